@@ -1,0 +1,84 @@
+// What the service says of bicycles: fields, states, transitions and endpoints (interface.md sections 2.1, 3.1 and 4.1 to 4.3).
+
+/**
+ * A bicycle as the service sends it (interface.md section 2.1). Types are "not shown", so every field may be missing,
+ * null, or a number written as a string.
+ */
+export interface Bicycle {
+  uuid?: string | null;
+  created?: string | null;
+  latitude?: number | string | null;
+  longitude?: number | string | null;
+  latest_gps_accuracy?: number | string | null;
+  latest_gps_timestamp?: string | null;
+  state_of_charge?: number | string | null;
+  name?: string | null;
+  description?: string | null;
+  model?: string | null;
+  bleid?: string | null;
+  device_type?: string | null;
+  lock?: string | null;
+  image_url?: string | null;
+  serial_number?: string | null;
+  state?: string | null;
+  modified?: string | null;
+  [unknownField: string]: unknown;
+}
+
+/** The fields of section 2.1 in its order, then `modified`, which only the ordering parameter names. */
+export const BICYCLE_FIELDS = [
+  'uuid',
+  'created',
+  'latitude',
+  'longitude',
+  'latest_gps_accuracy',
+  'latest_gps_timestamp',
+  'state_of_charge',
+  'name',
+  'description',
+  'model',
+  'bleid',
+  'device_type',
+  'lock',
+  'image_url',
+  'serial_number',
+  'state',
+  'modified',
+] as const;
+
+/** Lifecycle states of section 3.1. */
+export const BICYCLE_STATES = ['available', 'in_maintenance', 'rented', 'lost', 'unrecoverable', 'retired'] as const;
+
+/** Transitions of section 3.1: the name is the value of `type` in the action request. */
+export const TRANSITIONS = [
+  'declare_available',
+  'rent',
+  'return',
+  'declare_lost',
+  'declare_unrecoverable',
+  'take_over',
+  'force_put_in_maintenance',
+  'retire',
+  'reserve',
+  'expire_rental_session',
+  'expire_reservation',
+  'cancel_reservation',
+] as const;
+
+/** Section 4.1 and 4.2: the list and creation endpoint, below the base URL. */
+export const BICYCLES_PATH = '/bicycles/';
+
+/** Section 4.3: the endpoint that runs a transition on one bicycle. */
+export function actionsPath(uuid: string): string {
+  return `/bicycles/${encodeURIComponent(uuid)}/actions/`;
+}
+
+/** The body of a creation request (section 4.2). Resources are absolute URLs. */
+export interface NewBicycle {
+  name: string;
+  organization: string;
+  model?: string;
+  lock?: string;
+  serial_number?: string;
+  description?: string;
+}

@@ -1,0 +1,27 @@
+// Links between resources: the interface refers to them "by absolute URL, not by bare identifier" (section 2).
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+/** Whether the text is a UUID in its canonical 8-4-4-4-12 form, in either case. */
+export function isUuid(text: string): boolean {
+  return UUID.test(text);
+}
+
+/**
+ * The absolute URL of a linked resource, from a URL (sent as it is) or a UUID (cli.md, bicycles create).
+ * Assumed: the paths of linked resources, which the interface does not show.
+ */
+export function resourceLink(
+  baseUrl: URL,
+  collection: 'organizations' | 'bicycle_models' | 'locks',
+  urlOrUuid: string,
+): string {
+  if (!isUuid(urlOrUuid)) return urlOrUuid;
+  return `${baseUrl.href.replace(/\/$/, '')}/${collection}/${urlOrUuid.toLowerCase()}/`;
+}
+
+/** The UUID at the end of a resource's link, or undefined when the link ends otherwise. */
+export function uuidOfLink(link: string): string | undefined {
+  const last = /([^/]+)\/?$/.exec(link)?.[1];
+  return last !== undefined && isUuid(last) ? last : undefined;
+}

@@ -1,0 +1,111 @@
+// The error family: every failure an operator can meet, its kind and its exit code (cli.md section 3).
+
+/** The exit code of each kind of failure; other programs rely on these numbers (cli.md section 3). */
+export const EXIT_CODES = {
+  internal: 1,
+  usage: 2,
+  config: 3,
+  auth: 4,
+  'not-found': 5,
+  rejected: 6,
+  service: 7,
+  network: 8,
+  partial: 9,
+  output: 10,
+  timeout: 124,
+  interrupted: 130,
+  terminated: 143,
+} as const;
+
+export type ErrorKind = keyof typeof EXIT_CODES;
+
+/** The three trace headers of a response (interface.md section 9), those that came. */
+export interface Trace {
+  from?: string;
+  requestId?: string;
+  version?: string;
+}
+
+export interface ErrorFacts {
+  /** HTTP status, when a response came. */
+  status?: number;
+  /** The parsed error body, or its text when it is not JSON. */
+  detail?: unknown;
+  trace?: Trace;
+  /** What the operator can do next: a full sentence or a command, without a full stop. */
+  hint?: string;
+  cause?: unknown;
+}
+
+/** A failure that has been understood: what failed and why (message), and what to do next (hint). */
+export class FleetError extends Error {
+  readonly kind: ErrorKind;
+  readonly status: number | undefined;
+  readonly detail: unknown;
+  readonly trace: Trace;
+  readonly hint: string | undefined;
+
+  constructor(kind: ErrorKind, message: string, facts: ErrorFacts = {}) {
+    super(message, facts.cause === undefined ? undefined : { cause: facts.cause });
+    this.name = 'FleetError';
+    this.kind = kind;
+    this.status = facts.status;
+    this.detail = facts.detail;
+    this.trace = facts.trace ?? {};
+    this.hint = facts.hint;
+  }
+
+  get exitCode(): number {
+    return EXIT_CODES[this.kind];
+  }
+}
+
+/** A bad flag, argument or input file; nothing was sent. */
+export function usageError(message: string, hint?: string): FleetError {
+  return new FleetError('usage', message, hint === undefined ? {} : { hint });
+}
+
+/** Settings that are missing, unreadable or not allowed. */
+export function configError(message: string, hint?: string, cause?: unknown): FleetError {
+  return new FleetError('config', message, { ...(hint === undefined ? {} : { hint }), cause });
+}
+
+/** Turns whatever was thrown into a FleetError; what is not one already is a bug of ours. */
+export function asFleetError(thrown: unknown): FleetError {
+  if (thrown instanceof FleetError) return thrown;
+  const message = thrown instanceof Error ? thrown.message : String(thrown);
+  return new FleetError('internal', message, {
+    cause: thrown,
+    hint: 'this is a bug in fleet; run it again with --verbose and report what it prints',
+  });
+}
+
+/**
+ * The error as people read it: what failed and why, HTTP status and request id in brackets, then the hint on a line
+ * of its own. Not yet cleaned of control characters: the one who prints does that.
+ */
+export function errorLines(error: FleetError): string {
+  const facts: string[] = [];
+  if (error.status !== undefined) facts.push(`HTTP ${error.status}`);
+  if (error.trace.requestId !== undefined) facts.push(`request ${error.trace.requestId}`);
+  const first = `error: ${error.message}${facts.length > 0 ? ` (${facts.join(', ')})` : ''}`;
+  return error.hint === undefined ? first : `${first}\nhint: ${error.hint}`;
+}
+
+/** The error as programs read it: `{"error":{"kind","message","status","detail","trace","hint"}}` (cli.md section 3). */
+export function errorJson(error: FleetError): string {
+  return JSON.stringify({
+    error: {
+      kind: error.kind,
+      message: error.message,
+      status: error.status ?? null,
+      detail: error.detail ?? null,
+      trace: {
+        from: error.trace.from ?? null,
+        request_id: error.trace.requestId ?? null,
+        version: error.trace.version ?? null,
+      },
+      hint: error.hint ?? null,
+    },
+  });
+}

@@ -1,0 +1,47 @@
+// The values that travel between the HTTP room and its users: requests, answers, items and pages.
+
+import type { Trace } from '../errors.js';
+
+/** Query parameters in the order they are sent; a name may come more than once (`state=new&state=escalated`). */
+export type Query = readonly (readonly [name: string, value: string])[];
+
+export interface HttpRequest {
+  /** GET when absent. Only GET and HEAD are safe to send again. */
+  method?: string;
+  /** Below the base URL, with its leading and trailing slash: `/bicycles/`. */
+  path: string;
+  query?: Query;
+  /** JSON text; sent as application/json. */
+  body?: string;
+  headers?: Readonly<Record<string, string>>;
+  /** What the operator asked for, for messages: `the list of bicycles`, `"rent"`. */
+  subject?: string;
+}
+
+/** A whole answer with a status below 300; anything else is thrown as a FleetError. */
+export interface HttpAnswer {
+  status: number;
+  /** Names in lower case. */
+  headers: Readonly<Record<string, string>>;
+  /** The body, decompressed and decoded as UTF-8. */
+  text: string;
+  trace: Trace;
+  /** Milliseconds from the first try to the end of the body. */
+  milliseconds: number;
+}
+
+/** One resource of a list: the text exactly as the service sent it, and its value read on first use. */
+export interface Item<T = { [field: string]: unknown }> {
+  /** JSON text on one line, numbers and unknown fields as they came. */
+  readonly json: string;
+  readonly value: T;
+}
+
+export interface Page<T = { [field: string]: unknown }> {
+  /** The service's total (section 2.6); undefined for a bare array, which carries none. */
+  count: number | undefined;
+  items: Item<T>[];
+  /** The query of the next page, undefined on the last one. */
+  next: Query | undefined;
+  trace: Trace;
+}
