@@ -1,6 +1,7 @@
 // What every command is handed: the ways in and out, the settings, the client; each made on first use.
 
 import type { Client } from './http/client.js';
+import type { Network } from './http/network.js';
 import type { Settings } from './settings/resolve.js';
 import type { TokenSource } from './settings/token.js';
 import type { Io } from './terminal/io.js';
@@ -36,6 +37,8 @@ export interface Context {
   readonly urgentSignal: AbortSignal;
   settings(): Promise<Settings>;
   token(): Promise<TokenSource>;
+  /** The dispatcher of the process; the client and every stream share it. */
+  network(): Promise<Network>;
   client(): Promise<Client>;
   /** A line on stderr, cleaned of control characters; kept back by `--quiet`. */
   notice(line: string): Promise<void>;

@@ -1,0 +1,60 @@
+// What the nouns' index files share: how a command runs, how examples are shown, how a word is checked at the door.
+
+import { type Command, Option } from 'commander';
+import leven from 'leven';
+import type { Context } from '../context.js';
+import { usageError } from '../errors.js';
+
+/** Runs the deed of a command with a context made from its flags; handed down by program.ts. */
+export type Run = (command: Command, deed: (context: Context) => Promise<void>) => Promise<void>;
+
+/** The nearest of the words when it is near enough to have been meant: a third of its letters wrong, two at least. */
+export function nearest(word: string, words: readonly string[]): string | undefined {
+  const typed = word.toLowerCase();
+  let best: string | undefined;
+  let bestDistance = Number.POSITIVE_INFINITY;
+  for (const candidate of words) {
+    const distance = candidate.startsWith(typed) && typed.length > 2 ? 0 : leven(typed, candidate.toLowerCase());
+    if (distance < bestDistance) [best, bestDistance] = [candidate, distance];
+  }
+  return bestDistance <= Math.max(2, Math.floor(typed.length / 3)) ? best : undefined;
+}
+
+/** The error for a word that is none of a list: names the nearest and all of them. */
+export function unknownWord(kind: string, word: string, words: readonly string[]): Error {
+  const meant = nearest(word, words);
+  return usageError(
+    `unknown ${kind} "${word}"`,
+    `${meant === undefined ? '' : `did you mean "${meant}"? `}${kind}s: ${words.join(', ')}`,
+  );
+}
+
+/** A parser for commander: accepts one of the words, refuses others with the nearest right one. */
+export function oneOf(kind: string, words: readonly string[]): (word: string) => string {
+  return (word) => {
+    if (words.includes(word)) return word;
+    throw unknownWord(kind, word, words);
+  };
+}
+
+/** A parser for commander: a whole number from `minimum` on. */
+export function wholeNumber(flag: string, minimum: number): (text: string) => number {
+  return (text) => {
+    const value = Number(text);
+    if (/^\d+$/.test(text) && Number.isSafeInteger(value) && value >= minimum) return value;
+    throw usageError(`${flag} takes a whole number from ${minimum} on, not "${text}"`);
+  };
+}
+
+/** A parser for commander that collects a repeatable flag. */
+export function collect(value: string, before: string[] | undefined): string[] {
+  return [...(before ?? []), value];
+}
+
+/** Adds the examples to a command's help: pairs of what it is for and the command line. */
+export function examples(command: Command, ...pairs: readonly (readonly [purpose: string, line: string])[]): Command {
+  const lines = pairs.map(([purpose, line]) => `  # ${purpose}\n  ${line}`);
+  return command.addHelpText('after', `\nExamples:\n${lines.join('\n')}`);
+}
+
+export { Option };

@@ -1,0 +1,42 @@
+// The one place that loads undici: the process's dispatcher, with keep-alive and the proxies of the environment.
+
+import type { Dispatcher } from 'undici';
+
+export type { Dispatcher };
+
+export interface Network {
+  readonly dispatcher: Dispatcher;
+  /** Lets go of every connection, so that the process can end. */
+  close(): Promise<void>;
+}
+
+/** Hosts that are this machine: never asked through a proxy, and the only ones reached by plain http without leave. */
+export function isLoopback(hostname: string): boolean {
+  return /^(localhost|.+\.localhost|127(\.\d{1,3}){3}|\[::1\])$/i.test(hostname);
+}
+
+function readVariable(env: NodeJS.ProcessEnv, name: string): string {
+  return env[name.toLowerCase()] ?? env[name] ?? '';
+}
+
+/** Opens the dispatcher. `timeoutMs` bounds the making of a connection, TLS included. */
+export async function openNetwork(env: NodeJS.ProcessEnv, timeoutMs: number): Promise<Network> {
+  const { Agent, EnvHttpProxyAgent } = await import('undici');
+  const options = { connect: { timeout: timeoutMs } };
+  const httpProxy = readVariable(env, 'HTTP_PROXY');
+  const httpsProxy = readVariable(env, 'HTTPS_PROXY');
+  const direct = new Agent(options);
+  if (httpProxy === '' && httpsProxy === '') return { dispatcher: direct, close: () => direct.destroy() };
+  const proxied = new EnvHttpProxyAgent({ ...options, httpProxy, httpsProxy, noProxy: readVariable(env, 'NO_PROXY') });
+  // As curl and Go do it, this machine is never reached through a proxy: the sandbox would be out of reach.
+  const dispatcher = direct.compose((dispatch) => (request, handler) => {
+    const hostname = new URL(String(request.origin)).hostname;
+    return isLoopback(hostname) ? dispatch(request, handler) : proxied.dispatch(request, handler);
+  });
+  return {
+    dispatcher,
+    close: async () => {
+      await Promise.all([direct.destroy(), proxied.destroy()]);
+    },
+  };
+}
