@@ -82,14 +82,14 @@ export function asFleetError(thrown: unknown): FleetError {
 
 /**
  * The error as people read it: what failed and why, HTTP status and request id in brackets, then the hint on a line
- * of its own. Not yet cleaned of control characters: the one who prints does that.
+ * of its own. Not yet cleaned of control characters: the one who prints does that, line by line.
  */
-export function errorLines(error: FleetError): string {
+export function errorLines(error: FleetError): string[] {
   const facts: string[] = [];
   if (error.status !== undefined) facts.push(`HTTP ${error.status}`);
   if (error.trace.requestId !== undefined) facts.push(`request ${error.trace.requestId}`);
   const first = `error: ${error.message}${facts.length > 0 ? ` (${facts.join(', ')})` : ''}`;
-  return error.hint === undefined ? first : `${first}\nhint: ${error.hint}`;
+  return error.hint === undefined ? [first] : [first, `hint: ${error.hint}`];
 }
 
 /** The error as programs read it: `{"error":{"kind","message","status","detail","trace","hint"}}` (cli.md section 3). */

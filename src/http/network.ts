@@ -21,13 +21,33 @@ function readVariable(env: NodeJS.ProcessEnv, name: string): string {
 
 /** Opens the dispatcher. `timeoutMs` bounds the making of a connection, TLS included. */
 export async function openNetwork(env: NodeJS.ProcessEnv, timeoutMs: number): Promise<Network> {
-  const { Agent, EnvHttpProxyAgent } = await import('undici');
+  const { Agent, EnvHttpProxyAgent, Pool } = await import('undici');
   const options = { connect: { timeout: timeoutMs } };
   const httpProxy = readVariable(env, 'HTTP_PROXY');
   const httpsProxy = readVariable(env, 'HTTPS_PROXY');
   const direct = new Agent(options);
   if (httpProxy === '' && httpsProxy === '') return { dispatcher: direct, close: () => direct.destroy() };
-  const proxied = new EnvHttpProxyAgent({ ...options, httpProxy, httpsProxy, noProxy: readVariable(env, 'NO_PROXY') });
+  const proxied = new EnvHttpProxyAgent({
+    httpProxy,
+    httpsProxy,
+    noProxy: readVariable(env, 'NO_PROXY'),
+    // A tunnel (CONNECT) for https alone; plain http is asked of the proxy by its whole address, as curl does it.
+    proxyTunnel: false,
+    proxyTls: { timeout: timeoutMs },
+    requestTls: { timeout: timeoutMs },
+    clientFactory(origin, poolOptions) {
+      const pool = new Pool(origin, poolOptions);
+      const connect = pool.connect.bind(pool) as (
+        options: Dispatcher.ConnectOptions,
+      ) => Promise<Dispatcher.ConnectData>;
+      // A proxy that hangs up on CONNECT gives undici's own socket error, upon which undici would dial again at once, for ever.
+      const dial = (connectOptions: Dispatcher.ConnectOptions) =>
+        connect(connectOptions).catch((error: unknown) => {
+          throw Object.assign(new Error(`the proxy ${origin.origin} hung up`, { cause: error }), { code: 'EPROXY' });
+        });
+      return Object.assign(pool, { connect: dial as typeof pool.connect });
+    },
+  });
   // As curl and Go do it, this machine is never reached through a proxy: the sandbox would be out of reach.
   const dispatcher = direct.compose((dispatch) => (request, handler) => {
     const hostname = new URL(String(request.origin)).hostname;

@@ -16,6 +16,8 @@ export interface HttpRequest {
   headers?: Readonly<Record<string, string>>;
   /** What the operator asked for, for messages: `the list of bicycles`, `"rent"`. */
   subject?: string;
+  /** Ends this one request, beside the signal that ends them all. */
+  signal?: AbortSignal;
 }
 
 /** A whole answer with a status below 300; anything else is thrown as a FleetError. */
@@ -44,4 +46,12 @@ export interface Page<T = { [field: string]: unknown }> {
   /** The query of the next page, undefined on the last one. */
   next: Query | undefined;
   trace: Trace;
+}
+
+/** Where the client gets its token from; the settings make one. */
+export interface Tokens {
+  /** The token to send now. */
+  get(): Promise<string>;
+  /** After a 401: a newer token than the refused one, undefined when there is none. */
+  renew(refused: string): Promise<string | undefined>;
 }

@@ -1,12 +1,18 @@
 // Who am I, and where: each setting from flag, environment, profile or default, and where it came from.
 
+import { configError, type FleetError, usageError } from '../errors.js';
+import type { Format } from '../terminal/formats.js';
+import { nearest } from '../terminal/nearest.js';
+import { isLoopback, KEY_NAMES, KEYS, type Key, type KeyName, type SettingFlags } from './keys.js';
+import { checkProfileName, DEFAULT_PROFILE, type Stored } from './store.js';
+
 /** Where a value came from, first one wins (cli.md section 1). */
 export type Origin = 'flag' | 'environment' | 'profile' | 'default';
 
 export interface Setting<T> {
   value: T;
   origin: Origin;
-  /** The flag, variable or file that said so: `--base-url`, `FLEET_BASE_URL`, `profile "sandbox"`. */
+  /** The flag, variable or file that said so: `--base-url`, `FLEET_BASE_URL`, `profile "sandbox"`; `default` if none. */
   from: string;
 }
 
@@ -17,9 +23,225 @@ export interface Settings {
   sseUrl: Setting<URL | undefined>;
   organization: Setting<string | undefined>;
   apiVersion: Setting<string>;
-  output: Setting<string>;
+  output: Setting<Format>;
   timeoutMs: Setting<number>;
   retries: Setting<number>;
   tokenCommand: Setting<string | undefined>;
   allowHttp: Setting<boolean>;
+}
+
+/** One setting as `config list` shows it. */
+export interface Explained {
+  key: 'profile' | KeyName;
+  /** As `config set` would take it; as it was found when it is refused; null when it is not set anywhere. */
+  value: string | null;
+  origin: Origin;
+  from: string;
+  /** Why the value is refused; every command that needs settings ends with it. */
+  problem?: FleetError;
+}
+
+const DEFAULT_API_VERSION = '1.0';
+const DEFAULT_OUTPUT: Format = 'table';
+/** cli.md section 1: per request. */
+const DEFAULT_TIMEOUT_MS = 30_000;
+const DEFAULT_RETRIES = 3;
+
+type Places = { flags: SettingFlags; env: NodeJS.ProcessEnv; stored: Stored; profile: string };
+
+/**
+ * The profile in use: `--profile`, FLEET_PROFILE, the one chosen with `fleet profile use`, `default`. One that is named
+ * must exist, or the operator would work with other settings than meant; unless `mayBeNew`, for what makes profiles.
+ */
+export function chooseProfile(
+  flags: SettingFlags,
+  env: NodeJS.ProcessEnv,
+  stored: Stored,
+  { mayBeNew = false } = {},
+): Setting<string> {
+  const chosen = nameProfile(flags, env, stored);
+  const { value: name, from } = chosen;
+  if (stored.profiles.has(name) || name === DEFAULT_PROFILE) return chosen;
+  if (mayBeNew) {
+    checkProfileName(name, chosen.origin === 'flag' ? usageError : configError);
+    return chosen;
+  }
+  const names = [...stored.profiles.keys()];
+  const meant = nearest(name, names);
+  throw configError(
+    `there is no profile "${name}" (${from})`,
+    names.length === 0
+      ? `there are no profiles yet: run "fleet auth login --profile ${name}"`
+      : `${meant === undefined ? '' : `did you mean "${meant}"? `}profiles: ${names.join(', ')}`,
+  );
+}
+
+function nameProfile(flags: SettingFlags, env: NodeJS.ProcessEnv, stored: Stored): Setting<string> {
+  if (flags.profile !== undefined) return { value: flags.profile, origin: 'flag', from: '--profile' };
+  const variable = env['FLEET_PROFILE'] ?? '';
+  if (variable !== '') return { value: variable, origin: 'environment', from: 'FLEET_PROFILE' };
+  if (stored.active !== undefined) return { value: stored.active, origin: 'profile', from: stored.configPath };
+  return { value: DEFAULT_PROFILE, origin: 'default', from: 'default' };
+}
+
+/**
+ * All settings, each from flag, environment, profile or default (cli.md section 1); an empty variable counts as not set.
+ * Throws a FleetError of kind `usage` for a bad flag, of kind `config` for a bad value elsewhere, a profile that is not
+ * there, and an address with plain http beyond this machine that the profile does not allow (cli.md section 4).
+ */
+export function resolveSettings(
+  flags: SettingFlags,
+  env: NodeJS.ProcessEnv,
+  stored: Stored,
+  options?: { mayBeNew?: boolean },
+): Settings {
+  const profile = chooseProfile(flags, env, stored, options);
+  const places = { flags, env, stored, profile: profile.value };
+  const settings = {
+    profile,
+    baseUrl: find(KEYS.base_url, places, undefined),
+    sseUrl: find(KEYS.sse_url, places, undefined),
+    organization: find(KEYS.organization, places, undefined),
+    apiVersion: find(KEYS.api_version, places, DEFAULT_API_VERSION),
+    output: find(KEYS.output, places, DEFAULT_OUTPUT),
+    timeoutMs: find(KEYS.timeout, places, DEFAULT_TIMEOUT_MS),
+    retries: find(KEYS.retries, places, DEFAULT_RETRIES),
+    tokenCommand: find(KEYS.token_command, places, undefined),
+    allowHttp: find(KEYS.allow_http, places, false),
+  };
+  for (const { value, from } of [settings.baseUrl, settings.sseUrl])
+    if (value !== undefined) refusePlainHttp(value, from, settings.allowHttp.value, profile.value);
+  return settings;
+}
+
+/** The format of the output alone, for commands that must work while other settings are broken. */
+export function chooseOutput(flags: SettingFlags, env: NodeJS.ProcessEnv, stored: Stored): Setting<Format> {
+  return find(KEYS.output, { flags, env, stored, profile: nameProfile(flags, env, stored).value }, DEFAULT_OUTPUT);
+}
+
+/**
+ * Every setting with its origin, for `config list`. A value that is refused is listed with its problem instead of
+ * hiding the others. Throws when the named profile is not there.
+ */
+export function explainSettings(flags: SettingFlags, env: NodeJS.ProcessEnv, stored: Stored): Explained[] {
+  const profile = chooseProfile(flags, env, stored);
+  const places = { flags, env, stored, profile: profile.value };
+  return [{ key: 'profile', ...profile }, ...KEY_NAMES.map((name) => explain(name, places))];
+}
+
+/** One setting with its origin. Throws when the profile is not there; a refused value comes with its problem. */
+export function explainSetting(name: KeyName, flags: SettingFlags, env: NodeJS.ProcessEnv, stored: Stored): Explained {
+  return explain(name, { flags, env, stored, profile: chooseProfile(flags, env, stored).value });
+}
+
+/** What counts when nobody says anything, as it is shown. */
+const SHOWN_DEFAULTS: { readonly [Name in KeyName]: string | null } = {
+  base_url: null,
+  sse_url: null,
+  organization: null,
+  api_version: DEFAULT_API_VERSION,
+  output: DEFAULT_OUTPUT,
+  timeout: KEYS.timeout.show(DEFAULT_TIMEOUT_MS),
+  retries: KEYS.retries.show(DEFAULT_RETRIES),
+  token_command: null,
+  allow_http: 'false',
+};
+
+function explain(name: KeyName, places: Places): Explained {
+  const key: Key<unknown> = KEYS[name];
+  let value = SHOWN_DEFAULTS[name];
+  let said: Said | undefined;
+  try {
+    said = firstSaid(key, places);
+    if (said === undefined) return { key: name, value, origin: 'default', from: 'default' };
+    // An address that is refused may hold a password, so it is not repeated.
+    value = name === 'base_url' || name === 'sse_url' ? '(refused)' : said.text;
+    const parsed = parseSaid(key, said, places.profile);
+    value = key.show(parsed);
+    if (parsed instanceof URL)
+      refusePlainHttp(parsed, said.from, find(KEYS.allow_http, places, false).value, places.profile);
+    return { key: name, value, origin: said.origin, from: said.from };
+  } catch (error) {
+    const { origin, from } = said ?? { origin: 'profile' as const, from: `profile "${places.profile}"` };
+    return { key: name, value, origin, from, problem: error as FleetError };
+  }
+}
+
+interface Said {
+  origin: Origin;
+  from: string;
+  text: string;
+}
+
+function find<T, F>(key: Key<T>, places: Places, fallback: F): Setting<T | F> {
+  const said = firstSaid(key, places);
+  if (said === undefined) return { value: fallback, origin: 'default', from: 'default' };
+  return { value: parseSaid(key, said, places.profile), origin: said.origin, from: said.from };
+}
+
+function firstSaid({ name, flag, variable }: Key<unknown>, { flags, env, stored, profile }: Places): Said | undefined {
+  if (name === 'output' && flags.json === true) return { origin: 'flag', from: '--json', text: readJsonFlag(flags) };
+  const fromFlag = flag === undefined ? undefined : flags[flag.field];
+  if (flag !== undefined && fromFlag !== undefined) return { origin: 'flag', from: flag.name, text: String(fromFlag) };
+  const fromVariable = variable === undefined ? '' : (env[variable] ?? '').trim();
+  if (variable !== undefined && fromVariable !== '')
+    return { origin: 'environment', from: variable, text: fromVariable };
+  const fromProfile = stored.profiles.get(profile)?.[name] ?? '';
+  if (fromProfile === '') return undefined;
+  const from = `profile "${profile}"`;
+  if (typeof fromProfile === 'object')
+    throw configError(`${name} of ${from} is neither text nor a number nor true or false`, `mend ${stored.configPath}`);
+  return { origin: 'profile', from, text: String(fromProfile) };
+}
+
+/** `--json` is short for `-o json`; together with another format nobody can tell what was meant. */
+function readJsonFlag(flags: SettingFlags): string {
+  if (flags.output === undefined || flags.output === 'json') return 'json';
+  throw usageError(`--json and --output ${flags.output} contradict each other`, 'give one of them');
+}
+
+function parseSaid<T>(key: Key<T>, { origin, from, text }: Said, profile: string): T {
+  const parsed = key.parse(text);
+  if ('value' in parsed) return parsed.value;
+  if (origin === 'flag') throw usageError(`${from}: ${parsed.reason}`, parsed.hint);
+  if (origin === 'environment')
+    throw configError(`${from}: ${parsed.reason}`, parsed.hint ?? `set ${from} anew or unset it`);
+  throw configError(
+    `${key.name} of ${from}: ${parsed.reason}`,
+    `${parsed.hint === undefined ? '' : `${parsed.hint}; `}set it with: fleet config set ${key.name} VALUE${profileFlag(profile)}`,
+  );
+}
+
+/**
+ * cli.md section 4: "Plain http is refused beyond loopback unless the profile allows it". `from` is the flag, variable
+ * or profile that gave the address.
+ */
+export function refusePlainHttp(url: URL, from: string, allowHttp: boolean, profile: string): void {
+  if (url.protocol !== 'http:' || isLoopback(url) || allowHttp) return;
+  throw configError(
+    `${from}: plain http to ${url.host} would send the token unencrypted`,
+    `use https, or allow it for this profile with: fleet config set allow_http true${profileFlag(profile)}`,
+  );
+}
+
+/** What a command to paste needs so that it reaches this profile. */
+export function profileFlag(profile: string): string {
+  return profile === DEFAULT_PROFILE ? '' : ` --profile ${profile}`;
+}
+
+/** The address of the service. Throws a FleetError of kind `config` when nobody has said it. */
+export function requireBaseUrl({ baseUrl, profile }: Settings): URL {
+  return baseUrl.value ?? refuseMissing('the service', KEYS.base_url, profile.value);
+}
+
+/** The push address (interface.md section 4.6: "served from the push address, not from {base_url}"). Throws as above. */
+export function requireSseUrl({ sseUrl, profile }: Settings): URL {
+  return sseUrl.value ?? refuseMissing('the push channel', KEYS.sse_url, profile.value);
+}
+
+function refuseMissing(what: string, { name, flag, variable }: Key<URL>, profile: string): never {
+  throw configError(
+    `there is no address of ${what} for profile "${profile}"`,
+    `run "fleet config set ${name} URL${profileFlag(profile)}", or give ${flag?.name} or ${variable}; "fleet sandbox" starts a service to try`,
+  );
 }

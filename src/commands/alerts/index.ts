@@ -1,0 +1,40 @@
+// The words of `fleet alerts`: its verb, the flags and examples.
+
+import type { Command } from 'commander';
+import { ALERT_FIELDS, ALERT_STATES, ALERT_TYPES } from '../../api/alert.js';
+import { addListFlags, readUuid } from '../list-words.js';
+import { examples, oneOf, type Run } from '../words.js';
+
+export function addAlerts(program: Command, run: Run): void {
+  const alerts = program
+    .command('alerts')
+    .alias('alert')
+    .summary('list alerts')
+    .description('List the alerts that bicycles and locks raised.');
+
+  const list = alerts
+    .command('list')
+    .summary('list alerts')
+    .description('List alerts: one page, or as many as --limit or --all say.')
+    .option(
+      '--state <state,…>',
+      `in these states: ${ALERT_STATES.join(', ')} (repeatable)`,
+      someOf('state', ALERT_STATES),
+    )
+    .option('--type <type,…>', `of these types: ${ALERT_TYPES.join(', ')} (repeatable)`, someOf('type', ALERT_TYPES))
+    .option('--bicycle <uuid>', 'of this bicycle', readUuid('--bicycle'));
+  addListFlags(list, ALERT_FIELDS, 'created').action((options, command) =>
+    run(command, async (context) => (await import('./list.js')).listAlerts(context, options)),
+  );
+  examples(
+    list,
+    ['new alerts about low batteries', 'fleet alerts list --state new --type lock.bat.low'],
+    ['the latest hundred, one JSON object a line', 'fleet alerts list --ordering -created --limit 100 -o jsonl'],
+  );
+}
+
+/** A parser for commander: words with commas between, repeatable, each one of the list. */
+function someOf(kind: string, words: readonly string[]): (text: string, before: string[] | undefined) => string[] {
+  const read = oneOf(kind, words);
+  return (text, before = []) => [...new Set([...before, ...text.split(',').map((word) => read(word.trim()))])];
+}

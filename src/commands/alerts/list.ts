@@ -1,0 +1,28 @@
+// `fleet alerts list`: the service's own filters as a query, then the pages as they come.
+
+import { ALERTS_PATH } from '../../api/alert.js';
+import type { Context } from '../../context.js';
+import { ALERTS } from '../../views/alert.js';
+import { printList } from '../list.js';
+import type { ListOptions } from '../list-words.js';
+
+export interface ListAlertsOptions extends ListOptions {
+  state?: string[];
+  type?: string[];
+  bicycle?: string;
+}
+
+/**
+ * Lists alerts with the parameters of interface.md section 4.5.
+ * Assumed: several states or types are sent as repeated parameters (cli.md), `bicycle` and `organization` as UUIDs.
+ */
+export async function listAlerts(context: Context, options: ListAlertsOptions): Promise<void> {
+  const organization = options.organization ?? (await context.settings()).organization.value;
+  const query: [string, string][] = [];
+  if (organization !== undefined) query.push(['organization', organization]);
+  for (const state of options.state ?? []) query.push(['state', state]);
+  for (const type of options.type ?? []) query.push(['alert_type', type]);
+  if (options.bicycle !== undefined) query.push(['bicycle', options.bicycle]);
+  if (options.ordering !== undefined) query.push(['ordering', options.ordering]);
+  await printList(context, { path: ALERTS_PATH, query, subject: 'the list of alerts' }, ALERTS, options);
+}

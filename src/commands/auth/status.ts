@@ -1,0 +1,118 @@
+// `fleet auth status`: profile, address, token source, expiry and claims; never the token, and nothing is sent.
+
+import type { Context } from '../../context.js';
+import { FleetError } from '../../errors.js';
+import { KEYS } from '../../settings/keys.js';
+import { profileFlag, type Settings } from '../../settings/resolve.js';
+import { findLooseMode, loadStored } from '../../settings/store.js';
+import { findTokenPlace, missingToken, readClaims, readExpiry } from '../../settings/token.js';
+import { escapeJson } from '../../terminal/clean.js';
+import { chooseListFormat, drawList } from '../../terminal/list.js';
+import { age } from '../../terminal/time.js';
+
+/** The object of `--json`; `null` where there is nothing to say. */
+interface Status {
+  profile: string;
+  base_url: string | null;
+  sse_url: string | null;
+  organization: string | null;
+  /** `variable`, `file`, `command` or `stored`. */
+  source: string | null;
+  /** The source in words. */
+  source_detail: string | null;
+  /** ISO 8601. */
+  expires: string | null;
+  expires_in_seconds: number | null;
+  expired: boolean | null;
+  claims: { [claim: string]: unknown } | null;
+  warnings: string[];
+}
+
+/**
+ * Prints the status, then throws when there is no token (kind `config`, exit 3), when its source fails (the same), or
+ * when it has expired (Assumed: kind `auth`, exit 4, as the service would answer 401).
+ */
+export async function showStatus(context: Context): Promise<void> {
+  const { io, now, notice } = context;
+  const settings = await context.settings();
+  const stored = await loadStored(io.env);
+  const format = chooseListFormat(settings.output);
+  const profile = settings.profile.value;
+  const place = await findTokenPlace(io.env, stored, profile, settings.tokenCommand.value);
+  const warning = await findLooseMode(stored);
+
+  let token: string | undefined;
+  let failure: unknown = place === undefined ? missingToken(profile) : undefined;
+  if (place !== undefined) {
+    try {
+      token = await (await context.token()).get();
+    } catch (error) {
+      failure = error;
+    }
+  }
+  const expiry = token === undefined ? undefined : readExpiry(token);
+  const expires = expiry === undefined ? null : new Date(expiry).toISOString();
+  const status: Status = {
+    profile,
+    ...describePlaces(settings),
+    source: place?.kind ?? null,
+    source_detail: place?.origin ?? null,
+    expires,
+    expires_in_seconds: expiry === undefined ? null : Math.floor((expiry - now()) / 1000),
+    expired: expiry === undefined ? null : expiry <= now(),
+    claims: (token === undefined ? undefined : readClaims(token)) ?? null,
+    warnings: warning === undefined ? [] : [warning],
+  };
+  if (status.expired === true) {
+    failure = new FleetError('auth', `the token expired ${age(expires, now())} (${expires})`, {
+      hint:
+        place?.kind === 'stored'
+          ? `run "fleet auth login${profileFlag(profile)}" again`
+          : `renew it at its source: ${place?.origin}`,
+    });
+  }
+  if (format === 'table') {
+    await io.stdout.write(drawStatus(status, token !== undefined, now()));
+    // A stored token's source has said it already when it handed the token out.
+    if (warning !== undefined && place?.kind !== 'stored') await notice(warning);
+  } else {
+    await io.stdout.write(`${escapeJson(JSON.stringify(status))}\n`);
+  }
+  if (failure !== undefined) throw failure;
+}
+
+function describePlaces({
+  baseUrl,
+  sseUrl,
+  organization,
+}: Settings): Pick<Status, 'base_url' | 'sse_url' | 'organization'> {
+  return {
+    base_url: baseUrl.value === undefined ? null : KEYS.base_url.show(baseUrl.value),
+    sse_url: sseUrl.value === undefined ? null : KEYS.sse_url.show(sseUrl.value),
+    organization: organization.value ?? null,
+  };
+}
+
+function drawStatus(status: Status, hasToken: boolean, now: number): string {
+  const rows = [
+    ['profile', status.profile],
+    ['address', status.base_url ?? '-'],
+    ['push address', status.sse_url ?? '-'],
+    ['organization', status.organization ?? '-'],
+    ['token', status.source_detail ?? 'none'],
+  ];
+  if (hasToken) {
+    const { expires, expired, claims } = status;
+    rows.push([
+      expired === true ? 'expired' : 'expires',
+      expires === null ? 'unknown' : `${age(expires, now)} (${expires})`,
+    ]);
+    if (claims === null) rows.push(['claims', 'none: the token is not a JWT']);
+    for (const [claim, value] of Object.entries(claims ?? {})) rows.push([`claim ${claim}`, showClaim(value)]);
+  }
+  return drawList(rows);
+}
+
+function showClaim(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}

@@ -1,0 +1,83 @@
+// The words of `fleet config`: the settings of a profile, and where each value comes from.
+
+import type { Command } from 'commander';
+import { KEY_NAMES, KEYS } from '../../settings/keys.js';
+import { examples, type Run } from '../words.js';
+
+const KEY_LINES = KEY_NAMES.map((name) => `  ${name.padEnd(15)}${KEYS[name].summary}`).join('\n');
+
+export function addConfig(program: Command, run: Run): void {
+  const config = program
+    .command('config')
+    .summary('show and change settings')
+    .description(
+      [
+        'Show and change the settings of the profile in use, or of --profile.',
+        '',
+        'A value comes from the first of: flag, environment variable, profile, default. The keys of a profile:',
+        KEY_LINES,
+      ].join('\n'),
+    );
+  examples(
+    config
+      .command('list')
+      .summary('show every setting and where it comes from')
+      .description('Show every setting with its value and where that comes from. Tokens are never shown.')
+      .action((_options: object, command: Command) =>
+        run(command, async (context) => (await import('./list.js')).listSettings(context)),
+      ),
+    ['look', 'fleet config list'],
+    ['what comes from the environment', `fleet config list --json | jq '.[] | select(.origin == "environment")'`],
+  );
+  examples(
+    config
+      .command('get')
+      .argument('<key>', 'a key of "fleet config list"')
+      .summary('print the value in use')
+      .description('Print the value in use of one setting, alone. Exit code 3 when it is not set anywhere.')
+      .action((key: string, _options: object, command: Command) =>
+        run(command, async (context) => (await import('./get.js')).getSetting(context, key)),
+      ),
+    ['the address', 'fleet config get base_url'],
+    ['of another profile', 'fleet config get organization --profile berlin'],
+  );
+  examples(
+    config
+      .command('set')
+      .argument('<key>', 'one of the keys of "fleet config --help"')
+      .argument('<value>')
+      .summary('set a value in the profile')
+      .description('Set a value in the profile in use, or in --profile, which is made when it is not there.')
+      .action((key: string, value: string, _options: object, command: Command) =>
+        run(command, async (context) => (await import('./set.js')).setSetting(context, key, value)),
+      ),
+    ['the address', 'fleet config set base_url https://bikes.example.com/api'],
+    ['a token from a password manager', `fleet config set token_command 'pass show fleet/token'`],
+    ['more patience, in a profile of its own', 'fleet config set timeout 90 --profile slow'],
+  );
+  examples(
+    config
+      .command('unset')
+      .argument('<key>', 'one of the keys of "fleet config --help"')
+      .summary('take a value out of the profile')
+      .description('Take a value out of the profile in use, or out of --profile.')
+      .action((key: string, _options: object, command: Command) =>
+        run(command, async (context) => (await import('./unset.js')).unsetSetting(context, key)),
+      ),
+    ['back to the default', 'fleet config unset timeout'],
+    ['use the stored token again', 'fleet config unset token_command'],
+  );
+  examples(
+    config
+      .command('path')
+      .summary('print the path of the settings file')
+      .description(
+        'Print the path of the settings file; it need not exist yet. Tokens are in credentials.json beside it.',
+      )
+      .action((_options: object, command: Command) =>
+        run(command, async (context) => (await import('./path.js')).printPath(context)),
+      ),
+    ['look at it', 'cat "$(fleet config path)"'],
+    ['where it would be elsewhere', 'FLEET_CONFIG_DIR=/tmp/fleet fleet config path'],
+  );
+}

@@ -1,0 +1,45 @@
+// `fleet config list`: every setting, its value and its origin.
+
+import type { Context } from '../../context.js';
+import { type Explained, explainSettings } from '../../settings/resolve.js';
+import { loadStored, type Stored } from '../../settings/store.js';
+import { findTokenPlace } from '../../settings/token.js';
+import { escapeJson } from '../../terminal/clean.js';
+import { chooseListFormat, drawList } from '../../terminal/list.js';
+
+/** What stands in the place of a token. */
+const HIDDEN = '(hidden)';
+
+/** A row of the list; `key` is `profile`, one of the keys, or `token`. */
+interface Row {
+  key: string;
+  value: string | null;
+  origin: string;
+  from: string;
+}
+
+export async function listSettings(context: Context): Promise<void> {
+  const { io, flags, notice } = context;
+  const stored = await loadStored(io.env);
+  const explained = explainSettings(flags, io.env, stored);
+  const rows: Row[] = explained.map(({ key, value, origin, from }) => ({ key, value, origin, from }));
+  rows.push(await describeToken(context, stored, explained));
+
+  const output = explained.find(({ key, problem }) => key === 'output' && problem === undefined);
+  const format = chooseListFormat({ value: output?.value ?? 'table', origin: output?.origin ?? 'default' });
+  if (format === 'table') await io.stdout.write(drawList([['KEY', 'VALUE', 'ORIGIN'], ...rows.map(drawRow)]));
+  else if (format === 'json') await io.stdout.write(`${escapeJson(JSON.stringify(rows))}\n`);
+  else for (const row of rows) await io.stdout.write(`${escapeJson(JSON.stringify(row))}\n`);
+  for (const { problem } of explained) if (problem !== undefined) await notice(`warning: ${problem.message}`);
+}
+
+function drawRow({ key, value, origin, from }: Row): string[] {
+  return [key, value ?? '-', origin === 'default' ? origin : `${origin}: ${from}`];
+}
+
+async function describeToken({ io }: Context, stored: Stored, explained: readonly Explained[]): Promise<Row> {
+  const find = (wanted: string) => explained.find(({ key }) => key === wanted)?.value ?? undefined;
+  const place = await findTokenPlace(io.env, stored, find('profile') ?? '', find('token_command'));
+  if (place === undefined) return { key: 'token', value: null, origin: 'default', from: 'default' };
+  return { key: 'token', value: HIDDEN, origin: place.said, from: place.origin };
+}

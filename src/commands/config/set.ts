@@ -1,0 +1,31 @@
+// `fleet config set`: puts a checked value into a profile.
+
+import type { Context } from '../../context.js';
+import { usageError } from '../../errors.js';
+import { KEYS, parseForStore } from '../../settings/keys.js';
+import { chooseProfile, explainSetting, refusePlainHttp } from '../../settings/resolve.js';
+import { loadStored, saveProfile } from '../../settings/store.js';
+import { readKey } from './key.js';
+
+export async function setSetting({ io, flags, notice }: Context, written: string, text: string): Promise<void> {
+  const key = readKey(written);
+  const parsed = parseForStore(key, text);
+  if ('reason' in parsed) throw usageError(`${key}: ${parsed.reason}`, parsed.hint);
+  const { value } = parsed;
+
+  const stored = await loadStored(io.env);
+  const profile = chooseProfile(flags, io.env, stored, { mayBeNew: true }).value;
+  const values = stored.profiles.get(profile);
+  if (key === 'base_url' || key === 'sse_url') {
+    const allowHttp = KEYS.allow_http.parse(String(values?.['allow_http'] ?? false));
+    refusePlainHttp(new URL(String(value)), key, 'value' in allowHttp && allowHttp.value, profile);
+  }
+  await saveProfile(stored, profile, { [key]: value });
+  if (values === undefined) await notice(`made the profile "${profile}"`);
+  await notice(`set ${key} to ${value} in profile "${profile}"`);
+  if (key === 'allow_http' && value === true)
+    await notice('warning: over plain http everyone on the way can read the token and act with it');
+
+  const inUse = explainSetting(key, { profile }, io.env, await loadStored(io.env));
+  if (inUse.origin === 'environment') await notice(`warning: ${inUse.from} is set and comes first`);
+}

@@ -1,0 +1,104 @@
+// `fleet demo`: starts a sandbox and runs the real program against it, one command after another.
+
+import { spawn } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Context } from '../../context.js';
+import { FleetError } from '../../errors.js';
+import { startSandbox } from '../../sandbox/index.js';
+import { loadPaint } from '../../terminal/colour.js';
+
+/** The program itself, as it was installed. */
+const PROGRAM = fileURLToPath(new URL('../../../bin/fleet.js', import.meta.url));
+
+/** Small enough to read, lively enough that a few seconds of watch show something. */
+const BICYCLES = 60;
+const EVENTS_PER_SECOND = 3;
+
+/** How long the watch runs before something is done to the bicycle it should show. */
+const ACT_AFTER_MS = 1500;
+
+/** Walks through the main commands. Throws a FleetError of kind `internal` when one of them fails. */
+export async function runDemo(context: Context, { seconds }: { seconds: number }): Promise<void> {
+  const sandbox = await startSandbox({ bicycles: BICYCLES, rate: EVENTS_PER_SECOND });
+  const folder = await mkdtemp(join(tmpdir(), 'fleet-demo-'));
+  const organization = sandbox.organizations[0]?.uuid ?? '';
+  const env = {
+    ...context.io.env,
+    FLEET_CONFIG_DIR: folder,
+    FLEET_BASE_URL: sandbox.baseUrl,
+    FLEET_SSE_URL: sandbox.sseUrl,
+    FLEET_ORGANIZATION: organization,
+    FLEET_TOKEN: await sandbox.token(),
+  };
+  try {
+    await say(context, 'A sandbox service is running on this machine; every command below is the real one.');
+    await show(context, env, 'The five bicycles with the lowest charge:', [
+      'bicycles',
+      'list',
+      '--ordering',
+      'state_of_charge',
+      '--limit',
+      '5',
+    ]);
+    await show(context, env, 'A new bicycle, and its UUID:', [
+      'bicycles',
+      'create',
+      '--name',
+      'Demo 0001',
+      '-o',
+      'uuid',
+    ]);
+    const uuid = sandbox.bicycles().find(({ name }) => name === 'Demo 0001')?.uuid ?? '';
+    await show(context, env, 'It starts in maintenance; make it available:', [
+      'bicycles',
+      'act',
+      uuid,
+      'declare_available',
+    ]);
+    await show(context, env, 'What needs attention:', ['alerts', 'list', '--state', 'new', '--limit', '5']);
+    const rent = setTimeout(() => sandbox.act(uuid, 'rent'), ACT_AFTER_MS);
+    await show(context, env, `The fleet for ${seconds} seconds; somebody rents the new bicycle meanwhile:`, [
+      'watch',
+      organization,
+      '--for',
+      `${seconds}s`,
+    ]);
+    clearTimeout(rent);
+    await say(context, 'Next: "fleet sandbox" keeps such a service running; "fleet --help" shows every command.');
+  } finally {
+    await sandbox.close();
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function say({ io }: Context, text: string): Promise<void> {
+  const paint = await loadPaint(io.stdout.colorLevel);
+  await io.stdout.write(`${paint.bold(text)}\n`);
+}
+
+/** Shows a command and runs it, its output going where ours goes. */
+async function show(context: Context, env: NodeJS.ProcessEnv, purpose: string, args: readonly string[]): Promise<void> {
+  const { io, signal } = context;
+  const paint = await loadPaint(io.stdout.colorLevel);
+  const line = args.map((argument) => (/^[\w./:=,-]+$/.test(argument) ? argument : `"${argument}"`)).join(' ');
+  await io.stdout.write(`\n${purpose}\n${paint.cyan(`$ fleet ${line}`)}\n`);
+  const isReal = io.streams.stdout === process.stdout;
+  const child = spawn(process.execPath, [PROGRAM, ...args], {
+    env,
+    signal,
+    stdio: ['ignore', isReal ? 'inherit' : 'pipe', isReal ? 'inherit' : 'pipe'],
+  });
+  child.stdout?.on('data', (chunk: Buffer) => void io.stdout.write(chunk));
+  child.stderr?.on('data', (chunk: Buffer) => void io.stderr.write(chunk));
+  const code = await new Promise<number | null>((resolve, reject) => {
+    child.on('error', reject);
+    child.on('close', resolve);
+  }).catch((error: unknown) => {
+    throw signal.aborted ? signal.reason : error;
+  });
+  if (signal.aborted) throw signal.reason;
+  if (code !== 0) throw new FleetError('internal', `"fleet ${line}" ended with ${code}`);
+}

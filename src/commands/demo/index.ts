@@ -1,0 +1,22 @@
+// The words of `fleet demo`: a guided walk on a sandbox of its own.
+
+import type { Command } from 'commander';
+import { examples, type Run, wholeNumber } from '../words.js';
+
+export function addDemo(program: Command, run: Run): void {
+  const demo = program
+    .command('demo')
+    .summary('walk through the main commands on a sandbox of its own')
+    .description(
+      'Start a sandbox on free ports, walk through list, create, act, alerts and watch with each command shown before its output, and stop it.',
+    )
+    .option('--seconds <n>', 'how long the watch at the end lasts', wholeNumber('--seconds', 1), 5)
+    .action((options, command) =>
+      run(command, async (context) => (await import('./demo.js')).runDemo(context, options)),
+    );
+  examples(
+    demo,
+    ['the whole walk', 'fleet demo'],
+    ['with a longer look at the moving fleet', 'fleet demo --seconds 20'],
+  );
+}

@@ -1,0 +1,57 @@
+// The words of `fleet profile`: named sets of settings, one for each service or role.
+
+import type { Command } from 'commander';
+import { examples, type Run } from '../words.js';
+import type { DeleteOptions } from './delete.js';
+
+export function addProfile(program: Command, run: Run): void {
+  const profile = program
+    .command('profile')
+    .summary('list, choose and delete settings profiles')
+    .description(
+      [
+        'List, choose and delete profiles: named sets of settings, each with its token.',
+        '',
+        'The profile in use is the first of: --profile, FLEET_PROFILE, the one chosen with "fleet profile use", "default".',
+        '"fleet auth login --profile NAME" and "fleet config set … --profile NAME" make one.',
+      ].join('\n'),
+    );
+  examples(
+    profile
+      .command('list')
+      .summary('show all profiles')
+      .description(
+        'Show all profiles; the one in use is marked with *. TOKEN says whether one is stored or a command gives it.',
+      )
+      .action((_options: object, command: Command) =>
+        run(command, async (context) => (await import('./list.js')).listProfiles(context)),
+      ),
+    ['look', 'fleet profile list'],
+    ['names alone', `fleet profile list --json | jq -r '.[].name'`],
+  );
+  examples(
+    profile
+      .command('use')
+      .argument('<name>', 'a profile of "fleet profile list"')
+      .summary('make a profile the one in use')
+      .description('Make a profile the one in use from now on.')
+      .action((name: string, _options: object, command: Command) =>
+        run(command, async (context) => (await import('./use.js')).chooseActive(context, name)),
+      ),
+    ['the embedded service', 'fleet profile use sandbox'],
+    ['back again', 'fleet profile use default'],
+  );
+  examples(
+    profile
+      .command('delete')
+      .argument('<name>', 'a profile of "fleet profile list"')
+      .option('-y, --yes', 'do not ask')
+      .summary('delete a profile and its token')
+      .description('Delete a profile and its stored token. Asks first; without a terminal --yes is needed.')
+      .action((name: string, options: DeleteOptions, command: Command) =>
+        run(command, async (context) => (await import('./delete.js')).removeProfile(context, name, options)),
+      ),
+    ['asks first', 'fleet profile delete berlin'],
+    ['in a script', 'fleet profile delete berlin --yes'],
+  );
+}

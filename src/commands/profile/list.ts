@@ -1,0 +1,49 @@
+// `fleet profile list`: all profiles, and which one is in use.
+
+import type { Context } from '../../context.js';
+import { chooseOutput, chooseProfile } from '../../settings/resolve.js';
+import { loadStored, loadTokens } from '../../settings/store.js';
+import { escapeJson } from '../../terminal/clean.js';
+import { chooseListFormat, drawList } from '../../terminal/list.js';
+
+interface Row {
+  name: string;
+  active: boolean;
+  base_url: string | null;
+  organization: string | null;
+  /** Whether a token is stored for it or a command gives one. */
+  token: boolean;
+}
+
+export async function listProfiles({ io, flags, notice }: Context): Promise<void> {
+  const stored = await loadStored(io.env);
+  const tokens = await loadTokens(stored);
+  // Whoever named a profile that is not there looks here for the right one.
+  const inUse = chooseProfile(flags, io.env, stored, { mayBeNew: true }).value;
+  const format = chooseListFormat(chooseOutput(flags, io.env, stored));
+  const rows = [...stored.profiles].map(
+    ([name, values]): Row => ({
+      name,
+      active: name === inUse,
+      base_url: textOrNull(values['base_url']),
+      organization: textOrNull(values['organization']),
+      token: tokens.has(name) || textOrNull(values['token_command']) !== null,
+    }),
+  );
+  if (format === 'json') return io.stdout.write(`${escapeJson(JSON.stringify(rows))}\n`);
+  if (format === 'jsonl') return io.stdout.write(rows.map((row) => `${escapeJson(JSON.stringify(row))}\n`).join(''));
+  const cells = rows.map((row) => [
+    row.name,
+    row.active ? '*' : '-',
+    row.base_url ?? '-',
+    row.organization ?? '-',
+    row.token ? 'yes' : 'no',
+  ]);
+  await io.stdout.write(drawList([['NAME', 'ACTIVE', 'BASE_URL', 'ORGANIZATION', 'TOKEN'], ...cells]));
+  if (rows.length === 0) await notice('there are no profiles yet: run "fleet auth login", or "fleet sandbox" to try');
+  else if (!stored.profiles.has(inUse)) await notice(`the profile in use, "${inUse}", does not exist yet`);
+}
+
+function textOrNull(value: unknown): string | null {
+  return typeof value === 'string' && value !== '' ? value : null;
+}

@@ -1,0 +1,17 @@
+// `fleet profile use`: makes a profile the one in use.
+
+import type { Context } from '../../context.js';
+import { DEFAULT_PROFILE, loadStored, useProfile } from '../../settings/store.js';
+import { unknownWord } from '../../terminal/nearest.js';
+
+/** Throws a FleetError of kind `usage` when there is no such profile; `default` is always one. */
+export async function chooseActive({ io, flags, notice }: Context, name: string): Promise<void> {
+  const stored = await loadStored(io.env);
+  if (!stored.profiles.has(name) && name !== DEFAULT_PROFILE)
+    throw unknownWord('profile', name, [...stored.profiles.keys()]);
+  await useProfile(stored, name === DEFAULT_PROFILE ? undefined : name);
+  await notice(`profile "${name}" is now the one in use`);
+  const stronger = flags.profile === undefined ? (io.env['FLEET_PROFILE'] ?? '') : '';
+  if (stronger !== '' && stronger !== name)
+    await notice(`warning: FLEET_PROFILE is set to "${stronger}" and comes first`);
+}

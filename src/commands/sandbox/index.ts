@@ -1,0 +1,57 @@
+// The words of `fleet sandbox`: the whole service on this machine, for trying and testing.
+
+import type { Command } from 'commander';
+import { usageError } from '../../errors.js';
+import { collect, examples, type Run, wholeNumber } from '../words.js';
+
+/** The highest port of TCP. */
+const HIGHEST_PORT = 65_535;
+
+export function addSandbox(program: Command, run: Run): void {
+  const sandbox = program
+    .command('sandbox')
+    .summary('run the whole service on this machine')
+    .description(
+      [
+        'Run the whole service in memory on this machine, on loopback alone, until Ctrl-C. It prints its addresses, an',
+        'organization and a token, and saves them as the profile "sandbox".',
+      ].join('\n'),
+    )
+    .option('--port <n>', 'port of the API, 0 for any free one', readPort('--port'), 4010)
+    .option('--sse-port <n>', 'port of the push channel, 0 for any free one', readPort('--sse-port'), 4011)
+    .option('--bicycles <n>', 'how many bicycles', wholeNumber('--bicycles', 0), 500)
+    .option('--seed <n>', 'the same seed gives the same fleet', wholeNumber('--seed', 0), 1)
+    .option('--rate <events_per_second>', 'what happens by itself; 0 is still', readRate, 2)
+    .option('--page-size <n>', 'items on a page', wholeNumber('--page-size', 1), 20)
+    .option(
+      '--fault <fault>',
+      'what goes wrong, repeatable: latency=200ms, error=503:5%, drop=30s, stall=30s, expire=60s',
+      collect,
+    )
+    .action((options, command) =>
+      run(command, async (context) => (await import('./sandbox.js')).runSandbox(context, options)),
+    );
+  examples(
+    sandbox,
+    ['then, in the next terminal: fleet --profile sandbox bicycles list', 'fleet sandbox'],
+    [
+      'a busy fleet on a bad network',
+      'fleet sandbox --rate 20 --fault latency=200ms --fault error=503:5% --fault drop=30s',
+    ],
+  );
+}
+
+function readPort(flag: string): (text: string) => number {
+  const read = wholeNumber(flag, 0);
+  return (text) => {
+    const port = read(text);
+    if (port <= HIGHEST_PORT) return port;
+    throw usageError(`${flag} takes a port from 0 to ${HIGHEST_PORT}, not "${text}"`);
+  };
+}
+
+function readRate(text: string): number {
+  const rate = Number(text);
+  if (/^\d+(\.\d+)?$/.test(text)) return rate;
+  throw usageError(`--rate takes events a second, such as 2 or 0.5, not "${text}"`);
+}

@@ -1,0 +1,57 @@
+// A queue between the sockets and the one who prints: order of arrival kept, and held back when the printing is slow.
+
+export interface Queue<T> {
+  /** Adds an item; `size` is what it weighs, in characters. */
+  push(item: T, size?: number): void;
+  /** Resolves when there is room for more: the sockets wait here while the reader of the output is slow. */
+  room(): Promise<void> | undefined;
+  /** No more items will come; the batches end when the queue is empty. */
+  close(): void;
+  /** Everything that has arrived, each time there is something. */
+  batches(): AsyncGenerator<readonly T[], void, undefined>;
+}
+
+/** How much may wait to be printed: enough to keep a fast reader busy, too little to be seen in memory. */
+const QUEUE_LIMIT_CHARACTERS = 256 * 1024;
+
+export function openQueue<T>(): Queue<T> {
+  let items: T[] = [];
+  let weight = 0;
+  let isClosed = false;
+  let wakeReader: (() => void) | undefined;
+  let waiting: (() => void)[] = [];
+
+  return {
+    push(item, size = 0) {
+      if (isClosed) return;
+      items.push(item);
+      weight += size;
+      wakeReader?.();
+    },
+    room() {
+      if (weight < QUEUE_LIMIT_CHARACTERS || isClosed) return undefined;
+      return new Promise((resolve) => waiting.push(resolve));
+    },
+    close() {
+      isClosed = true;
+      wakeReader?.();
+    },
+    async *batches() {
+      for (;;) {
+        while (items.length === 0) {
+          if (isClosed) return;
+          await new Promise<void>((resolve) => {
+            wakeReader = resolve;
+          });
+          wakeReader = undefined;
+        }
+        const batch = items;
+        items = [];
+        weight = 0;
+        for (const resolve of waiting) resolve();
+        waiting = [];
+        yield batch;
+      }
+    },
+  };
+}

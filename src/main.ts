@@ -1,0 +1,97 @@
+// Runs one command line from its arguments to its exit code; the only catch that ends a program.
+
+import { CommanderError } from 'commander';
+import { type Interruption, type OpenContext, openContext, type World } from './context.js';
+import { asFleetError, EXIT_CODES, errorJson, errorLines, FleetError } from './errors.js';
+import { buildProgram } from './program.js';
+import { clean, escapeJson } from './terminal/clean.js';
+import { type Io, openIo, ReaderLeft } from './terminal/io.js';
+
+/** Runs one command line. Resolves with the exit code of cli.md section 3; never rejects. */
+export async function main(argv: readonly string[], world: World): Promise<number> {
+  const io = openIo(world, argv.includes('--no-color'));
+  const interruption = listenForSignals(world.signals);
+  let opened: OpenContext | undefined;
+  let helpText = '';
+  const program = buildProgram(
+    async (command, deed) => {
+      opened = openContext(world, io, command.optsWithGlobals(), interruption);
+      await deed(opened.context);
+    },
+    (text) => {
+      helpText += text;
+    },
+  );
+  try {
+    try {
+      await program.parseAsync(argv, { from: 'user' });
+    } catch (thrown) {
+      if (!(thrown instanceof CommanderError)) throw thrown;
+      if (thrown.exitCode !== 0 && thrown.code !== 'commander.help') throw usageErrorOf(thrown);
+    }
+    await io.stdout.write(helpText);
+    return 0;
+  } catch (thrown) {
+    return await report(thrown, argv, world, io);
+  } finally {
+    interruption.stop();
+    await opened?.close();
+  }
+}
+
+/** The first signal asks to end, the second urges; after it nobody listens, so a third ends the process by itself. */
+function listenForSignals(signals: World['signals']): Interruption {
+  const first = new AbortController();
+  const second = new AbortController();
+  const listeners = (['SIGINT', 'SIGTERM'] as const).map((name) => {
+    const reason =
+      name === 'SIGINT' ? new FleetError('interrupted', 'interrupted') : new FleetError('terminated', 'terminated');
+    const listener = () => {
+      if (!first.signal.aborted) return first.abort(reason);
+      second.abort(reason);
+      stop();
+    };
+    signals.on(name, listener);
+    return [name, listener] as const;
+  });
+  function stop(): void {
+    for (const [name, listener] of listeners) signals.off(name, listener);
+  }
+  return { signal: first.signal, urgentSignal: second.signal, stop };
+}
+
+/** Commander's complaint as ours: without its "error:", its suggestion as the hint. */
+function usageErrorOf(error: CommanderError): FleetError {
+  const [first = '', ...rest] = error.message.replace(/^error: /, '').split('\n');
+  const meant = /\(Did you mean (.+)\?\)/.exec(rest.join(' '))?.[1];
+  return new FleetError('usage', first, {
+    hint: meant === undefined ? 'see "fleet --help", or "fleet COMMAND --help"' : `did you mean "${meant}"?`,
+    cause: error,
+  });
+}
+
+/** Tells what ended the program, as people or programs read it, and gives the exit code. */
+async function report(thrown: unknown, argv: readonly string[], world: World, io: Io): Promise<number> {
+  if (thrown instanceof ReaderLeft) return 0;
+  const error = asFleetError(thrown);
+  // The one who pressed Ctrl-C knows.
+  if (error.kind === 'interrupted' || error.kind === 'terminated') return error.exitCode;
+  const lines = wantsJson(argv, world.env) ? [escapeJson(errorJson(error))] : errorLines(error).map(clean);
+  if (error.exitCode === EXIT_CODES.internal && (argv.includes('--verbose') || argv.includes('-v'))) {
+    const { stack } = error.cause instanceof Error ? error.cause : error;
+    lines.push(...(stack ?? '').split('\n').map(clean));
+  }
+  await io.stderr.write(`${lines.join('\n')}\n`);
+  return error.exitCode;
+}
+
+/** Whether errors are wanted as JSON; read from the bare arguments, for the error may be that they cannot be parsed. */
+function wantsJson(argv: readonly string[], env: NodeJS.ProcessEnv): boolean {
+  const asked = argv.flatMap((argument, index) => {
+    if (argument === '--json') return ['json'];
+    if (argument === '-o' || argument === '--output') return [argv[index + 1] ?? ''];
+    const joined = /^(?:-o=?|--output=)(.+)$/.exec(argument)?.[1];
+    return joined === undefined ? [] : [joined];
+  });
+  return ['json', 'jsonl'].includes(asked.at(-1) ?? env['FLEET_OUTPUT'] ?? '');
+}

@@ -1,0 +1,118 @@
+// Faults on request: how they are written, and whether one strikes now (cli.md, sandbox and demo).
+import type { Random } from './random.js';
+
+/** What a fault may look at before it strikes. */
+export interface FaultTarget {
+  server: 'api' | 'push';
+  method: string;
+  /** The raw request target, query included. */
+  path: string;
+}
+
+/** Which requests a fault may strike; all of them when absent. Only code can say it, not the command line. */
+export interface FaultScope {
+  only?: (request: FaultTarget) => boolean;
+}
+
+export type Fault =
+  /** Every answer, and every opening of a stream, comes that much later. */
+  | ({ kind: 'latency'; milliseconds: number } & FaultScope)
+  /** That share of the requests (0 to 1), or the next `times` ones, is refused unperformed; 429 says Retry-After: 1. */
+  | ({ kind: 'error'; status: number; share: number; times?: number } & FaultScope)
+  /** That share of the requests, or the next `times` ones, is performed, then the socket dies before the answer. */
+  | ({ kind: 'cut'; share: number; times?: number } & FaultScope)
+  /** A push connection is cut that long after it was opened. */
+  | { kind: 'drop'; milliseconds: number }
+  /** A push connection goes silent, no heartbeat either, that long after it was opened. */
+  | { kind: 'stall'; milliseconds: number }
+  /** A token counts as expired that long after it was handed out; its push connections are closed then. */
+  | { kind: 'expire'; milliseconds: number };
+
+const FORMS =
+  'latency=200ms, error=503:5%, error=503:2x, cut=5%, cut=1x, drop=30s, stall=30s or expire=60s (times in ms, s, m or h)';
+
+const UNITS_MS: { [unit: string]: number } = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
+
+/**
+ * Reads a fault as the command line writes it: `latency=200ms`, `error=503:5%`, `error=503:2x` (the next two),
+ * `cut=5%`, `drop=30s`, `stall=30s`, `expire=60s`. Throws an Error that names the form when it is written otherwise.
+ */
+export function parseFault(text: string): Fault {
+  const [, kind = '', value = ''] = /^([a-z]+)=(.+)$/.exec(text) ?? [];
+  if (kind === 'latency' || kind === 'drop' || kind === 'stall' || kind === 'expire') {
+    return { kind, milliseconds: parseDuration(text, value) };
+  }
+  if (kind === 'error') {
+    const [, status = '', , amount] = /^([45]\d\d)(:(.+))?$/.exec(value) ?? [];
+    if (status === '') throw unreadable(text, 'an error needs a status from 400 to 599');
+    return { kind, status: Number(status), ...parseAmount(text, amount ?? '100%') };
+  }
+  if (kind === 'cut') return { kind, ...parseAmount(text, value) };
+  throw unreadable(text, 'there is no such fault');
+}
+
+function parseDuration(text: string, value: string): number {
+  const [, number = '', unit = ''] = /^(\d+(?:\.\d+)?)(ms|s|m|h)$/.exec(value) ?? [];
+  const factor = UNITS_MS[unit];
+  if (factor === undefined) throw unreadable(text, 'it needs a time such as 200ms or 30s');
+  return Number(number) * factor;
+}
+
+function parseAmount(text: string, value: string): { share: number; times?: number } {
+  const [, number = '', unit = ''] = /^(\d+(?:\.\d+)?)(%|x)$/.exec(value) ?? [];
+  if (unit === '%' && Number(number) <= 100) return { share: Number(number) / 100 };
+  if (unit === 'x' && Number.isInteger(Number(number))) return { share: 1, times: Number(number) };
+  throw unreadable(text, 'it needs a share such as 5%, or a number of times such as 2x');
+}
+
+function unreadable(text: string, reason: string): Error {
+  return new Error(`cannot read the fault "${text}": ${reason}; write ${FORMS}`);
+}
+
+/** What the faults of the moment do; both servers ask it. */
+export interface Faults {
+  set: (faults: readonly Fault[]) => void;
+  /** How long this request has to wait, in milliseconds. */
+  latencyMs: (request: FaultTarget) => number;
+  /** The status that is answered instead of performing the request, if any. */
+  errorStatus: (request: FaultTarget) => number | undefined;
+  /** Whether the socket dies instead of answering. */
+  cuts: (request: FaultTarget) => boolean;
+  /** The time of a `drop`, `stall` or `expire` fault in milliseconds, if there is one. */
+  durationMs: (kind: 'drop' | 'stall' | 'expire') => number | undefined;
+}
+
+/** Keeps the faults of the moment; which request a share strikes follows from the seed. */
+export function createFaults(random: Random, initial: readonly Fault[]): Faults {
+  // Copies, because the number of times left is counted down here.
+  let current = initial.map((fault) => ({ ...fault }));
+
+  function strikes(fault: { share: number; times?: number } & FaultScope, request: FaultTarget): boolean {
+    if (fault.only?.(request) === false || fault.times === 0) return false;
+    if (fault.share < 1 && random() >= fault.share) return false;
+    if (fault.times !== undefined) fault.times -= 1;
+    return true;
+  }
+
+  return {
+    set: (faults) => {
+      current = faults.map((fault) => ({ ...fault }));
+    },
+    latencyMs: (request) => {
+      let sum = 0;
+      for (const fault of current) {
+        if (fault.kind === 'latency' && fault.only?.(request) !== false) sum += fault.milliseconds;
+      }
+      return sum;
+    },
+    errorStatus: (request) => {
+      for (const fault of current) if (fault.kind === 'error' && strikes(fault, request)) return fault.status;
+      return undefined;
+    },
+    cuts: (request) => current.some((fault) => fault.kind === 'cut' && strikes(fault, request)),
+    durationMs: (kind) => {
+      for (const fault of current) if (fault.kind === kind) return fault.milliseconds;
+      return undefined;
+    },
+  };
+}

@@ -1,0 +1,52 @@
+// Boxes on the globe: reading the bbox parameter, and whether a position lies inside (interface.md section 4.1).
+
+/** A box between two meridians and two parallels, in degrees. `west` above `east` crosses the antimeridian. */
+export interface Box {
+  north: number;
+  east: number;
+  south: number;
+  west: number;
+}
+
+// Assumed: plain decimals only; the interface says "four comma-separated numbers" and shows no exponent.
+const PLAIN_DECIMAL = /^-?\d+(?:\.\d+)?$/;
+
+/**
+ * Reads "<north-east-longitude>,<north-east-latitude>,<south-west-longitude>,<south-west-latitude>" in degrees.
+ * Returns the box, or a sentence that says what is wrong with it.
+ */
+export function parseBox(text: string): Box | string {
+  const parts = text.split(',');
+  if (parts.length !== 4 || !parts.every((part) => PLAIN_DECIMAL.test(part))) {
+    return 'Enter four comma-separated numbers: north-east longitude, north-east latitude, south-west longitude, south-west latitude.';
+  }
+  const [east = 0, north = 0, west = 0, south = 0] = parts.map(Number);
+  if (Math.abs(east) > 180 || Math.abs(west) > 180) return 'Longitudes must be between -180 and 180.';
+  if (Math.abs(north) > 90 || Math.abs(south) > 90) return 'Latitudes must be between -90 and 90.';
+  if (north < south) return 'The north-east latitude must not be below the south-west latitude.';
+  return { north, east, south, west };
+}
+
+/** Whether a position is inside the box, its edges included. A missing position is inside no box. */
+export function isInside(box: Box, latitude: unknown, longitude: unknown): boolean {
+  const north = numberOf(latitude);
+  const east = numberOf(longitude);
+  if (north === null || east === null) return false;
+  if (north > box.north || north < box.south) return false;
+  // Assumed: a box whose west edge is greater than its east edge is one across the antimeridian.
+  return box.west <= box.east ? east >= box.west && east <= box.east : east >= box.west || east <= box.east;
+}
+
+/** A number that may have come as text ("decimal number"), or null when there is none. */
+export function numberOf(value: unknown): number | null {
+  if (typeof value === 'number') return value;
+  if (typeof value !== 'string' || value === '') return null;
+  const number = Number(value);
+  return Number.isNaN(number) ? null : number;
+}
+
+/** Brings a longitude back between -180 and 180 degrees. */
+export function wrapLongitude(longitude: number): number {
+  if (longitude > 180) return longitude - 360;
+  return longitude < -180 ? longitude + 360 : longitude;
+}

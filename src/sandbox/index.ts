@@ -1,0 +1,284 @@
+// The sandbox: the whole service of interface.md on two loopback ports, in memory, seeded, with faults on request.
+import type { Alert } from '../api/alert.js';
+import type { Bicycle } from '../api/bicycle.js';
+import { createApi, TOKEN_PATH } from './api.js';
+import { createFaults, type Fault } from './faults.js';
+import {
+  type ActionLine,
+  changeAlert,
+  changeBicycle,
+  type Fleet,
+  type Model,
+  type Organization,
+  raiseAlert,
+  runTransition,
+  type ServedAlert,
+  type ServedBicycle,
+  type Transition,
+  type Zone,
+} from './fleet.js';
+import { startLife } from './life.js';
+import { createPush, type PushLine } from './push.js';
+import { createRandom, randomUuid } from './random.js';
+import { seedFleet } from './seed.js';
+import { closeServer, createLoopbackServer, listen, type RecordedRequest, type RequestLine } from './server.js';
+import { createTokens, type TokenOptions } from './token.js';
+
+export type { Fault } from './faults.js';
+export { parseFault } from './faults.js';
+export type {
+  ActionLine,
+  Model,
+  Organization,
+  SandboxState,
+  ServedAlert,
+  ServedBicycle,
+  Transition,
+  Zone,
+} from './fleet.js';
+export { TRANSITION_TABLE } from './fleet.js';
+export type { PushLine } from './push.js';
+export type { RecordedRequest, RequestLine } from './server.js';
+export type { Role, TokenOptions } from './token.js';
+
+export interface SandboxOptions {
+  /** API port; 0, the default, is any free one. */
+  port?: number;
+  /** Push port; 0, the default, is any free one. */
+  ssePort?: number;
+  /** How many bicycles there are at the beginning; 500. */
+  bicycles?: number;
+  /** The same seed and number of bicycles give the same fleet; 1. */
+  seed?: number;
+  /** Events a second that happen by themselves; 2. 0 is still. */
+  rate?: number;
+  /** Items on a page; 20. */
+  pageSize?: number;
+  /** A path in front of every API path, such as `/api`; none. The push port has none. */
+  prefix?: string;
+  faults?: Fault[];
+  /** How many events are kept for Last-Event-ID; 1000. */
+  replay?: number;
+  /** How often a quiet subscription gets a comment, in milliseconds; 15000. */
+  heartbeatMs?: number;
+  /** The clock, in milliseconds since the epoch; it dates everything and judges tokens. */
+  now?: () => number;
+  /** Told of each request when its answer leaves (for a subscription: when it opens). */
+  onRequest?: (line: RequestLine) => void;
+}
+
+export interface Sandbox {
+  /** `http://127.0.0.1:PORT` and the prefix, without a trailing slash. */
+  baseUrl: string;
+  /** `http://127.0.0.1:PORT`, without a trailing slash. */
+  sseUrl: string;
+  /** Where a token command gets a new token as plain text: `curl -s URL`, with `?role=renter` for another role. */
+  tokenUrl: string;
+  /** Two; the first is the main one with nearly all the bicycles. */
+  organizations: Organization[];
+  zones: Zone[];
+  models: Model[];
+  /** Uuids of users: the default subjects of an admin, a fleet operator and a renter, then other renters. */
+  users: string[];
+  /** Signs an access token: a fleet operator for 12 hours and all organizations, unless said otherwise. */
+  token: (options?: TokenOptions) => Promise<string>;
+  /** Replaces all faults; open subscriptions obey the new ones too. */
+  setFaults: (faults: Fault[]) => void;
+  /** The last 5,000 requests in the order they came. */
+  requests: RecordedRequest[];
+  /** How many transitions requests have carried out on this bicycle; what the service does itself does not count. */
+  actionCount: (uuid: string) => number;
+  /** The last 20,000 changes, whoever made them. */
+  actionLog: ActionLine[];
+  /** The last 20,000 pushed events. */
+  pushLog: PushLine[];
+  /** How many subscriptions are open. */
+  streamCount: () => number;
+  /** A copy of a bicycle as it is served now. */
+  bicycle: (uuid: string) => ServedBicycle | undefined;
+  /** Copies of all bicycles, or those of one organization, in the order of an unordered list. */
+  bicycles: (organization?: string) => ServedBicycle[];
+  /** A copy of an alert as it is served now. */
+  alert: (uuid: string) => ServedAlert | undefined;
+  /** Copies of all alerts in the order of an unordered list. */
+  alerts: () => ServedAlert[];
+  /** Changes fields of a bicycle, pushes it, and returns a copy. Throws when there is no such bicycle. */
+  changeBicycle: (uuid: string, changes: Partial<Bicycle>) => ServedBicycle;
+  /** Runs a transition as the service itself. Throws when the bicycle's state does not allow it. */
+  act: (uuid: string, transition: Transition, rider?: string) => ServedBicycle;
+  /** Raises an alert about a bicycle; `changes` are laid over its fields. */
+  raiseAlert: (bicycle: string, alertType: string, changes?: Partial<Alert>) => ServedAlert;
+  /** Changes fields of an alert, its state for instance. */
+  changeAlert: (uuid: string, changes: Partial<Alert>) => ServedAlert;
+  /** Pushes any message to the subscribers of any topic, as it is. Returns the event's id. */
+  publish: (topic: string, sender: string, message: unknown) => number;
+  /** Cuts all subscriptions that are open; their sockets are destroyed. */
+  dropStreams: () => void;
+  /** Stops at once: closes both ports, cuts what is open, ends all timers. */
+  close: () => Promise<void>;
+}
+
+/** Enough for the longest test; bounds the memory of a sandbox that runs for days. */
+const RECORDED_REQUESTS = 5000;
+const RECORDED_LINES = 20_000;
+
+/** Streams of randomness of their own, so that faults and life do not depend on the size of the fleet. */
+const FAULT_SEED = 0x0fa17;
+const LIFE_SEED = 0x011fe;
+const CREATION_SEED = 0x0c0de;
+
+/**
+ * Starts the sandbox on loopback and resolves when both ports answer. Rejects with Node's error when a port is taken
+ * (`code` EADDRINUSE).
+ */
+export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
+  const seed = options.seed ?? 1;
+  const now = options.now ?? Date.now;
+  const prefix = normalisePrefix(options.prefix ?? '');
+  const faults = createFaults(createRandom(seed ^ FAULT_SEED), options.faults ?? []);
+  const requests: RecordedRequest[] = [];
+  const actionLog: ActionLine[] = [];
+  const pushLog: PushLine[] = [];
+  const actions = new Map<string, number>();
+
+  // The links of the fleet need the port, and the port needs the servers: they get at the fleet through this.
+  let seeded: Fleet | undefined;
+  const fleet = () => {
+    if (seeded === undefined) throw new Error('the sandbox is still starting');
+    return seeded;
+  };
+
+  const subjects = { admin: '', fleet_operator: '', renter: '' };
+  const tokens = createTokens({ now, subjects, lifetimeLimitMs: () => faults.durationMs('expire') });
+  const creation = createRandom(seed ^ CREATION_SEED);
+  const handleApi = createApi({
+    fleet,
+    tokens,
+    pageSize: options.pageSize ?? 20,
+    prefix,
+    nextUuid: () => randomUuid(creation),
+    onAction: (uuid) => actions.set(uuid, (actions.get(uuid) ?? 0) + 1),
+  });
+  const push = createPush({
+    fleet,
+    tokens,
+    faults,
+    now,
+    replay: options.replay ?? 1000,
+    heartbeatMs: options.heartbeatMs ?? 15_000,
+    log: (line) => keep(pushLog, line, RECORDED_LINES),
+  });
+
+  // A token command must work whatever the faults are.
+  const isTokenPath = (path: string) => path.startsWith(`${prefix}${TOKEN_PATH}`);
+  const common = {
+    faults,
+    now,
+    remember: (record: RecordedRequest) => keep(requests, record, RECORDED_REQUESTS),
+    onRequest: options.onRequest,
+  };
+  const apiServer = createLoopbackServer({ ...common, name: 'api', handle: handleApi, spares: isTokenPath });
+  const pushServer = createLoopbackServer({ ...common, name: 'push', handle: push.handle, spares: () => false });
+
+  async function closeAll(): Promise<void> {
+    push.close();
+    await Promise.all([apiServer, pushServer].filter((server) => server.listening).map(closeServer));
+  }
+
+  let baseUrl: string;
+  let sseUrl: string;
+  try {
+    baseUrl = `${await listen(apiServer, options.port ?? 0)}${prefix}`;
+    sseUrl = await listen(pushServer, options.ssePort ?? 0);
+  } catch (thrown) {
+    await closeAll();
+    throw thrown;
+  }
+  seeded = seedFleet({
+    seed,
+    bicycles: options.bicycles ?? 500,
+    baseUrl,
+    now,
+    publish: push.publish,
+    log: (line) => keep(actionLog, line, RECORDED_LINES),
+  });
+  const [admin = '', operator = '', renter = ''] = seeded.users;
+  Object.assign(subjects, { admin, fleet_operator: operator, renter });
+  const endLife = startLife(seeded, createRandom(seed ^ LIFE_SEED), options.rate ?? 2);
+
+  const bicycleRow = (uuid: string) => required(fleet().bicyclesByUuid.get(uuid), 'bicycle', uuid);
+  const alertRow = (uuid: string) => required(fleet().alertsByUuid.get(uuid), 'alert', uuid);
+
+  return {
+    baseUrl,
+    sseUrl,
+    tokenUrl: `${baseUrl}${TOKEN_PATH}`,
+    organizations: seeded.organizations,
+    zones: seeded.zones,
+    models: seeded.models,
+    users: seeded.users,
+    token: tokens.sign,
+    setFaults: (changed) => {
+      faults.set(changed);
+      push.obeyFaults();
+    },
+    requests,
+    actionCount: (uuid) => actions.get(uuid) ?? 0,
+    actionLog,
+    pushLog,
+    streamCount: push.streamCount,
+    bicycle: (uuid) => structuredClone(fleet().bicyclesByUuid.get(uuid)?.body),
+    bicycles: (organization) => {
+      const rows = organization === undefined ? fleet().bicycles : fleet().bicyclesByOrganization.get(organization);
+      return (rows ?? []).map(({ body }) => structuredClone(body));
+    },
+    alert: (uuid) => structuredClone(fleet().alertsByUuid.get(uuid)?.body),
+    alerts: () => fleet().alerts.map(({ body }) => structuredClone(body)),
+    changeBicycle: (uuid, changes) => {
+      const row = bicycleRow(uuid);
+      changeBicycle(fleet(), row, changes);
+      return structuredClone(row.body);
+    },
+    act: (uuid, transition, rider) => {
+      const row = bicycleRow(uuid);
+      const from = row.body.state;
+      if (!runTransition(fleet(), row, transition, 'service', rider ?? renter)) {
+        throw new Error(`the sandbox cannot "${transition}" a bicycle that is ${from}`);
+      }
+      return structuredClone(row.body);
+    },
+    raiseAlert: (bicycle, alertType, changes) => {
+      const roles = ['fleet_operator', 'admin'];
+      const facts = { uuid: randomUuid(creation), alertType, roles, ...(changes === undefined ? {} : { changes }) };
+      return structuredClone(raiseAlert(fleet(), bicycleRow(bicycle), facts).body);
+    },
+    changeAlert: (uuid, changes) => {
+      const row = alertRow(uuid);
+      changeAlert(fleet(), row, changes);
+      return structuredClone(row.body);
+    },
+    publish: (topic, sender, message) => push.publish({ sender, topics: [topic], message: JSON.stringify(message) }),
+    dropStreams: push.dropStreams,
+    close: () => {
+      endLife();
+      return closeAll();
+    },
+  };
+}
+
+/** `/api` for `api`, `/api` and `/api/`; '' for nothing and `/`. */
+function normalisePrefix(prefix: string): string {
+  const inner = prefix.replace(/^\/+|\/+$/g, '');
+  return inner === '' ? '' : `/${inner}`;
+}
+
+/** Appends, and forgets the oldest in batches, which keeps it cheap. */
+function keep<Line>(lines: Line[], line: Line, most: number): void {
+  lines.push(line);
+  if (lines.length > most * 1.25) lines.splice(0, lines.length - most);
+}
+
+function required<Row>(row: Row | undefined, kind: string, uuid: string): Row {
+  if (row === undefined) throw new Error(`the sandbox has no ${kind} ${uuid}`);
+  return row;
+}

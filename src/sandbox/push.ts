@@ -1,0 +1,223 @@
+// The push side: subscriptions, replay and heartbeats as Server-Sent Events (interface.md sections 4.6 and 6.1).
+import type { ServerResponse } from 'node:http';
+import { checkAccept, STREAM_MEDIA_TYPES } from './accept.js';
+import type { Faults } from './faults.js';
+import type { Fleet, Publication } from './fleet.js';
+import { Problem, problemBody, refuse, refuseMethod, refuseRole, refuseUnknown } from './problem.js';
+import { answerJson, cutConnection, type Exchange } from './server.js';
+import type { Tokens, Viewer } from './token.js';
+
+/** What a subscriber may leave unread before it is cut: a slow reader must not fill the memory of the sandbox. */
+const MOST_UNREAD_BYTES = 16 * 1024 * 1024;
+
+/** Node's timers take no more; a token that lives longer is not watched. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
+/** One event as it was pushed, for tests. */
+export interface PushLine {
+  id: number;
+  sender: string;
+  topics: string[];
+  /** The `message` of the envelope as JSON text. */
+  message: string;
+}
+
+interface Connection {
+  topic: string;
+  viewer: Viewer;
+  outgoing: ServerResponse;
+  /** Milliseconds since the epoch. */
+  openedAt: number;
+  /** A stalled connection stays open and gets nothing. */
+  stalled: boolean;
+  timers: NodeJS.Timeout[];
+}
+
+export interface Push {
+  handle: (exchange: Exchange) => void;
+  /** Pushes to all subscribers of the topics and keeps the event for replay. Returns its id. */
+  publish: (publication: Publication) => number;
+  /** Cuts all subscriptions that are open. */
+  dropStreams: () => void;
+  /** How many subscriptions are open. */
+  streamCount: () => number;
+  /** Sets the timers of `drop`, `stall` and `expire` anew, after the faults have changed. */
+  obeyFaults: () => void;
+  close: () => void;
+}
+
+/** Makes the handler of the push port. */
+export function createPush(facts: {
+  /** Made after the port is known; no request comes before. */
+  fleet: () => Fleet;
+  tokens: Tokens;
+  faults: Faults;
+  now: () => number;
+  /** How many events are kept for Last-Event-ID. */
+  replay: number;
+  heartbeatMs: number;
+  log: (line: PushLine) => void;
+}): Push {
+  const connections = new Set<Connection>();
+  const subscribers = new Map<string, Set<Connection>>();
+  const kept: PushLine[] = [];
+  let lastId = 0;
+
+  // Assumed: a comment, which is not an event, is what shows life while there is nothing to tell.
+  const heartbeat = setInterval(() => {
+    for (const connection of connections) write(connection, ': heartbeat\n\n');
+  }, facts.heartbeatMs);
+
+  function write(connection: Connection, text: string): void {
+    const { outgoing, stalled } = connection;
+    if (stalled || outgoing.destroyed || outgoing.writableEnded) return;
+    outgoing.write(text);
+    if (outgoing.writableLength > MOST_UNREAD_BYTES) outgoing.destroy();
+  }
+
+  function publish({ sender, topics, message }: Publication): number {
+    lastId += 1;
+    const line = { id: lastId, sender, topics, message };
+    facts.log(line);
+    kept.push(line);
+    // Cutting in batches keeps this cheap.
+    if (kept.length > 2 * facts.replay + 100) kept.splice(0, kept.length - facts.replay);
+    for (const topic of topics) {
+      const audience = subscribers.get(topic);
+      if (audience === undefined) continue;
+      const text = eventText(line, topic);
+      for (const connection of audience) write(connection, text);
+    }
+    return lastId;
+  }
+
+  function open(exchange: Exchange, topic: string, viewer: Viewer): void {
+    const { incoming, outgoing } = exchange;
+    const connection: Connection = { topic, viewer, outgoing, openedAt: facts.now(), stalled: false, timers: [] };
+    connections.add(connection);
+    const audience = subscribers.get(topic) ?? new Set();
+    subscribers.set(topic, audience.add(connection));
+    outgoing.on('close', () => {
+      connections.delete(connection);
+      audience.delete(connection);
+      if (audience.size === 0 && subscribers.get(topic) === audience) subscribers.delete(topic);
+      for (const timer of connection.timers) clearTimeout(timer);
+    });
+    exchange.answered(200);
+    outgoing.writeHead(200, { 'Content-Type': 'text/event-stream', 'Cache-Control': 'no-store' });
+    // The comment makes the client see at once that the subscription stands.
+    write(connection, `: open\n\n${missedEvents(topic, incoming.headers['last-event-id'])}`);
+    setTimers(connection);
+  }
+
+  /** Assumed: ids are whole numbers; after one that is no longer kept, or never was given out, it just goes on live. */
+  function missedEvents(topic: string, lastEventId: string | string[] | undefined): string {
+    if (typeof lastEventId !== 'string' || !/^\d{1,15}$/.test(lastEventId)) return '';
+    const seen = Number(lastEventId);
+    if (seen >= lastId || seen < lastId - Math.min(facts.replay, kept.length)) return '';
+    const missed = kept.filter((line) => line.id > seen && line.topics.includes(topic));
+    return missed.map((line) => eventText(line, topic)).join('');
+  }
+
+  function setTimers(connection: Connection): void {
+    for (const timer of connection.timers) clearTimeout(timer);
+    connection.timers = [];
+    connection.stalled = false;
+    const at = (moment: number | undefined, deed: () => void) => {
+      if (moment === undefined) return;
+      const delay = Math.max(0, moment - facts.now());
+      if (delay <= LONGEST_TIMER_MS) connection.timers.push(setTimeout(deed, delay));
+    };
+    const afterOpening = (kind: 'drop' | 'stall') => {
+      const duration = facts.faults.durationMs(kind);
+      return duration === undefined ? undefined : connection.openedAt + duration;
+    };
+    at(afterOpening('drop'), () => connection.outgoing.destroy());
+    at(afterOpening('stall'), () => {
+      connection.stalled = true;
+    });
+    // Assumed: a subscription ends with the token it was opened with.
+    at(facts.tokens.endOf(connection.viewer), () => connection.outgoing.end());
+  }
+
+  async function answer(exchange: Exchange): Promise<void> {
+    const { incoming } = exchange;
+    const topic = topicOfPath((incoming.url ?? '').split('?', 1)[0] ?? '');
+    if (topic === undefined) throw refuseUnknown('Not found. Subscribe at /subscribe/<encoded topic>/.');
+    checkAccept(incoming.headers.accept, STREAM_MEDIA_TYPES);
+    const viewer = await facts.tokens.check(incoming.headers.authorization);
+    if (incoming.method !== 'GET') throw refuseMethod(incoming.method ?? '', 'GET');
+    const organization = organizationOfTopic(facts.fleet(), topic);
+    if (organization === undefined) throw refuseUnknown('There is no such topic.');
+    // All topics there are lie below `admin`.
+    if (viewer.role === 'renter') throw refuseRole();
+    if (viewer.organization !== undefined && viewer.organization !== organization) throw refuseRole();
+    if (exchange.cut) cutConnection(exchange);
+    else if (!exchange.outgoing.destroyed) open(exchange, topic, viewer);
+  }
+
+  return {
+    publish,
+    handle: (exchange) => {
+      answer(exchange).catch((thrown: unknown) => {
+        const problem = thrown instanceof Problem ? thrown : refuse(500, `The sandbox failed: ${thrown}`, 'error');
+        if (exchange.cut) cutConnection(exchange);
+        else answerJson(exchange, problem.status, problemBody(problem.detail), problem.headers);
+      });
+    },
+    dropStreams: () => {
+      for (const connection of connections) connection.outgoing.destroy();
+    },
+    streamCount: () => connections.size,
+    obeyFaults: () => {
+      for (const connection of connections) setTimers(connection);
+    },
+    close: () => {
+      clearInterval(heartbeat);
+      for (const connection of connections) {
+        for (const timer of connection.timers) clearTimeout(timer);
+      }
+    },
+  };
+}
+
+/** An event with the envelope of section 2.5. Assumed: the topic in it is the one that was subscribed to. */
+function eventText(line: PushLine, topic: string): string {
+  const envelope = `{"topic":${JSON.stringify(topic)},"sender":${JSON.stringify(line.sender)},"message":${line.message}}`;
+  return `id: ${line.id}\ndata: ${envelope}\n\n`;
+}
+
+/**
+ * The topic of a raw path, or undefined when it is not written exactly so: "{topic} is the topic string URL-encoded with
+ * no safe characters. Slashes inside the topic are encoded too, and so is the asterisk. The trailing slash after the
+ * encoded topic is required." (section 4.6).
+ */
+export function topicOfPath(rawPath: string): string | undefined {
+  const [, encoded] = /^\/subscribe\/([^/]+)\/$/.exec(rawPath) ?? [];
+  if (encoded === undefined) return undefined;
+  try {
+    const topic = decodeURIComponent(encoded);
+    return encodeTopic(topic) === encoded ? topic : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Each byte but letters, digits and `_ . - ~` as `%` and two upper-case digits. */
+function encodeTopic(topic: string): string {
+  let encoded = '';
+  for (const byte of Buffer.from(topic, 'utf8')) {
+    const character = String.fromCharCode(byte);
+    encoded += /[A-Za-z0-9_.~-]/.test(character) ? character : `%${byte.toString(16).toUpperCase().padStart(2, '0')}`;
+  }
+  return encoded;
+}
+
+/** The organization whose topic it is, or undefined when there is no such topic (section 6.1). */
+function organizationOfTopic(fleet: Fleet, topic: string): string | undefined {
+  const [, organization = '', kind = '', rest = ''] = /^\/([^/]+)\/admin\/(bicycles|alerts)\/(.+)$/.exec(topic) ?? [];
+  if (!fleet.bicyclesByOrganization.has(organization)) return undefined;
+  if (rest === '*') return organization;
+  const row = kind === 'bicycles' && rest.endsWith('/') ? fleet.bicyclesByUuid.get(rest.slice(0, -1)) : undefined;
+  return row?.organization === organization ? organization : undefined;
+}

@@ -1,0 +1,58 @@
+// Small seeded randomness: the same seed gives the same fleet, the same uuids and the same faults.
+
+/** A source of numbers from 0 (included) to 1 (excluded). */
+export type Random = () => number;
+
+/** Makes a source that repeats itself for the same seed (mulberry32: tiny, fast, good enough for a play fleet). */
+export function createRandom(seed: number): Random {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+/** A whole number from `least` to `most`, both included. */
+export function randomInteger(random: Random, least: number, most: number): number {
+  return least + Math.floor(random() * (most - least + 1));
+}
+
+/** A number from `least` to `most`, roughly bell-shaped around the middle. */
+export function randomAround(random: Random, middle: number, spread: number): number {
+  return middle + (random() + random() + random() - 1.5) * (spread / 1.5);
+}
+
+/** One of the items, each as likely as the other. */
+export function pick<Item>(random: Random, items: readonly [Item, ...Item[]]): Item {
+  return items[Math.floor(random() * items.length)] ?? items[0];
+}
+
+/** One of the items, each as likely as its weight says. */
+export function pickWeighted<Item>(random: Random, items: readonly [[Item, number], ...[Item, number][]]): Item {
+  let rest = random() * items.reduce((sum, [, weight]) => sum + weight, 0);
+  for (const [item, weight] of items) {
+    rest -= weight;
+    if (rest < 0) return item;
+  }
+  return items[0][0];
+}
+
+/** As many hexadecimal digits as asked for. */
+export function randomHex(random: Random, digits: number): string {
+  let text = '';
+  while (text.length < digits) {
+    text += Math.floor(random() * 2 ** 32)
+      .toString(16)
+      .padStart(8, '0');
+  }
+  return text.slice(0, digits);
+}
+
+/** A uuid of version 4 in its canonical lower-case form. */
+export function randomUuid(random: Random): string {
+  const hex = randomHex(random, 32);
+  const variant = '89ab'.charAt(Number.parseInt(hex.charAt(16), 16) & 3);
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20)}`;
+}

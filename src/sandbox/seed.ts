@@ -1,0 +1,246 @@
+// The fleet at the beginning: the same seed and number of bicycles give the same one, uuids included.
+import { ALERT_STATES, ALERT_TYPES } from '../api/alert.js';
+import {
+  type AlertRow,
+  addAlert,
+  addBicycle,
+  type BicycleRow,
+  describeAlert,
+  type Fleet,
+  isoOfMicroseconds,
+  linkTo,
+  type Model,
+  type Organization,
+  type SandboxState,
+  type ServedBicycle,
+  type Zone,
+} from './fleet.js';
+import { wrapLongitude } from './geometry.js';
+import {
+  createRandom,
+  pick,
+  pickWeighted,
+  type Random,
+  randomAround,
+  randomHex,
+  randomInteger,
+  randomUuid,
+} from './random.js';
+import {
+  CITIES,
+  type City,
+  DESCRIPTIONS,
+  GIVEN_NAMES,
+  MODEL_NAMES,
+  ORGANIZATION_NAMES,
+  UNUSUAL_NAMES,
+} from './words.js';
+
+const DAY_MICROSECONDS = 86_400_000_000;
+const MINUTE_MICROSECONDS = 60_000_000;
+
+/** About 5 km: the distance from the middle of a city that no bicycle but a few exceed. */
+const CITY_RADIUS_DEGREES = 0.045;
+
+/** A bit less than the radius, so that a few bicycles stand outside the zone of their city. */
+const ZONE_RADIUS_DEGREES = 0.04;
+
+/** The first bicycles get these states in turn, so that even a small fleet shows all of them. */
+const FIRST_STATES: readonly SandboxState[] = [
+  'available',
+  'rented',
+  'in_maintenance',
+  'lost',
+  'available',
+  'reserved',
+  'unrecoverable',
+  'retired',
+];
+
+const STATE_WEIGHTS: readonly [[SandboxState, number], ...[SandboxState, number][]] = [
+  ['available', 58],
+  ['rented', 18],
+  ['in_maintenance', 12],
+  ['lost', 4],
+  ['reserved', 3],
+  ['unrecoverable', 2],
+  ['retired', 3],
+];
+
+/** Every type in every state is there at least once. */
+const LEAST_ALERTS = ALERT_TYPES.length * ALERT_STATES.length;
+
+/** Enough for many pages; more would only cost memory in a very large fleet. */
+const MOST_ALERTS = 10_000;
+
+/** Who may see an alert; section 2.2 names three roles as examples. */
+export const ALERT_ROLES: readonly [string[], ...string[][]] = [
+  ['fleet_operator', 'admin'],
+  ['fleet_operator', 'admin', 'renter'],
+  ['fleet_operator'],
+  ['admin'],
+];
+
+/** Makes the fleet. Times lie before `now()` (milliseconds since the epoch) by amounts that follow from the seed. */
+export function seedFleet(facts: {
+  seed: number;
+  bicycles: number;
+  baseUrl: string;
+  now: () => number;
+  publish: Fleet['publish'];
+  log: Fleet['log'];
+}): Fleet {
+  const random = createRandom(facts.seed);
+  const organizations: Organization[] = ORGANIZATION_NAMES.map((name) => ({ uuid: randomUuid(random), name }));
+  const models: Model[] = MODEL_NAMES.map((name) => {
+    const uuid = randomUuid(random);
+    return { uuid, name, url: linkTo(facts, 'bicycle_models', uuid) };
+  });
+  const users = Array.from({ length: 24 }, () => randomUuid(random));
+  const start = Math.floor(facts.now() * 1000);
+  const fleet: Fleet = {
+    baseUrl: facts.baseUrl,
+    organizations,
+    models,
+    users,
+    zones: CITIES.map((city) => seedZone(random, organizations, city)),
+    bicycles: [],
+    bicyclesByUuid: new Map(),
+    bicyclesByOrganization: new Map(organizations.map(({ uuid }) => [uuid, []])),
+    alerts: [],
+    alertsByUuid: new Map(),
+    version: 0,
+    lastChange: start,
+    now: facts.now,
+    publish: facts.publish,
+    log: facts.log,
+  };
+  for (let index = 0; index < facts.bicycles; index += 1) addBicycle(fleet, seedBicycle(random, fleet, index, start));
+  if (facts.bicycles > 0) {
+    const alerts = Math.min(Math.max(LEAST_ALERTS, Math.round(facts.bicycles * 0.2)), MOST_ALERTS);
+    for (let index = 0; index < alerts; index += 1) addAlert(fleet, seedAlert(random, fleet, index, start));
+  }
+  return fleet;
+}
+
+function seedZone(random: Random, organizations: readonly Organization[], city: City): Zone {
+  const wide = ZONE_RADIUS_DEGREES / Math.cos((city.latitude * Math.PI) / 180);
+  const box = {
+    north: round(city.latitude + ZONE_RADIUS_DEGREES, 6),
+    east: round(wrapLongitude(city.longitude + wide), 6),
+    south: round(city.latitude - ZONE_RADIUS_DEGREES, 6),
+    west: round(wrapLongitude(city.longitude - wide), 6),
+  };
+  return {
+    uuid: randomUuid(random),
+    name: city.name,
+    organization: organizations[city.organization]?.uuid ?? '',
+    bbox: [box.east, box.north, box.west, box.south],
+    box,
+  };
+}
+
+function seedBicycle(random: Random, fleet: Fleet, index: number, start: number): BicycleRow {
+  // One in twenty belongs to the second organization.
+  const owner = index % 20 === 13 ? 1 : 0;
+  const city = pick(random, owner === 1 ? SECOND_CITIES : MAIN_CITIES);
+  const uuid = randomUuid(random);
+  const state = FIRST_STATES[index] ?? pickWeighted(random, STATE_WEIGHTS);
+  const deviceType = random() < 0.6 ? 'lock' : 'tracker';
+  const createdAt = start - randomInteger(random, 2 * DAY_MICROSECONDS, 700 * DAY_MICROSECONDS);
+  const modifiedAt = start - randomInteger(random, 1, 2 * DAY_MICROSECONDS - 1);
+  const silentFor = state === 'lost' ? randomInteger(random, DAY_MICROSECONDS, 30 * DAY_MICROSECONDS) : 0;
+  const seenAt =
+    start - silentFor - Math.floor(random() ** 3 * 600) * MINUTE_MICROSECONDS - randomInteger(random, 0, 59e6);
+  // Some have never sent a position: lost ones often, others rarely; number 10 always.
+  const hasPosition = random() >= (state === 'lost' ? 0.4 : 0.03) && index !== 10;
+  const hasCharge = random() >= 0.04 && index !== 11;
+  const model = pick(random, [fleet.models[0]?.url ?? '', ...fleet.models.slice(1).map(({ url }) => url)]);
+  const body: ServedBicycle = {
+    uuid,
+    created: isoOfMicroseconds(createdAt),
+    latitude: round(randomAround(random, city.latitude, CITY_RADIUS_DEGREES), 6),
+    longitude: round(
+      wrapLongitude(
+        randomAround(random, city.longitude, CITY_RADIUS_DEGREES / Math.cos((city.latitude * Math.PI) / 180)),
+      ),
+      6,
+    ),
+    latest_gps_accuracy: round(1 + random() ** 2 * 40, 1),
+    latest_gps_timestamp: new Date(Math.floor(seenAt / 1000)).toISOString(),
+    state_of_charge: round(100 * random() ** 0.6, 1),
+    name: nameOf(random, index),
+    description: random() < 0.15 ? pick(random, DESCRIPTIONS) : '',
+    model,
+    bleid: `AXA:${randomHex(random, 20).toUpperCase()}`,
+    device_type: deviceType,
+    lock: linkTo(fleet, 'locks', randomUuid(random)),
+    image_url: random() < 0.7 ? `${fleet.baseUrl}/media/bicycles/${uuid}.jpg` : null,
+    serial_number: `SN${randomHex(random, 10).toUpperCase()}`,
+    state,
+    modified: isoOfMicroseconds(modifiedAt),
+  };
+  if (!hasPosition) {
+    Object.assign(body, { latitude: null, longitude: null, latest_gps_accuracy: null, latest_gps_timestamp: null });
+  }
+  if (!hasCharge) body.state_of_charge = null;
+  // "decimal number" may come as text too: one in fifty does here.
+  else if (index % 50 === 17) body.state_of_charge = Number(body.state_of_charge).toFixed(2);
+  const rider = state === 'rented' || state === 'reserved' ? riderOf(random, fleet, index) : undefined;
+  return {
+    index,
+    organization: fleet.organizations[owner]?.uuid ?? '',
+    modifiedAt,
+    body,
+    json: undefined,
+    rider,
+    stateSince: modifiedAt,
+  };
+}
+
+const [FIRST_CITY, ...OTHER_CITIES] = CITIES;
+const MAIN_CITIES: readonly [City, ...City[]] = [FIRST_CITY, ...OTHER_CITIES.filter((city) => city.organization === 0)];
+const SECOND_CITIES: readonly [City, ...City[]] = [
+  CITIES.find((city) => city.organization === 1) ?? FIRST_CITY,
+  ...CITIES.filter((city) => city.organization === 1).slice(1),
+];
+
+/** The first rented bicycle and the first reserved one are the default renter's (see `token`). */
+function riderOf(random: Random, fleet: Fleet, index: number): string {
+  const renters = fleet.users.slice(2);
+  const [first = ''] = renters;
+  return index < FIRST_STATES.length ? first : pick(random, [first, ...renters.slice(1)]);
+}
+
+function nameOf(random: Random, index: number): string {
+  // One in twelve has an unusual name, each of them in turn.
+  if (index % 12 === 6) {
+    const name = UNUSUAL_NAMES[Math.floor(index / 12) % UNUSUAL_NAMES.length] ?? UNUSUAL_NAMES[0];
+    return index < 12 * UNUSUAL_NAMES.length ? name : `${name} ${index + 1}`;
+  }
+  return `${pick(random, GIVEN_NAMES)} ${String(index + 1).padStart(4, '0')}`;
+}
+
+function seedAlert(random: Random, fleet: Fleet, index: number, start: number): AlertRow {
+  const row = fleet.bicycles[Math.floor(random() * fleet.bicycles.length)] ?? fleet.bicycles[0];
+  if (row === undefined) throw new Error('an alert needs a bicycle');
+  const ordered = index < LEAST_ALERTS;
+  const alertType = ordered ? ALERT_TYPES[index % ALERT_TYPES.length] : pick(random, ALERT_TYPES);
+  const state = ordered ? ALERT_STATES[Math.floor(index / ALERT_TYPES.length)] : pick(random, ALERT_STATES);
+  const createdAt = start - randomInteger(random, DAY_MICROSECONDS, 60 * DAY_MICROSECONDS);
+  const modifiedAt = state === 'new' ? createdAt : start - randomInteger(random, 1, DAY_MICROSECONDS);
+  const body = describeAlert(fleet, row, {
+    uuid: randomUuid(random),
+    alertType: alertType ?? ALERT_TYPES[0],
+    state: state ?? ALERT_STATES[0],
+    roles: ALERT_ROLES[index % ALERT_ROLES.length] ?? ALERT_ROLES[0],
+    created: isoOfMicroseconds(createdAt),
+    modified: isoOfMicroseconds(modifiedAt),
+  });
+  return { index, organization: row.organization, bicycle: row.body.uuid, modifiedAt, body, json: undefined };
+}
+
+function round(number: number, digits: number): number {
+  const factor = 10 ** digits;
+  return Math.round(number * factor) / factor;
+}

@@ -1,0 +1,182 @@
+// A loopback HTTP server as both ports need it: trace headers, a record of every request, latency and error faults.
+import { randomUUID } from 'node:crypto';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Faults, FaultTarget } from './faults.js';
+import { problemBody } from './problem.js';
+
+/** Loopback only: the sandbox is nobody else's business. */
+const HOST = '127.0.0.1';
+
+/** Longer than any client keeps an idle connection, so that the server never closes one just as it is used again. */
+const KEEP_ALIVE_MS = 120_000;
+
+/** One request as it came, and how it was answered. */
+export interface RecordedRequest {
+  server: 'api' | 'push';
+  method: string;
+  /** The raw request target as it stood in the request line, query included. */
+  url: string;
+  /** By lower-case name. */
+  headers: { [name: string]: string | string[] | undefined };
+  /** Names and values in turn, spelled as they came. */
+  rawHeaders: string[];
+  /** The body as text; empty when there was none, or when an error fault refused the request unread. */
+  body: string;
+  /** The X-Service-RequestId of the answer. */
+  requestId: string;
+  /** Milliseconds since the epoch. */
+  at: number;
+  /** 0 while there is no answer, and for good when the connection was cut before one. */
+  status: number;
+}
+
+/** One line of the log that `fleet sandbox` prints; never the headers, since one of them is the token. */
+export interface RequestLine {
+  server: 'api' | 'push';
+  method: string;
+  /** The raw request target, query included. */
+  path: string;
+  /** 0 when the connection was cut instead of answered. */
+  status: number;
+  milliseconds: number;
+  requestId: string;
+}
+
+/** A request on its way through the sandbox. */
+export interface Exchange {
+  incoming: IncomingMessage;
+  outgoing: ServerResponse;
+  record: RecordedRequest;
+  /** Whether a cut fault wants the socket dead instead of an answer. */
+  cut: boolean;
+  /** Tells the status, once, just before the answer leaves; 0 for none. */
+  answered: (status: number) => void;
+}
+
+export interface ServerFacts {
+  name: 'api' | 'push';
+  faults: Faults;
+  now: () => number;
+  remember: (record: RecordedRequest) => void;
+  onRequest: ((line: RequestLine) => void) | undefined;
+  /** Whether faults leave this raw path alone. */
+  spares: (path: string) => boolean;
+  handle: (exchange: Exchange) => void;
+}
+
+/** Section 9: "Every response carries these trace headers". */
+function traceHeaders(name: string): { [header: string]: string } {
+  return {
+    'X-Service-From': `sandbox-${name}`,
+    'X-Service-RequestId': randomUUID(),
+    'X-Service-Version': 'sandbox-1.0.0',
+  };
+}
+
+/** Makes the server; nothing listens yet. */
+export function createLoopbackServer(facts: ServerFacts): Server {
+  const waiting = new Set<NodeJS.Timeout>();
+  const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, (incoming, outgoing) => {
+    const exchange = openExchange(facts, incoming, outgoing);
+    const target: FaultTarget = { server: facts.name, method: exchange.record.method, path: exchange.record.url };
+    if (facts.spares(target.path)) return facts.handle(exchange);
+    const latencyMs = facts.faults.latencyMs(target);
+    const perform = () => {
+      const status = facts.faults.errorStatus(target);
+      exchange.cut = status === undefined && facts.faults.cuts(target);
+      if (status === undefined) facts.handle(exchange);
+      else answerFault(exchange, status);
+    };
+    if (latencyMs <= 0) return perform();
+    const timer = setTimeout(() => {
+      waiting.delete(timer);
+      perform();
+    }, latencyMs);
+    waiting.add(timer);
+  });
+  server.on('close', () => {
+    for (const timer of waiting) clearTimeout(timer);
+  });
+  // What is no HTTP at all gets its trace headers too.
+  server.on('clientError', (_error, socket) => {
+    if (!socket.writable) return;
+    const headers = Object.entries(traceHeaders(facts.name)).map(([header, value]) => `${header}: ${value}\r\n`);
+    socket.end(`HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n${headers.join('')}\r\n`);
+  });
+  return server;
+}
+
+function openExchange(facts: ServerFacts, incoming: IncomingMessage, outgoing: ServerResponse): Exchange {
+  const trace = traceHeaders(facts.name);
+  for (const [header, value] of Object.entries(trace)) outgoing.setHeader(header, value);
+  const record: RecordedRequest = {
+    server: facts.name,
+    method: incoming.method ?? '',
+    url: incoming.url ?? '',
+    headers: incoming.headers,
+    rawHeaders: incoming.rawHeaders,
+    body: '',
+    requestId: trace['X-Service-RequestId'] ?? '',
+    at: facts.now(),
+    status: 0,
+  };
+  facts.remember(record);
+  const startedAt = performance.now();
+  let told = false;
+  const answered = (status: number) => {
+    if (told) return;
+    told = true;
+    record.status = status;
+    const { server, method, url: path, requestId } = record;
+    facts.onRequest?.({ server, method, path, status, milliseconds: performance.now() - startedAt, requestId });
+  };
+  // Whoever gives up waiting is in the log too.
+  outgoing.once('close', () => answered(outgoing.headersSent ? outgoing.statusCode : 0));
+  return { incoming, outgoing, record, cut: false, answered };
+}
+
+function answerFault(exchange: Exchange, status: number): void {
+  const message =
+    status === 429 ? 'Request was throttled. Expected available in 1 second.' : `Fault on request: ${status}.`;
+  const code = status === 429 ? 'throttled' : 'fault';
+  const retryAfter = status === 429 ? { 'Retry-After': '1' } : {};
+  answerJson(exchange, status, problemBody({ non_field_errors: [{ message, code }] }), retryAfter);
+}
+
+/** Answers with a JSON text and ends the exchange. */
+export function answerJson(
+  exchange: Exchange,
+  status: number,
+  body: string,
+  headers: { [name: string]: string } = {},
+): void {
+  exchange.answered(status);
+  exchange.outgoing.writeHead(status, { 'Content-Type': 'application/json', ...headers });
+  exchange.outgoing.end(body);
+}
+
+/** Cuts the connection without an answer. */
+export function cutConnection(exchange: Exchange): void {
+  exchange.answered(0);
+  exchange.incoming.socket.destroy();
+}
+
+/** Starts to listen on loopback; 0 is any free port. Rejects with Node's own error, EADDRINUSE for instance. */
+export function listen(server: Server, port: number): Promise<string> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, HOST, () => {
+      server.off('error', reject);
+      resolve(`http://${HOST}:${(server.address() as AddressInfo).port}`);
+    });
+  });
+}
+
+/** Stops listening and cuts whatever is open. */
+export function closeServer(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => resolve());
+    server.closeAllConnections();
+  });
+}

@@ -1,0 +1,132 @@
+// Access tokens: signing, checking, and what is read from them (interface.md section 5).
+import { randomBytes } from 'node:crypto';
+import { errors, jwtVerify, SignJWT } from 'jose';
+import { refuseToken } from './problem.js';
+
+/** Section 2.2: "Examples: fleet_operator, renter, admin". */
+export const ROLES = ['admin', 'fleet_operator', 'renter'] as const;
+
+export type Role = (typeof ROLES)[number];
+
+/** Who asks, as the token says. */
+export interface Viewer {
+  role: Role;
+  /** The uuid of the user. */
+  subject: string;
+  /** Assumed: a token with this claim sees this organization only, one without it sees all of them. */
+  organization: string | undefined;
+  /** Milliseconds since the epoch. */
+  issuedAt: number;
+  /** Milliseconds since the epoch, as the token says; see `endOf`. */
+  expiresAt: number;
+}
+
+export interface TokenOptions {
+  role?: Role;
+  /** The default is 12 hours. */
+  expiresInSeconds?: number;
+  /** The uuid of a user; the default is a fixed one for each role. */
+  subject?: string;
+  /** The uuid of an organization; the default is none, which means all. */
+  organization?: string;
+}
+
+export interface Tokens {
+  sign: (options?: TokenOptions) => Promise<string>;
+  /** Reads an Authorization header. Throws a 401 Problem when it is missing, malformed, not ours or expired. */
+  check: (authorization: string | undefined) => Promise<Viewer>;
+  /** When the viewer's token ends, in milliseconds since the epoch; an `expire` fault is counted in. */
+  endOf: (viewer: Viewer) => number;
+}
+
+/** A working day and a half: nobody wants to fetch a new token in the middle of trying things out. */
+const LIFETIME_SECONDS = 12 * 3600;
+
+/** Checked tokens are remembered, since a benchmark asks with the same one thousands of times. */
+const REMEMBERED_TOKENS = 1000;
+
+/**
+ * Makes a signer and checker with a key of its own. Assumed: "How a token is obtained, its lifetime and its claims: not
+ * shown", so it is a JWT (HS256) with sub, role, iat, exp, jti and perhaps organization.
+ */
+export function createTokens(facts: {
+  now: () => number;
+  subjects: { [role in Role]: string };
+  /** The time of the `expire` fault in milliseconds, if there is one. */
+  lifetimeLimitMs: () => number | undefined;
+}): Tokens {
+  const key = new Uint8Array(randomBytes(32));
+  const remembered = new Map<string, Viewer>();
+  let issued = 0;
+
+  async function sign(options: TokenOptions = {}): Promise<string> {
+    const role = options.role ?? 'fleet_operator';
+    const limitMs = facts.lifetimeLimitMs() ?? Number.POSITIVE_INFINITY;
+    const lifetimeMs = Math.min((options.expiresInSeconds ?? LIFETIME_SECONDS) * 1000, limitMs);
+    const now = facts.now();
+    const claims = options.organization === undefined ? { role } : { role, organization: options.organization };
+    issued += 1;
+    return new SignJWT(claims)
+      .setProtectedHeader({ alg: 'HS256', typ: 'JWT' })
+      .setSubject(options.subject ?? facts.subjects[role])
+      .setJti(String(issued))
+      .setIssuedAt(Math.floor(now / 1000))
+      .setExpirationTime(Math.ceil((now + lifetimeMs) / 1000))
+      .sign(key);
+  }
+
+  async function read(token: string): Promise<Viewer> {
+    const known = remembered.get(token);
+    if (known !== undefined) return known;
+    try {
+      const { payload } = await jwtVerify(token, key, {
+        algorithms: ['HS256'],
+        requiredClaims: ['sub', 'exp', 'iat'],
+        currentDate: new Date(facts.now()),
+      });
+      const role = ROLES.find((candidate) => candidate === payload['role']);
+      if (role === undefined) throw refuseToken('The token has no known role.', 'authentication_failed');
+      const organization = payload['organization'];
+      const claims = {
+        role,
+        subject: payload.sub ?? '',
+        organization: typeof organization === 'string' ? organization : undefined,
+        issuedAt: (payload.iat ?? 0) * 1000,
+        expiresAt: (payload.exp ?? 0) * 1000,
+      };
+      if (remembered.size >= REMEMBERED_TOKENS) remembered.clear();
+      remembered.set(token, claims);
+      return claims;
+    } catch (thrown) {
+      if (thrown instanceof errors.JWTExpired) throw refuseExpired();
+      if (thrown instanceof errors.JOSEError) throw refuseToken('Invalid token.', 'authentication_failed');
+      throw thrown;
+    }
+  }
+
+  async function check(authorization: string | undefined): Promise<Viewer> {
+    if (authorization === undefined) {
+      throw refuseToken('Authentication credentials were not provided.', 'not_authenticated');
+    }
+    // Section 5: "the scheme word JWT followed by a space and the token".
+    const token = /^JWT (\S+)$/.exec(authorization)?.[1];
+    if (token === undefined) {
+      throw refuseToken('The Authorization header must be "JWT <ACCESS_TOKEN>".', 'authentication_failed');
+    }
+    const viewer = await read(token);
+    if (facts.now() >= endOf(viewer)) throw refuseExpired();
+    return viewer;
+  }
+
+  function endOf(viewer: Viewer): number {
+    const limitMs = facts.lifetimeLimitMs();
+    // iat is cut to whole seconds, so a second is added: no token dies before its time.
+    return limitMs === undefined ? viewer.expiresAt : Math.min(viewer.expiresAt, viewer.issuedAt + 1000 + limitMs);
+  }
+
+  return { sign, check, endOf };
+}
+
+function refuseExpired(): Error {
+  return refuseToken('Signature has expired.', 'token_expired');
+}

@@ -1,0 +1,230 @@
+// The settings on disk: profiles in config.json, tokens apart in credentials.json, both for the operator's eyes alone.
+
+import { mkdir, readFile, stat } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { configError, type FleetError, usageError } from '../errors.js';
+
+/** What a profile says, as it stands in config.json; whatever else is found there is kept when the file is written. */
+export interface ProfileValues {
+  base_url?: string;
+  sse_url?: string;
+  organization?: string;
+  api_version?: string;
+  output?: string;
+  /** Seconds. */
+  timeout?: number;
+  retries?: number;
+  token_command?: string;
+  allow_http?: boolean;
+}
+
+/** The settings as they were read: nothing is checked yet but the shape of the file. */
+export interface Stored {
+  readonly folder: string;
+  readonly configPath: string;
+  readonly credentialsPath: string;
+  /** The profile chosen with `fleet profile use`. */
+  readonly active: string | undefined;
+  readonly profiles: ReadonlyMap<string, Readonly<Record<string, unknown>>>;
+}
+
+/** Where the settings live; enough for every function that writes. */
+export type Place = Pick<Stored, 'folder' | 'configPath' | 'credentialsPath'>;
+
+/** The profile that is used when nobody names one. It may not exist yet. */
+export const DEFAULT_PROFILE = 'default';
+
+/** Readable and writable by the owner alone: credentials.json holds tokens, config.json a command that is run. */
+const OWNER_ONLY_MODE = 0o600;
+const OWNER_ONLY_FOLDER_MODE = 0o700;
+/** The permission bits of everybody but the owner. */
+const OTHERS_MODE_BITS = 0o077;
+
+/** Letters, digits and `_ . @ -`: a name goes into commands to paste, and `__proto__` is nobody's profile. */
+const PROFILE_NAME = /^[\p{L}\p{N}][\p{L}\p{N}_.@-]{0,63}$/u;
+
+/** Where the settings are: FLEET_CONFIG_DIR, or the folder that the platform keeps for configuration. */
+export async function findPlace(env: NodeJS.ProcessEnv): Promise<Place> {
+  const chosen = env['FLEET_CONFIG_DIR'] ?? '';
+  const folder = chosen === '' ? (await import('env-paths')).default('fleet', { suffix: '' }).config : resolve(chosen);
+  return { folder, configPath: join(folder, 'config.json'), credentialsPath: join(folder, 'credentials.json') };
+}
+
+/**
+ * Reads config.json; a file that is not there is an empty one. Throws a FleetError of kind `config` when it cannot be
+ * read or understood, and leaves it as it is.
+ */
+export async function loadStored(env: NodeJS.ProcessEnv): Promise<Stored> {
+  const place = await findPlace(env);
+  return { ...place, ...(await readConfig(place)) };
+}
+
+async function readConfig({ configPath }: Place): Promise<Pick<Stored, 'active' | 'profiles'>> {
+  const config = await readObject(configPath, RESET_CONFIG);
+  const profiles = new Map<string, Record<string, unknown>>();
+  for (const [name, values] of Object.entries(
+    asObject(config['profiles'] ?? {}, configPath, '"profiles"', RESET_CONFIG),
+  ))
+    profiles.set(name, asObject(values, configPath, `the profile "${name}"`, RESET_CONFIG));
+  const active = config['profile'];
+  return { active: typeof active === 'string' && active !== '' ? active : undefined, profiles };
+}
+
+/** Reads the stored tokens, profile by profile. Throws as loadStored does. */
+export async function loadTokens({ credentialsPath }: Place): Promise<ReadonlyMap<string, string>> {
+  const credentials = await readObject(credentialsPath, RESET_CREDENTIALS);
+  const tokens = new Map<string, string>();
+  const entries = Object.entries(asObject(credentials['tokens'] ?? {}, credentialsPath, '"tokens"', RESET_CREDENTIALS));
+  for (const [name, token] of entries) if (typeof token === 'string' && token !== '') tokens.set(name, token);
+  return tokens;
+}
+
+/**
+ * A warning when credentials.json can be read or written by others than its owner, with the command that closes it;
+ * undefined when all is well. Windows keeps no such bits.
+ */
+export async function findLooseMode({ credentialsPath }: Place): Promise<string | undefined> {
+  if (process.platform === 'win32') return undefined;
+  const found = await stat(credentialsPath).catch(() => undefined);
+  if (found === undefined || (found.mode & OTHERS_MODE_BITS) === 0) return undefined;
+  const mode = (found.mode & 0o777).toString(8).padStart(4, '0');
+  return `warning: ${credentialsPath} holds tokens and is open to others (mode ${mode}); run: chmod 600 ${quoteForShell(credentialsPath)}`;
+}
+
+/** Whether profiles may bear this name; else throws a FleetError, of kind `usage` unless told otherwise. */
+export function checkProfileName(
+  name: string,
+  refuse: (message: string, hint: string) => FleetError = usageError,
+): void {
+  if (PROFILE_NAME.test(name)) return;
+  throw refuse(
+    `"${name}" cannot be the name of a profile`,
+    'use up to 64 letters, digits and _ . @ -, a letter or digit first',
+  );
+}
+
+/**
+ * Adds values to a profile, which is made when it is not there; `undefined` takes a value out. The caller has checked
+ * the values with the parsers of keys.ts.
+ */
+export async function saveProfile(
+  place: Place,
+  name: string,
+  values: { readonly [Key in keyof ProfileValues]: ProfileValues[Key] | undefined },
+): Promise<void> {
+  checkProfileName(name);
+  const profiles = new Map((await readConfig(place)).profiles);
+  const merged = Object.entries({ ...profiles.get(name), ...values }).filter(([, value]) => value !== undefined);
+  profiles.set(name, Object.fromEntries(merged));
+  await write(place.configPath, { profiles: Object.fromEntries(profiles) });
+}
+
+/** Makes a profile the one in use; `undefined` goes back to `default`. */
+export async function useProfile(place: Place, name: string | undefined): Promise<void> {
+  await readConfig(place);
+  await write(place.configPath, { profile: name });
+}
+
+/** Takes a profile and its token away; the profile in use falls back to `default`. Says whether there was one. */
+export async function deleteProfile(place: Place, name: string): Promise<boolean> {
+  const { active, profiles } = await readConfig(place);
+  const hadToken = await deleteToken(place, name);
+  if (!profiles.has(name)) return hadToken;
+  const left = Object.fromEntries([...profiles].filter(([other]) => other !== name));
+  await write(place.configPath, { profiles: left, ...(active === name ? { profile: undefined } : {}) });
+  return true;
+}
+
+/** Stores the token of a profile in credentials.json, mode 0600. The caller has checked it with `parseToken`. */
+export async function saveToken(place: Place, name: string, token: string): Promise<void> {
+  checkProfileName(name);
+  const tokens = new Map(await loadTokens(place)).set(name, token);
+  await write(place.credentialsPath, { tokens: Object.fromEntries(tokens) });
+}
+
+/** Takes the stored token of a profile away; says whether there was one. */
+export async function deleteToken(place: Place, name: string): Promise<boolean> {
+  const tokens = new Map(await loadTokens(place));
+  if (!tokens.delete(name)) return false;
+  await write(place.credentialsPath, { tokens: Object.fromEntries(tokens) });
+  return true;
+}
+
+const RESET_CONFIG = 'run "fleet auth login" again';
+const RESET_CREDENTIALS = 'run "fleet auth login" again, which stores the token anew';
+
+async function readObject(path: string, afterReset: string): Promise<Record<string, unknown>> {
+  let text: string;
+  try {
+    text = await readFile(path, 'utf8');
+  } catch (error) {
+    // ENOTDIR: a part of the path is a file, so nothing can be stored there either.
+    if (hasCode(error, 'ENOENT')) return {};
+    throw configError(
+      `${path} cannot be read: ${reasonOf(error)}`,
+      'check the path and its permissions, or set FLEET_CONFIG_DIR',
+      error,
+    );
+  }
+  let value: unknown;
+  try {
+    // Some editors put a byte order mark first; JSON has none.
+    value = JSON.parse(text.replace(/^\uFEFF/, ''));
+  } catch (error) {
+    // Where JSON.parse stumbled is not repeated: its message quotes the text around it, which may be a token.
+    throw brokenFile(path, 'it is not JSON', afterReset, error);
+  }
+  return asObject(value, path, 'it', afterReset);
+}
+
+function asObject(value: unknown, path: string, what: string, afterReset: string): Record<string, unknown> {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value))
+    return Object.fromEntries(Object.entries(value));
+  throw brokenFile(path, `${what} is not a JSON object`, afterReset);
+}
+
+function brokenFile(path: string, reason: string, afterReset: string, cause?: unknown): FleetError {
+  const quoted = quoteForShell(path);
+  return configError(
+    `${path} cannot be understood: ${reason}`,
+    `it was left as it is: mend it, or reset it with: mv ${quoted} ${quoteForShell(`${path}.broken`)} and ${afterReset}`,
+    cause,
+  );
+}
+
+/** Writes keys at the top of a file, `undefined` taking one out; whatever else stands there stays. */
+async function write(path: string, values: Readonly<Record<string, unknown>>): Promise<void> {
+  const { default: Conf } = await import('conf');
+  const folder = resolve(path, '..');
+  try {
+    await mkdir(folder, { recursive: true, mode: OWNER_ONLY_FOLDER_MODE });
+    const file = new Conf<Record<string, unknown>>({
+      cwd: folder,
+      configName: path.endsWith('credentials.json') ? 'credentials' : 'config',
+      configFileMode: OWNER_ONLY_MODE,
+      accessPropertiesByDotNotation: false,
+    });
+    // One assignment, so that the file changes once, from one whole state to the next.
+    const merged = Object.entries({ ...file.store, ...values }).filter(([, value]) => value !== undefined);
+    file.store = Object.fromEntries(merged);
+  } catch (error) {
+    throw configError(
+      `${path} could not be written: ${reasonOf(error)}`,
+      'check the folder, or choose another with FLEET_CONFIG_DIR',
+      error,
+    );
+  }
+}
+
+/** The path as it can be pasted into a POSIX shell. */
+function quoteForShell(path: string): string {
+  return /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
+}
+
+function hasCode(error: unknown, code: string): boolean {
+  return error instanceof Error && 'code' in error && error.code === code;
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

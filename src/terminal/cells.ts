@@ -1,0 +1,71 @@
+// Text in columns of a terminal: how wide it is, cut to a width, padded to one.
+
+import { eastAsianWidth } from 'get-east-asian-width';
+
+/**
+ * One column for each UTF-16 unit: ASCII, Latin, Greek and Cyrillic letters, punctuation such as the ellipsis, control pictures. No
+ * combining marks, no zero-width characters. Nearly every cell is of this kind and needs no segmenter.
+ */
+const NARROW =
+  /^[\x20-\x7E\xA1-\xAC\xAE-\u02FF\u0370-\u0373\u0376\u0377\u037B-\u037F\u0391-\u03A1\u03A3-\u03FF\u0400-\u0482\u048A-\u052F\u2013\u2014\u2018-\u201E\u2026\u2400-\u2426]*$/;
+
+const VISIBLE = /[^\p{Default_Ignorable_Code_Point}\p{Cc}\p{Cf}\p{Mn}\p{Me}\p{Cs}]/u;
+const SPACING_MARK = /[\p{Mc}\uFF00-\uFFEF]/u;
+/** What makes a cluster an emoji two columns wide although its first character alone is narrow. */
+const EMOJI_MAKER =
+  /\p{Extended_Pictographic}.*[\uFE0F\u{1F3FB}-\u{1F3FF}]|\p{Extended_Pictographic}.*\u200D.*\p{Extended_Pictographic}|[\d#*]\uFE0F?\u20E3|[\u{1F1E6}-\u{1F1FF}]{2}/su;
+/** Clusters longer than this are no emoji but marks heaped on a letter. */
+const LONGEST_EMOJI_UNITS = 50;
+
+/** Made on first use: it costs 7 ms, and most screens do without. */
+let segmenter: Intl.Segmenter | undefined;
+
+function clustersOf(text: string): Intl.Segments {
+  segmenter ??= new Intl.Segmenter();
+  return segmenter.segment(text);
+}
+
+function clusterWidth(cluster: string): number {
+  const start = cluster.search(VISIBLE);
+  if (start === -1) return 0;
+  if (cluster.length > 1 && cluster.length <= LONGEST_EMOJI_UNITS && EMOJI_MAKER.test(cluster)) return 2;
+  let width = 0;
+  for (const character of cluster.slice(start)) {
+    // The first visible character has its own width; of what follows in the cluster only spacing marks take room.
+    const code = character.codePointAt(0) ?? 0;
+    if (width === 0 || SPACING_MARK.test(character)) width += eastAsianWidth(code);
+  }
+  return width;
+}
+
+/** The columns a text takes on a terminal. The text has been cleaned: controls count for nothing here. */
+export function widthOf(text: string): number {
+  if (NARROW.test(text)) return text.length;
+  let width = 0;
+  for (const { segment } of clustersOf(text)) width += clusterWidth(segment);
+  return width;
+}
+
+/** The longest beginning of the text that takes at most `width` columns; a grapheme is in it whole or not at all. */
+function beginning(text: string, width: number): string {
+  if (NARROW.test(text)) return text.slice(0, width);
+  let used = 0;
+  for (const { segment, index } of clustersOf(text)) {
+    used += clusterWidth(segment);
+    if (used > width) return text.slice(0, index);
+  }
+  return text;
+}
+
+/** The text in at most `width` columns: as it is where it fits, else cut between two graphemes and ended with `…`. */
+export function cut(text: string, width: number): string {
+  if (width <= 0) return '';
+  const head = beginning(text, width);
+  return head.length === text.length ? text : `${beginning(head, width - 1)}…`;
+}
+
+/** The text filled with spaces to `width` columns; wider text is returned as it is. */
+export function pad(text: string, width: number, align: 'left' | 'right' = 'left'): string {
+  const spaces = ' '.repeat(Math.max(0, width - widthOf(text)));
+  return align === 'left' ? text + spaces : spaces + text;
+}

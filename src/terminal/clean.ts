@@ -1,0 +1,114 @@
+// Text from the service is data: makes what would steer a terminal, or hide in it, visible before it gets there.
+
+/**
+ * What a reader cannot see or a terminal obeys: C0, DEL and C1 controls, line and paragraph separators, lone surrogates, and all
+ * that Unicode calls default ignorable (zero-width and bidi controls, soft hyphen, fillers, tags, variation selectors).
+ */
+const HIDDEN = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\p{Default_Ignorable_Code_Point}\uFFF9-\uFFFB]/u;
+const EVERY_HIDDEN = new RegExp(HIDDEN.source, 'gu');
+
+/** Text of this kind needs no closer look, and nearly all text is of this kind. */
+const PRINTABLE_ASCII = /^[\x20-\x7E]*$/;
+const BEYOND_ASCII = /[\x7F-\uFFFF]/;
+
+const ZERO_WIDTH_NON_JOINER = 0x200c;
+const ZERO_WIDTH_JOINER = 0x200d;
+
+/** Scripts whose letters change shape or join by ZWJ and ZWNJ: there both belong to the spelling. */
+const SHAPED_LETTER =
+  /(?:\p{sc=Arab}|\p{sc=Syrc}|\p{sc=Nkoo}|\p{sc=Mong}|\p{sc=Deva}|\p{sc=Beng}|\p{sc=Guru}|\p{sc=Gujr}|\p{sc=Orya}|\p{sc=Taml}|\p{sc=Telu}|\p{sc=Knda}|\p{sc=Mlym}|\p{sc=Sinh}|\p{sc=Khmr}|\p{sc=Mymr}|\p{sc=Tibt})$/u;
+const BEFORE_EMOJI_JOINER = /(?:\p{Extended_Pictographic}|\p{Emoji_Modifier}|\uFE0F)$/u;
+const EMOJI_START = /^\p{Extended_Pictographic}/u;
+const EMOJI_END = /\p{Emoji}$/u;
+const HAN_END = /\p{sc=Han}$/u;
+/** The three flags that are spelled with tags (Unicode's RGI list): England, Scotland, Wales. */
+const TAGGED_FLAGS = ['gbeng', 'gbsct', 'gbwls'].map(
+  (region) =>
+    `\u{1F3F4}${[...region].map((letter) => String.fromCodePoint(0xe0000 + (letter.codePointAt(0) ?? 0))).join('')}\u{E007F}`,
+);
+/** UTF-16 units of such a flag, of which the last two are the tag that ends it. */
+const TAGGED_FLAG_UNITS = 14;
+
+/** As much of the text as can hold the character before an offset: a surrogate pair, with a selector behind it. */
+function endingAt(text: string, offset: number): string {
+  return text.slice(Math.max(0, offset - 3), offset);
+}
+
+/**
+ * Whether a hidden character is part of a spelling: a joiner inside an emoji sequence or behind a letter of a script that needs
+ * it, one variation selector behind an emoji or an ideograph, the tags of a flag. Anywhere else it only hides.
+ */
+function isSpelling(code: number, text: string, offset: number): boolean {
+  if (code === ZERO_WIDTH_JOINER || code === ZERO_WIDTH_NON_JOINER) {
+    const before = endingAt(text, offset);
+    if (SHAPED_LETTER.test(before)) return true;
+    return (
+      code === ZERO_WIDTH_JOINER &&
+      BEFORE_EMOJI_JOINER.test(before) &&
+      EMOJI_START.test(text.slice(offset + 1, offset + 3))
+    );
+  }
+  if (code === 0xfe0e || code === 0xfe0f) return EMOJI_END.test(endingAt(text, offset));
+  if ((code >= 0xfe00 && code <= 0xfe0d) || (code >= 0xe0100 && code <= 0xe01ef)) {
+    return HAN_END.test(endingAt(text, offset));
+  }
+  if (code >= 0xe0061 && code <= 0xe007f) {
+    const start = Math.max(0, offset - TAGGED_FLAG_UNITS + 2);
+    const around = text.slice(start, offset + TAGGED_FLAG_UNITS);
+    return TAGGED_FLAGS.some((flag) => around.lastIndexOf(flag, offset - start) !== -1);
+  }
+  return false;
+}
+
+/** The symbol for one hidden character: a control picture, U+FFFD for half a pair, else `<U+202E>` as `less` writes it. */
+function symbolOf(code: number): string {
+  if (code < 0x20) return String.fromCharCode(0x2400 + code);
+  if (code === 0x7f) return '\u2421';
+  if (code >= 0xd800 && code <= 0xdfff) return '\uFFFD';
+  return `<U+${code.toString(16).toUpperCase().padStart(4, '0')}>`;
+}
+
+/**
+ * The text as it may reach a terminal: on one line, without a control, bidi or invisible character. ESC becomes `␛`, a newline
+ * `␊`, U+009B `<U+009B>`, U+202E `<U+202E>`. Emoji sequences and scripts that need joiners keep them. Text without any of
+ * these is returned as it is.
+ */
+export function clean(text: string): string {
+  if (PRINTABLE_ASCII.test(text) || !HIDDEN.test(text)) return text;
+  return text.replace(EVERY_HIDDEN, (character, offset: number) => {
+    const code = character.codePointAt(0) ?? 0;
+    return isSpelling(code, text, offset) ? character : symbolOf(code);
+  });
+}
+
+/** Text of ours that has lines of its own, such as an error with its hint: each line cleaned, the newlines kept. */
+export function cleanMultiline(text: string): string {
+  return text.split('\n').map(clean).join('\n');
+}
+
+/**
+ * The text with each hidden character, white space of C0 aside, replaced by what `replacement` makes of it; those that are part of a
+ * spelling stay. For notations that have escapes of their own.
+ */
+export function escapeHidden(text: string, replacement: (character: string) => string): string {
+  if (!BEYOND_ASCII.test(text) || !HIDDEN.test(text)) return text;
+  return text.replace(EVERY_HIDDEN, (character, offset: number) => {
+    const code = character.codePointAt(0) ?? 0;
+    return code < 0x20 || isSpelling(code, text, offset) ? character : replacement(character);
+  });
+}
+
+/** The escapes of a character in JSON: one for each UTF-16 unit, so that a tag character becomes a surrogate pair. */
+function jsonEscapes(character: string): string {
+  return Array.from({ length: character.length }, (_, index) => {
+    return `\\u${character.charCodeAt(index).toString(16).padStart(4, '0')}`;
+  }).join('');
+}
+
+/**
+ * Valid JSON text, equal in value, in which no control, bidi or invisible character stands raw: they become `\u` escapes. (C0
+ * controls cannot stand raw in a JSON string; between tokens they are white space and stay.)
+ */
+export function escapeJson(json: string): string {
+  return escapeHidden(json, jsonEscapes);
+}

@@ -1,0 +1,44 @@
+// The formats a result can have, one small renderer each behind one interface (cli.md section 2).
+
+import { usageError } from '../errors.js';
+import { loadPaint } from './colour.js';
+import type { Renderer, RendererOptions, Shape } from './formats/renderer.js';
+
+export type { Renderer, RendererOptions, Row, Shape } from './formats/renderer.js';
+
+export const FORMATS = ['table', 'json', 'jsonl', 'csv', 'tsv', 'yaml', 'geojson', 'uuid'] as const;
+export type Format = (typeof FORMATS)[number];
+
+/** The formats that have columns to choose from. */
+const FORMATS_WITH_COLUMNS: readonly Format[] = ['table', 'csv', 'tsv'];
+
+/**
+ * Makes the renderer of a format. Refuses, as a usage error, columns for a format that has none and GeoJSON for what has no
+ * position; a column that does not exist is refused at the first batch, when it is known what the service sends.
+ */
+export async function openRenderer<T>(format: Format, shape: Shape<T>, options: RendererOptions): Promise<Renderer<T>> {
+  if (options.columns !== undefined && !FORMATS_WITH_COLUMNS.includes(format)) {
+    throw usageError(`--columns goes with ${FORMATS_WITH_COLUMNS.join(', ')}, not with ${format}`);
+  }
+  const tools = {
+    ...options,
+    paint: await loadPaint(format === 'table' || format === 'json' ? options.colorLevel : 0),
+  };
+  switch (format) {
+    case 'table':
+      return (await import('./formats/table.js')).openTableRenderer(shape, tools);
+    case 'json':
+      return (await import('./formats/json.js')).openJson(shape, tools);
+    case 'jsonl':
+      return (await import('./formats/json.js')).openJsonLines();
+    case 'csv':
+    case 'tsv':
+      return (await import('./formats/csv.js')).openCsv(shape, tools, format === 'csv' ? ',' : '\t');
+    case 'yaml':
+      return (await import('./formats/yaml.js')).openYaml(shape);
+    case 'geojson':
+      return (await import('./formats/geojson.js')).openGeojson(shape);
+    case 'uuid':
+      return (await import('./formats/uuid.js')).openUuids(shape);
+  }
+}

@@ -1,0 +1,107 @@
+// `--columns`: which fields a table or a file of values shows, and under which names.
+
+import { usageError } from '../../errors.js';
+import { clean } from '../clean.js';
+import { unknownWord } from '../nearest.js';
+import type { Column } from '../table.js';
+import { age, readTime } from '../time.js';
+import { MISSING, readPath, textOf } from '../values.js';
+import type { Shape } from './renderer.js';
+
+/** One column as a file of values names it and as a table shows it. */
+export interface FileColumn<T> {
+  /** The name in the header of a file of values: the field's path. */
+  name: string;
+  /** How a table shows it. */
+  column: Column<T>;
+  /** Whether `name` is a path into the resource; else the column is made from several fields. */
+  isField: boolean;
+}
+
+/** Assumed: fields named like this hold times; the interface names `created`, `modified` and `latest_gps_timestamp`. */
+const TIME_FIELD = /(?:^|[._])(?:created|modified|timestamp|at|time)$/;
+
+/** A column for a field that the view has none for. */
+function fieldColumn<T>(path: string, keep: number): Column<T> {
+  const isTime = TIME_FIELD.test(path);
+  return {
+    header: clean(path.toUpperCase()),
+    field: path,
+    keep,
+    cell(value, at) {
+      const inner = readPath(value, path);
+      if (isTime && at.terminal && readTime(inner) !== undefined) return { text: age(inner, at.now) };
+      const text = textOf(inner);
+      return { text: text === undefined ? MISSING : clean(text) };
+    },
+    ...(path === 'uuid' || path.endsWith('_uuid') ? { minimum: 36 } : {}),
+  };
+}
+
+function pickField<T>(shape: Shape<T>, path: string, keep: number): FileColumn<T> {
+  const view = shape.columns.find((column) => column.field === path);
+  const column = view === undefined ? fieldColumn<T>(path, keep) : { ...view, header: path.toUpperCase(), keep };
+  return { name: path, column, isField: true };
+}
+
+function firstSegment(path: string): string {
+  return path.split('.', 1)[0] ?? path;
+}
+
+/**
+ * The columns for what was typed after `--columns`. In this order a word is: a documented field or a path that starts with one, a
+ * header of the table in any case, a field in another case, or else a field that only the service knows. Columns that come
+ * first are left out last where a terminal is narrow.
+ */
+export function pickColumns<T>(
+  words: readonly string[],
+  shape: Shape<T>,
+): { columns: FileColumn<T>[]; doubtful: string[] } {
+  const doubtful: string[] = [];
+  const wanted = words.flatMap((word) => word.split(',')).flatMap((word) => word.trim() || []);
+  if (wanted.length === 0) throw usageError('--columns names no column', `columns: ${shape.fields.join(', ')}`);
+  const columns = wanted.map((word, index): FileColumn<T> => {
+    const keep = wanted.length - index;
+    if (shape.fields.includes(firstSegment(word))) return pickField(shape, word, keep);
+    const lower = word.toLowerCase();
+    const view = shape.columns.find((column) => column.header.toLowerCase() === lower || column.field === word);
+    if (view !== undefined) {
+      return { name: view.field, column: { ...view, keep }, isField: shape.fields.includes(firstSegment(view.field)) };
+    }
+    const field = shape.fields.find((name) => name.toLowerCase() === lower);
+    if (field !== undefined) return pickField(shape, field, keep);
+    doubtful.push(word);
+    return pickField(shape, word, keep);
+  });
+  return { columns, doubtful };
+}
+
+/** Refuses a column that neither the document nor the first batch has (exit 2), with the nearest and the list. */
+export function checkColumns<T>(doubtful: readonly string[], values: readonly T[], shape: Shape<T>): void {
+  for (const word of doubtful) {
+    const exists = values.some(
+      (value) =>
+        typeof value === 'object' &&
+        value !== null &&
+        (Object.hasOwn(value, word) || Object.hasOwn(value, firstSegment(word))),
+    );
+    if (exists) continue;
+    throw unknownWord('column', word, [...new Set([...shape.fields, ...fieldsOf(values).map(clean)])]);
+  }
+}
+
+/** Every field of the values, in the order of their first coming. */
+export function fieldsOf<T>(values: readonly T[]): string[] {
+  const fields = new Set<string>();
+  for (const value of values) {
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
+      for (const field of Object.keys(value)) fields.add(field);
+    }
+  }
+  return [...fields];
+}
+
+/** A column for each of the fields, in their order. */
+export function fieldColumns<T>(fields: readonly string[], shape: Shape<T>): FileColumn<T>[] {
+  return fields.map((field, index) => pickField(shape, field, fields.length - index));
+}

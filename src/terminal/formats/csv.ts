@@ -1,0 +1,60 @@
+// Values separated by commas or tabs, quoted as RFC 4180 says, for spreadsheets, databases and awk.
+
+import { clean } from '../clean.js';
+import { exactValue } from '../exact.js';
+import type { Place } from '../table.js';
+import { MISSING, readPath, textOf } from '../values.js';
+import { checkColumns, type FileColumn, fieldColumns, fieldsOf, pickColumns } from './columns.js';
+import type { Renderer, RendererTools, Shape } from './renderer.js';
+
+/**
+ * A header of field names, then a line a resource: every documented field, or those of `--columns`. Null and missing are empty,
+ * objects compact JSON text, numbers as they were sent, times ISO 8601. Text is cleaned as in tables, so that no cell holds a line
+ * break or, in tsv, a tab. Lines end in LF: RFC 4180 has CRLF, but its readers take LF, and `cut`, `awk` and `sort` do not take CR.
+ * A text such as `=1+1` is left as it is, although a spreadsheet may calculate it: data comes out equal.
+ */
+export async function openCsv<T>(shape: Shape<T>, tools: RendererTools, delimiter: ',' | '\t'): Promise<Renderer<T>> {
+  const { stringify } = await import('csv-stringify/sync');
+  const asked = tools.columns === undefined ? undefined : pickColumns(tools.columns, shape);
+  const at: Place = { now: tools.now, terminal: false };
+  let columns: FileColumn<T>[] | undefined;
+
+  const write = (lines: string[][]) =>
+    // An empty line is no record: a single empty cell needs its quotes.
+    stringify(lines, { delimiter, record_delimiter: '\n', quoted_empty: columns?.length === 1 });
+  const header = (chosen: readonly FileColumn<T>[]) => chosen.map(({ name }) => clean(name));
+
+  function cellText({ name, column, isField }: FileColumn<T>, value: T): string {
+    if (isField) return clean(textOf(readPath(value, name)) ?? '');
+    const { text } = column.cell(value, at);
+    return text === MISSING ? '' : text;
+  }
+
+  function choose(values: readonly T[]): FileColumn<T>[] {
+    if (asked !== undefined) return asked.columns;
+    return fieldColumns(shape.fields.length > 0 ? shape.fields : fieldsOf(values), shape);
+  }
+
+  return {
+    begin: () => '',
+    rows(rows) {
+      if (rows.length === 0) return '';
+      const values = rows.map(exactValue);
+      const lines: string[][] = [];
+      if (columns === undefined) {
+        checkColumns(asked?.doubtful ?? [], values, shape);
+        columns = choose(values);
+        lines.push(header(columns));
+      }
+      const chosen = columns;
+      for (const value of values) lines.push(chosen.map((column) => cellText(column, value)));
+      return write(lines);
+    },
+    end() {
+      if (columns !== undefined) return '';
+      columns = choose([]);
+      return columns.length > 0 ? write([header(columns)]) : '';
+    },
+    notices: () => [],
+  };
+}

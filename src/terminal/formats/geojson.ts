@@ -1,0 +1,54 @@
+// GeoJSON (RFC 7946): a collection of points for maps and geographic tools.
+
+import { usageError } from '../../errors.js';
+import { escapeJson } from '../clean.js';
+import { exactValue, writeJson } from '../exact.js';
+import { countNoun, type Renderer, type Shape } from './renderer.js';
+
+/**
+ * A FeatureCollection, one feature a line: longitude before latitude (RFC 7946, 3.1.1), all other fields as properties, unknown ones
+ * too, the uuid also as the feature's id (3.2). What has no position is left out and counted. Refuses (exit 2) what never has one.
+ */
+export function openGeojson<T>(shape: Shape<T>): Renderer<T> {
+  if (shape.position === undefined) {
+    throw usageError(`${shape.noun.many} have no position to show as geojson`, 'use -o json');
+  }
+  const position = shape.position;
+  const omitted = new Set(shape.positionFields ?? []);
+  let count = 0;
+  let without = 0;
+
+  function feature(value: T): string | undefined {
+    const coordinates = typeof value === 'object' && value !== null ? position(value) : undefined;
+    if (coordinates === undefined) return undefined;
+    const fields = Object.entries(value as { [field: string]: unknown });
+    const id = fields.find(([field]) => field === 'uuid')?.[1];
+    const properties = fields
+      .filter(([field]) => !omitted.has(field))
+      .map(([field, inner]) => `${JSON.stringify(field)}:${writeJson(inner)}`);
+    return escapeJson(
+      `{"type":"Feature",${typeof id === 'string' ? `"id":${JSON.stringify(id)},` : ''}` +
+        `"geometry":{"type":"Point","coordinates":[${coordinates.map(writeJson).join(',')}]},` +
+        `"properties":{${properties.join(',')}}}`,
+    );
+  }
+
+  return {
+    begin: () => '{"type":"FeatureCollection","features":[',
+    rows(rows) {
+      let text = '';
+      for (const row of rows) {
+        const written = feature(exactValue(row));
+        if (written === undefined) {
+          without += 1;
+          continue;
+        }
+        text += `${count > 0 ? ',' : ''}\n${written}`;
+        count += 1;
+      }
+      return text;
+    },
+    end: () => (count > 0 ? '\n]}\n' : ']}\n'),
+    notices: () => (without > 0 ? [`${countNoun(without, shape.noun)} without a position left out`] : []),
+  };
+}

@@ -1,0 +1,56 @@
+// What every format is handed and what it gives back.
+
+import type { Paint } from '../colour.js';
+import type { ExactNumber } from '../exact.js';
+import type { Column } from '../table.js';
+
+/** One resource: its JSON text as the service sent it, and its value; the twin of the HTTP room's Item. */
+export interface Row<T> {
+  readonly json: string;
+  readonly value: T;
+}
+
+/** What the formats need to know of a kind of resource. */
+export interface Shape<T> {
+  noun: { readonly one: string; readonly many: string };
+  /** The table's columns, in order. None: every field of the first batch. */
+  columns: readonly Column<T>[];
+  /** The documented fields, in the document's order. None: those of the first batch. */
+  fields: readonly string[];
+  /** Where the resource is, in degrees; undefined where that is not known. */
+  position?(value: T): readonly [longitude: number | ExactNumber, latitude: number | ExactNumber] | undefined;
+  /** The fields that the position is made of and that GeoJSON need not repeat. */
+  positionFields?: readonly string[];
+  /** One object instead of a list: a creation, a status. Then there is one row. */
+  single?: boolean;
+}
+
+/** One format at work: `begin`, any number of batches, `end`. Each returns text to write as it is. */
+export interface Renderer<T> {
+  begin(): string;
+  rows(rows: readonly Row<T>[]): string;
+  end(): string;
+  /** After the end: what the operator should know of what is not in the output, a line each. */
+  notices(): string[];
+}
+
+export interface RendererOptions {
+  /** `--columns`: fields by their dotted path, or headers of the table in any case. */
+  columns?: readonly string[] | undefined;
+  terminal: boolean;
+  /** Columns to draw in; undefined where nothing limits the width. */
+  width: number | undefined;
+  colorLevel: 0 | 1 | 2 | 3;
+  /** Milliseconds since the epoch, for ages. */
+  now: number;
+}
+
+/** The same, with the paint made. */
+export interface RendererTools extends RendererOptions {
+  paint: Paint;
+}
+
+/** `1 bicycle`, `2 bicycles`. */
+export function countNoun(count: number, noun: Shape<unknown>['noun']): string {
+  return `${count} ${count === 1 ? noun.one : noun.many}`;
+}

@@ -1,0 +1,61 @@
+// YAML 1.2: a sequence of mappings that grows item by item, or one mapping.
+
+import { clean, escapeHidden } from '../clean.js';
+import { exactValue, writtenNumber } from '../exact.js';
+import type { Renderer, Shape } from './renderer.js';
+
+/** The escape of a character in a double-quoted YAML text; unlike JSON's it is one for the whole character (YAML 1.2, 5.7). */
+function yamlEscape(character: string): string {
+  const code = (character.codePointAt(0) ?? 0).toString(16);
+  return code.length > 4 ? `\\U${code.padStart(8, '0')}` : `\\u${code.padStart(4, '0')}`;
+}
+
+/** Text in which something must be escaped, on one line. JSON's escapes for C0, quote and backslash are YAML's as well. */
+function quote(text: string): string {
+  return escapeHidden(JSON.stringify(text), yamlEscape);
+}
+
+/**
+ * Values as they were sent: numbers with all their digits, hostile characters as escapes. Words that older readers (YAML 1.1) take for
+ * something else, such as `no` or a time, are quoted.
+ */
+export async function openYaml<T>(shape: Shape<T>): Promise<Renderer<T>> {
+  const { stringify } = await import('yaml');
+  const isList = shape.single !== true;
+  let count = 0;
+  const write = (values: readonly T[]) =>
+    stringify(isList ? values : values[0], {
+      version: '1.2',
+      compat: 'yaml-1.1',
+      // A text is never folded and an equal object never an alias: each item reads alone.
+      lineWidth: 0,
+      aliasDuplicateObjects: false,
+      customTags: (tags) => [
+        {
+          tag: 'tag:yaml.org,2002:float',
+          default: true,
+          identify: (value) => writtenNumber(value) !== undefined,
+          resolve: (text: string) => text,
+          stringify: ({ value }) => writtenNumber(value) ?? '',
+        },
+        {
+          tag: 'tag:yaml.org,2002:str',
+          default: true,
+          identify: (value) => typeof value === 'string' && clean(value) !== value,
+          resolve: (text: string) => text,
+          stringify: ({ value }) => quote(String(value)),
+        },
+        ...tags,
+      ],
+    });
+  return {
+    begin: () => '',
+    rows(rows) {
+      if (rows.length === 0) return '';
+      count += rows.length;
+      return write(rows.map(exactValue));
+    },
+    end: () => (count === 0 && isList ? '[]\n' : ''),
+    notices: () => [],
+  };
+}

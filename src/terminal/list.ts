@@ -1,0 +1,33 @@
+// A small table of our own facts (settings, profiles, claims), for the screen and for pipes alike.
+
+import { usageError } from '../errors.js';
+import { pad, widthOf } from './cells.js';
+import { clean } from './clean.js';
+
+/** What stands between two columns. */
+const GAP = '  ';
+
+/** Rows of cells as aligned lines, each ended by a newline; cells are cleaned, the last one is not padded. */
+export function drawList(rows: readonly (readonly string[])[]): string {
+  const cleaned = rows.map((row) => row.map(clean));
+  const widths: number[] = [];
+  for (const row of cleaned)
+    for (const [column, cell] of row.entries()) widths[column] = Math.max(widths[column] ?? 0, widthOf(cell));
+  const lines = cleaned.map((row) =>
+    row
+      .map((cell, column) => pad(cell, widths[column] ?? 0))
+      .join(GAP)
+      .trimEnd(),
+  );
+  return lines.map((line) => `${line}\n`).join('');
+}
+
+/**
+ * The format for such facts, which have no use for the others. One asked for by flag is refused (kind `usage`); one
+ * that stands in a profile or variable was meant for bicycles and alerts and becomes a table.
+ */
+export function chooseListFormat({ value, origin }: { value: string; origin: string }): 'table' | 'json' | 'jsonl' {
+  if (value === 'table' || value === 'json' || value === 'jsonl') return value;
+  if (origin !== 'flag') return 'table';
+  throw usageError(`--output ${value} makes no sense here`, 'formats: table, json, jsonl');
+}

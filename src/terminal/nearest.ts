@@ -1,0 +1,25 @@
+// The nearest right word to a mistyped one, for the errors of every room above this one.
+
+import leven from 'leven';
+import { usageError } from '../errors.js';
+
+/** The nearest of the words when it is near enough to have been meant: a third of its letters wrong, two at least. */
+export function nearest(word: string, words: readonly string[]): string | undefined {
+  const typed = word.toLowerCase();
+  let best: string | undefined;
+  let bestDistance = Number.POSITIVE_INFINITY;
+  for (const candidate of words) {
+    const distance = candidate.startsWith(typed) && typed.length > 2 ? 0 : leven(typed, candidate.toLowerCase());
+    if (distance < bestDistance) [best, bestDistance] = [candidate, distance];
+  }
+  return bestDistance <= Math.max(2, Math.floor(typed.length / 3)) ? best : undefined;
+}
+
+/** The error for a word that is none of a list: names the nearest and all of them. */
+export function unknownWord(kind: string, word: string, words: readonly string[]): Error {
+  const meant = nearest(word, words);
+  return usageError(
+    `unknown ${kind} "${word}"`,
+    `${meant === undefined ? '' : `did you mean "${meant}"? `}${kind}s: ${words.join(', ')}`,
+  );
+}

@@ -1,0 +1,175 @@
+// A table that is drawn while it arrives: no boxes, widths fixed by the first batch, never wider than the terminal.
+//
+// Right-to-left text keeps its place by width. A terminal that reorders may swap it with a number in the very next column; marks that
+// would prevent it are themselves invisible characters, end up in what is copied from the screen, and are not written.
+
+import { cut, widthOf } from './cells.js';
+import type { Color, Paint } from './colour.js';
+
+/** One cell; its text has been cleaned or is of our own making. */
+export interface Cell {
+  text: string;
+  color?: Color | undefined;
+}
+
+/** Where a cell is shown: the time in milliseconds since the epoch, and whether a person or a program reads it. */
+export interface Place {
+  now: number;
+  terminal: boolean;
+}
+
+export interface Column<T> {
+  header: string;
+  /** The service's field the column shows, as a dotted path; a name of ours when it is made from several. */
+  field: string;
+  cell(value: T, at: Place): Cell;
+  /** Columns with lower numbers are left out first where the width is short. */
+  keep: number;
+  /** The columns of the terminal below which the cell is of no use: rather left out than cut further. */
+  minimum?: number;
+  /** The most that the column takes, however long its cells. */
+  maximum?: number;
+  /** What is set aside where there is space, because rows of later batches may need it. */
+  room?: number;
+  align?: 'left' | 'right';
+}
+
+export interface TableOptions {
+  /** Columns of the terminal; undefined where nothing is cut. */
+  width: number | undefined;
+  terminal: boolean;
+  /** Milliseconds since the epoch, for ages. */
+  now: number;
+  paint: Paint;
+}
+
+export interface Table<T> {
+  /** The lines of a batch, the header before the first one. Widths are those of the first batch. */
+  rows(values: readonly T[]): string;
+  /** The header of a table that had no rows: programs get it, people get nothing. */
+  end(): string;
+  /** The headers of the columns that had no space, in their order. */
+  dropped(): readonly string[];
+}
+
+/** Two spaces stand between columns: one is easily part of a cell. */
+const GAP = 2;
+
+interface Laid<T> {
+  column: Column<T>;
+  width: number;
+}
+
+/** The least a column can be cut to: what it asks for, else its header and a few letters, and never more than it needs. */
+function floorOf<T>(column: Column<T>, wanted: number): number {
+  return Math.min(wanted, column.minimum ?? Math.max(widthOf(column.header), 8));
+}
+
+/** The columns that fit at their least width, most useful first; the most useful one always does. */
+function choose<T>(wanted: readonly Laid<T>[], width: number): Laid<T>[] {
+  const byUse = [...wanted].sort((a, b) => b.column.keep - a.column.keep);
+  const chosen = new Set<Laid<T>>();
+  let used = -GAP;
+  for (const laid of byUse) {
+    const needed = GAP + floorOf(laid.column, laid.width);
+    if (used + needed > width && chosen.size > 0) continue;
+    chosen.add(laid);
+    used += needed;
+  }
+  return wanted.filter((laid) => chosen.has(laid));
+}
+
+/** Takes the excess from the widest columns that can give, until the line fits. */
+function shrink<T>(chosen: readonly Laid<T>[], width: number): void {
+  let excess = chosen.reduce((sum, laid) => sum + laid.width + GAP, -GAP) - width;
+  while (excess > 0) {
+    const givers = chosen.filter((laid) => laid.width > floorOf(laid.column, laid.width));
+    const widest = givers.reduce<Laid<T> | undefined>(
+      (best, laid) => (best === undefined || laid.width > best.width ? laid : best),
+      undefined,
+    );
+    if (widest === undefined) break;
+    widest.width -= 1;
+    excess -= 1;
+  }
+  // A single column in a terminal narrower than its least width: cut all the same, no line is longer than the width.
+  const [only] = chosen;
+  if (chosen.length === 1 && only !== undefined) only.width = Math.min(only.width, width);
+}
+
+/** Starts a table. What it returns are strings that end in a newline, or nothing. */
+export function openTable<T>(columns: readonly Column<T>[], options: TableOptions): Table<T> {
+  const { width, paint } = options;
+  const at: Place = { now: options.now, terminal: options.terminal };
+  let layout: Laid<T>[] | undefined;
+  let dropped: string[] = [];
+
+  function layOut(cells: readonly Cell[][]): Laid<T>[] {
+    const wanted = columns.map((column, index) => {
+      let widest = Math.max(widthOf(column.header), column.minimum ?? 0, column.room ?? 0);
+      for (const row of cells) widest = Math.max(widest, widthOf(row[index]?.text ?? ''));
+      if (width !== undefined) widest = Math.min(widest, width, column.maximum ?? width);
+      return { column, width: widest };
+    });
+    if (width === undefined) return wanted;
+    const chosen = choose(wanted, width);
+    dropped = wanted.filter((laid) => !chosen.includes(laid)).map((laid) => laid.column.header);
+    shrink(chosen, width);
+    return chosen;
+  }
+
+  /** One line without trailing spaces: spaces are written only when something follows them. */
+  function line(laid: readonly Laid<T>[], cells: readonly Cell[], paintHeader?: (text: string) => string): string {
+    let text = '';
+    let spaces = 0;
+    for (const [index, { column, width: room }] of laid.entries()) {
+      const cell = cells[index] ?? { text: '' };
+      const fitted = (width === undefined ? cell.text : cut(cell.text, room)).replace(/ +$/, '');
+      const free = Math.max(0, room - widthOf(fitted));
+      const before = column.align === 'right' ? free : 0;
+      if (fitted !== '') {
+        const colour = paintHeader ?? (cell.color === undefined ? undefined : paint[cell.color]);
+        text += ' '.repeat(spaces + before) + (colour === undefined ? fitted : colour(fitted));
+        spaces = 0;
+      } else {
+        spaces += before;
+      }
+      spaces += free - before + GAP;
+    }
+    return `${text}\n`;
+  }
+
+  function header(laid: readonly Laid<T>[]): string {
+    return line(
+      laid,
+      laid.map(({ column }) => ({ text: column.header })),
+      paint.bold,
+    );
+  }
+
+  return {
+    rows(values) {
+      if (values.length === 0) return '';
+      const first = layout === undefined ? values.map((value) => columns.map((column) => column.cell(value, at))) : [];
+      let text = '';
+      if (layout === undefined) {
+        layout = layOut(first);
+        text = header(layout);
+      }
+      const laid = layout;
+      for (const value of values) {
+        text += line(
+          laid,
+          laid.map(({ column }) => column.cell(value, at)),
+        );
+      }
+      return text;
+    },
+    end() {
+      if (layout !== undefined || options.terminal) return '';
+      layout = layOut([]);
+      return header(layout);
+    },
+    dropped: () => dropped,
+  };
+}

@@ -1,0 +1,83 @@
+// Times and spans: ages for people, ISO 8601 for programs, durations as they are typed.
+
+import { usageError } from '../errors.js';
+import { clean } from './clean.js';
+import { MISSING, textOf } from './values.js';
+
+const SECOND_MS = 1000;
+const MINUTE_MS = 60 * SECOND_MS;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+/** Clocks of two machines differ by this much without anybody being wrong. */
+const JUST_NOW_MS = 5 * SECOND_MS;
+
+const ISO_TIME = /^\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(Z|[+-]\d\d:?\d\d)?)?$/i;
+
+/**
+ * Milliseconds since the epoch of an ISO 8601 time, undefined for anything else. A time without an offset is UTC, as the interface
+ * says of its times (section 2.1).
+ */
+export function readTime(value: unknown): number | undefined {
+  if (typeof value !== 'string') return undefined;
+  const match = ISO_TIME.exec(value.trim());
+  if (match === null) return undefined;
+  const text = value.trim().replace(' ', 'T').replace(',', '.');
+  const hasClock = text.includes('T') || text.includes('t');
+  const milliseconds = Date.parse(hasClock && match[1] === undefined ? `${text}Z` : text);
+  return Number.isNaN(milliseconds) ? undefined : milliseconds;
+}
+
+function spanWords(milliseconds: number): string {
+  if (milliseconds < MINUTE_MS) return `${Math.floor(milliseconds / SECOND_MS)} s`;
+  if (milliseconds < HOUR_MS) return `${Math.floor(milliseconds / MINUTE_MS)} min`;
+  if (milliseconds < DAY_MS) return `${Math.floor(milliseconds / HOUR_MS)} h`;
+  return `${Math.floor(milliseconds / DAY_MS)} d`;
+}
+
+/** How long ago an ISO 8601 time was at `now` (milliseconds since the epoch): "just now", "42 s ago", "in 3 min"; `-` for no time. */
+export function age(iso: unknown, now: number): string {
+  const time = readTime(iso);
+  if (time === undefined) return MISSING;
+  const elapsed = now - time;
+  if (Math.abs(elapsed) < JUST_NOW_MS) return 'just now';
+  return elapsed > 0 ? `${spanWords(elapsed)} ago` : `in ${spanWords(-elapsed)}`;
+}
+
+/** A time for programs: exactly what the service sent, cleaned when it is no ISO 8601 time; `-` for null and nothing. */
+export function toIso(value: unknown): string {
+  const text = textOf(value);
+  return text === undefined ? MISSING : clean(text);
+}
+
+const UNITS_MS = { ms: 1, s: SECOND_MS, m: MINUTE_MS, h: HOUR_MS, d: DAY_MS } as const;
+
+/** Milliseconds of a duration as it is typed: `200ms`, `90s`, `5m`, `1.5h`, `1d`. `what` names the flag in the error (exit 2). */
+export function parseDuration(text: string, what = 'a duration'): number {
+  const match = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(text.trim());
+  const unit = match?.[2] as keyof typeof UNITS_MS | undefined;
+  const milliseconds = unit === undefined ? Number.NaN : Number(match?.[1]) * UNITS_MS[unit];
+  if (Number.isSafeInteger(Math.round(milliseconds))) return Math.round(milliseconds);
+  const unitless = /^\d+(\.\d+)?$/.test(text.trim());
+  throw usageError(
+    `${what} is a number with its unit, not "${text}"`,
+    unitless ? `write ${text.trim()}s for seconds, or ms, m, h, d` : 'for example 200ms, 90s, 5m, 2h, 1d',
+  );
+}
+
+/** Milliseconds as people say them, two units at most: `200 ms`, `42 s`, `3 min 5 s`, `2 h 5 min`, `1 d 3 h`. */
+export function showDuration(milliseconds: number): string {
+  if (Math.round(milliseconds) < SECOND_MS) return `${Math.max(0, Math.round(milliseconds))} ms`;
+  const seconds = Math.round(milliseconds / SECOND_MS);
+  const parts = [
+    [Math.floor(seconds / 86_400), 'd'],
+    [Math.floor(seconds / 3600) % 24, 'h'],
+    [Math.floor(seconds / 60) % 60, 'min'],
+    [seconds % 60, 's'],
+  ] as const;
+  const first = parts.findIndex(([count]) => count > 0);
+  return parts
+    .slice(first, first + 2)
+    .filter(([count]) => count > 0)
+    .map(([count, unit]) => `${count} ${unit}`)
+    .join(' ');
+}

@@ -1,0 +1,55 @@
+// What the service sent, read with tolerance: any field may be missing, null, of another type, or a number in a string.
+
+import { type ExactNumber, toNumber, writeJson, writtenNumber } from './exact.js';
+
+/** What is shown where the service sent nothing. */
+export const MISSING = '-';
+
+/** JSON's own grammar of numbers (RFC 8259, section 6). */
+const JSON_NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
+
+/** A value as text: strings as they are, numbers as they were sent, objects as compact JSON; undefined for null and nothing. */
+export function textOf(value: unknown): string | undefined {
+  if (value === undefined || value === null) return undefined;
+  if (typeof value === 'string') return value;
+  return typeof value === 'object' ? writeJson(value) : String(value);
+}
+
+/** A finite number, from a number or a number written as a string (cli.md section 4, promise 4); undefined for anything else. */
+export function numberOf(value: unknown): number | undefined {
+  const text = typeof value === 'string' ? value.trim() : writtenNumber(value);
+  const number = typeof value === 'number' ? value : text === undefined || text === '' ? Number.NaN : Number(text);
+  return Number.isFinite(number) ? number : undefined;
+}
+
+/** The same number with all the digits it was written with. */
+export function exactNumberOf(value: unknown): number | ExactNumber | undefined {
+  const number = numberOf(value);
+  if (number === undefined) return undefined;
+  const text = typeof value === 'string' ? value.trim() : writtenNumber(value);
+  return text !== undefined && JSON_NUMBER.test(text) ? toNumber(text) : number;
+}
+
+/** A place on the globe in degrees, longitude first as in GeoJSON, with all the digits it was sent with; undefined for any other. */
+export function pointOf(
+  longitude: unknown,
+  latitude: unknown,
+): readonly [longitude: number | ExactNumber, latitude: number | ExactNumber] | undefined {
+  const [east, north] = [exactNumberOf(longitude), exactNumberOf(latitude)];
+  if (east === undefined || north === undefined) return undefined;
+  return Math.abs(numberOf(east) ?? 181) <= 180 && Math.abs(numberOf(north) ?? 91) <= 90 ? [east, north] : undefined;
+}
+
+/**
+ * What a dotted path leads to, undefined where it leads nowhere: `extra.location.coordinates`, `roles.0`. A field whose own name
+ * has a dot in it is found as well.
+ */
+export function readPath(value: unknown, path: string): unknown {
+  if (typeof value !== 'object' || value === null || writtenNumber(value) !== undefined) return undefined;
+  if (Object.hasOwn(value, path)) return (value as { [key: string]: unknown })[path];
+  for (let dot = path.indexOf('.'); dot !== -1; dot = path.indexOf('.', dot + 1)) {
+    const first = path.slice(0, dot);
+    if (Object.hasOwn(value, first)) return readPath((value as { [key: string]: unknown })[first], path.slice(dot + 1));
+  }
+  return undefined;
+}

@@ -1,0 +1,64 @@
+// How an alert looks: its columns, its colours, where its cause is.
+
+import { ALERT_FIELDS, type Alert } from '../api/alert.js';
+import { uuidOfLink } from '../api/links.js';
+import type { Color } from '../terminal/colour.js';
+import type { Shape } from '../terminal/formats.js';
+import type { Cell } from '../terminal/table.js';
+import { pointOf, readPath, textOf } from '../terminal/values.js';
+import { showText, showTime } from './bicycle.js';
+
+const STATE_COLORS: ReadonlyMap<string, Color> = new Map([
+  ['new', 'red'],
+  ['escalated', 'magenta'],
+  ['resolved', 'green'],
+  ['stopped', 'gray'],
+  ['silenced', 'gray'],
+]);
+
+/** The colour of an alert's state, to be spread into a cell; states the document does not name have none. */
+export function alertStateColor(state: unknown): { color: Color | undefined } {
+  return { color: typeof state === 'string' ? STATE_COLORS.get(state) : undefined };
+}
+
+/** The bicycle's name where the alert carries it (section 2.4), else the UUID at the end of its link, else the link. */
+export function showAlertBicycle(alert: Alert): Cell {
+  const name = textOf(readPath(alert.extra, 'bicycle_name'));
+  if (name !== undefined && name !== '') return showText(name);
+  return showText(typeof alert.bicycle === 'string' ? (uuidOfLink(alert.bicycle) ?? alert.bicycle) : alert.bicycle);
+}
+
+/** Alerts in every format. */
+export const ALERTS: Shape<Alert> = {
+  noun: { one: 'alert', many: 'alerts' },
+  fields: ALERT_FIELDS,
+  columns: [
+    { header: 'CREATED', field: 'created', keep: 4, minimum: 10, cell: ({ created }, at) => showTime(created, at) },
+    // `bicycle.outside_operational_period` is the longest type of section 2.3.
+    {
+      header: 'TYPE',
+      field: 'alert_type',
+      keep: 6,
+      minimum: 16,
+      room: 34,
+      maximum: 40,
+      cell: ({ alert_type }) => showText(alert_type),
+    },
+    {
+      header: 'STATE',
+      field: 'state',
+      keep: 5,
+      minimum: 9,
+      maximum: 24,
+      cell: ({ state }) => ({ ...showText(state), ...alertStateColor(state) }),
+    },
+    { header: 'BICYCLE', field: 'bicycle_name', keep: 3, minimum: 12, room: 20, maximum: 36, cell: showAlertBicycle },
+    { header: 'MESSAGE', field: 'message', keep: 2, minimum: 16, room: 40, cell: ({ message }) => showText(message) },
+    { header: 'UUID', field: 'uuid', keep: 1, minimum: 36, maximum: 36, cell: ({ uuid }) => showText(uuid) },
+  ],
+  /** Section 2.4: `extra.location` is a GeoJSON point, longitude first, "when applicable". */
+  position({ extra }) {
+    if (readPath(extra, 'location.type') !== 'Point') return undefined;
+    return pointOf(readPath(extra, 'location.coordinates.0'), readPath(extra, 'location.coordinates.1'));
+  },
+};

@@ -1,0 +1,102 @@
+// How a bicycle looks: its columns, its colours, where it is.
+
+import { BICYCLE_FIELDS, type Bicycle } from '../api/bicycle.js';
+import { clean } from '../terminal/clean.js';
+import type { Color } from '../terminal/colour.js';
+import type { Shape } from '../terminal/formats.js';
+import type { Cell, Place } from '../terminal/table.js';
+import { age, toIso } from '../terminal/time.js';
+import { MISSING, numberOf, pointOf, textOf } from '../terminal/values.js';
+
+/** The least a charge may be, in percent, before it is a worry, and before it calls for somebody. */
+const CHARGE_LOW_PERCENT = 50;
+const CHARGE_EMPTY_PERCENT = 20;
+
+const STATE_COLORS: ReadonlyMap<string, Color> = new Map([
+  ['available', 'green'],
+  ['rented', 'blue'],
+  ['in_maintenance', 'yellow'],
+  ['lost', 'red'],
+  ['unrecoverable', 'magenta'],
+  ['retired', 'gray'],
+]);
+
+/** Text for a cell from any value: cleaned, `-` for null and nothing. */
+export function showText(value: unknown): Cell {
+  const text = textOf(value);
+  return { text: text === undefined ? MISSING : clean(text) };
+}
+
+/** The colour of a bicycle's state, to be spread into a cell; states the document does not name have none. */
+export function stateColor(state: unknown): { color: Color | undefined } {
+  return { color: typeof state === 'string' ? STATE_COLORS.get(state) : undefined };
+}
+
+/** The state of charge: `57 %` for people, the number as it was sent for programs. Assumed: it is in percent. */
+export function showCharge(charge: unknown, at: Place): Cell {
+  const percent = numberOf(charge);
+  if (percent === undefined) return showText(charge);
+  const color = percent < CHARGE_EMPTY_PERCENT ? 'red' : percent < CHARGE_LOW_PERCENT ? 'yellow' : undefined;
+  return { text: at.terminal ? `${Math.round(percent)} %` : showText(charge).text, color };
+}
+
+/** Latitude, then longitude, in degrees: five decimals (a metre) for people, the numbers as they were sent for programs. */
+export function showPosition(latitude: unknown, longitude: unknown, at: Place): Cell {
+  const [north, east] = [numberOf(latitude), numberOf(longitude)];
+  if (north === undefined || east === undefined) return { text: MISSING };
+  return {
+    text: at.terminal
+      ? `${north.toFixed(5)}, ${east.toFixed(5)}`
+      : `${showText(latitude).text}, ${showText(longitude).text}`,
+  };
+}
+
+/** A time: its age for people, ISO 8601 as it was sent for programs. */
+export function showTime(time: unknown, at: Place): Cell {
+  return { text: at.terminal ? age(time, at.now) : toIso(time) };
+}
+
+/** Bicycles in every format. `unrecoverable` and `in_maintenance` are the longest states, an age is at most `59 min ago`. */
+export const BICYCLES: Shape<Bicycle> = {
+  noun: { one: 'bicycle', many: 'bicycles' },
+  fields: BICYCLE_FIELDS,
+  columns: [
+    { header: 'NAME', field: 'name', keep: 6, minimum: 12, room: 24, maximum: 48, cell: ({ name }) => showText(name) },
+    {
+      header: 'STATE',
+      field: 'state',
+      keep: 5,
+      minimum: 14,
+      maximum: 24,
+      cell: ({ state }) => ({ ...showText(state), ...stateColor(state) }),
+    },
+    {
+      header: 'CHARGE',
+      field: 'state_of_charge',
+      keep: 4,
+      minimum: 6,
+      maximum: 12,
+      align: 'right',
+      cell: ({ state_of_charge }, at) => showCharge(state_of_charge, at),
+    },
+    {
+      header: 'POSITION',
+      field: 'position',
+      keep: 1,
+      minimum: 20,
+      room: 21,
+      cell: ({ latitude, longitude }, at) => showPosition(latitude, longitude, at),
+    },
+    {
+      header: 'SEEN',
+      field: 'latest_gps_timestamp',
+      keep: 2,
+      minimum: 10,
+      cell: ({ latest_gps_timestamp }, at) => showTime(latest_gps_timestamp, at),
+    },
+    // The handle for `act`: whole or not at all.
+    { header: 'UUID', field: 'uuid', keep: 3, minimum: 36, maximum: 36, cell: ({ uuid }) => showText(uuid) },
+  ],
+  position: ({ latitude, longitude }) => pointOf(longitude, latitude),
+  positionFields: ['latitude', 'longitude'],
+};

@@ -1,0 +1,230 @@
+// How one message of a watch looks: a line of time, name, what changed, charge and place.
+
+import type { Alert } from '../api/alert.js';
+import type { Bicycle } from '../api/bicycle.js';
+import type { PushEnvelope } from '../api/push.js';
+import { cut, pad, widthOf } from '../terminal/cells.js';
+import { clean } from '../terminal/clean.js';
+import type { Color, Paint } from '../terminal/colour.js';
+import { MISSING, numberOf, readPath, textOf } from '../terminal/values.js';
+import { alertStateColor, showAlertBicycle } from './alert.js';
+import { showCharge, showPosition, showText, stateColor } from './bicycle.js';
+
+/** One thing that can stand on a line. */
+export type Sight =
+  | {
+      type: 'bicycle';
+      /** `late`: older than what was shown before; `caught-up`: found in the list after a gap. */
+      kind: 'update' | 'late' | 'caught-up';
+      uuid: string | undefined;
+      before: Bicycle | undefined;
+      after: Bicycle;
+      /** The fields that differ, those of bookkeeping left out. */
+      fields: readonly string[];
+    }
+  /** Assumed: the state of a `bicycle_leaving_state` message is the one that is left. */
+  | { type: 'leaving'; uuid: string | undefined; state: unknown; bicycle: Bicycle | undefined }
+  | { type: 'alert'; alert: Alert }
+  /** Any other sender, and JSON that is no envelope. */
+  | { type: 'other'; envelope: PushEnvelope | undefined; text: string };
+
+/** Where the line is shown. */
+export interface LinePlace {
+  /** Columns of the terminal; undefined where nothing is cut. */
+  width: number | undefined;
+  /** Ages and local times for people, ISO 8601 and numbers as they were sent for programs. */
+  terminal: boolean;
+  /** Minutes that local time is ahead of UTC. */
+  offsetMinutes: number;
+  paint: Paint;
+}
+
+interface Piece {
+  text: string;
+  color?: Color | undefined;
+}
+
+/** The least room of each column, at 80 columns; what is left over goes to the name and to what changed. */
+const TIME_COLUMNS = 9;
+const NAME_COLUMNS = 16;
+const WHAT_COLUMNS = 28;
+const CHARGE_COLUMNS = 5;
+const PLACE_COLUMNS = 18;
+const GAPS_COLUMNS = 4;
+const LEAST_COLUMNS = TIME_COLUMNS + NAME_COLUMNS + WHAT_COLUMNS + CHARGE_COLUMNS + PLACE_COLUMNS + GAPS_COLUMNS;
+/** From here on the name has room for nearly every name, and the rest goes to what changed. */
+const NAME_MOST_COLUMNS = 30;
+
+/** Changes of place below this are the noise of a satellite receiver standing still. */
+const STANDSTILL_METRES = 5;
+
+/** Local time of day, `14:03:59`. */
+export function showClock(at: number, offsetMinutes: number): string {
+  return new Date(at + offsetMinutes * 60_000).toISOString().slice(11, 19);
+}
+
+/** Metres between two places on a sphere, exact enough for bicycles; undefined without both places. */
+export function metresBetween(from: Bicycle | undefined, to: Bicycle): number | undefined {
+  const [north, east] = [numberOf(from?.latitude), numberOf(from?.longitude)];
+  const [newNorth, newEast] = [numberOf(to.latitude), numberOf(to.longitude)];
+  if (north === undefined || east === undefined || newNorth === undefined || newEast === undefined) return undefined;
+  const radians = Math.PI / 180;
+  const half = (degrees: number) => Math.sin((degrees * radians) / 2) ** 2;
+  const a = half(newNorth - north) + Math.cos(north * radians) * Math.cos(newNorth * radians) * half(newEast - east);
+  return 2 * 6_371_000 * Math.asin(Math.min(1, Math.sqrt(a)));
+}
+
+function showMetres(metres: number): string {
+  return metres < 1000 ? `${Math.round(metres)} m` : `${(metres / 1000).toFixed(metres < 100_000 ? 1 : 0)} km`;
+}
+
+function statePiece(state: unknown): Piece {
+  return { text: showText(state).text, ...stateColor(state) };
+}
+
+/** What changed, as pieces: the state first, since it matters most and the line may be cut. */
+function tellChange({ before, after, fields }: Sight & { type: 'bicycle' }): Piece[] {
+  if (before === undefined) return after.state === undefined ? [{ text: 'first seen' }] : [statePiece(after.state)];
+  const parts: Piece[][] = [];
+  const told = new Set(['latitude', 'longitude', 'latest_gps_timestamp', 'latest_gps_accuracy']);
+  if (fields.includes('state')) {
+    parts.push([statePiece(before.state), { text: ' -> ' }, statePiece(after.state)]);
+    told.add('state');
+  }
+  const metres = metresBetween(before, after);
+  if (metres !== undefined && metres >= STANDSTILL_METRES) parts.push([{ text: `moved ${showMetres(metres)}` }]);
+  else if (metres === undefined && (fields.includes('latitude') || fields.includes('longitude'))) {
+    parts.push([{ text: numberOf(after.latitude) === undefined ? 'position lost' : 'position found' }]);
+  }
+  if (fields.includes('state_of_charge')) {
+    const [from, to] = [numberOf(before.state_of_charge), numberOf(after.state_of_charge)];
+    const difference = from === undefined || to === undefined ? undefined : Math.round((to - from) * 10) / 10;
+    if (difference !== 0) parts.push([{ text: `charge ${difference === undefined ? 'changed' : signed(difference)}` }]);
+    told.add('state_of_charge');
+  }
+  const rest = fields.filter((field) => !told.has(field));
+  if (rest.length > 0) parts.push([{ text: clean(rest.join(', ')) }]);
+  if (parts.length === 0) return [{ text: fields.length > 0 ? 'seen' : 'no change', color: 'gray' }];
+  return parts.flatMap((part, index) => (index === 0 ? part : [{ text: ', ' }, ...part]));
+}
+
+function signed(difference: number): string {
+  return difference > 0 ? `+${difference} %` : `${difference} %`;
+}
+
+interface Cells {
+  time: Piece;
+  name: Piece;
+  what: Piece[];
+  charge: Piece;
+  place: Piece;
+}
+
+function nameOf(bicycle: Bicycle | undefined, uuid: string | undefined): Piece {
+  const name = textOf(bicycle?.name);
+  if (name !== undefined && name !== '') return { text: clean(name) };
+  return { text: uuid === undefined ? MISSING : clean(uuid), color: 'gray' };
+}
+
+function cellsOf(sight: Sight, at: number, place: LinePlace): Cells {
+  const shown = { now: at, terminal: place.terminal };
+  const time: Piece = {
+    text: place.terminal ? showClock(at, place.offsetMinutes) : new Date(at).toISOString(),
+    color: 'gray',
+  };
+  const ofBicycle = (bicycle: Bicycle | undefined) => ({
+    charge: showCharge(bicycle?.state_of_charge, shown),
+    place: placeOf(bicycle?.latitude, bicycle?.longitude, place),
+  });
+  switch (sight.type) {
+    case 'bicycle': {
+      const what = tellChange(sight);
+      const mark = sight.kind === 'update' ? undefined : sight.kind === 'late' ? 'late' : 'caught up';
+      const cells = { name: nameOf(sight.after, sight.uuid), ...ofBicycle(sight.after) };
+      if (mark === undefined) return { time, what, ...cells };
+      // On a terminal the mark stands where the time would: when it really happened is not known.
+      if (place.terminal) return { time: { text: mark, color: 'cyan' }, what, ...cells };
+      return { time, what: [{ text: `${mark}: ` }, ...what], ...cells };
+    }
+    case 'leaving':
+      return {
+        time,
+        name: nameOf(sight.bicycle, sight.uuid),
+        what: [{ text: 'leaves ' }, statePiece(sight.state)],
+        ...ofBicycle(sight.bicycle),
+      };
+    case 'alert': {
+      const { alert } = sight;
+      const [east, north] = [readPath(alert.extra, 'location.coordinates.0'), readPath(alert.extra, 'location.coordinates.1')];
+      return {
+        time,
+        name: showAlertBicycle(alert),
+        what: [
+          { text: 'alert ', color: 'red' },
+          showText(alert.alert_type),
+          { text: ' ' },
+          { ...showText(alert.state), ...alertStateColor(alert.state) },
+        ],
+        charge: showCharge(readPath(alert.extra, 'state_of_charge'), shown),
+        place: placeOf(north, east, place),
+      };
+    }
+    case 'other':
+      return {
+        time,
+        name: { ...showText(sight.envelope?.sender), color: 'cyan' },
+        what: [{ text: clean(sight.text) }],
+        charge: { text: MISSING },
+        place: { text: MISSING },
+      };
+  }
+}
+
+/** Four decimals, some ten metres: more does not fit 80 columns, and the list shows five. */
+function placeOf(latitude: unknown, longitude: unknown, place: LinePlace): Piece {
+  if (!place.terminal) return showPosition(latitude, longitude, { now: 0, terminal: false });
+  const [north, east] = [numberOf(latitude), numberOf(longitude)];
+  return { text: north === undefined || east === undefined ? MISSING : `${north.toFixed(4)}, ${east.toFixed(4)}` };
+}
+
+/** The pieces in exactly `width` columns, painted; undefined: as wide as they are. */
+function fit(pieces: readonly Piece[], width: number | undefined, paint: Paint): string {
+  let left = width ?? Number.POSITIVE_INFINITY;
+  let text = '';
+  for (const [index, piece] of pieces.entries()) {
+    // A piece that fills the room to the last column, with more behind it, has to show that something is missing.
+    const isLast = pieces.slice(index + 1).every((later) => later.text === '');
+    const fitted = cut(!isLast && widthOf(piece.text) >= left ? `${piece.text} ` : piece.text, left);
+    left -= widthOf(fitted);
+    text += piece.color === undefined ? fitted : paint[piece.color](fitted);
+    if (left <= 0) break;
+  }
+  return width === undefined ? text : text + ' '.repeat(Math.max(0, left));
+}
+
+/** One line without its newline: time, name, what changed, charge, place. */
+export function changeLine(sight: Sight, at: number, place: LinePlace): string {
+  const { time, name, what, charge, place: where } = cellsOf(sight, at, place);
+  const { paint, width } = place;
+  const isWhole = sight.type === 'other';
+  if (width === undefined) {
+    const rest = isWhole ? [] : [charge.text, where.text];
+    return [time.text, pad(name.text, NAME_COLUMNS), fit(what, undefined, paint), ...rest].join('  ');
+  }
+  const spare = Math.max(0, width - LEAST_COLUMNS);
+  const nameColumns = Math.min(NAME_MOST_COLUMNS, NAME_COLUMNS + Math.floor(spare / 2));
+  const whatColumns = WHAT_COLUMNS + spare - (nameColumns - NAME_COLUMNS);
+  const columns = [fit([time], TIME_COLUMNS, paint), fit([name], nameColumns, paint)];
+  if (isWhole) {
+    columns.push(fit(what, whatColumns + CHARGE_COLUMNS + PLACE_COLUMNS + 2, paint));
+  } else {
+    columns.push(fit(what, whatColumns, paint));
+    columns.push(' '.repeat(Math.max(0, CHARGE_COLUMNS - widthOf(charge.text))) + fit([charge], undefined, paint));
+    columns.push(fit([where], PLACE_COLUMNS, paint));
+  }
+  const line = columns.join(' ').trimEnd();
+  // A terminal narrower than the columns: the end of the line is what can be spared, and it is cut unpainted.
+  if (width >= LEAST_COLUMNS) return line;
+  const plain = [cut(time.text, TIME_COLUMNS), cut(name.text, NAME_COLUMNS), what.map(({ text }) => text).join('')];
+  return cut(plain.join(' '), width);
+}

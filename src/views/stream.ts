@@ -1,0 +1,156 @@
+// How the fate of a stream looks on stderr: lines for people, JSON lines for programs, a summary at the end.
+
+import type { FleetError } from '../errors.js';
+import type { Gap, StreamEvent } from '../http/stream/events.js';
+import { clean } from '../terminal/clean.js';
+import { showDuration } from '../terminal/time.js';
+import { showClock } from './change.js';
+
+/** How a watch ended. */
+export type WatchEnd = 'until' | 'for' | 'max-events' | 'interrupted' | 'failed';
+
+/** What a watch can say of itself at its end. */
+export interface WatchSummary {
+  end: WatchEnd;
+  /** Milliseconds since the epoch. */
+  startedAt: number;
+  endedAt: number;
+  messages: number;
+  shown: number;
+  reconnects: number;
+  /** The first of them; `gapCount` says how many there were. */
+  gaps: readonly Gap[];
+  gapCount: number;
+  blindMs: number;
+  /** Events that arrived broken, cut off or too big. */
+  dropped: number;
+  /** How many changes were found in the list after a gap. */
+  caughtUp: number;
+}
+
+/** How many gaps the summary names for people; a program gets all that were kept. */
+const NAMED_GAPS = 10;
+
+function seconds(milliseconds: number): number {
+  return Math.round(milliseconds) / 1000;
+}
+
+function iso(at: number | undefined): string | null {
+  return at === undefined ? null : new Date(at).toISOString();
+}
+
+/** Whether two times are one and the same: then something was lost at that moment, and there was no blindness. */
+function isMoment({ from, to }: Gap): boolean {
+  return from === to;
+}
+
+/** One event for people, without its newline, cleaned; undefined for those that are not told. */
+export function streamLine(event: StreamEvent, offsetMinutes: number, namesTopic: boolean): string | undefined {
+  const clock = (at: number) => showClock(at, offsetMinutes);
+  const topic = namesTopic && 'topic' in event ? `${event.topic}: ` : '';
+  switch (event.type) {
+    case 'open':
+      return event.isReturn ? undefined : clean(`${clock(event.at)} watching ${event.topic}`);
+    case 'lost':
+      return clean(
+        `${clock(event.at)} ${topic}${event.lastLifeAt === undefined ? 'not connected' : 'lost'}: ${event.error.message}; trying again in ${showDuration(event.retryInMs)}`,
+      );
+    case 'gap':
+      return clean(
+        isMoment(event)
+          ? `${clock(event.at)} ${topic}lost one event: ${event.message}`
+          : `${clock(event.at)} ${topic}back after ${showDuration(event.to - event.from)}, blind from ${clock(event.from)} to ${clock(event.to)}: ${event.message}`,
+      );
+    default:
+      return undefined;
+  }
+}
+
+function errorFields(error: FleetError): { kind: string; message: string; status: number | null } {
+  return { kind: error.kind, message: error.message, status: error.status ?? null };
+}
+
+/** One event for programs, as an object for one JSON line; undefined for messages, which go to stdout. */
+export function streamRecord(event: StreamEvent): { [field: string]: unknown } | undefined {
+  if (event.type === 'message' || event.type === 'resync') return undefined;
+  const head = { event: event.type, at: iso(event.at), topic: event.topic };
+  switch (event.type) {
+    case 'open':
+      return { ...head, again: event.isReturn, request_id: event.trace.requestId ?? null };
+    case 'lost':
+      return {
+        ...head,
+        cause: event.cause,
+        ...errorFields(event.error),
+        last_life: iso(event.lastLifeAt),
+        attempt: event.attempt,
+        retry_in_seconds: seconds(event.retryInMs),
+      };
+    case 'gap':
+      return gapRecord(event);
+    case 'closed':
+      return { ...head, ...errorFields(event.error) };
+  }
+}
+
+function gapRecord(gap: Gap): { [field: string]: unknown } {
+  return {
+    event: 'gap',
+    at: iso(gap.at),
+    topic: gap.topic,
+    cause: gap.cause,
+    message: gap.message,
+    from: iso(gap.from),
+    to: iso(gap.to),
+    seconds: seconds(gap.to - gap.from),
+    dropped_events: gap.droppedEvents,
+    ...(gap.text === undefined ? {} : { text: gap.text }),
+  };
+}
+
+function count(number: number, one: string, many = `${one}s`): string {
+  return `${number} ${number === 1 ? one : many}`;
+}
+
+/** The summary for people: one line, then one for each gap. */
+export function summaryLines(summary: WatchSummary, offsetMinutes: number, namesTopic: boolean): string[] {
+  const { gaps, gapCount, messages, shown } = summary;
+  const facts = [
+    shown === messages ? count(messages, 'message') : `${count(messages, 'message')}, ${shown} shown`,
+    count(summary.reconnects, 'reconnect'),
+    gapCount === 0 ? 'no gaps' : `${count(gapCount, 'gap')}${summary.blindMs > 0 ? `, blind for ${showDuration(summary.blindMs)} in all` : ''}`,
+    ...(summary.caughtUp === 0 ? [] : [`${count(summary.caughtUp, 'change')} caught up`]),
+    ...(summary.dropped === 0 ? [] : [`${count(summary.dropped, 'event')} lost`]),
+  ];
+  const lines = [`watched for ${showDuration(summary.endedAt - summary.startedAt)}: ${facts.join(', ')}`];
+  for (const gap of gaps.slice(0, NAMED_GAPS)) {
+    const topic = namesTopic ? ` ${gap.topic}` : '';
+    const span = isMoment(gap)
+      ? showClock(gap.from, offsetMinutes)
+      : `${showClock(gap.from, offsetMinutes)} to ${showClock(gap.to, offsetMinutes)} (${showDuration(gap.to - gap.from)})`;
+    lines.push(clean(`  gap ${span}${topic}: ${gap.message}`));
+  }
+  if (gapCount > NAMED_GAPS) lines.push(`  and ${count(gapCount - NAMED_GAPS, 'more gap')}`);
+  return lines;
+}
+
+/** The summary for programs: the last line of the stream's own events. */
+export function summaryRecord(summary: WatchSummary): { [field: string]: unknown } {
+  return {
+    event: 'closed',
+    at: iso(summary.endedAt),
+    reason: summary.end,
+    seconds: seconds(summary.endedAt - summary.startedAt),
+    messages: summary.messages,
+    shown: summary.shown,
+    reconnects: summary.reconnects,
+    caught_up: summary.caughtUp,
+    dropped_events: summary.dropped,
+    blind_seconds: seconds(summary.blindMs),
+    gap_count: summary.gapCount,
+    gaps: summary.gaps.map((gap) => {
+      const { event: _event, ...rest } = gapRecord(gap);
+      return rest;
+    }),
+  };
+}

@@ -1,0 +1,306 @@
+// Shows what `fleet auth` says, stores and gives away, as transcripts over real files.
+
+import { chmod, mkdtemp, readFile, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type RunOptions, type RunResult, runFleet } from '../support/run.js';
+
+const NOW_MS = Date.parse('2026-03-01T12:00:00Z');
+const ORGANIZATION = '0f8fad5b-d9cb-469f-a165-70867728950e';
+
+let folder: string;
+let env: NodeJS.ProcessEnv;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'fleet-auth-'));
+  env = { FLEET_CONFIG_DIR: folder, PATH: process.env['PATH'] };
+});
+
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+const fleet = (line: string, options: RunOptions = {}): Promise<RunResult> =>
+  runFleet(line.split(' '), { now: () => NOW_MS, ...options, env: { ...env, ...options.env } });
+const readJson = async (name: string) => JSON.parse(await readFile(join(folder, name), 'utf8'));
+
+function jwt(claims: object): string {
+  const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
+  return `${part({ alg: 'HS256' })}.${part(claims)}.c2ln`;
+}
+const VALID = jwt({ sub: 'ann', role: 'admin', exp: NOW_MS / 1000 + 1800 });
+const EXPIRED = jwt({ sub: 'ann', exp: NOW_MS / 1000 - 7200 });
+
+describe('auth login', () => {
+  it('stores the token from stdin, with the addresses that came along', async () => {
+    const run = await fleet(
+      'auth login --with-token --base-url https://b.example.com/api/ --sse-url https://p.example.com',
+      {
+        stdin: `JWT ${VALID}\n`,
+      },
+    );
+    expect(run).toEqual({
+      code: 0,
+      stdout: '',
+      stderr: [
+        'left out the word "JWT" in front of the token',
+        'saved base_url https://b.example.com/api/',
+        'saved sse_url https://p.example.com',
+        `stored the token for profile "default" in ${folder}/credentials.json (mode 0600)`,
+        'it expires in 30 min (2026-03-01T12:30:00.000Z)',
+        '',
+      ].join('\n'),
+    });
+    expect(await readJson('config.json')).toEqual({
+      profiles: { default: { base_url: 'https://b.example.com/api/', sse_url: 'https://p.example.com' } },
+    });
+    expect(await readJson('credentials.json')).toEqual({ tokens: { default: VALID } });
+    expect((await stat(join(folder, 'credentials.json'))).mode & 0o777).toBe(0o600);
+  });
+
+  it('asks for everything in an empty house, and shows nothing of the token', async () => {
+    const stdin = new PassThrough();
+    const answers = [
+      ['Address of the service', 'api.example.com\r'],
+      ['did you mean https://api.example.com?', '\x15https://api.example.com\r'],
+      ['Push address', '\r'],
+      ['UUID of the organization', `${ORGANIZATION.toUpperCase()}\r`],
+      ['Access token', `${VALID}\r`],
+    ];
+    let seen = '';
+    const onStderr = (text: string) => {
+      seen += text;
+      const [question, answer] = answers[0] ?? [];
+      if (question === undefined || !seen.includes(question)) return;
+      answers.shift();
+      seen = '';
+      setTimeout(() => stdin.write(answer), 20);
+    };
+    const run = await fleet('auth login', { stdin, terminal: { columns: 100 }, onStderr, env: { NO_COLOR: '1' } });
+    expect(run.code).toBe(0);
+    expect(run.stdout).toBe('');
+    expect(run.stderr).toContain(`saved organization ${ORGANIZATION}`);
+    expect(run.stderr).not.toContain(VALID);
+    expect(await readJson('config.json')).toEqual({
+      profiles: { default: { base_url: 'https://api.example.com', organization: ORGANIZATION } },
+    });
+    expect(await readJson('credentials.json')).toEqual({ tokens: { default: VALID } });
+  });
+
+  it('stores nothing when the prompt is left with Ctrl-C', async () => {
+    const stdin = new PassThrough();
+    const onStderr = (text: string) => {
+      if (text.includes('Access token')) setTimeout(() => stdin.write('\x03'), 20);
+    };
+    const run = await fleet('auth login --base-url https://x.example.com', {
+      stdin,
+      terminal: { columns: 100 },
+      onStderr,
+    });
+    expect(run.code).toBe(130);
+    await expect(stat(join(folder, 'config.json'))).rejects.toThrow('ENOENT');
+  });
+
+  it('makes the first profile the one in use, and no other', async () => {
+    const first = await fleet('auth login --with-token --profile berlin', { stdin: 'one' });
+    expect(first.stderr).toContain('profile "berlin" is now the one in use\n');
+    expect(first.stderr).toContain('still without an address: run "fleet config set base_url URL --profile berlin"\n');
+    const second = await fleet('auth login --with-token --profile munich', { stdin: 'two' });
+    expect(second.stderr).toContain('to use it without --profile: fleet profile use munich\n');
+    expect((await readJson('config.json')).profile).toBe('berlin');
+    expect((await fleet('auth token')).stdout).toBe('one\n');
+    expect((await fleet('auth token --profile munich')).stdout).toBe('two\n');
+  });
+
+  it('warns of an expired token, and of a source that comes first', async () => {
+    const run = await fleet('auth login --with-token', { stdin: EXPIRED, env: { FLEET_TOKEN: 'other' } });
+    expect(run.code).toBe(0);
+    expect(run.stderr).toContain(
+      'warning: this token expired 2 h ago (2026-03-01T10:00:00.000Z); the service will refuse it\n',
+    );
+    expect(run.stderr).toContain(
+      'warning: FLEET_TOKEN comes first: the stored token is not used as long as that is set\n',
+    );
+    expect(run.stderr).not.toContain(EXPIRED);
+  });
+
+  it.each<[string, string, RunOptions, number, string]>([
+    ['no token', 'auth login --with-token', { stdin: '' }, 2, 'error: the token is empty'],
+    ['two lines', 'auth login --with-token', { stdin: 'secret\nsecret' }, 2, 'error: the token has more than one line'],
+    ['too much', 'auth login --with-token', { stdin: 's'.repeat(70_000) }, 2, 'error: stdin holds more than a token'],
+    [
+      'nobody to ask',
+      'auth login',
+      { stdin: 'secret' },
+      2,
+      'error: an answer is needed and there is no terminal to ask on',
+    ],
+    ['forbidden to ask', 'auth login --no-input', { terminal: { columns: 80 } }, 2, '--no-input forbids to ask'],
+    [
+      'a terminal for stdin',
+      'auth login --with-token',
+      { terminal: { columns: 80 } },
+      2,
+      'reads the token from a pipe or a file',
+    ],
+    ['a bad address', 'auth login --with-token --base-url x', { stdin: 'secret' }, 2, '"x" is not an absolute http'],
+    [
+      'plain http',
+      'auth login --with-token --base-url http://x.example.com',
+      { stdin: 'secret' },
+      3,
+      'would send the token unencrypted',
+    ],
+    [
+      'a bad name',
+      'auth login --with-token --profile ../x',
+      { stdin: 'secret' },
+      2,
+      '"../x" cannot be the name of a profile',
+    ],
+  ])('refuses %s and stores nothing', async (_what, line, options, code, message) => {
+    const run = await fleet(line, options);
+    expect(run.code).toBe(code);
+    expect(run.stderr).toContain(message);
+    expect(run.stderr).not.toContain('secret');
+    await expect(stat(join(folder, 'credentials.json'))).rejects.toThrow('ENOENT');
+  });
+});
+
+describe('auth logout', () => {
+  it('forgets the token, may be repeated, and names what still gives one', async () => {
+    await fleet('auth login --with-token', { stdin: 'one' });
+    expect(await fleet('auth logout')).toEqual({
+      code: 0,
+      stdout: '',
+      stderr: `removed the stored token of profile "default" from ${folder}/credentials.json\n`,
+    });
+    const again = await fleet('auth logout', { env: { FLEET_TOKEN_COMMAND: 'echo x' } });
+    expect(again).toEqual({
+      code: 0,
+      stdout: '',
+      stderr: 'profile "default" has no stored token\na token still comes from: FLEET_TOKEN_COMMAND\n',
+    });
+    expect((await fleet('auth token')).code).toBe(3);
+  });
+});
+
+describe('auth token', () => {
+  it('prints the token in use', async () => {
+    expect(await fleet('auth token', { env: { FLEET_TOKEN: 'JWT abc' } })).toEqual({
+      code: 0,
+      stdout: 'abc\n',
+      stderr: '',
+    });
+    expect(await fleet('auth token')).toEqual({
+      code: 3,
+      stdout: '',
+      stderr:
+        'error: there is no access token for profile "default"\nhint: run "fleet auth login" or set FLEET_TOKEN\n',
+    });
+  });
+});
+
+describe('auth status', () => {
+  it('shows profile, places, source, expiry and claims, and not the token', async () => {
+    await fleet(`config set organization ${ORGANIZATION}`);
+    await fleet('auth login --with-token --base-url https://b.example.com/api', { stdin: VALID });
+    expect(await fleet('auth status')).toEqual({
+      code: 0,
+      stdout: [
+        'profile       default',
+        'address       https://b.example.com/api',
+        'push address  -',
+        `organization  ${ORGANIZATION}`,
+        'token         stored by auth login',
+        'expires       in 30 min (2026-03-01T12:30:00.000Z)',
+        'claim sub     ann',
+        'claim role    admin',
+        'claim exp     1772368200',
+        '',
+      ].join('\n'),
+      stderr: '',
+    });
+    const json = await fleet('auth status --json');
+    expect(JSON.parse(json.stdout)).toEqual({
+      profile: 'default',
+      base_url: 'https://b.example.com/api',
+      sse_url: null,
+      organization: ORGANIZATION,
+      source: 'stored',
+      source_detail: 'stored by auth login',
+      expires: '2026-03-01T12:30:00.000Z',
+      expires_in_seconds: 1800,
+      expired: false,
+      claims: { sub: 'ann', role: 'admin', exp: 1772368200 },
+      warnings: [],
+    });
+  });
+
+  it('ends with 3 without a token', async () => {
+    const run = await fleet('auth status');
+    expect([run.code, run.stdout]).toEqual([
+      3,
+      'profile       default\naddress       -\npush address  -\norganization  -\ntoken         none\n',
+    ]);
+    expect(run.stderr).toContain('hint: run "fleet auth login" or set FLEET_TOKEN\n');
+    const json = await fleet('auth status --json');
+    expect(JSON.parse(json.stdout)).toMatchObject({ source: null, expires: null, claims: null });
+    expect(JSON.parse(json.stderr)).toMatchObject({ error: { kind: 'config' } });
+  });
+
+  it('ends with 4 when the token has expired', async () => {
+    await fleet('auth login --with-token', { stdin: EXPIRED });
+    const run = await fleet('auth status');
+    expect(run.code).toBe(4);
+    expect(run.stdout).toContain('expired       2 h ago (2026-03-01T10:00:00.000Z)\n');
+    expect(run.stderr).toBe(
+      'error: the token expired 2 h ago (2026-03-01T10:00:00.000Z)\nhint: run "fleet auth login" again\n',
+    );
+    expect(JSON.parse((await fleet('auth status --json')).stdout)).toMatchObject({
+      expired: true,
+      expires_in_seconds: -7200,
+    });
+  });
+
+  it('shows the source although it fails', async () => {
+    const run = await fleet('auth status', { env: { FLEET_TOKEN_COMMAND: 'exit 7' } });
+    expect(run.code).toBe(3);
+    expect(run.stdout).toContain('token         FLEET_TOKEN_COMMAND\n');
+    expect(run.stderr).toContain('error: the token command (FLEET_TOKEN_COMMAND) failed with exit code 7\n');
+  });
+
+  it('warns once of a file that others can read', async () => {
+    await fleet('auth login --with-token', { stdin: VALID });
+    await chmod(join(folder, 'credentials.json'), 0o644);
+    for (const FLEET_TOKEN of ['', VALID]) {
+      const run = await fleet('auth status', { env: { FLEET_TOKEN } });
+      expect(run.stderr).toBe(
+        `warning: ${folder}/credentials.json holds tokens and is open to others (mode 0644); run: chmod 600 ${folder}/credentials.json\n`,
+      );
+    }
+    expect(JSON.parse((await fleet('auth status --json')).stdout).warnings).toHaveLength(1);
+  });
+
+  it('shows no control characters of a hostile claim', async () => {
+    const run = await fleet('auth status', {
+      env: { FLEET_TOKEN: jwt({ 'a\x1b[2J': 'b\x1b[31m\u009b', list: ['\u0085'] }) },
+    });
+    expect(run.code).toBe(0);
+    expect(run.stdout.replaceAll('\n', '')).not.toMatch(/[\x00-\x1f\x7f-\x9f]/);
+    const json = await fleet('auth status --json', { env: { FLEET_TOKEN: jwt({ a: '\u009b' }) } });
+    expect(json.stdout).toContain('\\u009b');
+  });
+
+  it('takes an opaque token as it is', async () => {
+    const run = await fleet('auth status', { env: { FLEET_TOKEN: 'opaque' } });
+    expect(run.code).toBe(0);
+    expect(run.stdout).toContain('expires       unknown\nclaims        none: the token is not a JWT\n');
+    expect(run.stdout).not.toContain('opaque');
+  });
+
+  it('refuses formats that make no sense', async () => {
+    expect((await fleet('auth status -o uuid')).code).toBe(2);
+    expect((await fleet('auth status', { env: { FLEET_TOKEN: 'x', FLEET_OUTPUT: 'uuid' } })).code).toBe(0);
+  });
+});

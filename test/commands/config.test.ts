@@ -1,0 +1,177 @@
+// Shows what `fleet config` lists, sets and refuses, as transcripts over real files.
+
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type RunResult, runFleet } from '../support/run.js';
+
+let folder: string;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'fleet-config-'));
+});
+
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+const fleet = (args: string | string[], env: NodeJS.ProcessEnv = {}, stdin = ''): Promise<RunResult> =>
+  runFleet(typeof args === 'string' ? args.split(' ') : args, { env: { FLEET_CONFIG_DIR: folder, ...env }, stdin });
+const readConfig = async () => JSON.parse(await readFile(join(folder, 'config.json'), 'utf8'));
+
+describe('config set, get and unset', () => {
+  it('change the profile in use', async () => {
+    expect(await fleet('config set base-url https://b.example.com/api')).toEqual({
+      code: 0,
+      stdout: '',
+      stderr: 'made the profile "default"\nset base_url to https://b.example.com/api in profile "default"\n',
+    });
+    await fleet('config set timeout 2.5');
+    await fleet(['config', 'set', 'token_command', 'echo "my token"']);
+    expect(await readConfig()).toEqual({
+      profiles: { default: { base_url: 'https://b.example.com/api', timeout: 2.5, token_command: 'echo "my token"' } },
+    });
+    expect(await fleet('config get base_url')).toEqual({ code: 0, stdout: 'https://b.example.com/api\n', stderr: '' });
+    expect((await fleet('config get timeout')).stdout).toBe('2.5\n');
+    expect((await fleet('config get timeout --timeout 9')).stdout).toBe('9\n');
+    expect((await fleet('config get profile')).stdout).toBe('default\n');
+    expect((await fleet('config unset timeout')).stderr).toBe('took timeout out of profile "default"\n');
+    expect((await fleet('config unset timeout')).stderr).toBe('timeout is not set in profile "default"\n');
+    expect((await fleet('config get timeout')).stdout).toBe('30\n');
+  });
+
+  it('change another profile with --profile', async () => {
+    await fleet('config set retries 0 --profile berlin');
+    expect((await fleet('config get retries --profile berlin')).stdout).toBe('0\n');
+    expect((await fleet('config get retries')).stdout).toBe('3\n');
+    expect((await fleet('--profile berlin config unset retries')).code).toBe(0);
+    expect(await readConfig()).toEqual({ profiles: { berlin: {} } });
+  });
+
+  it('say when a variable comes first', async () => {
+    const run = await fleet('config set base_url https://b.example.com', { FLEET_BASE_URL: 'https://c.example.com' });
+    expect(run.stderr).toContain('warning: FLEET_BASE_URL is set and comes first\n');
+  });
+
+  it('allow plain http by a setting alone', async () => {
+    const refused = await fleet('config set base_url http://b.example.com');
+    expect([refused.code, refused.stderr]).toEqual([
+      3,
+      'error: base_url: plain http to b.example.com would send the token unencrypted\n' +
+        'hint: use https, or allow it for this profile with: fleet config set allow_http true\n',
+    ]);
+    expect((await fleet('config set allow_http true')).stderr).toContain(
+      'warning: over plain http everyone on the way',
+    );
+    expect((await fleet('config set base_url http://b.example.com')).code).toBe(0);
+  });
+
+  it('mend a broken value', async () => {
+    await writeFile(
+      join(folder, 'config.json'),
+      JSON.stringify({ profiles: { default: { timeout: 'soon', base_url: 'x' } } }),
+    );
+    const broken = await fleet('config get timeout');
+    expect([broken.code, broken.stderr]).toEqual([
+      3,
+      'error: timeout of profile "default": "soon" is not a number of seconds above 0\n' +
+        'hint: write it like 30 or 2.5; set it with: fleet config set timeout VALUE\n',
+    ]);
+    expect((await fleet('config set timeout 5')).code).toBe(0);
+    expect((await fleet('config unset base_url')).code).toBe(0);
+    expect(await readConfig()).toEqual({ profiles: { default: { timeout: 5 } } });
+  });
+
+  it.each([
+    ['config get base_url', 3, 'error: base_url is not set\nhint: set it with: fleet config set base_url VALUE'],
+    [
+      'config get base_ulr',
+      2,
+      'error: unknown key "base_ulr"\nhint: did you mean "base_url"? keys: base_url, sse_url,',
+    ],
+    ['config set retires 3', 2, 'did you mean "retries"?'],
+    ['config unset xyz', 2, 'hint: keys: base_url, sse_url, organization'],
+    ['config get token', 2, 'tokens are not settings: see "fleet auth login" and "fleet auth token"'],
+    ['config set profile x', 2, 'the profile in use is chosen with: fleet profile use NAME'],
+    ['config set timeout soon', 2, 'error: timeout: "soon" is not a number of seconds above 0'],
+    ['config set organization acme', 2, 'error: organization: "acme" is neither a UUID nor the URL'],
+    ['config set output jsn', 2, 'did you mean "json"?'],
+    ['config set retries 1 --profile a/b', 2, '"a/b" cannot be the name of a profile'],
+    ['config unset retries --profile nobody', 3, 'there is no profile "nobody" (--profile)'],
+    ['config get retries --profile nobody', 3, 'there is no profile "nobody" (--profile)'],
+  ])('refuse: %s', async (line, code, message) => {
+    const run = await fleet(line);
+    expect(run.code).toBe(code);
+    expect(run.stderr).toContain(message);
+    await expect(readConfig()).rejects.toThrow('ENOENT');
+  });
+});
+
+describe('config list', () => {
+  it('shows each value with its origin', async () => {
+    await fleet('config set base_url https://b.example.com/api --profile berlin');
+    await fleet('auth login --with-token --profile berlin', {}, 'secret');
+    const run = await fleet('--profile berlin config list --retries 5', { FLEET_API_VERSION: '1.1' });
+    expect(run).toEqual({
+      code: 0,
+      stdout: [
+        'KEY            VALUE                      ORIGIN',
+        'profile        berlin                     flag: --profile',
+        'base_url       https://b.example.com/api  profile: profile "berlin"',
+        'sse_url        -                          default',
+        'organization   -                          default',
+        'api_version    1.1                        environment: FLEET_API_VERSION',
+        'output         table                      default',
+        'timeout        30                         default',
+        'retries        5                          flag: --retries',
+        'token_command  -                          default',
+        'allow_http     false                      default',
+        'token          (hidden)                   profile: stored by auth login',
+        '',
+      ].join('\n'),
+      stderr: '',
+    });
+  });
+
+  it('writes JSON, without tokens', async () => {
+    const run = await fleet('config list --json', { FLEET_TOKEN: 'secret' });
+    const rows = JSON.parse(run.stdout);
+    expect(rows).toHaveLength(11);
+    expect(rows[1]).toEqual({ key: 'base_url', value: null, origin: 'default', from: 'default' });
+    expect(rows.at(-1)).toEqual({ key: 'token', value: '(hidden)', origin: 'environment', from: 'FLEET_TOKEN' });
+    expect(run.stdout).not.toContain('secret');
+    const lines = (await fleet('config list -o jsonl')).stdout.trimEnd().split('\n');
+    expect(lines.map((line) => JSON.parse(line).key)).toEqual(rows.map(({ key }: { key: string }) => key));
+  });
+
+  it('shows the good values beside a bad one', async () => {
+    const run = await fleet('config list', { FLEET_BASE_URL: 'https://u:secret@x', FLEET_OUTPUT: 'jsn' });
+    expect(run.code).toBe(0);
+    expect(run.stdout).toMatch(/^base_url +\(refused\) +environment: FLEET_BASE_URL$/m);
+    expect(run.stderr).toBe(
+      'warning: FLEET_BASE_URL: an address must not contain a user name or password\n' +
+        'warning: FLEET_OUTPUT: "jsn" is not a format\n',
+    );
+  });
+
+  it('says what to do with a broken file, and leaves it', async () => {
+    await writeFile(join(folder, 'config.json'), '{"profiles": ');
+    for (const line of ['config list', 'config set retries 1', 'profile list', 'auth status']) {
+      const run = await fleet(line);
+      expect([run.code, run.stdout, run.stderr]).toEqual([
+        3,
+        '',
+        `error: ${folder}/config.json cannot be understood: it is not JSON\n` +
+          `hint: it was left as it is: mend it, or reset it with: mv ${folder}/config.json ${folder}/config.json.broken and run "fleet auth login" again\n`,
+      ]);
+    }
+    expect(await readFile(join(folder, 'config.json'), 'utf8')).toBe('{"profiles": ');
+  });
+});
+
+describe('config path', () => {
+  it('prints the path, whether the file is there or not, broken or not', async () => {
+    expect(await fleet('config path')).toEqual({ code: 0, stdout: `${folder}/config.json\n`, stderr: '' });
+    await writeFile(join(folder, 'config.json'), '{');
+    expect((await fleet('config path')).stdout).toBe(`${folder}/config.json\n`);
+  });
+});

@@ -1,0 +1,143 @@
+// Shows how profiles are listed, chosen and deleted, as transcripts over real files.
+
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type RunOptions, type RunResult, runFleet } from '../support/run.js';
+
+const ORGANIZATION = '0f8fad5b-d9cb-469f-a165-70867728950e';
+
+let folder: string;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'fleet-profile-'));
+});
+
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+const fleet = (line: string, options: RunOptions = {}): Promise<RunResult> =>
+  runFleet(line.split(' '), { ...options, env: { FLEET_CONFIG_DIR: folder, ...options.env } });
+const readJson = async (name: string) => JSON.parse(await readFile(join(folder, name), 'utf8'));
+
+/** Answers the first question with these keys. */
+function answering(keys: string): RunOptions {
+  const stdin = new PassThrough();
+  let isAnswered = false;
+  const onStderr = (text: string) => {
+    if (isAnswered || !text.includes('y/N')) return;
+    isAnswered = true;
+    setTimeout(() => stdin.write(keys), 20);
+  };
+  return { stdin, onStderr, terminal: { columns: 100 } };
+}
+
+async function makeTwo(): Promise<void> {
+  await fleet('auth login --with-token --profile berlin --base-url https://b.example.com/api', { stdin: 'token-b' });
+  await fleet(`config set organization ${ORGANIZATION} --profile berlin`);
+  await fleet('config set retries 1 --profile munich.east');
+}
+
+describe('profile list', () => {
+  it('is empty at first, with the next step', async () => {
+    expect(await fleet('profile list')).toEqual({
+      code: 0,
+      stdout: 'NAME  ACTIVE  BASE_URL  ORGANIZATION  TOKEN\n',
+      stderr: 'there are no profiles yet: run "fleet auth login", or "fleet sandbox" to try\n',
+    });
+    expect(await fleet('profile list --json')).toEqual({ code: 0, stdout: '[]\n', stderr: '' });
+  });
+
+  it('marks the one in use', async () => {
+    await makeTwo();
+    expect((await fleet('profile list')).stdout).toBe(
+      [
+        'NAME         ACTIVE  BASE_URL                   ORGANIZATION                          TOKEN',
+        `berlin       *       https://b.example.com/api  ${ORGANIZATION}  yes`,
+        'munich.east  -       -                          -                                     no',
+        '',
+      ].join('\n'),
+    );
+    const rows = JSON.parse((await fleet('profile list --json', { env: { FLEET_PROFILE: 'munich.east' } })).stdout);
+    expect(rows).toEqual([
+      { name: 'berlin', active: false, base_url: 'https://b.example.com/api', organization: ORGANIZATION, token: true },
+      { name: 'munich.east', active: true, base_url: null, organization: null, token: false },
+    ]);
+  });
+
+  it('helps one who named a profile that is not there', async () => {
+    await makeTwo();
+    const run = await fleet('profile list', { env: { FLEET_PROFILE: 'gone' } });
+    expect([run.code, run.stderr]).toEqual([0, 'the profile in use, "gone", does not exist yet\n']);
+  });
+});
+
+describe('profile use', () => {
+  it('chooses a profile that exists', async () => {
+    await makeTwo();
+    expect(await fleet('profile use munich.east')).toEqual({
+      code: 0,
+      stdout: '',
+      stderr: 'profile "munich.east" is now the one in use\n',
+    });
+    expect((await fleet('config get retries')).stdout).toBe('1\n');
+    expect((await fleet('config get retries --profile berlin')).stdout).toBe('3\n');
+    expect((await fleet('profile use default')).code).toBe(0);
+    expect((await fleet('config get profile')).stdout).toBe('default\n');
+  });
+
+  it('refuses others and names the nearest', async () => {
+    await makeTwo();
+    expect(await fleet('profile use berlni')).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: 'error: unknown profile "berlni"\nhint: did you mean "berlin"? profiles: berlin, munich.east\n',
+    });
+  });
+
+  it('says when FLEET_PROFILE comes first', async () => {
+    await makeTwo();
+    const run = await fleet('profile use munich.east', { env: { FLEET_PROFILE: 'berlin' } });
+    expect(run.stderr).toContain('warning: FLEET_PROFILE is set to "berlin" and comes first\n');
+  });
+});
+
+describe('profile delete', () => {
+  it('takes the token along, and falls back to default', async () => {
+    await makeTwo();
+    const run = await fleet('profile delete berlin --yes');
+    expect(run).toEqual({
+      code: 0,
+      stdout: '',
+      stderr: 'deleted profile "berlin" and its token\nit was the one in use; that is now "default"\n',
+    });
+    expect(await readJson('config.json')).toEqual({ profiles: { 'munich.east': { retries: 1 } } });
+    expect(await readJson('credentials.json')).toEqual({ tokens: {} });
+    expect((await fleet('profile delete munich.east -y')).stderr).toBe('deleted profile "munich.east"\n');
+  });
+
+  it.each([
+    ['y\r', 'deleted profile "berlin" and its token\n', ['munich.east']],
+    ['\r', 'nothing was deleted\n', ['berlin', 'munich.east']],
+  ])('asks on a terminal; %j', async (keys, said, left) => {
+    await makeTwo();
+    const run = await fleet('profile delete berlin', answering(keys));
+    expect(run.code).toBe(0);
+    expect(run.stderr).toContain('Delete profile "berlin" and its token?');
+    expect(run.stderr).toContain(said);
+    expect(Object.keys((await readJson('config.json')).profiles)).toEqual(left);
+  });
+
+  it.each<[string, RunOptions, string]>([
+    ['profile delete berlin', {}, 'hint: give --yes to delete it without being asked\n'],
+    ['profile delete berlin --no-input', { terminal: { columns: 80 } }, '--no-input forbids to ask'],
+    ['profile delete brlin --yes', {}, 'did you mean "berlin"?'],
+  ])('refuses: %s', async (line, options, message) => {
+    await makeTwo();
+    const run = await fleet(line, options);
+    expect(run.code).toBe(2);
+    expect(run.stderr).toContain(message);
+    expect(Object.keys((await readJson('config.json')).profiles)).toEqual(['berlin', 'munich.east']);
+  });
+});

@@ -1,0 +1,134 @@
+// The house rules that a reader of the code relies on: which room may import which, and who alone loads a library.
+
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+
+const ROOT = fileURLToPath(new URL('../', import.meta.url));
+const SOURCE = join(ROOT, 'src');
+
+function filesBelow(folder: string): string[] {
+  return readdirSync(folder).flatMap((name) => {
+    const path = join(folder, name);
+    return statSync(path).isDirectory() ? filesBelow(path) : path.endsWith('.ts') ? [path] : [];
+  });
+}
+
+interface Import {
+  from: string;
+  to: string;
+  isLazy: boolean;
+  isTypeOnly: boolean;
+}
+
+function importsOf(path: string): Import[] {
+  const text = readFileSync(path, 'utf8');
+  const from = relative(SOURCE, path);
+  const name = (specifier: string) =>
+    specifier.startsWith('.') ? relative(SOURCE, resolve(dirname(path), specifier)).replace(/\.js$/, '.ts') : specifier;
+  const fixed = [...text.matchAll(/^(?:import|export)\s+(type\s)?[^'"]*?from\s+'([^']+)'/gm)].map((match) => ({
+    from,
+    to: name(match[2] ?? ''),
+    isLazy: false,
+    isTypeOnly: match[1] !== undefined,
+  }));
+  const lazy = [...text.matchAll(/import\('([^']+)'\)/g)].map((match) => ({
+    from,
+    to: name(match[1] ?? ''),
+    isLazy: true,
+    isTypeOnly: false,
+  }));
+  return [...fixed, ...lazy];
+}
+
+const FILES = filesBelow(SOURCE);
+const IMPORTS = FILES.flatMap(importsOf);
+const LOCAL = IMPORTS.filter(({ to }) => to.endsWith('.ts'));
+
+function roomOf(file: string): string {
+  return file.includes('/') ? file.slice(0, file.indexOf('/')) : file.replace(/\.ts$/, '');
+}
+
+/** Which rooms each room may import; arrows point down and never in a circle. */
+const MAY_IMPORT: Record<string, readonly string[]> = {
+  main: ['program', 'context', 'terminal', 'errors'],
+  program: ['commands', 'terminal', 'errors'],
+  commands: ['context', 'api', 'views', 'http', 'terminal', 'settings', 'sandbox', 'errors'],
+  context: ['settings', 'http', 'terminal', 'views', 'errors'],
+  views: ['api', 'http', 'terminal', 'errors'],
+  settings: ['http', 'terminal', 'errors'],
+  api: ['http', 'errors'],
+  http: ['errors'],
+  terminal: ['errors'],
+  sandbox: ['api'],
+  errors: [],
+};
+
+test('arrows between rooms point down', () => {
+  const wrong = LOCAL.filter(({ from, to }) => roomOf(from) !== roomOf(to))
+    .filter(({ from, to }) => !(MAY_IMPORT[roomOf(from)] ?? []).includes(roomOf(to)))
+    .map(({ from, to }) => `${from} -> ${to}`);
+  expect(wrong).toEqual([]);
+});
+
+test('no file imports itself through others', () => {
+  const next = new Map<string, string[]>();
+  for (const { from, to, isTypeOnly } of LOCAL) if (!isTypeOnly) next.set(from, [...(next.get(from) ?? []), to]);
+  const circles: string[] = [];
+  const done = new Set<string>();
+  const walk = (file: string, path: readonly string[]): void => {
+    if (path.includes(file)) circles.push([...path.slice(path.indexOf(file)), file].join(' -> '));
+    if (path.includes(file) || done.has(file)) return;
+    for (const to of next.get(file) ?? []) walk(to, [...path, file]);
+    done.add(file);
+  };
+  for (const file of next.keys()) walk(file, []);
+  expect(circles).toEqual([]);
+});
+
+/** Libraries that cost start-up time: one importing file each, reached by `await import` alone. */
+const HEAVY = ['undici', 'eventsource', 'chalk', 'conf', 'yaml', 'csv-stringify/sync', 'lossless-json', 'jq-wasm'];
+
+test.each(HEAVY)('%s has at most one importing file, and that one loads it lazily', (library) => {
+  const importers = IMPORTS.filter(({ to, isTypeOnly }) => to === library && !isTypeOnly);
+  expect(new Set(importers.map(({ from }) => from)).size).toBeLessThanOrEqual(1);
+  expect(importers.filter(({ isLazy }) => !isLazy)).toEqual([]);
+});
+
+test('nobody but the sandbox and demo commands loads the sandbox', () => {
+  const importers = LOCAL.filter(({ from, to }) => roomOf(to) === 'sandbox' && roomOf(from) !== 'sandbox');
+  const strangers = importers.filter(({ from }) => !/^commands\/(sandbox|demo)\//.test(from));
+  expect(strangers).toEqual([]);
+});
+
+test('the sandbox takes types and word lists from the api, no function', () => {
+  const borrowed = filesBelow(join(SOURCE, 'sandbox')).flatMap((path) =>
+    [...readFileSync(path, 'utf8').matchAll(/import (?!type)\{([^}]*)\} from '[./]*\/api\/[^']+'/g)].flatMap((match) =>
+      (match[1] ?? '').split(',').map((word) => word.trim().replace(/^type .*/, '')),
+    ),
+  );
+  expect(borrowed.filter((word) => word !== '' && !/^[A-Z_]+$/.test(word))).toEqual([]);
+});
+
+test('every folder of commands is registered, and holds its words in index.ts', () => {
+  const program = readFileSync(join(SOURCE, 'program.ts'), 'utf8');
+  const nouns = readdirSync(join(SOURCE, 'commands')).filter((name) =>
+    statSync(join(SOURCE, 'commands', name)).isDirectory(),
+  );
+  expect(nouns.filter((noun) => !program.includes(`'./commands/${noun}/index.js'`))).toEqual([]);
+  expect(nouns.filter((noun) => !existsSync(join(SOURCE, 'commands', noun, 'index.ts')))).toEqual([]);
+});
+
+test("a noun's words load no deed, no client and no settings before the command runs", () => {
+  const eager = LOCAL.filter(
+    ({ from, isLazy, isTypeOnly }) => /^commands\/[^/]+\/index\.ts$/.test(from) && !isLazy && !isTypeOnly,
+  );
+  expect(eager.filter(({ to }) => /^(http|sandbox)\//.test(to)).map(({ from, to }) => `${from} -> ${to}`)).toEqual([]);
+});
+
+test('no file ends the process itself, and every file opens with what it is for', () => {
+  const texts = FILES.map((path) => [relative(SOURCE, path), readFileSync(path, 'utf8')] as const);
+  expect(texts.filter(([, text]) => /process\.exit\b(?!Code)/.test(text)).map(([file]) => file)).toEqual([]);
+  expect(texts.filter(([, text]) => !text.startsWith('// ')).map(([file]) => file)).toEqual([]);
+});

@@ -1,0 +1,359 @@
+// The HTTP client over real sockets: headers, joining, retries, writes at most once, redirects, bodies that are not what they should be.
+
+import { createServer } from 'node:net';
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
+import { afterEach, describe, expect, test } from 'vitest';
+import { FleetError } from '../../src/errors.js';
+import type { Client, ClientOptions } from '../../src/http/client.js';
+import { openTestClient } from '../support/client.js';
+import { type Answer, sendJson, startServer, type TestServer } from '../support/server.js';
+
+const closers: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close();
+});
+
+async function open(
+  answer: Answer,
+  options: Partial<ClientOptions> = {},
+  prefix = '',
+): Promise<{ server: TestServer; client: Client; said: string[] }> {
+  const server = await startServer(answer);
+  const opened = await openTestClient(server.url + prefix, options);
+  closers.push(() => server.close(), opened.close);
+  return { server, client: opened.client, said: opened.said };
+}
+
+async function failureOf(promise: Promise<unknown>): Promise<FleetError> {
+  try {
+    await promise;
+  } catch (error) {
+    expect(error).toBeInstanceOf(FleetError);
+    return error as FleetError;
+  }
+  throw new Error('it did not fail');
+}
+
+test('every request carries the headers of sections 5 and 9', async () => {
+  const { server, client } = await open((response) => sendJson(response, 200, []));
+  await client.send({ path: '/bicycles/' });
+  expect(server.asked[0]).toMatchObject({ method: 'GET', path: '/bicycles/' });
+  expect(server.asked[0]?.headers).toMatchObject({
+    authorization: 'JWT secret-token',
+    accept: 'application/json; version=1.0',
+  });
+});
+
+test('a prefix in the base URL and every trailing slash survive', async () => {
+  const { server, client } = await open((response) => sendJson(response, 200, []), {}, '/api');
+  await client.send({
+    path: '/bicycles/',
+    query: [
+      ['state', 'new'],
+      ['state', 'a b&c'],
+    ],
+  });
+  expect(server.asked[0]?.path).toBe('/api/bicycles/?state=new&state=a+b%26c');
+});
+
+test('connections are kept alive', async () => {
+  const { server, client } = await open((response) => sendJson(response, 200, []));
+  for (let index = 0; index < 5; index++) await client.send({ path: '/bicycles/' });
+  expect(server.connections()).toBe(1);
+});
+
+describe('retries of a GET', () => {
+  test.each([408, 429, 502, 503, 504])('HTTP %i is tried again', async (status) => {
+    let count = 0;
+    const { client, said } = await open((response) =>
+      ++count === 1 ? sendJson(response, status, '') : sendJson(response, 200, []),
+    );
+    expect((await client.send({ path: '/x/' })).status).toBe(200);
+    expect(said.filter((line) => line.startsWith('retry'))).toHaveLength(1);
+  });
+
+  test.each([400, 401, 403, 404, 405, 406, 409, 410, 415, 500, 501])('HTTP %i is not', async (status) => {
+    const { server, client } = await open((response) => sendJson(response, status, ''));
+    expect((await failureOf(client.send({ path: '/x/' }))).status).toBe(status);
+    expect(server.asked).toHaveLength(1);
+  });
+
+  test('a connection that dies before or in the answer is tried again', async () => {
+    let count = 0;
+    const { server, client } = await open((response, _asked, socket) => {
+      count++;
+      if (count === 1) socket.destroy();
+      else if (count === 2) {
+        response.writeHead(200, { 'content-length': '100' });
+        response.write('[');
+        setTimeout(() => socket.destroy(), 20);
+      } else sendJson(response, 200, []);
+    });
+    expect((await client.send({ path: '/x/' })).text).toBe('[]');
+    expect(server.asked).toHaveLength(3);
+  });
+
+  test('ends after the retries with the last failure', async () => {
+    const { server, client } = await open((response) => sendJson(response, 503, { detail: 'down for maintenance' }), {
+      retries: 1,
+    });
+    const error = await failureOf(client.send({ path: '/x/', subject: 'the list of bicycles' }));
+    expect(server.asked).toHaveLength(2);
+    expect(error).toMatchObject({
+      kind: 'service',
+      status: 503,
+      trace: { from: 'eu-west', requestId: 'request-1', version: '2026.11' },
+    });
+    expect(error.message).toBe('the service could not answer the list of bicycles: down for maintenance');
+  });
+
+  test.each(['1', new Date(Date.now() + 1500).toUTCString()])('Retry-After: %s is obeyed', async (retryAfter) => {
+    let count = 0;
+    const pauses: number[] = [];
+    const { client } = await open(
+      (response) =>
+        ++count === 1 ? sendJson(response, 429, '', { 'retry-after': retryAfter }) : sendJson(response, 200, []),
+      {
+        log: { request() {}, response() {}, retry: (_reason, pause) => pauses.push(pause) },
+        now: () => Date.parse(retryAfter) - 700 || 0,
+      },
+    );
+    await client.send({ path: '/x/' });
+    expect(pauses[0]).toBeGreaterThanOrEqual(retryAfter === '1' ? 1000 : 700);
+  });
+
+  test('a Retry-After beyond a minute is told, not waited for', async () => {
+    const { server, client } = await open((response) => sendJson(response, 503, '', { 'retry-after': '300' }));
+    const error = await failureOf(client.send({ path: '/x/' }));
+    expect(error.hint).toContain('300 s');
+    expect(server.asked).toHaveLength(1);
+  });
+});
+
+describe('a change is sent at most once (promise 1)', () => {
+  const change = { method: 'POST', path: '/bicycles/u/actions/', body: '{"type":"rent"}' };
+
+  test.each([408, 500, 502, 503, 504])('HTTP %i is not tried again', async (status) => {
+    const { server, client } = await open((response) => sendJson(response, status, ''));
+    await failureOf(client.send(change));
+    expect(server.asked).toHaveLength(1);
+  });
+
+  test('not when the connection dies after it was sent; the outcome is told as unknown', async () => {
+    const { server, client } = await open((_response, _asked, socket) => void socket.destroy());
+    const error = await failureOf(client.send(change));
+    expect(server.asked).toHaveLength(1);
+    expect(error.kind).toBe('network');
+    expect(error.message).toContain('whether it was carried out is unknown');
+  });
+
+  test('not when the answer breaks off or does not come in time', async () => {
+    const { server, client } = await open(
+      (response, asked) => {
+        if (asked.path === '/slow/') return;
+        response.writeHead(200, { 'content-length': '10' });
+        response.write('{');
+      },
+      { timeoutMs: 300 },
+    );
+    for (const path of ['/slow/', '/broken/']) {
+      expect((await failureOf(client.send({ ...change, path }))).message).toContain('unknown');
+    }
+    expect(server.asked).toHaveLength(2);
+  });
+
+  test('429 is tried again: the service did not take it', async () => {
+    let count = 0;
+    const { server, client } = await open((response) =>
+      ++count === 1 ? sendJson(response, 429, '') : sendJson(response, 200, {}),
+    );
+    expect((await client.send(change)).status).toBe(200);
+    expect(server.asked.map(({ body }) => body)).toEqual([change.body, change.body]);
+    expect(server.asked[0]?.headers['content-type']).toBe('application/json');
+  });
+
+  test('a refused connection is tried again: nothing was sent', async () => {
+    const server = await startServer((response) => sendJson(response, 200, {}));
+    const port = Number(new URL(server.url).port);
+    await server.close();
+    let again: TestServer | undefined;
+    const { client, close } = await openTestClient(server.url, {
+      log: {
+        request() {},
+        response() {},
+        retry: () => {
+          again ??= undefined;
+          if (again === undefined)
+            void startServer((response) => sendJson(response, 200, {}), port).then((started) => {
+              again = started;
+            });
+        },
+      },
+    });
+    closers.push(close, async () => again?.close());
+    expect((await client.send(change)).status).toBe(200);
+    expect(again?.asked).toHaveLength(1);
+  });
+
+  test.each([301, 302, 303, 307, 308])('redirect %i is not followed', async (status) => {
+    const { server, client } = await open((response) => sendJson(response, status, '', { location: '/elsewhere/' }));
+    const error = await failureOf(client.send(change));
+    expect(error).toMatchObject({ kind: 'service', status });
+    expect(server.asked).toHaveLength(1);
+  });
+});
+
+describe('401', () => {
+  test.each(['GET', 'POST'])('a %s is sent once more with a renewed token', async (method) => {
+    const { server, client } = await open(
+      (response, { headers }) =>
+        headers.authorization === 'JWT new' ? sendJson(response, 200, {}) : sendJson(response, 401, ''),
+      { token: { get: async () => 'old', renew: async (refused) => (refused === 'old' ? 'new' : undefined) } },
+    );
+    expect((await client.send({ method, path: '/x/' })).status).toBe(200);
+    expect(server.asked.map(({ headers }) => headers.authorization)).toEqual(['JWT old', 'JWT new']);
+  });
+
+  test('only once', async () => {
+    let made = 0;
+    const { server, client } = await open((response) => sendJson(response, 401, ''), {
+      token: { get: async () => 'old', renew: async () => `new-${++made}` },
+    });
+    expect((await failureOf(client.send({ path: '/x/' }))).kind).toBe('auth');
+    expect(server.asked).toHaveLength(2);
+  });
+});
+
+describe('redirects of a GET', () => {
+  test('are followed within the origin', async () => {
+    const { server, client } = await open((response, { path }) =>
+      path === '/bicycles/' ? sendJson(response, 200, []) : sendJson(response, 301, '', { location: '/bicycles/' }),
+    );
+    expect((await client.send({ path: '/bicycles' })).status).toBe(200);
+    expect(server.asked).toHaveLength(2);
+  });
+
+  test('to another origin are not: the token stays home', async () => {
+    const other = await startServer((response) => sendJson(response, 200, []));
+    closers.push(() => other.close());
+    const { client } = await open((response) => sendJson(response, 302, '', { location: `${other.url}/bicycles/` }));
+    const error = await failureOf(client.send({ path: '/bicycles/' }));
+    expect(error.message).toContain(`redirects the request to ${other.url}/bicycles/`);
+    expect(other.asked).toEqual([]);
+  });
+
+  test('in a circle end', async () => {
+    const { server, client } = await open((response) => sendJson(response, 302, '', { location: '/x/' }));
+    expect((await failureOf(client.send({ path: '/x/' }))).status).toBe(302);
+    expect(server.asked).toHaveLength(6);
+  });
+});
+
+describe('bodies', () => {
+  const text = JSON.stringify([{ name: 'Ädä 🚲' }]);
+  test.each([
+    ['gzip', gzipSync(text)],
+    ['deflate', deflateSync(text)],
+    ['br', brotliCompressSync(text)],
+  ])('%s is read', async (coding, bytes) => {
+    const { client } = await open((response) => {
+      response.writeHead(200, { 'content-encoding': coding });
+      response.end(bytes);
+    });
+    expect((await client.send({ path: '/x/' })).text).toBe(text);
+  });
+
+  test.each([
+    [
+      'gzip that breaks off',
+      { 'content-encoding': 'gzip' },
+      gzipSync(text).subarray(0, 20),
+      'gzip compression is broken',
+    ],
+    ['a coding nobody asked for', { 'content-encoding': 'zstd' }, Buffer.from('x'), 'compressed as "zstd"'],
+  ])('%s is a clear error', async (_case, headers, bytes, words) => {
+    const { client } = await open((response) => {
+      response.writeHead(200, { ...headers, 'x-service-requestid': 'r-7' });
+      response.end(bytes);
+    });
+    const error = await failureOf(client.send({ path: '/x/' }));
+    expect(error).toMatchObject({ kind: 'service', trace: { requestId: 'r-7' } });
+    expect(error.message).toContain(words);
+  });
+});
+
+describe('no answer', () => {
+  test.each([
+    ['nobody listens', 'connection refused', 'http://127.0.0.1:1'],
+    ['no such host', 'no such host|could not be looked up', 'http://fleet.invalid'],
+  ])('%s: network', async (_case, words, url) => {
+    const { client, close } = await openTestClient(url, { retries: 0 });
+    closers.push(close);
+    const error = await failureOf(client.send({ path: '/x/' }));
+    expect(error.kind).toBe('network');
+    expect(error.message).toMatch(new RegExp(words));
+    expect(error.hint).toBeDefined();
+  });
+
+  test('headers that do not come in time', async () => {
+    const { client } = await open(() => {}, { timeoutMs: 200, retries: 0 });
+    expect((await failureOf(client.send({ path: '/x/' }))).message).toContain('no answer in time');
+  });
+
+  test('a body that stops', async () => {
+    const { client } = await open((response) => void response.writeHead(200).write('['), {
+      timeoutMs: 200,
+      retries: 0,
+    });
+    expect((await failureOf(client.send({ path: '/x/' }))).message).toContain('the answer stopped coming');
+  });
+
+  test('something that is not HTTP, and is not asked again', async () => {
+    const server = createServer((socket) => socket.end('SSH-2.0-OpenSSH_9.2\r\n').destroySoon());
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as { port: number };
+    const { client, said, close } = await openTestClient(`http://127.0.0.1:${port}`);
+    closers.push(close, () => new Promise((resolve) => server.close(() => resolve())));
+    expect((await failureOf(client.send({ path: '/x/' }))).message).toContain('not HTTP');
+    expect(said).toEqual([]);
+  });
+
+  test('TLS asked of a plain server', async () => {
+    const server = await startServer((response) => sendJson(response, 200, []));
+    const { client, said, close } = await openTestClient(server.url.replace('http:', 'https:'));
+    closers.push(close, () => server.close());
+    expect((await failureOf(client.send({ path: '/x/' }))).message).toContain('secure connection failed');
+    expect(said).toEqual([]);
+  });
+
+  test('an abort ends it with its reason, in a pause too', async () => {
+    const stop = new AbortController();
+    const { client } = await open((response) => sendJson(response, 503, '', { 'retry-after': '30' }), {
+      signal: stop.signal,
+      log: { request() {}, response() {}, retry: () => stop.abort(new FleetError('interrupted', 'interrupted')) },
+    });
+    expect((await failureOf(client.send({ path: '/x/' }))).kind).toBe('interrupted');
+  });
+});
+
+describe('proxies', () => {
+  test('the environment names one, which is never asked for this machine', async () => {
+    const { server } = await open((response) => sendJson(response, 200, []));
+    const proxy = await startServer((response) => sendJson(response, 200, []));
+    const { client, close } = await openTestClient(server.url, {}, { HTTP_PROXY: proxy.url });
+    const away = await openTestClient('http://fleet.invalid/api', { retries: 0 }, { HTTP_PROXY: proxy.url });
+    closers.push(close, away.close, () => proxy.close());
+    await client.send({ path: '/x/' });
+    expect(proxy.asked).toEqual([]);
+    await away.client.send({ path: '/x/' });
+    expect(proxy.asked.map(({ path }) => path)).toEqual(['http://fleet.invalid/api/x/']);
+  });
+
+  test('a proxy that hangs up on the tunnel is told, not dialled for ever', async () => {
+    const proxy = await startServer((response) => sendJson(response, 200, []));
+    const { client, close } = await openTestClient('https://fleet.invalid', { retries: 1 }, { HTTPS_PROXY: proxy.url });
+    closers.push(close, () => proxy.close());
+    expect((await failureOf(client.send({ path: '/x/' }))).message).toContain('proxy');
+    expect(proxy.connections()).toBe(2);
+  });
+});

@@ -1,0 +1,86 @@
+// What is read from error bodies of every shape that cli.md section 3 names, and which kind each status is.
+
+import { describe, expect, test } from 'vitest';
+import { answerFailure, kindOfStatus, readErrorBody } from '../../src/http/failure.js';
+
+test.each([
+  ['a detail string', '{"detail":"Not found."}', 'Not found.'],
+  ['a message string', '{"message":"Slow down","code":7}', 'Slow down'],
+  [
+    "the sandbox's shape",
+    `{"detail":{"non_field_errors":[{"message":"Action 'rent' not allowed","code":"x"}]}}`,
+    "Action 'rent' not allowed",
+  ],
+  [
+    'nested field errors',
+    '{"detail":{"name":[{"message":"This field is required.","code":"required"}]}}',
+    'name: This field is required.',
+  ],
+  [
+    'field errors',
+    '{"name":["This field is required."],"lock":["Unknown.","Taken."]}',
+    'name: This field is required.; lock: Unknown.; lock: Taken.',
+  ],
+  ['deeper fields', '{"extra":{"location":["bad"]}}', 'extra.location: bad'],
+  ['a list of strings', '["one","two"]', 'one; two'],
+  ['error objects', '{"errors":[{"message":"bad token"}]}', 'bad token'],
+  ['a bare string', '"no"', 'no'],
+  ['plain text', 'upstream  down\n', 'upstream down'],
+  ['an HTML page', '<!DOCTYPE html><html><title>502 Bad\nGateway</title>', 'an HTML page: 502 Bad Gateway'],
+  ['HTML without a title', '<html><body>x</body></html>', 'an HTML page'],
+  ['nothing', '', undefined],
+  ['an empty object', '{}', undefined],
+  ['null', 'null', undefined],
+])('%s', (_case, body, text) => {
+  expect(readErrorBody(body).text).toBe(text);
+});
+
+test('RFC 9457 problem details', () => {
+  const body =
+    '{"type":"https://x/y","title":"Invalid","status":400,"detail":"Two fields are wrong","invalid-params":[{"name":"age","reason":"must be positive"}]}';
+  expect(readErrorBody(body, 'application/problem+json').text).toBe(
+    'Invalid: Two fields are wrong; age: must be positive',
+  );
+});
+
+test('a long text is cut, a deep one does not end the program', () => {
+  expect(readErrorBody('x'.repeat(10_000)).text).toHaveLength(500);
+  expect(readErrorBody(`${'['.repeat(5000)}"x"${']'.repeat(5000)}`).text).toBeUndefined();
+});
+
+test.each([
+  [301, 'service'],
+  [400, 'rejected'],
+  [401, 'auth'],
+  [403, 'auth'],
+  [404, 'not-found'],
+  [405, 'rejected'],
+  [406, 'rejected'],
+  [409, 'rejected'],
+  [410, 'not-found'],
+  [415, 'rejected'],
+  [422, 'rejected'],
+  [429, 'service'],
+  [500, 'service'],
+  [503, 'service'],
+] as const)('HTTP %i is %s', (status, kind) => {
+  expect(kindOfStatus(status)).toBe(kind);
+});
+
+describe('an answer that is no success', () => {
+  test('says what failed, why, and what to do', () => {
+    const error = answerFailure(401, { 'x-service-requestid': 'r1' }, '{"detail":"Token expired."}', '"rent"');
+    expect(error.message).toBe('the service refused "rent": Token expired.');
+    expect(error.hint).toContain('fleet auth login');
+    expect(error).toMatchObject({
+      kind: 'auth',
+      status: 401,
+      detail: { detail: 'Token expired.' },
+      trace: { requestId: 'r1' },
+    });
+  });
+
+  test('has words where the service has none', () => {
+    expect(answerFailure(409, {}, '').message).toBe('the service refused the request: it gave no reason');
+  });
+});

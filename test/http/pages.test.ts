@@ -1,0 +1,233 @@
+// Lists page by page: both shapes, links used for their query alone, circles, pages ahead, texts kept as they came.
+
+import fc from 'fast-check';
+import { afterEach, describe, expect, test } from 'vitest';
+import { FleetError } from '../../src/errors.js';
+import { elementTexts, propertyStart, squeeze } from '../../src/http/json.js';
+import type { PageOptions } from '../../src/http/pages.js';
+import type { Page } from '../../src/http/types.js';
+import { openTestClient } from '../support/client.js';
+import { type Answer, sendJson, startServer, type TestServer } from '../support/server.js';
+
+const closers: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close();
+});
+
+interface Read {
+  pages: Page[];
+  uuids: unknown[];
+  server: TestServer;
+  error: FleetError | undefined;
+}
+
+async function readAll(answer: Answer, options: Partial<PageOptions> = {}, prefix = ''): Promise<Read> {
+  const server = await startServer(answer);
+  const { client, close } = await openTestClient(server.url + prefix, { retries: 0 });
+  closers.push(() => server.close(), close);
+  const pages: Page[] = [];
+  let error: FleetError | undefined;
+  try {
+    for await (const page of client.pages({ path: '/bicycles/', query: [['ordering', 'name']] }, options))
+      pages.push(page);
+  } catch (thrown) {
+    expect(thrown).toBeInstanceOf(FleetError);
+    error = thrown as FleetError;
+  }
+  return { pages, uuids: pages.flatMap(({ items }) => items.map(({ value }) => value['uuid'])), server, error };
+}
+
+/** A service of `total` items in pages of two, with links made by `link`. */
+function paged(
+  total: number,
+  link = (page: number) => `http://127.0.0.1/bicycles/?ordering=name&page=${page}`,
+): Answer {
+  return (response, { path }) => {
+    const page = Number(new URL(path, 'http://x').searchParams.get('page') ?? 1);
+    const items = Array.from({ length: total }, (_, index) => ({ uuid: `u${index + 1}` })).slice(
+      page * 2 - 2,
+      page * 2,
+    );
+    if (items.length === 0) return sendJson(response, 404, { detail: 'Invalid page.' });
+    sendJson(response, 200, {
+      count: total,
+      next: page * 2 < total ? link(page + 1) : null,
+      previous: null,
+      results: items,
+    });
+  };
+}
+
+const upTo = (most: number) => Array.from({ length: most }, (_, index) => `u${index + 1}`);
+
+test('an envelope is followed to its end, in order, each page asked once', async () => {
+  const { uuids, server, error } = await readAll(paged(23));
+  expect(error).toBeUndefined();
+  expect(uuids).toEqual(upTo(23));
+  const asked = server.asked.map(({ path }) => path);
+  expect(new Set(asked).size).toBe(asked.length);
+  expect(asked).toHaveLength(12);
+});
+
+test('a bare array is one page without a total', async () => {
+  const { pages, uuids } = await readAll((response) => sendJson(response, 200, [{ uuid: 'u1' }]));
+  expect(uuids).toEqual(['u1']);
+  expect(pages[0]?.count).toBeUndefined();
+});
+
+test.each([null, '', undefined])('next %j is the end', async (next) => {
+  const { uuids } = await readAll((response) => sendJson(response, 200, { count: 1, next, results: [{ uuid: 'u1' }] }));
+  expect(uuids).toEqual(['u1']);
+});
+
+test.each([
+  ['another scheme and host', (page: number) => `https://elsewhere.example:8443/bicycles/?ordering=name&page=${page}`],
+  ['another prefix', (page: number) => `http://internal/v7/fleet/bicycles/?ordering=name&page=${page}`],
+  ['a relative link', (page: number) => `?ordering=name&page=${page}`],
+])('%s in next: only its query is used, on our own base URL (promise 3)', async (_case, link) => {
+  const { uuids, server, error } = await readAll(paged(5, link), {}, '/api');
+  expect(error).toBeUndefined();
+  expect(uuids).toEqual(upTo(5));
+  expect(new Set(server.asked.map(({ path }) => path.split('?')[0]))).toEqual(new Set(['/api/bicycles/']));
+  expect(new Set(server.asked.map(({ headers }) => headers.authorization))).toEqual(new Set(['JWT secret-token']));
+});
+
+test('a next that leads in a circle is an error, not an endless list', async () => {
+  const { uuids, error } = await readAll(paged(6, (page) => `?ordering=name&page=${page === 3 ? 2 : page}`));
+  expect(uuids).toEqual(upTo(2));
+  expect(error).toMatchObject({ kind: 'service' });
+  expect(error?.message).toContain('circle');
+});
+
+test('a next that names the page itself is a circle', async () => {
+  const { error } = await readAll((response) =>
+    sendJson(response, 200, { count: 9, next: '?ordering=name', results: [{}] }),
+  );
+  expect(error?.message).toContain('circle');
+});
+
+test('links that do not count pages are followed one by one', async () => {
+  const { uuids, server } = await readAll((response, { path }) => {
+    const cursor = Number(new URL(path, 'http://x').searchParams.get('cursor') ?? 0);
+    sendJson(response, 200, {
+      count: 4,
+      next: cursor < 3 ? `?cursor=${cursor + 1}` : '',
+      results: [{ uuid: `u${cursor + 1}` }],
+    });
+  });
+  expect(uuids).toEqual(upTo(4));
+  expect(server.asked).toHaveLength(4);
+});
+
+test('a page asked for too early that fails is not missed when the links never lead there', async () => {
+  // The total promises five pages; the links end after two.
+  const { uuids, error } = await readAll((response, { path }) => {
+    const page = Number(new URL(path, 'http://x').searchParams.get('page') ?? 1);
+    if (page > 2) return sendJson(response, 500, 'no');
+    sendJson(response, 200, {
+      count: 10,
+      next: page === 1 ? '?ordering=name&page=2' : null,
+      results: [{ uuid: `u${page * 2 - 1}` }, { uuid: `u${page * 2}` }],
+    });
+  });
+  expect(error).toBeUndefined();
+  expect(uuids).toEqual(upTo(4));
+});
+
+test('a page that fails ends the list with its failure, after the pages before it', async () => {
+  const good = paged(10);
+  const { uuids, error } = await readAll((response, asked, socket) =>
+    asked.path.includes('page=3') ? sendJson(response, 503, '') : good(response, asked, socket),
+  );
+  expect(uuids).toEqual(upTo(4));
+  expect(error).toMatchObject({ kind: 'service', status: 503 });
+});
+
+test('no page beyond the limit is asked for', async () => {
+  const server = await startServer(paged(100));
+  const { client, close } = await openTestClient(server.url);
+  closers.push(() => server.close(), close);
+  for await (const _page of client.pages({ path: '/bicycles/' }, { limit: 5 }));
+  expect(server.asked).toHaveLength(3);
+});
+
+test('at most as many pages are ahead as allowed, and none when none is wanted', async () => {
+  for (const ahead of [0, 3]) {
+    const server = await startServer(paged(100));
+    const { client, close } = await openTestClient(server.url);
+    closers.push(() => server.close(), close);
+    const pages = client.pages({ path: '/bicycles/' }, { ahead });
+    await pages.next();
+    await new Promise((resolve) => setTimeout(resolve, 150));
+    expect(server.asked).toHaveLength(1 + ahead);
+    await pages.return();
+  }
+});
+
+describe('answers that are no list', () => {
+  test.each([
+    ['', 'an empty body'],
+    ['<html><head><title>Welcome</title></head></html>', 'an HTML page ("Welcome")'],
+    ['{"count": 1, "results": [', 'JSON that breaks off'],
+    ['{"count": 1, "results": ]}', 'broken JSON'],
+    ['hello', 'text ("hello")'],
+    ['"hello"', 'neither a page nor an array'],
+    ['{"detail": "?"}', 'without an array of results'],
+    ['[1]', 'item 1 of the list is not an object'],
+    ['{"results": [], "next": 5}', '"next" link'],
+  ])('%s', async (body, words) => {
+    const { error } = await readAll((response) => sendJson(response, 200, body));
+    expect(error).toMatchObject({ kind: 'service', trace: { requestId: 'request-1' } });
+    expect(error?.message).toContain(words);
+  });
+});
+
+describe('texts are kept as they came', () => {
+  test('numbers that no double holds, unknown fields and odd spacing', async () => {
+    const item =
+      '{"uuid":"u1","big":12345678901234567890,"fine":0.1234567890123456789012345,"\\u0061":[{"x":"]}\\""}],"e":1E+2}';
+    const { pages } = await readAll((response) =>
+      sendJson(response, 200, `{ "count": "1",\n "results" : [ ${item} ] , "next":null}`),
+    );
+    expect(pages[0]?.count).toBe(1);
+    expect(pages[0]?.items[0]?.json).toBe(item);
+  });
+
+  test('pretty-printed items come out on one line', async () => {
+    const { pages } = await readAll((response) =>
+      sendJson(response, 200, JSON.stringify([{ uuid: 'u1', name: 'a  b', extra: { x: [1] } }], null, 2)),
+    );
+    expect(pages[0]?.items[0]?.json).toBe('{"uuid": "u1","name": "a  b","extra": {"x": [1]}}');
+  });
+
+  test('property: any array of any JSON values is cut into the texts of its elements', () => {
+    fc.assert(
+      fc.property(fc.array(fc.jsonValue()), fc.constantFrom(undefined, 1, '\t'), (values, indent) => {
+        const text = JSON.stringify(values, null, indent);
+        const cut = elementTexts(text, 0);
+        expect(cut.map((element) => JSON.parse(element))).toEqual(JSON.parse(text));
+        expect(cut.join('')).not.toMatch(/[\r\n]/);
+      }),
+    );
+  });
+
+  test('property: a property is found wherever it stands', () => {
+    fc.assert(
+      fc.property(fc.dictionary(fc.string(), fc.jsonValue()), fc.array(fc.jsonValue()), (object, results) => {
+        const text = JSON.stringify({ ...object, results });
+        const at = propertyStart(text, 0, 'results');
+        expect(elementTexts(text, at ?? 0).map((element) => JSON.parse(element))).toEqual(
+          JSON.parse(JSON.stringify(results)),
+        );
+      }),
+    );
+  });
+
+  test('property: squeezing changes no value', () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), (value) => {
+        expect(JSON.parse(squeeze(JSON.stringify(value, null, 2)))).toEqual(JSON.parse(JSON.stringify(value)));
+      }),
+    );
+  });
+});

@@ -1,0 +1,197 @@
+// Faults on request: how they are written, and what each of them does on the wire.
+import { expect, test } from 'vitest';
+import { type Fault, parseFault, type Sandbox } from '../../src/sandbox/index.js';
+import { headersFor, withSandbox } from '../support/sandbox.js';
+import { openStream } from './stream.js';
+
+test.each<[string, Fault]>([
+  ['latency=200ms', { kind: 'latency', milliseconds: 200 }],
+  ['latency=1.5s', { kind: 'latency', milliseconds: 1500 }],
+  ['error=503:5%', { kind: 'error', status: 503, share: 0.05 }],
+  ['error=429:10%', { kind: 'error', status: 429, share: 0.1 }],
+  ['error=500', { kind: 'error', status: 500, share: 1 }],
+  ['error=503:2x', { kind: 'error', status: 503, share: 1, times: 2 }],
+  ['cut=5%', { kind: 'cut', share: 0.05 }],
+  ['cut=1x', { kind: 'cut', share: 1, times: 1 }],
+  ['drop=30s', { kind: 'drop', milliseconds: 30_000 }],
+  ['stall=2m', { kind: 'stall', milliseconds: 120_000 }],
+  ['expire=1h', { kind: 'expire', milliseconds: 3_600_000 }],
+])('%s', (text, fault) => expect(parseFault(text)).toEqual(fault));
+
+test.each([
+  ...['', 'latency', 'latency=', 'latency=5', 'latency=-5ms', 'latency=5 ms', 'drop=5%', 'error=5%', 'error=200:5%'],
+  ...[
+    'error=503:',
+    'error=503:101%',
+    'error=503:5',
+    'error=503:1.5x',
+    'cut=5s',
+    'cut',
+    'slow=5s',
+    ' drop=30s',
+    'Drop=30s',
+  ],
+])('"%s" is refused with the forms that there are', (text) => {
+  expect(() => parseFault(text)).toThrow(`"${text}"`);
+  expect(() => parseFault(text)).toThrow('latency=200ms, error=503:5%');
+});
+
+async function list(own: Sandbox): Promise<Response> {
+  return fetch(`${own.baseUrl}/bicycles/`, { headers: await headersFor(own) });
+}
+
+async function rent(own: Sandbox, uuid: string): Promise<Response> {
+  return fetch(`${own.baseUrl}/bicycles/${uuid}/actions/`, {
+    method: 'POST',
+    headers: { ...(await headersFor(own)), 'Content-Type': 'application/json' },
+    body: '{"type":"rent"}',
+  });
+}
+
+async function subscribe(own: Sandbox) {
+  const path = `/subscribe/%2F${own.organizations[0]?.uuid}%2Fadmin%2Fbicycles%2F%2A/`;
+  return openStream(own.sseUrl, path, await headersFor(own));
+}
+
+const available = (own: Sandbox) => own.bicycles().find(({ state }) => state === 'available')?.uuid ?? '';
+
+test('latency delays every answer, on both ports', () =>
+  withSandbox({ bicycles: 10, faults: [parseFault('latency=150ms')] }, async (own) => {
+    for (const deed of [list, subscribe]) {
+      const start = performance.now();
+      expect((await deed(own)).status).toBe(200);
+      expect(performance.now() - start).toBeGreaterThan(140);
+    }
+  }));
+
+test('nobody minds a client that leaves during latency, nor a close', () =>
+  withSandbox({ bicycles: 10, faults: [parseFault('latency=100ms')] }, async (own) => {
+    const { Authorization } = await headersFor(own);
+    const leave = () =>
+      fetch(`${own.baseUrl}/bicycles/`, { headers: { Authorization }, signal: AbortSignal.timeout(20) });
+    for (let count = 0; count < 3; count += 1) await expect(leave()).rejects.toThrow();
+    expect((await list(own)).status).toBe(200);
+    own.setFaults([parseFault('latency=1h')]);
+    await expect(leave()).rejects.toThrow();
+    expect(own.requests.at(-1)?.status).toBe(0);
+    list(own).catch(() => {});
+  }));
+
+test('errors refuse a share of the requests unperformed, the same ones for the same seed', async () => {
+  const outcomes = () =>
+    withSandbox({ bicycles: 10, faults: [parseFault('error=503:30%')] }, async (own) => {
+      const statuses: number[] = [];
+      for (let count = 0; count < 60; count += 1) statuses.push((await list(own)).status);
+      return statuses;
+    });
+  const first = await outcomes();
+  expect(new Set(first)).toEqual(new Set([200, 503]));
+  expect(first.filter((status) => status === 503).length).toBeGreaterThan(6);
+  expect(first.filter((status) => status === 200).length).toBeGreaterThan(24);
+  expect(await outcomes()).toEqual(first);
+});
+
+test('an error has the shape of errors and the trace headers; 429 says when to come again', () =>
+  withSandbox({ bicycles: 10, faults: [parseFault('error=429:1x'), parseFault('error=503:1x')] }, async (own) => {
+    const uuid = available(own);
+    const throttled = await rent(own, uuid);
+    expect([throttled.status, throttled.headers.get('Retry-After')]).toEqual([429, '1']);
+    expect(throttled.headers.get('X-Service-RequestId')).toMatch(/^[0-9a-f-]{36}$/);
+    expect(await throttled.json()).toEqual({
+      detail: { non_field_errors: [{ message: expect.any(String), code: 'throttled' }] },
+    });
+    const broken = await rent(own, uuid);
+    expect([broken.status, broken.headers.get('Retry-After')]).toEqual([503, null]);
+    expect(own.actionCount(uuid)).toBe(0);
+    expect((await rent(own, uuid)).status).toBe(200);
+    expect(own.actionCount(uuid)).toBe(1);
+  }));
+
+test('errors strike subscriptions too, and can be narrowed by code', () =>
+  withSandbox({ bicycles: 10 }, async (own) => {
+    own.setFaults([{ kind: 'error', status: 502, share: 1, only: ({ server }) => server === 'push' }]);
+    expect((await subscribe(own)).status).toBe(502);
+    expect((await list(own)).status).toBe(200);
+    own.setFaults([]);
+    expect((await subscribe(own)).status).toBe(200);
+  }));
+
+test('a cut performs the request and then destroys the socket', () =>
+  withSandbox({ bicycles: 10 }, async (own) => {
+    const uuid = available(own);
+    own.setFaults([parseFault('cut=1x')]);
+    await expect(rent(own, uuid)).rejects.toThrow();
+    expect([own.actionCount(uuid), own.bicycle(uuid)?.state]).toEqual([1, 'rented']);
+    expect(own.requests.at(-1)?.status).toBe(0);
+    expect((await rent(own, uuid)).status).toBe(400);
+    own.setFaults([parseFault('cut=1x')]);
+    await expect(subscribe(own)).rejects.toThrow();
+    expect((await subscribe(own)).status).toBe(200);
+  }));
+
+test('a refused request is cut as well', () =>
+  withSandbox({ bicycles: 10, faults: [parseFault('cut=100%')] }, async (own) => {
+    await expect(rent(own, 'x')).rejects.toThrow();
+    await expect(fetch(`${own.sseUrl}/x`)).rejects.toThrow();
+  }));
+
+test('drop cuts a subscription some time after it was opened, again and again', () =>
+  withSandbox({ bicycles: 10, faults: [parseFault('drop=50ms')] }, async (own) => {
+    for (let count = 0; count < 2; count += 1) expect(await (await subscribe(own)).ended).toBe('cut');
+    expect((await list(own)).status).toBe(200);
+  }));
+
+test('drop reaches subscriptions that are already open', () =>
+  withSandbox({ bicycles: 10 }, async (own) => {
+    const stream = await subscribe(own);
+    own.setFaults([parseFault('drop=1ms')]);
+    expect(await stream.ended).toBe('cut');
+  }));
+
+test('stall silences a subscription, heartbeat included, and leaves it open', () =>
+  withSandbox({ bicycles: 10, heartbeatMs: 10 }, async (own) => {
+    const stalled = await subscribe(own);
+    await stalled.until(() => stalled.comments.length > 2);
+    own.setFaults([parseFault('stall=0ms')]);
+    // What was on its way may still arrive.
+    let length = -1;
+    while (length !== stalled.comments.length) {
+      length = stalled.comments.length;
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+    own.changeBicycle(available(own), { description: 'unheard' });
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect([stalled.comments.length, stalled.events.length, own.streamCount()]).toEqual([length, 0, 1]);
+    own.setFaults([]);
+    await stalled.until(() => stalled.comments.length > length);
+  }));
+
+test('expire shortens the life of tokens; a new token works', () => {
+  let now = Date.UTC(2026, 0, 1);
+  return withSandbox({ bicycles: 10, now: () => now, faults: [parseFault('expire=60s')] }, async (own) => {
+    const status = async (headers: { [name: string]: string }) =>
+      (await fetch(`${own.baseUrl}/bicycles/`, { headers })).status;
+    const old = await headersFor(own);
+    expect(await status(old)).toBe(200);
+    now += 60_000;
+    expect(await status(old)).toBe(401);
+    const token = await (await fetch(own.tokenUrl)).text();
+    expect(await status({ Authorization: `JWT ${token.trim()}` })).toBe(200);
+  });
+});
+
+test('expire also ends the subscriptions that are open, and those of new tokens', () =>
+  // A clock that stands still 50 ms before the tokens end: they are good however slow the machine is.
+  withSandbox({ bicycles: 10, now: () => Date.UTC(2026, 0, 1) + 950 }, async (own) => {
+    const first = await subscribe(own);
+    own.setFaults([parseFault('expire=1ms')]);
+    expect(await first.ended).toBe('end');
+    const second = await subscribe(own);
+    expect(second.status).toBe(200);
+    expect(await second.ended).toBe('end');
+  }));
+
+test('the token address is spared by faults', () =>
+  withSandbox({ bicycles: 10, faults: [parseFault('error=503'), parseFault('cut=100%')] }, async (own) => {
+    expect((await fetch(own.tokenUrl)).status).toBe(200);
+  }));

@@ -1,0 +1,158 @@
+// The seeded fleet: the same for the same seed, and with everything in it that a client must cope with.
+import { expect, test } from 'vitest';
+import type { Sandbox } from '../../src/sandbox/index.js';
+import { useSandbox, withSandbox } from '../support/sandbox.js';
+
+const NOW = Date.UTC(2026, 0, 2, 3, 4, 5);
+
+/** Everything the fleet holds, without the port, which is another one each time. */
+function fingerprint(sandbox: Sandbox): string {
+  const { organizations, zones, models, users } = sandbox;
+  const all = { organizations, zones, models, users, bicycles: sandbox.bicycles(), alerts: sandbox.alerts() };
+  return JSON.stringify(all).replaceAll(sandbox.baseUrl, '');
+}
+
+function fingerprintOf(options: { seed: number; bicycles: number; now?: number }): Promise<string> {
+  const { now = NOW, ...rest } = options;
+  return withSandbox({ ...rest, now: () => now }, async (sandbox) => fingerprint(sandbox));
+}
+
+test('the same seed and number give the same fleet, uuids and times included', async () => {
+  const first = await fingerprintOf({ seed: 7, bicycles: 120 });
+  expect(await fingerprintOf({ seed: 7, bicycles: 120 })).toBe(first);
+  expect(await fingerprintOf({ seed: 8, bicycles: 120 })).not.toBe(first);
+});
+
+test('another day moves only the times', async () => {
+  const withoutTimes = (text: string) => text.replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, '');
+  const first = await fingerprintOf({ seed: 7, bicycles: 120 });
+  const later = await fingerprintOf({ seed: 7, bicycles: 120, now: NOW + 86_400_000 });
+  expect(later).not.toBe(first);
+  expect(withoutTimes(later)).toBe(withoutTimes(first));
+});
+
+test('a created bicycle gets the same uuid each time', async () => {
+  const create = () =>
+    withSandbox({ bicycles: 3 }, async (sandbox) => {
+      const response = await fetch(`${sandbox.baseUrl}/bicycles/`, {
+        method: 'POST',
+        headers: { Authorization: `JWT ${await sandbox.token()}`, 'Content-Type': 'application/json' },
+        body: JSON.stringify({
+          name: 'New',
+          organization: `${sandbox.baseUrl}/organizations/${sandbox.organizations[0]?.uuid}/`,
+        }),
+      });
+      return ((await response.json()) as { uuid: string }).uuid;
+    });
+  expect(await create()).toBe(await create());
+});
+
+test.each([0, 1, 2])('a fleet of %i starts', (bicycles) =>
+  withSandbox({ bicycles }, async (sandbox) => expect(sandbox.bicycles()).toHaveLength(bicycles)),
+);
+
+const sandbox = useSandbox();
+
+test('two organizations; the main one has nearly all of the 500', () => {
+  const { organizations } = sandbox();
+  expect(organizations).toHaveLength(2);
+  const [main = 0, second = 0] = organizations.map(({ uuid }) => sandbox().bicycles(uuid).length);
+  expect(main + second).toBe(500);
+  expect(second).toBeGreaterThan(10);
+  expect(main).toBeGreaterThan(450);
+});
+
+test('uuids are canonical and no two are the same', () => {
+  const uuids = [...sandbox().bicycles(), ...sandbox().alerts(), ...sandbox().zones].map(({ uuid }) => uuid);
+  for (const uuid of uuids)
+    expect(uuid).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+  expect(new Set(uuids).size).toBe(uuids.length);
+});
+
+test.each(['available', 'in_maintenance', 'rented', 'lost', 'unrecoverable', 'retired', 'reserved'])(
+  'some bicycles are %s, also in a fleet of ten',
+  async (state) => {
+    expect(
+      sandbox()
+        .bicycles()
+        .map((bicycle) => bicycle.state),
+    ).toContain(state);
+    await withSandbox({ bicycles: 10 }, async (small) =>
+      expect(small.bicycles().map((bicycle) => bicycle.state)).toContain(state),
+    );
+  },
+);
+
+test('both hemispheres, both sides of longitude 0 and of the antimeridian', () => {
+  const positions = sandbox()
+    .bicycles()
+    .filter(({ latitude }) => latitude !== null);
+  const count = (condition: (latitude: number, longitude: number) => boolean) =>
+    positions.filter(({ latitude, longitude }) => condition(Number(latitude), Number(longitude))).length;
+  expect(count((latitude) => latitude > 0)).toBeGreaterThan(50);
+  expect(count((latitude) => latitude < 0)).toBeGreaterThan(50);
+  expect(count((_, longitude) => longitude > 0)).toBeGreaterThan(50);
+  expect(count((_, longitude) => longitude < 0)).toBeGreaterThan(50);
+  expect(count((_, longitude) => longitude > 179)).toBeGreaterThan(5);
+  expect(count((_, longitude) => longitude < -179)).toBeGreaterThan(5);
+  expect(count((latitude, longitude) => Math.abs(latitude) > 90 || Math.abs(longitude) > 180)).toBe(0);
+});
+
+test('some have no position, some no charge, some a charge written as text', () => {
+  const bicycles = sandbox().bicycles();
+  expect(bicycles.some(({ latitude, longitude }) => latitude === null && longitude === null)).toBe(true);
+  expect(bicycles.some(({ state_of_charge }) => state_of_charge === null)).toBe(true);
+  expect(bicycles.some(({ state_of_charge }) => typeof state_of_charge === 'string')).toBe(true);
+  expect(bicycles.filter(({ state_of_charge }) => typeof state_of_charge === 'number').length).toBeGreaterThan(400);
+});
+
+test('names in many scripts, some long, most ordinary', () => {
+  const names = sandbox()
+    .bicycles()
+    .map(({ name }) => name);
+  for (const script of ['Cyrillic', 'Greek', 'Arabic', 'Hebrew', 'Han', 'Hiragana', 'Hangul', 'Devanagari', 'Thai']) {
+    const pattern = new RegExp(`\\p{Script=${script}}`, 'u');
+    expect(
+      names.some((name) => pattern.test(name)),
+      script,
+    ).toBe(true);
+  }
+  expect(names.some((name) => name.includes('\u200d'))).toBe(true);
+  expect(names.some((name) => name.length > 100)).toBe(true);
+  expect(names.filter((name) => /^[A-Z][a-z]+ \d{4}$/.test(name)).length).toBeGreaterThan(400);
+});
+
+test('alerts of every type in every state, with the fields of section 2.2', () => {
+  const alerts = sandbox().alerts();
+  const kinds = new Set(alerts.map(({ alert_type, state }) => `${alert_type} ${state}`));
+  for (const type of [
+    'lock.bat.low',
+    'bicycle.ride_outside',
+    'lock.no_tracking',
+    'bicycle.return_outside',
+    'bicycle.lost_reported',
+    'bicycle.outside_operational_period',
+    'bicycle.too_long_idle',
+    'lock.shutdown',
+  ]) {
+    for (const state of ['new', 'resolved', 'escalated', 'stopped', 'silenced'])
+      expect(kinds).toContain(`${type} ${state}`);
+  }
+  for (const alert of alerts) {
+    expect(alert.url).toBe(`${sandbox().baseUrl}/alerts/${alert.uuid}/`);
+    expect(alert.causality).toContain(alert.alert_type.startsWith('lock.') ? '/locks/' : '/bicycles/');
+    const properties = alert.alert_type.startsWith('lock.')
+      ? ['lock_uuid', 'lock_bleid']
+      : ['bicycle_name', 'bicycle_uuid'];
+    for (const property of properties) expect(alert.extra).toHaveProperty(property);
+  }
+});
+
+test('a fleet of 100,000 starts and serves its last page', () =>
+  withSandbox({ bicycles: 100_000, pageSize: 100 }, async (large) => {
+    const response = await fetch(`${large.baseUrl}/bicycles/?page=1000`, {
+      headers: { Authorization: `JWT ${await large.token()}` },
+    });
+    const page = (await response.json()) as { count: number; next: unknown; results: unknown[] };
+    expect([page.count, page.next, page.results.length]).toEqual([100_000, null, 100]);
+  }));

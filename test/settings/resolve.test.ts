@@ -1,0 +1,389 @@
+// Shows which place wins for each setting, and how each bad value is refused.
+
+import { describe, expect, it } from 'vitest';
+import { FleetError } from '../../src/errors.js';
+import { findKey, isLoopback, parseForStore, type SettingFlags } from '../../src/settings/keys.js';
+import {
+  chooseProfile,
+  explainSetting,
+  explainSettings,
+  requireBaseUrl,
+  requireSseUrl,
+  resolveSettings,
+  type Settings,
+} from '../../src/settings/resolve.js';
+import type { Stored } from '../../src/settings/store.js';
+
+const ORGANIZATION = '0f8fad5b-d9cb-469f-a165-70867728950e';
+
+function storedWith(profiles: Record<string, Record<string, unknown>>, active?: string): Stored {
+  const folder = '/somewhere';
+  return {
+    folder,
+    configPath: `${folder}/config.json`,
+    credentialsPath: `${folder}/credentials.json`,
+    active,
+    profiles: new Map(Object.entries(profiles)),
+  };
+}
+
+function refusalOf(work: () => unknown): FleetError {
+  try {
+    work();
+  } catch (error) {
+    if (error instanceof FleetError) return error;
+    throw error;
+  }
+  throw new Error('it was not refused');
+}
+
+const NOTHING = storedWith({});
+const FULL = storedWith({
+  default: {
+    base_url: 'https://profile.example.com/api',
+    sse_url: 'https://push.profile.example.com',
+    organization: ORGANIZATION,
+    api_version: '1.1',
+    output: 'jsonl',
+    timeout: 1.5,
+    retries: 7,
+    token_command: ' echo x ',
+    allow_http: true,
+  },
+});
+const FULL_ENV = {
+  FLEET_BASE_URL: 'https://environment.example.com',
+  FLEET_SSE_URL: 'https://push.environment.example.com',
+  FLEET_ORGANIZATION: `https://environment.example.com/organizations/${ORGANIZATION.toUpperCase()}/`,
+  FLEET_API_VERSION: '2.0',
+  FLEET_OUTPUT: 'csv',
+};
+const FULL_FLAGS: SettingFlags = {
+  baseUrl: 'https://flag.example.com/api/',
+  sseUrl: 'http://localhost:4011',
+  apiVersion: '3',
+  output: 'yaml',
+  timeout: 0.25,
+  retries: 0,
+};
+
+describe('where a setting comes from', () => {
+  type Row = [keyof Settings, SettingFlags, NodeJS.ProcessEnv, Stored, unknown, string];
+  it.each<Row>([
+    ['baseUrl', FULL_FLAGS, FULL_ENV, FULL, 'https://flag.example.com/api/', '--base-url'],
+    ['baseUrl', {}, FULL_ENV, FULL, 'https://environment.example.com/', 'FLEET_BASE_URL'],
+    ['baseUrl', {}, { FLEET_BASE_URL: '' }, FULL, 'https://profile.example.com/api', 'profile "default"'],
+    ['baseUrl', {}, {}, NOTHING, undefined, 'default'],
+    ['sseUrl', FULL_FLAGS, FULL_ENV, FULL, 'http://localhost:4011/', '--sse-url'],
+    ['sseUrl', {}, FULL_ENV, FULL, 'https://push.environment.example.com/', 'FLEET_SSE_URL'],
+    ['sseUrl', {}, {}, FULL, 'https://push.profile.example.com/', 'profile "default"'],
+    ['sseUrl', {}, {}, NOTHING, undefined, 'default'],
+    ['organization', {}, FULL_ENV, NOTHING, ORGANIZATION, 'FLEET_ORGANIZATION'],
+    ['organization', {}, {}, FULL, ORGANIZATION, 'profile "default"'],
+    ['apiVersion', FULL_FLAGS, FULL_ENV, FULL, '3', '--api-version'],
+    ['apiVersion', {}, FULL_ENV, FULL, '2.0', 'FLEET_API_VERSION'],
+    ['apiVersion', {}, {}, FULL, '1.1', 'profile "default"'],
+    ['apiVersion', {}, {}, NOTHING, '1.0', 'default'],
+    ['output', FULL_FLAGS, FULL_ENV, FULL, 'yaml', '--output'],
+    ['output', { json: true }, FULL_ENV, FULL, 'json', '--json'],
+    ['output', { json: true, output: 'json' }, {}, FULL, 'json', '--json'],
+    ['output', {}, FULL_ENV, FULL, 'csv', 'FLEET_OUTPUT'],
+    ['output', {}, {}, FULL, 'jsonl', 'profile "default"'],
+    ['output', {}, {}, NOTHING, 'table', 'default'],
+    ['timeoutMs', FULL_FLAGS, {}, FULL, 250, '--timeout'],
+    ['timeoutMs', {}, {}, FULL, 1500, 'profile "default"'],
+    ['timeoutMs', {}, {}, NOTHING, 30_000, 'default'],
+    ['retries', FULL_FLAGS, {}, FULL, 0, '--retries'],
+    ['retries', {}, {}, FULL, 7, 'profile "default"'],
+    ['retries', {}, {}, NOTHING, 3, 'default'],
+    ['tokenCommand', {}, {}, FULL, 'echo x', 'profile "default"'],
+    ['allowHttp', {}, {}, FULL, true, 'profile "default"'],
+    ['allowHttp', {}, {}, NOTHING, false, 'default'],
+  ])('%s with %j, %j', (name, flags, env, stored, value, from) => {
+    const setting = resolveSettings(flags, env, stored)[name];
+    expect([setting.value instanceof URL ? setting.value.href : setting.value, setting.from]).toEqual([value, from]);
+  });
+
+  it('takes numbers and booleans that were written by hand as text', () => {
+    const settings = resolveSettings(
+      {},
+      {},
+      storedWith({ default: { timeout: '5', retries: '1', allow_http: 'yes' } }),
+    );
+    expect([settings.timeoutMs.value, settings.retries.value, settings.allowHttp.value]).toEqual([5000, 1, true]);
+  });
+});
+
+describe('the profile in use', () => {
+  const stored = storedWith({ default: {}, berlin: {}, munich: {} }, 'munich');
+  it.each<[SettingFlags, NodeJS.ProcessEnv, Stored, string, string]>([
+    [{ profile: 'berlin' }, { FLEET_PROFILE: 'munich' }, stored, 'berlin', 'flag'],
+    [{}, { FLEET_PROFILE: 'berlin' }, stored, 'berlin', 'environment'],
+    [{}, { FLEET_PROFILE: '' }, stored, 'munich', 'profile'],
+    [{}, {}, NOTHING, 'default', 'default'],
+    [{ profile: 'default' }, {}, NOTHING, 'default', 'flag'],
+  ])('%j, %j', (flags, env, from, name, origin) => {
+    expect(chooseProfile(flags, env, from)).toMatchObject({ value: name, origin });
+  });
+
+  it('must exist when it is named', () => {
+    const error = refusalOf(() => resolveSettings({ profile: 'berlni' }, {}, stored));
+    expect([error.kind, error.message, error.hint]).toEqual([
+      'config',
+      'there is no profile "berlni" (--profile)',
+      'did you mean "berlin"? profiles: default, berlin, munich',
+    ]);
+    expect(refusalOf(() => chooseProfile({}, { FLEET_PROFILE: 'x' }, NOTHING)).hint).toBe(
+      'there are no profiles yet: run "fleet auth login --profile x"',
+    );
+    expect(refusalOf(() => chooseProfile({}, {}, storedWith({}, 'gone'))).message).toBe(
+      'there is no profile "gone" (/somewhere/config.json)',
+    );
+  });
+
+  it('may be new where profiles are made, with a name that can be pasted', () => {
+    expect(chooseProfile({ profile: 'new' }, {}, stored, { mayBeNew: true }).value).toBe('new');
+    expect(refusalOf(() => chooseProfile({ profile: 'a b' }, {}, stored, { mayBeNew: true })).kind).toBe('usage');
+    expect(refusalOf(() => chooseProfile({}, { FLEET_PROFILE: 'a b' }, stored, { mayBeNew: true })).kind).toBe(
+      'config',
+    );
+  });
+});
+
+describe('a bad value', () => {
+  const profile = (values: Record<string, unknown>) => storedWith({ default: values });
+  it.each<[string, SettingFlags, NodeJS.ProcessEnv, Stored, string, string]>([
+    [
+      'no URL',
+      { baseUrl: '/api' },
+      {},
+      NOTHING,
+      'usage',
+      '--base-url: "/api" is not an absolute http or https address',
+    ],
+    [
+      'no scheme',
+      {},
+      { FLEET_BASE_URL: 'api.example.com' },
+      NOTHING,
+      'config',
+      'FLEET_BASE_URL: "api.example.com" is not an absolute',
+    ],
+    [
+      'other scheme',
+      {},
+      {},
+      profile({ base_url: 'ftp://x' }),
+      'config',
+      'base_url of profile "default": "ftp://x" is not an absolute',
+    ],
+    [
+      'password',
+      {},
+      { FLEET_SSE_URL: 'https://u:secret@x' },
+      NOTHING,
+      'config',
+      'FLEET_SSE_URL: an address must not contain a user name',
+    ],
+    [
+      'query',
+      { sseUrl: 'https://x/?t=secret' },
+      {},
+      NOTHING,
+      'usage',
+      '--sse-url: an address must end before the query',
+    ],
+    [
+      'fragment',
+      { sseUrl: 'https://x/#secret' },
+      {},
+      NOTHING,
+      'usage',
+      '--sse-url: an address must end before the query',
+    ],
+    [
+      'newline',
+      { baseUrl: 'https://x\n.example.com' },
+      {},
+      NOTHING,
+      'usage',
+      '--base-url: an address must not contain white space',
+    ],
+    [
+      'organization',
+      {},
+      { FLEET_ORGANIZATION: 'acme' },
+      NOTHING,
+      'config',
+      'FLEET_ORGANIZATION: "acme" is neither a UUID',
+    ],
+    ['version', { apiVersion: '1.0; q=1' }, {}, NOTHING, 'usage', '--api-version: "1.0; q=1" is not a version'],
+    ['format', {}, { FLEET_OUTPUT: 'jsn' }, NOTHING, 'config', 'FLEET_OUTPUT: "jsn" is not a format'],
+    [
+      'two formats',
+      { json: true, output: 'csv' },
+      {},
+      NOTHING,
+      'usage',
+      '--json and --output csv contradict each other',
+    ],
+    ['timeout 0', { timeout: 0 }, {}, NOTHING, 'usage', '--timeout: "0" is not a number of seconds above 0'],
+    ['timeout too long', {}, {}, profile({ timeout: 1e9 }), 'config', 'timeout of profile "default"'],
+    ['timeout as text', {}, {}, profile({ timeout: '1e3' }), 'config', 'timeout of profile "default": "1e3"'],
+    ['retries', {}, {}, profile({ retries: -1 }), 'config', 'retries of profile "default": "-1" is not a whole number'],
+    ['allow_http', {}, {}, profile({ allow_http: 'maybe' }), 'config', 'allow_http of profile "default": "maybe"'],
+    ['an object', {}, {}, profile({ base_url: {} }), 'config', 'base_url of profile "default" is neither text nor'],
+  ])('%s', (_what, flags, env, stored, kind, message) => {
+    const error = refusalOf(() => resolveSettings(flags, env, stored));
+    expect(error.kind).toBe(kind);
+    expect(error.message).toContain(message);
+    expect(error.message + error.hint).not.toContain('secret');
+  });
+
+  it('gets a hint to paste', () => {
+    expect(refusalOf(() => resolveSettings({ baseUrl: 'localhost:4010/api' }, {}, NOTHING)).hint).toBe(
+      'did you mean http://localhost:4010/api?',
+    );
+    expect(refusalOf(() => resolveSettings({ output: 'jsn' }, {}, NOTHING)).hint).toContain('did you mean "json"?');
+    expect(refusalOf(() => resolveSettings({}, {}, profile({ retries: 'x' }))).hint).toBe(
+      'write it like 3, or 0 for none; set it with: fleet config set retries VALUE',
+    );
+  });
+});
+
+describe('plain http', () => {
+  it.each([
+    ['http://localhost:4010', true],
+    ['http://LOCALHOST.', true],
+    ['http://api.localhost', true],
+    ['http://127.0.0.1', true],
+    ['http://127.1', true],
+    ['http://127.200.3.4:80', true],
+    ['http://[::1]:4010', true],
+    ['http://localhost.example.com', false],
+    ['http://127.0.0.1.example.com', false],
+    ['http://notlocalhost', false],
+    ['http://0.0.0.0', false],
+    ['http://10.0.0.1', false],
+    ['http://[::2]', false],
+  ])('%s stays on this machine: %s', (address, stays) => {
+    expect(isLoopback(new URL(address))).toBe(stays);
+    const work = () => resolveSettings({ baseUrl: address }, {}, NOTHING);
+    if (stays) expect(work().baseUrl.value).toBeInstanceOf(URL);
+    else expect(refusalOf(work).kind).toBe('config');
+  });
+
+  it('is refused beyond this machine unless the profile allows it', () => {
+    const berlin = (values: Record<string, unknown>) =>
+      storedWith({ berlin: { base_url: 'http://b.example.com:8080', ...values } });
+    const error = refusalOf(() => resolveSettings({ profile: 'berlin' }, {}, berlin({})));
+    expect([error.kind, error.message, error.hint]).toEqual([
+      'config',
+      'profile "berlin": plain http to b.example.com:8080 would send the token unencrypted',
+      'use https, or allow it for this profile with: fleet config set allow_http true --profile berlin',
+    ]);
+    expect(resolveSettings({ profile: 'berlin' }, {}, berlin({ allow_http: true })).baseUrl.value?.host).toBe(
+      'b.example.com:8080',
+    );
+    expect(refusalOf(() => resolveSettings({ sseUrl: 'http://x' }, {}, NOTHING)).hint).toMatch(
+      /fleet config set allow_http true$/,
+    );
+  });
+});
+
+describe('what config list shows', () => {
+  it('has every key with its origin, in the spelling that config set takes', () => {
+    const rows = explainSettings(FULL_FLAGS, FULL_ENV, FULL);
+    expect(rows.map(({ key, value, origin, from }) => [key, value, origin, from])).toEqual([
+      ['profile', 'default', 'default', 'default'],
+      ['base_url', 'https://flag.example.com/api/', 'flag', '--base-url'],
+      ['sse_url', 'http://localhost:4011', 'flag', '--sse-url'],
+      ['organization', ORGANIZATION, 'environment', 'FLEET_ORGANIZATION'],
+      ['api_version', '3', 'flag', '--api-version'],
+      ['output', 'yaml', 'flag', '--output'],
+      ['timeout', '0.25', 'flag', '--timeout'],
+      ['retries', '0', 'flag', '--retries'],
+      ['token_command', 'echo x', 'profile', 'profile "default"'],
+      ['allow_http', 'true', 'profile', 'profile "default"'],
+    ]);
+  });
+
+  it('has the defaults in an empty house', () => {
+    const rows = explainSettings({}, {}, NOTHING);
+    expect(rows.every(({ origin, from }) => origin === 'default' && from === 'default')).toBe(true);
+    expect(rows.map(({ value }) => value)).toEqual([
+      'default',
+      null,
+      null,
+      null,
+      '1.0',
+      'table',
+      '30',
+      '3',
+      null,
+      'false',
+    ]);
+  });
+
+  it('lists a refused value with its problem, and no password', () => {
+    const stored = storedWith({ default: { base_url: 'https://u:secret@x', timeout: 'soon', retries: [] } });
+    const rows = explainSettings({}, { FLEET_SSE_URL: 'http://push.example.com' }, stored);
+    expect(rows.filter(({ problem }) => problem !== undefined).map(({ key, value }) => [key, value])).toEqual([
+      ['base_url', '(refused)'],
+      ['sse_url', 'http://push.example.com'],
+      ['timeout', 'soon'],
+      ['retries', '3'],
+    ]);
+    expect(JSON.stringify(rows)).not.toContain('secret');
+    expect(explainSetting('timeout', {}, {}, stored).problem?.kind).toBe('config');
+  });
+});
+
+describe('what is needed', () => {
+  it('is demanded with the command that sets it', () => {
+    const settings = resolveSettings({}, {}, NOTHING);
+    expect(refusalOf(() => requireBaseUrl(settings))).toMatchObject({
+      kind: 'config',
+      message: 'there is no address of the service for profile "default"',
+      hint: expect.stringContaining('run "fleet config set base_url URL", or give --base-url or FLEET_BASE_URL'),
+    });
+    expect(refusalOf(() => requireSseUrl(settings)).hint).toContain('fleet config set sse_url URL');
+    expect(requireBaseUrl(resolveSettings({}, {}, FULL)).href).toBe('https://profile.example.com/api');
+  });
+});
+
+describe('a key and its value', () => {
+  it.each([
+    ['base-url', 'base_url'],
+    ['BASE_URL', 'base_url'],
+    ['token-command', 'token_command'],
+    ['constructor', undefined],
+    ['token', undefined],
+  ])('%s is %s', (written, key) => expect(findKey(written)).toBe(key));
+
+  it.each([
+    ['base_url', ' https://X.example.com/ ', 'https://x.example.com'],
+    ['organization', `https://x/organizations/${ORGANIZATION.toUpperCase()}/`, ORGANIZATION],
+    ['timeout', '2.5', 2.5],
+    ['timeout', '.5', 0.5],
+    ['retries', '0', 0],
+    ['allow_http', 'yes', true],
+    ['allow_http', 'off', false],
+    ['output', 'JSON', 'json'],
+    ['token_command', ' pass show x ', 'pass show x'],
+  ] as const)('%s %j is stored as %j', (name, text, value) => {
+    expect(parseForStore(name, text)).toEqual({ value });
+  });
+
+  it.each([
+    ['base_url', ''],
+    ['organization', ''],
+    ['timeout', '-1'],
+    ['timeout', 'Infinity'],
+    ['retries', '1.5'],
+    ['token_command', ' '],
+    ['token_command', 'a\0b'],
+  ] as const)('%s %j is refused', (name, text) => {
+    expect(parseForStore(name, text)).toHaveProperty('reason');
+  });
+});

@@ -1,0 +1,160 @@
+// Shows what stands on disk after each change, with which modes, and what happens when it cannot be understood.
+
+import { chmod, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import {
+  deleteProfile,
+  deleteToken,
+  findLooseMode,
+  findPlace,
+  loadStored,
+  loadTokens,
+  type Stored,
+  saveProfile,
+  saveToken,
+  useProfile,
+} from '../../src/settings/store.js';
+
+let folder: string;
+let env: NodeJS.ProcessEnv;
+let stored: Stored;
+
+beforeEach(async () => {
+  folder = join(await mkdtemp(join(tmpdir(), 'fleet-store-')), 'config of fleet');
+  env = { FLEET_CONFIG_DIR: folder };
+  stored = await loadStored(env);
+});
+
+afterEach(() => rm(join(folder, '..'), { recursive: true, force: true }));
+
+const readJson = async (name: string) => JSON.parse(await readFile(join(folder, name), 'utf8'));
+const modeOf = async (path: string) => ((await stat(path)).mode & 0o777).toString(8);
+
+describe('the settings on disk', () => {
+  it('are empty before anything was saved, and reading makes no file', async () => {
+    expect(stored.profiles.size).toBe(0);
+    expect(stored.active).toBeUndefined();
+    expect((await loadTokens(stored)).size).toBe(0);
+    await expect(stat(folder)).rejects.toThrow('ENOENT');
+  });
+
+  it('lie in the folder of the platform when FLEET_CONFIG_DIR is empty', async () => {
+    const place = await findPlace({ FLEET_CONFIG_DIR: '' });
+    expect(place.folder).toMatch(/[\\/]fleet/);
+    expect(place.configPath).toBe(join(place.folder, 'config.json'));
+  });
+
+  it('keep profiles and tokens apart, both for the owner alone', async () => {
+    await saveProfile(stored, 'berlin.west', {
+      base_url: 'https://b.example.com/api',
+      timeout: 2.5,
+      allow_http: false,
+    });
+    await saveToken(stored, 'berlin.west', 'secret-1');
+    await saveToken(stored, 'default', 'secret-2');
+    await useProfile(stored, 'berlin.west');
+    expect(await readJson('config.json')).toEqual({
+      profile: 'berlin.west',
+      profiles: { 'berlin.west': { base_url: 'https://b.example.com/api', timeout: 2.5, allow_http: false } },
+    });
+    expect(await readJson('credentials.json')).toEqual({ tokens: { 'berlin.west': 'secret-1', default: 'secret-2' } });
+    expect([await modeOf(stored.configPath), await modeOf(stored.credentialsPath), await modeOf(folder)]).toEqual([
+      '600',
+      '600',
+      '700',
+    ]);
+  });
+
+  it('merge values, take out what is undefined, and keep what they do not know', async () => {
+    await saveProfile(stored, 'default', { organization: 'o', retries: 1 });
+    const before = await readJson('config.json');
+    await writeFile(
+      stored.configPath,
+      JSON.stringify({
+        ...before,
+        future: [1],
+        profiles: { default: { ...before.profiles.default, protected: true } },
+      }),
+    );
+    await saveProfile(stored, 'default', { retries: undefined, api_version: '1.0' });
+    expect(await readJson('config.json')).toEqual({
+      future: [1],
+      profiles: { default: { organization: 'o', protected: true, api_version: '1.0' } },
+    });
+  });
+
+  it('forget a token, and a profile with its token', async () => {
+    await saveProfile(stored, 'a', {});
+    await saveProfile(stored, 'b', {});
+    await saveToken(stored, 'a', 'secret-a');
+    await useProfile(stored, 'a');
+    expect(await deleteProfile(stored, 'a')).toBe(true);
+    expect(await deleteProfile(stored, 'a')).toBe(false);
+    expect(await readJson('config.json')).toEqual({ profiles: { b: {} } });
+    expect(await readJson('credentials.json')).toEqual({ tokens: {} });
+    await saveToken(stored, 'b', 'secret-b');
+    expect(await deleteToken(stored, 'b')).toBe(true);
+    expect(await deleteToken(stored, 'b')).toBe(false);
+  });
+
+  it('go back to the mode 0600 with the next write, and say so before', async () => {
+    await saveToken(stored, 'a', 'secret');
+    expect(await findLooseMode(stored)).toBeUndefined();
+    await chmod(stored.credentialsPath, 0o644);
+    expect(await findLooseMode(stored)).toBe(
+      `warning: ${stored.credentialsPath} holds tokens and is open to others (mode 0644); run: chmod 600 '${stored.credentialsPath}'`,
+    );
+    await saveToken(stored, 'a', 'secret');
+    expect(await findLooseMode(stored)).toBeUndefined();
+  });
+
+  it.each([
+    ['not JSON', '{"profiles": {"default": {"base_url": "secret'],
+    ['not an object', '["secret"]'],
+    ['a list of profiles', '{"profiles": ["secret"]}'],
+    ['a profile that is no object', '{"profiles": {"default": "secret"}}'],
+  ])('are left as they are when they are broken: %s', async (_what, text) => {
+    await saveProfile(stored, 'default', {});
+    await writeFile(stored.configPath, text);
+    const refused = expect.objectContaining({
+      kind: 'config',
+      message: expect.stringContaining(`${stored.configPath} cannot be understood`),
+      hint: expect.stringContaining(`mv '${stored.configPath}' '${stored.configPath}.broken'`),
+    });
+    await expect(loadStored(env)).rejects.toEqual(refused);
+    await expect(saveProfile(stored, 'default', {})).rejects.toEqual(refused);
+    await expect(useProfile(stored, 'default')).rejects.toEqual(refused);
+    await expect(loadStored(env)).rejects.not.toThrow('secret');
+    expect(await readFile(stored.configPath, 'utf8')).toBe(text);
+  });
+
+  it('are left as they are when the credentials are broken', async () => {
+    await saveToken(stored, 'a', 'secret');
+    await writeFile(stored.credentialsPath, '{"tokens": {"a": "secret');
+    await expect(loadTokens(stored)).rejects.toThrow(`${stored.credentialsPath} cannot be understood: it is not JSON`);
+    await expect(saveToken(stored, 'b', 'other')).rejects.toThrow('cannot be understood');
+    expect(await readFile(stored.credentialsPath, 'utf8')).toBe('{"tokens": {"a": "secret');
+  });
+
+  it('say why they cannot be written', async () => {
+    await writeFile(join(folder, '..', 'file'), '');
+    const below = await findPlace({ FLEET_CONFIG_DIR: join(folder, '..', 'file', 'below') });
+    await expect(saveToken(below, 'a', 'secret')).rejects.toMatchObject({ kind: 'config' });
+  });
+
+  it.each(['', '__proto__', 'a b', '../x', '-x', 'x\u001b[31m', 'x'.repeat(65)])(
+    'refuse the profile name %j',
+    async (name) => {
+      await expect(saveProfile(stored, name, {})).rejects.toMatchObject({ kind: 'usage' });
+      await expect(saveToken(stored, name, 'secret')).rejects.toMatchObject({ kind: 'usage' });
+    },
+  );
+
+  it('take names that objects have by themselves', async () => {
+    await saveProfile(stored, 'constructor', { retries: 1 });
+    expect([...(await loadStored(env)).profiles]).toEqual([['constructor', { retries: 1 }]]);
+    expect((await loadTokens(stored)).has('constructor')).toBe(false);
+  });
+});

@@ -1,0 +1,283 @@
+// Shows where the token comes from and how it is renewed, with real files and real shell commands.
+
+import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { FleetError } from '../../src/errors.js';
+import { resolveSettings } from '../../src/settings/resolve.js';
+import { loadStored, saveProfile, saveToken } from '../../src/settings/store.js';
+import { findToken, parseToken, readClaims, readExpiry, type TokenSource } from '../../src/settings/token.js';
+
+const NOW_S = 1_700_000_000;
+
+let folder: string;
+let env: NodeJS.ProcessEnv;
+let clockMs: number;
+let notices: string[];
+let abort: AbortController;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'fleet-token-'));
+  env = { FLEET_CONFIG_DIR: folder, PATH: process.env['PATH'] };
+  clockMs = NOW_S * 1000;
+  notices = [];
+  abort = new AbortController();
+});
+
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+async function open(profile?: string): Promise<TokenSource> {
+  const stored = await loadStored(env);
+  const settings = resolveSettings(profile === undefined ? {} : { profile }, env, stored);
+  return findToken({
+    env,
+    stored,
+    settings,
+    now: () => clockMs,
+    signal: abort.signal,
+    notice: (line) => void notices.push(line),
+  });
+}
+
+function jwt(claims: object): string {
+  const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
+  return `${part({ alg: 'HS256' })}.${part(claims)}.c2ln`;
+}
+
+/** A command that prints `token-1`, `token-2`, … and remembers how often it ran. */
+async function countingCommand(print = 'echo token-$n'): Promise<string> {
+  await writeFile(join(folder, 'runs'), '0');
+  const runs = join(folder, 'runs');
+  return `n=$(($(cat ${runs}) + 1)); echo $n > ${runs}; ${print}`;
+}
+const countRuns = async () => Number(await readFile(join(folder, 'runs'), 'utf8'));
+
+describe('the source of the token', () => {
+  it('is the first of five, and their lack an error of kind config', async () => {
+    await expect(open()).rejects.toMatchObject({
+      kind: 'config',
+      message: 'there is no access token for profile "default"',
+      hint: 'run "fleet auth login" or set FLEET_TOKEN',
+    });
+    const place = await loadStored(env);
+    const used = async () => {
+      const source = await open();
+      return [source.origin, await source.get()];
+    };
+    await saveToken(place, 'default', 'from-store');
+    expect(await used()).toEqual(['stored by auth login', 'from-store']);
+    await saveProfile(place, 'default', { token_command: 'echo from-profile' });
+    expect(await used()).toEqual(['command of profile "default"', 'from-profile']);
+    env['FLEET_TOKEN_COMMAND'] = 'echo "  from-command  "; echo';
+    expect(await used()).toEqual(['FLEET_TOKEN_COMMAND', 'from-command']);
+    const path = join(folder, 'token.txt');
+    await writeFile(path, 'JWT from-file\r\n');
+    env['FLEET_TOKEN_FILE'] = path;
+    expect(await used()).toEqual([`file ${path} (FLEET_TOKEN_FILE)`, 'from-file']);
+    env['FLEET_TOKEN'] = ' from-variable\n';
+    expect(await used()).toEqual(['FLEET_TOKEN', 'from-variable']);
+    env['FLEET_TOKEN'] = '';
+    env['FLEET_TOKEN_FILE'] = '';
+    env['FLEET_TOKEN_COMMAND'] = '';
+    expect(await used()).toEqual(['command of profile "default"', 'from-profile']);
+  });
+
+  it('is the profile in use', async () => {
+    const place = await loadStored(env);
+    await saveProfile(place, 'berlin', {});
+    await saveToken(place, 'berlin', 'berlin-token');
+    expect(await (await open('berlin')).get()).toBe('berlin-token');
+    await expect(open()).rejects.toThrow('there is no access token for profile "default"');
+    await saveProfile(place, 'munich', {});
+    await expect(open('munich')).rejects.toMatchObject({
+      hint: 'run "fleet auth login --profile munich" or set FLEET_TOKEN',
+    });
+  });
+
+  it('does not renew FLEET_TOKEN', async () => {
+    env['FLEET_TOKEN'] = 'a';
+    expect(await (await open()).renew('a')).toBeUndefined();
+  });
+
+  it('reads the file and the store anew, and renews only when they changed', async () => {
+    const path = join(folder, 'token.txt');
+    await writeFile(path, 'one');
+    const place = await loadStored(env);
+    await saveToken(place, 'default', 'one');
+    const stored = await open();
+    env['FLEET_TOKEN_FILE'] = path;
+    const file = await open();
+    for (const source of [stored, file])
+      expect([await source.get(), await source.renew('one')]).toEqual(['one', undefined]);
+    await writeFile(path, 'two');
+    await saveToken(place, 'default', 'two');
+    for (const source of [stored, file])
+      expect([await source.renew('one'), await source.get()]).toEqual(['two', 'two']);
+  });
+
+  it('reads a pipe once', async () => {
+    const path = join(folder, 'pipe');
+    env['FLEET_TOKEN_FILE'] = path;
+    const { execFileSync, spawn } = await import('node:child_process');
+    execFileSync('mkfifo', [path]);
+    spawn('sh', ['-c', `echo once > ${path}`]);
+    const source = await open();
+    expect([await source.get(), await source.get(), await source.renew('once')]).toEqual(['once', 'once', undefined]);
+  });
+
+  it('warns once when others can read the stored token', async () => {
+    const place = await loadStored(env);
+    await saveToken(place, 'default', 'one');
+    await chmod(place.credentialsPath, 0o640);
+    const source = await open();
+    await source.get();
+    await source.get();
+    expect(notices).toEqual([expect.stringMatching(/^warning: .* \(mode 0640\); run: chmod 600 /)]);
+  });
+
+  it('says which file cannot be read', async () => {
+    env['FLEET_TOKEN_FILE'] = join(folder, 'missing');
+    await expect((await open()).get()).rejects.toMatchObject({
+      kind: 'config',
+      message: expect.stringContaining('ENOENT'),
+    });
+  });
+});
+
+describe('a token command', () => {
+  it('runs once for all who ask at the same time, and its token is kept', async () => {
+    env['FLEET_TOKEN_COMMAND'] = await countingCommand();
+    const source = await open();
+    expect(await Promise.all([source.get(), source.get(), source.get()])).toEqual(['token-1', 'token-1', 'token-1']);
+    expect(await source.get()).toBe('token-1');
+    expect(await countRuns()).toBe(1);
+  });
+
+  it('runs once for all workers that were refused, and not for one that comes late', async () => {
+    env['FLEET_TOKEN_COMMAND'] = await countingCommand();
+    const source = await open();
+    await source.get();
+    const workers = Array.from({ length: 8 }, () => source.renew('token-1'));
+    expect(new Set(await Promise.all(workers))).toEqual(new Set(['token-2']));
+    expect(await source.renew('token-1')).toBe('token-2');
+    expect(await source.get()).toBe('token-2');
+    expect(await countRuns()).toBe(2);
+  });
+
+  it('that has no other token renews nothing', async () => {
+    env['FLEET_TOKEN_COMMAND'] = 'echo same';
+    const source = await open();
+    expect(await source.renew(await source.get())).toBeUndefined();
+  });
+
+  it('runs again when the token ends within a minute', async () => {
+    const [first, second] = [jwt({ exp: NOW_S + 1800 }), jwt({ exp: NOW_S + 3600 })];
+    env['FLEET_TOKEN_COMMAND'] = await countingCommand(`if [ $n = 1 ]; then echo ${first}; else echo ${second}; fi`);
+    const source = await open();
+    expect(await source.get()).toBe(first);
+    clockMs = (NOW_S + 1739) * 1000;
+    expect(await source.get()).toBe(first);
+    clockMs = (NOW_S + 1740) * 1000;
+    expect(await source.get()).toBe(second);
+    expect(await source.get()).toBe(second);
+    expect(await countRuns()).toBe(2);
+  });
+
+  it('does not run for every request when its tokens live less than a minute', async () => {
+    env['FLEET_TOKEN_COMMAND'] = await countingCommand(`echo ${jwt({ exp: NOW_S + 40 })}`);
+    const source = await open();
+    await source.get();
+    clockMs += 19_000;
+    await source.get();
+    expect(await countRuns()).toBe(1);
+    clockMs += 2_000;
+    await source.get();
+    expect(await countRuns()).toBe(2);
+  });
+
+  it('that fails is tried again the next time', async () => {
+    env['FLEET_TOKEN_COMMAND'] = await countingCommand('if [ $n = 1 ]; then exit 1; else echo token; fi');
+    const source = await open();
+    await expect(source.get()).rejects.toThrow('failed with exit code 1');
+    expect(await source.get()).toBe('token');
+  });
+
+  it.each([
+    ['echo secret; echo "first" >&2; echo " vault is sealed " >&2; exit 3', 'failed with exit code 3: vault is sealed'],
+    ['echo secret; exit 4', 'failed with exit code 4'],
+    ['no-such-program-of-fleet', 'failed with exit code 127'],
+    ['kill -9 $$', 'was ended by SIGKILL'],
+    ['true', 'is empty'],
+    ['echo secret; echo secret', 'has more than one line'],
+    ['echo "secret secret"', 'has characters that no token has'],
+    [`echo '"secret"'`, 'is in quotes'],
+    ['printf "secret\\033[31m"', 'has characters that no token has'],
+    ['head -c 100000 /dev/zero | tr "\\0" s', 'printed more than a token'],
+  ])('is reported without its output: %s', async (command, message) => {
+    env['FLEET_TOKEN_COMMAND'] = command;
+    const source = await open();
+    const error: unknown = await source.get().catch((thrown) => thrown);
+    expect(error).toBeInstanceOf(FleetError);
+    if (!(error instanceof FleetError)) return;
+    expect(error.kind).toBe('config');
+    expect(error.message).toContain(message);
+    expect(error.message + error.hint + notices.join()).not.toContain('secret');
+  });
+
+  it('passes on what it says on stderr, and reads nothing', async () => {
+    env['FLEET_TOKEN_COMMAND'] = 'echo "open https://login.example.com" >&2; cat; echo token';
+    expect(await (await open()).get()).toBe('token');
+    expect(notices).toEqual(['open https://login.example.com']);
+  });
+
+  it('is stopped by the signal', async () => {
+    env['FLEET_TOKEN_COMMAND'] = 'sleep 20; echo late';
+    const source = await open();
+    const waiting = source.get();
+    const reason = new FleetError('interrupted', 'interrupted');
+    setTimeout(() => abort.abort(reason), 50);
+    await expect(waiting).rejects.toBe(reason);
+    await expect(source.get()).rejects.toBe(reason);
+  });
+
+  it('that calls fleet with itself is refused', async () => {
+    env['FLEET_TOKEN_COMMAND'] = 'echo inner=$FLEET_INSIDE_TOKEN_COMMAND | tr -d " "';
+    expect(await (await open()).get()).toMatch(/^inner=echo/);
+    env['FLEET_INSIDE_TOKEN_COMMAND'] = env['FLEET_TOKEN_COMMAND'];
+    await expect((await open()).get()).rejects.toThrow('runs fleet, which would run the same command again');
+  });
+});
+
+describe('the text of a token', () => {
+  it.each([
+    ['abc', { value: 'abc' }],
+    [' abc\r\n', { value: 'abc' }],
+    ['JWT abc', { value: 'abc', leftOut: 'JWT' }],
+    ['bearer  abc', { value: 'abc', leftOut: 'bearer' }],
+    ['Authorization: JWT abc', { value: 'abc', leftOut: 'JWT' }],
+    ['JWTabc', { value: 'JWTabc' }],
+    ['JWT', { value: 'JWT' }],
+    ['', { reason: 'is empty' }],
+    ['abc\r\nX-Evil: 1', { reason: 'has more than one line' }],
+    ['abc def', { reason: 'has characters that no token has (white space, or beyond ASCII)' }],
+    ['abc\u0000', { reason: 'has characters that no token has (white space, or beyond ASCII)' }],
+    ['äbc', { reason: 'has characters that no token has (white space, or beyond ASCII)' }],
+    [`'abc'`, { reason: 'is in quotes (jq prints without them with -r)' }],
+  ])('%j', (text, parsed) => expect(parseToken(text)).toEqual(parsed));
+});
+
+describe('the claims of a token', () => {
+  it('are read without verification', () => {
+    expect(readClaims(jwt({ sub: 'ä', exp: 5 }))).toEqual({ sub: 'ä', exp: 5 });
+    expect(readExpiry(jwt({ exp: 5.5 }))).toBe(5500);
+  });
+
+  it.each(['opaque', 'a.b', 'a.b.c', 'a.bnVsbA.c', 'a.WzFd.c', 'a..c', ''])('are none in %j', (token) => {
+    expect(readClaims(token)).toBeUndefined();
+  });
+
+  it.each([undefined, 'soon', null, 1e300, Number.NaN])('say no end with exp %j', (exp) => {
+    expect(readExpiry(jwt({ exp }))).toBeUndefined();
+  });
+});

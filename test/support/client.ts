@@ -1,0 +1,38 @@
+// An HTTP client of fleet's own on real sockets, for the tests of the http room.
+
+import { type Client, type ClientOptions, openClient } from '../../src/http/client.js';
+import { openNetwork } from '../../src/http/network.js';
+
+export interface TestClient {
+  client: Client;
+  /** What the client announced: retries and responses. */
+  said: string[];
+  close(): Promise<void>;
+}
+
+/** Opens a client with the token `secret-token`; options override its parts. */
+export async function openTestClient(
+  baseUrl: string,
+  options: Partial<ClientOptions> = {},
+  env: NodeJS.ProcessEnv = {},
+): Promise<TestClient> {
+  const network = await openNetwork(env, options.timeoutMs ?? 5_000);
+  const said: string[] = [];
+  const client = openClient({
+    baseUrl: new URL(baseUrl),
+    apiVersion: '1.0',
+    timeoutMs: 5_000,
+    retries: 3,
+    network,
+    token: { get: async () => 'secret-token', renew: async () => undefined },
+    log: {
+      request() {},
+      response: (method, url, status) => said.push(`${method} ${url.pathname}${url.search} ${status}`),
+      retry: (reason, _pause, attempt, most) => said.push(`retry ${attempt}/${most}: ${reason}`),
+    },
+    now: Date.now,
+    signal: new AbortController().signal,
+    ...options,
+  });
+  return { client, said, close: () => network.close() };
+}

@@ -1,0 +1,58 @@
+// Runs one command line of fleet in this process, over streams in memory and real sockets.
+
+import { EventEmitter } from 'node:events';
+import { Readable, Writable } from 'node:stream';
+import { main } from '../../src/main.js';
+
+export interface RunOptions {
+  env?: NodeJS.ProcessEnv;
+  /** What stands on stdin; a stream that ends at once when absent. */
+  stdin?: string | Readable;
+  /** stdout and stderr are terminals of this size; pipes when absent. */
+  terminal?: { columns: number; rows?: number };
+  now?: () => number;
+  signals?: EventEmitter;
+  /** Called with each piece of stdout as it comes. */
+  onStdout?: (text: string) => void;
+  onStderr?: (text: string) => void;
+}
+
+export interface RunResult {
+  code: number;
+  stdout: string;
+  stderr: string;
+}
+
+type Sink = Writable & { isTTY?: boolean; columns?: number; rows?: number; text(): string };
+
+function openSink(terminal: RunOptions['terminal'], onText: ((text: string) => void) | undefined): Sink {
+  const chunks: Buffer[] = [];
+  const sink = new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      chunks.push(chunk);
+      onText?.(chunk.toString());
+      done();
+    },
+  });
+  const size = terminal === undefined ? {} : { isTTY: true, columns: terminal.columns, rows: terminal.rows ?? 24 };
+  return Object.assign(sink, size, { text: () => Buffer.concat(chunks).toString() });
+}
+
+/**
+ * Runs `fleet ARGS`. The environment holds nothing but what is given: no token, no address, no settings, so that
+ * nothing of the developer's machine reaches a test.
+ */
+export async function runFleet(args: readonly string[], options: RunOptions = {}): Promise<RunResult> {
+  const stdout = openSink(options.terminal, options.onStdout);
+  const stderr = openSink(options.terminal, options.onStderr);
+  const stdin = options.stdin instanceof Readable ? options.stdin : Readable.from([options.stdin ?? '']);
+  const code = await main(args, {
+    stdin: Object.assign(stdin, options.terminal === undefined ? {} : { isTTY: true }),
+    stdout,
+    stderr,
+    env: { FLEET_CONFIG_DIR: '/nonexistent/fleet-tests', ...options.env },
+    signals: options.signals ?? new EventEmitter(),
+    now: options.now ?? Date.now,
+  });
+  return { code, stdout: stdout.text(), stderr: stderr.text() };
+}

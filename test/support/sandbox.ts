@@ -1,0 +1,40 @@
+// A sandbox for tests: still unless asked otherwise, on free ports, closed whatever happens.
+import { afterAll, beforeAll } from 'vitest';
+import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/index.js';
+
+/** Nothing moves by itself in a test, so that what is seen is what the test did. */
+const STILL: SandboxOptions = { rate: 0 };
+
+/** Runs `use` with a sandbox of its own and closes it afterwards. Returns what `use` returns. */
+export async function withSandbox<Result>(
+  options: SandboxOptions,
+  use: (sandbox: Sandbox) => Promise<Result>,
+): Promise<Result> {
+  const sandbox = await startSandbox({ ...STILL, ...options });
+  try {
+    return await use(sandbox);
+  } finally {
+    await sandbox.close();
+  }
+}
+
+/** One sandbox for all tests of the file or `describe` it is called in. Call the result inside tests only. */
+export function useSandbox(options: SandboxOptions = {}): () => Sandbox {
+  let started: Sandbox | undefined;
+  beforeAll(async () => {
+    started = await startSandbox({ ...STILL, ...options });
+  });
+  afterAll(() => started?.close());
+  return () => {
+    if (started === undefined) throw new Error('the sandbox starts before the first test; ask for it inside a test');
+    return started;
+  };
+}
+
+/** The two headers that every request needs (interface.md sections 5 and 9). */
+export async function headersFor(
+  sandbox: Sandbox,
+  options?: Parameters<Sandbox['token']>[0],
+): Promise<{ Authorization: string; Accept: string }> {
+  return { Authorization: `JWT ${await sandbox.token(options)}`, Accept: 'application/json; version=1.0' };
+}

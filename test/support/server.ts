@@ -1,0 +1,87 @@
+// A small HTTP server on loopback that answers as a test says, and remembers what it was asked.
+
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+
+export interface Asked {
+  method: string;
+  /** Path and query as they came on the wire. */
+  path: string;
+  headers: IncomingMessage['headers'];
+  body: string;
+}
+
+export interface TestServer {
+  url: string;
+  asked: Asked[];
+  /** How many connections were made. */
+  connections(): number;
+  close(): Promise<void>;
+}
+
+export type Answer = (response: ServerResponse, asked: Asked, socket: Socket) => void | Promise<void>;
+
+/** Starts a server; `answer` is called for each request, after its body has come. */
+export async function startServer(answer: Answer, port = 0): Promise<TestServer> {
+  const asked: Asked[] = [];
+  const sockets = new Set<Socket>();
+  let connections = 0;
+  const server: Server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      const one: Asked = {
+        method: request.method ?? '',
+        path: request.url ?? '',
+        headers: request.headers,
+        body: Buffer.concat(chunks).toString(),
+      };
+      asked.push(one);
+      void answer(response, one, request.socket);
+    });
+  });
+  server.on('connection', (socket) => {
+    connections++;
+    sockets.add(socket);
+    socket.on('close', () => sockets.delete(socket));
+    socket.on('error', () => {});
+  });
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    asked,
+    connections: () => connections,
+    close: () =>
+      new Promise((resolve) => {
+        for (const socket of sockets) socket.destroy();
+        server.close(() => resolve());
+      }),
+  };
+}
+
+/** Runs a test with a server that is closed afterwards. */
+export async function withServer<T>(answer: Answer, use: (server: TestServer) => Promise<T>): Promise<T> {
+  const server = await startServer(answer);
+  try {
+    return await use(server);
+  } finally {
+    await server.close();
+  }
+}
+
+/** Answers with JSON and the three trace headers of interface.md section 9. */
+export function sendJson(
+  response: ServerResponse,
+  status: number,
+  body: unknown,
+  headers: Record<string, string> = {},
+): void {
+  response.writeHead(status, { 'content-type': 'application/json', ...TRACE_HEADERS, ...headers });
+  response.end(typeof body === 'string' ? body : JSON.stringify(body));
+}
+
+export const TRACE_HEADERS = {
+  'X-Service-From': 'eu-west',
+  'X-Service-RequestId': 'request-1',
+  'X-Service-Version': '2026.11',
+};

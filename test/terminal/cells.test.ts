@@ -1,0 +1,94 @@
+// Widths as an independent library measures them; cutting that never exceeds a width and never splits a grapheme.
+
+import fc from 'fast-check';
+import stringWidth from 'string-width';
+import { describe, expect, it } from 'vitest';
+import { cut, pad, widthOf } from '../../src/terminal/cells.js';
+import { clean } from '../../src/terminal/clean.js';
+import { NAUGHTY } from '../support/naughty.js';
+
+const cleanText = () =>
+  fc
+    .array(fc.oneof(fc.string({ unit: 'grapheme' }), fc.string({ unit: 'binary' }), fc.constantFrom(...NAUGHTY)), {
+      maxLength: 4,
+    })
+    .map((texts) => clean(texts.join('')));
+
+const segmenter = new Intl.Segmenter();
+const graphemes = (text: string) => Array.from(segmenter.segment(text), ({ segment }) => segment);
+
+describe('widthOf', () => {
+  it.each([
+    ['', 0],
+    ['abc', 3],
+    ['für 57 % …', 10],
+    ['自転車', 6],
+    ['👨\u200d👩\u200d👧\u200d👦', 2],
+    ['🇩🇪', 2],
+    ['1\ufe0f\u20e3', 2],
+    ['e\u0301', 1],
+    ['각', 2],
+    ['ﾊﾞ', 2],
+    ['אופניים', 7],
+    ['␛[31m', 5],
+  ])('%j takes %d', (text, width) => {
+    expect(widthOf(text)).toBe(width);
+  });
+
+  it('agrees with string-width on every single character', () => {
+    for (let code = 0x20; code < 0x1_0000; code += 1) {
+      const text = clean(String.fromCodePoint(code));
+      if (widthOf(text) !== stringWidth(text)) throw new Error(`U+${code.toString(16)}`);
+    }
+  });
+
+  it('agrees with string-width on texts', () => {
+    // Two letters that name no country are drawn as two letters; string-width counts the pair as one column.
+    const hasNoFlag = (text: string) => !/[\u{1F1E6}-\u{1F1FF}]/u.test(text);
+    fc.assert(fc.property(cleanText().filter(hasNoFlag), (text) => { expect(widthOf(text)).toBe(stringWidth(text)); }));
+  });
+});
+
+describe('cut', () => {
+  it.each([
+    ['Berlin', 6, 'Berlin'],
+    ['Berlin', 5, 'Berl…'],
+    ['Berlin', 1, '…'],
+    ['Berlin', 0, ''],
+    ['自転車', 5, '自転…'],
+    ['自転車', 4, '自…'],
+    ['👨\u200d👩\u200d👧 family', 4, '👨\u200d👩\u200d👧 …'],
+    ['👨\u200d👩\u200d👧 family', 2, '…'],
+    ['e\u0301e\u0301e\u0301', 2, 'e\u0301…'],
+  ])('%j in %d columns is %j', (text, width, expected) => {
+    expect(cut(text, width)).toBe(expected);
+  });
+
+  it('never exceeds the width, never splits a grapheme, and leaves what fits', () => {
+    fc.assert(
+      fc.property(cleanText(), fc.nat({ max: 40 }), (text, width) => {
+        const shown = cut(text, width);
+        expect(widthOf(shown)).toBeLessThanOrEqual(width);
+        if (width === 0 || widthOf(text) <= width) {
+          expect(shown).toBe(width === 0 ? '' : text);
+        } else {
+          expect(shown.endsWith('…')).toBe(true);
+          const kept = graphemes(shown.slice(0, -1));
+          expect(graphemes(text).slice(0, kept.length)).toEqual(kept);
+        }
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
+
+describe('pad', () => {
+  it.each([
+    ['ab', 4, 'left', 'ab  '],
+    ['ab', 4, 'right', '  ab'],
+    ['自', 4, 'left', '自  '],
+    ['abcde', 4, 'left', 'abcde'],
+  ] as const)('%j to %d, %s', (text, width, align, expected) => {
+    expect(pad(text, width, align)).toBe(expected);
+  });
+});

@@ -1,0 +1,86 @@
+// Hostile text becomes visible, harmless text stays the same string, JSON stays equal.
+
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { clean, cleanMultiline, escapeJson } from '../../src/terminal/clean.js';
+import { findControls, HARMLESS, HOSTILE, NAUGHTY } from '../support/naughty.js';
+
+const anyText = () => fc.oneof(fc.string({ unit: 'binary' }), fc.string({ unit: 'grapheme' }), fc.constantFrom(...NAUGHTY));
+
+describe('clean', () => {
+  it.each([
+    ['\u001b[31mred', '␛[31mred'],
+    ['a\nb\r\nc\td', 'a␊b␍␊c␉d'],
+    ['\u0000\u0007\u007f', '␀␇␡'],
+    ['\u009b31m', '<U+009B>31m'],
+    ['\u202egnp', '<U+202E>gnp'],
+    ['a\u200bb\ufeff', 'a<U+200B>b<U+FEFF>'],
+    ['a\u2028b', 'a<U+2028>b'],
+    ['x\u{E0041}', 'x<U+E0041>'],
+    ['half \ud83d', 'half \uFFFD'],
+    // A joiner between Latin letters hides; one inside a family does not.
+    ['a\u200db', 'a<U+200D>b'],
+    ['👨\u200d👩', '👨\u200d👩'],
+    ['👨\u200d\u200d👩', '👨<U+200D><U+200D>👩'],
+    // One selector picks the emoji's look; more of them carry hidden data.
+    ['☁\ufe0f', '☁\ufe0f'],
+    ['☁\ufe0f\ufe0f', '☁\ufe0f<U+FE0F>'],
+    ['😀\u{e0101}', '😀<U+E0101>'],
+  ])('%j becomes %j', (text, cleaned) => {
+    expect(clean(text)).toBe(cleaned);
+  });
+
+  it.each(HOSTILE.map((text) => [text]))('makes %j visible, on one line', (text) => {
+    const cleaned = clean(text);
+    expect(cleaned).not.toBe(text);
+    expect(findControls(cleaned)).toEqual([]);
+    expect(cleaned).not.toMatch(/[\u200b\u2060\ufeff\u00ad\u3164\u115f\uffa0\ufff9-\ufffb]/);
+  });
+
+  it.each(HARMLESS.map((text) => [text]))('leaves %j as it is', (text) => {
+    expect(clean(text)).toBe(text);
+  });
+
+  it('lets no control through, whatever comes, and changes nothing the second time', () => {
+    fc.assert(
+      fc.property(fc.array(anyText()), (texts) => {
+        const cleaned = clean(texts.join(''));
+        expect(findControls(cleaned)).toEqual([]);
+        expect(clean(cleaned)).toBe(cleaned);
+      }),
+    );
+  });
+
+  it('takes time in proportion to the text', () => {
+    const flags = '\u{1F3F4}\u{E0067}'.repeat(50_000);
+    expect(clean(flags)).toContain('<U+E0067>');
+    expect(clean('\u001b'.repeat(200_000))).toBe('␛'.repeat(200_000));
+  });
+
+  it('keeps the lines of text with lines of its own', () => {
+    expect(cleanMultiline('error: \u001b[0m\nhint: a\tb')).toBe('error: ␛[0m\nhint: a␉b');
+  });
+});
+
+describe('escapeJson', () => {
+  it.each([
+    ['"a\u009bb"', '"a\\u009bb"'],
+    ['"\u202e\u007f"', '"\\u202e\\u007f"'],
+    ['"\u{E0041}"', '"\\udb40\\udc41"'],
+    ['"👨\u200d👩 ü"', '"👨\u200d👩 ü"'],
+    ['{\n\t"a": 1.50\r\n}', '{\n\t"a": 1.50\r\n}'],
+  ])('%j becomes %j', (json, escaped) => {
+    expect(escapeJson(json)).toBe(escaped);
+  });
+
+  it('leaves nothing raw that steers a terminal, and the value equal', () => {
+    fc.assert(
+      fc.property(fc.jsonValue({ stringUnit: 'binary' }), fc.array(anyText()), (value, names) => {
+        const json = JSON.stringify({ value, names });
+        const escaped = escapeJson(json);
+        expect(findControls(escaped)).toEqual([]);
+        expect(JSON.parse(escaped)).toEqual(JSON.parse(json));
+      }),
+    );
+  });
+});
