@@ -90,14 +90,8 @@ export function openContext(world: World, io: Io, flags: GlobalFlags, interrupti
   });
   const token = once(async () => {
     const { findToken } = await import('./settings/token.js');
-    return findToken({
-      env: io.env,
-      stored: await stored(),
-      settings: await settings(),
-      now: world.now,
-      signal,
-      notice,
-    });
+    const facts = { env: io.env, stored: await stored(), settings: await settings(), now: world.now, signal, notice };
+    return hideToken(await findToken(facts), io);
   });
   let isNetworkOpen = false;
   const network = once(async () => {
@@ -132,4 +126,21 @@ export function openContext(world: World, io: Io, flags: GlobalFlags, interrupti
 async function openLog(flags: GlobalFlags, io: Io): Promise<HttpLog> {
   const { openHttpLog } = await import('./views/exchange.js');
   return openHttpLog(flags, (line) => void io.stderr.write(`${clean(line)}\n`));
+}
+
+/** The same source; every token that it gives is taken out of what goes to stderr. */
+function hideToken(source: TokenSource, io: Io): TokenSource {
+  return {
+    ...source,
+    async get() {
+      const token = await source.get();
+      io.hide(token);
+      return token;
+    },
+    async renew(refused) {
+      const token = await source.renew(refused);
+      if (token !== undefined) io.hide(token);
+      return token;
+    },
+  };
 }

@@ -3,7 +3,8 @@
 import type { Command } from 'commander';
 import { isUuid, uuidOfLink } from '../api/links.js';
 import { usageError } from '../errors.js';
-import { unknownWord, wholeNumber } from './words.js';
+import { unknownWord } from '../terminal/nearest.js';
+import { wholeNumber } from './words.js';
 
 /** What the common list flags became. */
 export interface ListOptions {

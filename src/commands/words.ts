@@ -1,33 +1,12 @@
 // What the nouns' index files share: how a command runs, how examples are shown, how a word is checked at the door.
 
-import { type Command, Option } from 'commander';
-import leven from 'leven';
+import type { Command } from 'commander';
 import type { Context } from '../context.js';
 import { usageError } from '../errors.js';
+import { unknownWord } from '../terminal/nearest.js';
 
 /** Runs the deed of a command with a context made from its flags; handed down by program.ts. */
 export type Run = (command: Command, deed: (context: Context) => Promise<void>) => Promise<void>;
-
-/** The nearest of the words when it is near enough to have been meant: a third of its letters wrong, two at least. */
-export function nearest(word: string, words: readonly string[]): string | undefined {
-  const typed = word.toLowerCase();
-  let best: string | undefined;
-  let bestDistance = Number.POSITIVE_INFINITY;
-  for (const candidate of words) {
-    const distance = candidate.startsWith(typed) && typed.length > 2 ? 0 : leven(typed, candidate.toLowerCase());
-    if (distance < bestDistance) [best, bestDistance] = [candidate, distance];
-  }
-  return bestDistance <= Math.max(2, Math.floor(typed.length / 3)) ? best : undefined;
-}
-
-/** The error for a word that is none of a list: names the nearest and all of them. */
-export function unknownWord(kind: string, word: string, words: readonly string[]): Error {
-  const meant = nearest(word, words);
-  return usageError(
-    `unknown ${kind} "${word}"`,
-    `${meant === undefined ? '' : `did you mean "${meant}"? `}${kind}s: ${words.join(', ')}`,
-  );
-}
 
 /** A parser for commander: accepts one of the words, refuses others with the nearest right one. */
 export function oneOf(kind: string, words: readonly string[]): (word: string) => string {
@@ -56,5 +35,3 @@ export function examples(command: Command, ...pairs: readonly (readonly [purpose
   const lines = pairs.map(([purpose, line]) => `  # ${purpose}\n  ${line}`);
   return command.addHelpText('after', `\nExamples:\n${lines.join('\n')}`);
 }
-
-export { Option };

@@ -10,8 +10,8 @@ import {
   type SandboxState,
 } from './fleet.js';
 import { numberOf, wrapLongitude } from './geometry.js';
-import { pick, pickWeighted, type Random, randomUuid } from './random.js';
-import { ALERT_ROLES } from './seed.js';
+import { findFrom, pick, pickWeighted, type Random, randomUuid } from './random.js';
+import { ALERT_ROLES, findFitting } from './seed.js';
 
 /** At high rates several events share a tick, since timers are not finer than this. */
 const SHORTEST_TICK_MS = 5;
@@ -81,8 +81,9 @@ export function liveOnce(fleet: Fleet, random: Random): void {
   else if (event === 'cancel') run(find('reserved'), 'cancel_reservation');
   else if (event === 'expire-reservation') run(find('reserved'), 'expire_reservation');
   else if (event === 'alert') {
-    const row = findFrom(fleet.bicycles, random, ({ body }) => body.state !== 'retired');
-    const facts = { uuid: randomUuid(random), alertType: pick(random, ALERT_TYPES), roles: pick(random, ALERT_ROLES) };
+    const alertType = pick(random, ALERT_TYPES);
+    const row = findFitting(fleet, random, alertType);
+    const facts = { uuid: randomUuid(random), alertType, roles: pick(random, ALERT_ROLES) };
     if (row !== undefined) raiseAlert(fleet, row, facts);
   } else {
     // Section 3.2: stopped is reached "automatically only", when "the condition that raised the alert is gone".
@@ -106,14 +107,4 @@ function ride(fleet: Fleet, random: Random, row: BicycleRow | undefined): void {
     latest_gps_timestamp: new Date(fleet.now()).toISOString(),
     ...(left === null ? {} : { state_of_charge: Number(Math.max(0, left - random() * RIDE_CHARGE).toFixed(1)) }),
   });
-}
-
-/** The first row that fits, looking from a random place on and around. */
-function findFrom<Row>(rows: readonly Row[], random: Random, fits: (row: Row) => boolean): Row | undefined {
-  const start = Math.floor(random() * rows.length);
-  for (let step = 0; step < rows.length; step += 1) {
-    const row = rows[(start + step) % rows.length];
-    if (row !== undefined && fits(row)) return row;
-  }
-  return undefined;
 }

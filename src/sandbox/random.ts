@@ -56,3 +56,13 @@ export function randomUuid(random: Random): string {
   const variant = '89ab'.charAt(Number.parseInt(hex.charAt(16), 16) & 3);
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20)}`;
 }
+
+/** The first row that fits, looking from a random place on and around. */
+export function findFrom<Row>(rows: readonly Row[], random: Random, fits: (row: Row) => boolean): Row | undefined {
+  const start = Math.floor(random() * rows.length);
+  for (let step = 0; step < rows.length; step += 1) {
+    const row = rows[(start + step) % rows.length];
+    if (row !== undefined && fits(row)) return row;
+  }
+  return undefined;
+}

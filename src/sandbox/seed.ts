@@ -15,9 +15,10 @@ import {
   type ServedBicycle,
   type Zone,
 } from './fleet.js';
-import { wrapLongitude } from './geometry.js';
+import { numberOf, wrapLongitude } from './geometry.js';
 import {
   createRandom,
+  findFrom,
   pick,
   pickWeighted,
   type Random,
@@ -221,12 +222,28 @@ function nameOf(random: Random, index: number): string {
   return `${pick(random, GIVEN_NAMES)} ${String(index + 1).padStart(4, '0')}`;
 }
 
+/** What an alert type says of its bicycle; the other types fit any. */
+const FITTING: { [alertType: string]: (row: BicycleRow) => boolean } = {
+  'lock.bat.low': ({ body }) => (numberOf(body.state_of_charge) ?? 100) < 20,
+  'bicycle.ride_outside': ({ body }) => body.state === 'rented',
+  'bicycle.return_outside': ({ body }) => body.state === 'available',
+  'bicycle.lost_reported': ({ body }) => body.state === 'lost',
+  'bicycle.too_long_idle': ({ body }) => body.state === 'available',
+};
+
+/** A bicycle that an alert of this type may be about: one that fits, if there is any. */
+export function findFitting(fleet: Fleet, random: Random, alertType: string): BicycleRow | undefined {
+  const fits = FITTING[alertType];
+  const fitting = fits && findFrom(fleet.bicycles, random, fits);
+  return fitting ?? findFrom(fleet.bicycles, random, () => true);
+}
+
 function seedAlert(random: Random, fleet: Fleet, index: number, start: number): AlertRow {
-  const row = fleet.bicycles[Math.floor(random() * fleet.bicycles.length)] ?? fleet.bicycles[0];
-  if (row === undefined) throw new Error('an alert needs a bicycle');
   const ordered = index < LEAST_ALERTS;
   const alertType = ordered ? ALERT_TYPES[index % ALERT_TYPES.length] : pick(random, ALERT_TYPES);
   const state = ordered ? ALERT_STATES[Math.floor(index / ALERT_TYPES.length)] : pick(random, ALERT_STATES);
+  const row = findFitting(fleet, random, alertType ?? ALERT_TYPES[0]);
+  if (row === undefined) throw new Error('an alert needs a bicycle');
   const createdAt = start - randomInteger(random, DAY_MICROSECONDS, 60 * DAY_MICROSECONDS);
   const modifiedAt = state === 'new' ? createdAt : start - randomInteger(random, 1, DAY_MICROSECONDS);
   const body = describeAlert(fleet, row, {

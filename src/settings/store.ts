@@ -158,7 +158,6 @@ async function readObject(path: string, afterReset: string): Promise<Record<stri
   try {
     text = await readFile(path, 'utf8');
   } catch (error) {
-    // ENOTDIR: a part of the path is a file, so nothing can be stored there either.
     if (hasCode(error, 'ENOENT')) return {};
     throw configError(
       `${path} cannot be read: ${reasonOf(error)}`,

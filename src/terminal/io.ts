@@ -34,6 +34,8 @@ export interface Io {
   readonly stderr: Output;
   /** The raw streams, for what needs them whole: prompts and the live board. */
   readonly streams: Streams;
+  /** From now on the secret is taken out of whatever goes to stderr: a service may quote it in an error. */
+  hide(secret: string): void;
 }
 
 /** The reader of stdout closed the pipe (`| head -1`): a quiet end, no error (cli.md section 2). */
@@ -110,9 +112,15 @@ function openOutput(
   };
 }
 
+/** Anything shorter is no secret, and taking it out would garble words. */
+const SHORTEST_SECRET_CHARACTERS = 8;
+
 /** Makes the two outputs of the program; `noColor` is the flag `--no-color`. */
 export function openIo(streams: Streams, noColor: boolean): Io {
   const { env } = streams;
+  const secrets = new Set<string>();
+  // Nobody can be told when stderr itself is gone: what is said there is lost, the work goes on.
+  const stderr = openOutput(streams.stderr, env, noColor, () => new ReaderLeft());
   return {
     env,
     stdin: streams.stdin,
@@ -125,11 +133,16 @@ export function openIo(streams: Streams, noColor: boolean): Io {
             hint: error.code === 'ENOSPC' ? 'free some space and run the command again' : 'check where the output goes',
           }),
     ),
-    // Nobody can be told when stderr itself is gone: what is said there is lost, the work goes on.
-    stderr: quietOnFailure(openOutput(streams.stderr, env, noColor, () => new ReaderLeft())),
+    stderr: { ...stderr, write: (text) => stderr.write(hideSecrets(text, secrets)).catch(() => {}) },
+    hide(secret) {
+      if (secret.length >= SHORTEST_SECRET_CHARACTERS) secrets.add(secret);
+    },
   };
 }
 
-function quietOnFailure(output: Output): Output {
-  return { ...output, write: (text) => output.write(text).catch(() => {}) };
+function hideSecrets(text: string | Uint8Array, secrets: ReadonlySet<string>): string | Uint8Array {
+  if (typeof text !== 'string') return text;
+  let safe = text;
+  for (const secret of secrets) safe = safe.replaceAll(secret, '[hidden]');
+  return safe;
 }

@@ -3,13 +3,18 @@
 import leven from 'leven';
 import { usageError } from '../errors.js';
 
+/** More letters than any word has: makes a word that begins as typed nearer than one that is misspelled. */
+const LONGEST_WORD = 1000;
+
 /** The nearest of the words when it is near enough to have been meant: a third of its letters wrong, two at least. */
 export function nearest(word: string, words: readonly string[]): string | undefined {
   const typed = word.toLowerCase();
   let best: string | undefined;
   let bestDistance = Number.POSITIVE_INFINITY;
   for (const candidate of words) {
-    const distance = candidate.startsWith(typed) && typed.length > 2 ? 0 : leven(typed, candidate.toLowerCase());
+    const letters = leven(typed, candidate.toLowerCase());
+    // Three letters that begin a word mean it; of several such words the shortest.
+    const distance = candidate.startsWith(typed) && typed.length > 2 ? letters / LONGEST_WORD : letters;
     if (distance < bestDistance) [best, bestDistance] = [candidate, distance];
   }
   return bestDistance <= Math.max(2, Math.floor(typed.length / 3)) ? best : undefined;

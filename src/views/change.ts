@@ -155,7 +155,10 @@ function cellsOf(sight: Sight, at: number, place: LinePlace): Cells {
       };
     case 'alert': {
       const { alert } = sight;
-      const [east, north] = [readPath(alert.extra, 'location.coordinates.0'), readPath(alert.extra, 'location.coordinates.1')];
+      const [east, north] = [
+        readPath(alert.extra, 'location.coordinates.0'),
+        readPath(alert.extra, 'location.coordinates.1'),
+      ];
       return {
         time,
         name: showAlertBicycle(alert),

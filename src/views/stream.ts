@@ -118,7 +118,9 @@ export function summaryLines(summary: WatchSummary, offsetMinutes: number, names
   const facts = [
     shown === messages ? count(messages, 'message') : `${count(messages, 'message')}, ${shown} shown`,
     count(summary.reconnects, 'reconnect'),
-    gapCount === 0 ? 'no gaps' : `${count(gapCount, 'gap')}${summary.blindMs > 0 ? `, blind for ${showDuration(summary.blindMs)} in all` : ''}`,
+    gapCount === 0
+      ? 'no gaps'
+      : `${count(gapCount, 'gap')}${summary.blindMs > 0 ? `, blind for ${showDuration(summary.blindMs)} in all` : ''}`,
     ...(summary.caughtUp === 0 ? [] : [`${count(summary.caughtUp, 'change')} caught up`]),
     ...(summary.dropped === 0 ? [] : [`${count(summary.dropped, 'event')} lost`]),
   ];

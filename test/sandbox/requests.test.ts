@@ -1,5 +1,6 @@
 // What holds for every request: trace headers, Authorization, Accept, paths, methods (interface.md sections 4, 5, 7 and 9).
 import { connect } from 'node:net';
+import { networkInterfaces } from 'node:os';
 import { SignJWT } from 'jose';
 import { expect, test } from 'vitest';
 import type { RequestLine } from '../../src/sandbox/index.js';
@@ -47,6 +48,16 @@ async function expectDetail(response: Response, status: number, code: string): P
 test('both addresses are on loopback and end without a slash', () => {
   expect(sandbox().baseUrl).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
   expect(sandbox().sseUrl).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
+});
+
+const outside = Object.values(networkInterfaces())
+  .flat()
+  .find((address) => address?.family === 'IPv4' && !address.internal)?.address;
+
+test.skipIf(outside === undefined)('nobody else on the network reaches it', async () => {
+  for (const url of [sandbox().baseUrl, sandbox().sseUrl]) {
+    await expect(fetch(`http://${outside}:${new URL(url).port}/`)).rejects.toThrow();
+  }
 });
 
 test.each(PORTS)('%s: trace headers, another request id each time', async (_, url) => {

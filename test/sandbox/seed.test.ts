@@ -148,6 +148,14 @@ test('alerts of every type in every state, with the fields of section 2.2', () =
   }
 });
 
+test('alerts say what is the case: low batteries are low, lost bicycles are lost', () => {
+  const subject = (url: unknown) => sandbox().bicycle(String(url).split('/').at(-2) ?? '');
+  for (const { alert_type, bicycle } of sandbox().alerts()) {
+    if (alert_type === 'lock.bat.low') expect(Number(subject(bicycle)?.state_of_charge)).toBeLessThan(20);
+    if (alert_type === 'bicycle.lost_reported') expect(subject(bicycle)?.state).toBe('lost');
+  }
+});
+
 test('a fleet of 100,000 starts and serves its last page', () =>
   withSandbox({ bicycles: 100_000, pageSize: 100 }, async (large) => {
     const response = await fetch(`${large.baseUrl}/bicycles/?page=1000`, {

@@ -42,7 +42,13 @@ export async function render<T>(shape: Shape<T>, rows: readonly Row<T>[], screen
   let text = renderer.begin();
   for (let start = 0; start < rows.length; start += batch) text += renderer.rows(rows.slice(start, start + batch));
   text += renderer.end();
-  return text + renderer.notices().map((notice) => `# ${notice}\n`).join('');
+  return (
+    text +
+    renderer
+      .notices()
+      .map((notice) => `# ${notice}\n`)
+      .join('')
+  );
 }
 
 export const BICYCLE_VALUES = [
@@ -119,5 +125,11 @@ export const ALERT_VALUES = [
     bicycle: 'https://api.example.com/bicycles/1b9f2c1e-3d4a-4b5c-8d6e-7f8091a2b3c4/',
     state: 'escalated',
   },
-  { uuid: 'c1b9f2c1-3d4a-4b5c-8d6e-7f8091a2b3c4', created: null, alert_type: 'new.type', extra: 'text', state: 'muted' },
+  {
+    uuid: 'c1b9f2c1-3d4a-4b5c-8d6e-7f8091a2b3c4',
+    created: null,
+    alert_type: 'new.type',
+    extra: 'text',
+    state: 'muted',
+  },
 ];

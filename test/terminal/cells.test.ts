@@ -45,7 +45,11 @@ describe('widthOf', () => {
   it('agrees with string-width on texts', () => {
     // Two letters that name no country are drawn as two letters; string-width counts the pair as one column.
     const hasNoFlag = (text: string) => !/[\u{1F1E6}-\u{1F1FF}]/u.test(text);
-    fc.assert(fc.property(cleanText().filter(hasNoFlag), (text) => { expect(widthOf(text)).toBe(stringWidth(text)); }));
+    fc.assert(
+      fc.property(cleanText().filter(hasNoFlag), (text) => {
+        expect(widthOf(text)).toBe(stringWidth(text));
+      }),
+    );
   });
 });
 

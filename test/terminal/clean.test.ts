@@ -5,7 +5,8 @@ import { describe, expect, it } from 'vitest';
 import { clean, cleanMultiline, escapeJson } from '../../src/terminal/clean.js';
 import { findControls, HARMLESS, HOSTILE, NAUGHTY } from '../support/naughty.js';
 
-const anyText = () => fc.oneof(fc.string({ unit: 'binary' }), fc.string({ unit: 'grapheme' }), fc.constantFrom(...NAUGHTY));
+const anyText = () =>
+  fc.oneof(fc.string({ unit: 'binary' }), fc.string({ unit: 'grapheme' }), fc.constantFrom(...NAUGHTY));
 
 describe('clean', () => {
   it.each([

@@ -45,11 +45,13 @@ describe('squeezeJson', () => {
   });
 
   it('undoes indentation', () => {
-    fc.assert(fc.property(fc.jsonValue(), (value) => {
-      const json = JSON.stringify(value);
-      expect(squeezeJson(JSON.stringify(value, null, 2))).toBe(json);
-      expect([...readTokens(json)].join('')).toBe(json);
-    }));
+    fc.assert(
+      fc.property(fc.jsonValue(), (value) => {
+        const json = JSON.stringify(value);
+        expect(squeezeJson(JSON.stringify(value, null, 2))).toBe(json);
+        expect([...readTokens(json)].join('')).toBe(json);
+      }),
+    );
   });
 });
 
@@ -62,12 +64,14 @@ describe('readExact', () => {
     expect(writeJson(readExact(number))).toBe(number);
   });
 
-  it.each(['{"a":1,"b":-2.5,"c":[0.1,1000000]}', '{"t":"2024-05-01T11:57:30.120Z"}', '{"a":13.404953999999998}', '"1.50"'])(
-    'is not needed for %s',
-    (json) => {
-      expect(needsExactReading(json)).toBe(false);
-    },
-  );
+  it.each([
+    '{"a":1,"b":-2.5,"c":[0.1,1000000]}',
+    '{"t":"2024-05-01T11:57:30.120Z"}',
+    '{"a":13.404953999999998}',
+    '"1.50"',
+  ])('is not needed for %s', (json) => {
+    expect(needsExactReading(json)).toBe(false);
+  });
 
   it('reads what JSON.parse reads', () => {
     fc.assert(

@@ -16,6 +16,7 @@ export function addAuth(program: Command, run: Run): void {
         'token_command of the profile, the token stored by "fleet auth login".',
       ].join('\n'),
     );
+  examples(auth, ['store a token', 'fleet auth login'], ['who am I, and until when', 'fleet auth status']);
   examples(
     auth
       .command('login')

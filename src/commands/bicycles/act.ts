@@ -4,10 +4,10 @@ import { actionsPath, type Bicycle, TRANSITIONS } from '../../api/bicycle.js';
 import type { Context } from '../../context.js';
 import { usageError } from '../../errors.js';
 import type { HttpAnswer } from '../../http/types.js';
+import { unknownWord } from '../../terminal/nearest.js';
 import { ACTIONS, type ActionResult } from '../../views/action.js';
 import { readUuid } from '../list-words.js';
 import { openResult } from '../result.js';
-import { unknownWord } from '../words.js';
 
 export interface ActOptions {
   yes?: boolean;

@@ -19,6 +19,11 @@ export function addConfig(program: Command, run: Run): void {
       ].join('\n'),
     );
   examples(
+    config,
+    ['everything, and where it comes from', 'fleet config list'],
+    ['the address of the service', 'fleet config set base_url https://bikes.example.com/api'],
+  );
+  examples(
     config
       .command('list')
       .summary('show every setting and where it comes from')

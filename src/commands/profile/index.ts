@@ -17,6 +17,11 @@ export function addProfile(program: Command, run: Run): void {
       ].join('\n'),
     );
   examples(
+    profile,
+    ['which there are', 'fleet profile list'],
+    ['one command with another profile', 'fleet bicycles list --profile sandbox'],
+  );
+  examples(
     profile
       .command('list')
       .summary('show all profiles')

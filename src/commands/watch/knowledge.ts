@@ -41,6 +41,8 @@ export interface Knowledge {
   learn(item: Bicycle): void;
   /** Compares a bicycle of a list, asked for when `heardBefore` messages had been heard, after a gap. */
   compare(item: Bicycle, mark: Mark, heardBefore: number): Learned;
+  /** Whether the item was modified after the mark, or may have been. */
+  isRecent(item: Bicycle, mark: Mark): boolean;
   get(uuid: string | undefined): Bicycle | undefined;
   /** Where things stand now; kept when a gap begins. */
   mark(): Mark;
@@ -114,7 +116,7 @@ export function openKnowledge(): Knowledge {
     if (latest === undefined || (compareTimes(modified, latest) ?? 0) > 0) latest = modified;
   };
 
-  const isAfter = (item: Bicycle, mark: Mark): boolean => {
+  const isRecent = (item: Bicycle, mark: Mark): boolean => {
     const [time, limit] = [readTime(item.modified), readTime(mark.modified)];
     return time === undefined || limit === undefined || time >= limit - DISORDER_MS;
   };
@@ -155,7 +157,7 @@ export function openKnowledge(): Knowledge {
         const isNews = hasTime && (compareTimes(item.modified, mark.modified) ?? 1) > 0;
         keep(uuid, { bicycle: item, heard: 0, isCaughtUp: isNews, isVersioned: true });
         const change: Change | undefined = isNews ? { kind: 'caught-up', uuid, before, after: item } : undefined;
-        return { change, isRecent: hasTime ? isAfter(item, mark) : change !== undefined };
+        return { change, isRecent: hasTime ? isRecent(item, mark) : change !== undefined };
       }
       const versions = compareTimes(item.modified, before.modified);
       // Without a version the order of arrival has to do: what was heard while the list was on its way is newer.
@@ -166,9 +168,10 @@ export function openKnowledge(): Knowledge {
       keep(uuid, { ...entry, bicycle: after, isCaughtUp: isNews || entry.isCaughtUp });
       return {
         change: isNews ? { kind: 'caught-up', uuid, before, after } : undefined,
-        isRecent: hasTime ? isAfter(item, mark) : isNews || entry.heard > mark.heard,
+        isRecent: hasTime ? isRecent(item, mark) : isNews || entry.heard > mark.heard,
       };
     },
+    isRecent,
     get: (uuid) => (uuid === undefined ? undefined : known.get(uuid)?.bicycle),
     mark: () => ({ modified: latest, heard }),
     *bicycles() {

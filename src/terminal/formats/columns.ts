@@ -40,8 +40,10 @@ function fieldColumn<T>(path: string, keep: number): Column<T> {
 
 function pickField<T>(shape: Shape<T>, path: string, keep: number): FileColumn<T> {
   const view = shape.columns.find((column) => column.field === path);
-  const column = view === undefined ? fieldColumn<T>(path, keep) : { ...view, header: path.toUpperCase(), keep };
-  return { name: path, column, isField: true };
+  if (view === undefined) return { name: path, column: fieldColumn<T>(path, keep), isField: true };
+  const header = path.toUpperCase();
+  const maximum = view.maximum === undefined ? {} : { maximum: Math.max(view.maximum, header.length) };
+  return { name: path, column: { ...view, header, keep, ...maximum }, isField: true };
 }
 
 function firstSegment(path: string): string {
@@ -86,7 +88,7 @@ export function checkColumns<T>(doubtful: readonly string[], values: readonly T[
         (Object.hasOwn(value, word) || Object.hasOwn(value, firstSegment(word))),
     );
     if (exists) continue;
-    throw unknownWord('column', word, [...new Set([...shape.fields, ...fieldsOf(values).map(clean)])]);
+    throw unknownWord('column', firstSegment(word), [...new Set([...shape.fields, ...fieldsOf(values).map(clean)])]);
   }
 }
 

@@ -1,0 +1,92 @@
+// The words of `fleet watch`: its argument, flags and examples.
+
+import type { Command } from 'commander';
+import { SENDERS } from '../../api/push.js';
+import { usageError } from '../../errors.js';
+import { parseDuration } from '../../terminal/time.js';
+import { readUuid } from '../list-words.js';
+import { type Condition, parseCondition } from '../where.js';
+import { collect, examples, type Run, wholeNumber } from '../words.js';
+
+const DESCRIPTION = `Follow updates as the service pushes them, until Ctrl-C. Without --bicycle and --topic all
+bicycles of the organization are followed.
+
+A FIELD of --where and --until is a field of the bicycle as it is known after the message
+(state, state_of_charge, name ...), else of the message itself (an alert's alert_type), else
+sender or topic; message.FIELD is what the message itself says.
+
+Losses, returns and gaps are told on stderr; --quiet keeps back the rest, but not these.
+With --json each message is one line on stdout exactly as received, and what is not the
+service's own is JSON lines on stderr.`;
+
+export function addWatch(program: Command, run: Run): void {
+  const watch = program
+    .command('watch')
+    .summary('follow updates live')
+    .description(DESCRIPTION)
+    .argument('[organization]', 'organization to follow (default: from the settings)', readUuid('watch'))
+    .option('--bicycle <uuid>', 'follow this bicycle alone (repeatable)', collectUuid)
+    .option('--topic <topic>', 'follow any topic, not encoded (repeatable)', collect)
+    .option('--sender <name>', `show only messages of this sender, such as ${SENDERS.join(', ')} (repeatable)`, collect)
+    .option(
+      '--where <condition>',
+      'show only what matches FIELD=VALUE; also != < <= > >= ~ (repeatable)',
+      collectCondition,
+    )
+    .option('--until <condition>', 'end with 0 at the first match of FIELD=VALUE (repeatable)', collectCondition)
+    .option('--for <duration>', 'end after that time: with 0, or 124 when --until was not met', readDuration('--for'))
+    .option('--max-events <n>', 'end after so many messages were shown', wholeNumber('--max-events', 1))
+    .option('--idle <seconds>', 'silence after which the connection counts as dead', readSeconds, 90_000)
+    .option(
+      '--resync-pages <n>',
+      'most pages of the list to read at the start and after a gap; 0: none',
+      wholeNumber('--resync-pages', 0),
+      5,
+    )
+    .option(
+      '--give-up-after <duration>',
+      'end when the stream was down for so long (default: never)',
+      readDuration('--give-up-after'),
+    )
+    .option('--live', 'draw a full-screen board instead of lines')
+    .action((organization, options, command) =>
+      run(command, async (context) => (await import('./watch.js')).watch(context, organization, options)),
+    );
+  // Commander would show the default as it is kept, in milliseconds.
+  for (const option of watch.options) if (option.long === '--idle') option.default(90_000, '90');
+  examples(
+    watch,
+    ['all bicycles of an organization', 'fleet watch 0b0e7c1c-6d0a-4b9e-8a34-5f2d9f3a7c10'],
+    ['the organization of the settings, as a board', 'fleet watch --live'],
+    ['only what gets lost, as JSON lines', 'fleet watch --where state=lost --json'],
+    [
+      'wait until a bicycle is back, a minute at most',
+      'fleet watch --bicycle 6f1c0b5e-2f0e-4c56-9d3a-0d6f3a1f7c11 --until state=available --for 60s',
+    ],
+  );
+}
+
+function collectUuid(text: string, before: string[] | undefined): string[] {
+  return collect(readUuid('--bicycle')(text), before);
+}
+
+function collectCondition(text: string, before: Condition[] | undefined): Condition[] {
+  return [...(before ?? []), parseCondition(text)];
+}
+
+function readDuration(flag: string): (text: string) => number {
+  return (text) => {
+    const milliseconds = parseDuration(text, flag);
+    if (milliseconds > 0) return milliseconds;
+    throw usageError(`${flag} takes a time above 0, not "${text}"`);
+  };
+}
+
+/** The longest a timer of Node can wait is 24 days; an idle limit beyond a day is none. */
+const LONGEST_IDLE_SECONDS = 86_400;
+
+function readSeconds(text: string): number {
+  const seconds = Number(text);
+  if (/^\d+(\.\d+)?$/.test(text) && seconds > 0 && seconds <= LONGEST_IDLE_SECONDS) return seconds * 1000;
+  throw usageError(`--idle takes seconds above 0, up to ${LONGEST_IDLE_SECONDS}, not "${text}"`);
+}

@@ -1,0 +1,56 @@
+// Where the messages of a watch go: lines, JSON lines or the board, behind one interface.
+
+import type { Context } from '../../context.js';
+import type { Clock } from '../../http/stream/clock.js';
+import type { StreamEvent } from '../../http/stream/events.js';
+import { escapeJson } from '../../terminal/clean.js';
+import { loadPaint } from '../../terminal/colour.js';
+import { changeLine, type Sight } from '../../views/change.js';
+import type { Knowledge } from './knowledge.js';
+import type { Plan } from './plan.js';
+
+export interface Show {
+  /** Whether the terminal belongs to the show alone. */
+  readonly isFullScreen: boolean;
+  /** Each returns what goes to stdout for it, newline included; '' for nothing. */
+  message(sight: Sight, at: number, data: string): string;
+  caughtUp(sight: Sight, at: number): string;
+  stream(event: StreamEvent): string;
+  draw(knowledge: Knowledge): string;
+  /** A message came, shown or not. */
+  heard(at: number): void;
+  /** The baseline was read. */
+  learned(knowledge: Knowledge): void;
+  write(text: string): Promise<void>;
+  /** Leaves the terminal as it was found. */
+  close(): Promise<void>;
+}
+
+/** Opens the show of the plan. `onTick` is called when the board wants to be drawn. */
+export async function openShow(
+  context: Context,
+  plan: Plan,
+  offsetMinutes: number,
+  clock: Clock,
+  onTick: () => void,
+): Promise<Show> {
+  if (plan.form === 'board') return (await import('./board.js')).openBoard(context, plan, offsetMinutes, clock, onTick);
+  const { stdout } = context.io;
+  const paint = await loadPaint(stdout.colorLevel);
+  const line = (sight: Sight, at: number) =>
+    `${changeLine(sight, at, { width: stdout.width(), terminal: stdout.isTerminal, offsetMinutes, paint })}\n`;
+  const isJson = plan.form === 'json';
+  return {
+    isFullScreen: false,
+    // "One envelope a line, exactly as received": newlines between its tokens are all that can be taken out.
+    message: (sight, at, data) =>
+      isJson ? `${escapeJson(data.includes('\n') ? data.replaceAll('\n', ' ') : data)}\n` : line(sight, at),
+    caughtUp: (sight, at) => (isJson ? '' : line(sight, at)),
+    stream: () => '',
+    draw: () => '',
+    heard() {},
+    learned() {},
+    write: (text) => stdout.write(text),
+    close: async () => {},
+  };
+}

@@ -1,0 +1,197 @@
+// `fleet bicycles create` and `act` against the sandbox: bodies, answers, refusals, and what asks first.
+
+import { describe, expect, test } from 'vitest';
+import { environmentOf } from '../support/environment.js';
+import { type RunOptions, runFleet } from '../support/run.js';
+import { useSandbox } from '../support/sandbox.js';
+import { sendJson, withServer } from '../support/server.js';
+
+const service = useSandbox({ bicycles: 60 });
+
+async function fleet(args: string[], options: RunOptions = {}) {
+  return runFleet(args, { ...options, env: { ...(await environmentOf(service())), ...options.env } });
+}
+
+function inState(state: string) {
+  const bicycle = service()
+    .bicycles()
+    .find((one) => one.state === state);
+  if (bicycle === undefined) throw new Error(`no bicycle is ${state}`);
+  return bicycle;
+}
+
+describe('create', () => {
+  test('sends links made of UUIDs, and prints the bicycle the service made', async () => {
+    const organization = service().organizations[0]?.uuid ?? '';
+    const model = service().models[0]?.uuid ?? '';
+    const { code, stdout, stderr } = await fleet([
+      'bicycles',
+      'create',
+      '--name',
+      'Žofie 🚲',
+      '--organization',
+      organization,
+      '--model',
+      model,
+      '--serial-number',
+      'WTU-1',
+      '--description',
+      'blue',
+      '--json',
+    ]);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    const request = service().requests.at(-1);
+    expect(request).toMatchObject({ method: 'POST', url: '/bicycles/', status: 201 });
+    expect(JSON.parse(request?.body ?? '')).toEqual({
+      name: 'Žofie 🚲',
+      organization: `${service().baseUrl}/organizations/${organization}/`,
+      model: `${service().baseUrl}/bicycle_models/${model}/`,
+      serial_number: 'WTU-1',
+      description: 'blue',
+    });
+    const { uuid } = JSON.parse(stdout) as { uuid: string };
+    expect(JSON.parse(stdout)).toEqual(service().bicycle(uuid));
+  });
+
+  test('a URL is sent as it is, the organization of the settings is the default, -o uuid prints the UUID alone', async () => {
+    const organization = service().organizations[0]?.uuid ?? '';
+    const { code, stdout } = await fleet(
+      ['bicycles', 'create', '--name', 'B', '--lock', 'https://elsewhere.example/locks/7/', '-o', 'uuid'],
+      { env: { FLEET_ORGANIZATION: organization } },
+    );
+    expect(JSON.parse(service().requests.at(-1)?.body ?? '').lock).toBe('https://elsewhere.example/locks/7/');
+    // The sandbox knows no such lock; what it says of it is told.
+    expect([code, stdout === '']).toEqual([6, true]);
+    const made = await fleet(['bicycles', 'create', '--name', 'B', '-o', 'uuid'], {
+      env: { FLEET_ORGANIZATION: organization },
+    });
+    expect(made.stdout.trim()).toBe(
+      service()
+        .bicycles()
+        .find(({ name }) => name === 'B')?.uuid,
+    );
+  });
+
+  test.each([
+    [['--organization', 'a087eaf3-00b3-49c9-8706-c4ebfb2627fd'], "required option '--name <name>' not specified"],
+    [['--name', 'A'], '--organization is missing'],
+    [['--name', ' ', '--organization', 'a087eaf3-00b3-49c9-8706-c4ebfb2627fd'], '--name is empty'],
+    [['--name', 'A', '--organization', 'berlin'], '--organization takes a URL or a UUID'],
+  ])('%j is refused and nothing is sent', async (args, words) => {
+    const before = service().requests.length;
+    const { code, stderr } = await fleet(['bicycles', 'create', ...args]);
+    expect(code).toBe(2);
+    expect(stderr).toContain(words);
+    expect(service().requests).toHaveLength(before);
+  });
+
+  test('an answer without a body is no error', async () => {
+    await withServer(
+      (response) => void response.writeHead(201).end(),
+      async ({ url }) => {
+        const env = {
+          FLEET_BASE_URL: url,
+          FLEET_TOKEN: 't',
+          FLEET_ORGANIZATION: 'a087eaf3-00b3-49c9-8706-c4ebfb2627fd',
+        };
+        const { code, stdout, stderr } = await runFleet(['bicycles', 'create', '--name', 'A', '-o', 'uuid'], { env });
+        expect({ code, stdout }).toEqual({ code: 0, stdout: '' });
+        expect(stderr).toContain('the bicycle was created');
+      },
+    );
+  });
+});
+
+describe('act', () => {
+  test('runs the transition and tells the new state', async () => {
+    const { uuid } = inState('available');
+    const { code, stdout } = await fleet(['bicycles', 'act', uuid, 'rent', '--json']);
+    expect(code).toBe(0);
+    expect(service().requests.at(-1)).toMatchObject({
+      method: 'POST',
+      url: `/bicycles/${uuid}/actions/`,
+      body: '{"type":"rent"}',
+    });
+    const result = JSON.parse(stdout);
+    expect(result).toMatchObject({ uuid, transition: 'rent', outcome: 'done', status: 200, state: 'rented' });
+    expect(result.request_id).toMatch(/^[0-9a-f-]{36}$/);
+    expect(service().bicycle(uuid)?.state).toBe('rented');
+    expect(service().actionCount(uuid)).toBe(1);
+  });
+
+  test("a refusal is told in the service's words, with status and request id", async () => {
+    const { uuid } = inState('lost');
+    const { code, stdout, stderr } = await fleet(['bicycles', 'act', uuid, 'rent']);
+    expect({ code, stdout }).toEqual({ code: 6, stdout: '' });
+    expect(stderr).toMatch(
+      /^error: the service refused "rent": Action 'rent' not allowed from current state 'lost' \(HTTP 400, request [0-9a-f-]{36}\)\n$/,
+    );
+  });
+
+  test('the same as one JSON object', async () => {
+    const { uuid } = inState('lost');
+    const { stderr } = await fleet(['bicycles', 'act', uuid, 'rent', '--json']);
+    const { error } = JSON.parse(stderr);
+    expect(Object.keys(error)).toEqual(['kind', 'message', 'status', 'detail', 'trace', 'hint']);
+    expect(error).toMatchObject({ kind: 'rejected', status: 400, trace: { from: 'sandbox-api' } });
+  });
+
+  test.each([
+    ['a transition that does not exist', ['retrie'], 'did you mean "retire"?'],
+    ['retire without --yes and without a terminal', ['retire'], '--yes'],
+    ['declare_unrecoverable likewise', ['declare_unrecoverable'], '--yes'],
+  ])('%s is refused and nothing is sent', async (_case, args, words) => {
+    const before = service().requests.length;
+    const { code, stderr } = await fleet(['bicycles', 'act', inState('in_maintenance').uuid, ...args]);
+    expect(code).toBe(2);
+    expect(stderr).toContain(words);
+    expect(service().requests).toHaveLength(before);
+  });
+
+  test('what is no UUID is refused', async () => {
+    expect(await fleet(['bicycles', 'act', 'Ada', 'rent'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('"Ada"'),
+    });
+  });
+
+  test('retire --yes does not ask', async () => {
+    const { uuid } = inState('in_maintenance');
+    expect((await fleet(['bicycles', 'act', uuid, 'retire', '--yes'])).code).toBe(0);
+    expect(service().bicycle(uuid)?.state).toBe('retired');
+  });
+
+  test('--allow-unknown sends what the interface does not name', async () => {
+    const { uuid } = inState('available');
+    expect((await fleet(['bicycles', 'act', uuid, 'polish', '--allow-unknown'])).code).toBe(6);
+    expect(service().requests.at(-1)?.body).toBe('{"type":"polish"}');
+  });
+
+  test('an answer without a body: done, and the state is not known', async () => {
+    await withServer(
+      (response) => void response.writeHead(204).end(),
+      async ({ url }) => {
+        const env = { FLEET_BASE_URL: url, FLEET_TOKEN: 't' };
+        const { code, stdout } = await runFleet(['bicycles', 'act', inState('available').uuid, 'rent', '--json'], {
+          env,
+        });
+        expect(code).toBe(0);
+        expect(JSON.parse(stdout)).toMatchObject({ outcome: 'done', status: 204, state: null });
+      },
+    );
+  });
+});
+
+test('every exit code that an answer can cause', async () => {
+  const codes: Record<number, number> = {};
+  for (const status of [400, 401, 403, 404, 409, 410, 429, 500, 503, 301]) {
+    await withServer(
+      (response) => sendJson(response, status, ''),
+      async ({ url }) => {
+        const env = { FLEET_BASE_URL: url, FLEET_TOKEN: 't' };
+        codes[status] = (await runFleet(['bicycles', 'list', '--retries', '0'], { env })).code;
+      },
+    );
+  }
+  expect(codes).toEqual({ 301: 7, 400: 6, 401: 4, 403: 4, 404: 5, 409: 6, 410: 5, 429: 7, 500: 7, 503: 7 });
+});

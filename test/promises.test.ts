@@ -1,0 +1,92 @@
+// The promises of cli.md section 4 that no other test holds: where the token goes, and where it never shows.
+
+import { describe, expect, test } from 'vitest';
+import { runFleet } from './support/run.js';
+import { sendJson, startServer, withServer } from './support/server.js';
+
+const SECRET = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJ4In0.c2VjcmV0LXNpZ25hdHVyZQ';
+
+describe('promise 2: the token stays home', () => {
+  test.each([301, 302, 307, 308])('not along a redirect (%i) to another origin', async (status) => {
+    const stranger = await startServer((response) => sendJson(response, 200, []));
+    await withServer(
+      (response) => sendJson(response, status, '', { location: `${stranger.url}/bicycles/` }),
+      async ({ url }) => {
+        const env = { FLEET_BASE_URL: url, FLEET_TOKEN: SECRET };
+        expect((await runFleet(['bicycles', 'list'], { env })).code).toBe(7);
+        expect(
+          (await runFleet(['bicycles', 'act', 'a087eaf3-00b3-49c9-8706-c4ebfb2627fd', 'rent'], { env })).code,
+        ).toBe(7);
+      },
+    );
+    expect(stranger.asked).toEqual([]);
+    await stranger.close();
+  });
+
+  test('not along a next link to another origin', async () => {
+    const stranger = await startServer((response) => sendJson(response, 200, []));
+    await withServer(
+      (response, { path }) =>
+        sendJson(response, 200, {
+          count: 2,
+          next: path.includes('page') ? null : `${stranger.url}/bicycles/?page=2`,
+          results: [{ uuid: path.includes('page') ? 'b' : 'a' }],
+        }),
+      async ({ url, asked }) => {
+        const env = { FLEET_BASE_URL: url, FLEET_TOKEN: SECRET };
+        const { code, stdout } = await runFleet(['bicycles', 'list', '--all', '-o', 'uuid'], { env });
+        expect({ code, stdout }).toEqual({ code: 0, stdout: 'a\nb\n' });
+        expect(asked).toHaveLength(2);
+      },
+    );
+    expect(stranger.asked).toEqual([]);
+    await stranger.close();
+  });
+
+  test.each([
+    ['a trace', 200, ['--trace']],
+    ['a verbose log', 200, ['--verbose']],
+    ['an error that quotes it', 400, ['--verbose', '--trace']],
+    ['a JSON error that quotes it', 400, ['--json']],
+  ])('not into %s', async (_case, status, flags) => {
+    await withServer(
+      (response, { headers }) =>
+        sendJson(response, status, status === 200 ? [] : { detail: `bad header: ${headers.authorization}` }),
+      async ({ url }) => {
+        const { stdout, stderr } = await runFleet(['bicycles', 'list', ...flags], {
+          env: { FLEET_BASE_URL: url, FLEET_TOKEN: SECRET },
+        });
+        expect(stdout + stderr).not.toContain(SECRET);
+        expect(stderr).not.toBe('');
+      },
+    );
+  });
+
+  test.each(['http://bikes.example.com', 'http://192.0.2.7:8000/api'])(
+    'plain %s is refused beyond loopback',
+    async (url) => {
+      const { code, stderr } = await runFleet(['bicycles', 'list'], {
+        env: { FLEET_BASE_URL: url, FLEET_TOKEN: SECRET },
+      });
+      expect(code).toBe(3);
+      expect(stderr).toContain('http');
+    },
+  );
+});
+
+test('hostile text in an error never reaches the terminal raw', async () => {
+  await withServer(
+    (response) =>
+      sendJson(
+        response,
+        400,
+        { detail: '\u001b]52;c;ZXZpbA==\u0007\u001b[2J\u009b31m\u202egnp.exe\nhint: run rm' },
+        { 'x-service-requestid': 'r\u001b[1m'.replace('\u001b', '') },
+      ),
+    async ({ url }) => {
+      const { stderr } = await runFleet(['bicycles', 'list'], { env: { FLEET_BASE_URL: url, FLEET_TOKEN: SECRET } });
+      expect(stderr).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/);
+      expect(stderr.split('\n').filter((line) => line.startsWith('hint'))).toHaveLength(0);
+    },
+  );
+});

@@ -1,0 +1,314 @@
+// Every format: its shape for none, one and many, values that come out equal, hostile text that comes out neutral.
+
+import { parse as parseCsv } from 'csv-parse/sync';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { parse as parseYaml } from 'yaml';
+import type { FleetError } from '../../src/errors.js';
+import { clean } from '../../src/terminal/clean.js';
+import { FORMATS, type Format, openRenderer, type Shape } from '../../src/terminal/formats.js';
+import { ALERTS } from '../../src/views/alert.js';
+import { BICYCLES } from '../../src/views/bicycle.js';
+import { EXACT_NUMBERS, findControls, NAUGHTY } from '../support/naughty.js';
+import { ALERT_VALUES, BICYCLE_VALUES, NOW, render, rowOf, rowsOf } from '../support/rows.js';
+
+type Resource = { [field: string]: unknown };
+
+/** Two fields, of which one is shown; what `fleet api` or a result may hand in. */
+const PLAIN: Shape<Resource> = {
+  noun: { one: 'thing', many: 'things' },
+  fields: ['a', 'b'],
+  columns: [{ header: 'AH', field: 'a', keep: 1, cell: ({ a }) => ({ text: clean(String(a)) }) }],
+};
+const SINGLE: Shape<Resource> = { ...PLAIN, single: true };
+const UNKNOWN: Shape<Resource> = { ...PLAIN, fields: [], columns: [] };
+
+describe('one shape for none, one and many', () => {
+  const one = { a: 1 };
+  const two = { a: 2 };
+  it.each<[Format, string, string, string, string]>([
+    ['json', '[]\n', '[\n{"a":1}\n]\n', '[\n{"a":1},\n{"a":2}\n]\n', '{"a":1}\n'],
+    ['jsonl', '', '{"a":1}\n', '{"a":1}\n{"a":2}\n', '{"a":1}\n'],
+    ['csv', 'a,b\n', 'a,b\n1,\n', 'a,b\n1,\n2,\n', 'a,b\n1,\n'],
+    ['tsv', 'a\tb\n', 'a\tb\n1\t\n', 'a\tb\n1\t\n2\t\n', 'a\tb\n1\t\n'],
+    ['yaml', '[]\n', '- a: 1\n', '- a: 1\n- a: 2\n', 'a: 1\n'],
+    ['table', 'AH\n', 'AH\n1\n', 'AH\n1\n2\n', 'AH\n1\n'],
+    [
+      'uuid',
+      '',
+      '# 1 thing without a uuid left out\n',
+      '# 2 things without a uuid left out\n',
+      '# 1 thing without a uuid left out\n',
+    ],
+  ])('%s', async (format, none, ofOne, ofTwo, single) => {
+    expect(await render(PLAIN, [], { format })).toBe(none);
+    expect(await render(PLAIN, rowsOf([one]), { format })).toBe(ofOne);
+    expect(await render(PLAIN, rowsOf([one, two]), { format })).toBe(ofTwo);
+    expect(await render(PLAIN, rowsOf([one, two]), { format, batch: 1 })).toBe(ofTwo);
+    expect(await render(SINGLE, rowsOf([one]), { format })).toBe(single);
+  });
+
+  it('geojson', async () => {
+    const point = (name: string) =>
+      `{"type":"Feature","geometry":{"type":"Point","coordinates":[13.4,52.5]},"properties":{"name":"${name}"}}`;
+    const rows = rowsOf<object>(['A', 'B'].map((name) => ({ latitude: 52.5, longitude: 13.4, name })));
+    const collection = (features: string) => `{"type":"FeatureCollection","features":[${features}]}\n`;
+    const draw = (count: number, batch = 2) => render(BICYCLES, rows.slice(0, count), { format: 'geojson', batch });
+    expect(await draw(0)).toBe(collection(''));
+    expect(await draw(1)).toBe(collection(`\n${point('A')}\n`));
+    expect(await draw(2)).toBe(collection(`\n${point('A')},\n${point('B')}\n`));
+    expect(await draw(2, 1)).toBe(collection(`\n${point('A')},\n${point('B')}\n`));
+  });
+
+  it('an empty list on a terminal shows nothing in a table, and an array in JSON', async () => {
+    expect(await render(PLAIN, [], { width: 80 })).toBe('');
+    expect(await render(PLAIN, [], { width: 80, format: 'json' })).toBe('[]\n');
+  });
+
+  it('resources without a view show the fields that came', async () => {
+    const rows = rowsOf<Resource>([{ z: 1, y: 'x\u001b' }, { w: [true] }]);
+    expect(await render(UNKNOWN, rows)).toBe('Z  Y   W\n1  x␛  -\n-  -   [true]\n');
+    expect(await render(UNKNOWN, rows, { format: 'csv' })).toBe('z,y,w\n1,x␛,\n,,[true]\n');
+    expect(await render(UNKNOWN, [], { format: 'csv' })).toBe('');
+  });
+});
+
+describe('JSON for people', () => {
+  it('is indented, its names coloured where there is colour', async () => {
+    const rows = [rowOf<Resource>('{"a":1.50,"b":{"c":[]}}'), rowOf<Resource>('{}')];
+    expect(await render(PLAIN, rows, { format: 'json', width: 80 })).toBe(
+      '[\n  {\n    "a": 1.50,\n    "b": {\n      "c": []\n    }\n  },\n  {}\n]\n',
+    );
+    expect(await render(SINGLE, rows.slice(0, 1), { format: 'json', width: 80, colorLevel: 1 })).toBe(
+      '{\n  \u001b[36m"a"\u001b[39m: 1.50,\n  \u001b[36m"b"\u001b[39m: {\n    \u001b[36m"c"\u001b[39m: []\n  }\n}\n',
+    );
+  });
+});
+
+describe('values come out equal', () => {
+  it.each(EXACT_NUMBERS.map((number) => [number]))('%s in every format', async (number) => {
+    const latitude = number.length > 20 && Math.abs(Number(number)) <= 90 ? number : '1.50';
+    const row = rowOf<Resource>(
+      `{"uuid":${number},"name":${number},"latitude":${latitude},"longitude":"${latitude}","new":{"deep":[${number}]}}`,
+    );
+    const show = (format: Format, columns?: string[]) =>
+      render(BICYCLES, [row], columns === undefined ? { format } : { format, columns });
+    for (const format of ['json', 'jsonl'] as const) expect(await show(format)).toContain(row.json);
+    expect(await show('uuid')).toBe(`${number}\n`);
+    for (const format of ['table', 'csv', 'tsv'] as const) {
+      const text = await show(format, ['name', 'new.deep.0', 'new', 'latitude']);
+      expect(text.split('\n')[1]?.split(/ +|,|\t/)).toEqual([
+        number,
+        number,
+        expect.stringContaining(number),
+        latitude,
+      ]);
+    }
+    expect(await show('table')).toContain(`${latitude}, ${latitude}`);
+    expect(await show('yaml')).toContain(`\n  name: ${number}\n  latitude: ${latitude}\n  longitude: "${latitude}"\n`);
+    expect(await show('yaml')).toContain(`      - ${number}\n`);
+    expect(await show('geojson')).toContain(`"coordinates":[${latitude},${latitude}]`);
+    expect(await show('geojson')).toContain(
+      `"properties":{"uuid":${number},"name":${number},"new":{"deep":[${number}]}}`,
+    );
+  });
+
+  it('JSON: a list parses to what was sent', () => {
+    return fc.assert(
+      fc.asyncProperty(fc.array(fc.jsonValue({ stringUnit: 'binary' })), fc.boolean(), async (values, isTerminal) => {
+        const text = await render<unknown>(PLAIN as Shape<unknown>, rowsOf(values), {
+          format: 'json',
+          batch: 2,
+          ...(isTerminal ? { width: 80 } : {}),
+        });
+        expect(JSON.parse(text)).toEqual(JSON.parse(JSON.stringify(values)));
+      }),
+    );
+  });
+
+  it('JSON lines: as many lines as items, also when the service breaks lines inside them', async () => {
+    const rows = [rowOf<Resource>('{\n  "a": "x\\ny",\r\n "b":  1.50 }'), rowOf<Resource>('{"a": 2}')];
+    expect(await render(PLAIN, rows, { format: 'jsonl' })).toBe('{"a":"x\\ny","b":1.50}\n{"a": 2}\n');
+    expect(await render(PLAIN, rows, { format: 'json' })).toBe('[\n{"a":"x\\ny","b":1.50},\n{"a": 2}\n]\n');
+  });
+
+  const anyCell = fc.oneof(
+    fc.constantFrom(...NAUGHTY),
+    fc.string({ unit: 'binary' }),
+    fc.string(),
+    fc.constant(null),
+    fc.integer(),
+    fc.double({ noNaN: true, noDefaultInfinity: true }),
+    fc.boolean(),
+  );
+
+  it.each([
+    ['csv', ','],
+    ['tsv', '\t'],
+  ] as const)('%s: an independent reader gets back every cell', (format, delimiter) => {
+    return fc.assert(
+      fc.asyncProperty(fc.array(fc.record({ a: anyCell, b: anyCell }), { minLength: 1 }), async (values) => {
+        for (const fields of [['a', 'b'], ['b']]) {
+          const text = await render<Resource>({ ...PLAIN, fields }, rowsOf(values), { format, batch: 3 });
+          const read: unknown = parseCsv(text, { delimiter, columns: true, skip_empty_lines: false });
+          const cells = JSON.parse(JSON.stringify(values)) as Resource[];
+          expect(read).toEqual(
+            cells.map((value) => Object.fromEntries(fields.map((field) => [field, clean(String(value[field] ?? ''))]))),
+          );
+        }
+      }),
+    );
+  });
+
+  it('YAML: a reader gets back every value, in one document', () => {
+    const value = fc.oneof(anyCell, fc.jsonValue({ stringUnit: 'binary', maxDepth: 2 }), fc.array(anyCell));
+    const key = fc.oneof(fc.constantFrom(...NAUGHTY.filter((name) => name !== '__proto__')), fc.string());
+    const resource = fc.dictionary(key, value, { noNullPrototype: true });
+    return fc.assert(
+      fc.asyncProperty(fc.array(resource), async (values) => {
+        const text = await render<Resource>(PLAIN, rowsOf(values), { format: 'yaml', batch: 2 });
+        expect(parseYaml(text)).toEqual(JSON.parse(JSON.stringify(values)));
+        expect(findControls(text.replaceAll('\n', ''))).toEqual([]);
+      }),
+    );
+  });
+
+  it('GeoJSON: points with longitude first, every other field a property', async () => {
+    const text = await render(BICYCLES, rowsOf(BICYCLE_VALUES), { format: 'geojson' });
+    const [json = '', notice] = text.split('# ');
+    const { latitude, longitude, ...properties } = BICYCLE_VALUES[0] as Resource;
+    const { features } = JSON.parse(json) as { features: Resource[] };
+    expect(features).toHaveLength(2);
+    expect(features[0]).toEqual({
+      type: 'Feature',
+      id: properties['uuid'],
+      geometry: { type: 'Point', coordinates: [longitude, latitude] },
+      properties,
+    });
+    expect(features[1]).toMatchObject({ geometry: { coordinates: [151.2093, -33.8688] } });
+    expect(notice).toBe('4 bicycles without a position left out\n');
+  });
+
+  it('GeoJSON: alerts are where their extra location is', async () => {
+    const text = await render(ALERTS, rowsOf(ALERT_VALUES), { format: 'geojson' });
+    const [json = '', notice] = text.split('# ');
+    expect(JSON.parse(json)).toMatchObject({
+      features: [{ geometry: { type: 'Point', coordinates: [13.404954, 52.520008] }, properties: ALERT_VALUES[0] }],
+    });
+    expect(notice).toBe('2 alerts without a position left out\n');
+  });
+});
+
+describe('hostile text', () => {
+  const named = NAUGHTY.map((name, index) => ({ uuid: `u${index}`, name, latitude: 1, longitude: 2, [name]: name }));
+  it.each(FORMATS.map((format) => [format]))('in %s steers nothing and adds no line', async (format) => {
+    for (const width of [undefined, 100]) {
+      const text = await render(BICYCLES, rowsOf<object>(named), {
+        format,
+        ...(width === undefined ? {} : { width }),
+      });
+      const structural = format === 'tsv' ? /[\n\t]/g : /\n/g;
+      expect(findControls(text.replaceAll(structural, ''))).toEqual([]);
+      if (['table', 'csv', 'tsv'].includes(format)) {
+        expect(text.split('\n').filter((line) => line !== '' && !line.startsWith('# no space'))).toHaveLength(
+          named.length + 1,
+        );
+      }
+      if (['jsonl', 'uuid'].includes(format)) expect(text.split('\n')).toHaveLength(named.length + 1);
+    }
+  });
+
+  it('that a spreadsheet would calculate comes out as it is', async () => {
+    const rows = rowsOf<Resource>([{ a: '=1+1', b: '@SUM(A1)' }]);
+    expect(await render(PLAIN, rows, { format: 'csv' })).toBe('a,b\n=1+1,@SUM(A1)\n');
+  });
+});
+
+describe('--columns', () => {
+  const rows = rowsOf<object>([
+    {
+      ...BICYCLE_VALUES[0],
+      battery: { cells: [3.7, 3.8], 'a.b': 1 },
+      created: '2026-03-01T11:00:00Z',
+    },
+  ]);
+  it.each<[string[], string, string]>([
+    [['uuid'], 'UUID', '0b9f2c1e-3d4a-4b5c-8d6e-7f8091a2b3c4'],
+    [['state', 'name'], 'STATE,NAME', 'available,Berlin 0001'],
+    // Headers of the table, in any case, stand for its columns; in a file they have the name of their field.
+    [['SEEN', 'charge'], 'SEEN,CHARGE', '3 min ago,57 %'],
+    [['Position'], 'POSITION', '52.52001, 13.40495'],
+    // A field by its own name keeps it, and is shown as the table shows it.
+    [['state_of_charge', 'latest_gps_timestamp'], 'STATE_OF_CHARGE,LATEST_GPS_TIMESTAMP', '57 %,3 min ago'],
+    [['created', 'LATITUDE'], 'CREATED,LATITUDE', '1 h ago,52.520008'],
+    // What the document does not name is shown when the service sends it.
+    [['organization_zone', 'battery.cells.1'], 'ORGANIZATION_ZONE,BATTERY.CELLS.1', 'Mitte,3.8'],
+    [['battery', 'battery.a.b'], 'BATTERY,BATTERY.A.B', '{"cells":[3.7,3.8],"a.b":1},1'],
+    [['description', 'lock.nothing', 'name.length'], 'DESCRIPTION,LOCK.NOTHING,NAME.LENGTH', '-,-,-'],
+    [['name,state', ' uuid '], 'NAME,STATE,UUID', 'Berlin 0001,available,0b9f2c1e-3d4a-4b5c-8d6e-7f8091a2b3c4'],
+  ])('%j in a table', async (columns, header, cells) => {
+    const lines = (await render(BICYCLES, rows, { width: 200, columns })).split('\n');
+    expect(lines.map((line) => line.trimStart().replaceAll(/ {2,}/g, ','))).toEqual([header, cells, '']);
+  });
+
+  it.each<[string[], string]>([
+    [['SEEN', 'CHARGE', 'NAME'], 'latest_gps_timestamp,state_of_charge,name\n2026-03-01T11:57:00Z,57.4,Berlin 0001\n'],
+    [['POSITION'], 'position\n"52.520008, 13.404954"\n'],
+    [['description'], 'description\n""\n'],
+    [['description', 'battery.cells'], 'description,battery.cells\n,"[3.7,3.8]"\n'],
+  ])('%j in csv', async (columns, text) => {
+    expect(await render(BICYCLES, rows, { format: 'csv', columns })).toBe(text);
+  });
+
+  it('alerts: the header BICYCLE is the name, the field bicycle the link', async () => {
+    const alerts = rowsOf<object>(ALERT_VALUES.slice(0, 1));
+    const columns = ['BICYCLE', 'bicycle', 'extra.location.coordinates', 'roles.0'];
+    expect(await render(ALERTS, alerts, { format: 'csv', columns })).toBe(
+      'bicycle_name,bicycle,extra.location.coordinates,roles.0\n' +
+        'Berlin 0001,https://api.example.com/bicycles/0b9f2c1e-3d4a-4b5c-8d6e-7f8091a2b3c4/,"[13.404954,52.520008]",admin\n',
+    );
+  });
+
+  it('the first column asked for is the last to go where the terminal is narrow', async () => {
+    expect(await render(BICYCLES, rows, { width: 40, columns: ['uuid', 'name', 'state'] })).toBe(
+      'UUID\n0b9f2c1e-3d4a-4b5c-8d6e-7f8091a2b3c4\n' +
+        '# no space for NAME, STATE in 40 columns: choose with --columns, or see all with -o json\n',
+    );
+  });
+
+  const refusal = async (format: Format, columns: string[]) =>
+    render(BICYCLES, rows, { format, columns }).then(
+      () => undefined,
+      (error: FleetError) => error,
+    );
+
+  it.each<[string, string]>([
+    ['nmae', 'name'],
+    ['stat', 'state'],
+    ['odometer', ''],
+    ['organization_zon', 'organization_zone'],
+    ['batery.cells', 'battery'],
+  ])('refuses %s', async (word, meant) => {
+    for (const format of ['table', 'csv', 'tsv'] as const) {
+      const error = await refusal(format, ['uuid', word]);
+      expect(error).toMatchObject({ kind: 'usage', message: `unknown column "${word.split('.')[0]}"` });
+      expect(error?.hint).toContain(meant === '' ? 'columns: uuid, created' : `did you mean "${meant}"? columns: uuid`);
+    }
+  });
+
+  it('refuses no column at all, and columns where there are none', async () => {
+    expect(await refusal('csv', [','])).toMatchObject({ kind: 'usage', message: '--columns names no column' });
+    for (const format of ['json', 'jsonl', 'yaml', 'geojson', 'uuid'] as const) {
+      expect(await refusal(format, ['uuid'])).toMatchObject({ kind: 'usage' });
+    }
+  });
+
+  it('cannot tell a wrong word of an empty list', async () => {
+    expect(await render(BICYCLES, [], { format: 'csv', columns: ['uuid', 'zone'] })).toBe('uuid,zone\n');
+  });
+});
+
+it('geojson is refused for what never has a position', async () => {
+  const options = { terminal: false, width: undefined, colorLevel: 0, now: NOW } as const;
+  await expect(openRenderer('geojson', PLAIN, options)).rejects.toMatchObject({ kind: 'usage' });
+});

@@ -1,0 +1,125 @@
+// The table under stress: every width, later batches, odd cells, many rows.
+
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { widthOf } from '../../src/terminal/cells.js';
+import { clean } from '../../src/terminal/clean.js';
+import { NO_PAINT } from '../../src/terminal/colour.js';
+import { type Column, openTable } from '../../src/terminal/table.js';
+import { ALERTS } from '../../src/views/alert.js';
+import { BICYCLES } from '../../src/views/bicycle.js';
+import { findControls, NAUGHTY } from '../support/naughty.js';
+import { ALERT_VALUES, BICYCLE_VALUES, NOW, render, rowsOf } from '../support/rows.js';
+
+const linesOf = (text: string) => text.split('\n').slice(0, -1);
+const isNotice = (line: string) => line.startsWith('# ');
+
+function column(header: string, more: Partial<Column<string[]>> = {}): Column<string[]> {
+  const index = header.charCodeAt(0) - 'A'.charCodeAt(0);
+  return { header, field: header, keep: 9 - index, cell: (cells) => ({ text: clean(cells[index] ?? '') }), ...more };
+}
+
+function draw(columns: readonly Column<string[]>[], width: number | undefined, ...batches: string[][][]): string {
+  const table = openTable(columns, { width, terminal: width !== undefined, now: NOW, paint: NO_PAINT });
+  return batches.map((batch) => table.rows(batch)).join('') + table.end();
+}
+
+describe('widths', () => {
+  it('never exceed the terminal from 20 to 200 columns, and leave no trailing spaces', async () => {
+    for (let width = 20; width <= 200; width += 1) {
+      const screens = [
+        await render(BICYCLES, rowsOf(BICYCLE_VALUES), { width, batch: 2 }),
+        await render(ALERTS, rowsOf(ALERT_VALUES), { width, batch: 1 }),
+      ];
+      for (const line of screens.flatMap(linesOf).filter((text) => !isNotice(text))) {
+        expect(widthOf(line)).toBeLessThanOrEqual(width);
+        expect(line).not.toMatch(/ $/);
+      }
+    }
+  });
+
+  it('show a UUID whole or not at all', async () => {
+    for (let width = 20; width <= 200; width += 1) {
+      const screen = await render(BICYCLES, rowsOf(BICYCLE_VALUES), { width });
+      const [header = '', first = ''] = linesOf(screen);
+      expect(first.includes('0b9f2c1e-3d4a-4b5c-8d6e-7f8091a2b3c4')).toBe(header.includes('UUID'));
+      expect(screen.includes('# no space for')).toBe(
+        ['POSITION', 'SEEN', 'UUID'].some((name) => !header.includes(name)),
+      );
+    }
+  });
+
+  it('stay those of the first batch; what is longer later is cut', () => {
+    expect(draw([column('A'), column('B')], 40, [['short', 'x']], [['much longer than it was', 'y']])).toBe(
+      'A      B\nshort  x\nmuch…  y\n',
+    );
+  });
+
+  it('leave room that a column asks for, where there is space', () => {
+    expect(draw([column('A', { room: 12 }), column('B')], 40, [['short', 'x']], [['much longer', 'y']])).toBe(
+      'A             B\nshort         x\nmuch longer   y\n',
+    );
+  });
+
+  it('cut nothing in a pipe', () => {
+    expect(draw([column('A'), column('B')], undefined, [['short', 'x']], [['much longer than it was', 'y']])).toBe(
+      'A      B\nshort  x\nmuch longer than it was  y\n',
+    );
+  });
+
+  it('shrink the widest column first and drop the least useful one', () => {
+    const columns = [column('A', { minimum: 4 }), column('B', { minimum: 4 }), column('C', { minimum: 12 })];
+    const row = ['aaaaaaaaaa', 'bbbbbb', 'cccccccccccc'];
+    expect(draw(columns, 32, [row])).toBe('A           B       C\naaaaaaaaaa  bbbbbb  cccccccccccc\n');
+    expect(draw(columns, 28, [row])).toBe('A       B       C\naaaaa…  bbbbbb  cccccccccccc\n');
+    expect(draw(columns, 20, [row])).toBe('A           B\naaaaaaaaaa  bbbbbb\n');
+    expect(draw(columns, 9, [row])).toBe('A\naaaaaaaa…\n');
+    expect(draw(columns, 3, [row])).toBe('A\naa…\n');
+  });
+
+  it('align numbers to the right', () => {
+    expect(
+      draw([column('A', { align: 'right', minimum: 5 }), column('B')], 40, [
+        ['1', 'x'],
+        ['100', ''],
+      ]),
+    ).toBe('    A  B\n    1  x\n  100\n');
+  });
+});
+
+describe('odd cells', () => {
+  it('keep the next column straight and the terminal safe, whatever the text', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.oneof(fc.constantFrom(...NAUGHTY), fc.string({ unit: 'binary' })), { minLength: 1 }),
+        fc.integer({ min: 20, max: 200 }),
+        (names, width) => {
+          const columns = [column('A', { maximum: width - 10 }), column('B', { minimum: 3 })];
+          const lines = linesOf(
+            draw(
+              columns,
+              width,
+              names.map((name) => [name, '|||']),
+            ),
+          );
+          expect(lines.length).toBe(names.length + 1);
+          const [header = '', ...rows] = lines;
+          for (const row of rows) {
+            expect(findControls(row)).toEqual([]);
+            expect(row.endsWith('|||')).toBe(true);
+            expect(widthOf(row.slice(0, -3))).toBe(header.length - 1);
+          }
+        },
+      ),
+    );
+  });
+});
+
+describe('a long list', () => {
+  it('comes out the same in one batch and in many of equal widths', async () => {
+    const rows = rowsOf(Array.from({ length: 50 }, (_, index) => ({ ...BICYCLE_VALUES[0], name: `Bicycle ${index}` })));
+    for (const width of [80, 140]) {
+      expect(await render(BICYCLES, rows, { width, batch: 7 })).toBe(await render(BICYCLES, rows, { width }));
+    }
+  });
+});

@@ -1,0 +1,81 @@
+// How alerts look: golden screens, the bicycle's name, the place.
+
+import { describe, expect, it } from 'vitest';
+import type { Alert } from '../../src/api/alert.js';
+import { ALERTS, showAlertBicycle } from '../../src/views/alert.js';
+import { ALERT_VALUES, render, rowsOf, type Screen } from '../support/rows.js';
+
+/** The golden screens start on a line of their own. */
+const draw = async (screen: Screen) => `\n${await render(ALERTS, rowsOf(ALERT_VALUES), screen)}`;
+
+describe('alerts', () => {
+  it('in 40 columns of a terminal', async () => {
+    expect(await draw({ width: 40 })).toBe(`
+CREATED     TYPE               STATE
+5 min ago   lock.bat.low       new
+3 d ago     bicycle.outside_…  escalated
+-           new.type           muted
+# no space for BICYCLE, MESSAGE, UUID in 40 columns: choose with --columns, or see all with -o json
+`);
+  });
+
+  it('in 80 columns of a terminal', async () => {
+    expect(await draw({ width: 80 })).toBe(`
+CREATED     TYPE               STATE      BICYCLE             MESSAGE
+5 min ago   lock.bat.low       new        Berlin 0001         The battery of th…
+3 d ago     bicycle.outside_…  escalated  1b9f2c1e-3d4a-4b5…  Line one␊line two…
+-           new.type           muted      -                   -
+# no space for UUID in 80 columns: choose with --columns, or see all with -o json
+`);
+  });
+
+  it('in 140 columns of a terminal', async () => {
+    expect(await draw({ width: 140 })).toBe(`
+CREATED     TYPE                       STATE      BICYCLE                    MESSAGE                    UUID
+5 min ago   lock.bat.low               new        Berlin 0001                The battery of the lock …  a1b9f2c1-3d4a-4b5c-8d6e-7f8091a2b3c4
+3 d ago     bicycle.outside_operatio…  escalated  1b9f2c1e-3d4a-4b5c-8d6e-…  Line one␊line two, a tex…  b1b9f2c1-3d4a-4b5c-8d6e-7f8091a2b3c4
+-           new.type                   muted      -                          -                          c1b9f2c1-3d4a-4b5c-8d6e-7f8091a2b3c4
+`);
+  });
+
+  it('in a pipe', async () => {
+    expect(await draw({})).toBe(`
+CREATED               TYPE                                STATE      BICYCLE                               MESSAGE                                                                     UUID
+2026-03-01T11:55:00Z  lock.bat.low                        new        Berlin 0001                           The battery of the lock is low (12 %)                                       a1b9f2c1-3d4a-4b5c-8d6e-7f8091a2b3c4
+2026-02-26T11:55:00Z  bicycle.outside_operational_period  escalated  1b9f2c1e-3d4a-4b5c-8d6e-7f8091a2b3c4  Line one␊line two, a text that goes on for more than the width of a screen  b1b9f2c1-3d4a-4b5c-8d6e-7f8091a2b3c4
+-                     new.type                            muted      -                                     -                                                                           c1b9f2c1-3d4a-4b5c-8d6e-7f8091a2b3c4
+`);
+  });
+});
+
+const LINK = 'https://api.example.com/bicycles/0b9f2c1e-3d4a-4b5c-8d6e-7f8091a2b3c4/';
+
+describe('the bicycle of an alert', () => {
+  it.each([
+    [{ bicycle: LINK, extra: { bicycle_name: 'Berlin 0001' } }, 'Berlin 0001'],
+    [{ bicycle: LINK, extra: { bicycle_name: 'a\u001bb' } }, 'a␛b'],
+    [{ bicycle: LINK, extra: { bicycle_name: null } }, '0b9f2c1e-3d4a-4b5c-8d6e-7f8091a2b3c4'],
+    [{ bicycle: LINK, extra: null }, '0b9f2c1e-3d4a-4b5c-8d6e-7f8091a2b3c4'],
+    [{ bicycle: LINK }, '0b9f2c1e-3d4a-4b5c-8d6e-7f8091a2b3c4'],
+    [{ bicycle: 'https://api.example.com/bicycles/seven/' }, 'https://api.example.com/bicycles/seven/'],
+    [{ bicycle: null }, '-'],
+    [{}, '-'],
+  ] satisfies [Alert, string][])('%j', (alert, text) => {
+    expect(showAlertBicycle(alert).text).toBe(text);
+  });
+});
+
+describe('the place of an alert', () => {
+  it.each([
+    [{ location: { type: 'Point', coordinates: [13.4, 52.5] } }, [13.4, 52.5]],
+    [{ location: { type: 'Point', coordinates: ['13.4', '52.5'] } }, [13.4, 52.5]],
+    [{ location: { type: 'Polygon', coordinates: [[13.4, 52.5]] } }, undefined],
+    [{ location: { type: 'Point', coordinates: [13.4] } }, undefined],
+    [{ location: { type: 'Point', coordinates: null } }, undefined],
+    [{ location: 'Berlin' }, undefined],
+    [{}, undefined],
+    [null, undefined],
+  ])('%j', (extra, point) => {
+    expect(ALERTS.position?.({ extra })).toEqual(point);
+  });
+});

@@ -1,0 +1,148 @@
+// How bicycles look: golden screens, and fields that are missing, null or of another type.
+
+import { describe, expect, it } from 'vitest';
+import { BICYCLES, showCharge, showPosition, stateColor } from '../../src/views/bicycle.js';
+import { BICYCLE_VALUES, NOW, render, rowsOf, type Screen } from '../support/rows.js';
+
+/** The golden screens start on a line of their own. */
+const draw = async (screen: Screen) => `\n${await render(BICYCLES, rowsOf(BICYCLE_VALUES), screen)}`;
+
+describe('bicycles', () => {
+  it('in 40 columns of a terminal', async () => {
+    expect(await draw({ width: 40 })).toBe(`
+NAME              STATE           CHARGE
+Berlin 0001       available         57 %
+自転車 👨‍👩‍👧 with …  rented            42 %
+אופניים           in_maintenance     7 %
+␛[31mred␛[0m␊ne…  lost             100 %
+{"first":"odd"}   reserved             -
+-                 -                    -
+# no space for POSITION, SEEN, UUID in 40 columns: choose with --columns, or see all with -o json
+`);
+  });
+
+  it('in 80 columns of a terminal', async () => {
+    expect(await draw({ width: 80 })).toBe(`
+NAME                STATE           CHARGE  UUID
+Berlin 0001         available         57 %  0b9f2c1e-3d4a-4b5c-8d6e-7f8091a2b3c4
+自転車 👨‍👩‍👧 with a …  rented            42 %  1b9f2c1e-3d4a-4b5c-8d6e-7f8091a2b3c4
+אופניים             in_maintenance     7 %  2b9f2c1e-3d4a-4b5c-8d6e-7f8091a2b3c4
+␛[31mred␛[0m␊next…  lost             100 %  3b9f2c1e-3d4a-4b5c-8d6e-7f8091a2b3c4
+{"first":"odd"}     reserved             -  4b9f2c1e-3d4a-4b5c-8d6e-7f8091a2b3c4
+-                   -                    -  -
+# no space for POSITION, SEEN in 80 columns: choose with --columns, or see all with -o json
+`);
+  });
+
+  it('in 140 columns of a terminal', async () => {
+    expect(await draw({ width: 140 })).toBe(`
+NAME                                         STATE           CHARGE  POSITION               SEEN        UUID
+Berlin 0001                                  available         57 %  52.52001, 13.40495     3 min ago   0b9f2c1e-3d4a-4b5c-8d6e-7f8091a2b3c4
+自転車 👨‍👩‍👧 with a name that is longer than …  rented            42 %  -33.86880, 151.20930   42 s ago    1b9f2c1e-3d4a-4b5c-8d6e-7f8091a2b3c4
+אופניים                                      in_maintenance     7 %  -                      -           2b9f2c1e-3d4a-4b5c-8d6e-7f8091a2b3c4
+␛[31mred␛[0m␊next<U+202E>                    lost             100 %  -                      12 d ago    3b9f2c1e-3d4a-4b5c-8d6e-7f8091a2b3c4
+{"first":"odd"}                              reserved             -  -                      -           4b9f2c1e-3d4a-4b5c-8d6e-7f8091a2b3c4
+-                                            -                    -  -                      -           -
+`);
+  });
+
+  it('in a pipe', async () => {
+    expect(await draw({})).toBe(`
+NAME                                            STATE           CHARGE  POSITION                SEEN                  UUID
+Berlin 0001                                     available         57.4  52.520008, 13.404954    2026-03-01T11:57:00Z  0b9f2c1e-3d4a-4b5c-8d6e-7f8091a2b3c4
+自転車 👨‍👩‍👧 with a name that is longer than most  rented              42  -33.868800, 151.209300  2026-03-01T11:59:18Z  1b9f2c1e-3d4a-4b5c-8d6e-7f8091a2b3c4
+אופניים                                         in_maintenance       7  -                       -                     2b9f2c1e-3d4a-4b5c-8d6e-7f8091a2b3c4
+␛[31mred␛[0m␊next<U+202E>                       lost               100  -                       2026-02-17T11:00:00Z  3b9f2c1e-3d4a-4b5c-8d6e-7f8091a2b3c4
+{"first":"odd"}                                 reserved             -  -                       -                     4b9f2c1e-3d4a-4b5c-8d6e-7f8091a2b3c4
+-                                               -                    -  -                       -                     -
+`);
+  });
+
+  it('in colour', async () => {
+    expect(await draw({ width: 80, colorLevel: 1 })).toBe(`
+\u001b[1mNAME\u001b[22m                \u001b[1mSTATE\u001b[22m           \u001b[1mCHARGE\u001b[22m  \u001b[1mUUID\u001b[22m
+Berlin 0001         \u001b[32mavailable\u001b[39m         57 %  0b9f2c1e-3d4a-4b5c-8d6e-7f8091a2b3c4
+自転車 👨‍👩‍👧 with a …  \u001b[34mrented\u001b[39m            \u001b[33m42 %\u001b[39m  1b9f2c1e-3d4a-4b5c-8d6e-7f8091a2b3c4
+אופניים             \u001b[33min_maintenance\u001b[39m     \u001b[31m7 %\u001b[39m  2b9f2c1e-3d4a-4b5c-8d6e-7f8091a2b3c4
+␛[31mred␛[0m␊next…  \u001b[31mlost\u001b[39m             100 %  3b9f2c1e-3d4a-4b5c-8d6e-7f8091a2b3c4
+{"first":"odd"}     reserved             -  4b9f2c1e-3d4a-4b5c-8d6e-7f8091a2b3c4
+-                   -                    -  -
+# no space for POSITION, SEEN in 80 columns: choose with --columns, or see all with -o json
+`);
+  });
+
+  it('shows nothing of an empty list on a terminal, and the header in a pipe', async () => {
+    expect(await render(BICYCLES, [], { width: 80 })).toBe('');
+    expect(await render(BICYCLES, [])).toBe(
+      'NAME                      STATE           CHARGE  POSITION               SEEN        UUID\n',
+    );
+  });
+});
+
+const TERMINAL = { now: NOW, terminal: true };
+const PIPE = { now: NOW, terminal: false };
+
+describe('charge', () => {
+  it.each([
+    [57.4, '57 %', '57.4', undefined],
+    ['57.50', '58 %', '57.50', undefined],
+    [50, '50 %', '50', undefined],
+    [49.9, '50 %', '49.9', 'yellow'],
+    [20, '20 %', '20', 'yellow'],
+    [19.9, '20 %', '19.9', 'red'],
+    [0, '0 %', '0', 'red'],
+    [null, '-', '-', undefined],
+    [undefined, '-', '-', undefined],
+    ['full', 'full', 'full', undefined],
+    ['', '', '', undefined],
+    [true, 'true', 'true', undefined],
+    [{ percent: 5 }, '{"percent":5}', '{"percent":5}', undefined],
+  ])('%j', (charge, onTerminal, inPipe, color) => {
+    expect(showCharge(charge, TERMINAL)).toMatchObject({ text: onTerminal });
+    expect(showCharge(charge, TERMINAL).color).toBe(color);
+    expect(showCharge(charge, PIPE).text).toBe(inPipe);
+  });
+});
+
+describe('position', () => {
+  it.each([
+    [52.520008, 13.404954, '52.52001, 13.40495', '52.520008, 13.404954'],
+    ['-33.86880', '151.2093', '-33.86880, 151.20930', '-33.86880, 151.2093'],
+    [0, 0, '0.00000, 0.00000', '0, 0'],
+    [null, 13, '-', '-'],
+    [52, undefined, '-', '-'],
+    ['north', 'east', '-', '-'],
+    [[52], { east: 13 }, '-', '-'],
+  ])('%j, %j', (latitude, longitude, onTerminal, inPipe) => {
+    expect(showPosition(latitude, longitude, TERMINAL).text).toBe(onTerminal);
+    expect(showPosition(latitude, longitude, PIPE).text).toBe(inPipe);
+  });
+
+  it.each([
+    [52.5, 13.4, [13.4, 52.5]],
+    ['52.5', '13.4', [13.4, 52.5]],
+    [91, 13.4, undefined],
+    [52.5, -180.1, undefined],
+    [null, null, undefined],
+    ['', '', undefined],
+  ])('of latitude %j, longitude %j as a point', (latitude, longitude, point) => {
+    expect(BICYCLES.position?.({ latitude, longitude })).toEqual(point);
+  });
+});
+
+describe('state', () => {
+  it.each([
+    ['available', 'green'],
+    ['rented', 'blue'],
+    ['in_maintenance', 'yellow'],
+    ['lost', 'red'],
+    ['unrecoverable', 'magenta'],
+    ['retired', 'gray'],
+    ['reserved', undefined],
+    [null, undefined],
+    [7, undefined],
+    ['constructor', undefined],
+  ])('%j is %s', (state, color) => {
+    expect(stateColor(state).color).toBe(color);
+  });
+});
