@@ -1,23 +1,167 @@
-// Conditions on this side: FIELD=VALUE and FIELD!=VALUE. A placeholder until the conditions of lists are there.
+// Conditions on this side of the service, FIELD OPERATOR VALUE: read at the door, then held against one value after another.
 
 import { usageError } from '../errors.js';
+import { nearest, unknownWord } from '../terminal/nearest.js';
+import { parseDuration, readTime } from '../terminal/time.js';
 import { readPath, textOf } from '../terminal/values.js';
+import { compareDecimals, isDecimal, isJsonNumber, writtenDecimal } from './decimals.js';
+
+export const OPERATORS = ['=', '!=', '<', '<=', '>', '>=', '~'] as const;
+export type Operator = (typeof OPERATORS)[number];
 
 export interface Condition {
-  text: string;
-  field: string;
-  isEqual: boolean;
-  value: string;
+  /** As it was typed, without the spaces around it. */
+  readonly text: string;
+  /** A dotted path: `state`, `extra.location.type`, `roles.0`. */
+  readonly field: string;
+  readonly operator: Operator;
+  /** The right side as it was typed, without the spaces around it. */
+  readonly value: string;
 }
 
-/** Reads a condition; throws a usage error for anything else. */
+/** What the document says of a noun's fields; what it does not name is left to the service. */
+export interface Vocabulary {
+  readonly noun: string;
+  readonly fields: readonly string[];
+  /** Fields that hold numbers. */
+  readonly numbers: readonly string[];
+  /** Fields that hold ISO 8601 times. */
+  readonly times: readonly string[];
+  /** Fields whose values are words of a list. */
+  readonly words: { readonly [field: string]: readonly string[] };
+}
+
+const CONDITION = /^\s*([^=!<>~]*[^=!<>~\s])\s*(!=|<=|>=|=|<|>|~)(.*)$/s;
+const OPERATOR_SIGN = /^[=<>~]/;
+const FORM = 'FIELD=VALUE, or with != < <= > >= ~ (contains) for =';
+const EXAMPLES = `write --where state=lost, --where 'state_of_charge<20' or --where 'latest_gps_timestamp<-2h', in quotes because of < and >`;
+
+/**
+ * Reads a condition; spaces around its three parts count for nothing. Throws a usage error for anything else, also for two operators
+ * in a row such as `==`: whether the second one belongs to the value is better said than guessed.
+ */
 export function parseCondition(text: string): Condition {
-  const [, field, operator, value] = /^([^=!]+?)\s*(!?=)\s*(.*)$/s.exec(text) ?? [];
-  if (field === undefined || value === undefined) throw usageError(`a condition is FIELD=VALUE, not "${text}"`);
-  return { text, field, isEqual: operator === '=', value };
+  const [, field, operator, right] = CONDITION.exec(text) ?? [];
+  if (field === undefined || operator === undefined || right === undefined) {
+    throw usageError(`a condition is ${FORM}, not "${text}"`, EXAMPLES);
+  }
+  const value = right.trim();
+  if (OPERATOR_SIGN.test(right)) {
+    throw usageError(
+      `the condition "${text.trim()}" has two operators: "${operator}" and "${right.slice(0, 1)}"`,
+      `a condition is ${FORM}; for a value that begins with "${right.slice(0, 1)}" put a space before it: "${field}${operator} ${value}"`,
+    );
+  }
+  if (value === '' && isOrder(operator as Operator)) {
+    throw usageError(`the condition "${text.trim()}" has no value to compare with`, EXAMPLES);
+  }
+  return { text: text.trim(), field, operator: operator as Operator, value };
 }
 
-/** Whether a value meets the condition. */
-export function matches(condition: Condition, value: unknown, _now: number): boolean {
-  return ((textOf(readPath(value, condition.field)) ?? '') === condition.value) === condition.isEqual;
+function isOrder(operator: Operator): boolean {
+  return operator !== '=' && operator !== '!=' && operator !== '~';
+}
+
+function firstSegment(field: string): string {
+  return field.split('.', 1)[0] ?? field;
+}
+
+/** Whether the document names the condition's field. */
+export function isDocumented({ field }: Condition, { fields }: Vocabulary): boolean {
+  return fields.includes(field) || fields.includes(firstSegment(field));
+}
+
+/**
+ * Refuses (exit 2) what the document shows to be a slip: a field or a word that is nearly a documented one, a comparison of a number
+ * or a time with something else. A field or word far from all of them is let through: the service may know more than the document.
+ */
+export function checkCondition(condition: Condition, vocabulary: Vocabulary): void {
+  const { text, field, operator, value } = condition;
+  if (!isDocumented(condition, vocabulary)) {
+    const first = firstSegment(field);
+    if (nearest(first, vocabulary.fields) !== undefined) throw unknownWord('field', first, vocabulary.fields);
+    return;
+  }
+  const words = vocabulary.words[field];
+  if (words !== undefined && !isOrder(operator) && operator !== '~' && !words.includes(value)) {
+    if (value === '' || nearest(value, words) !== undefined) throw unknownWord(field, value, words);
+  }
+  if (!isOrder(operator)) return;
+  if (vocabulary.numbers.includes(field) && !isDecimal(value)) {
+    throw usageError(
+      `"${text}" compares ${field}, which is a number, with "${value}"`,
+      `write a plain number: "${field}${operator}20"`,
+    );
+  }
+  if (vocabulary.times.includes(field) && readMoment(value, 0) === undefined) {
+    throw usageError(
+      `"${text}" compares ${field}, which is a time, with "${value}"`,
+      `write an age (-90s, -30m, -2h, -1d: "${field}<-2h" is older than two hours) or a time such as 2026-03-01T12:00:00Z`,
+    );
+  }
+}
+
+/**
+ * Whether a value meets the condition. A field that is missing or null meets `!=` alone; a list meets what one of its elements meets.
+ * Numbers, also those written as strings, are compared as numbers, to the last digit where the value was read exactly; times as
+ * times; everything else as text, `~` whatever the case.
+ * @param now milliseconds since the epoch, from which ages such as `-2h` count
+ */
+export function matches(condition: Condition, value: unknown, now: number): boolean {
+  const found = readPath(value, condition.field);
+  if (condition.operator === '!=') return !meetsAny({ ...condition, operator: '=' }, found, now);
+  return meetsAny(condition, found, now);
+}
+
+function meetsAny(condition: Condition, found: unknown, now: number): boolean {
+  if (Array.isArray(found)) return found.some((element) => meets(condition, element, now));
+  return meets(condition, found, now);
+}
+
+function meets(condition: Condition, found: unknown, now: number): boolean {
+  if (found === undefined || found === null) return false;
+  if (condition.operator === '~') return fold(textOf(found) ?? '').includes(fold(condition.value));
+  if (condition.operator === '=') return isEqual(condition.value, found, now);
+  const order = compare(found, condition.value, now);
+  if (order === undefined) return false;
+  if (order === 0) return condition.operator === '<=' || condition.operator === '>=';
+  return order < 0 === condition.operator.startsWith('<');
+}
+
+/** Text as `~` sees it: letters in one case, accents in one spelling. */
+function fold(text: string): string {
+  return text.normalize('NFC').toLowerCase();
+}
+
+/** A text equals itself; a number every way to write it, but a text such as `007` only itself. */
+function isEqual(wanted: string, found: unknown, now: number): boolean {
+  if ((textOf(found) ?? '').trim() === wanted) return true;
+  const written = writtenDecimal(found);
+  if (written !== undefined) {
+    const isNumber = typeof found === 'string' ? isJsonNumber(written) && isJsonNumber(wanted) : isDecimal(wanted);
+    return isNumber && compareDecimals(written, wanted) === 0;
+  }
+  const moment = readMoment(wanted, now);
+  return moment !== undefined && readTime(found) === moment;
+}
+
+/** Below zero when what was found is less than what is wanted, above when more, undefined when they cannot be compared. */
+function compare(found: unknown, wanted: string, now: number): number | undefined {
+  if (isDecimal(wanted)) {
+    const written = writtenDecimal(found);
+    return written === undefined ? undefined : compareDecimals(written, wanted);
+  }
+  const moment = readMoment(wanted, now);
+  if (moment !== undefined) {
+    const time = readTime(found);
+    return time === undefined ? undefined : time - moment;
+  }
+  if (typeof found !== 'string') return undefined;
+  return found === wanted ? 0 : found < wanted ? -1 : 1;
+}
+
+/** Milliseconds since the epoch of an ISO 8601 time or an age before `now` such as `-2h`; undefined for anything else. */
+function readMoment(text: string, now: number): number | undefined {
+  if (/^-\d+(\.\d+)?(ms|s|m|h|d)$/.test(text)) return now - parseDuration(text.slice(1));
+  return readTime(text);
 }

@@ -10,9 +10,14 @@ export interface Network {
   close(): Promise<void>;
 }
 
-/** Hosts that are this machine: never asked through a proxy, and the only ones reached by plain http without leave. */
-export function isLoopback(hostname: string): boolean {
-  return /^(localhost|.+\.localhost|127(\.\d{1,3}){3}|\[::1\])$/i.test(hostname);
+/**
+ * Whether an address stays on this machine: never asked through a proxy, and the only kind reached by plain http without
+ * leave. Assumed: names below localhost are this machine's, as RFC 6761 demands of resolvers. URL has already brought every
+ * spelling of an IPv4 address to four numbers.
+ */
+export function isLoopback(url: URL): boolean {
+  const host = url.hostname.toLowerCase().replace(/\.$/, '');
+  return host === 'localhost' || host.endsWith('.localhost') || /^127\.\d+\.\d+\.\d+$/.test(host) || host === '[::1]';
 }
 
 function readVariable(env: NodeJS.ProcessEnv, name: string): string {
@@ -50,8 +55,9 @@ export async function openNetwork(env: NodeJS.ProcessEnv, timeoutMs: number): Pr
   });
   // As curl and Go do it, this machine is never reached through a proxy: the sandbox would be out of reach.
   const dispatcher = direct.compose((dispatch) => (request, handler) => {
-    const hostname = new URL(String(request.origin)).hostname;
-    return isLoopback(hostname) ? dispatch(request, handler) : proxied.dispatch(request, handler);
+    return isLoopback(new URL(String(request.origin)))
+      ? dispatch(request, handler)
+      : proxied.dispatch(request, handler);
   });
   return {
     dispatcher,

@@ -76,15 +76,6 @@ export function parseAddress(text: string): Parsed<URL> {
   };
 }
 
-/**
- * Whether the address stays on this machine. Assumed: names below localhost are this machine's, as RFC 6761 demands of
- * resolvers. URL has already brought every spelling of an IPv4 address to four numbers.
- */
-export function isLoopback(url: URL): boolean {
-  const host = url.hostname.toLowerCase().replace(/\.$/, '');
-  return host === 'localhost' || host.endsWith('.localhost') || /^127\.\d+\.\d+\.\d+$/.test(host) || host === '[::1]';
-}
-
 const showAddress = (url: URL): string => (url.pathname === '/' ? url.origin : url.href);
 
 const BASE_URL: Key<URL> = {

@@ -1,9 +1,10 @@
 // Who am I, and where: each setting from flag, environment, profile or default, and where it came from.
 
 import { configError, type FleetError, usageError } from '../errors.js';
+import { isLoopback } from '../http/network.js';
 import type { Format } from '../terminal/formats.js';
 import { nearest } from '../terminal/nearest.js';
-import { isLoopback, KEY_NAMES, KEYS, type Key, type KeyName, type SettingFlags } from './keys.js';
+import { KEY_NAMES, KEYS, type Key, type KeyName, type SettingFlags } from './keys.js';
 import { checkProfileName, DEFAULT_PROFILE, type Stored } from './store.js';
 
 /** Where a value came from, first one wins (cli.md section 1). */

@@ -26,6 +26,8 @@ export interface WatchSummary {
   dropped: number;
   /** How many changes were found in the list after a gap. */
   caughtUp: number;
+  /** The watch ended before the list was read for the last gap. */
+  isUnread: boolean;
 }
 
 /** How many gaps the summary names for people; a program gets all that were kept. */
@@ -133,6 +135,7 @@ export function summaryLines(summary: WatchSummary, offsetMinutes: number, names
     lines.push(clean(`  gap ${span}${topic}: ${gap.message}`));
   }
   if (gapCount > NAMED_GAPS) lines.push(`  and ${count(gapCount - NAMED_GAPS, 'more gap')}`);
+  if (summary.isUnread) lines.push('  what changed in the last gap was not looked up before the end');
   return lines;
 }
 
@@ -150,6 +153,7 @@ export function summaryRecord(summary: WatchSummary): { [field: string]: unknown
     dropped_events: summary.dropped,
     blind_seconds: seconds(summary.blindMs),
     gap_count: summary.gapCount,
+    looked_up: !summary.isUnread,
     gaps: summary.gaps.map((gap) => {
       const { event: _event, ...rest } = gapRecord(gap);
       return rest;

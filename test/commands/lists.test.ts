@@ -99,7 +99,7 @@ describe('refused before anything is sent (exit 2)', () => {
     [['bicycles', 'list', '--limit', '0'], '--limit takes a whole number from 1 on'],
     [['bicycles', 'list', '--all', '--page', '2'], '--all and --page exclude each other'],
     [['bicycles', 'list', '--zone', 'x'], '--zone takes a UUID'],
-    [['bicycles', 'list', '--timeout', '0'], '--timeout takes seconds'],
+    [['bicycles', 'list', '--timeout', '0'], 'is not a number of seconds'],
     [['bicycles', 'list', 'extra'], 'too many arguments'],
     [['bicycles', 'list', '--bbox', '13.3,52.3,13.7,52.7'], '--bbox 13.7,52.7,13.3,52.3'],
     [['bicycles', 'list', '--bbox', '13.3,52.7,13.7,52.3'], '--bbox 13.7,52.7,13.3,52.3'],

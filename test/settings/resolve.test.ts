@@ -2,7 +2,8 @@
 
 import { describe, expect, it } from 'vitest';
 import { FleetError } from '../../src/errors.js';
-import { findKey, isLoopback, parseForStore, type SettingFlags } from '../../src/settings/keys.js';
+import { isLoopback } from '../../src/http/network.js';
+import { findKey, parseForStore, type SettingFlags } from '../../src/settings/keys.js';
 import {
   chooseProfile,
   explainSetting,

@@ -73,6 +73,25 @@ describe('readExact', () => {
     expect(needsExactReading(json)).toBe(false);
   });
 
+  it('is asked for whenever JSON.parse would change how a number is written', () => {
+    const digits = fc.stringMatching(/^(?:0|[1-9]\d{0,24})$/);
+    const number = fc
+      .tuple(
+        fc.constantFrom('', '-'),
+        digits,
+        fc.stringMatching(/^(?:\.\d{1,25})?$/),
+        fc.stringMatching(/^(?:[eE][+-]?\d{1,3})?$/),
+      )
+      .map((parts) => parts.join(''));
+    fc.assert(
+      fc.property(fc.array(number), fc.constantFrom('', ' ', '\n'), (numbers, space) => {
+        const json = `[${space}${numbers.join(`${space},${space}`)}${space}]`;
+        expect(writeJson(needsExactReading(json) ? readExact(json) : JSON.parse(json))).toBe(`[${numbers.join(',')}]`);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
   it('reads what JSON.parse reads', () => {
     fc.assert(
       fc.property(fc.jsonValue({ stringUnit: 'binary' }), (value) => {

@@ -346,7 +346,15 @@ function openSession({ context, plan, clock, voice, show, push, stop }: SessionP
       }
       return undefined;
     },
-    summary: (end: WatchEnd): WatchSummary => ({ end, startedAt, endedAt: clock.now(), gaps, ...tally }),
+    summary: (end: WatchEnd): WatchSummary => ({
+      end,
+      startedAt,
+      endedAt: clock.now(),
+      gaps,
+      // A gap whose end came too late for the list: what changed in it is not known.
+      isUnread: plan.resyncPages > 0 && gaps.length > 0 && (blindMark !== undefined || reading?.since !== undefined),
+      ...tally,
+    }),
   };
 }
 

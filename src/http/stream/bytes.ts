@@ -18,8 +18,8 @@ export interface EventCutter {
   readonly lastEventId: string;
   /** What `retry:` said last, in milliseconds. */
   readonly retryMs: number | undefined;
-  /** Called at the end of the stream: how many bytes of an event had come whose end never came. */
-  cutOffBytes(): number;
+  /** Called at the end of the stream: how many bytes had come of an event whose end never came. */
+  end(): number;
 }
 
 /**
@@ -61,14 +61,18 @@ export function cutEvents(lastEventId: string, limitBytes: number, onTooBig: (by
     return found === -1 ? opening : found + BLANK_LINE.length;
   };
 
+  const learnRetry = (lines: Buffer) => {
+    // "If the field value consists of only ASCII digits …"
+    const retry = lastField(lines, 'retry', (value) => /^\d+$/.test(value));
+    if (retry !== undefined) retryMs = Number(retry);
+  };
+
   const learn = (lines: Buffer) => {
     const bytes = isFirst && startsWith(lines, BYTE_ORDER_MARK) ? lines.subarray(BYTE_ORDER_MARK.length) : lines;
     isFirst = false;
     // "If the field value does not contain U+0000 NULL, then set the last event ID buffer to the field value."
     id = lastField(bytes, 'id', (value) => !value.includes('\0')) ?? id;
-    // "If the field value consists of only ASCII digits …"
-    const retry = lastField(bytes, 'retry', (value) => /^\d+$/.test(value));
-    if (retry !== undefined) retryMs = Number(retry);
+    learnRetry(bytes);
   };
 
   const hold = (bytes: Buffer) => {
@@ -123,10 +127,13 @@ export function cutEvents(lastEventId: string, limitBytes: number, onTooBig: (by
       hold(bytes.subarray(end));
       return whole;
     },
-    cutOffBytes() {
+    end() {
       if (isSkipping) return skippedBytes;
+      const rest = Buffer.concat(pending);
+      // `retry:` counts as soon as its line is whole; an id only with the blank line that ends its event.
+      learnRetry(rest.subarray(0, rest.lastIndexOf(LF) + 1));
+      const lines = rest.toString('latin1').split('\n');
       // Comments and `retry:` need no blank line after them.
-      const lines = Buffer.concat(pending).toString('latin1').split('\n');
       return lines.some((line) => line !== '' && !line.startsWith(':') && !line.startsWith('retry')) ? pendingBytes : 0;
     },
   };

@@ -227,7 +227,7 @@ function readEvents(
   const reader = body.getReader();
   const whenAborted = aborted(options.signal);
   const end = (ending: Pick<Ending, 'cause' | 'error'>) => {
-    const cutOffBytes = ending.cause === 'aborted' ? 0 : cutter.cutOffBytes();
+    const cutOffBytes = ending.cause === 'aborted' ? 0 : cutter.end();
     finish(
       cutOffBytes === 0
         ? ending
@@ -275,7 +275,9 @@ function aborted(signal: AbortSignal): Promise<void> {
 
 function endingOf(error: unknown, url: URL, signal: AbortSignal): Pick<Ending, 'cause' | 'error'> {
   if (signal.aborted && signal.reason instanceof FleetError) return { cause: 'aborted', error: signal.reason };
-  if (error instanceof ExchangeError) return { cause: 'network', error: networkFailure(error, url) };
+  if (error instanceof ExchangeError && error.head === undefined) {
+    return { cause: 'network', error: networkFailure(error, url) };
+  }
   const message = error instanceof Error ? error.message : String(error);
-  return { cause: 'network', error: new FleetError('network', `the stream broke: ${message}`, { cause: error }) };
+  return { cause: 'network', error: new FleetError('network', `the connection broke: ${message}`, { cause: error }) };
 }

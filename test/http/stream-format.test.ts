@@ -1,0 +1,166 @@
+// The format cases of the web-platform-tests' eventsource suite, as a table, over a real socket.
+
+import { expect, test } from 'vitest';
+import { STREAM_HEAD, sendStream, startMisbehaving } from '../support/misbehaving.js';
+import { follow } from '../support/stream.js';
+
+/** Ends each case, so that what must not be dispatched shows by its absence. */
+const LAST = '\n\ndata: last\n\n';
+
+const CASES: readonly (readonly [
+  name: string,
+  body: string,
+  messages: readonly (readonly [name: string, data: string])[],
+])[] = [
+  [
+    'format-bom',
+    '\uFEFFdata:1\n\n\uFEFFdata:2\n\ndata:3',
+    [
+      ['message', '1'],
+      ['message', '3'],
+    ],
+  ],
+  [
+    'format-bom-2',
+    '\uFEFF\uFEFFdata:1\n\ndata:2\n\ndata:3',
+    [
+      ['message', '2'],
+      ['message', '3'],
+    ],
+  ],
+  [
+    'format-comments',
+    `data:1\r:\0\n:\r\ndata:2\n:${'x'.repeat(2048)}\rdata:3\n:data:fail\r:${'x'.repeat(2048)}\ndata:4`,
+    [['message', '1\n2\n3\n4']],
+  ],
+  [
+    'format-field-data',
+    'data:\n\ndata\ndata\n\ndata:test',
+    [
+      ['message', ''],
+      ['message', '\n'],
+      ['message', 'test'],
+    ],
+  ],
+  [
+    'format-field-event',
+    'event:test\ndata:x\n\ndata:x',
+    [
+      ['test', 'x'],
+      ['message', 'x'],
+    ],
+  ],
+  ['format-field-event-empty', 'event: \ndata:data', [['message', 'data']]],
+  [
+    'format-field-event open',
+    'event: open\ndata:1\n\nevent: error\ndata:2',
+    [
+      ['open', '1'],
+      ['error', '2'],
+    ],
+  ],
+  [
+    'format-field-parsing',
+    'data:\0\ndata:  2\rData:1\ndata\0:2\ndata:1\r\0data:4\nda-ta:3\rdata_5\ndata:3\rdata:\r\n data:32\ndata:4',
+    [['message', '\0\n 2\n1\n3\n\n4']],
+  ],
+  [
+    'format-field-unknown',
+    'data:test\n data\ndata\nfoobar:xxx\njustsometext\n:thisisacommentyay\ndata:test',
+    [['message', 'test\n\ntest']],
+  ],
+  ['format-leading-space', 'data:\ttest\rdata: \ndata:test', [['message', '\ttest\n\ntest']]],
+  ['format-newlines', 'data:test\r\ndata\ndata:test\r\n\r', [['message', 'test\n\ntest']]],
+  ['format-null-character', 'data:\0', [['message', '\0']]],
+  ['format-utf-8', 'data:ok…', [['message', 'ok…']]],
+  ['only comments and blank lines', ':\n\n\n\n:a\n\n', []],
+];
+
+test.each(CASES)('%s', async (_name, body, messages) => {
+  const server = await startMisbehaving((socket) => sendStream(socket, body + LAST));
+  try {
+    const { events } = await follow(server.url, { until: ({ data }) => data.at(-1) === 'last' });
+    const got = events.flatMap((event) => (event.type === 'message' ? [[event.name, event.data]] : []));
+    expect(got).toEqual([...messages, ['message', 'last']]);
+  } finally {
+    await server.close();
+  }
+});
+
+test('format-data-before-final-empty-line: half an event at the end is not dispatched', async () => {
+  const server = await startMisbehaving((socket, { number }) => {
+    sendStream(socket, number === 0 ? 'data:test1\n\nid:test\ndata:test2' : 'data:again\n\n');
+    if (number === 0) socket.end();
+  });
+  try {
+    const { data, story } = await follow(server.url, { until: ({ data: got }) => got.at(-1) === 'again' });
+    expect(data).toEqual(['test1', 'again']);
+    const told = story.filter((type) => type !== 'resync');
+    expect(told).toEqual(['open', 'message', 'lost cut-off', 'open', 'gap cut-off', 'message']);
+    expect(server.requests[1]?.headers['last-event-id']).toBeUndefined();
+  } finally {
+    await server.close();
+  }
+});
+
+test.each([
+  ['format-field-id', 'id: …\ndata: x', 'â\u0080¦'],
+  ['format-field-id-2, an event without data', 'id: 1\ndata: x\n\nid: 2', '2'],
+  ['format-field-id-3, reset', 'id: 1\ndata: x\n\nid', undefined],
+  ['format-field-id-null', 'id: 1\ndata: x\n\nid: a\0b\ndata: y', '1'],
+  ['sticky', 'id: 1\ndata: x\n\ndata: y', '1'],
+  ['one that no header can carry', 'id: a\u0001b\ndata: x', undefined],
+])('%s: the next request carries it as Last-Event-ID', async (_name, body, header) => {
+  const server = await startMisbehaving((socket, { number }) => {
+    sendStream(socket, `${body}\n\n`);
+    if (number < 2) socket.end();
+  });
+  try {
+    await follow(server.url, { until: () => server.requests.length === 3 });
+    expect(server.requests.map(({ headers }) => headers['last-event-id'])).toEqual([undefined, header, header]);
+  } finally {
+    await server.close();
+  }
+});
+
+test.each([
+  ['text/event-stream', true],
+  ['text/event-stream;', true],
+  ['text/event-stream;charset=windows-1251', true],
+  ['Text/Event-Stream; Version=1.0', true],
+  ['text/event-stream;x bogus', true],
+  ['text/x-bogus', false],
+  ['text/event-streams', false],
+  ['', false],
+])('format-mime: %j is a stream: %j', async (type, isStream) => {
+  const server = await startMisbehaving((socket) => {
+    socket.write(STREAM_HEAD.replace('text/event-stream', type));
+    socket.end('data: x\n\n');
+  });
+  try {
+    const { story } = await follow(server.url, {
+      until: ({ events }) => events.some(({ type: told }) => told === 'lost'),
+    });
+    expect(story.at(-1)).toBe(isStream ? 'lost ended' : 'lost no-stream');
+  } finally {
+    await server.close();
+  }
+});
+
+test('UTF-8 split at every byte, in chunks of a byte each', async () => {
+  const body = Buffer.from('data: Zoë 🚲 王小明\n\ndata: last\n\n');
+  const server = await startMisbehaving(async (socket) => {
+    socket.setNoDelay();
+    socket.write(STREAM_HEAD);
+    for (const byte of body) {
+      socket.write(Uint8Array.of(byte));
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  });
+  try {
+    const { data } = await follow(server.url, { until: ({ data: got }) => got.at(-1) === 'last' });
+    expect(data).toEqual(['Zoë 🚲 王小明', 'last']);
+  } finally {
+    await server.close();
+  }
+});

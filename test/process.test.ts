@@ -1,0 +1,144 @@
+// The built program as a process: signals, pipes, a full disk, and exactly the bytes that were asked for.
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { openSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+import { environmentOf } from './support/environment.js';
+import { withSandbox } from './support/sandbox.js';
+import { withServer } from './support/server.js';
+
+const PROGRAM = fileURLToPath(new URL('../bin/fleet.js', import.meta.url));
+
+function environment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return { PATH: process.env['PATH'], FLEET_CONFIG_DIR: '/nonexistent/fleet-tests', ...env };
+}
+
+function start(args: readonly string[], env: NodeJS.ProcessEnv): ChildProcess {
+  return spawn(process.execPath, [PROGRAM, ...args], { env: environment(env), stdio: ['ignore', 'pipe', 'pipe'] });
+}
+
+interface Ended {
+  code: number | null;
+  stdout: Buffer;
+  stderr: string;
+}
+
+async function ended(child: ChildProcess): Promise<Ended> {
+  const out: Buffer[] = [];
+  const err: Buffer[] = [];
+  child.stdout?.on('data', (chunk: Buffer) => out.push(chunk));
+  child.stderr?.on('data', (chunk: Buffer) => err.push(chunk));
+  const code = await new Promise<number | null>((resolve) => child.on('close', resolve));
+  return { code, stdout: Buffer.concat(out), stderr: Buffer.concat(err).toString() };
+}
+
+/** Runs a shell pipeline in which `fleet` is the program. */
+function shell(line: string, env: NodeJS.ProcessEnv): Promise<Ended> {
+  const script = `fleet() { "$NODE" "$PROGRAM" "$@"; }; set -o pipefail; ${line}`;
+  return ended(
+    spawn('bash', ['-c', script], {
+      env: { ...environment(env), NODE: process.execPath, PROGRAM },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    }),
+  );
+}
+
+test('--version and --help load the program and no more', async () => {
+  const version = await ended(start(['--version'], {}));
+  expect(version).toMatchObject({ code: 0, stderr: '' });
+  expect(version.stdout.toString()).toMatch(/^\d+\.\d+\.\d+\n$/);
+  const help = await ended(start(['--help'], {}));
+  expect(help).toMatchObject({ code: 0, stderr: '' });
+  expect(help.stdout.toString()).toContain('bicycles');
+});
+
+test.each(['SIGINT', 'SIGTERM'] as const)('%s ends a watch cleanly', async (signal) => {
+  await withSandbox({ bicycles: 20 }, async (sandbox) => {
+    const organization = sandbox.organizations[0]?.uuid ?? '';
+    const child = start(['watch', organization, '--json'], await environmentOf(sandbox));
+    const end = ended(child);
+    while (sandbox.streamCount() === 0) await new Promise((resolve) => setTimeout(resolve, 20));
+    const bicycle = sandbox.bicycles(organization).find(({ state }) => state === 'available');
+    sandbox.act(bicycle?.uuid ?? '', 'rent');
+    await new Promise((resolve) => child.stdout?.once('data', resolve));
+    child.kill(signal);
+    const { code, stdout, stderr } = await end;
+    expect(code).toBe(signal === 'SIGINT' ? 130 : 143);
+    const first = JSON.parse(stdout.toString().split('\n')[0] ?? '');
+    expect(Object.keys(first).sort()).toEqual(['message', 'sender', 'topic']);
+    expect(stderr).not.toContain('    at ');
+  });
+});
+
+test('| head -1 ends quietly', async () => {
+  await withSandbox({ bicycles: 2000 }, async (sandbox) => {
+    const { code, stdout, stderr } = await shell(
+      'fleet bicycles list --all -o jsonl | head -1',
+      await environmentOf(sandbox),
+    );
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout.toString().split('\n')).toHaveLength(2);
+  });
+});
+
+test('20 MB go through a pipe byte for byte', async () => {
+  const pages = 200;
+  const page = (number: number) =>
+    Array.from({ length: 100 }, (_, index) =>
+      JSON.stringify({
+        uuid: `${number}-${index}`,
+        name: 'Žofie 🚲'.repeat(40),
+        big: 12345678901234567890n.toString(),
+        note: 'x'.repeat(500),
+      }),
+    );
+  await withServer(
+    (response, { path }) => {
+      const number = Number(new URL(path, 'http://x').searchParams.get('page') ?? 1);
+      response.writeHead(200, { 'content-type': 'application/json' });
+      response.end(
+        `{"count":${pages * 100},"next":${number < pages ? `"http://x/?page=${number + 1}"` : 'null'},"results":[${page(number).join(',')}]}`,
+      );
+    },
+    async ({ url }) => {
+      const { code, stdout } = await shell('fleet bicycles list --all -o jsonl | cat', {
+        FLEET_BASE_URL: url,
+        FLEET_TOKEN: 't',
+      });
+      const expected = Array.from({ length: pages }, (_, index) => `${page(index + 1).join('\n')}\n`).join('');
+      expect(code).toBe(0);
+      expect(stdout.length).toBeGreaterThan(20_000_000);
+      expect(createHash('sha256').update(stdout).digest('hex')).toBe(
+        createHash('sha256').update(expected).digest('hex'),
+      );
+    },
+  );
+});
+
+test.runIf(process.platform === 'linux')('a full disk is an error line and exit 10', async () => {
+  await withSandbox({ bicycles: 50 }, async (sandbox) => {
+    const child = spawn(process.execPath, [PROGRAM, 'bicycles', 'list', '--json'], {
+      env: environment(await environmentOf(sandbox)),
+      stdio: ['ignore', openSync('/dev/full', 'w'), 'pipe'],
+    });
+    const { code, stderr } = await ended(child);
+    expect(code).toBe(10);
+    expect(JSON.parse(stderr).error).toMatchObject({ kind: 'output' });
+  });
+});
+
+test('a service that is down', async () => {
+  const { code, stderr } = await ended(
+    start(['bicycles', 'list', '--retries', '0'], { FLEET_BASE_URL: 'http://127.0.0.1:1', FLEET_TOKEN: 't' }),
+  );
+  expect(code).toBe(8);
+  expect(stderr).toContain('connection refused');
+});
+
+test('no settings at all', async () => {
+  const { code, stderr } = await ended(start(['bicycles', 'list'], {}));
+  expect(code).toBe(3);
+  expect(stderr).toContain('hint: ');
+});

@@ -1,0 +1,70 @@
+// Follows a push server in a test and keeps what happens.
+
+import { openNetwork } from '../../src/http/network.js';
+import type { StreamEvent } from '../../src/http/stream/events.js';
+import { openQueue } from '../../src/http/stream/queue.js';
+import { followStream, type StreamOptions } from '../../src/http/stream.js';
+import { openFastClock } from './fast-clock.js';
+
+export interface Followed {
+  events: StreamEvent[];
+  /** The data of all messages. */
+  data: string[];
+  /** The types of the events in their order, `lost` and `gap` with their cause. */
+  story: string[];
+}
+
+const TOPIC = '/org/admin/bicycles/*';
+
+/** What a test may set; the rest are values that get in nobody's way. */
+export type FollowOptions = Partial<StreamOptions> & {
+  /** Ends the following as soon as it is true; looked at after each event. */
+  until(followed: Followed): boolean;
+};
+
+/** Follows the server in fast motion until the test has what it waits for, or the stream is closed for good. */
+export async function follow(url: string, { until, ...options }: FollowOptions): Promise<Followed> {
+  const ownClock = options.clock === undefined ? openFastClock() : undefined;
+  const clock = options.clock ?? ownClock;
+  if (clock === undefined) throw new Error('there is always a clock');
+  const network = await openNetwork({}, 10_000);
+  const stop = new AbortController();
+  const queue = openQueue<StreamEvent>();
+  const following = followStream({
+    subscriptions: [{ topic: TOPIC, url: new URL('/subscribe/topic/', url) }],
+    apiVersion: '1.0',
+    timeoutMs: 30_000,
+    idleMs: 90_000,
+    network,
+    tokens: { get: async () => 'token', renew: async () => undefined },
+    clock,
+    signal: stop.signal,
+    emit: queue.push,
+    room: queue.room,
+    onRequest() {},
+    onAnswer() {},
+    ...options,
+  }).finally(() => queue.close());
+  const followed: Followed = { events: [], data: [], story: [] };
+  try {
+    for await (const batch of queue.batches()) {
+      let isOver = false;
+      for (const event of batch) {
+        followed.events.push(event);
+        followed.story.push(
+          event.type === 'lost' || event.type === 'gap' ? `${event.type} ${event.cause}` : event.type,
+        );
+        if (event.type === 'message') followed.data.push(event.data);
+        isOver ||= until(followed);
+        if (isOver) break;
+      }
+      if (isOver) break;
+    }
+  } finally {
+    stop.abort(new Error('the test has what it waited for'));
+    await following;
+    await network.close();
+    ownClock?.stop();
+  }
+  return followed;
+}
