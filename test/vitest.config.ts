@@ -7,7 +7,5 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     testTimeout: 30_000,
     hookTimeout: 30_000,
-    // A clean slate: nothing of the developer's own settings or proxies reaches a test.
-    env: { FLEET_CONFIG_DIR: '/nonexistent/fleet-tests', NO_COLOR: '', FORCE_COLOR: '' },
   },
 });
