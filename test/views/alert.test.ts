@@ -15,7 +15,7 @@ CREATED     TYPE               STATE
 5 min ago   lock.bat.low       new
 3 d ago     bicycle.outside_…  escalated
 -           new.type           muted
-# no space for BICYCLE, MESSAGE, UUID in 40 columns: choose with --columns, or see all with -o json
+# hidden at this width: BICYCLE, MESSAGE, UUID; --columns chooses
 `);
   });
 
@@ -25,7 +25,7 @@ CREATED     TYPE               STATE      BICYCLE             MESSAGE
 5 min ago   lock.bat.low       new        Berlin 0001         The battery of th…
 3 d ago     bicycle.outside_…  escalated  1b9f2c1e-3d4a-4b5…  Line one␊line two…
 -           new.type           muted      -                   -
-# no space for UUID in 80 columns: choose with --columns, or see all with -o json
+# hidden at this width: UUID; --columns chooses
 `);
   });
 

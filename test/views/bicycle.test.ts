@@ -17,7 +17,7 @@ Berlin 0001       available         57 %
 ␛[31mred␛[0m␊ne…  lost             100 %
 {"first":"odd"}   reserved             -
 -                 -                    -
-# no space for POSITION, SEEN, UUID in 40 columns: choose with --columns, or see all with -o json
+# hidden at this width: POSITION, SEEN, UUID; --columns chooses
 `);
   });
 
@@ -30,7 +30,7 @@ Berlin 0001         available         57 %  0b9f2c1e-3d4a-4b5c-8d6e-7f8091a2b3c4
 ␛[31mred␛[0m␊next…  lost             100 %  3b9f2c1e-3d4a-4b5c-8d6e-7f8091a2b3c4
 {"first":"odd"}     reserved             -  4b9f2c1e-3d4a-4b5c-8d6e-7f8091a2b3c4
 -                   -                    -  -
-# no space for POSITION, SEEN in 80 columns: choose with --columns, or see all with -o json
+# hidden at this width: POSITION, SEEN; --columns chooses
 `);
   });
 
@@ -67,7 +67,7 @@ Berlin 0001         \u001b[32mavailable\u001b[39m         57 %  0b9f2c1e-3d4a-4b
 ␛[31mred␛[0m␊next…  \u001b[31mlost\u001b[39m             100 %  3b9f2c1e-3d4a-4b5c-8d6e-7f8091a2b3c4
 {"first":"odd"}     reserved             -  4b9f2c1e-3d4a-4b5c-8d6e-7f8091a2b3c4
 -                   -                    -  -
-# no space for POSITION, SEEN in 80 columns: choose with --columns, or see all with -o json
+# hidden at this width: POSITION, SEEN; --columns chooses
 `);
   });
 

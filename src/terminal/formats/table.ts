@@ -29,9 +29,7 @@ export function openTableRenderer<T>(shape: Shape<T>, tools: RendererTools): Ren
     notices() {
       const dropped = table?.dropped() ?? [];
       if (dropped.length === 0) return [];
-      return [
-        `no space for ${dropped.join(', ')} in ${tools.width} columns: choose with --columns, or see all with -o json`,
-      ];
+      return [`hidden at this width: ${dropped.join(', ')}; --columns chooses`];
     },
   };
 }
