@@ -210,7 +210,7 @@ describe('hostile text', () => {
       const structural = format === 'tsv' ? /[\n\t]/g : /\n/g;
       expect(findControls(text.replaceAll(structural, ''))).toEqual([]);
       if (['table', 'csv', 'tsv'].includes(format)) {
-        expect(text.split('\n').filter((line) => line !== '' && !line.startsWith('# no space'))).toHaveLength(
+        expect(text.split('\n').filter((line) => line !== '' && !line.startsWith('# hidden at'))).toHaveLength(
           named.length + 1,
         );
       }
