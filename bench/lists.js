@@ -1,0 +1,112 @@
+// Long lists: 100,000 bicycles in 1,000 pages beside curl and jq, with latency, in other formats, and their memory.
+
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { compare, environment, interleave, isInstalled, run } from './measure.js';
+
+const TOTAL = 100_000;
+const SIZE = 100;
+const ROUNDS = 5;
+
+/** @returns {Promise<import('./measure.js').Row[]>} */
+export async function benchLists(url) {
+  const folder = mkdtempSync(join(tmpdir(), 'fleet-bench-'));
+  try {
+    return [
+      ...(await longList(url, folder)),
+      ...(await latency(url)),
+      ...(await memory(url)),
+      ...(await firstRow(url)),
+    ];
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function wish(url, more = '') {
+  return environment({ FLEET_BASE_URL: url, FLEET_TOKEN: `total=${TOTAL}.size=${SIZE}${more}` });
+}
+
+const fleet = (format) => `"$NODE" "$FLEET" bicycles list --all -q -o ${format} > /dev/null`;
+
+async function longList(url, folder) {
+  const config = join(folder, 'urls');
+  const lines = Array.from(
+    { length: TOTAL / SIZE },
+    (_, index) => `url = "${url}/bicycles/?total=${TOTAL}&size=${SIZE}&page=${index + 1}"`,
+  );
+  writeFileSync(config, `${lines.join('\n')}\n`);
+  const peers = [];
+  if ((await isInstalled('curl')) && (await isInstalled('jq')))
+    peers.push(`curl -s -K ${config} | jq -c '.results[]' > /dev/null`);
+  const [jsonl, csv, table, peer] = await interleave(
+    [fleet('jsonl'), fleet('csv'), fleet('table'), ...peers],
+    ROUNDS,
+    wish(url),
+  );
+  const rows = [
+    compare('100,000 bicycles, csv', csv, jsonl, 'jsonl', 2),
+    compare('100,000 bicycles, table', table, jsonl, 'jsonl', 3),
+  ];
+  if (peer !== undefined) rows.unshift(compare('100,000 bicycles, jsonl', jsonl, peer, 'curl | jq -c', 0.55));
+  return rows;
+}
+
+/** A client that asks page after page on one connection, and prints the items: what fetching ahead is measured against. */
+const SEQUENTIAL = `
+import { Agent, get } from 'node:http';
+const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+const read = (page) => new Promise((resolve) => get(process.env.FLEET_BASE_URL + '/bicycles/?total=${TOTAL}&size=${SIZE}&page=' + page,
+  { agent, headers: { authorization: 'JWT ' + process.env.FLEET_TOKEN } }, (response) => {
+    const chunks = []; response.on('data', (chunk) => chunks.push(chunk)); response.on('end', () => resolve(JSON.parse(Buffer.concat(chunks))));
+  }));
+for (let page = 1; page <= ${TOTAL / SIZE}; page++) { const { results } = await read(page); process.stdout.write(results.map((one) => JSON.stringify(one)).join('\\n') + '\\n'); }
+`;
+
+async function latency(url) {
+  const sequential = `"$NODE" --input-type=module -e '${SEQUENTIAL.replaceAll("'", `'"'"'`)}' > /dev/null`;
+  const [ours, peer] = await interleave([fleet('jsonl'), sequential], 3, wish(url, '.delay=20'));
+  return [compare('the same, 20 ms a page', ours, peer, 'page after page', 0.25)];
+}
+
+async function memory(url) {
+  const large = await run(fleet('jsonl'), wish(url));
+  const small = await run(
+    fleet('jsonl'),
+    environment({ FLEET_BASE_URL: url, FLEET_TOKEN: `total=${TOTAL / 10}.size=${SIZE}` }),
+  );
+  const ratio = large.peakMb / small.peakMb;
+  return [
+    {
+      what: 'memory, 100,000 bicycles',
+      figure: `${Math.round(large.peakMb)} MB`,
+      peer: 'at most 130 MB',
+      ratio: large.peakMb / 130,
+      most: 1,
+      met: large.peakMb <= 130,
+    },
+    {
+      what: 'memory, 100,000 bicycles',
+      figure: `${Math.round(large.peakMb)} MB`,
+      peer: `10,000: ${Math.round(small.peakMb)} MB`,
+      ratio,
+      most: 1.15,
+      met: ratio <= 1.15,
+    },
+  ];
+}
+
+/** The first row is there before the second page has been answered: pages that take 200 ms each tell them apart. */
+async function firstRow(url) {
+  const env = environment({ FLEET_BASE_URL: url, FLEET_TOKEN: 'total=2000.size=100.delay=200' });
+  const [first, all] = await interleave(
+    [
+      '"$NODE" "$FLEET" bicycles list --all -q -o jsonl | head -1 > /dev/null',
+      '"$NODE" "$FLEET" bicycles list --all -q -o jsonl > /dev/null',
+    ],
+    3,
+    env,
+  );
+  return [compare('first row of 20 pages, 200 ms each', first, all, 'all rows')];
+}

@@ -1,0 +1,124 @@
+// How the bench measures: whole commands through the shell, interleaved, their medians and peak memory.
+
+import { spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+export const PROGRAM = fileURLToPath(new URL('../bin/fleet.js', import.meta.url));
+
+/**
+ * One line of the report.
+ * @typedef {{ what: string, figure: string, peer: string, ratio?: number, most?: number, met?: boolean }} Row
+ */
+
+/** The environment of every measured command: nothing of the machine's that only one side would pay for. */
+export function environment(more = {}) {
+  const { NODE_EXTRA_CA_CERTS: _left, NODE_OPTIONS: _out, ...env } = process.env;
+  return { ...env, FLEET_CONFIG_DIR: '/nonexistent/fleet-bench', NODE: process.execPath, FLEET: PROGRAM, ...more };
+}
+
+/** Whether a command is installed. */
+export function isInstalled(command) {
+  return new Promise((resolve) => {
+    spawn('sh', ['-c', `command -v ${command}`], { stdio: 'ignore' }).on('close', (code) => resolve(code === 0));
+  });
+}
+
+/**
+ * Runs a shell command line once: wall seconds, user and system seconds of everything in it, and the peak memory in MB of
+ * the process that is the program, when there is one.
+ */
+export function run(line, env = environment()) {
+  return new Promise((resolve, reject) => {
+    const startedAt = process.hrtime.bigint();
+    const child = spawn('bash', ['-c', `TIMEFORMAT='cpu %U %S'; time { ${line}\n}`], {
+      env,
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    let told = '';
+    let peakMb = 0;
+    const poll = setInterval(() => {
+      for (const pid of programsBelow(child.pid)) peakMb = Math.max(peakMb, peakOf(pid));
+    }, 15);
+    child.stderr.on('data', (chunk) => {
+      told += chunk;
+    });
+    child.on('error', reject);
+    child.on('close', (code) => {
+      clearInterval(poll);
+      const seconds = Number(process.hrtime.bigint() - startedAt) / 1e9;
+      const [, user = 0, system = 0] = /cpu ([\d.]+) ([\d.]+)/.exec(told) ?? [];
+      if (code !== 0) reject(new Error(`${line}\nended with ${code}: ${told}`));
+      else resolve({ seconds, cpu: Number(user) + Number(system), peakMb });
+    });
+  });
+}
+
+/** The processes below one that run the program, by their command line (Linux alone). */
+function programsBelow(pid) {
+  const found = [];
+  const walk = (at) => {
+    let children = '';
+    try {
+      children = readFileSync(`/proc/${at}/task/${at}/children`, 'utf8');
+    } catch {
+      return;
+    }
+    for (const child of children.trim().split(' ').filter(Boolean)) {
+      try {
+        if (readFileSync(`/proc/${child}/cmdline`, 'utf8').includes('fleet.js')) found.push(child);
+      } catch {
+        // It has ended meanwhile.
+      }
+      walk(child);
+    }
+  };
+  walk(pid);
+  return found;
+}
+
+function peakOf(pid) {
+  try {
+    return Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) / 1024;
+  } catch {
+    return 0;
+  }
+}
+
+export function median(values) {
+  const sorted = [...values].sort((a, b) => a - b);
+  const middle = Math.floor(sorted.length / 2);
+  return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
+}
+
+/** Runs several command lines in turn, A B C A B C …, one round not counted; resolves with the runs of each. */
+export async function interleave(lines, rounds, env) {
+  const runs = lines.map(() => []);
+  for (let round = -1; round < rounds; round++) {
+    for (const [index, line] of lines.entries()) {
+      const one = await run(line, env);
+      if (round >= 0) runs[index].push(one);
+    }
+  }
+  return runs.map((ofOne) => ({
+    seconds: median(ofOne.map(({ seconds }) => seconds)),
+    cpu: median(ofOne.map(({ cpu }) => cpu)),
+    peakMb: median(ofOne.map(({ peakMb }) => peakMb)),
+  }));
+}
+
+export function milliseconds(seconds) {
+  return seconds < 10 ? `${Math.round(seconds * 1000)} ms` : `${seconds.toFixed(1)} s`;
+}
+
+/** A row that compares two times; `most` is the largest ratio that meets the target. */
+export function compare(what, ours, peer, peerName, most) {
+  const ratio = ours.seconds / peer.seconds;
+  return {
+    what,
+    figure: milliseconds(ours.seconds),
+    peer: `${peerName} ${milliseconds(peer.seconds)}`,
+    ratio,
+    ...(most === undefined ? {} : { most, met: ratio <= most }),
+  };
+}

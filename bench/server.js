@@ -1,0 +1,114 @@
+// The service of the bench, in a process of its own: prepared pages and streams, so that what is measured is the client.
+
+import { createServer } from 'node:http';
+
+const PAGE_SIZE = 100;
+
+/** A bicycle of about 650 bytes, like the sandbox's. */
+function bicycle(index) {
+  const hex = index.toString(16).padStart(12, '0');
+  const uuid = `6f1c0b5e-2f0e-4c56-9d3a-${hex}`;
+  return {
+    uuid,
+    created: '2025-07-28T07:55:34.432430Z',
+    latitude: 52.5 + (index % 1000) / 10_000,
+    longitude: 13.3 + (index % 777) / 10_000,
+    latest_gps_accuracy: 31.4,
+    latest_gps_timestamp: '2026-11-21T09:56:16.071Z',
+    state_of_charge: (index % 1000) / 10,
+    name: `Ada ${String(index).padStart(6, '0')}`,
+    description: '',
+    model: 'http://127.0.0.1:4010/bicycle_models/6d010770-feac-4771-b48c-a60a7d213b2e/',
+    bleid: 'AXA:99ED657D037B5A1EEC76',
+    device_type: 'lock',
+    lock: `http://127.0.0.1:4010/locks/${uuid}/`,
+    image_url: `http://127.0.0.1:4010/media/bicycles/${uuid}.jpg`,
+    serial_number: 'SND0722CD324',
+    state: ['available', 'rented', 'in_maintenance', 'lost'][index % 4],
+    modified: '2026-11-20T17:31:39.533702Z',
+  };
+}
+
+const pages = new Map();
+
+/** Page `number` of a list of `total`, made once and kept as bytes. */
+function page(number, total, size) {
+  const key = `${number}/${total}/${size}`;
+  let bytes = pages.get(key);
+  if (bytes === undefined) {
+    const first = (number - 1) * size;
+    const results = Array.from({ length: Math.min(size, total - first) }, (_, index) => bicycle(first + index));
+    const next =
+      first + size < total ? `http://127.0.0.1/bicycles/?total=${total}&size=${size}&page=${number + 1}` : null;
+    bytes = Buffer.from(JSON.stringify({ count: total, next, previous: null, results }));
+    pages.set(key, bytes);
+  }
+  return bytes;
+}
+
+/** One event of about 700 bytes. */
+function event(index, sentAt) {
+  const message = { ...bicycle(index % 1000), modified: sentAt };
+  const data = JSON.stringify({ topic: '/organization/admin/bicycles/*', sender: 'bicycle', message });
+  return `id: ${index}\ndata: ${data}\n\n`;
+}
+
+/** Writes `count` events as fast as the reader takes them, then ends. */
+async function pour(response, count) {
+  const BATCH = 200;
+  for (let index = 0; index < count; index += BATCH) {
+    let text = '';
+    for (let at = index; at < Math.min(count, index + BATCH); at++) text += event(at, '2026-11-21T10:00:00.000Z');
+    if (!response.write(text)) await new Promise((resolve) => response.once('drain', resolve));
+  }
+  response.end();
+}
+
+/** Writes `perSecond` events a second, each with the time of its sending in microseconds as `modified`. */
+function drip(response, perSecond, count) {
+  const startedAt = performance.now();
+  let index = 0;
+  const timer = setInterval(() => {
+    const due = Math.min(count, Math.floor(((performance.now() - startedAt) / 1000) * perSecond));
+    for (; index < due; index++) {
+      response.write(event(index, String(Math.round((performance.timeOrigin + performance.now()) * 1000))));
+    }
+    if (index >= count) clearInterval(timer);
+  }, 2);
+}
+
+const HEADERS = { 'content-type': 'application/json', 'x-service-requestid': 'bench', 'x-service-from': 'bench' };
+
+const server = createServer((request, response) => {
+  const url = new URL(request.url, 'http://x');
+  // The token chooses what the service is like, for the program has no flag that reaches it.
+  const wish = Object.fromEntries(
+    new URLSearchParams((request.headers.authorization ?? '').replace(/^JWT /, '').replaceAll('.', '&')),
+  );
+  const delay = Number(wish.delay ?? 0);
+  const answer = (status, bytes) => {
+    const send = () => {
+      response.writeHead(status, { ...HEADERS, 'content-length': bytes.length });
+      response.end(bytes);
+    };
+    if (delay > 0) setTimeout(send, delay);
+    else send();
+  };
+  if (url.pathname.startsWith('/subscribe/')) {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.write(': open\n\n');
+    if (wish.rate !== undefined) drip(response, Number(wish.rate), Number(wish.count));
+    else void pour(response, Number(wish.count ?? 0));
+    return;
+  }
+  if (request.method === 'POST') {
+    request.resume();
+    request.on('end', () => answer(200, Buffer.from(JSON.stringify({ ...bicycle(1), state: 'reserved' }))));
+    return;
+  }
+  const total = Number(url.searchParams.get('total') ?? wish.total ?? 20);
+  const size = Number(url.searchParams.get('size') ?? wish.size ?? PAGE_SIZE);
+  answer(200, page(Number(url.searchParams.get('page') ?? 1), total, size));
+});
+server.keepAliveTimeout = 60_000;
+server.listen(0, '127.0.0.1', () => process.send?.(server.address().port));

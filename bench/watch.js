@@ -1,0 +1,86 @@
+// The live stream: messages from socket to stdout beside curl, the delay of one message, and a slow reader's memory.
+
+import { spawn } from 'node:child_process';
+import { compare, environment, interleave, isInstalled, PROGRAM, run } from './measure.js';
+
+const MESSAGES = 200_000;
+const ORGANIZATION = '6f1c0b5e-2f0e-4c56-9d3a-0d6f3a1f7c11';
+
+const wish = (url, token) => environment({ FLEET_BASE_URL: url, FLEET_SSE_URL: url, FLEET_TOKEN: token });
+const watch = (count) => `"$NODE" "$FLEET" watch ${ORGANIZATION} --json -q --resync-pages 0 --max-events ${count}`;
+
+/** @returns {Promise<import('./measure.js').Row[]>} */
+export async function benchWatch(url) {
+  return [...(await throughput(url)), ...(await delay(url)), ...(await slowReader(url))];
+}
+
+async function throughput(url) {
+  const env = wish(url, `count=${MESSAGES}`);
+  const ours = `${watch(MESSAGES)} | cat > /dev/null`;
+  const lines = [ours];
+  if ((await isInstalled('curl')) && (await isInstalled('jq'))) {
+    const curl = `curl -sN -H "Authorization: JWT $FLEET_TOKEN" "$FLEET_BASE_URL/subscribe/x/"`;
+    lines.push(`{ ${curl} | sed -n 's/^data: //p' | jq -c . > /dev/null; }`, `${curl} > /dev/null`);
+  }
+  const [fleet, jq, curl] = await interleave(lines, 5, env);
+  const perMillion = `${((fleet.cpu / MESSAGES) * 1e6).toFixed(1)} s CPU a million`;
+  if (jq === undefined) return [{ what: `${MESSAGES} messages, watch --json`, figure: perMillion, peer: '-' }];
+  return [
+    compare('200,000 messages, watch --json | cat', fleet, jq, 'curl -N | sed | jq -c', 0.3),
+    compare(`the same (${perMillion})`, fleet, curl, 'curl -N'),
+  ];
+}
+
+/** From the service's write to our stdout, in this process's clock; both are on this machine. */
+function delay(url) {
+  const PER_SECOND = 500;
+  const SECONDS = 8;
+  const count = PER_SECOND * SECONDS;
+  return new Promise((resolve) => {
+    const delays = [];
+    let rest = '';
+    const child = spawn(
+      process.execPath,
+      [PROGRAM, 'watch', ORGANIZATION, '--json', '-q', '--resync-pages', '0', '--max-events', String(count)],
+      {
+        env: wish(url, `rate=${PER_SECOND}.count=${count}`),
+        stdio: ['ignore', 'pipe', 'ignore'],
+      },
+    );
+    child.stdout.on('data', (chunk) => {
+      const now = (performance.timeOrigin + performance.now()) * 1000;
+      const lines = (rest + chunk).split('\n');
+      rest = lines.pop() ?? '';
+      for (const line of lines) delays.push((now - Number(/"modified":"(\d+)"/.exec(line)?.[1])) / 1000);
+    });
+    child.on('close', () => {
+      const sorted = delays.slice(PER_SECOND).sort((a, b) => a - b);
+      const at = (part) => sorted[Math.floor(sorted.length * part)] ?? Number.NaN;
+      const row = (name, value, most) => ({
+        what: `delay of a message at 500 a second, ${name}`,
+        figure: `${value.toFixed(2)} ms`,
+        peer: `at most ${most} ms`,
+        ratio: value / most,
+        most: 1,
+        met: value <= most,
+      });
+      resolve([row('p50', at(0.5), 0.3), row('p99', at(0.99), 3)]);
+    });
+  });
+}
+
+async function slowReader(url) {
+  const SECONDS = 20;
+  const reader = `"$NODE" -e 'const { readSync } = require("node:fs"); const buffer = Buffer.alloc(1000); const end = Date.now() + ${SECONDS * 1000}; while (Date.now() < end) { readSync(0, buffer); Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 100); }'`;
+  const { peakMb } = await run(`${watch(MESSAGES)} | ${reader} || true`, wish(url, `count=${MESSAGES}`));
+  return [
+    {
+      what: 'watch into a reader of 10 kB/s, memory',
+      figure: `${Math.round(peakMb)} MB`,
+      peer: 'at most 150 MB',
+      ratio: peakMb / 150,
+      most: 1,
+      met: peakMb <= 150,
+    },
+  ];
+}
