@@ -7,7 +7,7 @@ import { acceptJson, authorization, traceOf } from './headers.js';
 import type { Network } from './network.js';
 import { followPages, type PageOptions, readPage } from './pages.js';
 import { isPassingStatus, pauseBefore, RETRY_AFTER_LIMIT_MS, readRetryAfter, sleep } from './retry.js';
-import type { HttpAnswer, HttpRequest, Page, Tokens } from './types.js';
+import type { HttpAnswer, HttpRequest, Page, RequestPreview, Tokens } from './types.js';
 
 /** What the client tells while it works; the context prints it for --trace, --verbose and retries. */
 export interface HttpLog {
@@ -38,6 +38,8 @@ export interface Client {
    * connection was never made, 401 with a token that can be renewed, 429 (promise 1).
    */
   send(request: HttpRequest): Promise<HttpAnswer>;
+  /** The request as `send` would send it, the token hidden; nothing is sent. */
+  preview(request: HttpRequest): RequestPreview;
   /** Reads a list page by page (section 2.6). Up to six pages are fetched ahead of the one in use. */
   pages<T = { [field: string]: unknown }>(
     request: HttpRequest,
@@ -66,6 +68,20 @@ function isSafe(method: string): boolean {
 export function openClient(options: ClientOptions): Client {
   const { baseUrl, token, log, network, timeoutMs } = options;
 
+  function urlOf({ path, query, isFromOrigin }: HttpRequest): URL {
+    return joinUrl(isFromOrigin === true ? new URL(baseUrl.origin) : baseUrl, path, query);
+  }
+
+  function headersOf(request: HttpRequest, secret: string): Record<string, string> {
+    return {
+      accept: acceptJson(options.apiVersion),
+      'accept-encoding': 'gzip, br',
+      ...(request.body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...request.headers,
+      authorization: authorization(secret),
+    };
+  }
+
   /** One try: from the token to the body, redirects of a GET within the origin included. */
   async function exchangeOnce(
     request: HttpRequest,
@@ -73,15 +89,9 @@ export function openClient(options: ClientOptions): Client {
     secret: string,
     signal: AbortSignal,
   ): Promise<WireAnswer> {
-    let url = joinUrl(baseUrl, request.path, request.query);
+    let url = urlOf(request);
     for (let hop = 0; ; hop++) {
-      const headers: Record<string, string> = {
-        accept: acceptJson(options.apiVersion),
-        'accept-encoding': 'gzip, br',
-        ...(request.body === undefined ? {} : { 'content-type': 'application/json' }),
-        ...request.headers,
-        authorization: authorization(secret),
-      };
+      const headers = headersOf(request, secret);
       log.request(method, url, headers, request.body);
       const startedAt = options.now();
       let answer: WireAnswer;
@@ -112,6 +122,7 @@ export function openClient(options: ClientOptions): Client {
   async function send(request: HttpRequest): Promise<HttpAnswer> {
     const method = request.method ?? 'GET';
     const signal = request.signal === undefined ? options.signal : AbortSignal.any([options.signal, request.signal]);
+    const retries = request.retries ?? options.retries;
     const startedAt = options.now();
     let attempt = 0;
     let isRenewed = false;
@@ -123,11 +134,19 @@ export function openClient(options: ClientOptions): Client {
       let askedPauseMs: number | undefined;
       try {
         const answer = await exchangeOnce(request, method, secret, signal);
-        const text = await readText(answer);
-        if (answer.status >= 200 && answer.status < 300) {
-          const { status, headers } = answer;
-          return { status, headers, text, trace: traceOf(headers), milliseconds: options.now() - startedAt };
-        }
+        const bytes = await readBytes(answer);
+        const text = readText(bytes);
+        const { status, headers } = answer;
+        const whole = {
+          status,
+          headers,
+          text,
+          bytes,
+          trace: traceOf(headers),
+          milliseconds: options.now() - startedAt,
+        };
+        if (status >= 200 && status < 300) return whole;
+        request.onRefusal?.(whole);
         failure = answerFailure(answer.status, answer.headers, text, request.subject);
         if (answer.status === 401 && !isRenewed) {
           isRenewed = true;
@@ -146,12 +165,14 @@ export function openClient(options: ClientOptions): Client {
         const wasSent = !(error.cause instanceof ExchangeError) || error.cause.sent;
         mayTryAgain = isPassing(error) && (isSafe(method) || !wasSent);
       }
-      if (!mayTryAgain || attempt >= options.retries) throw failure;
+      if (!mayTryAgain || attempt >= retries) throw failure;
       if (askedPauseMs !== undefined && askedPauseMs > RETRY_AFTER_LIMIT_MS) throw askedToWait(failure, askedPauseMs);
       attempt++;
       const pauseMs = Math.max(askedPauseMs ?? 0, pauseBefore(attempt));
-      log.retry(failure.message, pauseMs, attempt, options.retries);
-      await sleep(pauseMs, signal);
+      if (request.pause === undefined) {
+        log.retry(failure.message, pauseMs, attempt, retries);
+        await sleep(pauseMs, signal);
+      } else await request.pause(pauseMs, failure);
       secret = await token.get();
     }
   }
@@ -159,6 +180,12 @@ export function openClient(options: ClientOptions): Client {
   return {
     baseUrl,
     send,
+    preview: (request) => ({
+      method: request.method ?? 'GET',
+      url: urlOf(request).href,
+      headers: headersOf(request, '[hidden]'),
+      body: request.body,
+    }),
     pages: <T>(request: HttpRequest, pageOptions: Partial<PageOptions> = {}) =>
       followPages<T>(request, async (pageRequest): Promise<Page<T>> => readPage<T>(await send(pageRequest)), {
         ahead: PAGES_AHEAD,
@@ -184,10 +211,13 @@ function redirectTarget(answer: WireAnswer, url: URL): URL | undefined {
   return new URL(location, url);
 }
 
-/** The body as text, whatever coding it came in. Throws a FleetError of kind `service` when it cannot be read. */
-async function readText(answer: WireAnswer): Promise<string> {
+/** The body, whatever coding it came in. Throws a FleetError of kind `service` when it cannot be read. */
+async function readBytes(answer: WireAnswer): Promise<Buffer> {
   const coding = (answer.headers['content-encoding'] ?? 'identity').trim().toLowerCase();
-  const bytes = coding === 'identity' || answer.body.length === 0 ? answer.body : await decompress(answer, coding);
+  return coding === 'identity' || answer.body.length === 0 ? answer.body : decompress(answer, coding);
+}
+
+function readText(bytes: Buffer): string {
   // A byte order mark is no part of the text (RFC 8259 section 8.1 lets readers ignore it).
   const text = bytes.toString('utf8');
   return text.startsWith('\uFEFF') ? text.slice(1) : text;

@@ -1,4 +1,4 @@
-// The one place that loads undici: the process's dispatcher, with keep-alive and the proxies of the environment.
+// The process's dispatcher, with keep-alive and the proxies of the environment; made when the first request needs it.
 
 import type { Dispatcher } from 'undici';
 
@@ -26,33 +26,17 @@ function readVariable(env: NodeJS.ProcessEnv, name: string): string {
 
 /** Opens the dispatcher. `timeoutMs` bounds the making of a connection, TLS included. */
 export async function openNetwork(env: NodeJS.ProcessEnv, timeoutMs: number): Promise<Network> {
-  const { Agent, EnvHttpProxyAgent, Pool } = await import('undici');
-  const options = { connect: { timeout: timeoutMs } };
-  const httpProxy = readVariable(env, 'HTTP_PROXY');
-  const httpsProxy = readVariable(env, 'HTTPS_PROXY');
-  const direct = new Agent(options);
-  if (httpProxy === '' && httpsProxy === '') return { dispatcher: direct, close: () => direct.destroy() };
-  const proxied = new EnvHttpProxyAgent({
-    httpProxy,
-    httpsProxy,
+  const { Agent } = await import('./agent.js');
+  const direct = new Agent({ connect: { timeout: timeoutMs } });
+  const proxies = {
+    httpProxy: readVariable(env, 'HTTP_PROXY'),
+    httpsProxy: readVariable(env, 'HTTPS_PROXY'),
     noProxy: readVariable(env, 'NO_PROXY'),
-    // A tunnel (CONNECT) for https alone; plain http is asked of the proxy by its whole address, as curl does it.
-    proxyTunnel: false,
-    proxyTls: { timeout: timeoutMs },
-    requestTls: { timeout: timeoutMs },
-    clientFactory(origin, poolOptions) {
-      const pool = new Pool(origin, poolOptions);
-      const connect = pool.connect.bind(pool) as (
-        options: Dispatcher.ConnectOptions,
-      ) => Promise<Dispatcher.ConnectData>;
-      // A proxy that hangs up on CONNECT gives undici's own socket error, upon which undici would dial again at once, for ever.
-      const dial = (connectOptions: Dispatcher.ConnectOptions) =>
-        connect(connectOptions).catch((error: unknown) => {
-          throw Object.assign(new Error(`the proxy ${origin.origin} hung up`, { cause: error }), { code: 'EPROXY' });
-        });
-      return Object.assign(pool, { connect: dial as typeof pool.connect });
-    },
-  });
+  };
+  if (proxies.httpProxy === '' && proxies.httpsProxy === '')
+    return { dispatcher: direct, close: () => direct.destroy() };
+  const { openProxies } = await import('./proxy.js');
+  const proxied = openProxies(proxies, timeoutMs);
   // As curl and Go do it, this machine is never reached through a proxy: the sandbox would be out of reach.
   const dispatcher = direct.compose((dispatch) => (request, handler) => {
     return isLoopback(new URL(String(request.origin)))

@@ -1,6 +1,6 @@
 // The values that travel between the HTTP room and its users: requests, answers, items and pages.
 
-import type { Trace } from '../errors.js';
+import type { FleetError, Trace } from '../errors.js';
 
 /** Query parameters in the order they are sent; a name may come more than once (`state=new&state=escalated`). */
 export type Query = readonly (readonly [name: string, value: string])[];
@@ -10,6 +10,8 @@ export interface HttpRequest {
   method?: string;
   /** Below the base URL, with its leading and trailing slash: `/bicycles/`. */
   path: string;
+  /** Whether the path counts from the base URL's origin instead, prefix left out: an address that came whole. */
+  isFromOrigin?: boolean;
   query?: Query;
   /** JSON text; sent as application/json. */
   body?: string;
@@ -18,15 +20,35 @@ export interface HttpRequest {
   subject?: string;
   /** Ends this one request, beside the signal that ends them all. */
   signal?: AbortSignal;
+  /** Extra tries of this one request; those of the settings when absent. */
+  retries?: number;
+  /**
+   * Waits before this request is tried again, instead of the client: whoever sends many can slow all of them. The client still
+   * decides whether it may be tried again. What it throws ends the request.
+   */
+  pause?(milliseconds: number, failure: FleetError): Promise<void>;
+  /** Is shown each answer that is no success, before it is tried again or thrown. */
+  onRefusal?(answer: HttpAnswer): void;
 }
 
-/** A whole answer with a status below 300; anything else is thrown as a FleetError. */
+/** A request as it would be sent, the token hidden. */
+export interface RequestPreview {
+  method: string;
+  url: string;
+  /** Names in lower case. */
+  headers: Readonly<Record<string, string>>;
+  body: string | undefined;
+}
+
+/** A whole answer. One with a status other than 2xx is thrown as a FleetError. */
 export interface HttpAnswer {
   status: number;
   /** Names in lower case. */
   headers: Readonly<Record<string, string>>;
   /** The body, decompressed and decoded as UTF-8. */
   text: string;
+  /** The same before it was decoded, for what is no text. */
+  bytes: Uint8Array;
   trace: Trace;
   /** Milliseconds from the first try to the end of the body. */
   milliseconds: number;

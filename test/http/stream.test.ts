@@ -113,7 +113,9 @@ describe('ends that are not final', () => {
     ['retry: without a blank line', (socket) => socket.end(`${STREAM_HEAD}retry: 3000\n`), 3_000],
     ['a retry: of years is cut to an hour', (socket) => socket.end(`${STREAM_HEAD}retry: 99999999999\n\n`), 3_600_000],
   ] satisfies [string, Behaviour, number][])('%s is obeyed', async (_name, behaviour, pauseMs) => {
-    const got = await followInTurn([behaviour], { until: ({ story }) => story.some((type) => type.startsWith('lost')) });
+    const got = await followInTurn([behaviour], {
+      until: ({ story }) => story.some((type) => type.startsWith('lost')),
+    });
     const retryInMs = losses(got)[0]?.retryInMs ?? 0;
     expect(retryInMs).toBeGreaterThanOrEqual(pauseMs);
     expect(retryInMs).toBeLessThanOrEqual(pauseMs + 500);

@@ -4,14 +4,11 @@ import { spawn } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import type { Context } from '../../context.js';
 import { FleetError } from '../../errors.js';
+import { programPath } from '../../place.js';
 import { startSandbox } from '../../sandbox/index.js';
 import { loadPaint } from '../../terminal/colour.js';
-
-/** The program itself, as it was installed. */
-const PROGRAM = fileURLToPath(new URL('../../../bin/fleet.js', import.meta.url));
 
 /** Small enough to read, lively enough that a few seconds of watch show something. */
 const BICYCLES = 60;
@@ -86,7 +83,7 @@ async function show(context: Context, env: NodeJS.ProcessEnv, purpose: string, a
   const line = args.map((argument) => (/^[\w./:=,-]+$/.test(argument) ? argument : `"${argument}"`)).join(' ');
   await io.stdout.write(`\n${purpose}\n${paint.cyan(`$ fleet ${line}`)}\n`);
   const isReal = io.streams.stdout === process.stdout;
-  const child = spawn(process.execPath, [PROGRAM, ...args], {
+  const child = spawn(process.execPath, [programPath(), ...args], {
     env,
     signal,
     stdio: ['ignore', isReal ? 'inherit' : 'pipe', isReal ? 'inherit' : 'pipe'],
