@@ -22,28 +22,23 @@ const RIDE_DEGREES = 0.0005;
 /** What a rented bicycle uses up between two messages, in percent of its charge. */
 const RIDE_CHARGE = 0.2;
 
-type Event =
-  | 'ride'
-  | 'rent'
-  | 'return'
-  | 'expire-rental'
-  | 'reserve'
-  | 'cancel'
-  | 'expire-reservation'
-  | 'alert'
-  | 'stop';
+/** Of the bicycles that could be rented or reserved, and of those that are, so many are at any time: life goes to and fro. */
+const RENTED_SHARE = 0.12;
+const RESERVED_SHARE = 0.03;
 
-const EVENT_WEIGHTS: readonly [[Event, number], ...[Event, number][]] = [
-  ['ride', 62],
-  ['rent', 9],
-  ['return', 9],
-  ['expire-rental', 1],
-  ['reserve', 5],
-  ['cancel', 1],
-  ['expire-reservation', 3],
+/** The condition behind an alert stays for so long at least, so that there are always some to look at. */
+const ALERT_STAYS_MS = 10 * 60 * 1000;
+
+const EVENT_WEIGHTS: readonly [['ride', number], ...['ride' | 'trip' | 'reservation' | 'alert' | 'stop', number][]] = [
+  ['ride', 60],
+  ['trip', 20],
+  ['reservation', 10],
   ['alert', 5],
   ['stop', 5],
 ];
+
+/** How often one looks for a bicycle on which the dice allow something. */
+const TRIES = 50;
 
 /** Starts life at `rate` events a second; 0 is still. Returns what ends it. */
 export function startLife(fleet: Fleet, random: Random, rate: number): () => void {
@@ -67,27 +62,46 @@ export function liveOnce(fleet: Fleet, random: Random): void {
   const event = pickWeighted(random, EVENT_WEIGHTS);
   const find = (state: SandboxState) => findFrom(fleet.bicycles, random, (row) => row.body.state === state);
   const rider = fleet.users[3 + Math.floor(random() * (fleet.users.length - 3))];
-  const run = (row: BicycleRow | undefined, transition: Parameters<typeof runTransition>[2], by = rider) => {
-    if (row !== undefined) runTransition(fleet, row, transition, 'service', by);
+  const run = (row: BicycleRow, transition: Parameters<typeof runTransition>[2], by = rider) =>
+    runTransition(fleet, row, transition, 'service', by);
+  /** Ends what one bicycle is in, or begins it on another, so often that `share` of them are in it. */
+  const turn = (
+    state: SandboxState,
+    share: number,
+    end: (row: BicycleRow) => void,
+    begin: (row: BicycleRow) => void,
+  ) => {
+    for (let attempt = 0; attempt < TRIES; attempt += 1) {
+      const row = findFrom(fleet.bicycles, random, ({ body }) => body.state === state || body.state === 'available');
+      if (row === undefined) return;
+      if (row.body.state === state) return end(row);
+      if (random() < share) return begin(row);
+    }
   };
   if (event === 'ride') ride(fleet, random, find('rented'));
-  else if (event === 'rent') {
-    // Now and then the one who reserved comes to ride.
-    const reserved = random() < 0.3 ? find('reserved') : undefined;
-    run(reserved ?? find('available'), 'rent', reserved?.rider ?? rider);
-  } else if (event === 'return') run(find('rented'), 'return');
-  else if (event === 'expire-rental') run(find('rented'), 'expire_rental_session');
-  else if (event === 'reserve') run(find('available'), 'reserve');
-  else if (event === 'cancel') run(find('reserved'), 'cancel_reservation');
-  else if (event === 'expire-reservation') run(find('reserved'), 'expire_reservation');
-  else if (event === 'alert') {
+  else if (event === 'trip') {
+    const end = (row: BicycleRow) => run(row, random() < 0.9 ? 'return' : 'expire_rental_session');
+    turn('rented', RENTED_SHARE, end, (row) => run(row, 'rent'));
+  } else if (event === 'reservation') {
+    const end = (row: BicycleRow) => {
+      const dice = random();
+      // Now and then the one who reserved comes to ride.
+      if (dice < 0.4) run(row, 'rent', row.rider ?? rider);
+      else run(row, dice < 0.6 ? 'cancel_reservation' : 'expire_reservation');
+    };
+    turn('reserved', RESERVED_SHARE, end, (row) => run(row, 'reserve'));
+  } else if (event === 'alert') {
     const alertType = pick(random, ALERT_TYPES);
     const row = findFitting(fleet, random, alertType);
     const facts = { uuid: randomUuid(random), alertType, roles: pick(random, ALERT_ROLES) };
     if (row !== undefined) raiseAlert(fleet, row, facts);
   } else {
     // Section 3.2: stopped is reached "automatically only", when "the condition that raised the alert is gone".
-    const alert = findFrom(fleet.alerts, random, ({ body }) => body.state === 'new');
+    const alert = findFrom(
+      fleet.alerts,
+      random,
+      ({ body }) => body.state === 'new' && Date.parse(body.created ?? '') < fleet.now() - ALERT_STAYS_MS,
+    );
     if (alert !== undefined) changeAlert(fleet, alert, { state: 'stopped' });
   }
 }
