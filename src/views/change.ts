@@ -47,13 +47,15 @@ interface Piece {
 /** The least room of each column, at 80 columns; what is left over goes to the name and to what changed. */
 const TIME_COLUMNS = 9;
 const NAME_COLUMNS = 16;
-const WHAT_COLUMNS = 28;
+const WHAT_COLUMNS = 27;
 const CHARGE_COLUMNS = 5;
-const PLACE_COLUMNS = 18;
+const PLACE_COLUMNS = 19;
 const GAPS_COLUMNS = 4;
 const LEAST_COLUMNS = TIME_COLUMNS + NAME_COLUMNS + WHAT_COLUMNS + CHARGE_COLUMNS + PLACE_COLUMNS + GAPS_COLUMNS;
 /** From here on the name has room for nearly every name, and the rest goes to what changed. */
 const NAME_MOST_COLUMNS = 30;
+/** Room for two states and some more; a line that is wider falls apart. */
+const WHAT_MOST_COLUMNS = 48;
 
 /** Changes of place below this are the noise of a satellite receiver standing still. */
 const STANDSTILL_METRES = 5;
@@ -205,6 +207,14 @@ function fit(pieces: readonly Piece[], width: number | undefined, paint: Paint):
   return width === undefined ? text : text + ' '.repeat(Math.max(0, left));
 }
 
+/** Where two states do not fit, the old one is cut, since the new one is what counts. */
+function sparing(what: readonly Piece[], width: number): readonly Piece[] {
+  const [from, arrow, to, ...rest] = what;
+  if (from === undefined || arrow?.text !== ' -> ' || to === undefined) return what;
+  const room = Math.max(1, width - widthOf(arrow.text) - widthOf(to.text) - (rest.length > 0 ? 1 : 0));
+  return [{ ...from, text: cut(from.text, room) }, arrow, to, ...rest];
+}
+
 /** One line without its newline: time, name, what changed, charge, place. */
 export function changeLine(sight: Sight, at: number, place: LinePlace): string {
   const { time, name, what, charge, place: where } = cellsOf(sight, at, place);
@@ -216,12 +226,12 @@ export function changeLine(sight: Sight, at: number, place: LinePlace): string {
   }
   const spare = Math.max(0, width - LEAST_COLUMNS);
   const nameColumns = Math.min(NAME_MOST_COLUMNS, NAME_COLUMNS + Math.floor(spare / 2));
-  const whatColumns = WHAT_COLUMNS + spare - (nameColumns - NAME_COLUMNS);
+  const whatColumns = Math.min(WHAT_MOST_COLUMNS, WHAT_COLUMNS + spare - (nameColumns - NAME_COLUMNS));
   const columns = [fit([time], TIME_COLUMNS, paint), fit([name], nameColumns, paint)];
   if (isWhole) {
-    columns.push(fit(what, whatColumns + CHARGE_COLUMNS + PLACE_COLUMNS + 2, paint));
+    columns.push(fit(what, width - TIME_COLUMNS - nameColumns - 2, paint));
   } else {
-    columns.push(fit(what, whatColumns, paint));
+    columns.push(fit(sparing(what, whatColumns), whatColumns, paint));
     columns.push(' '.repeat(Math.max(0, CHARGE_COLUMNS - widthOf(charge.text))) + fit([charge], undefined, paint));
     columns.push(fit([where], PLACE_COLUMNS, paint));
   }

@@ -56,12 +56,12 @@ export function addWatch(program: Command, run: Run): void {
   for (const option of watch.options) if (option.long === '--idle') option.default(90_000, '90');
   examples(
     watch,
-    ['all bicycles of an organization', 'fleet watch 0b0e7c1c-6d0a-4b9e-8a34-5f2d9f3a7c10'],
+    ['all bicycles of an organization', 'fleet watch a087eaf3-00b3-49c9-8706-c4ebfb2627fd'],
     ['the organization of the settings, as a board', 'fleet watch --live'],
     ['only what gets lost, as JSON lines', 'fleet watch --where state=lost --json'],
     [
       'wait until a bicycle is back, a minute at most',
-      'fleet watch --bicycle 6f1c0b5e-2f0e-4c56-9d3a-0d6f3a1f7c11 --until state=available --for 60s',
+      'fleet watch --bicycle d238dc92-4ed5-4cec-a476-fe5f869ff26e --until state=available --for 60s',
     ],
   );
 }

@@ -4,7 +4,8 @@ import { bicycleTopic, organizationTopic } from '../../api/push.js';
 import type { Context } from '../../context.js';
 import { usageError } from '../../errors.js';
 import { requireSseUrl } from '../../settings/resolve.js';
-import type { Condition } from '../where.js';
+import { ALERT_VOCABULARY, BICYCLE_VOCABULARY } from '../vocabulary.js';
+import { type Condition, checkCondition, type Vocabulary } from '../where.js';
 
 /** What the flags became; times are in milliseconds. */
 export interface WatchOptions {
@@ -42,6 +43,18 @@ export interface Plan {
   giveUpAfterMs: number | undefined;
 }
 
+/** Messages are of bicycles and of alerts; both have a `state`. */
+const VOCABULARY: Vocabulary = {
+  noun: 'message',
+  fields: [...new Set([...BICYCLE_VOCABULARY.fields, ...ALERT_VOCABULARY.fields, 'sender', 'topic'])],
+  numbers: BICYCLE_VOCABULARY.numbers,
+  times: [...new Set([...BICYCLE_VOCABULARY.times, ...ALERT_VOCABULARY.times])],
+  words: {
+    ...ALERT_VOCABULARY.words,
+    state: [...(BICYCLE_VOCABULARY.words['state'] ?? []), ...(ALERT_VOCABULARY.words['state'] ?? [])],
+  },
+};
+
 /** The organization, and the bicycle where there is one, of a topic of section 6.1. */
 const BICYCLES_TOPIC = /^\/([0-9a-f-]{36})\/admin\/bicycles\/(?:\*|([0-9a-f-]{36})\/)$/i;
 
@@ -52,6 +65,7 @@ export async function makePlan(
   options: WatchOptions,
 ): Promise<Plan> {
   const settings = await context.settings();
+  for (const condition of [...(options.where ?? []), ...(options.until ?? [])]) checkCondition(condition, VOCABULARY);
   const form = await chooseForm(context, options);
   const topics = chooseTopics(organization, settings.organization.value, options);
   const known = topics.map((topic) => BICYCLES_TOPIC.exec(topic)).filter((match) => match !== null);

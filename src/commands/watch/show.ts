@@ -1,5 +1,6 @@
 // Where the messages of a watch go: lines, JSON lines or the board, behind one interface.
 
+import type { Alert } from '../../api/alert.js';
 import type { Context } from '../../context.js';
 import type { Clock } from '../../http/stream/clock.js';
 import type { StreamEvent } from '../../http/stream/events.js';
@@ -13,14 +14,16 @@ export interface Show {
   /** Whether the terminal belongs to the show alone. */
   readonly isFullScreen: boolean;
   /** Each returns what goes to stdout for it, newline included; '' for nothing. */
-  message(sight: Sight, at: number, data: string): string;
+  message(sight: () => Sight, at: number, data: string): string;
   caughtUp(sight: Sight, at: number): string;
   stream(event: StreamEvent): string;
   draw(knowledge: Knowledge): string;
   /** A message came, shown or not. */
   heard(at: number): void;
-  /** The baseline was read. */
-  learned(knowledge: Knowledge): void;
+  /** A page of the list came, with the service's total where it says one. */
+  listed(count: number | undefined): void;
+  /** The newest alerts of the list, the newest first. */
+  alerts(alerts: readonly Alert[]): void;
   write(text: string): Promise<void>;
   /** Leaves the terminal as it was found. */
   close(): Promise<void>;
@@ -44,12 +47,13 @@ export async function openShow(
     isFullScreen: false,
     // "One envelope a line, exactly as received": newlines between its tokens are all that can be taken out.
     message: (sight, at, data) =>
-      isJson ? `${escapeJson(data.includes('\n') ? data.replaceAll('\n', ' ') : data)}\n` : line(sight, at),
+      isJson ? `${escapeJson(data.includes('\n') ? data.replaceAll('\n', ' ') : data)}\n` : line(sight(), at),
     caughtUp: (sight, at) => (isJson ? '' : line(sight, at)),
     stream: () => '',
     draw: () => '',
     heard() {},
-    learned() {},
+    listed() {},
+    alerts() {},
     write: (text) => stdout.write(text),
     close: async () => {},
   };

@@ -4,6 +4,7 @@ import type { Context } from '../../context.js';
 import type { FleetError } from '../../errors.js';
 import type { Gap, StreamEvent } from '../../http/stream/events.js';
 import { clean, escapeJson } from '../../terminal/clean.js';
+import { showDuration } from '../../terminal/time.js';
 import { showClock } from '../../views/change.js';
 import { streamLine, streamRecord, summaryLines, summaryRecord, type WatchSummary } from '../../views/stream.js';
 import type { Reading } from './catch-up.js';
@@ -17,6 +18,8 @@ export interface Voice {
   caughtUp(change: Change, at: number): void;
   /** A reading of the list that is over. */
   read(reading: Reading, at: number): void;
+  /** The list did not come and is asked for again. */
+  readAgain(reason: string, pauseMs: number, at: number): void;
   /** A list that could not be read: what was missed stays unknown for now. */
   trouble(text: string, error: FleetError, at: number): void;
   /** Only with `--verbose`. */
@@ -99,6 +102,18 @@ export function openVoice(context: Context, plan: Plan, offsetMinutes: number): 
       }
       say(false, fields, since === undefined ? undefined : `${clock} ${read}: ${found}`);
     },
+    readAgain: (reason, pauseMs, at) =>
+      say(
+        false,
+        {
+          event: 'resync',
+          at: new Date(at).toISOString(),
+          complete: false,
+          message: reason,
+          retry_in_seconds: pauseMs / 1000,
+        },
+        `${showClock(at, offsetMinutes)} ${reason}; reading the list again in ${showDuration(pauseMs)}`,
+      ),
     trouble: (text, error, at) =>
       say(
         true,

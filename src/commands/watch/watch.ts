@@ -1,16 +1,17 @@
 // `fleet watch`: follows topics, shows what comes, says what was missed and finds out what changed meanwhile.
 
-import type { Alert } from '../../api/alert.js';
+import { ALERTS_PATH, type Alert } from '../../api/alert.js';
 import type { Bicycle } from '../../api/bicycle.js';
 import { type PushEnvelope, subscribePath } from '../../api/push.js';
 import type { Context } from '../../context.js';
 import { asFleetError, FleetError } from '../../errors.js';
-import { joinUrl } from '../../http/client.js';
+import { type Client, joinUrl, openClient } from '../../http/client.js';
 import { type Clock, systemClock } from '../../http/stream/clock.js';
 import type { Gap, Message, Resync, StreamEvent } from '../../http/stream/events.js';
 import { openQueue } from '../../http/stream/queue.js';
 import { followStream } from '../../http/stream.js';
 import type { Query } from '../../http/types.js';
+import { requireBaseUrl } from '../../settings/resolve.js';
 import { clean } from '../../terminal/clean.js';
 import type { Sight } from '../../views/change.js';
 import { openHttpLog } from '../../views/exchange.js';
@@ -27,6 +28,7 @@ type WatchEvent =
   | StreamEvent
   | ({ type: 'page'; reading: Reading } & ReadPage)
   | { type: 'unread'; reading: Reading; error: FleetError }
+  | { type: 'alerts'; alerts: readonly Alert[] }
   | { type: 'tick' }
   | { type: 'end'; end: WatchEnd; error?: FleetError };
 
@@ -34,6 +36,8 @@ type WatchEvent =
 const READING_PAUSE_MS = 10_000;
 /** After a list that could not be read, the next try waits longer than the client's own tries took. */
 const UNREAD_PAUSE_MS = 30_000;
+/** How often the board reads the newest alerts: the interface shows no topic that pushes them (section 6.1). */
+const ALERTS_PAUSE_MS = 30_000;
 /** How many gaps are kept for the summary; all are counted. */
 const KEPT_GAPS = 1_000;
 
@@ -46,29 +50,43 @@ export async function watch(context: Context, organization: string | undefined, 
 /** Runs a plan to its end; the clock is an input, so that a test can let it run fast. */
 export async function runWatch(context: Context, plan: Plan, clock: Clock): Promise<void> {
   const [settings, tokens, network] = await Promise.all([context.settings(), context.token(), context.network()]);
+  const baseUrl = plan.organizations.length === 0 ? plan.sseUrl : requireBaseUrl(settings);
+  const subscriptions = plan.topics.map((topic) => ({ topic, url: joinUrl(plan.sseUrl, subscribePath(topic)) }));
+  if (context.signal.aborted) throw context.signal.reason;
   const queue = openQueue<WatchEvent>();
   const ending = withResolvers();
   const stop = new AbortController();
   const offsetMinutes = -new Date(clock.now()).getTimezoneOffset();
   const voice = openVoice(context, plan, offsetMinutes);
   const show = await openShow(context, plan, offsetMinutes, clock, () => queue.push({ type: 'tick' }));
-  const session = openSession({ context, plan, clock, voice, show, push: queue.push, stop: stop.signal });
   const log = openHttpLog(
     context.flags,
     (line) => void (show.isFullScreen || context.io.stderr.write(`${clean(line)}\n`)),
   );
+  // A client of its own: what it says has to fit the watch's stderr, and its requests end with the watch.
+  const client = openClient({
+    baseUrl,
+    apiVersion: settings.apiVersion.value,
+    timeoutMs: settings.timeoutMs.value,
+    retries: settings.retries.value,
+    network,
+    token: tokens,
+    log: { ...log, retry: (reason, pauseMs) => voice.readAgain(reason, pauseMs, clock.now()) },
+    now: clock.now,
+    signal: stop.signal,
+  });
+  const session = openSession({ client, plan, clock, voice, show, push: queue.push, stop: stop.signal });
 
   const finish = (end: WatchEnd, error?: FleetError) => {
     queue.push({ type: 'end', end, ...(error === undefined ? {} : { error }) });
     ending.resolve();
   };
   const onInterrupt = () => finish('interrupted', asFleetError(context.signal.reason));
-  if (context.signal.aborted) throw context.signal.reason;
   context.signal.addEventListener('abort', onInterrupt, { once: true });
   const callOffEnd = plan.forMs === undefined ? () => {} : clock.after(plan.forMs, () => finish('for', timeIsUp(plan)));
 
   const following = followStream({
-    subscriptions: plan.topics.map((topic) => ({ topic, url: joinUrl(plan.sseUrl, subscribePath(topic)) })),
+    subscriptions,
     apiVersion: settings.apiVersion.value,
     timeoutMs: settings.timeoutMs.value,
     idleMs: plan.idleMs,
@@ -116,8 +134,18 @@ function timeIsUp(plan: Plan): FleetError | undefined {
   return new FleetError('timeout', `${wanted} was not met within ${(plan.forMs ?? 0) / 1000} s`);
 }
 
+/** A message as the session sees it. */
+interface Read {
+  sight(): Sight;
+  value(): { [field: string]: unknown };
+  kind?: Change['kind'];
+}
+
+const REFUSED = { isWanted: false, isMet: false };
+const WANTED = { isWanted: true, isMet: false };
+
 interface SessionParts {
-  context: Context;
+  client: Client;
   plan: Plan;
   clock: Clock;
   voice: ReturnType<typeof openVoice>;
@@ -128,7 +156,7 @@ interface SessionParts {
 }
 
 /** The state of a watch and what each event does to it. */
-function openSession({ context, plan, clock, voice, show, push, stop }: SessionParts) {
+function openSession({ client, plan, clock, voice, show, push, stop }: SessionParts) {
   const knowledge = openKnowledge();
   const startedAt = clock.now();
   const tally = { messages: 0, shown: 0, reconnects: 0, gapCount: 0, blindMs: 0, dropped: 0, caughtUp: 0 };
@@ -140,16 +168,21 @@ function openSession({ context, plan, clock, voice, show, push, stop }: SessionP
   let wanted: Resync | undefined;
   let lastReadingAt = Number.NEGATIVE_INFINITY;
   let callOffReading = () => {};
-  stop.addEventListener('abort', () => callOffReading(), { once: true });
+  let callOffAlerts = () => {};
+  const callOffAll = () => {
+    callOffReading();
+    callOffAlerts();
+  };
+  stop.addEventListener('abort', callOffAll, { once: true });
 
-  /** Whether the value is to be shown, and whether it is what was waited for. */
-  const judge = (value: { [field: string]: unknown }, sender: string | undefined) => {
+  /** Whether a value is to be shown, and whether it is what was waited for. */
+  const judge = (value: () => { [field: string]: unknown }, sender: string | undefined) => {
+    if (plan.senders !== undefined && (sender === undefined || !plan.senders.has(sender))) return REFUSED;
+    if (plan.where.length === 0 && plan.until === undefined) return WANTED;
     const now = clock.now();
-    const isWanted =
-      (plan.senders === undefined || (sender !== undefined && plan.senders.has(sender))) &&
-      plan.where.every((condition) => matches(condition, value, now));
-    const isMet = isWanted && plan.until?.every((condition) => matches(condition, value, now)) === true;
-    return { isWanted, isMet };
+    const found = value();
+    if (!plan.where.every((condition) => matches(condition, found, now))) return REFUSED;
+    return { isWanted: true, isMet: plan.until?.every((condition) => matches(condition, found, now)) === true };
   };
 
   const takeMessage = (event: Message, text: string[]): WatchEnd | undefined => {
@@ -168,43 +201,41 @@ function openSession({ context, plan, clock, voice, show, push, stop }: SessionP
     tally.messages++;
     show.heard(event.at);
     const envelope = isObject(parsed) ? (parsed as PushEnvelope) : undefined;
-    const { sight, value, isStale, isRepeat } = readMessage(envelope, event.data);
+    const { sight, value, kind } = readMessage(envelope, event.data);
     const { isWanted, isMet } = judge(value, envelope?.sender ?? undefined);
     if (!isWanted) return undefined;
-    if (!isRepeat || plan.form === 'json') {
+    if (kind !== 'repeat' || plan.form === 'json') {
       tally.shown++;
       text.push(show.message(sight, event.at, event.data));
     }
-    if (isMet && !isStale) return 'until';
+    if (isMet && kind !== 'late') return 'until';
     return tally.shown === plan.maxEvents ? 'max-events' : undefined;
   };
 
-  /** What a message is about, and the value that conditions look at. */
-  const readMessage = (envelope: PushEnvelope | undefined, data: string) => {
+  /** What a message is about, and the value that conditions look at; both made only where they are needed. */
+  const readMessage = (envelope: PushEnvelope | undefined, data: string): Read => {
     const message = isObject(envelope?.message) ? envelope.message : undefined;
-    const sender = envelope?.sender;
-    const frame = { sender, topic: envelope?.topic, message };
+    const frame = () => ({ sender: envelope?.sender, topic: envelope?.topic, message });
     if (envelope === undefined || message === undefined) {
-      const sight: Sight = { type: 'other', envelope, text: data };
-      return { sight, value: { ...envelope, ...frame }, isStale: false, isRepeat: false };
+      return { sight: () => ({ type: 'other', envelope, text: data }), value: () => ({ ...frame(), ...envelope }) };
     }
-    if (sender === 'bicycle') {
+    if (envelope.sender === 'bicycle') {
       const change = knowledge.hear(uuidOfMessage(envelope), message as Bicycle);
-      const isStale = change.kind === 'late';
-      const value = { ...change.after, ...frame };
-      return { sight: sightOf(change), value, isStale, isRepeat: change.kind === 'repeat' };
+      return { sight: () => sightOf(change), value: () => ({ ...frame(), ...change.after }), kind: change.kind };
     }
-    if (sender === 'bicycle_leaving_state') {
+    if (envelope.sender === 'bicycle_leaving_state') {
       const uuid = uuidOfMessage(envelope);
       const bicycle = knowledge.get(uuid);
-      const sight: Sight = { type: 'leaving', uuid, state: message['state'], bicycle };
-      return { sight, value: { ...bicycle, ...frame }, isStale: false, isRepeat: false };
+      return {
+        sight: () => ({ type: 'leaving', uuid, state: message['state'], bicycle }),
+        value: () => ({ ...frame(), ...bicycle }),
+      };
     }
-    const sight: Sight =
-      sender === 'alert'
+    const sight = (): Sight =>
+      envelope.sender === 'alert'
         ? { type: 'alert', alert: message as Alert }
         : { type: 'other', envelope, text: JSON.stringify(message) };
-    return { sight, value: { ...message, ...frame }, isStale: false, isRepeat: false };
+    return { sight, value: () => ({ ...frame(), ...message }) };
   };
 
   const takeGap = (gap: Gap, text: string[]) => {
@@ -229,39 +260,59 @@ function openSession({ context, plan, clock, voice, show, push, stop }: SessionP
   const beginWanted = () => {
     if (wanted === undefined) return;
     reading = beginReading(wanted.since, blindMark ?? knowledge.mark(), plan.organizations, plan.bicycles);
-    if (wanted.since !== undefined) blindMark = undefined;
+    if (wanted.since !== undefined) {
+      blindMark = undefined;
+      lastReadingAt = clock.now();
+    }
     wanted = undefined;
-    lastReadingAt = clock.now();
     fetchNext(reading, undefined);
   };
   const fetchNext = (current: Reading, next: Query | undefined) => {
     const [organization = ''] = current.organizations;
     const heardBefore = knowledge.mark().heard;
-    void context
-      .client()
-      .then((client) => fetchPage(client, organization, next))
-      .then(
-        (page) => push({ type: 'page', reading: current, page, heardBefore }),
-        (thrown) => push({ type: 'unread', reading: current, error: asFleetError(thrown) }),
-      );
+    fetchPage(client, organization, next).then(
+      (page) => push({ type: 'page', reading: current, page, heardBefore }),
+      (thrown) => push({ type: 'unread', reading: current, error: asFleetError(thrown) }),
+    );
   };
+
+  /** Reads one page of the newest alerts again and again, for the board alone. */
+  const readAlerts = async () => {
+    const [organization] = plan.organizations;
+    if (organization === undefined || stop.aborted) return;
+    const query: Query = [
+      ['ordering', '-created'],
+      ['organization', organization],
+    ];
+    try {
+      const answer = client.pages<Alert>(
+        { path: ALERTS_PATH, query, subject: 'the list of alerts' },
+        { ahead: 0, limit: 1 },
+      );
+      for await (const { items } of answer) push({ type: 'alerts', alerts: items.map(({ value }) => value) });
+    } catch {
+      // The board shows the connection's troubles; alerts that are a little old are no other trouble.
+    }
+    if (!stop.aborted) callOffAlerts = clock.after(ALERTS_PAUSE_MS, () => void readAlerts());
+  };
+  if (plan.form === 'board') void readAlerts();
 
   const takeReadPage = (event: WatchEvent & { type: 'page' }, text: string[]): WatchEnd | undefined => {
     const current = event.reading;
+    show.listed(event.page.count);
     const { changes, next } = takePage(current, knowledge, event, plan.resyncPages);
     let met: WatchEnd | undefined;
     if (current.since === undefined) {
-      show.learned(knowledge);
       // "--until looks at the baseline too, so that a condition already true ends at once."
       for (const { value } of event.page.items) {
         const uuid = typeof value.uuid === 'string' ? value.uuid.toLowerCase() : undefined;
         const isFollowed = plan.bicycles === undefined || (uuid !== undefined && plan.bicycles.has(uuid));
         const bicycle = knowledge.get(uuid) ?? value;
-        if (isFollowed && judge({ ...bicycle, sender: 'bicycle' }, 'bicycle').isMet) met = 'until';
+        if (isFollowed && judge(() => ({ sender: 'bicycle', ...bicycle }), 'bicycle').isMet) met = 'until';
       }
     }
     for (const change of changes) {
-      const { isWanted, isMet } = judge({ ...change.after, sender: 'bicycle' }, 'bicycle');
+      const { isWanted, isMet } = judge(() => ({ sender: 'bicycle', ...change.after }), 'bicycle');
       if (!isWanted) continue;
       tally.caughtUp++;
       voice.caughtUp(change, clock.now());
@@ -325,6 +376,9 @@ function openSession({ context, plan, clock, voice, show, push, stop }: SessionP
         return undefined;
       case 'resync':
         askForReading(event);
+        return undefined;
+      case 'alerts':
+        show.alerts(event.alerts);
         return undefined;
       case 'tick':
         text.push(show.draw(knowledge));

@@ -1,0 +1,375 @@
+// `fleet watch` from the command line: what is shown, what is said, how it ends; against the sandbox and worse.
+
+import { EventEmitter } from 'node:events';
+import { describe, expect, test } from 'vitest';
+import type { Sandbox } from '../../src/sandbox/index.js';
+import { environmentOf } from '../support/environment.js';
+import { inTurn, sendStatus, sendStream, startMisbehaving } from '../support/misbehaving.js';
+import { type RunOptions, type RunResult, runFleet } from '../support/run.js';
+import { useSandbox, withSandbox } from '../support/sandbox.js';
+
+const sandbox = useSandbox({ bicycles: 60 });
+
+/** The main organization and one of its bicycles in that state. */
+function find(state = 'available', from: Sandbox = sandbox()) {
+  const organization = from.organizations[0]?.uuid ?? '';
+  const bicycle = from.bicycles(organization).find((one) => one.state === state && one.latitude !== null);
+  if (bicycle === undefined) throw new Error(`the sandbox has no bicycle that is ${state}`);
+  return { organization, bicycle, uuid: bicycle.uuid };
+}
+
+interface WatchRun extends RunOptions {
+  from?: Sandbox;
+  /** Called when the watch says that it stands. */
+  onOpen?: () => void;
+  /** Called when so many pages of the list were answered, and the watch has had time to take them in. */
+  onRead?: { pages: number; action: () => void };
+}
+
+async function watch(
+  args: readonly string[],
+  { from = sandbox(), onOpen, onRead, ...options }: WatchRun = {},
+): Promise<RunResult> {
+  let isOpen = false;
+  const answered = () => from.requests.filter(({ server, status }) => server === 'api' && status === 200).length;
+  const wanted = answered() + (onRead?.pages ?? 0);
+  const look = setInterval(() => {
+    if (onRead === undefined || answered() < wanted) return;
+    clearInterval(look);
+    setTimeout(onRead.action, 200);
+  }, 20);
+  return runFleet(['watch', ...args], {
+    ...options,
+    env: { ...(await environmentOf(from)), ...options.env },
+    onStderr(text) {
+      if (!isOpen && /watching |"event":"open"/.test(text)) {
+        isOpen = true;
+        // The subscription stands when the line is said; the list is on its way.
+        setTimeout(() => onOpen?.(), 20);
+      }
+      options.onStderr?.(text);
+    },
+  }).finally(() => clearInterval(look));
+}
+
+/** How many pages the list of the main organization has. */
+function pagesOf(from: Sandbox, pageSize = 20): number {
+  return Math.ceil(from.bicycles(from.organizations[0]?.uuid).length / pageSize);
+}
+
+/** The JSON lines of stderr. */
+function records({ stderr }: RunResult): { [field: string]: unknown }[] {
+  return stderr
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line));
+}
+
+describe('what cannot be done is refused before anything is sent', () => {
+  test.each([
+    [[], 'there is no organization to follow'],
+    [['not-a-uuid'], 'watch takes a UUID'],
+    [['ORG', '-o', 'csv'], 'watch writes lines, or JSON lines with --json, not csv'],
+    [['ORG', '--columns', 'name'], 'takes no --columns'],
+    [['ORG', '--live'], '--live draws on a terminal'],
+    [['ORG', '--where', 'state'], 'a condition is'],
+    [['ORG', '--where', 'stat=lost'], 'unknown field "stat"'],
+    [['ORG', '--until', 'state=availble'], 'unknown state "availble"'],
+    [['ORG', '--for', '60'], '--for is a number with its unit'],
+    [['ORG', '--for', '0s'], '--for takes a time above 0'],
+    [['ORG', '--idle', '0'], '--idle takes seconds above 0'],
+    [['ORG', '--max-events', '0'], '--max-events takes a whole number from 1 on'],
+    [['--bicycle', 'x', 'ORG'], '--bicycle takes a UUID'],
+    [['--topic', ''], '--topic takes a topic'],
+  ])('%j: %s', async (args, message) => {
+    const before = sandbox().requests.length;
+    const got = await watch(args.map((argument) => (argument === 'ORG' ? find().organization : argument)));
+    expect(got).toMatchObject({ code: 2, stdout: '' });
+    expect(got.stderr).toContain(message);
+    expect(sandbox().requests).toHaveLength(before);
+  });
+});
+
+test('lines for a pipe: the whole line, and what is said on stderr', async () => {
+  const { organization, bicycle, uuid } = find();
+  const got = await watch([organization, '--max-events', '2', '--sender', 'bicycle', '--resync-pages', '9'], {
+    onRead: {
+      pages: pagesOf(sandbox()),
+      action() {
+        sandbox().act(uuid, 'rent');
+        sandbox().changeBicycle(uuid, { latitude: Number(bicycle.latitude) + 0.001, state_of_charge: 12.5 });
+      },
+    },
+  });
+  expect(got.code).toBe(0);
+  const [first, second] = got.stdout.split('\n');
+  expect(first).toMatch(/^\d{4}-\d\d-\d\dT\S+Z {2}\S.* {2}available -> rented {2}/);
+  expect(first).toContain(String(bicycle.name));
+  expect(second).toContain('moved 111 m, charge ');
+  expect(second).toContain('  12.5  ');
+  expect(got.stderr).toContain(`watching /${organization}/admin/bicycles/*\n`);
+  expect(got.stderr).toMatch(/watched for .*: 3 messages, 2 shown, 0 reconnects, no gaps\n$/);
+  // Section 4.6: encoded without safe characters, the trailing slash behind.
+  const subscription = sandbox().requests.findLast(({ server }) => server === 'push');
+  expect(subscription?.url).toBe(`/subscribe/%2F${organization}%2Fadmin%2Fbicycles%2F%2A/`);
+});
+
+describe('--json', () => {
+  test('one envelope a line exactly as received; our own words are JSON lines on stderr', async () => {
+    const data = [
+      '{"topic": "t",',
+      '  "sender":"task", "n": 1.50, "deep": {"x":"\u202e\u001b"}}'.replace('\u001b', '\\u001b'),
+      '[1, 2]',
+      '"ping"',
+    ];
+    const push = await startMisbehaving((socket) =>
+      sendStream(
+        socket,
+        `event: odd\ndata: ${data[0]}\ndata: ${data[1]}\n\ndata: ${data[2]}\n\n:\n\nid: 1\n\ndata:\n\ndata: oops\n\ndata: ${data[3]}\n\n`,
+      ),
+    );
+    const got = await watch([find().organization, '--json', '--max-events', '3'], { env: { FLEET_SSE_URL: push.url } });
+    await push.close();
+    expect(got.code).toBe(0);
+    expect(got.stdout).toBe(`${data[0]} ${data[1]?.replace('\u202e', '\\u202e')}\n[1, 2]\n"ping"\n`);
+    const said = records(got).filter(({ event }) => event !== 'resync');
+    expect(said).toMatchObject([
+      { event: 'open', topic: `/${find().organization}/admin/bicycles/*`, again: false },
+      { event: 'gap', cause: 'broken', dropped_events: 1, text: 'oops' },
+      { event: 'closed', reason: 'max-events', messages: 3, reconnects: 0, gap_count: 1, blind_seconds: 0 },
+    ]);
+  });
+
+  test('a service that closes for good: the failure as JSON, after the summary', async () => {
+    const got = await watch([find().organization, '--json'], { env: { FLEET_TOKEN: 'wrong' } });
+    expect(got).toMatchObject({ code: 4, stdout: '' });
+    expect(records(got)).toMatchObject([
+      { event: 'closed', kind: 'auth', status: 401 },
+      { event: 'closed', reason: 'failed', messages: 0 },
+      { error: { kind: 'auth', status: 401 } },
+    ]);
+  });
+});
+
+describe('ends', () => {
+  test('--until that is true already: at once, from the list', async () => {
+    const { organization, uuid } = find('rented');
+    const got = await watch([organization, '--bicycle', uuid, '--until', 'state=rented', '--for', '20s']);
+    expect(got).toMatchObject({ code: 0, stdout: '' });
+    const kinds = sandbox()
+      .requests.slice(-2)
+      .map(({ server }) => server);
+    // It subscribes before it looks, so that nothing falls between the two.
+    expect(kinds).toEqual(['push', 'api']);
+  });
+
+  test('--until that becomes true: the message is shown, the code is 0', async () => {
+    const { organization, uuid } = find('rented');
+    const got = await watch([organization, '--bicycle', uuid, '--until', 'state=available', '--for', '20s'], {
+      onOpen: () => sandbox().act(uuid, 'return'),
+    });
+    expect(got.code).toBe(0);
+    expect(got.stdout).toContain('available');
+  });
+
+  test('the state that a bicycle leaves does not count for --until', async () => {
+    const { organization, uuid } = find('available');
+    const got = await watch(
+      [organization, '--bicycle', uuid, '--until', 'state=available', '--for', '500ms', '--resync-pages', '0'],
+      {
+        onOpen: () => sandbox().act(uuid, 'rent'),
+      },
+    );
+    expect(got.stdout).toContain('leaves available');
+    expect(got).toMatchObject({ code: 124 });
+    expect(got.stderr).toContain('error: state=available was not met within 0.5 s');
+  });
+
+  test('--for alone is no failure', async () => {
+    expect(await watch([find().organization, '--for', '200ms'])).toMatchObject({ code: 0, stdout: '' });
+  });
+
+  test.each([
+    ['403', ['--topic', '/not/mine'], 403, 4],
+    ['404', ['--topic', '/nothing/here'], 404, 5],
+    ['410', [], 410, 5],
+    ['422', [], 422, 6],
+    ['204', [], 204, 7],
+  ])('%s for good', async (_name, args, status, code) => {
+    const push = await startMisbehaving((socket) => sendStatus(socket, status));
+    const got = await watch([find().organization, ...args], { env: { FLEET_SSE_URL: push.url } });
+    await push.close();
+    expect(got.code).toBe(code);
+    expect(got.stderr).toContain('error: the service ');
+  });
+
+  test('--give-up-after: the code of the last failure', async () => {
+    const got = await watch([find().organization, '--give-up-after', '300ms'], {
+      env: { FLEET_SSE_URL: 'http://127.0.0.1:9' },
+    });
+    expect(got.code).toBe(8);
+    expect(got.stderr).toMatch(/not connected: .*connection refused; trying again in .*\n[\s\S]*error: gave up after/);
+  });
+
+  test.each(['SIGINT', 'SIGTERM'])('%s during a pause ends at once, with the summary', async (signal) => {
+    const signals = new EventEmitter();
+    const push = await startMisbehaving((socket) => sendStatus(socket, 503, { 'Retry-After': '600' }));
+    const got = await watch([find().organization], {
+      signals,
+      env: { FLEET_SSE_URL: push.url },
+      onStderr: (text) => text.includes('not connected') && setTimeout(() => signals.emit(signal), 10),
+    });
+    await push.close();
+    expect(got.code).toBe(signal === 'SIGINT' ? 130 : 143);
+    expect(got.stderr).toMatch(/trying again in 10 min[\s\S]*watched for .*0 messages/);
+  });
+});
+
+describe('filters', () => {
+  test('--where looks at what is known of the bicycle, partial messages included', async () => {
+    const { organization, bicycle, uuid } = find();
+    const topic = `/${organization}/admin/bicycles/*`;
+    const other = sandbox()
+      .bicycles(organization)
+      .find((one) => one.uuid !== uuid)?.uuid;
+    const got = await watch(
+      [organization, '--json', '--where', `name=${bicycle.name}`, '--max-events', '1', '--resync-pages', '9'],
+      {
+        onRead: {
+          pages: pagesOf(sandbox()),
+          action() {
+            sandbox().publish(topic, 'bicycle', { uuid: other, state: 'lost' });
+            sandbox().publish(topic, 'bicycle', { uuid, state: 'lost' });
+          },
+        },
+      },
+    );
+    expect(got.code).toBe(0);
+    expect(JSON.parse(got.stdout)).toMatchObject({ message: { uuid, state: 'lost' } });
+  });
+
+  test('--sender and an unknown one', async () => {
+    const { organization } = find();
+    const topic = `/${organization}/admin/bicycles/*`;
+    const got = await watch([organization, '--sender', 'weather', '--sender', 'alert', '--max-events', '2'], {
+      onOpen: () => {
+        sandbox().publish(topic, 'task', { n: 1 });
+        sandbox().publish(topic, 'weather', { text: 'rain \u001b[2J' });
+        sandbox().publish(topic, 'alert', { alert_type: 'lock.bat.low', state: 'new', extra: { bicycle_name: 'Ada' } });
+      },
+    });
+    expect(got.stdout).toMatch(
+      /weather {11}\{"text":"rain \\u001b\[2J"\}\n.* {2}Ada {13} {2}alert lock\.bat\.low new {2}- {2}-\n$/,
+    );
+  });
+});
+
+describe('after a gap', () => {
+  const PAGE = { bicycles: 40, pageSize: 4, replay: 0 };
+
+  test('without a replay the list tells what changed, each once, marked as caught up', async () => {
+    await withSandbox(PAGE, async (from) => {
+      const { organization, uuid } = find('rented', from);
+      const others = from
+        .bicycles(organization)
+        .slice(0, 6)
+        .map((one) => one.uuid)
+        .filter((one) => one !== uuid);
+      const got = await watch([organization, '--max-events', '1', '--resync-pages', '10'], {
+        from,
+        onRead: {
+          pages: pagesOf(from, PAGE.pageSize),
+          action() {
+            from.dropStreams();
+            from.act(uuid, 'return');
+            for (const other of others) from.changeBicycle(other, { state_of_charge: 1.25 });
+          },
+        },
+        onStderr: (text) => text.includes('caught up') && from.changeBicycle(uuid, { state_of_charge: 33 }),
+      });
+      expect(got.code).toBe(0);
+      const caughtUp = got.stdout.split('\n').filter((line) => line.includes('caught up: '));
+      expect(caughtUp).toHaveLength(others.length + 1);
+      expect(caughtUp.join('\n')).toContain('caught up: rented -> available');
+      expect(got.stderr).toMatch(/lost: .*trying again in/);
+      expect(got.stderr).toMatch(/back after .*, blind from \d\d:\d\d:\d\d to \d\d:\d\d:\d\d: /);
+      expect(got.stderr).toMatch(/read \d pages of the list: \d changes caught up\n/);
+      expect(got.stderr).toMatch(/1 reconnect, 1 gap, blind for .*changes caught up/);
+    });
+  });
+
+  test('a bound that is too small to be sure is kept, and said even with --quiet', async () => {
+    await withSandbox(PAGE, async (from) => {
+      const { organization } = find('available', from);
+      const signals = new EventEmitter();
+      const lists = () => from.requests.filter(({ server }) => server === 'api').length;
+      const blink = () => {
+        from.dropStreams();
+        for (const { uuid } of from.bicycles(organization)) from.changeBicycle(uuid, { state_of_charge: 2.5 });
+      };
+      const got = await watch([organization, '--resync-pages', '2', '--quiet'], {
+        from,
+        signals,
+        onRead: { pages: 2, action: blink },
+        onStderr: (text) => text.includes('raise --resync-pages') && signals.emit('SIGINT'),
+      });
+      expect(got.code).toBe(130);
+      expect(got.stderr).toMatch(
+        /read 2 pages of the list: \d changes caught up, but the bound was reached; more may have/,
+      );
+      expect(got.stderr).not.toContain('watching');
+      expect(lists()).toBe(4);
+    });
+  });
+});
+
+describe('--live', () => {
+  test('takes the screen, draws, and gives it back on Ctrl-C; then the summary', async () => {
+    const signals = new EventEmitter();
+    const { organization, uuid } = find();
+    let frames = '';
+    const got = await watch([organization, '--live'], {
+      signals,
+      terminal: { columns: 80, rows: 24 },
+      onStdout(text) {
+        frames += text;
+        if (frames.includes('STATES of') && !frames.includes('moved 1')) {
+          const { latitude } = sandbox().bicycle(uuid) ?? {};
+          sandbox().changeBicycle(uuid, { latitude: Number(latitude) + 0.01 });
+        }
+        if (frames.includes('moved 1')) signals.emit('SIGINT');
+      },
+    });
+    expect(got.code).toBe(130);
+    expect(got.stdout.startsWith('\u001b[?1049h\u001b[?25l')).toBe(true);
+    expect(got.stdout.endsWith('\u001b[?25h\u001b[?1049l')).toBe(true);
+    expect(got.stderr).toMatch(/^watched for/);
+  });
+
+  test('gives the screen back before an error is told', async () => {
+    const got = await watch([find().organization, '--live'], {
+      terminal: { columns: 80 },
+      env: { FLEET_TOKEN: 'wrong' },
+    });
+    expect(got.code).toBe(4);
+    expect(got.stdout.endsWith('\u001b[?25h\u001b[?1049l')).toBe(true);
+    expect(got.stderr).toContain('error: the service refused');
+  });
+});
+
+test('a proxy of some trouble: 503, a wrong page, then fine', async () => {
+  const { organization } = find();
+  const push = await startMisbehaving(
+    inTurn(
+      (socket) => sendStatus(socket, 503),
+      (socket) => sendStatus(socket, 200, { 'Content-Type': 'text/html' }, '<title>Log in</title>'),
+      (socket) => sendStream(socket, 'data: {"sender":"task","message":{"n":1}}\n\n'),
+    ),
+  );
+  const got = await watch([organization, '--max-events', '1'], { env: { FLEET_SSE_URL: push.url } });
+  await push.close();
+  expect(got.code).toBe(0);
+  expect(got.stdout).toMatch(/task .*\{"n":1\}\n$/);
+  expect(got.stderr).toMatch(/not connected: .*503|not connected: the service could not answer/);
+  expect(got.stderr).toContain('text/html "Log in"');
+});

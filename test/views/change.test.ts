@@ -1,0 +1,146 @@
+// How one message of a watch looks: lines at 80 columns, in a pipe, with hostile and wide text.
+
+import { expect, test } from 'vitest';
+import { widthOf } from '../../src/terminal/cells.js';
+import { loadPaint, NO_PAINT } from '../../src/terminal/colour.js';
+import { changeLine, metresBetween, type Sight } from '../../src/views/change.js';
+
+const AT = Date.UTC(2026, 10, 21, 14, 3, 59);
+const UUID = '6f1c0b5e-2f0e-4c56-9d3a-0d6f3a1f7c11';
+const ADA = {
+  uuid: UUID,
+  name: 'Ada 0042',
+  state: 'rented',
+  state_of_charge: 57.4,
+  latitude: 52.52,
+  longitude: 13.405,
+};
+
+function update(before: object | undefined, changes: object, fields = Object.keys(changes)): Sight {
+  const known = before === undefined ? undefined : { ...ADA, ...before };
+  return { type: 'bicycle', kind: 'update', uuid: UUID, before: known, after: { ...ADA, ...changes }, fields };
+}
+
+const SIGHTS: Sight[] = [
+  update({}, { state: 'available' }),
+  update({}, { state: 'in_maintenance', state_of_charge: 57.4 }, ['state']),
+  update({ state: 'unrecoverable' }, { state: 'in_maintenance' }),
+  update({}, { latitude: 52.5211, state_of_charge: 57.2 }),
+  update({}, { latitude: 52.52001, latest_gps_timestamp: 'x' }),
+  update({}, { name: 'Grace 0007', description: 'new bell' }),
+  update({}, { latitude: null, longitude: null }),
+  update({}, {}),
+  update(undefined, { state: 'lost' }),
+  { ...update({}, { state: 'available', latitude: 52.53 }), kind: 'caught-up' } as Sight,
+  { ...update({}, { state: 'lost' }), kind: 'late' } as Sight,
+  update(undefined, {
+    name: '王小明 271 號自行車在車站前',
+    state_of_charge: '9',
+    latitude: -33.86882,
+    longitude: -151.20931,
+  }),
+  update(undefined, { name: 'a\u001b[2Jb\u202e', state: 'on\u0007fire', state_of_charge: null }),
+  update(undefined, { name: null }),
+  { type: 'leaving', uuid: UUID, state: 'available', bicycle: ADA },
+  { type: 'leaving', uuid: undefined, state: 'available', bicycle: undefined },
+  {
+    type: 'alert',
+    alert: {
+      alert_type: 'bicycle.outside_operational_period',
+      state: 'new',
+      extra: { bicycle_name: 'Ada 0042', state_of_charge: 12, location: { type: 'Point', coordinates: [13.4, 52.5] } },
+    },
+  },
+  {
+    type: 'other',
+    envelope: { sender: 'task', message: { n: 1 } },
+    text: '{"n":1,"text":"a rather long text that does not fit the line"}',
+  },
+  { type: 'other', envelope: undefined, text: '[1,2]' },
+];
+
+test('at 80 columns', () => {
+  const lines = SIGHTS.map((sight) =>
+    changeLine(sight, AT, { width: 80, terminal: true, offsetMinutes: 60, paint: NO_PAINT }),
+  );
+  expect(lines.filter((line) => widthOf(line) > 80)).toEqual([]);
+  expect(`\n${lines.join('\n')}\n`).toMatchInlineSnapshot(`
+    "
+    15:03:59  Ada 0042         rented -> available          57 % 52.5200, 13.4050
+    15:03:59  Ada 0042         rented -> in_maintenance     57 % 52.5200, 13.4050
+    15:03:59  Ada 0042         unrecove… -> in_maintenance  57 % 52.5200, 13.4050
+    15:03:59  Ada 0042         moved 122 m, charge -0.2 %   57 % 52.5211, 13.4050
+    15:03:59  Ada 0042         seen                         57 % 52.5200, 13.4050
+    15:03:59  Grace 0007       name, description            57 % 52.5200, 13.4050
+    15:03:59  Ada 0042         position lost                57 % -
+    15:03:59  Ada 0042         no change                    57 % 52.5200, 13.4050
+    15:03:59  Ada 0042         lost                         57 % 52.5200, 13.4050
+    caught up Ada 0042         rented -> available, moved…  57 % 52.5300, 13.4050
+    late      Ada 0042         rented -> lost               57 % 52.5200, 13.4050
+    15:03:59  王小明 271 號自… rented                        9 % -33.8688, -151.2093
+    15:03:59  a␛[2Jb<U+202E>   on␇fire                         - 52.5200, 13.4050
+    15:03:59  6f1c0b5e-2f0e-4… rented                       57 % 52.5200, 13.4050
+    15:03:59  Ada 0042         leaves available             57 % 52.5200, 13.4050
+    15:03:59  -                leaves available                - -
+    15:03:59  Ada 0042         alert bicycle.outside_oper…  12 % 52.5000, 13.4000
+    15:03:59  task             {"n":1,"text":"a rather long text that does not fit …
+    15:03:59  -                [1,2]
+    "
+  `);
+});
+
+test('in a pipe: the same columns uncut, times in ISO 8601', () => {
+  const lines = SIGHTS.map((sight) =>
+    changeLine(sight, AT, { width: undefined, terminal: false, offsetMinutes: 60, paint: NO_PAINT }),
+  );
+  expect(`\n${lines.join('\n')}\n`).toMatchInlineSnapshot(`
+    "
+    2026-11-21T14:03:59.000Z  Ada 0042          rented -> available  57.4  52.52, 13.405
+    2026-11-21T14:03:59.000Z  Ada 0042          rented -> in_maintenance  57.4  52.52, 13.405
+    2026-11-21T14:03:59.000Z  Ada 0042          unrecoverable -> in_maintenance  57.4  52.52, 13.405
+    2026-11-21T14:03:59.000Z  Ada 0042          moved 122 m, charge -0.2 %  57.2  52.5211, 13.405
+    2026-11-21T14:03:59.000Z  Ada 0042          seen  57.4  52.52001, 13.405
+    2026-11-21T14:03:59.000Z  Grace 0007        name, description  57.4  52.52, 13.405
+    2026-11-21T14:03:59.000Z  Ada 0042          position lost  57.4  -
+    2026-11-21T14:03:59.000Z  Ada 0042          no change  57.4  52.52, 13.405
+    2026-11-21T14:03:59.000Z  Ada 0042          lost  57.4  52.52, 13.405
+    2026-11-21T14:03:59.000Z  Ada 0042          caught up: rented -> available, moved 1.1 km  57.4  52.53, 13.405
+    2026-11-21T14:03:59.000Z  Ada 0042          late: rented -> lost  57.4  52.52, 13.405
+    2026-11-21T14:03:59.000Z  王小明 271 號自行車在車站前  rented  9  -33.86882, -151.20931
+    2026-11-21T14:03:59.000Z  a␛[2Jb<U+202E>    on␇fire  -  52.52, 13.405
+    2026-11-21T14:03:59.000Z  6f1c0b5e-2f0e-4c56-9d3a-0d6f3a1f7c11  rented  57.4  52.52, 13.405
+    2026-11-21T14:03:59.000Z  Ada 0042          leaves available  57.4  52.52, 13.405
+    2026-11-21T14:03:59.000Z  -                 leaves available  -  -
+    2026-11-21T14:03:59.000Z  Ada 0042          alert bicycle.outside_operational_period new  12  52.5, 13.4
+    2026-11-21T14:03:59.000Z  task              {"n":1,"text":"a rather long text that does not fit the line"}
+    2026-11-21T14:03:59.000Z  -                 [1,2]
+    "
+  `);
+});
+
+test('never wider than the terminal, whatever its width', () => {
+  for (let width = 20; width <= 200; width++) {
+    for (const sight of SIGHTS) {
+      const line = changeLine(sight, AT, { width, terminal: true, offsetMinutes: 0, paint: NO_PAINT });
+      expect({ width, fits: widthOf(line) <= width, line }).toMatchObject({ fits: true });
+    }
+  }
+});
+
+test('states, charges and marks have colours', async () => {
+  const paint = await loadPaint(1);
+  const line = changeLine(SIGHTS[9] as Sight, AT, { width: 80, terminal: true, offsetMinutes: 0, paint });
+  expect(line).toContain('\u001b[36mcaught up\u001b[39m');
+  expect(line).toContain('\u001b[34mrented\u001b[39m -> \u001b[32mavailable\u001b[39m');
+});
+
+test.each([
+  [{ latitude: 0, longitude: 0 }, { latitude: 0, longitude: 1 }, 111_195],
+  [{ latitude: '52.5', longitude: '13.4' }, { latitude: 52.5, longitude: 13.4 }, 0],
+  [{ latitude: 0, longitude: 179.999 }, { latitude: 0, longitude: -179.999 }, 222],
+  [{ latitude: null, longitude: 1 }, { latitude: 0, longitude: 1 }, undefined],
+  [undefined, { latitude: 0, longitude: 1 }, undefined],
+])('from %j to %j it is %j metres', (from, to, metres) => {
+  const found = metresBetween(from, to);
+  expect(found === undefined ? undefined : Math.round(found)).toBe(metres);
+});
