@@ -1,5 +1,7 @@
 // What every command is handed: the ways in and out, the settings, the client; each made on first use.
 
+import { setMaxListeners } from 'node:events';
+import { usageError } from './errors.js';
 import type { Client, HttpLog } from './http/client.js';
 import type { Network } from './http/network.js';
 import type { Settings } from './settings/resolve.js';
@@ -7,6 +9,7 @@ import type { Stored } from './settings/store.js';
 import type { TokenSource } from './settings/token.js';
 import { clean } from './terminal/clean.js';
 import type { Io, Streams } from './terminal/io.js';
+import type { Jq } from './terminal/jq.js';
 
 /** What a process hands in besides its arguments. */
 export interface World extends Streams {
@@ -28,6 +31,8 @@ export interface GlobalFlags {
   output?: string;
   json?: boolean;
   columns?: string[];
+  /** The program of `--jq`. */
+  jq?: string;
   profile?: string;
   baseUrl?: string;
   sseUrl?: string;
@@ -57,7 +62,16 @@ export interface Context {
   token(): Promise<TokenSource>;
   /** The dispatcher of the process; the client and every stream share it. */
   network(): Promise<Network>;
-  client(): Promise<Client>;
+  /**
+   * The client, whose requests the first signal to end aborts. With a signal of its own (`urgentSignal`) it is a client that the
+   * first one leaves alone: for changes, which are let finish.
+   */
+  client(options?: { signal: AbortSignal }): Promise<Client>;
+  /**
+   * The program of `--jq`, compiled; undefined without the flag. Throws a usage error for one that does not compile: asked for
+   * before the command runs, so that nothing has been sent then.
+   */
+  jq(): Promise<Jq | undefined>;
   /** A line on stderr, cleaned of control characters; kept back by `--quiet`. */
   notice(line: string): Promise<void>;
 }
@@ -80,6 +94,8 @@ function once<T>(make: () => Promise<T>): () => Promise<T> {
 /** Opens the context of one command. */
 export function openContext(world: World, io: Io, flags: GlobalFlags, interruption: Interruption): OpenContext {
   const { signal, urgentSignal } = interruption;
+  // Every request under way listens to them, and there can be 64: no leak that Node should warn of.
+  setMaxListeners(0, signal, urgentSignal);
   const notice = async (line: string) => {
     if (flags.quiet !== true) await io.stderr.write(`${clean(line)}\n`);
   };
@@ -88,10 +104,23 @@ export function openContext(world: World, io: Io, flags: GlobalFlags, interrupti
     const { resolveSettings } = await import('./settings/resolve.js');
     return resolveSettings(flags, io.env, await stored());
   });
+  /** Looked for beside a command that uses the token, told at its end if it is found by then: it delays nothing. */
+  let daily: readonly string[] = [];
+  const lookForDailyNotice = async (facts: { stored: Stored; settings: Settings }) => {
+    try {
+      const { findDailyNotice, wantsDailyNotice } = await import('./settings/daily.js');
+      if (!wantsDailyNotice(io.env, io.stderr.isTerminal, flags.quiet === true)) return;
+      daily = await findDailyNotice({ ...facts, env: io.env, now: world.now() });
+    } catch {
+      // What is wrong with the settings, the command itself tells.
+    }
+  };
   const token = once(async () => {
     const { findToken } = await import('./settings/token.js');
     const facts = { env: io.env, stored: await stored(), settings: await settings(), now: world.now, signal, notice };
-    return hideToken(await findToken(facts), io);
+    const source = hideToken(await findToken(facts), io);
+    void lookForDailyNotice(facts);
+    return source;
   });
   let isNetworkOpen = false;
   const network = once(async () => {
@@ -99,7 +128,7 @@ export function openContext(world: World, io: Io, flags: GlobalFlags, interrupti
     isNetworkOpen = true;
     return openNetwork(io.env, (await settings()).timeoutMs.value);
   });
-  const client = once(async () => {
+  const clientUntil = async (ending: AbortSignal) => {
     const { openClient } = await import('./http/client.js');
     const { requireBaseUrl } = await import('./settings/resolve.js');
     const found = await settings();
@@ -112,15 +141,45 @@ export function openContext(world: World, io: Io, flags: GlobalFlags, interrupti
       network: await network(),
       log: await openLog(flags, io),
       now: world.now,
-      signal,
+      signal: ending,
     });
-  });
+  };
+  const sharedClient = once(() => clientUntil(signal));
+  const client: Context['client'] = (options) => (options === undefined ? sharedClient() : clientUntil(options.signal));
+  const jq = once(async () => openFilter(flags, io, notice));
   return {
-    context: { io, flags, now: world.now, signal, urgentSignal, settings, token, network, client, notice },
+    context: { io, flags, now: world.now, signal, urgentSignal, settings, token, network, client, jq, notice },
     close: async () => {
+      for (const line of daily) await notice(line);
       if (isNetworkOpen) await (await network()).close();
     },
   };
+}
+
+/** `--jq` filters JSON: another format, asked for by flag, contradicts it. */
+async function openFilter(flags: GlobalFlags, io: Io, notice: Context['notice']): Promise<Jq | undefined> {
+  const { jq: program, output } = flags;
+  if (program === undefined) return undefined;
+  if (output !== undefined && output !== 'json' && output !== 'jsonl') {
+    throw usageError(
+      `--jq filters JSON and makes no ${output}`,
+      'leave -o out, or give -o jsonl to filter item by item',
+    );
+  }
+  if (flags.columns !== undefined) {
+    throw usageError(
+      '--jq and --columns exclude each other',
+      "choose the fields in the program: '.[] | {name, state}'",
+    );
+  }
+  const { openJq } = await import('./terminal/jq.js');
+  const { loadPaint } = await import('./terminal/colour.js');
+  const paint = await loadPaint(io.stdout.colorLevel);
+  return openJq(program, {
+    terminal: io.stdout.isTerminal,
+    paintKey: paint.cyan,
+    say: (line) => void notice(`jq: ${line}`),
+  });
 }
 
 async function openLog(flags: GlobalFlags, io: Io): Promise<HttpLog> {

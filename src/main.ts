@@ -1,11 +1,12 @@
 // Runs one command line from its arguments to its exit code; the only catch that ends a program.
 
-import { CommanderError } from 'commander';
+import { type Command, CommanderError } from 'commander';
 import { type Interruption, type OpenContext, openContext, type World } from './context.js';
 import { asFleetError, EXIT_CODES, errorJson, errorLines, FleetError } from './errors.js';
 import { buildProgram } from './program.js';
 import { clean, escapeJson } from './terminal/clean.js';
 import { type Io, openIo, ReaderLeft } from './terminal/io.js';
+import { hintFor } from './terminal/meant.js';
 
 /** Runs one command line. Resolves with the exit code of cli.md section 3; never rejects. */
 export async function main(argv: readonly string[], world: World): Promise<number> {
@@ -16,18 +17,20 @@ export async function main(argv: readonly string[], world: World): Promise<numbe
   const program = buildProgram(
     async (command, deed) => {
       opened = openContext(world, io, command.optsWithGlobals(), interruption);
+      await opened.context.jq();
       await deed(opened.context);
     },
     (text) => {
       helpText += text;
     },
+    { width: io.stdout.width(), hasColors: io.stdout.colorLevel > 0 },
   );
   try {
     try {
       await program.parseAsync(argv, { from: 'user' });
     } catch (thrown) {
       if (!(thrown instanceof CommanderError)) throw thrown;
-      if (thrown.exitCode !== 0 && thrown.code !== 'commander.help') throw usageErrorOf(thrown);
+      if (thrown.exitCode !== 0 && thrown.code !== 'commander.help') throw usageErrorOf(thrown, program, argv);
     }
     await io.stdout.write(helpText);
     return 0;
@@ -60,14 +63,10 @@ function listenForSignals(signals: World['signals']): Interruption {
   return { signal: first.signal, urgentSignal: second.signal, stop };
 }
 
-/** Commander's complaint as ours: without its "error:", its suggestion as the hint. */
-function usageErrorOf(error: CommanderError): FleetError {
-  const [first = '', ...rest] = error.message.replace(/^error: /, '').split('\n');
-  const meant = /\(Did you mean (.+)\?\)/.exec(rest.join(' '))?.[1];
-  return new FleetError('usage', first, {
-    hint: meant === undefined ? 'see "fleet --help", or "fleet COMMAND --help"' : `did you mean "${meant}"?`,
-    cause: error,
-  });
+/** Commander's complaint as ours: without its "error:" and its suggestion, for which there is a hint of our own. */
+function usageErrorOf(error: CommanderError, program: Command, argv: readonly string[]): FleetError {
+  const [first = ''] = error.message.replace(/^error: /, '').split('\n');
+  return new FleetError('usage', first, { hint: hintFor(error, program, argv), cause: error });
 }
 
 /** Tells what ended the program, as people or programs read it, and gives the exit code. */

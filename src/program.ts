@@ -1,51 +1,79 @@
 // The root command: the flags every command takes, and the list of nouns.
 
-import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
 import { addAlerts } from './commands/alerts/index.js';
+import { addApi } from './commands/api/index.js';
 import { addAuth } from './commands/auth/index.js';
 import { addBicycles } from './commands/bicycles/index.js';
+import { addCompletion } from './commands/completion/index.js';
 import { addConfig } from './commands/config/index.js';
 import { addDemo } from './commands/demo/index.js';
+import { addDoctor } from './commands/doctor/index.js';
+import { addHelp } from './commands/help/index.js';
 import { addProfile } from './commands/profile/index.js';
 import { addSandbox } from './commands/sandbox/index.js';
 import { addWatch } from './commands/watch/index.js';
-import { oneOf, type Run, wholeNumber } from './commands/words.js';
+import { examples, oneOf, type Run, wholeNumber } from './commands/words.js';
 import { usageError } from './errors.js';
+import { programVersion } from './place.js';
 import { FORMATS } from './terminal/formats.js';
+import { everyCommandsFlags, fit, type HelpScreen, helpConfiguration, helpWidth } from './terminal/help.js';
 
-/** Each noun's words; a new noun is one line here. */
-const NOUNS: readonly ((program: Command, run: Run) => void)[] = [
-  addBicycles,
-  addAlerts,
-  addWatch,
-  addAuth,
-  addConfig,
-  addProfile,
-  addSandbox,
-  addDemo,
-];
+/** Each noun's words, under the headings of the first page of help; a new noun is one line here. */
+const NOUNS: { readonly [heading: string]: readonly ((program: Command, run: Run) => void)[] } = {
+  'Work with the fleet:': [addBicycles, addAlerts, addWatch, addApi],
+  'Settings:': [addAuth, addConfig, addProfile],
+  'Help:': [addDoctor, addCompletion, addHelp, addSandbox, addDemo],
+};
+
+/** A pipe of no certain width: how help looks unless somebody says otherwise. */
+const PIPE: HelpScreen = { width: undefined, hasColors: false };
 
 /**
  * Builds the command line of `fleet`.
  * @param run runs a command's deed with its context
  * @param writeHelp takes help and version texts, which go to stdout
+ * @param screen where they are read
  */
-export function buildProgram(run: Run, writeHelp: (text: string) => void): Command {
-  const program = new Command('fleet')
+export function buildProgram(run: Run, writeHelp: (text: string) => void, screen: HelpScreen = PIPE): Command {
+  const program: Command = new Command('fleet')
     .description('List, create, act on and watch a fleet of rental bicycles.')
-    .usage('<command> [flags]')
     .exitOverride()
-    .configureOutput({ writeOut: writeHelp, writeErr: writeHelp, outputError() {} })
-    .configureHelp({ showGlobalOptions: true })
+    .configureOutput({
+      writeOut: (text) => writeHelp(fit(text, helpWidth(screen))),
+      writeErr: writeHelp,
+      outputError() {},
+      getOutHelpWidth: () => helpWidth(screen),
+      getErrHelpWidth: () => helpWidth(screen),
+      getOutHasColors: () => screen.hasColors,
+      getErrHasColors: () => screen.hasColors,
+    })
+    .configureHelp(helpConfiguration())
+    .addHelpText('afterAll', ({ command }) => everyCommandsFlags(program, command, screen))
     .option('-V, --version', 'print the version')
     .on('option:version', () => {
-      writeHelp(`${readVersion()}\n`);
+      writeHelp(`${programVersion()}\n`);
       throw new CommanderError(0, 'commander.version', '');
     });
   addGlobalFlags(program);
-  for (const add of NOUNS) add(program, run);
+  examples(
+    program,
+    ['a service to try, on this machine', 'fleet sandbox'],
+    ['in the next terminal', 'fleet --profile sandbox bicycles list --ordering state_of_charge'],
+  );
+  addInnerHelp(program);
+  for (const [heading, nouns] of Object.entries(NOUNS)) {
+    program.commandsGroup(heading);
+    for (const add of nouns) add(program, run);
+  }
   return program;
+}
+
+/** Lets `fleet bicycles help list` work as well; commands that are made later take it over, and no page shows it. */
+function addInnerHelp(program: Command): void {
+  const inner = program.createCommand('help').argument('[command]');
+  program.createCommand().addCommand(inner, { hidden: true });
+  program.addHelpCommand(inner);
 }
 
 function addGlobalFlags(program: Command): void {
@@ -57,6 +85,7 @@ function addGlobalFlags(program: Command): void {
     )
     .option('--json', 'short for -o json')
     .option('--columns <a,b,…>', 'fields to show, in that order (table, csv, tsv)', readColumns)
+    .option('--jq <program>', 'filter the JSON with jq; strings come out raw')
     .option('--profile <name>', 'settings profile (default: the profile in use)')
     .option('--base-url <url>', 'address of the service, prefix such as /api included (default: from the profile)')
     .option('--sse-url <url>', 'address of the push channel (default: from the profile)')
@@ -74,9 +103,4 @@ function readColumns(text: string): string[] {
   const columns = text.split(',').map((column) => column.trim());
   if (columns.includes('')) throw usageError(`--columns takes field names with commas between, not "${text}"`);
   return columns;
-}
-
-function readVersion(): string {
-  const text = readFileSync(new URL('../package.json', import.meta.url), 'utf8');
-  return (JSON.parse(text) as { version: string }).version;
 }

@@ -4,6 +4,7 @@ import type { Command } from 'commander';
 import { isUuid, uuidOfLink } from '../api/links.js';
 import { usageError } from '../errors.js';
 import { unknownWord } from '../terminal/nearest.js';
+import { type Condition, checkCondition, parseCondition, type Vocabulary } from './where.js';
 import { wholeNumber } from './words.js';
 
 /** What the common list flags became. */
@@ -14,6 +15,10 @@ export interface ListOptions {
   limit?: number;
   all?: boolean;
   count?: boolean;
+  /** All must hold. */
+  where?: Condition[];
+  /** Further query parameters, in their order. */
+  param?: (readonly [name: string, value: string])[];
 }
 
 /** A parser for commander: a UUID in canonical form, or a link that ends in one; gives the UUID in lower case. */
@@ -32,13 +37,35 @@ function readOrdering(fields: readonly string[]): (text: string) => string {
   };
 }
 
+/** A parser for commander: a condition on a noun's fields, repeatable. */
+export function readCondition(vocabulary: Vocabulary): (text: string, before: Condition[] | undefined) => Condition[] {
+  return (text, before = []) => {
+    const condition = parseCondition(text);
+    checkCondition(condition, vocabulary);
+    return [...before, condition];
+  };
+}
+
+/** A parser for commander: a query parameter `NAME=VALUE`, repeatable. */
+function readParameter(text: string, before: ListOptions['param'] = []): NonNullable<ListOptions['param']> {
+  const equals = text.indexOf('=');
+  if (equals < 1) throw usageError(`--param takes NAME=VALUE, not "${text}"`);
+  return [...before, [text.slice(0, equals), text.slice(equals + 1)]];
+}
+
 /** Adds the flags that lists share. `ordering` is the field that the help shows as an example. */
-export function addListFlags(command: Command, fields: readonly string[], ordering: string): Command {
+export function addListFlags(command: Command, vocabulary: Vocabulary, ordering: string): Command {
   return command
     .option('--organization <uuid>', 'of this organization (default: from the settings)', readUuid('--organization'))
-    .option('--ordering <field>', `sort by a field; -${ordering} is descending`, readOrdering(fields))
+    .option('--ordering <field>', `sort by a field; -${ordering} is descending`, readOrdering(vocabulary.fields))
     .option('--page <n>', 'start at this page (default: 1)', wholeNumber('--page', 1))
     .option('--limit <n>', 'follow the pages until there are this many', wholeNumber('--limit', 1))
     .option('--all', 'follow the pages to the last')
-    .option('--count', "only the service's total");
+    .option(
+      '--where <condition>',
+      'of what comes, only what matches FIELD=VALUE; see "fleet help conditions" (repeatable)',
+      readCondition(vocabulary),
+    )
+    .option('--count', "only the service's total")
+    .option('--param <name=value>', 'send a further query parameter (repeatable)', readParameter);
 }

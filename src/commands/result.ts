@@ -1,19 +1,23 @@
-// The way from a command's result to stdout: the format asked for, rendered and written, its notices told.
+// The way from a command's result to stdout: the format asked for, rendered and written, or filtered by jq; its notices told.
 
 import type { Context } from '../context.js';
-import { openRenderer, type Row, type Shape } from '../terminal/formats.js';
+import { type Format, openRenderer, type Row, type Shape } from '../terminal/formats.js';
+import type { Jq } from '../terminal/jq.js';
 
 export interface Result<T> {
   /** Writes some rows; waits until the reader has room. */
   write(rows: readonly Row<T>[]): Promise<void>;
   end(): Promise<void>;
+  /** Whether what was written last broke off within a line, so that nothing else may be drawn there. */
+  isWithinLine(): boolean;
 }
 
-/** Opens the result of a command in the format of `--json`, `-o` or the settings. */
-export async function openResult<T>(context: Context, shape: Shape<T>): Promise<Result<T>> {
+/** Opens the result of a command in the format given, else that of `--json`, `-o` or the settings; filtered where `--jq` says so. */
+export async function openResult<T>(context: Context, shape: Shape<T>, format?: Format): Promise<Result<T>> {
+  const jq = await context.jq();
+  if (jq !== undefined) return openFiltered(context, shape, jq);
   const { io, flags } = context;
-  const settings = await context.settings();
-  const renderer = await openRenderer(settings.output.value, shape, {
+  const renderer = await openRenderer(format ?? (await context.settings()).output.value, shape, {
     ...(flags.columns === undefined ? {} : { columns: flags.columns }),
     terminal: io.stdout.isTerminal,
     width: io.stdout.width(),
@@ -21,18 +25,40 @@ export async function openResult<T>(context: Context, shape: Shape<T>): Promise<
     now: context.now(),
   });
   let isBegun = false;
-  const begin = () => {
-    const text = isBegun ? '' : renderer.begin();
+  let isWithinLine = false;
+  const write = async (text: string) => {
+    const whole = isBegun ? text : renderer.begin() + text;
     isBegun = true;
-    return text;
+    if (whole === '') return;
+    isWithinLine = !whole.endsWith('\n');
+    await io.stdout.write(whole);
   };
   return {
-    async write(rows) {
-      await io.stdout.write(begin() + renderer.rows(rows));
-    },
+    write: (rows) => write(renderer.rows(rows)),
     async end() {
-      await io.stdout.write(begin() + renderer.end());
+      await write(renderer.end());
       for (const notice of renderer.notices()) await context.notice(notice);
     },
+    isWithinLine: () => isWithinLine,
+  };
+}
+
+/**
+ * What jq makes of the JSON: it is fed what `--json` would print. A list is kept until it is whole and fed as one array, unless the
+ * program takes it item by item; with `-o jsonl` every program is fed item by item.
+ */
+function openFiltered<T>({ io, flags }: Context, shape: Shape<T>, jq: Jq): Result<T> {
+  const isLines = flags.output === 'jsonl' || shape.single === true;
+  const filterRows = isLines ? jq.filter : jq.filterItems;
+  const items: string[] = [];
+  return {
+    async write(rows) {
+      if (filterRows !== undefined) await io.stdout.write(filterRows(rows.map(({ json }) => json).join('\n')));
+      else for (const { json } of rows) items.push(json);
+    },
+    async end() {
+      if (filterRows === undefined) await io.stdout.write(jq.filter(`[${items.join(',\n')}]`));
+    },
+    isWithinLine: () => false,
   };
 }

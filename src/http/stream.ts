@@ -54,7 +54,7 @@ const SLOW_READER_MS = 1_000;
  * Section 4.6: "Authentication and headers work as for ordinary requests", so the version is named as section 9 says.
  * Assumed: for the stream's own media type as well as for JSON, which errors come in.
  */
-function acceptStream(version: string): string {
+export function acceptStream(version: string): string {
   return `text/event-stream; version=${version}, application/json; version=${version}`;
 }
 

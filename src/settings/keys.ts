@@ -46,6 +46,7 @@ export const KEY_NAMES = [
   'retries',
   'token_command',
   'allow_http',
+  'protected',
 ] as const;
 
 export type KeyName = (typeof KEY_NAMES)[number];
@@ -182,17 +183,27 @@ const TOKEN_COMMAND: Key<string> = {
   show: (command) => command,
 };
 
+function parseBoolean(text: string): Parsed<boolean> {
+  const word = text.trim().toLowerCase();
+  if (['true', 'yes', 'on', '1'].includes(word)) return { value: true };
+  if (['false', 'no', 'off', '0'].includes(word)) return { value: false };
+  return { reason: `"${text.trim()}" is neither true nor false` };
+}
+
 const ALLOW_HTTP: Key<boolean> = {
   name: 'allow_http',
   summary: 'whether the token may travel unencrypted beyond this machine',
-  parse(text) {
-    const word = text.trim().toLowerCase();
-    if (['true', 'yes', 'on', '1'].includes(word)) return { value: true };
-    if (['false', 'no', 'off', '0'].includes(word)) return { value: false };
-    return { reason: `"${text.trim()}" is neither true nor false` };
-  },
+  parse: parseBoolean,
   show: String,
   store: (allowed) => allowed,
+};
+
+const PROTECTED: Key<boolean> = {
+  name: 'protected',
+  summary: 'whether every change asks first, or needs --yes',
+  parse: parseBoolean,
+  show: String,
+  store: (isProtected) => isProtected,
 };
 
 /** Every key by its name. */
@@ -206,6 +217,7 @@ export const KEYS = {
   retries: RETRIES,
   token_command: TOKEN_COMMAND,
   allow_http: ALLOW_HTTP,
+  protected: PROTECTED,
 } as const;
 
 /** The key that the operator wrote, `-` or `_` between its words; undefined when there is none of that name. */

@@ -29,6 +29,8 @@ export interface Settings {
   retries: Setting<number>;
   tokenCommand: Setting<string | undefined>;
   allowHttp: Setting<boolean>;
+  /** Whether every change asks first or needs `--yes`. */
+  isProtected: Setting<boolean>;
 }
 
 /** One setting as `config list` shows it. */
@@ -109,6 +111,7 @@ export function resolveSettings(
     retries: find(KEYS.retries, places, DEFAULT_RETRIES),
     tokenCommand: find(KEYS.token_command, places, undefined),
     allowHttp: find(KEYS.allow_http, places, false),
+    isProtected: find(KEYS.protected, places, false),
   };
   for (const { value, from } of [settings.baseUrl, settings.sseUrl])
     if (value !== undefined) refusePlainHttp(value, from, settings.allowHttp.value, profile.value);
@@ -146,6 +149,7 @@ const SHOWN_DEFAULTS: { readonly [Name in KeyName]: string | null } = {
   retries: KEYS.retries.show(DEFAULT_RETRIES),
   token_command: null,
   allow_http: 'false',
+  protected: 'false',
 };
 
 function explain(name: KeyName, places: Places): Explained {

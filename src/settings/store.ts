@@ -16,6 +16,7 @@ export interface ProfileValues {
   retries?: number;
   token_command?: string;
   allow_http?: boolean;
+  protected?: boolean;
 }
 
 /** The settings as they were read: nothing is checked yet but the shape of the file. */
@@ -35,8 +36,8 @@ export type Place = Pick<Stored, 'folder' | 'configPath' | 'credentialsPath'>;
 export const DEFAULT_PROFILE = 'default';
 
 /** Readable and writable by the owner alone: credentials.json holds tokens, config.json a command that is run. */
-const OWNER_ONLY_MODE = 0o600;
-const OWNER_ONLY_FOLDER_MODE = 0o700;
+export const OWNER_ONLY_MODE = 0o600;
+export const OWNER_ONLY_FOLDER_MODE = 0o700;
 /** The permission bits of everybody but the owner. */
 const OTHERS_MODE_BITS = 0o077;
 
@@ -79,16 +80,44 @@ export async function loadTokens({ credentialsPath }: Place): Promise<ReadonlyMa
   return tokens;
 }
 
-/**
- * A warning when credentials.json can be read or written by others than its owner, with the command that closes it;
- * undefined when all is well. Windows keeps no such bits.
- */
-export async function findLooseMode({ credentialsPath }: Place): Promise<string | undefined> {
+/** A file of the settings that is open to others than its owner. */
+export interface LooseFile {
+  path: string;
+  /** Permission bits as `ls` and `chmod` count them: `0644`. */
+  mode: string;
+  holds: string;
+}
+
+/** The files of the settings that others can read or write, credentials first. Windows keeps no such bits. */
+export async function findLooseFiles({ credentialsPath, configPath }: Place): Promise<LooseFile[]> {
+  const files = [
+    { path: credentialsPath, holds: 'tokens' },
+    { path: configPath, holds: 'settings' },
+  ];
+  const found = await Promise.all(files.map(({ path, holds }) => findLooseFile(path, holds)));
+  return found.filter((file) => file !== undefined);
+}
+
+async function findLooseFile(path: string, holds: string): Promise<LooseFile | undefined> {
   if (process.platform === 'win32') return undefined;
-  const found = await stat(credentialsPath).catch(() => undefined);
+  const found = await stat(path).catch(() => undefined);
   if (found === undefined || (found.mode & OTHERS_MODE_BITS) === 0) return undefined;
-  const mode = (found.mode & 0o777).toString(8).padStart(4, '0');
-  return `warning: ${credentialsPath} holds tokens and is open to others (mode ${mode}); run: chmod 600 ${quoteForShell(credentialsPath)}`;
+  return { path, holds, mode: (found.mode & 0o777).toString(8).padStart(4, '0') };
+}
+
+/** The command that closes a file to others, to be pasted. */
+export function closeCommand({ path }: LooseFile): string {
+  return `chmod 600 ${quoteForShell(path)}`;
+}
+
+export function looseWarning(file: LooseFile): string {
+  return `warning: ${file.path} holds ${file.holds} and is open to others (mode ${file.mode}); run: ${closeCommand(file)}`;
+}
+
+/** A warning when credentials.json can be read or written by others than its owner; undefined when all is well. */
+export async function findLooseMode({ credentialsPath }: Place): Promise<string | undefined> {
+  const file = await findLooseFile(credentialsPath, 'tokens');
+  return file === undefined ? undefined : looseWarning(file);
 }
 
 /** Whether profiles may bear this name; else throws a FleetError, of kind `usage` unless told otherwise. */

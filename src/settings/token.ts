@@ -5,7 +5,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import { configError, type FleetError } from '../errors.js';
 import { profileFlag, type Settings } from './resolve.js';
-import { findLooseMode, loadTokens, type Stored } from './store.js';
+import { loadTokens, type Stored } from './store.js';
 
 /** A source of access tokens. The token itself is never printed but by `auth token`. */
 export interface TokenSource {
@@ -148,15 +148,9 @@ function fileReader(path: string): () => Promise<string> {
   };
 }
 
-function storedReader({ stored, settings, notice }: TokenFacts): () => Promise<string> {
+function storedReader({ stored, settings }: TokenFacts): () => Promise<string> {
   const profile = settings.profile.value;
-  let warned = false;
   return async () => {
-    if (!warned) {
-      warned = true;
-      const warning = await findLooseMode(stored);
-      if (warning !== undefined) await notice(warning);
-    }
     const token = (await loadTokens(stored)).get(profile);
     if (token === undefined) throw missingToken(profile);
     return checkToken(
@@ -304,7 +298,16 @@ export function readClaims(token: string): { [claim: string]: unknown } | undefi
 
 /** When the token ends, in milliseconds since the epoch; undefined when it does not say (`exp`, RFC 7519 section 4.1.4). */
 export function readExpiry(token: string): number | undefined {
-  const seconds = readClaims(token)?.['exp'];
+  return readDate(token, 'exp');
+}
+
+/** When the token was made, in milliseconds since the epoch; undefined when it does not say (`iat`, RFC 7519 section 4.1.6). */
+export function readIssued(token: string): number | undefined {
+  return readDate(token, 'iat');
+}
+
+function readDate(token: string, claim: 'exp' | 'iat'): number | undefined {
+  const seconds = readClaims(token)?.[claim];
   if (typeof seconds !== 'number' || !(Math.abs(seconds * 1000) <= LAST_DATE_MS)) return undefined;
   return seconds * 1000;
 }

@@ -1,35 +1,119 @@
-// How the outcome of a transition looks.
+// How the outcome of a transition and of a creation looks.
 
+import { clean } from '../terminal/clean.js';
+import type { Color } from '../terminal/colour.js';
 import type { Shape } from '../terminal/formats.js';
-import { stateColor } from './bicycle.js';
+import type { Cell } from '../terminal/table.js';
+import { MISSING } from '../terminal/values.js';
+import { showText, stateColor } from './bicycle.js';
 
-/** What became of one bicycle (cli.md, bicycles act). */
-export interface ActionResult {
-  uuid: string;
-  transition: string;
-  outcome: string;
+/**
+ * What can become of a change (cli.md, bicycles act). `refused`: the service said no. `failed`: it could not answer. `unknown`: it was
+ * sent, and the connection died before the answer. `skipped`: the journal says that it is done. `not-sent`: the run ended before it.
+ */
+export const OUTCOMES = ['done', 'refused', 'failed', 'unknown', 'skipped', 'not-sent'] as const;
+
+export type Outcome = (typeof OUTCOMES)[number];
+
+/** What is known of a change that was tried; null where nothing is. */
+export interface Facts {
+  outcome: Outcome;
   /** HTTP status. */
   status: number | null;
   /** The state after it, when the service told. */
   state: string | null;
   request_id: string | null;
   milliseconds: number | null;
+  /** Why it is not done, in the service's words where there are any. */
+  message: string | null;
 }
 
-export const ACTIONS: Shape<ActionResult> = {
+/** What became of one bicycle that was to be acted on. */
+export interface ActionResult extends Facts {
+  uuid: string;
+  transition: string;
+}
+
+/** What became of one bicycle that was to be created. */
+export interface CreationResult extends Facts {
+  /** Counted from 1, the header of a CSV file not included. */
+  row: number;
+  name: string;
+  /** The new bicycle's, when it was created and the service told. */
+  uuid: string | null;
+}
+
+const OUTCOME_COLORS: { readonly [name in Outcome]: Color | undefined } = {
+  done: 'green',
+  refused: 'red',
+  failed: 'red',
+  unknown: 'yellow',
+  skipped: 'gray',
+  'not-sent': 'gray',
+};
+
+function showOutcome(outcome: Outcome): Cell {
+  return { text: outcome, color: OUTCOME_COLORS[outcome] };
+}
+
+const ACTION_FIELDS = ['uuid', 'transition', 'outcome', 'status', 'state', 'request_id', 'milliseconds', 'message'];
+
+/** One bicycle: what became of it. */
+export const ACTION: Shape<ActionResult> = {
   noun: { one: 'bicycle', many: 'bicycles' },
-  fields: ['uuid', 'transition', 'outcome', 'status', 'state', 'request_id', 'milliseconds'],
+  fields: ACTION_FIELDS,
   single: true,
   columns: [
-    { header: 'TRANSITION', field: 'transition', keep: 3, cell: ({ transition }) => ({ text: transition }) },
-    { header: 'OUTCOME', field: 'outcome', keep: 5, cell: ({ outcome }) => ({ text: outcome }) },
+    { header: 'TRANSITION', field: 'transition', keep: 3, cell: ({ transition }) => showText(transition) },
+    { header: 'OUTCOME', field: 'outcome', keep: 5, cell: ({ outcome }) => showOutcome(outcome) },
     {
       header: 'STATE',
       field: 'state',
       keep: 4,
-      cell: ({ state }) => ({ text: state ?? '-', ...(state === null ? {} : stateColor(state)) }),
+      cell: ({ state }) => ({ ...showText(state), ...stateColor(state) }),
     },
-    { header: 'REQUEST', field: 'request_id', keep: 1, cell: ({ request_id }) => ({ text: request_id ?? '-' }) },
-    { header: 'UUID', field: 'uuid', keep: 2, cell: ({ uuid }) => ({ text: uuid }) },
+    { header: 'REQUEST', field: 'request_id', keep: 1, cell: ({ request_id }) => showText(request_id) },
+    { header: 'UUID', field: 'uuid', keep: 2, cell: ({ uuid }) => showText(uuid) },
+  ],
+};
+
+/** Room for a sentence of the service: rows of later batches have other reasons. */
+const MESSAGE_ROOM_COLUMNS = 70;
+
+const FAILURE_COLUMNS = [
+  {
+    header: 'OUTCOME',
+    field: 'outcome',
+    keep: 5,
+    // The longest outcome, whatever the first row has.
+    room: 'not-sent'.length,
+    cell: ({ outcome }: Facts) => showOutcome(outcome),
+  },
+  { header: 'STATUS', field: 'status', keep: 3, cell: ({ status }: Facts) => showText(status) },
+  {
+    header: 'WHY',
+    field: 'message',
+    keep: 4,
+    room: MESSAGE_ROOM_COLUMNS,
+    cell: ({ message }: Facts) => ({ text: message === null ? MISSING : clean(message) }),
+  },
+  { header: 'REQUEST', field: 'request_id', keep: 1, cell: ({ request_id }: Facts) => showText(request_id) },
+];
+
+/** Many bicycles; the table is meant for those that are not done. */
+export const ACTIONS: Shape<ActionResult> = {
+  noun: { one: 'bicycle', many: 'bicycles' },
+  fields: ACTION_FIELDS,
+  columns: [{ header: 'UUID', field: 'uuid', keep: 6, cell: ({ uuid }) => showText(uuid) }, ...FAILURE_COLUMNS],
+};
+
+/** Many new bicycles; the table is meant for those that are not created. */
+export const CREATIONS: Shape<CreationResult> = {
+  noun: { one: 'bicycle', many: 'bicycles' },
+  fields: ['row', 'name', 'uuid', 'outcome', 'status', 'state', 'request_id', 'milliseconds', 'message'],
+  columns: [
+    { header: 'ROW', field: 'row', keep: 6, align: 'right', room: 5, cell: ({ row }) => showText(row) },
+    { header: 'NAME', field: 'name', keep: 2, room: 20, cell: ({ name }) => showText(name) },
+    ...FAILURE_COLUMNS,
   ],
 };

@@ -73,7 +73,7 @@ describe('create', () => {
   });
 
   test.each([
-    [['--organization', 'a087eaf3-00b3-49c9-8706-c4ebfb2627fd'], "required option '--name <name>' not specified"],
+    [['--organization', 'a087eaf3-00b3-49c9-8706-c4ebfb2627fd'], '--name is missing'],
     [['--name', 'A'], '--organization is missing'],
     [['--name', ' ', '--organization', 'a087eaf3-00b3-49c9-8706-c4ebfb2627fd'], '--name is empty'],
     [['--name', 'A', '--organization', 'berlin'], '--organization takes a URL or a UUID'],

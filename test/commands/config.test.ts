@@ -125,6 +125,7 @@ describe('config list', () => {
         'retries        5                          flag: --retries',
         'token_command  -                          default',
         'allow_http     false                      default',
+        'protected      false                      default',
         'token          (hidden)                   profile: stored by auth login',
         '',
       ].join('\n'),
@@ -135,7 +136,7 @@ describe('config list', () => {
   it('writes JSON, without tokens', async () => {
     const run = await fleet('config list --json', { FLEET_TOKEN: 'secret' });
     const rows = JSON.parse(run.stdout);
-    expect(rows).toHaveLength(11);
+    expect(rows).toHaveLength(12);
     expect(rows[1]).toEqual({ key: 'base_url', value: null, origin: 'default', from: 'default' });
     expect(rows.at(-1)).toEqual({ key: 'token', value: '(hidden)', origin: 'environment', from: 'FLEET_TOKEN' });
     expect(run.stdout).not.toContain('secret');

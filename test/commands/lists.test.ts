@@ -121,6 +121,176 @@ test('a box across the antimeridian is a box', async () => {
   expect(lastPath()).toContain('bbox=-179.5,-16,179.5,-17.5');
 });
 
+test('--param is sent as it is, repeated and in order', async () => {
+  await fleet('bicycles', 'list', '--param', 'x=1', '--param', 'x=a=b&c', '--param', 'y=');
+  expect(lastPath()).toBe('/bicycles/?x=1&x=a=b&c&y=');
+});
+
+test.each([
+  [['--param', 'x'], '--param takes NAME=VALUE'],
+  [['--param', 'page=2'], '--param page is spelled --page'],
+  [['--ordering', 'name', '--param', 'ordering=uuid'], 'the query parameter "ordering" is sent already'],
+  [['--count', '--where', 'state=lost'], "--count is the service's total, which knows nothing of --where"],
+  [['--count', '--jq', '.'], '--count prints a number and takes no --jq'],
+  [['--where', 'state=availble'], 'did you mean "available"?'],
+  [['--jq', '.['], '--jq: syntax error'],
+  [['--jq', '.', '-o', 'yaml'], '--jq filters JSON and makes no yaml'],
+  [['--jq', '.', '--columns', 'name'], '--jq and --columns exclude each other'],
+])('%j is refused, nothing is sent', async (args, words) => {
+  const before = service().requests.length;
+  const { code, stdout, stderr } = await fleet('bicycles', 'list', ...args);
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+  expect(stderr).toContain(words);
+  expect(service().requests).toHaveLength(before);
+});
+
+describe('--jq', () => {
+  test('sees the array that --json prints', async () => {
+    const program = '.[] | select(.state_of_charge != null and (.state_of_charge | tonumber) < 20) | .uuid';
+    const { code, stdout } = await fleet('bicycles', 'list', '--all', '--jq', program);
+    const low = service()
+      .bicycles()
+      .filter(({ state_of_charge }) => state_of_charge !== null && Number(state_of_charge) < 20);
+    expect(code).toBe(0);
+    expect(stdout).toBe(low.map(({ uuid }) => `${uuid}\n`).join(''));
+    expect((await fleet('bicycles', 'list', '--all', '--json', '--jq', 'length')).stdout).toBe(
+      `${service().bicycles().length}\n`,
+    );
+    expect((await fleet('bicycles', 'list', '--bbox', '0.1,0.1,0,0', '-q', '--jq', '.')).stdout).toBe('[]\n');
+  });
+
+  test('sees item by item with -o jsonl, behind --where', async () => {
+    const { stdout } = await fleet(
+      'bicycles',
+      'list',
+      '--all',
+      '-o',
+      'jsonl',
+      '--where',
+      'state=lost',
+      '--jq',
+      '.state',
+    );
+    expect(new Set(stdout.trimEnd().split('\n'))).toEqual(new Set(['lost']));
+  });
+
+  test('the settings may want another format', async () => {
+    const env = { ...(await environmentOf(service())), FLEET_OUTPUT: 'csv' };
+    expect((await runFleet(['bicycles', 'list', '--jq', 'length'], { env })).stdout).toBe('20\n');
+  });
+
+  test('a program that begins with .[] needs no more than a page at a time', async () => {
+    let asked = 0;
+    let askedAtFirstLine = 0;
+    await withServer(
+      (response, { path }) => {
+        asked += 1;
+        const page = Number(new URL(path, 'http://x').searchParams.get('page') ?? 1);
+        const next = page < 20 ? `http://x/?page=${page + 1}` : null;
+        sendJson(response, 200, { count: 20, next, results: [{ uuid: `u${page}` }] });
+      },
+      async ({ url }) => {
+        const { stdout } = await runFleet(['bicycles', 'list', '--all', '--jq', '.[] | .uuid'], {
+          env: { FLEET_BASE_URL: url, FLEET_TOKEN: 'secret-token' },
+          onStdout: () => {
+            askedAtFirstLine ||= asked;
+          },
+        });
+        expect(stdout.split('\n')).toHaveLength(21);
+        expect(askedAtFirstLine).toBeLessThan(10);
+      },
+    );
+  });
+
+  test('a program that fails while it runs leaves nothing on stdout', async () => {
+    const { code, stdout, stderr } = await fleet('bicycles', 'list', '--jq', '.[].name.x');
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toContain('Cannot index string with string ("x")');
+  });
+
+  test('a creation as one object', async () => {
+    const organization = service().zones[0]?.organization ?? '';
+    const args = ['--name', 'Ada 1', '--organization', organization, '--jq', '.name'];
+    expect((await fleet('bicycles', 'create', ...args)).stdout).toBe('Ada 1\n');
+  });
+});
+
+describe('a progress line', () => {
+  /** What is seen of the two streams on one terminal: lines, each with what was drawn over erased. */
+  function screenOf(text: string): string[] {
+    return text.split('\n').map((line) => line.slice(line.lastIndexOf('\r\u001b[K') + 1).replace('\u001b[K', ''));
+  }
+
+  const run = (args: readonly string[], terminal: boolean) =>
+    withServer(
+      async (response, { path }) => {
+        const page = Number(new URL(path, 'http://x').searchParams.get('page') ?? 1);
+        await new Promise((resolve) => setTimeout(resolve, page === 3 ? 900 : 0));
+        const next = page < 4 ? `http://x/?page=${page + 1}` : null;
+        const results = [1, 2].map((number) => ({ uuid: `${page}-${number}`, name: `Ada ${page}` }));
+        sendJson(response, 200, { count: 8, next, results });
+      },
+      async ({ url }) => {
+        let both = '';
+        let drawn = '';
+        const result = await runFleet(['bicycles', 'list', '--no-color', ...args], {
+          env: { FLEET_BASE_URL: url, FLEET_TOKEN: 'secret-token' },
+          ...(terminal ? { terminal: { columns: 80 } } : {}),
+          onStdout: (text) => {
+            both += text;
+          },
+          onStderr: (text) => {
+            both += text;
+            drawn += text;
+          },
+        });
+        return { ...result, screen: screenOf(both), drawn };
+      },
+    );
+
+  test.each([['table'], ['csv'], ['uuid'], ['jsonl'], ['json'], ['geojson'], ['yaml']])(
+    'never runs through the %s, and is gone when done',
+    async (format) => {
+      const { code, stdout, screen } = await run(['--all', '-o', format], true);
+      expect(code).toBe(0);
+      const notices = screen.filter((line) => line.startsWith('hidden at this width') || line.includes('left out'));
+      expect(screen.filter((line) => !notices.includes(line)).join('\n')).toBe(stdout);
+    },
+  );
+
+  test('says pages, rows of the total, rows a second', async () => {
+    const { drawn, stdout } = await run(['--all', '-o', 'jsonl'], true);
+    expect(drawn).toMatch(/^\r\u001b\[K2 pages, 4 of 8 bicycles, \d+ a second/);
+    expect(drawn).toMatch(/\r\u001b\[K$/);
+    expect(stdout.split('\n')).toHaveLength(9);
+  });
+
+  test.each([
+    [['--all', '--quiet'], true],
+    [['--all'], false],
+    [['--page', '3'], true],
+  ])('is not drawn with %j on a terminal: %s', async (args, terminal) => {
+    const { drawn } = await run(['-o', 'jsonl', ...args], terminal);
+    expect(drawn).not.toContain('\r');
+  });
+
+  test('the announcement of a retry takes its place', async () => {
+    let count = 0;
+    await withServer(
+      (response) =>
+        ++count === 1 ? sendJson(response, 503, { detail: 'busy' }) : sendJson(response, 200, [{ uuid: 'a' }]),
+      async ({ url }) => {
+        const { code, stderr } = await runFleet(['bicycles', 'list', '--all', '-o', 'uuid'], {
+          env: { FLEET_BASE_URL: url, FLEET_TOKEN: 'secret-token' },
+          terminal: { columns: 80 },
+        });
+        expect(code).toBe(0);
+        expect(stderr).toMatch(/busy; trying again in 0\.\d s\n/);
+      },
+    );
+  });
+});
+
 describe('complete or loud', () => {
   const env = (url: string) => ({ FLEET_BASE_URL: url, FLEET_TOKEN: 't' });
 
@@ -148,9 +318,62 @@ describe('complete or loud', () => {
         const { code, stdout, stderr } = await runFleet(['bicycles', 'list', '--all', '-o', 'uuid'], { env: env(url) });
         expect({ code, stdout }).toEqual({ code: 0, stdout: 'a\nb\nc\n' });
         expect(stderr).toContain('the total changed from 3 to 4');
-        expect(stderr).toContain('1 bicycles came twice');
+        expect(stderr).toContain('1 bicycle came twice and is shown once');
       },
     );
+  });
+
+  test('--limit is met although some came twice', async () => {
+    const pages = [
+      ['a', 'b'],
+      ['b', 'c'],
+      ['d', 'e'],
+    ];
+    await withServer(
+      (response, { path }) => {
+        const page = Number(new URL(path, 'http://x').searchParams.get('page') ?? 1);
+        const next = page < 3 ? `http://x/?page=${page + 1}` : null;
+        sendJson(response, 200, { count: 5, next, results: pages[page - 1]?.map((uuid) => ({ uuid })) });
+      },
+      async ({ url, asked }) => {
+        const { stdout } = await runFleet(['bicycles', 'list', '--limit', '4', '-o', 'uuid'], { env: env(url) });
+        expect(stdout).toBe('a\nb\nc\nd\n');
+        expect(asked.length).toBe(3);
+      },
+    );
+  });
+
+  test('fewer than the service counts is said', async () => {
+    await withServer(
+      (response) => sendJson(response, 200, { count: 3, next: null, results: [{ uuid: 'a' }] }),
+      async ({ url }) => {
+        const { code, stderr } = await runFleet(['bicycles', 'list', '--all', '-o', 'uuid'], { env: env(url) });
+        expect({ code, stderr }).toEqual({ code: 0, stderr: 'the service counts 3 bicycles and sent 1\n' });
+      },
+    );
+  });
+
+  test('a list in a circle is an error, whatever is filtered', async () => {
+    for (const args of [
+      ['--all'],
+      ['--where', 'name!=x', '--limit', '9'],
+      ['--limit', '9'],
+      ['--near', '0,0', '--radius', '1'],
+    ]) {
+      await withServer(
+        (response, { path }) =>
+          sendJson(response, 200, {
+            count: 9,
+            next: path.includes('page=2') ? 'http://x/?page=1' : 'http://x/?page=2',
+            results: [{ uuid: path.includes('page=2') ? 'b' : 'a' }],
+          }),
+        async ({ url }) => {
+          const { code, stderr } = await runFleet(['bicycles', 'list', '-o', 'uuid', ...args], { env: env(url) });
+          expect(code).toBe(7);
+          expect(stderr).toContain('leads in a circle');
+        },
+      );
+    }
   });
 
   test('a bare array', async () => {

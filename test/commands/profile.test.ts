@@ -43,7 +43,7 @@ describe('profile list', () => {
   it('is empty at first, with the next step', async () => {
     expect(await fleet('profile list')).toEqual({
       code: 0,
-      stdout: 'NAME  ACTIVE  BASE_URL  ORGANIZATION  TOKEN\n',
+      stdout: 'NAME  ACTIVE  BASE_URL  ORGANIZATION  TOKEN  PROTECTED\n',
       stderr: 'there are no profiles yet: run "fleet auth login", or "fleet sandbox" to try\n',
     });
     expect(await fleet('profile list --json')).toEqual({ code: 0, stdout: '[]\n', stderr: '' });
@@ -53,16 +53,23 @@ describe('profile list', () => {
     await makeTwo();
     expect((await fleet('profile list')).stdout).toBe(
       [
-        'NAME         ACTIVE  BASE_URL                   ORGANIZATION                          TOKEN',
-        `berlin       *       https://b.example.com/api  ${ORGANIZATION}  yes`,
-        'munich.east  -       -                          -                                     no',
+        'NAME         ACTIVE  BASE_URL                   ORGANIZATION                          TOKEN  PROTECTED',
+        `berlin       *       https://b.example.com/api  ${ORGANIZATION}  yes    no`,
+        'munich.east  -       -                          -                                     no     no',
         '',
       ].join('\n'),
     );
     const rows = JSON.parse((await fleet('profile list --json', { env: { FLEET_PROFILE: 'munich.east' } })).stdout);
     expect(rows).toEqual([
-      { name: 'berlin', active: false, base_url: 'https://b.example.com/api', organization: ORGANIZATION, token: true },
-      { name: 'munich.east', active: true, base_url: null, organization: null, token: false },
+      {
+        name: 'berlin',
+        active: false,
+        base_url: 'https://b.example.com/api',
+        organization: ORGANIZATION,
+        token: true,
+        protected: false,
+      },
+      { name: 'munich.east', active: true, base_url: null, organization: null, token: false, protected: false },
     ]);
   });
 

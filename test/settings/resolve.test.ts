@@ -306,6 +306,7 @@ describe('what config list shows', () => {
       ['retries', '0', 'flag', '--retries'],
       ['token_command', 'echo x', 'profile', 'profile "default"'],
       ['allow_http', 'true', 'profile', 'profile "default"'],
+      ['protected', 'false', 'default', 'default'],
     ]);
   });
 
@@ -322,6 +323,7 @@ describe('what config list shows', () => {
       '30',
       '3',
       null,
+      'false',
       'false',
     ]);
   });

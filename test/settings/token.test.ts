@@ -1,6 +1,6 @@
 // Shows where the token comes from and how it is renewed, with real files and real shell commands.
 
-import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -124,16 +124,6 @@ describe('the source of the token', () => {
     spawn('sh', ['-c', `echo once > ${path}`]);
     const source = await open();
     expect([await source.get(), await source.get(), await source.renew('once')]).toEqual(['once', 'once', undefined]);
-  });
-
-  it('warns once when others can read the stored token', async () => {
-    const place = await loadStored(env);
-    await saveToken(place, 'default', 'one');
-    await chmod(place.credentialsPath, 0o640);
-    const source = await open();
-    await source.get();
-    await source.get();
-    expect(notices).toEqual([expect.stringMatching(/^warning: .* \(mode 0640\); run: chmod 600 /)]);
   });
 
   it('says which file cannot be read', async () => {

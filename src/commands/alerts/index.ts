@@ -1,8 +1,9 @@
 // The words of `fleet alerts`: its verb, the flags and examples.
 
 import type { Command } from 'commander';
-import { ALERT_FIELDS, ALERT_STATES, ALERT_TYPES } from '../../api/alert.js';
+import { ALERT_STATES, ALERT_TYPES } from '../../api/alert.js';
 import { addListFlags, readUuid } from '../list-words.js';
+import { ALERT_VOCABULARY } from '../vocabulary.js';
 import { examples, oneOf, type Run } from '../words.js';
 
 export function addAlerts(program: Command, run: Run): void {
@@ -11,6 +12,11 @@ export function addAlerts(program: Command, run: Run): void {
     .alias('alert')
     .summary('list alerts')
     .description('List the alerts that bicycles and locks raised.');
+  examples(
+    alerts,
+    ['what needs attention', 'fleet alerts list --state new'],
+    ['how many that is', 'fleet alerts list --state new --count'],
+  );
 
   const list = alerts
     .command('list')
@@ -23,12 +29,13 @@ export function addAlerts(program: Command, run: Run): void {
     )
     .option('--type <type,…>', `of these types: ${ALERT_TYPES.join(', ')} (repeatable)`, someOf('type', ALERT_TYPES))
     .option('--bicycle <uuid>', 'of this bicycle', readUuid('--bicycle'));
-  addListFlags(list, ALERT_FIELDS, 'created').action((options, command) =>
+  addListFlags(list, ALERT_VOCABULARY, 'created').action((options, command) =>
     run(command, async (context) => (await import('./list.js')).listAlerts(context, options)),
   );
   examples(
     list,
     ['new alerts about low batteries', 'fleet alerts list --state new --type lock.bat.low'],
+    ['new ones that are older than a day', "fleet alerts list --state new --where 'created<-1d' --all"],
     ['the latest hundred, one JSON object a line', 'fleet alerts list --ordering -created --limit 100 -o jsonl'],
   );
 }

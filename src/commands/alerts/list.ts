@@ -5,6 +5,7 @@ import type { Context } from '../../context.js';
 import { ALERTS } from '../../views/alert.js';
 import { printList } from '../list.js';
 import type { ListOptions } from '../list-words.js';
+import { ALERT_VOCABULARY } from '../vocabulary.js';
 
 export interface ListAlertsOptions extends ListOptions {
   state?: string[];
@@ -24,5 +25,6 @@ export async function listAlerts(context: Context, options: ListAlertsOptions): 
   for (const type of options.type ?? []) query.push(['alert_type', type]);
   if (options.bicycle !== undefined) query.push(['bicycle', options.bicycle]);
   if (options.ordering !== undefined) query.push(['ordering', options.ordering]);
-  await printList(context, { path: ALERTS_PATH, query, subject: 'the list of alerts' }, ALERTS, options);
+  const requests = [{ path: ALERTS_PATH, query, subject: 'the list of alerts' }];
+  await printList(context, { shape: ALERTS, requests, vocabulary: ALERT_VOCABULARY }, options);
 }

@@ -26,9 +26,15 @@ export function addAuth(program: Command, run: Run): void {
           'Store an access token for the profile in use, or for --profile, which is made when it is not there.',
           'Asks for the token without showing it; where the profile has no address yet, for the addresses first.',
           'Addresses given as --base-url and --sse-url are saved with it.',
+          '',
+          'What was typed is checked with one request for a page of bicycles before it is saved; with --with-token only',
+          'if --check says so. A service that cannot be reached is a warning; one that refuses is a question, or with',
+          '--with-token an error.',
         ].join('\n'),
       )
       .option('--with-token', 'read the token from stdin instead of asking')
+      .option('--check', 'check with one request before saving (default: where the token is asked for)')
+      .option('--no-check', 'save without a request')
       .action((options: LoginOptions, command: Command) =>
         run(command, async (context) => (await import('./login.js')).login(context, options)),
       ),
@@ -37,7 +43,10 @@ export function addAuth(program: Command, run: Run): void {
       'from a password manager, for a profile of its own',
       'pass show fleet | fleet auth login --with-token --profile berlin',
     ],
-    ['address and token at once', 'fleet auth login --base-url https://bikes.example.com/api --with-token < token.txt'],
+    [
+      'the token of another profile, with an address of its own, checked',
+      'fleet auth token | fleet auth login --with-token --check --base-url "$(fleet config get base_url)"',
+    ],
   );
   examples(
     auth
@@ -48,7 +57,7 @@ export function addAuth(program: Command, run: Run): void {
         run(command, async (context) => (await import('./logout.js')).logout(context)),
       ),
     ['the profile in use', 'fleet auth logout'],
-    ['another profile', 'fleet auth logout --profile berlin'],
+    ['another profile', 'fleet auth logout --profile sandbox'],
   );
   examples(
     auth
@@ -66,7 +75,7 @@ export function addAuth(program: Command, run: Run): void {
         run(command, async (context) => (await import('./status.js')).showStatus(context)),
       ),
     ['look', 'fleet auth status'],
-    ['seconds that are left, for a script', 'fleet auth status --json | jq .expires_in_seconds'],
+    ['seconds that are left, for a script', 'fleet auth status --jq .expires_in_seconds'],
   );
   examples(
     auth
@@ -76,7 +85,7 @@ export function addAuth(program: Command, run: Run): void {
       .action((_options: object, command: Command) =>
         run(command, async (context) => (await import('./token.js')).printToken(context)),
       ),
-    ['for curl', 'curl -H "Authorization: JWT $(fleet auth token)" https://bikes.example.com/api/bicycles/'],
-    ['of another profile', 'fleet auth token --profile berlin'],
+    ['for curl', 'curl -H "Authorization: JWT $(fleet auth token)" "$(fleet config get base_url)/bicycles/"'],
+    ['of another profile', 'fleet auth token --profile sandbox'],
   );
 }

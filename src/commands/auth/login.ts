@@ -15,9 +15,12 @@ import {
 import { findTokenPlace, parseToken, readExpiry } from '../../settings/token.js';
 import { askSecret, askText, canAsk } from '../../terminal/prompt.js';
 import { age } from '../../terminal/time.js';
+import { checkLogin } from './check.js';
 
 export interface LoginOptions {
   withToken?: boolean;
+  /** Undefined: where the operator is asked, and not with `--with-token`, so that a script needs no network to log in. */
+  check?: boolean;
 }
 
 /** A token is a few hundred bytes; whoever pipes more than this pipes something else. */
@@ -31,6 +34,14 @@ export async function login(context: Context, options: LoginOptions): Promise<vo
   const profile = chooseProfile(flags, io.env, stored, { mayBeNew: true }).value;
   const values = await findAddresses(context, options, stored, profile);
   const token = await obtainToken(context, options);
+  if (options.check ?? options.withToken !== true) {
+    const proposed = {
+      ...stored,
+      profiles: new Map(stored.profiles).set(profile, { ...stored.profiles.get(profile), ...values }),
+    };
+    if (!(await checkLogin(context, resolveSettings(flags, io.env, proposed), token)))
+      return notice('nothing was saved');
+  }
 
   await saveProfile(stored, profile, values);
   await saveToken(stored, profile, token);

@@ -6,9 +6,9 @@ import { KEYS } from '../../settings/keys.js';
 import { profileFlag, type Settings } from '../../settings/resolve.js';
 import { findLooseMode, loadStored } from '../../settings/store.js';
 import { findTokenPlace, missingToken, readClaims, readExpiry } from '../../settings/token.js';
-import { escapeJson } from '../../terminal/clean.js';
-import { chooseListFormat, drawList } from '../../terminal/list.js';
+import { chooseListFormat } from '../../terminal/list.js';
 import { age } from '../../terminal/time.js';
+import { printFacts } from '../facts.js';
 
 /** The object of `--json`; `null` where there is nothing to say. */
 interface Status {
@@ -71,13 +71,8 @@ export async function showStatus(context: Context): Promise<void> {
           : `renew it at its source: ${place?.origin}`,
     });
   }
-  if (format === 'table') {
-    await io.stdout.write(drawStatus(status, token !== undefined, now()));
-    // A stored token's source has said it already when it handed the token out.
-    if (warning !== undefined && place?.kind !== 'stored') await notice(warning);
-  } else {
-    await io.stdout.write(`${escapeJson(JSON.stringify(status))}\n`);
-  }
+  await printFacts(context, format, status, () => describeStatus(status, token !== undefined, now()));
+  if (format === 'table' && warning !== undefined) await notice(warning);
   if (failure !== undefined) throw failure;
 }
 
@@ -93,7 +88,7 @@ function describePlaces({
   };
 }
 
-function drawStatus(status: Status, hasToken: boolean, now: number): string {
+function describeStatus(status: Status, hasToken: boolean, now: number): string[][] {
   const rows = [
     ['profile', status.profile],
     ['address', status.base_url ?? '-'],
@@ -110,7 +105,7 @@ function drawStatus(status: Status, hasToken: boolean, now: number): string {
     if (claims === null) rows.push(['claims', 'none: the token is not a JWT']);
     for (const [claim, value] of Object.entries(claims ?? {})) rows.push([`claim ${claim}`, showClaim(value)]);
   }
-  return drawList(rows);
+  return rows;
 }
 
 function showClaim(value: unknown): string {

@@ -1,11 +1,15 @@
 // The words of `fleet bicycles`: its verbs, their flags and examples.
 
-import type { Command } from 'commander';
-import { BICYCLE_FIELDS } from '../../api/bicycle.js';
+import { type Command, Option } from 'commander';
+import { usageError } from '../../errors.js';
 import { addListFlags, readUuid } from '../list-words.js';
-import type { Run } from '../words.js';
-import { examples } from '../words.js';
+import { BICYCLE_VOCABULARY } from '../vocabulary.js';
+import { collect, examples, type Run, wholeNumber } from '../words.js';
 import { parseBbox } from './area.js';
+import { parseNear, parseRadius } from './near.js';
+
+/** The body of section 4.2. */
+const FIELDS_OF_NEW = 'name, organization, model, lock, serial_number, description';
 
 export function addBicycles(program: Command, run: Run): void {
   const bicycles = program
@@ -13,36 +17,54 @@ export function addBicycles(program: Command, run: Run): void {
     .aliases(['bicycle', 'bikes', 'bike'])
     .summary('list, create and act on bicycles')
     .description('List, create and act on bicycles.');
+  examples(
+    bicycles,
+    ['what there is', 'fleet bicycles list'],
+    ['rent one', 'fleet bicycles act d238dc92-4ed5-4cec-a476-fe5f869ff26e rent'],
+  );
 
   const list = bicycles
     .command('list')
     .summary('list bicycles')
     .description('List bicycles: one page, or as many as --limit or --all say.')
     .option('--bbox <ne_lon,ne_lat,sw_lon,sw_lat>', 'inside the box of these two corners', parseBbox)
+    .option('--near <lat,lon>', 'around this place, nearest first unless --ordering says otherwise', parseNear)
+    .option('--radius <metres>', 'how far around --near: 800, 1.5km', parseRadius)
     .option('--zone <uuid>', 'inside the geographic zone', readUuid('--zone'));
-  addListFlags(list, BICYCLE_FIELDS, 'state_of_charge').action((options, command) =>
+  addListFlags(list, BICYCLE_VOCABULARY, 'state_of_charge').action((options, command) =>
     run(command, async (context) => (await import('./list.js')).listBicycles(context, options)),
   );
   examples(
     list,
     ['the twenty with the lowest charge', 'fleet bicycles list --ordering state_of_charge'],
     ['the middle of Berlin, whole, as JSON', 'fleet bicycles list --bbox 13.45,52.54,13.35,52.50 --all --json'],
+    ['the five nearest to the Alexanderplatz', 'fleet bicycles list --near 52.5219,13.4132 --radius 800 --limit 5'],
+    ['not heard of for two hours', "fleet bicycles list --all --where 'latest_gps_timestamp<-2h' --columns name,uuid"],
+    ['nearly empty ones by jq', "fleet bicycles list --all --jq '.[] | select(.state_of_charge < 20) | .uuid'"],
     ['how many there are', 'fleet bicycles list --count'],
   );
 
   const create = bicycles
     .command('create')
-    .summary('create a bicycle')
-    .description('Create a bicycle. Linked resources take a URL, sent as it is, or a UUID.')
-    .requiredOption('--name <name>', 'visible name of the bicycle')
+    .summary('create a bicycle, or many from a file')
+    .description(
+      [
+        'Create a bicycle from flags, or many with --from. Linked resources take a URL, sent as it is, or a UUID.',
+        `A file is CSV with a header, a JSON array or JSON lines, with the fields ${FIELDS_OF_NEW}.`,
+        'It is checked as a whole before the first request.',
+      ].join('\n'),
+    )
+    .option('--name <name>', 'visible name of the bicycle')
     .option('--organization <url|uuid>', 'owning organization (default: from the settings)')
     .option('--model <url|uuid>', 'bicycle model')
     .option('--lock <url|uuid>', 'lock that is already attached')
     .option('--serial-number <text>', 'frame serial number')
     .option('--description <text>', 'free-text description')
-    .action((options, command) =>
-      run(command, async (context) => (await import('./create.js')).createBicycle(context, options)),
-    );
+    .option('--from <file|->', 'create those of a file, or of stdin')
+    .option('-y, --yes', 'do not ask before creating more than one');
+  addBulkFlags(create).action((options, command) =>
+    run(command, async (context) => (await import('./create.js')).createBicycles(context, options)),
+  );
   examples(
     create,
     ['a bicycle of the organization in the settings', 'fleet bicycles create --name "Ada 0042"'],
@@ -50,22 +72,59 @@ export function addBicycles(program: Command, run: Run): void {
       'with its serial number, the new UUID alone on stdout',
       'fleet bicycles create --name "Ada 0043" --serial-number WTU-0043 -o uuid',
     ],
+    [
+      'those of a CSV file, here from stdin, to be gone on with after a crash',
+      `printf 'name\\nAda 44\\nAda 45\\n' | fleet bicycles create --from - --yes --journal new.journal -o uuid`,
+    ],
   );
 
   const act = bicycles
     .command('act')
-    .summary('run a transition on a bicycle')
-    .description('Run a state-machine transition on a bicycle, such as rent, take_over or retire.')
-    .argument('<uuid>', 'the bicycle')
-    .argument('<transition>', 'name of the transition')
-    .option('-y, --yes', 'do not ask before retire and declare_unrecoverable')
-    .option('--allow-unknown', 'send a transition that the interface does not name')
-    .action((uuid, transition, options, command) =>
-      run(command, async (context) => (await import('./act.js')).actOnBicycle(context, uuid, transition, options)),
-    );
+    .summary('run a transition on bicycles')
+    .description(
+      [
+        'Run a state-machine transition on one bicycle or many, such as rent, take_over or retire. - reads UUIDs from',
+        'stdin, one a line, or JSON lines with a uuid. Each is sent at most once; one whose connection died before the',
+        'answer is "unknown" and never sent again by itself. Ctrl-C lets what is under way finish.',
+      ].join('\n'),
+    )
+    .argument('<words...>', 'UUIDs of the bicycles, or -, then the transition')
+    .option('-y, --yes', 'do not ask before retire, declare_unrecoverable and runs on more than one')
+    .option('--field <name=value>', 'add a text to the body of the request, repeatable', collect)
+    .option('--allow-unknown', 'send a transition that the interface does not name');
+  addBulkFlags(act).action((words, options, command) =>
+    run(command, async (context) => (await import('./act.js')).actOnBicycles(context, words, options)),
+  );
   examples(
     act,
-    ['rent a bicycle', 'fleet bicycles act 6f1c0b5e-2f0e-4c56-9d3a-0d6f3a1f7c11 rent'],
-    ['retire one without being asked', 'fleet bicycles act 6f1c0b5e-2f0e-4c56-9d3a-0d6f3a1f7c11 retire --yes'],
+    ['rent a bicycle', 'fleet bicycles act d238dc92-4ed5-4cec-a476-fe5f869ff26e rent'],
+    ['retire one without being asked', 'fleet bicycles act 3cbf2500-27cf-4651-a3e0-130b9c9b2b9d retire --yes'],
+    [
+      'see what would be sent',
+      'fleet bicycles list --all --where state=lost -o uuid | fleet bicycles act - take_over --dry-run',
+    ],
+    [
+      'thousands, to be gone on with after a crash by the same command',
+      'fleet bicycles list --all --where state=available -o uuid | fleet bicycles act - reserve --yes --journal j.jsonl',
+    ],
   );
+}
+
+/** The flags of every change that can be many. */
+function addBulkFlags(command: Command): Command {
+  return command
+    .option('--dry-run', 'print the requests and send nothing')
+    .option('--concurrency <n>', 'requests under way at once, 1 to 64', readConcurrency, 8)
+    .option('--keep-going', 'go on after one that is not done (the default)')
+    .addOption(new Option('--fail-fast', 'stop at the first that is not done').conflicts('keepGoing'))
+    .option('--journal <file>', 'note each before it is sent and when it is answered, to go on after a crash');
+}
+
+/** The most requests under way: more would be an attack on the service rather than a hurry. */
+const MOST_CONCURRENT = 64;
+
+function readConcurrency(text: string): number {
+  const value = wholeNumber('--concurrency', 1)(text);
+  if (value <= MOST_CONCURRENT) return value;
+  throw usageError(`--concurrency takes a whole number from 1 to ${MOST_CONCURRENT}, not "${text}"`);
 }

@@ -1,24 +1,85 @@
-// `fleet bicycles list`: the service's own filters as a query, then the pages as they come.
+// `fleet bicycles list`: the service's own filters as a query, then the pages as they come, or the nearest first.
 
-import { BICYCLES_PATH } from '../../api/bicycle.js';
+import { BICYCLES_PATH, type Bicycle } from '../../api/bicycle.js';
 import type { Context } from '../../context.js';
+import { usageError } from '../../errors.js';
+import type { HttpRequest, Item, Query } from '../../http/types.js';
 import { BICYCLES } from '../../views/bicycle.js';
-import { printList } from '../list.js';
+import { withDistance } from '../../views/distance.js';
+import { type ListPlan, printList } from '../list.js';
 import type { ListOptions } from '../list-words.js';
+import { BICYCLE_VOCABULARY } from '../vocabulary.js';
+import { compareFields } from '../where.js';
 import { type Box, showBox } from './area.js';
+import { boxesAround, type Circle, distanceFrom, type Place, readCircle } from './near.js';
 
 export interface ListBicyclesOptions extends ListOptions {
   bbox?: Box;
   zone?: string;
+  near?: Place;
+  /** Metres. */
+  radius?: number;
 }
 
 /** Lists bicycles with the parameters of interface.md section 4.1. */
 export async function listBicycles(context: Context, options: ListBicyclesOptions): Promise<void> {
+  const circle = readCircle(options.near, options.radius);
   const organization = options.organization ?? (await context.settings()).organization.value;
-  const query: [string, string][] = [];
-  if (organization !== undefined) query.push(['organization', organization]);
-  if (options.bbox !== undefined) query.push(['bbox', showBox(options.bbox)]);
-  if (options.zone !== undefined) query.push(['zone', options.zone]);
-  if (options.ordering !== undefined) query.push(['ordering', options.ordering]);
-  await printList(context, { path: BICYCLES_PATH, query, subject: 'the list of bicycles' }, BICYCLES, options);
+  const request = (box: Box | undefined): HttpRequest => {
+    const query: [string, string][] = [];
+    if (organization !== undefined) query.push(['organization', organization]);
+    if (box !== undefined) query.push(['bbox', showBox(box)]);
+    if (options.zone !== undefined) query.push(['zone', options.zone]);
+    if (options.ordering !== undefined) query.push(['ordering', options.ordering]);
+    return { path: BICYCLES_PATH, query: query satisfies Query, subject: 'the list of bicycles' };
+  };
+  const plan: ListPlan<Bicycle> = {
+    shape: BICYCLES,
+    requests: [request(options.bbox)],
+    vocabulary: BICYCLE_VOCABULARY,
+  };
+  if (circle === undefined) return printList(context, plan, options);
+
+  checkFlags(options);
+  const boxes = boxesAround(circle);
+  const around: ListPlan<Bicycle> = {
+    ...plan,
+    shape: withDistance(BICYCLES, (bicycle) => distanceFrom(circle.centre, bicycle)),
+    requests: boxes.map(request),
+    keep: ({ value }) => (distanceFrom(circle.centre, value) ?? Number.POSITIVE_INFINITY) <= circle.radiusMetres,
+    isWhole: true,
+  };
+  if (options.ordering === undefined) Object.assign(around, { compare: byDistance(circle), isNearest: true });
+  // Each half of an area comes in order; together they must be put in order here.
+  else if (boxes.length > 1) Object.assign(around, { compare: byField(options.ordering) });
+  await printList(context, around, options);
+}
+
+/** A circle is read whole, so that the nearest are known; and the service can count a box alone. */
+function checkFlags({ bbox, page, count }: ListBicyclesOptions): void {
+  if (bbox !== undefined) throw usageError('--near and --bbox exclude each other', 'leave one of them out');
+  if (page !== undefined)
+    throw usageError('--near reads every page and takes no --page', 'use --limit for the nearest');
+  if (count === true) {
+    throw usageError(
+      "--count is the service's total, and the service knows no circles",
+      'to count what is in the circle, use -o uuid | wc -l instead',
+    );
+  }
+}
+
+/** Nearest first. A distance is worked out once for each bicycle, not for each comparison. */
+function byDistance({ centre }: Circle): (a: Item<Bicycle>, b: Item<Bicycle>) => number {
+  const known = new WeakMap<Item<Bicycle>, number>();
+  const distance = (item: Item<Bicycle>): number => {
+    const found = known.get(item) ?? distanceFrom(centre, item.value) ?? Number.POSITIVE_INFINITY;
+    known.set(item, found);
+    return found;
+  };
+  return (a, b) => distance(a) - distance(b);
+}
+
+function byField(ordering: string): (a: Item<Bicycle>, b: Item<Bicycle>) => number {
+  const field = ordering.replace(/^-/, '');
+  return (a, b) => compareFields(a.value, b.value, field, ordering.startsWith('-'));
 }

@@ -32,7 +32,7 @@ export function addConfig(program: Command, run: Run): void {
         run(command, async (context) => (await import('./list.js')).listSettings(context)),
       ),
     ['look', 'fleet config list'],
-    ['what comes from the environment', `fleet config list --json | jq '.[] | select(.origin == "environment")'`],
+    ['what comes from the environment', `fleet config list --jq '.[] | select(.origin == "environment")'`],
   );
   examples(
     config
@@ -44,7 +44,7 @@ export function addConfig(program: Command, run: Run): void {
         run(command, async (context) => (await import('./get.js')).getSetting(context, key)),
       ),
     ['the address', 'fleet config get base_url'],
-    ['of another profile', 'fleet config get organization --profile berlin'],
+    ['of another profile', 'fleet config get organization --profile sandbox'],
   );
   examples(
     config
@@ -59,6 +59,7 @@ export function addConfig(program: Command, run: Run): void {
     ['the address', 'fleet config set base_url https://bikes.example.com/api'],
     ['a token from a password manager', `fleet config set token_command 'pass show fleet/token'`],
     ['more patience, in a profile of its own', 'fleet config set timeout 90 --profile slow'],
+    ['ask before every change', 'fleet config set protected true'],
   );
   examples(
     config

@@ -4,8 +4,8 @@ import type { Context } from '../../context.js';
 import { type Explained, explainSettings } from '../../settings/resolve.js';
 import { loadStored, type Stored } from '../../settings/store.js';
 import { findTokenPlace } from '../../settings/token.js';
-import { escapeJson } from '../../terminal/clean.js';
-import { chooseListFormat, drawList } from '../../terminal/list.js';
+import { chooseListFormat } from '../../terminal/list.js';
+import { printFacts } from '../facts.js';
 
 /** What stands in the place of a token. */
 const HIDDEN = '(hidden)';
@@ -27,9 +27,7 @@ export async function listSettings(context: Context): Promise<void> {
 
   const output = explained.find(({ key, problem }) => key === 'output' && problem === undefined);
   const format = chooseListFormat({ value: output?.value ?? 'table', origin: output?.origin ?? 'default' });
-  if (format === 'table') await io.stdout.write(drawList([['KEY', 'VALUE', 'ORIGIN'], ...rows.map(drawRow)]));
-  else if (format === 'json') await io.stdout.write(`${escapeJson(JSON.stringify(rows))}\n`);
-  else for (const row of rows) await io.stdout.write(`${escapeJson(JSON.stringify(row))}\n`);
+  await printFacts(context, format, rows, () => [['KEY', 'VALUE', 'ORIGIN'], ...rows.map(drawRow)]);
   for (const { problem } of explained) if (problem !== undefined) await notice(`warning: ${problem.message}`);
 }
 

@@ -14,25 +14,28 @@ export function addProfile(program: Command, run: Run): void {
         '',
         'The profile in use is the first of: --profile, FLEET_PROFILE, the one chosen with "fleet profile use", "default".',
         '"fleet auth login --profile NAME" and "fleet config set … --profile NAME" make one.',
+        '',
+        'Every change with a protected profile asks first, or needs --yes: fleet config set protected true.',
       ].join('\n'),
     );
   examples(
     profile,
     ['which there are', 'fleet profile list'],
     ['one command with another profile', 'fleet bicycles list --profile sandbox'],
+    ['no change by mistake', 'fleet config set protected true --profile sandbox'],
   );
   examples(
     profile
       .command('list')
       .summary('show all profiles')
       .description(
-        'Show all profiles; the one in use is marked with *. TOKEN says whether one is stored or a command gives it.',
+        'Show all profiles; the one in use is marked with *. TOKEN says whether one is stored or a command gives it, PROTECTED whether every change asks first.',
       )
       .action((_options: object, command: Command) =>
         run(command, async (context) => (await import('./list.js')).listProfiles(context)),
       ),
     ['look', 'fleet profile list'],
-    ['names alone', `fleet profile list --json | jq -r '.[].name'`],
+    ['names alone', `fleet profile list --jq '.[].name'`],
   );
   examples(
     profile

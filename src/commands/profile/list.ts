@@ -1,10 +1,11 @@
 // `fleet profile list`: all profiles, and which one is in use.
 
 import type { Context } from '../../context.js';
+import { KEYS } from '../../settings/keys.js';
 import { chooseOutput, chooseProfile } from '../../settings/resolve.js';
 import { loadStored, loadTokens } from '../../settings/store.js';
-import { escapeJson } from '../../terminal/clean.js';
-import { chooseListFormat, drawList } from '../../terminal/list.js';
+import { chooseListFormat } from '../../terminal/list.js';
+import { printFacts } from '../facts.js';
 
 interface Row {
   name: string;
@@ -13,9 +14,12 @@ interface Row {
   organization: string | null;
   /** Whether a token is stored for it or a command gives one. */
   token: boolean;
+  /** Whether every change asks first. */
+  protected: boolean;
 }
 
-export async function listProfiles({ io, flags, notice }: Context): Promise<void> {
+export async function listProfiles(context: Context): Promise<void> {
+  const { io, flags, notice } = context;
   const stored = await loadStored(io.env);
   const tokens = await loadTokens(stored);
   // Whoever named a profile that is not there looks here for the right one.
@@ -28,20 +32,28 @@ export async function listProfiles({ io, flags, notice }: Context): Promise<void
       base_url: textOrNull(values['base_url']),
       organization: textOrNull(values['organization']),
       token: tokens.has(name) || textOrNull(values['token_command']) !== null,
+      protected: isTrue(values['protected']),
     }),
   );
-  if (format === 'json') return io.stdout.write(`${escapeJson(JSON.stringify(rows))}\n`);
-  if (format === 'jsonl') return io.stdout.write(rows.map((row) => `${escapeJson(JSON.stringify(row))}\n`).join(''));
-  const cells = rows.map((row) => [
-    row.name,
-    row.active ? '*' : '-',
-    row.base_url ?? '-',
-    row.organization ?? '-',
-    row.token ? 'yes' : 'no',
+  await printFacts(context, format, rows, () => [
+    ['NAME', 'ACTIVE', 'BASE_URL', 'ORGANIZATION', 'TOKEN', 'PROTECTED'],
+    ...rows.map((row) => [
+      row.name,
+      row.active ? '*' : '-',
+      row.base_url ?? '-',
+      row.organization ?? '-',
+      row.token ? 'yes' : 'no',
+      row.protected ? 'yes' : 'no',
+    ]),
   ]);
-  await io.stdout.write(drawList([['NAME', 'ACTIVE', 'BASE_URL', 'ORGANIZATION', 'TOKEN'], ...cells]));
+  if (format !== 'table') return;
   if (rows.length === 0) await notice('there are no profiles yet: run "fleet auth login", or "fleet sandbox" to try');
   else if (!stored.profiles.has(inUse)) await notice(`the profile in use, "${inUse}", does not exist yet`);
+}
+
+function isTrue(value: unknown): boolean {
+  const parsed = KEYS.protected.parse(String(value ?? false));
+  return 'value' in parsed && parsed.value;
 }
 
 function textOrNull(value: unknown): string | null {

@@ -3,6 +3,7 @@
 import type { Command } from 'commander';
 import { SENDERS } from '../../api/push.js';
 import { usageError } from '../../errors.js';
+import { nearest, unknownWord } from '../../terminal/nearest.js';
 import { parseDuration } from '../../terminal/time.js';
 import { readUuid } from '../list-words.js';
 import { type Condition, parseCondition } from '../where.js';
@@ -27,7 +28,11 @@ export function addWatch(program: Command, run: Run): void {
     .argument('[organization]', 'organization to follow (default: from the settings)', readUuid('watch'))
     .option('--bicycle <uuid>', 'follow this bicycle alone (repeatable)', collectUuid)
     .option('--topic <topic>', 'follow any topic, not encoded (repeatable)', collect)
-    .option('--sender <name>', `show only messages of this sender, such as ${SENDERS.join(', ')} (repeatable)`, collect)
+    .option(
+      '--sender <name>',
+      `show only messages of this sender, such as ${SENDERS.join(', ')} (repeatable)`,
+      collectSender,
+    )
     .option(
       '--where <condition>',
       'show only what matches FIELD=VALUE; also != < <= > >= ~ (repeatable)',
@@ -61,9 +66,16 @@ export function addWatch(program: Command, run: Run): void {
     ['only what gets lost, as JSON lines', 'fleet watch --where state=lost --json'],
     [
       'wait until a bicycle is back, a minute at most',
-      'fleet watch --bicycle d238dc92-4ed5-4cec-a476-fe5f869ff26e --until state=available --for 60s',
+      'fleet watch --bicycle 14c6d2ad-7236-46f1-b76f-6d356b2105d2 --until state=available --for 60s',
     ],
   );
+}
+
+/** A slip is refused; what is far from every documented sender is let through, for there may be more. */
+function collectSender(text: string, before: string[] | undefined): string[] {
+  const isSlip = !(SENDERS as readonly string[]).includes(text) && nearest(text, SENDERS) !== undefined;
+  if (isSlip) throw unknownWord('sender', text, SENDERS);
+  return collect(text, before);
 }
 
 function collectUuid(text: string, before: string[] | undefined): string[] {

@@ -1,0 +1,95 @@
+// Bulk runs: 2,000 actions beside xargs and curl at two speeds of the service, and the memory of 100,000 UUIDs on stdin.
+
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { compare, environment, interleave, isInstalled, milliseconds } from './measure.js';
+
+const ACTIONS = 2000;
+const CONCURRENCY = 8;
+
+/** The service's time for one request in milliseconds, and how often each side runs. */
+const SPEEDS = [
+  { delayMs: 5, rounds: 3 },
+  { delayMs: 50, rounds: 1 },
+];
+
+const FEW = 1000;
+const MANY = 100_000;
+
+/** @returns {Promise<import('./measure.js').Row[]>} */
+export async function benchBulk(url) {
+  const folder = mkdtempSync(join(tmpdir(), 'fleet-bench-'));
+  try {
+    return [...(await beside(url, folder)), ...(await memory(url, folder))];
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function uuid(index) {
+  return `6f1c0b5e-2f0e-4c56-9d3a-${index.toString(16).padStart(12, '0')}`;
+}
+
+/** A file of UUIDs, one a line. */
+function uuids(folder, count) {
+  const path = join(folder, `${count}.txt`);
+  writeFileSync(path, Array.from({ length: count }, (_, index) => `${uuid(index)}\n`).join(''));
+  return path;
+}
+
+async function beside(url, folder) {
+  const path = uuids(folder, ACTIONS);
+  const journal = join(folder, 'journal');
+  const act = `"$NODE" "$FLEET" bicycles act - reserve --yes -q -o jsonl --concurrency ${CONCURRENCY}`;
+  const hasPeer = (await isInstalled('curl')) && (await isInstalled('xargs'));
+  const rows = [];
+  for (const { delayMs, rounds } of SPEEDS) {
+    const token = `delay=${delayMs}`;
+    const curl = `curl -s -o /dev/null -H 'Authorization: JWT ${token}' -H 'Content-Type: application/json'`;
+    const lines = [
+      `${act} < ${path} > /dev/null`,
+      `rm -f ${journal}; ${act} --journal ${journal} < ${path} > /dev/null`,
+      ...(hasPeer
+        ? [`xargs -P ${CONCURRENCY} -I @ ${curl} -d '{"type":"reserve"}' ${url}/bicycles/@/actions/ < ${path}`]
+        : []),
+    ];
+    const [plain, kept, peer] = await interleave(
+      lines,
+      rounds,
+      environment({ FLEET_BASE_URL: url, FLEET_TOKEN: token }),
+    );
+    const what = `2,000 actions at ${delayMs} ms`;
+    if (peer !== undefined) {
+      rows.push(compare(what, plain, peer, `xargs -P ${CONCURRENCY} curl`, 1));
+      rows.push(compare(`${what}, journal`, kept, peer, `xargs -P ${CONCURRENCY} curl`, 1));
+    }
+    // No client can be faster than the service lets so many at once be.
+    const floor = { seconds: (ACTIONS / CONCURRENCY) * (delayMs / 1000) };
+    rows.push({
+      ...compare(`${what}, beside what is possible`, plain, floor, 'floor'),
+      peer: `floor ${milliseconds(floor.seconds)}`,
+    });
+  }
+  return rows;
+}
+
+async function memory(url, folder) {
+  const line = (count, more) =>
+    `"$NODE" "$FLEET" bicycles act - reserve --yes -q -o jsonl ${more} < ${uuids(folder, count)} > /dev/null`;
+  const journal = join(folder, 'memory-journal');
+  const [few, many, kept] = await interleave(
+    [line(FEW, ''), line(MANY, ''), `rm -f ${journal}; ${line(MANY, `--journal ${journal}`)}`],
+    1,
+    environment({ FLEET_BASE_URL: url, FLEET_TOKEN: 'bench' }),
+  );
+  const row = (what, { peakMb }) => ({
+    what,
+    figure: `${Math.round(peakMb)} MB`,
+    peer: `1,000 ${Math.round(few.peakMb)} MB`,
+    ratio: peakMb / few.peakMb,
+    most: 1.5,
+    met: peakMb / few.peakMb <= 1.5,
+  });
+  return [row('100,000 UUIDs on stdin, peak memory', many), row('100,000 UUIDs on stdin, peak, journal', kept)];
+}

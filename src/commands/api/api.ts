@@ -1,0 +1,234 @@
+// `fleet api`: any request to the service, by the same client as every other command, and its answer as it is.
+
+import { readFile } from 'node:fs/promises';
+import { STATUS_CODES } from 'node:http';
+import type { Context } from '../../context.js';
+import { FleetError, usageError } from '../../errors.js';
+import { redact } from '../../http/headers.js';
+import { pairItems, readJson } from '../../http/json.js';
+import { readPage } from '../../http/pages.js';
+import type { HttpAnswer, HttpRequest, Item } from '../../http/types.js';
+import { clean } from '../../terminal/clean.js';
+import type { Format, Shape } from '../../terminal/formats.js';
+import { squeezeJson } from '../../terminal/json.js';
+import { pointOf } from '../../terminal/values.js';
+import { printList } from '../list.js';
+import { askIfProtected } from '../protected.js';
+import { openResult } from '../result.js';
+import { readAddress } from './address.js';
+import { bodyOf, type Field, queryOf, splitField, textField, typedField } from './fields.js';
+import { readHeaders } from './headers.js';
+import { isReading } from './methods.js';
+
+export interface ApiOptions {
+  method?: string;
+  field?: string[];
+  rawField?: string[];
+  input?: string;
+  header?: string[];
+  paginate?: boolean;
+  include?: boolean;
+  yes?: boolean;
+}
+
+interface Resource {
+  uuid?: unknown;
+  latitude?: unknown;
+  longitude?: unknown;
+}
+
+/** Whatever the service has: columns and fields are those that come. */
+const ANYTHING: Shape<Resource> = {
+  noun: { one: 'item', many: 'items' },
+  columns: [],
+  fields: [],
+  position: ({ latitude, longitude }) => pointOf(longitude, latitude),
+  positionFields: ['latitude', 'longitude'],
+};
+
+/** The formats that show items rather than the answer as a whole. */
+const FORMATS_OF_ITEMS: readonly Format[] = ['table', 'jsonl', 'csv', 'tsv', 'uuid', 'geojson'];
+
+/**
+ * Sends one request and prints its answer; with `--paginate` the items of all pages. Throws a usage error for anything that cannot be
+ * sent, before it is, and otherwise what the client throws.
+ */
+export async function callApi(context: Context, path: string, options: ApiOptions): Promise<void> {
+  const hasBody = options.input !== undefined || (options.field ?? options.rawField) !== undefined;
+  const method = options.method ?? (hasBody ? 'POST' : 'GET');
+  checkFlags(method, options);
+  const headers = readHeaders(options.header ?? []);
+  const { baseUrl } = await context.client();
+  const { search, ...address } = readAddress(path, baseUrl);
+  const { output } = await context.settings();
+  const format = output.origin === 'flag' ? output.value : 'json';
+  // What the format refuses is refused now; nothing is written yet.
+  await openResult(context, ANYTHING, format);
+
+  const standardInput = openStandardInput(context);
+  const fields = await readFields(options, standardInput);
+  const body = await readBody(method, fields, options.input, headers['content-type'], standardInput);
+  const isQuery = isReading(method) || options.input !== undefined;
+  const request: HttpRequest = {
+    method,
+    ...address,
+    query: isQuery ? queryOf(fields) : [],
+    ...(body === undefined ? {} : { body }),
+    ...(Object.keys(headers).length === 0 ? {} : { headers }),
+    subject: `${method} ${address.path}`,
+  };
+  if (options.paginate === true) {
+    // The links to further pages bring the whole query.
+    const first = { ...request, query: [...new URLSearchParams(search), ...queryOf(fields)] };
+    return printList(context, { shape: ANYTHING, requests: [first], isWhole: true, format }, {});
+  }
+  if (!isReading(method)) await askIfProtected(context, clean(`${method} ${address.path}`), options.yes);
+  await sendOne(context, { ...request, path: address.path + search }, format, options.include === true);
+}
+
+function checkFlags(method: string, { input, paginate, include }: ApiOptions): void {
+  if (paginate === true && method !== 'GET') {
+    throw usageError(`--paginate reads pages, and ${method} reads none`, 'add -X GET, or leave --paginate out');
+  }
+  if (paginate === true && include === true) {
+    throw usageError('--paginate makes one array of many answers and takes no --include', 'leave one of them out');
+  }
+  if (input !== undefined && isReading(method)) {
+    throw usageError(`${method} carries no body, so --input has no place`, 'use -X POST, PUT or PATCH');
+  }
+}
+
+async function sendOne(context: Context, request: HttpRequest, format: Format, isHeadWanted: boolean): Promise<void> {
+  const isChange = !isReading(request.method ?? 'GET');
+  // A change that is on its way is let finish; the second Ctrl-C ends it all the same.
+  const client = await context.client(isChange ? { signal: context.urgentSignal } : undefined);
+  let refusal: HttpAnswer | undefined;
+  let answer: HttpAnswer;
+  try {
+    answer = await client.send({
+      ...request,
+      onRefusal: (refused) => {
+        refusal = refused;
+      },
+    });
+  } catch (error) {
+    const isTheAnswer = error instanceof FleetError && error.status !== undefined && error.status === refusal?.status;
+    if (isHeadWanted && isTheAnswer && refusal !== undefined) {
+      await context.io.stdout.write(headOf(refusal));
+      await printRaw(context, refusal);
+    }
+    throw error;
+  }
+  if (isHeadWanted) await context.io.stdout.write(headOf(answer));
+  if (answer.bytes.length > 0) await printBody(context, answer, format);
+}
+
+/** Status line and headers, an empty line behind them, as `curl -i` shows them; the client speaks HTTP/1.1 alone. */
+function headOf({ status, headers }: HttpAnswer): string {
+  const lines = Object.entries(redact(headers)).map(([name, value]) => clean(`${name}: ${value}`));
+  return `${[`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`.trimEnd(), ...lines].join('\n')}\n\n`;
+}
+
+async function printBody(context: Context, answer: HttpAnswer, format: Format): Promise<void> {
+  const type = answer.headers['content-type'] ?? 'application/json';
+  const isJsonWanted = context.flags.jq !== undefined || (await context.settings()).output.origin === 'flag';
+  if (!/\bjson\b/i.test(type) && !isJsonWanted) return printRaw(context, answer);
+  const body = readJson(answer);
+  const items = itemsOf(answer, body, format);
+  if (items === undefined && FORMATS_OF_ITEMS.includes(format) && typeof body !== 'object') {
+    await context.notice(`the answer is no object and is shown as JSON, not as ${format}`);
+    return printBody(context, answer, 'json');
+  }
+  const result = await openResult(context, items === undefined ? { ...ANYTHING, single: true } : ANYTHING, format);
+  await result.write(items ?? [{ json: squeezeJson(answer.text.trim()), value: body as Resource }]);
+  await result.end();
+}
+
+/** The items of a list: of a bare array always, of an envelope where the format shows items; else undefined. */
+function itemsOf(answer: HttpAnswer, body: unknown, format: Format): Item<Resource>[] | undefined {
+  if (Array.isArray(body)) return pairItems(body, answer.text, answer.text.indexOf('['));
+  const isEnvelope =
+    typeof body === 'object' && body !== null && Array.isArray((body as { results?: unknown }).results);
+  return isEnvelope && FORMATS_OF_ITEMS.includes(format) ? readPage<Resource>(answer).items : undefined;
+}
+
+/** The body as it came: byte for byte into a pipe, on a terminal its text without what steers one. */
+async function printRaw({ io, notice }: Context, { bytes, text, headers }: HttpAnswer): Promise<void> {
+  if (bytes.length === 0) return;
+  if (!io.stdout.isTerminal) return io.stdout.write(bytes);
+  if (text.includes('\0') || text.includes('\uFFFD')) {
+    const type = headers['content-type'] ?? 'no type';
+    return notice(`${bytes.length} bytes (${type}) are not shown on a terminal; write them into a file with > FILE`);
+  }
+  const shown = text.replace(/\r\n/g, '\n').replace(/[^\n\t]+/g, clean);
+  await io.stdout.write(shown.endsWith('\n') ? shown : `${shown}\n`);
+}
+
+/** stdin as text, for one of those who want it. */
+function openStandardInput({ io }: Context): (what: string) => Promise<Buffer> {
+  let isTaken = false;
+  return async (what) => {
+    if (isTaken)
+      throw usageError(`${what} reads stdin, which something else reads already`, 'put one of them into a file');
+    isTaken = true;
+    const chunks: Buffer[] = [];
+    for await (const chunk of io.stdin) chunks.push(Buffer.from(chunk));
+    return Buffer.concat(chunks);
+  };
+}
+
+async function readText(
+  what: string,
+  file: string,
+  standardInput: ReturnType<typeof openStandardInput>,
+): Promise<string> {
+  let bytes: Buffer;
+  try {
+    bytes = file === '-' ? await standardInput(what) : await readFile(file);
+  } catch (error) {
+    if (error instanceof FleetError) throw error;
+    throw usageError(`${what} cannot be read: ${error instanceof Error ? error.message : String(error)}`);
+  }
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    throw usageError(`${what} is no text in UTF-8`);
+  }
+}
+
+async function readFields(
+  { field = [], rawField = [] }: ApiOptions,
+  standardInput: ReturnType<typeof openStandardInput>,
+): Promise<Field[]> {
+  const typed: Field[] = [];
+  for (const [name, value] of field.map(splitField)) {
+    typed.push(
+      value.startsWith('@')
+        ? textField(name, await readText(`the file of the field "${name}"`, value.slice(1), standardInput))
+        : typedField(name, value),
+    );
+  }
+  return [...typed, ...rawField.map(splitField).map(([name, value]) => textField(name, value))];
+}
+
+/** The body of the request; undefined when it has none. A file must be JSON, unless a header says it is something else. */
+async function readBody(
+  method: string,
+  fields: readonly Field[],
+  input: string | undefined,
+  contentType: string | undefined,
+  standardInput: ReturnType<typeof openStandardInput>,
+): Promise<string | undefined> {
+  if (input === undefined) return isReading(method) || fields.length === 0 ? undefined : bodyOf(fields);
+  const text = await readText('--input', input, standardInput);
+  if (contentType !== undefined && !/\bjson\b/i.test(contentType)) return text;
+  try {
+    JSON.parse(text);
+  } catch (error) {
+    throw usageError(
+      `--input is no JSON: ${error instanceof Error ? error.message : String(error)}`,
+      "for something else say what it is: -H 'Content-Type: text/plain'",
+    );
+  }
+  return text;
+}

@@ -1,0 +1,145 @@
+// What a bulk run tells: a result for each bicycle on stdout, progress and a summary on stderr.
+
+import type { Context } from '../../../context.js';
+import type { Shape } from '../../../terminal/formats.js';
+import { unknownWord } from '../../../terminal/nearest.js';
+import { drawBar, openProgress, type Progress } from '../../../terminal/progress.js';
+import { showDuration } from '../../../terminal/time.js';
+import { type Facts, OUTCOMES, type Outcome } from '../../../views/action.js';
+import { openResult } from '../../result.js';
+import { isBad } from './run.js';
+
+export interface Reporter<R extends Facts> {
+  /** Starts the clock and the progress: questions are answered. */
+  begin(): void;
+  /** Takes one result. With `place`, a number from 1 on that each has once, they come out in that order. */
+  take(result: R, place?: number): Promise<void>;
+  /** A line on stderr that does not run into the progress. */
+  say(line: string): void;
+  count(outcome: Outcome): number;
+  /** How many are not done. */
+  badCount(): number;
+  /** Writes what is left and takes the progress off. */
+  end(): Promise<void>;
+  /** `200 bicycles: 190 done, 10 refused in 12 s`. */
+  summary(): string;
+}
+
+export interface ReporterOptions<R> {
+  /** `reserve`, `create`. */
+  verb: string;
+  shape: Shape<R>;
+  /** How many there are, when that is known before the end. */
+  total: number | undefined;
+}
+
+/** Where stderr is a log, a line every ten seconds is enough. */
+const LINE_EVERY_MS = 10_000;
+
+const BAR_COLUMNS = 20;
+
+/** The rate is that of the last seconds, so that it shows what the service does now. */
+const RATE_SPAN_MS = 10_000;
+
+/** Opens the report. What the format or its columns cannot show is refused here, before anything is sent. */
+export async function openReporter<R extends Facts>(
+  context: Context,
+  { verb, shape, total }: ReporterOptions<R>,
+): Promise<Reporter<R>> {
+  checkColumns(context.flags.columns ?? [], shape);
+  const isFiltered = (await context.jq()) !== undefined;
+  const asked = isFiltered ? 'json' : (await context.settings()).output.value;
+  // One result a line as it comes: an array would be of no use to whoever wants to know after a crash.
+  const format = asked === 'json' && shape.single !== true ? 'jsonl' : asked;
+  const isByLine = isFiltered && format === 'jsonl';
+  const flags = isByLine ? { ...context.flags, output: format } : context.flags;
+  const result = await openResult<R>({ ...context, flags }, shape, format);
+  const tally = new Map<Outcome, number>(OUTCOMES.map((outcome) => [outcome, 0]));
+  const count = (outcome: Outcome) => tally.get(outcome) ?? 0;
+  const ended = () => OUTCOMES.reduce((sum, outcome) => sum + count(outcome), 0);
+  const badCount = () => OUTCOMES.filter(isBad).reduce((sum, outcome) => sum + count(outcome), 0);
+  let startedAt = performance.now();
+  let rate = openRate(startedAt);
+  let progress: Progress | undefined;
+  const waiting = new Map<number, R>();
+  let nextPlace = 1;
+
+  function draw(): string {
+    const done = ended();
+    const perSecond = rate(performance.now(), done);
+    const bad = badCount();
+    const parts = [
+      total === undefined ? `${done}` : `${drawBar(done / total, BAR_COLUMNS)} ${done} of ${total}`,
+      `${perSecond < 10 ? perSecond.toFixed(1) : Math.round(perSecond)}/s`,
+      bad > 0 ? `${bad} not done` : 'none failed',
+      ...(total === undefined || perSecond === 0 ? [] : [`${showDuration(((total - done) / perSecond) * 1000)} left`]),
+    ];
+    return `${verb} ${parts.join(', ')}`;
+  }
+
+  /** The table is for people, who want to know what went wrong; UUIDs are for the next command, which wants what went well. */
+  function isShown({ outcome }: R): boolean {
+    if (shape.single === true) return !isBad(outcome);
+    if (format === 'table') return isBad(outcome);
+    return format !== 'uuid' || !isBad(outcome);
+  }
+
+  async function write(results: readonly R[]): Promise<void> {
+    const rows = results.filter(isShown).map((value) => ({ json: JSON.stringify(value), value }));
+    if (rows.length === 0) return;
+    if (context.io.stdout.isTerminal) await progress?.clear();
+    await result.write(rows);
+  }
+
+  return {
+    begin() {
+      startedAt = performance.now();
+      rate = openRate(startedAt);
+      progress = openProgress(context, { lineEveryMs: LINE_EVERY_MS, draw });
+    },
+    count,
+    badCount,
+    async take(value, place) {
+      tally.set(value.outcome, count(value.outcome) + 1);
+      if (place === undefined) return write([value]);
+      waiting.set(place, value);
+      const ready: R[] = [];
+      for (let next = waiting.get(nextPlace); next !== undefined; next = waiting.get(nextPlace)) {
+        ready.push(next);
+        waiting.delete(nextPlace);
+        nextPlace += 1;
+      }
+      await write(ready);
+    },
+    say: (line) => void Promise.resolve(progress?.clear()).then(() => context.notice(line)),
+    async end() {
+      await progress?.end();
+      await write([...waiting].sort(([a], [b]) => a - b).map(([, value]) => value));
+      waiting.clear();
+      // Neither a table without failures nor a single result that is an error has anything to end.
+      if (format !== 'table' || (shape.single === true ? badCount() === 0 : badCount() > 0)) await result.end();
+    },
+    summary() {
+      const all = ended();
+      const parts = OUTCOMES.filter((outcome) => count(outcome) > 0).map((outcome) => `${count(outcome)} ${outcome}`);
+      const tookMs = performance.now() - startedAt;
+      return `${all} ${all === 1 ? shape.noun.one : shape.noun.many}: ${parts.join(', ')} in ${showDuration(tookMs)}`;
+    },
+  };
+}
+
+/** Refuses a column that results do not have; the formats would find it out when the first has come, and been sent. */
+function checkColumns<R>(columns: readonly string[], { fields, columns: shown }: Shape<R>): void {
+  const words = [...fields, ...shown.map(({ header }) => header.toLowerCase())];
+  for (const column of columns) if (!words.includes(column.toLowerCase())) throw unknownWord('column', column, fields);
+}
+
+/** How many a second lately: the count of some seconds ago is kept and compared. */
+function openRate(startedAt: number): (now: number, count: number) => number {
+  let marks: { at: number; count: number }[] = [{ at: startedAt, count: 0 }];
+  return (now, count) => {
+    const [oldest = { at: startedAt, count: 0 }] = marks;
+    marks = [...marks.filter(({ at }) => now - at <= RATE_SPAN_MS), { at: now, count }];
+    return now === oldest.at ? 0 : ((count - oldest.count) / (now - oldest.at)) * 1000;
+  };
+}

@@ -1,0 +1,150 @@
+// What `fleet bicycles act` is told to act on: UUIDs as arguments, or lines on stdin that are read as they come.
+
+import type { Readable } from 'node:stream';
+import { TRANSITIONS } from '../../api/bicycle.js';
+import { isUuid, uuidOfLink } from '../../api/links.js';
+import { type FleetError, usageError } from '../../errors.js';
+import { unknownWord } from '../../terminal/nearest.js';
+
+/** One bicycle to act on. */
+export interface Target {
+  uuid: string;
+  /** When the input told it. */
+  name?: string;
+}
+
+/** The words of the command, read. */
+export interface Words {
+  /** Each once, in their order; `undefined` when they stand on stdin. */
+  targets: Target[] | undefined;
+  /** How many UUIDs came again and are left out. */
+  repeated: number;
+  transition: string;
+}
+
+const STDIN = '-';
+
+function readUuid(text: string): string | undefined {
+  return (isUuid(text) ? text : uuidOfLink(text))?.toLowerCase();
+}
+
+/** Reads `<uuid...> <transition>`. Throws a FleetError of kind `usage` for anything else, before anything is asked or sent. */
+export function readWords(words: readonly string[], mayBeUnknown: boolean): Words {
+  const transition = words.at(-1) ?? '';
+  const texts = words.slice(0, -1);
+  if (transition === STDIN || readUuid(transition) !== undefined) {
+    throw usageError(
+      'the transition is missing: it is the last word, behind the bicycles',
+      `transitions: ${TRANSITIONS.join(', ')}`,
+    );
+  }
+  if (!mayBeUnknown && !(TRANSITIONS as readonly string[]).includes(transition)) {
+    throw unknownWord('transition', transition, TRANSITIONS);
+  }
+  if (texts.length === 0) {
+    throw usageError(
+      `there is no bicycle to ${transition}`,
+      `write its UUID in front: fleet bicycles act UUID ${transition}, or - to read UUIDs from stdin`,
+    );
+  }
+  if (texts.includes(STDIN)) {
+    if (texts.length === 1) return { targets: undefined, repeated: 0, transition };
+    throw usageError('- stands for all bicycles and goes with no other', 'give UUIDs, or pipe all of them in');
+  }
+  const uuids = texts.map((text) => {
+    const uuid = readUuid(text);
+    if (uuid === undefined) {
+      throw usageError(`act takes UUIDs such as 6f1c0b5e-2f0e-4c56-9d3a-0d6f3a1f7c11, not "${text}"`);
+    }
+    return uuid;
+  });
+  const unique = [...new Set(uuids)];
+  return { targets: unique.map((uuid) => ({ uuid })), repeated: uuids.length - unique.length, transition };
+}
+
+/** Reads `--field NAME=VALUE`s into fields of the body, texts all of them. Throws a FleetError of kind `usage`. */
+export function readFields(texts: readonly string[] = []): { [name: string]: string } {
+  const fields = new Map<string, string>();
+  for (const text of texts) {
+    const at = text.indexOf('=');
+    const name = text.slice(0, at).trim();
+    if (at === -1 || name === '') throw usageError(`--field takes NAME=VALUE, not "${text}"`);
+    if (name === 'type') throw usageError('--field type is the transition itself', 'write it as the last word');
+    if (fields.has(name)) throw usageError(`--field ${name} is given twice`);
+    fields.set(name, text.slice(at + 1));
+  }
+  return Object.fromEntries(fields);
+}
+
+/** Longer than any line with a bicycle in it. */
+const LINE_LIMIT_CHARACTERS = 1024 * 1024;
+
+/** The lines of a text that comes in pieces, without their ends (LF or CRLF) and without a byte order mark. */
+export async function* readLines(input: Readable): AsyncGenerator<string, void, undefined> {
+  const decoder = new TextDecoder();
+  let rest = '';
+  for await (const chunk of input) {
+    rest += typeof chunk === 'string' ? chunk : decoder.decode(chunk as Uint8Array, { stream: true });
+    let start = 0;
+    for (let end = rest.indexOf('\n', start); end !== -1; end = rest.indexOf('\n', start)) {
+      yield rest.slice(start, end).replace(/\r$/, '');
+      start = end + 1;
+    }
+    rest = rest.slice(start);
+    if (rest.length > LINE_LIMIT_CHARACTERS) throw usageError('a line of stdin is longer than a megabyte');
+  }
+  rest += decoder.decode();
+  if (rest !== '') yield rest.replace(/\r$/, '');
+}
+
+/**
+ * Reads bicycles from lines as they come: a UUID (or a link that ends in one), or a JSON object with a `uuid` and perhaps a `name`.
+ * Empty lines count for nothing, and what came before is left out and told to `onRepeated`. Throws a FleetError of kind `usage`
+ * that names the line for anything else.
+ */
+export async function* readTargets(
+  input: Readable,
+  onRepeated: (uuid: string) => void,
+): AsyncGenerator<Target, void, undefined> {
+  const seen = new Set<string>();
+  let number = 0;
+  for await (const line of readLines(input)) {
+    number += 1;
+    const text = line.trim();
+    if (text === '') continue;
+    const target = readTarget(text, number);
+    // Sixteen bytes instead of 36 characters: a hundred thousand of them take a few megabytes.
+    const short = Buffer.from(target.uuid.replaceAll('-', ''), 'hex').toString('latin1');
+    if (seen.has(short)) {
+      onRepeated(target.uuid);
+      continue;
+    }
+    seen.add(short);
+    yield target;
+  }
+}
+
+function readTarget(text: string, number: number): Target {
+  if (!text.startsWith('{')) {
+    const uuid = readUuid(text);
+    if (uuid !== undefined) return { uuid };
+    throw badLine(number, `"${text.length > 60 ? `${text.slice(0, 60)}…` : text}" is no UUID`);
+  }
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw badLine(number, 'broken JSON');
+  }
+  const { uuid: written, name } = value as { uuid?: unknown; name?: unknown };
+  const uuid = typeof written === 'string' ? readUuid(written) : undefined;
+  if (uuid === undefined) throw badLine(number, 'an object without a "uuid"');
+  return typeof name === 'string' ? { uuid, name } : { uuid };
+}
+
+function badLine(number: number, what: string): FleetError {
+  return usageError(
+    `line ${number} of stdin: ${what}`,
+    'stdin takes UUIDs, one a line, or JSON lines with a uuid: "fleet bicycles list -o uuid" or "-o jsonl" write them',
+  );
+}

@@ -1,0 +1,125 @@
+// `--near` and `--radius`: a circle on the globe, the boxes that hold it, and how far a bicycle is from its centre.
+
+import { usageError } from '../../errors.js';
+import { numberOf, pointOf } from '../../terminal/values.js';
+import type { Box } from './area.js';
+
+/** A place in degrees. */
+export interface Place {
+  latitude: number;
+  longitude: number;
+}
+
+export interface Circle {
+  centre: Place;
+  radiusMetres: number;
+}
+
+/** The mean radius of the earth (IUGG): the sphere differs from the ellipsoid by half a percent at most. */
+const EARTH_RADIUS_METRES = 6_371_008.8;
+
+/** Half way round the earth: no place is further away. */
+const FURTHEST_METRES = Math.PI * EARTH_RADIUS_METRES;
+
+/**
+ * Boxes are made this much larger on each side, a centimetre, and their corners have as many decimals: rounding, ours and the
+ * service's, must not lose a bicycle on the edge. What is too much is filtered out afterwards.
+ */
+const MARGIN_DEGREES = 1e-7;
+const DECIMALS = 7;
+
+const PLAIN_NUMBER = /^[-+]?(\d+\.?\d*|\.\d+)$/;
+
+function toRadians(degrees: number): number {
+  return (degrees * Math.PI) / 180;
+}
+
+function toDegrees(radians: number): number {
+  return (radians * 180) / Math.PI;
+}
+
+/** A parser for commander: `LAT,LON` in degrees. What is out of range is refused with the value that was probably meant. */
+export function parseNear(text: string): Place {
+  const parts = text.split(',').map((part) => part.trim());
+  const [latitude, longitude] = parts.map((part) => (PLAIN_NUMBER.test(part) ? Number(part) : Number.NaN));
+  if (parts.length !== 2 || !Number.isFinite(latitude) || !Number.isFinite(longitude)) {
+    throw usageError(`--near takes a latitude and a longitude, such as 52.52,13.40, not "${text}"`);
+  }
+  const place = { latitude: latitude ?? 0, longitude: longitude ?? 0 };
+  if (Math.abs(place.latitude) <= 90 && Math.abs(place.longitude) <= 180) return place;
+  throw usageError(
+    `--near "${text}" is out of range: latitudes go from -90 to 90, longitudes from -180 to 180`,
+    Math.abs(place.longitude) <= 90 && Math.abs(place.latitude) <= 180
+      ? `the latitude comes first; corrected: --near ${parts[1]},${parts[0]}`
+      : undefined,
+  );
+}
+
+/** A parser for commander: metres, as `800`, `800m` or `1.5km`. */
+export function parseRadius(text: string): number {
+  const match = /^(\d+\.?\d*|\.\d+)\s*(m|km)?$/i.exec(text.trim());
+  const metres = Number(match?.[1]) * (match?.[2]?.toLowerCase() === 'km' ? 1000 : 1);
+  if (metres > 0 && metres <= FURTHEST_METRES) return metres;
+  throw usageError(
+    metres > 0
+      ? `--radius "${text}" is further than half way round the earth`
+      : `--radius takes metres above 0, such as 800, or 1.5km, not "${text}"`,
+  );
+}
+
+/** The circle of the two flags, undefined when neither was given. One without the other is refused. */
+export function readCircle(near: Place | undefined, radiusMetres: number | undefined): Circle | undefined {
+  if (near === undefined && radiusMetres === undefined) return undefined;
+  if (near === undefined) throw usageError('--radius goes with --near', 'say around which place: --near 52.52,13.40');
+  if (radiusMetres === undefined) throw usageError('--near goes with --radius', 'say how far around: --radius 800');
+  return { centre: near, radiusMetres };
+}
+
+/** The great-circle distance between two places in metres, by the haversine formula, which is exact for short ones too. */
+export function distanceMetres(a: Place, b: Place): number {
+  const [north, south] = [toRadians(a.latitude), toRadians(b.latitude)];
+  const sineOfLatitudes = Math.sin((south - north) / 2);
+  const sineOfLongitudes = Math.sin(toRadians(b.longitude - a.longitude) / 2);
+  const chord = sineOfLatitudes ** 2 + Math.cos(north) * Math.cos(south) * sineOfLongitudes ** 2;
+  return 2 * EARTH_RADIUS_METRES * Math.asin(Math.min(1, Math.sqrt(chord)));
+}
+
+/** How far something is from a place in metres; undefined when where it is, is not known. */
+export function distanceFrom(
+  centre: Place,
+  { latitude, longitude }: { latitude?: unknown; longitude?: unknown },
+): number | undefined {
+  if (pointOf(longitude, latitude) === undefined) return undefined;
+  return distanceMetres(centre, { latitude: numberOf(latitude) ?? 0, longitude: numberOf(longitude) ?? 0 });
+}
+
+/**
+ * The boxes that hold the whole circle: one, or two where it lies across the antimeridian. A circle around a pole needs every
+ * longitude. Assumed: the interface shows no box whose west is east of its east, so none is sent.
+ */
+export function boxesAround({ centre, radiusMetres }: Circle): Box[] {
+  const angle = radiusMetres / EARTH_RADIUS_METRES;
+  const latitude = toRadians(centre.latitude);
+  const north = Math.min(90, roundUp(toDegrees(latitude + angle)));
+  const south = Math.max(-90, roundDown(toDegrees(latitude - angle)));
+  const box = (west: number, east: number): Box => ({
+    northEast: { longitude: Math.min(180, roundUp(east)), latitude: north },
+    southWest: { longitude: Math.max(-180, roundDown(west)), latitude: south },
+  });
+  // The furthest meridian that the circle touches; beyond a pole it touches all of them.
+  const sine = Math.sin(angle) / Math.cos(latitude);
+  if (north >= 90 || south <= -90 || sine >= 1) return [box(-180, 180)];
+  const halfWidth = toDegrees(Math.asin(sine));
+  const [west, east] = [centre.longitude - halfWidth, centre.longitude + halfWidth];
+  if (west <= -180) return [box(-180, east), box(west + 360, 180)];
+  if (east >= 180) return [box(west, 180), box(-180, east - 360)];
+  return [box(west, east)];
+}
+
+function roundUp(degrees: number): number {
+  return Number((degrees + MARGIN_DEGREES).toFixed(DECIMALS));
+}
+
+function roundDown(degrees: number): number {
+  return Number((degrees - MARGIN_DEGREES).toFixed(DECIMALS));
+}

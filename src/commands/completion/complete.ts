@@ -1,0 +1,123 @@
+// Answers the shell: the words that fit at the cursor, a line each with a tab before what it is; never an error.
+
+import type { Command } from 'commander';
+import type { Context } from '../../context.js';
+import { clean } from '../../terminal/clean.js';
+import { flagsOf, followLine, readFlag, takesValue } from '../../terminal/line.js';
+import { findLiveBicycles } from './live.js';
+import { splitLine } from './split.js';
+import { type Offer, type Offers, offerCommand, offerOperand, offerValue, type Sources } from './words.js';
+
+export interface CompleteOptions {
+  /** The line up to the cursor, for a shell that cannot tell its words. */
+  line?: string;
+}
+
+/** The longest description: a line of a menu, not a page. */
+const LONGEST_DESCRIPTION_CHARACTERS = 60;
+
+/**
+ * Prints what fits, then a last line that begins with a colon and names what the shell should do besides: `files`, `nospace`.
+ * @param words the words behind `fleet`, the last of them the one at the cursor, which may be empty
+ */
+export async function complete(
+  context: Context,
+  program: Command,
+  words: readonly string[],
+  options: CompleteOptions,
+): Promise<void> {
+  const typed = options.line === undefined ? words : splitLine(options.line).slice(1);
+  let text = ':\n';
+  try {
+    text = show(await offer(program, typed, openSources(context, program, typed)));
+  } catch {
+    // One who presses a key wants words; what is wrong with the settings, the next command tells.
+  }
+  await context.io.stdout.write(text);
+}
+
+/** What fits for the last of the words. */
+export async function offer(program: Command, words: readonly string[], from: Sources): Promise<Offers> {
+  const before = words.slice(0, -1);
+  const typed = words.at(-1) ?? '';
+  const { command, operands, awaiting, isLiteral } = followLine(program, before);
+  if (awaiting !== undefined) return listed(await offerValue(awaiting, command, lastOf(typed), from), '', typed);
+  if (!isLiteral && /^--[^=]+=/.test(typed)) {
+    const { option, value = '' } = readFlag(command, typed);
+    if (option === undefined || !takesValue(option)) return { words: [] };
+    const head = typed.slice(0, typed.length - value.length);
+    return listed(await offerValue(option, command, lastOf(value), from), head, value);
+  }
+  if (!isLiteral && typed.startsWith('-') && typed !== '-') return { words: matching(offerFlags(command), typed) };
+  const offers =
+    command.commands.length > 0
+      ? { words: operands.length === 0 ? command.createHelp().visibleCommands(command).map(offerCommand) : [] }
+      : await offerOperand(command, operands, typed, from);
+  // Nothing fits but flags: these are shown without being asked for.
+  if (typed === '' && offers.words.length === 0 && !('isFile' in offers)) return { words: ownFlags(command) };
+  return { ...offers, words: matching(offers.words, typed) };
+}
+
+/** The value that is being typed where several stand with commas between. */
+function lastOf(typed: string): string {
+  return typed.slice(typed.lastIndexOf(',') + 1);
+}
+
+/** The offers with what stands before them in the same word; those that stand there already are left out. */
+function listed(offers: Offers, head: string, typed: string): Offers {
+  const comma = offers.isList === true ? typed.lastIndexOf(',') + 1 : 0;
+  const said = new Set(typed.slice(0, comma).split(','));
+  const words = offers.words
+    .filter(({ value }) => comma === 0 || !said.has(value))
+    .map((word) => ({ ...word, value: head + typed.slice(0, comma) + word.value }));
+  return { ...offers, words: matching(words, head + typed) };
+}
+
+function matching(words: readonly Offer[], typed: string): Offer[] {
+  return words.filter(({ value }) => value.startsWith(typed));
+}
+
+function offerFlags(command: Command): Offer[] {
+  const flags = flagsOf(command).map(({ long, short, description }) => ({ value: long ?? short ?? '', description }));
+  return [...flags, { value: '--help', description: 'show the page of the command' }];
+}
+
+function ownFlags(command: Command): Offer[] {
+  return command.options
+    .filter(({ hidden }) => !hidden)
+    .map(({ long, short, description }) => ({ value: long ?? short ?? '', description }));
+}
+
+function show({ words, isFile, isOpen }: Offers): string {
+  const lines = words.map(({ value, description }) => {
+    if (description === undefined || description === '') return value;
+    const told = clean(description);
+    return `${value}\t${told.length <= LONGEST_DESCRIPTION_CHARACTERS ? told : `${told.slice(0, LONGEST_DESCRIPTION_CHARACTERS - 1)}…`}`;
+  });
+  const besides = [...(isFile === true ? ['files'] : []), ...(isOpen === true ? ['nospace'] : [])];
+  return `${[...lines, `:${besides.join(',')}`].join('\n')}\n`;
+}
+
+/** The settings as far as they can be read, and the service as far as it answers at once. */
+function openSources({ io, now, signal }: Context, program: Command, words: readonly string[]): Sources {
+  const { values } = followLine(program, words);
+  const read = async () => (await import('../../settings/store.js')).loadStored(io.env);
+  return {
+    async profiles() {
+      const { profiles } = await read();
+      return [...profiles].map(([value, { base_url: address }]) => ({
+        value,
+        ...(typeof address === 'string' ? { description: address } : {}),
+      }));
+    },
+    async organizations() {
+      const { profiles } = await read();
+      const { isUuid } = await import('../../api/links.js');
+      const known = new Map<string, string>();
+      for (const [name, { organization }] of profiles)
+        if (typeof organization === 'string' && isUuid(organization)) known.set(organization, `of profile ${name}`);
+      return [...known].map(([value, description]) => ({ value, description }));
+    },
+    bicycles: () => findLiveBicycles({ io, now, signal, values }),
+  };
+}

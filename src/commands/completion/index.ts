@@ -1,0 +1,41 @@
+// The words of `fleet completion`, and of the hidden command that the shells call back.
+
+import type { Command } from 'commander';
+import { examples, oneOf, type Run } from '../words.js';
+import type { CompleteOptions } from './complete.js';
+import type { InstallOptions } from './install.js';
+import { CALLBACK, SHELLS, type Shell } from './shells.js';
+
+export function addCompletion(program: Command, run: Run): void {
+  const completion = program
+    .command('completion')
+    .summary('complete commands, flags and values in the shell')
+    .description(
+      [
+        'Print the script that completes fleet in your shell: commands, flags, words such as states and',
+        'transitions, and the UUIDs of bicycles. --install puts it where the shell finds it.',
+      ].join(' '),
+    )
+    .argument('<shell>', `one of ${SHELLS.join(', ')}`, oneOf('shell', SHELLS))
+    .option('--install', 'say what would change, ask, and change it')
+    .option('-y, --yes', 'do not ask')
+    .action((shell: Shell, options: InstallOptions & { install?: boolean }, command: Command) =>
+      run(command, async (context) => {
+        if (options.install === true) return (await import('./install.js')).installCompletion(context, shell, options);
+        await context.io.stdout.write((await import('./scripts.js')).SCRIPTS[shell]);
+      }),
+    );
+  examples(
+    completion,
+    ['for good', 'fleet completion bash --install'],
+    ['for this shell alone', 'source <(fleet completion bash)'],
+    ['fish', 'fleet completion fish | source'],
+  );
+  program
+    .command(CALLBACK, { hidden: true })
+    .argument('[words...]')
+    .option('--line <text>')
+    .action((words: string[], options: CompleteOptions, command: Command) =>
+      run(command, async (context) => (await import('./complete.js')).complete(context, program, words, options)),
+    );
+}

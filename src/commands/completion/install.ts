@@ -1,0 +1,111 @@
+// `fleet completion --install`: puts the script where the shell finds it, after it has said what that changes.
+
+import { appendFile, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { dirname, join } from 'node:path';
+import type { Context } from '../../context.js';
+import { FleetError } from '../../errors.js';
+import { clean } from '../../terminal/clean.js';
+import { askYesNo } from '../../terminal/prompt.js';
+import { SCRIPTS } from './scripts.js';
+import type { Shell } from './shells.js';
+
+export interface InstallOptions {
+  yes?: boolean;
+}
+
+/** What the shell needs: the script in a file, and a line in the file that the shell reads at its start. */
+interface Plan {
+  scriptPath: string;
+  /** None for a shell that finds the script by itself. */
+  startLine?: { path: string; line: string };
+}
+
+/** Throws a FleetError of kind `usage` when nobody can be asked and `--yes` is missing, of kind `output` when it cannot be written. */
+export async function installCompletion(context: Context, shell: Shell, options: InstallOptions): Promise<void> {
+  const { io, notice } = context;
+  const plan = makePlan(shell, io.env);
+  const changes = await findChanges(shell, plan);
+  if (changes.length === 0) return notice(`completion for ${shell} is installed already, in ${plan.scriptPath}`);
+  if (options.yes === true) for (const { said } of changes) await notice(said);
+  else {
+    // Not a notice: whoever says yes must know to what.
+    for (const { said } of changes) await io.stderr.write(`${clean(said)}\n`);
+    const message = changes.length === 1 ? 'Do this?' : 'Do both?';
+    const instead = `give --yes to do it without being asked, or put the script in place yourself: fleet completion ${shell}`;
+    if (!(await askYesNo(context, { message, instead }))) return notice('nothing was changed');
+  }
+  for (const { change } of changes) {
+    try {
+      await change();
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      const hint = `put the script in place yourself: fleet completion ${shell}`;
+      throw new FleetError('output', `the completion could not be installed: ${reason}`, { hint, cause: error });
+    }
+  }
+  await notice(`completion for ${shell} is installed; it works in shells that you start from now on`);
+}
+
+function makePlan(shell: Shell, env: NodeJS.ProcessEnv): Plan {
+  const home = env['HOME'] || homedir();
+  const data = env['XDG_DATA_HOME'] || join(home, '.local', 'share');
+  const config = env['XDG_CONFIG_HOME'] || join(home, '.config');
+  switch (shell) {
+    case 'bash': {
+      // The package bash-completion loads it from there by itself; not everybody has that.
+      const scriptPath = join(data, 'bash-completion', 'completions', 'fleet');
+      return { scriptPath, startLine: { path: join(home, '.bashrc'), line: sourceLine(scriptPath) } };
+    }
+    case 'zsh': {
+      const scriptPath = join(data, 'fleet', 'completion.zsh');
+      const line = `(( $+functions[compdef] )) || { autoload -Uz compinit && compinit }; ${sourceLine(scriptPath)}`;
+      return { scriptPath, startLine: { path: join(env['ZDOTDIR'] || home, '.zshrc'), line } };
+    }
+    case 'fish':
+      return { scriptPath: join(config, 'fish', 'completions', 'fleet.fish') };
+  }
+}
+
+function sourceLine(path: string): string {
+  const quoted = `'${path.replaceAll("'", "'\\''")}'`;
+  return `[ ! -r ${quoted} ] || . ${quoted}`;
+}
+
+interface Change {
+  said: string;
+  change(): Promise<unknown>;
+}
+
+async function findChanges(shell: Shell, { scriptPath, startLine }: Plan): Promise<Change[]> {
+  const changes: Change[] = [];
+  const script = SCRIPTS[shell];
+  const present = await readText(scriptPath);
+  if (present !== script) {
+    changes.push({
+      said: `this ${present === undefined ? 'writes' : 'replaces'} ${scriptPath}`,
+      change: async () => {
+        await mkdir(dirname(scriptPath), { recursive: true });
+        await writeFile(scriptPath, script);
+      },
+    });
+  }
+  if (startLine === undefined) return changes;
+  const { path, line } = startLine;
+  const text = await readText(path);
+  if (text?.split('\n').includes(line) === true) return changes;
+  changes.push({
+    said: `this adds a line to ${path}: ${line}`,
+    change: () => appendFile(path, `${text === undefined || text === '' || text.endsWith('\n') ? '' : '\n'}${line}\n`),
+  });
+  return changes;
+}
+
+async function readText(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    throw new FleetError('output', `${path} cannot be read`, { cause: error });
+  }
+}

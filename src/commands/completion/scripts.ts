@@ -1,0 +1,107 @@
+// The scripts for the shells: small, because what fits is said by fleet itself, which they call back at each key press.
+
+import { CALLBACK, type Shell } from './shells.js';
+
+/**
+ * bash splits words at = and : as well, so it hands over the line, and takes off the offers what stands before its own
+ * word. Its menu shows what a word is only when several are offered, so that it never ends up in the line.
+ */
+const BASH = `# Completion of fleet for bash. It asks fleet itself what fits.
+_fleet_complete() {
+  local line last value head width typed
+  local -a offers=()
+  COMPREPLY=()
+  while IFS='' read -r line; do
+    offers+=("$line")
+  done < <(fleet ${CALLBACK} --line "\${COMP_LINE:0:COMP_POINT}" 2>/dev/null)
+  (( \${#offers[@]} > 0 )) || return
+  last=\${offers[\${#offers[@]}-1]}
+  unset "offers[\${#offers[@]}-1]"
+
+  typed=\${COMP_LINE:0:COMP_POINT}
+  typed=\${typed##*[[:space:]]}
+  head=''
+  case $typed in
+    *[=:]*) head=\${typed%"\${typed##*[=:]}"} ;;
+  esac
+  [[ $COMP_WORDBREAKS == *=* ]] || head=''
+
+  width=\${COLUMNS:-80}
+  for line in "\${offers[@]}"; do
+    value=\${line%%$'\\t'*}
+    value=\${value#"$head"}
+    # 37 and 42 put every offer into the line, one after the other.
+    if [[ $line == *$'\\t'* ]] && (( \${#offers[@]} > 1 && COMP_TYPE != 37 && COMP_TYPE != 42 )); then
+      value="$value  (\${line#*$'\\t'})"
+      value=\${value:0:width-2}
+    fi
+    COMPREPLY+=("$value")
+  done
+  if [[ $last == *files* ]]; then
+    compopt -o filenames 2>/dev/null
+    while IFS='' read -r line; do
+      COMPREPLY+=("$line")
+    done < <(compgen -f -- "\${COMP_WORDS[COMP_CWORD]#=}")
+  fi
+  if [[ $last == *nospace* ]]; then
+    compopt -o nospace 2>/dev/null
+  fi
+}
+complete -o nosort -F _fleet_complete fleet 2>/dev/null || complete -F _fleet_complete fleet
+`;
+
+/** Works both as a file that zsh loads by itself (\`_fleet\` in the fpath) and sourced from .zshrc. */
+const ZSH = `#compdef fleet
+# Completion of fleet for zsh. It asks fleet itself what fits.
+_fleet() {
+  local line last value
+  local -a lines offers more
+  lines=("\${(@f)$(fleet ${CALLBACK} -- "\${(@Q)words[2,CURRENT]}" 2>/dev/null)}")
+  (( \${#lines} )) || return 1
+  last=\${lines[-1]}
+  lines[-1]=()
+  for line in "\${lines[@]}"; do
+    value=\${line%%$'\\t'*}
+    value=\${value//:/\\\\:}
+    if [[ $line == *$'\\t'* ]]; then
+      offers+=("$value:\${line#*$'\\t'}")
+    else
+      offers+=("$value")
+    fi
+  done
+  if [[ $last == *nospace* ]]; then
+    more=(-S '')
+  fi
+  if [[ $last == *files* ]]; then
+    compset -P '-*='
+    _files
+  elif (( \${#offers} )); then
+    _describe -V 'fleet' offers "\${more[@]}"
+  fi
+}
+if [[ \${funcstack[1]} == _fleet ]]; then
+  _fleet "$@"
+else
+  compdef _fleet fleet
+fi
+`;
+
+const FISH = `# Completion of fleet for fish. It asks fleet itself what fits.
+function __fleet_complete
+    set -l words (commandline -opc) (commandline -ct)
+    set -l lines (fleet ${CALLBACK} -- $words[2..-1] 2>/dev/null)
+    if test (count $lines) -eq 0
+        return
+    end
+    if test (count $lines) -gt 1
+        printf '%s\\n' $lines[1..-2]
+    end
+    if string match -q '*files*' -- $lines[-1]
+        __fish_complete_path (commandline -ct)
+    end
+end
+complete -c fleet -e
+complete -c fleet -f -k -a '(__fleet_complete)'
+`;
+
+export const SCRIPTS: { readonly [Name in Shell]: string } = { bash: BASH, zsh: ZSH, fish: FISH };

@@ -1,0 +1,61 @@
+// The words of `fleet help`: the page of any command, and pages about what belongs to no single one.
+
+import type { Command } from 'commander';
+import { usageError } from '../../errors.js';
+import { findBelow, namesBelow } from '../../terminal/line.js';
+import { nearestCommand } from '../../terminal/meant.js';
+import { unknownWord } from '../../terminal/nearest.js';
+import { examples, type Run } from '../words.js';
+
+/** The pages that belong to no command, and what each is about. */
+export const TOPICS = {
+  'exit-codes': 'what each exit code means',
+  environment: 'variables that fleet reads, and which setting comes first',
+  output: 'formats, what goes to stdout and what to stderr',
+  topics: 'what fleet watch can follow',
+  conditions: 'what --where and --until take',
+  flags: 'the flags of every command',
+} as const;
+
+export type Topic = keyof typeof TOPICS;
+
+export const TOPIC_NAMES = Object.keys(TOPICS) as readonly Topic[];
+
+const WIDEST_TOPIC_COLUMNS = Math.max(...TOPIC_NAMES.map(({ length }) => length));
+const TOPIC_LINES = TOPIC_NAMES.map((topic) => `  ${topic.padEnd(WIDEST_TOPIC_COLUMNS)}  ${TOPICS[topic]}`);
+
+export function addHelp(program: Command, run: Run): void {
+  const help = program
+    .command('help')
+    .summary(`page of a command or a topic: ${TOPIC_NAMES.join(', ')}`)
+    .description(`Show the page of a command, or one of these:\n${TOPIC_LINES.join('\n')}`)
+    .argument('[words...]', 'a command such as bicycles list, or a topic')
+    .action((words: string[], _options: object, command: Command) => {
+      const topic = TOPIC_NAMES.find((known) => known === words[0]?.toLowerCase());
+      if (topic === undefined || words.length !== 1) return findCommand(program, words).outputHelp();
+      return run(command, async (context) => (await import('./topics.js')).showTopic(context, topic, program));
+    });
+  examples(
+    help,
+    ['the page of a command, as --help shows it', 'fleet help bicycles list'],
+    ['the exit codes', 'fleet help exit-codes'],
+  );
+}
+
+/** The command that the words name. Throws a usage error that names the nearest. */
+function findCommand(program: Command, words: readonly string[]): Command {
+  let command = program;
+  for (const word of words) {
+    const found = findBelow(command, word);
+    if (found === undefined) {
+      if (command !== program) throw unknownWord('command', word, namesBelow(command));
+      const meant = nearestCommand(program, word, TOPIC_NAMES);
+      throw usageError(
+        `there is no page about "${word}"`,
+        `${meant === undefined ? '' : `did you mean "${meant}"? `}"fleet help" shows the commands; topics: ${TOPIC_NAMES.join(', ')}`,
+      );
+    }
+    command = found;
+  }
+  return command;
+}

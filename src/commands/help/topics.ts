@@ -1,0 +1,251 @@
+// The pages of `fleet help` about what belongs to no single command.
+
+import type { Command } from 'commander';
+import type { Context } from '../../context.js';
+import { type ErrorKind, EXIT_CODES } from '../../errors.js';
+import { KEY_NAMES, KEYS } from '../../settings/keys.js';
+import { FORMATS, type Format } from '../../terminal/formats.js';
+import { embolden, fit, helpWidth, wrap } from '../../terminal/help.js';
+import type { Topic } from './index.js';
+
+/** A heading with lines below it: text that is wrapped, or pairs of a term and what it means. */
+interface Section {
+  heading?: string;
+  text?: string;
+  pairs?: readonly (readonly [term: string, meaning: string])[];
+  /** Command lines to paste, with what each is for. */
+  examples?: readonly (readonly [purpose: string, line: string])[];
+}
+
+export async function showTopic({ io }: Context, topic: Topic, program: Command): Promise<void> {
+  const screen = { width: io.stdout.width(), hasColors: io.stdout.colorLevel > 0 };
+  const paint = screen.hasColors ? embolden : (heading: string) => heading;
+  const sections = PAGES[topic](program);
+  await io.stdout.write(sections.map((section) => draw(section, helpWidth(screen), paint)).join('\n'));
+}
+
+const PAGES: { readonly [Name in Topic]: (program: Command) => Section[] } = {
+  'exit-codes': describeExitCodes,
+  environment: describeEnvironment,
+  output: describeOutput,
+  topics: describeTopics,
+  conditions: describeConditions,
+  flags: describeFlags,
+};
+
+const CODE_MEANINGS: { readonly [Kind in ErrorKind]: string } = {
+  internal: 'a bug in fleet',
+  usage: 'bad flag, argument or input file; nothing was sent',
+  config: 'no token, no address, an address that is not allowed, unreadable settings',
+  auth: 'HTTP 401 or 403: the token is refused, or its role may not do this',
+  'not-found': 'HTTP 404 or 410',
+  rejected: 'any other 4xx: validation, a transition that is not allowed, a conflict',
+  service: 'HTTP 429 or 5xx after the retries, or an answer that is none',
+  network: 'DNS, connection refused or reset, TLS, timeout',
+  partial: 'part of a bulk run failed',
+  output: 'stdout could not be written (disk full)',
+  timeout: 'fleet watch: --until was not met in time',
+  interrupted: 'Ctrl-C',
+  terminated: 'SIGTERM',
+};
+
+function describeExitCodes(): Section[] {
+  const kinds = Object.keys(EXIT_CODES) as ErrorKind[];
+  return [
+    { text: 'Each kind of failure has an exit code of its own. With --json the error on stderr names the kind.' },
+    {
+      heading: 'Code Kind:',
+      pairs: [
+        ['0   done', 'what was asked for was done'] as const,
+        ...kinds.map((kind) => [`${String(EXIT_CODES[kind]).padEnd(3)} ${kind}`, CODE_MEANINGS[kind]] as const),
+      ],
+    },
+    {
+      heading: 'Examples:',
+      examples: [
+        ['wait at most a minute for a lost bicycle; 124 when there was none', WAIT_EXAMPLE],
+        ['what went wrong, as one word', `fleet bicycles list --zone nowhere --json 2>&1 | jq -r .error.kind`],
+      ],
+    },
+  ];
+}
+
+const WAIT_EXAMPLE = 'fleet watch --until state=lost --for 60s || echo "exit code $?"';
+
+function describeEnvironment(): Section[] {
+  const settings = KEY_NAMES.flatMap((name) => {
+    const { variable, summary } = KEYS[name];
+    return variable === undefined ? [] : [[variable, summary] as const];
+  });
+  return [
+    {
+      text: 'A setting comes from the first of: flag, environment variable, profile, default. "fleet config list" shows each value and where it came from. An empty variable counts as not set.',
+    },
+    {
+      heading: 'The token, first one wins:',
+      pairs: [
+        ['FLEET_TOKEN', 'the token itself'],
+        ['FLEET_TOKEN_FILE', 'path of a file that holds it'],
+        ['FLEET_TOKEN_COMMAND', 'shell command that prints it, run anew when it is about to end'],
+      ],
+    },
+    {
+      heading: 'Settings:',
+      pairs: [...settings, ['FLEET_PROFILE', 'profile to use'], ['FLEET_CONFIG_DIR', 'folder of the settings']],
+    },
+    {
+      heading: 'Of others:',
+      pairs: [
+        ['HTTPS_PROXY', 'proxy for https; also HTTP_PROXY, and NO_PROXY names hosts to reach without'],
+        ['NODE_EXTRA_CA_CERTS', 'file with the certificates of a private authority'],
+        ['NO_COLOR', 'no colours; FORCE_COLOR turns them on'],
+        ['COLUMNS', 'width of the terminal'],
+        ['CI', 'no daily notices'],
+      ],
+    },
+    {
+      heading: 'Examples:',
+      examples: [
+        ['one command with other settings', 'FLEET_PROFILE=sandbox FLEET_OUTPUT=csv fleet bicycles list'],
+        ['where each value comes from', 'fleet config list'],
+      ],
+    },
+  ];
+}
+
+const FORMAT_MEANINGS: { readonly [Name in Format]: string } = {
+  table: 'for people; in a pipe the same columns uncut, without colour, times in ISO 8601',
+  json: 'one array for a list, one object for a single result, every field as it was sent',
+  jsonl: 'the same, one object a line',
+  csv: 'header and values, quoted as RFC 4180 says',
+  tsv: 'the same with tabs',
+  yaml: 'every field',
+  geojson: 'a FeatureCollection of points, longitude first',
+  uuid: 'UUIDs alone, one a line',
+};
+
+function describeOutput(): Section[] {
+  return [
+    {
+      text: 'stdout carries the result alone. Progress, hints, notices and errors go to stderr; --quiet keeps back all but errors.',
+    },
+    { heading: 'Formats (-o, --output):', pairs: FORMATS.map((format) => [format, FORMAT_MEANINGS[format]] as const) },
+    {
+      text: '--columns chooses fields for table, csv and tsv; dotted paths reach inside. --jq filters the JSON, and strings come out raw. Text from the service never reaches the terminal with control characters in it.',
+    },
+    {
+      heading: 'Examples:',
+      examples: [
+        [
+          'three columns of all bicycles, for a spreadsheet',
+          'fleet bicycles list --all -o csv --columns uuid,name,state_of_charge',
+        ],
+        ['where the alerts were raised', 'fleet alerts list --columns alert_type,extra.location'],
+        ['a map', 'fleet bicycles list --all -o geojson > fleet.geojson'],
+      ],
+    },
+  ];
+}
+
+/** The main organization of the sandbox, and a bicycle of it, so that the examples can be pasted. */
+const ORGANIZATION = 'a087eaf3-00b3-49c9-8706-c4ebfb2627fd';
+const BICYCLE = '14c6d2ad-7236-46f1-b76f-6d356b2105d2';
+
+function describeTopics(): Section[] {
+  return [
+    {
+      text: 'The push channel delivers what happens on a topic. "fleet watch" makes the topic from an organization or --bicycle; --topic takes any, as it is, not encoded.',
+    },
+    {
+      heading: 'Topics:',
+      pairs: [
+        ['/ORGANIZATION/admin/bicycles/*', 'updates of all bicycles of the organization'],
+        ['/ORGANIZATION/admin/bicycles/UUID/', 'updates of one bicycle'],
+      ],
+    },
+    {
+      heading: 'Senders (--sender):',
+      pairs: [
+        ['bicycle', 'an updated bicycle'],
+        ['bicycle_leaving_state', 'the state that a bicycle leaves'],
+        ['alert, task, feedback', 'the updated resource; which topics carry them is not documented'],
+      ],
+    },
+    {
+      heading: 'Examples:',
+      examples: [
+        ['the organization of the settings, for ten seconds', 'fleet watch --for 10s'],
+        [
+          'one bicycle, until it is available, a minute at most',
+          `fleet watch --bicycle ${BICYCLE} --until state=available --for 60s`,
+        ],
+        ['any topic', `fleet watch --topic '/${ORGANIZATION}/admin/bicycles/*' --for 5s --json`],
+      ],
+    },
+  ];
+}
+
+function describeConditions(): Section[] {
+  return [
+    {
+      text: 'A condition is FIELD OPERATOR VALUE. --where of the lists and of fleet watch shows only what meets it, --until of fleet watch ends when something does; several must all hold. It is held on this side against what the service sends, after its own filters.',
+    },
+    {
+      heading: 'Operators:',
+      pairs: [
+        ['= !=', 'equal, not equal; a field that is missing or null meets != alone'],
+        ['< <= > >=', 'numbers as numbers, times as times'],
+        ['~', 'contains, whatever the case; "FIELD~" is true of every field that has a value'],
+      ],
+    },
+    {
+      heading: 'Fields and values:',
+      pairs: [
+        ['extra.location.type', 'a dotted path reaches inside'],
+        ['-90s -30m -2h -1d', 'an age: latest_gps_timestamp<-2h is older than two hours'],
+        ['2026-03-01T12:00:00Z', 'a time in ISO 8601'],
+        ['a list', 'matches when one of its elements does'],
+      ],
+    },
+    { text: 'Put a condition in quotes: < and > mean something to shells.' },
+    {
+      heading: 'Examples:',
+      examples: [
+        ['low batteries', "fleet bicycles list --all --where 'state_of_charge<20'"],
+        [
+          'silent for a day, and not retired',
+          "fleet bicycles list --all --where 'latest_gps_timestamp<-1d' --where state!=retired",
+        ],
+        ['alerts about a bicycle by its name', 'fleet alerts list --where extra.bicycle_name~emmy'],
+      ],
+    },
+  ];
+}
+
+function describeFlags(program: Command): Section[] {
+  return [
+    {
+      text: 'These flags go with every command, before or after it. The token is never a flag: it would be in the process list and in the shell history.',
+    },
+    {
+      heading: 'Flags of every command:',
+      pairs: program.options.map(({ flags, description }) => [flags, description] as const),
+    },
+    {
+      heading: 'Examples:',
+      examples: [
+        ['before or after', 'fleet --json bicycles list --limit 3 --retries 0'],
+        ['what goes over the wire', 'fleet alerts list --trace --verbose'],
+      ],
+    },
+  ];
+}
+
+function draw({ heading, text, pairs, examples }: Section, width: number, paint: (heading: string) => string): string {
+  const lines = heading === undefined ? [] : [paint(heading)];
+  if (text !== undefined) lines.push(...wrap(text, width));
+  const termWidth = Math.max(0, ...(pairs ?? []).map(([term]) => term.length));
+  for (const [term, meaning] of pairs ?? []) lines.push(...wrap(`  ${term.padEnd(termWidth)}  ${meaning}`, width));
+  for (const [purpose, line] of examples ?? []) lines.push(`  # ${purpose}`, `  ${line}`);
+  return fit(lines.map((line) => `${line}\n`).join(''), width);
+}

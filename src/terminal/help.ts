@@ -1,0 +1,172 @@
+// How a page of help looks: wrapped at the width, long flags on lines of their own, the flags of every command kept short.
+
+import type { Command, HelpConfiguration, Option } from 'commander';
+
+/** Where help is read. */
+export interface HelpScreen {
+  /** Columns of the terminal; undefined in a pipe. */
+  width: number | undefined;
+  hasColors: boolean;
+}
+
+/** What a page is wrapped at where nothing says how wide it is read, and what it never goes beyond: long lines are hard to read. */
+const PIPE_WIDTH_COLUMNS = 80;
+const WIDEST_COLUMNS = 100;
+/** A flag longer than this stands on a line of its own, or it would push every description to the right edge. */
+const LONGEST_TERM_COLUMNS = 24;
+/** Text narrower than this is not wrapped any more: a word a line is no help. */
+const NARROWEST_TEXT_COLUMNS = 20;
+const MARGIN = '  ';
+/** What an example is for stands behind this. */
+const COMMENT = '  # ';
+
+const BOLD = ['\u001b[1m', '\u001b[22m'] as const;
+
+/** The columns that a page of help is wrapped at. */
+export function helpWidth({ width }: HelpScreen): number {
+  return Math.min(width ?? PIPE_WIDTH_COLUMNS, WIDEST_COLUMNS);
+}
+
+/** How commander lays out a page; the rest is its own way. */
+export function helpConfiguration(): HelpConfiguration {
+  return {
+    boxWrap: (text, width) =>
+      text
+        .split('\n')
+        .flatMap((line) => wrap(line, width))
+        .join('\n'),
+    commandDescription: (command) => unfold(command.description()) + otherNames(command),
+    commandUsage: (command) => `${pathOf(command)} ${usageOf(command)}`,
+    // The flags of every command follow at the end of the page, and --help with them.
+    visibleOptions: (command) => (command.parent === null ? [] : command.options.filter(({ hidden }) => !hidden)),
+    // The first page names its commands alone; what they take is on their own pages.
+    subcommandTerm: (command) =>
+      [command.name(), ...(command.parent?.parent ? command.registeredArguments.map(argumentTerm) : [])].join(' '),
+    argumentTerm: (argument) => argument.name(),
+    styleTitle: (title) => embolden(title === 'Options:' ? 'Flags:' : title),
+    padWidth(command, helper) {
+      const terms = [
+        ...helper.visibleOptions(command).map((option) => helper.optionTerm(option)),
+        ...helper.visibleArguments(command).map((argument) => helper.argumentTerm(argument)),
+        ...helper.visibleCommands(command).map((inner) => helper.subcommandTerm(inner)),
+      ].filter(({ length }) => length <= LONGEST_TERM_COLUMNS);
+      return Math.max(0, ...terms.map(({ length }) => length));
+    },
+    formatItem(term, termWidth, description, helper) {
+      const indent = `\n${MARGIN}${' '.repeat(termWidth)}${MARGIN}`;
+      const width = (helper.helpWidth ?? PIPE_WIDTH_COLUMNS) - indent.length + 1;
+      const text = helper.boxWrap(description, width).replaceAll('\n', indent);
+      if (text === '') return MARGIN + term;
+      return term.length > termWidth
+        ? `${MARGIN}${term}${indent}${text}`
+        : `${MARGIN}${term.padEnd(termWidth)}${MARGIN}${text}`;
+    },
+  };
+}
+
+/** A heading. Commander takes the escape sequences out again where there is no colour. */
+export function embolden(heading: string): string {
+  return BOLD.join(heading);
+}
+
+/** `fleet bicycles list`, as it is typed. */
+export function pathOf(command: Command): string {
+  return command.parent === null ? command.name() : `${pathOf(command.parent)} ${command.name()}`;
+}
+
+function argumentTerm(argument: Command['registeredArguments'][number]): string {
+  const shown = `${argument.name()}${argument.variadic ? '...' : ''}`;
+  return argument.required ? `<${shown}>` : `[${shown}]`;
+}
+
+/** What follows the command's name: its arguments or commands, then flags. */
+function usageOf(command: Command): string {
+  if (command.parent === null || command.commands.length > 0) return '<command> [flags]';
+  return [...command.registeredArguments.map(argumentTerm), '[flags]'].join(' ');
+}
+
+function otherNames(command: Command): string {
+  const aliases = command.aliases();
+  return aliases.length === 0 ? '' : ` Also written ${aliases.join(', ')}.`;
+}
+
+/** Paragraphs as one line each, whatever width they were written at; lists, whose lines begin with a space, stay. */
+function unfold(text: string): string {
+  return text.replace(/([^\n])\n(?=[^\s])/g, '$1 ');
+}
+
+/** A line in lines of at most so many columns. One that begins with a term keeps its text in a column behind it. */
+export function wrap(text: string, width: number): string[] {
+  const term = /^ +\S+(?: \S+)* {2,}/.exec(text)?.[0] ?? '';
+  const indent = ' '.repeat(width - term.length < NARROWEST_TEXT_COLUMNS ? 0 : term.length);
+  const lines: string[] = [];
+  let line = '';
+  for (const word of text.match(/\s*\S+/g) ?? []) {
+    if (line.trim() !== '' && line.length + word.length > width) {
+      lines.push(line);
+      line = indent + word.trimStart();
+    } else {
+      line += word;
+    }
+  }
+  return [...lines, line];
+}
+
+/**
+ * Text that was written for another width, brought to this one: paragraphs and what examples are for are wrapped anew where a line
+ * of theirs is too long; lines to paste stay whole.
+ */
+export function fit(text: string, width: number): string {
+  const isTooLong = (line: string) => line.length > width;
+  const lines: string[] = [];
+  let paragraph: string[] = [];
+  const endParagraph = () => {
+    lines.push(...(paragraph.some(isTooLong) ? wrap(paragraph.join(' '), width) : paragraph));
+    paragraph = [];
+  };
+  for (const line of text.split('\n')) {
+    if (/^[^\s\u001b]/.test(line)) paragraph.push(line);
+    else {
+      endParagraph();
+      if (line.startsWith(COMMENT) && isTooLong(line))
+        lines.push(...wrap(line.slice(COMMENT.length), width - COMMENT.length).map((part) => COMMENT + part));
+      else lines.push(line);
+    }
+  }
+  endParagraph();
+  return lines.join('\n');
+}
+
+/** The flags of every command on a few lines: as they are typed, with their defaults; on the root page by their names alone. */
+export function everyCommandsFlags(program: Command, command: Command, screen: HelpScreen): string {
+  const isRoot = command === program;
+  const flags = [...program.options.filter(({ hidden }) => !hidden).map(isRoot ? shortest : withDefault)];
+  const heading = 'Flags of every command ("fleet help flags" explains them):';
+  return `\n${embolden(heading)}\n${flow([...flags, isRoot ? '-h' : '-h, --help'], helpWidth(screen))}`;
+}
+
+function shortest({ short, long, flags }: Option): string {
+  return short ?? long ?? flags;
+}
+
+/** `--timeout <seconds> (30)`: the default as the description tells it, when it is one word. */
+function withDefault({ flags, description }: Option): string {
+  const value = /\(default: (\S+)\)$/.exec(description)?.[1];
+  return value === undefined ? flags : `${flags} (${value})`;
+}
+
+/** Items side by side, two spaces between, on as many lines as they need. */
+function flow(items: readonly string[], width: number): string {
+  const lines: string[] = [];
+  let line = '';
+  for (const item of items) {
+    const longer = line === '' ? MARGIN + item : `${line}${MARGIN}${item}`;
+    if (line !== '' && longer.length > width) {
+      lines.push(line);
+      line = MARGIN + item;
+    } else {
+      line = longer;
+    }
+  }
+  return [...lines, line].join('\n');
+}

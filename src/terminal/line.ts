@@ -1,0 +1,88 @@
+// Follows a command line through the program without running it: which command it names, and what its words are.
+
+import type { Command, Option } from 'commander';
+
+export interface FollowedLine {
+  /** The innermost command that was named. */
+  command: Command;
+  /** The words that belong to the command itself, flags and their values left out. */
+  operands: string[];
+  /** What was given for each flag that takes a value, by its long name. */
+  values: ReadonlyMap<string, readonly string[]>;
+  /** The flag whose value the next word is. */
+  awaiting: Option | undefined;
+  /** Whether `--` came: from there on nothing is a flag. */
+  isLiteral: boolean;
+}
+
+/** Every flag that may be given to a command: its own, then those of the commands above it. */
+export function flagsOf(command: Command): Option[] {
+  const own = command.options.filter(({ hidden }) => !hidden);
+  return command.parent === null ? [...own] : [...own, ...flagsOf(command.parent)];
+}
+
+/** The names of the commands below a command that help shows. */
+export function namesBelow(command: Command): string[] {
+  return command
+    .createHelp()
+    .visibleCommands(command)
+    .flatMap((inner) => [inner.name(), ...inner.aliases()]);
+}
+
+/** The command of that name or alias below a command. */
+export function findBelow(command: Command, name: string): Command | undefined {
+  return command.commands.find((inner) => inner.name() === name || inner.aliases().includes(name));
+}
+
+/** Follows the words behind `fleet` as far as they go. Words that mean nothing are operands or left out; nothing is thrown. */
+export function followLine(program: Command, words: readonly string[]): FollowedLine {
+  const operands: string[] = [];
+  const values = new Map<string, string[]>();
+  let command = program;
+  let awaiting: Option | undefined;
+  let isLiteral = false;
+  const give = ({ long, flags }: Option, value: string) => {
+    const name = long ?? flags;
+    values.set(name, [...(values.get(name) ?? []), value]);
+  };
+  for (const word of words) {
+    if (awaiting !== undefined) {
+      give(awaiting, word);
+      awaiting = undefined;
+    } else if (isLiteral || word === '-' || !word.startsWith('-')) {
+      const inner = operands.length === 0 && !isLiteral ? findBelow(command, word) : undefined;
+      if (inner === undefined) operands.push(word);
+      else command = inner;
+    } else if (word === '--') {
+      isLiteral = true;
+    } else {
+      const { option, value } = readFlag(command, word);
+      if (option === undefined || !takesValue(option)) continue;
+      if (value === undefined) awaiting = option;
+      else give(option, value);
+    }
+  }
+  return { command, operands, values, awaiting, isLiteral };
+}
+
+/** The flag of a word such as `--output`, `--output=json`, `-o`, `-ojson` or `-qo`, and the value in the same word. */
+export function readFlag(command: Command, word: string): { option: Option | undefined; value: string | undefined } {
+  const flags = flagsOf(command);
+  if (word.startsWith('--')) {
+    const equals = word.indexOf('=');
+    const name = equals === -1 ? word : word.slice(0, equals);
+    const option = flags.find(({ long }) => long === name);
+    return { option, value: equals === -1 ? undefined : word.slice(equals + 1) };
+  }
+  // Short flags may stand together; the first one that takes a value has the rest of the word for it.
+  let option: Option | undefined;
+  for (const [index, letter] of [...word.slice(1)].entries()) {
+    option = flags.find(({ short }) => short === `-${letter}`);
+    if (option !== undefined && takesValue(option)) return { option, value: word.slice(index + 2) || undefined };
+  }
+  return { option, value: undefined };
+}
+
+export function takesValue({ required, optional }: Option): boolean {
+  return required || optional;
+}

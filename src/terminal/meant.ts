@@ -1,0 +1,34 @@
+// What was probably meant by a command line that commander refused: the nearest command or flag, else where to look.
+
+import type { Command, CommanderError } from 'commander';
+import { pathOf } from './help.js';
+import { flagsOf, followLine, namesBelow } from './line.js';
+import { nearest } from './nearest.js';
+
+/** The hint for a usage error of commander's. */
+export function hintFor(error: CommanderError, program: Command, argv: readonly string[]): string {
+  const { command } = followLine(program, argv);
+  const word = /'([^']+)'/.exec(error.message)?.[1] ?? '';
+  const meant =
+    error.code === 'commander.unknownCommand'
+      ? nearestCommand(command, word)
+      : error.code === 'commander.unknownOption'
+        ? nearestFlag(command, word)
+        : undefined;
+  return `${meant === undefined ? '' : `did you mean "${meant}"? `}see "${pathOf(command)} --help"`;
+}
+
+/** A verb that was said without its noun means the noun's; anything else the nearest word: a command at this place, or another. */
+export function nearestCommand(command: Command, word: string, others: readonly string[] = []): string | undefined {
+  const nouns = command.commands.filter((noun) => noun.commands.some((verb) => verb.name() === word));
+  const [first] = nouns;
+  return first === undefined ? nearest(word, [...namesBelow(command), ...others]) : `${first.name()} ${word}`;
+}
+
+function nearestFlag(command: Command, word: string): string | undefined {
+  const [name = ''] = word.split('=', 1);
+  return nearest(
+    name,
+    ['--help', ...flagsOf(command).map(({ long, flags }) => long ?? flags)].filter((flag) => flag.startsWith('--')),
+  );
+}

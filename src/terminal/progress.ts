@@ -1,0 +1,89 @@
+// How far something long has come: one line on stderr that draws over itself on a terminal, a line now and then elsewhere.
+
+import { cut } from './cells.js';
+import { clean } from './clean.js';
+import type { Io } from './io.js';
+
+/** What is over sooner needs no progress. */
+const FIRST_DRAWN_AFTER_MS = 500;
+
+/** Ten times a second looks smooth, and costs nothing. */
+const DRAWN_EVERY_MS = 100;
+
+/** Back to the first column, and erase to the end of the line (ECMA-48 EL). */
+const ERASE = '\r\u001b[K';
+
+/** What a progress line needs of the context. */
+export interface Showing {
+  readonly io: Pick<Io, 'stderr'>;
+  readonly flags: { readonly quiet?: boolean; readonly verbose?: boolean; readonly trace?: boolean };
+}
+
+export interface ProgressOptions {
+  /** The line as it is now, for a terminal of that many columns. Asked when it is drawn; cleaned and cut here. */
+  draw(width: number): string;
+  /** Where stderr is no terminal: a line of `draw` every so many milliseconds. Nothing there when absent. */
+  lineEveryMs?: number;
+}
+
+export interface Progress {
+  /** Takes the line off the screen so that something else can be written; the next drawing brings it back. */
+  clear(): Promise<void>;
+  /** Ends it and leaves nothing on the screen. */
+  end(): Promise<void>;
+}
+
+/** The columns that a line for a file or a log may have. */
+const PLAIN_WIDTH_COLUMNS = 120;
+
+/**
+ * Opens the progress of something under way: on a terminal one line, drawn half a second after the start and then ten times a second;
+ * elsewhere nothing, or a line every `lineEveryMs`. Nothing at all with `--quiet`, and on a terminal nothing with `--verbose` and
+ * `--trace`, whose lines would run through it.
+ */
+export function openProgress({ io, flags }: Showing, { draw, lineEveryMs }: ProgressOptions): Progress {
+  const { stderr } = io;
+  const width = stderr.width();
+  const isDrawn = stderr.isTerminal && flags.verbose !== true && flags.trace !== true;
+  const everyMs = isDrawn ? DRAWN_EVERY_MS : stderr.isTerminal ? undefined : lineEveryMs;
+  if (flags.quiet === true || everyMs === undefined) return { async clear() {}, async end() {} };
+
+  let isOnScreen = false;
+  const show = () => {
+    // The last column stays free: some terminals wrap when it is written.
+    const line = cut(
+      clean(draw(width === undefined ? PLAIN_WIDTH_COLUMNS : width - 1)),
+      (width ?? PLAIN_WIDTH_COLUMNS) - 1,
+    );
+    void stderr.write(isDrawn ? `${ERASE}${line}` : `${line}\n`);
+    isOnScreen = isDrawn;
+  };
+  let timer: NodeJS.Timeout | undefined;
+  const first = setTimeout(
+    () => {
+      show();
+      timer = setInterval(show, everyMs).unref();
+    },
+    isDrawn ? FIRST_DRAWN_AFTER_MS : everyMs,
+  ).unref();
+
+  async function clear(): Promise<void> {
+    if (!isOnScreen) return;
+    isOnScreen = false;
+    await stderr.write(ERASE);
+  }
+  return {
+    clear,
+    end() {
+      clearTimeout(first);
+      clearInterval(timer);
+      return clear();
+    },
+  };
+}
+
+/** A bar of that many columns, filled to the share (0 to 1). */
+export function drawBar(share: number, columns: number): string {
+  const filled = Math.round(Math.min(1, Math.max(0, share)) * columns);
+  return '█'.repeat(filled) + '░'.repeat(columns - filled);
+}

@@ -1,0 +1,422 @@
+// `fleet api`: what is sent, what is refused before anything is, what comes out; against small servers and the sandbox.
+
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { afterAll, describe, expect, test } from 'vitest';
+import { readAddress } from '../../src/commands/api/address.js';
+import { bodyOf, textField, typedField } from '../../src/commands/api/fields.js';
+import type { FleetError } from '../../src/errors.js';
+import { environmentOf } from '../support/environment.js';
+import { findControls } from '../support/naughty.js';
+import { type RunOptions, runFleet } from '../support/run.js';
+import { useSandbox } from '../support/sandbox.js';
+import { type Answer, sendJson, withServer } from '../support/server.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'fleet-api-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+function fileOf(name: string, content: string | Uint8Array): string {
+  const path = join(folder, name);
+  writeFileSync(path, content);
+  return path;
+}
+
+/** Runs `fleet api ARGS` against a server that answers as told. */
+function fleet(answer: Answer, args: readonly string[], options: RunOptions & { prefix?: string } = {}) {
+  return withServer(answer, async (server) => {
+    const env = { FLEET_BASE_URL: server.url + (options.prefix ?? ''), FLEET_TOKEN: 'secret-token', ...options.env };
+    const result = await runFleet(['api', ...args], { ...options, env });
+    return { ...result, asked: server.asked, url: server.url };
+  });
+}
+
+const fine: Answer = (response) => sendJson(response, 200, { fine: true });
+
+describe('what is sent', () => {
+  test.each([
+    [['/bicycles/?page=2'], 'GET /bicycles/?page=2', ''],
+    [['bicycles/'], 'GET /bicycles/', ''],
+    [['/bicycles/?bbox=1,2,3,4&x=a%20b'], 'GET /bicycles/?bbox=1,2,3,4&x=a%20b', ''],
+    [['/x/', '-X', 'delete'], 'DELETE /x/', ''],
+    [
+      ['/x/', '-X', 'GET', '-f', 'state=new', '-F', 'state=escalated', '-F', 'page=2'],
+      'GET /x/?state=escalated&page=2&state=new',
+      '',
+    ],
+    [['/x/', '-f', 'type=rent'], 'POST /x/', '{"type":"rent"}'],
+    [['/x/', '-X', 'PUT', '-F', 'a=1'], 'PUT /x/', '{"a":1}'],
+    [
+      [
+        '/x/',
+        '-F',
+        'a=12345678901234567890',
+        '-F',
+        'b=1.50',
+        '-F',
+        'c=true',
+        '-F',
+        'd=null',
+        '-F',
+        'e=007',
+        '-F',
+        'f=',
+      ],
+      'POST /x/',
+      '{"a":12345678901234567890,"b":1.50,"c":true,"d":null,"e":"007","f":""}',
+    ],
+    [['/x/', '-f', 'a=1', '-f', 'b=true', '-f', 'c=@file'], 'POST /x/', '{"a":"1","b":"true","c":"@file"}'],
+    [
+      ['/x/', '-F', 'extra[location][type]=Point', '-F', 'extra[n]=1', '-F', 'roles[]=a', '-F', 'roles[]=b'],
+      'POST /x/',
+      '{"extra":{"location":{"type":"Point"},"n":1},"roles":["a","b"]}',
+    ],
+    [['/x/', '--input', fileOf('body.json', '{"n": 1.50}\n')], 'POST /x/', '{"n": 1.50}\n'],
+    [['/x/', '--input', fileOf('list.json', '[1]'), '-f', 'dry=yes'], 'POST /x/?dry=yes', '[1]'],
+  ])('%j', async (args, line, body) => {
+    const { code, asked } = await fleet(fine, args);
+    expect(code).toBe(0);
+    expect(asked.map(({ method, path }) => `${method} ${path}`)).toEqual([line]);
+    expect(asked[0]?.body).toBe(body);
+    expect(asked[0]?.headers.authorization).toBe('JWT secret-token');
+    expect(asked[0]?.headers['content-type']).toBe(body === '' ? undefined : 'application/json');
+  });
+
+  test('below the prefix of the base URL, or anywhere at its origin by a whole URL', async () => {
+    const { asked } = await fleet(fine, ['/bicycles/'], { prefix: '/api' });
+    expect(asked[0]?.path).toBe('/api/bicycles/');
+    await withServer(fine, async (server) => {
+      const env = { FLEET_BASE_URL: `${server.url}/api`, FLEET_TOKEN: 'secret-token' };
+      expect((await runFleet(['api', `${server.url}/other/?a=1`], { env })).code).toBe(0);
+      expect(server.asked.map(({ path }) => path)).toEqual(['/other/?a=1']);
+    });
+  });
+
+  test('files and stdin as fields and as a body', async () => {
+    const args = ['/x/', '-F', `note=@${fileOf('note.txt', 'two\nlines "ü"')}`, '-F', 'more=@-'];
+    expect((await fleet(fine, args, { stdin: 'from stdin' })).asked[0]?.body).toBe(
+      JSON.stringify({ note: 'two\nlines "ü"', more: 'from stdin' }),
+    );
+    expect((await fleet(fine, ['/x/', '--input', '-'], { stdin: '{"a":1}' })).asked[0]?.body).toBe('{"a":1}');
+  });
+
+  test('headers of the operator', async () => {
+    const args = [
+      '/x/',
+      '-H',
+      'Accept: text/csv',
+      '-H',
+      'X-Test: one',
+      '-H',
+      'x-test:two',
+      '-H',
+      'Content-Type: text/plain',
+    ];
+    const { asked } = await fleet(fine, [...args, '--input', fileOf('plain.txt', 'no json')]);
+    expect(asked[0]?.headers).toMatchObject({ accept: 'text/csv', 'x-test': 'one, two', 'content-type': 'text/plain' });
+    expect(asked[0]?.body).toBe('no json');
+  });
+});
+
+describe('refused before anything is sent (exit 2)', () => {
+  test.each([
+    [['https://evil.example/bicycles/'], "https://evil.example is not the service's origin"],
+    [['http://127.0.0.1:1/bicycles/'], "is not the service's origin"],
+    [['//evil.example/bicycles/'], 'names another host'],
+    [['\\\\evil.example/'], 'names another host'],
+    [['http:\\\\evil.example/'], "http://evil.example is not the service's origin"],
+    [['/../admin/'], 'leads out of'],
+    [['/%2e%2e/admin/'], 'leads out of'],
+    [['/x/', '-X', 'PSOT'], 'did you mean "POST"?'],
+    [['/x/', '-H', 'Authorization: JWT other'], 'the header authorization cannot be given'],
+    [['/x/', '-H', 'Host: other'], 'the header host cannot be given'],
+    [['/x/', '-H', 'nonsense'], 'a header is "Name: value"'],
+    [['/x/', '-H', 'X-A: b\r\nX-C: d'], 'a character that no header may have'],
+    [['/x/', '-F', 'nonsense'], 'a field is NAME=VALUE'],
+    [['/x/', '-F', 'a=1', '-F', 'a=2'], 'contradicts an earlier one'],
+    [['/x/', '-F', 'a=1', '-F', 'a[b]=2'], 'contradicts an earlier one'],
+    [['/x/', '-F', 'a[=1'], 'is no name of a field'],
+    [['/x/', '-F', 'a=@/nonexistent'], 'ENOENT'],
+    [['/x/', '--input', '/nonexistent'], 'ENOENT'],
+    [['/x/', '--input', fileOf('broken.json', '{"a":')], '--input is no JSON'],
+    [['/x/', '--input', fileOf('latin1.json', Uint8Array.of(0x22, 0xfc, 0x22))], 'no text in UTF-8'],
+    [['/x/', '--input', '-', '-F', 'a=@-'], 'something else reads already'],
+    [['/x/', '-X', 'GET', '--input', fileOf('get.json', '{}')], 'GET carries no body'],
+    [['/x/', '--paginate', '-f', 'a=1'], '--paginate reads pages'],
+    [['/x/', '--paginate', '-i'], 'takes no --include'],
+    [['/x/', '-f', 'type=rent', '--jq', '.['], 'syntax error'],
+    [['/x/', '-f', 'type=rent', '--jq', '.', '-o', 'csv'], '--jq filters JSON'],
+    [['/x/', '-f', 'type=rent', '--columns', 'a'], '--columns goes with table, csv, tsv'],
+  ])('%j', async (args, words) => {
+    const { code, stdout, stderr, asked } = await fleet(fine, args, { prefix: '/api' });
+    expect({ code, stdout, asked: asked.length }).toEqual({ code: 2, stdout: '', asked: 0 });
+    expect(stderr).toContain(words);
+  });
+
+  test('whatever the path, the request stays at the origin and below the prefix, or is refused', () => {
+    const base = new URL('https://service.example/api');
+    const piece = fc.constantFrom(
+      '/',
+      '\\',
+      '..',
+      '.',
+      '%2e',
+      '%2E%2e',
+      '@',
+      ':',
+      '?',
+      '#',
+      'https:',
+      'evil.example',
+      'a',
+      '\t',
+      '\n',
+      ';',
+    );
+    fc.assert(
+      fc.property(
+        fc.oneof(
+          fc.array(piece, { maxLength: 8 }).map((pieces) => pieces.join('')),
+          fc.string(),
+        ),
+        (path) => {
+          try {
+            const { path: found, isFromOrigin } = readAddress(path, base);
+            const url = new URL((isFromOrigin === true ? base.origin : base.href) + found);
+            expect(url.origin).toBe(base.origin);
+            if (isFromOrigin !== true) expect(url.pathname.startsWith('/api/')).toBe(true);
+          } catch (error) {
+            expect((error as FleetError).kind).toBe('usage');
+          }
+        },
+      ),
+      { numRuns: 2_000 },
+    );
+  });
+
+  test('fields make a JSON object of what was typed', () => {
+    const name = fc.stringMatching(/^[a-z_]{1,8}$/);
+    fc.assert(
+      fc.property(fc.dictionary(name, fc.string(), { noNullPrototype: true }), (values) => {
+        const fields = Object.entries(values).map(([key, value]) => textField(key, value));
+        expect(JSON.parse(bodyOf(fields))).toEqual(values);
+      }),
+    );
+    fc.assert(
+      fc.property(fc.oneof(fc.json(), fc.string(), fc.double().map(String)), (value) => {
+        expect(Object.keys(JSON.parse(bodyOf([typedField('a', value)])))).toEqual(['a']);
+      }),
+    );
+  });
+});
+
+describe('what comes out', () => {
+  test('JSON with every digit, one line for programs', async () => {
+    const text = '{\n "n": 12345678901234567890,\n "d": 1.50\n}';
+    const { stdout } = await fleet((response) => sendJson(response, 200, text), ['/x/']);
+    expect(stdout).toBe('{"n":12345678901234567890,"d":1.50}\n');
+  });
+
+  test('the settings choose no other format, the flag does', async () => {
+    const answer: Answer = (response) =>
+      sendJson(response, 200, {
+        count: 2,
+        results: [
+          { uuid: 'a', n: 1 },
+          { uuid: 'b', n: 2 },
+        ],
+      });
+    expect((await fleet(answer, ['/x/'], { env: { FLEET_OUTPUT: 'csv' } })).stdout).toMatch(/^\{"count":2/);
+    expect((await fleet(answer, ['/x/', '-o', 'csv'])).stdout).toBe('uuid,n\na,1\nb,2\n');
+    expect((await fleet(answer, ['/x/', '-o', 'jsonl'])).stdout).toBe('{"uuid":"a","n":1}\n{"uuid":"b","n":2}\n');
+    expect((await fleet(answer, ['/x/', '-o', 'uuid'])).stdout).toBe('a\nb\n');
+    expect((await fleet(answer, ['/x/', '-o', 'yaml'])).stdout).toMatch(/^count: 2\nresults:\n/);
+    expect((await fleet(answer, ['/x/', '-o', 'table', '--columns', 'n'])).stdout).toBe('N\n1\n2\n');
+  });
+
+  test('jq sees the answer', async () => {
+    const answer: Answer = (response) => sendJson(response, 200, { count: 1, results: [{ name: 'Ada' }] });
+    expect((await fleet(answer, ['/x/', '--jq', '.results[].name'])).stdout).toBe('Ada\n');
+  });
+
+  test('-i: status and headers, then the body; secrets hidden', async () => {
+    const { stdout } = await fleet(
+      (response) => sendJson(response, 201, { a: 1 }, { 'set-cookie': 'session=1', 'x-hostile': 'a\u009bb' }),
+      ['/x/', '-i'],
+    );
+    expect(stdout).toMatch(/^HTTP\/1\.1 201 Created\n/);
+    expect(stdout).toContain('x-service-requestid: request-1\n');
+    expect(stdout).toContain('set-cookie: [hidden]\n');
+    expect(stdout).toMatch(/\n\n\{"a":1\}\n$/);
+    expect(findControls(stdout.replaceAll('\n', ''))).toEqual([]);
+  });
+
+  test('an empty answer is nothing', async () => {
+    const nothing: Answer = (response) => void response.writeHead(204).end();
+    expect(await fleet(nothing, ['/x/', '-X', 'DELETE'])).toMatchObject({ code: 0, stdout: '', stderr: '' });
+    expect((await fleet(nothing, ['/x/', '-X', 'HEAD', '-i'])).stdout).toMatch(/^HTTP\/1\.1 204 No Content\n/);
+  });
+
+  const BYTES = Buffer.from(Array.from({ length: 1024 }, (_, index) => index % 256));
+  const image: Answer = (response) => {
+    response.writeHead(200, { 'content-type': 'image/png' });
+    response.end(BYTES);
+  };
+
+  test('what is not JSON goes into a pipe byte for byte', async () => {
+    const chunks: Buffer[] = [];
+    await withServer(image, async ({ url }) => {
+      const { main } = await import('../../src/main.js');
+      const { Readable, Writable } = await import('node:stream');
+      const { EventEmitter } = await import('node:events');
+      const sink = () =>
+        new Writable({
+          write(chunk: Buffer, _, done) {
+            chunks.push(chunk);
+            done();
+          },
+        });
+      await main(['api', '/x.png'], {
+        stdin: Readable.from(['']),
+        stdout: sink(),
+        stderr: sink(),
+        env: { FLEET_BASE_URL: url, FLEET_TOKEN: 'secret-token', FLEET_CONFIG_DIR: '/nonexistent/fleet-tests' },
+        signals: new EventEmitter(),
+        now: Date.now,
+      });
+    });
+    expect(Buffer.concat(chunks).equals(BYTES)).toBe(true);
+  });
+
+  test('and reaches a terminal without what steers it, or not at all', async () => {
+    const terminal = { columns: 80 };
+    const shown = await fleet(image, ['/x.png'], { terminal });
+    expect(shown.stdout).toBe('');
+    expect(shown.stderr).toContain('1024 bytes (image/png) are not shown on a terminal');
+    const csv: Answer = (response) => {
+      response.writeHead(200, { 'content-type': 'text/csv' });
+      response.end('a,\u001b[31mb\r\n1,2');
+    };
+    expect((await fleet(csv, ['/x'], { terminal })).stdout).toBe('a,␛[31mb\n1,2\n');
+  });
+
+  test('something else where JSON is said or asked for is an error', async () => {
+    const html: Answer = (response) => {
+      response.writeHead(200, { 'content-type': 'text/html' });
+      response.end('<html><title>Login</title></html>');
+    };
+    expect((await fleet(html, ['/x'])).stdout).toContain('<title>');
+    const asked = await fleet(html, ['/x', '--jq', '.']);
+    expect(asked).toMatchObject({ code: 7, stdout: '' });
+    expect(asked.stderr).toContain('an HTML page ("Login")');
+    expect((await fleet((response) => sendJson(response, 200, '{"a":'), ['/x'])).code).toBe(7);
+  });
+});
+
+describe('--paginate', () => {
+  const pages: Answer = (response, { path, headers }) => {
+    const page = Number(new URL(path, 'http://x').searchParams.get('page') ?? 1);
+    const next = page < 3 ? `https://elsewhere/other/?page=${page + 1}&size=2` : null;
+    const tag = headers['x-tag'];
+    sendJson(response, 200, {
+      count: 6,
+      next,
+      results: [
+        { uuid: `${page}a`, tag },
+        { uuid: `${page}b`, n: 1.5 },
+      ],
+    });
+  };
+
+  test('one array of all items, the links used for their query alone', async () => {
+    const { stdout, asked, stderr } = await fleet(pages, ['/x/?size=2', '--paginate', '-H', 'x-tag: t'], {
+      prefix: '/api',
+    });
+    expect(JSON.parse(stdout)).toHaveLength(6);
+    expect(JSON.parse(stdout)[0]).toEqual({ uuid: '1a', tag: 't' });
+    expect(stderr).toBe('');
+    expect(asked.map(({ path }) => path)).toContain('/api/x/?page=3&size=2');
+    expect(asked[0]?.path).toBe('/api/x/?size=2');
+  });
+
+  test('through jq, and as lines', async () => {
+    expect((await fleet(pages, ['/x/', '--paginate', '--jq', 'length'])).stdout).toBe('6\n');
+    expect((await fleet(pages, ['/x/', '--paginate', '-o', 'uuid'])).stdout).toBe('1a\n1b\n2a\n2b\n3a\n3b\n');
+  });
+
+  test('a page that fails ends it', async () => {
+    const broken: Answer = (response, asked, socket) =>
+      asked.path.includes('page=2') ? sendJson(response, 500, { detail: 'boom' }) : pages(response, asked, socket);
+    expect(await fleet(broken, ['/x/', '--paginate'])).toMatchObject({ code: 7 });
+  });
+
+  test('what is no list', async () => {
+    expect(await fleet(fine, ['/x/', '--paginate'])).toMatchObject({ code: 7, stdout: '' });
+  });
+});
+
+describe('errors are those of every command', () => {
+  test.each([
+    [400, 6],
+    [401, 4],
+    [404, 5],
+    [500, 7],
+  ])('%i is exit %i', async (status, code) => {
+    const run = await fleet((response) => sendJson(response, status, { detail: 'not so' }), ['/x/', '--retries', '0']);
+    expect(run).toMatchObject({ code, stdout: '' });
+    expect(run.stderr).toContain(`not so (HTTP ${status}, request request-1)`);
+  });
+
+  test('with -i the whole answer comes out as well', async () => {
+    const run = await fleet(
+      (response) => sendJson(response, 409, { detail: 'not so', more: [1] }),
+      ['/x/', '-i', '-f', 'a=b'],
+    );
+    expect(run.code).toBe(6);
+    expect(run.stdout).toMatch(/^HTTP\/1\.1 409 Conflict\n[\s\S]*\n\n\{"detail":"not so","more":\[1\]\}$/);
+    expect(run.stderr).toContain('not so');
+  });
+
+  test('a change is sent once, a question may be asked again', async () => {
+    const flaky = (): Answer => {
+      let count = 0;
+      return (response) => (++count === 1 ? sendJson(response, 503, {}) : sendJson(response, 200, {}));
+    };
+    expect(await fleet(flaky(), ['/x/'])).toMatchObject({ code: 0 });
+    const change = await fleet(flaky(), ['/x/', '-X', 'PATCH', '-f', 'a=b']);
+    expect(change.code).toBe(7);
+    expect(change.asked).toHaveLength(1);
+    const cut = await fleet((_, __, socket) => void socket.destroy(), ['/x/', '-f', 'a=b']);
+    expect(cut.code).toBe(8);
+    expect(cut.asked).toHaveLength(1);
+    expect(cut.stderr).toContain('whether it was carried out is unknown');
+  });
+
+  test('a redirect to another origin is not followed', async () => {
+    const moved: Answer = (response) => void response.writeHead(302, { location: 'https://evil.example/' }).end();
+    expect(await fleet(moved, ['/x/'])).toMatchObject({ code: 7 });
+  });
+
+  test('no token', async () => {
+    expect((await fleet(fine, ['/x/'], { env: { FLEET_TOKEN: '' } })).code).toBe(3);
+  });
+});
+
+describe('against the sandbox', () => {
+  const service = useSandbox({ bicycles: 50 });
+
+  test('a list, a creation, a transition, a refusal', async () => {
+    const env = await environmentOf(service());
+    const run = async (...args: string[]) => runFleet(['api', ...args], { env });
+    expect((await run('/bicycles/', '--paginate', '--jq', 'length')).stdout).toBe(`${service().bicycles().length}\n`);
+    const first = JSON.parse((await run('/bicycles/?page=1')).stdout).results[0];
+    expect(service().bicycles()).toContainEqual(first);
+    const lost = service()
+      .bicycles()
+      .find(({ state }) => state === 'lost');
+    const refused = await run(`/bicycles/${lost?.['uuid']}/actions/`, '-f', 'type=rent');
+    expect(refused.code).toBe(6);
+    expect(refused.stderr).toContain("Action 'rent' not allowed");
+  });
+});

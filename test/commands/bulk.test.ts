@@ -1,0 +1,524 @@
+// `fleet bicycles act` on many: outcomes, input, care, pace, stops, against the sandbox with faults and small servers.
+
+import { EventEmitter } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import { describe, expect, test } from 'vitest';
+import type { Sandbox } from '../../src/sandbox/index.js';
+import { environmentOf } from '../support/environment.js';
+import { type RunOptions, runFleet } from '../support/run.js';
+import { withSandbox } from '../support/sandbox.js';
+import { sendJson, withServer } from '../support/server.js';
+
+const A = 'aaaaaaaa-0000-4000-8000-000000000001';
+const B = 'bbbbbbbb-0000-4000-8000-000000000002';
+const C = 'cccccccc-0000-4000-8000-000000000003';
+
+interface Result {
+  uuid: string;
+  outcome: string;
+  status: number | null;
+  state: string | null;
+  message: string | null;
+}
+
+/** Runs `fleet bicycles act ARGS`; the results are the JSON lines of stdout. */
+async function act(sandbox: Sandbox, args: readonly string[], options: RunOptions = {}) {
+  const env = { ...(await environmentOf(sandbox)), ...options.env };
+  const run = await runFleet(['bicycles', 'act', ...args], { ...options, env });
+  const results = run.stdout
+    .split('\n')
+    .filter((line) => line.startsWith('{'))
+    .map((line) => JSON.parse(line) as Result);
+  return { ...run, results };
+}
+
+function inState(sandbox: Sandbox, state: string, most = 1000): string[] {
+  return sandbox
+    .bicycles()
+    .filter((bicycle) => bicycle.state === state)
+    .slice(0, most)
+    .map(({ uuid }) => uuid);
+}
+
+function countOutcomes(results: readonly Result[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const { outcome } of results) counts[outcome] = (counts[outcome] ?? 0) + 1;
+  return counts;
+}
+
+function posts(sandbox: Sandbox): number {
+  return sandbox.requests.filter(({ method }) => method === 'POST').length;
+}
+
+describe('outcomes', () => {
+  test('done and refused: a JSON line each, exit 9, the summary as the error', async () => {
+    await withSandbox({ bicycles: 60 }, async (sandbox) => {
+      const [good = '', bad = ''] = [...inState(sandbox, 'available', 1), ...inState(sandbox, 'lost', 1)];
+      const { code, results, stderr } = await act(sandbox, [good, bad, 'reserve', '--yes', '--json']);
+      expect(code).toBe(9);
+      const byUuid = new Map(results.map((result) => [result.uuid, result]));
+      expect(byUuid.get(good)).toEqual({
+        uuid: good,
+        transition: 'reserve',
+        outcome: 'done',
+        status: 200,
+        state: 'reserved',
+        request_id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+        milliseconds: expect.any(Number),
+        message: null,
+      });
+      expect(byUuid.get(bad)).toMatchObject({
+        outcome: 'refused',
+        status: 400,
+        message: `the service refused "reserve": Action 'reserve' not allowed from current state 'lost'`,
+      });
+      expect(JSON.parse(stderr).error).toMatchObject({
+        kind: 'partial',
+        message: expect.stringMatching(/^2 bicycles: 1 done, 1 refused in /),
+      });
+    });
+  });
+
+  test('people get a table of what is not done, and a summary', async () => {
+    await withSandbox({ bicycles: 60 }, async (sandbox) => {
+      const [bad = ''] = inState(sandbox, 'lost', 1);
+      const args = [...inState(sandbox, 'available', 3), bad, 'reserve', '--yes'];
+      const { code, stdout, stderr } = await act(sandbox, args, { env: {} });
+      expect(code).toBe(9);
+      expect(stdout.split('\n').map((line) => line.split(/ {2,}/)[0])).toEqual(['UUID', bad, '']);
+      expect(stderr).toMatch(/^error: 4 bicycles: 3 done, 1 refused in \d+ m?s\n$/);
+      const well = await act(sandbox, [...inState(sandbox, 'available', 3), 'reserve', '--yes']);
+      expect(well).toMatchObject({ code: 0, stdout: '' });
+      expect(well.stderr).toMatch(/^3 bicycles: 3 done in \d+ m?s\n$/);
+      expect(await act(sandbox, [...inState(sandbox, 'available', 3), 'reserve', '--yes', '-q'])).toMatchObject({
+        code: 0,
+        stdout: '',
+        stderr: '',
+      });
+    });
+  });
+
+  test('csv has a header and every result; uuid has those that are done', async () => {
+    await withSandbox({ bicycles: 60 }, async (sandbox) => {
+      const [one = '', two = ''] = inState(sandbox, 'available', 2);
+      const [bad = ''] = inState(sandbox, 'lost', 1);
+      const csv = await act(sandbox, [one, bad, 'reserve', '--yes', '-o', 'csv']);
+      expect(csv.stdout.split('\n')[0]).toBe('uuid,transition,outcome,status,state,request_id,milliseconds,message');
+      expect(csv.stdout.split('\n')).toHaveLength(4);
+      const uuid = await act(sandbox, [two, bad, 'reserve', '--yes', '-o', 'uuid']);
+      expect(uuid.stdout).toBe(`${two}\n`);
+    });
+  });
+
+  test('jq is fed result by result', async () => {
+    await withSandbox({ bicycles: 60 }, async (sandbox) => {
+      const uuids = inState(sandbox, 'available', 2);
+      const { stdout } = await act(sandbox, [...uuids, 'reserve', '--yes', '--jq', '.outcome']);
+      expect(stdout).toBe('done\ndone\n');
+    });
+  });
+
+  test('a failing service: failed, each asked once, none twice', async () => {
+    await withSandbox({ bicycles: 300, faults: [{ kind: 'error', status: 503, share: 0.1 }] }, async (sandbox) => {
+      const uuids = inState(sandbox, 'available');
+      const before = posts(sandbox);
+      const { code, results } = await act(sandbox, ['-', 'reserve', '--yes', '--json'], { stdin: uuids.join('\n') });
+      const counts = countOutcomes(results);
+      expect(code).toBe(9);
+      expect(Object.keys(counts).sort()).toEqual(['done', 'failed']);
+      expect(results).toHaveLength(uuids.length);
+      expect(posts(sandbox) - before).toBe(uuids.length);
+      for (const { uuid, outcome } of results) expect(sandbox.actionCount(uuid)).toBe(outcome === 'done' ? 1 : 0);
+    });
+  });
+
+  test('a connection that dies after the request: unknown, and never a second try', async () => {
+    await withSandbox({ bicycles: 300, faults: [{ kind: 'cut', share: 0.1 }] }, async (sandbox) => {
+      const uuids = inState(sandbox, 'available');
+      const { code, results } = await act(sandbox, ['-', 'reserve', '--yes', '--json'], { stdin: uuids.join('\n') });
+      expect(code).toBe(9);
+      expect(countOutcomes(results)['unknown']).toBeGreaterThan(0);
+      for (const uuid of uuids) expect(sandbox.actionCount(uuid)).toBe(1);
+      for (const { outcome, status } of results) if (outcome === 'unknown') expect(status).toBeNull();
+    });
+  });
+
+  test('429 slows all of them and fails none', async () => {
+    await withSandbox(
+      { bicycles: 100, faults: [{ kind: 'error', status: 429, share: 1, times: 3 }] },
+      async (sandbox) => {
+        const uuids = inState(sandbox, 'available', 20);
+        const startedAt = performance.now();
+        const { code, results, stderr } = await act(sandbox, [...uuids, 'reserve', '--yes', '--json']);
+        expect(code).toBe(0);
+        expect(countOutcomes(results)).toEqual({ done: 20 });
+        // Retry-After: 1 holds for all of them, and is told once.
+        expect(performance.now() - startedAt).toBeGreaterThan(990);
+        expect(stderr.match(/the service asks to slow down; waiting/g)).toHaveLength(1);
+        for (const uuid of uuids) expect(sandbox.actionCount(uuid)).toBe(1);
+        const pause = sandbox.requests.filter(({ method }) => method === 'POST');
+        const firstRefused = pause.find(({ status }) => status === 429)?.at ?? 0;
+        const tooEarly = pause.filter(({ at }) => at > firstRefused + 100 && at < firstRefused + 900);
+        expect(tooEarly).toEqual([]);
+      },
+    );
+  });
+
+  test('a success whose body breaks off is done', async () => {
+    await withServer(
+      (response, _asked, socket) => {
+        response.writeHead(200, { 'content-type': 'application/json', 'content-length': '100' });
+        response.write('{"uuid"');
+        setTimeout(() => socket.destroy(), 20);
+      },
+      async ({ url }) => {
+        const env = { FLEET_BASE_URL: url, FLEET_TOKEN: 't' };
+        const { code, stdout } = await runFleet(['bicycles', 'act', A, B, 'rent', '--yes', '--json'], { env });
+        expect(code).toBe(0);
+        expect(stdout.match(/"outcome":"done","status":200,"state":null/g)).toHaveLength(2);
+      },
+    );
+  });
+});
+
+describe('what stops a run', () => {
+  test.each([401, 403])('%i: nothing more is sent, what is left is named, exit 4', async (status) => {
+    let asked = 0;
+    await withServer(
+      (response) => {
+        asked += 1;
+        if (asked > 2) sendJson(response, status, { detail: 'no' });
+        else sendJson(response, 200, { state: 'rented' });
+      },
+      async ({ url }) => {
+        const env = { FLEET_BASE_URL: url, FLEET_TOKEN: 't' };
+        const uuids = Array.from({ length: 10 }, (_, index) => A.replace(/1$/, String(index)));
+        const run = await runFleet(['bicycles', 'act', ...uuids, 'rent', '--yes', '--json', '--concurrency', '1'], {
+          env,
+        });
+        const results = run.stdout
+          .trim()
+          .split('\n')
+          .map((line) => JSON.parse(line) as Result);
+        expect(run.code).toBe(4);
+        expect(countOutcomes(results)).toEqual({ done: 2, refused: 1, 'not-sent': 7 });
+        expect(asked).toBe(3);
+        expect(run.stderr).toContain('10 bicycles: 2 done, 1 refused, 7 not-sent');
+      },
+    );
+  });
+
+  test('a 401 with a token that can be renewed does not', async () => {
+    await withSandbox({ bicycles: 60 }, async (sandbox) => {
+      const uuids = inState(sandbox, 'available', 5);
+      const folder = await mkdtemp(join(tmpdir(), 'fleet-'));
+      // The first token is refused, the next one is good.
+      const command = `mkdir ${folder}/asked 2>/dev/null && echo stale || curl -s ${sandbox.tokenUrl}`;
+      const env = { FLEET_TOKEN: undefined, FLEET_TOKEN_COMMAND: command };
+      const { code, results } = await act(sandbox, [...uuids, 'reserve', '--yes', '--json'], { env });
+      expect({ code, counts: countOutcomes(results) }).toEqual({ code: 0, counts: { done: 5 } });
+      for (const uuid of uuids) expect(sandbox.actionCount(uuid)).toBe(1);
+      await rm(folder, { recursive: true });
+    });
+  });
+
+  test('--fail-fast: the first that is not done', async () => {
+    await withSandbox({ bicycles: 60 }, async (sandbox) => {
+      const [bad = ''] = inState(sandbox, 'lost', 1);
+      const good = inState(sandbox, 'available', 5);
+      const args = [bad, ...good, 'reserve', '--yes', '--json', '--fail-fast', '--concurrency', '1'];
+      const { code, results, stderr } = await act(sandbox, args);
+      expect(code).toBe(9);
+      expect(countOutcomes(results)).toEqual({ refused: 1, 'not-sent': 5 });
+      expect(stderr).toContain('--fail-fast');
+      for (const uuid of good) expect(sandbox.actionCount(uuid)).toBe(0);
+    });
+  });
+
+  test('--fail-fast and --keep-going exclude each other', async () => {
+    expect((await runFleet(['bicycles', 'act', A, B, 'rent', '--fail-fast', '--keep-going'])).code).toBe(2);
+  });
+
+  test('a service that is not there: nothing is sent, exit 8', async () => {
+    const env = { FLEET_BASE_URL: 'http://127.0.0.1:9', FLEET_TOKEN: 't' };
+    const { code, stdout, stderr } = await runFleet(
+      ['bicycles', 'act', A, B, 'rent', '--yes', '--json', '--retries', '0'],
+      { env },
+    );
+    expect(code).toBe(8);
+    expect(stdout.match(/"outcome":"not-sent"/g)).toHaveLength(2);
+    expect(stderr).toContain('connection refused');
+  });
+
+  test('twenty failures in a row are an outage: the rest is left untouched, exit 7', async () => {
+    await withSandbox({ bicycles: 100, faults: [{ kind: 'error', status: 500, share: 1 }] }, async (sandbox) => {
+      const uuids = Array.from({ length: 40 }, (_, index) => A.replace(/..$/, String(10 + index)));
+      const env = { FLEET_OUTPUT: 'jsonl' };
+      const startedAt = performance.now();
+      const { code, results } = await act(sandbox, ['-', 'rent', '--yes', '--concurrency', '64'], {
+        env,
+        stdin: uuids.join('\n'),
+      });
+      expect(code).toBe(7);
+      expect(countOutcomes(results)['failed']).toBeGreaterThanOrEqual(20);
+      expect(results).toHaveLength(40);
+      expect(performance.now() - startedAt).toBeLessThan(20_000);
+    });
+  });
+
+  test('Ctrl-C lets what is under way finish, a second one does not', async () => {
+    for (const times of [1, 2]) {
+      await withSandbox({ bicycles: 200, faults: [{ kind: 'latency', milliseconds: 400 }] }, async (sandbox) => {
+        const uuids = inState(sandbox, 'available', 40);
+        const signals = new EventEmitter();
+        const running = act(sandbox, [...uuids, 'reserve', '--yes', '--json', '--concurrency', '4'], { signals });
+        while (posts(sandbox) < 4) await new Promise((resolve) => setTimeout(resolve, 5));
+        signals.emit('SIGINT');
+        if (times === 2) setTimeout(() => signals.emit('SIGINT'), 30);
+        const { code, results, stderr } = await running;
+        expect(code).toBe(130);
+        expect(countOutcomes(results)).toEqual({ [times === 1 ? 'done' : 'unknown']: 4, 'not-sent': 36 });
+        expect(stderr).toContain('letting 4 under way finish');
+        expect(stderr).toContain('40 bicycles:');
+        expect(posts(sandbox)).toBe(4);
+      });
+    }
+  });
+
+  test('Ctrl-C while stdin is still open ends the run', async () => {
+    await withSandbox({ bicycles: 60 }, async (sandbox) => {
+      const [first = ''] = inState(sandbox, 'available', 1);
+      const stdin = new PassThrough();
+      const signals = new EventEmitter();
+      const running = act(sandbox, ['-', 'reserve', '--yes', '--json'], { stdin, signals });
+      stdin.write(`${first}\n`);
+      // Acting starts before the input ends.
+      while (sandbox.actionCount(first) < 1) await new Promise((resolve) => setTimeout(resolve, 5));
+      signals.emit('SIGINT');
+      const { code, results, stderr } = await running;
+      expect(code).toBe(130);
+      expect(countOutcomes(results)).toEqual({ done: 1 });
+      expect(stderr).toContain('the rest of the input was not read');
+    });
+  });
+
+  test('a reader that leaves stops the run, and what is left is no success', async () => {
+    await withSandbox({ bicycles: 200, faults: [{ kind: 'latency', milliseconds: 5 }] }, async (sandbox) => {
+      const uuids = inState(sandbox, 'available', 60);
+      const { spawn } = await import('node:child_process');
+      const env = { ...process.env, ...(await environmentOf(sandbox)) };
+      const bin = new URL('../../bin/fleet.js', import.meta.url).pathname;
+      const child = spawn(process.execPath, [bin, 'bicycles', 'act', ...uuids, 'reserve', '--yes', '--json'], { env });
+      child.stdout.once('data', () => child.stdout.destroy());
+      let said = '';
+      child.stderr.on('data', (chunk) => (said += chunk));
+      const code = await new Promise((resolve) => child.on('close', resolve));
+      expect(code).toBe(9);
+      expect(said).toContain('not-sent');
+      expect(posts(sandbox)).toBeLessThan(60);
+    });
+  });
+});
+
+describe('input', () => {
+  test('stdin: UUIDs, links, JSON lines, CRLF, BOM, empty lines; what comes twice is taken once', async () => {
+    await withSandbox({ bicycles: 60 }, async (sandbox) => {
+      const [one = '', two = '', three = ''] = inState(sandbox, 'available', 3);
+      const stdin = `\uFEFF${one.toUpperCase()}\r\n\r\n{"uuid":"${two}","name":"Ada"}\n${one}\nhttps://x.example/bicycles/${three}/`;
+      const { code, results, stderr } = await act(sandbox, ['-', 'reserve', '--yes', '--json'], { stdin });
+      expect(code).toBe(0);
+      expect(results.map(({ uuid }) => uuid).sort()).toEqual([one, two, three].sort());
+      expect(stderr).toContain('1 came more than once and was taken once');
+    });
+  });
+
+  test.each([
+    ['Ada', 'line 1 of stdin: "Ada" is no UUID'],
+    ['[', 'line 1 of stdin: "[" is no UUID'],
+    ['{"uuid":7}', 'line 1 of stdin: an object without a "uuid"'],
+    ['{"uuid"', 'line 1 of stdin: broken JSON'],
+  ])('%s is refused with its line, and nothing is sent', async (stdin, words) => {
+    await withSandbox({ bicycles: 10 }, async (sandbox) => {
+      const { code, stderr } = await act(sandbox, ['-', 'reserve', '--yes'], { stdin });
+      expect(code).toBe(2);
+      expect(stderr).toContain(words);
+      expect(posts(sandbox)).toBe(0);
+    });
+  });
+
+  test('without --yes all of it is read and checked first', async () => {
+    await withSandbox({ bicycles: 60 }, async (sandbox) => {
+      const stdin = `${inState(sandbox, 'available', 3).join('\n')}\nAda\n`;
+      const { code, stderr } = await act(sandbox, ['-', 'reserve'], { stdin });
+      expect(code).toBe(2);
+      expect(stderr).toContain('line 4 of stdin: "Ada" is no UUID');
+      expect(posts(sandbox)).toBe(0);
+    });
+  });
+
+  test('a bad line in a stream stops the run that has begun', async () => {
+    await withSandbox({ bicycles: 60 }, async (sandbox) => {
+      const stdin = `${inState(sandbox, 'available', 3).join('\n')}\nAda\n`;
+      const { code, results, stderr } = await act(sandbox, ['-', 'reserve', '--yes', '--json'], { stdin });
+      expect(code).toBe(9);
+      expect(countOutcomes(results)).toEqual({ done: 3 });
+      expect(stderr).toContain('line 4 of stdin');
+    });
+  });
+
+  test('no input is no error', async () => {
+    await withSandbox({ bicycles: 10 }, async (sandbox) => {
+      expect(await act(sandbox, ['-', 'reserve', '--yes'], { stdin: '' })).toMatchObject({ code: 0, stdout: '' });
+      expect((await act(sandbox, ['-', 'retire'], { stdin: '\n' })).code).toBe(0);
+    });
+  });
+
+  test.each([
+    [[A], 'the transition is missing'],
+    [[A, B], 'the transition is missing'],
+    [['rent'], 'there is no bicycle to rent'],
+    [[A, B, 'retier'], 'did you mean "retire"?'],
+    [[A, '-', 'rent'], '- stands for all bicycles'],
+    [[A, 'Ada', 'rent'], '"Ada"'],
+    [[A, B, 'rent', '--concurrency', '65'], '--concurrency takes a whole number from 1 to 64'],
+    [[A, B, 'rent', '--concurrency', '0'], '--concurrency takes'],
+    [[A, B, 'rent', '--field', 'type=x'], '--field type is the transition itself'],
+    [[A, B, 'rent', '--field', 'x'], '--field takes NAME=VALUE'],
+    [[A, B, 'rent', '--yes', '--columns', 'outcom'], 'did you mean "outcome"?'],
+    [[A, B, 'rent', '--yes', '-o', 'geojson'], 'no position'],
+  ])('%j is refused', async (args, words) => {
+    const env = { FLEET_BASE_URL: 'http://127.0.0.1:9', FLEET_TOKEN: 't' };
+    const { code, stderr } = await runFleet(['bicycles', 'act', ...args], { env });
+    expect(stderr).toContain(words);
+    expect(code).toBe(2);
+  });
+
+  test('--field adds texts to the body behind the type', async () => {
+    await withServer(
+      (response) => sendJson(response, 200, {}),
+      async ({ url, asked }) => {
+        const env = { FLEET_BASE_URL: url, FLEET_TOKEN: 't' };
+        await runFleet(['bicycles', 'act', A, 'rent', '--field', 'reason=a=b', '--field', 'n=7'], { env });
+        expect(asked.map(({ body }) => body)).toEqual(['{"type":"rent","reason":"a=b","n":"7"}']);
+      },
+    );
+  });
+});
+
+describe('care', () => {
+  const env = { FLEET_BASE_URL: 'http://127.0.0.1:9/api', FLEET_TOKEN: 't' };
+
+  test.each([
+    [[A, B, 'rent'], undefined],
+    [['-', 'rent'], `${A}\n${B}`],
+    [[A, 'retire'], undefined],
+    [[A, B, 'rent', '--no-input'], undefined],
+  ])('%j without a terminal and without --yes: exit 2, nothing sent', async (args, stdin) => {
+    const { code, stderr } = await runFleet(['bicycles', 'act', ...args], {
+      env,
+      ...(stdin === undefined ? {} : { stdin }),
+    });
+    expect(code).toBe(2);
+    expect(stderr).toContain('--yes');
+  });
+
+  async function answer(args: string[], keys: string) {
+    return withSandbox({ bicycles: 60 }, async (sandbox) => {
+      const stdin = new PassThrough();
+      const uuids = inState(sandbox, 'in_maintenance', 3);
+      let said = '';
+      const running = runFleet(['bicycles', 'act', ...uuids, ...args], {
+        env: await environmentOf(sandbox),
+        stdin,
+        terminal: { columns: 300 },
+        onStderr: (text) => (said += text),
+      });
+      while (!said.includes('?')) await new Promise((resolve) => setTimeout(resolve, 5));
+      for (const key of keys) {
+        stdin.write(key);
+        await new Promise((resolve) => setTimeout(resolve, 5));
+      }
+      const run = await running;
+      return {
+        ...run,
+        said,
+        url: sandbox.baseUrl,
+        uuids,
+        done: uuids.filter((uuid) => sandbox.actionCount(uuid) === 1).length,
+      };
+    });
+  }
+
+  test('the question names transition, number, some of them, address and profile', async () => {
+    const { said, url, uuids, code, done } = await answer(['take_over'], 'y\r');
+    expect(said).toContain(`take_over 3 bicycles (${uuids.join(', ')}) at ${url} (profile default)?`);
+    expect({ code, done }).toEqual({ code: 0, done: 3 });
+  });
+
+  test('no is no', async () => {
+    const { code, done } = await answer(['take_over'], 'n\r');
+    expect({ code, done }).toEqual({ code: 2, done: 0 });
+  });
+
+  test('retire wants the number', async () => {
+    expect(await answer(['retire'], '3\r')).toMatchObject({ code: 0, done: 3 });
+    expect(await answer(['retire'], 'y\r')).toMatchObject({ code: 2, done: 0 });
+  });
+
+  test('names from JSON lines are in the question', async () => {
+    const stdin = `{"uuid":"${A}","name":"Ada\\u001b[2J"}\n{"uuid":"${B}","name":"Bea"}\n${C}\n${C.replace('3', '4')}\n`;
+    const { stderr } = await runFleet(['bicycles', 'act', '-', 'rent'], { env, stdin });
+    expect(stderr).toContain(`rent 4 bicycles (Ada␛[2J, Bea, ${C}, …) at http://127.0.0.1:9/api (profile default)?`);
+  });
+
+  test('--dry-run prints the requests, the token hidden, and sends nothing', async () => {
+    const { code, stdout, stderr } = await runFleet(['bicycles', 'act', A, B, 'retire', '--dry-run'], { env });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: 'dry run: 2 requests, nothing was sent\n' });
+    expect(stdout.split('\n\n').slice(0, 2)).toEqual([
+      [
+        `POST http://127.0.0.1:9/api/bicycles/${A}/actions/`,
+        'accept: application/json; version=1.0',
+        'accept-encoding: gzip, br',
+        'content-type: application/json',
+        'authorization: JWT [hidden]',
+      ].join('\n'),
+      '{"type":"retire"}',
+    ]);
+    const json = await runFleet(['bicycles', 'act', '-', 'retire', '--dry-run', '--json'], {
+      env,
+      stdin: `${A}\n${B}`,
+    });
+    expect(
+      json.stdout
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line))[1],
+    ).toEqual({
+      method: 'POST',
+      url: `http://127.0.0.1:9/api/bicycles/${B}/actions/`,
+      headers: {
+        accept: 'application/json; version=1.0',
+        'accept-encoding': 'gzip, br',
+        'content-type': 'application/json',
+        authorization: 'JWT [hidden]',
+      },
+      body: { type: 'retire' },
+    });
+  });
+});
+
+test('progress on a terminal draws over itself and leaves nothing; --quiet draws none', async () => {
+  await withSandbox({ bicycles: 100, faults: [{ kind: 'latency', milliseconds: 100 }] }, async (sandbox) => {
+    const run = (flags: string[]) =>
+      act(sandbox, [...inState(sandbox, 'available', 20), 'reserve', '--yes', '--concurrency', '2', ...flags], {
+        terminal: { columns: 100 },
+      });
+    const { stderr } = await run([]);
+    expect(stderr).toMatch(/\r\u001b\[Kreserve [█░]{20} \d+ of 20, [\d.]+\/s, none failed, .* left/);
+    expect(stderr).toMatch(/\r\u001b\[K20 bicycles: 20 done in /);
+    expect((await run(['--quiet'])).stderr).toBe('');
+  });
+});

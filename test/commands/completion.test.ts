@@ -1,0 +1,413 @@
+// Completion: what is offered at each place, the live bicycles and their cache, what --install changes, and the real shells.
+
+import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { ALERT_STATES, ALERT_TYPES } from '../../src/api/alert.js';
+import { TRANSITIONS } from '../../src/api/bicycle.js';
+import { SENDERS } from '../../src/api/push.js';
+import { splitLine } from '../../src/commands/completion/split.js';
+import { FleetError } from '../../src/errors.js';
+import type { Sandbox } from '../../src/sandbox/index.js';
+import { KEY_NAMES } from '../../src/settings/keys.js';
+import { saveProfile, saveToken, useProfile } from '../../src/settings/store.js';
+import { FORMATS } from '../../src/terminal/formats.js';
+import { pathOf } from '../../src/terminal/help.js';
+import { everyCommand } from '../support/pages.js';
+import { type RunOptions, runFleet } from '../support/run.js';
+import { useSandbox, withSandbox } from '../support/sandbox.js';
+import { withServer } from '../support/server.js';
+import { CAN_LEND_TERMINAL, type Home, hasCommand, makeHome, runLine, type Step } from '../support/shell.js';
+
+const service = useSandbox({ bicycles: 30 });
+const BICYCLE = 'd238dc92-4ed5-4cec-a476-fe5f869ff26e';
+
+let folder: string;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'fleet-completion-'));
+});
+
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+async function settle(sandbox: Sandbox, settings = folder): Promise<void> {
+  const place = {
+    folder: settings,
+    configPath: join(settings, 'config.json'),
+    credentialsPath: join(settings, 'credentials.json'),
+  };
+  const organization = sandbox.organizations[0]?.uuid;
+  await saveProfile(place, 'sandbox', { base_url: sandbox.baseUrl, sse_url: sandbox.sseUrl, organization });
+  await saveProfile(place, 'berlin', {});
+  await saveToken(place, 'sandbox', await sandbox.token());
+  await useProfile(place, 'sandbox');
+}
+
+/** What is offered at the end of a line: values, descriptions, and what the shell should do besides. */
+async function offers(line: string, env: NodeJS.ProcessEnv = {}) {
+  const words = line.split(' ').slice(1);
+  const run = await runFleet(['__complete', '--', ...words], { env: { FLEET_CONFIG_DIR: folder, ...env } });
+  expect([run.code, run.stderr]).toEqual([0, '']);
+  const lines = run.stdout.split('\n');
+  expect(lines.pop()).toBe('');
+  const besides = lines.pop()?.slice(1) ?? '';
+  const pairs = lines.map((one) => one.split('\t'));
+  return { values: pairs.map(([value = '']) => value), descriptions: pairs.map(([, told = '']) => told), besides };
+}
+
+describe('what is offered', () => {
+  it.each<[string, readonly string[]]>([
+    ['fleet bi', ['bicycles']],
+    ['fleet bicycles ', ['list', 'create', 'act']],
+    ['fleet bikes l', ['list']],
+    ['fleet profile ', ['list', 'use', 'delete']],
+    ['fleet bicycles list -o ', FORMATS],
+    ['fleet bicycles list --output=j', ['--output=json', '--output=jsonl']],
+    ['fleet --output j', ['json', 'jsonl']],
+    ['fleet alerts list --state ', ALERT_STATES],
+    ['fleet alerts list --state new,s', ['new,stopped', 'new,silenced']],
+    ['fleet alerts list --type lock', ALERT_TYPES.filter((type) => type.startsWith('lock'))],
+    ['fleet bicycles list --ordering sta', ['state_of_charge', 'state']],
+    ['fleet bicycles list --ordering -mod', ['-modified']],
+    ['fleet alerts list --ordering alert', ['alert_type']],
+    ['fleet bicycles list --columns name,sta', ['name,state_of_charge', 'name,state']],
+    ['fleet bicycles list --where latest', ['latest_gps_accuracy=', 'latest_gps_timestamp=']],
+    ['fleet bicycles list --where state=re', ['state=rented', 'state=retired']],
+    ['fleet watch --until state!=l', ['state!=lost']],
+    ['fleet watch --sender ', SENDERS],
+    ['fleet bicycles list --lim', ['--limit']],
+    ['fleet bicycles list --no-', ['--no-input', '--no-color']],
+    [`fleet bicycles act ${BICYCLE} re`, ['rent', 'return', 'retire', 'reserve']],
+    [`fleet bicycles act ${BICYCLE} `, TRANSITIONS],
+    ['fleet bicycles act - take', ['take_over']],
+    ['fleet config get ', KEY_NAMES],
+    ['fleet config set output cs', ['csv']],
+    ['fleet config set protected ', ['true', 'false']],
+    ['fleet completion ', ['bash', 'zsh', 'fish']],
+    ['fleet help bicycles ', ['list', 'create', 'act']],
+    ['fleet help exit', ['exit-codes']],
+    ['fleet api /b', ['/bicycles/']],
+    ['fleet api /bicycles/ -X P', ['POST', 'PUT', 'PATCH']],
+    ['fleet sandbox --fault dr', ['drop=30s']],
+    ['fleet nonsense ', []],
+    ['fleet bicycles list --limit ', []],
+  ])('%s', async (line, wanted) => {
+    expect((await offers(line)).values).toEqual(wanted);
+  });
+
+  it('profiles and organizations of the settings', async () => {
+    await settle(service());
+    expect(await offers('fleet bicycles list --profile ')).toMatchObject({ values: ['sandbox', 'berlin'] });
+    expect((await offers('fleet profile use s')).values).toEqual(['sandbox']);
+    const organization = service().organizations[0]?.uuid;
+    expect(await offers('fleet watch ')).toMatchObject({
+      values: [organization],
+      descriptions: ['of profile sandbox'],
+    });
+  });
+
+  it('says where files fit, and where no space follows', async () => {
+    expect((await offers('fleet bicycles create --from ')).besides).toBe('files');
+    expect((await offers('fleet bicycles list --where na')).besides).toBe('nospace');
+    expect((await offers('fleet bicycles l')).besides).toBe('');
+  });
+
+  it('tells what commands and flags are for', async () => {
+    const { values, descriptions } = await offers('fleet ');
+    expect(descriptions[values.indexOf('doctor')]).toBe('find out what is wrong with settings, network or service');
+    expect(values).not.toContain('__complete');
+  });
+
+  it('has the words of every flag that takes words of a list', async () => {
+    const without: string[] = [];
+    for (const command of everyCommand()) {
+      for (const option of command.options) {
+        if (!refusesAsUnknown(option.parseArg)) continue;
+        const { values } = await offers(`${pathOf(command)} ${option.long} `);
+        if (values.length === 0) without.push(`${pathOf(command)} ${option.long}`);
+      }
+    }
+    expect(without).toEqual([]);
+  });
+});
+
+function refusesAsUnknown(parse: ((text: string, before: never) => unknown) | undefined): boolean {
+  try {
+    parse?.('zzzzzzzz', undefined as never);
+    return false;
+  } catch (error) {
+    return error instanceof FleetError && error.message.startsWith('unknown ');
+  }
+}
+
+describe('the words of a line', () => {
+  it.each([
+    ['fleet bi', ['fleet', 'bi']],
+    ['fleet ', ['fleet', '']],
+    [`fleet x --where 'state = lost`, ['fleet', 'x', '--where', 'state = lost']],
+    ['fleet a\\ b "c d" e', ['fleet', 'a b', 'c d', 'e']],
+    ['ls | fleet al', ['fleet', 'al']],
+    ['x=$(fleet al', ['fleet', 'al']],
+  ])('%s', (line, words) => expect(splitLine(line)).toEqual(words));
+});
+
+describe('live bicycles', () => {
+  it('have names and states, come in one request, and stay for a minute', async () => {
+    await withSandbox({ bicycles: 30, pageSize: 100 }, async (sandbox) => {
+      await settle(sandbox);
+      const first = await offers('fleet bicycles act ');
+      const bicycles = sandbox.bicycles(sandbox.organizations[0]?.uuid);
+      expect([...first.values].sort()).toEqual(bicycles.map(({ uuid }) => uuid).sort());
+      const [uuid = ''] = first.values;
+      const { name, state } = sandbox.bicycle(uuid) ?? {};
+      expect(first.descriptions[0]).toBe(`${name}, ${state}`);
+      expect(sandbox.requests).toHaveLength(1);
+
+      expect(await offers('fleet bicycles act ')).toEqual(first);
+      expect(await offers(`fleet bicycles act ${uuid.slice(0, 8)}`)).toMatchObject({ values: [uuid] });
+      expect((await offers(`fleet bicycles act ${uuid} ${first.values[1]?.slice(0, 6)}`)).values).toContain(
+        first.values[1],
+      );
+      expect(sandbox.requests).toHaveLength(1);
+      const path = join(folder, 'cache', 'bicycles-sandbox.json');
+      expect((await stat(path)).mode & 0o777).toBe(0o600);
+      expect(await readFile(path, 'utf8')).not.toContain(await readFile(join(folder, 'credentials.json'), 'utf8'));
+
+      const later = await runFleet(['__complete', '--', 'bicycles', 'act', ''], {
+        env: { FLEET_CONFIG_DIR: folder },
+        now: () => Date.now() + 61_000,
+      });
+      expect(later.stdout).toContain(uuid);
+      expect(sandbox.requests).toHaveLength(2);
+    });
+  });
+
+  it('are those of the profile and the token in use', async () => {
+    await settle(service());
+    expect((await offers('fleet bicycles act ')).values).not.toEqual([]);
+    expect((await offers('fleet --profile berlin bicycles act ')).values).toEqual(TRANSITION_FLAGS);
+    // Another token sees another fleet: what was kept for the first is not shown to it.
+    expect((await offers('fleet bicycles act ', { FLEET_TOKEN: 'another' })).values).toEqual(TRANSITION_FLAGS);
+  });
+
+  /** With no bicycle to offer, the flags of the command are. */
+  const TRANSITION_FLAGS = expect.arrayContaining(['--dry-run', '--yes']);
+
+  it.each<[string, (folder: string) => Promise<NodeJS.ProcessEnv>]>([
+    ['a token command', async (at) => ({ FLEET_TOKEN_COMMAND: `touch ${at}/ran; echo token` })],
+    [
+      'a broken file of settings',
+      async (at) => {
+        await writeFile(join(at, 'config.json'), '{');
+        return {};
+      },
+    ],
+    ['no settings', async (at) => ({ FLEET_CONFIG_DIR: join(at, 'nowhere') })],
+    ['a service that is down', async () => ({ FLEET_BASE_URL: 'http://127.0.0.1:1' })],
+    ['an address without encryption', async () => ({ FLEET_BASE_URL: 'http://192.0.2.1' })],
+  ])('nothing, and no word about it, with %s', async (_what, prepare) => {
+    await settle(service());
+    const env = await prepare(folder);
+    const before = service().requests.length;
+    expect((await offers('fleet bicycles act ', env)).values).toEqual(TRANSITION_FLAGS);
+    expect(service().requests).toHaveLength(before);
+    await expect(stat(join(folder, 'ran'))).rejects.toThrow('ENOENT');
+  });
+
+  it('an address that is still being typed gets no token', async () => {
+    await settle(service());
+    await withServer(
+      (response) => void response.end('[]'),
+      async ({ url, asked }) => {
+        await offers(`fleet --base-url ${url} bicycles act `);
+        expect(asked).toEqual([]);
+      },
+    );
+  });
+
+  it('a service that is slow is not waited for', async () => {
+    await settle(service());
+    await withServer(
+      () => {},
+      async ({ url }) => {
+        const started = performance.now();
+        expect((await offers('fleet bicycles act ', { FLEET_BASE_URL: url })).values).toEqual(TRANSITION_FLAGS);
+        expect(performance.now() - started).toBeLessThan(2_000);
+      },
+    );
+  });
+
+  it('hostile names and UUIDs do not reach the shell', async () => {
+    await settle(service());
+    await withServer(
+      (response) => {
+        response.setHeader('content-type', 'application/json');
+        const name = '\u001b]0;x\u0007`rm -rf`\n$(id)\t:x';
+        response.end(JSON.stringify([{ uuid: BICYCLE, name }, { uuid: '$(touch x)', name: 'x' }, { uuid: 7 }]));
+      },
+      async ({ url }) => {
+        const { values, descriptions } = await offers('fleet bicycles act ', { FLEET_BASE_URL: url });
+        expect(values).toEqual([BICYCLE]);
+        expect(descriptions[0]).toBe('␛]0;x␇`rm -rf`␊$(id)␉:x');
+      },
+    );
+  });
+});
+
+describe('--install', () => {
+  const fleet = (line: string, options: RunOptions = {}) =>
+    runFleet(line.split(' '), { ...options, env: { HOME: folder, NO_COLOR: '1', ...options.env } });
+
+  it.each([
+    ['bash', '.local/share/bash-completion/completions/fleet', '.bashrc'],
+    ['zsh', '.local/share/fleet/completion.zsh', '.zshrc'],
+    ['fish', '.config/fish/completions/fleet.fish', undefined],
+  ])('%s: says what it changes, changes it once', async (shell, script, startFile) => {
+    if (startFile !== undefined) await writeFile(join(folder, startFile), 'alias ll="ls -l"');
+    const run = await fleet(`completion ${shell} --install --yes`);
+    expect(run.code).toBe(0);
+    expect(run.stderr).toContain(`this writes ${join(folder, script)}\n`);
+    expect(await readFile(join(folder, script), 'utf8')).toBe((await fleet(`completion ${shell}`)).stdout);
+    if (startFile !== undefined) {
+      expect(run.stderr).toContain(`this adds a line to ${join(folder, startFile)}: `);
+      const lines = (await readFile(join(folder, startFile), 'utf8')).split('\n');
+      expect(lines).toEqual(['alias ll="ls -l"', expect.stringContaining(script), '']);
+    }
+    const again = await fleet(`completion ${shell} --install`);
+    expect(again).toEqual({
+      code: 0,
+      stdout: '',
+      stderr: `completion for ${shell} is installed already, in ${join(folder, script)}\n`,
+    });
+  });
+
+  it.each([
+    ['y\r', 'is installed'],
+    ['\r', 'nothing was changed'],
+  ])('asks on a terminal, also with --quiet; %j', async (keys, said) => {
+    const stdin = new PassThrough();
+    const onStderr = (text: string) => {
+      if (text.includes('y/N')) setTimeout(() => stdin.write(keys), 20);
+    };
+    const run = await fleet('completion fish --install', { stdin, terminal: { columns: 100 }, onStderr });
+    expect(run.code).toBe(0);
+    expect(run.stderr).toContain('this writes ');
+    expect(run.stderr).toContain(said);
+    await expect(stat(join(folder, '.config')))
+      .rejects.toSatisfy(() => keys === '\r')
+      .catch(() => {});
+  });
+
+  it('without a terminal and without --yes it is refused', async () => {
+    const run = await fleet('completion bash --install');
+    expect(run.code).toBe(2);
+    expect(run.stderr).toContain('hint: give --yes to do it without being asked');
+    await expect(stat(join(folder, '.bashrc'))).rejects.toThrow('ENOENT');
+  });
+
+  it('replaces an older script, and says when it cannot write', async () => {
+    await mkdir(join(folder, '.config/fish/completions'), { recursive: true });
+    await writeFile(join(folder, '.config/fish/completions/fleet.fish'), 'old');
+    expect((await fleet('completion fish --install -y')).stderr).toContain('this replaces ');
+    await writeFile(join(folder, 'file'), '');
+    const run = await fleet('completion fish --install -y', { env: { XDG_CONFIG_HOME: join(folder, 'file') } });
+    expect([run.code, run.stderr]).toEqual([10, expect.stringContaining('hint: put the script in place yourself')]);
+  });
+});
+
+describe.runIf(CAN_LEND_TERMINAL)('the real shells', () => {
+  let home: Home;
+
+  beforeEach(async () => {
+    home = await makeHome();
+    await settle(service(), join(home.folder, 'settings'));
+  });
+  afterEach(() => home.remove());
+
+  /** Types into an interactive shell, a step after the other, and gives all that was on the screen. */
+  async function typeInto(shell: string, start: string, steps: readonly Step[]): Promise<string> {
+    const line = `stty cols 120; PS1='> ' exec ${shell}`;
+    const leave = { when: /\S/, press: '\u0015exit\r' };
+    const all = [{ when: /[>#%$] ?/, press: `${start}; echo rea''dy\r` }, ...steps, leave];
+    const { text } = await runLine(home, line, { isTerminal: true, steps: all });
+    return text.replace(/\u001b\[[\d;?]*[A-Za-z]/g, '');
+  }
+
+  const BASH_START = "bind 'set show-all-if-ambiguous on'; bind 'set bell-style none'; source <(fleet completion bash)";
+  const ZSH_START = 'autoload -Uz compinit; compinit -u -D; LISTMAX=1000; source <(fleet completion zsh)';
+  const TAB = '\t';
+
+  it('bash: a command, a flag, a word behind =, states with commas', async () => {
+    const text = await typeInto('bash --norc --noprofile -i', BASH_START, [
+      { when: /ready\r/, press: `fleet bicy${TAB}` },
+      { when: /fleet bicycles /, press: `li${TAB}` },
+      { when: /list /, press: `--output=geo${TAB}` },
+      { when: /--output=geojson /, press: '\u0015' },
+      { when: /\S/, press: `fleet alerts list --type lock.n${TAB}` },
+      { when: /lock\.no_tracking /, press: `--state new,res${TAB}` },
+      { when: /new,resolved /, press: '' },
+    ]);
+    expect(text).toContain('new,resolved ');
+  });
+
+  it('bash: UUIDs with names, and the one that fits', async () => {
+    const [bicycle] = service().bicycles(service().organizations[0]?.uuid);
+    const text = await typeInto('bash --norc --noprofile -i', BASH_START, [
+      { when: /ready\r/, press: `fleet bicycles act ${TAB}` },
+      { when: new RegExp(`\\(${bicycle?.name}, ${bicycle?.state}\\)`), press: `${bicycle?.uuid.slice(0, 8)}${TAB}` },
+      { when: new RegExp(`${bicycle?.uuid} `), press: `take${TAB}` },
+      { when: /take_over /, press: '' },
+    ]);
+    expect(text).toContain('take_over ');
+  });
+
+  it.runIf(hasCommand('zsh'))('zsh: a command, a word behind =, UUIDs with names', async () => {
+    const [bicycle] = service().bicycles(service().organizations[0]?.uuid);
+    const text = await typeInto('zsh -f -i', ZSH_START, [
+      { when: /ready\r/, press: `fleet bicy${TAB}` },
+      { when: /fleet bicycles/, press: `li${TAB}` },
+      { when: /list/, press: `--output=geo${TAB}` },
+      { when: /--output=geojson/, press: '\u0015' },
+      { when: /\S/, press: `fleet bicycles act ${TAB}` },
+      { when: new RegExp(`${bicycle?.uuid} +-- ${bicycle?.name}, ${bicycle?.state}`), press: '' },
+    ]);
+    expect(text).toContain(`-- ${bicycle?.name}`);
+  });
+
+  it.runIf(hasCommand('zsh'))('zsh: as a file in the fpath', async () => {
+    const line =
+      'mkdir f; fleet completion zsh > f/_fleet; fpath=($PWD/f $fpath); autoload -Uz compinit; compinit -u -D';
+    const text = await typeInto('zsh -f -i', line, [
+      { when: /ready\r/, press: `fleet bicy${TAB}` },
+      { when: /fleet bicycles/, press: `ac${TAB}` },
+      { when: /act/, press: '' },
+    ]);
+    expect(text).toMatch(/fleet bicycles +act/);
+  });
+
+  it.runIf(hasCommand('fish')).each([
+    ['fleet bicy', ['bicycles\tlist, create and act on bicycles']],
+    ['fleet bicycles list --output=geo', ['--output=geojson']],
+    ['fleet alerts list --state new,res', ['new,resolved']],
+    ['fleet alerts list --type lock.n', ['lock.no_tracking']],
+    ['fleet profile use b', ['berlin']],
+  ])('fish: %s', async (line, wanted) => {
+    const { text } = await runLine(home, `fleet completion fish | source; complete -C '${line}'`, { shell: 'fish' });
+    expect(text.trimEnd().split('\n')).toEqual(wanted);
+  });
+
+  it.runIf(hasCommand('fish'))('fish: UUIDs with names', async () => {
+    const line = `fleet completion fish | source; complete -C 'fleet bicycles act '`;
+    const { text } = await runLine(home, line, { shell: 'fish' });
+    const [bicycle] = service().bicycles(service().organizations[0]?.uuid);
+    expect(text).toContain(`${bicycle?.uuid}\t${bicycle?.name}, ${bicycle?.state}\n`);
+  });
+
+  it('an installed bash completion is there in the next shell', async () => {
+    expect((await runLine(home, 'fleet completion bash --install --yes')).code).toBe(0);
+    const { text } = await runLine(home, 'bash -ic "complete -p fleet"');
+    expect(text).toContain('-F _fleet_complete fleet');
+  });
+});

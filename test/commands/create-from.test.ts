@@ -1,0 +1,287 @@
+// `fleet bicycles create --from`: files of every kind, checked as a whole; each row created at most once.
+
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Sandbox } from '../../src/sandbox/index.js';
+import { environmentOf } from '../support/environment.js';
+import { type RunOptions, runFleet } from '../support/run.js';
+import { withSandbox } from '../support/sandbox.js';
+
+let folder = '';
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'fleet-create-'));
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+async function fileOf(text: string | Uint8Array): Promise<string> {
+  const path = join(folder, `${Math.random().toString(36).slice(2)}.txt`);
+  await writeFile(path, text);
+  return path;
+}
+
+async function create(sandbox: Sandbox, args: readonly string[], options: RunOptions = {}) {
+  const organization = sandbox.organizations[0]?.uuid ?? '';
+  const env = { ...(await environmentOf(sandbox)), FLEET_ORGANIZATION: organization, ...options.env };
+  return runFleet(['bicycles', 'create', ...args], { ...options, env });
+}
+
+function posted(sandbox: Sandbox): { name: string; [field: string]: string }[] {
+  return sandbox.requests.filter(({ method }) => method === 'POST').map(({ body }) => JSON.parse(body || '{}'));
+}
+
+const NAMES = ['Ada', 'Bea', 'Žofie 🚲', 'a,b "c"\nd'];
+const CSV_CELLS = NAMES.map((name) => `"${name.replaceAll('"', '""')}"`);
+
+test.each([
+  ['CSV', `name\n${CSV_CELLS.join('\n')}\n`],
+  [
+    'CSV with a byte order mark, CR LF and semicolons',
+    `\uFEFFname;description\r\n${CSV_CELLS.map((cell) => `${cell};`).join('\r\n')}\r\n`,
+  ],
+  [
+    'a JSON array',
+    JSON.stringify(
+      NAMES.map((name) => ({ name })),
+      null,
+      2,
+    ),
+  ],
+  ['JSON lines', NAMES.map((name) => JSON.stringify({ name, model: null })).join('\r\n')],
+])('%s: all of them, their UUIDs in the order of the file', async (_kind, text) => {
+  await withSandbox({ bicycles: 5, faults: [{ kind: 'latency', milliseconds: 3 }] }, async (sandbox) => {
+    const organization = `${sandbox.baseUrl}/organizations/${sandbox.organizations[0]?.uuid}/`;
+    for (const [from, stdin] of [
+      [await fileOf(text), ''],
+      ['-', text],
+    ] as const) {
+      const before = posted(sandbox).length;
+      const { code, stdout, stderr } = await create(sandbox, ['--from', from, '--yes', '-o', 'uuid'], { stdin });
+      expect(stderr).toMatch(/^4 bicycles: 4 done in \d+ ms\n$/);
+      expect(code).toBe(0);
+      expect(
+        stdout
+          .trim()
+          .split('\n')
+          .map((uuid) => sandbox.bicycle(uuid)?.name),
+      ).toEqual(NAMES);
+      expect(
+        posted(sandbox)
+          .slice(before)
+          .every((body) => body['organization'] === organization),
+      ).toBe(true);
+    }
+  });
+});
+
+test('linked resources, texts and defaults from flags', async () => {
+  await withSandbox({ bicycles: 5 }, async (sandbox) => {
+    const [model, other] = sandbox.models.map(({ uuid }) => uuid);
+    const lock = '00000000-0000-4000-8000-00000000000a';
+    const text = `name,serial_number,model,lock\nAda,1,,${lock}\nBea,2,${other},\n`;
+    const flags = ['--model', model ?? '', '--description', 'new', '--concurrency', '1'];
+    expect((await create(sandbox, ['--from', await fileOf(text), '--yes', ...flags])).code).toBe(0);
+    const organization = `${sandbox.baseUrl}/organizations/${sandbox.organizations[0]?.uuid}/`;
+    const model1 = `${sandbox.baseUrl}/bicycle_models/${model}/`;
+    const model2 = `${sandbox.baseUrl}/bicycle_models/${other}/`;
+    const common = { organization, description: 'new' };
+    expect(posted(sandbox)).toEqual([
+      { ...common, name: 'Ada', serial_number: '1', lock: `${sandbox.baseUrl}/locks/${lock}/`, model: model1 },
+      { ...common, name: 'Bea', serial_number: '2', model: model2 },
+    ]);
+  });
+});
+
+test('results are told in the order of the file, refused ones in the words of the service', async () => {
+  await withSandbox({ bicycles: 5 }, async (sandbox) => {
+    const text = `name,model\nAda,\nBea,${sandbox.baseUrl}/bicycle_models/00000000-0000-4000-8000-00000000000a/\nCid,\n`;
+    const { code, stdout } = await create(sandbox, ['--from', await fileOf(text), '--yes', '--json']);
+    expect(code).toBe(9);
+    const results = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(results.map(({ row, name, outcome }) => [row, name, outcome])).toEqual([
+      [1, 'Ada', 'done'],
+      [2, 'Bea', 'refused'],
+      [3, 'Cid', 'done'],
+    ]);
+    expect(results[1].message).toBe(
+      'the service refused the new bicycle "Bea": model: Invalid hyperlink - Object does not exist.',
+    );
+    const people = await create(sandbox, ['--from', await fileOf(text), '--yes']);
+    expect(people.stdout.split('\n').map((line) => line.trim().split(/ {2,}/).slice(0, 3))).toEqual([
+      ['ROW', 'NAME', 'OUTCOME'],
+      ['2', 'Bea', 'refused'],
+      [''],
+    ]);
+  });
+});
+
+describe('what is wrong is named with its place, and nothing is sent', () => {
+  test.each([
+    ['name,serial-number\nAda,1\n', ':1:6: unknown field "serial-number": did you mean "serial_number"?'],
+    ['name,colour\nAda,red\n', ':1:6: unknown field "colour": the fields are name, organization'],
+    ['name,uuid\nAda,1\n', ':1:6: "uuid" cannot be given: it is the service\'s own'],
+    ['name,name\nAda,B\n', ':1:6: "name" stands here a second time'],
+    ['model\nx\n', ':1:1: the header has no column "name"'],
+    ['name\n', ':1:1: there is no bicycle in it'],
+    ['', ':1:1: the header has no column "name"'],
+    ['[]', ':1:1: there is no bicycle in it'],
+    ['name,lock\nAda,\n,7\n', ':3:1: no name: every bicycle needs one (and 1 more)'],
+    ['name,model\nAda,city\n', ':2:5: model is neither a URL nor a UUID: "city"'],
+    ['name,description\nAda,"x\n', ':2:5: a quote is opened here and never closed'],
+    ['[{"name":"Ada"},\n {"name":7}]', ':2:10: name is no text: 7'],
+    ['{"name":"Ada"}\n{"name":" "}', ':2:9: the name is empty'],
+    ['{"name":"Ada","nmae":"B"}', ':1:15: unknown field "nmae": did you mean "name"?'],
+    ['{"name":"Ada"}\n{"name":"Bea"', ':2:14: a comma or } is expected, but the file ends here'],
+    ['name,serial_number\nAda,7\nBea,8\nCid,7\n', ':4:5: serial_number "7" is already that of line 2'],
+    ['name\nAda\n\nAda\n', ':4:1: the same bicycle as in line 2'],
+  ])('%j', async (text, words) => {
+    await withSandbox({ bicycles: 5 }, async (sandbox) => {
+      const path = await fileOf(text);
+      const { code, stdout, stderr } = await create(sandbox, ['--from', path, '--yes', '--json']);
+      expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+      expect(JSON.parse(stderr).error.message).toContain(`${path}${words}`);
+      expect(posted(sandbox)).toEqual([]);
+    });
+  });
+
+  test('people see each on a line of its own', async () => {
+    await withSandbox({ bicycles: 5 }, async (sandbox) => {
+      const path = await fileOf('name,model,lock\nAda,x,\n,,\nBea,,y\n');
+      const { stderr } = await create(sandbox, ['--from', path]);
+      expect(stderr.split('\n')).toEqual([
+        `${path}:2:5: model is neither a URL nor a UUID: "x"`,
+        `${path}:3:1: no name: every bicycle needs one`,
+        `${path}:4:6: lock is neither a URL nor a UUID: "y"`,
+        `error: ${path}:2:5: model is neither a URL nor a UUID: "x" (and 2 more)`,
+        'hint: nothing was sent; mend the file and run the command again',
+        '',
+      ]);
+    });
+  });
+
+  test('another encoding than UTF-8', async () => {
+    await withSandbox({ bicycles: 5 }, async (sandbox) => {
+      const path = await fileOf(Buffer.from('name\nAda\nJ\xfcrgen\n', 'latin1'));
+      const { code, stderr } = await create(sandbox, ['--from', path, '--yes']);
+      expect(code).toBe(2);
+      expect(stderr).toContain(`${path}:3:2: this is not UTF-8`);
+    });
+  });
+
+  test('a file that is not there, and flags that do not go together', async () => {
+    await withSandbox({ bicycles: 5 }, async (sandbox) => {
+      for (const [args, words] of [
+        [['--from', '/nonexistent/x.csv'], 'cannot be read'],
+        [['--from', '-', '--name', 'Ada'], '--name is one bicycle'],
+        [['--from', '-', '--serial-number', 'Ada'], '--serial-number is one bicycle'],
+        [['--name', 'Ada', '--journal', 'x'], '--journal goes with --from'],
+        [[], '--name is missing'],
+      ] as const) {
+        const { code, stderr } = await create(sandbox, args);
+        expect(stderr).toContain(words);
+        expect(code).toBe(2);
+      }
+      expect(posted(sandbox)).toEqual([]);
+    });
+  });
+
+  test('no organization anywhere', async () => {
+    await withSandbox({ bicycles: 5 }, async (sandbox) => {
+      const env = { FLEET_ORGANIZATION: '' };
+      const { code, stderr } = await create(sandbox, ['--from', '-', '--yes'], { env, stdin: 'name\nAda\nBea\n' });
+      expect(stderr).toContain('stdin:2:1: no organization');
+      expect(code).toBe(2);
+    });
+  });
+});
+
+test('more than one asks; one name twice is said; --dry-run shows the requests', async () => {
+  await withSandbox({ bicycles: 5 }, async (sandbox) => {
+    const path = await fileOf('name,serial_number\nAda,1\nAda,2\n');
+    const asked = await create(sandbox, ['--from', path]);
+    expect(asked.code).toBe(2);
+    expect(asked.stderr).toContain(`${path}: the name "Ada" stands in lines 2, 3`);
+    expect(asked.stderr).toContain(`create 2 bicycles (Ada, Ada) at ${sandbox.baseUrl} (profile default)?`);
+    const dry = await create(sandbox, ['--from', path, '--dry-run', '--json']);
+    expect(
+      dry.stdout
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line).body.serial_number),
+    ).toEqual(['1', '2']);
+    const single = await create(sandbox, ['--name', 'Ada', '--dry-run']);
+    expect(single.stdout).toContain(`POST ${sandbox.baseUrl}/bicycles/\n`);
+    expect(posted(sandbox)).toEqual([]);
+  });
+});
+
+describe('with a journal', () => {
+  const rows = Array.from({ length: 40 }, (_, index) => ({ name: `New ${index}`, serial_number: `S-${index}` }));
+
+  test.each([
+    ['503', { kind: 'error', status: 503, share: 0.2 }],
+    ['connections that die', { kind: 'cut', share: 0.2 }],
+  ] as const)(
+    '%s: repeated until complete, each is created once, the UUIDs in the order of the file',
+    async (_case, fault) => {
+      await withSandbox(
+        { bicycles: 30, faults: [{ ...fault, only: ({ method }) => method === 'POST' }] },
+        async (sandbox) => {
+          const path = await fileOf(JSON.stringify(rows));
+          const args = ['--from', path, '--yes', '--journal', `${path}.journal`, '-o', 'uuid'];
+          const runs = [await create(sandbox, args)];
+          while (runs.at(-1)?.code !== 0 && runs.length < 12) runs.push(await create(sandbox, args));
+          expect(runs.map(({ code }) => code)).toEqual([...runs.slice(1).map(() => 9), 0]);
+          expect(runs.length).toBeGreaterThan(1);
+          const made = sandbox.bicycles().filter(({ name }) => name.startsWith('New '));
+          expect(made.map(({ name }) => name).sort()).toEqual(rows.map(({ name }) => name).sort());
+          const names = runs
+            .at(-1)
+            ?.stdout.trim()
+            .split('\n')
+            .map((uuid) => sandbox.bicycle(uuid)?.name);
+          expect(names).toEqual(rows.map(({ name }) => name));
+        },
+      );
+    },
+  );
+
+  test('a row that was changed since is refused', async () => {
+    await withSandbox({ bicycles: 5 }, async (sandbox) => {
+      const path = await fileOf('name\nAda\nBea\n');
+      const args = ['--from', path, '--yes', '--journal', `${path}.journal`];
+      expect((await create(sandbox, args)).code).toBe(0);
+      await writeFile(path, 'name\nAda\nCid\nDot\n');
+      const changed = await create(sandbox, args);
+      expect([changed.code, posted(sandbox).length]).toEqual([2, 2]);
+      expect(changed.stderr).toContain(`row 2 of ${path} is another one since the journal was begun`);
+      await writeFile(path, 'name\nAda\n');
+      expect((await create(sandbox, args)).stderr).toContain('row 2 of');
+      // What was added behind is created.
+      await writeFile(path, 'name\nAda\nBea\nCid\n');
+      expect((await create(sandbox, args)).code).toBe(0);
+      expect(posted(sandbox).map(({ name }) => name)).toEqual(['Ada', 'Bea', 'Cid']);
+    });
+  });
+
+  test('bicycles that were there before, or that other rows made, are not taken for one that is in doubt', async () => {
+    await withSandbox({ bicycles: 5 }, async (sandbox) => {
+      await create(sandbox, ['--name', 'Ada']);
+      const path = await fileOf('name,serial_number\nAda,\nAda,7\n');
+      const journal = `${path}.journal`;
+      sandbox.setFaults([{ kind: 'error', status: 503, share: 1, times: 1, only: ({ method }) => method === 'POST' }]);
+      const args = ['--from', path, '--yes', '--journal', journal, '--concurrency', '1'];
+      const first = await create(sandbox, args);
+      expect([first.code, posted(sandbox).length]).toEqual([9, 3]);
+      expect((await readFile(journal, 'utf8')).split('\n')).toHaveLength(7);
+      const second = await create(sandbox, args);
+      expect(second.stderr).toContain('1 not carried out and sent now');
+      expect(second.code).toBe(0);
+      expect(sandbox.bicycles().filter(({ name }) => name === 'Ada')).toHaveLength(3);
+    });
+  });
+});

@@ -1,0 +1,124 @@
+// Runs every example of every page of help, and every `fleet` line of the README, in bash against a sandbox.
+//
+// Each has a sandbox and a home of its own, in which the profile `sandbox` is the one in use, as after `fleet sandbox`. An
+// example ends with 0 unless the table below says otherwise.
+
+import { existsSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from 'vitest';
+import { saveProfile, saveToken, useProfile } from '../../src/settings/store.js';
+import { everyPage, examplesOf } from '../support/pages.js';
+import { withSandbox } from '../support/sandbox.js';
+import { CAN_LEND_TERMINAL, hasCommand, makeHome, type RunOptions, runLine } from '../support/shell.js';
+
+interface Way extends RunOptions {
+  /** The exit code; 0 when absent. */
+  code?: number;
+  /** What is run in the example's place, where it would take long or need a port that may be taken. */
+  instead?: string;
+}
+
+const CTRL_C = '\u0003';
+const ANY_FREE_PORTS = '--port 0 --sse-port 0';
+const UNTIL_INTERRUPTED: Way = { code: 130, steps: [{ when: /following|open|\d/, press: 'SIGINT' }] };
+
+/** How the examples end that do not end by themselves with 0; by the beginning of their line, the longest that fits. */
+const WAYS: { readonly [beginning: string]: Way } = {
+  'fleet sandbox': { code: 130, steps: [{ when: /saved as the profile/, press: 'SIGINT' }] },
+  'fleet watch': UNTIL_INTERRUPTED,
+  'fleet watch --live': { code: 130, isTerminal: true, steps: [{ when: /NAME|bicycles/, press: CTRL_C }] },
+  'fleet watch --for': {},
+  'fleet watch --until': {},
+  'fleet watch --bicycle': {},
+  'fleet watch --topic': {},
+  'fleet auth login': {
+    isTerminal: true,
+    steps: [
+      { when: /Access token/, press: 'token-of-a-stranger\r' },
+      { when: /y\/N/, press: 'y\r' },
+    ],
+  },
+  'fleet auth login --base-url': { isTerminal: true, steps: [{ when: /Access token/, press: 'any-token\r' }] },
+  'fleet completion bash --install': { isTerminal: true, steps: [{ when: /y\/N/, press: 'y\r' }] },
+  'fleet completion fish | source': { shell: 'fish' },
+  'fleet profile delete berlin': { isTerminal: true, steps: [{ when: /y\/N/, press: 'y\r' }] },
+  'fleet profile delete berlin --yes': {},
+  'fleet demo': { instead: 'fleet demo --seconds 2' },
+  // "what went wrong, as one word": the list fails, as it should.
+  'fleet bicycles list --zone nowhere': { code: 2 },
+};
+
+function wayOf(line: string): Way {
+  const beginnings = Object.keys(WAYS).filter((beginning) => line.startsWith(beginning));
+  const longest = beginnings.sort((a, b) => b.length - a.length)[0];
+  const way = longest === undefined ? {} : (WAYS[longest] ?? {});
+  return line.startsWith('fleet sandbox') ? { ...way, instead: `${line} ${ANY_FREE_PORTS}` } : way;
+}
+
+/** Commands of others that examples use; one that is not installed cannot be tried here. */
+function isInstalled(line: string): boolean {
+  return ['jq', 'curl', 'fish'].every((name) => !new RegExp(`\\b${name}\\b`).test(line) || hasCommand(name));
+}
+
+/** A password manager that holds a token, for the examples with `pass`. */
+const TOOLS = { pass: 'echo token-of-pass' };
+
+async function tryExample(line: string): Promise<void> {
+  const { code = 0, instead = line, ...options } = wayOf(line);
+  await withSandbox({}, async (sandbox) => {
+    const home = await makeHome({}, TOOLS);
+    try {
+      const folder = `${home.folder}/settings`;
+      const place = { folder, configPath: `${folder}/config.json`, credentialsPath: `${folder}/credentials.json` };
+      const values = {
+        base_url: sandbox.baseUrl,
+        sse_url: sandbox.sseUrl,
+        organization: sandbox.organizations[0]?.uuid,
+      };
+      for (const profile of ['sandbox', 'berlin']) {
+        await saveProfile(place, profile, values);
+        await saveToken(place, profile, await sandbox.token());
+      }
+      await useProfile(place, 'sandbox');
+      const ended = await runLine(home, instead, options);
+      expect({ line, ...ended }).toMatchObject({ line, code });
+    } finally {
+      await home.remove();
+    }
+  });
+}
+
+const PAGES = await everyPage();
+
+describe('every page has examples, and they work', () => {
+  test('two at least', () => {
+    expect(PAGES.filter((page) => examplesOf(page).length < 2).map(({ name }) => name)).toEqual([]);
+  });
+
+  const lines = [...new Set(PAGES.flatMap(examplesOf))];
+  describe.concurrent('of the pages of help', () => {
+    for (const line of lines) {
+      const canRun = isInstalled(line) && (wayOf(line).isTerminal !== true || CAN_LEND_TERMINAL);
+      test.runIf(canRun)(line, () => tryExample(line), 60_000);
+    }
+  });
+});
+
+const README = fileURLToPath(new URL('../../README.md', import.meta.url));
+
+/** The lines of the README's `sh` blocks that run fleet, with the lines they go on in. */
+function readmeLines(): string[] {
+  if (!existsSync(README)) return [];
+  const blocks = [...readFileSync(README, 'utf8').matchAll(/^```sh\n([\s\S]*?)^```/gm)].map(([, block = '']) => block);
+  return blocks
+    .flatMap((block) => block.replaceAll('\\\n', ' ').split('\n'))
+    .map((line) => line.replace(/ +# .*$/, '').trim())
+    .filter((line) => /\bfleet\b/.test(line) && !/^(#|npm|cd|git)\b/.test(line));
+}
+
+describe.concurrent('of the README', () => {
+  for (const line of new Set(readmeLines())) {
+    const canRun = isInstalled(line) && (wayOf(line).isTerminal !== true || CAN_LEND_TERMINAL);
+    test.runIf(canRun)(line, () => tryExample(line), 60_000);
+  }
+});

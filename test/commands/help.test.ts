@@ -1,0 +1,158 @@
+// Shows the pages of help: what is on the first one, how long and how wide they are, and what a slip is answered with.
+
+import { describe, expect, it } from 'vitest';
+import { TOPIC_NAMES } from '../../src/commands/help/index.js';
+import { EXIT_CODES } from '../../src/errors.js';
+import { KEY_NAMES, KEYS } from '../../src/settings/keys.js';
+import { environmentOf } from '../support/environment.js';
+import { everyCommand, everyPage } from '../support/pages.js';
+import { runFleet } from '../support/run.js';
+import { withSandbox } from '../support/sandbox.js';
+
+const fleet = (line: string, columns?: number) =>
+  runFleet(line === '' ? [] : line.split(' '), columns === undefined ? {} : { terminal: { columns } });
+
+describe('the first page', () => {
+  it('is what fleet alone, --help, -h and help show', async () => {
+    const pages = await Promise.all(['', '--help', '-h', 'help'].map((line) => fleet(line)));
+    for (const page of pages) expect(page).toEqual({ code: 0, stdout: pages[0]?.stdout, stderr: '' });
+    expect(pages[0]?.stdout).toBe(`Usage: fleet <command> [flags]
+
+List, create, act on and watch a fleet of rental bicycles.
+
+Work with the fleet:
+  bicycles    list, create and act on bicycles
+  alerts      list alerts
+  watch       follow updates live
+  api         send any request to the service
+
+Settings:
+  auth        log in and out, show the token in use
+  config      show and change settings
+  profile     list, choose and delete settings profiles
+
+Help:
+  doctor      find out what is wrong with settings, network or service
+  completion  complete commands, flags and values in the shell
+  help        page of a command or a topic: exit-codes, environment, output,
+              topics, conditions, flags
+  sandbox     run the whole service on this machine
+  demo        walk through the main commands on a sandbox of its own
+
+Examples:
+  # a service to try, on this machine
+  fleet sandbox
+  # in the next terminal
+  fleet --profile sandbox bicycles list --ordering state_of_charge
+
+Flags of every command ("fleet help flags" explains them):
+  -V  -o  --json  --columns  --jq  --profile  --base-url  --sse-url
+  --api-version  --timeout  --retries  --trace  -v  -q  --no-input  --no-color
+  -h
+`);
+  });
+
+  it('has bold headings on a terminal that has colours', async () => {
+    expect((await fleet('', 80)).stdout).toContain('\u001b[1mWork with the fleet:\u001b[22m');
+    expect((await fleet('--no-color', 80)).stdout).not.toContain('\u001b');
+    expect((await fleet('help exit-codes', 80)).stdout).toContain('\u001b[1mExamples:\u001b[22m');
+  });
+});
+
+describe('every page', () => {
+  it.each([60, 80, 140])('keeps to %i columns but for lines to paste', async (columns) => {
+    const plain = (text: string) => text.replace(/\u001b\[\d+m/g, '');
+    const tooWide = (await everyPage(columns)).flatMap(({ name, text }) =>
+      plain(text)
+        .split('\n')
+        .filter((line) => [...line].length > columns && !/^ {2}\S*.*\bfleet\b/.test(line))
+        .map((line) => `${name}: ${line}`),
+    );
+    expect(tooWide).toEqual([]);
+  });
+
+  it('fits on one screen', async () => {
+    const long = (await everyPage()).map(({ name, text }) => [name, text.split('\n').length - 1] as const);
+    // Those with the most flags take a large one.
+    const most = (name: string) => (/bicycles (list|act|create)|watch|api/.test(name) ? 53 : 40);
+    expect(long.filter(([name, lines]) => lines > most(name))).toEqual([]);
+  });
+
+  it('has a summary of one line, and tells the aliases', async () => {
+    const commands = everyCommand().slice(1);
+    expect(commands.filter((command) => command.summary() === '').map((command) => command.name())).toEqual([]);
+    expect((await fleet('bicycles --help')).stdout).toContain('Also written bicycle, bikes, bike.');
+    expect((await fleet('bike list --help')).stdout).toContain('Usage: fleet bicycles list [flags]\n');
+  });
+
+  it('ends with the flags of every command and their defaults', async () => {
+    const { stdout } = await fleet('alerts list --help');
+    expect(stdout).toContain('-o, --output <format> (table)');
+    expect(stdout).toContain('--timeout <seconds> (30)');
+    expect((await fleet('help flags')).stdout).toMatch(/--retries <n> +extra tries of a safe request \(default: 3\)/);
+  });
+});
+
+describe('fleet help', () => {
+  it.each([
+    ['help bicycles list', 'Usage: fleet bicycles list'],
+    ['help bike act', 'Usage: fleet bicycles act'],
+    ['bicycles help act', 'Usage: fleet bicycles act'],
+    ['help help', 'Usage: fleet help'],
+  ])('%s', async (line, words) => {
+    const run = await fleet(line);
+    expect([run.code, run.stderr]).toEqual([0, '']);
+    expect(run.stdout).toContain(words);
+  });
+
+  it('has a page for every topic, true to the code', async () => {
+    const text = async (topic: string) => (await fleet(`help ${topic}`)).stdout;
+    expect((await Promise.all(TOPIC_NAMES.map(text))).filter((page) => page === '')).toEqual([]);
+    const codes = await text('exit-codes');
+    for (const [kind, code] of Object.entries(EXIT_CODES))
+      expect(codes).toMatch(new RegExp(`^ {2}${code} +${kind}\\b`, 'm'));
+    const environment = await text('environment');
+    for (const name of KEY_NAMES) expect(environment).toContain(KEYS[name].variable ?? '');
+  });
+});
+
+describe('did you mean', () => {
+  it.each([
+    ['a command', 'bicyles list', 'did you mean "bicycles"?'],
+    ['a verb', 'bicycles lsit', 'did you mean "list"?'],
+    ['a verb without its noun', 'act x rent', 'did you mean "bicycles act"?'],
+    ['a help page', 'help exitcodes', 'did you mean "exit-codes"?'],
+    ["a command's help page", 'help bicycles lst', 'did you mean "list"?'],
+    ['a flag', 'bicycles list --limt 3', 'did you mean "--limit"?'],
+    ['a flag with its value', 'bicycles list --orderng=name', 'did you mean "--ordering"?'],
+    ['a flag of every command', 'alerts list --profil x', 'did you mean "--profile"?'],
+    ['a transition', 'bicycles act d238dc92-4ed5-4cec-a476-fe5f869ff26e retrun', 'did you mean "return"?'],
+    ['a state', 'alerts list --state nwe', 'did you mean "new"?'],
+    ["a bicycle's state", 'bicycles list --where state=lots', 'did you mean "lost"?'],
+    ['a type', 'alerts list --type lock.bat.lo', 'did you mean "lock.bat.low"?'],
+    ['a field to sort by', 'bicycles list --ordering -modifed', 'did you mean "modified"?'],
+    ['a format', 'bicycles list -o jsno', 'did you mean "json"?'],
+    ['a column', 'bicycles list --columns naem', 'did you mean "name"?'],
+    ['a profile', 'bicycles list --profile sandbx', 'did you mean "sandbox"?'],
+    ['a profile to use', 'profile use sandbx', 'did you mean "sandbox"?'],
+    ['a setting', 'config get base_ulr', 'did you mean "base_url"?'],
+    ['a setting to set', 'config set retires 1', 'did you mean "retries"?'],
+    ['a setting to unset', 'config unset timeuot', 'did you mean "timeout"?'],
+    ['a format in the settings', 'config set output jsn', 'did you mean "json"?'],
+    ['a sender', 'watch a087eaf3-00b3-49c9-8706-c4ebfb2627fd --sender bicycel', 'did you mean "bicycle"?'],
+    ['a shell', 'completion bsh', 'did you mean "bash"?'],
+    ['a method', 'api /bicycles/ -X PSOT', 'did you mean "POST"?'],
+  ])('%s', async (_what, line, words) => {
+    await withSandbox({ bicycles: 5 }, async (sandbox) => {
+      const { mkdtemp, rm } = await import('node:fs/promises');
+      const { saveProfile, findPlace } = await import('../../src/settings/store.js');
+      const folder = await mkdtemp('/tmp/fleet-meant-');
+      const env = { ...(await environmentOf(sandbox)), FLEET_CONFIG_DIR: folder };
+      await saveProfile(await findPlace(env), 'sandbox', { retries: 0 });
+      const run = await runFleet(line.split(' '), { env });
+      await rm(folder, { recursive: true });
+      expect([run.code === 2 || run.code === 3, run.stdout]).toEqual([true, '']);
+      expect(run.stderr).toContain(words);
+    });
+  });
+});

@@ -1,0 +1,328 @@
+// Circles: how they are read, that their boxes hold every point of them, and `bicycles list --near` against the sandbox.
+
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { parseBbox, showBox } from '../../src/commands/bicycles/area.js';
+import {
+  boxesAround,
+  type Circle,
+  distanceMetres,
+  type Place,
+  parseNear,
+  parseRadius,
+} from '../../src/commands/bicycles/near.js';
+import { showDistance } from '../../src/views/distance.js';
+import { environmentOf } from '../support/environment.js';
+import { runFleet } from '../support/run.js';
+import { useSandbox } from '../support/sandbox.js';
+import { sendJson, withServer } from '../support/server.js';
+
+const EARTH_RADIUS_METRES = 6_371_008.8;
+
+/** The point that is so far away in that direction: the destination formula, independent of the one under test. */
+function walk({ latitude, longitude }: Place, metres: number, bearingDegrees: number): Place {
+  const radians = Math.PI / 180;
+  const angle = metres / EARTH_RADIUS_METRES;
+  const [north, east, bearing] = [latitude * radians, longitude * radians, bearingDegrees * radians];
+  const sine = Math.sin(north) * Math.cos(angle) + Math.cos(north) * Math.sin(angle) * Math.cos(bearing);
+  const turn = Math.atan2(
+    Math.sin(bearing) * Math.sin(angle) * Math.cos(north),
+    Math.cos(angle) - Math.sin(north) * sine,
+  );
+  const there = (east + turn) / radians;
+  return {
+    latitude: Math.asin(Math.min(1, Math.max(-1, sine))) / radians,
+    longitude: there > 180 ? there - 360 : there < -180 ? there + 360 : there,
+  };
+}
+
+/** Whether a box of the query holds a place: as the service reads it, from the text. */
+function holds(circle: Circle, { latitude, longitude }: Place): boolean {
+  return boxesAround(circle).some((box) => {
+    const [east = 0, north = 0, west = 0, south = 0] = showBox(box).split(',').map(Number);
+    return latitude <= north && latitude >= south && longitude <= east && longitude >= west;
+  });
+}
+
+const latitude = fc.double({ min: -90, max: 90, noNaN: true });
+const longitude = fc.double({ min: -180, max: 180, noNaN: true });
+const place = fc.record({ latitude, longitude });
+/** Near the seams of the map as often as anywhere else. */
+const anywhere = fc.oneof(
+  place,
+  fc.record({ latitude, longitude: fc.constantFrom(-180, 180, 179.9999, -179.9999) }),
+  fc.record({ latitude: fc.constantFrom(-90, 90, 89.99999, -89.99999), longitude }),
+);
+const radius = fc.oneof(
+  fc.double({ min: 0.001, max: 5_000, noNaN: true }),
+  fc.double({ min: 0.001, max: 20_015_000, noNaN: true }),
+);
+
+describe('geometry', () => {
+  test.each([
+    // Berlin to Paris, London to New York: the haversine distances on the mean sphere, to the kilometre.
+    [[52.52, 13.405], [48.8566, 2.3522], 877],
+    [[51.5074, -0.1278], [40.7128, -74.006], 5570],
+    [[0, 0], [0, 180], 20015],
+    [[90, 0], [-90, 77], 20015],
+    [[10, 179.9], [10, -179.9], 22],
+  ] as const)('from %j to %j', ([a, b], [c, d], kilometres) => {
+    const metres = distanceMetres({ latitude: a, longitude: b }, { latitude: c, longitude: d });
+    expect(Math.round(metres / 1000)).toBe(kilometres);
+  });
+
+  test('distance is what was walked', () => {
+    fc.assert(
+      fc.property(place, radius, fc.double({ min: 0, max: 360, noNaN: true }), (start, metres, bearing) => {
+        const walked = distanceMetres(start, walk(start, metres, bearing));
+        expect(Math.abs(walked - metres)).toBeLessThan(Math.max(0.5, metres * 1e-6));
+      }),
+    );
+  });
+
+  test('every point within the radius lies in a box, whatever the place', () => {
+    const share = fc.oneof(fc.constant(1), fc.double({ min: 0, max: 1, noNaN: true }));
+    fc.assert(
+      fc.property(
+        anywhere,
+        radius,
+        share,
+        fc.double({ min: 0, max: 360, noNaN: true }),
+        (centre, metres, part, bearing) => {
+          const circle = { centre, radiusMetres: metres };
+          const point = walk(centre, metres * part, bearing);
+          fc.pre(distanceMetres(centre, point) <= metres);
+          expect(holds(circle, point)).toBe(true);
+        },
+      ),
+      { numRuns: 5_000 },
+    );
+  });
+
+  test('every place of the globe that is within the radius lies in a box', () => {
+    fc.assert(
+      fc.property(anywhere, anywhere, radius, (centre, point, radiusMetres) => {
+        fc.pre(distanceMetres(centre, point) <= radiusMetres);
+        expect(holds({ centre, radiusMetres }, point)).toBe(true);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  test('boxes are valid, in plain decimals, no more than two, and do not overlap', () => {
+    fc.assert(
+      fc.property(anywhere, radius, (centre, radiusMetres) => {
+        const boxes = boxesAround({ centre, radiusMetres });
+        expect(boxes.length).toBeLessThanOrEqual(2);
+        for (const box of boxes) {
+          expect(showBox(box)).toMatch(/^-?\d+(\.\d+)?(,-?\d+(\.\d+)?){3}$/);
+          expect(box.northEast.latitude).toBeGreaterThanOrEqual(box.southWest.latitude);
+          expect(box.northEast.longitude).toBeGreaterThanOrEqual(box.southWest.longitude);
+          expect(parseBbox(showBox(box))).toEqual(box);
+        }
+        const [west, east] = [...boxes].sort((a, b) => a.southWest.longitude - b.southWest.longitude);
+        if (west !== undefined && east !== undefined) {
+          expect(west.northEast.longitude).toBeLessThan(east.southWest.longitude);
+        }
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  test('a box is not much larger than its circle', () => {
+    const [box] = boxesAround({ centre: { latitude: 52.52, longitude: 13.4 }, radiusMetres: 800 });
+    expect(showBox(box ?? { northEast: { latitude: 0, longitude: 0 }, southWest: { latitude: 0, longitude: 0 } })).toBe(
+      '13.4118238,52.5271947,13.3881762,52.5128053',
+    );
+  });
+
+  test.each([
+    [{ latitude: 0.00001, longitude: 0 }, 1, ['0.0000091,0.0000191,-0.0000091,0.0000009']],
+    [{ latitude: 90, longitude: 10 }, 1000, ['180,90,-180,89.9910067']],
+    [{ latitude: -89.999, longitude: 10 }, 1000, ['180,-89.9900067,-180,-90']],
+    [
+      { latitude: 0, longitude: 180 },
+      1000,
+      ['180,0.0089933,179.9910067,-0.0089933', '-179.9910067,0.0089933,-180,-0.0089933'],
+    ],
+    [{ latitude: 0, longitude: 0 }, 20_000_000, ['180,90,-180,-90']],
+  ])('around %j', (centre, radiusMetres, texts) => {
+    expect(boxesAround({ centre, radiusMetres }).map(showBox).sort()).toEqual([...texts].sort());
+  });
+});
+
+describe('reading', () => {
+  test.each([
+    ['52.52,13.40', { latitude: 52.52, longitude: 13.4 }],
+    [' -33.8 , 151 ', { latitude: -33.8, longitude: 151 }],
+    ['+.5,-0', { latitude: 0.5, longitude: -0 }],
+  ])('--near %j', (text, expected) => {
+    expect(parseNear(text)).toEqual(expected);
+  });
+
+  test.each(['', '52', '52,13,1', 'a,b', '1e1,5', '52;13', '91,181', 'NaN,1', '0x1,2'])(
+    '--near %j is refused',
+    (text) => {
+      expect(() => parseNear(text)).toThrow('--near');
+    },
+  );
+
+  test.each([
+    ['800', 800],
+    ['800m', 800],
+    ['1.5km', 1500],
+    ['.5 KM', 500],
+    ['20015000', 20_015_000],
+  ])('--radius %j', (text, metres) => {
+    expect(parseRadius(text)).toBe(metres);
+  });
+
+  test.each(['', '0', '-5', '1e3', '800 miles', 'NaN', '99999999'])('--radius %j is refused', (text) => {
+    expect(() => parseRadius(text)).toThrow('--radius');
+  });
+
+  test.each([
+    [0.4, '0 m'],
+    [430.4, '430 m'],
+    [999.6, '1.0 km'],
+    [1234, '1.2 km'],
+    [99_949, '99.9 km'],
+    [99_951, '100 km'],
+    [5_570_222, '5570 km'],
+  ])('%d metres are shown as %s', (metres, text) => {
+    expect(showDistance(metres)).toBe(text);
+  });
+});
+
+describe('bicycles list --near', () => {
+  const service = useSandbox({ bicycles: 300 });
+  const fleet = async (...args: string[]) =>
+    runFleet(['bicycles', 'list', ...args], { env: await environmentOf(service()) });
+
+  /** What the sandbox shows, filtered and put in order by brute force. */
+  function around(centre: Place, metres: number): { uuid: string; distance: number }[] {
+    return service()
+      .bicycles()
+      .flatMap((bicycle) => {
+        const [north, east] = [bicycle['latitude'], bicycle['longitude']].map((value) =>
+          value === null ? Number.NaN : Number(value),
+        );
+        if (north === undefined || east === undefined || Number.isNaN(north) || Number.isNaN(east)) return [];
+        const distance = distanceMetres(centre, { latitude: north, longitude: east });
+        return distance <= metres ? [{ uuid: String(bicycle['uuid']), distance }] : [];
+      })
+      .sort((a, b) => a.distance - b.distance);
+  }
+
+  test.each([
+    ['52.52,13.40', '800'],
+    ['52.52,13.40', '5km'],
+    ['-16.78,179.99', '20km'],
+    ['-16.78,-179.99', '20km'],
+    ['90,0', '6000km'],
+    ['0,0', '20015km'],
+  ])('around %s within %s: all of the circle, nearest first', async (near, radiusText) => {
+    const expected = around(parseNear(near), parseRadius(radiusText));
+    const { code, stdout, stderr } = await fleet('--near', near, '--radius', radiusText, '-o', 'uuid');
+    expect({ code, uuids: stdout.split('\n').slice(0, -1) }).toEqual({
+      code: 0,
+      uuids: expected.map(({ uuid }) => uuid),
+    });
+    expect(stderr).toBe(expected.length === 0 ? 'no bicycles found\n' : '');
+  });
+
+  test('two requests where one box cannot do', async () => {
+    const before = service().requests.length;
+    await fleet('--near', '-16.78,179.99', '--radius', '20km');
+    const boxes = service()
+      .requests.slice(before)
+      .map(({ url }) => new URL(url, 'http://x').searchParams.get('bbox'));
+    expect(new Set(boxes).size).toBe(2);
+  });
+
+  test('a distance column, metres for programs', async () => {
+    const [first] = around({ latitude: 52.52, longitude: 13.4 }, 5000);
+    const table = await fleet('--near', '52.52,13.40', '--radius', '5000', '--limit', '1');
+    expect(table.stdout).toMatch(/^NAME +STATE +DISTANCE /);
+    expect(table.stdout).toContain(` ${Math.round(first?.distance ?? 0)} `);
+    expect(table.stderr).toMatch(/^the nearest 1 of \d+ bicycles; without --limit all are shown\n$/);
+    const csv = await fleet(
+      '--near',
+      '52.52,13.40',
+      '--radius',
+      '5000',
+      '-o',
+      'csv',
+      '--columns',
+      'uuid,distance',
+      '-q',
+    );
+    expect(csv.stdout.split('\n')[1]).toBe(`${first?.uuid},${Math.round(first?.distance ?? 0)}`);
+  });
+
+  test('and with its unit for people', async () => {
+    const { stdout } = await runFleet(['bicycles', 'list', '--near', '52.52,13.40', '--radius', '5000', '--no-color'], {
+      env: await environmentOf(service()),
+      terminal: { columns: 140 },
+    });
+    expect(stdout).toMatch(/ \d+ m /);
+    expect(stdout).toMatch(/ \d\.\d km /);
+  });
+
+  test('JSON is what the service sent', async () => {
+    const { stdout } = await fleet('--near', '52.52,13.40', '--radius', '5000', '--limit', '2', '--json', '-q');
+    const found = JSON.parse(stdout) as { uuid: string }[];
+    for (const bicycle of found) expect(service().bicycles()).toContainEqual(bicycle);
+  });
+
+  test.each(['state_of_charge', '-name'])(
+    'in the order asked for: %s, also across the antimeridian',
+    async (ordering) => {
+      const field = ordering.replace('-', '');
+      for (const near of ['52.52,13.40', '-16.78,180']) {
+        const { stdout } = await fleet('--near', near, '--radius', '30km', '--ordering', ordering, '--json', '-q');
+        const values = (JSON.parse(stdout) as { [name: string]: unknown }[])
+          .map((bicycle) => bicycle[field])
+          .filter((value) => value !== null)
+          .map((value) => (field === 'name' ? String(value) : Number(value)));
+        const sorted = [...values].sort((a, b) => (a < b ? -1 : a > b ? 1 : 0));
+        expect(values.length).toBeGreaterThan(1);
+        expect(values).toEqual(ordering.startsWith('-') ? sorted.reverse() : sorted);
+      }
+    },
+  );
+
+  test('a bicycle that is in both halves, or comes twice, is shown once; one without a position is not', async () => {
+    const items = [
+      { uuid: 'a', latitude: 0, longitude: 180 },
+      { uuid: 'b', latitude: '0.001', longitude: '-179.999' },
+      { uuid: 'c', latitude: null, longitude: null },
+      { uuid: 'd', latitude: 0, longitude: 0 },
+    ];
+    await withServer(
+      (response) => sendJson(response, 200, items),
+      async ({ url, asked }) => {
+        const env = { FLEET_BASE_URL: url, FLEET_TOKEN: 'secret-token' };
+        const run = await runFleet(['bicycles', 'list', '--near', '0,180', '--radius', '1000', '-o', 'uuid'], { env });
+        expect(run.stdout).toBe('a\nb\n');
+        expect(asked).toHaveLength(2);
+      },
+    );
+  });
+
+  test.each([
+    [['--near', '52,13'], '--near goes with --radius'],
+    [['--radius', '800'], '--radius goes with --near'],
+    [['--near', '52,13', '--radius', '800', '--bbox', '14,53,13,52'], '--near and --bbox exclude each other'],
+    [['--near', '52,13', '--radius', '800', '--page', '2'], '--near reads every page'],
+    [['--near', '52,13', '--radius', '800', '--count'], 'the service knows no circles'],
+    [['--near', '113,52', '--radius', '800'], 'corrected: --near 52,113'],
+    [['--near', '52,13', '--radius', '0'], '--radius takes metres above 0'],
+  ])('%j is refused, nothing is sent', async (args, words) => {
+    const before = service().requests.length;
+    const { code, stderr } = await fleet(...args);
+    expect(code).toBe(2);
+    expect(stderr).toContain(words);
+    expect(service().requests).toHaveLength(before);
+  });
+});

@@ -1,0 +1,52 @@
+// The pages of help as they are shown, and the examples on them.
+
+import type { Command } from 'commander';
+import { TOPIC_NAMES } from '../../src/commands/help/index.js';
+import { buildProgram } from '../../src/program.js';
+import { pathOf } from '../../src/terminal/help.js';
+import { runFleet } from './run.js';
+
+export interface Page {
+  /** `fleet bicycles list`, or `fleet help output`. */
+  name: string;
+  text: string;
+}
+
+export function buildQuietProgram(): Command {
+  return buildProgram(
+    async () => {},
+    () => {},
+  );
+}
+
+/** Every command that help shows, the root first. */
+export function everyCommand(command: Command = buildQuietProgram()): Command[] {
+  return [
+    command,
+    ...command
+      .createHelp()
+      .visibleCommands(command)
+      .flatMap((inner) => everyCommand(inner)),
+  ];
+}
+
+/** Every page of help at a width, as in a pipe when there is none. */
+export async function everyPage(columns?: number): Promise<Page[]> {
+  const options = columns === undefined ? {} : { terminal: { columns } };
+  const names = [
+    ...everyCommand().map((command) => `${pathOf(command)} --help`),
+    ...TOPIC_NAMES.map((topic) => `fleet help ${topic}`),
+  ];
+  const pages: Page[] = [];
+  for (const name of names) pages.push({ name, text: (await runFleet(name.split(' ').slice(1), options)).stdout });
+  return pages;
+}
+
+/** The command lines below `Examples:`, without what they are for. */
+export function examplesOf({ text }: Page): string[] {
+  const [, block = ''] = /^Examples:\n((?: {2}.*\n?)+)/m.exec(text) ?? [];
+  return block
+    .split('\n')
+    .map((line) => line.slice(2))
+    .filter((line) => line !== '' && !line.startsWith('#'));
+}

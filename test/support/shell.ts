@@ -1,0 +1,122 @@
+// Runs command lines in real shells, with the built program as `fleet`: in pipes, or on a terminal of their own.
+
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const PROGRAM = fileURLToPath(new URL('../../bin/fleet.js', import.meta.url));
+
+/** A home of its own: an empty folder, and a PATH on which `fleet` is the built program. */
+export interface Home {
+  folder: string;
+  env: NodeJS.ProcessEnv;
+  remove(): Promise<void>;
+}
+
+/** @param tools further commands on the PATH: their names, and what `sh` does for them */
+export async function makeHome(env: NodeJS.ProcessEnv = {}, tools: { [name: string]: string } = {}): Promise<Home> {
+  const folder = await mkdtemp(join(tmpdir(), 'fleet-home-'));
+  const bin = join(folder, 'bin');
+  await mkdir(bin);
+  const scripts = { ...tools, fleet: `exec '${process.execPath}' '${PROGRAM}' "$@"` };
+  for (const [name, script] of Object.entries(scripts)) {
+    await writeFile(join(bin, name), `#!/bin/sh\n${script}\n`);
+    await chmod(join(bin, name), 0o755);
+  }
+  return {
+    folder,
+    env: {
+      PATH: `${bin}:${process.env['PATH'] ?? ''}`,
+      HOME: folder,
+      LANG: 'C.UTF-8',
+      FLEET_CONFIG_DIR: join(folder, 'settings'),
+      ...env,
+    },
+    remove: () => rm(folder, { recursive: true, force: true }),
+  };
+}
+
+/** Whether a command is installed; tests that need one that is not are skipped. */
+export function hasCommand(name: string): boolean {
+  return spawnSync('sh', ['-c', `command -v ${name}`]).status === 0;
+}
+
+/** `script` of util-linux lends a terminal to the program it runs. */
+export const CAN_LEND_TERMINAL = process.platform === 'linux' && hasCommand('script');
+
+export interface Ended {
+  code: number | null;
+  /** All that was written, stdout and stderr. */
+  text: string;
+}
+
+/** What to do when a text shows up. */
+export interface Step {
+  when: RegExp;
+  /** Keys to press; without a terminal, a signal for the whole group. */
+  press: string | NodeJS.Signals;
+}
+
+export interface RunOptions {
+  isTerminal?: boolean;
+  /** One after the other. */
+  steps?: readonly Step[];
+  /** `bash` unless said otherwise. */
+  shell?: string;
+}
+
+/** How long a line may take before it is ended: then its code is null. */
+const LIMIT_MS = 25_000;
+/** A key that is pressed in the very moment in which a question is drawn may be lost. */
+const PRESS_AFTER_MS = 60;
+
+/** Runs a line in a shell, in the home's folder. */
+export async function runLine(home: Home, line: string, options: RunOptions = {}): Promise<Ended> {
+  const { isTerminal = false, steps = [], shell = 'bash' } = options;
+  const script = shell === 'bash' ? `set -o pipefail; ${line}` : line;
+  const child = isTerminal
+    ? spawn('script', ['-qefc', `stty cols 100 rows 40; ${quote([shell, '-c', script])}`, '/dev/null'], {
+        cwd: home.folder,
+        env: { ...home.env, SHELL: '/bin/sh', TERM: 'xterm' },
+        detached: true,
+      })
+    : spawn(shell, ['-c', script], {
+        cwd: home.folder,
+        env: home.env,
+        stdio: ['ignore', 'pipe', 'pipe'],
+        detached: true,
+      });
+  return watch(child, steps);
+}
+
+function quote(words: readonly string[]): string {
+  return words.map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(' ');
+}
+
+async function watch(child: ChildProcess, steps: readonly Step[]): Promise<Ended> {
+  const left = [...steps];
+  let text = '';
+  let seen = '';
+  const onData = (chunk: Buffer) => {
+    text += chunk.toString();
+    seen += chunk.toString();
+    const [step] = left;
+    if (step === undefined || !step.when.test(seen)) return;
+    left.shift();
+    seen = '';
+    setTimeout(() => {
+      if (child.stdin !== null) child.stdin.write(step.press);
+      else if (child.pid !== undefined) process.kill(-child.pid, step.press as NodeJS.Signals);
+    }, PRESS_AFTER_MS);
+  };
+  child.stdout?.on('data', onData);
+  child.stderr?.on('data', onData);
+  const limit = setTimeout(() => {
+    if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
+  }, LIMIT_MS);
+  const code = await new Promise<number | null>((resolve) => child.on('close', resolve));
+  clearTimeout(limit);
+  return { code, text };
+}
