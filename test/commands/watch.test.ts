@@ -373,3 +373,47 @@ test('a proxy of some trouble: 503, a wrong page, then fine', async () => {
   expect(got.stderr).toMatch(/not connected: .*503|not connected: the service could not answer/);
   expect(got.stderr).toContain('text/html "Log in"');
 });
+
+describe('--jq', () => {
+  test('filters message by message; strings come out raw', async () => {
+    const { organization, bicycle, uuid } = find('available');
+    const { code, stdout } = await watch(
+      [
+        organization,
+        '--jq',
+        'select(.sender == "bicycle") | .message | .name, .state',
+        '--where',
+        `uuid=${uuid}`,
+        '--max-events',
+        '2',
+      ],
+      {
+        onOpen: () => {
+          sandbox().act(uuid, 'rent');
+          sandbox().act(uuid, 'return');
+        },
+      },
+    );
+    expect({ code, stdout }).toEqual({ code: 0, stdout: `${bicycle.name}\nrented\n${bicycle.name}\navailable\n` });
+  });
+
+  test.each([
+    [['--jq', '.['], 'jq'],
+    [['--jq', '.', '--live'], '--live and --jq exclude each other'],
+  ])('%j is refused before anything is sent', async (args, words) => {
+    const before = sandbox().requests.length;
+    const { code, stderr } = await watch([find().organization, ...args]);
+    expect(code).toBe(2);
+    expect(stderr).toContain(words);
+    expect(sandbox().requests).toHaveLength(before);
+  });
+
+  test("a program that fails on a message ends the watch with jq's own message", async () => {
+    const { organization, uuid } = find('available');
+    const { code, stderr } = await watch([organization, '--jq', '.sender | keys'], {
+      onOpen: () => sandbox().act(uuid, 'rent'),
+    });
+    expect(code).toBe(2);
+    expect(stderr).toContain('has no keys');
+  });
+});

@@ -113,7 +113,10 @@ async function chooseForm(context: Context, options: WatchOptions): Promise<Watc
     throw usageError(`watch writes lines, or JSON lines with --json, not ${output.value}`);
   }
   if (context.flags.columns !== undefined) throw usageError('watch writes lines and takes no --columns');
-  if (options.live !== true) return isJson ? 'json' : 'lines';
+  const isFiltered = context.flags.jq !== undefined;
+  if (isFiltered && options.live === true)
+    throw usageError('--live and --jq exclude each other', 'leave one of them out');
+  if (options.live !== true) return isJson || isFiltered ? 'json' : 'lines';
   if (isJson && output.origin === 'flag')
     throw usageError('--live and --json exclude each other', 'leave one of them out');
   if (!context.io.stdout.isTerminal) {

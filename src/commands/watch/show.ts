@@ -43,6 +43,7 @@ export async function openShow(
   const line = (sight: Sight, at: number) =>
     `${changeLine(sight, at, { width: stdout.width(), terminal: stdout.isTerminal, offsetMinutes, paint })}\n`;
   const isJson = plan.form === 'json';
+  const jq = await context.jq();
   return {
     isFullScreen: false,
     // "One envelope a line, exactly as received": newlines between its tokens are all that can be taken out.
@@ -54,7 +55,8 @@ export async function openShow(
     heard() {},
     listed() {},
     alerts() {},
-    write: (text) => stdout.write(text),
+    // jq sees each message by itself; what comes together is fed together, so that jq starts once for many.
+    write: (text) => stdout.write(jq === undefined || text === '' ? text : jq.filter(text)),
     close: async () => {},
   };
 }
