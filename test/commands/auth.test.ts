@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type RunOptions, type RunResult, runFleet } from '../support/run.js';
+import { sendJson, withServer } from '../support/server.js';
 
 const NOW_MS = Date.parse('2026-03-01T12:00:00Z');
 const ORGANIZATION = '0f8fad5b-d9cb-469f-a165-70867728950e';
@@ -164,6 +165,146 @@ describe('auth login', () => {
     expect(run.stderr).toContain(message);
     expect(run.stderr).not.toContain('secret');
     await expect(stat(join(folder, 'credentials.json'))).rejects.toThrow('ENOENT');
+  });
+});
+
+describe('auth login checks', () => {
+  /** Types the token when it is asked for, and the keys when there is a yes or no to say. */
+  function answering(keys = ''): RunOptions {
+    const stdin = new PassThrough();
+    const asked = [
+      ['Access token', `${VALID}\r`],
+      ['y/N', keys],
+    ];
+    const onStderr = (text: string) => {
+      const [question = '', answer] = asked[0] ?? [];
+      if (question === '' || !text.includes(question)) return;
+      asked.shift();
+      setTimeout(() => stdin.write(answer), 20);
+    };
+    return { stdin, onStderr, terminal: { columns: 100 }, env: { NO_COLOR: '1' } };
+  }
+  const login = (url: string, flags: string, options: RunOptions) =>
+    fleet(`auth login --base-url ${url}${flags}`, options);
+  const isSaved = async () => (await stat(join(folder, 'credentials.json')).catch(() => undefined)) !== undefined;
+
+  it('with one request for a page of bicycles, then saves', async () => {
+    await fleet(`config set organization ${ORGANIZATION}`);
+    await withServer(
+      (response) => sendJson(response, 200, { count: 7, next: null, previous: null, results: [] }),
+      async ({ url, asked }) => {
+        const run = await login(url, '', answering());
+        expect(run.code).toBe(0);
+        expect(run.stderr).toContain(`checked: 7 bicycles at ${url}/\n`);
+        expect(asked.map(({ path, headers }) => [path, headers.authorization])).toEqual([
+          [`/bicycles/?organization=${ORGANIZATION}`, `JWT ${VALID}`],
+        ]);
+        expect(await isSaved()).toBe(true);
+      },
+    );
+  });
+
+  it('an organization without bicycles is a warning', async () => {
+    await fleet(`config set organization ${ORGANIZATION}`);
+    await withServer(
+      (response) => sendJson(response, 200, []),
+      async ({ url }) =>
+        expect((await login(url, '', answering())).stderr).toContain('warning: this token sees no bicycles'),
+    );
+  });
+
+  it.each([
+    ['y\r', true],
+    ['\r', false],
+  ])('a refusal is told, and whether to save is asked: %j', async (keys, saved) => {
+    await withServer(
+      (response) => sendJson(response, 401, { detail: 'Signature has expired.' }),
+      async ({ url }) => {
+        const run = await login(url, '', answering(keys));
+        expect(run.code).toBe(0);
+        expect(run.stderr).toContain('Signature has expired. (HTTP 401');
+        expect(run.stderr).toContain('Save it anyway?');
+        if (!saved) expect(run.stderr).toContain('nothing was saved\n');
+        expect(await isSaved()).toBe(saved);
+      },
+    );
+  });
+
+  it('a service that cannot be reached is a warning', async () => {
+    const run = await login('http://127.0.0.1:1', ' --with-token --check', { stdin: VALID });
+    expect(run.code).toBe(0);
+    expect(run.stderr).toContain(
+      'warning: not checked: cannot reach the service at http://127.0.0.1:1: connection refused\n',
+    );
+    expect(await isSaved()).toBe(true);
+  });
+
+  it('with --with-token only on request, and then a refusal is an error', async () => {
+    await withServer(
+      (response) => sendJson(response, 200, '<html>', { 'content-type': 'text/html' }),
+      async ({ url, asked }) => {
+        expect((await login(url, ' --with-token --check', { stdin: VALID })).code).toBe(7);
+        expect(await isSaved()).toBe(false);
+        expect((await login(url, ' --with-token', { stdin: VALID })).code).toBe(0);
+        expect((await login(url, ' --no-check', answering())).code).toBe(0);
+        expect(asked).toHaveLength(1);
+      },
+    );
+  });
+});
+
+describe('the daily notice', () => {
+  const TTY = { terminal: { columns: 100 } };
+  /** Made half an hour ago, for 31 minutes. */
+  const ENDING = jwt({ iat: NOW_MS / 1000 - 1800, exp: NOW_MS / 1000 + 60 });
+  const NOTICE = 'the stored token ends in 1 min; run "fleet auth login" for a new one\n';
+  const withFleet = (token: string, use: () => Promise<void>) =>
+    withServer(
+      // Slow enough for the notice to be found beside it.
+      (response) => void setTimeout(() => sendJson(response, 200, []), 50),
+      async ({ url }) => {
+        await fleet(`auth login --with-token --base-url ${url}`, { stdin: token });
+        await use();
+      },
+    );
+
+  it('tells once a day that the stored token is about to end', async () => {
+    await withFleet(ENDING, async () => {
+      expect((await fleet('bicycles list', TTY)).stderr).toContain(NOTICE);
+      expect((await fleet('bicycles list', TTY)).stderr).not.toContain('ends');
+      const tomorrow = await fleet('bicycles list', { ...TTY, now: () => NOW_MS + 86_400_000 });
+      expect(tomorrow.stderr).not.toContain('ends');
+    });
+  });
+
+  it.each<[string, string, RunOptions]>([
+    ['in a pipe', 'bicycles list', {}],
+    ['with --quiet', 'bicycles list --quiet', TTY],
+    ['in CI', 'bicycles list', { ...TTY, env: { CI: 'true' } }],
+    ['with another token', 'bicycles list', { ...TTY, env: { FLEET_TOKEN: 'other' } }],
+    ['for commands that send nothing', 'config list', TTY],
+  ])('says nothing %s', async (_what, line, options) => {
+    await withFleet(ENDING, async () => {
+      expect((await fleet(line, options)).stderr).not.toContain('ends');
+      expect((await fleet('bicycles list', TTY)).stderr).toContain(NOTICE);
+    });
+  });
+
+  it('says nothing of a token with most of its life before it', async () => {
+    await withFleet(jwt({ iat: NOW_MS / 1000 - 60, exp: NOW_MS / 1000 + 1800 }), async () => {
+      expect((await fleet('bicycles list', TTY)).stderr).toBe('no bicycles found\n');
+    });
+  });
+
+  it('tells of settings that others can read', async () => {
+    await withFleet(VALID, async () => {
+      await chmod(join(folder, 'config.json'), 0o640);
+      const { stderr } = await fleet('bicycles list', TTY);
+      expect(stderr).toContain(
+        `config.json holds settings and is open to others (mode 0640); run: chmod 600 ${folder}`,
+      );
+      expect((await fleet('bicycles list', TTY)).stderr).not.toContain('chmod');
+    });
   });
 });
 

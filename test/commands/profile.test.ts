@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type RunOptions, type RunResult, runFleet } from '../support/run.js';
+import { useSandbox } from '../support/sandbox.js';
 
 const ORGANIZATION = '0f8fad5b-d9cb-469f-a165-70867728950e';
 
@@ -146,5 +147,43 @@ describe('profile delete', () => {
     expect(run.code).toBe(2);
     expect(run.stderr).toContain(message);
     expect(Object.keys((await readJson('config.json')).profiles)).toEqual(['berlin', 'munich.east']);
+  });
+});
+
+describe('a protected profile', () => {
+  const service = useSandbox({ bicycles: 20 });
+
+  async function makeProtected(): Promise<string> {
+    const { baseUrl, token } = service();
+    await fleet(`auth login --with-token --profile main --base-url ${baseUrl}`, { stdin: await token() });
+    await fleet(`config set organization ${service().organizations[0]?.uuid} --profile main`);
+    expect((await fleet('config set protected true --profile main')).code).toBe(0);
+    const [bicycle] = service()
+      .bicycles()
+      .filter(({ state }) => state === 'available');
+    return bicycle?.uuid ?? '';
+  }
+
+  it.each([
+    ['a transition', (uuid: string) => `bicycles act ${uuid} rent`],
+    ['a creation', () => 'bicycles create --name Ada'],
+    ['a POST', (uuid: string) => `api /bicycles/${uuid}/actions/ -f type=rent`],
+  ])('asks before %s', async (_what, lineFor) => {
+    const line = lineFor(await makeProtected());
+    const before = service().requests.filter(({ method }) => method === 'POST').length;
+    const sent = () => service().requests.filter(({ method }) => method === 'POST').length - before;
+    const refused = await fleet(line);
+    expect([refused.code, refused.stderr, sent()]).toEqual([2, expect.stringContaining('--yes'), 0]);
+    const no = await fleet(line, answering('\r'));
+    expect([no.code, no.stderr, sent()]).toEqual([2, expect.stringMatching(/protected\s+profile/), 0]);
+    const yes = await fleet(`${line} --yes`);
+    expect([yes.code, sent()]).toEqual([0, 1]);
+  });
+
+  it('reads without a question, and is marked in the list', async () => {
+    await makeProtected();
+    expect((await fleet('bicycles list -q')).code).toBe(0);
+    expect((await fleet('profile list')).stdout).toMatch(/^main .* yes +yes$/m);
+    expect((await fleet('config list')).stdout).toMatch(/^protected +true +profile: profile "main"$/m);
   });
 });

@@ -68,9 +68,12 @@ export interface RunOptions {
 }
 
 /** How long a line may take before it is ended: then its code is null. */
-const LIMIT_MS = 25_000;
-/** A key that is pressed in the very moment in which a question is drawn may be lost. */
-const PRESS_AFTER_MS = 60;
+const LIMIT_MS = 45_000;
+/** Not faster than a person: a key that is pressed while a question is still being drawn may be lost. */
+const LOOK_EVERY_MS = 60;
+
+/** The condition of a step that waits for nothing. */
+export const AT_ONCE = /(?:)/;
 
 /** Runs a line in a shell, in the home's folder. */
 export async function runLine(home: Home, line: string, options: RunOptions = {}): Promise<Ended> {
@@ -102,21 +105,22 @@ async function watch(child: ChildProcess, steps: readonly Step[]): Promise<Ended
   const onData = (chunk: Buffer) => {
     text += chunk.toString();
     seen += chunk.toString();
+  };
+  child.stdout?.on('data', onData);
+  child.stderr?.on('data', onData);
+  const look = setInterval(() => {
     const [step] = left;
     if (step === undefined || !step.when.test(seen)) return;
     left.shift();
     seen = '';
-    setTimeout(() => {
-      if (child.stdin !== null) child.stdin.write(step.press);
-      else if (child.pid !== undefined) process.kill(-child.pid, step.press as NodeJS.Signals);
-    }, PRESS_AFTER_MS);
-  };
-  child.stdout?.on('data', onData);
-  child.stderr?.on('data', onData);
+    if (child.stdin !== null) child.stdin.write(step.press);
+    else if (child.pid !== undefined) process.kill(-child.pid, step.press as NodeJS.Signals);
+  }, LOOK_EVERY_MS);
   const limit = setTimeout(() => {
     if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
   }, LIMIT_MS);
   const code = await new Promise<number | null>((resolve) => child.on('close', resolve));
+  clearInterval(look);
   clearTimeout(limit);
   return { code, text };
 }

@@ -117,9 +117,10 @@ export function boxesAround({ centre, radiusMetres }: Circle): Box[] {
 }
 
 function roundUp(degrees: number): number {
-  return Number((degrees + MARGIN_DEGREES).toFixed(DECIMALS));
+  return Number((degrees + MARGIN_DEGREES).toFixed(DECIMALS)) + 0;
 }
 
 function roundDown(degrees: number): number {
-  return Number((degrees - MARGIN_DEGREES).toFixed(DECIMALS));
+  // Added to 0, -0 is 0.
+  return Number((degrees - MARGIN_DEGREES).toFixed(DECIMALS)) + 0;
 }

@@ -27,13 +27,7 @@ export async function complete(
   options: CompleteOptions,
 ): Promise<void> {
   const typed = options.line === undefined ? words : splitLine(options.line).slice(1);
-  let text = ':\n';
-  try {
-    text = show(await offer(program, typed, openSources(context, program, typed)));
-  } catch {
-    // One who presses a key wants words; what is wrong with the settings, the next command tells.
-  }
-  await context.io.stdout.write(text);
+  await context.io.stdout.write(show(await offer(program, typed, openSources(context, program, typed))));
 }
 
 /** What fits for the last of the words. */
@@ -54,7 +48,8 @@ export async function offer(program: Command, words: readonly string[], from: So
       ? { words: operands.length === 0 ? command.createHelp().visibleCommands(command).map(offerCommand) : [] }
       : await offerOperand(command, operands, typed, from);
   // Nothing fits but flags: these are shown without being asked for.
-  if (typed === '' && offers.words.length === 0 && !('isFile' in offers)) return { words: ownFlags(command) };
+  const isLeaf = command.commands.length === 0;
+  if (typed === '' && isLeaf && offers.words.length === 0) return { words: ownFlags(command) };
   return { ...offers, words: matching(offers.words, typed) };
 }
 
@@ -102,7 +97,7 @@ function show({ words, isFile, isOpen }: Offers): string {
 function openSources({ io, now, signal }: Context, program: Command, words: readonly string[]): Sources {
   const { values } = followLine(program, words);
   const read = async () => (await import('../../settings/store.js')).loadStored(io.env);
-  return {
+  const sources: Sources = {
     async profiles() {
       const { profiles } = await read();
       return [...profiles].map(([value, { base_url: address }]) => ({
@@ -119,5 +114,12 @@ function openSources({ io, now, signal }: Context, program: Command, words: read
       return [...known].map(([value, description]) => ({ value, description }));
     },
     bicycles: () => findLiveBicycles({ io, now, signal, values }),
+  };
+  // What is wrong with settings or service, the next command tells; one who presses a key wants words.
+  const quiet = (read: () => Promise<readonly Offer[]>) => () => read().catch(() => []);
+  return {
+    profiles: quiet(sources.profiles),
+    organizations: quiet(sources.organizations),
+    bicycles: quiet(sources.bicycles),
   };
 }

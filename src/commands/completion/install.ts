@@ -25,7 +25,7 @@ interface Plan {
 export async function installCompletion(context: Context, shell: Shell, options: InstallOptions): Promise<void> {
   const { io, notice } = context;
   const plan = makePlan(shell, io.env);
-  const changes = await findChanges(shell, plan);
+  const changes = await orElse(shell, () => findChanges(shell, plan));
   if (changes.length === 0) return notice(`completion for ${shell} is installed already, in ${plan.scriptPath}`);
   if (options.yes === true) for (const { said } of changes) await notice(said);
   else {
@@ -35,16 +35,19 @@ export async function installCompletion(context: Context, shell: Shell, options:
     const instead = `give --yes to do it without being asked, or put the script in place yourself: fleet completion ${shell}`;
     if (!(await askYesNo(context, { message, instead }))) return notice('nothing was changed');
   }
-  for (const { change } of changes) {
-    try {
-      await change();
-    } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
-      const hint = `put the script in place yourself: fleet completion ${shell}`;
-      throw new FleetError('output', `the completion could not be installed: ${reason}`, { hint, cause: error });
-    }
-  }
+  for (const { change } of changes) await orElse(shell, change);
   await notice(`completion for ${shell} is installed; it works in shells that you start from now on`);
+}
+
+/** Runs a step; its failure is told with the way around it. */
+async function orElse<T>(shell: Shell, step: () => Promise<T>): Promise<T> {
+  try {
+    return await step();
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    const hint = `put the script in place yourself: fleet completion ${shell}`;
+    throw new FleetError('output', `the completion could not be installed: ${reason}`, { hint, cause: error });
+  }
 }
 
 function makePlan(shell: Shell, env: NodeJS.ProcessEnv): Plan {
@@ -106,6 +109,6 @@ async function readText(path: string): Promise<string | undefined> {
     return await readFile(path, 'utf8');
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
-    throw new FleetError('output', `${path} cannot be read`, { cause: error });
+    throw error;
   }
 }

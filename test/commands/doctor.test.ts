@@ -1,0 +1,446 @@
+// `fleet doctor` against the sandbox and against services, networks and settings that are not well.
+
+import { execFileSync } from 'node:child_process';
+import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer as createTls } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { FindingRecord } from '../../src/commands/doctor/finding.js';
+import type { Sandbox } from '../../src/sandbox/index.js';
+import { saveProfile, saveToken, useProfile } from '../../src/settings/store.js';
+import { startMisbehaving } from '../support/misbehaving.js';
+import { type RunOptions, runFleet } from '../support/run.js';
+import { useSandbox, withSandbox } from '../support/sandbox.js';
+import { type Answer, sendJson, withServer } from '../support/server.js';
+import { hasCommand } from '../support/shell.js';
+
+const service = useSandbox({ bicycles: 30 });
+
+let folder: string;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'fleet-doctor-'));
+});
+
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+async function settle(sandbox: Sandbox, values: { base_url?: string; sse_url?: string } = {}): Promise<void> {
+  const place = { folder, configPath: join(folder, 'config.json'), credentialsPath: join(folder, 'credentials.json') };
+  const organization = sandbox.organizations[0]?.uuid;
+  await saveProfile(place, 'sandbox', { base_url: sandbox.baseUrl, sse_url: sandbox.sseUrl, organization, ...values });
+  await saveToken(place, 'sandbox', await sandbox.token());
+  await useProfile(place, 'sandbox');
+}
+
+const fleet = (line: string, options: RunOptions = {}) =>
+  runFleet(line.split(' '), { ...options, env: { FLEET_CONFIG_DIR: folder, ...options.env } });
+
+/** Runs the doctor and gives its findings by what was looked at; all that is not ok in `wrong`. */
+async function examine(flags = '', options: RunOptions = {}) {
+  const run = await fleet(`doctor --json --timeout 2${flags === '' ? '' : ` ${flags}`}`, options);
+  const findings = JSON.parse(run.stdout) as FindingRecord[];
+  const wrong = findings.filter(({ outcome }) => outcome !== 'ok').map(({ check, outcome }) => `${outcome} ${check}`);
+  return { ...run, findings, wrong, find: (check: string) => findings.find((finding) => finding.check === check) };
+}
+
+describe('all is well', () => {
+  it('a line a finding, in the order in which a command needs it', async () => {
+    await settle(service());
+    const { code, stdout, stderr } = await fleet('doctor');
+    expect([code, stderr]).toEqual([0, 'all is well\n']);
+    const masked = stdout
+      .replace(/\d+ ms/g, 'N ms')
+      .replaceAll(folder, 'FOLDER')
+      .replaceAll(service().baseUrl, 'BASE')
+      .replaceAll(service().sseUrl, 'PUSH')
+      .replace(/port \d+/g, 'port N')
+      .replace(/[0-9a-f]{8}-[0-9a-f-]{27}/g, 'UUID')
+      .replace(/version .*, Node .*/, 'version V')
+      .replace(/ends in .*?;/, 'ends in T;');
+    expect(masked).toBe(`ok       fleet         version V
+ok       settings file FOLDER/config.json, 1 profile
+ok       file modes    the settings are for your eyes alone
+ok       profile       sandbox (FOLDER/config.json)
+ok       base_url      BASE (profile "sandbox")
+ok       sse_url       PUSH (profile "sandbox")
+ok       organization  UUID (profile "sandbox")
+ok       settings      api_version 1.0, output table, timeout 30, retries 3, allow_http false
+ok       token         stored by auth login; it ends in T; claims role, sub, jti, iat, exp
+ok       proxy         service is asked directly: no proxy is set
+ok       service dns   127.0.0.1 is an address already
+ok       service tcp   connected to port N, N ms
+ok       http          GET /bicycles/?page=1 answered 200 in N ms, request UUID
+ok       clock         the same as the service, within a second
+ok       prefix        BASE leads to 30 bicycles
+ok       version       1.0 is understood; the service is sandbox-1.0.0
+ok       proxy         push is asked directly: no proxy is set
+ok       push dns      127.0.0.1 is an address already
+ok       push tcp      connected to port N, N ms
+ok       push          the subscription stands after N ms
+ok       terminal      stdout is no terminal: output is not cut and has no colour
+`);
+    for (let tries = 0; service().streamCount() > 0 && tries < 100; tries++)
+      await new Promise((go) => setTimeout(go, 10));
+    expect(service().streamCount()).toBe(0);
+  });
+
+  it('as JSON, JSON lines, and through jq', async () => {
+    await settle(service());
+    const { code, findings } = await examine();
+    expect(code).toBe(0);
+    for (const finding of findings) expect(Object.keys(finding)).toEqual(['check', 'outcome', 'finding', 'next']);
+    expect((await fleet('doctor -o jsonl')).stdout.trimEnd().split('\n')).toHaveLength(findings.length);
+    expect((await fleet('doctor --jq length')).stdout).toBe(`${findings.length}\n`);
+    expect((await fleet('doctor -o csv')).code).toBe(2);
+  });
+
+  it.each([60, 100])('keeps to %i columns of a terminal', async (columns) => {
+    await settle(service());
+    const { stdout } = await fleet('doctor --no-color', { terminal: { columns }, env: { LANG: 'C' } });
+    expect(stdout.split('\n').filter((line) => line.length > columns && !/\S{30}/.test(line))).toEqual([]);
+    expect(stdout).toMatch(/^warning +terminal/m);
+    expect(stdout).toContain('next: export LC_ALL=C.UTF-8');
+  });
+
+  it('changes nothing, and never shows the token', async () => {
+    await settle(service());
+    const before = await readFile(join(folder, 'config.json'), 'utf8');
+    const run = await fleet('doctor --verbose');
+    expect(await readFile(join(folder, 'config.json'), 'utf8')).toBe(before);
+    const { tokens } = JSON.parse(await readFile(join(folder, 'credentials.json'), 'utf8'));
+    expect(run.stdout + run.stderr).not.toContain(tokens.sandbox);
+  });
+});
+
+describe('settings', () => {
+  it('none at all', async () => {
+    const { code, wrong, find, stderr } = await examine('', { env: { FLEET_CONFIG_DIR: join(folder, 'nowhere') } });
+    expect(code).toBe(3);
+    expect(wrong).toEqual(['failure base_url', 'warning sse_url', 'warning organization', 'failure token']);
+    expect(find('base_url')?.next).toContain('fleet auth login');
+    expect(JSON.parse(stderr)).toMatchObject({ error: { kind: 'config' } });
+  });
+
+  it('from the environment alone', async () => {
+    const env = {
+      FLEET_BASE_URL: service().baseUrl,
+      FLEET_SSE_URL: service().sseUrl,
+      FLEET_TOKEN: await service().token(),
+      FLEET_ORGANIZATION: service().organizations[0]?.uuid ?? '',
+    };
+    const { code, wrong, find } = await examine('', { env });
+    expect([code, wrong]).toEqual([0, []]);
+    expect(find('base_url')?.finding).toContain('(FLEET_BASE_URL)');
+  });
+
+  it('a broken file: the rest is looked at all the same', async () => {
+    await writeFile(join(folder, 'config.json'), '{"profiles": ', { mode: 0o600 });
+    const env = { FLEET_BASE_URL: service().baseUrl, FLEET_TOKEN: await service().token() };
+    const { code, wrong, find } = await examine('', { env });
+    expect(code).toBe(3);
+    expect(wrong).toEqual(['failure settings file', 'warning sse_url', 'warning organization']);
+    expect(find('settings file')?.next).toContain('mv ');
+    expect(find('prefix')?.outcome).toBe('ok');
+    expect(await readFile(join(folder, 'config.json'), 'utf8')).toBe('{"profiles": ');
+  });
+
+  it('values that are refused, each by itself', async () => {
+    await settle(service());
+    const env = { FLEET_SSE_URL: 'http://push.example.com', FLEET_OUTPUT: 'jsno' };
+    const { code, wrong } = await examine('', { env });
+    // --json says the format here.
+    expect([code, wrong]).toEqual([3, ['failure sse_url']]);
+    expect((await fleet('doctor', { env })).stdout).toContain(
+      'failure  settings      FLEET_OUTPUT: "jsno" is not a format',
+    );
+  });
+
+  it('a profile that is not there', async () => {
+    await settle(service());
+    const { code, find } = await examine('', { env: { FLEET_PROFILE: 'sandbx' } });
+    expect(code).toBe(3);
+    expect(find('profile')).toMatchObject({
+      outcome: 'failure',
+      next: expect.stringContaining('did you mean "sandbox"?'),
+    });
+  });
+
+  it('files that others can read', async () => {
+    await settle(service());
+    await chmod(join(folder, 'credentials.json'), 0o644);
+    const { code, wrong, find, stderr } = await examine();
+    expect([code, wrong]).toEqual([0, ['warning file modes']]);
+    expect(find('file modes')?.next).toBe(`chmod 600 ${folder}/credentials.json`);
+    expect(stderr).toBe('1 warning, no failure\n');
+  });
+
+  it('a bad flag is a usage error', async () => {
+    expect((await fleet('doctor --timeout soon')).code).toBe(2);
+  });
+});
+
+describe('the token', () => {
+  it('has expired: it says so, and the service agrees', async () => {
+    await settle(service());
+    const token = await service().token({ expiresInSeconds: -60 });
+    const { code, wrong, find } = await examine('', { env: { FLEET_TOKEN: token } });
+    expect(code).toBe(4);
+    expect(wrong).toEqual(['failure token', 'failure access', 'failure push']);
+    expect(find('token')).toMatchObject({
+      finding: expect.stringContaining('expired'),
+      next: expect.stringContaining('FLEET_TOKEN'),
+    });
+    expect(find('prefix')?.outcome).toBe('ok');
+  });
+
+  it('is near its end', async () => {
+    await settle(service());
+    const { wrong } = await examine('', { now: () => Date.now() + (12 * 60 - 3) * 60_000 });
+    expect(wrong).toContain('warning token');
+  });
+
+  it('comes from a command that fails, or takes too long', async () => {
+    await settle(service());
+    const failing = await examine('', { env: { FLEET_TOKEN_COMMAND: 'exit 3', PATH: process.env['PATH'] } });
+    expect([failing.code, failing.find('token')?.finding]).toEqual([3, expect.stringContaining('exit code 3')]);
+    const slow = await examine('--timeout 0.2', {
+      env: { FLEET_TOKEN_COMMAND: 'sleep 20', PATH: process.env['PATH'] },
+    });
+    expect(slow.find('token')?.finding).toContain('no token came within 0.2 s');
+  });
+
+  it('is not one the service knows', async () => {
+    await settle(service());
+    const { code, find } = await examine('', { env: { FLEET_TOKEN: 'opaque-token' } });
+    expect(code).toBe(4);
+    expect(find('token')?.outcome).toBe('ok');
+    expect(find('access')).toMatchObject({ outcome: 'failure', next: 'fleet auth login --profile sandbox' });
+  });
+});
+
+describe('the prefix', () => {
+  it.each([
+    ['missing', '/api', '', ''],
+    ['one too many', '', '', '/api'],
+    ['another one', '/api', '', '/v2'],
+  ])('%s', async (_what, prefix, _unused, given) => {
+    await withSandbox({ bicycles: 5, prefix }, async (sandbox) => {
+      const origin = new URL(sandbox.baseUrl).origin;
+      await settle(sandbox, { base_url: origin + given });
+      const { code, wrong, find } = await examine();
+      expect([code, wrong]).toEqual([5, ['failure prefix']]);
+      expect(find('prefix')?.next).toBe(`fleet config set base_url ${origin}${prefix} --profile sandbox`);
+      const env = { FLEET_BASE_URL: origin + given };
+      expect((await examine('', { env })).find('prefix')?.next).toBe(`export FLEET_BASE_URL=${origin}${prefix}`);
+    });
+  });
+
+  it.each<[string, Answer, number, string]>([
+    [
+      'an HTML page',
+      (response) => void response.writeHead(200, { 'content-type': 'text/html' }).end('<title>Welcome</title>'),
+      7,
+      'HTML page "Welcome"',
+    ],
+    ['404 everywhere', (response) => sendJson(response, 404, {}), 5, 'answers 404 instead of bicycles'],
+    ['JSON that is no list', (response) => sendJson(response, 200, { hello: 1 }), 7, 'something that is no list'],
+    [
+      'a redirect',
+      (response) => void response.writeHead(302, { location: 'https://elsewhere.example/' }).end(),
+      7,
+      'redirects to https://elsewhere.example/',
+    ],
+    ['an error of the service', (response) => sendJson(response, 503, { detail: 'down' }), 7, 'down'],
+  ])('%s', async (_what, answer, code, words) => {
+    await settle(service());
+    await withServer(answer, async ({ url }) => {
+      const run = await examine('', { env: { FLEET_BASE_URL: url } });
+      expect(run.code).toBe(code);
+      expect(run.findings.find(({ outcome }) => outcome === 'failure')?.finding).toContain(words);
+    });
+  });
+});
+
+describe('version and clock', () => {
+  it('406: names a version that works', async () => {
+    await settle(service());
+    const { code, find } = await examine('', { env: { FLEET_API_VERSION: '9' } });
+    expect(code).toBe(6);
+    expect(find('version')).toMatchObject({ outcome: 'failure', next: 'export FLEET_API_VERSION=1.0' });
+  });
+
+  it('406 for every version but an unnamed one', async () => {
+    await settle(service());
+    await withServer(
+      (response, { headers }) =>
+        /version/.test(headers.accept ?? '') ? sendJson(response, 406, {}) : sendJson(response, 200, []),
+      async ({ url }) => {
+        const { code, find } = await examine('', { env: { FLEET_BASE_URL: url } });
+        expect([code, find('version')?.finding]).toEqual([
+          6,
+          expect.stringContaining('without a version it answers as 2026.11'),
+        ]);
+      },
+    );
+  });
+
+  it.each([
+    [3_605_000, '1 h'],
+    [-120_000, 'behind the service'],
+  ])('the clock is off by %i ms', async (offset, words) => {
+    await settle(service());
+    const { find } = await examine('', { now: () => Date.now() + offset });
+    expect(find('clock')).toMatchObject({ outcome: 'warning', finding: expect.stringContaining(words) });
+  });
+});
+
+describe('the network', () => {
+  it.each([
+    ['nobody listens', 'http://127.0.0.1:1', 'service tcp', 'connection refused'],
+    ['no such host', 'https://nobody.invalid', 'service dns', 'nobody.invalid'],
+  ])('%s', async (_what, address, check, words) => {
+    await settle(service());
+    const { code, find, findings } = await examine('', { env: { FLEET_BASE_URL: address } });
+    expect(code).toBe(8);
+    expect(find(check)).toMatchObject({ outcome: 'failure', finding: expect.stringContaining(words) });
+    expect(findings.some((finding) => finding.check === 'http')).toBe(false);
+    expect(find('push')?.outcome).toBe('ok');
+  });
+
+  it('a service that never answers is waited for no longer than --timeout', async () => {
+    await settle(service());
+    await withServer(
+      () => {},
+      async ({ url }) => {
+        const { code, find } = await examine('--timeout 0.3', { env: { FLEET_BASE_URL: url } });
+        expect([code, find('http')?.outcome]).toEqual([8, 'failure']);
+      },
+    );
+  });
+
+  it('a port that speaks no HTTP', async () => {
+    await settle(service());
+    const server = await startMisbehaving((socket) => socket.end('SSH-2.0-OpenSSH\r\n'));
+    const { code, find } = await examine('', { env: { FLEET_BASE_URL: server.url } });
+    expect([code, find('http')?.finding]).toEqual([8, expect.stringContaining('not HTTP')]);
+    await server.close();
+  });
+
+  it.runIf(hasCommand('openssl'))('a certificate that nobody knows', async () => {
+    await settle(service());
+    const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
+    const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost', '-days', '3'];
+    execFileSync(
+      'openssl',
+      [
+        'req',
+        '-x509',
+        '-newkey',
+        'ec',
+        '-pkeyopt',
+        'ec_paramgen_curve:P-256',
+        '-nodes',
+        '-keyout',
+        key,
+        '-out',
+        cert,
+        ...subject,
+      ],
+      { stdio: 'ignore' },
+    );
+    const server = createTls({ key: await readFile(key), cert: await readFile(cert) });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const address = `https://localhost:${(server.address() as AddressInfo).port}`;
+    const { code, find } = await examine('', { env: { FLEET_BASE_URL: address } });
+    expect(code).toBe(8);
+    expect(find('service dns')?.finding).toContain('localhost is ');
+    expect(find('service tls')).toMatchObject({
+      outcome: 'failure',
+      next: expect.stringContaining('NODE_EXTRA_CA_CERTS'),
+    });
+    await new Promise((resolve) => server.close(resolve));
+  });
+
+  it('a proxy: who is asked through it, and what is not', async () => {
+    await settle(service());
+    const proxy = await startMisbehaving((socket) => socket.end('HTTP/1.1 502 Bad Gateway\r\n\r\n'));
+    const withUser = proxy.url.replace('http://', 'http://ann:secret@');
+    const env = { FLEET_BASE_URL: 'https://bikes.example.com/api', HTTPS_PROXY: withUser };
+    const { code, find, stdout, findings } = await examine('', { env });
+    expect(code).toBe(8);
+    expect(find('proxy')?.finding).toBe(`service is asked through ${proxy.url} (HTTPS_PROXY)`);
+    expect(find('proxy tcp')?.outcome).toBe('ok');
+    expect(find('http')?.outcome).toBe('failure');
+    expect(stdout).not.toContain('secret');
+    expect(findings.filter(({ check }) => check === 'proxy').at(-1)?.finding).toContain('no proxy is set');
+    const excluded = await examine('', { env: { ...env, NO_PROXY: '.example.com' } });
+    expect(excluded.find('proxy')?.finding).toBe('service is asked directly: NO_PROXY excludes it');
+    await proxy.close();
+  });
+});
+
+describe('the push address', () => {
+  it('is dead', async () => {
+    await settle(service(), { sse_url: 'http://127.0.0.1:1' });
+    const { code, wrong, find } = await examine();
+    expect([code, wrong]).toEqual([8, ['failure push tcp']]);
+    expect(find('prefix')?.outcome).toBe('ok');
+  });
+
+  it('has a prefix too many', async () => {
+    await settle(service(), { sse_url: `${service().sseUrl}/api` });
+    const { code, find } = await examine();
+    expect(code).toBe(5);
+    expect(find('push')?.next).toBe(`fleet config set sse_url ${service().sseUrl} --profile sandbox`);
+  });
+
+  it('is that of the API', async () => {
+    await settle(service(), { sse_url: service().baseUrl });
+    const { code, find } = await examine();
+    expect([code, find('push')?.outcome]).toEqual([5, 'failure']);
+  });
+
+  it.each<[string, Answer, string]>([
+    [
+      'answers with a page',
+      (response) => void response.writeHead(200, { 'content-type': 'text/html' }).end('<title>Login</title>'),
+      'did not answer with an event stream: text/html "Login"',
+    ],
+    ['refuses the token', (response) => sendJson(response, 403, { detail: 'not yours' }), 'not yours'],
+    ['never answers', () => {}, 'did not answer within 0.5 s'],
+  ])('%s', async (_what, answer, words) => {
+    await withServer(answer, async ({ url }) => {
+      await settle(service(), { sse_url: url });
+      const { find } = await examine('--timeout 0.5');
+      expect(find('push')).toMatchObject({ outcome: 'failure', finding: expect.stringContaining(words) });
+    });
+  });
+
+  it('is not tried without an organization', async () => {
+    const env = {
+      FLEET_BASE_URL: service().baseUrl,
+      FLEET_SSE_URL: service().sseUrl,
+      FLEET_TOKEN: await service().token(),
+    };
+    const { code, find } = await examine('', { env });
+    expect([code, find('push')?.outcome]).toEqual([0, 'warning']);
+  });
+});
+
+it('the token goes to the two origins alone', async () => {
+  await withServer(
+    (response) => sendJson(response, 404, {}),
+    async (stranger) => {
+      await withServer(
+        (response) => void response.writeHead(302, { location: `${stranger.url}/bicycles/` }).end(),
+        async ({ url }) => {
+          await settle(service(), { base_url: url, sse_url: url });
+          await examine();
+        },
+      );
+      expect(stranger.asked).toEqual([]);
+    },
+  );
+});
