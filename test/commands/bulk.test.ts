@@ -305,6 +305,18 @@ describe('what stops a run', () => {
     });
   });
 
+  test('Ctrl-C while all of stdin is being read sends nothing', async () => {
+    await withSandbox({ bicycles: 20 }, async (sandbox) => {
+      const stdin = new PassThrough();
+      const signals = new EventEmitter();
+      const running = act(sandbox, ['-', 'reserve'], { stdin, signals });
+      stdin.write(`${A}\n`);
+      setTimeout(() => signals.emit('SIGTERM'), 50);
+      expect(await running).toMatchObject({ code: 143, stdout: '', stderr: '' });
+      expect(posts(sandbox)).toBe(0);
+    });
+  });
+
   test('a reader that leaves stops the run, and what is left is no success', async () => {
     await withSandbox({ bicycles: 200, faults: [{ kind: 'latency', milliseconds: 5 }] }, async (sandbox) => {
       const uuids = inState(sandbox, 'available', 60);

@@ -317,7 +317,7 @@ describe('a rerun', () => {
           code: 0,
           outcomes: { [untouched]: 'done', [carriedOut]: 'done', [fresh]: 'done' },
         });
-        expect(stderr).toContain('2 sent before without an answer');
+        expect(stderr).toContain('2 in doubt since an earlier run');
         expect([untouched, carriedOut, fresh].map((uuid) => sandbox.actionCount(uuid))).toEqual([1, 0, 1]);
       });
     });

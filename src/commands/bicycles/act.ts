@@ -4,8 +4,9 @@ import { actionsPath, type Bicycle } from '../../api/bicycle.js';
 import type { Context } from '../../context.js';
 import type { Client } from '../../http/client.js';
 import { ACTION, ACTIONS, type ActionResult } from '../../views/action.js';
-import { type ChangeOptions, carryOut, type Doubt, type Finding } from './bulk/carry-out.js';
+import { carryOut } from './bulk/carry-out.js';
 import { isCertainlyNotLater, newestFirst } from './bulk/look-up.js';
+import type { ChangeOptions, Doubt, Finding } from './bulk/plan.js';
 import { readFields, readTargets, readWords, type Target } from './input.js';
 
 export interface ActOptions extends ChangeOptions {

@@ -12,9 +12,11 @@ import { requireBaseUrl } from '../../settings/resolve.js';
 import { clean } from '../../terminal/clean.js';
 import { CREATIONS, type CreationResult } from '../../views/action.js';
 import { BICYCLES } from '../../views/bicycle.js';
+import { askIfProtected } from '../protected.js';
 import { openResult } from '../result.js';
-import { type ChangeOptions, carryOut, type Doubt, type Finding, type Plan } from './bulk/carry-out.js';
+import { carryOut } from './bulk/carry-out.js';
 import { isCertainlyNotLater, newestFirst } from './bulk/look-up.js';
+import type { ChangeOptions, Doubt, Finding, Plan } from './bulk/plan.js';
 import {
   furtherProblems,
   keyOfRow,
@@ -46,6 +48,7 @@ export async function createBicycles(context: Context, options: CreateOptions): 
   const body = readFlags(baseUrl, organization, options);
   if (options.dryRun === true)
     return carryOut(context, planFor([{ row: 1, body }], 'flags', baseUrl, settings.profile.value), options);
+  await askIfProtected(context, clean(`create the bicycle "${body.name}"`), options.yes);
   await createOne(context, body);
 }
 

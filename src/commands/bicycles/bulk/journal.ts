@@ -132,6 +132,17 @@ function takeIn(line: Record<string, unknown>, read: Read, run: Run): Run {
   return run;
 }
 
+/** What an earlier run says of a task: done, refused, to be sent (again), or in doubt. */
+export function judgeEntry(entry: Entry | undefined): 'open' | 'done' | 'refused' | 'doubt' {
+  if (entry === undefined) return 'open';
+  if (entry.facts === undefined) return 'doubt';
+  const { outcome, status } = entry.facts;
+  // The service provably did not take these (cli.md section 4, promise 1).
+  if (outcome === 'not-sent' || status === 401 || status === 403 || status === 429) return 'open';
+  if (outcome === 'done' || outcome === 'skipped') return 'done';
+  return outcome === 'refused' ? 'refused' : 'doubt';
+}
+
 /** Refuses a journal that belongs to something else, and says what differs. */
 export function checkBinding(found: Binding, wanted: Binding, path: string): void {
   const names = [...new Set([...Object.keys(wanted), ...Object.keys(found)])];

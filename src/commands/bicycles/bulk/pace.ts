@@ -77,7 +77,8 @@ export function openPace(most: number): Pace {
     leave(isWell) {
       if (isWell) {
         failures = 0;
-        wellSinceChange += 1;
+        // What left before the trouble says nothing of how it is now.
+        if (sameTrouble === 0) wellSinceChange += 1;
         if (wellSinceChange >= limit && limit < most) {
           limit += 1;
           wellSinceChange = 0;

@@ -64,6 +64,9 @@ export class FailedFast extends Error {
 /** So many failures in a row are no bad luck: the service is down, and the rest is better left untouched. */
 export const OUTAGE_FAILURES = 20;
 
+/** The failure in a row that is worth a word: two happen. */
+const SAID_FAILURES = 3;
+
 /** After a stop the rest of the input is named as not sent, as long as it comes at least this often. */
 const REST_OF_INPUT_MS = 1000;
 
@@ -163,7 +166,9 @@ export async function runBulk<T>(options: BulkOptions<T>): Promise<RunEnd> {
       if (!hasLeave) return { outcome: 'not-sent', error: thrown, milliseconds: null, isAnnounced };
       const verdict = judge(thrown, urgentSignal.aborted);
       isWell = verdict.isWell;
-      if (verdict.stops || (!isWell && pace.failuresInARow() + 1 >= OUTAGE_FAILURES)) stop.now(thrown);
+      const failures = isWell ? 0 : pace.failuresInARow() + 1;
+      if (verdict.stops || failures >= OUTAGE_FAILURES) stop.now(thrown);
+      else if (failures === SAID_FAILURES) options.say(`${failures} failures in a row; slowing down`);
       return { outcome: verdict.outcome, error: thrown, milliseconds, isAnnounced };
     } finally {
       if (hasLeave) pace.leave(isWell);
