@@ -6,12 +6,12 @@ import { join } from 'node:path';
 import { compare, environment, interleave, isInstalled, milliseconds } from './measure.js';
 
 const ACTIONS = 2000;
-const CONCURRENCY = 8;
+const PEER_CONCURRENCY = 8;
 
 /** The service's time for one request in milliseconds, and how often each side runs. */
 const SPEEDS = [
-  { delayMs: 5, rounds: 3 },
-  { delayMs: 50, rounds: 1 },
+  { delayMs: 5, concurrency: 8, rounds: 5 },
+  { delayMs: 50, concurrency: 32, rounds: 3 },
 ];
 
 const FEW = 1000;
@@ -41,17 +41,17 @@ function uuids(folder, count) {
 async function beside(url, folder) {
   const path = uuids(folder, ACTIONS);
   const journal = join(folder, 'journal');
-  const act = `"$NODE" "$FLEET" bicycles act - reserve --yes -q -o jsonl --concurrency ${CONCURRENCY}`;
   const hasPeer = (await isInstalled('curl')) && (await isInstalled('xargs'));
   const rows = [];
-  for (const { delayMs, rounds } of SPEEDS) {
+  for (const { delayMs, concurrency, rounds } of SPEEDS) {
+    const act = `"$NODE" "$FLEET" bicycles act - reserve --yes -q -o jsonl --concurrency ${concurrency}`;
     const token = `delay=${delayMs}`;
     const curl = `curl -s -o /dev/null -H 'Authorization: JWT ${token}' -H 'Content-Type: application/json'`;
     const lines = [
       `${act} < ${path} > /dev/null`,
       `rm -f ${journal}; ${act} --journal ${journal} < ${path} > /dev/null`,
       ...(hasPeer
-        ? [`xargs -P ${CONCURRENCY} -I @ ${curl} -d '{"type":"reserve"}' ${url}/bicycles/@/actions/ < ${path}`]
+        ? [`xargs -P ${PEER_CONCURRENCY} -I @ ${curl} -d '{"type":"reserve"}' ${url}/bicycles/@/actions/ < ${path}`]
         : []),
     ];
     const [plain, kept, peer] = await interleave(
@@ -59,13 +59,13 @@ async function beside(url, folder) {
       rounds,
       environment({ FLEET_BASE_URL: url, FLEET_TOKEN: token }),
     );
-    const what = `2,000 actions at ${delayMs} ms`;
+    const what = `2,000 actions at ${delayMs} ms, concurrency ${concurrency}`;
     if (peer !== undefined) {
-      rows.push(compare(what, plain, peer, `xargs -P ${CONCURRENCY} curl`, 1));
-      rows.push(compare(`${what}, journal`, kept, peer, `xargs -P ${CONCURRENCY} curl`, 1));
+      rows.push(compare(what, plain, peer, `xargs -P ${PEER_CONCURRENCY} curl`, 0.3));
+      rows.push(compare(`${what}, journal`, kept, peer, `xargs -P ${PEER_CONCURRENCY} curl`, 0.3));
     }
     // No client can be faster than the service lets so many at once be.
-    const floor = { seconds: (ACTIONS / CONCURRENCY) * (delayMs / 1000) };
+    const floor = { seconds: (ACTIONS / concurrency) * (delayMs / 1000) };
     rows.push({
       ...compare(`${what}, beside what is possible`, plain, floor, 'floor'),
       peer: `floor ${milliseconds(floor.seconds)}`,

@@ -123,6 +123,7 @@ export async function openReporter<R extends Facts>(
       const all = ended();
       const parts = OUTCOMES.filter((outcome) => count(outcome) > 0).map((outcome) => `${count(outcome)} ${outcome}`);
       const tookMs = performance.now() - startedAt;
+      if (all === 0) return `no ${shape.noun.many} were given: nothing was sent`;
       return `${all} ${all === 1 ? shape.noun.one : shape.noun.many}: ${parts.join(', ')} in ${showDuration(tookMs)}`;
     },
   };
