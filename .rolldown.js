@@ -1,7 +1,11 @@
 // Bundles the program: one file for what every command loads, one for what a request needs, one for each heavy library and rare command.
+// Beside them: the licences of the libraries that went in, and the pages of the manual.
 
-import { readFileSync } from 'node:fs';
-import { dirname, resolve } from 'node:path';
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+
+const FOLDER = 'dist';
 
 /** Our own files that `import` without `await` leads to from an entry: what even `--version` loads. */
 function reach(file, reached = new Set()) {
@@ -18,18 +22,48 @@ const start = reach(resolve('src/main.ts'));
 const RARE =
   /src\/(sandbox|http\/(agent|proxy|stream)|commands\/(sandbox|demo|watch|doctor|completion|help|auth|api|bicycles\/bulk))/;
 
+/** Writes `THIRD-PARTY-LICENSES.txt`: name, version and licence of each library of which something went into the bundle. */
+const licences = {
+  name: 'licences',
+  generateBundle(_options, bundle) {
+    const files = Object.values(bundle).flatMap(({ moduleIds = [] }) => moduleIds);
+    const folders = files.flatMap((file) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(file) ?? []);
+    const texts = [...new Set(folders)].sort().map((folder) => {
+      const { name, version, license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+      const file = readdirSync(folder).find((each) => /^licen[cs]e/i.test(each));
+      if (file === undefined) throw new Error(`${name} has no licence to ship`);
+      return `${name} ${version} (${license})\n\n${readFileSync(join(folder, file), 'utf8').trim()}\n`;
+    });
+    this.emitFile({
+      type: 'asset',
+      fileName: 'THIRD-PARTY-LICENSES.txt',
+      source: texts.join(`\n${'-'.repeat(80)}\n\n`),
+    });
+  },
+};
+
+/** Writes the pages for `man`, by the code that was just bundled. */
+const manual = {
+  name: 'manual',
+  async writeBundle() {
+    const { writeManual } = await import(pathToFileURL(resolve(FOLDER, 'manual.js')).href);
+    await writeManual(join(FOLDER, 'man'));
+  },
+};
+
 export default {
-  input: 'src/main.ts',
+  input: ['src/main.ts', 'src/manual.ts'],
   platform: 'node',
+  plugins: [licences, manual],
   output: {
-    dir: 'dist',
+    dir: FOLDER,
     format: 'esm',
     sourcemap: true,
     cleanDir: true,
     codeSplitting: {
       groups: [
         { name: 'start', test: (id) => start.has(id) || /node_modules\/(commander|leven)\//.test(id), priority: 2 },
-        { name: 'request', test: (id) => /\/src\//.test(id) && !RARE.test(id), priority: 1 },
+        { name: 'request', test: (id) => /\/src\//.test(id) && !/src\/manual/.test(id) && !RARE.test(id), priority: 1 },
       ],
     },
   },

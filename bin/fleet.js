@@ -1,12 +1,29 @@
 #!/usr/bin/env node
-// Hands the arguments and the real streams to main, and sets the exit code; nothing else.
-import { main } from '../dist/main.js';
+// Hands the arguments and the real streams to main, and sets the exit code; nothing else. A Node that is too old is told so before
+// it meets a word that it does not know.
 
-process.exitCode = await main(process.argv.slice(2), {
-  stdin: process.stdin,
-  stdout: process.stdout,
-  stderr: process.stderr,
-  env: process.env,
-  signals: process,
-  now: Date.now,
-});
+const OLDEST = '20.18.1';
+
+function isTooOld() {
+  const [major, minor, patch] = process.versions.node.split('.').map(Number);
+  const [oldestMajor, oldestMinor, oldestPatch] = OLDEST.split('.').map(Number);
+  return (major - oldestMajor || minor - oldestMinor || patch - oldestPatch) < 0;
+}
+
+if (isTooOld()) {
+  process.stderr.write(
+    `error: fleet needs Node ${OLDEST} or later, and ${process.execPath} is ${process.versions.node}\n` +
+      'hint: install a newer Node, or choose one by "nvm use 24", "fnm use 24" or the like\n',
+  );
+  process.exitCode = 3;
+} else {
+  const { main } = await import('../dist/main.js');
+  process.exitCode = await main(process.argv.slice(2), {
+    stdin: process.stdin,
+    stdout: process.stdout,
+    stderr: process.stderr,
+    env: process.env,
+    signals: process,
+    now: Date.now,
+  });
+}

@@ -30,8 +30,19 @@ export function collect(value: string, before: string[] | undefined): string[] {
   return [...(before ?? []), value];
 }
 
-/** Adds the examples to a command's help: pairs of what it is for and the command line. */
-export function examples(command: Command, ...pairs: readonly (readonly [purpose: string, line: string])[]): Command {
+/** What a command line is for, and the line itself. */
+export type Example = readonly [purpose: string, line: string];
+
+const EXAMPLES = new WeakMap<Command, readonly Example[]>();
+
+/** The examples that a command was given. */
+export function examplesOf(command: Command): readonly Example[] {
+  return EXAMPLES.get(command) ?? [];
+}
+
+/** Adds the examples to a command's help. */
+export function examples(command: Command, ...pairs: readonly Example[]): Command {
+  EXAMPLES.set(command, pairs);
   const lines = pairs.map(([purpose, line]) => `  # ${purpose}\n  ${line}`);
   return command.addHelpText('after', `\nExamples:\n${lines.join('\n')}`);
 }

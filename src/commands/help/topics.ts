@@ -6,15 +6,16 @@ import { type ErrorKind, EXIT_CODES } from '../../errors.js';
 import { KEY_NAMES, KEYS } from '../../settings/keys.js';
 import { FORMATS, type Format } from '../../terminal/formats.js';
 import { embolden, fit, helpWidth, wrap } from '../../terminal/help.js';
+import type { Example } from '../words.js';
 import type { Topic } from './index.js';
 
 /** A heading with lines below it: text that is wrapped, or pairs of a term and what it means. */
-interface Section {
+export interface Section {
   heading?: string;
   text?: string;
   pairs?: readonly (readonly [term: string, meaning: string])[];
   /** Command lines to paste, with what each is for. */
-  examples?: readonly (readonly [purpose: string, line: string])[];
+  examples?: readonly Example[];
 }
 
 export async function showTopic({ io }: Context, topic: Topic, program: Command): Promise<void> {
@@ -24,7 +25,7 @@ export async function showTopic({ io }: Context, topic: Topic, program: Command)
   await io.stdout.write(sections.map((section) => draw(section, helpWidth(screen), paint)).join('\n'));
 }
 
-const PAGES: { readonly [Name in Topic]: (program: Command) => Section[] } = {
+export const PAGES: { readonly [Name in Topic]: (program: Command) => Section[] } = {
   'exit-codes': describeExitCodes,
   environment: describeEnvironment,
   output: describeOutput,

@@ -1,0 +1,157 @@
+// Draws the picture of the README: runs real commands on a terminal against a sandbox, and writes what they show as SVG.
+// `npm run picture`; needs `script` of util-linux, which lends the terminal.
+
+import { spawn } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import stringWidth from 'string-width';
+import { PROGRAM } from './measure.js';
+
+const PICTURE = fileURLToPath(new URL('picture.svg', import.meta.url));
+
+const COLUMNS = 92;
+const CELL = { width: 8.4, height: 19 };
+const MARGIN = 18;
+const TITLE_HEIGHT = 30;
+const FONT = "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace";
+const INK = '#d0d7de';
+const PAPER = '#161b22';
+/** What terminals make of the eight colours, by their number. */
+const COLOURS = ['#6e7681', '#ff7b72', '#7ee787', '#e3b341', '#79c0ff', '#d2a8ff', '#76e3ea', '#f0f6fc'];
+
+/** The session: lines as they are typed. `$LOST` and `$FREE` are bicycles of the sandbox. */
+const LINES = [
+  'fleet bicycles list --ordering state_of_charge --limit 6',
+  "fleet bicycles list --all --where 'state_of_charge<20' --where state=available --jq length",
+  'fleet bicycles act $FREE rent',
+  'fleet bicycles act $LOST rent',
+  'fleet watch --for 6s',
+];
+
+function quote(word) {
+  return `'${word.replaceAll("'", "'\\''")}'`;
+}
+
+/** Runs a line on a terminal of so many columns; what it wrote there. */
+function onTerminal(line, env) {
+  const script = `stty cols ${COLUMNS} rows 40; bash -c ${quote(line)}`;
+  const child = spawn('script', ['-qec', script, '/dev/null'], { env, stdio: ['ignore', 'pipe', 'inherit'] });
+  const chunks = [];
+  child.stdout.on('data', (chunk) => chunks.push(chunk));
+  return new Promise((resolve) => child.on('close', () => resolve(Buffer.concat(chunks).toString())));
+}
+
+async function record() {
+  const folder = await mkdtemp(join(tmpdir(), 'fleet-picture-'));
+  const env = {
+    PATH: `${folder}:${process.env.PATH}`,
+    HOME: folder,
+    LANG: 'C.UTF-8',
+    SHELL: '/bin/sh',
+    TERM: 'xterm',
+    FLEET_CONFIG_DIR: join(folder, 'settings'),
+  };
+  await writeFile(join(folder, 'fleet'), `#!/bin/sh\nexec ${quote(process.execPath)} ${quote(PROGRAM)} "$@"\n`, {
+    mode: 0o755,
+  });
+  const sandbox = spawn('fleet', ['sandbox', '--port', '0', '--sse-port', '0', '--rate', '1.5'], { env });
+  try {
+    await new Promise((resolve) => sandbox.stderr.once('data', resolve));
+    await onTerminal('fleet profile use sandbox', env);
+    const find = async (state) =>
+      (await onTerminal(`fleet bicycles list --all --where state=${state} --limit 1 -o uuid -q`, env)).trim();
+    const bicycles = { LOST: await find('lost'), FREE: await find('available') };
+    let text = '';
+    for (const line of LINES) {
+      const typed = line.replace(/\$([A-Z]+)/g, (_, name) => bicycles[name]);
+      text += `\u001b[36m$\u001b[39m \u001b[1m${typed}\u001b[22m\r\n${await onTerminal(typed, env)}\r\n`;
+    }
+    return text;
+  } finally {
+    sandbox.kill('SIGINT');
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** What stands on the terminal at last: rows of pieces, each with its column, text and look. */
+function readScreen(text) {
+  const rows = [[]];
+  let look = {};
+  let column = 0;
+  const nextRow = () => {
+    rows.push([]);
+    column = 0;
+  };
+  for (const [token, codes, ending] of text.matchAll(/\u001b\[([\d;?]*)([A-Za-z])|\r\n|\r|[^\u001b\r]+/g)) {
+    if (ending === 'm') look = codes.split(';').reduce(paint, look);
+    else if (ending === 'K') rows.push(rows.pop().filter((piece) => piece.column < column));
+    else if (token === '\r\n') nextRow();
+    else if (token === '\r') column = 0;
+    else if (ending === undefined) {
+      let left = token;
+      while (column + left.length > COLUMNS) {
+        const room = COLUMNS - column;
+        rows.at(-1).push({ column, text: left.slice(0, room), look });
+        left = left.slice(room);
+        nextRow();
+      }
+      rows.at(-1).push({ column, text: left, look });
+      column += stringWidth(left);
+    }
+  }
+  return rows;
+}
+
+function paint(look, code) {
+  const number = Number(code);
+  if (number === 0) return {};
+  if (number === 1) return { ...look, isBold: true };
+  if (number === 2) return { ...look, isDim: true };
+  if (number === 22) return { ...look, isBold: false, isDim: false };
+  if (number === 39) return { ...look, colour: undefined };
+  if (number >= 30 && number <= 37) return { ...look, colour: COLOURS[number - 30] };
+  if (number >= 90 && number <= 97) return { ...look, colour: COLOURS[number - 90] };
+  return look;
+}
+
+function asXml(text) {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll(' ', '\u00a0');
+}
+
+function drawPiece({ column, text, look }, row) {
+  const x = (MARGIN + column * CELL.width).toFixed(1);
+  const y = TITLE_HEIGHT + MARGIN + row * CELL.height;
+  const width = (stringWidth(text) * CELL.width).toFixed(1);
+  const style = [
+    look.colour === undefined ? '' : ` fill="${look.colour}"`,
+    look.isBold ? ' font-weight="bold"' : '',
+    look.isDim ? ' opacity="0.65"' : '',
+  ].join('');
+  return `<text x="${x}" y="${y}" textLength="${width}"${style}>${asXml(text)}</text>`;
+}
+
+function drawPicture(rows) {
+  const width = Math.ceil(2 * MARGIN + COLUMNS * CELL.width);
+  const height = TITLE_HEIGHT + MARGIN + rows.length * CELL.height;
+  const buttons = ['#ff5f57', '#febc2e', '#28c840'].map(
+    (colour, index) => `<circle cx="${20 + index * 20}" cy="18" r="6" fill="${colour}"/>`,
+  );
+  const title = 'A session of fleet: the lowest batteries, a count, a change and a refused one, and the fleet live';
+  return [
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img">`,
+    `<title>${title}</title>`,
+    `<rect width="${width}" height="${height}" rx="10" fill="${PAPER}"/>`,
+    ...buttons,
+    `<g font-family="${FONT}" font-size="14" fill="${INK}">`,
+    ...rows.flatMap((pieces, row) =>
+      pieces.filter(({ text }) => text.trim() !== '').map((piece) => drawPiece(piece, row)),
+    ),
+    '</g>',
+    '</svg>',
+    '',
+  ].join('\n');
+}
+
+await writeFile(PICTURE, drawPicture(readScreen((await record()).trimEnd())));

@@ -1,0 +1,168 @@
+// Writes the manual: a page for `man` for each command and each topic of help, from the words of the program itself. Run by the build.
+
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Command } from 'commander';
+import { TOPIC_NAMES, TOPICS, type Topic } from './commands/help/index.js';
+import { PAGES, type Section } from './commands/help/topics.js';
+import { type Example, examplesOf } from './commands/words.js';
+import { programVersion } from './place.js';
+import { buildProgram } from './program.js';
+import { pathOf } from './terminal/help.js';
+
+/** The sections of the manual: commands, and what belongs to no single one. */
+const COMMANDS = 1;
+const TOPICS_SECTION = 7;
+
+/** Writes the pages into a folder, which is made: `fleet-bicycles-list.1`, `fleet-exit-codes.7`. */
+export async function writeManual(folder: string): Promise<void> {
+  const program = buildProgram(
+    async () => {},
+    () => {},
+  );
+  await mkdir(folder, { recursive: true });
+  for (const command of everyCommand(program)) {
+    await writeFile(join(folder, `${pageOf(command)}.${COMMANDS}`), commandPage(command, program));
+  }
+  for (const topic of TOPIC_NAMES) {
+    await writeFile(join(folder, `fleet-${topic}.${TOPICS_SECTION}`), topicPage(topic, program));
+  }
+}
+
+function everyCommand(command: Command): Command[] {
+  return [command, ...innerOf(command).flatMap(everyCommand)];
+}
+
+function innerOf(command: Command): Command[] {
+  return command.createHelp().visibleCommands(command);
+}
+
+/** `fleet-bicycles-list` */
+function pageOf(command: Command): string {
+  return pathOf(command).replaceAll(' ', '-');
+}
+
+function commandPage(command: Command, program: Command): string {
+  const help = command.createHelp();
+  const isRoot = command === program;
+  const options = (isRoot ? command.options : help.visibleOptions(command)).filter(({ hidden }) => !hidden);
+  const usage = help.commandUsage(command).slice(pathOf(command).length).trim();
+  return page(pageOf(command), COMMANDS, command.summary() || asSummary(command.description()), [
+    section('Synopsis', [`${bold(pathOf(command))} ${plain(usage)}`]),
+    section('Description', prose(help.commandDescription(command))),
+    section(
+      'Commands',
+      innerOf(command).map((inner) =>
+        term(bold(inner.name()), `${plain(inner.summary())}; see ${reference(pageOf(inner))}`),
+      ),
+    ),
+    section(
+      'Arguments',
+      help
+        .visibleArguments(command)
+        .map((argument) => term(bold(argument.name()), plain(help.argumentDescription(argument)))),
+    ),
+    section(
+      'Flags',
+      options.map((option) => term(bold(option.flags), plain(help.optionDescription(option)))),
+    ),
+    section('Examples', examplesOf(command).flatMap(example)),
+    isRoot ? section('Exit status', sections(PAGES['exit-codes'](program))) : '',
+    isRoot ? section('Environment', sections(PAGES.environment(program))) : '',
+    section('See also', [seeAlso(command, program)]),
+  ]);
+}
+
+function topicPage(topic: Topic, program: Command): string {
+  return page(`fleet-${topic}`, TOPICS_SECTION, TOPICS[topic], [
+    section('Description', sections(PAGES[topic](program))),
+    section(
+      'Examples',
+      PAGES[topic](program).flatMap(({ examples = [] }) => examples.flatMap(example)),
+    ),
+    section('See also', [reference('fleet')]),
+  ]);
+}
+
+/** A sentence as the summaries are written. */
+function asSummary(sentence: string): string {
+  return sentence.charAt(0).toLowerCase() + sentence.slice(1).replace(/\.$/, '');
+}
+
+/** The first page names the topics; the others the page above theirs, and where the flags of every command are explained. */
+function seeAlso(command: Command, program: Command): string {
+  if (command === program) return TOPIC_NAMES.map((topic) => reference(`fleet-${topic}`, TOPICS_SECTION)).join(',\n');
+  return [reference(pageOf(command.parent ?? program)), reference('fleet-flags', TOPICS_SECTION)].join(',\n');
+}
+
+function page(name: string, number: number, summary: string, parts: readonly string[]): string {
+  const title = `.TH ${plain(name.toUpperCase())} ${number} "" "fleet ${plain(programVersion())}" "Manual of fleet"`;
+  return [title, section('Name', [`${plain(name)} \\- ${plain(summary)}`]), ...parts]
+    .filter((part) => part !== '')
+    .join('\n')
+    .concat('\n');
+}
+
+function section(heading: string, parts: readonly string[]): string {
+  return parts.length === 0 ? '' : [`.SH ${heading.toUpperCase()}`, ...parts].join('\n');
+}
+
+/** What a topic says, but for its examples. */
+function sections(all: readonly Section[]): string[] {
+  return all.flatMap(({ heading, text, pairs = [] }) => [
+    ...(heading === undefined || heading === 'Examples:' ? [] : ['.PP', bold(heading)]),
+    ...(text === undefined ? [] : ['.PP', plain(text)]),
+    ...pairs.map(([word, meaning]) => term(bold(word), plain(meaning))),
+  ]);
+}
+
+/** Paragraphs; lines that begin with a space are a list, and stay as they are. */
+function prose(text: string): string[] {
+  const parts = text.match(/(?:^\S.*\n?)+|(?:^ .*\n?)+/gm) ?? [];
+  return parts.flatMap((part) => {
+    const lines = part.trimEnd().split('\n');
+    return part.startsWith(' ')
+      ? verbatim(lines.map((line) => line.replace(/^ {2}/, '')))
+      : ['.PP', plain(lines.join(' '))];
+  });
+}
+
+function example([purpose, line]: Example): string[] {
+  return ['.PP', plain(`${purpose.charAt(0).toUpperCase()}${purpose.slice(1)}:`), ...verbatim([line])];
+}
+
+function verbatim(lines: readonly string[]): string[] {
+  return ['.PP', '.RS 4', '.nf', ...lines.map((line) => plain(line)), '.fi', '.RE'];
+}
+
+/** Both are roff already. */
+function term(name: string, meaning: string): string {
+  return `.TP\n${name}\n${meaning}`;
+}
+
+function reference(name: string, number = COMMANDS): string {
+  return `${bold(name)}(${number})`;
+}
+
+function bold(text: string): string {
+  return `\\fB${plain(text)}\\fR`;
+}
+
+/** What roff would take for something else: its own marks, and quotes and dashes that it would make typographic. */
+const MARKS: { readonly [mark: string]: string } = {
+  '\\': '\\e',
+  '-': '\\-',
+  "'": '\\(aq',
+  '`': '\\(ga',
+  '^': '\\(ha',
+  '~': '\\(ti',
+  '"': '\\(dq',
+};
+
+/** Text as roff shows it unchanged; beyond ASCII by code point, for not every `man` reads UTF-8. */
+function plain(text: string): string {
+  return text
+    .replace(/[\\\-'`^~"]/g, (mark) => MARKS[mark] ?? mark)
+    .replace(/[^\x00-\x7f]/gu, (letter) => `\\[u${letter.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0')}]`)
+    .replace(/^\./gm, '\\&.');
+}

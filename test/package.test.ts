@@ -1,0 +1,90 @@
+// What is packed: the built program, its manual and the licences of what went into it, and nothing of the workshop.
+
+import { execFileSync, spawnSync } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+import { TOPIC_NAMES } from '../src/commands/help/index.js';
+import { pathOf } from '../src/terminal/help.js';
+import { everyCommand } from './support/pages.js';
+import { hasCommand } from './support/shell.js';
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+const MANUAL = `${ROOT}dist/man/`;
+const read = (path: string) => readFileSync(ROOT + path, 'utf8');
+const MANIFEST = JSON.parse(read('package.json')) as {
+  engines: { node: string };
+  man: readonly string[];
+  dependencies: { [name: string]: string };
+  devDependencies: { [name: string]: string };
+};
+
+/** A tarball beyond this has something in it that does not belong there. */
+const LARGEST_BYTES = 1_000_000;
+
+test('the tarball holds what is needed and no more', () => {
+  const text = execFileSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts', '--loglevel=error'], {
+    cwd: ROOT,
+    encoding: 'utf8',
+  });
+  const [packed] = JSON.parse(text) as [{ size: number; files: { path: string }[] }];
+  const paths = packed.files.map(({ path }) => path);
+  const isExpected =
+    /^(?:package\.json|README\.md|LICENSE|CHANGELOG\.md|bin\/fleet\.js|dist\/.+\.js|dist\/man\/.+\.[17])$/;
+  expect(paths.filter((path) => !isExpected.test(path))).toEqual(['dist/THIRD-PARTY-LICENSES.txt']);
+  expect(paths).toEqual(expect.arrayContaining(['LICENSE', 'bin/fleet.js', 'dist/main.js', 'dist/man/fleet.1']));
+  expect(paths).not.toContain('dist/manual.js');
+  expect(packed.size).toBeLessThan(LARGEST_BYTES);
+});
+
+test('the bundle asks for no library but the one whose file is found by its name', () => {
+  const names = Object.keys({ ...MANIFEST.dependencies, ...MANIFEST.devDependencies });
+  const bundled = readdirSync(`${ROOT}dist`).filter((name) => name.endsWith('.js'));
+  const asked = bundled.flatMap((name) => {
+    const statements = read(`dist/${name}`).matchAll(
+      /^import\b[^;]*?["']([^"'.][^"']*)["'];$|\bimport\("([^".][^"]*)"\)/gm,
+    );
+    return [...statements].map(([, fixed, lazy]) => fixed ?? lazy ?? '');
+  });
+  expect(asked.filter((from) => names.some((name) => from === name || from.startsWith(`${name}/`)))).toEqual([]);
+  expect(Object.keys(MANIFEST.dependencies)).toEqual(['jq-wasm']);
+});
+
+test('the licences of what went in are told', () => {
+  const licences = read('dist/THIRD-PARTY-LICENSES.txt');
+  for (const name of ['commander', 'undici', 'chalk', 'conf', 'ajv', 'eventsource-parser', '@inquirer/core', 'jq-wasm'])
+    expect(licences).toMatch(new RegExp(`^${name} \\d\\S* \\(\\S+\\)$`, 'm'));
+});
+
+test('the oldest Node is the same everywhere it is told', () => {
+  const [, oldest] = /OLDEST = '([\d.]+)'/.exec(read('bin/fleet.js')) ?? [];
+  expect(MANIFEST.engines.node).toBe(`>=${oldest}`);
+  expect(read('README.md')).toContain(`Node ${oldest} or later`);
+});
+
+test('a page of the manual for each command and topic', () => {
+  const pages = [
+    ...everyCommand().map((command) => `${pathOf(command).replaceAll(' ', '-')}.1`),
+    ...TOPIC_NAMES.map((topic) => `fleet-${topic}.7`),
+  ];
+  expect(readdirSync(MANUAL).sort()).toEqual(pages.sort());
+  // npm puts into the folders of `man` what is named one by one, and nothing else.
+  expect([...MANIFEST.man].sort()).toEqual(pages.map((page) => `dist/man/${page}`));
+});
+
+test('a page tells the flags and examples, and roff takes nothing of them for its own', () => {
+  const page = readFileSync(`${MANUAL}fleet-bicycles-list.1`, 'utf8');
+  expect(page).toContain('.TP\n\\fB\\-\\-limit <n>\\fR\nfollow the pages until there are this many\n');
+  expect(page).toContain('fleet bicycles list \\-\\-all \\-\\-where \\(aqlatest_gps_timestamp<\\-2h\\(aq');
+  for (const name of readdirSync(MANUAL)) {
+    const text = readFileSync(MANUAL + name, 'utf8');
+    expect([name, text.match(/^[.'](?!(?:TH|SH|PP|TP|RS|RE|nf|fi)\b).*/m)]).toEqual([name, null]);
+    expect([name, /[^\x00-\x7f]/.test(text)]).toEqual([name, false]);
+  }
+});
+
+test.runIf(hasCommand('groff'))('groff has no complaint', () => {
+  const files = readdirSync(MANUAL).map((name) => MANUAL + name);
+  const { status, stderr } = spawnSync('groff', ['-man', '-Tutf8', '-ww', ...files], { encoding: 'utf8' });
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+});
