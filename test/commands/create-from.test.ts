@@ -24,7 +24,8 @@ async function fileOf(text: string | Uint8Array): Promise<string> {
 async function create(sandbox: Sandbox, args: readonly string[], options: RunOptions = {}) {
   const organization = sandbox.organizations[0]?.uuid ?? '';
   const env = { ...(await environmentOf(sandbox)), FLEET_ORGANIZATION: organization, ...options.env };
-  return runFleet(['bicycles', 'create', ...args], { ...options, env });
+  // What was under way is given as long as its run would have waited: 30 seconds by default.
+  return runFleet(['bicycles', 'create', ...args, '--timeout', '3'], { ...options, env });
 }
 
 function posted(sandbox: Sandbox): { name: string; [field: string]: string }[] {

@@ -2,7 +2,7 @@
 
 import { EventEmitter } from 'node:events';
 import { existsSync } from 'node:fs';
-import { appendFile, readFile, writeFile } from 'node:fs/promises';
+import { appendFile, readFile, symlink, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { PassThrough } from 'node:stream';
 import fc from 'fast-check';
@@ -89,7 +89,12 @@ describe('reading', () => {
       ['2026-01-01T00:00:00.123456Z', '2026-01-01T00:00:00.123457Z', true],
       ['2026-01-01T00:00:00.123457Z', '2026-01-01T00:00:00.123456Z', false],
       ['2026-01-01T00:00:00.123456Z', '2026-01-01T00:00:00.123456Z', true],
-      ['2026-01-01T00:00:00Z', '2026-01-01T00:00:00.000Z', true],
+      ['2026-01-01T00:00:00.123456Z', '2026-01-01T00:00:00.123Z', true],
+      // Within one second nothing is certain where one of them has no decimals.
+      ['2026-01-01T00:00:00Z', '2026-01-01T00:00:00Z', false],
+      ['2026-01-01T00:00:00Z', '2026-01-01T00:00:00.900Z', false],
+      ['2026-01-01T00:00:00Z', '2026-01-01T00:00:01Z', true],
+      ['2026-01-01T00:00:01Z', '2026-01-01T00:00:00.999Z', false],
       ['2026-01-01T01:00:00+02:00', '2026-01-01T00:00:00Z', true],
       ['2026-01-01T00:00:00Z', null, false],
       [null, '2026-01-01T00:00:00Z', false],
@@ -113,7 +118,7 @@ describe('opening', () => {
     await withJournal(async (path) => {
       const first = await openJournal(path, BINDING, () => 7);
       await Promise.all([
-        first.begin('2026'),
+        first.begin({ newest: '2026', timeoutMs: 2000 }),
         first.announce('a'),
         first.announce('b'),
         first.record('a', facts, null),
@@ -129,8 +134,8 @@ describe('opening', () => {
       await appendFile(path, '{"sendi');
       const second = await openJournal(path, BINDING, () => 7);
       expect([...second.before.entries]).toEqual([
-        ['a', { facts, uuid: null, run: { newest: '2026' } }],
-        ['b', { facts: undefined, uuid: null, run: { newest: '2026' } }],
+        ['a', { facts, uuid: null, run: { newest: '2026', timeoutMs: 2000 }, isLate: false }],
+        ['b', { facts: undefined, uuid: null, run: { newest: '2026', timeoutMs: 2000 }, isLate: false }],
       ]);
       await second.announce('c');
       await second.close();
@@ -180,7 +185,9 @@ interface Result {
 
 async function act(sandbox: Sandbox, args: readonly string[], options: RunOptions = {}) {
   const env = { ...(await environmentOf(sandbox)), ...options.env };
-  const run = await runFleet(['bicycles', 'act', ...args, '--json'], { ...options, env });
+  // What was under way is given as long as its run would have waited: 30 seconds by default.
+  const patience = args.includes('--timeout') ? [] : ['--timeout', '3'];
+  const run = await runFleet(['bicycles', 'act', ...args, ...patience, '--json'], { ...options, env });
   const results = run.stdout
     .split('\n')
     .filter((line) => line.startsWith('{'))
@@ -418,6 +425,84 @@ describe('a rerun', () => {
         expect(posts(sandbox)).toBe(0);
       });
     });
+  });
+
+  test('a service slower than the timeout is given more time, and nothing is done twice', async () => {
+    const acted = new Map<string, number>();
+    await withServer(
+      (response, { method, path }) => {
+        if (method === 'GET') {
+          const bicycles = [A, B].map((uuid) => ({
+            uuid,
+            state: acted.has(uuid) ? 'rented' : 'available',
+            modified: `2026-01-01T00:00:0${acted.get(uuid) ?? 0}.000Z`,
+          }));
+          return sendJson(response, 200, bicycles);
+        }
+        const uuid = path.split('/')[2] ?? '';
+        setTimeout(() => {
+          acted.set(uuid, (acted.get(uuid) ?? 0) + 1);
+          sendJson(response, 200, { uuid, state: 'rented' });
+        }, 2500);
+      },
+      async ({ url }) => {
+        await withJournal(async (path) => {
+          const env = { FLEET_BASE_URL: url, FLEET_TOKEN: 't' };
+          const args = [
+            'bicycles',
+            'act',
+            A,
+            B,
+            'rent',
+            '--yes',
+            '--journal',
+            path,
+            '--timeout',
+            '1',
+            '--retries',
+            '0',
+          ];
+          expect((await runFleet(args, { env })).code).toBe(9);
+          const { code, stderr } = await runFleet(args, { env });
+          expect(stderr).toContain('for requests of the earlier run');
+          expect(code).toBe(0);
+          expect(Object.fromEntries(acted)).toEqual({ [A]: 1, [B]: 1 });
+        });
+      },
+    );
+  });
+
+  test('a page for people in place of an answer is not taken for success', async () => {
+    await withServer(
+      (response, { method }) => {
+        if (method === 'GET') return sendJson(response, 200, []);
+        response
+          .writeHead(200, { 'content-type': 'text/html' })
+          .end('<!doctype html><title>Scheduled maintenance</title>');
+      },
+      async ({ url }) => {
+        const env = { FLEET_BASE_URL: url, FLEET_TOKEN: 't' };
+        const one = await runFleet(['bicycles', 'act', A, 'rent'], { env });
+        expect(one.code).toBe(7);
+        expect(one.stderr).toContain('Scheduled maintenance');
+        const many = await runFleet(['bicycles', 'act', A, B, 'rent', '--yes', '-o', 'csv', '--columns', 'outcome'], {
+          env,
+        });
+        expect({ code: many.code, stdout: many.stdout }).toEqual({ code: 9, stdout: 'outcome\nunknown\nunknown\n' });
+      },
+    );
+  });
+
+  test('a link and what it leads to are one journal, and a device is none', async () => {
+    await withJournal(async (path) => {
+      const first = await openJournal(path, BINDING, Date.now);
+      await symlink(path, `${path}.link`);
+      await expect(openJournal(`${path}.link`, BINDING, Date.now)).rejects.toThrow('is in use by another run');
+      await first.close();
+    });
+    for (const device of ['/dev/null', '/dev/full']) {
+      await expect(openJournal(device, BINDING, Date.now)).rejects.toThrow('is no ordinary file');
+    }
   });
 
   test.each([

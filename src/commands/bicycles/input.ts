@@ -144,7 +144,7 @@ function readTarget(text: string, number: number): Target {
 
 function badLine(number: number, what: string): FleetError {
   return usageError(
-    `line ${number} of stdin: ${what}`,
+    `line ${number} of stdin: ${what}; neither it nor what follows was taken`,
     'stdin takes UUIDs, one a line, or JSON lines with a uuid: "fleet bicycles list -o uuid" or "-o jsonl" write them',
   );
 }

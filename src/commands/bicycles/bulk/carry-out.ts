@@ -32,7 +32,10 @@ export async function carryOut<T, R extends Facts>(
     const reporter = await openReporter<R>(context, { verb: plan.verb, shape: plan.shape, total });
     if (options.yes !== true) await askWhereNeeded(context, plan, journal);
     const newestField = plan.makesBicycles ? 'created' : 'modified';
-    await journal?.begin(await readNewest(await context.client(), newestField));
+    await journal?.begin({
+      newest: await readNewest(await context.client(), newestField),
+      timeoutMs: (await context.settings()).timeoutMs.value,
+    });
     reporter.begin();
     const session = openSession({ context, plan, options, client, journal, reporter });
     const end = await session.run();

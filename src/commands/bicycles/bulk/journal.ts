@@ -1,7 +1,7 @@
 // The journal of a bulk run: what was about to be sent and what was answered, on the disk before anything goes on.
 
 import { randomUUID } from 'node:crypto';
-import { type FileHandle, link, open, readFile, rename, unlink, writeFile } from 'node:fs/promises';
+import { type FileHandle, link, open, readFile, realpath, rename, stat, unlink, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { dirname } from 'node:path';
 import { FleetError, usageError } from '../../../errors.js';
@@ -23,6 +23,8 @@ export interface Entry {
   uuid: string | null;
   /** In which run it was sent last. */
   run: Run;
+  /** The answer did not come in time: the service was slower than it should be, and may be still at it. */
+  isLate: boolean;
 }
 
 /** One start of the command with this journal. */
@@ -32,6 +34,8 @@ export interface Run {
    * What is no newer has not been changed by this run.
    */
   newest: string | null;
+  /** How long the run waited for an answer, in milliseconds. */
+  timeoutMs: number;
 }
 
 /** What stands in a journal. */
@@ -50,12 +54,12 @@ export interface Read {
 export interface Journal {
   /** What earlier runs left, by key. */
   readonly before: Omit<Read, 'binding' | 'bytes'>;
-  /** Starts this run; `newest` as in Run. */
-  begin(newest: string | null): Promise<void>;
+  /** Starts this run. */
+  begin(run: Run): Promise<void>;
   /** Resolves when the record is on the disk; only then may the request leave. */
   announce(key: string): Promise<void>;
   /** Resolves when the record is on the disk. */
-  record(key: string, facts: Facts, uuid: string | null): Promise<void>;
+  record(key: string, facts: Facts, uuid: string | null, isLate?: boolean): Promise<void>;
   /** Lets go of the file and its lock. */
   close(): Promise<void>;
 }
@@ -84,7 +88,7 @@ function parseLine(line: string): Record<string, unknown> | undefined {
  */
 export function readJournal(bytes: Buffer, path: string): Read {
   const read: Read = { binding: undefined, entries: new Map(), bytes: 0, lastAt: 0, slowestMs: undefined };
-  let run: Run = { newest: null };
+  let run: Run = { newest: null, timeoutMs: 0 };
   let number = 0;
   for (let end = bytes.indexOf(LINE_FEED); end !== -1; end = bytes.indexOf(LINE_FEED, read.bytes)) {
     number += 1;
@@ -120,13 +124,17 @@ function notAJournal(path: string): FleetError {
 /** Takes one record in; gives the run that the next ones belong to. */
 function takeIn(line: Record<string, unknown>, read: Read, run: Run): Run {
   if (typeof line['at'] === 'number') read.lastAt = line['at'];
-  if ('run' in line) return { newest: typeof line['newest'] === 'string' ? line['newest'] : null };
+  if ('run' in line) {
+    const { newest, timeout } = line;
+    return { newest: typeof newest === 'string' ? newest : null, timeoutMs: typeof timeout === 'number' ? timeout : 0 };
+  }
   const { sending, answered } = line;
-  if (typeof sending === 'string') read.entries.set(sending, { facts: undefined, uuid: null, run });
+  if (typeof sending === 'string') read.entries.set(sending, { facts: undefined, uuid: null, run, isLate: false });
   if (typeof answered === 'string' && isObject(line['facts'])) {
     const facts = line['facts'] as unknown as Facts;
     const uuid = typeof line['uuid'] === 'string' ? line['uuid'] : null;
-    read.entries.set(answered, { facts, uuid, run: read.entries.get(answered)?.run ?? run });
+    const isLate = line['late'] === true;
+    read.entries.set(answered, { facts, uuid, run: read.entries.get(answered)?.run ?? run, isLate });
     if (typeof facts.milliseconds === 'number') read.slowestMs = Math.max(read.slowestMs ?? 0, facts.milliseconds);
   }
   return run;
@@ -157,7 +165,7 @@ export function checkBinding(found: Binding, wanted: Binding, path: string): voi
 
 /** What the journal knows, without writing or locking it: for `--dry-run`. */
 export async function peekJournal(path: string, binding: Binding): Promise<Read> {
-  const read = readJournal(await readBytes(path), path);
+  const read = readJournal(await readBytes(await findFile(path)), path);
   if (read.binding !== undefined) checkBinding(read.binding, binding, path);
   return read;
 }
@@ -166,7 +174,8 @@ export async function peekJournal(path: string, binding: Binding): Promise<Read>
  * Opens the journal of a run: a new one, or one that the same command left. Throws a FleetError of kind `usage` when it belongs to
  * another command, is no journal, is in use, or cannot be opened.
  */
-export async function openJournal(path: string, binding: Binding, now: () => number): Promise<Journal> {
+export async function openJournal(name: string, binding: Binding, now: () => number): Promise<Journal> {
+  const path = await findFile(name);
   const unlock = await lock(`${path}.lock`, path);
   try {
     const read = readJournal(await readBytes(path), path);
@@ -182,9 +191,16 @@ export async function openJournal(path: string, binding: Binding, now: () => num
     }
     return {
       before: read,
-      begin: (newest) => append({ run: 1, newest, at: now() }),
+      begin: ({ newest, timeoutMs }) => append({ run: 1, newest, timeout: timeoutMs, at: now() }),
       announce: (key) => append({ sending: key, at: now() }),
-      record: (key, facts, uuid) => append({ answered: key, ...(uuid === null ? {} : { uuid }), facts, at: now() }),
+      record: (key, facts, uuid, isLate = false) =>
+        append({
+          answered: key,
+          ...(uuid === null ? {} : { uuid }),
+          ...(isLate ? { late: true } : {}),
+          facts,
+          at: now(),
+        }),
       close: async () => {
         await file.close();
         await unlock();
@@ -194,6 +210,21 @@ export async function openJournal(path: string, binding: Binding, now: () => num
     await unlock();
     throw error;
   }
+}
+
+/**
+ * The file that a name leads to, so that a link and its target are one journal with one lock. Throws a FleetError of kind `usage`
+ * for anything but a file: a pipe or a device never ends, and remembers nothing.
+ */
+async function findFile(name: string): Promise<string> {
+  try {
+    const path = await realpath(name);
+    if ((await stat(path)).isFile()) return path;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return name;
+    throw cannot('read', name, error);
+  }
+  throw usageError(`the journal ${name} is no ordinary file`, 'nothing was sent; give --journal the name of a file');
 }
 
 async function readBytes(path: string): Promise<Buffer> {
@@ -294,7 +325,7 @@ async function lock(path: string, journal: string): Promise<() => Promise<void>>
     const found = await readFile(path, 'utf8').catch(() => undefined);
     if (found === undefined) continue;
     const holder = parseLine(found);
-    if (!isGone(holder, myself)) {
+    if (!(await isGone(holder, myself))) {
       throw usageError(
         `the journal ${journal} is in use by another run${holder === undefined ? '' : ` (process ${String(holder['pid'])} on ${String(holder['host'])})`}`,
         `wait for it to end; if no fleet runs any more, delete ${path}`,
@@ -305,7 +336,7 @@ async function lock(path: string, journal: string): Promise<() => Promise<void>>
   throw usageError(`the journal ${journal} is in use by another run`, 'wait for it to end');
 }
 
-function isGone(holder: Record<string, unknown> | undefined, myself: Holder): boolean {
+async function isGone(holder: Record<string, unknown> | undefined, myself: Holder): Promise<boolean> {
   // Not written by fleet, or on another machine that shares the folder: the operator can tell.
   if (holder === undefined || holder['host'] !== myself.host) return false;
   if (holder['boot'] !== myself.boot) return true;
@@ -313,7 +344,8 @@ function isGone(holder: Record<string, unknown> | undefined, myself: Holder): bo
   if (typeof pid !== 'number') return false;
   try {
     process.kill(pid, 0);
-    return false;
+    // A process that was killed keeps its number until its parent has noticed: state Z behind its name in brackets.
+    return /\) Z /.test(await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => ''));
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'ESRCH';
   }

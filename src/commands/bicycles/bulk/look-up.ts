@@ -44,16 +44,26 @@ export async function* newestFirst(
   }
 }
 
-/** Whether a moment is certainly not later than another; ISO 8601 of any precision, null is never certain. */
+/** From this many decimals of a second on, the same moment is the same change: no request comes and goes within a millisecond. */
+const FINE_DECIMALS = 3;
+
+/**
+ * Whether a moment is certainly not later than another; ISO 8601 of any precision, null is never certain. They are compared at the
+ * coarser of their precisions: what happened within the same second is in no order when one of them has no decimals.
+ */
 export function isCertainlyNotLater(moment: unknown, other: string | null): boolean {
   if (typeof moment !== 'string' || other === null) return false;
-  if (moment === other) return true;
   const [left, right] = [readTime(moment), readTime(other)];
-  if (left === undefined || right === undefined || left > right) return false;
-  return left < right || fractionOf(moment) <= fractionOf(other);
+  if (left === undefined || right === undefined) return false;
+  const [leftFraction, rightFraction] = [fractionOf(moment), fractionOf(other)];
+  const decimals = Math.min(leftFraction.length, rightFraction.length);
+  const [leftSecond, rightSecond] = [Math.floor(left / 1000), Math.floor(right / 1000)];
+  if (leftSecond !== rightSecond) return leftSecond < rightSecond;
+  const [leftPart, rightPart] = [leftFraction.slice(0, decimals), rightFraction.slice(0, decimals)];
+  return leftPart < rightPart || (leftPart === rightPart && decimals >= FINE_DECIMALS);
 }
 
 /** The decimals of a second, to be compared as text: a Date holds but three of them. */
 function fractionOf(moment: string): string {
-  return (/[.,](\d+)/.exec(moment)?.[1] ?? '').padEnd(12, '0');
+  return /[.,](\d+)/.exec(moment)?.[1] ?? '';
 }

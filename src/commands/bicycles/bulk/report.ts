@@ -41,13 +41,28 @@ const BAR_COLUMNS = 20;
 /** The rate is that of the last seconds, so that it shows what the service does now. */
 const RATE_SPAN_MS = 10_000;
 
+/** A result as `--jq` gets it. */
+const SAMPLE: Facts & { uuid: string; transition: string } = {
+  uuid: '6f1c0b5e-2f0e-4c56-9d3a-0d6f3a1f7c11',
+  transition: 'rent',
+  outcome: 'done',
+  status: 200,
+  state: 'rented',
+  request_id: '1',
+  milliseconds: 1,
+  message: null,
+};
+
 /** Opens the report. What the format or its columns cannot show is refused here, before anything is sent. */
 export async function openReporter<R extends Facts>(
   context: Context,
   { verb, shape, total }: ReporterOptions<R>,
 ): Promise<Reporter<R>> {
   checkColumns(context.flags.columns ?? [], shape);
-  const isFiltered = (await context.jq()) !== undefined;
+  const jq = await context.jq();
+  const isFiltered = jq !== undefined;
+  // It runs on one result after the other: a program that is made for anything else is refused before anything is sent.
+  if (jq !== undefined) jq.filter(JSON.stringify(SAMPLE));
   const asked = isFiltered ? 'json' : (await context.settings()).output.value;
   // One result a line as it comes: an array would be of no use to whoever wants to know after a crash.
   const format = asked === 'json' && shape.single !== true ? 'jsonl' : asked;

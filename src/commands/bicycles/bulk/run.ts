@@ -3,6 +3,7 @@
 import { FleetError } from '../../../errors.js';
 import type { Client } from '../../../http/client.js';
 import { ExchangeError } from '../../../http/exchange.js';
+import { readJson } from '../../../http/json.js';
 import type { HttpAnswer, HttpRequest } from '../../../http/types.js';
 import type { Outcome } from '../../../views/action.js';
 import { openPace } from './pace.js';
@@ -74,8 +75,12 @@ const REST_OF_INPUT_MS = 1000;
 function judge(error: FleetError, isUrgent: boolean): { outcome: Outcome; isWell: boolean; stops: boolean } {
   const { status } = error;
   if (status !== undefined) {
-    // A success whose body could not be read is a success.
-    if (status >= 200 && status < 300) return { outcome: 'done', isWell: true, stops: false };
+    if (status >= 200 && status < 300) {
+      // A success whose body broke off is a success; one with a page for people in it may be anybody's.
+      return error.cause instanceof SyntaxError
+        ? { outcome: 'unknown', isWell: false, stops: false }
+        : { outcome: 'done', isWell: true, stops: false };
+    }
     if (status === 401 || status === 403) return { outcome: 'refused', isWell: true, stops: true };
     // Still asked to slow down after much patience.
     if (status === 429) return { outcome: 'failed', isWell: false, stops: true };
@@ -154,6 +159,8 @@ export async function runBulk<T>(options: BulkOptions<T>): Promise<RunEnd> {
           startedAt = performance.now();
         },
       });
+      // A page for people in place of an answer, as a login or a maintenance page is, says nothing of the bicycle.
+      if (/^\s*</.test(answer.text)) readJson(answer);
       isWell = true;
       return { outcome: 'done', answer, milliseconds: Math.round(performance.now() - startedAt), isAnnounced };
     } catch (thrown) {

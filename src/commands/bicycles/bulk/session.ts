@@ -16,9 +16,10 @@ import { type Ending, type RunEnd, runBulk, streamOf } from './run.js';
 /** How often a request of a long run is tried again after 429 or without a connection: half a minute and more in all. */
 const BULK_PATIENCE = 8;
 
-/** What the service is given, at least and in proportion to its slowest answer, to end a request whose sender died. */
+/** What the service is given to end a request that nobody waits for: at least, times its slowest answer, times a timeout it missed. */
 const SETTLE_LEAST_MS = 1000;
 const SETTLE_FACTOR = 10;
+const LATE_FACTOR = 5;
 
 export interface SessionFacts<T, R extends Facts> {
   context: Context;
@@ -82,7 +83,9 @@ export function openSession<T, R extends Facts>({
     const { facts, uuid } = factsOf(ending);
     if (ending.error !== undefined) lastError = ending.error;
     learn(facts, uuid);
-    if (ending.isAnnounced) await journal?.record(plan.keyOf(task), facts, plan.makesBicycles ? uuid : null);
+    if (ending.isAnnounced) {
+      await journal?.record(plan.keyOf(task), facts, plan.makesBicycles ? uuid : null, isTimeout(ending.error));
+    }
     await tell(task, facts, uuid);
   }
 
@@ -175,13 +178,18 @@ export function openSession<T, R extends Facts>({
     return tell(task, left, uuid);
   }
 
-  /** A request that was under way when its sender died may still be carried out: the list is asked when that time is over. */
+  /**
+   * A request that nobody waits for any more may still be carried out: the list is asked when that time is over. The service is given
+   * as long as the run that sent it would have waited, and more where it has been seen to be slower.
+   */
   async function waitUntilSettled({ before }: Journal): Promise<void> {
-    const longestMs = (await context.settings()).timeoutMs.value;
-    const settleMs =
-      before.slowestMs === undefined
-        ? longestMs
-        : Math.min(longestMs, Math.max(SETTLE_LEAST_MS, before.slowestMs * SETTLE_FACTOR));
+    // What was answered, if only with a 503, is over; a 504 is a gateway that gave up waiting.
+    const isOver = ({ entry: { facts } }: Doubt<T>) => facts?.status != null && facts.status !== 504;
+    const ownMs = (await context.settings()).timeoutMs.value;
+    const timeouts = doubts.map((doubt) => (isOver(doubt) ? 0 : doubt.entry.run.timeoutMs || ownMs));
+    const waitedMs = Math.max(SETTLE_LEAST_MS, ...timeouts);
+    const isLate = doubts.some(({ entry }) => entry.isLate);
+    const settleMs = Math.max(isLate ? waitedMs * LATE_FACTOR : waitedMs, (before.slowestMs ?? 0) * SETTLE_FACTOR);
     const restMs = Math.min(settleMs, before.lastAt + settleMs - context.now());
     if (restMs <= 0) return;
     if (restMs > SETTLE_LEAST_MS) reporter.say(`waiting ${Math.ceil(restMs / 1000)} s for requests of the earlier run`);
@@ -206,6 +214,12 @@ export function openSession<T, R extends Facts>({
   }
 
   return { run, lastError: () => lastError };
+}
+
+/** Whether the answer did not come in time; the code is undici's. */
+function isTimeout(error: FleetError | undefined): boolean {
+  const { cause } = (error?.cause ?? {}) as { cause?: NodeJS.ErrnoException };
+  return cause?.code === 'UND_ERR_HEADERS_TIMEOUT' || cause?.code === 'UND_ERR_BODY_TIMEOUT';
 }
 
 function patienceOf(retries: number, isSingle: boolean): number {
