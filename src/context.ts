@@ -151,7 +151,9 @@ export function openContext(world: World, io: Io, flags: GlobalFlags, interrupti
     context: { io, flags, now: world.now, signal, urgentSignal, settings, token, network, client, jq, notice },
     close: async () => {
       for (const line of daily) await notice(line);
-      if (isNetworkOpen) await (await network()).close();
+      // One that could not be opened has said so already.
+      const opened = isNetworkOpen ? await network().catch(() => undefined) : undefined;
+      await opened?.close();
     },
   };
 }

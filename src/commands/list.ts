@@ -116,7 +116,8 @@ export async function printList<T extends { uuid?: unknown }>(
     over.abort(new Error('the list has ended'));
     await progress.end();
   }
-  for (const line of tellTally(tally, shape.noun, { ...options, isWhole, isNearest })) await context.notice(line);
+  for (const line of tellTally(tally, shape.noun, { ...options, isWhole, isNearest, isKept: plan.keep !== undefined }))
+    await context.notice(line);
 }
 
 /** The pages of a list as far as they are wanted: whoever has enough stops asking. */

@@ -60,6 +60,8 @@ export interface Asked extends Pick<ListOptions, 'page' | 'limit' | 'where'> {
   isWhole: boolean;
   /** Whether what was shown are the nearest of what was found. */
   isNearest: boolean;
+  /** Whether something beside `--where` was left out on this side, so that the service's total says nothing. */
+  isKept: boolean;
 }
 
 /** The closing words, a line each: first what casts doubt on the list, then how much of it this was and how to see more. */
@@ -87,7 +89,7 @@ function tellShown(
   { read, kept, shown, hasMore }: Tally,
   total: number | undefined,
   noun: Shape<unknown>['noun'],
-  { page, limit, where, isWhole, isNearest }: Asked,
+  { page, limit, where, isWhole, isNearest, isKept }: Asked,
 ): string | undefined {
   const isOnePage = limit === undefined && !isWhole;
   if (where !== undefined && isOnePage && hasMore) {
@@ -101,7 +103,7 @@ function tellShown(
   }
   if (!hasMore) return undefined;
   if (isNearest) return `the nearest ${shown} of ${countNoun(kept, noun)}; without --limit all are shown`;
-  if (where !== undefined) {
+  if (where !== undefined || isKept) {
     const more = isWhole ? 'without --limit all that match are shown' : '--all shows all that match';
     return `${countNoun(shown, noun)}; ${more}`;
   }

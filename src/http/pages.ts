@@ -94,6 +94,7 @@ export async function* followPages<T>(
   let underWay = new Map<string, Promise<Page<T>>>();
   let query: Query | undefined = request.query ?? [];
   let itemsRead = 0;
+  let emptyPages = 0;
 
   const stop = new AbortController();
   const start = (pageQuery: Query): Promise<Page<T>> => {
@@ -115,6 +116,8 @@ export async function* followPages<T>(
       underWay.delete(key);
       seen.add(key);
       itemsRead += page.items.length;
+      emptyPages = page.items.length === 0 ? emptyPages + 1 : 0;
+      if (emptyPages >= EMPTY_PAGES_LIMIT && page.next !== undefined) throw endless(page);
       const next: Query | undefined = itemsRead < limit ? page.next : undefined;
       if (next !== undefined && seen.has(keyOf(next))) throw circle(page, next);
       if (next !== undefined && ahead > 0) {
@@ -129,6 +132,20 @@ export async function* followPages<T>(
   } finally {
     stop.abort(new Error('the rest of the list is not wanted'));
   }
+}
+
+/** So many pages in a row without an item, each of which promises another one, are no list. */
+const EMPTY_PAGES_LIMIT = 10;
+
+function endless<T>(page: Page<T>): FleetError {
+  return new FleetError(
+    'service',
+    `the list has no end: ${EMPTY_PAGES_LIMIT} pages in a row were empty and named a next one`,
+    {
+      trace: page.trace,
+      hint: 'what was shown so far may be incomplete; report the request id to the service',
+    },
+  );
 }
 
 function circle<T>(page: Page<T>, next: Query): FleetError {

@@ -1,6 +1,7 @@
 // The proxies of the environment: the whole of undici, loaded only where a proxy is set.
 
 import { type Dispatcher, EnvHttpProxyAgent, Pool } from 'undici';
+import { configError } from '../errors.js';
 
 export interface Proxies {
   httpProxy: string;
@@ -8,10 +9,19 @@ export interface Proxies {
   noProxy: string;
 }
 
+/** The address of a proxy; without a scheme it is http, as curl reads it. It may hold a password, so no error shows it. */
+function readProxy(variable: string, text: string): string {
+  const address = text === '' || text.includes('://') ? text : `http://${text}`;
+  if (address === '' || URL.canParse(address)) return address;
+  throw configError(`${variable} is no address of a proxy`, 'write it like http://proxy.example.com:3128, or unset it');
+}
+
 /** Opens a dispatcher that asks the proxies, but for the hosts of `noProxy`. `timeoutMs` bounds the making of a connection. */
-export function openProxies(proxies: Proxies, timeoutMs: number): Dispatcher {
+export function openProxies({ httpProxy, httpsProxy, noProxy }: Proxies, timeoutMs: number): Dispatcher {
   return new EnvHttpProxyAgent({
-    ...proxies,
+    httpProxy: readProxy('HTTP_PROXY', httpProxy),
+    httpsProxy: readProxy('HTTPS_PROXY', httpsProxy),
+    noProxy,
     // A tunnel (CONNECT) for https alone; plain http is asked of the proxy by its whole address, as curl does it.
     proxyTunnel: false,
     proxyTls: { timeout: timeoutMs },

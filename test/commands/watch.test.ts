@@ -417,3 +417,12 @@ describe('--jq', () => {
     expect(stderr).toContain('has no keys');
   });
 });
+
+test('a watch that is blind at its end counts that gap, also when it never stood', async () => {
+  const { organization } = find();
+  const env = { FLEET_SSE_URL: 'http://127.0.0.1:1' };
+  const { code, stderr } = await watch([organization, '--for', '1s'], { env });
+  expect(code).toBe(0);
+  expect(stderr).toMatch(/0 messages, 0 reconnects, 1 gap/);
+  expect(stderr).not.toContain('no gaps');
+});

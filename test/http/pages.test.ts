@@ -99,6 +99,15 @@ test('a next that leads in a circle is an error, not an endless list', async () 
   expect(error?.message).toContain('circle');
 });
 
+test('empty pages that always name a next one end the list with an error', async () => {
+  const { error, server } = await readAll((response, { path }) => {
+    const page = Number(new URL(path, 'http://x').searchParams.get('page') ?? 1);
+    sendJson(response, 200, { count: 2, next: `?page=${page + 1}`, results: [] });
+  });
+  expect(error?.message).toContain('no end');
+  expect(server.asked.length).toBeLessThan(20);
+});
+
 test('a next that names the page itself is a circle', async () => {
   const { error } = await readAll((response) =>
     sendJson(response, 200, { count: 9, next: '?ordering=name', results: [{}] }),

@@ -60,6 +60,7 @@ export function openVoice(context: Context, plan: Plan, offsetMinutes: number): 
 
   return {
     tell(event) {
+      if (event.type === 'open') lastLoss = undefined;
       // A night without network is one loss and a new line for each new reason, not a thousand lines.
       if (event.type === 'lost') {
         const isSame = lastLoss === event.error.message && event.attempt > 1;

@@ -161,6 +161,8 @@ function openSession({ client, plan, clock, voice, show, push, stop }: SessionPa
   const startedAt = clock.now();
   const tally = { messages: 0, shown: 0, reconnects: 0, gapCount: 0, blindMs: 0, dropped: 0, caughtUp: 0 };
   const gaps: Gap[] = [];
+  /** The topics that are blind now, and since when. */
+  const blind = new Map<string, Gap>();
 
   /** Where things stood when the blindness began that no reading has made up for yet. */
   let blindMark: Mark | undefined;
@@ -238,12 +240,16 @@ function openSession({ client, plan, clock, voice, show, push, stop }: SessionPa
     return { sight, value: () => ({ ...frame(), ...message }) };
   };
 
-  const takeGap = (gap: Gap, text: string[]) => {
-    blindMark ??= knowledge.mark();
+  const countGap = (gap: Gap) => {
     tally.gapCount++;
     tally.blindMs += gap.to - gap.from;
     tally.dropped += gap.droppedEvents;
     if (gaps.length < KEPT_GAPS) gaps.push(gap);
+  };
+
+  const takeGap = (gap: Gap, text: string[]) => {
+    blindMark ??= knowledge.mark();
+    countGap(gap);
     voice.tell(gap);
     text.push(show.stream(gap));
   };
@@ -363,11 +369,17 @@ function openSession({ client, plan, clock, voice, show, push, stop }: SessionPa
         return undefined;
       case 'open':
         if (event.isReturn) tally.reconnects++;
+        blind.delete(event.topic);
         voice.tell(event);
         text.push(show.stream(event));
         return undefined;
       case 'lost':
         if (event.lastLifeAt !== undefined) blindMark ??= knowledge.mark();
+        if (!blind.has(event.topic)) {
+          const { topic, at, cause, error } = event;
+          const from = event.lastLifeAt ?? startedAt;
+          blind.set(topic, { type: 'gap', topic, at, from, to: at, cause, message: error.message, droppedEvents: 0 });
+        }
         voice.tell(event);
         text.push(show.stream(event));
         return undefined;
@@ -400,15 +412,21 @@ function openSession({ client, plan, clock, voice, show, push, stop }: SessionPa
       }
       return undefined;
     },
-    summary: (end: WatchEnd): WatchSummary => ({
-      end,
-      startedAt,
-      endedAt: clock.now(),
-      gaps,
-      // A gap whose end came too late for the list: what changed in it is not known.
-      isUnread: plan.resyncPages > 0 && gaps.length > 0 && (blindMark !== undefined || reading?.since !== undefined),
-      ...tally,
-    }),
+    summary(end: WatchEnd): WatchSummary {
+      const endedAt = clock.now();
+      // Whoever is blind at the end has a gap that goes on to it.
+      for (const gap of blind.values()) countGap({ ...gap, to: endedAt });
+      blind.clear();
+      return {
+        end,
+        startedAt,
+        endedAt,
+        gaps,
+        // A gap whose end came too late for the list: what changed in it is not known.
+        isUnread: plan.resyncPages > 0 && gaps.length > 0 && (blindMark !== undefined || reading?.since !== undefined),
+        ...tally,
+      };
+    },
   };
 }
 

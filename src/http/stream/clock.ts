@@ -9,12 +9,20 @@ export interface Clock {
   random(): number;
 }
 
+/** The longest that a timer of Node can wait, 24 days; a longer one would ring at once. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
 /** The machine's own clock; `now` is the context's, so that what is printed and what is measured agree. */
 export function systemClock(now: () => number): Clock {
   return {
     now,
     after(milliseconds, action) {
-      const timer = setTimeout(action, milliseconds);
+      let timer: NodeJS.Timeout;
+      const wait = (left: number) => {
+        const part = Math.min(left, LONGEST_TIMER_MS);
+        timer = setTimeout(() => (left > part ? wait(left - part) : action()), part);
+      };
+      wait(milliseconds);
       return () => clearTimeout(timer);
     },
     random: Math.random,
