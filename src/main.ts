@@ -88,9 +88,10 @@ async function report(thrown: unknown, argv: readonly string[], world: World, io
 function wantsJson(argv: readonly string[], env: NodeJS.ProcessEnv): boolean {
   const asked = argv.flatMap((argument, index) => {
     if (argument === '--json') return ['json'];
-    if (argument === '-o' || argument === '--output') return [argv[index + 1] ?? ''];
-    const joined = /^(?:-o=?|--output=)(.+)$/.exec(argument)?.[1];
-    return joined === undefined ? [] : [joined];
+    // `-o`, also behind other short flags (`-qo json`) and with its value joined to it.
+    const format = /^(?:--output(?:=|$)|-[qvV]*o=?)(.*)$/.exec(argument)?.[1];
+    if (format === undefined) return [];
+    return [format === '' ? (argv[index + 1] ?? '') : format];
   });
   return ['json', 'jsonl'].includes(asked.at(-1) ?? env['FLEET_OUTPUT'] ?? '');
 }

@@ -195,3 +195,12 @@ test('every exit code that an answer can cause', async () => {
   }
   expect(codes).toEqual({ 301: 7, 400: 6, 401: 4, 403: 4, 404: 5, 409: 6, 410: 5, 429: 7, 500: 7, 503: 7 });
 });
+
+test.each([['--json'], ['-o', 'json'], ['-ojson'], ['--output=json'], ['-qo', 'json'], ['-qojsonl']])(
+  'an error is JSON with %s',
+  async (...flags) => {
+    const { code, stderr } = await fleet(['bicycles', 'list', ...flags, '--page', '9999']);
+    expect(code).toBe(5);
+    expect(JSON.parse(stderr).error.kind).toBe('not-found');
+  },
+);
