@@ -4,7 +4,7 @@ import { type Command, CommanderError } from 'commander';
 import { type Interruption, type OpenContext, openContext, type World } from './context.js';
 import { asFleetError, EXIT_CODES, errorJson, errorLines, FleetError } from './errors.js';
 import { buildProgram } from './program.js';
-import { clean, escapeJson } from './terminal/clean.js';
+import { clean, cleanMultiline, escapeJson } from './terminal/clean.js';
 import { type Io, openIo, ReaderLeft } from './terminal/io.js';
 import { hintFor } from './terminal/meant.js';
 
@@ -78,7 +78,7 @@ async function report(thrown: unknown, argv: readonly string[], world: World, io
   const lines = wantsJson(argv, world.env) ? [escapeJson(errorJson(error))] : errorLines(error).map(clean);
   if (error.exitCode === EXIT_CODES.internal && (argv.includes('--verbose') || argv.includes('-v'))) {
     const { stack } = error.cause instanceof Error ? error.cause : error;
-    lines.push(...(stack ?? '').split('\n').map(clean));
+    lines.push(cleanMultiline(stack ?? ''));
   }
   await io.stderr.write(`${lines.join('\n')}\n`);
   return error.exitCode;

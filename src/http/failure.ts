@@ -94,8 +94,7 @@ export function readErrorBody(text: string, contentType = ''): ReadDetail {
     body = JSON.parse(trimmed);
   } catch {
     if (/html/i.test(contentType) || /^<(!doctype|html|head|body)/i.test(trimmed)) {
-      const title =
-        /<title[^>]*>([\s\S]*?)<\/title>/i.exec(trimmed)?.[1] ?? /<h1[^>]*>([\s\S]*?)<\/h1>/i.exec(trimmed)?.[1];
+      const title = titleOf(trimmed) ?? /<h1[^>]*>([\s\S]*?)<\/h1>/i.exec(trimmed)?.[1];
       const words =
         title === undefined ? 'an HTML page' : `an HTML page: ${decodeEntities(title.replace(/<[^>]*>/g, ' '))}`;
       return { text: shorten(words), detail: trimmed };
@@ -108,6 +107,11 @@ export function readErrorBody(text: string, contentType = ''): ReadDetail {
   const unique = [...new Set(sentences)];
   if (unique.length > 0) return { text: shorten(unique.join('; ')), detail: body };
   return { text: typeof body === 'object' ? undefined : shorten(String(body)), detail: body };
+}
+
+/** What stands between the tags of an HTML page's title, as it came. */
+export function titleOf(html: string): string | undefined {
+  return /<title[^>]*>([\s\S]*?)<\/title>/i.exec(html)?.[1];
 }
 
 function decodeEntities(text: string): string {

@@ -1,6 +1,7 @@
 // JSON from the service, kept as the text it came in: numbers that a double cannot hold stay exact.
 
 import { FleetError } from '../errors.js';
+import { titleOf } from './failure.js';
 import type { HttpAnswer, Item } from './types.js';
 
 const QUOTE = 0x22;
@@ -35,7 +36,7 @@ function describeBody(answer: HttpAnswer, error: unknown): string {
   const text = answer.text.trim();
   if (text === '') return 'an empty body';
   if (/^</.test(text)) {
-    const title = /<title[^>]*>([\s\S]*?)<\/title>/i.exec(text)?.[1]?.trim();
+    const title = titleOf(text)?.trim();
     return title === undefined ? 'an HTML page' : `an HTML page ("${title.slice(0, 100)}")`;
   }
   if (!/^[[{"\d\-tfn]/.test(text)) return `text ("${text.slice(0, 60)}")`;
