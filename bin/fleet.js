@@ -17,13 +17,22 @@ if (isTooOld()) {
   );
   process.exitCode = 3;
 } else {
-  const { main } = await import('../dist/main.js');
-  process.exitCode = await main(process.argv.slice(2), {
-    stdin: process.stdin,
-    stdout: process.stdout,
-    stderr: process.stderr,
+  const { main } = require('./code-cache.js');
+  main(process.argv.slice(2), {
+    // Node makes each stream when it is asked for, and that takes time.
+    get stdin() {
+      return process.stdin;
+    },
+    get stdout() {
+      return process.stdout;
+    },
+    get stderr() {
+      return process.stderr;
+    },
     env: process.env,
     signals: process,
     now: Date.now,
+  }).then((exitCode) => {
+    process.exitCode = exitCode;
   });
 }

@@ -1,44 +1,26 @@
 // Runs one command line from its arguments to its exit code; the only catch that ends a program.
 
-import { type Command, CommanderError } from 'commander';
-import { type Interruption, type OpenContext, openContext, type World } from './context.js';
+import type { Interruption, World } from './context.js';
 import { asFleetError, EXIT_CODES, errorJson, errorLines, FleetError } from './errors.js';
-import { buildProgram } from './program.js';
+import { programVersion } from './place.js';
 import { clean, cleanMultiline, escapeJson } from './terminal/clean.js';
 import { type Io, openIo, ReaderLeft } from './terminal/io.js';
-import { hintFor } from './terminal/meant.js';
+
+const VERSION_FLAGS: readonly string[] = ['--version', '-V'];
 
 /** Runs one command line. Resolves with the exit code of cli.md section 3; never rejects. */
 export async function main(argv: readonly string[], world: World): Promise<number> {
   const io = openIo(world, argv.includes('--no-color'));
   const interruption = listenForSignals(world.signals);
-  let opened: OpenContext | undefined;
-  let helpText = '';
-  const program = buildProgram(
-    async (command, deed) => {
-      opened = openContext(world, io, command.optsWithGlobals(), interruption);
-      await opened.context.jq();
-      await deed(opened.context);
-    },
-    (text) => {
-      helpText += text;
-    },
-    { width: io.stdout.width(), hasColors: io.stdout.colorLevel > 0 },
-  );
   try {
-    try {
-      await program.parseAsync(argv, { from: 'user' });
-    } catch (thrown) {
-      if (!(thrown instanceof CommanderError)) throw thrown;
-      if (thrown.exitCode !== 0 && thrown.code !== 'commander.help') throw usageErrorOf(thrown, program, argv);
-    }
-    await io.stdout.write(helpText);
+    // Scripts ask for the version at each start, and need no commander for it.
+    if (argv.length === 1 && VERSION_FLAGS.includes(argv[0] ?? '')) await io.stdout.write(`${programVersion()}\n`);
+    else await (await import('./program.js')).runProgram(argv, world, io, interruption);
     return 0;
   } catch (thrown) {
     return await report(thrown, argv, world, io);
   } finally {
     interruption.stop();
-    await opened?.close();
   }
 }
 
@@ -61,12 +43,6 @@ function listenForSignals(signals: World['signals']): Interruption {
     for (const [name, listener] of listeners) signals.off(name, listener);
   }
   return { signal: first.signal, urgentSignal: second.signal, stop };
-}
-
-/** Commander's complaint as ours: without its "error:" and its suggestion, for which there is a hint of our own. */
-function usageErrorOf(error: CommanderError, program: Command, argv: readonly string[]): FleetError {
-  const [first = ''] = error.message.replace(/^error: /, '').split('\n');
-  return new FleetError('usage', first, { hint: hintFor(error, program, argv), cause: error });
 }
 
 /** Tells what ended the program, as people or programs read it, and gives the exit code. */

@@ -1,4 +1,4 @@
-// The root command: the flags every command takes, and the list of nouns.
+// The root command: the flags every command takes, the list of nouns, and how a line of them is run.
 
 import { Command, CommanderError } from 'commander';
 import { addAlerts } from './commands/alerts/index.js';
@@ -14,10 +14,13 @@ import { addProfile } from './commands/profile/index.js';
 import { addSandbox } from './commands/sandbox/index.js';
 import { addWatch } from './commands/watch/index.js';
 import { examples, oneOf, type Run, wholeNumber } from './commands/words.js';
-import { usageError } from './errors.js';
+import { type Interruption, type OpenContext, openContext, type World } from './context.js';
+import { FleetError, usageError } from './errors.js';
 import { programVersion } from './place.js';
 import { FORMATS } from './terminal/formats.js';
 import { everyCommandsFlags, fit, type HelpScreen, helpConfiguration, helpWidth } from './terminal/help.js';
+import type { Io } from './terminal/io.js';
+import { hintFor } from './terminal/meant.js';
 
 /** Each noun's words, under the headings of the first page of help; a new noun is one line here. */
 const NOUNS: { readonly [heading: string]: readonly ((program: Command, run: Run) => void)[] } = {
@@ -28,6 +31,43 @@ const NOUNS: { readonly [heading: string]: readonly ((program: Command, run: Run
 
 /** A pipe of no certain width: how help looks unless somebody says otherwise. */
 const PIPE: HelpScreen = { width: undefined, hasColors: false };
+
+/** Runs one command line. Throws what ends it, a command line that is not understood as a usage error. */
+export async function runProgram(
+  argv: readonly string[],
+  world: World,
+  io: Io,
+  interruption: Interruption,
+): Promise<void> {
+  let opened: OpenContext | undefined;
+  let helpText = '';
+  const program = buildProgram(
+    async (command, deed) => {
+      opened = openContext(world, io, command.optsWithGlobals(), interruption);
+      await opened.context.jq();
+      await deed(opened.context);
+    },
+    (text) => {
+      helpText += text;
+    },
+    { width: io.stdout.width(), hasColors: io.stdout.colorLevel > 0 },
+  );
+  try {
+    await program.parseAsync(argv, { from: 'user' });
+  } catch (thrown) {
+    if (!(thrown instanceof CommanderError)) throw thrown;
+    if (thrown.exitCode !== 0 && thrown.code !== 'commander.help') throw usageErrorOf(thrown, program, argv);
+  } finally {
+    await opened?.close();
+  }
+  await io.stdout.write(helpText);
+}
+
+/** Commander's complaint as ours: without its "error:" and its suggestion, for which there is a hint of our own. */
+function usageErrorOf(error: CommanderError, program: Command, argv: readonly string[]): FleetError {
+  const [first = ''] = error.message.replace(/^error: /, '').split('\n');
+  return new FleetError('usage', first, { hint: hintFor(error, program, argv), cause: error });
+}
 
 /**
  * Builds the command line of `fleet`.

@@ -52,9 +52,9 @@ function roomOf(file: string): string {
 
 /** Which rooms each room may import; arrows point down and never in a circle. */
 const MAY_IMPORT: Record<string, readonly string[]> = {
-  main: ['program', 'context', 'terminal', 'errors'],
+  main: ['program', 'context', 'place', 'terminal', 'errors'],
   manual: ['program', 'commands', 'place', 'terminal'],
-  program: ['commands', 'place', 'terminal', 'errors'],
+  program: ['commands', 'context', 'place', 'terminal', 'errors'],
   commands: ['place', 'context', 'api', 'views', 'http', 'terminal', 'settings', 'sandbox', 'errors'],
   context: ['settings', 'http', 'terminal', 'views', 'errors'],
   views: ['api', 'http', 'terminal', 'errors'],

@@ -30,21 +30,19 @@ test('the tarball holds what is needed and no more', () => {
   const [packed] = JSON.parse(text) as [{ size: number; files: { path: string }[] }];
   const paths = packed.files.map(({ path }) => path);
   const isExpected =
-    /^(?:package\.json|README\.md|LICENSE|CHANGELOG\.md|bin\/fleet\.js|dist\/.+\.js|dist\/man\/.+\.[17])$/;
+    /^(?:package\.json|README\.md|LICENSE|CHANGELOG\.md|bin\/.+|dist\/[^/]+\.cjs|dist\/man\/.+\.[17])$/;
   expect(paths.filter((path) => !isExpected.test(path))).toEqual(['dist/THIRD-PARTY-LICENSES.txt']);
-  expect(paths).toEqual(expect.arrayContaining(['LICENSE', 'bin/fleet.js', 'dist/main.js', 'dist/man/fleet.1']));
-  expect(paths).not.toContain('dist/manual.js');
+  expect(paths).toEqual(expect.arrayContaining(['LICENSE', 'bin/fleet.js', 'dist/main.cjs', 'dist/man/fleet.1']));
+  expect(paths).not.toContain('dist/manual.cjs');
   expect(packed.size).toBeLessThan(LARGEST_BYTES);
 });
 
 test('the bundle asks for no library but the one whose file is found by its name', () => {
   const names = Object.keys({ ...MANIFEST.dependencies, ...MANIFEST.devDependencies });
-  const bundled = readdirSync(`${ROOT}dist`).filter((name) => name.endsWith('.js'));
+  const bundled = readdirSync(`${ROOT}dist`).filter((name) => name.endsWith('.cjs'));
   const asked = bundled.flatMap((name) => {
-    const statements = read(`dist/${name}`).matchAll(
-      /^import\b[^;]*?["']([^"'.][^"']*)["'];$|\bimport\("([^".][^"]*)"\)/gm,
-    );
-    return [...statements].map(([, fixed, lazy]) => fixed ?? lazy ?? '');
+    const statements = read(`dist/${name}`).matchAll(/\b(?:require|import)\("([^".][^"]*)"\)/g);
+    return [...statements].map(([, from = '']) => from);
   });
   expect(asked.filter((from) => names.some((name) => from === name || from.startsWith(`${name}/`)))).toEqual([]);
   expect(Object.keys(MANIFEST.dependencies)).toEqual(['jq-wasm']);

@@ -26,8 +26,8 @@ function readVariable(env: NodeJS.ProcessEnv, name: string): string {
 
 /** Opens the dispatcher. `timeoutMs` bounds the making of a connection, TLS included. */
 export async function openNetwork(env: NodeJS.ProcessEnv, timeoutMs: number): Promise<Network> {
-  const { Agent } = await import('./agent.js');
-  const direct = new Agent({ connect: { timeout: timeoutMs } });
+  const { openAgent } = await import('./agent.js');
+  const direct = openAgent({ connect: { timeout: timeoutMs } });
   const proxies = {
     httpProxy: readVariable(env, 'HTTP_PROXY'),
     httpsProxy: readVariable(env, 'HTTPS_PROXY'),

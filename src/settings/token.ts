@@ -1,8 +1,6 @@
 // Where the access token comes from, and how it is renewed (interface.md section 5 leaves obtaining it open).
 
-import { spawn } from 'node:child_process';
 import { readFile, stat } from 'node:fs/promises';
-import { createInterface } from 'node:readline';
 import { configError, type FleetError } from '../errors.js';
 import { profileFlag, type Settings } from './resolve.js';
 import { loadTokens, type Stored } from './store.js';
@@ -30,7 +28,7 @@ export type TokenPlace = {
   | { readonly kind: 'stored' }
 );
 
-type CommandPlace = { readonly kind: 'command'; readonly command: string; readonly remedy: string };
+export type CommandPlace = { readonly kind: 'command'; readonly command: string; readonly remedy: string };
 
 export interface TokenFacts {
   env: NodeJS.ProcessEnv;
@@ -44,16 +42,10 @@ export interface TokenFacts {
   notice(line: string): Promise<void> | void;
 }
 
-/** A person may have to touch a key or confirm in a browser; longer than this nobody waits. */
-const COMMAND_LIMIT_MS = 60_000;
 /** A token that ends sooner is fetched anew before it is used: clocks differ, and a request takes its time. */
 const RENEW_BEFORE_EXPIRY_MS = 60_000;
-/** Far above any token; a command that prints more prints something else. */
-const OUTPUT_LIMIT_BYTES = 65_536;
 /** Beyond this many milliseconds a Date is invalid. */
 const LAST_DATE_MS = 8.64e15;
-/** Set for a token command, to its own text: a command that calls fleet, which calls it again, would never end. */
-const INSIDE_VARIABLE = 'FLEET_INSIDE_TOKEN_COMMAND';
 
 /**
  * Where the token will come from: FLEET_TOKEN, FLEET_TOKEN_FILE, FLEET_TOKEN_COMMAND, the profile's token_command, the
@@ -166,6 +158,7 @@ function commandSource(place: TokenPlace & CommandPlace, facts: TokenFacts): Tok
   let running: Promise<string> | undefined;
 
   async function run(): Promise<string> {
+    const { runTokenCommand } = await import('./token-command.js');
     const output = await runTokenCommand(place, facts);
     const token = checkToken(output, `the output of the token command (${place.origin})`, place.remedy);
     kept = { token, freshUntilMs: findFreshUntil(token, facts.now()) };
@@ -195,68 +188,6 @@ function findFreshUntil(token: string, now: number): number {
   const expiry = readExpiry(token);
   if (expiry === undefined) return Number.POSITIVE_INFINITY;
   return expiry - Math.min(RENEW_BEFORE_EXPIRY_MS, Math.max(0, expiry - now) / 2);
-}
-
-/**
- * Runs the command through the shell and returns its stdout. It reads nothing, so that it cannot eat what is piped into
- * fleet; a question it has can go to /dev/tty. Its stderr is passed on line by line, its stdout shown nowhere.
- */
-function runTokenCommand(place: TokenPlace & CommandPlace, facts: TokenFacts): Promise<string> {
-  const { env, signal, notice } = facts;
-  const failure = (what: string, cause?: unknown) =>
-    configError(`the token command (${place.origin}) ${what}`, place.remedy, cause);
-  if (env[INSIDE_VARIABLE] === place.command)
-    return Promise.reject(failure('runs fleet, which would run the same command again'));
-  return new Promise((resolve, reject) => {
-    if (signal.aborted) return reject(signal.reason);
-    // Not a process group of its own: that would cut it off from the terminal, where it may have to ask.
-    const child = spawn(place.command, {
-      shell: true,
-      stdio: ['ignore', 'pipe', 'pipe'],
-      env: { ...env, [INSIDE_VARIABLE]: place.command },
-    });
-    const chunks: Buffer[] = [];
-    let length = 0;
-    let lastLine = '';
-    const settle = (finish: () => void) => {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', onAbort);
-      finish();
-    };
-    // What the command started may live on and hold the pipes: nobody waits for it.
-    const giveUp = (error: unknown) =>
-      settle(() => {
-        child.kill();
-        child.stdout.destroy();
-        child.stderr.destroy();
-        child.unref();
-        reject(error);
-      });
-    const onAbort = () => giveUp(signal.reason);
-    const timer = setTimeout(
-      () => giveUp(failure(`gave no token within ${COMMAND_LIMIT_MS / 1000} s`)),
-      COMMAND_LIMIT_MS,
-    );
-    signal.addEventListener('abort', onAbort, { once: true });
-    child.stdout.on('data', (chunk: Buffer) => {
-      chunks.push(chunk);
-      length += chunk.length;
-      if (length > OUTPUT_LIMIT_BYTES) giveUp(failure('printed more than a token'));
-    });
-    createInterface({ input: child.stderr }).on('line', (line) => {
-      if (line.trim() === '') return;
-      lastLine = line.trim();
-      void notice(line);
-    });
-    child.on('error', (error) => giveUp(failure(`could not be started: ${error.message}`, error)));
-    child.on('close', (code, killedBy) =>
-      settle(() => {
-        if (code === 0) return resolve(Buffer.concat(chunks).toString('utf8'));
-        const how = code === null ? `was ended by ${killedBy}` : `failed with exit code ${code}`;
-        reject(failure(lastLine === '' ? how : `${how}: ${lastLine}`));
-      }),
-    );
-  });
 }
 
 /**

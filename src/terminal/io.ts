@@ -120,10 +120,16 @@ export function openIo(streams: Streams, noColor: boolean): Io {
   const { env } = streams;
   const secrets = new Set<string>();
   // Nobody can be told when stderr itself is gone: what is said there is lost, the work goes on.
-  const stderr = openOutput(streams.stderr, env, noColor, () => new ReaderLeft());
+  const openStderr = (): Output => {
+    const stderr = openOutput(streams.stderr, env, noColor, () => new ReaderLeft());
+    return { ...stderr, write: (text) => stderr.write(hideSecrets(text, secrets)).catch(() => {}) };
+  };
+  let stderr: Output | undefined;
   return {
     env,
-    stdin: streams.stdin,
+    get stdin() {
+      return streams.stdin;
+    },
     streams,
     stdout: openOutput(streams.stdout, env, noColor, (error) =>
       error.code === 'EPIPE' || error.code === 'ERR_STREAM_DESTROYED'
@@ -133,7 +139,10 @@ export function openIo(streams: Streams, noColor: boolean): Io {
             hint: error.code === 'ENOSPC' ? 'free some space and run the command again' : 'check where the output goes',
           }),
     ),
-    stderr: { ...stderr, write: (text) => stderr.write(hideSecrets(text, secrets)).catch(() => {}) },
+    get stderr() {
+      stderr ??= openStderr();
+      return stderr;
+    },
     hide(secret) {
       if (secret.length >= SHORTEST_SECRET_CHARACTERS) secrets.add(secret);
     },

@@ -1,9 +1,11 @@
 // The private path of undici that agent.ts imports is still there, and is the public Agent.
 
 import { expect, test } from 'vitest';
-import { Agent } from '../../src/http/agent.js';
+import { openAgent } from '../../src/http/agent.js';
 
 test('undici still keeps its Agent where agent.ts takes it from', async () => {
   const undici = await import('undici');
-  expect(Agent).toBe(undici.Agent);
+  const agent = openAgent({});
+  expect(agent).toBeInstanceOf(undici.Agent);
+  await agent.close();
 });

@@ -102,6 +102,7 @@ function describeEnvironment(): Section[] {
         ['NO_COLOR', 'no colours; FORCE_COLOR turns them on'],
         ['COLUMNS', 'width of the terminal'],
         ['CI', 'no daily notices'],
+        ['NODE_DISABLE_COMPILE_CACHE', 'compile anew at each start, and keep nothing beside the program'],
       ],
     },
     {
