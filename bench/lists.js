@@ -3,7 +3,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { compare, environment, interleave, isInstalled, run } from './measure.js';
+import { compare, environment, interleave, isInstalled } from './measure.js';
 
 const TOTAL = 100_000;
 const SIZE = 100;
@@ -71,11 +71,12 @@ async function latency(url) {
 }
 
 async function memory(url) {
-  const large = await run(fleet('jsonl'), wish(url));
-  const small = await run(
-    fleet('jsonl'),
-    environment({ FLEET_BASE_URL: url, FLEET_TOKEN: `total=${TOTAL / 10}.size=${SIZE}` }),
-  );
+  const ofTotal = async (total) => {
+    const env = environment({ FLEET_BASE_URL: url, FLEET_TOKEN: `total=${total}.size=${SIZE}` });
+    const [runs] = await interleave([fleet('jsonl')], ROUNDS, env);
+    return runs;
+  };
+  const [large, small] = [await ofTotal(TOTAL), await ofTotal(TOTAL / 10)];
   const ratio = large.peakMb / small.peakMb;
   return [
     {

@@ -11,10 +11,11 @@ export interface ExactNumber {
 
 /**
  * Where a number may stand that a double does not give back: 16 characters and more, a zero at the end of a decimal, an exponent,
- * less than a millionth, minus zero. A match inside a string costs a closer look and nothing else.
+ * less than a millionth, minus zero; whole, as the interface's `AXA:99ED657D…` is none. A match inside a string costs a closer look and
+ * nothing else.
  */
 const SUSPICIOUS =
-  /(?:^|[:,[\s])(?=-?(?:[\d.]{16}|\d+\.\d*0(?:[\s,\]}]|$)|\d[\d.]*[eE]|0\.000000|(?<=-)0(?![\d.])))(-?\d[\d.eE+-]*)/g;
+  /(?:^|[:,[\s])(?=-?(?:[\d.]{16}|\d+\.\d*0(?:[\s,\]}]|$)|\d[\d.]*[eE]|0\.000000|(?<=-)0(?![\d.])))(-?\d[\d.eE+-]*)(?=[\s,\]}]|$)/g;
 
 function isHeldByDouble(written: string): boolean {
   return String(Number(written)) === written;
@@ -43,8 +44,9 @@ type Container = unknown[] | { [key: string]: unknown };
 
 function put(container: Container, key: string | undefined, value: unknown): void {
   if (Array.isArray(container)) container.push(value);
-  // As JSON.parse does: `__proto__` is a name like any other.
-  else Object.defineProperty(container, key ?? '', { value, writable: true, enumerable: true, configurable: true });
+  else if (key !== '__proto__') container[key ?? ''] = value;
+  // As JSON.parse does: it is a name like any other.
+  else Object.defineProperty(container, key, { value, writable: true, enumerable: true, configurable: true });
 }
 
 /** Reads valid JSON text; numbers that a double does not hold become ExactNumber. Depth is limited by memory alone. */

@@ -69,6 +69,7 @@ describe('readExact', () => {
     '{"t":"2024-05-01T11:57:30.120Z"}',
     '{"a":13.404953999999998}',
     '"1.50"',
+    '{"bleid":"AXA:99ED657D037B5A1EEC76"}',
   ])('is not needed for %s', (json) => {
     expect(needsExactReading(json)).toBe(false);
   });
@@ -90,6 +91,12 @@ describe('readExact', () => {
       }),
       { numRuns: 2000 },
     );
+  });
+
+  it('takes `__proto__` for a name like any other', () => {
+    const json = '{"__proto__":{"a":1.50},"b":1}';
+    expect(Object.keys(readExact(json) as object)).toEqual(['__proto__', 'b']);
+    expect(writeJson(readExact(json))).toBe(json);
   });
 
   it('reads what JSON.parse reads', () => {

@@ -96,6 +96,12 @@ export function changedFields(before: Bicycle, after: Bicycle): string[] {
   );
 }
 
+/** Whether a message leaves out nothing that was known; most are whole, and copying them takes longer than reading them. */
+function saysAll(message: Bicycle, before: Bicycle): boolean {
+  for (const field in before) if (!Object.hasOwn(message, field)) return false;
+  return true;
+}
+
 export function openKnowledge(): Knowledge {
   const known = new Map<string, Known>();
   let heard = 0;
@@ -130,7 +136,7 @@ export function openKnowledge(): Knowledge {
       if (before !== undefined && (compareTimes(message.modified, before.modified) ?? 0) < 0) {
         return { kind: 'late', uuid, before, after: { ...before, ...message } };
       }
-      const after: Bicycle = { ...before, ...message };
+      const after = before === undefined || saysAll(message, before) ? message : { ...before, ...message };
       const isRepeat =
         entry?.isCaughtUp === true &&
         before !== undefined &&

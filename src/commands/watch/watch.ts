@@ -177,6 +177,10 @@ function openSession({ client, plan, clock, voice, show, push, stop }: SessionPa
   };
   stop.addEventListener('abort', callOffAll, { once: true });
 
+  /** Whether anything asks what a bicycle was before: not where messages go on as they came, and no list is read after a gap. */
+  const isRemembering =
+    plan.form !== 'json' || plan.resyncPages > 0 || plan.where.length > 0 || plan.until !== undefined;
+
   /** Whether a value is to be shown, and whether it is what was waited for. */
   const judge = (value: () => { [field: string]: unknown }, sender: string | undefined) => {
     if (plan.senders !== undefined && (sender === undefined || !plan.senders.has(sender))) return REFUSED;
@@ -221,7 +225,7 @@ function openSession({ client, plan, clock, voice, show, push, stop }: SessionPa
     if (envelope === undefined || message === undefined) {
       return { sight: () => ({ type: 'other', envelope, text: data }), value: () => ({ ...frame(), ...envelope }) };
     }
-    if (envelope.sender === 'bicycle') {
+    if (envelope.sender === 'bicycle' && isRemembering) {
       const change = knowledge.hear(uuidOfMessage(envelope), message as Bicycle);
       return { sight: () => sightOf(change), value: () => ({ ...frame(), ...change.after }), kind: change.kind };
     }
