@@ -7,7 +7,8 @@ const path = require('node:path');
 const vm = require('node:vm');
 
 const DIST = path.join(__dirname, '../dist');
-/** One folder a Node: V8 refuses what another version of it compiled. A chunk's name holds a hash of its text. */
+const MAIN = path.join(DIST, 'main.cjs');
+/** One folder a Node: V8 refuses what another version of it compiled. */
 const FOLDER = path.join(DIST, 'code-cache', `${process.version}-${process.platform}-${process.arch}`);
 
 const HAS_FLAGS =
@@ -18,9 +19,9 @@ const IS_UNWANTED = Boolean(process.env.NODE_DISABLE_COMPILE_CACHE) || Boolean(p
 /** What was compiled anew in this run: the file, its text as V8 sees it, and the flags of V8 under which it was. */
 const missed = [];
 
-function readCached(name) {
+function readCached(filename) {
   try {
-    return fs.readFileSync(path.join(FOLDER, name));
+    return fs.readFileSync(path.join(FOLDER, path.basename(filename)));
   } catch {
     return undefined;
   }
@@ -33,13 +34,15 @@ function wrap(file) {
 
 function run(module, filename) {
   const source = wrap(filename);
-  const cachedData = readCached(path.basename(filename));
+  // Of the text V8 compares the length alone. The names of all other files hold a hash of theirs.
+  const isKept = filename !== MAIN;
+  const cachedData = isKept ? readCached(filename) : undefined;
   const script = new vm.Script(source, {
     filename,
     cachedData,
     importModuleDynamically: vm.constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
   });
-  if (cachedData === undefined || script.cachedDataRejected) {
+  if (isKept && (cachedData === undefined || script.cachedDataRejected)) {
     if (missed.length === 0) process.once('exit', keepMissed);
     missed.push({ filename, source, flags: flags() });
   }
@@ -81,4 +84,4 @@ function keep(file, data) {
 
 if (!HAS_FLAGS && !IS_UNWANTED) require.extensions['.cjs'] = run;
 
-module.exports = require(path.join(DIST, 'main.cjs'));
+module.exports = require(MAIN);

@@ -1,7 +1,7 @@
 // What V8 compiled in one run is kept for the next, and nothing depends on it.
 
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -58,6 +58,18 @@ test.each([
   writeFileSync(largest, damaged);
   expect(run(['--help'])).toBe(page);
   expect(readFileSync(largest).length).toBeGreaterThan(damaged.length);
+});
+
+test('a build that is put over another one is not taken for it', () => {
+  run(['--help']);
+  const main = join(copy, 'dist/main.cjs');
+  const text = readFileSync(main, 'utf8');
+  const [, start = ''] = /"\.\/(start-[^"]+)"/.exec(text) ?? [];
+  const other = start.replace(/-.+\./, (hash) => `-${'x'.repeat(hash.length - 2)}.`);
+  renameSync(join(copy, 'dist', start), join(copy, 'dist', other));
+  // As long as before, and V8 compares no more than the length.
+  writeFileSync(main, text.replaceAll(start, other));
+  expect(run(['--version'])).toBe(VERSION);
 });
 
 test('where nothing can be written, nothing is, and nobody hears of it', () => {
