@@ -90,7 +90,8 @@ function nameProfile(flags: SettingFlags, env: NodeJS.ProcessEnv, stored: Stored
 /**
  * All settings, each from flag, environment, profile or default (cli.md section 1); an empty variable counts as not set.
  * Throws a FleetError of kind `usage` for a bad flag, of kind `config` for a bad value elsewhere, a profile that is not
- * there, and an address with plain http beyond this machine that the profile does not allow (cli.md section 4).
+ * there, and an address with plain http beyond this machine that the profile does not allow (cli.md section 4). A bad
+ * organization is refused when it is asked for.
  */
 export function resolveSettings(
   flags: SettingFlags,
@@ -104,7 +105,10 @@ export function resolveSettings(
     profile,
     baseUrl: find(KEYS.base_url, places, undefined),
     sseUrl: find(KEYS.sse_url, places, undefined),
-    organization: find(KEYS.organization, places, undefined),
+    // Read where it is used: a command whose own flag names another one need not fail for it.
+    get organization() {
+      return find(KEYS.organization, places, undefined);
+    },
     apiVersion: find(KEYS.api_version, places, DEFAULT_API_VERSION),
     output: find(KEYS.output, places, DEFAULT_OUTPUT),
     timeoutMs: find(KEYS.timeout, places, DEFAULT_TIMEOUT_MS),

@@ -1,10 +1,13 @@
 // `fleet bicycles create` and `act` against the sandbox: bodies, answers, refusals, and what asks first.
 
+import type { ServerResponse } from 'node:http';
 import { describe, expect, test } from 'vitest';
 import { environmentOf } from '../support/environment.js';
 import { type RunOptions, runFleet } from '../support/run.js';
 import { useSandbox } from '../support/sandbox.js';
 import { sendJson, withServer } from '../support/server.js';
+
+const JSON_TYPE = { 'content-type': 'application/json' };
 
 const service = useSandbox({ bicycles: 60 });
 
@@ -99,6 +102,27 @@ describe('create', () => {
         expect(stderr).toContain('the bicycle was created');
       },
     );
+  });
+});
+
+test.each([
+  [
+    'breaks off',
+    (response: ServerResponse) => void response.writeHead(201, JSON_TYPE).end('{"uuid": "a0'),
+    'JSON that',
+  ],
+  ['is a page', (response: ServerResponse) => void response.end('<html><title>Log in</title></html>'), 'an HTML page'],
+])('create: whether it was done is unknown when the answer %s', async (_how, answer, words) => {
+  await withServer(answer, async ({ url, asked }) => {
+    const env = { FLEET_BASE_URL: url, FLEET_TOKEN: 't' };
+    const organization = 'a087eaf3-00b3-49c9-8706-c4ebfb2627fd';
+    const args = ['bicycles', 'create', '--name', 'A', '--organization', organization];
+    // The variable is broken, and the flag wins.
+    const got = await runFleet(args, { env: { ...env, FLEET_ORGANIZATION: 'acme' } });
+    expect([got.code, got.stdout, asked.length]).toEqual([7, '', 1]);
+    expect(got.stderr).toContain(words);
+    expect(got.stderr).toContain('whether "A" was created is unknown');
+    expect(got.stderr).toContain('hint: look for it before it is created again: fleet bicycles list');
   });
 });
 

@@ -201,6 +201,7 @@ describe('ends', () => {
     await push.close();
     expect(got.code).toBe(code);
     expect(got.stderr).toContain('error: the service ');
+    if (code === 5) expect(got.stderr).toContain('hint: check the topic, and that sse_url has the right prefix');
   });
 
   test('--give-up-after: the code of the last failure', async () => {

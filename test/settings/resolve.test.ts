@@ -235,7 +235,8 @@ describe('a bad value', () => {
     ['allow_http', {}, {}, profile({ allow_http: 'maybe' }), 'config', 'allow_http of profile "default": "maybe"'],
     ['an object', {}, {}, profile({ base_url: {} }), 'config', 'base_url of profile "default" is neither text nor'],
   ])('%s', (_what, flags, env, stored, kind, message) => {
-    const error = refusalOf(() => resolveSettings(flags, env, stored));
+    // The organization is read when it is asked for, everything else at once.
+    const error = refusalOf(() => resolveSettings(flags, env, stored).organization);
     expect(error.kind).toBe(kind);
     expect(error.message).toContain(message);
     expect(error.message + error.hint).not.toContain('secret');

@@ -4,10 +4,10 @@ import { readFile } from 'node:fs/promises';
 import { BICYCLES_PATH, type Bicycle, type NewBicycle } from '../../api/bicycle.js';
 import { uuidOfLink } from '../../api/links.js';
 import type { Context } from '../../context.js';
-import { FleetError, usageError } from '../../errors.js';
+import { asFleetError, FleetError, usageError } from '../../errors.js';
 import type { Client } from '../../http/client.js';
 import { readJson, squeeze } from '../../http/json.js';
-import type { HttpRequest } from '../../http/types.js';
+import type { HttpAnswer, HttpRequest } from '../../http/types.js';
 import { requireBaseUrl } from '../../settings/resolve.js';
 import { clean } from '../../terminal/clean.js';
 import { CREATIONS, type CreationResult } from '../../views/action.js';
@@ -95,8 +95,23 @@ async function createOne(context: Context, body: NewBicycle): Promise<void> {
   const answer = await (await context.client()).send(requestFor(body));
   const result = await openResult<Bicycle>(context, { ...BICYCLES, single: true });
   if (answer.text.trim() === '') await context.notice('the bicycle was created; the service sent no description of it');
-  else await result.write([{ json: squeeze(answer.text.trim()), value: readJson(answer) as Bicycle }]);
+  else await result.write([{ json: squeeze(answer.text.trim()), value: readCreated(answer, body) }]);
   await result.end();
+}
+
+/** The bicycle in the answer. One that cannot be read says neither that it was created nor that it was not. */
+function readCreated(answer: HttpAnswer, { name }: NewBicycle): Bicycle {
+  try {
+    return readJson(answer) as Bicycle;
+  } catch (error) {
+    const { kind, message, status, trace } = asFleetError(error);
+    throw new FleetError(kind, `${message}; whether "${name}" was created is unknown`, {
+      ...(status === undefined ? {} : { status }),
+      trace,
+      cause: error,
+      hint: 'look for it before it is created again: fleet bicycles list --ordering -created',
+    });
+  }
 }
 
 async function createFrom(

@@ -155,6 +155,14 @@ function statusFailure(status: number, headers: Headers, text: string, subject: 
     return new FleetError('service', `the service ended ${subject} for good`, { status });
   }
   const failure = answerFailure(status, headers, text, subject);
+  if (failure.kind === 'not-found') {
+    return new FleetError(failure.kind, failure.message, {
+      status,
+      detail: failure.detail,
+      trace: failure.trace,
+      hint: 'check the topic, and that sse_url has the right prefix ("fleet config get sse_url")',
+    });
+  }
   if (status < 300 || status >= 400) return failure;
   return new FleetError('service', failure.message, {
     status,
