@@ -1,6 +1,6 @@
-// Bundles the program: one file for what even `--version` loads, one for the words, one for what a request needs, one for each heavy library and rare command.
-// Beside them: the licences of the libraries that went in, and the pages of the manual. The sources are ES modules and the bundle is
-// CommonJS, for Node takes 3 ms longer to start the loader of the former.
+// Bundles the program: one file for what even `--version` loads, one for the words, one for what a request needs, one for each heavy
+// library and rare command. Beside them: the licences of the libraries that went in, and the pages of the manual. The sources are ES
+// modules and the bundle is CommonJS, for Node takes 3 ms longer to start the loader of the former.
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
