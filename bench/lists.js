@@ -24,8 +24,8 @@ export async function benchLists(url) {
   }
 }
 
-function wish(url, more = '') {
-  return environment({ FLEET_BASE_URL: url, FLEET_TOKEN: `total=${TOTAL}.size=${SIZE}${more}` });
+function wish(url, { total = TOTAL, more = '' } = {}) {
+  return environment({ FLEET_BASE_URL: url, FLEET_TOKEN: `total=${total}.size=${SIZE}${more}` });
 }
 
 const fleet = (format) => `"$NODE" "$FLEET" bicycles list --all -q -o ${format} > /dev/null`;
@@ -66,14 +66,13 @@ for (let page = 1; page <= ${TOTAL / SIZE}; page++) { const { results } = await 
 
 async function latency(url) {
   const sequential = `"$NODE" --input-type=module -e '${SEQUENTIAL.replaceAll("'", `'"'"'`)}' > /dev/null`;
-  const [ours, peer] = await interleave([fleet('jsonl'), sequential], 3, wish(url, '.delay=20'));
+  const [ours, peer] = await interleave([fleet('jsonl'), sequential], 3, wish(url, { more: '.delay=20' }));
   return [compare('the same, 20 ms a page', ours, peer, 'page after page', 0.25)];
 }
 
 async function memory(url) {
   const ofTotal = async (total) => {
-    const env = environment({ FLEET_BASE_URL: url, FLEET_TOKEN: `total=${total}.size=${SIZE}` });
-    const [runs] = await interleave([fleet('jsonl')], ROUNDS, env);
+    const [runs] = await interleave([fleet('jsonl')], ROUNDS, wish(url, { total }));
     return runs;
   };
   const [large, small] = [await ofTotal(TOTAL), await ofTotal(TOTAL / 10)];

@@ -11,8 +11,7 @@ const MAIN = path.join(DIST, 'main.cjs');
 /** One folder a Node: V8 refuses what another version of it compiled. */
 const FOLDER = path.join(DIST, 'code-cache', `${process.version}-${process.platform}-${process.arch}`);
 
-const HAS_FLAGS =
-  process.execArgv.length > 0 || Boolean(process.env.NODE_OPTIONS) || process.sourceMapsEnabled === true;
+const HAS_FLAGS = process.execArgv.length > 0 || Boolean(process.env.NODE_OPTIONS);
 /** The first is Node's own variable for its own cache of this kind. */
 const IS_UNWANTED = Boolean(process.env.NODE_DISABLE_COMPILE_CACHE) || Boolean(process.env.NODE_V8_COVERAGE);
 

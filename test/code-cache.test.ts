@@ -22,7 +22,7 @@ beforeEach(() => {
 afterEach(() => rmSync(copy, { recursive: true, force: true }));
 
 function run(argv: readonly string[], env: NodeJS.ProcessEnv = {}): string {
-  const { NODE_OPTIONS: _flags, NODE_V8_COVERAGE: _coverage, ...rest } = process.env;
+  const { NODE_OPTIONS: _flags, NODE_V8_COVERAGE: _coverage, NODE_DISABLE_COMPILE_CACHE: _off, ...rest } = process.env;
   return execFileSync(process.execPath, [join(copy, 'bin/fleet.js'), ...argv], {
     encoding: 'utf8',
     env: { ...rest, ...env },
