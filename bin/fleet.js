@@ -17,7 +17,7 @@ if (isTooOld()) {
   );
   process.exitCode = 3;
 } else {
-  const { main } = require('./code-cache.js');
+  const { main, systemClock } = require('./code-cache.js');
   main(process.argv.slice(2), {
     // Node makes each stream when it is asked for, and that takes time.
     get stdin() {
@@ -31,7 +31,7 @@ if (isTooOld()) {
     },
     env: process.env,
     signals: process,
-    now: Date.now,
+    clock: systemClock(),
   }).then((exitCode) => {
     process.exitCode = exitCode;
   });

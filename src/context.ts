@@ -1,8 +1,9 @@
 // What every command is handed: the ways in and out, the settings, the client; each made on first use.
 
 import { setMaxListeners } from 'node:events';
+import type { Clock } from './clock.js';
 import { usageError } from './errors.js';
-import type { Client, HttpLog } from './http/client.js';
+import type { Client, ClientOptions, HttpLog } from './http/client.js';
 import type { Network } from './http/network.js';
 import type { Settings } from './settings/resolve.js';
 import type { Stored } from './settings/store.js';
@@ -15,8 +16,7 @@ import type { Jq } from './terminal/jq.js';
 export interface World extends Streams {
   /** Where SIGINT and SIGTERM come from: the process, or an emitter in tests. */
   signals: Pick<NodeJS.EventEmitter, 'on' | 'off'>;
-  /** Milliseconds since the epoch. */
-  now(): number;
+  clock: Clock;
 }
 
 /** The operator's wish to end: once, and once more. */
@@ -49,11 +49,15 @@ export interface GlobalFlags {
   color?: boolean;
 }
 
+/** What a command may replace in a client of its own. */
+export type ClientOverrides = Partial<
+  Pick<ClientOptions, 'baseUrl' | 'timeoutMs' | 'retries' | 'log' | 'signal' | 'clock'>
+>;
+
 export interface Context {
   readonly io: Io;
   readonly flags: GlobalFlags;
-  /** Milliseconds since the epoch. */
-  now(): number;
+  readonly clock: Clock;
   /** Aborted by the first SIGINT or SIGTERM, with a FleetError of kind `interrupted` or `terminated` as its reason. */
   readonly signal: AbortSignal;
   /** Aborted by the second one: stop without waiting for what is in flight. */
@@ -63,10 +67,10 @@ export interface Context {
   /** The dispatcher of the process; the client and every stream share it. */
   network(): Promise<Network>;
   /**
-   * The client, whose requests the first signal to end aborts. With a signal of its own (`urgentSignal`) it is a client that the
-   * first one leaves alone: for changes, which are let finish.
+   * The client, whose requests the first signal to end aborts. With overrides it is a client of its own: with `urgentSignal`
+   * as its signal, for instance, for changes that are let finish.
    */
-  client(options?: { signal: AbortSignal }): Promise<Client>;
+  client(overrides?: ClientOverrides): Promise<Client>;
   /**
    * The program of `--jq`, compiled; undefined without the flag. Throws a usage error for one that does not compile: asked for
    * before the command runs, so that nothing has been sent then.
@@ -93,6 +97,7 @@ function once<T>(make: () => Promise<T>): () => Promise<T> {
 
 /** Opens the context of one command. */
 export function openContext(world: World, io: Io, flags: GlobalFlags, interruption: Interruption): OpenContext {
+  const { clock } = world;
   const { signal, urgentSignal } = interruption;
   // Every request under way listens to them, and there can be 64: no leak that Node should warn of.
   setMaxListeners(0, signal, urgentSignal);
@@ -110,14 +115,21 @@ export function openContext(world: World, io: Io, flags: GlobalFlags, interrupti
     try {
       const { findDailyNotice, wantsDailyNotice } = await import('./settings/daily.js');
       if (!wantsDailyNotice(io.env, io.stderr.isTerminal, flags.quiet === true)) return;
-      daily = await findDailyNotice({ ...facts, env: io.env, now: world.now() });
+      daily = await findDailyNotice({ ...facts, env: io.env, now: clock.wallMs() });
     } catch {
       // What is wrong with the settings, the command itself tells.
     }
   };
   const token = once(async () => {
     const { findToken } = await import('./settings/token.js');
-    const facts = { env: io.env, stored: await stored(), settings: await settings(), now: world.now, signal, notice };
+    const facts = {
+      env: io.env,
+      stored: await stored(),
+      settings: await settings(),
+      now: clock.wallMs,
+      signal,
+      notice,
+    };
     const source = hideToken(await findToken(facts), io);
     void lookForDailyNotice(facts);
     return source;
@@ -128,27 +140,28 @@ export function openContext(world: World, io: Io, flags: GlobalFlags, interrupti
     isNetworkOpen = true;
     return openNetwork(io.env, (await settings()).timeoutMs.value);
   });
-  const clientUntil = async (ending: AbortSignal) => {
+  const clientWith = async (overrides: ClientOverrides) => {
     const { openClient } = await import('./http/client.js');
     const { requireBaseUrl } = await import('./settings/resolve.js');
     const found = await settings();
     return openClient({
-      baseUrl: requireBaseUrl(found),
+      baseUrl: overrides.baseUrl ?? requireBaseUrl(found),
       apiVersion: found.apiVersion.value,
       timeoutMs: found.timeoutMs.value,
       retries: found.retries.value,
       token: await token(),
       network: await network(),
       log: await openLog(flags, io),
-      now: world.now,
-      signal: ending,
+      clock,
+      signal,
+      ...overrides,
     });
   };
-  const sharedClient = once(() => clientUntil(signal));
-  const client: Context['client'] = (options) => (options === undefined ? sharedClient() : clientUntil(options.signal));
+  const sharedClient = once(() => clientWith({}));
+  const client: Context['client'] = (overrides) => (overrides === undefined ? sharedClient() : clientWith(overrides));
   const jq = once(async () => openFilter(flags, io, notice));
   return {
-    context: { io, flags, now: world.now, signal, urgentSignal, settings, token, network, client, jq, notice },
+    context: { io, flags, clock, signal, urgentSignal, settings, token, network, client, jq, notice },
     close: async () => {
       for (const line of daily) await notice(line);
       // One that could not be opened has said so already.

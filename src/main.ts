@@ -8,6 +8,8 @@ import { type Io, openIo, ReaderLeft } from './terminal/io.js';
 
 const VERSION_FLAGS: readonly string[] = ['--version', '-V'];
 
+export { systemClock } from './clock.js';
+
 /** Runs one command line. Resolves with the exit code of cli.md section 3; never rejects. */
 export async function main(argv: readonly string[], world: World): Promise<number> {
   const io = openIo(world, argv.includes('--no-color'));

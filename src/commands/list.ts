@@ -1,10 +1,10 @@
 // Prints a list that comes in pages: complete or loud, each item once, page by page as it arrives.
 
+import { sleep } from '../clock.js';
 import type { Context } from '../context.js';
 import { usageError } from '../errors.js';
 import type { Client } from '../http/client.js';
 import type { PageOptions } from '../http/pages.js';
-import { sleep } from '../http/retry.js';
 import type { HttpRequest, Item, Page, Query } from '../http/types.js';
 import { exactValue } from '../terminal/exact.js';
 import { fieldsOf } from '../terminal/formats/columns.js';
@@ -55,15 +55,15 @@ export async function printList<T extends { uuid?: unknown }>(
   const { limit, where: conditions = [] } = options;
   const isWhole = options.all === true || plan.isWhole === true;
   const wanted = limit ?? (isWhole ? Number.POSITIVE_INFINITY : undefined);
-  const keep = chooseKeeper(plan, conditions, context.now());
+  const keep = chooseKeeper(plan, conditions, context.clock.wallMs());
   const result = await openResult(context, shape, plan.format);
   const tally = startTally();
   const over = new AbortController();
-  const startedAt = context.now();
+  const startedAt = context.clock.monotonicMs();
   const progress =
     wanted === undefined
       ? NO_PROGRESS
-      : openProgress(context, { draw: () => showProgress(tally, shape.noun, context.now() - startedAt) });
+      : openProgress(context, { draw: () => showProgress(tally, shape.noun, context.clock.monotonicMs() - startedAt) });
   const { isTerminal } = context.io.stdout;
   const show = async (rows: readonly Item<T>[]) => {
     tally.shown += rows.length;
@@ -225,7 +225,7 @@ function waitVisibly(context: Context, progress: Progress, over: AbortSignal): P
     async pause(milliseconds, failure) {
       await progress.clear();
       await context.notice(`${failure.message}; trying again in ${(milliseconds / 1000).toFixed(1)} s`);
-      await sleep(milliseconds, AbortSignal.any([context.signal, over]));
+      await sleep(context.clock, milliseconds, AbortSignal.any([context.signal, over]));
     },
   };
 }

@@ -22,7 +22,7 @@ export async function openResult<T>(context: Context, shape: Shape<T>, format?: 
     terminal: io.stdout.isTerminal,
     width: io.stdout.width(),
     colorLevel: io.stdout.colorLevel,
-    now: context.now(),
+    now: context.clock.wallMs(),
   });
   let isBegun = false;
   let isWithinLine = false;

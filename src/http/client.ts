@@ -1,12 +1,13 @@
 // The one HTTP client of a process: headers, token, timeouts, retries, redirects; it knows no bicycles.
 
+import { type Clock, sleep } from '../clock.js';
 import { FleetError, type Trace } from '../errors.js';
 import { ExchangeError, type Headers, readWhole, type WireAnswer } from './exchange.js';
 import { answerFailure, isPassing, networkFailure } from './failure.js';
 import { acceptJson, authorization, traceOf } from './headers.js';
 import type { Network } from './network.js';
 import { followPages, type PageOptions, readPage } from './pages.js';
-import { isPassingStatus, pauseBefore, RETRY_AFTER_LIMIT_MS, readRetryAfter, sleep } from './retry.js';
+import { isPassingStatus, pauseBefore, RETRY_AFTER_LIMIT_MS, readRetryAfter } from './retry.js';
 import type { HttpAnswer, HttpRequest, Page, RequestPreview, Tokens } from './types.js';
 
 /** What the client tells while it works; the context prints it for --trace, --verbose and retries. */
@@ -26,7 +27,7 @@ export interface ClientOptions {
   network: Network;
   token: Tokens;
   log: HttpLog;
-  now(): number;
+  clock: Clock;
   signal: AbortSignal;
 }
 
@@ -66,7 +67,7 @@ function isSafe(method: string): boolean {
 
 /** Makes the client of a process. */
 export function openClient(options: ClientOptions): Client {
-  const { baseUrl, token, log, network, timeoutMs } = options;
+  const { baseUrl, clock, token, log, network, timeoutMs } = options;
 
   function urlOf({ path, query, isFromOrigin }: HttpRequest): URL {
     return joinUrl(isFromOrigin === true ? new URL(baseUrl.origin) : baseUrl, path, query);
@@ -93,7 +94,7 @@ export function openClient(options: ClientOptions): Client {
     for (let hop = 0; ; hop++) {
       const headers = headersOf(request, secret);
       log.request(method, url, headers, request.body);
-      const startedAt = options.now();
+      const startedAt = clock.monotonicMs();
       let answer: WireAnswer;
       try {
         answer = await readWhole(network.dispatcher, {
@@ -107,11 +108,11 @@ export function openClient(options: ClientOptions): Client {
         });
       } catch (error) {
         if (error instanceof ExchangeError && error.head !== undefined) {
-          log.response(method, url, error.head.status, error.head.headers, options.now() - startedAt);
+          log.response(method, url, error.head.status, error.head.headers, clock.monotonicMs() - startedAt);
         }
         throw error instanceof ExchangeError ? networkFailure(error, url, !isSafe(method)) : error;
       }
-      log.response(method, url, answer.status, answer.headers, options.now() - startedAt);
+      log.response(method, url, answer.status, answer.headers, clock.monotonicMs() - startedAt);
       const target = redirectTarget(answer, url);
       if (target === undefined || !isSafe(method) || target.origin !== url.origin || hop >= REDIRECT_LIMIT)
         return answer;
@@ -123,7 +124,7 @@ export function openClient(options: ClientOptions): Client {
     const method = request.method ?? 'GET';
     const signal = request.signal === undefined ? options.signal : AbortSignal.any([options.signal, request.signal]);
     const retries = request.retries ?? options.retries;
-    const startedAt = options.now();
+    const startedAt = clock.monotonicMs();
     let attempt = 0;
     let isRenewed = false;
     let secret = await token.get();
@@ -143,7 +144,7 @@ export function openClient(options: ClientOptions): Client {
           text,
           bytes,
           trace: traceOf(headers),
-          milliseconds: options.now() - startedAt,
+          milliseconds: clock.monotonicMs() - startedAt,
         };
         if (status >= 200 && status < 300) return whole;
         request.onRefusal?.(whole);
@@ -156,7 +157,7 @@ export function openClient(options: ClientOptions): Client {
             continue;
           }
         }
-        askedPauseMs = readRetryAfter(answer.headers['retry-after'], options.now());
+        askedPauseMs = readRetryAfter(answer.headers['retry-after'], clock.wallMs());
         mayTryAgain = isSafe(method) ? isPassingStatus(answer.status) : answer.status === 429;
       } catch (error) {
         if (signal.aborted) throw signal.reason;
@@ -168,10 +169,10 @@ export function openClient(options: ClientOptions): Client {
       if (!mayTryAgain || attempt >= retries) throw failure;
       if (askedPauseMs !== undefined && askedPauseMs > RETRY_AFTER_LIMIT_MS) throw askedToWait(failure, askedPauseMs);
       attempt++;
-      const pauseMs = Math.max(askedPauseMs ?? 0, pauseBefore(attempt));
+      const pauseMs = Math.max(askedPauseMs ?? 0, pauseBefore(attempt, clock.random));
       if (request.pause === undefined) {
         log.retry(failure.message, pauseMs, attempt, retries);
-        await sleep(pauseMs, signal);
+        await sleep(clock, pauseMs, signal);
       } else await request.pause(pauseMs, failure);
       secret = await token.get();
     }

@@ -1,12 +1,12 @@
 // A live stream: one connection a topic, each kept up for ever, and everything that happens to them told in order.
 
+import { type Clock, sleep } from '../clock.js';
 import { FleetError } from '../errors.js';
 import type { Headers } from './exchange.js';
 import { authorization, traceOf } from './headers.js';
 import type { Network } from './network.js';
 import { readRetryAfter } from './retry.js';
 import { pauseBeforeReturn } from './stream/backoff.js';
-import { type Clock, sleep } from './stream/clock.js';
 import { connectOnce, type Ending } from './stream/connection.js';
 import type { Cause, Gap, StreamEvent } from './stream/events.js';
 import type { Tokens } from './types.js';
@@ -76,10 +76,10 @@ export async function followStream(options: StreamOptions): Promise<void> {
   options.signal.addEventListener('abort', onAbort, { once: true });
   const followers: Follower[] = [];
   let callOff = () => {};
-  let lastPulseAt = clock.now();
+  let lastPulseAt = clock.wallMs();
   const pulseMs = Math.max(1, Math.min(PULSE_MS, options.idleMs / 4));
   const pulse = () => {
-    const now = clock.now();
+    const now = clock.wallMs();
     const slept = now - lastPulseAt > pulseMs + SLEPT_MS;
     lastPulseAt = now;
     for (const follower of followers) follower.pulse(now, slept);
@@ -114,7 +114,7 @@ async function follow(
   let lastLifeAt: number | undefined;
   /** The blindness that began with the last loss, while it lasts. */
   let blindness: Pick<Gap, 'from' | 'cause' | 'message' | 'droppedEvents'> | undefined;
-  let downSince = clock.now();
+  let downSince = clock.wallMs();
   let isRenewed = false;
 
   /** The connection or the pause of the moment. */
@@ -128,7 +128,7 @@ async function follow(
   signal.addEventListener('abort', onAbort);
 
   let isOpen = false;
-  let silentSince = clock.now();
+  let silentSince = clock.wallMs();
   let heldSince: number | undefined;
   let lastHold: { until: number; milliseconds: number } | undefined;
   register({
@@ -151,14 +151,14 @@ async function follow(
     if (since !== undefined) unsyncedSince = Math.min(unsyncedSince ?? since, since);
     callOffResync();
     callOffResync = clock.after(delayMs, () => {
-      emit({ type: 'resync', topic, at: clock.now(), since: isSyncedOnce ? unsyncedSince : undefined });
+      emit({ type: 'resync', topic, at: clock.wallMs(), since: isSyncedOnce ? unsyncedSince : undefined });
       isSyncedOnce = true;
       unsyncedSince = undefined;
     });
   };
 
   const onOpen = (headers: Headers) => {
-    const now = clock.now();
+    const now = clock.wallMs();
     isOpen = true;
     isRenewed = false;
     silentSince = now;
@@ -173,7 +173,7 @@ async function follow(
   /** One connection, with a fresh token; undefined when a renewed token is to be tried at once. */
   const connect = async (): Promise<(Omit<Ending, 'cause'> & { cause: Cause }) | undefined> => {
     let token: string;
-    const startedAt = clock.now();
+    const startedAt = clock.wallMs();
     try {
       token = await tokens.get();
     } catch (thrown) {
@@ -196,17 +196,17 @@ async function follow(
       room: options.room,
       onRequest: options.onRequest,
       onAnswer: (answeredUrl, status, headers) =>
-        options.onAnswer(answeredUrl, status, headers, clock.now() - startedAt),
+        options.onAnswer(answeredUrl, status, headers, clock.wallMs() - startedAt),
       onOpen(headers) {
         callOffTimeout();
         onOpen(headers);
       },
       onLife() {
-        lastLifeAt = clock.now();
+        lastLifeAt = clock.wallMs();
         silentSince = lastLifeAt;
       },
       onHold(isHeld) {
-        const now = clock.now();
+        const now = clock.wallMs();
         if (isHeld) {
           heldSince = now;
           return;
@@ -217,9 +217,9 @@ async function follow(
         silentSince = now;
       },
       onMessage: (data, name) =>
-        emit({ type: 'message', topic, at: lastLifeAt ?? clock.now(), data, name }, data.length),
+        emit({ type: 'message', topic, at: lastLifeAt ?? clock.wallMs(), data, name }, data.length),
       onTooBig(bytes) {
-        const now = clock.now();
+        const now = clock.wallMs();
         const message = `an event of ${bytes} bytes was passed over: it is above the limit for one event`;
         emit({ type: 'gap', topic, at: now, cause: 'too-big', message, from: now, to: now, droppedEvents: 1 });
         askForResync(now, REPLAY_CHANCE_MS);
@@ -243,12 +243,12 @@ async function follow(
       phase = new AbortController();
       cutBy = undefined;
       isOpen = false;
-      const startedAt = clock.now();
+      const startedAt = clock.wallMs();
       const ending = await connect();
       if (signal.aborted) return;
       if (ending === undefined) continue;
       callOffResync();
-      const now = clock.now();
+      const now = clock.wallMs();
       const wasOpen = isOpen;
       isOpen = false;
       lastEventId = ending.lastEventId;
@@ -274,7 +274,7 @@ async function follow(
       cutBy = undefined;
       lastHold = undefined;
       // `pulse` cuts the pause short when the machine slept: what was waited for is over.
-      await sleep(clock, retryInMs, phase.signal);
+      await sleep(clock, retryInMs, phase.signal).catch(() => {});
     }
   } finally {
     callOffResync();

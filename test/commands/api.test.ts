@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, describe, expect, test } from 'vitest';
+import { systemClock } from '../../src/clock.js';
 import { readAddress } from '../../src/commands/api/address.js';
 import { bodyOf, textField, typedField } from '../../src/commands/api/fields.js';
 import type { FleetError } from '../../src/errors.js';
@@ -283,7 +284,7 @@ describe('what comes out', () => {
         stderr: sink(),
         env: { FLEET_BASE_URL: url, FLEET_TOKEN: 'secret-token', FLEET_CONFIG_DIR: '/nonexistent/fleet-tests' },
         signals: new EventEmitter(),
-        now: Date.now,
+        clock: systemClock(),
       });
     });
     expect(Buffer.concat(chunks).equals(BYTES)).toBe(true);

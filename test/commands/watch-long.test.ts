@@ -50,7 +50,7 @@ async function watchFor(sandbox: Sandbox, clock: FastClock, milliseconds: number
     stderr: stderr.stream,
     env,
     signals: process,
-    now: clock.now,
+    clock,
   };
   const end = new AbortController();
   const interruption = { signal: end.signal, urgentSignal: new AbortController().signal, stop() {} };
@@ -70,10 +70,10 @@ async function watchFor(sandbox: Sandbox, clock: FastClock, milliseconds: number
 function makeTrouble(sandbox: Sandbox, clock: FastClock): void {
   const organization = sandbox.organizations[0]?.uuid;
   const uuids = sandbox.bicycles(organization).map(({ uuid }) => uuid);
-  const endAt = clock.now() + HALF_AN_HOUR_MS;
+  const endAt = clock.wallMs() + HALF_AN_HOUR_MS;
   let charge = 0;
   const change = () => {
-    if (clock.now() >= endAt) return;
+    if (clock.wallMs() >= endAt) return;
     // The first change waits until somebody watches.
     if (charge === 0 && sandbox.streamCount() === 0) return void clock.after(500, change);
     const uuid = uuids[Math.floor(clock.random() * uuids.length)];
@@ -97,7 +97,7 @@ function makeTrouble(sandbox: Sandbox, clock: FastClock): void {
   let number = 0;
   const trouble = () => {
     sandbox.setFaults([]);
-    if (clock.now() >= endAt) return;
+    if (clock.wallMs() >= endAt) return;
     troubles[number++ % troubles.length]?.();
     clock.after(20_000 + clock.random() * 90_000, trouble);
   };
@@ -130,7 +130,7 @@ function sorted(numbers: readonly number[]): number[] {
 describe('half an hour of trouble', () => {
   test('with a replay: the set of changes shown is the set that was made', async () => {
     const clock = openFastClock();
-    await withSandbox({ bicycles: 120, now: clock.now, replay: 5_000 }, async (sandbox) => {
+    await withSandbox({ bicycles: 120, now: clock.wallMs, replay: 5_000 }, async (sandbox) => {
       makeTrouble(sandbox, clock);
       const { shown, stderr } = await watchFor(sandbox, clock, HALF_AN_HOUR_MS + QUIET_END_MS);
       expect(made(sandbox).length).toBeGreaterThan(500);
@@ -143,7 +143,7 @@ describe('half an hour of trouble', () => {
 
   test('without a replay: nothing twice, nothing made up, and no bicycle is left behind', async () => {
     const clock = openFastClock();
-    await withSandbox({ bicycles: 120, now: clock.now, replay: 0 }, async (sandbox) => {
+    await withSandbox({ bicycles: 120, now: clock.wallMs, replay: 0 }, async (sandbox) => {
       makeTrouble(sandbox, clock);
       const { shown, stderr } = await watchFor(sandbox, clock, HALF_AN_HOUR_MS + QUIET_END_MS);
       const all = made(sandbox);

@@ -3,6 +3,7 @@
 import { createServer } from 'node:net';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, test } from 'vitest';
+import { systemClock } from '../../src/clock.js';
 import { FleetError } from '../../src/errors.js';
 import type { Client, ClientOptions } from '../../src/http/client.js';
 import { openTestClient } from '../support/client.js';
@@ -116,7 +117,7 @@ describe('retries of a GET', () => {
         ++count === 1 ? sendJson(response, 429, '', { 'retry-after': retryAfter }) : sendJson(response, 200, []),
       {
         log: { request() {}, response() {}, retry: (_reason, pause) => pauses.push(pause) },
-        now: () => Date.parse(retryAfter) - 700 || 0,
+        clock: systemClock(() => Date.parse(retryAfter) - 700 || 0),
       },
     );
     await client.send({ path: '/x/' });

@@ -99,7 +99,7 @@ describe('ends that are not final', () => {
 
   test('429 with a date is obeyed', async () => {
     const clock = openFastClock();
-    const date = new Date(clock.now() + 40_000).toUTCString();
+    const date = new Date(clock.wallMs() + 40_000).toUTCString();
     const got = await followInTurn([(socket) => sendStatus(socket, 429, { 'Retry-After': date })], { clock });
     clock.stop();
     const [loss] = losses(got);

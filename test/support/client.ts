@@ -1,5 +1,6 @@
 // An HTTP client of fleet's own on real sockets, for the tests of the http room.
 
+import { systemClock } from '../../src/clock.js';
 import { type Client, type ClientOptions, openClient } from '../../src/http/client.js';
 import { openNetwork } from '../../src/http/network.js';
 
@@ -30,7 +31,7 @@ export async function openTestClient(
       response: (method, url, status) => said.push(`${method} ${url.pathname}${url.search} ${status}`),
       retry: (reason, _pause, attempt, most) => said.push(`retry ${attempt}/${most}: ${reason}`),
     },
-    now: Date.now,
+    clock: systemClock(),
     signal: new AbortController().signal,
     ...options,
   });

@@ -1,6 +1,6 @@
 // A clock that lets simulated hours pass in real seconds: it leaps from one timer to the next every few milliseconds.
 
-import type { Clock } from '../../src/http/stream/clock.js';
+import type { Clock } from '../../src/clock.js';
 
 export interface FastClock extends Clock {
   /** Sets the clock forward without running what falls due, as a machine that slept. */
@@ -25,7 +25,8 @@ export function openFastClock(startAt = Date.UTC(2026, 10, 21, 12)): FastClock {
   };
   const interval = setInterval(leap, LEAP_EVERY_MS);
   return {
-    now: () => time,
+    monotonicMs: () => time - startAt,
+    wallMs: () => time,
     after(milliseconds, action) {
       const timer = { due: time + Math.max(0, milliseconds), action };
       timers.add(timer);

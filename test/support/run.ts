@@ -2,6 +2,7 @@
 
 import { EventEmitter } from 'node:events';
 import { Readable, Writable } from 'node:stream';
+import { type Clock, systemClock } from '../../src/clock.js';
 import { main } from '../../src/main.js';
 
 export interface RunOptions {
@@ -10,7 +11,10 @@ export interface RunOptions {
   stdin?: string | Readable;
   /** stdout and stderr are terminals of this size; pipes when absent. */
   terminal?: { columns: number; rows?: number };
+  /** The wall time; the machine's when absent. */
   now?: () => number;
+  /** Replaces the machine's clock altogether. */
+  clock?: Clock;
   signals?: EventEmitter;
   /** Called with each piece of stdout as it comes. */
   onStdout?: (text: string) => void;
@@ -52,7 +56,7 @@ export async function runFleet(args: readonly string[], options: RunOptions = {}
     stderr,
     env: { FLEET_CONFIG_DIR: '/nonexistent/fleet-tests', ...options.env },
     signals: options.signals ?? new EventEmitter(),
-    now: options.now ?? Date.now,
+    clock: options.clock ?? systemClock(options.now),
   });
   return { code, stdout: stdout.text(), stderr: stderr.text() };
 }

@@ -15,7 +15,7 @@ const LONGEST_CHECK_MS = 10_000;
 export async function checkLogin(context: Context, settings: Settings, token: string): Promise<boolean> {
   const baseUrl = settings.baseUrl.value;
   if (baseUrl === undefined) return true;
-  const { io, now, signal, notice } = context;
+  const { io, clock, signal, notice } = context;
   io.hide(token);
   const { openNetwork } = await import('../../http/network.js');
   const { openClient } = await import('../../http/client.js');
@@ -31,7 +31,7 @@ export async function checkLogin(context: Context, settings: Settings, token: st
     network,
     token: { get: async () => token, renew: async () => undefined },
     log: { request() {}, response() {}, retry() {} },
-    now,
+    clock,
     signal,
   });
   const organization = settings.organization.value;

@@ -175,11 +175,11 @@ async function enterFirstProfile({ notice }: Context, stored: Stored, profile: s
   }
 }
 
-async function warnOfExpiry({ now, notice }: Context, token: string): Promise<void> {
+async function warnOfExpiry({ clock, notice }: Context, token: string): Promise<void> {
   const expiry = readExpiry(token);
   if (expiry === undefined) return;
   const iso = new Date(expiry).toISOString();
-  if (expiry <= now())
-    await notice(`warning: this token expired ${age(iso, now())} (${iso}); the service will refuse it`);
-  else await notice(`it expires ${age(iso, now())} (${iso})`);
+  const now = clock.wallMs();
+  if (expiry <= now) await notice(`warning: this token expired ${age(iso, now)} (${iso}); the service will refuse it`);
+  else await notice(`it expires ${age(iso, now)} (${iso})`);
 }

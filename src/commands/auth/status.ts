@@ -33,7 +33,8 @@ interface Status {
  * when it has expired (Assumed: kind `auth`, exit 4, as the service would answer 401).
  */
 export async function showStatus(context: Context): Promise<void> {
-  const { io, now, notice } = context;
+  const { io, clock, notice } = context;
+  const now = clock.wallMs();
   const settings = await context.settings();
   const stored = await loadStored(io.env);
   const format = chooseListFormat(settings.output);
@@ -58,20 +59,20 @@ export async function showStatus(context: Context): Promise<void> {
     source: place?.kind ?? null,
     source_detail: place?.origin ?? null,
     expires,
-    expires_in_seconds: expiry === undefined ? null : Math.floor((expiry - now()) / 1000),
-    expired: expiry === undefined ? null : expiry <= now(),
+    expires_in_seconds: expiry === undefined ? null : Math.floor((expiry - now) / 1000),
+    expired: expiry === undefined ? null : expiry <= now,
     claims: (token === undefined ? undefined : readClaims(token)) ?? null,
     warnings: warning === undefined ? [] : [warning],
   };
   if (status.expired === true) {
-    failure = new FleetError('auth', `the token expired ${age(expires, now())} (${expires})`, {
+    failure = new FleetError('auth', `the token expired ${age(expires, now)} (${expires})`, {
       hint:
         place?.kind === 'stored'
           ? `run "fleet auth login${profileFlag(profile)}" again`
           : `renew it at its source: ${place?.origin}`,
     });
   }
-  await printFacts(context, format, status, () => describeStatus(status, token !== undefined, now()));
+  await printFacts(context, format, status, () => describeStatus(status, token !== undefined, now));
   if (format === 'table' && warning !== undefined) await notice(warning);
   if (failure !== undefined) throw failure;
 }

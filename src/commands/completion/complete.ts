@@ -94,7 +94,7 @@ function show({ words, isFile, isOpen }: Offers): string {
 }
 
 /** The settings as far as they can be read, and the service as far as it answers at once. */
-function openSources({ io, now, signal }: Context, program: Command, words: readonly string[]): Sources {
+function openSources({ io, clock, signal }: Context, program: Command, words: readonly string[]): Sources {
   const { values } = followLine(program, words);
   const read = async () => (await import('../../settings/store.js')).loadStored(io.env);
   const sources: Sources = {
@@ -113,7 +113,7 @@ function openSources({ io, now, signal }: Context, program: Command, words: read
         if (typeof organization === 'string' && isUuid(organization)) known.set(organization, `of profile ${name}`);
       return [...known].map(([value, description]) => ({ value, description }));
     },
-    bicycles: () => findLiveBicycles({ io, now, signal, values }),
+    bicycles: () => findLiveBicycles({ io, clock, signal, values }),
   };
   // What is wrong with settings or service, the next command tells; one who presses a key wants words.
   const quiet = (read: () => Promise<readonly Offer[]>) => () => read().catch(() => []);

@@ -19,7 +19,7 @@ const PAGES_AHEAD = 2;
 const OWNER_ONLY_MODE = 0o600;
 const OWNER_ONLY_FOLDER_MODE = 0o700;
 
-interface Facts extends Pick<Context, 'io' | 'now' | 'signal'> {
+interface Facts extends Pick<Context, 'io' | 'clock' | 'signal'> {
   /** The flags of the line that is being typed. */
   values: FollowedLine['values'];
 }
@@ -38,7 +38,8 @@ export async function findLiveBicycles(facts: Facts): Promise<Offer[]> {
   if (facts.values.has('--base-url')) return [];
   const { loadStored } = await import('../../settings/store.js');
   const { requireBaseUrl, resolveSettings } = await import('../../settings/resolve.js');
-  const { io, now } = facts;
+  const { io, clock } = facts;
+  const now = clock.wallMs;
   const stored = await loadStored(io.env);
   const profile = facts.values.get('--profile')?.at(-1);
   const settings = resolveSettings(profile === undefined ? {} : { profile }, io.env, stored);
@@ -87,7 +88,7 @@ async function findCheapToken(
 
 /** The bicycles that changed last, as many as come in time. */
 async function fetchBicycles(
-  { io, now, signal }: Facts,
+  { io, clock, signal }: Facts,
   where: { baseUrl: URL; organization: string | undefined; token: string; apiVersion: string },
 ): Promise<Cache['bicycles']> {
   const { openNetwork } = await import('../../http/network.js');
@@ -102,7 +103,7 @@ async function fetchBicycles(
     network,
     token: { get: async () => where.token, renew: async () => undefined },
     log: { request() {}, response() {}, retry() {} },
-    now,
+    clock,
     signal: AbortSignal.any([signal, AbortSignal.timeout(PATIENCE_MS)]),
   });
   const bicycles: Cache['bicycles'] = [];

@@ -63,9 +63,9 @@ function chooseFormat({ io, flags }: Context): 'table' | 'json' | 'jsonl' {
 }
 
 async function checkNetwork(context: Context, known: Known, token: string | undefined, tell: Tell): Promise<void> {
-  const { io, now, signal } = context;
+  const { io, clock, signal } = context;
   const { baseUrl, sseUrl, timeoutMs } = known;
-  const limits = { timeoutMs, signal, now };
+  const limits = { timeoutMs, signal, now: clock.wallMs };
   const network = await openNetwork(io.env, timeoutMs);
   const service: Service = { ...limits, dispatcher: network.dispatcher, known, token };
   const reached = new Map<string, boolean>();

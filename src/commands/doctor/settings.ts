@@ -154,7 +154,8 @@ export async function checkToken(
   known: Known,
   tell: (finding: Finding) => Promise<void>,
 ): Promise<string | undefined> {
-  const { io, now, signal, notice } = context;
+  const { io, clock, signal, notice } = context;
+  const now = clock.wallMs;
   const { stored, profile, tokenCommand, timeoutMs } = known;
   let token: string;
   let origin: string;

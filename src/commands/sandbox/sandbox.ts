@@ -1,8 +1,8 @@
 // `fleet sandbox`: starts the service, saves it as a profile, and keeps both alive until Ctrl-C.
 
+import { sleep } from '../../clock.js';
 import type { Context } from '../../context.js';
 import { usageError } from '../../errors.js';
-import { sleep } from '../../http/retry.js';
 import { type Fault, parseFault, type Sandbox, startSandbox } from '../../sandbox/index.js';
 import { findPlace, saveProfile, saveToken } from '../../settings/store.js';
 import { readExpiry } from '../../settings/token.js';
@@ -47,7 +47,7 @@ async function start(context: Context, options: Parameters<typeof startSandbox>[
   try {
     return await startSandbox({
       ...options,
-      now: context.now,
+      now: context.clock.wallMs,
       onRequest: ({ method, path, status }) => {
         if (context.flags.verbose === true) void context.notice(`${method} ${path} ${status}`);
       },
@@ -75,7 +75,7 @@ async function announce({ io, flags }: Context, sandbox: Sandbox, token: string)
  * next terminal can live longer than one token. Ends when the signal does, with its reason.
  */
 async function keepProfile(context: Context, sandbox: Sandbox, firstToken: string): Promise<never> {
-  const { signal, now } = context;
+  const { signal, clock } = context;
   const place = await findPlace(context.io.env);
   let token = firstToken;
   try {
@@ -97,7 +97,7 @@ async function keepProfile(context: Context, sandbox: Sandbox, firstToken: strin
     );
   }
   for (;;) {
-    await sleep(halfOfLife(token, now()), signal);
+    await sleep(clock, halfOfLife(token, clock.wallMs()), signal);
     token = await sandbox.token();
     await saveToken(place, PROFILE, token).catch(() => {});
   }

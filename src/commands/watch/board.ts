@@ -1,7 +1,7 @@
 // The full-screen board of `fleet watch --live`: keeps what has just happened, and draws it ten times a second at most.
 
+import type { Clock } from '../../clock.js';
 import type { Context } from '../../context.js';
-import type { Clock } from '../../http/stream/clock.js';
 import type { Gap } from '../../http/stream/events.js';
 import { loadPaint } from '../../terminal/colour.js';
 import { openScreen } from '../../terminal/screen.js';
@@ -30,7 +30,7 @@ export async function openBoard(
   const { stdout } = context.io;
   const raw = context.io.streams.stdout;
   const paint = await loadPaint(stdout.colorLevel);
-  const startedAt = clock.now();
+  const startedAt = clock.wallMs();
   const connections = new Map<string, BoardConnection>(
     plan.topics.map((topic) => [topic, { topic, state: 'connecting', since: startedAt }]),
   );
@@ -48,11 +48,11 @@ export async function openBoard(
   let callOff = () => {};
   let dueAt = Number.POSITIVE_INFINITY;
   const wantFrame = (inMs: number) => {
-    const at = Math.max(clock.now() + inMs, lastFrameAt + FRAME_MS);
+    const at = Math.max(clock.wallMs() + inMs, lastFrameAt + FRAME_MS);
     if (at >= dueAt) return;
     callOff();
     dueAt = at;
-    callOff = clock.after(at - clock.now(), () => {
+    callOff = clock.after(at - clock.wallMs(), () => {
       dueAt = Number.POSITIVE_INFINITY;
       onTick();
     });
@@ -98,7 +98,7 @@ export async function openBoard(
       return '';
     },
     draw(knowledge) {
-      const now = clock.now();
+      const now = clock.wallMs();
       lastFrameAt = now;
       wantFrame(IDLE_FRAME_MS);
       const width = raw.columns ?? stdout.width() ?? 80;

@@ -1,8 +1,8 @@
 // Where the messages of a watch go: lines, JSON lines or the board, behind one interface.
 
 import type { Alert } from '../../api/alert.js';
+import type { Clock } from '../../clock.js';
 import type { Context } from '../../context.js';
-import type { Clock } from '../../http/stream/clock.js';
 import type { StreamEvent } from '../../http/stream/events.js';
 import { escapeJson } from '../../terminal/clean.js';
 import { loadPaint } from '../../terminal/colour.js';

@@ -3,10 +3,10 @@
 import { ALERTS_PATH, type Alert } from '../../api/alert.js';
 import type { Bicycle } from '../../api/bicycle.js';
 import { type PushEnvelope, subscribePath } from '../../api/push.js';
+import type { Clock } from '../../clock.js';
 import type { Context } from '../../context.js';
 import { asFleetError, FleetError } from '../../errors.js';
-import { type Client, joinUrl, openClient } from '../../http/client.js';
-import { type Clock, systemClock } from '../../http/stream/clock.js';
+import { type Client, joinUrl } from '../../http/client.js';
 import type { Gap, Message, Resync, StreamEvent } from '../../http/stream/events.js';
 import { openQueue } from '../../http/stream/queue.js';
 import { followStream } from '../../http/stream.js';
@@ -44,7 +44,7 @@ const KEPT_GAPS = 1_000;
 /** Runs `fleet watch`. Throws a FleetError for every end but the wanted ones (cli.md section 3). */
 export async function watch(context: Context, organization: string | undefined, options: WatchOptions): Promise<void> {
   const plan = await makePlan(context, organization, options);
-  await runWatch(context, plan, systemClock(context.now));
+  await runWatch(context, plan, context.clock);
 }
 
 /** Runs a plan to its end; the clock is an input, so that a test can let it run fast. */
@@ -56,7 +56,7 @@ export async function runWatch(context: Context, plan: Plan, clock: Clock): Prom
   const queue = openQueue<WatchEvent>();
   const ending = withResolvers();
   const stop = new AbortController();
-  const offsetMinutes = -new Date(clock.now()).getTimezoneOffset();
+  const offsetMinutes = -new Date(clock.wallMs()).getTimezoneOffset();
   const voice = openVoice(context, plan, offsetMinutes);
   const show = await openShow(context, plan, offsetMinutes, clock, () => queue.push({ type: 'tick' }));
   const log = openHttpLog(
@@ -64,15 +64,10 @@ export async function runWatch(context: Context, plan: Plan, clock: Clock): Prom
     (line) => void (show.isFullScreen || context.io.stderr.write(`${clean(line)}\n`)),
   );
   // A client of its own: what it says has to fit the watch's stderr, and its requests end with the watch.
-  const client = openClient({
+  const client = await context.client({
     baseUrl,
-    apiVersion: settings.apiVersion.value,
-    timeoutMs: settings.timeoutMs.value,
-    retries: settings.retries.value,
-    network,
-    token: tokens,
-    log: { ...log, retry: (reason, pauseMs) => voice.readAgain(reason, pauseMs, clock.now()) },
-    now: clock.now,
+    log: { ...log, retry: (reason, pauseMs) => voice.readAgain(reason, pauseMs, clock.wallMs()) },
+    clock,
     signal: stop.signal,
   });
   const session = openSession({ client, plan, clock, voice, show, push: queue.push, stop: stop.signal });
@@ -158,7 +153,7 @@ interface SessionParts {
 /** The state of a watch and what each event does to it. */
 function openSession({ client, plan, clock, voice, show, push, stop }: SessionParts) {
   const knowledge = openKnowledge();
-  const startedAt = clock.now();
+  const startedAt = clock.wallMs();
   const tally = { messages: 0, shown: 0, reconnects: 0, gapCount: 0, blindMs: 0, dropped: 0, caughtUp: 0 };
   const gaps: Gap[] = [];
   /** The topics that are blind now, and since when. */
@@ -185,7 +180,7 @@ function openSession({ client, plan, clock, voice, show, push, stop }: SessionPa
   const judge = (value: () => { [field: string]: unknown }, sender: string | undefined) => {
     if (plan.senders !== undefined && (sender === undefined || !plan.senders.has(sender))) return REFUSED;
     if (plan.where.length === 0 && plan.until === undefined) return WANTED;
-    const now = clock.now();
+    const now = clock.wallMs();
     const found = value();
     if (!plan.where.every((condition) => matches(condition, found, now))) return REFUSED;
     return { isWanted: true, isMet: plan.until?.every((condition) => matches(condition, found, now)) === true };
@@ -265,14 +260,14 @@ function openSession({ client, plan, clock, voice, show, push, stop }: SessionPa
     wanted = { ...event, since: since === undefined ? event.since : Math.min(since, event.since ?? since) };
     if (reading !== undefined) return;
     callOffReading();
-    callOffReading = clock.after(Math.max(0, lastReadingAt + READING_PAUSE_MS - clock.now()), beginWanted);
+    callOffReading = clock.after(Math.max(0, lastReadingAt + READING_PAUSE_MS - clock.wallMs()), beginWanted);
   };
   const beginWanted = () => {
     if (wanted === undefined) return;
     reading = beginReading(wanted.since, blindMark ?? knowledge.mark(), plan.organizations, plan.bicycles);
     if (wanted.since !== undefined) {
       blindMark = undefined;
-      lastReadingAt = clock.now();
+      lastReadingAt = clock.wallMs();
     }
     wanted = undefined;
     fetchNext(reading, undefined);
@@ -325,8 +320,8 @@ function openSession({ client, plan, clock, voice, show, push, stop }: SessionPa
       const { isWanted, isMet } = judge(() => ({ sender: 'bicycle', ...change.after }), 'bicycle');
       if (!isWanted) continue;
       tally.caughtUp++;
-      voice.caughtUp(change, clock.now());
-      text.push(show.caughtUp(sightOf(change), clock.now()));
+      voice.caughtUp(change, clock.wallMs());
+      text.push(show.caughtUp(sightOf(change), clock.wallMs()));
       if (isMet) met = 'until';
     }
     if (next !== undefined) fetchNext(current, next);
@@ -340,7 +335,7 @@ function openSession({ client, plan, clock, voice, show, push, stop }: SessionPa
   };
   const endReading = (done: Reading) => {
     reading = undefined;
-    voice.read(done, clock.now());
+    voice.read(done, clock.wallMs());
     if (wanted !== undefined) askForReading(wanted);
   };
 
@@ -351,10 +346,10 @@ function openSession({ client, plan, clock, voice, show, push, stop }: SessionPa
     if (failed.since !== undefined) blindMark = failed.mark;
     const isWorthAnotherTry = error.kind === 'network' || error.kind === 'service';
     const what = failed.since === undefined ? 'what is known at the start' : 'what changed meanwhile';
-    voice.trouble(`the list could not be read to learn ${what}: ${error.message}`, error, clock.now());
+    voice.trouble(`the list could not be read to learn ${what}: ${error.message}`, error, clock.wallMs());
     if (!isWorthAnotherTry) return;
-    wanted ??= { type: 'resync', topic: plan.topics[0] ?? '', at: clock.now(), since: failed.since };
-    lastReadingAt = clock.now() + UNREAD_PAUSE_MS - READING_PAUSE_MS;
+    wanted ??= { type: 'resync', topic: plan.topics[0] ?? '', at: clock.wallMs(), since: failed.since };
+    lastReadingAt = clock.wallMs() + UNREAD_PAUSE_MS - READING_PAUSE_MS;
     askForReading(wanted);
   };
 
@@ -417,7 +412,7 @@ function openSession({ client, plan, clock, voice, show, push, stop }: SessionPa
       return undefined;
     },
     summary(end: WatchEnd): WatchSummary {
-      const endedAt = clock.now();
+      const endedAt = clock.wallMs();
       // Whoever is blind at the end has a gap that goes on to it.
       for (const gap of blind.values()) countGap({ ...gap, to: endedAt });
       blind.clear();

@@ -26,7 +26,7 @@ export async function carryOut<T, R extends Facts>(
   if (options.dryRun === true) return showRequests(context, client, plan, options);
   const total = 'length' in plan.tasks ? plan.tasks.length : undefined;
   const journal =
-    options.journal === undefined ? undefined : await openJournal(options.journal, plan.binding, context.now);
+    options.journal === undefined ? undefined : await openJournal(options.journal, plan.binding, context.clock.wallMs);
   try {
     plan.checkJournal?.(journal?.before.entries.keys() ?? []);
     const reporter = await openReporter<R>(context, { verb: plan.verb, shape: plan.shape, total });

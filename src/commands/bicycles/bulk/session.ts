@@ -1,10 +1,10 @@
 // One run over all tasks of a plan, then over those that an earlier run left in doubt.
 
+import { sleep } from '../../../clock.js';
 import type { Context } from '../../../context.js';
 import { FleetError } from '../../../errors.js';
 import type { Client } from '../../../http/client.js';
 import { kindOfStatus } from '../../../http/failure.js';
-import { sleep } from '../../../http/retry.js';
 import type { HttpAnswer } from '../../../http/types.js';
 import type { Facts } from '../../../views/action.js';
 import { type Entry, type Journal, judgeEntry } from './journal.js';
@@ -190,10 +190,10 @@ export function openSession<T, R extends Facts>({
     const waitedMs = Math.max(SETTLE_LEAST_MS, ...timeouts);
     const isLate = doubts.some(({ entry }) => entry.isLate);
     const settleMs = Math.max(isLate ? waitedMs * LATE_FACTOR : waitedMs, (before.slowestMs ?? 0) * SETTLE_FACTOR);
-    const restMs = Math.min(settleMs, before.lastAt + settleMs - context.now());
+    const restMs = Math.min(settleMs, before.lastAt + settleMs - context.clock.wallMs());
     if (restMs <= 0) return;
     if (restMs > SETTLE_LEAST_MS) reporter.say(`waiting ${Math.ceil(restMs / 1000)} s for requests of the earlier run`);
-    await sleep(restMs, context.signal);
+    await sleep(context.clock, restMs, context.signal);
   }
 
   async function run(): Promise<RunEnd> {

@@ -1,0 +1,49 @@
+// The one clock of a process: monotonic time for pauses, limits and durations, wall time for what is printed or compared with the service.
+
+export interface Clock {
+  /** Milliseconds that only ever grow, from an arbitrary start; a change of the machine's date does not move them. */
+  monotonicMs(): number;
+  /** Milliseconds since the epoch, as the machine's date says; may jump both ways. */
+  wallMs(): number;
+  /** Runs the action once after so many milliseconds; the returned function cancels it. */
+  after(milliseconds: number, action: () => void): () => void;
+  /** From 0 up to, not including, 1. */
+  random(): number;
+}
+
+/** The longest that a timer of Node can wait, 24 days; a longer one would fire at once. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
+/** The machine's own clock; `wallMs` replaces its date. */
+export function systemClock(wallMs: () => number = Date.now): Clock {
+  return {
+    monotonicMs: () => performance.now(),
+    wallMs,
+    after(milliseconds, action) {
+      let timer: NodeJS.Timeout;
+      const wait = (leftMs: number) => {
+        const partMs = Math.min(leftMs, LONGEST_TIMER_MS);
+        timer = setTimeout(() => (leftMs > partMs ? wait(leftMs - partMs) : action()), partMs);
+      };
+      wait(milliseconds);
+      return () => clearTimeout(timer);
+    },
+    random: Math.random,
+  };
+}
+
+/** Resolves after so many milliseconds; rejects with the signal's reason as soon as the signal is aborted. */
+export function sleep(clock: Clock, milliseconds: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal.aborted) return reject(signal.reason);
+    const onAbort = () => {
+      cancel();
+      reject(signal.reason);
+    };
+    const cancel = clock.after(milliseconds, () => {
+      signal.removeEventListener('abort', onAbort);
+      resolve();
+    });
+    signal.addEventListener('abort', onAbort, { once: true });
+  });
+}
