@@ -2,8 +2,8 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { ALERT_VOCABULARY, BICYCLE_VOCABULARY } from '../../src/commands/vocabulary.js';
-import { checkCondition, compareFields, matches, OPERATORS, parseCondition } from '../../src/commands/where.js';
+import { ALERT_VOCABULARY, BICYCLE_VOCABULARY } from '../../src/commands/list/vocabulary.js';
+import { checkCondition, compareFields, matches, OPERATORS, parseCondition } from '../../src/commands/list/where.js';
 import { FleetError } from '../../src/errors.js';
 import { readExact } from '../../src/terminal/exact.js';
 import { NAUGHTY } from '../support/naughty.js';

@@ -2,8 +2,8 @@
 
 import type { Command } from 'commander';
 import { ALERT_STATES, ALERT_TYPES } from '../../api/alert.js';
-import { addListFlags, readUuid } from '../list-words.js';
-import { ALERT_VOCABULARY } from '../vocabulary.js';
+import { addListFlags, readUuid } from '../list/flags.js';
+import { ALERT_VOCABULARY } from '../list/vocabulary.js';
 import { examples, oneOf, type Run } from '../words.js';
 
 export function addAlerts(program: Command, run: Run): void {

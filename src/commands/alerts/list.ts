@@ -3,9 +3,9 @@
 import { ALERTS_PATH } from '../../api/alert.js';
 import type { Context } from '../../context.js';
 import { ALERTS } from '../../views/alert.js';
-import { printList } from '../list.js';
-import type { ListOptions } from '../list-words.js';
-import { ALERT_VOCABULARY } from '../vocabulary.js';
+import type { ListOptions } from '../list/flags.js';
+import { printList } from '../list/list.js';
+import { ALERT_VOCABULARY } from '../list/vocabulary.js';
 
 export interface ListAlertsOptions extends ListOptions {
   state?: string[];

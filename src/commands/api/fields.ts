@@ -2,7 +2,7 @@
 
 import { usageError } from '../../errors.js';
 import type { Query } from '../../http/types.js';
-import { isJsonNumber } from '../decimals.js';
+import { isJsonNumber } from '../list/decimals.js';
 
 export interface Field {
   /** As it was typed: `name`, `extra[key]`, `list[]`. */

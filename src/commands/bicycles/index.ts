@@ -2,8 +2,8 @@
 
 import { type Command, Option } from 'commander';
 import { usageError } from '../../errors.js';
-import { addListFlags, readUuid } from '../list-words.js';
-import { BICYCLE_VOCABULARY } from '../vocabulary.js';
+import { addListFlags, readUuid } from '../list/flags.js';
+import { BICYCLE_VOCABULARY } from '../list/vocabulary.js';
 import { collect, examples, type Run, wholeNumber } from '../words.js';
 import { parseBbox } from './area.js';
 import { parseNear, parseRadius } from './near.js';

@@ -6,10 +6,10 @@ import { usageError } from '../../errors.js';
 import type { HttpRequest, Item, Query } from '../../http/types.js';
 import { BICYCLES } from '../../views/bicycle.js';
 import { withDistance } from '../../views/distance.js';
-import { type ListPlan, printList } from '../list.js';
-import type { ListOptions } from '../list-words.js';
-import { BICYCLE_VOCABULARY } from '../vocabulary.js';
-import { compareFields } from '../where.js';
+import type { ListOptions } from '../list/flags.js';
+import { type ListPlan, printList } from '../list/list.js';
+import { BICYCLE_VOCABULARY } from '../list/vocabulary.js';
+import { compareFields } from '../list/where.js';
 import { type Box, showBox } from './area.js';
 import { boxesAround, type Circle, distanceFrom, type Place, readCircle } from './near.js';
 

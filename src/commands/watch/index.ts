@@ -5,8 +5,8 @@ import { SENDERS } from '../../api/push.js';
 import { usageError } from '../../errors.js';
 import { nearest, unknownWord } from '../../terminal/nearest.js';
 import { parseDuration } from '../../terminal/time.js';
-import { readUuid } from '../list-words.js';
-import { type Condition, parseCondition } from '../where.js';
+import { readUuid } from '../list/flags.js';
+import { type Condition, parseCondition } from '../list/where.js';
 import { collect, examples, type Run, wholeNumber } from '../words.js';
 
 const DESCRIPTION = `Follow updates as the service pushes them, until Ctrl-C. Without --bicycle and --topic all

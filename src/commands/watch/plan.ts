@@ -4,8 +4,8 @@ import { bicycleTopic, organizationTopic } from '../../api/push.js';
 import type { Context } from '../../context.js';
 import { usageError } from '../../errors.js';
 import { requireSseUrl } from '../../settings/resolve.js';
-import { ALERT_VOCABULARY, BICYCLE_VOCABULARY } from '../vocabulary.js';
-import { type Condition, checkCondition, type Vocabulary } from '../where.js';
+import { ALERT_VOCABULARY, BICYCLE_VOCABULARY } from '../list/vocabulary.js';
+import { type Condition, checkCondition, type Vocabulary } from '../list/where.js';
 
 /** What the flags became; times are in milliseconds. */
 export interface WatchOptions {

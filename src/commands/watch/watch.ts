@@ -16,7 +16,7 @@ import { clean } from '../../terminal/clean.js';
 import type { Sight } from '../../views/change.js';
 import { openHttpLog } from '../../views/exchange.js';
 import type { WatchEnd, WatchSummary } from '../../views/stream.js';
-import { matches } from '../where.js';
+import { matches } from '../list/where.js';
 import { beginReading, fetchPage, type Reading, type ReadPage, takePage } from './catch-up.js';
 import { type Change, changedFields, type Mark, openKnowledge, uuidOfMessage } from './knowledge.js';
 import { makePlan, type Plan, type WatchOptions } from './plan.js';

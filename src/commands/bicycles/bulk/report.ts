@@ -6,7 +6,7 @@ import { unknownWord } from '../../../terminal/nearest.js';
 import { drawBar, openProgress, type Progress } from '../../../terminal/progress.js';
 import { showDuration } from '../../../terminal/time.js';
 import { type Facts, OUTCOMES, type Outcome } from '../../../views/action.js';
-import { openResult } from '../../result.js';
+import { openResult } from '../../list/result.js';
 import { isBad } from './run.js';
 
 export interface Reporter<R extends Facts> {

@@ -1,8 +1,8 @@
 // The way from a command's result to stdout: the format asked for, rendered and written, or filtered by jq; its notices told.
 
-import type { Context } from '../context.js';
-import { type Format, openRenderer, type Row, type Shape } from '../terminal/formats.js';
-import type { Jq } from '../terminal/jq.js';
+import type { Context } from '../../context.js';
+import { type Format, openRenderer, type Row, type Shape } from '../../terminal/formats.js';
+import type { Jq } from '../../terminal/jq.js';
 
 export interface Result<T> {
   /** Writes some rows; waits until the reader has room. */

@@ -1,9 +1,9 @@
 // Conditions on this side of the service, FIELD OPERATOR VALUE: read at the door, then held against one value after another.
 
-import { usageError } from '../errors.js';
-import { nearest, unknownWord } from '../terminal/nearest.js';
-import { parseDuration, readTime } from '../terminal/time.js';
-import { readPath, textOf } from '../terminal/values.js';
+import { usageError } from '../../errors.js';
+import { nearest, unknownWord } from '../../terminal/nearest.js';
+import { parseDuration, readTime } from '../../terminal/time.js';
+import { readPath, textOf } from '../../terminal/values.js';
 import { compareDecimals, isDecimal, isJsonNumber, writtenDecimal } from './decimals.js';
 
 export const OPERATORS = ['=', '!=', '<', '<=', '>', '>=', '~'] as const;

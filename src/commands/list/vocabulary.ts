@@ -1,7 +1,7 @@
 // What the document says of the fields of bicycles and alerts, so that a slip in a condition is found before anything is sent.
 
-import { ALERT_FIELDS, ALERT_STATES, ALERT_TYPES } from '../api/alert.js';
-import { BICYCLE_FIELDS, BICYCLE_STATES } from '../api/bicycle.js';
+import { ALERT_FIELDS, ALERT_STATES, ALERT_TYPES } from '../../api/alert.js';
+import { BICYCLE_FIELDS, BICYCLE_STATES } from '../../api/bicycle.js';
 import type { Vocabulary } from './where.js';
 
 /** Assumed: the decimal numbers and timestamps of interface.md section 2.1 are sent as such or as strings of that form. */

@@ -1,19 +1,19 @@
 // Prints a list that comes in pages: complete or loud, each item once, page by page as it arrives.
 
-import { sleep } from '../clock.js';
-import type { Context } from '../context.js';
-import { usageError } from '../errors.js';
-import type { Client } from '../http/client.js';
-import type { PageOptions } from '../http/pages.js';
-import type { HttpRequest, Item, Page, Query } from '../http/types.js';
-import { exactValue } from '../terminal/exact.js';
-import { fieldsOf } from '../terminal/formats/columns.js';
-import type { Format, Shape } from '../terminal/formats.js';
-import { unknownWord } from '../terminal/nearest.js';
-import { openProgress, type Progress } from '../terminal/progress.js';
-import { readPath } from '../terminal/values.js';
+import { sleep } from '../../clock.js';
+import type { Context } from '../../context.js';
+import { usageError } from '../../errors.js';
+import type { Client } from '../../http/client.js';
+import type { PageOptions } from '../../http/pages.js';
+import type { HttpRequest, Item, Page, Query } from '../../http/types.js';
+import { exactValue } from '../../terminal/exact.js';
+import { fieldsOf } from '../../terminal/formats/columns.js';
+import type { Format, Shape } from '../../terminal/formats.js';
+import { unknownWord } from '../../terminal/nearest.js';
+import { openProgress, type Progress } from '../../terminal/progress.js';
+import { readPath } from '../../terminal/values.js';
 import { isDecimal } from './decimals.js';
-import type { ListOptions } from './list-words.js';
+import type { ListOptions } from './flags.js';
 import { openResult } from './result.js';
 import { showProgress, startTally, tellTally } from './tally.js';
 import { type Condition, isDocumented, matches, type Vocabulary } from './where.js';

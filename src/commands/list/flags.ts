@@ -1,11 +1,11 @@
 // The flags that every list takes, and how each is read at the door.
 
 import type { Command } from 'commander';
-import { isUuid, uuidOfLink } from '../api/links.js';
-import { usageError } from '../errors.js';
-import { unknownWord } from '../terminal/nearest.js';
+import { isUuid, uuidOfLink } from '../../api/links.js';
+import { usageError } from '../../errors.js';
+import { unknownWord } from '../../terminal/nearest.js';
+import { wholeNumber } from '../words.js';
 import { type Condition, checkCondition, parseCondition, type Vocabulary } from './where.js';
-import { wholeNumber } from './words.js';
 
 /** What the common list flags became. */
 export interface ListOptions {

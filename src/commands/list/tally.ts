@@ -1,8 +1,8 @@
 // What has come of a list and what was shown of it, and what the operator should know of that afterwards.
 
-import { countNoun } from '../terminal/formats/renderer.js';
-import type { Shape } from '../terminal/formats.js';
-import type { ListOptions } from './list-words.js';
+import { countNoun } from '../../terminal/formats/renderer.js';
+import type { Shape } from '../../terminal/formats.js';
+import type { ListOptions } from './flags.js';
 
 export interface Tally {
   pages: number;
