@@ -1,6 +1,7 @@
 // What every command is handed: the ways in and out, the settings, the client; each made on first use.
 
 import { setMaxListeners } from 'node:events';
+import type { Command } from 'commander';
 import type { Clock } from './clock.js';
 import { usageError } from './errors.js';
 import type { Client, ClientOptions, HttpLog } from './http/client.js';
@@ -79,6 +80,9 @@ export interface Context {
   /** A line on stderr, cleaned of control characters; kept back by `--quiet`. */
   notice(line: string): Promise<void>;
 }
+
+/** Runs the action of a command with a context made from its flags; handed down by program.ts. */
+export type Run = (command: Command, action: (context: Context) => Promise<void>) => Promise<void>;
 
 export interface OpenContext {
   context: Context;

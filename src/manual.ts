@@ -3,12 +3,12 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Command } from 'commander';
+import { type Example, examplesOf } from './cli/examples.js';
+import { pathOf } from './cli/help.js';
 import { TOPIC_NAMES, TOPICS, type Topic } from './commands/help/index.js';
 import { PAGES, type Section } from './commands/help/topics.js';
-import { type Example, examplesOf } from './commands/words.js';
 import { programVersion } from './place.js';
 import { buildProgram } from './program.js';
-import { pathOf } from './terminal/help.js';
 
 /** The sections of the manual: commands, and what belongs to no single one. */
 const COMMANDS = 1;

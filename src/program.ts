@@ -1,6 +1,10 @@
 // The root command: the flags every command takes, the list of nouns, and how a line of them is run.
 
 import { Command, CommanderError } from 'commander';
+import { examples } from './cli/examples.js';
+import { everyCommandsFlags, fit, type HelpScreen, helpConfiguration, helpWidth } from './cli/help.js';
+import { oneOf, wholeNumber } from './cli/options.js';
+import { hintFor } from './cli/suggestion.js';
 import { addAlerts } from './commands/alerts/index.js';
 import { addApi } from './commands/api/index.js';
 import { addAuth } from './commands/auth/index.js';
@@ -13,14 +17,11 @@ import { addHelp } from './commands/help/index.js';
 import { addProfile } from './commands/profile/index.js';
 import { addSandbox } from './commands/sandbox/index.js';
 import { addWatch } from './commands/watch/index.js';
-import { examples, oneOf, type Run, wholeNumber } from './commands/words.js';
-import { type Interruption, type OpenContext, openContext, type World } from './context.js';
+import { type Interruption, type OpenContext, openContext, type Run, type World } from './context.js';
 import { FleetError, usageError } from './errors.js';
 import { programVersion } from './place.js';
 import { FORMATS } from './terminal/formats.js';
-import { everyCommandsFlags, fit, type HelpScreen, helpConfiguration, helpWidth } from './terminal/help.js';
 import type { Io } from './terminal/io.js';
-import { hintFor } from './terminal/meant.js';
 
 /** Each noun's words, under the headings of the first page of help; a new noun is one line here. */
 const NOUNS: { readonly [heading: string]: readonly ((program: Command, run: Run) => void)[] } = {

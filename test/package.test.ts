@@ -4,8 +4,8 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
+import { pathOf } from '../src/cli/help.js';
 import { TOPIC_NAMES } from '../src/commands/help/index.js';
-import { pathOf } from '../src/terminal/help.js';
 import { everyCommand } from './support/pages.js';
 import { hasCommand } from './support/shell.js';
 

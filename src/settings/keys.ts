@@ -1,7 +1,7 @@
 // The keys of a profile: where else each can be said, and how its text becomes a value or is refused with the reason.
 
+import { nearest } from '../cli/nearest.js';
 import { FORMATS, type Format } from '../terminal/formats.js';
-import { nearest } from '../terminal/nearest.js';
 
 /** The flags that say a setting, by their names in `GlobalFlags`, which is assignable to this. */
 export interface SettingFlags {

@@ -1,9 +1,9 @@
 // Who am I, and where: each setting from flag, environment, profile or default, and where it came from.
 
+import { nearest } from '../cli/nearest.js';
 import { configError, type FleetError, usageError } from '../errors.js';
 import { isLoopback } from '../http/network.js';
 import type { Format } from '../terminal/formats.js';
-import { nearest } from '../terminal/nearest.js';
 import { KEY_NAMES, KEYS, type Key, type KeyName, type SettingFlags } from './keys.js';
 import { checkProfileName, DEFAULT_PROFILE, type Stored } from './store.js';
 

@@ -1,9 +1,9 @@
 // The pages of help as they are shown, and the examples on them.
 
 import type { Command } from 'commander';
+import { pathOf } from '../../src/cli/help.js';
 import { TOPIC_NAMES } from '../../src/commands/help/index.js';
 import { buildProgram } from '../../src/program.js';
-import { pathOf } from '../../src/terminal/help.js';
 import { runFleet } from './run.js';
 
 export interface Page {

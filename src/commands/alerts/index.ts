@@ -2,9 +2,11 @@
 
 import type { Command } from 'commander';
 import { ALERT_STATES, ALERT_TYPES } from '../../api/alert.js';
+import { examples } from '../../cli/examples.js';
+import { oneOf } from '../../cli/options.js';
+import type { Run } from '../../context.js';
 import { addListFlags, readUuid } from '../list/flags.js';
 import { ALERT_VOCABULARY } from '../list/vocabulary.js';
-import { examples, oneOf, type Run } from '../words.js';
 
 export function addAlerts(program: Command, run: Run): void {
   const alerts = program

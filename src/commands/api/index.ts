@@ -1,7 +1,9 @@
 // The words of `fleet api`: its argument, flags and examples.
 
 import type { Command } from 'commander';
-import { collect, examples, oneOf, type Run } from '../words.js';
+import { examples } from '../../cli/examples.js';
+import { collect, oneOf } from '../../cli/options.js';
+import type { Run } from '../../context.js';
 import { METHODS } from './methods.js';
 
 const DESCRIPTION = `Send any request to the service, with the token and headers of every other command, and print what

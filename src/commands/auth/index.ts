@@ -1,7 +1,8 @@
 // The words of `fleet auth`: who the operator is to the service.
 
 import type { Command } from 'commander';
-import { examples, type Run } from '../words.js';
+import { examples } from '../../cli/examples.js';
+import type { Run } from '../../context.js';
 import type { LoginOptions } from './login.js';
 
 export function addAuth(program: Command, run: Run): void {

@@ -1,10 +1,12 @@
 // The words of `fleet bicycles`: its verbs, their flags and examples.
 
 import { type Command, Option } from 'commander';
+import { examples } from '../../cli/examples.js';
+import { collect, wholeNumber } from '../../cli/options.js';
+import type { Run } from '../../context.js';
 import { usageError } from '../../errors.js';
 import { addListFlags, readUuid } from '../list/flags.js';
 import { BICYCLE_VOCABULARY } from '../list/vocabulary.js';
-import { collect, examples, type Run, wholeNumber } from '../words.js';
 import { parseBbox } from './area.js';
 import { parseNear, parseRadius } from './near.js';
 

@@ -3,8 +3,8 @@
 import type { Readable } from 'node:stream';
 import { TRANSITIONS } from '../../api/bicycle.js';
 import { isUuid, uuidOfLink } from '../../api/links.js';
+import { unknownWord } from '../../cli/nearest.js';
 import { type FleetError, usageError } from '../../errors.js';
-import { unknownWord } from '../../terminal/nearest.js';
 
 /** One bicycle to act on. */
 export interface Target {

@@ -3,8 +3,8 @@
 import { createHash } from 'node:crypto';
 import { BICYCLE_FIELDS, type NewBicycle } from '../../api/bicycle.js';
 import { resourceLink } from '../../api/links.js';
+import { nearest } from '../../cli/nearest.js';
 import { FleetError } from '../../errors.js';
-import { nearest } from '../../terminal/nearest.js';
 import { type PlacedField, type PlacedRow, readCsvRows, readJsonRows, type Spot, Unreadable } from './placed.js';
 
 /** One bicycle of a file. */

@@ -1,9 +1,9 @@
 // Answers the shell: the words that fit at the cursor, a line each with a tab before what it is; never an error.
 
 import type { Command } from 'commander';
+import { flagsOf, followLine, readFlag, takesValue } from '../../cli/line.js';
 import type { Context } from '../../context.js';
 import { clean } from '../../terminal/clean.js';
-import { flagsOf, followLine, readFlag, takesValue } from '../../terminal/line.js';
 import { findLiveBicycles } from './live.js';
 import { splitLine } from './split.js';
 import { type Offer, type Offers, offerCommand, offerOperand, offerValue, type Sources } from './words.js';

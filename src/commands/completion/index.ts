@@ -1,7 +1,9 @@
 // The words of `fleet completion`, and of the hidden command that the shells call back.
 
 import type { Command } from 'commander';
-import { examples, oneOf, type Run } from '../words.js';
+import { examples } from '../../cli/examples.js';
+import { oneOf } from '../../cli/options.js';
+import type { Run } from '../../context.js';
 import type { CompleteOptions } from './complete.js';
 import type { InstallOptions } from './install.js';
 import { CALLBACK, SHELLS, type Shell } from './shells.js';

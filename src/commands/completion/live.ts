@@ -5,8 +5,8 @@ import { mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { BICYCLES_PATH, type Bicycle } from '../../api/bicycle.js';
 import { isUuid } from '../../api/links.js';
+import type { FollowedLine } from '../../cli/line.js';
 import type { Context } from '../../context.js';
-import type { FollowedLine } from '../../terminal/line.js';
 import type { Offer } from './words.js';
 
 /** How long the bicycles of one key press are good for the next. */

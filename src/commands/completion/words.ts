@@ -4,10 +4,10 @@ import type { Command, Option } from 'commander';
 import { ALERT_FIELDS, ALERT_STATES, ALERT_TYPES, ALERTS_PATH } from '../../api/alert.js';
 import { BICYCLE_FIELDS, BICYCLE_STATES, BICYCLES_PATH, TRANSITIONS } from '../../api/bicycle.js';
 import { SENDERS } from '../../api/push.js';
+import { pathOf } from '../../cli/help.js';
+import { findBelow } from '../../cli/line.js';
 import { findKey, KEY_NAMES, KEYS } from '../../settings/keys.js';
 import { FORMATS } from '../../terminal/formats.js';
-import { pathOf } from '../../terminal/help.js';
-import { findBelow } from '../../terminal/line.js';
 import { TOPICS } from '../help/index.js';
 import { SHELLS } from './shells.js';
 

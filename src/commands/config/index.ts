@@ -1,8 +1,9 @@
 // The words of `fleet config`: the settings of a profile, and where each value comes from.
 
 import type { Command } from 'commander';
+import { examples } from '../../cli/examples.js';
+import type { Run } from '../../context.js';
 import { KEY_NAMES, KEYS } from '../../settings/keys.js';
-import { examples, type Run } from '../words.js';
 
 const KEY_LINES = KEY_NAMES.map((name) => `  ${name.padEnd(15)}${KEYS[name].summary}`).join('\n');
 

@@ -1,8 +1,8 @@
 // The key that the operator wrote, for `config get`, `set` and `unset`.
 
+import { nearest } from '../../cli/nearest.js';
 import { usageError } from '../../errors.js';
 import { findKey, KEY_NAMES, type KeyName } from '../../settings/keys.js';
-import { nearest } from '../../terminal/nearest.js';
 
 /** The key of that name, `-` or `_` between its words. Throws a FleetError of kind `usage` that names the nearest. */
 export function readKey(written: string): KeyName {

@@ -1,7 +1,9 @@
 // The words of `fleet demo`: a guided walk on a sandbox of its own.
 
 import type { Command } from 'commander';
-import { examples, type Run, wholeNumber } from '../words.js';
+import { examples } from '../../cli/examples.js';
+import { wholeNumber } from '../../cli/options.js';
+import type { Run } from '../../context.js';
 
 export function addDemo(program: Command, run: Run): void {
   const demo = program

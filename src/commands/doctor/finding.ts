@@ -1,9 +1,9 @@
 // What a check of the doctor found, and how it is shown.
 
+import { wrap } from '../../cli/help.js';
 import type { ErrorKind, FleetError } from '../../errors.js';
 import { clean } from '../../terminal/clean.js';
 import type { Paint } from '../../terminal/colour.js';
-import { wrap } from '../../terminal/help.js';
 
 export type Outcome = 'ok' | 'warning' | 'failure';
 

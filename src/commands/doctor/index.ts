@@ -1,7 +1,8 @@
 // The words of `fleet doctor`: what it looks at, and how it ends.
 
 import type { Command } from 'commander';
-import { examples, type Run } from '../words.js';
+import { examples } from '../../cli/examples.js';
+import type { Run } from '../../context.js';
 
 export function addDoctor(program: Command, run: Run): void {
   const doctor = program

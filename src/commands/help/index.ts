@@ -1,11 +1,12 @@
 // The words of `fleet help`: the page of any command, and pages about what belongs to no single one.
 
 import type { Command } from 'commander';
+import { examples } from '../../cli/examples.js';
+import { findBelow, namesBelow } from '../../cli/line.js';
+import { unknownWord } from '../../cli/nearest.js';
+import { nearestCommand } from '../../cli/suggestion.js';
+import type { Run } from '../../context.js';
 import { usageError } from '../../errors.js';
-import { findBelow, namesBelow } from '../../terminal/line.js';
-import { nearestCommand } from '../../terminal/meant.js';
-import { unknownWord } from '../../terminal/nearest.js';
-import { examples, type Run } from '../words.js';
 
 /** The pages that belong to no command, and what each is about. */
 export const TOPICS = {

@@ -1,12 +1,12 @@
 // The pages of `fleet help` about what belongs to no single command.
 
 import type { Command } from 'commander';
+import type { Example } from '../../cli/examples.js';
+import { embolden, fit, helpWidth, wrap } from '../../cli/help.js';
 import type { Context } from '../../context.js';
 import { type ErrorKind, EXIT_CODES } from '../../errors.js';
 import { KEY_NAMES, KEYS } from '../../settings/keys.js';
 import { FORMATS, type Format } from '../../terminal/formats.js';
-import { embolden, fit, helpWidth, wrap } from '../../terminal/help.js';
-import type { Example } from '../words.js';
 import type { Topic } from './index.js';
 
 /** A heading with lines below it: text that is wrapped, or pairs of a term and what it means. */

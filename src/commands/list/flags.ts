@@ -2,9 +2,9 @@
 
 import type { Command } from 'commander';
 import { isUuid, uuidOfLink } from '../../api/links.js';
+import { unknownWord } from '../../cli/nearest.js';
+import { wholeNumber } from '../../cli/options.js';
 import { usageError } from '../../errors.js';
-import { unknownWord } from '../../terminal/nearest.js';
-import { wholeNumber } from '../words.js';
 import { type Condition, checkCondition, parseCondition, type Vocabulary } from './where.js';
 
 /** What the common list flags became. */

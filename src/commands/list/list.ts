@@ -1,5 +1,6 @@
 // Prints a list that comes in pages: complete or loud, each item once, page by page as it arrives.
 
+import { unknownWord } from '../../cli/nearest.js';
 import { sleep } from '../../clock.js';
 import type { Context } from '../../context.js';
 import { usageError } from '../../errors.js';
@@ -9,7 +10,6 @@ import type { HttpRequest, Item, Page, Query } from '../../http/types.js';
 import { exactValue } from '../../terminal/exact.js';
 import { fieldsOf } from '../../terminal/formats/columns.js';
 import type { Format, Shape } from '../../terminal/formats.js';
-import { unknownWord } from '../../terminal/nearest.js';
 import { openProgress, type Progress } from '../../terminal/progress.js';
 import { readPath } from '../../terminal/values.js';
 import { isDecimal } from './decimals.js';

@@ -1,7 +1,7 @@
 // Conditions on this side of the service, FIELD OPERATOR VALUE: read at the door, then held against one value after another.
 
+import { nearest, unknownWord } from '../../cli/nearest.js';
 import { usageError } from '../../errors.js';
-import { nearest, unknownWord } from '../../terminal/nearest.js';
 import { parseDuration, readTime } from '../../terminal/time.js';
 import { readPath, textOf } from '../../terminal/values.js';
 import { compareDecimals, isDecimal, isJsonNumber, writtenDecimal } from './decimals.js';

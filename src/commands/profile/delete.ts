@@ -1,9 +1,9 @@
 // `fleet profile delete`: takes a profile and its token away, after a question.
 
+import { unknownWord } from '../../cli/nearest.js';
 import type { Context } from '../../context.js';
 import { DEFAULT_PROFILE, deleteProfile, loadStored, loadTokens } from '../../settings/store.js';
 import { clean } from '../../terminal/clean.js';
-import { unknownWord } from '../../terminal/nearest.js';
 import { askYesNo } from '../../terminal/prompt.js';
 
 export interface DeleteOptions {

@@ -1,7 +1,8 @@
 // The words of `fleet profile`: named sets of settings, one for each service or role.
 
 import type { Command } from 'commander';
-import { examples, type Run } from '../words.js';
+import { examples } from '../../cli/examples.js';
+import type { Run } from '../../context.js';
 import type { DeleteOptions } from './delete.js';
 
 export function addProfile(program: Command, run: Run): void {

@@ -1,8 +1,8 @@
 // `fleet profile use`: makes a profile the one in use.
 
+import { unknownWord } from '../../cli/nearest.js';
 import type { Context } from '../../context.js';
 import { DEFAULT_PROFILE, loadStored, useProfile } from '../../settings/store.js';
-import { unknownWord } from '../../terminal/nearest.js';
 
 /** Throws a FleetError of kind `usage` when there is no such profile; `default` is always one. */
 export async function chooseActive({ io, flags, notice }: Context, name: string): Promise<void> {

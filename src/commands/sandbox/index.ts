@@ -1,8 +1,10 @@
 // The words of `fleet sandbox`: the whole service on this machine, for trying and testing.
 
 import type { Command } from 'commander';
+import { examples } from '../../cli/examples.js';
+import { collect, wholeNumber } from '../../cli/options.js';
+import type { Run } from '../../context.js';
 import { usageError } from '../../errors.js';
-import { collect, examples, type Run, wholeNumber } from '../words.js';
 
 /** The highest port of TCP. */
 const HIGHEST_PORT = 65_535;

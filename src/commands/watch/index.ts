@@ -2,12 +2,14 @@
 
 import type { Command } from 'commander';
 import { SENDERS } from '../../api/push.js';
+import { examples } from '../../cli/examples.js';
+import { nearest, unknownWord } from '../../cli/nearest.js';
+import { collect, wholeNumber } from '../../cli/options.js';
+import type { Run } from '../../context.js';
 import { usageError } from '../../errors.js';
-import { nearest, unknownWord } from '../../terminal/nearest.js';
 import { parseDuration } from '../../terminal/time.js';
 import { readUuid } from '../list/flags.js';
 import { type Condition, parseCondition } from '../list/where.js';
-import { collect, examples, type Run, wholeNumber } from '../words.js';
 
 const DESCRIPTION = `Follow updates as the service pushes them, until Ctrl-C. Without --bicycle and --topic all
 bicycles of the organization are followed.

@@ -1,8 +1,8 @@
 // `--columns`: which fields a table or a file of values shows, and under which names.
 
+import { unknownWord } from '../../cli/nearest.js';
 import { usageError } from '../../errors.js';
 import { clean } from '../clean.js';
-import { unknownWord } from '../nearest.js';
 import type { Column } from '../table.js';
 import { age, readTime } from '../time.js';
 import { MISSING, readPath, textOf } from '../values.js';

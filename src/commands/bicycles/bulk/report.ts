@@ -1,8 +1,8 @@
 // What a bulk run tells: a result for each bicycle on stdout, progress and a summary on stderr.
 
+import { unknownWord } from '../../../cli/nearest.js';
 import type { Context } from '../../../context.js';
 import type { Shape } from '../../../terminal/formats.js';
-import { unknownWord } from '../../../terminal/nearest.js';
 import { drawBar, openProgress, type Progress } from '../../../terminal/progress.js';
 import { showDuration } from '../../../terminal/time.js';
 import { type Facts, OUTCOMES, type Outcome } from '../../../views/action.js';

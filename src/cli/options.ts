@@ -1,0 +1,26 @@
+// Parsers of options that several commands share: each turns what was typed into a value, or refuses it with the reason.
+
+import { usageError } from '../errors.js';
+import { unknownWord } from './nearest.js';
+
+/** A parser for commander: accepts one of the words, refuses others with the nearest right one. */
+export function oneOf(kind: string, words: readonly string[]): (word: string) => string {
+  return (word) => {
+    if (words.includes(word)) return word;
+    throw unknownWord(kind, word, words);
+  };
+}
+
+/** A parser for commander: a whole number from `minimum` on. */
+export function wholeNumber(flag: string, minimum: number): (text: string) => number {
+  return (text) => {
+    const value = Number(text);
+    if (/^\d+$/.test(text) && Number.isSafeInteger(value) && value >= minimum) return value;
+    throw usageError(`${flag} takes a whole number from ${minimum} on, not "${text}"`);
+  };
+}
+
+/** A parser for commander that collects a repeatable flag. */
+export function collect(value: string, before: string[] | undefined): string[] {
+  return [...(before ?? []), value];
+}
