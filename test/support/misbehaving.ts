@@ -1,12 +1,15 @@
-// A push server that misbehaves on request, over bare sockets: what it says is what stands on the wire.
+// A server over bare sockets: what a behaviour writes is exactly what goes over the wire. The behaviours of a table are in hostile.ts.
 
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 
 /** A request as it came. */
 export interface PushRequest {
+  method: string;
   path: string;
   /** Names in lower case. */
   headers: { [name: string]: string };
+  /** What came after the headers, as long as Content-Length says; empty without one. */
+  body: string;
   /** 0 for the first request, then 1, 2 … */
   number: number;
 }
@@ -29,22 +32,31 @@ export async function startMisbehaving(behave: Behaviour): Promise<MisbehavingSe
     sockets.add(socket);
     socket.on('close', () => sockets.delete(socket));
     socket.on('error', () => {});
-    let head = '';
+    let rest = '';
     socket.on('data', (chunk: Buffer) => {
-      head += chunk.toString('latin1');
-      const end = head.indexOf('\r\n\r\n');
-      if (end === -1) return;
-      const [first = '', ...lines] = head.slice(0, end).split('\r\n');
-      head = head.slice(end + 4);
+      rest += chunk.toString('latin1');
+      for (let request = takeRequest(); request !== undefined; request = takeRequest()) {
+        requests.push(request);
+        behave(socket, request);
+      }
+    });
+
+    function takeRequest(): PushRequest | undefined {
+      const end = rest.indexOf('\r\n\r\n');
+      if (end === -1) return undefined;
+      const [first = '', ...lines] = rest.slice(0, end).split('\r\n');
       const headers: { [name: string]: string } = {};
       for (const line of lines) {
         const colon = line.indexOf(':');
         headers[line.slice(0, colon).toLowerCase()] = line.slice(colon + 1).trim();
       }
-      const request = { path: first.split(' ')[1] ?? '', headers, number: requests.length };
-      requests.push(request);
-      behave(socket, request);
-    });
+      const bodyEnd = end + 4 + Number(headers['content-length'] ?? 0);
+      if (rest.length < bodyEnd) return undefined;
+      const body = Buffer.from(rest.slice(end + 4, bodyEnd), 'latin1').toString();
+      rest = rest.slice(bodyEnd);
+      const [method = '', path = ''] = first.split(' ');
+      return { method, path, headers, body, number: requests.length };
+    }
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {

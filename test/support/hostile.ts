@@ -1,0 +1,226 @@
+// Behaviours of bad HTTP servers, by name, for the bare-socket server of misbehaving.ts: each is what a client must survive.
+
+import type { Socket } from 'node:net';
+import { brotliCompressSync, createGzip, deflateSync, gzipSync } from 'node:zlib';
+import { type Behaviour, type MisbehavingServer, startMisbehaving } from './misbehaving.js';
+
+/** What a behaviour answers with; each has a sensible default. */
+export interface HostileOptions {
+  status?: number;
+  /** The honest body, which the behaviour then spoils. */
+  body?: string;
+  contentType?: string;
+  /** The pause between two bytes of one that dawdles. */
+  everyMs?: number;
+  /** The size that matters to the behaviour: of the unpacked body, of the header, or where the answer breaks off. */
+  bytes?: number;
+  headers?: { [name: string]: string };
+}
+
+type Answer = Required<HostileOptions>;
+
+/** An empty page (interface.md section 2.6), which every list command takes. */
+export const EMPTY_PAGE = '{"count":0,"next":null,"previous":null,"results":[]}';
+
+const TRACE = { 'X-Service-From': 'hostile', 'X-Service-RequestId': 'request-1', 'X-Service-Version': '1' };
+
+/** What a server writes at once while its reader takes it. */
+const CHUNK_BYTES = 64 * 1024;
+
+function headOf(answer: Answer, headers: { [name: string]: string } = {}): string {
+  const all = { 'Content-Type': answer.contentType, Connection: 'close', ...TRACE, ...answer.headers, ...headers };
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
+  return `HTTP/1.1 ${answer.status} Status\r\n${lines.join('')}\r\n`;
+}
+
+function honestHead(answer: Answer): string {
+  return headOf(answer, { 'Content-Length': String(Buffer.byteLength(answer.body)) });
+}
+
+function sendEncoded(socket: Socket, answer: Answer, encoding: string, bytes: Uint8Array): void {
+  socket.write(headOf(answer, { 'Content-Encoding': encoding, 'Content-Length': String(bytes.length) }));
+  socket.end(bytes);
+}
+
+/** Writes one byte each `everyMs` until the reader is gone. */
+function dawdle(socket: Socket, text: string, everyMs: number): void {
+  const bytes = Buffer.from(text);
+  let sent = 0;
+  const timer = setInterval(() => {
+    if (socket.destroyed || sent >= bytes.length) {
+      clearInterval(timer);
+      socket.end();
+    } else {
+      socket.write(bytes.subarray(sent, sent + 1));
+      sent += 1;
+    }
+  }, everyMs);
+  socket.on('close', () => clearInterval(timer));
+}
+
+/** Writes so many bytes of white space, as fast as the reader takes them, then the honest body. */
+function sendPadded(socket: Socket, answer: Answer): void {
+  socket.write(headOf(answer, { 'Content-Length': String(answer.bytes + Buffer.byteLength(answer.body)) }));
+  const chunk = Buffer.alloc(CHUNK_BYTES, ' ');
+  let left = answer.bytes;
+  const more = (): void => {
+    while (left > 0 && !socket.destroyed) {
+      const part = chunk.subarray(0, Math.min(left, CHUNK_BYTES));
+      left -= part.length;
+      if (!socket.write(part)) return void socket.once('drain', more);
+    }
+    socket.end(answer.body);
+  };
+  more();
+}
+
+/** A gzip stream of white space that unpacks to a thousand times its size, then the honest body. */
+function sendBomb(socket: Socket, answer: Answer): void {
+  socket.write(headOf(answer, { 'Content-Encoding': 'gzip' }));
+  const gzip = createGzip({ level: 9 });
+  gzip.pipe(socket);
+  socket.on('close', () => gzip.destroy());
+  const chunk = Buffer.alloc(CHUNK_BYTES, ' ');
+  let left = answer.bytes;
+  const more = (): void => {
+    while (left > 0 && !gzip.destroyed) {
+      left -= chunk.length;
+      if (!gzip.write(chunk)) return void gzip.once('drain', more);
+    }
+    gzip.end(answer.body);
+  };
+  more();
+}
+
+/**
+ * The table. Names say what goes wrong; `bytes` and `everyMs` are read by those that need them. All close the
+ * connection afterwards, so that one answer never spoils the next.
+ */
+export const HOSTILE = {
+  /** Nothing wrong at all. */
+  honest: (socket, answer) => socket.end(honestHead(answer) + answer.body),
+  gzip: (socket, answer) => sendEncoded(socket, answer, 'gzip', gzipSync(answer.body)),
+  brotli: (socket, answer) => sendEncoded(socket, answer, 'br', brotliCompressSync(answer.body)),
+  deflate: (socket, answer) => sendEncoded(socket, answer, 'deflate', deflateSync(answer.body)),
+  /** gzip within gzip, both named. */
+  gzipTwice: (socket, answer) => sendEncoded(socket, answer, 'gzip, gzip', gzipSync(gzipSync(answer.body))),
+  /** Says gzip, sends plain text. */
+  gzipLie: (socket, answer) => sendEncoded(socket, answer, 'gzip', Buffer.from(answer.body)),
+  /** The gzip stream lacks its end, although Content-Length is right. */
+  gzipCut: (socket, answer) => sendEncoded(socket, answer, 'gzip', gzipSync(answer.body).subarray(0, -9)),
+  unknownEncoding: (socket, answer) => sendEncoded(socket, answer, 'rot13', Buffer.from(answer.body)),
+  /** `bytes` of white space packed to a thousandth. */
+  bomb: sendBomb,
+  /** `bytes` of white space, unpacked. */
+  large: sendPadded,
+  /** The headers come at once, then one byte of the body each `everyMs`. */
+  slowBody: (socket, answer) => {
+    socket.write(honestHead(answer));
+    dawdle(socket, answer.body, answer.everyMs);
+  },
+  /** One byte each `everyMs` from the status line on. */
+  slowHead: (socket, answer) => dawdle(socket, honestHead(answer) + answer.body, answer.everyMs),
+  /** Takes the request and never answers. */
+  silent: () => {},
+  /** The headers come, the body never does. */
+  silentBody: (socket, answer) => void socket.write(honestHead(answer)),
+  /** Content-Length promises `bytes` more than come. */
+  lengthTooLong: (socket, answer) =>
+    socket.end(
+      headOf(answer, { 'Content-Length': String(Buffer.byteLength(answer.body) + answer.bytes) }) + answer.body,
+    ),
+  /** Content-Length covers half of what comes. */
+  lengthTooShort: (socket, answer) =>
+    socket.end(
+      headOf(answer, { 'Content-Length': String(Math.floor(Buffer.byteLength(answer.body) / 2)) }) + answer.body,
+    ),
+  /** The socket dies after half of the body. */
+  breakOff: (socket, answer) => {
+    const half = answer.body.slice(0, Math.floor(answer.body.length / 2));
+    socket.write(honestHead(answer) + half, () => socket.destroy());
+  },
+  /** A chunked body without its last chunk; the connection ends cleanly. */
+  chunkedCut: (socket, answer) =>
+    socket.end(
+      `${headOf(answer, { 'Transfer-Encoding': 'chunked' })}${Buffer.byteLength(answer.body).toString(16)}\r\n${answer.body}\r\n`,
+    ),
+  /** The socket dies in the middle of the headers. */
+  breakOffHead: (socket, answer) => {
+    socket.write(honestHead(answer).slice(0, 40), () => socket.destroy());
+  },
+  /** The connection is reset before a byte of the answer. */
+  reset: (socket) => void socket.resetAndDestroy(),
+  /** The connection ends in order before a byte of the answer. */
+  hangUp: (socket) => socket.end(),
+  /** `100 Continue` first, which nobody asked for. */
+  continueFirst: (socket, answer) => socket.end(`HTTP/1.1 100 Continue\r\n\r\n${honestHead(answer)}${answer.body}`),
+  /** Two interim answers first: processing, and early hints. */
+  interimFirst: (socket, answer) =>
+    socket.end(
+      `HTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n${honestHead(answer)}${answer.body}`,
+    ),
+  /** One header of `bytes`. */
+  bigHeader: (socket, answer) =>
+    socket.end(
+      headOf(answer, { 'X-Big': 'x'.repeat(answer.bytes), 'Content-Length': String(Buffer.byteLength(answer.body)) }) +
+        answer.body,
+    ),
+  /** A page such as a proxy sends, with a title, whatever the status. */
+  html: (socket, answer) => {
+    const body = `<!DOCTYPE html><html><head><title>${answer.status} Bad day</title></head><body><h1>Sorry</h1></body></html>`;
+    const page = { ...answer, body, contentType: 'text/html; charset=utf-8' };
+    socket.end(honestHead(page) + body);
+  },
+  /** An HTML page that breaks off before its title ends. */
+  htmlCut: (socket, answer) => {
+    const page = { ...answer, body: '<!DOCTYPE html><html><head><title>502 Bad Gate', contentType: 'text/html' };
+    socket.write(headOf(page, { 'Content-Length': '500' }) + page.body, () => socket.destroy());
+  },
+  /** `bytes` opening brackets and as many closing ones. */
+  nested: (socket, answer) => {
+    const deep = { ...answer, body: '['.repeat(answer.bytes) + ']'.repeat(answer.bytes) };
+    socket.end(honestHead(deep) + deep.body);
+  },
+  /** The body as text/plain. */
+  plainText: (socket, answer) => {
+    const plain = { ...answer, contentType: 'text/plain' };
+    socket.end(honestHead(plain) + plain.body);
+  },
+  /** Bytes that are no UTF-8 within a JSON string. */
+  brokenUtf8: (socket, answer) => {
+    const body = Buffer.from('{"detail":"caf\xe9 \xff"}', 'latin1');
+    socket.write(headOf(answer, { 'Content-Length': String(body.length) }));
+    socket.end(body);
+  },
+  /** No HTTP at all. */
+  notHttp: (socket) => socket.end('SSH-2.0-OpenSSH_9.6\r\n'),
+} satisfies { [name: string]: (socket: Socket, answer: Answer) => unknown };
+
+export type HostileName = keyof typeof HOSTILE;
+
+/** One behaviour of the table, as misbehaving.ts takes them: `startMisbehaving(inTurn(hostile('reset'), hostile('honest')))`. */
+export function hostile(name: HostileName, options: HostileOptions = {}): Behaviour {
+  const answer: Answer = {
+    status: 200,
+    body: EMPTY_PAGE,
+    contentType: 'application/json',
+    everyMs: 10,
+    bytes: 20_000,
+    headers: {},
+    ...options,
+  };
+  return (socket) => void HOSTILE[name](socket, answer);
+}
+
+/** Runs a test with a server that is closed afterwards; a name stands for that behaviour with its defaults. */
+export async function withHostile<Result>(
+  behaviour: HostileName | Behaviour,
+  use: (server: MisbehavingServer) => Promise<Result>,
+): Promise<Result> {
+  const server = await startMisbehaving(typeof behaviour === 'string' ? hostile(behaviour) : behaviour);
+  try {
+    return await use(server);
+  } finally {
+    await server.close();
+  }
+}
