@@ -1,7 +1,8 @@
 // A list as pages: envelope or bare array, next links followed on our own address, some pages fetched ahead.
 
 import { FleetError } from '../errors.js';
-import { pairItems, propertyStart, readJson } from './json.js';
+import { propertyStart } from '../json/text.js';
+import { pairItems, readJson } from './json.js';
 import type { HttpAnswer, HttpRequest, Page, Query } from './types.js';
 
 function isObject(value: unknown): value is Record<string, unknown> {

@@ -3,8 +3,8 @@
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { FleetError, usageError } from '../errors.js';
+import { indent } from '../json/text.js';
 import { clean, escapeJson } from './clean.js';
-import { indentJson } from './json.js';
 
 /** A jq program that has been found good, ready to be fed. */
 export interface Jq {
@@ -119,5 +119,5 @@ function show(json: string, { terminal, paintKey }: JqOptions): string {
     return terminal ? text.replace(/[^\n\t]+/g, clean) : text;
   }
   const escaped = escapeJson(json);
-  return terminal ? indentJson(escaped, '', paintKey) : escaped;
+  return terminal ? indent(escaped, '', paintKey) : escaped;
 }

@@ -1,6 +1,6 @@
 // What the service sent, read with tolerance: any field may be missing, null, of another type, or a number in a string.
 
-import { type ExactNumber, toNumber, writeJson, writtenNumber } from './exact.js';
+import { type ExactNumber, toNumber, writeJson, writtenNumber } from '../json/exact.js';
 
 /** What is shown where the service sent nothing. */
 export const MISSING = '-';

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { ALERT_VOCABULARY, BICYCLE_VOCABULARY } from '../../src/commands/list/vocabulary.js';
 import { checkCondition, compareFields, matches, OPERATORS, parseCondition } from '../../src/commands/list/where.js';
 import { FleetError } from '../../src/errors.js';
-import { readExact } from '../../src/terminal/exact.js';
+import { readExact } from '../../src/json/exact.js';
 import { NAUGHTY } from '../support/naughty.js';
 import { runFleet } from '../support/run.js';
 import { sendJson, withServer } from '../support/server.js';

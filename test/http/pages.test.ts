@@ -3,9 +3,9 @@
 import fc from 'fast-check';
 import { afterEach, describe, expect, test } from 'vitest';
 import { FleetError } from '../../src/errors.js';
-import { elementTexts, propertyStart, squeeze } from '../../src/http/json.js';
 import type { PageOptions } from '../../src/http/pages.js';
 import type { Page } from '../../src/http/types.js';
+import { elementTexts, propertyStart, squeeze } from '../../src/json/text.js';
 import { openTestClient } from '../support/client.js';
 import { type Answer, sendJson, startServer, type TestServer } from '../support/server.js';
 
@@ -206,7 +206,7 @@ describe('texts are kept as they came', () => {
     const { pages } = await readAll((response) =>
       sendJson(response, 200, JSON.stringify([{ uuid: 'u1', name: 'a  b', extra: { x: [1] } }], null, 2)),
     );
-    expect(pages[0]?.items[0]?.json).toBe('{"uuid": "u1","name": "a  b","extra": {"x": [1]}}');
+    expect(pages[0]?.items[0]?.json).toBe('{"uuid":"u1","name":"a  b","extra":{"x":[1]}}');
   });
 
   test('property: any array of any JSON values is cut into the texts of its elements', () => {

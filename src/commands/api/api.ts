@@ -8,9 +8,9 @@ import { redact } from '../../http/headers.js';
 import { pairItems, readJson } from '../../http/json.js';
 import { readPage } from '../../http/pages.js';
 import type { HttpAnswer, HttpRequest, Item } from '../../http/types.js';
+import { squeeze } from '../../json/text.js';
 import { clean } from '../../terminal/clean.js';
 import type { Format, Shape } from '../../terminal/formats.js';
-import { squeezeJson } from '../../terminal/json.js';
 import { pointOf } from '../../terminal/values.js';
 import { printList } from '../list/list.js';
 import { openResult } from '../list/result.js';
@@ -140,7 +140,7 @@ async function printBody(context: Context, answer: HttpAnswer, format: Format): 
     return printBody(context, answer, 'json');
   }
   const result = await openResult(context, items === undefined ? { ...ANYTHING, single: true } : ANYTHING, format);
-  await result.write(items ?? [{ json: squeezeJson(answer.text.trim()), value: body as Resource }]);
+  await result.write(items ?? [{ json: squeeze(answer.text.trim()), value: body as Resource }]);
   await result.end();
 }
 

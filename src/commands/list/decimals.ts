@@ -1,6 +1,6 @@
 // Decimal numbers compared to the last digit, from the text they were written in.
 
-import { writtenNumber } from '../../terminal/exact.js';
+import { writtenNumber } from '../../json/exact.js';
 
 const DECIMAL = /^([-+]?)(?=\.?\d)(\d*)(?:\.(\d*))?(?:[eE]([-+]?\d+))?$/;
 const JSON_NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;

@@ -7,7 +7,7 @@ import { usageError } from '../../errors.js';
 import type { Client } from '../../http/client.js';
 import type { PageOptions } from '../../http/pages.js';
 import type { HttpRequest, Item, Page, Query } from '../../http/types.js';
-import { exactValue } from '../../terminal/exact.js';
+import { exactValue } from '../../json/exact.js';
 import { fieldsOf } from '../../terminal/formats/columns.js';
 import type { Format, Shape } from '../../terminal/formats.js';
 import { openProgress, type Progress } from '../../terminal/progress.js';

@@ -1,7 +1,7 @@
 // Values separated by commas or tabs, quoted as RFC 4180 says, for spreadsheets, databases and awk.
 
+import { exactValue } from '../../json/exact.js';
 import { clean } from '../clean.js';
-import { exactValue } from '../exact.js';
 import type { Place } from '../table.js';
 import { MISSING, readPath, textOf } from '../values.js';
 import { checkColumns, type FileColumn, fieldColumns, fieldsOf, pickColumns } from './columns.js';

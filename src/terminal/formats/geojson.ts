@@ -1,8 +1,8 @@
 // GeoJSON (RFC 7946): a collection of points for maps and geographic tools.
 
 import { usageError } from '../../errors.js';
+import { exactValue, writeJson } from '../../json/exact.js';
 import { escapeJson } from '../clean.js';
-import { exactValue, writeJson } from '../exact.js';
 import { countNoun, type Renderer, type Shape } from './renderer.js';
 
 /**

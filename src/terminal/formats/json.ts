@@ -1,7 +1,7 @@
 // JSON as one array or one object, and JSON lines: the service's own text, never read and written again.
 
+import { indent, squeeze } from '../../json/text.js';
 import { escapeJson } from '../clean.js';
-import { indentJson, squeezeJson } from '../json.js';
 import type { Renderer, RendererTools, Row, Shape } from './renderer.js';
 
 /**
@@ -13,7 +13,7 @@ export function openJson<T>(shape: Shape<T>, { terminal, paint }: RendererTools)
   const margin = isList && terminal ? '  ' : '';
   let count = 0;
   const show = ({ json }: Row<T>) =>
-    margin + (terminal ? indentJson(escapeJson(json), margin, paint.cyan) : escapeJson(squeezeJson(json)));
+    margin + (terminal ? indent(escapeJson(json), margin, paint.cyan) : escapeJson(squeeze(json)));
   return {
     begin: () => (isList ? '[' : ''),
     rows(rows) {
@@ -33,7 +33,7 @@ export function openJsonLines<T>(): Renderer<T> {
     begin: () => '',
     rows(rows) {
       let text = '';
-      for (const { json } of rows) text += `${escapeJson(squeezeJson(json))}\n`;
+      for (const { json } of rows) text += `${escapeJson(squeeze(json))}\n`;
       return text;
     },
     end: () => '',

@@ -1,7 +1,7 @@
 // What every format is handed and what it gives back.
 
+import type { ExactNumber } from '../../json/exact.js';
 import type { Paint } from '../colour.js';
-import type { ExactNumber } from '../exact.js';
 import type { Column } from '../table.js';
 
 /** One resource: its JSON text as the service sent it, and its value; the twin of the HTTP room's Item. */

@@ -1,6 +1,6 @@
 // The table: for people fitted to the terminal, for programs the same columns uncut.
 
-import { exactValue } from '../exact.js';
+import { exactValue } from '../../json/exact.js';
 import { openTable, type Table } from '../table.js';
 import { checkColumns, fieldColumns, fieldsOf, pickColumns } from './columns.js';
 import type { Renderer, RendererTools, Shape } from './renderer.js';

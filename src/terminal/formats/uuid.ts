@@ -1,7 +1,7 @@
 // UUIDs, one a line, for `act -`, xargs and loops.
 
+import { exactValue } from '../../json/exact.js';
 import { clean } from '../clean.js';
-import { exactValue } from '../exact.js';
 import { readPath, textOf } from '../values.js';
 import { countNoun, type Renderer, type Shape } from './renderer.js';
 

@@ -1,7 +1,7 @@
 // YAML 1.2: a sequence of mappings that grows item by item, or one mapping.
 
+import { exactValue, writtenNumber } from '../../json/exact.js';
 import { clean, escapeHidden } from '../clean.js';
-import { exactValue, writtenNumber } from '../exact.js';
 import type { Renderer, Shape } from './renderer.js';
 
 /** The escape of a character in a double-quoted YAML text; unlike JSON's it is one for the whole character (YAML 1.2, 5.7). */

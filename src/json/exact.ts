@@ -1,6 +1,6 @@
 // Numbers exactly as the service wrote them: a reader and a writer of JSON that never round.
 
-import { readTokens } from './json.js';
+import { readTokens } from './text.js';
 
 const WRITTEN = Symbol('number as written');
 

@@ -2,14 +2,15 @@
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { needsExactReading, readExact, writeJson } from '../../src/terminal/exact.js';
-import { indentJson, readTokens, squeezeJson } from '../../src/terminal/json.js';
+import { needsExactReading, readExact, writeJson } from '../../src/json/exact.js';
+import { DEPTH_LIMIT, JsonError, parseJson } from '../../src/json/parse.js';
+import { elementTexts, indent, readTokens, squeeze } from '../../src/json/text.js';
 import { EXACT_NUMBERS } from '../support/naughty.js';
 
-describe('indentJson', () => {
+describe('indent', () => {
   it('keeps numbers and escapes byte for byte', () => {
     const json = '{"n":12345678901234567890,"s":"\\u00e9\\/\\"","e":{},"l":[],"x":[1.50,{"y":-0}]}';
-    expect(indentJson(json)).toBe(`{
+    expect(indent(json)).toBe(`{
   "n": 12345678901234567890,
   "s": "\\u00e9\\/\\"",
   "e": {},
@@ -26,29 +27,29 @@ describe('indentJson', () => {
   it('lays out as JSON.stringify does', () => {
     fc.assert(
       fc.property(fc.json(), (json) => {
-        expect(indentJson(json)).toBe(JSON.stringify(JSON.parse(json), null, 2));
+        expect(indent(json)).toBe(JSON.stringify(JSON.parse(json), null, 2));
       }),
     );
   });
 
   it('colours keys and nothing else', () => {
-    expect(indentJson('{"a":"b","c":["d"]}', '', (key) => `<${key}>`)).toBe(
+    expect(indent('{"a":"b","c":["d"]}', '', (key) => `<${key}>`)).toBe(
       '{\n  <"a">: "b",\n  <"c">: [\n    "d"\n  ]\n}',
     );
   });
 });
 
-describe('squeezeJson', () => {
+describe('squeeze', () => {
   it('takes out what stands between the tokens, and nothing of the tokens', () => {
-    expect(squeezeJson('{\n  "a b": [ 1.50 ,\r\n "x\\n y" ]\n}')).toBe('{"a b":[1.50,"x\\n y"]}');
-    expect(squeezeJson('{"a": 1}')).toBe('{"a": 1}');
+    expect(squeeze('{\n  "a b": [ 1.50 ,\r\n "x\\n y" ]\n}')).toBe('{"a b":[1.50,"x\\n y"]}');
+    expect(squeeze('{"a": 1}')).toBe('{"a": 1}');
   });
 
   it('undoes indentation', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         const json = JSON.stringify(value);
-        expect(squeezeJson(JSON.stringify(value, null, 2))).toBe(json);
+        expect(squeeze(JSON.stringify(value, null, 2))).toBe(json);
         expect([...readTokens(json)].join('')).toBe(json);
       }),
     );
@@ -119,5 +120,53 @@ describe('readExact', () => {
 
   it('reads nesting as deep as it comes', () => {
     expect(Array.isArray(readExact(`${'['.repeat(100_000)}1.0${']'.repeat(100_000)}`))).toBe(true);
+  });
+});
+
+describe('parseJson', () => {
+  const thrownBy = (text: string): unknown => {
+    try {
+      return parseJson(text);
+    } catch (error) {
+      return error;
+    }
+  };
+
+  it('reads what JSON.parse reads, nesting as deep as its limit included', () => {
+    const deep = `${'['.repeat(DEPTH_LIMIT)}${']'.repeat(DEPTH_LIMIT)}`;
+    for (const text of ['null', ' [1, {"a":"]]"}] ', deep, `[${'[[]],'.repeat(1000)}0]`, `"${'['.repeat(1000)}"`])
+      expect(parseJson(text)).toEqual(JSON.parse(text));
+  });
+
+  it.each([
+    ['one level too many', '['.repeat(DEPTH_LIMIT + 1) + ']'.repeat(DEPTH_LIMIT + 1)],
+    ['a million brackets', '['.repeat(1_000_000)],
+    ['a million objects', '{"a":'.repeat(1_000_000)],
+    ['depth behind a text with brackets and quotes', `["[\\"[",${'[{"a":'.repeat(300)}`],
+  ])('refuses %s before it is read', (_case, text) => {
+    expect(thrownBy(text)).toMatchObject({ kind: 'depth', message: 'JSON nested deeper than 500 levels' });
+  });
+
+  it.each([
+    ['', true],
+    ['{"a":', true],
+    ['["secret', true],
+    ['{"token":secret}', false],
+    ['[1]]', false],
+  ])('says of %j that it is no JSON, and quotes nothing of it', (text, isCutOff) => {
+    const error = thrownBy(text);
+    expect(error).toBeInstanceOf(JsonError);
+    expect(error).toMatchObject({ kind: 'syntax', isCutOff });
+    expect(`${error} ${(error as Error).stack} ${(error as Error).cause}`).not.toContain('secret');
+  });
+});
+
+describe('elementTexts', () => {
+  it('takes an array apart, each element on one line', () => {
+    expect(elementTexts(' [ 1.50 ,{"a":\n[1, 2]} , "]\\"," ,[]]', 1)).toEqual(['1.50', '{"a":[1,2]}', '"]\\","', '[]']);
+  });
+
+  it('ends on text that is no array', () => {
+    for (const text of ['[:', '[}', '[,,', '["', '[{', '[']) expect(elementTexts(text, 0).length).toBeLessThan(3);
   });
 });

@@ -1,0 +1,152 @@
+// The one lexer of JSON text: takes valid text apart and lays it out anew; every number and escape stays byte for byte what it was.
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const OPEN_BRACKET = 0x5b;
+const CLOSE_BRACKET = 0x5d;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+const SPACE = 0x20;
+
+/** Beyond this depth the lines of `indent` start no further to the right: else a deep text would become a thousand times as long. */
+const INDENTED_LEVELS = 60;
+
+/** The index behind the string that opens at `at`; the text's length where no quote closes it. */
+function skipString(text: string, at: number): number {
+  for (let quote = text.indexOf('"', at + 1); quote !== -1; quote = text.indexOf('"', quote + 1)) {
+    let backslashes = 0;
+    while (text.charCodeAt(quote - 1 - backslashes) === BACKSLASH) backslashes++;
+    if (backslashes % 2 === 0) return quote + 1;
+  }
+  return text.length;
+}
+
+/** The first index from `at` on that is not JSON's white space. */
+function skipSpace(text: string, at: number): number {
+  let index = at;
+  while (text.charCodeAt(index) <= SPACE) index++;
+  return index;
+}
+
+/** The index behind the number or word that starts at `at`. */
+function skipScalar(text: string, at: number): number {
+  for (let index = at; index < text.length; index++) {
+    const code = text.charCodeAt(index);
+    if (code <= SPACE || isPunctuation(code) || code === QUOTE) return index;
+  }
+  return text.length;
+}
+
+function isPunctuation(code: number): boolean {
+  return (
+    code === COMMA ||
+    code === COLON ||
+    code === OPEN_BRACKET ||
+    code === CLOSE_BRACKET ||
+    code === OPEN_BRACE ||
+    code === CLOSE_BRACE
+  );
+}
+
+/** The index behind the token that starts at `at`, which is not white space. */
+function skipToken(text: string, at: number): number {
+  const code = text.charCodeAt(at);
+  if (code === QUOTE) return skipString(text, at);
+  return isPunctuation(code) ? at + 1 : skipScalar(text, at);
+}
+
+/** The index behind the value that starts at `at`, which is not white space. */
+function skipValue(text: string, at: number): number {
+  let depth = 0;
+  for (let index = at; index < text.length; index++) {
+    const code = text.charCodeAt(index);
+    if (code === QUOTE) index = skipString(text, index) - 1;
+    else if (code === OPEN_BRACE || code === OPEN_BRACKET) depth++;
+    else if (code === CLOSE_BRACE || code === CLOSE_BRACKET) depth--;
+    else if (depth === 0) index = skipScalar(text, index) - 1;
+    if (depth <= 0) return index + 1;
+  }
+  return text.length;
+}
+
+/** Whether brackets nest deeper than `limit` anywhere in the text, which need not be valid. Takes linear time and stops at the first. */
+export function isDeeperThan(text: string, limit: number): boolean {
+  if (text.length <= limit) return false;
+  let depth = 0;
+  for (let index = 0; index < text.length; index++) {
+    const code = text.charCodeAt(index);
+    if (code === QUOTE) index = skipString(text, index) - 1;
+    else if (code === OPEN_BRACE || code === OPEN_BRACKET) {
+      if (++depth > limit) return true;
+    } else if (code === CLOSE_BRACE || code === CLOSE_BRACKET) depth--;
+  }
+  return false;
+}
+
+/** The tokens of valid JSON text: braces, brackets, commas and colons, strings with their quotes, numbers and words. */
+export function* readTokens(text: string): Generator<string, void, undefined> {
+  for (let index = skipSpace(text, 0); index < text.length; ) {
+    const end = skipToken(text, index);
+    yield text.slice(index, end);
+    index = skipSpace(text, end);
+  }
+}
+
+/** The texts of the elements of the array that opens at `at` in valid JSON text, each on one line. */
+export function elementTexts(text: string, at: number): string[] {
+  const texts: string[] = [];
+  let index = skipSpace(text, at + 1);
+  while (index < text.length && text.charCodeAt(index) !== CLOSE_BRACKET) {
+    const end = Math.max(skipValue(text, index), index + 1);
+    texts.push(squeeze(text.slice(index, end)));
+    index = skipSpace(text, end);
+    if (text.charCodeAt(index) === COMMA) index = skipSpace(text, index + 1);
+  }
+  return texts;
+}
+
+/** Where the value of a property of the object that opens at `at` starts, in valid JSON text; the last one counts. */
+export function propertyStart(text: string, at: number, name: string): number | undefined {
+  let found: number | undefined;
+  let index = skipSpace(text, at + 1);
+  while (text.charCodeAt(index) === QUOTE) {
+    const keyEnd = skipString(text, index);
+    const key: unknown = JSON.parse(text.slice(index, keyEnd));
+    index = skipSpace(text, keyEnd);
+    if (text.charCodeAt(index) === COLON) index = skipSpace(text, index + 1);
+    if (key === name) found = index;
+    index = skipSpace(text, skipValue(text, index));
+    if (text.charCodeAt(index) === COMMA) index = skipSpace(text, index + 1);
+  }
+  return found;
+}
+
+/** Valid JSON text on one line, without the white space between its tokens; text on one line is returned as it is. */
+export function squeeze(text: string): string {
+  return /[\n\r]/.test(text) ? [...readTokens(text)].join('') : text;
+}
+
+/**
+ * Valid JSON text laid out with two spaces a level, as `JSON.stringify(value, null, 2)` does. `margin` goes before every line but
+ * the first.
+ */
+export function indent(text: string, margin = '', paintKey?: (name: string) => string): string {
+  const parts: string[] = [];
+  const containers: string[] = [];
+  let previous = '';
+  for (const token of readTokens(text)) {
+    const isClosing = token === '}' || token === ']';
+    if (isClosing) containers.pop();
+    const isEmpty = isClosing && (previous === '{' || previous === '[');
+    const isFirst = !isClosing && (previous === '{' || previous === '[');
+    if ((isClosing && !isEmpty) || isFirst || previous === ',')
+      parts.push('\n', margin, '  '.repeat(Math.min(containers.length, INDENTED_LEVELS)));
+    const isKey = token[0] === '"' && containers.at(-1) === '{' && (previous === '{' || previous === ',');
+    parts.push(token === ':' ? ': ' : isKey && paintKey !== undefined ? paintKey(token) : token);
+    if (token === '{' || token === '[') containers.push(token);
+    previous = token;
+  }
+  return parts.join('');
+}
