@@ -5,6 +5,7 @@ import type { Client } from '../../../http/client.js';
 import { ExchangeError } from '../../../http/exchange.js';
 import { readJson } from '../../../http/json.js';
 import type { HttpAnswer, HttpRequest } from '../../../http/types.js';
+import { JsonError } from '../../../json/parse.js';
 import type { Outcome } from '../../../views/action.js';
 import { openPace } from './pace.js';
 
@@ -77,7 +78,7 @@ function judge(error: FleetError, isUrgent: boolean): { outcome: Outcome; isWell
   if (status !== undefined) {
     if (status >= 200 && status < 300) {
       // A success whose body broke off is a success; one with a page for people in it may be anybody's.
-      return error.cause instanceof SyntaxError
+      return error.cause instanceof JsonError
         ? { outcome: 'unknown', isWell: false, stops: false }
         : { outcome: 'done', isWell: true, stops: false };
     }
