@@ -111,10 +111,10 @@ async function follow(
   let lastEventId = '';
   let retryMs = 0;
   let attempt = 0;
-  let lastLifeAt: number | undefined;
+  let lastLifeAt: Moment | undefined;
   /** The blindness that began with the last loss, while it lasts. */
-  let blindness: Pick<Gap, 'from' | 'cause' | 'message' | 'droppedEvents'> | undefined;
-  let downSince = clock.wallMs();
+  let blindness: (Pick<Gap, 'cause' | 'message' | 'droppedEvents'> & { from: Moment }) | undefined;
+  let downSince = clock.monotonicMs();
   let isRenewed = false;
 
   /** The connection or the pause of the moment. */
@@ -144,26 +144,35 @@ async function follow(
   });
 
   /** Since when the topic is blind without a resync; told with the next one. */
-  let unsyncedSince: number | undefined;
+  let unsyncedSince: Moment | undefined;
   let isSyncedOnce = false;
   let callOffResync = () => {};
-  const askForResync = (since: number | undefined, delayMs: number) => {
-    if (since !== undefined) unsyncedSince = Math.min(unsyncedSince ?? since, since);
+  const askForResync = (since: Moment | undefined, delayMs: number) => {
+    unsyncedSince ??= since;
     callOffResync();
     callOffResync = clock.after(delayMs, () => {
-      emit({ type: 'resync', topic, at: clock.wallMs(), since: isSyncedOnce ? unsyncedSince : undefined });
+      const now = readMoment(clock);
+      const sinceMs = isSyncedOnce && unsyncedSince !== undefined ? now.monotonicMs - unsyncedSince.monotonicMs : 0;
+      const sinceWallMs = isSyncedOnce ? now.atMs - sinceMs : undefined;
+      emit({ type: 'resync', topic, ...now, sinceWallMs, sinceMs, replayed: false });
       isSyncedOnce = true;
       unsyncedSince = undefined;
     });
   };
 
   const onOpen = (headers: Headers) => {
-    const now = clock.wallMs();
+    const now = readMoment(clock);
     isOpen = true;
     isRenewed = false;
-    silentSince = now;
-    emit({ type: 'open', topic, at: now, isReturn: lastLifeAt !== undefined, trace: traceOf(headers) });
-    if (blindness !== undefined) emit({ type: 'gap', topic, at: now, to: now, ...blindness });
+    silentSince = now.atMs;
+    const isReturn = lastLifeAt !== undefined;
+    const downMs = isReturn ? now.monotonicMs - downSince : 0;
+    emit({ type: 'open', topic, ...now, isReturn, downMs, trace: traceOf(headers) });
+    if (blindness !== undefined) {
+      const { from, ...rest } = blindness;
+      const durationMs = now.monotonicMs - from.monotonicMs;
+      emit({ type: 'gap', topic, ...now, fromWallMs: now.atMs - durationMs, durationMs, replayed: false, ...rest });
+    }
     const since = blindness?.from;
     lastLifeAt = now;
     blindness = undefined;
@@ -202,8 +211,8 @@ async function follow(
         onOpen(headers);
       },
       onLife() {
-        lastLifeAt = clock.wallMs();
-        silentSince = lastLifeAt;
+        lastLifeAt = readMoment(clock);
+        silentSince = lastLifeAt.atMs;
       },
       onHold(isHeld) {
         const now = clock.wallMs();
@@ -217,11 +226,12 @@ async function follow(
         silentSince = now;
       },
       onMessage: (data, name) =>
-        emit({ type: 'message', topic, at: lastLifeAt ?? clock.wallMs(), data, name }, data.length),
+        emit({ type: 'message', topic, ...(lastLifeAt ?? readMoment(clock)), data, name }, data.length),
       onTooBig(bytes) {
-        const now = clock.wallMs();
+        const now = readMoment(clock);
         const message = `an event of ${bytes} bytes was passed over: it is above the limit for one event`;
-        emit({ type: 'gap', topic, at: now, cause: 'too-big', message, from: now, to: now, droppedEvents: 1 });
+        const nothing = { fromWallMs: now.atMs, durationMs: 0, replayed: false };
+        emit({ type: 'gap', topic, ...now, cause: 'too-big', message, ...nothing, droppedEvents: 1 });
         askForResync(now, REPLAY_CHANCE_MS);
       },
     });
@@ -261,15 +271,21 @@ async function follow(
       if (wasOpen && lastLifeAt !== undefined) {
         const droppedEvents = ending.cause === 'cut-off' ? 1 : 0;
         blindness = { from: lastLifeAt, cause, message: error.message, droppedEvents };
-        downSince = now;
+        downSince = clock.monotonicMs();
       }
-      if (isFinal(ending, lastLifeAt !== undefined)) return emit({ type: 'closed', topic, at: now, error });
-      const leftMs = (options.giveUpAfterMs ?? Number.POSITIVE_INFINITY) - (now - downSince);
-      if (leftMs <= 0) return emit({ type: 'closed', topic, at: now, error: givenUp(error, now - downSince) });
+      if (isFinal(ending, lastLifeAt !== undefined))
+        return emit({ type: 'closed', topic, ...readMoment(clock), error });
+      const downMs = clock.monotonicMs() - downSince;
+      const leftMs = (options.giveUpAfterMs ?? Number.POSITIVE_INFINITY) - downMs;
+      if (leftMs <= 0) return emit({ type: 'closed', topic, ...readMoment(clock), error: givenUp(error, downMs) });
 
       const askedMs = Math.max(retryMs, readRetryAfter(ending.answer?.headers['retry-after'], now) ?? 0);
       const retryInMs = Math.min(leftMs, pauseBeforeReturn(attempt, askedMs, clock.random));
-      emit({ type: 'lost', topic, at: now, cause, error, lastLifeAt, attempt, retryInMs });
+      const lostAt = readMoment(clock);
+      const blindMs = lastLifeAt === undefined ? 0 : lostAt.monotonicMs - lastLifeAt.monotonicMs;
+      const lastLifeWallMs = lastLifeAt === undefined ? undefined : lostAt.atMs - blindMs;
+      const life = { lastLifeWallMs, blindMs };
+      emit({ type: 'lost', topic, ...lostAt, cause, error, ...life, downMs, attempt, retryInMs });
       phase = new AbortController();
       cutBy = undefined;
       lastHold = undefined;
@@ -289,6 +305,16 @@ function isFinal(ending: { cause: Cause; answer?: { status: number } }, stoodBef
   if (ending.cause !== 'status' || ending.answer === undefined) return false;
   const { status } = ending.answer;
   return status === 204 || (status >= 400 && status < 500 && status !== 408 && status !== 429);
+}
+
+/** One moment on both clocks. */
+interface Moment {
+  atMs: number;
+  monotonicMs: number;
+}
+
+function readMoment(clock: Clock): Moment {
+  return { atMs: clock.wallMs(), monotonicMs: clock.monotonicMs() };
 }
 
 /** Names a slow reader as the cause when the stream was held back shortly before it was lost. */

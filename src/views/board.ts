@@ -182,8 +182,8 @@ function gapLine(
 }
 
 function gapText(gap: Gap, offsetMinutes: number): string {
-  const length = gap.to > gap.from ? ` (${showDuration(gap.to - gap.from)})` : '';
-  return `${showClock(gap.from, offsetMinutes)}${length}: ${clean(gap.message)}`;
+  const length = gap.durationMs > 0 ? ` (${showDuration(gap.durationMs)})` : '';
+  return `${showClock(gap.fromWallMs, offsetMinutes)}${length}: ${clean(gap.message)}`;
 }
 
 function block(heading: string, rows: readonly string[], width: number, height: number, paint: Paint): string[] {

@@ -42,8 +42,8 @@ function iso(at: number | undefined): string | null {
 }
 
 /** Whether two times are one and the same: then something was lost at that moment, and there was no blindness. */
-function isMoment({ from, to }: Gap): boolean {
-  return from === to;
+function isMoment({ durationMs }: Gap): boolean {
+  return durationMs === 0;
 }
 
 /** One event for people, without its newline, cleaned; undefined for those that are not told. */
@@ -52,16 +52,16 @@ export function streamLine(event: StreamEvent, offsetMinutes: number, namesTopic
   const topic = namesTopic && 'topic' in event ? `${event.topic}: ` : '';
   switch (event.type) {
     case 'open':
-      return event.isReturn ? undefined : clean(`${clock(event.at)} watching ${event.topic}`);
+      return event.isReturn ? undefined : clean(`${clock(event.atMs)} watching ${event.topic}`);
     case 'lost':
       return clean(
-        `${clock(event.at)} ${topic}${event.lastLifeAt === undefined ? 'not connected' : 'lost'}: ${event.error.message}; trying again in ${showDuration(event.retryInMs)}`,
+        `${clock(event.atMs)} ${topic}${event.lastLifeWallMs === undefined ? 'not connected' : 'lost'}: ${event.error.message}; trying again in ${showDuration(event.retryInMs)}`,
       );
     case 'gap':
       return clean(
         isMoment(event)
-          ? `${clock(event.at)} ${topic}lost one event: ${event.message}`
-          : `${clock(event.at)} ${topic}back after ${showDuration(event.to - event.from)}, blind from ${clock(event.from)} to ${clock(event.to)}: ${event.message}`,
+          ? `${clock(event.atMs)} ${topic}lost one event: ${event.message}`
+          : `${clock(event.atMs)} ${topic}back after ${showDuration(event.durationMs)}, blind from ${clock(event.fromWallMs)} to ${clock(event.atMs)}: ${event.message}`,
       );
     default:
       return undefined;
@@ -75,7 +75,7 @@ function errorFields(error: FleetError): { kind: string; message: string; status
 /** One event for programs, as an object for one JSON line; undefined for messages, which go to stdout. */
 export function streamRecord(event: StreamEvent): { [field: string]: unknown } | undefined {
   if (event.type === 'message' || event.type === 'resync') return undefined;
-  const head = { event: event.type, at: iso(event.at), topic: event.topic };
+  const head = { event: event.type, at: iso(event.atMs), topic: event.topic };
   switch (event.type) {
     case 'open':
       return { ...head, again: event.isReturn, request_id: event.trace.requestId ?? null };
@@ -84,7 +84,7 @@ export function streamRecord(event: StreamEvent): { [field: string]: unknown } |
         ...head,
         cause: event.cause,
         ...errorFields(event.error),
-        last_life: iso(event.lastLifeAt),
+        last_life: iso(event.lastLifeWallMs),
         attempt: event.attempt,
         retry_in_seconds: seconds(event.retryInMs),
       };
@@ -98,13 +98,14 @@ export function streamRecord(event: StreamEvent): { [field: string]: unknown } |
 function gapRecord(gap: Gap): { [field: string]: unknown } {
   return {
     event: 'gap',
-    at: iso(gap.at),
+    at: iso(gap.atMs),
     topic: gap.topic,
     cause: gap.cause,
     message: gap.message,
-    from: iso(gap.from),
-    to: iso(gap.to),
-    seconds: seconds(gap.to - gap.from),
+    from: iso(gap.fromWallMs),
+    to: iso(gap.atMs),
+    seconds: seconds(gap.durationMs),
+    replayed: gap.replayed,
     dropped_events: gap.droppedEvents,
     ...(gap.text === undefined ? {} : { text: gap.text }),
   };
@@ -130,8 +131,8 @@ export function summaryLines(summary: WatchSummary, offsetMinutes: number, names
   for (const gap of gaps.slice(0, NAMED_GAPS)) {
     const topic = namesTopic ? ` ${gap.topic}` : '';
     const span = isMoment(gap)
-      ? showClock(gap.from, offsetMinutes)
-      : `${showClock(gap.from, offsetMinutes)} to ${showClock(gap.to, offsetMinutes)} (${showDuration(gap.to - gap.from)})`;
+      ? showClock(gap.fromWallMs, offsetMinutes)
+      : `${showClock(gap.fromWallMs, offsetMinutes)} to ${showClock(gap.atMs, offsetMinutes)} (${showDuration(gap.durationMs)})`;
     lines.push(clean(`  gap ${span}${topic}: ${gap.message}`));
   }
   if (gapCount > NAMED_GAPS) lines.push(`  and ${count(gapCount - NAMED_GAPS, 'more gap')}`);

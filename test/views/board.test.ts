@@ -33,11 +33,13 @@ function change(state: string, name: string): Sight {
 const GAPS: Gap[] = [40_000, 900_000].map((ago) => ({
   type: 'gap',
   topic: TOPIC,
-  at: NOW - ago,
+  atMs: NOW - ago,
+  monotonicMs: 4_000_000 - ago,
   cause: 'idle',
   message: 'nothing came for 91 s',
-  from: NOW - ago - 92_000,
-  to: NOW - ago,
+  fromWallMs: NOW - ago - 92_000,
+  durationMs: 92_000,
+  replayed: false,
   droppedEvents: 0,
 }));
 

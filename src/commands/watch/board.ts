@@ -80,18 +80,18 @@ export async function openBoard(
     },
     caughtUp: (sight, at) => keep(changes, { sight, at }),
     stream(event) {
-      const { topic, at } = event;
+      const { topic, atMs: at } = event;
       if (event.type === 'open') connections.set(topic, { topic, state: 'open', since: at });
       if (event.type === 'lost') {
         const before = connections.get(topic);
         // What counts is since when nothing comes, not when the last try failed.
-        const since = before?.state === 'lost' ? before.since : (event.lastLifeAt ?? before?.since ?? at);
+        const since = before?.state === 'lost' ? before.since : (event.lastLifeWallMs ?? before?.since ?? at);
         const retryAt = at + event.retryInMs;
         connections.set(topic, { topic, state: 'lost', since, message: event.error.message, retryAt });
       }
       if (event.type === 'gap') {
         gapCount++;
-        blindMs += event.to - event.from;
+        blindMs += event.durationMs;
         keep(gaps, event);
       }
       wantFrame(0);

@@ -7,7 +7,7 @@ import type { Clock } from '../../clock.js';
 import type { Context } from '../../context.js';
 import { asFleetError, FleetError } from '../../errors.js';
 import { type Client, joinUrl } from '../../http/client.js';
-import type { Gap, Message, Resync, StreamEvent } from '../../http/stream/events.js';
+import type { Gap, Lost, Message, Resync, StreamEvent } from '../../http/stream/events.js';
 import { openQueue } from '../../http/stream/queue.js';
 import { followStream } from '../../http/stream.js';
 import type { Query } from '../../http/types.js';
@@ -154,6 +154,7 @@ interface SessionParts {
 function openSession({ client, plan, clock, voice, show, push, stop }: SessionParts) {
   const knowledge = openKnowledge();
   const startedAt = clock.wallMs();
+  const startedMonotonicMs = clock.monotonicMs();
   const tally = { messages: 0, shown: 0, reconnects: 0, gapCount: 0, blindMs: 0, dropped: 0, caughtUp: 0 };
   const gaps: Gap[] = [];
   /** The topics that are blind now, and since when. */
@@ -196,18 +197,19 @@ function openSession({ client, plan, clock, voice, show, push, stop }: SessionPa
       parsed = JSON.parse(event.data);
     } catch {
       takeGap(brokenEvent(event), text);
-      push({ type: 'resync', topic: event.topic, at: event.at, since: event.at });
+      const { topic, atMs, monotonicMs } = event;
+      push({ type: 'resync', topic, atMs, monotonicMs, sinceWallMs: atMs, sinceMs: 0, replayed: false });
       return undefined;
     }
     tally.messages++;
-    show.heard(event.at);
+    show.heard(event.atMs);
     const envelope = isObject(parsed) ? (parsed as PushEnvelope) : undefined;
     const { sight, value, kind } = readMessage(envelope, event.data);
     const { isWanted, isMet } = judge(value, envelope?.sender ?? undefined);
     if (!isWanted) return undefined;
     if (kind !== 'repeat' || plan.form === 'json') {
       tally.shown++;
-      text.push(show.message(sight, event.at, event.data));
+      text.push(show.message(sight, event.atMs, event.data));
     }
     if (isMet && kind !== 'late') return 'until';
     return tally.shown === plan.maxEvents ? 'max-events' : undefined;
@@ -241,7 +243,7 @@ function openSession({ client, plan, clock, voice, show, push, stop }: SessionPa
 
   const countGap = (gap: Gap) => {
     tally.gapCount++;
-    tally.blindMs += gap.to - gap.from;
+    tally.blindMs += gap.durationMs;
     tally.dropped += gap.droppedEvents;
     if (gaps.length < KEPT_GAPS) gaps.push(gap);
   };
@@ -256,16 +258,16 @@ function openSession({ client, plan, clock, voice, show, push, stop }: SessionPa
   /** Begins a reading of the list, now or when the last one is long enough ago; one at a time. */
   const askForReading = (event: Resync) => {
     if (plan.resyncPages === 0 || plan.organizations.length === 0) return;
-    const since = wanted?.since ?? event.since;
-    wanted = { ...event, since: since === undefined ? event.since : Math.min(since, event.since ?? since) };
+    const since = wanted?.sinceWallMs ?? event.sinceWallMs;
+    wanted = { ...event, sinceWallMs: since === undefined ? since : Math.min(since, event.sinceWallMs ?? since) };
     if (reading !== undefined) return;
     callOffReading();
     callOffReading = clock.after(Math.max(0, lastReadingAt + READING_PAUSE_MS - clock.wallMs()), beginWanted);
   };
   const beginWanted = () => {
     if (wanted === undefined) return;
-    reading = beginReading(wanted.since, blindMark ?? knowledge.mark(), plan.organizations, plan.bicycles);
-    if (wanted.since !== undefined) {
+    reading = beginReading(wanted.sinceWallMs, blindMark ?? knowledge.mark(), plan.organizations, plan.bicycles);
+    if (wanted.sinceWallMs !== undefined) {
       blindMark = undefined;
       lastReadingAt = clock.wallMs();
     }
@@ -348,7 +350,15 @@ function openSession({ client, plan, clock, voice, show, push, stop }: SessionPa
     const what = failed.since === undefined ? 'what is known at the start' : 'what changed meanwhile';
     voice.trouble(`the list could not be read to learn ${what}: ${error.message}`, error, clock.wallMs());
     if (!isWorthAnotherTry) return;
-    wanted ??= { type: 'resync', topic: plan.topics[0] ?? '', at: clock.wallMs(), since: failed.since };
+    wanted ??= {
+      type: 'resync',
+      topic: plan.topics[0] ?? '',
+      atMs: clock.wallMs(),
+      monotonicMs: clock.monotonicMs(),
+      sinceWallMs: failed.since,
+      sinceMs: 0,
+      replayed: false,
+    };
     lastReadingAt = clock.wallMs() + UNREAD_PAUSE_MS - READING_PAUSE_MS;
     askForReading(wanted);
   };
@@ -373,12 +383,8 @@ function openSession({ client, plan, clock, voice, show, push, stop }: SessionPa
         text.push(show.stream(event));
         return undefined;
       case 'lost':
-        if (event.lastLifeAt !== undefined) blindMark ??= knowledge.mark();
-        if (!blind.has(event.topic)) {
-          const { topic, at, cause, error } = event;
-          const from = event.lastLifeAt ?? startedAt;
-          blind.set(topic, { type: 'gap', topic, at, from, to: at, cause, message: error.message, droppedEvents: 0 });
-        }
+        if (event.lastLifeWallMs !== undefined) blindMark ??= knowledge.mark();
+        if (!blind.has(event.topic)) blind.set(event.topic, gapOfLoss(event, startedMonotonicMs));
         voice.tell(event);
         text.push(show.stream(event));
         return undefined;
@@ -414,7 +420,11 @@ function openSession({ client, plan, clock, voice, show, push, stop }: SessionPa
     summary(end: WatchEnd): WatchSummary {
       const endedAt = clock.wallMs();
       // Whoever is blind at the end has a gap that goes on to it.
-      for (const gap of blind.values()) countGap({ ...gap, to: endedAt });
+      for (const gap of blind.values()) {
+        const monotonicMs = clock.monotonicMs();
+        const durationMs = gap.durationMs + monotonicMs - gap.monotonicMs;
+        countGap({ ...gap, atMs: endedAt, monotonicMs, durationMs, fromWallMs: endedAt - durationMs });
+      }
       blind.clear();
       return {
         end,
@@ -429,16 +439,27 @@ function openSession({ client, plan, clock, voice, show, push, stop }: SessionPa
   };
 }
 
-function brokenEvent({ topic, at, data }: Message): Gap {
+/** The gap that a loss begins, as long as it was at that moment. */
+function gapOfLoss(event: Lost, startedMonotonicMs: number): Gap {
+  const { topic, atMs, monotonicMs, cause, error, lastLifeWallMs } = event;
+  const durationMs = lastLifeWallMs === undefined ? monotonicMs - startedMonotonicMs : event.blindMs;
+  const fromWallMs = atMs - durationMs;
+  const lost = { cause, message: error.message, fromWallMs, durationMs, replayed: false, droppedEvents: 0 };
+  return { type: 'gap', topic, atMs, monotonicMs, ...lost };
+}
+
+function brokenEvent({ topic, atMs, monotonicMs, data }: Message): Gap {
   const message = `an event of ${data.length} characters is not the JSON it should be`;
   return {
     type: 'gap',
     topic,
-    at,
+    atMs,
+    monotonicMs,
     cause: 'broken',
     message,
-    from: at,
-    to: at,
+    fromWallMs: atMs,
+    durationMs: 0,
+    replayed: false,
     droppedEvents: 1,
     text: data.slice(0, 1000),
   };

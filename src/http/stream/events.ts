@@ -1,4 +1,7 @@
-// What a live stream tells, in the order in which it happened.
+// What a live stream reports, in the order in which it happened: immutable values, each with the time to print.
+//
+// Two clocks are kept apart. `…WallMs` and `atMs` are the machine's date, in milliseconds since the epoch, for printing alone:
+// it may jump both ways. Everything that is a duration was measured on the monotonic clock and is never negative.
 
 import type { FleetError, Trace } from '../../errors.js';
 
@@ -20,7 +23,7 @@ export type Cause =
   | 'idle'
   /** The machine slept, or its clock was set forward. */
   | 'slept'
-  /** The reader of our output held the stream back, and it was lost over that. */
+  /** The reader of the output held the stream back, and it was lost over that. */
   | 'slow-reader'
   /** No token could be had. */
   | 'token'
@@ -29,65 +32,84 @@ export type Cause =
   /** An event above the size limit. */
   | 'too-big';
 
-interface Told {
+interface Happened {
   /** The topic as it was asked for, not encoded. */
-  topic: string;
-  /** Milliseconds since the epoch. */
-  at: number;
+  readonly topic: string;
+  /** When it happened, by the machine's date: for printing. */
+  readonly atMs: number;
+  /** The same moment on the monotonic clock: for durations and order. */
+  readonly monotonicMs: number;
 }
 
 /** The connection stands. `isReturn`: it stood before. */
-export interface Opened extends Told {
-  type: 'open';
-  isReturn: boolean;
-  trace: Trace;
+export interface Opened extends Happened {
+  readonly type: 'open';
+  readonly isReturn: boolean;
+  /** How long the topic was without a connection before; 0 the first time. */
+  readonly downMs: number;
+  readonly trace: Trace;
 }
 
-export interface Message extends Told {
-  type: 'message';
+export interface Message extends Happened {
+  readonly type: 'message';
   /** The event's data as it came, lines joined with newlines; '' for an event with empty data. */
-  data: string;
+  readonly data: string;
   /** The event's name; `message` when it had none. */
-  name: string;
+  readonly name: string;
 }
 
 /** A try that failed, or a connection that ended; another one follows. */
-export interface Lost extends Told {
-  type: 'lost';
-  cause: Cause;
-  error: FleetError;
-  /** The last sign of life, undefined while the connection has never stood. */
-  lastLifeAt: number | undefined;
+export interface Lost extends Happened {
+  readonly type: 'lost';
+  readonly cause: Cause;
+  readonly error: FleetError;
+  /** The last sign of life, counted back from `atMs`; undefined while the connection has never stood. */
+  readonly lastLifeWallMs: number | undefined;
+  /** How long ago that was: since then nothing is known. 0 while the connection has never stood. */
+  readonly blindMs: number;
+  /** How long the topic has been without a connection; 0 at the loss itself. */
+  readonly downMs: number;
   /** 1 for the first failure since the connection stood. */
-  attempt: number;
-  retryInMs: number;
+  readonly attempt: number;
+  readonly retryInMs: number;
+  /** The pause that `retry:` or `Retry-After` asked for, where it is longer than the longest that is waited. */
+  readonly cappedFromMs?: number;
 }
 
-/** A time of blindness that is over, or something that arrived and could not be read: then `from` is `to`. */
-export interface Gap extends Told {
-  type: 'gap';
-  cause: Cause;
-  message: string;
-  /** From the last sign of life to the return, in milliseconds since the epoch. */
-  from: number;
-  to: number;
-  /** Events known to be lost in it: cut off, broken, too big. */
-  droppedEvents: number;
+/**
+ * A time of blindness that is over, reported before the first message after it; or something that arrived and could not be
+ * read: then `durationMs` is 0. It ended at `atMs`.
+ */
+export interface Gap extends Happened {
+  readonly type: 'gap';
+  readonly cause: Cause;
+  readonly message: string;
+  /** When it began, counted back from its end: never after it, even where the machine's date was set back meanwhile. */
+  readonly fromWallMs: number;
+  readonly durationMs: number;
+  /** The service went on after the last id that had come: what was sent meanwhile was delivered after all. */
+  readonly replayed: boolean;
+  /** Events known to be lost in it: cut off and not replayed, broken, too big. */
+  readonly droppedEvents: number;
   /** The beginning of what could not be read, for `--verbose`. */
-  text?: string;
+  readonly text?: string;
 }
 
 /** The connection stands and a replay has had its chance: who keeps a picture of the world compares it now. */
-export interface Resync extends Told {
-  type: 'resync';
-  /** When the blindness began; undefined after the very first opening. */
-  since: number | undefined;
+export interface Resync extends Happened {
+  readonly type: 'resync';
+  /** When the blindness began that is to be made up for; undefined after the very first opening. */
+  readonly sinceWallMs: number | undefined;
+  /** How long ago that was; 0 after the very first opening. */
+  readonly sinceMs: number;
+  /** All of it was replayed. */
+  readonly replayed: boolean;
 }
 
-/** No further connection will be tried for this topic. */
-export interface Closed extends Told {
-  type: 'closed';
-  error: FleetError;
+/** No further connection will be tried for this topic; the last event of it. */
+export interface Closed extends Happened {
+  readonly type: 'closed';
+  readonly error: FleetError;
 }
 
 export type StreamEvent = Opened | Message | Lost | Gap | Resync | Closed;
