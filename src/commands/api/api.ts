@@ -11,6 +11,7 @@ import type { HttpAnswer, HttpRequest, Item } from '../../http/types.js';
 import { squeeze } from '../../json/text.js';
 import { clean } from '../../terminal/clean.js';
 import type { Format, Shape } from '../../terminal/formats.js';
+import { readStdin } from '../../terminal/stdin.js';
 import { pointOf } from '../../terminal/values.js';
 import { printList } from '../list/list.js';
 import { openResult } from '../list/result.js';
@@ -164,16 +165,14 @@ async function printRaw({ io, notice }: Context, { bytes, text, headers }: HttpA
   await io.stdout.write(shown.endsWith('\n') ? shown : `${shown}\n`);
 }
 
-/** stdin as text, for one of those who want it. */
-function openStandardInput({ io }: Context): (what: string) => Promise<Buffer> {
+/** stdin, for one of those who want it. */
+function openStandardInput(context: Context): (what: string) => Promise<Buffer> {
   let isTaken = false;
   return async (what) => {
     if (isTaken)
       throw usageError(`${what} reads stdin, which something else reads already`, 'put one of them into a file');
     isTaken = true;
-    const chunks: Buffer[] = [];
-    for await (const chunk of io.stdin) chunks.push(Buffer.from(chunk));
-    return Buffer.concat(chunks);
+    return readStdin(context);
   };
 }
 

@@ -14,6 +14,7 @@ import {
 } from '../../settings/store.js';
 import { findTokenPlace, parseToken, readExpiry } from '../../settings/token.js';
 import { askSecret, askText, canAsk } from '../../terminal/prompt.js';
+import { readStdin } from '../../terminal/stdin.js';
 import { age } from '../../terminal/time.js';
 import { checkLogin } from './check.js';
 
@@ -122,7 +123,7 @@ function refusalOf(check: () => void): string | undefined {
 async function obtainToken(context: Context, options: LoginOptions): Promise<string> {
   const text =
     options.withToken === true
-      ? await readStdin(context)
+      ? await pipeToken(context)
       : await askSecret(context, {
           message: 'Access token',
           instead: INSTEAD,
@@ -137,31 +138,15 @@ async function obtainToken(context: Context, options: LoginOptions): Promise<str
   return parsed.value;
 }
 
-async function readStdin({ io, signal }: Context): Promise<string> {
+async function pipeToken(context: Context): Promise<string> {
   // Typed there it would be shown on the screen.
-  if (io.stdin.isTTY === true)
+  if (context.io.stdin.isTTY === true)
     throw usageError(
       '--with-token reads the token from a pipe or a file',
       'leave --with-token out to be asked, or: fleet auth login --with-token < FILE',
     );
-  const chunks: Buffer[] = [];
-  let length = 0;
-  const stop = () => io.stdin.destroy();
-  signal.addEventListener('abort', stop, { once: true });
-  try {
-    for await (const chunk of io.stdin) {
-      chunks.push(Buffer.from(chunk));
-      length += chunk.length;
-      if (length > STDIN_LIMIT_BYTES)
-        throw usageError('stdin holds more than a token', 'give the token alone, on one line');
-    }
-  } catch (error) {
-    throw signal.aborted ? signal.reason : error;
-  } finally {
-    signal.removeEventListener('abort', stop);
-  }
-  signal.throwIfAborted();
-  return Buffer.concat(chunks).toString('utf8');
+  const options = { limitBytes: STDIN_LIMIT_BYTES, tooMuch: 'stdin holds more than a token' };
+  return (await readStdin(context, options)).toString('utf8');
 }
 
 /** In an empty house the first profile is the one that is meant from now on. */

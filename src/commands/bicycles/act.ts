@@ -3,6 +3,7 @@
 import { actionsPath, type Bicycle } from '../../api/bicycle.js';
 import type { Context } from '../../context.js';
 import type { Client } from '../../http/client.js';
+import { readStdinLines } from '../../terminal/stdin.js';
 import { ACTION, ACTIONS, type ActionResult } from '../../views/action.js';
 import { carryOut } from './bulk/carry-out.js';
 import { isCertainlyNotLater, newestFirst } from './bulk/look-up.js';
@@ -37,7 +38,7 @@ export async function actOnBicycles(context: Context, words: readonly string[], 
   const body = JSON.stringify({ type: transition, ...fields });
 
   let leftOut = repeated;
-  const read = () => readTargets(context.io.stdin, () => (leftOut += 1));
+  const read = () => readTargets(readStdinLines(context.io.stdin), () => (leftOut += 1));
   // Whoever has not said yes must be told how many there are: then all of them are read first.
   const tasks = targets ?? (options.yes === true || options.dryRun === true ? read() : await collect(read(), context));
   try {

@@ -11,6 +11,7 @@ import type { HttpAnswer, HttpRequest } from '../../http/types.js';
 import { squeeze } from '../../json/text.js';
 import { requireBaseUrl } from '../../settings/resolve.js';
 import { clean } from '../../terminal/clean.js';
+import { readStdin } from '../../terminal/stdin.js';
 import { CREATIONS, type CreationResult } from '../../views/action.js';
 import { BICYCLES } from '../../views/bicycle.js';
 import { openResult } from '../list/result.js';
@@ -141,21 +142,11 @@ async function createFrom(
   await carryOut(context, planFor(rows, source, baseUrl, (await context.settings()).profile.value), options);
 }
 
-async function readInput({ io, signal }: Context, from: string): Promise<Uint8Array> {
-  if (from !== '-') {
-    return readFile(from).catch((error: Error) => {
-      throw usageError(`${from} cannot be read: ${error.message}`, 'give --from a file, or - for stdin');
-    });
-  }
-  const onSignal = () => void io.stdin.destroy(signal.reason);
-  signal.addEventListener('abort', onSignal);
-  try {
-    const chunks: Buffer[] = [];
-    for await (const chunk of io.stdin) chunks.push(Buffer.from(chunk));
-    return Buffer.concat(chunks);
-  } finally {
-    signal.removeEventListener('abort', onSignal);
-  }
+async function readInput(context: Context, from: string): Promise<Uint8Array> {
+  if (from === '-') return readStdin(context);
+  return readFile(from).catch((error: Error) => {
+    throw usageError(`${from} cannot be read: ${error.message}`, 'give --from a file, or - for stdin');
+  });
 }
 
 /** Reads the rows; people see every problem on a line of its own, programs find them in the detail of the error. */

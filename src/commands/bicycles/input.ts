@@ -1,6 +1,5 @@
 // What `fleet bicycles act` is told to act on: UUIDs as arguments, or lines on stdin that are read as they come.
 
-import type { Readable } from 'node:stream';
 import { TRANSITIONS } from '../../api/bicycle.js';
 import { isUuid, uuidOfLink } from '../../api/links.js';
 import { unknownWord } from '../../cli/nearest.js';
@@ -76,39 +75,18 @@ export function readFields(texts: readonly string[] = []): { [name: string]: str
   return Object.fromEntries(fields);
 }
 
-/** Longer than any line with a bicycle in it. */
-const LINE_LIMIT_CHARACTERS = 1024 * 1024;
-
-/** The lines of a text that comes in pieces, without their ends (LF or CRLF) and without a byte order mark. */
-export async function* readLines(input: Readable): AsyncGenerator<string, void, undefined> {
-  const decoder = new TextDecoder();
-  let rest = '';
-  for await (const chunk of input) {
-    rest += typeof chunk === 'string' ? chunk : decoder.decode(chunk as Uint8Array, { stream: true });
-    let start = 0;
-    for (let end = rest.indexOf('\n', start); end !== -1; end = rest.indexOf('\n', start)) {
-      yield rest.slice(start, end).replace(/\r$/, '');
-      start = end + 1;
-    }
-    rest = rest.slice(start);
-    if (rest.length > LINE_LIMIT_CHARACTERS) throw usageError('a line of stdin is longer than a megabyte');
-  }
-  rest += decoder.decode();
-  if (rest !== '') yield rest.replace(/\r$/, '');
-}
-
 /**
  * Reads bicycles from lines as they come: a UUID (or a link that ends in one), or a JSON object with a `uuid` and perhaps a `name`.
  * Empty lines count for nothing, and what came before is left out and told to `onRepeated`. Throws a FleetError of kind `usage`
  * that names the line for anything else.
  */
 export async function* readTargets(
-  input: Readable,
+  lines: AsyncIterable<string>,
   onRepeated: (uuid: string) => void,
 ): AsyncGenerator<Target, void, undefined> {
   const seen = new Set<string>();
   let number = 0;
-  for await (const line of readLines(input)) {
+  for await (const line of lines) {
     number += 1;
     const text = line.trim();
     if (text === '') continue;

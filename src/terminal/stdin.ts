@@ -1,0 +1,107 @@
+// The one way to read stdin, to its end or line by line, bounded; a stdin that nothing can come from is refused, not taken for empty.
+
+import { fstatSync, statSync, writeSync } from 'node:fs';
+import { FleetError, usageError } from '../errors.js';
+import type { Io, Streams } from './io.js';
+
+/** The most that is read as a whole. */
+const STDIN_LIMIT_BYTES = 64 * 1024 * 1024;
+
+/** Longer than any line with a bicycle in it. */
+const LINE_LIMIT_CHARACTERS = 1024 * 1024;
+
+export interface ReadStdinOptions {
+  limitBytes?: number;
+  /** What is wrong with more than that. */
+  tooMuch?: string;
+}
+
+/**
+ * Reads stdin to its end. Throws a FleetError of kind `usage` where stdin is closed, a directory, unreadable or too big, and the
+ * signal's reason as soon as it is aborted.
+ */
+export async function readStdin(
+  { io, signal }: { readonly io: Io; readonly signal: AbortSignal },
+  { limitBytes = STDIN_LIMIT_BYTES, tooMuch = 'stdin holds more than 64 MB' }: ReadStdinOptions = {},
+): Promise<Buffer> {
+  const onAbort = () => void io.stdin.destroy(signal.reason);
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    const chunks: Buffer[] = [];
+    let length = 0;
+    for await (const chunk of readChunks(io.stdin)) {
+      chunks.push(Buffer.from(chunk));
+      length += chunk.length;
+      if (length > limitBytes) throw usageError(tooMuch);
+    }
+    signal.throwIfAborted();
+    return Buffer.concat(chunks);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
+}
+
+/**
+ * The lines of stdin as they come, without their ends (LF or CRLF) and without a byte order mark. Throws a FleetError of kind `usage`
+ * as readStdin does, and for a line of more than a megabyte. Whoever wants it to end early destroys the stream.
+ */
+export async function* readStdinLines(stdin: Streams['stdin']): AsyncGenerator<string, void, undefined> {
+  const decoder = new TextDecoder();
+  let rest = '';
+  for await (const chunk of readChunks(stdin)) {
+    rest += typeof chunk === 'string' ? chunk : decoder.decode(chunk, { stream: true });
+    let start = 0;
+    for (let end = rest.indexOf('\n'); end !== -1; end = rest.indexOf('\n', start)) {
+      yield refuseLong(rest.slice(start, end)).replace(/\r$/, '');
+      start = end + 1;
+    }
+    rest = refuseLong(rest.slice(start));
+  }
+  rest += decoder.decode();
+  if (rest !== '') yield rest.replace(/\r$/, '');
+}
+
+function refuseLong(line: string): string {
+  if (line.length > LINE_LIMIT_CHARACTERS) throw usageError('a line of stdin is longer than a megabyte');
+  return line;
+}
+
+async function* readChunks(stdin: Streams['stdin']): AsyncGenerator<string | Uint8Array, void, undefined> {
+  const reason = findObstacle(stdin);
+  if (reason !== undefined) throw unreadable(reason);
+  try {
+    yield* stdin;
+  } catch (error) {
+    // What destroyed the stream, Ctrl-C for instance, comes through as it is.
+    if (error instanceof FleetError || !(error instanceof Error) || !('syscall' in error)) throw error;
+    throw unreadable(error.message);
+  }
+}
+
+function unreadable(reason: string): FleetError {
+  return usageError(`stdin cannot be read: ${reason}`, 'pipe the input in, or redirect it from a file: < FILE');
+}
+
+/** Why nothing can come from stdin; undefined where something can. Node shows a directory and a closed stdin as an empty stream. */
+function findObstacle(stdin: Streams['stdin']): string | undefined {
+  const { fd } = stdin as { fd?: unknown };
+  if (typeof fd !== 'number') return undefined;
+  try {
+    const stat = fstatSync(fd);
+    if (stat.isDirectory()) return 'it is a directory';
+    return stat.isCharacterDevice() && stat.rdev === statSync('/dev/null').rdev && isWritable(fd)
+      ? 'it is closed'
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** In place of a closed stdin Node opens /dev/null for reading and writing; a shell's `< /dev/null` cannot be written. */
+function isWritable(fd: number): boolean {
+  try {
+    return writeSync(fd, new Uint8Array(1)) === 1;
+  } catch {
+    return false;
+  }
+}

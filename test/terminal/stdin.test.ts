@@ -1,0 +1,113 @@
+// What stdin can be besides a pipe: a directory, closed, unreadable, too big; and its lines.
+
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PassThrough, Readable } from 'node:stream';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { readStdin, readStdinLines } from '../../src/terminal/stdin.js';
+import { runFleet } from '../support/run.js';
+
+const PROGRAM = fileURLToPath(new URL('../../bin/fleet.js', import.meta.url));
+
+let folder: string;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'fleet-stdin-'));
+  await writeFile(join(folder, 'empty'), '');
+});
+
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+/** Runs the built program in a shell that redirects its stdin. Nothing listens at the address. */
+function shell(args: string, redirection: string): Promise<{ code: number; stderr: string }> {
+  const env = {
+    PATH: process.env['PATH'],
+    NODE: process.execPath,
+    PROGRAM,
+    FLEET_CONFIG_DIR: folder,
+    FLEET_BASE_URL: 'http://127.0.0.1:9',
+    FLEET_TOKEN: 'secret-token',
+    FLEET_ORGANIZATION: '6f1c0b5e-2f0e-4c56-9d3a-0d6f3a1f7c11',
+  };
+  return new Promise((resolve) => {
+    execFile('sh', ['-c', `"$NODE" "$PROGRAM" ${args} ${redirection}`], { env, cwd: folder }, (error, _, stderr) =>
+      resolve({ code: error === null ? 0 : Number(error.code), stderr }),
+    );
+  });
+}
+
+describe('a stdin that nothing can come from is a usage error that names the cause', () => {
+  it.each([
+    ['bicycles act - rent --yes'],
+    ['bicycles act - rent'],
+    ['bicycles create --from - --yes'],
+    ['api /bicycles/ --input -'],
+    ['api /bicycles/ -F name=@-'],
+    ['auth login --with-token --base-url http://127.0.0.1:9'],
+  ])('fleet %s', async (args) => {
+    for (const [redirection, cause] of [
+      ['< .', 'it is a directory'],
+      ['<&-', 'it is closed'],
+      ['0> written', 'EBADF'],
+    ] as const) {
+      const { code, stderr } = await shell(args, redirection);
+      expect({ code, redirection, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining(cause) });
+      expect(stderr).toContain('stdin cannot be read');
+    }
+  });
+
+  it('an empty file and /dev/null are empty, which is another thing', async () => {
+    for (const redirection of ['< empty', '< /dev/null']) {
+      expect((await shell('bicycles act - rent --yes', redirection)).stderr).not.toContain('stdin cannot be read');
+      expect((await shell('api /bicycles/ --input -', redirection)).stderr).toContain('--input is no JSON');
+    }
+  });
+});
+
+describe('bounds', () => {
+  const context = (stdin: Readable, signal = new AbortController().signal) =>
+    ({ io: { stdin }, signal }) as unknown as Parameters<typeof readStdin>[0];
+
+  it('64 MB as a whole', async () => {
+    const megabyte = Buffer.alloc(1024 * 1024, 0x20);
+    const pieces = (count: number) => Readable.from(Array.from({ length: count }, () => megabyte));
+    expect(await readStdin(context(pieces(64)))).toHaveLength(64 * megabyte.length);
+    await expect(readStdin(context(pieces(65)))).rejects.toMatchObject({ kind: 'usage', message: /64 MB/ });
+    const run = await runFleet(['api', '/x/', '--input', '-'], {
+      env: { FLEET_BASE_URL: 'http://127.0.0.1:9', FLEET_TOKEN: 'secret-token' },
+      stdin: pieces(65),
+    });
+    expect(run).toMatchObject({ code: 2, stderr: expect.stringContaining('stdin holds more than 64 MB') });
+  });
+
+  it('an abort ends the wait with its reason', async () => {
+    const abort = new AbortController();
+    const reading = readStdin(context(new PassThrough(), abort.signal));
+    abort.abort(new Error('enough'));
+    await expect(reading).rejects.toThrow('enough');
+  });
+
+  const linesOf = async (pieces: readonly (string | Uint8Array)[]) => {
+    const lines: string[] = [];
+    for await (const line of readStdinLines(Readable.from(pieces))) lines.push(line);
+    return lines;
+  };
+
+  it('lines, however they come', async () => {
+    const text = '\uFEFFa\r\nb\n\nŽ🚲\nlast';
+    const bytes = [...Buffer.from(text)].map((byte) => Uint8Array.of(byte));
+    expect(await linesOf(bytes)).toEqual(['a', 'b', '', 'Ž🚲', 'last']);
+    expect(await linesOf([Buffer.from(text)])).toEqual(['a', 'b', '', 'Ž🚲', 'last']);
+    expect(await linesOf([])).toEqual([]);
+  });
+
+  it('a line of a megabyte', async () => {
+    const long = 'x'.repeat(1024 * 1024);
+    expect(await linesOf([`${long}\na`])).toEqual([long, 'a']);
+    await expect(linesOf([`${long}x\n`])).rejects.toThrow('longer than a megabyte');
+    await expect(linesOf([long, 'x'])).rejects.toThrow('longer than a megabyte');
+  });
+});
