@@ -133,10 +133,10 @@ export function openContext(world: World, io: Io, flags: GlobalFlags, interrupti
       now: clock.wallMs,
       signal,
       notice,
+      secrets: io.secrets,
     };
-    const source = hideToken(await findToken(facts), io);
     void lookForDailyNotice(facts);
-    return source;
+    return findToken(facts);
   });
   let isNetworkOpen = false;
   const network = once(async () => {
@@ -156,6 +156,7 @@ export function openContext(world: World, io: Io, flags: GlobalFlags, interrupti
       token: await token(),
       network: await network(),
       log: await openLog(flags, io),
+      secrets: io.secrets,
       clock,
       signal,
       ...overrides,
@@ -204,21 +205,4 @@ async function openFilter(flags: GlobalFlags, io: Io, notice: Context['notice'])
 async function openLog(flags: GlobalFlags, io: Io): Promise<HttpLog> {
   const { openHttpLog } = await import('./views/exchange.js');
   return openHttpLog(flags, (line) => void io.stderr.write(`${clean(line)}\n`));
-}
-
-/** The same source; every token that it gives is taken out of what goes to stderr. */
-function hideToken(source: TokenSource, io: Io): TokenSource {
-  return {
-    ...source,
-    async get() {
-      const token = await source.get();
-      io.hide(token);
-      return token;
-    },
-    async renew(refused) {
-      const token = await source.renew(refused);
-      if (token !== undefined) io.hide(token);
-      return token;
-    },
-  };
 }

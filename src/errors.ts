@@ -1,5 +1,7 @@
 // The error family: every failure an operator can meet, its kind and its exit code (cli.md section 3).
 
+import type { Secrets } from './secrets.js';
+
 /** The exit code of each kind of failure; other programs rely on these numbers (cli.md section 3). */
 export const EXIT_CODES = {
   internal: 1,
@@ -93,8 +95,8 @@ export function errorLines(error: FleetError): string[] {
 }
 
 /** The error as programs read it: `{"error":{"kind","message","status","detail","trace","hint"}}` (cli.md section 3). */
-export function errorJson(error: FleetError): string {
-  return JSON.stringify({
+export function errorJson(error: FleetError, secrets: Secrets): string {
+  const value = {
     error: {
       kind: error.kind,
       message: error.message,
@@ -107,5 +109,6 @@ export function errorJson(error: FleetError): string {
       },
       hint: error.hint ?? null,
     },
-  });
+  };
+  return JSON.stringify(secrets.hideIn(value));
 }

@@ -53,7 +53,7 @@ async function report(thrown: unknown, argv: readonly string[], world: World, io
   const error = asFleetError(thrown);
   // The one who pressed Ctrl-C knows.
   if (error.kind === 'interrupted' || error.kind === 'terminated') return error.exitCode;
-  const lines = wantsJson(argv, world.env) ? [escapeJson(errorJson(error))] : errorLines(error).map(clean);
+  const lines = wantsJson(argv, world.env) ? [escapeJson(errorJson(error, io.secrets))] : errorLines(error).map(clean);
   if (error.exitCode === EXIT_CODES.internal && (argv.includes('--verbose') || argv.includes('-v'))) {
     const { stack } = error.cause instanceof Error ? error.cause : error;
     lines.push(cleanMultiline(stack ?? ''));

@@ -1,6 +1,8 @@
 // The promises of cli.md section 4 that no other test holds: where the token goes, and where it never shows.
 
 import { describe, expect, test } from 'vitest';
+import { openFastClock } from './support/fast-clock.js';
+import { ENCODINGS, windowsLeft } from './support/quoting.js';
 import { runFleet } from './support/run.js';
 import { sendJson, startServer, withServer } from './support/server.js';
 
@@ -89,4 +91,77 @@ test('hostile text in an error never reaches the terminal raw', async () => {
       expect(stderr.split('\n').filter((line) => line.startsWith('hint'))).toHaveLength(0);
     },
   );
+});
+
+describe('promise 10: the token is hidden in a foreign text before that text is cut, escaped or quoted', () => {
+  /** Ways into what the program says: body, headers, and the places where a text is cut (500 characters, 64 kB). */
+  const PLACES: Record<string, (quoted: string) => { status: number; body: string; headers?: Record<string, string> }> =
+    {
+      'a short detail': (quoted) => ({ status: 400, body: JSON.stringify({ detail: `no: ${quoted}` }) }),
+      'a detail cut in the token': (quoted) => ({
+        status: 400,
+        body: JSON.stringify({ detail: `${'x '.repeat(220)}${quoted}` }),
+      }),
+      'a key, within a nested error': (quoted) => ({
+        status: 403,
+        body: JSON.stringify({ detail: { [quoted]: ['no'] } }),
+      }),
+      'plain text': (quoted) => ({ status: 500, body: `${'.'.repeat(480)}${quoted}` }),
+      'the title of a page': (quoted) => ({
+        status: 404,
+        body: `<html><title>${'y'.repeat(440)}${quoted}</title></html>`,
+      }),
+      'a body cut at 64 kB': (quoted) => ({ status: 400, body: `${'z'.repeat(65_500)}${quoted}` }),
+      'the request id': (quoted) => ({
+        status: 400,
+        body: '{}',
+        headers: { 'X-Service-RequestId': quoted.replace(/[^\x21-\x7e]/g, '') },
+      }),
+      'the address of a redirect': (quoted) => ({
+        status: 302,
+        body: '',
+        headers: { location: `http://elsewhere.example/${quoted.replace(/[^\x21-\x7e]/g, '')}` },
+      }),
+      'the reason of a retry': (quoted) => ({ status: 503, body: quoted, headers: { 'retry-after': '0' } }),
+    };
+  const FLAGS = ['', '--json', '--verbose', '--trace --verbose --json'];
+
+  test.each(Object.keys(PLACES))(
+    '%s',
+    async (place) => {
+      let answer = { status: 200, body: '', headers: {} };
+      const clock = openFastClock();
+      await withServer(
+        (response) => sendJson(response, answer.status, answer.body, answer.headers),
+        async ({ url }) => {
+          for (const [name, encode] of Object.entries(ENCODINGS)) {
+            answer = { headers: {}, ...PLACES[place]?.(encode(SECRET)) } as typeof answer;
+            for (const flags of FLAGS) {
+              const line = `bicycles list --retries 1 ${flags}`.trim().split(' ');
+              const run = await runFleet(line, { env: { FLEET_BASE_URL: url, FLEET_TOKEN: SECRET }, clock });
+              expect([name, flags, run.code === 0, windowsLeft(run.stdout + run.stderr, SECRET)]).toEqual([
+                name,
+                flags,
+                false,
+                [],
+              ]);
+              if (flags.includes('--json') && !flags.includes('verbose')) {
+                const last = run.stderr.trim().split('\n').at(-1) ?? '';
+                expect(JSON.parse(last)).toHaveProperty('error.kind');
+              }
+            }
+          }
+        },
+      ).finally(clock.stop);
+    },
+    60_000,
+  );
+
+  test('what a token command says on its stderr', async () => {
+    const command = `echo "+ curl -H 'Authorization: JWT ${SECRET}'" >&2; echo ${SECRET}`;
+    const env = { FLEET_BASE_URL: 'http://127.0.0.1:1', FLEET_TOKEN_COMMAND: command, PATH: process.env['PATH'] };
+    const run = await runFleet(['bicycles', 'list', '--retries', '0'], { env });
+    expect(run.stderr).toContain("+ curl -H 'Authorization: JWT [hidden]'\n");
+    expect(windowsLeft(run.stderr, SECRET)).toEqual([]);
+  });
 });

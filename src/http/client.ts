@@ -2,6 +2,7 @@
 
 import { type Clock, sleep } from '../clock.js';
 import { FleetError, type Trace } from '../errors.js';
+import type { Secrets } from '../secrets.js';
 import { ExchangeError, type Headers, readWhole, type WireAnswer } from './exchange.js';
 import { answerFailure, isPassing, networkFailure } from './failure.js';
 import { acceptJson, authorization, traceOf } from './headers.js';
@@ -27,6 +28,8 @@ export interface ClientOptions {
   network: Network;
   token: Tokens;
   log: HttpLog;
+  /** What the service must not quote in an error. */
+  secrets: Secrets;
   clock: Clock;
   signal: AbortSignal;
 }
@@ -148,7 +151,12 @@ export function openClient(options: ClientOptions): Client {
         };
         if (status >= 200 && status < 300) return whole;
         request.onRefusal?.(whole);
-        failure = answerFailure(answer.status, answer.headers, text, request.subject);
+        failure = answerFailure(
+          status,
+          hideInHeaders(headers, options.secrets),
+          options.secrets.hide(text),
+          request.subject,
+        );
         if (answer.status === 401 && !isRenewed) {
           isRenewed = true;
           const renewed = await token.renew(secret);
@@ -260,4 +268,8 @@ async function decompress(answer: WireAnswer, coding: string): Promise<Buffer> {
       },
     );
   }
+}
+
+function hideInHeaders(headers: Headers, secrets: Secrets): Headers {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, secrets.hide(value)]));
 }

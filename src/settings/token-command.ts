@@ -3,6 +3,7 @@
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { configError } from '../errors.js';
+import { HIDDEN } from '../secrets.js';
 import type { CommandPlace, TokenFacts, TokenPlace } from './token.js';
 
 /** A person may have to touch a key or confirm in a browser; longer than this nobody waits. */
@@ -60,8 +61,8 @@ export function runTokenCommand(place: TokenPlace & CommandPlace, facts: TokenFa
     });
     createInterface({ input: child.stderr }).on('line', (line) => {
       if (line.trim() === '') return;
-      lastLine = line.trim();
-      void notice(line);
+      lastLine = hideJwts(line.trim());
+      void notice(lastLine);
     });
     child.on('error', (error) => giveUp(failure(`could not be started: ${error.message}`, error)));
     child.on('close', (code, killedBy) =>
@@ -72,4 +73,9 @@ export function runTokenCommand(place: TokenPlace & CommandPlace, facts: TokenFa
       }),
     );
   });
+}
+
+/** A command that traces itself may show the token before it prints it, when nobody knows it yet: what looks like a JWT is hidden. */
+function hideJwts(line: string): string {
+  return line.replace(/[\w.-]+/g, (word) => (/eyJ/.test(word) && word.split('.').length > 2 ? HIDDEN : word));
 }

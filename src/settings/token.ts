@@ -2,6 +2,7 @@
 
 import { readFile, stat } from 'node:fs/promises';
 import { configError, type FleetError } from '../errors.js';
+import type { Secrets } from '../secrets.js';
 import { profileFlag, type Settings } from './resolve.js';
 import { loadTokens, type Stored } from './store.js';
 
@@ -40,6 +41,8 @@ export interface TokenFacts {
   signal: AbortSignal;
   /** Takes warnings, and what a token command says on its stderr (a login page to open, for instance). */
   notice(line: string): Promise<void> | void;
+  /** Gets every token that is read. */
+  secrets: Secrets;
 }
 
 /** A token that ends sooner is fetched anew before it is used: clocks differ, and a request takes its time. */
@@ -89,11 +92,11 @@ export async function findToken(facts: TokenFacts): Promise<TokenSource> {
     case 'variable':
       return {
         origin: place.origin,
-        get: async () => checkToken(place.token, place.origin, 'set FLEET_TOKEN to the token alone'),
+        get: async () => checkToken(place.token, place.origin, 'set FLEET_TOKEN to the token alone', facts.secrets),
         renew: async () => undefined,
       };
     case 'file':
-      return rereadingSource(place.origin, fileReader(place.path));
+      return rereadingSource(place.origin, fileReader(place.path, facts.secrets));
     case 'command':
       return commandSource(place, facts);
     case 'stored':
@@ -120,7 +123,7 @@ function rereadingSource(origin: string, read: () => Promise<string>): TokenSour
   };
 }
 
-function fileReader(path: string): () => Promise<string> {
+function fileReader(path: string, secrets: Secrets): () => Promise<string> {
   let kept: string | undefined;
   return async () => {
     if (kept !== undefined) return kept;
@@ -133,14 +136,19 @@ function fileReader(path: string): () => Promise<string> {
       const reason = error instanceof Error ? error.message : String(error);
       throw configError(`the token file cannot be read: ${reason}`, 'check the path in FLEET_TOKEN_FILE', error);
     }
-    const token = checkToken(text, `the file ${path}`, 'let the file of FLEET_TOKEN_FILE hold the token alone');
+    const token = checkToken(
+      text,
+      `the file ${path}`,
+      'let the file of FLEET_TOKEN_FILE hold the token alone',
+      secrets,
+    );
     // A pipe (`FLEET_TOKEN_FILE=<(…)`) can be read once.
     if (!isRegular) kept = token;
     return token;
   };
 }
 
-function storedReader({ stored, settings }: TokenFacts): () => Promise<string> {
+function storedReader({ stored, settings, secrets }: TokenFacts): () => Promise<string> {
   const profile = settings.profile.value;
   return async () => {
     const token = (await loadTokens(stored)).get(profile);
@@ -149,6 +157,7 @@ function storedReader({ stored, settings }: TokenFacts): () => Promise<string> {
       token,
       `the stored token of profile "${profile}"`,
       `run "fleet auth login${profileFlag(profile)}" again`,
+      secrets,
     );
   };
 }
@@ -160,7 +169,7 @@ function commandSource(place: TokenPlace & CommandPlace, facts: TokenFacts): Tok
   async function run(): Promise<string> {
     const { runTokenCommand } = await import('./token-command.js');
     const output = await runTokenCommand(place, facts);
-    const token = checkToken(output, `the output of the token command (${place.origin})`, place.remedy);
+    const token = checkToken(output, `the output of the token command (${place.origin})`, place.remedy, facts.secrets);
     kept = { token, freshUntilMs: findFreshUntil(token, facts.now()) };
     return token;
   }
@@ -207,9 +216,12 @@ export function parseToken(text: string): { value: string; leftOut?: string } | 
   return scheme?.[1] === undefined ? { value: token } : { value: token, leftOut: scheme[1] };
 }
 
-function checkToken(text: string, what: string, remedy: string): string {
+function checkToken(text: string, what: string, remedy: string, secrets: Secrets): string {
   const parsed = parseToken(text);
-  if ('value' in parsed) return parsed.value;
+  if ('value' in parsed) {
+    secrets.add(parsed.value);
+    return parsed.value;
+  }
   throw configError(`${what} ${parsed.reason}`, remedy);
 }
 

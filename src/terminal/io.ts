@@ -2,6 +2,7 @@
 
 import type { Readable, Writable } from 'node:stream';
 import { FleetError } from '../errors.js';
+import { openSecrets, type Secrets } from '../secrets.js';
 
 /** What a process hands in: real streams in `bin/fleet.js`, streams in memory in tests. */
 export interface Streams {
@@ -34,8 +35,8 @@ export interface Io {
   readonly stderr: Output;
   /** The raw streams, for what needs them whole: prompts and the live board. */
   readonly streams: Streams;
-  /** From now on the secret is taken out of whatever goes to stderr: a service may quote it in an error. */
-  hide(secret: string): void;
+  /** The secrets of this run. What goes to stderr is searched for them once more, as the last net. */
+  readonly secrets: Secrets;
 }
 
 /** The reader of stdout closed the pipe (`| head -1`): a quiet end, no error (cli.md section 2). */
@@ -112,17 +113,17 @@ function openOutput(
   };
 }
 
-/** Anything shorter is no secret, and taking it out would garble words. */
-const SHORTEST_SECRET_CHARACTERS = 8;
-
 /** Makes the two outputs of the program; `noColor` is the flag `--no-color`. */
 export function openIo(streams: Streams, noColor: boolean): Io {
   const { env } = streams;
-  const secrets = new Set<string>();
+  const secrets = openSecrets();
   // Nobody can be told when stderr itself is gone: what is said there is lost, the work goes on.
   const openStderr = (): Output => {
     const stderr = openOutput(streams.stderr, env, noColor, () => new ReaderLeft());
-    return { ...stderr, write: (text) => stderr.write(hideSecrets(text, secrets)).catch(() => {}) };
+    return {
+      ...stderr,
+      write: (text) => stderr.write(typeof text === 'string' ? secrets.hide(text) : text).catch(() => {}),
+    };
   };
   let stderr: Output | undefined;
   return {
@@ -143,15 +144,6 @@ export function openIo(streams: Streams, noColor: boolean): Io {
       stderr ??= openStderr();
       return stderr;
     },
-    hide(secret) {
-      if (secret.length >= SHORTEST_SECRET_CHARACTERS) secrets.add(secret);
-    },
+    secrets,
   };
-}
-
-function hideSecrets(text: string | Uint8Array, secrets: ReadonlySet<string>): string | Uint8Array {
-  if (typeof text !== 'string') return text;
-  let safe = text;
-  for (const secret of secrets) safe = safe.replaceAll(secret, '[hidden]');
-  return safe;
 }

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { FleetError } from '../../src/errors.js';
+import { NO_SECRETS } from '../../src/secrets.js';
 import { resolveSettings } from '../../src/settings/resolve.js';
 import { loadStored, saveProfile, saveToken } from '../../src/settings/store.js';
 import { findToken, parseToken, readClaims, readExpiry, type TokenSource } from '../../src/settings/token.js';
@@ -37,6 +38,7 @@ async function open(profile?: string): Promise<TokenSource> {
     now: () => clockMs,
     signal: abort.signal,
     notice: (line) => void notices.push(line),
+    secrets: NO_SECRETS,
   });
 }
 

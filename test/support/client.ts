@@ -3,6 +3,7 @@
 import { systemClock } from '../../src/clock.js';
 import { type Client, type ClientOptions, openClient } from '../../src/http/client.js';
 import { openNetwork } from '../../src/http/network.js';
+import { NO_SECRETS } from '../../src/secrets.js';
 
 export interface TestClient {
   client: Client;
@@ -31,6 +32,7 @@ export async function openTestClient(
       response: (method, url, status) => said.push(`${method} ${url.pathname}${url.search} ${status}`),
       retry: (reason, _pause, attempt, most) => said.push(`retry ${attempt}/${most}: ${reason}`),
     },
+    secrets: NO_SECRETS,
     clock: systemClock(),
     signal: new AbortController().signal,
     ...options,

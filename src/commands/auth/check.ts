@@ -16,7 +16,7 @@ export async function checkLogin(context: Context, settings: Settings, token: st
   const baseUrl = settings.baseUrl.value;
   if (baseUrl === undefined) return true;
   const { io, clock, signal, notice } = context;
-  io.hide(token);
+  io.secrets.add(token);
   const { openNetwork } = await import('../../http/network.js');
   const { openClient } = await import('../../http/client.js');
   const { readPage } = await import('../../http/pages.js');
@@ -31,6 +31,7 @@ export async function checkLogin(context: Context, settings: Settings, token: st
     network,
     token: { get: async () => token, renew: async () => undefined },
     log: { request() {}, response() {}, retry() {} },
+    secrets: io.secrets,
     clock,
     signal,
   });

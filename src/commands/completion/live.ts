@@ -103,6 +103,7 @@ async function fetchBicycles(
     network,
     token: { get: async () => where.token, renew: async () => undefined },
     log: { request() {}, response() {}, retry() {} },
+    secrets: io.secrets,
     clock,
     signal: AbortSignal.any([signal, AbortSignal.timeout(PATIENCE_MS)]),
   });

@@ -177,7 +177,9 @@ export async function checkToken(
     });
     const limit = limitTime(signal, timeoutMs, late);
     try {
-      token = await (await findToken({ env: io.env, stored, settings, now, signal: limit.signal, notice })).get();
+      token = await (
+        await findToken({ env: io.env, stored, settings, now, signal: limit.signal, notice, secrets: io.secrets })
+      ).get();
     } finally {
       limit.end();
     }
@@ -186,7 +188,6 @@ export async function checkToken(
     await tell(failed('token', asFleetError(thrown)));
     return undefined;
   }
-  io.hide(token);
   await tell(judgeToken(token, origin, profile, now()));
   return token;
 }

@@ -1,0 +1,101 @@
+// Shows that no part of a token is left in foreign text, however the text spells it, and that looking for it takes linear time.
+
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { HIDDEN, openSecrets } from '../src/secrets.js';
+import { ENCODINGS, windowsLeft } from './support/quoting.js';
+
+const TOKEN = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhbm4iLCJyb2xlIjoiYWRtaW4ifQ.s1Gn+a/tu-re_0987654321';
+
+function secretsOf(...tokens: string[]) {
+  const secrets = openSecrets();
+  for (const token of tokens) secrets.add(token);
+  return secrets;
+}
+
+describe('a secret in foreign text', () => {
+  it.each(Object.entries(ENCODINGS))('is hidden %s', (_name, encode) => {
+    const hidden = secretsOf(TOKEN).hide(`token ${encode(TOKEN)} is no good`);
+    expect(windowsLeft(hidden, TOKEN)).toEqual([]);
+    expect(hidden).toContain(HIDDEN);
+    expect(hidden).toMatch(/^token .* is no good$/s);
+  });
+
+  it('is hidden where a run of eight characters or more is left of it', () => {
+    const { hide } = secretsOf(TOKEN);
+    expect(hide(`…${TOKEN.slice(30)}`)).toBe(`…${HIDDEN}`);
+    expect(hide(`${TOKEN.slice(0, 8)}…`)).toBe(`${HIDDEN}…`);
+    expect(hide(`${TOKEN.slice(10, 40)}X${TOKEN.slice(41)}`)).toBe(`${HIDDEN}X${HIDDEN}`);
+    expect(hide(`${TOKEN.slice(0, 7)}…`)).toBe(`${TOKEN.slice(0, 7)}…`);
+  });
+
+  it('leaves other text alone, and texts without a secret', () => {
+    const text = 'the service refused "rent": 100% of \\u0041 &amp; \\n %41 (HTTP 400)';
+    expect(secretsOf(TOKEN).hide(text)).toBe(text);
+    expect(openSecrets().hide(TOKEN)).toBe(TOKEN);
+    expect(secretsOf('short').hide('a short one')).toBe('a short one');
+  });
+
+  it('is hidden in JSON values: texts, keys and numbers', () => {
+    const { hideIn } = secretsOf('abcdefghij', '1234567890123');
+    expect(hideIn({ a: ['x abcdefghij'], abcdefghij: 1234567890123, n: 12, t: true, z: null })).toEqual({
+      a: [`x ${HIDDEN}`],
+      [HIDDEN]: HIDDEN,
+      n: 12,
+      t: true,
+      z: null,
+    });
+  });
+
+  it('keeps JSON text JSON', () => {
+    fc.assert(
+      fc.property(fc.string({ minLength: 8, unit: 'grapheme-ascii' }), fc.json(), (token, json) => {
+        const text = JSON.stringify({ before: token, json });
+        expect(() => JSON.parse(secretsOf(token).hide(text))).not.toThrow();
+      }),
+    );
+  });
+
+  it('leaves no window of eight characters, whatever token, place and encoding', () => {
+    const tokenOf = fc.oneof(
+      fc.string({ minLength: 8, maxLength: 200, unit: fc.constantFrom(...'abcXYZ019-_.~+/=') }),
+      fc.string({
+        minLength: 8,
+        maxLength: 80,
+        unit: fc.integer({ min: 0x21, max: 0x7e }).map((code) => String.fromCharCode(code)),
+      }),
+    );
+    const around = fc.string({ maxLength: 40, unit: fc.constantFrom(...' abc:"{}\\%&;é\n') });
+    fc.assert(
+      fc.property(
+        tokenOf,
+        around,
+        around,
+        fc.constantFrom(...Object.keys(ENCODINGS)),
+        fc.nat(),
+        (token, before, after, name, cut) => {
+          const quoted = before + (ENCODINGS[name]?.(token) ?? '') + after;
+          const part = quoted.slice(cut % quoted.length);
+          for (const text of [quoted, part]) expect(windowsLeft(secretsOf(token).hide(text), token)).toEqual([]);
+        },
+      ),
+      { numRuns: 2000 },
+    );
+  });
+
+  it.each(['a', 'e', ' ', '%', '\\', '&', '&#', '%41', '\\u', '<', 'eyJhbGci'])(
+    'is looked for in linear time in repeated %j',
+    (piece) => {
+      const { hide } = secretsOf(TOKEN, 'a'.repeat(40), '%'.repeat(40));
+      const spend = (characters: number) => {
+        const text = piece.repeat(characters / piece.length);
+        const from = process.cpuUsage();
+        hide(text);
+        return process.cpuUsage(from).user / 1000;
+      };
+      spend(100_000);
+      // Ten times the text takes about ten times as long; a hundred times would be quadratic.
+      expect(spend(1_000_000)).toBeLessThan(40 * Math.max(5, spend(100_000)));
+    },
+  );
+});
