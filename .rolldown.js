@@ -81,7 +81,7 @@ const manual = {
 };
 
 export default {
-  input: ['src/main.ts', 'src/manual.ts'],
+  input: ['src/main.ts', 'src/manual.ts', 'src/terminal/jq/jq-worker.cjs'],
   platform: 'node',
   plugins: [withoutUnused, licences, manual],
   output: {

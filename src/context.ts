@@ -3,7 +3,6 @@
 import { setMaxListeners } from 'node:events';
 import type { Command } from 'commander';
 import type { Clock } from './clock.js';
-import { usageError } from './errors.js';
 import type { Client, ClientOptions, HttpLog } from './http/client.js';
 import type { Network } from './http/network.js';
 import type { Settings } from './settings/resolve.js';
@@ -11,7 +10,7 @@ import type { Stored } from './settings/store.js';
 import type { TokenSource } from './settings/token.js';
 import { clean } from './terminal/clean.js';
 import type { Io, Streams } from './terminal/io.js';
-import type { Jq } from './terminal/jq.js';
+import type { Jq } from './terminal/jq/results.js';
 
 /** What a process hands in besides its arguments. */
 export interface World extends Streams {
@@ -164,7 +163,7 @@ export function openContext(world: World, io: Io, flags: GlobalFlags, interrupti
   };
   const sharedClient = once(() => clientWith({}));
   const client: Context['client'] = (overrides) => (overrides === undefined ? sharedClient() : clientWith(overrides));
-  const jq = once(async () => openFilter(flags, io, notice));
+  const jq = once(async () => (flags.jq === undefined ? undefined : startJq(flags.jq, io, clock, signal, notice)));
   return {
     context: { io, flags, clock, signal, urgentSignal, settings, token, network, client, jq, notice },
     close: async () => {
@@ -172,33 +171,27 @@ export function openContext(world: World, io: Io, flags: GlobalFlags, interrupti
       // One that could not be opened has said so already.
       const opened = isNetworkOpen ? await network().catch(() => undefined) : undefined;
       await opened?.close();
+      if (flags.jq !== undefined) await (await jq().catch(() => undefined))?.close();
     },
   };
 }
 
-/** `--jq` filters JSON: another format, asked for by flag, contradicts it. */
-async function openFilter(flags: GlobalFlags, io: Io, notice: Context['notice']): Promise<Jq | undefined> {
-  const { jq: program, output } = flags;
-  if (program === undefined) return undefined;
-  if (output !== undefined && output !== 'json' && output !== 'jsonl') {
-    throw usageError(
-      `--jq filters JSON and makes no ${output}`,
-      'leave -o out, or give -o jsonl to filter item by item',
-    );
-  }
-  if (flags.columns !== undefined) {
-    throw usageError(
-      '--jq and --columns exclude each other',
-      "choose the fields in the program: '.[] | {name, state}'",
-    );
-  }
-  const { openJq } = await import('./terminal/jq.js');
+async function startJq(
+  program: string,
+  io: Io,
+  clock: Clock,
+  signal: AbortSignal,
+  notice: Context['notice'],
+): Promise<Jq> {
+  const { openJq } = await import('./terminal/jq/open.js');
   const { loadPaint } = await import('./terminal/colour.js');
   const paint = await loadPaint(io.stdout.colorLevel);
   return openJq(program, {
     terminal: io.stdout.isTerminal,
     paintKey: paint.cyan,
     say: (line) => void notice(`jq: ${line}`),
+    signal,
+    clock,
   });
 }
 

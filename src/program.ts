@@ -1,6 +1,7 @@
 // The root command: the flags every command takes, the list of nouns, and how a line of them is run.
 
 import { Command, CommanderError } from 'commander';
+import { checkGlobalFlags } from './cli/contradictions.js';
 import { examples } from './cli/examples.js';
 import { everyCommandsFlags, fit, type HelpScreen, helpConfiguration, helpWidth } from './cli/help.js';
 import { oneOf, wholeNumber } from './cli/options.js';
@@ -17,7 +18,7 @@ import { addHelp } from './commands/help/index.js';
 import { addProfile } from './commands/profile/index.js';
 import { addSandbox } from './commands/sandbox/index.js';
 import { addWatch } from './commands/watch/index.js';
-import { type Interruption, type OpenContext, openContext, type Run, type World } from './context.js';
+import { type GlobalFlags, type Interruption, type OpenContext, openContext, type Run, type World } from './context.js';
 import { FleetError, usageError } from './errors.js';
 import { programVersion } from './place.js';
 import { FORMATS } from './terminal/formats.js';
@@ -43,10 +44,13 @@ export async function runProgram(
   let opened: OpenContext | undefined;
   let helpText = '';
   const program = buildProgram(
-    async (command, deed) => {
-      opened = openContext(world, io, command.optsWithGlobals(), interruption);
+    async (command, action) => {
+      const flags: GlobalFlags = command.optsWithGlobals();
+      checkGlobalFlags(flags);
+      opened = openContext(world, io, flags, interruption);
+      // A program of --jq that does not compile is refused before anything is sent.
       await opened.context.jq();
-      await deed(opened.context);
+      await action(opened.context);
     },
     (text) => {
       helpText += text;

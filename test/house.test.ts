@@ -103,7 +103,6 @@ const HEAVY = [
   'conf',
   'yaml',
   'csv-stringify/sync',
-  'jq-wasm',
 ];
 
 test.each(HEAVY)('%s has one importing file, and is loaded lazily', (library) => {
@@ -112,6 +111,12 @@ test.each(HEAVY)('%s has one importing file, and is loaded lazily', (library) =>
   const isReachedLazily = (file: string) =>
     IMPORTS.filter(({ to, isTypeOnly }) => to === file && !isTypeOnly).every(({ isLazy }) => isLazy);
   expect(importers.filter(({ from, isLazy }) => !isLazy && !isReachedLazily(from))).toEqual([]);
+});
+
+test('jq is loaded by its thread alone, and the thread is started lazily', () => {
+  expect(IMPORTS.filter(({ to }) => to.startsWith('jq-wasm'))).toEqual([]);
+  const importers = LOCAL.filter(({ to }) => to === 'terminal/jq/open.ts');
+  expect(importers.filter(({ isLazy, isTypeOnly }) => !isLazy && !isTypeOnly)).toEqual([]);
 });
 
 test('nobody but the sandbox and demo commands loads the sandbox', () => {

@@ -2,6 +2,7 @@
 
 import type { Context } from '../context.js';
 import { escapeJson } from '../terminal/clean.js';
+import { writeResults } from '../terminal/jq/results.js';
 import { drawList } from '../terminal/list.js';
 
 /**
@@ -19,7 +20,7 @@ export async function printFacts(
   const rows = Array.isArray(value) && format === 'jsonl' ? value : [value];
   const lines = rows.map((row) => escapeJson(JSON.stringify(row)));
   const jq = await context.jq();
-  if (jq !== undefined) await stdout.write(jq.filter(lines.join('\n')));
+  if (jq !== undefined) await writeResults(await jq.run(lines), stdout.write);
   else if (format === 'table') await stdout.write(drawList(table()));
   else await stdout.write(lines.map((line) => `${line}\n`).join(''));
 }

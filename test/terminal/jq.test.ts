@@ -5,13 +5,25 @@ import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { FleetError } from '../../src/errors.js';
-import { openJq } from '../../src/terminal/jq.js';
+import { type JqOptions, openJq } from '../../src/terminal/jq/open.js';
+import type { JqResult } from '../../src/terminal/jq/results.js';
 import { EXACT_NUMBERS, findControls, HOSTILE, NAUGHTY } from '../support/naughty.js';
 
 const PIPE = { terminal: false };
 
-async function filter(program: string, json: string): Promise<string> {
-  return (await openJq(program, PIPE)).filter(json);
+async function filter(program: string, json: string, options: JqOptions = PIPE): Promise<string> {
+  const jq = await openJq(program, options);
+  try {
+    return textOf(await jq.run([json]));
+  } finally {
+    await jq.close();
+  }
+}
+
+/** The text of the results; throws the first error. */
+function textOf(results: readonly JqResult[]): string {
+  for (const { error } of results) if (error !== undefined) throw error;
+  return results.map(({ text }) => text).join('');
 }
 
 test.each([
@@ -24,7 +36,6 @@ test.each([
   ['.[] | @csv', '[["a,b",1]]', '"a,b",1\n'],
   ['-1', '0', '-1\n'],
   ['--help', '3', '-3\n'],
-  ['.a', '{"a":1}\n{"a":2}\n{"a":"x"}', '1\n2\nx\n'],
   ['halt', '1', ''],
 ])('%s of %s', async (program, json, expected) => {
   if (program === '--help') {
@@ -43,17 +54,17 @@ test('numbers that nobody calculates with keep their value to the last digit', a
         .trim()
         .replace(/[eE].*$/, '')
         .replace(/[^1-9]/g, '');
-    expect(digits(jq.filter(`{"n":${number}}`)), number).toBe(digits(number));
+    expect(digits(textOf(await jq.run([`{"n":${number}}`]))), number).toBe(digits(number));
   }
-  expect(jq.filter('{"n":12345678901234567890}')).toBe('12345678901234567890\n');
-  expect(jq.filter('{"n":0.1234567890123456789012345}')).toBe('0.1234567890123456789012345\n');
+  expect(textOf(await jq.run(['{"n":12345678901234567890}']))).toBe('12345678901234567890\n');
+  expect(textOf(await jq.run(['{"n":0.1234567890123456789012345}']))).toBe('0.1234567890123456789012345\n');
 });
 
 describe("jq's own message, as a usage error", () => {
   const failure = async (program: string, json?: string): Promise<FleetError> => {
     try {
       const jq = await openJq(program, PIPE);
-      if (json !== undefined) jq.filter(json);
+      if (json !== undefined) textOf(await jq.run([json]));
     } catch (error) {
       return error as FleetError;
     }
@@ -101,18 +112,125 @@ describe("jq's own message, as a usage error", () => {
   });
 });
 
+describe('one message a run', () => {
+  const ITEMS = ['{"a":1}', '{"a":{}}', '{"a":3}'];
+
+  test('an item that fails takes no other with it, and its error quotes it', async () => {
+    const jq = await openJq('.a + 1', PIPE);
+    const results = await jq.run(ITEMS);
+    expect(results.map(({ text }) => text)).toEqual(['2\n', '', '4\n']);
+    expect(results.map(({ error }) => error?.kind)).toEqual([undefined, 'usage', undefined]);
+    expect(results[1]?.error?.message).toContain('cannot be added');
+    expect(results[1]?.error?.hint).toContain('{"a":{}}');
+  });
+
+  test.each([
+    ['input', 'there is no further input'],
+    ['., input', 'there is no further input'],
+    ['"\\(input)"', 'there is no further input'],
+    ['first(inputs)', undefined],
+    ['[inputs] | length', undefined],
+  ])('%s finds no other message', async (program, words) => {
+    const jq = await openJq(program, PIPE);
+    for (const { text, error } of await jq.run(ITEMS)) {
+      expect(error?.message.includes(words ?? '')).toBe(words === undefined ? undefined : true);
+      expect(text.split('\n').length).toBeLessThan(3);
+    }
+  });
+
+  test('halt ends its own message alone', async () => {
+    const jq = await openJq('if .a == 1 then halt else "went on" end', PIPE);
+    expect((await jq.run(ITEMS)).map(({ text }) => text)).toEqual(['', 'went on\n', 'went on\n']);
+  });
+
+  test('what came before the error of an item is kept', async () => {
+    const jq = await openJq('"first", .a + 1', PIPE);
+    expect((await jq.run(ITEMS)).map(({ text }) => text)).toEqual(['first\n2\n', 'first\n', 'first\n4\n']);
+  });
+
+  test.each([
+    ['.a # a comment'],
+    ['.a # one that goes on \\'],
+    ['def f: .a; f'],
+    ['. as {$a} | $a'],
+    ['label $out | .a, break $out'],
+    ['try error(null) catch .a'],
+  ])('%s is the same in a batch', async (program) => {
+    const jq = await openJq(program, PIPE);
+    const batch = await jq.run(ITEMS);
+    for (const [index, item] of ITEMS.entries()) {
+      const [single] = await jq.run([item]);
+      expect(batch[index]?.text).toBe(single?.text);
+      expect(batch[index]?.error?.message).toBe(single?.error?.message);
+    }
+  });
+
+  test.each([['error(null)'], ['error({a: 1})'], ['error("own words")'], ['.b | error']])(
+    'the error of %s is told',
+    async (program) => {
+      const jq = await openJq(program, PIPE);
+      for (const { error } of await jq.run(['{"b":"x"}', '{"b":[1]}'])) expect(error?.message).toMatch(/^--jq: ./);
+    },
+  );
+
+  test('what is no JSON costs itself alone', async () => {
+    const jq = await openJq('.a', PIPE);
+    const results = await jq.run(['{"a":1}', '{"a":', '{"a":3}']);
+    expect(results.map(({ text }) => text)).toEqual(['1\n', '', '3\n']);
+    expect(results[1]?.error?.kind).toBe('usage');
+  });
+});
+
+describe('a program that does not end', () => {
+  test.each([['def f: f; f'], ['last(range(1e18))'], ['repeat(empty)'], ['[limit(1e9; repeat(1))] | empty']])(
+    '%s is ended by the signal',
+    async (program) => {
+      const jq = await openJq(program, PIPE);
+      const ending = new AbortController();
+      const run = jq.run(['1'], { signal: ending.signal });
+      setTimeout(() => ending.abort(new FleetError('interrupted', 'interrupted')), 50);
+      await expect(run).rejects.toMatchObject({ kind: 'interrupted' });
+      await jq.close();
+    },
+  );
+
+  test('a run behind one that was stopped by the same signal ends with it, and another signal finds jq again', async () => {
+    const jq = await openJq('if . == 1 then last(range(1e18)) else . end', PIPE);
+    const ending = new AbortController();
+    const runs = Promise.allSettled([1, 1, 1].map((item) => jq.run([`${item}`], { signal: ending.signal })));
+    ending.abort(new Error('over'));
+    expect((await runs).map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
+    expect(textOf(await jq.run(['2']))).toBe('2\n');
+    await jq.close();
+  });
+
+  test('a signal that came before lets a quick run end', async () => {
+    const jq = await openJq('. + 1', { ...PIPE, signal: AbortSignal.abort(new Error('over')) });
+    expect(textOf(await jq.run(['2']))).toBe('3\n');
+    await jq.close();
+  });
+});
+
+test('what a program writes is bounded, and jq goes on after it', { timeout: 120_000 }, async () => {
+  const jq = await openJq('if . == 1 then repeat("x" * 100000) else . end', PIPE);
+  const [endless, next] = await jq.run(['1', '2']);
+  expect(endless?.error?.message).toContain('writes more than 64 MB');
+  expect(next).toEqual({ text: '2\n', error: undefined });
+  await jq.close();
+});
+
 test('one jq takes many inputs, also after one that failed', async () => {
   const jq = await openJq('.a + 1', PIPE);
   for (let number = 0; number < 200; number += 1) {
-    if (number % 50 === 0) expect(() => jq.filter('{"a":{}}')).toThrow('cannot be added');
-    expect(jq.filter(`{"a":${number}}`)).toBe(`${number + 1}\n`);
+    if (number % 50 === 0) expect((await jq.run(['{"a":{}}']))[0]?.error?.message).toContain('cannot be added');
+    expect(textOf(await jq.run([`{"a":${number}}`]))).toBe(`${number + 1}\n`);
   }
 });
 
 test('what the program says by debug goes where it is told', async () => {
   const said: string[] = [];
   const jq = await openJq('.a | debug', { terminal: false, say: (line) => said.push(line) });
-  expect(jq.filter('{"a":1}')).toBe('1\n');
+  expect(textOf(await jq.run(['{"a":1}']))).toBe('1\n');
   expect(said).toEqual(['["DEBUG:",1]']);
 });
 
@@ -130,8 +248,8 @@ describe('item by item', () => {
   ])('%j makes the same of the items as of the array', async (program) => {
     const items = ['{"a":1,"b":"x"}', '{"a":2,"b":null}', '{"a":null,"b":[3]}'];
     const jq = await openJq(program, PIPE);
-    expect(jq.filterItems?.(items.join('\n'))).toBe(jq.filter(`[${items.join(',')}]`));
-    expect(jq.filterItems?.('')).toBe('');
+    expect(textOf((await jq.runItems?.(items)) ?? [])).toBe(textOf(await jq.run([`[${items.join(',')}]`])));
+    expect(await jq.runItems?.([])).toEqual([]);
   });
 
   test.each([
@@ -145,7 +263,7 @@ describe('item by item', () => {
     ['[.[] | .a]'],
     ['.[]? | .a'],
   ])('%s takes the array', async (program) => {
-    expect((await openJq(program, PIPE)).filterItems).toBeUndefined();
+    expect((await openJq(program, PIPE)).runItems).toBeUndefined();
   });
 });
 
@@ -174,14 +292,14 @@ describe('text from the service', () => {
 
   test.each(HOSTILE.map((name) => [name]))('%j steers no terminal, raw or in JSON', async (name) => {
     for (const program of ['.name', '.']) {
-      const jq = await openJq(program, { terminal: true });
-      const text = jq.filter(JSON.stringify({ name })).replace(/[\n\t]/g, '');
+      const text = (await filter(program, JSON.stringify({ name }), { terminal: true })).replace(/[\n\t]/g, '');
       expect(findControls(text)).toEqual([]);
     }
   });
 
   test('objects are laid out for people', async () => {
-    const jq = await openJq('.', { terminal: true });
-    expect(jq.filter('{"a":[1,{"b":1.50}]}')).toBe('{\n  "a": [\n    1,\n    {\n      "b": 1.50\n    }\n  ]\n}\n');
+    expect(await filter('.', '{"a":[1,{"b":1.50}]}', { terminal: true })).toBe(
+      '{\n  "a": [\n    1,\n    {\n      "b": 1.50\n    }\n  ]\n}\n',
+    );
   });
 });

@@ -7,6 +7,7 @@ import { programVersion } from '../../place.js';
 import { chooseOutput } from '../../settings/resolve.js';
 import { escapeJson } from '../../terminal/clean.js';
 import { loadPaint } from '../../terminal/colour.js';
+import { writeResults } from '../../terminal/jq/results.js';
 import { chooseListFormat } from '../../terminal/list.js';
 import { drawFinding, type Finding, toRecord } from './finding.js';
 import { checkPush } from './push.js';
@@ -42,7 +43,7 @@ export async function examine(context: Context): Promise<void> {
 
   const records = findings.map(toRecord);
   if (jq !== undefined)
-    await io.stdout.write(jq.filter(format === 'jsonl' ? records.map(toJson).join('\n') : toJson(records)));
+    await writeResults(await jq.run(format === 'jsonl' ? records.map(toJson) : [toJson(records)]), io.stdout.write);
   else if (format === 'json') await io.stdout.write(`${toJson(records)}\n`);
   await conclude(findings, notice);
 }

@@ -2,7 +2,7 @@
 
 import type { Context } from '../../context.js';
 import { type Format, openRenderer, type Row, type Shape } from '../../terminal/formats.js';
-import type { Jq } from '../../terminal/jq.js';
+import { type Jq, writeResults } from '../../terminal/jq/results.js';
 
 export interface Result<T> {
   /** Writes some rows; waits until the reader has room. */
@@ -49,15 +49,16 @@ export async function openResult<T>(context: Context, shape: Shape<T>, format?: 
  */
 function openFiltered<T>({ io, flags }: Context, shape: Shape<T>, jq: Jq): Result<T> {
   const isLines = flags.output === 'jsonl' || shape.single === true;
-  const filterRows = isLines ? jq.filter : jq.filterItems;
+  const runRows = isLines ? jq.run : jq.runItems;
   const items: string[] = [];
   return {
     async write(rows) {
-      if (filterRows !== undefined) await io.stdout.write(filterRows(rows.map(({ json }) => json).join('\n')));
-      else for (const { json } of rows) items.push(json);
+      const texts = rows.map(({ json }) => json);
+      if (runRows !== undefined) await writeResults(await runRows(texts), io.stdout.write);
+      else items.push(...texts);
     },
     async end() {
-      if (filterRows === undefined) await io.stdout.write(jq.filter(`[${items.join(',\n')}]`));
+      if (runRows === undefined) await writeResults(await jq.run([`[${items.join(',\n')}]`]), io.stdout.write);
     },
     isWithinLine: () => false,
   };

@@ -6,6 +6,7 @@ import type { Context } from '../../context.js';
 import type { StreamEvent } from '../../http/stream/events.js';
 import { escapeJson } from '../../terminal/clean.js';
 import { loadPaint } from '../../terminal/colour.js';
+import { writeResults } from '../../terminal/jq/results.js';
 import { changeLine, type Sight } from '../../views/change.js';
 import type { Knowledge } from './knowledge.js';
 import type { Plan } from './plan.js';
@@ -56,7 +57,8 @@ export async function openShow(
     listed() {},
     alerts() {},
     // jq sees each message by itself; what comes together is fed together, so that jq starts once for many.
-    write: (text) => stdout.write(jq === undefined || text === '' ? text : jq.filter(text)),
+    write: async (text) =>
+      jq === undefined ? stdout.write(text) : writeResults(await jq.run(text.split('\n').slice(0, -1)), stdout.write),
     close: async () => {},
   };
 }

@@ -3,6 +3,7 @@
 import { unknownWord } from '../../../cli/nearest.js';
 import type { Context } from '../../../context.js';
 import type { Shape } from '../../../terminal/formats.js';
+import { writeResults } from '../../../terminal/jq/results.js';
 import { drawBar, openProgress, type Progress } from '../../../terminal/progress.js';
 import { showDuration } from '../../../terminal/time.js';
 import { type Facts, OUTCOMES, type Outcome } from '../../../views/action.js';
@@ -62,7 +63,7 @@ export async function openReporter<R extends Facts>(
   const jq = await context.jq();
   const isFiltered = jq !== undefined;
   // It runs on one result after the other: a program that is made for anything else is refused before anything is sent.
-  if (jq !== undefined) jq.filter(JSON.stringify(SAMPLE));
+  if (jq !== undefined) await writeResults(await jq.run([JSON.stringify(SAMPLE)]), async () => {});
   const asked = isFiltered ? 'json' : (await context.settings()).output.value;
   // One result a line as it comes: an array would be of no use to whoever wants to know after a crash.
   const format = asked === 'json' && shape.single !== true ? 'jsonl' : asked;

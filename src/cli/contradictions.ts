@@ -1,0 +1,20 @@
+// Flags of every command that contradict each other, refused before a command runs.
+
+import { usageError } from '../errors.js';
+
+/** `--jq` filters JSON: another format, asked for by flag, contradicts it, and so do columns. */
+export function checkGlobalFlags({ jq, output, columns }: { jq?: string; output?: string; columns?: string[] }): void {
+  if (jq === undefined) return;
+  if (output !== undefined && output !== 'json' && output !== 'jsonl') {
+    throw usageError(
+      `--jq filters JSON and makes no ${output}`,
+      'leave -o out, or give -o jsonl to filter item by item',
+    );
+  }
+  if (columns !== undefined) {
+    throw usageError(
+      '--jq and --columns exclude each other',
+      "choose the fields in the program: '.[] | {name, state}'",
+    );
+  }
+}

@@ -1,0 +1,207 @@
+// `--jq`: the real jq, compiled to WebAssembly, in a thread that can be stopped; the one place that starts it.
+
+import { randomUUID } from 'node:crypto';
+import { type Clock, systemClock } from '../../clock.js';
+import { type FleetError, usageError } from '../../errors.js';
+import { indent } from '../../json/text.js';
+import { clean, escapeJson } from '../clean.js';
+import type { Jq, JqResult, JqRun } from './results.js';
+import { openThread, type Reply } from './thread.js';
+
+export interface JqOptions {
+  /** A person reads it: objects are indented, and raw strings cleaned of all but line breaks and tabs. */
+  terminal: boolean;
+  paintKey?: (name: string) => string;
+  /** Takes what `debug` and `stderr` in the program say, a line each, not cleaned. */
+  say?: (line: string) => void;
+  /** Aborted when the program is asked to end: a run is stopped half a second later. */
+  signal?: AbortSignal;
+  clock?: Clock;
+}
+
+/** What one item may make. A batch of many is tried with less, and its items one by one when that is not enough. */
+const OUTPUT_LIMIT_BYTES = 64 * 2 ** 20;
+const BATCH_OUTPUT_LIMIT_BYTES = 8 * 2 ** 20;
+const BATCH_CHARACTERS = 2 ** 20;
+
+/** How much of an item its error quotes. */
+const QUOTED_CHARACTERS = 200;
+
+/** Begins with the items of an array; `.[] |= …` is something else. */
+const ITEM_BY_ITEM = /^\s*\.\[\]\s*\|(?!=)/;
+/** What reads further inputs, or ends the program, must be run with one input at a time. */
+const SEES_INPUTS = /\b(?:input|halt)/;
+
+/** What jq puts before its complaints; the place is that of a file nobody has. */
+const COMPLAINT = /^jq: (?:parse )?error(?: \(at [^)]*\))?: /;
+
+/**
+ * Half a surrogate pair, escaped: valid JSON, no text, and jq gives up the whole input over it. The other escapes are matched to
+ * step over them.
+ */
+const HALF_PAIR = /\\u[dD][89a-fA-F]/;
+const EVERY_ESCAPE = /\\u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|\\(u[dD][89a-fA-F][\da-fA-F]{2}|.)/gs;
+
+/**
+ * Starts jq and compiles the program. Throws a usage error with jq's own message when it does not compile; nothing is run yet.
+ * Assumed: numbers that the program does not calculate with keep all their digits, as jq 1.8 promises.
+ */
+export async function openJq(program: string, options: JqOptions): Promise<Jq> {
+  const thread = openThread(options.clock ?? systemClock());
+  const ask = (source: string, input: string, limitBytes: number, signal = options.signal) =>
+    thread.ask({ program: source, input: replaceHalfPairs(input), limitBytes }, signal);
+  try {
+    // Without an input the program is compiled and nothing else.
+    const compiled = await ask(program, '', OUTPUT_LIMIT_BYTES);
+    const error = errorOf(compiled, undefined);
+    if (error !== undefined) throw error;
+    const isItemByItem = ITEM_BY_ITEM.test(program) && !SEES_INPUTS.test(program);
+    return {
+      run: await openRun(program, ask, options),
+      runItems: isItemByItem ? await openRun(program.replace(ITEM_BY_ITEM, ''), ask, options) : undefined,
+      close: thread.close,
+    };
+  } catch (error) {
+    await thread.close();
+    throw error;
+  }
+}
+
+type Ask = (source: string, input: string, limitBytes: number, signal?: AbortSignal) => Promise<Reply>;
+
+async function openRun(program: string, ask: Ask, options: JqOptions): Promise<JqRun> {
+  const mark = JSON.stringify(randomUUID());
+  // The results of an item end in a line of their own, and its error stands in a line before that.
+  const marked = `(try (${program}\n) catch [${mark}, .]), ${mark}`;
+  const canBatch =
+    !SEES_INPUTS.test(program) && errorOf(await ask(marked, '', OUTPUT_LIMIT_BYTES), undefined) === undefined;
+
+  async function runOne(item: string, signal: AbortSignal | undefined): Promise<JqResult> {
+    const reply = await ask(program, item, OUTPUT_LIMIT_BYTES, signal);
+    if ('failure' in reply) return { text: '', error: errorOf(reply, item) };
+    sayAll(reply.stderr, options);
+    return { text: showAll(linesOf(reply.stdout), options), error: errorOf(reply, item) };
+  }
+
+  async function runBatch(items: readonly string[], signal: AbortSignal | undefined): Promise<JqResult[]> {
+    const reply = canBatch ? await ask(marked, items.join('\n'), BATCH_OUTPUT_LIMIT_BYTES, signal) : undefined;
+    const results = reply === undefined || 'failure' in reply ? [] : readMarked(reply.stdout, mark, items, options);
+    if (results.length === items.length) {
+      if (reply !== undefined && 'stderr' in reply) sayAll(reply.stderr, options);
+      return results;
+    }
+    const singles: JqResult[] = [];
+    for (const item of items) singles.push(await runOne(item, signal));
+    return singles;
+  }
+
+  return async (items, { signal } = {}) => {
+    const results: JqResult[] = [];
+    for (const batch of batchesOf(items)) results.push(...(await runBatch(batch, signal)));
+    return results;
+  };
+}
+
+function* batchesOf(items: readonly string[]): Generator<readonly string[]> {
+  let batch: string[] = [];
+  let characters = 0;
+  for (const item of items) {
+    if (characters + item.length > BATCH_CHARACTERS && batch.length > 0) {
+      yield batch;
+      batch = [];
+      characters = 0;
+    }
+    batch.push(item);
+    characters += item.length;
+  }
+  if (batch.length > 0) yield batch;
+}
+
+function linesOf(stdout: string): string[] {
+  return stdout === '' ? [] : stdout.split('\n');
+}
+
+/** What a batch wrote, taken apart at its marks. */
+function readMarked(stdout: string, mark: string, items: readonly string[], options: JqOptions): JqResult[] {
+  const results: JqResult[] = [];
+  const failed = `[${mark},`;
+  let lines: string[] = [];
+  let error: FleetError | undefined;
+  for (const line of linesOf(stdout)) {
+    if (line === mark) {
+      results.push({ text: showAll(lines, options), error });
+      lines = [];
+      error = undefined;
+    } else if (line.startsWith(failed)) {
+      error = jqError(messageOf(line.slice(failed.length, -1)), items[results.length]);
+    } else {
+      lines.push(line);
+    }
+  }
+  return results;
+}
+
+/** What jq's `input` says where there is none. */
+const NO_INPUT = 'break';
+
+/** The value of an error as jq's own program would write it. */
+function messageOf(json: string): string {
+  return json.startsWith('"') ? (JSON.parse(json) as string) : `${json} (not a string)`;
+}
+
+function sayAll(stderr: string, { say }: JqOptions): void {
+  for (const line of linesOf(stderr)) if (!COMPLAINT.test(line)) say?.(line);
+}
+
+/** The failure of a run; undefined when there is none. jq's exit code is that of the last input alone, so a complaint counts as well. */
+function errorOf(reply: Reply, item: string | undefined): FleetError | undefined {
+  if ('failure' in reply) {
+    return reply.failure === 'output'
+      ? usageError(
+          `--jq: the program writes more than ${OUTPUT_LIMIT_BYTES / 2 ** 20} MB for one input`,
+          'end what it repeats, by limit(100; …) for instance',
+        )
+      : usageError('--jq: jq gave up, most likely for want of memory', MEMORY_HINT);
+  }
+  const lines = linesOf(reply.stderr);
+  const complaints = lines.filter((line) => COMPLAINT.test(line));
+  if (reply.exitCode === 0 && complaints.length === 0) return undefined;
+  // What a program says by `halt_error` is its own text.
+  const said = complaints.length > 0 ? complaints.map((line) => line.replace(COMPLAINT, '')) : lines;
+  const message = said
+    .map((line) => line.trim().replace(/:$/, ''))
+    .filter((line) => line !== '')
+    .join('; ');
+  return jqError(message === '' ? `the program ended with status ${reply.exitCode}` : message, item);
+}
+
+const MEMORY_HINT =
+  'jq has 256 MB; feed it less by --where, or item by item: begin the program with ".[] |", or give -o jsonl';
+
+function jqError(message: string, item: string | undefined): FleetError {
+  const manual = 'the manual of jq is at https://jqlang.org/manual/';
+  const reason = message === NO_INPUT ? 'there is no further input: the program sees one JSON value a run' : message;
+  if (item === undefined) return usageError(`--jq: ${reason}`, manual);
+  const quoted = item.length > QUOTED_CHARACTERS ? `${item.slice(0, QUOTED_CHARACTERS)}…` : item;
+  return usageError(`--jq: ${reason}`, `it was fed ${quoted}; ${manual}`);
+}
+
+function replaceHalfPairs(json: string): string {
+  if (!HALF_PAIR.test(json)) return json;
+  return json.replace(EVERY_ESCAPE, (whole, single: string | undefined) =>
+    single !== undefined && single.length > 1 ? '\\ufffd' : whole,
+  );
+}
+
+function showAll(lines: readonly string[], options: JqOptions): string {
+  return lines.map((line) => `${show(line, options)}\n`).join('');
+}
+
+function show(json: string, { terminal, paintKey }: JqOptions): string {
+  if (json.startsWith('"')) {
+    const text = JSON.parse(json) as string;
+    return terminal ? text.replace(/[^\n\t]+/g, clean) : text;
+  }
+  const escaped = escapeJson(json);
+  return terminal ? indent(escaped, '', paintKey) : escaped;
+}
