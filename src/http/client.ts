@@ -233,8 +233,9 @@ function readText(bytes: Buffer): string {
 }
 
 async function decompress(answer: WireAnswer, coding: string): Promise<Buffer> {
-  const zlib = await import('node:zlib');
-  const { promisify } = await import('node:util');
+  // Loaded only when needed, and without import(), which code from a code cache does not have.
+  const zlib = process.getBuiltinModule('node:zlib');
+  const { promisify } = process.getBuiltinModule('node:util');
   const read: Record<string, (bytes: Buffer) => Promise<Buffer>> = {
     gzip: promisify(zlib.gunzip),
     'x-gzip': promisify(zlib.gunzip),

@@ -5,6 +5,7 @@ import { type Context, Hono } from 'hono';
 import { ALERT_FIELDS, ALERT_STATES, ALERT_TYPES } from '../api/alert.js';
 import { BICYCLE_FIELDS, TRANSITIONS } from '../api/bicycle.js';
 import { checkAccept, JSON_MEDIA_TYPES } from './accept.js';
+import { encodeBody } from './compression.js';
 import {
   type AlertRow,
   type BicycleRow,
@@ -152,14 +153,14 @@ export function createApi(facts: ApiFacts): (exchange: Exchange) => void {
         return context.body(null, 301, { Location: `${path}/${query === undefined ? '' : `?${query}`}` });
       }
       const message = `Not found. The path must end with a slash: ${path}/`;
-      return answerProblem(refuseUnknown(message));
+      return answerProblem(context, refuseUnknown(message));
     }
-    return answerProblem(refuseUnknown());
+    return answerProblem(context, refuseUnknown());
   });
 
-  app.onError((thrown) => {
-    if (thrown instanceof Problem) return answerProblem(thrown);
-    return answerProblem(refuse(500, `The sandbox failed: ${thrown.message}`, 'error'));
+  app.onError((thrown, context) => {
+    if (thrown instanceof Problem) return answerProblem(context, thrown);
+    return answerProblem(context, refuse(500, `The sandbox failed: ${thrown.message}`, 'error'));
   });
 
   // Without the override, `fetch` of the program that embeds the sandbox would get other Request and Response objects.
@@ -180,12 +181,16 @@ function targetOf(context: Context<Environment>): string {
 }
 
 function answerText(context: Context<Environment>, status: 200 | 201, text: string): Response {
-  return context.body(text, status, { 'Content-Type': 'application/json' });
+  const { body, headers } = encodeBody(text, context.req.header('Accept-Encoding'));
+  return context.body(body, status, { 'Content-Type': 'application/json', ...headers });
 }
 
-function answerProblem(problem: Problem): Response {
-  const headers = { 'Content-Type': 'application/json', ...problem.headers };
-  return new Response(problemBody(problem.detail), { status: problem.status, headers });
+function answerProblem(context: Context<Environment>, problem: Problem): Response {
+  const { body, headers } = encodeBody(problemBody(problem.detail), context.req.header('Accept-Encoding'));
+  return new Response(body, {
+    status: problem.status,
+    headers: { 'Content-Type': 'application/json', ...headers, ...problem.headers },
+  });
 }
 
 /** Section 2.6: count, next, previous, results. Assumed: "empty when none" is null, and every list has the envelope. */

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Faults, FaultTarget } from './faults.js';
+import { refusalOf } from './guard.js';
 import { problemBody } from './problem.js';
 
 /** Loopback only: the sandbox is nobody else's business. */
@@ -50,11 +51,11 @@ export interface Exchange {
   record: RecordedRequest;
   /** Whether a cut fault wants the socket dead instead of an answer. */
   cut: boolean;
-  /** Tells the status, once, just before the answer leaves; 0 for none. */
+  /** Reports the status, once, just before the answer leaves; 0 for none. */
   answered: (status: number) => void;
 }
 
-export interface ServerFacts {
+export interface ServerOptions {
   name: 'api' | 'push';
   faults: Faults;
   now: () => number;
@@ -75,17 +76,19 @@ function traceHeaders(name: string): { [header: string]: string } {
 }
 
 /** Makes the server; nothing listens yet. */
-export function createLoopbackServer(facts: ServerFacts): Server {
+export function createLoopbackServer(options: ServerOptions): Server {
   const waiting = new Set<NodeJS.Timeout>();
   const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, (incoming, outgoing) => {
-    const exchange = openExchange(facts, incoming, outgoing);
-    const target: FaultTarget = { server: facts.name, method: exchange.record.method, path: exchange.record.url };
-    if (facts.spares(target.path)) return facts.handle(exchange);
-    const latencyMs = facts.faults.latencyMs(target);
+    const exchange = openExchange(options, incoming, outgoing);
+    const refusal = refusalOf(incoming.headers, incoming.socket.localPort ?? 0);
+    if (refusal !== undefined) return answerJson(exchange, refusal.status, problemBody(refusal.detail));
+    const target: FaultTarget = { server: options.name, method: exchange.record.method, path: exchange.record.url };
+    if (options.spares(target.path)) return options.handle(exchange);
+    const latencyMs = options.faults.latencyMs(target);
     const perform = () => {
-      const status = facts.faults.errorStatus(target);
-      exchange.cut = status === undefined && facts.faults.cuts(target);
-      if (status === undefined) facts.handle(exchange);
+      const status = options.faults.errorStatus(target);
+      exchange.cut = status === undefined && options.faults.cuts(target);
+      if (status === undefined) options.handle(exchange);
       else answerFault(exchange, status);
     };
     if (latencyMs <= 0) return perform();
@@ -101,35 +104,35 @@ export function createLoopbackServer(facts: ServerFacts): Server {
   // What is no HTTP at all gets its trace headers too.
   server.on('clientError', (_error, socket) => {
     if (!socket.writable) return;
-    const headers = Object.entries(traceHeaders(facts.name)).map(([header, value]) => `${header}: ${value}\r\n`);
+    const headers = Object.entries(traceHeaders(options.name)).map(([header, value]) => `${header}: ${value}\r\n`);
     socket.end(`HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n${headers.join('')}\r\n`);
   });
   return server;
 }
 
-function openExchange(facts: ServerFacts, incoming: IncomingMessage, outgoing: ServerResponse): Exchange {
-  const trace = traceHeaders(facts.name);
+function openExchange(options: ServerOptions, incoming: IncomingMessage, outgoing: ServerResponse): Exchange {
+  const trace = traceHeaders(options.name);
   for (const [header, value] of Object.entries(trace)) outgoing.setHeader(header, value);
   const record: RecordedRequest = {
-    server: facts.name,
+    server: options.name,
     method: incoming.method ?? '',
     url: incoming.url ?? '',
     headers: incoming.headers,
     rawHeaders: incoming.rawHeaders,
     body: '',
     requestId: trace['X-Service-RequestId'] ?? '',
-    at: facts.now(),
+    at: options.now(),
     status: 0,
   };
-  facts.remember(record);
+  options.remember(record);
   const startedAt = performance.now();
-  let told = false;
+  let reported = false;
   const answered = (status: number) => {
-    if (told) return;
-    told = true;
+    if (reported) return;
+    reported = true;
     record.status = status;
     const { server, method, url: path, requestId } = record;
-    facts.onRequest?.({ server, method, path, status, milliseconds: performance.now() - startedAt, requestId });
+    options.onRequest?.({ server, method, path, status, milliseconds: performance.now() - startedAt, requestId });
   };
   // Whoever gives up waiting is in the log too.
   outgoing.once('close', () => answered(outgoing.headersSent ? outgoing.statusCode : 0));

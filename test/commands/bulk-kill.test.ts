@@ -55,7 +55,8 @@ async function withGateway<T>(sandbox: Sandbox, random: Random, use: (gateway: G
     incoming.on('end', async () => {
       await way();
       if (incoming.socket.destroyed) return;
-      const { method, headers } = incoming;
+      const { method } = incoming;
+      const headers = { ...incoming.headers, host: new URL(sandbox.baseUrl).host };
       const forwarded = request(`${sandbox.baseUrl}${incoming.url}`, { method, headers, agent }, async (answer) => {
         const body: Buffer[] = [];
         for await (const chunk of answer) body.push(chunk as Buffer);

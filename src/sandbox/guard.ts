@@ -1,0 +1,27 @@
+// Who may ask at all: a page in a browser must not reach the sandbox's tokens, by its own name or by one that resolves to loopback.
+import { type Problem, refuse } from './problem.js';
+
+const LOOPBACK_NAMES = ['127.0.0.1', 'localhost', '[::1]'];
+
+const DEFAULT_HTTP_PORT = 80;
+
+/** The refusal of a request that is not addressed to this port on loopback, or that a web page makes; undefined for all others. */
+export function refusalOf(
+  headers: { host?: string | undefined; origin?: string | undefined },
+  port: number,
+): Problem | undefined {
+  if (!isOwnHost(headers.host ?? '', port)) {
+    return refuse(421, `The sandbox answers to 127.0.0.1:${port} and localhost:${port} alone.`, 'misdirected_request');
+  }
+  // Every browser names the page with requests to another origin, and the sandbox has no pages of its own.
+  if (headers.origin !== undefined) {
+    return refuse(403, 'The sandbox answers no web page: the request has an Origin.', 'origin_not_allowed');
+  }
+  return undefined;
+}
+
+function isOwnHost(host: string, port: number): boolean {
+  const name = host.toLowerCase();
+  if (port === DEFAULT_HTTP_PORT && LOOPBACK_NAMES.includes(name)) return true;
+  return LOOPBACK_NAMES.some((loopback) => name === `${loopback}:${port}`);
+}

@@ -1,0 +1,95 @@
+// Who may ask the sandbox, and answers that are compressed when asked for.
+import { type IncomingMessage, request } from 'node:http';
+import { brotliDecompressSync, gunzipSync } from 'node:zlib';
+import { expect, test } from 'vitest';
+import { headersFor, useSandbox } from '../support/sandbox.js';
+
+const sandbox = useSandbox({ bicycles: 30 });
+
+interface Answer {
+  status: number;
+  headers: IncomingMessage['headers'];
+  body: Buffer;
+}
+
+/** node:http, since fetch sets Host itself and hides the bytes of a compressed body. */
+function ask(url: string, headers: { [name: string]: string }): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const outgoing = request(url, { headers, agent: false }, (incoming) => {
+      const chunks: Buffer[] = [];
+      incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
+      incoming.on('end', () =>
+        resolve({ status: incoming.statusCode ?? 0, headers: incoming.headers, body: Buffer.concat(chunks) }),
+      );
+      if (incoming.headers['content-type'] === 'text/event-stream') {
+        resolve({ status: incoming.statusCode ?? 0, headers: incoming.headers, body: Buffer.alloc(0) });
+        outgoing.destroy();
+      }
+    });
+    outgoing.on('error', reject);
+    outgoing.end();
+  });
+}
+
+const topic = () => `/subscribe/%2F${sandbox().organizations[0]?.uuid}%2Fadmin%2Fbicycles%2F%2A/`;
+
+/** Address by address: the list, the address of tokens, the push channel. */
+const ADDRESSES: [string, () => string][] = [
+  ['the API', () => `${sandbox().baseUrl}/bicycles/`],
+  ['the address of tokens', () => sandbox().tokenUrl],
+  ['the push channel', () => `${sandbox().sseUrl}${topic()}`],
+];
+
+const each = <Row extends unknown[]>(rows: Row[]) =>
+  ADDRESSES.flatMap(([name, url]) => rows.map((row) => [name, url, ...row] as const));
+
+test.each(
+  each<[string]>([['evil.example'], ['evil.example:PORT'], ['127.0.0.1'], ['127.0.0.1:1'], ['127.0.0.2:PORT']]),
+)('%s: 421 for another host', async (_, url, host) => {
+  const headers = await headersFor(sandbox());
+  const answer = await ask(url(), { ...headers, Host: host.replace('PORT', new URL(url()).port) });
+  expect(answer.status).toBe(421);
+  expect(answer.headers['x-service-requestid']).toMatch(/^[0-9a-f-]{36}$/);
+  expect(answer.body.toString()).not.toContain('eyJ');
+});
+
+test.each(each<[string]>([['127.0.0.1:PORT'], ['localhost:PORT'], ['LOCALHOST:PORT'], ['[::1]:PORT']]))(
+  '%s answers to its own names',
+  async (_, url, host) => {
+    const headers = await headersFor(sandbox());
+    expect((await ask(url(), { ...headers, Host: host.replace('PORT', new URL(url()).port) })).status).toBe(200);
+  },
+);
+
+test.each(each<[string]>([['https://evil.example'], ['null'], ['http://127.0.0.1:4010']]))(
+  '%s: 403 for a web page',
+  async (_, url, origin) => {
+    const answer = await ask(url(), { ...(await headersFor(sandbox())), Origin: origin });
+    expect(answer.status).toBe(403);
+    expect(answer.headers['access-control-allow-origin']).toBeUndefined();
+  },
+);
+
+test.each<[string, string | undefined]>([
+  ['gzip', 'gzip'],
+  ['br', 'br'],
+  ['gzip, br', 'gzip'],
+  ['gzip;q=0.5, br', 'br'],
+  ['br;q=0, gzip', 'gzip'],
+  ['deflate', undefined],
+  ['identity', undefined],
+  ['gzip;q=0', undefined],
+])('Accept-Encoding: %s', async (accept, encoding) => {
+  const headers = { ...(await headersFor(sandbox())), 'Accept-Encoding': accept };
+  const plain = await ask(`${sandbox().baseUrl}/bicycles/`, await headersFor(sandbox()));
+  const answer = await ask(`${sandbox().baseUrl}/bicycles/`, headers);
+  expect(answer.headers['content-encoding']).toBe(encoding);
+  const unpack = { gzip: gunzipSync, br: brotliDecompressSync }[encoding ?? ''] ?? ((bytes: Buffer) => bytes);
+  expect(unpack(answer.body).toString()).toBe(plain.body.toString());
+  if (encoding !== undefined) expect(answer.body.length).toBeLessThan(plain.body.length / 2);
+});
+
+test('the push channel is never compressed: a heartbeat must leave at once', async () => {
+  const headers = { ...(await headersFor(sandbox())), 'Accept-Encoding': 'gzip, br' };
+  expect((await ask(`${sandbox().sseUrl}${topic()}`, headers)).headers['content-encoding']).toBeUndefined();
+});
