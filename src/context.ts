@@ -112,17 +112,6 @@ export function openContext(world: World, io: Io, flags: GlobalFlags, interrupti
     const { resolveSettings } = await import('./settings/resolve.js');
     return resolveSettings(flags, io.env, await stored());
   });
-  /** Looked for beside a command that uses the token, told at its end if it is found by then: it delays nothing. */
-  let daily: readonly string[] = [];
-  const lookForDailyNotice = async (facts: { stored: Stored; settings: Settings }) => {
-    try {
-      const { findDailyNotice, wantsDailyNotice } = await import('./settings/daily.js');
-      if (!wantsDailyNotice(io.env, io.stderr.isTerminal, flags.quiet === true)) return;
-      daily = await findDailyNotice({ ...facts, env: io.env, now: clock.wallMs() });
-    } catch {
-      // What is wrong with the settings, the command itself tells.
-    }
-  };
   const token = once(async () => {
     const { findToken } = await import('./settings/token.js');
     const facts = {
@@ -134,7 +123,6 @@ export function openContext(world: World, io: Io, flags: GlobalFlags, interrupti
       notice,
       secrets: io.secrets,
     };
-    void lookForDailyNotice(facts);
     return findToken(facts);
   });
   let isNetworkOpen = false;
@@ -167,7 +155,6 @@ export function openContext(world: World, io: Io, flags: GlobalFlags, interrupti
   return {
     context: { io, flags, clock, signal, urgentSignal, settings, token, network, client, jq, notice },
     close: async () => {
-      for (const line of daily) await notice(line);
       // One that could not be opened has said so already.
       const opened = isNetworkOpen ? await network().catch(() => undefined) : undefined;
       await opened?.close();

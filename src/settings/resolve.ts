@@ -19,7 +19,10 @@ export interface Setting<T> {
 
 /** All settings of one run. `undefined` values are not set anywhere. */
 export interface Settings {
-  profile: Setting<string>;
+  profile: Setting<string> & {
+    /** Why no profile can be stored: there is no home folder. */
+    readonly problem?: FleetError;
+  };
   baseUrl: Setting<URL | undefined>;
   sseUrl: Setting<URL | undefined>;
   organization: Setting<string | undefined>;
@@ -61,14 +64,16 @@ export function chooseProfile(
   env: NodeJS.ProcessEnv,
   stored: Stored,
   { mayBeNew = false } = {},
-): Setting<string> {
+): Settings['profile'] {
   const chosen = nameProfile(flags, env, stored);
   const { value: name, from } = chosen;
-  if (stored.profiles.has(name) || name === DEFAULT_PROFILE) return chosen;
+  if (stored.profiles.has(name) || name === DEFAULT_PROFILE)
+    return stored.problem === undefined ? chosen : { ...chosen, problem: stored.problem };
   if (mayBeNew) {
     checkProfileName(name, chosen.origin === 'flag' ? usageError : configError);
     return chosen;
   }
+  if (stored.problem !== undefined) throw stored.problem;
   const names = [...stored.profiles.keys()];
   const meant = nearest(name, names);
   throw configError(
@@ -239,18 +244,22 @@ export function profileFlag(profile: string): string {
 }
 
 /** The address of the service. Throws a FleetError of kind `config` when nobody has said it. */
-export function requireBaseUrl({ baseUrl, profile }: Settings): URL {
-  return baseUrl.value ?? refuseMissing('the service', KEYS.base_url, profile.value);
+export function requireBaseUrl(settings: Settings): URL {
+  return settings.baseUrl.value ?? refuseMissing('the service', KEYS.base_url, settings);
 }
 
 /** The push address (interface.md section 4.6: "served from the push address, not from {base_url}"). Throws as above. */
-export function requireSseUrl({ sseUrl, profile }: Settings): URL {
-  return sseUrl.value ?? refuseMissing('the push channel', KEYS.sse_url, profile.value);
+export function requireSseUrl(settings: Settings): URL {
+  return settings.sseUrl.value ?? refuseMissing('the push channel', KEYS.sse_url, settings);
 }
 
-function refuseMissing(what: string, { name, flag, variable }: Key<URL>, profile: string): never {
+function refuseMissing(what: string, { name, flag, variable }: Key<URL>, settings: Settings): never {
+  const { profile } = settings;
+  if (profile.problem !== undefined) throw profile.problem;
   throw configError(
-    `there is no address of ${what} for profile "${profile}"`,
-    `run "fleet config set ${name} URL${profileFlag(profile)}", or give ${flag?.name} or ${variable}; "fleet sandbox" starts a service to try`,
+    `there is no address of ${what} for profile "${profile.value}"`,
+    name === 'base_url'
+      ? `run "fleet auth login${profileFlag(profile.value)}", or give ${flag?.name} or ${variable}; "fleet sandbox" starts a service to try`
+      : `run "fleet config set ${name} URL${profileFlag(profile.value)}", or give ${flag?.name} or ${variable}`,
   );
 }

@@ -1,8 +1,12 @@
 // The settings on disk: profiles in config.json, tokens apart in credentials.json, both for the operator's eyes alone.
 
-import { mkdir, readFile, stat } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
-import { configError, type FleetError, usageError } from '../errors.js';
+import { randomBytes } from 'node:crypto';
+import { constants } from 'node:fs';
+import { chmod, type FileHandle, mkdir, open, realpath, rename, stat, unlink } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { configError, FleetError, usageError } from '../errors.js';
+import { findPlace, type Place } from './place.js';
+import { quoteForShell, refuseForeign, refuseForeignFolders, showMode } from './trust.js';
 
 /** What a profile says, as it stands in config.json; whatever else is found there is kept when the file is written. */
 export interface ProfileValues {
@@ -20,47 +24,39 @@ export interface ProfileValues {
 }
 
 /** The settings as they were read: nothing is checked yet but the shape of the file. */
-export interface Stored {
-  readonly folder: string;
-  readonly configPath: string;
-  readonly credentialsPath: string;
+export interface Stored extends Place {
   /** The profile chosen with `fleet profile use`. */
   readonly active: string | undefined;
   readonly profiles: ReadonlyMap<string, Readonly<Record<string, unknown>>>;
 }
 
-/** Where the settings live; enough for every function that writes. */
-export type Place = Pick<Stored, 'folder' | 'configPath' | 'credentialsPath'>;
-
 /** The profile that is used when nobody names one. It may not exist yet. */
 export const DEFAULT_PROFILE = 'default';
 
 /** Readable and writable by the owner alone: credentials.json holds tokens, config.json a command that is run. */
-export const OWNER_ONLY_MODE = 0o600;
-export const OWNER_ONLY_FOLDER_MODE = 0o700;
+const OWNER_ONLY_MODE = 0o600;
+const OWNER_ONLY_FOLDER_MODE = 0o700;
+/** Far above any settings. */
+const LIMIT_BYTES = 1_000_000;
 /** The permission bits of everybody but the owner. */
 const OTHERS_MODE_BITS = 0o077;
 
 /** Letters, digits and `_ . @ -`: a name goes into commands to paste, and `__proto__` is nobody's profile. */
 const PROFILE_NAME = /^[\p{L}\p{N}][\p{L}\p{N}_.@-]{0,63}$/u;
 
-/** Where the settings are: FLEET_CONFIG_DIR, or the folder that the platform keeps for configuration. */
-export async function findPlace(env: NodeJS.ProcessEnv): Promise<Place> {
-  const chosen = env['FLEET_CONFIG_DIR'] ?? '';
-  const folder = chosen === '' ? (await import('env-paths')).default('fleet', { suffix: '' }).config : resolve(chosen);
-  return { folder, configPath: join(folder, 'config.json'), credentialsPath: join(folder, 'credentials.json') };
-}
-
 /**
- * Reads config.json; a file that is not there is an empty one. Throws a FleetError of kind `config` when it cannot be
- * read or understood, and leaves it as it is.
+ * Reads config.json; a file that is not there is an empty one, and so is one that nobody can have (no home folder). Throws a
+ * FleetError of kind `config` when it cannot be read or understood, when others own or may write it, and for a FLEET_CONFIG_DIR
+ * that is no absolute path.
  */
 export async function loadStored(env: NodeJS.ProcessEnv): Promise<Stored> {
-  const place = await findPlace(env);
+  const place = findPlace(env);
+  if (place.problem !== undefined && env['FLEET_CONFIG_DIR'] !== undefined) throw place.problem;
   return { ...place, ...(await readConfig(place)) };
 }
 
-async function readConfig({ configPath }: Place): Promise<Pick<Stored, 'active' | 'profiles'>> {
+async function readConfig({ configPath, problem }: Place): Promise<Pick<Stored, 'active' | 'profiles'>> {
+  if (problem !== undefined) return { active: undefined, profiles: new Map() };
   const config = await readObject(configPath, RESET_CONFIG);
   const profiles = new Map<string, Record<string, unknown>>();
   for (const [name, values] of Object.entries(
@@ -72,7 +68,8 @@ async function readConfig({ configPath }: Place): Promise<Pick<Stored, 'active' 
 }
 
 /** Reads the stored tokens, profile by profile. Throws as loadStored does. */
-export async function loadTokens({ credentialsPath }: Place): Promise<ReadonlyMap<string, string>> {
+export async function loadTokens({ credentialsPath, problem }: Place): Promise<ReadonlyMap<string, string>> {
+  if (problem !== undefined) return new Map();
   const credentials = await readObject(credentialsPath, RESET_CREDENTIALS);
   const tokens = new Map<string, string>();
   const entries = Object.entries(asObject(credentials['tokens'] ?? {}, credentialsPath, '"tokens"', RESET_CREDENTIALS));
@@ -102,7 +99,7 @@ async function findLooseFile(path: string, holds: string): Promise<LooseFile | u
   if (process.platform === 'win32') return undefined;
   const found = await stat(path).catch(() => undefined);
   if (found === undefined || (found.mode & OTHERS_MODE_BITS) === 0) return undefined;
-  return { path, holds, mode: (found.mode & 0o777).toString(8).padStart(4, '0') };
+  return { path, holds, mode: showMode(found.mode) };
 }
 
 /** The command that closes a file to others, to be pasted. */
@@ -145,13 +142,13 @@ export async function saveProfile(
   const profiles = new Map((await readConfig(place)).profiles);
   const merged = Object.entries({ ...profiles.get(name), ...values }).filter(([, value]) => value !== undefined);
   profiles.set(name, Object.fromEntries(merged));
-  await write(place.configPath, { profiles: Object.fromEntries(profiles) });
+  await write(place, 'configPath', { profiles: Object.fromEntries(profiles) });
 }
 
 /** Makes a profile the one in use; `undefined` goes back to `default`. */
 export async function useProfile(place: Place, name: string | undefined): Promise<void> {
   await readConfig(place);
-  await write(place.configPath, { profile: name });
+  await write(place, 'configPath', { profile: name });
 }
 
 /** Takes a profile and its token away; the profile in use falls back to `default`. Says whether there was one. */
@@ -160,7 +157,7 @@ export async function deleteProfile(place: Place, name: string): Promise<boolean
   const hadToken = await deleteToken(place, name);
   if (!profiles.has(name)) return hadToken;
   const left = Object.fromEntries([...profiles].filter(([other]) => other !== name));
-  await write(place.configPath, { profiles: left, ...(active === name ? { profile: undefined } : {}) });
+  await write(place, 'configPath', { profiles: left, ...(active === name ? { profile: undefined } : {}) });
   return true;
 }
 
@@ -168,14 +165,14 @@ export async function deleteProfile(place: Place, name: string): Promise<boolean
 export async function saveToken(place: Place, name: string, token: string): Promise<void> {
   checkProfileName(name);
   const tokens = new Map(await loadTokens(place)).set(name, token);
-  await write(place.credentialsPath, { tokens: Object.fromEntries(tokens) });
+  await write(place, 'credentialsPath', { tokens: Object.fromEntries(tokens) });
 }
 
 /** Takes the stored token of a profile away; says whether there was one. */
 export async function deleteToken(place: Place, name: string): Promise<boolean> {
   const tokens = new Map(await loadTokens(place));
   if (!tokens.delete(name)) return false;
-  await write(place.credentialsPath, { tokens: Object.fromEntries(tokens) });
+  await write(place, 'credentialsPath', { tokens: Object.fromEntries(tokens) });
   return true;
 }
 
@@ -183,17 +180,8 @@ const RESET_CONFIG = 'run "fleet auth login" again';
 const RESET_CREDENTIALS = 'run "fleet auth login" again, which stores the token anew';
 
 async function readObject(path: string, afterReset: string): Promise<Record<string, unknown>> {
-  let text: string;
-  try {
-    text = await readFile(path, 'utf8');
-  } catch (error) {
-    if (hasCode(error, 'ENOENT')) return {};
-    throw configError(
-      `${path} cannot be read: ${reasonOf(error)}`,
-      'check the path and its permissions, or set FLEET_CONFIG_DIR',
-      error,
-    );
-  }
+  const text = await readOwn(path);
+  if (text === undefined) return {};
   let value: unknown;
   try {
     // Some editors put a byte order mark first; JSON has none.
@@ -203,6 +191,31 @@ async function readObject(path: string, afterReset: string): Promise<Record<stri
     throw brokenFile(path, 'it is not JSON', afterReset, error);
   }
   return asObject(value, path, 'it', afterReset);
+}
+
+/** The text of a file of the settings; undefined when it is not there. */
+async function readOwn(path: string): Promise<string | undefined> {
+  let file: FileHandle | undefined;
+  try {
+    await refuseForeignFolders(path);
+    // Without waiting: a named pipe in its place would never open.
+    file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
+    const found = await file.stat();
+    refuseForeign(path, found);
+    if (!found.isFile()) throw new Error('it is not a regular file');
+    if (found.size > LIMIT_BYTES) throw new Error(`it is larger than ${LIMIT_BYTES / 1_000_000} MB`);
+    return await file.readFile('utf8');
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return undefined;
+    if (error instanceof FleetError) throw error;
+    throw configError(
+      `${path} cannot be read: ${reasonOf(error)}`,
+      'check the path and its permissions, or set FLEET_CONFIG_DIR',
+      error,
+    );
+  } finally {
+    await file?.close();
+  }
 }
 
 function asObject(value: unknown, path: string, what: string, afterReset: string): Record<string, unknown> {
@@ -215,27 +228,27 @@ function brokenFile(path: string, reason: string, afterReset: string, cause?: un
   const quoted = quoteForShell(path);
   return configError(
     `${path} cannot be understood: ${reason}`,
-    `it was left as it is: mend it, or reset it with: mv ${quoted} ${quoteForShell(`${path}.broken`)} and ${afterReset}`,
+    `it was left as it is: fix it, or reset it with: mv ${quoted} ${quoteForShell(`${path}.broken`)} and ${afterReset}`,
     cause,
   );
 }
 
 /** Writes keys at the top of a file, `undefined` taking one out; whatever else stands there stays. */
-async function write(path: string, values: Readonly<Record<string, unknown>>): Promise<void> {
-  const { default: Conf } = await import('conf');
-  const folder = resolve(path, '..');
+async function write(
+  place: Place,
+  file: 'configPath' | 'credentialsPath',
+  values: Readonly<Record<string, unknown>>,
+): Promise<void> {
+  if (place.problem !== undefined) throw place.problem;
+  const path = place[file];
+  const stored = await readObject(path, file === 'configPath' ? RESET_CONFIG : RESET_CREDENTIALS);
+  const merged = Object.entries({ ...stored, ...values }).filter(([, value]) => value !== undefined);
   try {
-    await mkdir(folder, { recursive: true, mode: OWNER_ONLY_FOLDER_MODE });
-    const file = new Conf<Record<string, unknown>>({
-      cwd: folder,
-      configName: path.endsWith('credentials.json') ? 'credentials' : 'config',
-      configFileMode: OWNER_ONLY_MODE,
-      accessPropertiesByDotNotation: false,
-    });
-    // One assignment, so that the file changes once, from one whole state to the next.
-    const merged = Object.entries({ ...file.store, ...values }).filter(([, value]) => value !== undefined);
-    file.store = Object.fromEntries(merged);
+    await makeFolder(place.folder);
+    await refuseForeignFolders(path);
+    await replaceFile(path, `${JSON.stringify(Object.fromEntries(merged), undefined, 2)}\n`);
   } catch (error) {
+    if (error instanceof FleetError) throw error;
     throw configError(
       `${path} could not be written: ${reasonOf(error)}`,
       'check the folder, or choose another with FLEET_CONFIG_DIR',
@@ -244,9 +257,37 @@ async function write(path: string, values: Readonly<Record<string, unknown>>): P
   }
 }
 
-/** The path as it can be pasted into a POSIX shell. */
-function quoteForShell(path: string): string {
-  return /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
+/** Makes a folder, and those above it, for the owner alone whatever the umask. */
+async function makeFolder(folder: string): Promise<void> {
+  try {
+    await mkdir(folder, { mode: OWNER_ONLY_FOLDER_MODE });
+    await chmod(folder, OWNER_ONLY_FOLDER_MODE);
+  } catch (error) {
+    if (hasCode(error, 'EEXIST')) return;
+    if (!hasCode(error, 'ENOENT') || dirname(folder) === folder) throw error;
+    await makeFolder(dirname(folder));
+    await makeFolder(folder);
+  }
+}
+
+/** The file changes at once, from one whole state to the next; a symbolic link keeps pointing to it. */
+async function replaceFile(path: string, text: string): Promise<void> {
+  const target = await realpath(path).catch(() => path);
+  const temporary = `${target}.${process.pid}-${randomBytes(4).toString('hex')}.tmp`;
+  try {
+    const file = await open(temporary, 'wx', OWNER_ONLY_MODE);
+    try {
+      await file.chmod(OWNER_ONLY_MODE);
+      await file.writeFile(text);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await rename(temporary, target);
+  } catch (error) {
+    await unlink(temporary).catch(() => {});
+    throw error;
+  }
 }
 
 function hasCode(error: unknown, code: string): boolean {

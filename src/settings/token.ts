@@ -87,7 +87,7 @@ export async function findToken(facts: TokenFacts): Promise<TokenSource> {
   const { env, stored, settings } = facts;
   const profile = settings.profile.value;
   const place = await findTokenPlace(env, stored, profile, settings.tokenCommand.value);
-  if (place === undefined) throw missingToken(profile);
+  if (place === undefined) throw stored.problem ?? missingToken(profile);
   switch (place.kind) {
     case 'variable':
       return {

@@ -253,61 +253,6 @@ describe('auth login checks', () => {
   });
 });
 
-describe('the daily notice', () => {
-  const TTY = { terminal: { columns: 100 } };
-  /** Made half an hour ago, for 31 minutes. */
-  const ENDING = jwt({ iat: NOW_MS / 1000 - 1800, exp: NOW_MS / 1000 + 60 });
-  const NOTICE = 'the stored token ends in 1 min; run "fleet auth login" for a new one\n';
-  const withFleet = (token: string, use: () => Promise<void>) =>
-    withServer(
-      // Slow enough for the notice to be found beside it.
-      (response) => void setTimeout(() => sendJson(response, 200, []), 50),
-      async ({ url }) => {
-        await fleet(`auth login --with-token --base-url ${url}`, { stdin: token });
-        await use();
-      },
-    );
-
-  it('tells once a day that the stored token is about to end', async () => {
-    await withFleet(ENDING, async () => {
-      expect((await fleet('bicycles list', TTY)).stderr).toContain(NOTICE);
-      expect((await fleet('bicycles list', TTY)).stderr).not.toContain('ends');
-      const tomorrow = await fleet('bicycles list', { ...TTY, now: () => NOW_MS + 86_400_000 });
-      expect(tomorrow.stderr).not.toContain('ends');
-    });
-  });
-
-  it.each<[string, string, RunOptions]>([
-    ['in a pipe', 'bicycles list', {}],
-    ['with --quiet', 'bicycles list --quiet', TTY],
-    ['in CI', 'bicycles list', { ...TTY, env: { CI: 'true' } }],
-    ['with another token', 'bicycles list', { ...TTY, env: { FLEET_TOKEN: 'other' } }],
-    ['for commands that send nothing', 'config list', TTY],
-  ])('says nothing %s', async (_what, line, options) => {
-    await withFleet(ENDING, async () => {
-      expect((await fleet(line, options)).stderr).not.toContain('ends');
-      expect((await fleet('bicycles list', TTY)).stderr).toContain(NOTICE);
-    });
-  });
-
-  it('says nothing of a token with most of its life before it', async () => {
-    await withFleet(jwt({ iat: NOW_MS / 1000 - 60, exp: NOW_MS / 1000 + 1800 }), async () => {
-      expect((await fleet('bicycles list', TTY)).stderr).toBe('no bicycles found\n');
-    });
-  });
-
-  it('tells of settings that others can read', async () => {
-    await withFleet(VALID, async () => {
-      await chmod(join(folder, 'config.json'), 0o640);
-      const { stderr } = await fleet('bicycles list', TTY);
-      expect(stderr).toContain(
-        `config.json holds settings and is open to others (mode 0640); run: chmod 600 ${folder}`,
-      );
-      expect((await fleet('bicycles list', TTY)).stderr).not.toContain('chmod');
-    });
-  });
-});
-
 describe('auth logout', () => {
   it('forgets the token, may be repeated, and names what still gives one', async () => {
     await fleet('auth login --with-token', { stdin: 'one' });

@@ -162,7 +162,7 @@ describe('config list', () => {
         3,
         '',
         `error: ${folder}/config.json cannot be understood: it is not JSON\n` +
-          `hint: it was left as it is: mend it, or reset it with: mv ${folder}/config.json ${folder}/config.json.broken and run "fleet auth login" again\n`,
+          `hint: it was left as it is: fix it, or reset it with: mv ${folder}/config.json ${folder}/config.json.broken and run "fleet auth login" again\n`,
       ]);
     }
     expect(await readFile(join(folder, 'config.json'), 'utf8')).toBe('{"profiles": ');

@@ -145,10 +145,11 @@ describe('did you mean', () => {
   ])('%s', async (_what, line, words) => {
     await withSandbox({ bicycles: 5 }, async (sandbox) => {
       const { mkdtemp, rm } = await import('node:fs/promises');
-      const { saveProfile, findPlace } = await import('../../src/settings/store.js');
+      const { saveProfile } = await import('../../src/settings/store.js');
+      const { findPlace } = await import('../../src/settings/place.js');
       const folder = await mkdtemp('/tmp/fleet-meant-');
       const env = { ...(await environmentOf(sandbox)), FLEET_CONFIG_DIR: folder };
-      await saveProfile(await findPlace(env), 'sandbox', { retries: 0 });
+      await saveProfile(findPlace(env), 'sandbox', { retries: 0 });
       const run = await runFleet(line.split(' '), { env });
       await rm(folder, { recursive: true });
       expect([run.code === 2 || run.code === 3, run.stdout]).toEqual([true, '']);

@@ -349,7 +349,7 @@ describe('what is needed', () => {
     expect(refusalOf(() => requireBaseUrl(settings))).toMatchObject({
       kind: 'config',
       message: 'there is no address of the service for profile "default"',
-      hint: expect.stringContaining('run "fleet config set base_url URL", or give --base-url or FLEET_BASE_URL'),
+      hint: expect.stringContaining('run "fleet auth login", or give --base-url or FLEET_BASE_URL'),
     });
     expect(refusalOf(() => requireSseUrl(settings)).hint).toContain('fleet config set sse_url URL');
     expect(requireBaseUrl(resolveSettings({}, {}, FULL)).href).toBe('https://profile.example.com/api');

@@ -4,11 +4,11 @@ import { chmod, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { findPlace } from '../../src/settings/place.js';
 import {
   deleteProfile,
   deleteToken,
   findLooseMode,
-  findPlace,
   loadStored,
   loadTokens,
   type Stored,
@@ -38,12 +38,6 @@ describe('the settings on disk', () => {
     expect(stored.active).toBeUndefined();
     expect((await loadTokens(stored)).size).toBe(0);
     await expect(stat(folder)).rejects.toThrow('ENOENT');
-  });
-
-  it('lie in the folder of the platform when FLEET_CONFIG_DIR is empty', async () => {
-    const place = await findPlace({ FLEET_CONFIG_DIR: '' });
-    expect(place.folder).toMatch(/[\\/]fleet/);
-    expect(place.configPath).toBe(join(place.folder, 'config.json'));
   });
 
   it('keep profiles and tokens apart, both for the owner alone', async () => {
@@ -140,7 +134,7 @@ describe('the settings on disk', () => {
 
   it('say why they cannot be written', async () => {
     await writeFile(join(folder, '..', 'file'), '');
-    const below = await findPlace({ FLEET_CONFIG_DIR: join(folder, '..', 'file', 'below') });
+    const below = findPlace({ FLEET_CONFIG_DIR: join(folder, '..', 'file', 'below') });
     await expect(saveToken(below, 'a', 'secret')).rejects.toMatchObject({ kind: 'config' });
   });
 

@@ -1,8 +1,10 @@
 // `fleet config path`: where the settings file is, whether it exists or not.
 
 import type { Context } from '../../context.js';
-import { findPlace } from '../../settings/store.js';
+import { findPlace } from '../../settings/place.js';
 
 export async function printPath({ io }: Context): Promise<void> {
-  await io.stdout.write(`${(await findPlace(io.env)).configPath}\n`);
+  const { configPath, problem } = findPlace(io.env);
+  if (problem !== undefined) throw problem;
+  await io.stdout.write(`${configPath}\n`);
 }

@@ -3,8 +3,9 @@
 import type { Context } from '../../context.js';
 import { asFleetError, FleetError } from '../../errors.js';
 import { KEYS, type Key } from '../../settings/keys.js';
+import { findPlace } from '../../settings/place.js';
 import { chooseProfile, type Explained, explainSettings, profileFlag } from '../../settings/resolve.js';
-import { closeCommand, findLooseFiles, findPlace, loadStored, type Stored } from '../../settings/store.js';
+import { closeCommand, findLooseFiles, loadStored, type Stored } from '../../settings/store.js';
 import { findToken, findTokenPlace, readClaims, readExpiry, readIssued } from '../../settings/token.js';
 import { age } from '../../terminal/time.js';
 import { type Finding, failed, failure, ok, warning } from './finding.js';
@@ -100,7 +101,7 @@ async function readStored(env: NodeJS.ProcessEnv, tell: (finding: Finding) => Pr
     return stored;
   } catch (thrown) {
     await tell(failed('settings file', asFleetError(thrown)));
-    return { ...(await findPlace(env)), active: undefined, profiles: new Map() };
+    return { ...findPlace(env), active: undefined, profiles: new Map() };
   }
 }
 

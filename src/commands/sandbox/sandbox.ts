@@ -4,7 +4,8 @@ import { sleep } from '../../clock.js';
 import type { Context } from '../../context.js';
 import { usageError } from '../../errors.js';
 import { type Fault, parseFault, type Sandbox, startSandbox } from '../../sandbox/index.js';
-import { findPlace, saveProfile, saveToken } from '../../settings/store.js';
+import { findPlace } from '../../settings/place.js';
+import { saveProfile, saveToken } from '../../settings/store.js';
 import { readExpiry } from '../../settings/token.js';
 import { drawList } from '../../terminal/list.js';
 
@@ -76,7 +77,7 @@ async function announce({ io, flags }: Context, sandbox: Sandbox, token: string)
  */
 async function keepProfile(context: Context, sandbox: Sandbox, firstToken: string): Promise<never> {
   const { signal, clock } = context;
-  const place = await findPlace(context.io.env);
+  const place = findPlace(context.io.env);
   let token = firstToken;
   try {
     await saveProfile(place, PROFILE, {

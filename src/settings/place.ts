@@ -1,0 +1,65 @@
+// Where the settings are: a folder with an absolute path, never one that depends on the current directory.
+
+import { userInfo } from 'node:os';
+import { isAbsolute, join } from 'node:path';
+import { configError, type FleetError } from '../errors.js';
+
+/** Where the settings live; enough for every function that writes. */
+export interface Place {
+  readonly folder: string;
+  readonly configPath: string;
+  readonly credentialsPath: string;
+  /** Why there is no such folder; the paths are empty then. */
+  readonly problem?: FleetError;
+}
+
+/** Where the settings are: FLEET_CONFIG_DIR, or the folder that the platform keeps for configuration. Never throws. */
+export function findPlace(env: NodeJS.ProcessEnv): Place {
+  const chosen = env['FLEET_CONFIG_DIR'];
+  if (chosen !== undefined && !isAbsolute(chosen)) {
+    return placeless(
+      `FLEET_CONFIG_DIR is ${chosen === '' ? 'empty' : `"${chosen}", which is not an absolute path`}`,
+      'give the whole path, such as /home/ann/.config/fleet, or unset FLEET_CONFIG_DIR',
+    );
+  }
+  const folder = chosen ?? folderOfPlatform(env);
+  if (folder !== undefined)
+    return { folder, configPath: join(folder, 'config.json'), credentialsPath: join(folder, 'credentials.json') };
+  const home = env['HOME'];
+  return placeless(
+    `there is no folder for the settings: ${home === undefined ? 'this user has no home folder' : `HOME is ${home === '' ? 'empty' : `"${home}", which is not an absolute path`}`}`,
+    'set HOME or FLEET_CONFIG_DIR to an absolute path',
+  );
+}
+
+function placeless(message: string, hint: string): Place {
+  return { folder: '', configPath: '', credentialsPath: '', problem: configError(message, hint) };
+}
+
+function folderOfPlatform(env: NodeJS.ProcessEnv): string | undefined {
+  if (process.platform === 'win32') {
+    const roaming = absolute(env['APPDATA']) ?? below(absolute(env['USERPROFILE']), 'AppData', 'Roaming');
+    return below(roaming, 'fleet', 'Config');
+  }
+  const home = env['HOME'] === undefined ? homeOfUser() : absolute(env['HOME']);
+  if (process.platform === 'darwin') return below(home, 'Library', 'Preferences', 'fleet');
+  // "All paths set in these environment variables must be absolute. If … relative … consider the path invalid and ignore it."
+  return below(absolute(env['XDG_CONFIG_HOME']) ?? below(home, '.config'), 'fleet');
+}
+
+function absolute(path: string | undefined): string | undefined {
+  return path !== undefined && isAbsolute(path) ? path : undefined;
+}
+
+function below(folder: string | undefined, ...names: string[]): string | undefined {
+  return folder === undefined ? undefined : join(folder, ...names);
+}
+
+/** The home folder that the system keeps for the user, where nothing in the environment names one (cron, systemd). */
+function homeOfUser(): string | undefined {
+  try {
+    return absolute(userInfo().homedir);
+  } catch {
+    return undefined;
+  }
+}

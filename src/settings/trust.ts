@@ -1,0 +1,62 @@
+// Whether a file of the settings is the operator's alone to write, as ssh asks of its own: a command in it is run.
+
+import type { Stats } from 'node:fs';
+import { realpath, stat } from 'node:fs/promises';
+import { userInfo } from 'node:os';
+import { dirname } from 'node:path';
+import { configError } from '../errors.js';
+
+/** The permission bits that let the group or others write. */
+const OTHERS_WRITE_BITS = 0o022;
+const ROOT = 0;
+
+/** Windows keeps neither owners nor modes that Node could read. */
+const hasModes = process.platform !== 'win32';
+
+/** Throws a FleetError of kind `config` when others own the file or folder or may write it. `found` is what `stat` says of it. */
+export function refuseForeign(path: string, found: Pick<Stats, 'uid' | 'mode'>): void {
+  if (!hasModes) return;
+  const own = process.geteuid?.() ?? ROOT;
+  if (found.uid !== own && found.uid !== ROOT) {
+    throw configError(
+      `${path} belongs to another user (uid ${found.uid}), and is not used`,
+      `look at it first; if it is right, run: sudo chown ${nameOfUser(own)} ${quoteForShell(path)}`,
+    );
+  }
+  if ((found.mode & OTHERS_WRITE_BITS) !== 0) {
+    throw configError(
+      `${path} can be written by others (mode ${showMode(found.mode)}), and is not used`,
+      `look at it first; if it is right, run: chmod go-w ${quoteForShell(path)}`,
+    );
+  }
+}
+
+/**
+ * The same for the folder that holds the path, and for the folder of its target where it is a symbolic link. A folder that is not
+ * there is nobody's.
+ */
+export async function refuseForeignFolders(path: string): Promise<void> {
+  const target = await realpath(path).catch(() => path);
+  for (const folder of new Set([dirname(path), dirname(target)])) {
+    const found = await stat(folder).catch(() => undefined);
+    if (found !== undefined) refuseForeign(folder, found);
+  }
+}
+
+/** Permission bits as `ls` and `chmod` count them: `0644`. */
+export function showMode(mode: number): string {
+  return (mode & 0o777).toString(8).padStart(4, '0');
+}
+
+/** The path as it can be pasted into a POSIX shell. */
+export function quoteForShell(path: string): string {
+  return /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
+}
+
+function nameOfUser(uid: number): string {
+  try {
+    return quoteForShell(userInfo().username);
+  } catch {
+    return String(uid);
+  }
+}

@@ -1,0 +1,187 @@
+// Shows that settings come from absolute paths that the operator alone may write, and from nowhere else.
+
+import { execFileSync, spawnSync } from 'node:child_process';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { findPlace } from '../../src/settings/place.js';
+
+const PROGRAM = fileURLToPath(new URL('../../bin/fleet.js', import.meta.url));
+const ADDRESS = 'http://127.0.0.1:1';
+/** Of nobody who runs tests. */
+const STRANGER_UID = 54_321;
+
+let root: string;
+
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), 'fleet-place-'));
+});
+
+afterEach(() => rmSync(root, { recursive: true, force: true }));
+
+interface Ended {
+  code: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+/** The built program, as another process, with this environment and nothing else. */
+function fleet(line: string, env: NodeJS.ProcessEnv, options: { cwd?: string; input?: string } = {}): Ended {
+  const run = spawnSync(process.execPath, [PROGRAM, ...line.split(' ')], {
+    env: { PATH: process.env['PATH'], ...env },
+    cwd: options.cwd ?? root,
+    input: options.input ?? '',
+    encoding: 'utf8',
+  });
+  return { code: run.status, stdout: run.stdout, stderr: run.stderr };
+}
+
+/** Settings whose token command leaves a mark, so that a run of it shows. */
+function writeSettings(folder: string): { config: string; mark: string } {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const config = join(folder, 'config.json');
+  const mark = join(root, 'mark');
+  const profile = { base_url: ADDRESS, retries: 0, token_command: `touch ${mark}; echo token-of-the-command` };
+  writeFileSync(config, JSON.stringify({ profiles: { default: profile } }), { mode: 0o600 });
+  return { config, mark };
+}
+
+describe('the folder of the settings', () => {
+  it.each<[string, NodeJS.ProcessEnv, string]>([
+    ['FLEET_CONFIG_DIR', { FLEET_CONFIG_DIR: '/x', HOME: '/h', XDG_CONFIG_HOME: '/c' }, '/x'],
+    ['XDG_CONFIG_HOME', { HOME: '/h', XDG_CONFIG_HOME: '/c' }, '/c/fleet'],
+    ['HOME, where XDG_CONFIG_HOME is relative', { HOME: '/h', XDG_CONFIG_HOME: 'c' }, '/h/.config/fleet'],
+    ['HOME, where XDG_CONFIG_HOME is empty', { HOME: '/h', XDG_CONFIG_HOME: '' }, '/h/.config/fleet'],
+    ['XDG_CONFIG_HOME without a home', { HOME: '', XDG_CONFIG_HOME: '/c' }, '/c/fleet'],
+  ])('is that of %s', (_name, env, folder) => {
+    if (process.platform === 'linux') expect(findPlace(env).folder).toBe(folder);
+  });
+
+  it.each<[string, NodeJS.ProcessEnv]>([
+    ['an empty HOME', { HOME: '' }],
+    ['a relative HOME', { HOME: '.' }],
+    ['a relative XDG_CONFIG_HOME and no home', { HOME: '', XDG_CONFIG_HOME: '.config' }],
+  ])('is never that of the current directory: %s', (_name, env) => {
+    const { mark } = writeSettings(join(root, '.config', 'fleet'));
+    const run = fleet('bicycles list', env);
+    expect(run).toMatchObject({ code: 3, stdout: '' });
+    expect(run.stderr).toContain('error: there is no folder for the settings: HOME is');
+    expect(run.stderr).toContain('hint: set HOME or FLEET_CONFIG_DIR to an absolute path\n');
+    for (const line of ['auth token', 'config set retries 1', 'config path'])
+      expect([line, fleet(line, env).code]).toEqual([line, 3]);
+    expect(fleet('auth login --with-token --no-check', env, { input: 'a-token-to-keep' }).code).toBe(3);
+    expect(existsSync(mark)).toBe(false);
+    // Where nothing stored is needed, nothing is missed: 8 is a service out of reach.
+    const given = { ...env, FLEET_BASE_URL: ADDRESS, FLEET_TOKEN: 'a-token-of-the-variable' };
+    expect(fleet('bicycles list --retries 0', given).code).toBe(8);
+    expect(fleet('--version', env).code).toBe(0);
+    expect(fleet('config list', env).code).toBe(0);
+  });
+
+  it.each(['', '.', '.config/fleet', '~/fleet'])('is refused as FLEET_CONFIG_DIR=%j', (chosen) => {
+    const { mark } = writeSettings(join(root, '.config', 'fleet'));
+    const run = fleet('auth token', { FLEET_CONFIG_DIR: chosen, HOME: root });
+    expect(run).toMatchObject({ code: 3, stdout: '' });
+    expect(run.stderr).toContain('error: FLEET_CONFIG_DIR is ');
+    expect(existsSync(mark)).toBe(false);
+  });
+});
+
+describe.skipIf(process.platform === 'win32')('settings that others own or may write are refused', () => {
+  const refusal = (path: string) => new RegExp(`^error: ${path} (can be written by others|belongs to another user)`);
+
+  it.each<[string, 'file' | 'folder', number]>([
+    ['a file that others may write', 'file', 0o606],
+    ['a file that the group may write', 'file', 0o620],
+    ['a folder that others may write', 'folder', 0o707],
+    ['a folder that everybody may write, sticky or not', 'folder', 0o1777],
+  ])('%s', (_name, what, mode) => {
+    const folder = join(root, 'settings');
+    const { config, mark } = writeSettings(folder);
+    const env = { FLEET_CONFIG_DIR: folder };
+    expect(fleet('auth token', env)).toMatchObject({ code: 0, stdout: 'token-of-the-command\n' });
+    rmSync(mark);
+    const path = what === 'file' ? config : folder;
+    chmodSync(path, mode);
+    for (const line of ['auth token', 'bicycles list', 'config list', 'auth login --with-token --no-check']) {
+      const run = fleet(line, env, { input: 'a-token-to-keep' });
+      expect([line, run.code]).toEqual([line, 3]);
+      expect(run.stderr).toMatch(refusal(path));
+      expect(run.stderr).toContain(`run: chmod go-w ${path}\n`);
+    }
+    expect(existsSync(mark)).toBe(false);
+    // The command of the hint puts it right.
+    execFileSync('chmod', ['go-w', path]);
+    expect(fleet('auth token', env).code).toBe(0);
+  });
+
+  it('stored tokens that others may write', () => {
+    const folder = join(root, 'settings');
+    const env = { FLEET_CONFIG_DIR: folder };
+    expect(fleet('auth login --with-token --no-check', env, { input: 'a-token-to-keep' }).code).toBe(0);
+    chmodSync(join(folder, 'credentials.json'), 0o666);
+    expect(fleet('auth token', env)).toMatchObject({ code: 3, stdout: '' });
+  });
+
+  it.skipIf(process.geteuid?.() !== 0)('a file and a folder of another user', () => {
+    const folder = join(root, 'settings');
+    const { config, mark } = writeSettings(folder);
+    for (const path of [config, folder]) {
+      chownSync(path, STRANGER_UID, STRANGER_UID);
+      const run = fleet('auth token', { FLEET_CONFIG_DIR: folder });
+      expect(run).toMatchObject({ code: 3, stdout: '' });
+      expect(run.stderr).toContain(`error: ${path} belongs to another user (uid ${STRANGER_UID}), and is not used`);
+      expect(run.stderr).toContain(`run: sudo chown root ${path}\n`);
+      expect(existsSync(mark)).toBe(false);
+      chownSync(path, 0, 0);
+    }
+  });
+
+  it('a symbolic link is judged by its target and the folders of both', () => {
+    const folder = join(root, 'settings');
+    const elsewhere = join(root, 'elsewhere');
+    const { config } = writeSettings(elsewhere);
+    mkdirSync(folder, { mode: 0o700 });
+    symlinkSync(config, join(folder, 'config.json'));
+    const env = { FLEET_CONFIG_DIR: folder };
+    expect(fleet('auth token', env).code).toBe(0);
+    for (const path of [config, elsewhere, folder]) {
+      const { mode } = statSync(path);
+      chmodSync(path, mode | 0o022);
+      expect([path, fleet('auth token', env).code]).toEqual([path, 3]);
+      chmodSync(path, mode);
+    }
+    // A link stays a link when its target is written.
+    expect(fleet('config set retries 2', env).code).toBe(0);
+    expect(statSync(config).mode & 0o777).toBe(0o600);
+    expect(execFileSync('readlink', [join(folder, 'config.json')], { encoding: 'utf8' }).trim()).toBe(config);
+  });
+
+  it.each(['000', '002', '022', '077', '277'])('new ones are for the owner alone with umask %s', (umask) => {
+    const folder = join(root, 'a', 'b', 'fleet');
+    const line = `umask ${umask} && exec "${process.execPath}" "${PROGRAM}" auth login --with-token --no-check --base-url ${ADDRESS}`;
+    const run = spawnSync('sh', ['-c', line], { env: { FLEET_CONFIG_DIR: folder }, input: 'a-token-to-keep' });
+    expect(run.status).toBe(0);
+    const modes = ['', 'config.json', 'credentials.json'].map((name) => statSync(join(folder, name)).mode & 0o777);
+    expect(modes.map((mode) => mode.toString(8))).toEqual(['700', '600', '600']);
+  });
+
+  it('a named pipe in their place does not hang the program', () => {
+    const folder = join(root, 'settings');
+    mkdirSync(folder, { mode: 0o700 });
+    execFileSync('mkfifo', ['-m', '600', join(folder, 'config.json')]);
+    expect(fleet('config list', { FLEET_CONFIG_DIR: folder }).stderr).toContain('it is not a regular file');
+  });
+});
