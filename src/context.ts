@@ -39,6 +39,8 @@ export interface GlobalFlags {
   apiVersion?: string;
   /** Seconds. */
   timeout?: number;
+  /** Seconds. */
+  deadline?: number;
   retries?: number;
   trace?: boolean;
   verbose?: boolean;
@@ -51,7 +53,7 @@ export interface GlobalFlags {
 
 /** What a command may replace in a client of its own. */
 export type ClientOverrides = Partial<
-  Pick<ClientOptions, 'baseUrl' | 'timeoutMs' | 'retries' | 'log' | 'signal' | 'clock'>
+  Pick<ClientOptions, 'baseUrl' | 'timeoutMs' | 'deadlineMs' | 'retries' | 'log' | 'signal' | 'clock'>
 >;
 
 export interface Context {
@@ -139,6 +141,7 @@ export function openContext(world: World, io: Io, flags: GlobalFlags, interrupti
       baseUrl: overrides.baseUrl ?? requireBaseUrl(found),
       apiVersion: found.apiVersion.value,
       timeoutMs: found.timeoutMs.value,
+      deadlineMs: flags.deadline === undefined ? undefined : flags.deadline * 1000,
       retries: found.retries.value,
       token: await token(),
       network: await network(),

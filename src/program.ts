@@ -4,7 +4,7 @@ import { Command, CommanderError } from 'commander';
 import { checkGlobalFlags } from './cli/contradictions.js';
 import { examples } from './cli/examples.js';
 import { everyCommandsFlags, fit, type HelpScreen, helpConfiguration, helpWidth } from './cli/help.js';
-import { oneOf, wholeNumber } from './cli/options.js';
+import { oneOf, secondsOf, wholeNumber } from './cli/options.js';
 import { hintFor } from './cli/suggestion.js';
 import { addAlerts } from './commands/alerts/index.js';
 import { addApi } from './commands/api/index.js';
@@ -136,6 +136,11 @@ function addGlobalFlags(program: Command): void {
     .option('--sse-url <url>', 'address of the push channel (default: from the profile)')
     .option('--api-version <version>', 'version asked for in Accept (default: 1.0)')
     .option('--timeout <seconds>', 'per request: connect, headers, body (default: 30)')
+    .option(
+      '--deadline <seconds>',
+      'per request: from its sending to the last byte of its answer (default: 10 times the timeout)',
+      secondsOf('--deadline'),
+    )
     .option('--retries <n>', 'extra tries of a safe request (default: 3)', wholeNumber('--retries', 0))
     .option('--trace', 'one line per response on stderr with the three trace headers')
     .option('-v, --verbose', 'requests and responses on stderr, secrets hidden')

@@ -20,6 +20,18 @@ export function wholeNumber(flag: string, minimum: number): (text: string) => nu
   };
 }
 
+/** The longest time that is taken for meant: 30 days, for a typing error of a few digits more. */
+const LONGEST_SECONDS = 30 * 86_400;
+
+/** A parser for commander: seconds above 0, with a fraction or without. */
+export function secondsOf(flag: string): (text: string) => number {
+  return (text) => {
+    const seconds = /^\d*\.?\d+$/.test(text) ? Number(text) : Number.NaN;
+    if (seconds > 0 && seconds <= LONGEST_SECONDS) return seconds;
+    throw usageError(`${flag} takes a number of seconds above 0, not "${text}"`, 'write it like 300 or 2.5');
+  };
+}
+
 /** A parser for commander that collects a repeatable flag. */
 export function collect(value: string, before: string[] | undefined): string[] {
   return [...(before ?? []), value];

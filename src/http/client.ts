@@ -1,14 +1,16 @@
 // The one HTTP client of a process: headers, token, timeouts, retries, redirects; it knows no bicycles.
 
 import { type Clock, sleep } from '../clock.js';
-import { FleetError, type Trace } from '../errors.js';
+import { FleetError } from '../errors.js';
 import type { Secrets } from '../secrets.js';
+import { BodyError } from './body.js';
 import { ExchangeError, type Headers, readWhole, type WireAnswer } from './exchange.js';
-import { answerFailure, isPassing, networkFailure } from './failure.js';
+import { answerFailure, bodyFailure, networkFailure } from './failure.js';
 import { acceptJson, authorization, traceOf } from './headers.js';
+import { isSafe } from './methods.js';
 import type { Network } from './network.js';
 import { followPages, type PageOptions, readPage } from './pages.js';
-import { isPassingStatus, pauseBefore, RETRY_AFTER_LIMIT_MS, readRetryAfter } from './retry.js';
+import { decide, type TryEnd } from './retry.js';
 import type { HttpAnswer, HttpRequest, Page, RequestPreview, Tokens } from './types.js';
 
 /** What the client tells while it works; the context prints it for --trace, --verbose and retries. */
@@ -23,6 +25,8 @@ export interface ClientOptions {
   apiVersion: string;
   /** Connect, head and silence of the body, each in milliseconds. */
   timeoutMs: number;
+  /** From the sending of a request to the last byte of its answer, in milliseconds; each try has its own. Ten times `timeoutMs` when absent. */
+  deadlineMs?: number | undefined;
   /** Extra tries of a safe request. */
   retries: number;
   network: Network;
@@ -38,10 +42,11 @@ export interface Client {
   readonly baseUrl: URL;
   /**
    * Sends a request and resolves with its answer, whole. Throws a FleetError for any other status and for no answer.
-   * A GET or HEAD is tried again as cli.md says; anything else only when the service provably did not take it: the
-   * connection was never made, 401 with a token that can be renewed, 429 (promise 1).
+   * What is tried again is up to `retry.ts`.
    */
   send(request: HttpRequest): Promise<HttpAnswer>;
+  /** One try: the answer whatever its status. Throws a FleetError when there is none, or none that can be read. */
+  probe(request: HttpRequest): Promise<HttpAnswer>;
   /** The request as `send` would send it, the token hidden; nothing is sent. */
   preview(request: HttpRequest): RequestPreview;
   /** Reads a list page by page (section 2.6). Up to six pages are fetched ahead of the one in use. */
@@ -50,6 +55,9 @@ export interface Client {
     options?: Partial<PageOptions>,
   ): AsyncGenerator<Page<T>, void, undefined>;
 }
+
+/** The deadline of a request that is given none, in timeouts. */
+const DEADLINE_TIMEOUTS = 10;
 
 /** Redirects within the own origin that a GET follows before it gives up. */
 const REDIRECT_LIMIT = 5;
@@ -64,135 +72,60 @@ export function joinUrl(baseUrl: URL, path: string, query: HttpRequest['query'] 
   return url;
 }
 
-function isSafe(method: string): boolean {
-  return method === 'GET' || method === 'HEAD';
-}
+/** How one try ended: an answer of any status, or what went wrong in words. */
+type Try = { isAnswered: true; answer: HttpAnswer } | { isAnswered: false; failure: FleetError; end: TryEnd };
 
 /** Makes the client of a process. */
 export function openClient(options: ClientOptions): Client {
-  const { baseUrl, clock, token, log, network, timeoutMs } = options;
-
-  function urlOf({ path, query, isFromOrigin }: HttpRequest): URL {
-    return joinUrl(isFromOrigin === true ? new URL(baseUrl.origin) : baseUrl, path, query);
-  }
-
-  function headersOf(request: HttpRequest, secret: string): Record<string, string> {
-    return {
-      accept: acceptJson(options.apiVersion),
-      'accept-encoding': 'gzip, br',
-      ...(request.body === undefined ? {} : { 'content-type': 'application/json' }),
-      ...request.headers,
-      authorization: authorization(secret),
-    };
-  }
-
-  /** One try: from the token to the body, redirects of a GET within the origin included. */
-  async function exchangeOnce(
-    request: HttpRequest,
-    method: string,
-    secret: string,
-    signal: AbortSignal,
-  ): Promise<WireAnswer> {
-    let url = urlOf(request);
-    for (let hop = 0; ; hop++) {
-      const headers = headersOf(request, secret);
-      log.request(method, url, headers, request.body);
-      const startedAt = clock.monotonicMs();
-      let answer: WireAnswer;
-      try {
-        answer = await readWhole(network.dispatcher, {
-          method,
-          url,
-          headers,
-          ...(request.body === undefined ? {} : { body: request.body }),
-          headersTimeoutMs: timeoutMs,
-          bodyTimeoutMs: timeoutMs,
-          signal,
-        });
-      } catch (error) {
-        if (error instanceof ExchangeError && error.head !== undefined) {
-          log.response(method, url, error.head.status, error.head.headers, clock.monotonicMs() - startedAt);
-        }
-        throw error instanceof ExchangeError ? networkFailure(error, url, !isSafe(method)) : error;
-      }
-      log.response(method, url, answer.status, answer.headers, clock.monotonicMs() - startedAt);
-      const target = redirectTarget(answer, url);
-      if (target === undefined || !isSafe(method) || target.origin !== url.origin || hop >= REDIRECT_LIMIT)
-        return answer;
-      url = target;
-    }
-  }
+  const { token, clock, log } = options;
 
   async function send(request: HttpRequest): Promise<HttpAnswer> {
-    const method = request.method ?? 'GET';
-    const signal = request.signal === undefined ? options.signal : AbortSignal.any([options.signal, request.signal]);
-    const retries = request.retries ?? options.retries;
+    const signal = signalOf(options, request);
+    const most = request.retries ?? options.retries;
     const startedAt = clock.monotonicMs();
-    let attempt = 0;
-    let isRenewed = false;
     let secret = await token.get();
+    let repetitions = 0;
+    let mayRenew = true;
     for (;;) {
       if (signal.aborted) throw signal.reason;
-      let failure: FleetError;
-      let mayTryAgain: boolean;
-      let askedPauseMs: number | undefined;
-      try {
-        const answer = await exchangeOnce(request, method, secret, signal);
-        const bytes = await readBytes(answer);
-        const text = readText(bytes);
-        const { status, headers } = answer;
-        const whole = {
-          status,
-          headers,
-          text,
-          bytes,
-          trace: traceOf(headers),
-          milliseconds: clock.monotonicMs() - startedAt,
-        };
-        if (status >= 200 && status < 300) return whole;
-        request.onRefusal?.(whole);
-        failure = answerFailure(
-          status,
-          hideInHeaders(headers, options.secrets),
-          options.secrets.hide(text),
-          request.subject,
-        );
-        if (answer.status === 401 && !isRenewed) {
-          isRenewed = true;
-          const renewed = await token.renew(secret);
-          if (renewed !== undefined) {
-            secret = renewed;
-            continue;
-          }
-        }
-        askedPauseMs = readRetryAfter(answer.headers['retry-after'], clock.wallMs());
-        mayTryAgain = isSafe(method) ? isPassingStatus(answer.status) : answer.status === 429;
-      } catch (error) {
-        if (signal.aborted) throw signal.reason;
-        if (!(error instanceof FleetError) || error.kind !== 'network') throw error;
-        failure = error;
-        const wasSent = !(error.cause instanceof ExchangeError) || error.cause.sent;
-        mayTryAgain = isPassing(error) && (isSafe(method) || !wasSent);
+      const tried = await tryOnce(options, request, secret, signal);
+      if (tried.isAnswered && isSuccess(tried.answer)) return timed(tried.answer, clock.monotonicMs() - startedAt);
+      if (tried.isAnswered) request.onRefusal?.(timed(tried.answer, clock.monotonicMs() - startedAt));
+      const failure = tried.isAnswered ? refusalOf(options, request, tried.answer) : tried.failure;
+      const end = tried.isAnswered ? endOf(tried.answer) : tried.end;
+      const state = { isSafe: isSafe(request.method ?? 'GET'), repetitions, most, mayRenew };
+      const decision = decide(end, state, clock.wallMs(), clock.random);
+      if (decision.next === 'give-up') throw failure;
+      if (decision.next === 'give-up-for-now') throw askedToWait(failure, decision.askedMs);
+      if (decision.next === 'renew') {
+        mayRenew = false;
+        const renewed = await token.renew(secret);
+        if (renewed === undefined) throw failure;
+        secret = renewed;
+        continue;
       }
-      if (!mayTryAgain || attempt >= retries) throw failure;
-      if (askedPauseMs !== undefined && askedPauseMs > RETRY_AFTER_LIMIT_MS) throw askedToWait(failure, askedPauseMs);
-      attempt++;
-      const pauseMs = Math.max(askedPauseMs ?? 0, pauseBefore(attempt, clock.random));
+      repetitions++;
       if (request.pause === undefined) {
-        log.retry(failure.message, pauseMs, attempt, retries);
-        await sleep(clock, pauseMs, signal);
-      } else await request.pause(pauseMs, failure);
+        log.retry(failure.message, decision.pauseMs, repetitions, most);
+        await sleep(clock, decision.pauseMs, signal);
+      } else await request.pause(decision.pauseMs, failure);
       secret = await token.get();
     }
   }
 
   return {
-    baseUrl,
+    baseUrl: options.baseUrl,
     send,
+    async probe(request) {
+      const startedAt = clock.monotonicMs();
+      const tried = await tryOnce(options, request, await token.get(), signalOf(options, request));
+      if (!tried.isAnswered) throw tried.failure;
+      return timed(tried.answer, clock.monotonicMs() - startedAt);
+    },
     preview: (request) => ({
       method: request.method ?? 'GET',
-      url: urlOf(request).href,
-      headers: headersOf(request, '[hidden]'),
+      url: urlOf(options, request).href,
+      headers: headersOf(options, request, '[hidden]'),
       body: request.body,
     }),
     pages: <T>(request: HttpRequest, pageOptions: Partial<PageOptions> = {}) =>
@@ -201,6 +134,117 @@ export function openClient(options: ClientOptions): Client {
         ...pageOptions,
       }),
   };
+}
+
+function urlOf({ baseUrl }: ClientOptions, { path, query, isFromOrigin }: HttpRequest): URL {
+  return joinUrl(isFromOrigin === true ? new URL(baseUrl.origin) : baseUrl, path, query);
+}
+
+function headersOf(options: ClientOptions, request: HttpRequest, secret: string): Record<string, string> {
+  return {
+    accept: acceptJson(options.apiVersion),
+    'accept-encoding': 'gzip, br',
+    ...(request.body === undefined ? {} : { 'content-type': 'application/json' }),
+    ...request.headers,
+    authorization: authorization(secret),
+  };
+}
+
+function signalOf(options: ClientOptions, request: HttpRequest): AbortSignal {
+  return request.signal === undefined ? options.signal : AbortSignal.any([options.signal, request.signal]);
+}
+
+/** One try, from the head of the request to the end of the body; redirects of a safe request within the origin included. */
+async function tryOnce(
+  options: ClientOptions,
+  request: HttpRequest,
+  secret: string,
+  signal: AbortSignal,
+): Promise<Try> {
+  let url = urlOf(options, request);
+  const method = request.method ?? 'GET';
+  const headers = headersOf(options, request, secret);
+  try {
+    for (let hop = 0; ; hop++) {
+      const answer = await exchange(options, request, { method, url, headers, signal });
+      const target = redirectTarget(answer, url);
+      const isFollowed = target?.origin === url.origin && isSafe(method) && hop < REDIRECT_LIMIT;
+      if (target === undefined || !isFollowed) return { isAnswered: true, answer: toAnswer(answer) };
+      url = target;
+    }
+  } catch (error) {
+    if (signal.aborted) throw signal.reason;
+    if (error instanceof BodyError) throw bodyFailure(error);
+    if (!(error instanceof ExchangeError)) throw error;
+    const end = { code: error.code, wasSent: error.sent };
+    return { isAnswered: false, failure: networkFailure(error, url, !isSafe(method)), end };
+  }
+}
+
+/** One exchange, as the log tells it. */
+async function exchange(
+  { network, timeoutMs, deadlineMs = DEADLINE_TIMEOUTS * timeoutMs, clock, log }: ClientOptions,
+  { body }: HttpRequest,
+  line: { method: string; url: URL; headers: Headers; signal: AbortSignal },
+): Promise<WireAnswer> {
+  const { method, url } = line;
+  log.request(method, url, line.headers, body);
+  const startedAt = clock.monotonicMs();
+  const tell = ({ status, headers }: Pick<WireAnswer, 'status' | 'headers'>) =>
+    log.response(method, url, status, headers, Math.round(clock.monotonicMs() - startedAt));
+  try {
+    const answer = await readWhole(
+      network.dispatcher,
+      { ...line, ...(body === undefined ? {} : { body }), headersTimeoutMs: timeoutMs, bodyTimeoutMs: timeoutMs },
+      { clock, milliseconds: deadlineMs },
+    );
+    tell(answer);
+    return answer;
+  } catch (error) {
+    if ((error instanceof ExchangeError || error instanceof BodyError) && error.head !== undefined) tell(error.head);
+    throw error;
+  }
+}
+
+/** The answer as the client's users get it; the body is decoded for those who read its text. */
+function toAnswer({ status, headers, body }: WireAnswer): HttpAnswer {
+  let text: string | undefined;
+  return {
+    status,
+    headers,
+    bytes: body,
+    get text() {
+      text ??= readText(body);
+      return text;
+    },
+    trace: traceOf(headers),
+    milliseconds: 0,
+  };
+}
+
+function timed(answer: HttpAnswer, milliseconds: number): HttpAnswer {
+  return Object.assign(answer, { milliseconds: Math.round(milliseconds) });
+}
+
+function isSuccess({ status }: HttpAnswer): boolean {
+  return status >= 200 && status < 300;
+}
+
+function endOf({ status, headers }: HttpAnswer): TryEnd {
+  return { status, retryAfter: headers['retry-after'] };
+}
+
+/** What the service quotes of our secrets is hidden first of all: before the text is parsed, cut or quoted. */
+function refusalOf(options: ClientOptions, request: HttpRequest, { status, headers, text }: HttpAnswer): FleetError {
+  const { hide } = options.secrets;
+  const safeHeaders = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, hide(value)]));
+  return answerFailure(status, safeHeaders, hide(text), request.subject, urlOf(options, request));
+}
+
+function readText(bytes: Uint8Array): string {
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
+  // A byte order mark is no part of the text (RFC 8259 section 8.1 lets readers ignore it).
+  return text.startsWith('\uFEFF') ? text.slice(1) : text;
 }
 
 function askedToWait(failure: FleetError, pauseMs: number): FleetError {
@@ -213,64 +257,8 @@ function askedToWait(failure: FleetError, pauseMs: number): FleetError {
   });
 }
 
-function redirectTarget(answer: WireAnswer, url: URL): URL | undefined {
-  const location = answer.headers['location'];
-  if (answer.status < 300 || answer.status >= 400 || location === undefined || !URL.canParse(location, url))
-    return undefined;
+function redirectTarget({ status, headers }: WireAnswer, url: URL): URL | undefined {
+  const location = headers['location'];
+  if (status < 300 || status >= 400 || location === undefined || !URL.canParse(location, url)) return undefined;
   return new URL(location, url);
-}
-
-/** The body, whatever coding it came in. Throws a FleetError of kind `service` when it cannot be read. */
-async function readBytes(answer: WireAnswer): Promise<Buffer> {
-  const coding = (answer.headers['content-encoding'] ?? 'identity').trim().toLowerCase();
-  return coding === 'identity' || answer.body.length === 0 ? answer.body : decompress(answer, coding);
-}
-
-function readText(bytes: Buffer): string {
-  // A byte order mark is no part of the text (RFC 8259 section 8.1 lets readers ignore it).
-  const text = bytes.toString('utf8');
-  return text.startsWith('\uFEFF') ? text.slice(1) : text;
-}
-
-async function decompress(answer: WireAnswer, coding: string): Promise<Buffer> {
-  // Loaded only when needed, and without import(), which code from a code cache does not have.
-  const zlib = process.getBuiltinModule('node:zlib');
-  const { promisify } = process.getBuiltinModule('node:util');
-  const read: Record<string, (bytes: Buffer) => Promise<Buffer>> = {
-    gzip: promisify(zlib.gunzip),
-    'x-gzip': promisify(zlib.gunzip),
-    deflate: promisify(zlib.inflate),
-    br: promisify(zlib.brotliDecompress),
-  };
-  const trace: Trace = traceOf(answer.headers);
-  const decode = read[coding];
-  if (decode === undefined) {
-    throw new FleetError(
-      'service',
-      `the answer is not what the interface says: it is compressed as "${coding}", which was not asked for`,
-      {
-        status: answer.status,
-        trace,
-        hint: 'a proxy between you and the service may do that',
-      },
-    );
-  }
-  try {
-    return await decode(answer.body);
-  } catch (error) {
-    throw new FleetError(
-      'service',
-      `the answer is not what the interface says: its ${coding} compression is broken or breaks off`,
-      {
-        status: answer.status,
-        trace,
-        cause: error,
-        hint: 'try again; if it stays, a proxy damages answers',
-      },
-    );
-  }
-}
-
-function hideInHeaders(headers: Headers, secrets: Secrets): Headers {
-  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, secrets.hide(value)]));
 }

@@ -1,5 +1,7 @@
 // One HTTP exchange on the wire: a request, its answer's head and body, and whether the request had left when it failed.
 
+import type { Clock } from '../clock.js';
+import { ANSWER_LIMIT_BYTES, type Body, type BodyError, ERROR_BODY_LIMIT_BYTES, openBody } from './body.js';
 import type { Dispatcher } from './network.js';
 
 export type Headers = Readonly<Record<string, string>>;
@@ -15,9 +17,19 @@ export interface WireRequest {
   signal: AbortSignal;
 }
 
-export interface WireAnswer {
+/** The time from the sending of a request to the last byte of its answer, whatever comes in between. */
+export interface Deadline {
+  clock: Clock;
+  milliseconds: number;
+}
+
+export interface Head {
   status: number;
   headers: Headers;
+}
+
+export interface WireAnswer extends Head {
+  /** Unpacked. Of an answer that is no success the beginning, as far as it came. */
   body: Buffer;
 }
 
@@ -25,14 +37,31 @@ export interface WireAnswer {
 export class ExchangeError extends Error {
   readonly sent: boolean;
   /** The head, when it had come before the body failed. */
-  readonly head: { status: number; headers: Headers } | undefined;
+  readonly head: Head | undefined;
+  /** The code of Node or undici for what happened; '' for none. */
+  readonly code: string;
 
-  constructor(cause: unknown, sent: boolean, head?: { status: number; headers: Headers }) {
+  constructor(cause: unknown, sent: boolean, head?: Head) {
     super(cause instanceof Error ? cause.message : String(cause), { cause });
     this.name = 'ExchangeError';
     this.sent = sent;
     this.head = head;
+    this.code = codeOf(cause);
   }
+}
+
+/** The code of a request that was ended by its deadline. */
+export const DEADLINE_CODE = 'EDEADLINE';
+
+function codeOf(error: unknown): string {
+  for (let at = error, depth = 0; at instanceof Error && depth < 5; at = at.cause, depth++) {
+    const code = (at as NodeJS.ErrnoException).code;
+    if (typeof code === 'string') return code;
+    // undici's parser says what it stumbled over, not always with a code.
+    if (at.name === 'HTTPParserError') return 'HPE_INVALID_CONSTANT';
+    if (at instanceof AggregateError && at.errors.length > 0) return codeOf(at.errors[0]);
+  }
+  return '';
 }
 
 export interface Receiver {
@@ -51,7 +80,7 @@ export interface Flow {
 /** Starts an exchange; everything that happens is told to the receiver, an end or a failure last and once. */
 export function startExchange(dispatcher: Dispatcher, request: WireRequest, receiver: Receiver): Flow {
   let controller: Dispatcher.DispatchController | undefined;
-  let head: { status: number; headers: Headers } | undefined;
+  let head: Head | undefined;
   let sent = false;
   let isOver = false;
 
@@ -109,28 +138,59 @@ export function startExchange(dispatcher: Dispatcher, request: WireRequest, rece
 }
 
 function flatten(headers: Record<string, string | string[] | undefined>): Headers {
-  const flat: Record<string, string> = {};
-  for (const [name, value] of Object.entries(headers)) {
-    if (value !== undefined) flat[name] = Array.isArray(value) ? value.join(', ') : value;
-  }
-  return flat;
+  return Object.fromEntries(
+    Object.entries(headers).flatMap(([name, value]) =>
+      value === undefined ? [] : [[name, Array.isArray(value) ? value.join(', ') : value]],
+    ),
+  );
 }
 
-/** Runs an exchange to the end of its body. Rejects with an ExchangeError. */
-export function readWhole(dispatcher: Dispatcher, request: WireRequest): Promise<WireAnswer> {
+/**
+ * Runs an exchange to the end of its body. An answer that is no success counts as whole when its body breaks off or is longer than what
+ * is read of it: its status says enough. Rejects with a BodyError for a success that cannot be unpacked or is too large, with an
+ * ExchangeError for everything else.
+ */
+export function readWhole(dispatcher: Dispatcher, request: WireRequest, deadline?: Deadline): Promise<WireAnswer> {
   return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let status = 0;
-    let headers: Headers = {};
-    startExchange(dispatcher, request, {
-      head(answerStatus, answerHeaders) {
-        status = answerStatus;
-        headers = answerHeaders;
+    let head: Head | undefined;
+    let body: Body | undefined;
+    let flow: Flow | undefined;
+    const cancelDeadline = deadline?.clock.after(deadline.milliseconds, () => {
+      const seconds = deadline.milliseconds / 1000;
+      flow?.abort(Object.assign(new Error(`not done within ${seconds} s`), { code: DEADLINE_CODE }));
+    });
+    const settle = (settled: () => void) => {
+      cancelDeadline?.();
+      settled();
+    };
+    const isSuccess = () => head !== undefined && head.status >= 200 && head.status < 300;
+    /** With what came of the body. */
+    const resolveAsFarAsItCame = ({ status, headers }: Head) =>
+      settle(() => resolve({ status, headers, body: body?.soFar() ?? Buffer.alloc(0) }));
+    const onUnreadable = (error: BodyError) => {
+      const { status, headers } = head ?? { status: 0, headers: {} };
+      if (isSuccess()) settle(() => reject(Object.assign(error, { head: { status, headers } })));
+      else resolveAsFarAsItCame({ status, headers });
+      flow?.abort(error);
+    };
+    flow = startExchange(dispatcher, request, {
+      head(status, headers) {
+        head = { status, headers };
+        body = openBody(headers['content-encoding'], isSuccess() ? ANSWER_LIMIT_BYTES : ERROR_BODY_LIMIT_BYTES, {
+          hasRoom: () => flow?.resume(),
+          // undici waits a turn of the event loop before it uses the connection again; a request sent sooner would open another.
+          isWhole: (bytes) => settle(() => setImmediate(() => setImmediate(resolve, { status, headers, body: bytes }))),
+          isUnreadable: onUnreadable,
+        });
       },
-      data: (chunk) => chunks.push(chunk),
-      // undici waits a turn of the event loop before it uses the connection again; a request sent sooner would open another.
-      end: () => setImmediate(() => setImmediate(resolve, { status, headers, body: Buffer.concat(chunks) })),
-      fail: reject,
+      data(chunk) {
+        if (body?.take(chunk) === false) flow?.pause();
+      },
+      end: () => body?.end(),
+      fail(error) {
+        if (head !== undefined && !isSuccess() && !request.signal.aborted) resolveAsFarAsItCame(head);
+        else settle(() => reject(error));
+      },
     });
   });
 }
@@ -145,7 +205,7 @@ const STREAM_BUFFER_BYTES = 64 * 1024;
 export function readStream(
   dispatcher: Dispatcher,
   request: WireRequest,
-): Promise<{ status: number; headers: Headers; body: ReadableStream<Uint8Array> }> {
+): Promise<Head & { body: ReadableStream<Uint8Array> }> {
   return new Promise((resolve, reject) => {
     let source: ReadableStreamDefaultController<Uint8Array>;
     const body = new ReadableStream<Uint8Array>(

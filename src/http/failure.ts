@@ -1,8 +1,12 @@
 // What went wrong, in words: answers that are refusals and exchanges that never were, as errors with kind and hint.
 
 import { type ErrorFacts, type ErrorKind, FleetError } from '../errors.js';
-import type { ExchangeError, Headers } from './exchange.js';
+import { JsonError, parseJson } from '../json/parse.js';
+import { ANSWER_LIMIT_BYTES, type BodyError } from './body.js';
+import { DEADLINE_CODE, type ExchangeError, type Headers } from './exchange.js';
+import { cutTo, foreignText, htmlTitle, isHtml } from './foreign.js';
 import { traceOf } from './headers.js';
+import { isTlsCode } from './retry.js';
 
 /** The kind of failure an HTTP status stands for (cli.md section 3). */
 export function kindOfStatus(status: number): ErrorKind {
@@ -16,17 +20,13 @@ const HINTS: Readonly<Record<number, string>> = {
   401: 'log in again with "fleet auth login", or check FLEET_TOKEN; "fleet auth status" shows which token is used',
   403: 'the token is good but its role may not do this; "fleet auth status" shows its claims',
   404: 'check the identifier, and that the base URL has the right prefix ("fleet config get base_url")',
+  407: 'put user and password into the address in HTTPS_PROXY or HTTP_PROXY: http://USER:PASSWORD@HOST:PORT',
   406: 'the service does not speak the API version asked for; try another --api-version',
   429: 'the service asks to slow down; try again later',
 };
 
-/** Longer than this, a text from the service is cut: one line of error stays one line. */
-const DETAIL_LENGTH_CHARACTERS = 500;
-
-function shorten(text: string): string {
-  const line = text.replace(/\s+/g, ' ').trim();
-  return line.length <= DETAIL_LENGTH_CHARACTERS ? line : `${line.slice(0, DETAIL_LENGTH_CHARACTERS - 1)}…`;
-}
+/** The most that is kept of an error body that is no JSON, for programs. */
+const DETAIL_LENGTH_CHARACTERS = 2_000;
 
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -78,7 +78,7 @@ function readProblem(body: Record<string, unknown>): string[] {
 export interface ReadDetail {
   /** For people: one line, or undefined when the body says nothing. */
   text: string | undefined;
-  /** For programs: the parsed body, or its text. */
+  /** For programs: the parsed body, or the beginning of its text. */
   detail: unknown;
 }
 
@@ -87,70 +87,81 @@ export interface ReadDetail {
  * not shown" (section 7). Assumed: the shapes that cli.md section 3 lists.
  */
 export function readErrorBody(text: string, contentType = ''): ReadDetail {
-  const trimmed = text.trim();
+  const trimmed = cutTo(text, ERROR_BODY_LENGTH_CHARACTERS).trim();
   if (trimmed === '') return { text: undefined, detail: null };
   let body: unknown;
   try {
-    body = JSON.parse(trimmed);
-  } catch {
-    if (/html/i.test(contentType) || /^<(!doctype|html|head|body)/i.test(trimmed)) {
-      const title = titleOf(trimmed) ?? /<h1[^>]*>([\s\S]*?)<\/h1>/i.exec(trimmed)?.[1];
-      const words =
-        title === undefined ? 'an HTML page' : `an HTML page: ${decodeEntities(title.replace(/<[^>]*>/g, ' '))}`;
-      return { text: shorten(words), detail: trimmed };
-    }
-    return { text: shorten(trimmed), detail: trimmed };
+    body = parseJson(trimmed);
+  } catch (error) {
+    const detail = cutTo(trimmed, DETAIL_LENGTH_CHARACTERS);
+    if (error instanceof JsonError && error.kind === 'depth') return { text: error.message, detail };
+    return { text: isHtml(trimmed, contentType) ? describeHtml(trimmed) : foreignText(trimmed), detail };
   }
   const isProblem =
     isObject(body) && (/problem\+json/i.test(contentType) || (typeof body['title'] === 'string' && 'status' in body));
   const sentences = isProblem ? readProblem(body as Record<string, unknown>) : collectSentences(body, undefined);
   const unique = [...new Set(sentences)];
-  if (unique.length > 0) return { text: shorten(unique.join('; ')), detail: body };
-  return { text: typeof body === 'object' ? undefined : shorten(String(body)), detail: body };
+  if (unique.length > 0) return { text: foreignText(unique.join('; ')), detail: body };
+  return { text: typeof body === 'object' ? undefined : foreignText(String(body)), detail: body };
 }
 
-/** What stands between the tags of an HTML page's title, as it came. */
-export function titleOf(html: string): string | undefined {
-  return /<title[^>]*>([\s\S]*?)<\/title>/i.exec(html)?.[1];
-}
+/** Whoever hands in more has not bounded it; 64 kB are what the client reads. */
+const ERROR_BODY_LENGTH_CHARACTERS = 64 * 1024;
 
-function decodeEntities(text: string): string {
-  const named: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", nbsp: ' ' };
-  return text.replace(/&(amp|lt|gt|quot|apos|nbsp);/g, (_, name: string) => named[name] ?? '');
+/** `an HTML page: Service Unavailable`. */
+function describeHtml(html: string): string {
+  const title = htmlTitle(html);
+  return title === undefined ? 'an HTML page' : `an HTML page: ${title}`;
 }
 
 /**
  * The error for an answer that is no success.
  * @param subject what was asked for, as in `the service refused SUBJECT`
  */
-export function answerFailure(status: number, headers: Headers, text: string, subject = 'the request'): FleetError {
+export function answerFailure(
+  status: number,
+  headers: Headers,
+  text: string,
+  subject = 'the request',
+  url?: URL,
+): FleetError {
+  if (status >= 300 && status < 400) return redirectFailure(status, headers, subject, url);
   const read = readErrorBody(text, headers['content-type']);
   const kind = kindOfStatus(status);
   const facts: ErrorFacts = { status, detail: read.detail, trace: traceOf(headers) };
-  const location = headers['location'];
-  if (status >= 300 && status < 400) {
-    return new FleetError(
-      'service',
-      `the service redirects ${subject}${location === undefined ? '' : ` to ${location}`}, and it is not followed`,
-      {
-        ...facts,
-        hint: 'the token goes to no other address; if the service moved, set the new one with "fleet config set base_url URL"',
-      },
-    );
-  }
   const verb = kind === 'service' ? 'could not answer' : kind === 'not-found' ? 'does not know' : 'refused';
-  const why =
-    read.text ?? (kind === 'auth' && status === 401 ? 'the token is missing, wrong or expired' : 'it gave no reason');
+  const who = status === 407 ? 'the proxy' : 'the service';
+  const why = read.text ?? WORDS_FOR_SILENCE[status] ?? 'it gave no reason';
   const hint =
     HINTS[status] ??
     (status >= 500
       ? 'the service has trouble; try again later, and quote the request id when you report it'
       : undefined);
-  return new FleetError(
-    kind,
-    `the service ${verb} ${subject}: ${why}`,
-    hint === undefined ? facts : { ...facts, hint },
-  );
+  return new FleetError(kind, `${who} ${verb} ${subject}: ${why}`, hint === undefined ? facts : { ...facts, hint });
+}
+
+/** What a status says whose answer says nothing. */
+const WORDS_FOR_SILENCE: Readonly<Record<number, string>> = {
+  401: 'the token is missing, wrong or expired',
+  407: 'it asks for a user and a password',
+};
+
+function redirectFailure(status: number, headers: Headers, subject: string, url: URL | undefined): FleetError {
+  const location = headers['location'];
+  const isSlashMissing =
+    url !== undefined &&
+    location !== undefined &&
+    URL.canParse(location, url) &&
+    new URL(location, url).pathname === `${url.pathname}/`;
+  const where = location === undefined ? '' : ` to ${foreignText(location)}`;
+  return new FleetError('service', `the service redirects ${subject}${where}, and it is not followed`, {
+    status,
+    detail: null,
+    trace: traceOf(headers),
+    hint: isSlashMissing
+      ? `the final slash is missing: ${url.pathname}/`
+      : 'the token goes to no other address; if the service moved, set the new one with "fleet config set base_url URL"',
+  });
 }
 
 /** The error codes of Node and undici, in words. */
@@ -163,10 +174,20 @@ const NETWORK_WORDS: Readonly<Record<string, readonly [words: string, hint: stri
   UND_ERR_SOCKET: ['connection closed before the answer was complete', 'try again'],
   ETIMEDOUT: ['connection timed out', 'check your network, or give more time with --timeout'],
   UND_ERR_CONNECT_TIMEOUT: ['connecting took too long', 'check your network, or give more time with --timeout'],
+  [DEADLINE_CODE]: ['the answer did not end in time', 'give more time with --deadline'],
+  UND_ERR_HEADERS_OVERFLOW: [
+    'the headers of the answer are larger than 64 kB',
+    'a proxy or the service sends too many or too long ones',
+  ],
   UND_ERR_HEADERS_TIMEOUT: ['no answer in time', 'give more time with --timeout'],
   UND_ERR_BODY_TIMEOUT: ['the answer stopped coming', 'give more time with --timeout'],
   EHOSTUNREACH: ['host unreachable', 'check your network'],
   ENETUNREACH: ['network unreachable', 'check your network'],
+  EPROXYREFUSEDLOGIN: ['the proxy asks for a user and a password (407)', HINTS[407] ?? ''],
+  EPROXYREFUSED: [
+    'the proxy refuses the way to the service',
+    'check HTTPS_PROXY, and whether the proxy lets you out; NO_PROXY names hosts to reach without it',
+  ],
   EPROXY: [
     'the proxy hung up',
     'check HTTPS_PROXY, and whether the proxy lets you out; NO_PROXY names hosts to reach without it',
@@ -177,55 +198,58 @@ const NETWORK_WORDS: Readonly<Record<string, readonly [words: string, hint: stri
   ],
 };
 
-function codeOf(error: unknown): string | undefined {
-  for (let at = error, depth = 0; at instanceof Error && depth < 5; at = at.cause, depth++) {
-    const code = (at as NodeJS.ErrnoException).code;
-    if (typeof code === 'string') return code;
-    // undici's parser says what it stumbled over, not always with a code.
-    if (at.name === 'HTTPParserError') return 'HPE_INVALID_CONSTANT';
-    if (at instanceof AggregateError && at.errors.length > 0) return codeOf(at.errors[0]);
+/** What happened to an exchange, and what to do about it. */
+function explain({ code, message }: ExchangeError): readonly [words: string, hint: string] {
+  if (isTlsCode(code)) {
+    return [
+      `the secure connection failed: ${foreignText(message)}`,
+      "check the address and the machine's clock; a private certificate authority goes into NODE_EXTRA_CA_CERTS",
+    ];
   }
-  return undefined;
+  const known = NETWORK_WORDS[code.startsWith('HPE_') ? 'HPE_INVALID_CONSTANT' : code];
+  return known ?? [`${foreignText(message)}${code === '' ? '' : ` (${code})`}`, 'check your network and the address'];
 }
 
-/** Whether the code is one of a certificate or of TLS: asking again will not help. */
-function isTlsCode(code: string): boolean {
-  return /CERT|^ERR_TLS|^ERR_SSL|^EPROTO$|SELF_SIGNED|UNABLE_TO_(GET|VERIFY)/.test(code);
-}
-
-/** Whether the failure may be gone at the next try: everything but TLS and an answer that is not HTTP. */
-export function isPassing(error: FleetError): boolean {
-  const code = codeOf(error.cause) ?? '';
-  return error.kind === 'network' && !isTlsCode(code) && !code.startsWith('HPE_');
+/** The error for a success whose body cannot be read. */
+export function bodyFailure({ kind, coding, head, cause }: BodyError): FleetError {
+  const facts = { status: head.status, trace: traceOf(head.headers), cause };
+  const shown = foreignText(coding, 40);
+  if (kind === 'too-big') {
+    const limit = `${ANSWER_LIMIT_BYTES / 2 ** 20} MB`;
+    return new FleetError('service', `the answer is larger than ${limit}, and is not read to its end`, {
+      ...facts,
+      hint: 'ask for less at once, with a filter or a smaller page_size',
+    });
+  }
+  if (kind === 'unknown-coding') {
+    return new FleetError(
+      'service',
+      `the answer is not what the interface says: it is compressed as "${shown}", which was not asked for`,
+      { ...facts, hint: 'a proxy between you and the service may do that' },
+    );
+  }
+  return new FleetError(
+    'service',
+    `the answer is not what the interface says: its ${shown} compression is broken or breaks off`,
+    { ...facts, hint: 'try again; if it stays, a proxy damages answers' },
+  );
 }
 
 /** The error for an exchange that brought no answer. A reason given to the abort signal (Ctrl-C) comes through as it is. */
 export function networkFailure(error: ExchangeError, url: URL, isChange = false): FleetError {
   if (error.cause instanceof FleetError) return error.cause;
-  const code = codeOf(error.cause) ?? '';
-  const [words, hint] = isTlsCode(code)
-    ? [
-        `the secure connection failed: ${error.message}`,
-        "check the address and the machine's clock; a private certificate authority goes into NODE_EXTRA_CA_CERTS",
-      ]
-    : (NETWORK_WORDS[code] ??
-      (code.startsWith('HPE_')
-        ? (NETWORK_WORDS['HPE_INVALID_CONSTANT'] ?? ['', ''])
-        : [`${error.message}${code === '' ? '' : ` (${code})`}`, 'check your network and the address']));
+  const [words, hint] = explain(error);
+  const head = error.head === undefined ? {} : { trace: traceOf(error.head.headers), status: error.head.status };
   if (isChange && error.sent) {
     return new FleetError(
       'network',
       `no answer from ${url.origin} after the request was sent: ${words}; whether it was carried out is unknown`,
-      {
-        cause: error,
-        hint: 'it is not sent a second time; look at the state of the bicycle before you try again',
-        ...(error.head === undefined ? {} : { trace: traceOf(error.head.headers), status: error.head.status }),
-      },
+      { ...head, cause: error, hint: 'it is not sent a second time; look at the state before you try again' },
     );
   }
   return new FleetError('network', `cannot reach the service at ${url.origin}: ${words}`, {
+    ...head,
     cause: error,
     hint,
-    ...(error.head === undefined ? {} : { trace: traceOf(error.head.headers), status: error.head.status }),
   });
 }

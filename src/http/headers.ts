@@ -13,17 +13,23 @@ export function acceptJson(version: string): string {
   return `application/json; version=${version}`;
 }
 
-/** The trace headers of an answer, those that came. Names in lower case. */
+/**
+ * The trace headers of an answer, those that came: the family `X-Service-…` of section 9. Assumed: another service may call its family
+ * `X-<Name>-…`, which then has a `-RequestId`. Names in lower case.
+ */
 export function traceOf(headers: Headers): Trace {
-  const trace: Trace = {};
-  const from = headers['x-service-from'];
-  const requestId = headers['x-service-requestid'];
-  const version = headers['x-service-version'];
-  if (from !== undefined) trace.from = from;
-  if (requestId !== undefined) trace.requestId = requestId;
-  if (version !== undefined) trace.version = version;
-  return trace;
+  const families = ['x-service', ...Object.keys(headers).flatMap((name) => /^(x-.+)-requestid$/.exec(name)?.[1] ?? [])];
+  const family = families.find((each) => TRACE_NAMES.some((name) => headers[each + name] !== undefined));
+  if (family === undefined) return {};
+  const [from, requestId, version] = TRACE_NAMES.map((name) => headers[family + name]);
+  return {
+    ...(from === undefined ? {} : { from }),
+    ...(requestId === undefined ? {} : { requestId }),
+    ...(version === undefined ? {} : { version }),
+  };
 }
+
+const TRACE_NAMES = ['-from', '-requestid', '-version'] as const;
 
 /** Headers whose values are secrets. By name, not by scheme: `JWT …` is a scheme that few redactors know. */
 const SECRET_HEADERS = /^(authorization|proxy-authorization|cookie|set-cookie|.*(token|secret|api-?key).*)$/i;

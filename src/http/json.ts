@@ -3,7 +3,7 @@
 import { FleetError } from '../errors.js';
 import { JsonError, parseJson } from '../json/parse.js';
 import { elementTexts } from '../json/text.js';
-import { titleOf } from './failure.js';
+import { foreignText, htmlTitle } from './foreign.js';
 import type { HttpAnswer, Item } from './types.js';
 
 /** Reads the answer's body as JSON. Throws a FleetError of kind `service` that says what came instead. */
@@ -12,27 +12,32 @@ export function readJson(answer: HttpAnswer): unknown {
     return parseJson(answer.text);
   } catch (error) {
     const cameInstead = describeBody(answer, error);
-    throw new FleetError(
-      'service',
-      `the answer is not what the interface says: ${cameInstead} where JSON was expected`,
-      {
-        status: answer.status,
-        trace: answer.trace,
-        cause: error,
-        hint: 'check that the base URL is that of the service, prefix such as /api included',
-      },
-    );
+    throw new FleetError('service', `the answer is not what the interface says: ${cameInstead}`, {
+      status: answer.status,
+      trace: answer.trace,
+      cause: error,
+      hint:
+        error instanceof JsonError && error.kind === 'depth'
+          ? 'nothing in the interface nests so deep; ask those who run the service'
+          : 'check that the base URL is that of the service, prefix such as /api included',
+    });
   }
 }
 
+const EXPECTED = 'where JSON was expected';
+
+/** So much of a body shows what it is. */
+const BEGINNING_CHARACTERS = 64 * 1024;
+
 function describeBody(answer: HttpAnswer, error: unknown): string {
-  const text = answer.text.trim();
-  if (text === '') return 'an empty body';
-  if (/^</.test(text)) {
-    const title = titleOf(text)?.trim();
-    return title === undefined ? 'an HTML page' : `an HTML page ("${title.slice(0, 100)}")`;
+  if (error instanceof JsonError && error.kind === 'depth') return error.message;
+  const text = answer.text.slice(0, BEGINNING_CHARACTERS).trim();
+  if (text === '') return `an empty body ${EXPECTED}`;
+  if (text.startsWith('<')) {
+    const title = htmlTitle(text);
+    return `an HTML page${title === undefined ? '' : ` ("${title}")`} ${EXPECTED}`;
   }
-  if (!/^[[{"\d\-tfn]/.test(text)) return `text ("${text.slice(0, 60)}")`;
+  if (!/^[[{"\d\-tfn]/.test(text)) return `text ("${foreignText(text, 60)}") ${EXPECTED}`;
   return error instanceof JsonError ? error.message : 'broken JSON';
 }
 

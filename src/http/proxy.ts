@@ -1,42 +1,81 @@
-// The proxies of the environment: the whole of undici, loaded only where a proxy is set.
+// The proxies of the environment: which one an address is asked through, decided here alone.
 
-import { type Dispatcher, EnvHttpProxyAgent, Pool } from 'undici';
 import { configError } from '../errors.js';
+import { isLoopback } from './loopback.js';
 
-export interface Proxies {
-  httpProxy: string;
-  httpsProxy: string;
-  noProxy: string;
+/** The way to an address. */
+export interface Route {
+  /** The proxy's address with its password; undefined for the direct way. For people `proxy.origin`. */
+  proxy: URL | undefined;
+  /** Why, for people: the variable that names the proxy, or that excludes the address from it. */
+  because: string;
 }
 
-/** The address of a proxy; without a scheme it is http, as curl reads it. It may hold a password, so no error shows it. */
-function readProxy(variable: string, text: string): string {
-  const address = text === '' || text.includes('://') ? text : `http://${text}`;
-  if (address === '' || URL.canParse(address)) return address;
-  throw configError(`${variable} is no address of a proxy`, 'write it like http://proxy.example.com:3128, or unset it');
+/** The value of a variable, in lower case first, as curl has it. */
+function readVariable(env: NodeJS.ProcessEnv, name: string): [variable: string, value: string] {
+  const lower = name.toLowerCase();
+  return env[lower] === undefined ? [name, env[name] ?? ''] : [lower, env[lower] ?? ''];
 }
 
-/** Opens a dispatcher that asks the proxies, but for the hosts of `noProxy`. `timeoutMs` bounds the making of a connection. */
-export function openProxies({ httpProxy, httpsProxy, noProxy }: Proxies, timeoutMs: number): Dispatcher {
-  return new EnvHttpProxyAgent({
-    httpProxy: readProxy('HTTP_PROXY', httpProxy),
-    httpsProxy: readProxy('HTTPS_PROXY', httpsProxy),
-    noProxy,
-    // A tunnel (CONNECT) for https alone; plain http is asked of the proxy by its whole address, as curl does it.
-    proxyTunnel: false,
-    proxyTls: { timeout: timeoutMs },
-    requestTls: { timeout: timeoutMs },
-    clientFactory(origin, options) {
-      const pool = new Pool(origin, options);
-      const connect = pool.connect.bind(pool) as (
-        options: Dispatcher.ConnectOptions,
-      ) => Promise<Dispatcher.ConnectData>;
-      // A proxy that hangs up on CONNECT gives undici's own socket error, upon which undici would dial again at once, for ever.
-      const dial = (connectOptions: Dispatcher.ConnectOptions) =>
-        connect(connectOptions).catch((error: unknown) => {
-          throw Object.assign(new Error(`the proxy ${origin.origin} hung up`, { cause: error }), { code: 'EPROXY' });
-        });
-      return Object.assign(pool, { connect: dial as typeof pool.connect });
-    },
+/**
+ * The address of a proxy; without a scheme it is http, as curl reads it. It may hold a password, so no error shows it. Throws a
+ * FleetError of kind `config`.
+ */
+function readProxy(variable: string, text: string): URL {
+  const address = text.includes('://') ? text : `http://${text}`;
+  const hint = 'write it like http://proxy.example.com:3128, or unset it';
+  if (!URL.canParse(address)) throw configError(`${variable} is no address of a proxy`, hint);
+  const url = new URL(address);
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') {
+    throw configError(
+      `${variable} names a proxy of the scheme "${url.protocol.slice(0, -1)}", and fleet speaks http and https to proxies`,
+      hint,
+    );
+  }
+  try {
+    decodeURIComponent(url.username + url.password);
+  } catch {
+    throw configError(`the user or password in ${variable} has a % that begins no escape`, 'write % itself as %25');
+  }
+  return url;
+}
+
+/** `Proxy-Authorization` for the user and password in the proxy's address; undefined when it names none. */
+export function proxyToken({ username, password }: URL): string | undefined {
+  if (username === '' && password === '') return undefined;
+  const login = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
+  return `Basic ${Buffer.from(login).toString('base64')}`;
+}
+
+/**
+ * Reads the proxies of the environment and makes the decision of which is asked. An address in HTTP_PROXY is used for https too where
+ * HTTPS_PROXY names none. Throws a FleetError of kind `config` for an address that is none.
+ */
+export function openRoutes(env: NodeJS.ProcessEnv): { hasProxy: boolean; routeTo(url: URL): Route } {
+  const proxies = (['HTTP_PROXY', 'HTTPS_PROXY'] as const).map((name) => {
+    const [variable, value] = readVariable(env, name);
+    return value === '' ? undefined : { variable, url: readProxy(variable, value) };
   });
+  const [http, https] = proxies;
+  const [noVariable, excluded] = readVariable(env, 'NO_PROXY');
+  const entries = excluded.split(/[,\s]+/).filter((entry) => entry !== '');
+  const routeTo = (url: URL): Route => {
+    const found = url.protocol === 'https:' ? (https ?? http) : http;
+    if (found === undefined) return { proxy: undefined, because: 'no proxy is set' };
+    // As curl and Go do it, this machine is never reached through a proxy: the sandbox would be out of reach.
+    if (isLoopback(url)) return { proxy: undefined, because: `${found.variable} is not used for this machine` };
+    if (entries.some((entry) => isExcluded(url, entry)))
+      return { proxy: undefined, because: `${noVariable} excludes it` };
+    return { proxy: found.url, because: found.variable };
+  };
+  return { hasProxy: (http ?? https) !== undefined, routeTo };
+}
+
+/** Whether an entry of NO_PROXY names the address: `*`, a host, whose subdomains count, each with a port or without. */
+function isExcluded(url: URL, entry: string): boolean {
+  if (entry === '*') return true;
+  const [, name = '', port] = /^(.+?)(?::(\d+))?$/.exec(entry.toLowerCase()) ?? [];
+  if (port !== undefined && port !== (url.port || (url.protocol === 'https:' ? '443' : '80'))) return false;
+  const host = name.replace(/^\*?\./, '');
+  return url.hostname === host || url.hostname.endsWith(`.${host}`);
 }

@@ -1,30 +1,91 @@
-// When a request is tried again, and after how long.
+// Decides alone whether a request that brought no success is sent again, and after how long.
+
+import { DEADLINE_CODE } from './exchange.js';
+
+/** How a try ended: with an answer that is no success, or without any. */
+export type TryEnd =
+  | {
+      status: number;
+      /** The header, as it came. */
+      retryAfter: string | undefined;
+    }
+  | {
+      /** The code of Node or undici; '' for none. */
+      code: string;
+      /** Whether the request may have reached the service. */
+      wasSent: boolean;
+    };
+
+export interface TryState {
+  /** Whether the request changes nothing, as GET and HEAD. */
+  isSafe: boolean;
+  /** Tries that were repetitions so far, and the most there may be. */
+  repetitions: number;
+  most: number;
+  /** Whether a 401 may be met with a newer token. */
+  mayRenew: boolean;
+}
+
+export type Decision =
+  | { next: 'give-up' }
+  /** Longer than is waited: the operator hears how long the service asks for. */
+  | { next: 'give-up-for-now'; askedMs: number }
+  /** With a newer token, at once and not counted as a repetition. */
+  | { next: 'renew' }
+  | { next: 'repeat'; pauseMs: number };
 
 /** Statuses of a safe request that may pass: too slow, too many, and the gateways' three. */
 const PASSING_STATUSES: readonly number[] = [408, 429, 502, 503, 504];
-
-export function isPassingStatus(status: number): boolean {
-  return PASSING_STATUSES.includes(status);
-}
 
 /** The first pause; each further one is twice as long, up to the longest. */
 const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 8_000;
 
-/** The longest `Retry-After` that is waited for; a longer one is told to the operator instead. */
+/** The longest `Retry-After` that is waited for; a longer one is printed for the operator instead. */
 export const RETRY_AFTER_LIMIT_MS = 60_000;
 
-/** The pause before try number `attempt` (1 is the first repetition): exponential, half of it random. */
-export function pauseBefore(attempt: number, random: () => number = Math.random): number {
-  const longest = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (attempt - 1));
+/**
+ * What follows a try that brought no success. A request that changes something is repeated only when the service provably did not take
+ * it: 401 with a token that can be renewed, 429, a connection that was never made (cli.md section 4, promise 1).
+ * @param wallMs the time of an HTTP date is compared with it
+ */
+export function decide(end: TryEnd, state: TryState, wallMs: number, random: () => number): Decision {
+  if ('status' in end && end.status === 401 && state.mayRenew) return { next: 'renew' };
+  if (!mayRepeat(end, state.isSafe) || state.repetitions >= state.most) return { next: 'give-up' };
+  const askedMs = 'status' in end ? (readRetryAfter(end.retryAfter, wallMs) ?? 0) : 0;
+  if (askedMs > RETRY_AFTER_LIMIT_MS) return { next: 'give-up-for-now', askedMs };
+  return { next: 'repeat', pauseMs: Math.max(askedMs, pauseBefore(state.repetitions + 1, random)) };
+}
+
+function mayRepeat(end: TryEnd, isSafe: boolean): boolean {
+  if ('status' in end) return isSafe ? PASSING_STATUSES.includes(end.status) : end.status === 429;
+  return isPassingCode(end.code) && (isSafe || !end.wasSent);
+}
+
+/** Whether asking again may help: not against TLS, what is not HTTP, headers that are too large, a proxy's refusal, the deadline. */
+function isPassingCode(code: string): boolean {
+  return !isTlsCode(code) && !/^(?:HPE_|UND_ERR_HEADERS_OVERFLOW|EPROXYREFUSED)/.test(code) && code !== DEADLINE_CODE;
+}
+
+/** Whether the code is one of a certificate or of TLS. */
+export function isTlsCode(code: string): boolean {
+  return /CERT|^ERR_TLS|^ERR_SSL|^EPROTO$|SELF_SIGNED|UNABLE_TO_(?:GET|VERIFY)/.test(code);
+}
+
+/** The pause before repetition number `repetition`, from 1 on: exponential, half of it random. */
+export function pauseBefore(repetition: number, random: () => number = Math.random): number {
+  const longest = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (repetition - 1));
   return Math.round(longest * (0.5 + 0.5 * random()));
 }
 
+/** Headers that are longer hold neither a number of seconds nor a date. */
+const RETRY_AFTER_LENGTH_CHARACTERS = 100;
+
 /** Milliseconds that a `Retry-After` header asks for: seconds or an HTTP date (RFC 9110 section 10.2.3). */
-export function readRetryAfter(header: string | undefined, now: number): number | undefined {
-  if (header === undefined) return undefined;
+export function readRetryAfter(header: string | undefined, wallMs: number): number | undefined {
+  if (header === undefined || header.length > RETRY_AFTER_LENGTH_CHARACTERS) return undefined;
   const text = header.trim();
   if (/^\d+(\.\d+)?$/.test(text)) return Math.round(Number(text) * 1000);
   const date = Date.parse(text);
-  return Number.isNaN(date) ? undefined : Math.max(0, date - now);
+  return Number.isNaN(date) ? undefined : Math.max(0, date - wallMs);
 }

@@ -6,6 +6,7 @@ import type { Context } from '../../context.js';
 import { FleetError, usageError } from '../../errors.js';
 import { redact } from '../../http/headers.js';
 import { pairItems, readJson } from '../../http/json.js';
+import { isSafe } from '../../http/methods.js';
 import { readPage } from '../../http/pages.js';
 import type { HttpAnswer, HttpRequest, Item } from '../../http/types.js';
 import { squeeze } from '../../json/text.js';
@@ -19,7 +20,6 @@ import { askIfProtected } from '../protected.js';
 import { readAddress } from './address.js';
 import { bodyOf, type Field, queryOf, splitField, textField, typedField } from './fields.js';
 import { readHeaders } from './headers.js';
-import { isReading } from './methods.js';
 
 export interface ApiOptions {
   method?: string;
@@ -69,7 +69,7 @@ export async function callApi(context: Context, path: string, options: ApiOption
   const standardInput = openStandardInput(context);
   const fields = await readFields(options, standardInput);
   const body = await readBody(method, fields, options.input, headers['content-type'], standardInput);
-  const isQuery = isReading(method) || options.input !== undefined;
+  const isQuery = isSafe(method) || options.input !== undefined;
   const request: HttpRequest = {
     method,
     ...address,
@@ -83,7 +83,7 @@ export async function callApi(context: Context, path: string, options: ApiOption
     const first = { ...request, query: [...new URLSearchParams(search), ...queryOf(fields)] };
     return printList(context, { shape: ANYTHING, requests: [first], isWhole: true, format }, {});
   }
-  if (!isReading(method)) await askIfProtected(context, clean(`${method} ${address.path}`), options.yes);
+  if (!isSafe(method)) await askIfProtected(context, clean(`${method} ${address.path}`), options.yes);
   await sendOne(context, { ...request, path: address.path + search }, format, options.include === true);
 }
 
@@ -94,13 +94,13 @@ function checkFlags(method: string, { input, paginate, include }: ApiOptions): v
   if (paginate === true && include === true) {
     throw usageError('--paginate makes one array of many answers and takes no --include', 'leave one of them out');
   }
-  if (input !== undefined && isReading(method)) {
+  if (input !== undefined && isSafe(method)) {
     throw usageError(`${method} carries no body, so --input has no place`, 'use -X POST, PUT or PATCH');
   }
 }
 
 async function sendOne(context: Context, request: HttpRequest, format: Format, isHeadWanted: boolean): Promise<void> {
-  const isChange = !isReading(request.method ?? 'GET');
+  const isChange = !isSafe(request.method ?? 'GET');
   // A change that is on its way is let finish; the second Ctrl-C ends it all the same.
   const client = await context.client(isChange ? { signal: context.urgentSignal } : undefined);
   let refusal: HttpAnswer | undefined;
@@ -218,7 +218,7 @@ async function readBody(
   contentType: string | undefined,
   standardInput: ReturnType<typeof openStandardInput>,
 ): Promise<string | undefined> {
-  if (input === undefined) return isReading(method) || fields.length === 0 ? undefined : bodyOf(fields);
+  if (input === undefined) return isSafe(method) || fields.length === 0 ? undefined : bodyOf(fields);
   const text = await readText('--input', input, standardInput);
   if (contentType !== undefined && !/\bjson\b/i.test(contentType)) return text;
   try {

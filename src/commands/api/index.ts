@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import { examples } from '../../cli/examples.js';
 import { collect, oneOf } from '../../cli/options.js';
 import type { Run } from '../../context.js';
-import { METHODS } from './methods.js';
+import { METHODS } from '../../http/methods.js';
 
 const DESCRIPTION = `Send any request to the service, with the token and headers of every other command, and print what
 comes back. The path is below the base URL; a whole URL is taken at the base URL's own origin alone.

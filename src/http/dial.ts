@@ -1,0 +1,86 @@
+// Makes connections: names below localhost stay on this machine, and a needless `100 Continue` does not end an exchange.
+
+import { type LookupAddress, type LookupOptions, lookup } from 'node:dns';
+import type { Socket } from 'node:net';
+import type { buildConnector as Connectors } from 'undici';
+// A private path of undici, as that in agent.ts: the agent loads it anyway.
+import buildConnector from 'undici/lib/core/connect.js';
+import { isOwnName } from './loopback.js';
+
+type Connector = Connectors.connector;
+type LookupCallback = (error: NodeJS.ErrnoException | null, address: string | LookupAddress[], family?: number) => void;
+
+const OWN_ADDRESSES: LookupAddress[] = [
+  { address: '127.0.0.1', family: 4 },
+  { address: '::1', family: 6 },
+];
+
+/** The most that the headers of an answer may take: four times what Node takes by itself. */
+export const MAX_HEADER_BYTES = 64 * 1024;
+
+/** Looks a host up as `dns.lookup` does; this machine's own names are not asked of a resolver, which may send them elsewhere. */
+export function lookUp(host: string, options: LookupOptions, callback: LookupCallback): void {
+  if (!isOwnName(host)) {
+    lookup(host, options as LookupOptions & { all: true }, callback);
+    return;
+  }
+  const fitting = OWN_ADDRESSES.filter(
+    ({ family }) => options.family === undefined || options.family === 0 || options.family === family,
+  );
+  const [first] = fitting;
+  if (options.all === true) process.nextTick(callback, null, fitting);
+  else process.nextTick(callback, null, first?.address ?? '127.0.0.1', first?.family ?? 4);
+}
+
+/** Opens connections, TLS included, each in so many milliseconds. */
+export function openConnector(timeoutMs: number): Connector {
+  return withoutContinue(buildConnector({ timeout: timeoutMs, lookup: lookUp as never }));
+}
+
+/** The same, without the interim answer `100 Continue`, which undici takes for the end of the connection. */
+export function withoutContinue(connect: Connector): Connector {
+  return (options, callback) =>
+    connect(options, (...result) => {
+      if (result[0] === null && result[1] !== null) skipContinue(result[1]);
+      callback(...result);
+    });
+}
+
+const CONTINUE = 'HTTP/1.1 100';
+/** An interim answer with more than this is no interim answer. */
+const CONTINUE_LIMIT_BYTES = 16 * 1024;
+
+/**
+ * RFC 9110 section 15.2: "A client MUST be able to parse one or more 1xx responses received prior to a final response, even if the
+ * client does not expect one." Looks at the first bytes behind each request alone; nothing else that is read changes.
+ */
+function skipContinue(socket: Socket): void {
+  const read = socket.read.bind(socket);
+  const write = socket.write.bind(socket) as (...input: unknown[]) => boolean;
+  let isAnswerAwaited = false;
+  let held: Buffer = Buffer.alloc(0);
+  socket.write = ((...input: unknown[]) => {
+    isAnswerAwaited = true;
+    return write(...input);
+  }) as typeof socket.write;
+  socket.read = (size?: number) => {
+    const chunk: Buffer | null = read(size);
+    if (!isAnswerAwaited || chunk === null) return chunk;
+    held = held.length === 0 ? chunk : Buffer.concat([held, chunk]);
+    // Interim answers are taken off; as long as it may be one, nothing is passed on.
+    while (mayBeContinue(held)) {
+      const end = held.length < CONTINUE.length ? -1 : held.indexOf('\r\n\r\n');
+      if (end === -1 && held.length < CONTINUE_LIMIT_BYTES) return null;
+      if (end === -1) break;
+      held = held.subarray(end + 4);
+    }
+    isAnswerAwaited = false;
+    const passed = held;
+    held = Buffer.alloc(0);
+    return passed.length === 0 ? null : passed;
+  };
+}
+
+function mayBeContinue(bytes: Buffer): boolean {
+  return CONTINUE.startsWith(bytes.toString('latin1', 0, CONTINUE.length).replace(/^HTTP\/1\.0/, 'HTTP/1.1'));
+}

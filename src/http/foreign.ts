@@ -1,0 +1,75 @@
+// Text from elsewhere on its way into an error: one line, bounded before anything is searched in it.
+
+/** So much of a text is looked at; more than this no error shows. */
+const WINDOW_CHARACTERS = 64 * 1024;
+
+/** Longer than this, a text from the service is cut: one line of error stays one line. */
+const LINE_LENGTH_CHARACTERS = 500;
+
+/** White space inside the text may take so much room before a line of that length is cut from it. */
+const LOOSE_LENGTH_CHARACTERS = 8 * LINE_LENGTH_CHARACTERS;
+
+/** The beginning of a text, no longer than that; half a surrogate pair is left out. */
+export function cutTo(text: string, length: number): string {
+  if (text.length <= length) return text;
+  const last = text.charCodeAt(length - 1);
+  return text.slice(0, last >= 0xd800 && last <= 0xdbff ? length - 1 : length);
+}
+
+/**
+ * A foreign text as part of an error's line: secrets hidden, then cut, then white space squeezed. Every text that the service, a
+ * proxy or a login page sent goes into a message through here.
+ */
+export function foreignText(text: string, length = LINE_LENGTH_CHARACTERS): string {
+  const loose = cutTo(cutTo(text, WINDOW_CHARACTERS), LOOSE_LENGTH_CHARACTERS);
+  const line = loose.replace(/\s+/g, ' ').trim();
+  return line.length <= length && loose.length === text.length ? line : `${cutTo(line, length - 1)}…`;
+}
+
+/** Whether a text is a page for people: its type says so, or its beginning does. */
+export function isHtml(text: string, contentType = ''): boolean {
+  return (
+    /\bhtml\b/i.test(contentType.slice(0, 200)) || /^\s{0,100}<(?:!doctype|html|head|body)\b/i.test(text.slice(0, 200))
+  );
+}
+
+/** What an HTML page calls itself: its title, else its first heading, in one line without tags; undefined when it has none. */
+export function htmlTitle(html: string): string | undefined {
+  const page = html.slice(0, WINDOW_CHARACTERS);
+  const title = textBetween(page, 'title') ?? textBetween(page, 'h1');
+  const line = title === undefined ? '' : foreignText(decodeEntities(withoutTags(title)), TITLE_LENGTH_CHARACTERS);
+  return line === '' ? undefined : line;
+}
+
+const TITLE_LENGTH_CHARACTERS = 200;
+
+/** What stands inside the first element of that name, found in linear time. */
+function textBetween(page: string, name: string): string | undefined {
+  const lower = page.toLowerCase();
+  for (let open = lower.indexOf(`<${name}`); open !== -1; open = lower.indexOf(`<${name}`, open + 1)) {
+    const behind = lower.charCodeAt(open + name.length + 1);
+    if (behind !== 0x3e && behind > 0x20) continue;
+    const start = lower.indexOf('>', open);
+    const end = start === -1 ? -1 : lower.indexOf(`</${name}`, start);
+    // A page that lower case made longer has other places; its title is not worth more.
+    return end === -1 || lower.length !== page.length ? undefined : page.slice(start + 1, end);
+  }
+  return undefined;
+}
+
+function withoutTags(html: string): string {
+  let text = '';
+  for (let index = 0; ; ) {
+    const open = html.indexOf('<', index);
+    const close = open === -1 ? -1 : html.indexOf('>', open);
+    if (close === -1) return text + html.slice(index);
+    text += `${html.slice(index, open)} `;
+    index = close + 1;
+  }
+}
+
+const ENTITIES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", nbsp: ' ' };
+
+function decodeEntities(text: string): string {
+  return text.replace(/&(amp|lt|gt|quot|apos|nbsp);/g, (_, name: string) => ENTITIES[name] ?? '');
+}

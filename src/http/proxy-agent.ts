@@ -1,0 +1,56 @@
+// Connections through a proxy: the whole of undici, loaded only where a proxy is asked.
+
+import { type buildConnector, type Dispatcher, Pool, ProxyAgent } from 'undici';
+import { MAX_HEADER_BYTES, withoutContinue } from './dial.js';
+import { proxyToken } from './proxy.js';
+
+/** Opens a dispatcher that asks one proxy. `timeoutMs` bounds the making of a connection, with the proxy and behind it. */
+export function openProxyAgent(proxy: URL, timeoutMs: number): Dispatcher {
+  const token = proxyToken(proxy);
+  const address = new URL(proxy);
+  [address.username, address.password] = ['', ''];
+  return new ProxyAgent({
+    uri: address.href,
+    ...(token === undefined ? {} : { token }),
+    // A tunnel (CONNECT) for https alone; plain http is asked of the proxy by its whole address, as curl does it.
+    proxyTunnel: false,
+    proxyTls: { timeout: timeoutMs },
+    requestTls: { timeout: timeoutMs },
+    factory: (origin, options: Pool.Options) =>
+      new Pool(origin, {
+        ...options,
+        maxHeaderSize: MAX_HEADER_BYTES,
+        connect: withoutContinue(explainRefusals(options.connect as buildConnector.connector)),
+      }),
+    clientFactory(origin, options) {
+      const pool = new Pool(origin, options);
+      const connect = pool.connect.bind(pool) as (
+        options: Dispatcher.ConnectOptions,
+      ) => Promise<Dispatcher.ConnectData>;
+      // A proxy that hangs up on CONNECT gives undici's own socket error, upon which undici would dial again at once, for ever.
+      const dial = (connectOptions: Dispatcher.ConnectOptions) =>
+        connect(connectOptions).catch((error: unknown) => {
+          throw withCode(`the proxy ${origin.origin} hung up`, 'EPROXY', error);
+        });
+      return Object.assign(pool, { connect: dial as typeof pool.connect });
+    },
+  });
+}
+
+/** undici tells a status other than 200 from the proxy in its message alone. */
+function explainRefusals(connect: buildConnector.connector): buildConnector.connector {
+  return (options, callback) =>
+    connect(options, (...result) => {
+      const [error] = result;
+      const status = error === null ? undefined : /^Proxy response \((\d+)\)/.exec(error.message)?.[1];
+      if (status === undefined) return callback(...result);
+      callback(
+        withCode(`the proxy answered ${status}`, status === '407' ? 'EPROXYREFUSEDLOGIN' : 'EPROXYREFUSED', error),
+        null,
+      );
+    });
+}
+
+function withCode(message: string, code: string, cause: unknown): Error {
+  return Object.assign(new Error(message, { cause }), { code });
+}
