@@ -116,16 +116,15 @@ export function openContext(world: World, io: Io, flags: GlobalFlags, interrupti
   });
   const token = once(async () => {
     const { findToken } = await import('./settings/token.js');
-    const facts = {
+    return findToken({
       env: io.env,
       stored: await stored(),
       settings: await settings(),
-      now: clock.wallMs,
+      clock,
       signal,
       notice,
       secrets: io.secrets,
-    };
-    return findToken(facts);
+    });
   });
   let isNetworkOpen = false;
   const network = once(async () => {

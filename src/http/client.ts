@@ -1,11 +1,11 @@
 // The one HTTP client of a process: headers, token, timeouts, retries, redirects; it knows no bicycles.
 
 import { type Clock, sleep } from '../clock.js';
-import { FleetError } from '../errors.js';
+import type { FleetError } from '../errors.js';
 import type { Secrets } from '../secrets.js';
 import { BodyError } from './body.js';
 import { ExchangeError, type Headers, readWhole, type WireAnswer } from './exchange.js';
-import { answerFailure, bodyFailure, networkFailure } from './failure.js';
+import { answerFailure, bodyFailure, networkFailure, withHint } from './failure.js';
 import { acceptJson, authorization, traceOf } from './headers.js';
 import { isSafe } from './methods.js';
 import type { Network } from './network.js';
@@ -238,7 +238,9 @@ function endOf({ status, headers }: HttpAnswer): TryEnd {
 function refusalOf(options: ClientOptions, request: HttpRequest, { status, headers, text }: HttpAnswer): FleetError {
   const { hide } = options.secrets;
   const safeHeaders = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, hide(value)]));
-  return answerFailure(status, safeHeaders, hide(text), request.subject, urlOf(options, request));
+  const failure = answerFailure(status, safeHeaders, hide(text), request.subject, urlOf(options, request));
+  const { refusalHint } = options.token;
+  return status === 401 && refusalHint !== undefined ? withHint(failure, refusalHint) : failure;
 }
 
 function readText(bytes: Uint8Array): string {
@@ -248,13 +250,8 @@ function readText(bytes: Uint8Array): string {
 }
 
 function askedToWait(failure: FleetError, pauseMs: number): FleetError {
-  return new FleetError(failure.kind, failure.message, {
-    ...(failure.status === undefined ? {} : { status: failure.status }),
-    detail: failure.detail,
-    trace: failure.trace,
-    cause: failure,
-    hint: `the service asks to wait ${Math.ceil(pauseMs / 1000)} s, longer than fleet waits by itself; try again then`,
-  });
+  const seconds = Math.ceil(pauseMs / 1000);
+  return withHint(failure, `the service asks to wait ${seconds} s, longer than fleet waits by itself; try again then`);
 }
 
 function redirectTarget({ status, headers }: WireAnswer, url: URL): URL | undefined {

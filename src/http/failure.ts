@@ -140,6 +140,18 @@ export function answerFailure(
   return new FleetError(kind, `${who} ${verb} ${subject}: ${why}`, hint === undefined ? facts : { ...facts, hint });
 }
 
+/** The same failure with another hint: one who knows more than the status says, such as where a refused token comes from. */
+export function withHint(failure: FleetError, hint: string): FleetError {
+  const { kind, message, status, detail, trace } = failure;
+  return new FleetError(kind, message, {
+    ...(status === undefined ? {} : { status }),
+    detail,
+    trace,
+    cause: failure,
+    hint,
+  });
+}
+
 /** What a status says whose answer says nothing. */
 const WORDS_FOR_SILENCE: Readonly<Record<number, string>> = {
   401: 'the token is missing, wrong or expired',

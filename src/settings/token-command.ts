@@ -1,24 +1,24 @@
 // Runs the command that prints the access token; loaded only where one is set, for it starts processes.
 
 import { spawn } from 'node:child_process';
-import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
 import { configError } from '../errors.js';
 import { HIDDEN } from '../secrets.js';
-import type { CommandPlace, TokenFacts, TokenPlace } from './token.js';
+import { type CommandPlace, TOKEN_LIMIT_BYTES, type TokenInput, type TokenPlace } from './token-place.js';
 
-/** A person may have to touch a key or confirm in a browser; longer than this nobody waits. */
-const COMMAND_LIMIT_MS = 60_000;
-/** Far above any token; a command that prints more prints something else. */
-const OUTPUT_LIMIT_BYTES = 65_536;
+/** A line of its stderr that is longer is passed on in parts. */
+const LINE_LIMIT_CHARACTERS = 10_000;
 /** Set for a token command, to its own text: a command that calls fleet, which calls it again, would never end. */
 const INSIDE_VARIABLE = 'FLEET_INSIDE_TOKEN_COMMAND';
 
 /**
  * Runs the command through the shell and returns its stdout. It reads nothing, so that it cannot eat what is piped into
  * fleet; a question it has can go to /dev/tty. Its stderr is passed on line by line, its stdout shown nowhere.
+ * It may take as long as a request (`--timeout`).
  */
-export function runTokenCommand(place: TokenPlace & CommandPlace, facts: TokenFacts): Promise<string> {
-  const { env, signal, notice } = facts;
+export function runTokenCommand(place: TokenPlace & CommandPlace, input: TokenInput): Promise<string> {
+  const { env, signal, notice, clock, settings } = input;
+  const timeoutMs = settings.timeoutMs.value;
   const failure = (what: string, cause?: unknown) =>
     configError(`the token command (${place.origin}) ${what}`, place.remedy, cause);
   if (env[INSIDE_VARIABLE] === place.command)
@@ -35,7 +35,7 @@ export function runTokenCommand(place: TokenPlace & CommandPlace, facts: TokenFa
     let length = 0;
     let lastLine = '';
     const settle = (finish: () => void) => {
-      clearTimeout(timer);
+      cancelTimer();
       signal.removeEventListener('abort', onAbort);
       finish();
     };
@@ -49,19 +49,17 @@ export function runTokenCommand(place: TokenPlace & CommandPlace, facts: TokenFa
         reject(error);
       });
     const onAbort = () => giveUp(signal.reason);
-    const timer = setTimeout(
-      () => giveUp(failure(`gave no token within ${COMMAND_LIMIT_MS / 1000} s`)),
-      COMMAND_LIMIT_MS,
+    const cancelTimer = clock.after(timeoutMs, () =>
+      giveUp(failure(`gave no token within ${timeoutMs / 1000} s (--timeout)`)),
     );
     signal.addEventListener('abort', onAbort, { once: true });
     child.stdout.on('data', (chunk: Buffer) => {
       chunks.push(chunk);
       length += chunk.length;
-      if (length > OUTPUT_LIMIT_BYTES) giveUp(failure('printed more than a token'));
+      if (length > TOKEN_LIMIT_BYTES) giveUp(failure('printed more than a token'));
     });
-    createInterface({ input: child.stderr }).on('line', (line) => {
-      if (line.trim() === '') return;
-      lastLine = hideJwts(line.trim());
+    readLines(child.stderr, (line) => {
+      lastLine = hideJwts(line);
       void notice(lastLine);
     });
     child.on('error', (error) => giveUp(failure(`could not be started: ${error.message}`, error)));
@@ -78,4 +76,21 @@ export function runTokenCommand(place: TokenPlace & CommandPlace, facts: TokenFa
 /** A command that traces itself may show the token before it prints it, when nobody knows it yet: what looks like a JWT is hidden. */
 function hideJwts(line: string): string {
   return line.replace(/[\w.-]+/g, (word) => (/eyJ/.test(word) && word.split('.').length > 2 ? HIDDEN : word));
+}
+
+/** The lines of a stream that say something; one that is longer than the limit comes in parts. */
+function readLines(stream: Readable, take: (line: string) => void): void {
+  let pending = '';
+  const flush = (lines: readonly string[]) => {
+    for (const line of lines) if (line.trim() !== '') take(line.trim());
+  };
+  stream.setEncoding('utf8').on('data', (chunk: string) => {
+    const lines = (pending + chunk).split('\n');
+    pending = lines.pop() ?? '';
+    flush(lines);
+    if (pending.length < LINE_LIMIT_CHARACTERS) return;
+    flush([pending]);
+    pending = '';
+  });
+  stream.on('end', () => flush([pending]));
 }

@@ -1,48 +1,32 @@
 // Where the access token comes from, and how it is renewed (interface.md section 5 leaves obtaining it open).
 
-import { readFile, stat } from 'node:fs/promises';
-import { configError, type FleetError } from '../errors.js';
-import type { Secrets } from '../secrets.js';
-import { profileFlag, type Settings } from './resolve.js';
-import { loadTokens, type Stored } from './store.js';
+import { open } from 'node:fs/promises';
+import { configError } from '../errors.js';
+import { KEYS } from './keys.js';
+import { profileFlag } from './resolve.js';
+import { loadTokens } from './store.js';
+import {
+  type CommandPlace,
+  describeRenewal,
+  findTokenPlace,
+  missingToken,
+  TOKEN_LIMIT_BYTES,
+  type TokenInput,
+  type TokenPlace,
+} from './token-place.js';
+
+export { findTokenPlace, missingToken } from './token-place.js';
 
 /** A source of access tokens. The token itself is never printed but by `auth token`. */
 export interface TokenSource {
   /** For people: `FLEET_TOKEN`, `file /run/token (FLEET_TOKEN_FILE)`, `command of profile "default"`, `stored by auth login`. */
   readonly origin: string;
-  /** The token to send now. Throws a FleetError of kind `config` when there is none or it cannot be had. */
+  /** What to do when the service refuses the token: how just this source is renewed. */
+  readonly refusalHint: string;
+  /** The token to send now. Throws a FleetError of kind `config` when there is none or it cannot be had; may be asked again. */
   get(): Promise<string>;
   /** Called after a 401: fetches anew. Undefined when the source has no other token than the refused one. */
   renew(refused: string): Promise<string | undefined>;
-}
-
-/** Which of the five sources is used. */
-export type TokenPlace = {
-  /** In words, see TokenSource. */
-  readonly origin: string;
-  /** Whether the environment or the profile points to it. */
-  readonly said: 'environment' | 'profile';
-} & (
-  | { readonly kind: 'variable'; readonly token: string }
-  | { readonly kind: 'file'; readonly path: string }
-  | CommandPlace
-  | { readonly kind: 'stored' }
-);
-
-export type CommandPlace = { readonly kind: 'command'; readonly command: string; readonly remedy: string };
-
-export interface TokenFacts {
-  env: NodeJS.ProcessEnv;
-  stored: Stored;
-  settings: Pick<Settings, 'profile' | 'tokenCommand'>;
-  /** Milliseconds since the epoch. */
-  now(): number;
-  /** Stops a token command that runs; its reason is thrown. */
-  signal: AbortSignal;
-  /** Takes warnings, and what a token command says on its stderr (a login page to open, for instance). */
-  notice(line: string): Promise<void> | void;
-  /** Gets every token that is read. */
-  secrets: Secrets;
 }
 
 /** A token that ends sooner is fetched anew before it is used: clocks differ, and a request takes its time. */
@@ -51,70 +35,36 @@ const RENEW_BEFORE_EXPIRY_MS = 60_000;
 const LAST_DATE_MS = 8.64e15;
 
 /**
- * Where the token will come from: FLEET_TOKEN, FLEET_TOKEN_FILE, FLEET_TOKEN_COMMAND, the profile's token_command, the
- * token stored by `auth login`; undefined when there is none. Nothing is run or checked yet.
+ * The source of tokens for this run. Throws a FleetError of kind `config` when there is none. FLEET_TOKEN stays as it is; a file and
+ * the stored token are read anew each time; a command's token is kept until it is about to expire or was refused, and parallel
+ * callers share one run of the command. No failure is kept: who asks again is answered anew.
  */
-export async function findTokenPlace(
-  env: NodeJS.ProcessEnv,
-  stored: Stored,
-  profile: string,
-  tokenCommand: string | undefined,
-): Promise<TokenPlace | undefined> {
-  const token = env['FLEET_TOKEN'] ?? '';
-  if (token.trim() !== '') return { kind: 'variable', said: 'environment', origin: 'FLEET_TOKEN', token };
-  const path = env['FLEET_TOKEN_FILE'] ?? '';
-  if (path !== '') return { kind: 'file', said: 'environment', origin: `file ${path} (FLEET_TOKEN_FILE)`, path };
-  const command = (env['FLEET_TOKEN_COMMAND'] ?? '').trim();
-  if (command !== '') {
-    const remedy = 'try the command of FLEET_TOKEN_COMMAND by hand';
-    return { kind: 'command', said: 'environment', origin: 'FLEET_TOKEN_COMMAND', command, remedy };
-  }
-  if (tokenCommand !== undefined) {
-    const remedy = `try the command by hand; this shows it: fleet config get token_command${profileFlag(profile)}`;
-    const origin = `command of profile "${profile}"`;
-    return { kind: 'command', said: 'profile', origin, command: tokenCommand, remedy };
-  }
-  const isStored = (await loadTokens(stored)).has(profile);
-  return isStored ? { kind: 'stored', said: 'profile', origin: 'stored by auth login' } : undefined;
-}
-
-/**
- * The source of tokens for this run. Throws a FleetError of kind `config` when there is none. FLEET_TOKEN stays as it
- * is; a file and the stored token are read anew each time; a command's token is kept until it is about to expire or was
- * refused, and parallel callers share one run of the command.
- */
-export async function findToken(facts: TokenFacts): Promise<TokenSource> {
-  const { env, stored, settings } = facts;
+export async function findToken(input: TokenInput): Promise<TokenSource> {
+  const { env, stored, settings } = input;
   const profile = settings.profile.value;
   const place = await findTokenPlace(env, stored, profile, settings.tokenCommand.value);
   if (place === undefined) throw stored.problem ?? missingToken(profile);
+  const source = { origin: place.origin, refusalHint: describeRenewal(place, profile) };
   switch (place.kind) {
     case 'variable':
       return {
-        origin: place.origin,
-        get: async () => checkToken(place.token, place.origin, 'set FLEET_TOKEN to the token alone', facts.secrets),
+        ...source,
+        get: async () => readToken(place.token, place.origin, 'set FLEET_TOKEN to the token alone', input),
         renew: async () => undefined,
       };
     case 'file':
-      return rereadingSource(place.origin, fileReader(place.path, facts.secrets));
+      return { ...source, ...rereading(fileReader(place.path, input)) };
     case 'command':
-      return commandSource(place, facts);
+      return { ...source, ...runCommand(place, input) };
     case 'stored':
-      return rereadingSource(place.origin, storedReader(facts));
+      return { ...source, ...rereading(storedReader(input)) };
   }
 }
 
-/** The error of a command that needs a token where there is none. */
-export function missingToken(profile: string): FleetError {
-  return configError(
-    `there is no access token for profile "${profile}"`,
-    `run "fleet auth login${profileFlag(profile)}" or set FLEET_TOKEN`,
-  );
-}
+type Reading = Pick<TokenSource, 'get' | 'renew'>;
 
-function rereadingSource(origin: string, read: () => Promise<string>): TokenSource {
+function rereading(read: () => Promise<string>): Reading {
   return {
-    origin,
     get: read,
     async renew(refused) {
       const token = await read();
@@ -123,54 +73,66 @@ function rereadingSource(origin: string, read: () => Promise<string>): TokenSour
   };
 }
 
-function fileReader(path: string, secrets: Secrets): () => Promise<string> {
+function fileReader(path: string, input: TokenInput): () => Promise<string> {
   let kept: string | undefined;
   return async () => {
     if (kept !== undefined) return kept;
-    let text: string;
-    let isRegular: boolean;
+    let read: { text: string; isRegular: boolean };
     try {
-      isRegular = (await stat(path)).isFile();
-      text = await readFile(path, 'utf8');
+      read = await readBeginning(path);
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
       throw configError(`the token file cannot be read: ${reason}`, 'check the path in FLEET_TOKEN_FILE', error);
     }
-    const token = checkToken(
-      text,
+    const token = readToken(
+      read.text,
       `the file ${path}`,
       'let the file of FLEET_TOKEN_FILE hold the token alone',
-      secrets,
+      input,
     );
     // A pipe (`FLEET_TOKEN_FILE=<(…)`) can be read once.
-    if (!isRegular) kept = token;
+    if (!read.isRegular) kept = token;
     return token;
   };
 }
 
-function storedReader({ stored, settings, secrets }: TokenFacts): () => Promise<string> {
-  const profile = settings.profile.value;
+/** As much of a file as a token may have, and a byte more. */
+async function readBeginning(path: string): Promise<{ text: string; isRegular: boolean }> {
+  const file = await open(path);
+  try {
+    const chunks: Buffer[] = [];
+    let length = 0;
+    for await (const chunk of file.createReadStream({ end: TOKEN_LIMIT_BYTES, autoClose: false })) {
+      chunks.push(chunk);
+      length += chunk.length;
+      if (length > TOKEN_LIMIT_BYTES) throw new Error('it holds more than a token');
+    }
+    return { text: Buffer.concat(chunks).toString('utf8'), isRegular: (await file.stat()).isFile() };
+  } finally {
+    await file.close();
+  }
+}
+
+function storedReader(input: TokenInput): () => Promise<string> {
+  const profile = input.settings.profile.value;
   return async () => {
-    const token = (await loadTokens(stored)).get(profile);
+    const token = (await loadTokens(input.stored)).get(profile);
     if (token === undefined) throw missingToken(profile);
-    return checkToken(
-      token,
-      `the stored token of profile "${profile}"`,
-      `run "fleet auth login${profileFlag(profile)}" again`,
-      secrets,
-    );
+    const remedy = `run "fleet auth login${profileFlag(profile)}" again`;
+    return readToken(token, `the stored token of profile "${profile}"`, remedy, input);
   };
 }
 
-function commandSource(place: TokenPlace & CommandPlace, facts: TokenFacts): TokenSource {
+function runCommand(place: TokenPlace & CommandPlace, input: TokenInput): Reading {
+  const { clock } = input;
   let kept: { token: string; freshUntilMs: number } | undefined;
   let running: Promise<string> | undefined;
 
   async function run(): Promise<string> {
     const { runTokenCommand } = await import('./token-command.js');
-    const output = await runTokenCommand(place, facts);
-    const token = checkToken(output, `the output of the token command (${place.origin})`, place.remedy, facts.secrets);
-    kept = { token, freshUntilMs: findFreshUntil(token, facts.now()) };
+    const output = await runTokenCommand(place, input);
+    const token = readToken(output, `the output of the token command (${place.origin})`, place.remedy, input);
+    kept = { token, freshUntilMs: findFreshUntil(token, clock.wallMs()) };
     return token;
   }
   // One run for all who ask while it lasts: eight workers that are refused together need one new token, not eight.
@@ -181,8 +143,17 @@ function commandSource(place: TokenPlace & CommandPlace, facts: TokenFacts): Tok
     return running;
   }
   return {
-    origin: place.origin,
-    get: async () => (kept !== undefined && facts.now() < kept.freshUntilMs ? kept.token : share()),
+    async get() {
+      if (kept !== undefined && clock.wallMs() < kept.freshUntilMs) return kept.token;
+      const old = kept?.token;
+      try {
+        return await share();
+      } catch (error) {
+        // It was asked ahead of time: until its end the old token is as good as before.
+        if (old === undefined || input.signal.aborted || (readExpiry(old) ?? 0) <= clock.wallMs()) throw error;
+        return old;
+      }
+    },
     async renew(refused) {
       // Another worker was refused before and has already fetched a newer one.
       if (running === undefined && kept !== undefined && kept.token !== refused) return kept.token;
@@ -216,13 +187,12 @@ export function parseToken(text: string): { value: string; leftOut?: string } | 
   return scheme?.[1] === undefined ? { value: token } : { value: token, leftOut: scheme[1] };
 }
 
-function checkToken(text: string, what: string, remedy: string, secrets: Secrets): string {
+/** The token in the text, registered as a secret. Throws a FleetError of kind `config` that says what is wrong with it. */
+function readToken(text: string, what: string, remedy: string, { secrets }: Pick<TokenInput, 'secrets'>): string {
   const parsed = parseToken(text);
-  if ('value' in parsed) {
-    secrets.add(parsed.value);
-    return parsed.value;
-  }
-  throw configError(`${what} ${parsed.reason}`, remedy);
+  if ('reason' in parsed) throw configError(`${what} ${parsed.reason}`, remedy);
+  secrets.add(parsed.value);
+  return parsed.value;
 }
 
 /** The claims of a JWT, read and not verified: only the service can do that. Undefined when the token is no JWT. */
@@ -237,6 +207,17 @@ export function readClaims(token: string): { [claim: string]: unknown } | undefi
   } catch {
     return undefined;
   }
+}
+
+/**
+ * The organizations that a token names: the UUIDs of its claim `affs`, in lower case, each once and in the token's order; none for
+ * a token that says nothing of them. Assumed: the claim is `{organization: [roles]}`, the organization a UUID or its URL.
+ */
+export function organizationsOf(token: string): string[] {
+  const affiliations = readClaims(token)?.['affs'];
+  if (typeof affiliations !== 'object' || affiliations === null || Array.isArray(affiliations)) return [];
+  const parsed = Object.keys(affiliations).map((name) => KEYS.organization.parse(name));
+  return [...new Set(parsed.flatMap((organization) => ('value' in organization ? [organization.value] : [])))];
 }
 
 /** When the token ends, in milliseconds since the epoch; undefined when it does not say (`exp`, RFC 7519 section 4.1.4). */

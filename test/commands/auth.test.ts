@@ -253,6 +253,62 @@ describe('auth login checks', () => {
   });
 });
 
+describe('a refused token', () => {
+  const REFUSE = (response: Parameters<typeof sendJson>[0]) =>
+    sendJson(response, 401, { detail: 'Signature has expired.' });
+
+  it.each<[string, NodeJS.ProcessEnv, string]>([
+    [
+      'a variable',
+      { FLEET_TOKEN: 'a-token-1' },
+      'FLEET_TOKEN is set and wins over every other token; set it to a new one, or unset it',
+    ],
+    ['a file', { FLEET_TOKEN_FILE: '/proc/self/comm' }, 'write a new token into /proc/self/comm (FLEET_TOKEN_FILE)'],
+    [
+      'a command of the environment',
+      { FLEET_TOKEN_COMMAND: 'echo a-token-3' },
+      'the service refuses what the command of FLEET_TOKEN_COMMAND prints; try the command of FLEET_TOKEN_COMMAND by hand',
+    ],
+    [
+      'a command of the profile',
+      { FLEET_PROFILE: 'berlin' },
+      'the service refuses what the command of profile "berlin" prints; try the command by hand; this shows it: fleet config get token_command --profile berlin',
+    ],
+    ['the store', {}, 'run "fleet auth login --profile default" for a new token'],
+  ])('of %s is renewed where it comes from', async (_what, variables, hint) => {
+    await withServer(REFUSE, async ({ url }) => {
+      await fleet(`auth login --with-token --no-check --base-url ${url}`, { stdin: 'a-token-5' });
+      await runFleet(['config', 'set', 'token_command', 'echo a-token-4', '--profile', 'berlin'], { env });
+      await fleet(`config set base_url ${url} --profile berlin`);
+      const run = await fleet('bicycles list', { env: variables });
+      expect(run).toMatchObject({ code: 4, stdout: '' });
+      expect(run.stderr).toContain(`hint: ${hint}\n`);
+    });
+  });
+
+  it('is replaced by one that another login has stored meanwhile', async () => {
+    let login: Promise<RunResult> | undefined;
+    await withServer(
+      async (response, { headers }) => {
+        if (headers.authorization === 'JWT new-token-of-the-store') return sendJson(response, 200, []);
+        login ??= fleet('auth login --with-token --no-check', { stdin: 'new-token-of-the-store' });
+        await login;
+        REFUSE(response);
+      },
+      async ({ url }) => {
+        await fleet(`auth login --with-token --no-check --base-url ${url}`, { stdin: 'old-token-of-the-store' });
+        expect((await fleet('bicycles list --json')).stdout).toBe('[]\n');
+      },
+    );
+  });
+
+  it('with no settings at all names the login', async () => {
+    const run = await fleet('bicycles list');
+    expect(run.code).toBe(3);
+    expect(run.stderr).toContain('hint: run "fleet auth login"');
+  });
+});
+
 describe('auth logout', () => {
   it('forgets the token, may be repeated, and names what still gives one', async () => {
     await fleet('auth login --with-token', { stdin: 'one' });

@@ -4,11 +4,20 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { systemClock } from '../../src/clock.js';
 import { FleetError } from '../../src/errors.js';
 import { NO_SECRETS } from '../../src/secrets.js';
+import type { SettingFlags } from '../../src/settings/keys.js';
 import { resolveSettings } from '../../src/settings/resolve.js';
 import { loadStored, saveProfile, saveToken } from '../../src/settings/store.js';
-import { findToken, parseToken, readClaims, readExpiry, type TokenSource } from '../../src/settings/token.js';
+import {
+  findToken,
+  organizationsOf,
+  parseToken,
+  readClaims,
+  readExpiry,
+  type TokenSource,
+} from '../../src/settings/token.js';
 
 const NOW_S = 1_700_000_000;
 
@@ -28,14 +37,14 @@ beforeEach(async () => {
 
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
-async function open(profile?: string): Promise<TokenSource> {
+async function open(profile?: string, flags: SettingFlags = {}): Promise<TokenSource> {
   const stored = await loadStored(env);
-  const settings = resolveSettings(profile === undefined ? {} : { profile }, env, stored);
+  const settings = resolveSettings(profile === undefined ? flags : { ...flags, profile }, env, stored);
   return findToken({
     env,
     stored,
     settings,
-    now: () => clockMs,
+    clock: { ...systemClock(), wallMs: () => clockMs },
     signal: abort.signal,
     notice: (line) => void notices.push(line),
     secrets: NO_SECRETS,
@@ -126,6 +135,11 @@ describe('the source of the token', () => {
     spawn('sh', ['-c', `echo once > ${path}`]);
     const source = await open();
     expect([await source.get(), await source.get(), await source.renew('once')]).toEqual(['once', 'once', undefined]);
+  });
+
+  it('reads no more of a file than a token may have', async () => {
+    env['FLEET_TOKEN_FILE'] = '/dev/zero';
+    await expect((await open()).get()).rejects.toMatchObject({ kind: 'config', message: /holds more than a token/ });
   });
 
   it('says which file cannot be read', async () => {
@@ -223,6 +237,39 @@ describe('a token command', () => {
     expect(notices).toEqual(['open https://login.example.com']);
   });
 
+  it('may take as long as a request, and is asked again after that', async () => {
+    env['FLEET_TOKEN_COMMAND'] = await countingCommand('if [ $n = 1 ]; then sleep 20; fi; echo token');
+    const source = await open(undefined, { timeout: 0.2 });
+    await expect(source.get()).rejects.toMatchObject({
+      kind: 'config',
+      message: 'the token command (FLEET_TOKEN_COMMAND) gave no token within 0.2 s (--timeout)',
+    });
+    expect(await source.get()).toBe('token');
+  });
+
+  it('that fails ahead of the end of its last token leaves that in use, and is asked again', async () => {
+    const [first, second] = [jwt({ exp: NOW_S + 1800 }), jwt({ exp: NOW_S + 3600 })];
+    const command = `case $n in 1) echo ${first};; 2|4) exit 1;; *) echo ${second};; esac`;
+    env['FLEET_TOKEN_COMMAND'] = await countingCommand(command);
+    const source = await open();
+    expect(await source.get()).toBe(first);
+    clockMs = (NOW_S + 1750) * 1000;
+    expect([await source.get(), await source.get()]).toEqual([first, second]);
+    clockMs = (NOW_S + 3601) * 1000;
+    await expect(source.get()).rejects.toThrow('failed with exit code 1');
+    await expect(source.renew(second)).resolves.toBeUndefined();
+  });
+
+  it('shows no token on its stderr, known or not yet, and no line without an end', async () => {
+    const token = jwt({ sub: 'ann' });
+    env['FLEET_TOKEN_COMMAND'] =
+      `echo "+ got JWT=${token}, ok" >&2; head -c 250000 /dev/zero | tr "\\0" x >&2; echo ${token}`;
+    expect(await (await open()).get()).toBe(token);
+    expect(notices[0]).toBe('+ got JWT=[hidden], ok');
+    expect(notices.slice(1).join('')).toBe('x'.repeat(250_000));
+    expect(notices.length).toBeGreaterThan(2);
+  });
+
   it('is stopped by the signal', async () => {
     env['FLEET_TOKEN_COMMAND'] = 'sleep 20; echo late';
     const source = await open();
@@ -257,6 +304,25 @@ describe('the text of a token', () => {
     ['äbc', { reason: 'has characters that no token has (white space, or beyond ASCII)' }],
     [`'abc'`, { reason: 'is in quotes (jq prints without them with -r)' }],
   ])('%j', (text, parsed) => expect(parseToken(text)).toEqual(parsed));
+});
+
+describe('the organizations of a token', () => {
+  const [A, B] = ['0f8fad5b-d9cb-469f-a165-70867728950e', '7c9e6679-7425-40de-944b-e07fc1f90ae7'];
+
+  it('are those of its claim affs, each once', () => {
+    const affs = {
+      [A]: ['admin'],
+      [B.toUpperCase()]: [],
+      [`https://x.example.com/organizations/${B}/`]: ['renter'],
+      all: [],
+    };
+    expect(organizationsOf(jwt({ affs }))).toEqual([A, B]);
+  });
+
+  it.each([undefined, null, 'x', [A], 5, {}])('are none with affs %j', (affs) => {
+    expect(organizationsOf(jwt({ affs }))).toEqual([]);
+    expect(organizationsOf('opaque')).toEqual([]);
+  });
 });
 
 describe('the claims of a token', () => {

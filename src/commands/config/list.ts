@@ -39,5 +39,5 @@ async function describeToken({ io }: Context, stored: Stored, explained: readonl
   const find = (wanted: string) => explained.find(({ key }) => key === wanted)?.value ?? undefined;
   const place = await findTokenPlace(io.env, stored, find('profile') ?? '', find('token_command'));
   if (place === undefined) return { key: 'token', value: null, origin: 'default', from: 'default' };
-  return { key: 'token', value: HIDDEN, origin: place.said, from: place.origin };
+  return { key: 'token', value: HIDDEN, origin: place.level, from: place.origin };
 }

@@ -1,7 +1,7 @@
 // What the doctor finds in the settings: files, origins of the values, the token; whatever of it is broken, the rest is used.
 
 import type { Context } from '../../context.js';
-import { asFleetError, FleetError } from '../../errors.js';
+import { asFleetError } from '../../errors.js';
 import { KEYS, type Key } from '../../settings/keys.js';
 import { findPlace } from '../../settings/place.js';
 import { chooseProfile, type Explained, explainSettings, profileFlag } from '../../settings/resolve.js';
@@ -172,18 +172,10 @@ export async function checkToken(
     const settings = {
       profile: { value: profile, origin: 'default', from: '' },
       tokenCommand: { value: tokenCommand, origin: 'default', from: '' },
+      timeoutMs: { value: timeoutMs, origin: 'default', from: '' },
     } as const;
-    const late = new FleetError('config', `no token came within ${timeoutMs / 1000} s (${place.origin})`, {
-      hint: 'try the token command by hand, or give more time with --timeout',
-    });
-    const limit = limitTime(signal, timeoutMs, late);
-    try {
-      token = await (
-        await findToken({ env: io.env, stored, settings, now, signal: limit.signal, notice, secrets: io.secrets })
-      ).get();
-    } finally {
-      limit.end();
-    }
+    const input = { env: io.env, stored, settings, clock, signal, notice, secrets: io.secrets };
+    token = await (await findToken(input)).get();
   } catch (thrown) {
     if (signal.aborted) throw signal.reason;
     await tell(failed('token', asFleetError(thrown)));

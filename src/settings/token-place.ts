@@ -1,0 +1,90 @@
+// Which of the five sources gives the token, what reading it needs, and how just that source is renewed.
+
+import type { Clock } from '../clock.js';
+import { configError, type FleetError } from '../errors.js';
+import type { Secrets } from '../secrets.js';
+import { profileFlag, type Settings } from './resolve.js';
+import { loadTokens, type Stored } from './store.js';
+
+/** Which of the five sources is used. */
+export type TokenPlace = {
+  /** In words, see TokenSource. */
+  readonly origin: string;
+  /** Whether the environment or the profile points to it. */
+  readonly level: 'environment' | 'profile';
+} & (
+  | { readonly kind: 'variable'; readonly token: string }
+  | { readonly kind: 'file'; readonly path: string }
+  | CommandPlace
+  | { readonly kind: 'stored' }
+);
+
+/** `remedy`: how the operator looks at the command. */
+export type CommandPlace = { readonly kind: 'command'; readonly command: string; readonly remedy: string };
+
+/** What reading a token needs. */
+export interface TokenInput {
+  env: NodeJS.ProcessEnv;
+  stored: Stored;
+  settings: Pick<Settings, 'profile' | 'tokenCommand' | 'timeoutMs'>;
+  clock: Clock;
+  /** Stops a token command that runs; its reason is thrown. */
+  signal: AbortSignal;
+  /** Takes what a token command prints on its stderr (a login page to open, for instance). */
+  notice(line: string): Promise<void> | void;
+  /** Gets every token that is read. */
+  secrets: Secrets;
+}
+
+/** Far above any token; what holds more holds something else. */
+export const TOKEN_LIMIT_BYTES = 65_536;
+
+/**
+ * Where the token will come from: FLEET_TOKEN, FLEET_TOKEN_FILE, FLEET_TOKEN_COMMAND, the profile's token_command, the
+ * token stored by `auth login`; undefined when there is none. Nothing is run or checked yet.
+ */
+export async function findTokenPlace(
+  env: NodeJS.ProcessEnv,
+  stored: Stored,
+  profile: string,
+  tokenCommand: string | undefined,
+): Promise<TokenPlace | undefined> {
+  const token = env['FLEET_TOKEN'] ?? '';
+  if (token.trim() !== '') return { kind: 'variable', level: 'environment', origin: 'FLEET_TOKEN', token };
+  const path = env['FLEET_TOKEN_FILE'] ?? '';
+  if (path !== '') return { kind: 'file', level: 'environment', origin: `file ${path} (FLEET_TOKEN_FILE)`, path };
+  const command = (env['FLEET_TOKEN_COMMAND'] ?? '').trim();
+  if (command !== '') {
+    const remedy = 'try the command of FLEET_TOKEN_COMMAND by hand';
+    return { kind: 'command', level: 'environment', origin: 'FLEET_TOKEN_COMMAND', command, remedy };
+  }
+  if (tokenCommand !== undefined) {
+    const remedy = `try the command by hand; this shows it: fleet config get token_command${profileFlag(profile)}`;
+    const origin = `command of profile "${profile}"`;
+    return { kind: 'command', level: 'profile', origin, command: tokenCommand, remedy };
+  }
+  const isStored = (await loadTokens(stored)).has(profile);
+  return isStored ? { kind: 'stored', level: 'profile', origin: 'stored by auth login' } : undefined;
+}
+
+/** What to do when the service refuses a token from there; only that source is named. */
+export function describeRenewal(place: TokenPlace, profile: string): string {
+  switch (place.kind) {
+    case 'variable':
+      return 'FLEET_TOKEN is set and wins over every other token; set it to a new one, or unset it';
+    case 'file':
+      return `write a new token into ${place.path} (FLEET_TOKEN_FILE)`;
+    case 'command':
+      return `the service refuses what the ${place.level === 'environment' ? 'command of FLEET_TOKEN_COMMAND' : place.origin} prints; ${place.remedy}`;
+    case 'stored':
+      return `run "fleet auth login --profile ${profile}" for a new token`;
+  }
+}
+
+/** The error of a command that needs a token where there is none. */
+export function missingToken(profile: string): FleetError {
+  return configError(
+    `there is no access token for profile "${profile}"`,
+    `run "fleet auth login${profileFlag(profile)}" or set FLEET_TOKEN`,
+  );
+}
