@@ -208,7 +208,7 @@ describe('the token', () => {
     const slow = await examine('--timeout 0.2', {
       env: { FLEET_TOKEN_COMMAND: 'sleep 20', PATH: process.env['PATH'] },
     });
-    expect(slow.find('token')?.finding).toContain('no token came within 0.2 s');
+    expect(slow.find('token')?.finding).toContain('gave no token within 0.2 s');
   });
 
   it('is not one the service knows', async () => {
