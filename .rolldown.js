@@ -1,10 +1,11 @@
-// Bundles the program: one file for what even `--version` loads, one for the words, one for what a request needs, one for each heavy
+// Bundles the program, and prints nothing but what is wrong: one file for what even `--version` loads, one for the words, one for what a request needs, one for each heavy
 // library and rare command. Beside them: the licences of the libraries that went in, and the pages of the manual. The sources are ES
 // modules and the bundle is CommonJS, for Node takes 3 ms longer to start the loader of the former.
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { build } from 'rolldown';
 
 const FOLDER = 'dist';
 
@@ -53,24 +54,6 @@ const licences = {
   },
 };
 
-/** What a library loads at each start, or brings along, and fleet never uses; together they cost a request a tenth of its time. */
-const UNUSED = [
-  // Commander's, for commands in programs of their own.
-  { importer: /commander\/lib\//, part: 'node:child_process' },
-  // Undici's HTTP/2, which it speaks only where it is told to, and forms and blobs as bodies.
-  { importer: /undici\/lib\/dispatcher\//, part: './client-h2.js' },
-  { importer: /undici\/lib\/dispatcher\//, part: '../web/fetch/body.js' },
-];
-
-const NOTHING = '\0nothing';
-
-const withoutUnused = {
-  name: 'without-unused',
-  resolveId: (source, from = '') =>
-    UNUSED.some(({ importer, part }) => part === source && importer.test(from)) ? NOTHING : undefined,
-  load: (id) => (id === NOTHING ? 'module.exports = {};' : undefined),
-};
-
 /** Writes the pages for `man`, by the code that was just bundled. */
 const manual = {
   name: 'manual',
@@ -80,10 +63,10 @@ const manual = {
   },
 };
 
-export default {
+await build({
   input: ['src/main.ts', 'src/manual.ts', 'src/terminal/jq/jq-worker.cjs'],
   platform: 'node',
-  plugins: [withoutUnused, licences, manual],
+  plugins: [licences, manual],
   output: {
     dir: FOLDER,
     format: 'cjs',
@@ -101,4 +84,4 @@ export default {
       ],
     },
   },
-};
+});

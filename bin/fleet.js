@@ -17,7 +17,8 @@ if (isTooOld()) {
   );
   process.exitCode = 3;
 } else {
-  const { main, systemClock } = require('./code-cache.js');
+  require('./compile-cache.js').keepCompiledCode(process.env);
+  const { main, systemClock } = require('../dist/main.cjs');
   main(process.argv.slice(2), {
     // Node makes each stream when it is asked for, and that takes time.
     get stdin() {

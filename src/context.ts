@@ -9,6 +9,7 @@ import type { Settings } from './settings/resolve.js';
 import type { Stored } from './settings/store.js';
 import type { TokenSource } from './settings/token.js';
 import { clean } from './terminal/clean.js';
+import { loadPaint } from './terminal/colour.js';
 import type { Io, Streams } from './terminal/io.js';
 import type { Jq } from './terminal/jq/results.js';
 
@@ -173,7 +174,6 @@ async function startJq(
   notice: Context['notice'],
 ): Promise<Jq> {
   const { openJq } = await import('./terminal/jq/open.js');
-  const { loadPaint } = await import('./terminal/colour.js');
   const paint = await loadPaint(io.stdout.colorLevel);
   return openJq(program, {
     terminal: io.stdout.isTerminal,

@@ -2,10 +2,13 @@
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { openSync } from 'node:fs';
+import { mkdtempSync, openSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { environmentOf } from './support/environment.js';
+import { type HostileName, type HostileOptions, hostile, withHostile } from './support/hostile.js';
 import { withSandbox } from './support/sandbox.js';
 import { withServer } from './support/server.js';
 
@@ -17,6 +20,18 @@ function environment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
 
 function start(args: readonly string[], env: NodeJS.ProcessEnv): ChildProcess {
   return spawn(process.execPath, [PROGRAM, ...args], { env: environment(env), stdio: ['ignore', 'pipe', 'pipe'] });
+}
+
+const folders: string[] = [];
+afterAll(() => {
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+});
+
+/** An empty folder, for what a Node that can keeps of its compiled code. */
+function cacheHome(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'fleet-cache-'));
+  folders.push(folder);
+  return folder;
 }
 
 interface Ended {
@@ -141,4 +156,54 @@ test('no settings at all', async () => {
   const { code, stderr } = await ended(start(['bicycles', 'list'], {}));
   expect(code).toBe(3);
   expect(stderr).toContain('hint: ');
+});
+
+/** What one command makes of a service; the second run of it must be the first over again. */
+async function runTwice(args: readonly string[], env: NodeJS.ProcessEnv): Promise<Ended> {
+  const first = await ended(start(args, env));
+  const second = await ended(start(args, env));
+  expect(second).toEqual(first);
+  expect(first.stderr).not.toContain('    at ');
+  return first;
+}
+
+const ONE_PAGE =
+  '{"count":1,"next":null,"previous":null,"results":[{"uuid":"6f1c0b5e-2f0e-4c56-9d3a-0d6f3a1f7c11","name":"Ada"}]}';
+const HTML_PAGE = '<!doctype html><html><head><title>Sign in</title></head><body>no service here</body></html>';
+
+describe('the same command twice, each in a process of its own', () => {
+  test.each<[HostileName, HostileOptions]>([
+    ['honest', {}],
+    ['gzip', {}],
+    ['brotli', {}],
+    ['deflate', {}],
+    ['slowBody', { everyMs: 2 }],
+    ['slowHead', { everyMs: 1 }],
+  ])('a service that is %s is read', async (name, options) => {
+    await withHostile(hostile(name, { body: ONE_PAGE, ...options }), async ({ url }) => {
+      const env = { FLEET_BASE_URL: url, FLEET_TOKEN: 'token-of-the-test', XDG_CACHE_HOME: cacheHome() };
+      const { code, stdout, stderr } = await runTwice(['bicycles', 'list', '--json', '-q', '--retries', '0'], env);
+      expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+      expect(JSON.parse(stdout.toString())).toHaveLength(1);
+    });
+  });
+
+  test.each<[HostileName, HostileOptions, number]>([
+    ['lengthTooLong', { bytes: 10 }, 8],
+    ['lengthTooShort', {}, 7],
+    ['breakOff', {}, 8],
+    ['honest', { body: HTML_PAGE, contentType: 'text/html' }, 7],
+    ['honest', { body: HTML_PAGE, contentType: 'text/html', status: 503 }, 7],
+    ['silent', {}, 8],
+  ])('a service that is %s, %j, ends with %i', async (name, options, exitCode) => {
+    await withHostile(hostile(name, { body: ONE_PAGE, ...options }), async ({ url }) => {
+      const env = { FLEET_BASE_URL: url, FLEET_TOKEN: 'token-of-the-test', XDG_CACHE_HOME: cacheHome() };
+      const { code, stderr } = await runTwice(
+        ['bicycles', 'list', '--json', '-q', '--retries', '0', '--timeout', '1'],
+        env,
+      );
+      expect(code, stderr).toBe(exitCode);
+      expect(JSON.parse(stderr).error.message).not.toBe('');
+    });
+  });
 });

@@ -5,6 +5,7 @@ export default defineConfig({
   test: {
     root: new URL('..', import.meta.url).pathname,
     include: ['test/**/*.test.ts'],
+    exclude: ['test/**/*.long.test.ts'],
     testTimeout: 30_000,
     hookTimeout: 30_000,
   },

@@ -1,5 +1,7 @@
 // The private path of undici that agent.ts imports is still there, and is the public Agent.
 
+import { spawnSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { openAgent } from '../../src/http/agent.js';
 
@@ -8,4 +10,30 @@ test('undici still keeps its Agent where agent.ts takes it from', async () => {
   const agent = openAgent({});
   expect(agent).toBeInstanceOf(undici.Agent);
   await agent.close();
+});
+
+test('on Node 20 the parser is optimised late while it loads, and as ever after the first connection; elsewhere no flag is set', () => {
+  const program = fileURLToPath(new URL('../../bin/fleet.js', import.meta.url));
+  const script = `
+    const flags = [];
+    require('node:v8').setFlagsFromString = (flag) => flags.push(flag);
+    require('node:http').createServer((request, response) => response.end('[]')).listen(0, '127.0.0.1', function () {
+      process.env.FLEET_BASE_URL = 'http://127.0.0.1:' + this.address().port;
+      process.argv = [process.execPath, 'fleet', 'bicycles', 'list', '--json', '-q'];
+      require(${JSON.stringify(program)});
+      setTimeout(() => { this.close(); this.closeAllConnections(); }, 1500);
+    });
+    process.on('exit', () => process.stderr.write(JSON.stringify(flags)));
+  `;
+  const env = {
+    PATH: process.env['PATH'],
+    FLEET_CONFIG_DIR: '/nonexistent/fleet-tests',
+    FLEET_TOKEN: 'token-of-the-test',
+  };
+  const { stdout, stderr } = spawnSync(process.execPath, ['-e', script], { env, encoding: 'utf8' });
+  expect(stdout).toBe('[]\n');
+  const budgets = (JSON.parse(stderr) as string[]).map((flag) => flag.replace(/=.*/, ''));
+  const isNode20 = process.version.startsWith('v20.');
+  expect(budgets).toEqual(isNode20 ? ['--wasm-tiering-budget', '--wasm-tiering-budget'] : []);
+  expect((JSON.parse(stderr) as string[]).at(-1)).toBe(isNode20 ? '--wasm-tiering-budget=1800000' : undefined);
 });

@@ -101,7 +101,7 @@ function describeEnvironment(): Section[] {
         ['NODE_EXTRA_CA_CERTS', 'file with the certificates of a private authority'],
         ['NO_COLOR', 'no colours; FORCE_COLOR turns them on'],
         ['COLUMNS', 'width of the terminal'],
-        ['NODE_DISABLE_COMPILE_CACHE', 'compile anew at each start, and keep nothing beside the program'],
+        ['NODE_DISABLE_COMPILE_CACHE', 'keep no compiled code in the cache folder (Node 22.8 and later)'],
       ],
     },
     {

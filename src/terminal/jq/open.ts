@@ -57,8 +57,8 @@ export async function openJq(program: string, options: JqOptions): Promise<Jq> {
     if (error !== undefined) throw error;
     const isItemByItem = ITEM_BY_ITEM.test(program) && !SEES_INPUTS.test(program);
     return {
-      run: await openRun(program, ask, options),
-      runItems: isItemByItem ? await openRun(program.replace(ITEM_BY_ITEM, ''), ask, options) : undefined,
+      run: openRun(program, ask, options),
+      runItems: isItemByItem ? openRun(program.replace(ITEM_BY_ITEM, ''), ask, options) : undefined,
       close: thread.close,
     };
   } catch (error) {
@@ -69,12 +69,13 @@ export async function openJq(program: string, options: JqOptions): Promise<Jq> {
 
 type Ask = (source: string, input: string, limitBytes: number, signal?: AbortSignal) => Promise<Reply>;
 
-async function openRun(program: string, ask: Ask, options: JqOptions): Promise<JqRun> {
+function openRun(program: string, ask: Ask, options: JqOptions): JqRun {
   const mark = JSON.stringify(randomUUID());
   // The results of an item end in a line of their own, and its error stands in a line before that.
   const marked = `(try (${program}\n) catch [${mark}, .]), ${mark}`;
-  const canBatch =
-    !SEES_INPUTS.test(program) && errorOf(await ask(marked, '', OUTPUT_LIMIT_BYTES), undefined) === undefined;
+  let canBatch: Promise<boolean> | undefined;
+  const checkMarked = async (signal: AbortSignal | undefined) =>
+    !SEES_INPUTS.test(program) && errorOf(await ask(marked, '', OUTPUT_LIMIT_BYTES, signal), undefined) === undefined;
 
   async function runOne(item: string, signal: AbortSignal | undefined): Promise<JqResult> {
     const reply = await ask(program, item, OUTPUT_LIMIT_BYTES, signal);
@@ -84,7 +85,9 @@ async function openRun(program: string, ask: Ask, options: JqOptions): Promise<J
   }
 
   async function runBatch(items: readonly string[], signal: AbortSignal | undefined): Promise<JqResult[]> {
-    const reply = canBatch ? await ask(marked, items.join('\n'), BATCH_OUTPUT_LIMIT_BYTES, signal) : undefined;
+    if (items.length > 1) canBatch ??= checkMarked(signal);
+    const isBatch = items.length > 1 && (await canBatch) === true;
+    const reply = isBatch ? await ask(marked, items.join('\n'), BATCH_OUTPUT_LIMIT_BYTES, signal) : undefined;
     const results = reply === undefined || 'failure' in reply ? [] : readMarked(reply.stdout, mark, items, options);
     if (results.length === items.length) {
       if (reply !== undefined && 'stderr' in reply) sayAll(reply.stderr, options);

@@ -1,0 +1,106 @@
+// Compiled code is kept only where nobody but the user can write: whoever writes there runs code as the user.
+
+import { execFileSync } from 'node:child_process';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+} from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+
+const PROGRAM = fileURLToPath(new URL('../bin/fleet.js', import.meta.url));
+const { findFolder } = createRequire(import.meta.url)('../bin/compile-cache.js') as {
+  findFolder(env: NodeJS.ProcessEnv, user: number): string | undefined;
+};
+const USER = process.getuid?.() ?? 0;
+const STRANGER = 65_534;
+
+let home: string;
+let umask: number;
+
+beforeEach(() => {
+  umask = process.umask();
+  home = mkdtempSync(join(tmpdir(), 'fleet-compile-cache-'));
+});
+
+afterEach(() => {
+  process.umask(umask);
+  rmSync(home, { recursive: true, force: true });
+});
+
+test('the folder stands below the cache folder of the user, for nobody else whatever the umask', () => {
+  process.umask(0);
+  expect(findFolder({ XDG_CACHE_HOME: join(home, 'xdg'), HOME: home }, USER)).toBe(join(home, 'xdg/fleet'));
+  expect(findFolder({ HOME: home }, USER)).toBe(join(home, '.cache/fleet'));
+  for (const folder of ['xdg', 'xdg/fleet', '.cache', '.cache/fleet'])
+    expect(statSync(join(home, folder)).mode & 0o777, folder).toBe(0o700);
+});
+
+test.each<[string, NodeJS.ProcessEnv]>([
+  ['no home', {}],
+  ['an empty home', { HOME: '' }],
+  ['a relative home', { HOME: 'home' }],
+  ['a relative XDG_CACHE_HOME and no home', { XDG_CACHE_HOME: 'cache' }],
+])('%s gives no folder, and none is made in the current one', (_what, env) => {
+  const before = process.cwd();
+  process.chdir(home);
+  try {
+    expect(findFolder(env, USER)).toBeUndefined();
+    expect(readdirSync(home)).toEqual([]);
+  } finally {
+    process.chdir(before);
+  }
+});
+
+test.each([0o777, 0o770, 0o750, 0o705])('a folder of mode %o is not used', (mode) => {
+  const folder = join(home, '.cache/fleet');
+  mkdirSync(folder, { recursive: true });
+  chmodSync(folder, mode);
+  expect(findFolder({ HOME: home }, USER)).toBeUndefined();
+});
+
+test('a link in the place of the folder is not followed', () => {
+  mkdirSync(join(home, '.cache'));
+  mkdirSync(join(home, 'elsewhere'), { mode: 0o700 });
+  symlinkSync(join(home, 'elsewhere'), join(home, '.cache/fleet'));
+  expect(findFolder({ HOME: home }, USER)).toBeUndefined();
+});
+
+test('a folder that others may put in its place is not used; one in a folder like /tmp is', () => {
+  const cache = join(home, '.cache');
+  mkdirSync(cache);
+  chmodSync(cache, 0o777);
+  expect(findFolder({ HOME: home }, USER)).toBeUndefined();
+  chmodSync(cache, 0o1777);
+  expect(findFolder({ HOME: home }, USER)).toBe(join(cache, 'fleet'));
+});
+
+test.runIf(USER === 0)("a stranger's folder is not used, nor one below it", () => {
+  const folder = join(home, '.cache/fleet');
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  chownSync(folder, STRANGER, STRANGER);
+  expect(findFolder({ HOME: home }, USER)).toBeUndefined();
+  chownSync(folder, USER, USER);
+  chownSync(join(home, '.cache'), STRANGER, STRANGER);
+  expect(findFolder({ HOME: home }, USER)).toBeUndefined();
+});
+
+test('a run keeps nothing in its own folder, and nothing at all on a Node without the cache', () => {
+  const dist = fileURLToPath(new URL('../dist', import.meta.url));
+  const before = readdirSync(dist);
+  const env = { PATH: process.env['PATH'], HOME: home };
+  for (let run = 0; run < 2; run += 1) execFileSync(process.execPath, [PROGRAM, '--help'], { env });
+  expect(readdirSync(dist)).toEqual(before);
+  const canKeep = 'enableCompileCache' in createRequire(import.meta.url)('node:module');
+  expect(existsSync(join(home, '.cache/fleet'))).toBe(canKeep);
+});
