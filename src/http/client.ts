@@ -9,7 +9,7 @@ import { answerFailure, bodyFailure, networkFailure, withHint } from './failure.
 import { acceptJson, authorization, traceOf } from './headers.js';
 import { isSafe } from './methods.js';
 import type { Network } from './network.js';
-import { followPages, type PageOptions, readPage } from './pages.js';
+import { followPages, type ListPage, type PageOptions, readPage } from './pages.js';
 import { decide, type TryEnd } from './retry.js';
 import type { HttpAnswer, HttpRequest, Page, RequestPreview, Tokens } from './types.js';
 
@@ -53,7 +53,7 @@ export interface Client {
   pages<T = { [field: string]: unknown }>(
     request: HttpRequest,
     options?: Partial<PageOptions>,
-  ): AsyncGenerator<Page<T>, void, undefined>;
+  ): AsyncGenerator<ListPage<T>, void, undefined>;
 }
 
 /** The deadline of a request that is given none, in timeouts. */

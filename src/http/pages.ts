@@ -3,7 +3,7 @@
 import { FleetError } from '../errors.js';
 import { propertyStart } from '../json/text.js';
 import { pairItems, readJson } from './json.js';
-import type { HttpAnswer, HttpRequest, Page, Query } from './types.js';
+import type { HttpAnswer, HttpRequest, Item, Page, Query } from './types.js';
 
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -76,72 +76,132 @@ function withPage(query: Query, page: number): Query {
 }
 
 export interface PageOptions {
-  /** How many pages may be on their way or waiting while one is being used; 0 asks for each when it is wanted. */
+  /** How many pages may be in flight or waiting while one is being used, fewer where they are large; 0 asks for each when it is wanted. */
   ahead: number;
-  /** How many items are wanted in all; no page beyond them is asked for. */
+  /** How many distinct items are wanted; no page beyond them is asked for. */
   limit?: number;
+  /** The items that came before, when the list is read again; those that come are added. */
+  seen?: Set<string>;
+  /** Ends after so many pages, also where they bring nothing new: what is read again seldom does. */
+  mostPages?: number;
 }
 
+/** A page of a list, and which of its items came for the first time. */
+export interface ListPage<T> extends Page<T> {
+  fresh: Item<T>[];
+}
+
+/** So many pages in a row that bring nothing new, each of which names a next one, are no list. */
+const PAGES_WITHOUT_NEWS_LIMIT = 10;
+
+/** Pages are asked for ahead as long as they hold this much together. */
+const AHEAD_LIMIT_CHARACTERS = 8 * 1024 * 1024;
+
 /**
- * Follows a list page by page, in order. Pages ahead are asked for by counting `page` on from the next link, and used
- * only when the links confirm them. Ends after the page without `next`; throws when a link leads back to a page already read.
+ * Follows a list page by page, in order. Pages ahead are asked for by counting `page` on from the next link, and used only when the
+ * links confirm them. Ends after the page without `next`. Throws a FleetError of kind `service` when a link leads back to a page
+ * already read, and when page after page brings nothing new.
  */
 export async function* followPages<T>(
   request: HttpRequest,
   fetchPage: (request: HttpRequest) => Promise<Page<T>>,
-  { ahead, limit = Number.POSITIVE_INFINITY }: PageOptions,
-): AsyncGenerator<Page<T>, void, undefined> {
-  const seen = new Set<string>();
-  let underWay = new Map<string, Promise<Page<T>>>();
+  { ahead, limit = Number.POSITIVE_INFINITY, seen = new Set(), mostPages }: PageOptions,
+): AsyncGenerator<ListPage<T>, void, undefined> {
+  const queue = openQueue(request, fetchPage);
+  const queries = new Set<string>();
+  const read = { pages: 0, items: 0, distinct: 0 };
+  let withoutNews = 0;
   let query: Query | undefined = request.query ?? [];
-  let itemsRead = 0;
-  let emptyPages = 0;
-
-  const stop = new AbortController();
-  const start = (pageQuery: Query): Promise<Page<T>> => {
-    const key = keyOf(pageQuery);
-    let promise = underWay.get(key);
-    if (promise === undefined) {
-      promise = fetchPage({ ...request, query: pageQuery, signal: stop.signal });
-      // A page that was asked for too early may fail without anybody waiting for it.
-      promise.catch(() => {});
-      underWay.set(key, promise);
-    }
-    return promise;
-  };
-
   try {
     while (query !== undefined) {
-      const key = keyOf(query);
-      const page: Page<T> = await start(query);
-      underWay.delete(key);
-      seen.add(key);
-      itemsRead += page.items.length;
-      emptyPages = page.items.length === 0 ? emptyPages + 1 : 0;
-      if (emptyPages >= EMPTY_PAGES_LIMIT && page.next !== undefined) throw endless(page);
-      const next: Query | undefined = itemsRead < limit ? page.next : undefined;
-      if (next !== undefined && seen.has(keyOf(next))) throw circle(page, next);
-      if (next !== undefined && ahead > 0) {
-        const wanted = [next, ...guessFurther(next, page, itemsRead, limit, ahead - 1)];
-        const keys = new Set(wanted.map(keyOf));
-        underWay = new Map([...underWay].filter(([waiting]) => keys.has(waiting)));
-        for (const further of wanted) start(further);
+      const page: Page<T> = await queue.take(query);
+      queries.add(keyOf(query));
+      const news = addNew(page.items, seen);
+      read.pages += 1;
+      read.items += page.items.length;
+      read.distinct += news.fresh.length;
+      withoutNews = news.count > 0 ? 0 : withoutNews + 1;
+      const isEnough: boolean = read.distinct >= limit || read.pages === mostPages;
+      const next: Query | undefined = isEnough ? undefined : page.next;
+      if (next !== undefined && queries.has(keyOf(next))) throw circle(page, next);
+      if (next !== undefined && mostPages === undefined && withoutNews >= PAGES_WITHOUT_NEWS_LIMIT) throw endless(page);
+      const further = next === undefined ? 0 : Math.min(ahead, pagesThatFit(page));
+      if (next !== undefined && further > 0) {
+        const left = Math.min((page.count ?? 0) - read.items, limit - read.distinct);
+        queue.prepare([next, ...guessFurther(next, left / page.items.length, further - 1)]);
       }
-      yield page;
+      yield { ...page, fresh: news.fresh };
       query = next;
     }
   } finally {
-    stop.abort(new Error('the rest of the list is not wanted'));
+    queue.stop();
   }
 }
 
-/** So many pages in a row without an item, each of which promises another one, are no list. */
-const EMPTY_PAGES_LIMIT = 10;
+/** The pages that were asked for and are not used yet. */
+function openQueue<T>(request: HttpRequest, fetchPage: (request: HttpRequest) => Promise<Page<T>>) {
+  const stop = new AbortController();
+  let inFlight = new Map<string, Promise<Page<T>>>();
+  const start = (query: Query): Promise<Page<T>> => {
+    const promise = fetchPage({ ...request, query, signal: stop.signal });
+    // A page that was asked for too early may fail without anybody waiting for it.
+    promise.catch(() => {});
+    return promise;
+  };
+  return {
+    async take(query: Query): Promise<Page<T>> {
+      const key = keyOf(query);
+      const page = inFlight.get(key) ?? start(query);
+      inFlight.delete(key);
+      return page;
+    },
+    /** Asks for these pages, and forgets all others. */
+    prepare(queries: readonly Query[]): void {
+      inFlight = new Map(queries.map((query) => [keyOf(query), inFlight.get(keyOf(query)) ?? start(query)]));
+    },
+    stop: () => stop.abort(new Error('the rest of the list is not wanted')),
+  };
+}
+
+/**
+ * The items that have not come before. One without a uuid may be meant although the same one came before: it counts as an item, but not
+ * as news.
+ */
+function addNew<T>(items: readonly Item<T>[], seen: Set<string>): { fresh: Item<T>[]; count: number } {
+  const before = seen.size;
+  const fresh = items.filter((item) => {
+    const { uuid } = item.value as { uuid?: unknown };
+    const size = seen.size;
+    seen.add(typeof uuid === 'string' ? uuid : hashOf(item.json));
+    return typeof uuid !== 'string' || seen.size > size;
+  });
+  return { fresh, count: seen.size - before };
+}
+
+/** A short name of a text (FNV-1a, 32 bits). Two texts of one name do no harm: a page that brings nothing else new is rare. */
+function hashOf(text: string): string {
+  let hash = 0x811c9dc5;
+  for (let index = 0; index < text.length; index++) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
+  return `${text.length} ${hash >>> 0}`;
+}
+
+function pagesThatFit<T>({ items }: Page<T>): number {
+  const characters = items.reduce((sum, { json }) => sum + json.length, 0);
+  return Math.floor(AHEAD_LIMIT_CHARACTERS / Math.max(1, characters));
+}
+
+/** The queries behind the next one, as far as there are pages left. */
+function guessFurther(next: Query, pagesLeft: number, most: number): Query[] {
+  const number = pageNumber(next);
+  if (number === undefined || !Number.isFinite(pagesLeft)) return [];
+  const further = Math.max(0, Math.min(most, Math.ceil(pagesLeft) - 1));
+  return Array.from({ length: further }, (_, index) => withPage(next, number + index + 1));
+}
 
 function endless<T>(page: Page<T>): FleetError {
   return new FleetError(
     'service',
-    `the list has no end: ${EMPTY_PAGES_LIMIT} pages in a row were empty and named a next one`,
+    `the list has no end: ${PAGES_WITHOUT_NEWS_LIMIT} pages in a row brought nothing new and named a next one`,
     {
       trace: page.trace,
       hint: 'what was shown so far may be incomplete; report the request id to the service',
@@ -155,15 +215,4 @@ function circle<T>(page: Page<T>, next: Query): FleetError {
     detail: { next: Object.fromEntries(next) },
     hint: 'what was shown so far is incomplete; report the request id to the service',
   });
-}
-
-/** The queries behind the next one, as far as the total and the limit say there are pages. */
-function guessFurther<T>(next: Query, page: Page<T>, itemsRead: number, limit: number, most: number): Query[] {
-  const number = pageNumber(next);
-  const size = page.items.length;
-  if (number === undefined || page.count === undefined || size === 0) return [];
-  const left = Math.min(page.count, limit) - itemsRead;
-  const pagesLeft = Math.ceil(left / size);
-  const further = Math.max(0, Math.min(most, pagesLeft - 1));
-  return Array.from({ length: further }, (_, index) => withPage(next, number + index + 1));
 }

@@ -315,7 +315,6 @@ describe('bicycles list --near', () => {
     [['--radius', '800'], '--radius goes with --near'],
     [['--near', '52,13', '--radius', '800', '--bbox', '14,53,13,52'], '--near and --bbox exclude each other'],
     [['--near', '52,13', '--radius', '800', '--page', '2'], '--near reads every page'],
-    [['--near', '52,13', '--radius', '800', '--count'], 'the service knows no circles'],
     [['--near', '113,52', '--radius', '800'], 'corrected: --near 52,113'],
     [['--near', '52,13', '--radius', '0'], '--radius takes metres above 0'],
   ])('%j is refused, nothing is sent', async (args, words) => {

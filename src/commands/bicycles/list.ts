@@ -55,17 +55,11 @@ export async function listBicycles(context: Context, options: ListBicyclesOption
   await printList(context, around, options);
 }
 
-/** A circle is read whole, so that the nearest are known; and the service can count a box alone. */
-function checkFlags({ bbox, page, count }: ListBicyclesOptions): void {
+/** A circle is read whole, so that the nearest are known. */
+function checkFlags({ bbox, page }: ListBicyclesOptions): void {
   if (bbox !== undefined) throw usageError('--near and --bbox exclude each other', 'leave one of them out');
   if (page !== undefined)
     throw usageError('--near reads every page and takes no --page', 'use --limit for the nearest');
-  if (count === true) {
-    throw usageError(
-      "--count is the service's total, and the service knows no circles",
-      'to count what is in the circle, use -o uuid | wc -l instead',
-    );
-  }
 }
 
 /** Nearest first. A distance is worked out once for each bicycle, not for each comparison. */

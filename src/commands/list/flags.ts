@@ -66,6 +66,6 @@ export function addListFlags(command: Command, vocabulary: Vocabulary, ordering:
       'of what comes, only what matches FIELD=VALUE; see "fleet help conditions" (repeatable)',
       readCondition(vocabulary),
     )
-    .option('--count', "only the service's total")
+    .option('--count', 'only how many there are; with a filter of this side how many match')
     .option('--param <name=value>', 'send a further query parameter (repeatable)', readParameter);
 }

@@ -5,17 +5,18 @@ import { sleep } from '../../clock.js';
 import type { Context } from '../../context.js';
 import { usageError } from '../../errors.js';
 import type { Client } from '../../http/client.js';
-import type { PageOptions } from '../../http/pages.js';
-import type { HttpRequest, Item, Page, Query } from '../../http/types.js';
+import type { HttpRequest, Item, Query } from '../../http/types.js';
 import { exactValue } from '../../json/exact.js';
 import { fieldsOf } from '../../terminal/formats/columns.js';
+import { countNoun } from '../../terminal/formats/renderer.js';
 import type { Format, Shape } from '../../terminal/formats.js';
 import { openProgress, type Progress } from '../../terminal/progress.js';
 import { readPath } from '../../terminal/values.js';
 import { isDecimal } from './decimals.js';
 import type { ListOptions } from './flags.js';
-import { openResult } from './result.js';
-import { showProgress, startTally, tellTally } from './tally.js';
+import { type Listed, readItems } from './read.js';
+import { openResult, type Result } from './result.js';
+import { closingLines, incompleteError, showProgress, startTally, type Tally } from './tally.js';
 import { type Condition, isDocumented, matches, type Vocabulary } from './where.js';
 
 /** What is to be listed. */
@@ -31,7 +32,7 @@ export interface ListPlan<T> {
   compare?(a: Item<T>, b: Item<T>): number;
   /** Every page is wanted, also without `--all`. */
   isWhole?: boolean;
-  /** Whether `compare` puts the nearest first, for the closing words. */
+  /** Whether `compare` puts the nearest first, for the closing lines. */
   isNearest?: boolean;
   /** Instead of the format of the settings. */
   format?: Format;
@@ -40,30 +41,71 @@ export interface ListPlan<T> {
 /** A single page has none. */
 const NO_PROGRESS: Progress = { async clear() {}, async end() {} };
 
-/** Prints a list as the operator asked. Throws the failure of the first page that cannot be read, after its retries. */
-export async function printList<T extends { uuid?: unknown }>(
+/**
+ * Prints a list as the operator asked, or with `--count` how many there are. Throws the failure of the first page that cannot be read,
+ * after its retries, and a FleetError of kind `partial` when fewer items came than the service counts.
+ */
+export async function printList<T extends Listed>(
   context: Context,
   plan: ListPlan<T>,
   options: ListOptions,
 ): Promise<void> {
+  const isFiltered = plan.keep !== undefined || options.where !== undefined;
+  checkFlags(context, options, isFiltered);
   const requests = plan.requests.map((request) => addParameters(request, options));
-  checkFlags(context, options);
   const client = await context.client();
-  if (options.count === true) return printCount(context, client, requests);
+  if (options.count === true && !isFiltered && (await printTotal(context, client, requests))) return;
 
-  const { shape, compare, isNearest = false } = plan;
-  const { limit, where: conditions = [] } = options;
-  const isWhole = options.all === true || plan.isWhole === true;
-  const wanted = limit ?? (isWhole ? Number.POSITIVE_INFINITY : undefined);
-  const keep = chooseKeeper(plan, conditions, context.clock.wallMs());
-  const result = await openResult(context, shape, plan.format);
+  const { shape } = plan;
   const tally = startTally();
+  const isWhole = options.all === true || options.count === true || plan.isWhole === true;
+  const result = options.count === true ? openCounter(context, tally) : await openResult(context, shape, plan.format);
   const over = new AbortController();
   const startedAt = context.clock.monotonicMs();
   const progress =
-    wanted === undefined
-      ? NO_PROGRESS
-      : openProgress(context, { draw: () => showProgress(tally, shape.noun, context.clock.monotonicMs() - startedAt) });
+    isWhole || options.limit !== undefined
+      ? openProgress(context, { draw: () => showProgress(tally, shape.noun, context.clock.monotonicMs() - startedAt) })
+      : NO_PROGRESS;
+  const visible = requests.map((request) => ({ ...request, ...waitVisibly(context, progress, over.signal) }));
+  try {
+    await showItems(context, client, { ...plan, requests: visible, isWhole }, { options, tally, result, progress });
+    await progress.end();
+    await result.end();
+  } finally {
+    over.abort(new Error('the list has ended'));
+    await progress.end();
+  }
+  const { isNearest = false, compare } = plan;
+  const about = {
+    ...options,
+    isWhole,
+    isNearest,
+    isSorted: compare !== undefined,
+    isFiltered: plan.keep !== undefined,
+  };
+  for (const line of closingLines(tally, shape.noun, about)) await context.notice(line);
+  const error = incompleteError(tally, shape.noun);
+  if (error !== undefined) throw error;
+}
+
+interface ShowOptions<T> {
+  options: ListOptions;
+  tally: Tally;
+  result: Result<T>;
+  progress: Progress;
+}
+
+/** Reads what is wanted and shows it: page by page as it comes, or sorted when all of it is there. */
+async function showItems<T extends Listed>(
+  context: Context,
+  client: Client,
+  plan: ListPlan<T>,
+  { options, tally, result, progress }: ShowOptions<T>,
+): Promise<void> {
+  const { requests, compare, shape, isWhole } = plan;
+  const conditions = options.where ?? [];
+  const keep = chooseKeeper(plan, conditions, context.clock.wallMs());
+  const wanted = options.limit ?? (isWhole === true ? Number.POSITIVE_INFINITY : undefined);
   const { isTerminal } = context.io.stdout;
   const show = async (rows: readonly Item<T>[]) => {
     tally.shown += rows.length;
@@ -72,82 +114,45 @@ export async function printList<T extends { uuid?: unknown }>(
     // A progress line would go over the beginning of a line that is not finished.
     if (isTerminal && result.isWithinLine()) await progress.end();
   };
-
-  async function readAll(): Promise<void> {
-    const seen = new Set<string>();
-    const gathered: Item<T>[] = [];
+  const gathered: Item<T>[] = [];
+  const batches = readItems<T>(client, requests, tally, {
+    isWhole: wanted !== undefined,
     // How many items must come for --limit is known only where every item is shown.
-    const most = keep === undefined && compare === undefined ? wanted : undefined;
-    const ahead = wanted === undefined ? { ahead: 0 } : most === undefined ? {} : { limit: most };
-    for (const [index, request] of requests.entries()) {
-      const asked = { ...request, ...waitVisibly(context, progress, over.signal) };
-      for await (const { items, count: total, next } of followEnough<T>(client, asked, ahead)) {
-        if (tally.read === 0 && items.length > 0) checkFields(conditions, items, plan);
-        const fresh = items.filter((item) => isFirstTime(item, seen));
-        const kept = keep === undefined ? fresh : fresh.filter(keep);
-        tally.pages += 1;
-        tally.read += fresh.length;
-        tally.twice += items.length - fresh.length;
-        tally.kept += kept.length;
-        tally.firstTotals[index] ??= total;
-        tally.lastTotals[index] = total ?? tally.lastTotals[index];
-        if (compare !== undefined) {
-          for (const item of kept) gathered.push(item);
-          continue;
-        }
-        const rows = wanted === undefined ? kept : kept.slice(0, wanted - tally.shown);
-        await show(rows);
-        tally.hasMore = next !== undefined || rows.length < kept.length || index + 1 < requests.length;
-        if (tally.hasMore && (wanted === undefined || tally.shown >= wanted)) return;
-      }
+    limit: keep === undefined && compare === undefined ? wanted : undefined,
+    async onShort(missing, total) {
+      await progress.clear();
+      await context.notice(`${missing} of ${countNoun(total, shape.noun)} did not come; reading the pages again`);
+    },
+  });
+  let isChecked = false;
+  for await (const { items, hasMore } of batches) {
+    if (!isChecked && items.length > 0) checkFields(conditions, items, plan);
+    isChecked ||= items.length > 0;
+    const kept = keep === undefined ? items : items.filter(keep);
+    tally.kept += kept.length;
+    if (compare !== undefined) {
+      for (const item of kept) gathered.push(item);
+      continue;
     }
-    tally.isComplete = options.page === undefined;
-    if (compare === undefined) return;
-    gathered.sort(compare);
-    await show(gathered.slice(0, wanted));
-    tally.hasMore = tally.shown < gathered.length;
+    const rows = wanted === undefined ? kept : kept.slice(0, wanted - tally.shown);
+    await show(rows);
+    tally.hasMore = hasMore || rows.length < kept.length;
+    if (wanted === undefined || tally.shown >= wanted) return;
   }
-
-  try {
-    await readAll();
-    await progress.end();
-    await result.end();
-  } finally {
-    over.abort(new Error('the list has ended'));
-    await progress.end();
-  }
-  for (const line of tellTally(tally, shape.noun, { ...options, isWhole, isNearest, isKept: plan.keep !== undefined }))
-    await context.notice(line);
+  if (compare === undefined) return;
+  gathered.sort(compare);
+  await show(gathered.slice(0, wanted));
+  tally.hasMore = tally.shown < gathered.length;
 }
 
-/** The pages of a list as far as they are wanted: whoever has enough stops asking. */
-async function* followEnough<T>(
-  client: Client,
-  request: HttpRequest,
-  options: Partial<PageOptions>,
-): AsyncGenerator<Page<T>, void, undefined> {
-  let next: Query | undefined;
-  for await (const page of client.pages<T>(request, options)) {
-    yield page;
-    next = page.next;
-  }
-  // The client ends when as many items came as are wanted. Some came twice, or more would not have been asked for.
-  if (next !== undefined) yield* client.pages<T>({ ...request, query: next }, { ahead: 0 });
-}
-
-function checkFlags({ flags }: Context, { page, all, limit, count, where }: ListOptions): void {
+function checkFlags({ flags }: Context, { page, all, limit, count }: ListOptions, isFiltered: boolean): void {
   if (all === true && page !== undefined) {
     throw usageError('--all and --page exclude each other', 'leave one of them out');
   }
   if (count !== true) return;
-  if (all === true || limit !== undefined) {
-    throw usageError("--count is the service's total and takes no --all or --limit", 'leave one of them out');
-  }
-  if (where !== undefined) {
-    throw usageError(
-      "--count is the service's total, which knows nothing of --where",
-      'to count what matches, use --all -o uuid | wc -l instead',
-    );
+  if (limit !== undefined) throw usageError('--count counts everything and takes no --limit', 'leave one of them out');
+  if (page !== undefined && isFiltered) {
+    throw usageError('--count with a filter reads every page and takes no --page', 'leave one of them out');
   }
   if (flags.jq !== undefined) throw usageError('--count prints a number and takes no --jq', 'leave one of them out');
 }
@@ -202,20 +207,28 @@ function checkFields<T>(
   }
 }
 
-function isFirstTime(item: Item<{ uuid?: unknown }>, seen: Set<string>): boolean {
-  const { uuid } = item.value;
-  if (typeof uuid !== 'string') return true;
-  if (seen.has(uuid)) return false;
-  seen.add(uuid);
+/**
+ * Prints the service's total and says so; false when it has to be counted, because the service gives none. A bare array carries none, so
+ * its length stands for it.
+ */
+async function printTotal(context: Context, client: Client, requests: readonly HttpRequest[]): Promise<boolean> {
+  let sum = 0;
+  for (const request of requests) {
+    const { value: page } = await client.pages(request, { ahead: 0 }).next();
+    if (page === undefined || (page.count === undefined && page.next !== undefined)) return false;
+    sum += page.count ?? page.items.length;
+  }
+  await context.io.stdout.write(`${sum}\n`);
   return true;
 }
 
-/** Prints the service's total; a bare array carries none, so its length stands for it. */
-async function printCount(context: Context, client: Client, [request]: readonly HttpRequest[]): Promise<void> {
-  if (request === undefined) return;
-  const first = await client.pages(request, { ahead: 0 }).next();
-  const total = first.done === true ? 0 : (first.value.count ?? first.value.items.length);
-  await context.io.stdout.write(`${total}\n`);
+/** A result that is the number of those that were kept. */
+function openCounter<T>({ io }: Context, tally: Tally): Result<T> {
+  return {
+    async write() {},
+    end: () => io.stdout.write(`${tally.kept}\n`),
+    isWithinLine: () => false,
+  };
 }
 
 /** On a terminal the announcement of a retry takes the place of the progress line, instead of running through it. */

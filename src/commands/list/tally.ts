@@ -1,14 +1,22 @@
 // What has come of a list and what was shown of it, and what the operator should know of that afterwards.
 
+import { FleetError } from '../../errors.js';
 import { countNoun } from '../../terminal/formats/renderer.js';
 import type { Shape } from '../../terminal/formats.js';
 import type { ListOptions } from './flags.js';
 
 export interface Tally {
   pages: number;
-  /** Items that came; one that came twice is counted once. */
+  /** How often the pages were read: more than once where they brought fewer than the service counts. */
+  readings: number;
+  /** Distinct items that came. */
   read: number;
-  twice: number;
+  /** How many came again within one reading. */
+  repeated: number;
+  /** How many came only when the pages were read again. */
+  late: number;
+  /** How many the service counts that did not come, however often the pages were read. */
+  missing: number;
   /** Items that passed the filters of this side, shown or not. */
   kept: number;
   shown: number;
@@ -17,22 +25,11 @@ export interface Tally {
   lastTotals: (number | undefined)[];
   /** Whether the service has more, or there was more than was shown. */
   hasMore: boolean;
-  /** Whether every page of every request was read, from the first on. */
-  isComplete: boolean;
 }
 
 export function startTally(): Tally {
-  return {
-    pages: 0,
-    read: 0,
-    twice: 0,
-    kept: 0,
-    shown: 0,
-    firstTotals: [],
-    lastTotals: [],
-    hasMore: false,
-    isComplete: false,
-  };
+  const counts = { pages: 0, readings: 1, read: 0, repeated: 0, late: 0, missing: 0, kept: 0, shown: 0 };
+  return { ...counts, firstTotals: [], lastTotals: [], hasMore: false };
 }
 
 /** The sum of totals, undefined when one of them was not said. */
@@ -54,42 +51,63 @@ export function showProgress(tally: Tally, noun: Shape<unknown>['noun'], elapsed
   return `${pages} ${pages === 1 ? 'page' : 'pages'}, ${count}, ${rate} a second`;
 }
 
-/** What was asked for, as far as the closing words depend on it. */
-export interface Asked extends Pick<ListOptions, 'page' | 'limit' | 'where'> {
+/** What was asked for, as far as the closing lines depend on it. */
+export interface TallyOptions extends Pick<ListOptions, 'page' | 'limit' | 'where' | 'count'> {
   /** Whether every page was wanted. */
   isWhole: boolean;
+  /** Whether what was shown is sorted on this side. */
+  isSorted: boolean;
   /** Whether what was shown are the nearest of what was found. */
   isNearest: boolean;
   /** Whether something beside `--where` was left out on this side, so that the service's total says nothing. */
-  isKept: boolean;
+  isFiltered: boolean;
 }
 
-/** The closing words, a line each: first what casts doubt on the list, then how much of it this was and how to see more. */
-export function tellTally(tally: Tally, noun: Shape<unknown>['noun'], asked: Asked): string[] {
-  const { read, twice } = tally;
+/** The closing lines: first what the operator should know of how the list came, then how much of it this was and how to see more. */
+export function closingLines(tally: Tally, noun: Shape<unknown>['noun'], options: TallyOptions): string[] {
+  const { read, repeated, late, missing } = tally;
   const [firstTotal, lastTotal] = [sumTotals(tally.firstTotals), sumTotals(tally.lastTotals)];
   const lines: string[] = [];
   if (firstTotal !== lastTotal) {
     lines.push(`the total changed from ${firstTotal} to ${lastTotal} while the list was read`);
   }
-  if (twice > 0) {
+  if (repeated > 0) {
+    const doubt = lastTotal === undefined ? '; the service gives no count, so some may be missing' : '';
     lines.push(
-      `${countNoun(twice, noun)} came twice and ${twice === 1 ? 'is' : 'are'} shown once: the fleet moved while it was read, so some may be missing; run it again, or order by a field that does not move`,
+      `${countNoun(repeated, noun)} came twice and ${repeated === 1 ? 'is' : 'are'} shown once: the list moved while it was read${doubt}`,
     );
   }
-  const isSteady = twice === 0 && firstTotal === lastTotal;
-  if (tally.isComplete && isSteady && lastTotal !== undefined && read !== lastTotal) {
+  if (late > 0 && !options.isSorted && options.count !== true) {
+    lines.push(`${countNoun(late, noun)} came only when the pages were read again, so not in their order but last`);
+  }
+  const isWholeList = !tally.hasMore && options.page === undefined && firstTotal === lastTotal;
+  if (isWholeList && missing === 0 && repeated === 0 && lastTotal !== undefined && read !== lastTotal) {
     lines.push(`the service counts ${countNoun(lastTotal, noun)} and sent ${read}`);
   }
-  const shown = tellShown(tally, lastTotal, noun, asked);
+  const shown = options.count === true || missing > 0 ? undefined : describeShown(tally, lastTotal, noun, options);
   return shown === undefined ? lines : [...lines, shown];
 }
 
-function tellShown(
+/** The error for a list that stayed short of the service's count; undefined for one that did not. */
+export function incompleteError(tally: Tally, noun: Shape<unknown>['noun']): FleetError | undefined {
+  const { read, missing, readings } = tally;
+  if (missing === 0) return undefined;
+  const often = readings === 1 ? '' : `, although the pages were read ${readings} times`;
+  return new FleetError(
+    'partial',
+    `${missing} of ${countNoun(read + missing, noun)} did not come${often}: what was shown is incomplete`,
+    {
+      detail: { count: read + missing, came: read, missing },
+      hint: 'the service counts more than it sends, or its list moves faster than it can be read; order by a field that does not move, or try again',
+    },
+  );
+}
+
+function describeShown(
   { read, kept, shown, hasMore }: Tally,
   total: number | undefined,
   noun: Shape<unknown>['noun'],
-  { page, limit, where, isWhole, isNearest, isKept }: Asked,
+  { page, limit, where, isWhole, isNearest, isFiltered }: TallyOptions,
 ): string | undefined {
   const isOnePage = limit === undefined && !isWhole;
   if (where !== undefined && isOnePage && hasMore) {
@@ -103,7 +121,7 @@ function tellShown(
   }
   if (!hasMore) return undefined;
   if (isNearest) return `the nearest ${shown} of ${countNoun(kept, noun)}; without --limit all are shown`;
-  if (where !== undefined || isKept) {
+  if (where !== undefined || isFiltered) {
     const more = isWhole ? 'without --limit all that match are shown' : '--all shows all that match';
     return `${countNoun(shown, noun)}; ${more}`;
   }

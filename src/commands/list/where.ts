@@ -128,9 +128,14 @@ function meets(condition: Condition, found: unknown, now: number): boolean {
   return order < 0 === condition.operator.startsWith('<');
 }
 
+/** Pieces in which a long text is read: a run of accents takes `normalize` quadratic time. */
+const PIECE_CHARACTERS = 1000;
+const PIECE = new RegExp(`[^]{1,${PIECE_CHARACTERS}}\\p{M}{0,8}`, 'gu');
+
 /** Text as `~` sees it: letters in one case, accents in one spelling. */
 function fold(text: string): string {
-  return text.normalize('NFC').toLowerCase();
+  if (text.length <= PIECE_CHARACTERS) return text.normalize('NFC').toLowerCase();
+  return text.replace(PIECE, (piece) => piece.normalize('NFC')).toLowerCase();
 }
 
 /** A text equals itself; a number every way to write it, but a text such as `007` only itself. */

@@ -1,0 +1,257 @@
+// Lists that are complete or loud: fleets that move while they are read, counts that lie, pages that never end.
+
+import { describe, expect, test } from 'vitest';
+import { runFleet } from '../support/run.js';
+import { sendJson, withServer } from '../support/server.js';
+
+interface Moving {
+  /** What is in the fleet at first, newest first. */
+  ids: readonly string[];
+  pageSize?: number;
+  /** Changes the fleet before the request of that number (1 is the first) is answered. */
+  move?(ids: string[], request: number): void;
+  /** The count that is said instead of the true one; null: the pages carry none. */
+  count?: number | null;
+  isBareArray?: boolean;
+}
+
+interface Ended {
+  code: number;
+  ids: string[];
+  stdout: string;
+  stderr: string;
+  requests: number;
+}
+
+const PLACE = { latitude: 52.5, longitude: 13.4 };
+
+/** Lists a fleet that moves while it is read: pages by their number, as most services cut them. */
+async function listMoving(moving: Moving, args: readonly string[], command = ['bicycles', 'list']): Promise<Ended> {
+  const { pageSize = 2, move, count, isBareArray } = moving;
+  const ids = [...moving.ids];
+  let requests = 0;
+  return withServer(
+    (response, { path }) => {
+      requests += 1;
+      move?.(ids, requests);
+      const page = Number(new URL(path, 'http://x').searchParams.get('page') ?? 1);
+      const results = ids
+        .slice((page - 1) * pageSize, page * pageSize)
+        .map((id) => ({ uuid: id, name: `bike ${id}`, state: id.length > 1 ? 'lost' : 'available', ...PLACE }));
+      const next = page * pageSize < ids.length ? `http://x/?page=${page + 1}` : null;
+      const total = count === null ? {} : { count: count ?? ids.length };
+      return sendJson(response, 200, isBareArray ? results : { ...total, next, results });
+    },
+    async ({ url }) => {
+      const env = { FLEET_BASE_URL: url, FLEET_TOKEN: 'secret-token' };
+      const format = args.some((arg) => /^(-o|--json|--jq|--count)/.test(arg)) ? [] : ['-o', 'uuid'];
+      const run = await runFleet([...command, ...args, ...format], { env });
+      return { ...run, ids: run.stdout.split('\n').filter((line) => line !== ''), requests };
+    },
+  );
+}
+
+const SIX = ['f', 'e', 'd', 'c', 'b', 'a'];
+/** A bicycle is created while the list is read: it stands in front, and every page after it begins with one that was shown. */
+const oneIsCreated = (ids: string[], request: number) => void (request === 2 && ids.unshift('new'));
+/** One that nobody is shown: the count knows it and no page has it. */
+const oneIsHidden = { count: 7 };
+
+describe('a bicycle created meanwhile', () => {
+  test('is found when the pages are read again, and only as far as needed', async () => {
+    const { code, ids, stderr, requests } = await listMoving({ ids: SIX, move: oneIsCreated }, ['--all']);
+    expect({ code, ids }).toEqual({ code: 0, ids: [...SIX, 'new'] });
+    expect(stderr).toContain('the total changed from 6 to 7 while the list was read');
+    expect(stderr).toContain('1 of 7 bicycles did not come; reading the pages again');
+    // Pages ahead may be on their way when the last one is found.
+    expect(requests).toBeLessThanOrEqual(4 + 4);
+  });
+
+  test.each([
+    [['--where', 'state=lost'], ['new']],
+    [['--where', 'state=lost', '--limit', '5'], ['new']],
+    [
+      ['--limit', '7'],
+      [...SIX, 'new'],
+    ],
+    [
+      ['--near', '52.5,13.4', '--radius', '100'],
+      [...SIX, 'new'],
+    ],
+    [
+      ['--jq', '.[].uuid', '-q'],
+      [...SIX, 'new'],
+    ],
+    [
+      ['--jq', 'map(.uuid) | .[]'],
+      [...SIX, 'new'],
+    ],
+    [['--count', '--where', 'state=lost'], ['1']],
+    [['--count', '--near', '52.5,13.4', '--radius', '100'], ['7']],
+    [['--json', '--jq', 'length'], ['7']],
+  ])('with %j', async (args, expected) => {
+    const all = args.some((arg) => ['--limit', '--near', '--count'].includes(arg)) ? [] : ['--all'];
+    const { code, ids } = await listMoving({ ids: SIX, move: oneIsCreated }, [...all, ...args]);
+    expect({ code, ids }).toEqual({ code: 0, ids: expected });
+  });
+
+  test('is not looked for when --limit has enough', async () => {
+    const { code, ids, stderr } = await listMoving({ ids: SIX, move: oneIsCreated }, ['--limit', '5']);
+    expect({ code, ids }).toEqual({ code: 0, ids: SIX.slice(0, 5) });
+    expect(stderr).not.toContain('reading the pages again');
+  });
+
+  test('is found by the third reading when it moves under the second', async () => {
+    const move = (ids: string[], request: number) => {
+      const rest = ids.filter((id) => id !== 'new');
+      // In front while the first reading is past it; behind, then in front again, while the second one passes by.
+      if (request === 2 || request === 5) ids.splice(0, ids.length, 'new', ...rest);
+      if (request === 4) ids.splice(0, ids.length, ...rest.slice(0, 3), 'new', ...rest.slice(3));
+    };
+    const { code, ids, stderr } = await listMoving({ ids: SIX, move, pageSize: 3 }, ['--all']);
+    expect({ code, ids }).toEqual({ code: 0, ids: [...SIX, 'new'] });
+    expect(stderr.match(/reading the pages again/g)).toHaveLength(2);
+    expect(stderr).toContain('1 bicycle came only when the pages were read again');
+  });
+});
+
+describe('what is still missing', () => {
+  const words =
+    'error: 1 of 7 bicycles did not come, although the pages were read 3 times: what was shown is incomplete';
+
+  test.each([
+    [['--all'], SIX],
+    [['--all', '-q'], SIX],
+    [['--limit', '100', '-q'], SIX],
+    [['--all', '--where', 'state=available', '-q'], SIX],
+    [['--all', '--where', 'state=lost', '-q'], []],
+    [['--near', '52.5,13.4', '--radius', '100', '-q'], SIX],
+    [['--all', '--jq', '.[].uuid', '-q'], SIX],
+    [['--all', '--jq', 'length', '-q'], ['6']],
+    [['--count', '--where', 'state=available', '-q'], ['6']],
+  ])('is said and ends with 9: %j', async (args, expected) => {
+    const { code, ids, stderr } = await listMoving({ ids: SIX, ...oneIsHidden }, args);
+    expect({ code, ids }).toEqual({ code: 9, ids: expected });
+    expect(stderr).toContain(words);
+  });
+
+  test('as JSON, on stdout a whole array', async () => {
+    const { code, stdout, stderr } = await listMoving({ ids: SIX, ...oneIsHidden }, ['--all', '--json', '-q']);
+    expect(code).toBe(9);
+    expect(JSON.parse(stdout)).toHaveLength(6);
+    expect(JSON.parse(stderr)).toMatchObject({ error: { kind: 'partial', detail: { count: 7, came: 6, missing: 1 } } });
+  });
+
+  test("the README's nightly CSV", async () => {
+    const args = ['--all', '-q', '-o', 'csv', '--columns', 'uuid,name'];
+    const { code, stdout } = await listMoving({ ids: SIX, ...oneIsHidden }, args);
+    expect(code).toBe(9);
+    expect(stdout.trimEnd().split('\n')).toHaveLength(7);
+  });
+
+  test('of any list: alerts, and fleet api --paginate', async () => {
+    expect((await listMoving({ ids: SIX, ...oneIsHidden }, ['--all'], ['alerts', 'list'])).code).toBe(9);
+    expect((await listMoving({ ids: SIX, ...oneIsHidden }, ['--paginate'], ['api', '/locks/'])).code).toBe(9);
+  });
+
+  test('reading again ends, whatever the count says', async () => {
+    const { code, requests } = await listMoving({ ids: SIX, count: 1_000_000 }, ['--all', '-q']);
+    expect(code).toBe(9);
+    expect(requests).toBeLessThan(30);
+  });
+
+  test('one page is what was asked for, not a list', async () => {
+    const { code, stderr } = await listMoving({ ids: ['a', 'b'], ...oneIsHidden }, []);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: 'the service counts 7 bicycles and sent 2\n' });
+  });
+});
+
+describe('counts that say nothing', () => {
+  test.each([
+    ['no count', { count: null }],
+    ['a count that is too low', { count: 3 }],
+    ['a bare array', { isBareArray: true, pageSize: 100 }],
+  ])('%s: what came is the list', async (_what, options) => {
+    const { code, ids, requests } = await listMoving({ ids: SIX, ...options }, ['--all', '-q']);
+    expect({ code, ids }).toEqual({ code: 0, ids: SIX });
+    expect(requests).toBeLessThanOrEqual(3);
+  });
+
+  test.each([
+    [{}, '6'],
+    [{ count: 70 }, '70'],
+    [{ count: null }, '6'],
+    [{ isBareArray: true, pageSize: 100 }, '6'],
+  ])('--count with %j is %s', async (options, expected) => {
+    const { code, ids } = await listMoving({ ids: SIX, ...options }, ['--count']);
+    expect({ code, ids }).toEqual({ code: 0, ids: [expected] });
+  });
+});
+
+test('items without a uuid cannot be told apart and are not read again', async () => {
+  await withServer(
+    (response) => sendJson(response, 200, { count: 3, next: null, results: [{ at: 1 }, { at: 1 }] }),
+    async ({ url, asked }) => {
+      const env = { FLEET_BASE_URL: url, FLEET_TOKEN: 'secret-token' };
+      const { code, stdout } = await runFleet(['api', '/history/', '--paginate', '--json', '-q'], { env });
+      expect({ code, items: JSON.parse(stdout), asked: asked.length }).toEqual({
+        code: 9,
+        items: [{ at: 1 }, { at: 1 }],
+        asked: 1,
+      });
+    },
+  );
+});
+
+describe('a list without an end', () => {
+  /** Every page names a next one with a parameter that nobody has seen. */
+  const endless = (results: (number: number) => unknown[], args: readonly string[] = ['--all', '-o', 'uuid', '-q']) => {
+    let number = 0;
+    return withServer(
+      (response) => sendJson(response, 200, { next: `http://x/?cursor=${++number}`, results: results(number) }),
+      async ({ url, asked }) => {
+        const env = { FLEET_BASE_URL: url, FLEET_TOKEN: 'secret-token' };
+        return { ...(await runFleet(['bicycles', 'list', ...args], { env })), requests: asked.length };
+      },
+    );
+  };
+
+  test.each<[string, (number: number) => unknown[]]>([
+    ['the same rows again and again', () => [{ uuid: 'a' }, { uuid: 'b' }]],
+    ['the same rows in turn', (number) => [{ uuid: `u${number % 5}` }]],
+    ['the same rows without a uuid', () => [{ name: 'a' }]],
+    ['no rows at all', () => []],
+  ])('%s', async (_what, results) => {
+    const { code, stderr, requests } = await endless(results);
+    expect(code).toBe(7);
+    expect(stderr).toContain('the list has no end: 10 pages in a row brought nothing new');
+    expect(requests).toBeLessThan(40);
+  });
+
+  test('a limit that is never met', async () => {
+    expect((await endless(() => [{ uuid: 'a' }], ['--limit', '5', '-o', 'uuid'])).code).toBe(7);
+    expect((await endless(() => [{ uuid: 'a' }], ['--count', '--where', 'name=x'])).code).toBe(7);
+  });
+});
+
+test('pages ahead are fewer where pages are large', async () => {
+  const name = 'x'.repeat(3 * 1024 * 1024);
+  let waiting = 0;
+  let most = 0;
+  await withServer(
+    async (response, { path }) => {
+      waiting += 1;
+      most = Math.max(most, waiting);
+      await new Promise((resolve) => setTimeout(resolve, 30));
+      waiting -= 1;
+      const page = Number(new URL(path, 'http://x').searchParams.get('page') ?? 1);
+      const next = page < 8 ? `http://x/?page=${page + 1}` : null;
+      sendJson(response, 200, { count: 16, next, results: [{ uuid: `${page}a`, name }, { uuid: `${page}b` }] });
+    },
+    async ({ url }) => {
+      const env = { FLEET_BASE_URL: url, FLEET_TOKEN: 'secret-token' };
+      const { code, stdout } = await runFleet(['bicycles', 'list', '--all', '-o', 'uuid'], { env });
+      expect({ code, count: stdout.trimEnd().split('\n').length, most }).toEqual({ code: 0, count: 16, most: 2 });
+    },
+  );
+});
