@@ -55,7 +55,7 @@ export function streamLine(event: StreamEvent, offsetMinutes: number, namesTopic
       return event.isReturn ? undefined : clean(`${clock(event.atMs)} watching ${event.topic}`);
     case 'lost':
       return clean(
-        `${clock(event.atMs)} ${topic}${event.lastLifeWallMs === undefined ? 'not connected' : 'lost'}: ${event.error.message}; trying again in ${showDuration(event.retryInMs)}`,
+        `${clock(event.atMs)} ${topic}${event.lastLifeWallMs === undefined ? 'not connected' : 'lost'}: ${event.error.message}; trying again in ${showDuration(event.retryInMs)}${showCapped(event.cappedFromMs)}`,
       );
     case 'gap':
       return clean(
@@ -66,6 +66,11 @@ export function streamLine(event: StreamEvent, offsetMinutes: number, namesTopic
     default:
       return undefined;
   }
+}
+
+/** A pause that the service asked for and that is too long to be waited. */
+function showCapped(cappedFromMs: number | undefined): string {
+  return cappedFromMs === undefined ? '' : `, not in ${showDuration(cappedFromMs)} as the service asked`;
 }
 
 function errorFields(error: FleetError): { kind: string; message: string; status: number | null } {
@@ -87,6 +92,7 @@ export function streamRecord(event: StreamEvent): { [field: string]: unknown } |
         last_life: iso(event.lastLifeWallMs),
         attempt: event.attempt,
         retry_in_seconds: seconds(event.retryInMs),
+        ...(event.cappedFromMs === undefined ? {} : { asked_seconds: seconds(event.cappedFromMs) }),
       };
     case 'gap':
       return gapRecord(event);

@@ -1,5 +1,6 @@
 // Cutting bytes into whole events: every line end, every split, ids, retry, halves and giants.
 
+import { createParser } from 'eventsource-parser';
 import { describe, expect, test } from 'vitest';
 import { cutEvents } from '../../src/http/stream/bytes.js';
 
@@ -8,11 +9,14 @@ const LIMIT_BYTES = 1_000;
 function feed(chunks: readonly (string | Uint8Array)[], limitBytes = LIMIT_BYTES) {
   const tooBig: number[] = [];
   const cutter = cutEvents('', limitBytes, (bytes) => tooBig.push(bytes));
-  const text = chunks
-    .map((chunk) => Buffer.from(cutter.take(typeof chunk === 'string' ? Buffer.from(chunk) : chunk)).toString())
-    .join('');
-  const cutOff = cutter.end();
-  return { text, tooBig, id: cutter.lastEventId, retryMs: cutter.retryMs, cutOff };
+  const text = chunks.map((chunk) => cutter.take(typeof chunk === 'string' ? Buffer.from(chunk) : chunk)).join('');
+  const { lastEventId: id, firstId, retryMs, partialBytes } = cutter;
+  return { text: eventsAlone(text), tooBig, id, firstId, retryMs, partialBytes };
+}
+
+/** What makes up events: comments and `retry:` may be left out or not, depending on where they are cut. */
+function eventsAlone(text: string): string {
+  return text.replaceAll(/^(?::|retry).*\n/gm, '').replaceAll(/\n{2,}/g, '\n\n');
 }
 
 describe('a stream of events in any split', () => {
@@ -32,21 +36,31 @@ describe('a stream of events in any split', () => {
     const bytes = Buffer.from(whole.replaceAll('\n', lineEnd));
     test(`${name}: cut in two at each of ${bytes.length} places`, () => {
       for (let at = 0; at <= bytes.length; at++) {
-        const { text, id, retryMs, cutOff } = feed([bytes.subarray(0, at), bytes.subarray(at)]);
-        expect({ at, text, id, retryMs, cutOff }).toEqual({ at, text: whole, id: '2', retryMs: 70, cutOff: 0 });
+        const { text, id, retryMs, partialBytes } = feed([bytes.subarray(0, at), bytes.subarray(at)]);
+        expect({ at, text, id, retryMs, partialBytes }).toEqual({
+          at,
+          text: eventsAlone(whole),
+          id: '2',
+          retryMs: 70,
+          partialBytes: 0,
+        });
       }
     });
     test(`${name}: one byte at a time`, () => {
-      expect(feed(Array.from(bytes, (byte) => Uint8Array.of(byte)))).toMatchObject({ text: whole, id: '2', cutOff: 0 });
+      expect(feed(Array.from(bytes, (byte) => Uint8Array.of(byte)))).toMatchObject({
+        text: eventsAlone(whole),
+        id: '2',
+        partialBytes: 0,
+      });
     });
   }
 });
 
 test('nothing is passed on before its event is whole', () => {
   const cutter = cutEvents('', LIMIT_BYTES, () => {});
-  expect(Buffer.from(cutter.take(Buffer.from('data: a\n'))).toString()).toBe('');
-  expect(Buffer.from(cutter.take(Buffer.from('\ndata: b'))).toString()).toBe('data: a\n\n');
-  expect(cutter.end()).toBe(7);
+  expect(cutter.take(Buffer.from('data: a\n'))).toBe('');
+  expect(cutter.take(Buffer.from('\ndata: b'))).toBe('data: a\n\n');
+  expect(cutter.partialBytes).toBe(7);
 });
 
 test.each([
@@ -56,8 +70,12 @@ test.each([
   ['a comment', ': beat\n', 0],
   ['a retry', 'retry: 1\n', 0],
   ['nothing', '', 0],
-])('a stream that ends inside %s', (_what, rest, cutOff) => {
-  expect(feed([`id: 8\ndata: whole\n\n${rest}`])).toMatchObject({ text: 'id: 8\ndata: whole\n\n', id: '8', cutOff });
+])('a stream that ends inside %s', (_what, rest, partialBytes) => {
+  expect(feed([`id: 8\ndata: whole\n\n${rest}`])).toMatchObject({
+    text: 'id: 8\ndata: whole\n\n',
+    id: '8',
+    partialBytes,
+  });
 });
 
 test.each([
@@ -105,6 +123,86 @@ describe('an event above the limit', () => {
     });
   }
   test('that never ends is cut off', () => {
-    expect(feed([`data: ${'x'.repeat(3_000)}`]).cutOff).toBe(3_006);
+    expect(feed([`data: ${'x'.repeat(3_000)}`]).partialBytes).toBe(3_006);
+  });
+});
+
+describe('comments count for nothing', () => {
+  test.each([1, 7, 400, 5_000])('a giant one in pieces of %i bytes, before, in and after an event', (size) => {
+    const giant = `:${'c'.repeat(4_000)}`;
+    const body = Buffer.from(`${giant}\n\nid: 1\n${giant}\ndata: x\n${giant}\n\n${giant}\n\n`);
+    const chunks: Uint8Array[] = [];
+    for (let at = 0; at < body.length; at += size) chunks.push(body.subarray(at, at + size));
+    // A piece above the limit is taken as it comes; one below it never holds a comment.
+    expect(feed(chunks, 5_000)).toMatchObject({
+      text: expect.stringContaining('id: 1\n'),
+      tooBig: [],
+      partialBytes: 0,
+    });
+    expect(feed(chunks, 5_000).text).toContain('data: x\n');
+  });
+  test('one that is cut off', () => {
+    expect(feed([`data: x\n\n:${'c'.repeat(9_000)}`, 'c'.repeat(9_000)])).toMatchObject({
+      tooBig: [],
+      partialBytes: 0,
+    });
+  });
+  test('many small ones after the beginning of an event', () => {
+    const chunks = ['data: x\n', ...Array.from({ length: 1_000 }, () => ': beat\n'), '\n'];
+    expect(feed(chunks)).toMatchObject({ text: 'data: x\n\n', tooBig: [] });
+  });
+});
+
+test.each([
+  ['a line that only looks like an id, in an event above the limit', `data: ${'x'.repeat(2_000)}id: 7\n\n`, ''],
+  ['an id behind much data', `data: ${'x'.repeat(2_000)}\nid: 7\n\n`, '7'],
+  ['an id longer than any', `data: ${'x'.repeat(2_000)}\nid: ${'7'.repeat(9_000)}\n\n`, ''],
+])('%s', (_name, body, id) => {
+  for (const size of [1, 13, 999, 1_500]) {
+    const chunks: Uint8Array[] = [];
+    for (let at = 0; at < body.length; at += size) chunks.push(Buffer.from(body.slice(at, at + size)));
+    expect({ size, id: feed(chunks).id }).toEqual({ size, id });
+  }
+});
+
+test('the first id is kept beside the last one', () => {
+  expect(feed(['id: 4\ndata: x\n\nid: 5\ndata: y\n\n'])).toMatchObject({ firstId: '4', id: '5' });
+  expect(feed(['data: x\n\n']).firstId).toBeUndefined();
+});
+
+test('fields that the grammar does not know are left out', () => {
+  expect(feed(['a\ndata: x\nretry: no\ndatum: 1\n b: 2\nevents\nid: 1\nevent: e\n\n']).text).toBe(
+    'data: x\nid: 1\nevent: e\n\n',
+  );
+});
+
+describe('time grows with the bytes, not with their square', () => {
+  const parse = (body: string, size: number): number => {
+    const bytes = Buffer.from(body);
+    let count = 0;
+    const parser = createParser({ onEvent: () => count++ });
+    const cutter = cutEvents('', 1024 * 1024, () => {});
+    const startedAt = performance.now();
+    for (let at = 0; at < bytes.length; at += size) parser.feed(cutter.take(bytes.subarray(at, at + size)));
+    return performance.now() - startedAt;
+  };
+  /** The least of some runs: what a busy machine adds is left out. */
+  const least = (body: string, size: number) => Math.min(...[1, 2, 3].map(() => parse(body, size)));
+  test.each([
+    ['unknown fields', (count: number) => `${'x:1\n'.repeat(count)}data: y\n\n`, 65_536],
+    ['fields without a colon', (count: number) => `${'x\n'.repeat(count)}data: y\n\n`, 65_536],
+    ['lines of data', (count: number) => `${'data:1\n'.repeat(count / 2)}\n`, 65_536],
+    ['wrong retries', (count: number) => `${'retry:x\n'.repeat(count / 2)}data: y\n\n`, 65_536],
+    ['what looks like ids', (count: number) => `${'idea\n'.repeat(count / 2)}data: y\n\n`, 65_536],
+    ['one long line, byte by byte', (count: number) => `data: ${'x'.repeat(count)}\n\n`, 1],
+    ['a giant, byte by byte', (count: number) => `data: ${'x'.repeat(count * 8)}\n\n`, 1],
+    ['small comments in an event', (count: number) => `data: x\n${':\n'.repeat(count)}\n`, 16],
+    ['ids alone', (count: number) => 'id: 1\n\n'.repeat(count / 2), 65_536],
+  ] satisfies [string, (count: number) => string, number][])('%s', (_name, make, size) => {
+    least(make(10_000), size);
+    const [small, large] = [least(make(40_000), size), least(make(320_000), size)];
+    // Eight times the bytes: squared it would be 64 times the time.
+    expect(large / Math.max(small, 0.5)).toBeLessThan(30);
+    expect(large).toBeLessThan(2_000);
   });
 });

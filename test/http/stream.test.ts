@@ -111,7 +111,6 @@ describe('ends that are not final', () => {
     ['Retry-After: 7', (socket) => sendStatus(socket, 503, { 'Retry-After': '7' }), 7_000],
     ['retry: 12000', (socket) => socket.end(`${STREAM_HEAD}retry: 12000\n\n`), 12_000],
     ['retry: without a blank line', (socket) => socket.end(`${STREAM_HEAD}retry: 3000\n`), 3_000],
-    ['a retry: of years is cut to an hour', (socket) => socket.end(`${STREAM_HEAD}retry: 99999999999\n\n`), 3_600_000],
   ] satisfies [string, Behaviour, number][])('%s is obeyed', async (_name, behaviour, pauseMs) => {
     const got = await followInTurn([behaviour], {
       until: ({ story }) => story.some((type) => type.startsWith('lost')),
@@ -399,8 +398,8 @@ describe('odd bodies', () => {
     expect(got.data).toEqual(['zipped', 'good']);
   });
 
-  test('an event of 10 MB arrives whole', async () => {
-    const data = 'x'.repeat(10 * 1024 * 1024);
+  test('an event just below the limit arrives whole', async () => {
+    const data = 'x'.repeat(EVENT_LIMIT_BYTES - 100);
     const got = await withPush(
       (socket) => sendStream(socket, `data: ${data}\n\ndata: good\n\n`),
       (server) => follow(server.url, { until: isGood }),

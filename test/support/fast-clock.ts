@@ -3,8 +3,10 @@
 import type { Clock } from '../../src/clock.js';
 
 export interface FastClock extends Clock {
-  /** Sets the clock forward without running what falls due, as a machine that slept. */
+  /** Sets both clocks forward without running what falls due, as a machine that slept and whose monotonic clock went on. */
   jump(milliseconds: number): void;
+  /** Moves the date alone, either way: someone set it, or the machine slept and its monotonic clock stopped. */
+  setWall(milliseconds: number): void;
   stop(): void;
 }
 
@@ -12,7 +14,8 @@ export interface FastClock extends Clock {
 const LEAP_EVERY_MS = 2;
 
 export function openFastClock(startAt = Date.UTC(2026, 10, 21, 12)): FastClock {
-  let time = startAt;
+  let time = 0;
+  let wallOffset = startAt;
   let seed = 1;
   const timers = new Set<{ due: number; action: () => void }>();
   const leap = () => {
@@ -25,8 +28,8 @@ export function openFastClock(startAt = Date.UTC(2026, 10, 21, 12)): FastClock {
   };
   const interval = setInterval(leap, LEAP_EVERY_MS);
   return {
-    monotonicMs: () => time - startAt,
-    wallMs: () => time,
+    monotonicMs: () => time,
+    wallMs: () => time + wallOffset,
     after(milliseconds, action) {
       const timer = { due: time + Math.max(0, milliseconds), action };
       timers.add(timer);
@@ -39,6 +42,9 @@ export function openFastClock(startAt = Date.UTC(2026, 10, 21, 12)): FastClock {
     },
     jump(milliseconds) {
       time += milliseconds;
+    },
+    setWall(milliseconds) {
+      wallOffset += milliseconds;
     },
     stop: () => clearInterval(interval),
   };

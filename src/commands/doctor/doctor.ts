@@ -68,7 +68,7 @@ async function checkNetwork(context: Context, known: Known, token: string | unde
   const { baseUrl, sseUrl, timeoutMs } = known;
   const limits = { timeoutMs, signal, now: clock.wallMs };
   const network = await openNetwork(io.env, timeoutMs);
-  const service: Service = { ...limits, dispatcher: network.dispatcher, known, token };
+  const service: Service = { ...limits, clock, dispatcher: network.dispatcher, known, token };
   const reached = new Map<string, boolean>();
   /** Each origin is looked at once, through the proxy that stands before it. */
   const reach = async (name: string, url: URL): Promise<boolean> => {

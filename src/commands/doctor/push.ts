@@ -3,9 +3,8 @@
 import { organizationTopic, subscribePath } from '../../api/push.js';
 import { FleetError } from '../../errors.js';
 import { joinUrl } from '../../http/client.js';
-import { authorization } from '../../http/headers.js';
 import { connectOnce, type Ending } from '../../http/stream/connection.js';
-import { acceptStream } from '../../http/stream.js';
+import { streamHeaders } from '../../http/stream.js';
 import { KEYS } from '../../settings/keys.js';
 import { profileFlag } from '../../settings/resolve.js';
 import { type Finding, failed, ok, warning } from './finding.js';
@@ -44,7 +43,7 @@ export async function checkPush(service: Service, sseUrl: URL): Promise<Finding>
 
 /** Undefined when the subscription stood; else how it ended. */
 async function subscribe(service: Service, sseUrl: URL, organization: string): Promise<Ending | undefined> {
-  const { dispatcher, known, token, timeoutMs, signal } = service;
+  const { dispatcher, clock, known, token, timeoutMs, signal } = service;
   const late = new FleetError(
     'network',
     `the push channel at ${sseUrl.origin} did not answer within ${timeoutMs / 1000} s`,
@@ -58,26 +57,23 @@ async function subscribe(service: Service, sseUrl: URL, organization: string): P
   try {
     const ending = await connectOnce({
       dispatcher,
+      clock,
       url: joinUrl(sseUrl, subscribePath(organizationTopic(organization))),
-      headers: {
-        accept: acceptStream(known.apiVersion),
-        'cache-control': 'no-store',
-        ...(token === undefined ? {} : { authorization: authorization(token) }),
-      },
+      headers: streamHeaders(known.apiVersion, token),
       lastEventId: '',
       signal: AbortSignal.any([limit.signal, close.signal]),
       subject: 'the subscription',
-      room: () => undefined,
-      onRequest() {},
-      onAnswer() {},
-      onOpen() {
-        isOpen = true;
-        close.abort(CLOSED);
+      observer: {
+        room: () => undefined,
+        onRequest() {},
+        onAnswer() {},
+        onOpen() {
+          isOpen = true;
+          close.abort(CLOSED);
+        },
+        onReceived() {},
+        onHold() {},
       },
-      onLife() {},
-      onHold() {},
-      onMessage() {},
-      onTooBig() {},
     });
     return isOpen ? undefined : ending;
   } finally {

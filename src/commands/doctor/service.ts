@@ -1,6 +1,7 @@
 // Whether the service answers as the interface says: prefix, version, token, clock. The token goes to the base URL's origin alone.
 
 import { BICYCLES_PATH } from '../../api/bicycle.js';
+import type { Clock } from '../../clock.js';
 import { asFleetError, FleetError } from '../../errors.js';
 import { joinUrl } from '../../http/client.js';
 import { ExchangeError, type Headers, readWhole } from '../../http/exchange.js';
@@ -34,6 +35,7 @@ interface Answer {
 
 export interface Service extends Limits {
   dispatcher: Dispatcher;
+  clock: Clock;
   known: Known;
   token: string | undefined;
 }

@@ -1,168 +1,304 @@
 // Between the socket and the parser: cuts the bytes of an event stream into whole events, whatever the line ends and splits.
 //
-// The grammar is that of the HTML standard, "9.2.5 Parsing an event stream". The parser of `eventsource` does the parsing;
-// what it does not tell is found here: the id of an event without data, `retry:`, an event that was cut off, one too big.
+// The grammar is that of the HTML standard, "9.2.5 Parsing an event stream". `eventsource-parser` parses the events; what it
+// does not report is found here: the id of an event without data, `retry:`, an event that was cut off, one too big.
+// Every byte is looked at a fixed number of times, whatever the pieces it comes in.
 
 const LF = 10;
 const CR = 13;
 const COLON = 58;
-const SPACE = 32;
 const BLANK_LINE = Buffer.from('\n\n');
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
-const NOTHING = Buffer.alloc(0);
+const ID = Buffer.from('id');
+const RETRY = Buffer.from('retry');
+
+/** Of an event that is passed over, lines up to this length are looked at: an id is shorter. */
+const ID_LINE_LIMIT_BYTES = 8 * 1024;
+/** What the unfinished event starts with in memory; it doubles as far as the limit asks for. */
+const FIRST_CAPACITY_BYTES = 4 * 1024;
+/** `retry:` beyond this is a number that a clock can still work with. */
+const LONGEST_RETRY_MS = Number.MAX_SAFE_INTEGER;
 
 export interface EventCutter {
-  /** Takes bytes as they came; returns the events that are whole now, with LF line ends. */
-  take(chunk: Uint8Array): Uint8Array;
+  /** Takes bytes as they came; returns the text of the events that are whole now, with LF line ends and known fields alone. */
+  take(chunk: Uint8Array): string;
   /** The last event id of the events taken so far; '' when there is none. Only whole events count. */
   readonly lastEventId: string;
+  /** The first id that came on this connection. */
+  readonly firstId: string | undefined;
   /** What `retry:` said last, in milliseconds. */
   readonly retryMs: number | undefined;
-  /** Called at the end of the stream: how many bytes had come of an event whose end never came. */
-  end(): number;
+  /** How many bytes have come of an event whose end has not; comments and `retry:` are no event. */
+  readonly partialBytes: number;
 }
 
 /**
  * Makes a cutter for one connection. An event of more than `limitBytes` is not kept: its bytes are passed over and
- * `onTooBig` is told how many there were.
+ * `onTooBig` is called with their number. Comments count for nothing, however long they are.
  */
 export function cutEvents(lastEventId: string, limitBytes: number, onTooBig: (bytes: number) => void): EventCutter {
-  let id = lastEventId;
-  let retryMs: number | undefined;
-  let pending: Buffer[] = [];
-  let pendingBytes = 0;
-  let isSkipping = false;
-  let skippedBytes = 0;
+  const known: Known = { id: lastEventId, firstId: undefined, retryMs: undefined };
+  const held = openHeld(known, limitBytes);
   let endedWithCarriageReturn = false;
-  let isAtLineStart = true;
   let isFirst = true;
 
-  /** "lines are separated by CRLF, LF or CR": all become LF, at once, so that the event before a lone CR need not wait. */
-  const normalize = (chunk: Buffer): Buffer => {
-    let bytes = chunk;
-    if (endedWithCarriageReturn && bytes[0] === LF) bytes = bytes.subarray(1);
-    endedWithCarriageReturn = chunk[chunk.length - 1] === CR;
-    if (!bytes.includes(CR)) return bytes;
-    const lines = Buffer.allocUnsafe(bytes.length);
-    let length = 0;
-    for (let index = 0; index < bytes.length; index++) {
-      const byte = bytes[index];
-      if (byte === LF && index > 0 && bytes[index - 1] === CR) continue;
-      lines[length++] = byte === CR || byte === undefined ? LF : byte;
-    }
-    return lines.subarray(0, length);
-  };
-
-  /** The index after the first or last blank line, 0 when there is none. */
-  const blankLine = (bytes: Buffer, which: 'first' | 'last'): number => {
-    const opening = isAtLineStart && bytes[0] === LF ? 1 : 0;
-    if (which === 'first' && opening === 1) return 1;
-    const found = which === 'first' ? bytes.indexOf(BLANK_LINE) : bytes.lastIndexOf(BLANK_LINE);
-    return found === -1 ? opening : found + BLANK_LINE.length;
-  };
-
-  const learnRetry = (lines: Buffer) => {
-    // "If the field value consists of only ASCII digits …"
-    const retry = lastField(lines, 'retry', (value) => /^\d+$/.test(value));
-    if (retry !== undefined) retryMs = Number(retry);
-  };
-
-  const learn = (lines: Buffer) => {
-    const bytes = isFirst && startsWith(lines, BYTE_ORDER_MARK) ? lines.subarray(BYTE_ORDER_MARK.length) : lines;
-    isFirst = false;
-    // "If the field value does not contain U+0000 NULL, then set the last event ID buffer to the field value."
-    id = lastField(bytes, 'id', (value) => !value.includes('\0')) ?? id;
-    learnRetry(bytes);
-  };
-
-  const hold = (bytes: Buffer) => {
-    if (bytes.length === 0) return;
-    isAtLineStart = bytes[bytes.length - 1] === LF;
-    pending.push(bytes);
-    pendingBytes += bytes.length;
-    if (pendingBytes <= limitBytes) return;
-    // Its id counts all the same, or a service that repeats from there would send it for ever.
-    const dropped = Buffer.concat(pending);
-    learn(dropped.subarray(0, dropped.lastIndexOf(LF) + 1));
-    skippedBytes = pendingBytes;
-    pending = [];
-    pendingBytes = 0;
-    isSkipping = true;
+  /** The index after the last blank line, 0 when there is none. */
+  const afterLastBlankLine = (bytes: Buffer): number => {
+    const found = bytes.lastIndexOf(BLANK_LINE);
+    if (found !== -1) return found + BLANK_LINE.length;
+    return held.isAtLineStart && bytes[0] === LF ? 1 : 0;
   };
 
   return {
     get lastEventId() {
-      return id;
+      return known.id;
+    },
+    get firstId() {
+      return known.firstId;
     },
     get retryMs() {
-      return retryMs;
+      return known.retryMs;
+    },
+    get partialBytes() {
+      return held.bytes;
     },
     take(chunk) {
-      let bytes = normalize(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength));
-      if (bytes.length === 0) return NOTHING;
-      if (isSkipping) {
-        const end = blankLine(bytes, 'first');
-        if (end === 0) {
-          skippedBytes += bytes.length;
-          isAtLineStart = bytes[bytes.length - 1] === LF;
-          return NOTHING;
-        }
-        learn(bytes.subarray(isAtLineStart ? 0 : bytes.indexOf(LF) + 1, end));
-        onTooBig(skippedBytes + end);
-        isSkipping = false;
-        isAtLineStart = true;
-        bytes = bytes.subarray(end);
-        if (bytes.length === 0) return NOTHING;
+      let bytes = normalize(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength), endedWithCarriageReturn);
+      if (chunk.length > 0) endedWithCarriageReturn = chunk[chunk.length - 1] === CR;
+      if (held.isSkipping) {
+        const end = held.skip(bytes);
+        if (end === undefined) return '';
+        onTooBig(end.skippedBytes);
+        bytes = bytes.subarray(end.at);
       }
-      const end = blankLine(bytes, 'last');
+      const end = afterLastBlankLine(bytes);
       if (end === 0) {
-        hold(bytes);
-        return NOTHING;
+        held.add(bytes);
+        return '';
       }
-      const whole = pending.length === 0 ? bytes.subarray(0, end) : Buffer.concat([...pending, bytes.subarray(0, end)]);
-      pending = [];
-      pendingBytes = 0;
-      isAtLineStart = true;
-      learn(whole);
-      hold(bytes.subarray(end));
-      return whole;
-    },
-    end() {
-      if (isSkipping) return skippedBytes;
-      const rest = Buffer.concat(pending);
-      // `retry:` counts as soon as its line is whole; an id only with the blank line that ends its event.
-      learnRetry(rest.subarray(0, rest.lastIndexOf(LF) + 1));
-      const lines = rest.toString('latin1').split('\n');
-      // Comments and `retry:` need no blank line after them.
-      return lines.some((line) => line !== '' && !line.startsWith(':') && !line.startsWith('retry')) ? pendingBytes : 0;
+      let whole = held.takeWith(bytes.subarray(0, end));
+      if (isFirst && whole.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK))
+        whole = whole.subarray(BYTE_ORDER_MARK.length);
+      isFirst = false;
+      const text = learnFrom(whole.toString('utf8'), known);
+      held.add(bytes.subarray(end));
+      return text;
     },
   };
 }
 
-function startsWith(bytes: Buffer, beginning: Buffer): boolean {
-  return bytes.subarray(0, beginning.length).equals(beginning);
+/** What the whole events and lines of a connection have said. */
+interface Known {
+  id: string;
+  firstId: string | undefined;
+  retryMs: number | undefined;
 }
 
-/** The value of the last line with that field name whose value is fit; undefined when there is none. */
-function lastField(lines: Buffer, name: string, isFit: (value: string) => boolean): string | undefined {
-  const beginning = Buffer.from(`\n${name}`);
-  for (let from = lines.length; from >= 0; ) {
-    const found = lines.lastIndexOf(beginning, from);
-    // Not found: the very first line, which has no line end before it, may still be the one.
-    if (found === -1 && !startsWith(lines, Buffer.from(name))) return undefined;
-    const value = fieldValue(lines, found + 1 + name.length);
-    if (value !== undefined && isFit(value)) return value;
-    from = found - 1;
+/** "Lines are separated by CRLF, LF or CR": all become LF, at once, so that the event before a lone CR need not wait. */
+function normalize(chunk: Buffer, endedWithCarriageReturn: boolean): Buffer {
+  const bytes = endedWithCarriageReturn && chunk[0] === LF ? chunk.subarray(1) : chunk;
+  if (!bytes.includes(CR)) return bytes;
+  const lines = Buffer.allocUnsafe(bytes.length);
+  let length = 0;
+  for (let index = 0; index < bytes.length; index++) {
+    const byte = bytes[index];
+    if (byte === LF && index > 0 && bytes[index - 1] === CR) continue;
+    lines[length++] = byte === CR || byte === undefined ? LF : byte;
   }
-  return undefined;
+  return lines.subarray(0, length);
+}
+
+/** The beginning of an event whose end has not come: its lines without comments, or nothing of it once it is too big. */
+function openHeld(known: Known, limitBytes: number) {
+  let buffer = Buffer.allocUnsafe(FIRST_CAPACITY_BYTES);
+  let length = 0;
+  /** Where the line begins that has not ended yet. */
+  let lineStart = 0;
+  let isAtLineStart = true;
+  let isInComment = false;
+  let isSkipping = false;
+  let skippedBytes = 0;
+  /** Of an event that is passed over: this line is longer than an id. */
+  let isLongLine = false;
+
+  const append = (bytes: Buffer) => {
+    if (length + bytes.length > buffer.length) {
+      const grown = Buffer.allocUnsafe(Math.max(buffer.length * 2, length + bytes.length));
+      buffer.copy(grown, 0, 0, length);
+      buffer = grown;
+    }
+    bytes.copy(buffer, length);
+    length += bytes.length;
+  };
+
+  const clear = () => {
+    length = 0;
+    lineStart = 0;
+    isAtLineStart = true;
+    isInComment = false;
+    isSkipping = false;
+    skippedBytes = 0;
+    if (buffer.length > FIRST_CAPACITY_BYTES * 16) buffer = Buffer.allocUnsafe(FIRST_CAPACITY_BYTES);
+  };
+
+  /** A line has ended: `retry:` counts at once, and of an event that is passed over the id alone. */
+  const endLine = () => {
+    const line = buffer.subarray(lineStart, length);
+    const isRetry = startsWith(line, RETRY);
+    if (isRetry || (isSkipping && startsWith(line, ID))) learnFrom(line.toString('utf8'), known);
+    if (isRetry || isSkipping) length = lineStart;
+    lineStart = length;
+  };
+
+  const addLine = (line: Buffer, isWhole: boolean) => {
+    if (isAtLineStart) {
+      isInComment = line[0] === COLON;
+      isLongLine = false;
+    }
+    isAtLineStart = isWhole;
+    if (isInComment) return;
+    if (isSkipping) skippedBytes += line.length;
+    isLongLine ||= isSkipping && length + line.length > ID_LINE_LIMIT_BYTES;
+    if (isLongLine) length = 0;
+    else append(line);
+    if (isWhole) endLine();
+    if (length > limitBytes && !isSkipping) beginSkipping();
+  };
+
+  /** Its id counts all the same, or a service that repeats from there would send it for ever. */
+  const beginSkipping = () => {
+    isSkipping = true;
+    skippedBytes = length;
+    learnFrom(withoutOthers(buffer.subarray(0, lineStart), ID), known);
+    isLongLine = length - lineStart > ID_LINE_LIMIT_BYTES;
+    if (!isLongLine) buffer.copyWithin(0, lineStart, length);
+    length = isLongLine ? 0 : length - lineStart;
+    lineStart = 0;
+  };
+
+  return {
+    get isAtLineStart() {
+      return isAtLineStart;
+    },
+    get isSkipping() {
+      return isSkipping;
+    },
+    get bytes() {
+      return isSkipping ? skippedBytes : length;
+    },
+    add(bytes: Buffer) {
+      forEachLine(bytes, addLine);
+    },
+    /** Passes bytes over until the event ends; says where its end is, and how many bytes it had. */
+    skip(bytes: Buffer): { at: number; skippedBytes: number } | undefined {
+      for (let from = 0; from < bytes.length; ) {
+        if (isAtLineStart && bytes[from] === LF) {
+          const end = { at: from + 1, skippedBytes: skippedBytes + 1 };
+          clear();
+          return end;
+        }
+        const found = bytes.indexOf(LF, from);
+        const end = found === -1 ? bytes.length : found + 1;
+        addLine(bytes.subarray(from, end), found !== -1);
+        from = end;
+      }
+      return undefined;
+    },
+    /** What was held and the rest of it, as one; holds nothing afterwards. Valid until something is added. */
+    takeWith(rest: Buffer): Buffer {
+      if (length === 0) {
+        const isRestOfComment = isInComment && !isAtLineStart;
+        clear();
+        return isRestOfComment ? rest.subarray(rest.indexOf(LF) + 1) : rest;
+      }
+      append(isInComment && !isAtLineStart ? rest.subarray(rest.indexOf(LF)) : rest);
+      const whole = buffer.subarray(0, length);
+      clear();
+      return whole;
+    },
+  };
+}
+
+function forEachLine(bytes: Buffer, use: (line: Buffer, isWhole: boolean) => void): void {
+  for (let from = 0; from < bytes.length; ) {
+    const found = bytes.indexOf(LF, from);
+    const end = found === -1 ? bytes.length : found + 1;
+    use(bytes.subarray(from, end), found !== -1);
+    from = end;
+  }
+}
+
+function startsWith(bytes: Buffer, beginning: Buffer): boolean {
+  return bytes.length >= beginning.length && bytes.compare(beginning, 0, beginning.length, 0, beginning.length) === 0;
+}
+
+/** The text of the lines that begin with the name, the others left out. */
+function withoutOthers(bytes: Buffer, name: Buffer): string {
+  let text = '';
+  forEachLine(bytes, (line) => {
+    if (startsWith(line, name) && line.length <= ID_LINE_LIMIT_BYTES) text += line.toString('utf8');
+  });
+  return text;
+}
+
+/**
+ * Reads ids and `retry:` out of whole lines. Returns what the parser needs of them: lines of other names are left out, for it
+ * makes an error of each, and an event may have half a million of them.
+ */
+function learnFrom(text: string, known: Known): string {
+  let kept = '';
+  let keptTo = 0;
+  for (let start = 0; start < text.length; ) {
+    const found = text.indexOf('\n', start);
+    const end = found === -1 ? text.length : found;
+    if (!isForParser(text, start, end, known)) {
+      kept += text.slice(keptTo, start);
+      keptTo = end + 1;
+    }
+    start = end + 1;
+  }
+  return keptTo === 0 ? text : kept + text.slice(keptTo);
+}
+
+/** Whether a line is one of those that make up an event; learns from it where it is an id or `retry:`. */
+function isForParser(text: string, start: number, end: number, known: Known): boolean {
+  switch (text[start]) {
+    case 'd':
+      return isField(text, start, end, 'data');
+    case '\n':
+    case ':':
+      return true;
+    case 'e':
+      return isField(text, start, end, 'event');
+    case 'i': {
+      if (!isField(text, start, end, 'id')) return false;
+      const id = fieldValue(text, start + 'id'.length, end);
+      // "If the field value does not contain U+0000 NULL, then set the last event ID buffer to the field value."
+      if (id.includes('\0')) return true;
+      known.firstId ??= id;
+      known.id = id;
+      return true;
+    }
+    case 'r': {
+      if (!isField(text, start, end, 'retry')) return false;
+      const value = fieldValue(text, start + 'retry'.length, end);
+      // "If the field value consists of only ASCII digits …"
+      if (!/^\d+$/.test(value)) return false;
+      known.retryMs = Math.min(Number(value), LONGEST_RETRY_MS);
+      return true;
+    }
+    default:
+      return false;
+  }
+}
+
+function isField(text: string, start: number, end: number, name: string): boolean {
+  const after = start + name.length;
+  return after <= end && text.startsWith(name, start) && (after === end || text[after] === ':');
 }
 
 /** The text after a field's name: "if the value starts with a U+0020 SPACE character, remove it". */
-function fieldValue(lines: Buffer, afterName: number): string | undefined {
-  const lineEnd = lines.indexOf(LF, afterName);
-  const end = lineEnd === -1 ? lines.length : lineEnd;
-  if (afterName === end) return '';
-  if (lines[afterName] !== COLON) return undefined;
-  const start = lines[afterName + 1] === SPACE ? afterName + 2 : afterName + 1;
-  return lines.toString('utf8', Math.min(start, end), end);
+function fieldValue(text: string, afterName: number, end: number): string {
+  const from = text[afterName + 1] === ' ' ? afterName + 2 : afterName + 1;
+  return text.slice(Math.min(from, end), end);
 }

@@ -1,17 +1,21 @@
-// One connection of an event stream, from its request to its end: the only file that loads `eventsource`.
+// One connection of an event stream, from its request to its end: the only file that loads `eventsource-parser`.
 //
-// `eventsource` parses; everything it leaves to its `fetch` is done here: headers, back-pressure, redirects, compression
-// and the judgement of the answer. One EventSource is one connection: it never gets to reconnect by itself.
+// The parser is that of `eventsource`. The rest of `eventsource` is not used: it gives each event to those who know its name,
+// has no back-pressure, and wants an error faked where a connection ends for good; its documented options leave no way round.
 
+import { type Clock, sleep } from '../../clock.js';
 import { FleetError } from '../../errors.js';
+import { ERROR_BODY_LIMIT_BYTES } from '../body.js';
 import { ExchangeError, type Headers, readStream } from '../exchange.js';
 import { answerFailure, networkFailure } from '../failure.js';
+import { htmlTitle } from '../foreign.js';
 import type { Dispatcher } from '../network.js';
-import { cutEvents, type EventCutter } from './bytes.js';
+import { cutEvents } from './bytes.js';
 import type { Cause } from './events.js';
 
 export interface ConnectionOptions {
   dispatcher: Dispatcher;
+  clock: Clock;
   url: URL;
   /** All headers but `Last-Event-ID`. */
   headers: Headers;
@@ -21,36 +25,51 @@ export interface ConnectionOptions {
   signal: AbortSignal;
   /** What was asked for, as in `the service refused SUBJECT`. */
   subject: string;
-  /** A promise while the one who prints has enough to do: nothing is read from the socket until then. */
+  observer: ConnectionObserver;
+}
+
+/** Is called while a connection lasts. */
+export interface ConnectionObserver {
+  /** A promise while the reader of the events is behind: nothing is read from the socket until then. */
   room(): Promise<void> | undefined;
   onRequest(url: URL, headers: Headers): void;
   onAnswer(url: URL, status: number, headers: Headers): void;
   /** The answer is a 200 with an event stream. */
   onOpen(headers: Headers): void;
-  /** Bytes came, comments included: "comments count as life" (cli.md, watch). */
-  onLife(): void;
+  /** Bytes came, whatever they hold: "comments count as life" (cli.md, watch). */
+  onReceived(received: Received): void;
   /** True: nothing is read from now on, because there is no room. */
   onHold(isHeld: boolean): void;
-  onMessage(data: string, name: string): void;
-  onTooBig(bytes: number): void;
+}
+
+/** What came together, and where the connection stands after it. */
+export interface Received {
+  messages: readonly { data: string; name: string }[];
+  /** The sizes of events above the limit, which were passed over before the messages came. */
+  tooBigBytes: readonly number[];
+  /** The id of the last whole event; '' for none. */
+  lastEventId: string;
+  /** The first id that came on this connection. */
+  firstId: string | undefined;
+  /** What `retry:` said last, in milliseconds. */
+  retryMs: number | undefined;
+  /** How many bytes have come of an event whose end has not. */
+  partialBytes: number;
 }
 
 /** How a connection ended. */
 export interface Ending {
-  cause: Cause | 'aborted';
+  cause: Extract<Cause, 'ended' | 'network' | 'status' | 'no-stream'> | 'aborted';
   error: FleetError;
   /** The answer's head, when it was not a 200 with a stream. */
   answer?: { status: number; headers: Headers };
-  lastEventId: string;
-  /** What `retry:` said, in milliseconds. */
-  retryMs: number | undefined;
 }
 
-/** Above this an event is passed over and reported: a single bicycle has a few kilobytes, and memory must stay bounded. */
-export const EVENT_LIMIT_BYTES = 16 * 1024 * 1024;
+/** Above this an event is passed over and reported: a bicycle has a few kilobytes, and nothing may block the rest. */
+export const EVENT_LIMIT_BYTES = 1024 * 1024;
 
-/** How much of an error's body is read: enough for its words. */
-const ERROR_BODY_LIMIT_BYTES = 64 * 1024;
+/** How long the body of an error may take once its head has come: enough for its words. */
+const ERROR_BODY_LIMIT_MS = 5_000;
 
 /** Redirects within the own origin that are followed before it is called a failure. */
 const REDIRECT_LIMIT = 5;
@@ -58,48 +77,64 @@ const REDIRECT_LIMIT = 5;
 /** What a header value may consist of; an id that cannot be sent is not sent. */
 const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
-/** `eventsource` takes an error of this name for its own closing and does nothing more. */
-function quietEnd(): Error {
-  return Object.assign(new Error('closed'), { name: 'AbortError' });
-}
-
 /** Opens a connection and resolves when it has ended, whatever the reason; never rejects. */
 export async function connectOnce(options: ConnectionOptions): Promise<Ending> {
-  const { EventSource } = await import('eventsource');
-  const cutter = cutEvents(options.lastEventId, EVENT_LIMIT_BYTES, options.onTooBig);
+  const { createParser } = await import('eventsource-parser');
+  const opened = await openBody(options);
+  if ('cause' in opened) return opened;
+  try {
+    await readEvents(options, opened.body, createParser);
+    return { cause: 'ended', error: new FleetError('network', 'the service closed the connection') };
+  } catch (error) {
+    return endingOf(error, opened.url, options.signal);
+  }
+}
+
+/** Reads events until the body ends. Throws what breaks it off, and the signal's reason. */
+async function readEvents(
+  { signal, lastEventId, observer }: ConnectionOptions,
+  body: ReadableStream<Uint8Array>,
+  createParser: typeof import('eventsource-parser').createParser,
+): Promise<void> {
+  let messages: { data: string; name: string }[] = [];
+  let tooBigBytes: number[] = [];
+  const parser = createParser({ onEvent: ({ data, event }) => messages.push({ data, name: event ?? 'message' }) });
+  const cutter = cutEvents(lastEventId, EVENT_LIMIT_BYTES, (bytes) => tooBigBytes.push(bytes));
+  const reader = body.getReader();
+  for (;;) {
+    const room = observer.room();
+    if (room !== undefined) {
+      observer.onHold(true);
+      await settled(room, signal);
+      if (signal.aborted) throw signal.reason;
+      observer.onHold(false);
+    }
+    const { done, value } = await reader.read();
+    if (done) return;
+    parser.feed(cutter.take(value));
+    const { lastEventId: id, firstId, retryMs, partialBytes } = cutter;
+    observer.onReceived({ messages, tooBigBytes, lastEventId: id, firstId, retryMs, partialBytes });
+    messages = [];
+    tooBigBytes = [];
+  }
+}
+
+/** Resolves when the promise does or the signal is aborted, and leaves nothing behind at either. */
+function settled(promise: Promise<void>, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
-    const finish = (ending: Pick<Ending, 'cause' | 'error' | 'answer'>) => {
-      source.close();
-      resolve({ ...ending, lastEventId: cutter.lastEventId, retryMs: cutter.retryMs });
+    const end = () => {
+      signal.removeEventListener('abort', end);
+      resolve();
     };
-    const source = new EventSource(options.url, {
-      fetch: async () => {
-        const opened = await openBody(options);
-        if ('ending' in opened) {
-          finish(opened.ending);
-          throw quietEnd();
-        }
-        const { url } = opened;
-        const reader = readEvents(options, cutter, url, opened.body, finish);
-        const headers = { get: () => 'text/event-stream' };
-        return { status: 200, url: url.href, redirected: false, headers, body: { getReader: () => reader } };
-      },
-    });
-    // "If the event has a name, dispatch it under that name": whoever listens by name misses the names he does not know.
-    source.dispatchEvent = (event) => {
-      if (event instanceof MessageEvent) options.onMessage(String(event.data), event.type);
-      return true;
-    };
+    if (signal.aborted) return resolve();
+    signal.addEventListener('abort', end, { once: true });
+    promise.then(end, end);
   });
 }
 
-type OpenedBody =
-  | { url: URL; body: ReadableStream<Uint8Array> }
-  | { ending: Pick<Ending, 'cause' | 'error' | 'answer'> };
-
 /** Sends the request, follows redirects within the origin, and judges the answer. */
-async function openBody(options: ConnectionOptions): Promise<OpenedBody> {
-  const { dispatcher, signal, subject } = options;
+async function openBody(options: ConnectionOptions): Promise<{ url: URL; body: ReadableStream<Uint8Array> } | Ending> {
+  const { dispatcher, signal, subject, observer } = options;
   const id = Buffer.from(options.lastEventId, 'utf8').toString('latin1');
   const headers: Headers = {
     ...options.headers,
@@ -107,7 +142,7 @@ async function openBody(options: ConnectionOptions): Promise<OpenedBody> {
   };
   let url = options.url;
   for (let hop = 0; ; hop++) {
-    options.onRequest(url, headers);
+    observer.onRequest(url, headers);
     let answer: Awaited<ReturnType<typeof readStream>>;
     try {
       // The time for the answer's head is up to the one who holds the signal; a stream's body has no limit at all.
@@ -120,10 +155,10 @@ async function openBody(options: ConnectionOptions): Promise<OpenedBody> {
         signal,
       });
     } catch (error) {
-      return { ending: endingOf(error, url, signal) };
+      return endingOf(error, url, signal);
     }
     const { status } = answer;
-    options.onAnswer(url, status, answer.headers);
+    observer.onAnswer(url, status, answer.headers);
     const target = redirectTarget(status, answer.headers, url);
     // "The token goes only to the origins of base_url and sse_url: not along a redirect" (cli.md section 4).
     if (target !== undefined && target.origin === url.origin && hop < REDIRECT_LIMIT) {
@@ -133,12 +168,13 @@ async function openBody(options: ConnectionOptions): Promise<OpenedBody> {
     }
     const head = { status, headers: answer.headers };
     if (status !== 200) {
-      const text = status === 204 ? '' : await readBeginning(answer.body);
-      return { ending: { cause: 'status', error: statusFailure(status, answer.headers, text, subject), answer: head } };
+      const text = status === 204 ? '' : await readBeginning(answer.body, options);
+      return { cause: 'status', error: statusFailure(status, answer.headers, text, subject), answer: head };
     }
-    const stream = await eventStreamOf(answer);
-    if (stream instanceof FleetError) return { ending: { cause: 'no-stream', error: stream, answer: head } };
-    options.onOpen(answer.headers);
+    const stream = await eventStreamOf(answer, options);
+    if (stream instanceof FleetError) return { cause: 'no-stream', error: stream, answer: head };
+    if (signal.aborted) return endingOf(signal.reason, url, signal);
+    observer.onOpen(answer.headers);
     return { url, body: stream };
   }
 }
@@ -172,10 +208,10 @@ function statusFailure(status: number, headers: Headers, text: string, subject: 
 }
 
 /** The body as bytes of an event stream, decompressed; an error when it is something else. */
-async function eventStreamOf(answer: {
-  headers: Headers;
-  body: ReadableStream<Uint8Array>;
-}): Promise<ReadableStream<Uint8Array> | FleetError> {
+async function eventStreamOf(
+  answer: { headers: Headers; body: ReadableStream<Uint8Array> },
+  options: ConnectionOptions,
+): Promise<ReadableStream<Uint8Array> | FleetError> {
   const { headers, body } = answer;
   const type = (headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
   const coding = (headers['content-encoding'] ?? 'identity').trim().toLowerCase();
@@ -189,8 +225,9 @@ async function eventStreamOf(answer: {
     });
   };
   if (type !== 'text/event-stream') {
-    const text = coding === 'identity' ? await readBeginning(body) : '';
-    const title = /<title[^>]*>([^<]*)/i.exec(text)?.[1]?.trim();
+    const text = coding === 'identity' ? await readBeginning(body, options) : '';
+    if (coding !== 'identity') await body.cancel().catch(() => {});
+    const title = htmlTitle(text);
     return refuse(`${type === '' ? 'no content type' : type}${title === undefined ? '' : ` "${title}"`}`, text);
   }
   if (coding === 'identity') return body;
@@ -205,11 +242,17 @@ function decompress(body: ReadableStream<Uint8Array>, format: 'gzip' | 'deflate'
   return body.pipeThrough(new DecompressionStream(format) as ReadableWritablePair<Uint8Array, Uint8Array>);
 }
 
-/** The first bytes of a body as text, as far as they come; the rest is let go. */
-async function readBeginning(body: ReadableStream<Uint8Array>): Promise<string> {
+/** The first bytes of a body as text, as far as they come in time; the rest is let go. */
+async function readBeginning(
+  body: ReadableStream<Uint8Array>,
+  { clock, signal }: Pick<ConnectionOptions, 'clock' | 'signal'>,
+): Promise<string> {
   const chunks: Uint8Array[] = [];
   let length = 0;
   const reader = body.getReader();
+  const enough = new AbortController();
+  const letGo = () => reader.cancel().catch(() => {});
+  void sleep(clock, ERROR_BODY_LIMIT_MS, AbortSignal.any([signal, enough.signal])).then(letGo, () => {});
   try {
     while (length < ERROR_BODY_LIMIT_BYTES) {
       const { done, value } = await reader.read();
@@ -217,71 +260,16 @@ async function readBeginning(body: ReadableStream<Uint8Array>): Promise<string> 
       chunks.push(value);
       length += value.length;
     }
-    if (length >= ERROR_BODY_LIMIT_BYTES) await reader.cancel();
+    if (length >= ERROR_BODY_LIMIT_BYTES) await letGo();
   } catch {
     // What came until then has to do.
+  } finally {
+    enough.abort();
   }
   return Buffer.concat(chunks).toString('utf8');
 }
 
-/** The reader that `eventsource` parses from: whole events, read only while there is room, every byte a sign of life. */
-function readEvents(
-  options: ConnectionOptions,
-  cutter: EventCutter,
-  url: URL,
-  body: ReadableStream<Uint8Array>,
-  finish: (ending: Pick<Ending, 'cause' | 'error'>) => void,
-) {
-  const reader = body.getReader();
-  const whenAborted = aborted(options.signal);
-  const end = (ending: Pick<Ending, 'cause' | 'error'>) => {
-    const cutOffBytes = ending.cause === 'aborted' ? 0 : cutter.end();
-    finish(
-      cutOffBytes === 0
-        ? ending
-        : {
-            cause: 'cut-off',
-            error: new FleetError(
-              'network',
-              `the connection ended in the middle of an event, after ${cutOffBytes} bytes of it`,
-            ),
-          },
-    );
-    return { done: true as const };
-  };
-  return {
-    async read(): Promise<{ done: false; value: Uint8Array } | { done: true }> {
-      try {
-        for (;;) {
-          const room = options.room();
-          if (room !== undefined) {
-            options.onHold(true);
-            await Promise.race([room, whenAborted]);
-            options.onHold(false);
-          }
-          const { done, value } = await reader.read();
-          if (done)
-            return end({ cause: 'ended', error: new FleetError('network', 'the service closed the connection') });
-          options.onLife();
-          const events = cutter.take(value);
-          if (events.length > 0) return { done: false, value: events };
-        }
-      } catch (error) {
-        return end(endingOf(error, url, options.signal));
-      }
-    },
-    cancel: () => reader.cancel(),
-  };
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });
-}
-
-function endingOf(error: unknown, url: URL, signal: AbortSignal): Pick<Ending, 'cause' | 'error'> {
+function endingOf(error: unknown, url: URL, signal: AbortSignal): Ending {
   if (signal.aborted && signal.reason instanceof FleetError) return { cause: 'aborted', error: signal.reason };
   if (error instanceof ExchangeError && error.head === undefined) {
     return { cause: 'network', error: networkFailure(error, url) };
