@@ -68,6 +68,11 @@ export const TRANSITIONS = [
 /** Section 4.1 and 4.2: the list and creation endpoint, below the base URL. */
 export const BICYCLES_PATH = '/bicycles/';
 
+/** Assumed: the address of one bicycle; section 2.2 links to it, section 4 does not show it. */
+export function bicyclePath(uuid: string): string {
+  return `/bicycles/${encodeURIComponent(uuid)}/`;
+}
+
 /** Section 4.3: the endpoint that runs a transition on one bicycle. */
 export function actionsPath(uuid: string): string {
   return `/bicycles/${encodeURIComponent(uuid)}/actions/`;

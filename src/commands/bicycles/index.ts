@@ -2,13 +2,17 @@
 
 import { type Command, Option } from 'commander';
 import { examples } from '../../cli/examples.js';
-import { collect, wholeNumber } from '../../cli/options.js';
+import { collect, oneOf, wholeNumber } from '../../cli/options.js';
 import type { Run } from '../../context.js';
 import { usageError } from '../../errors.js';
 import { addListFlags, readUuid } from '../list/flags.js';
 import { BICYCLE_VOCABULARY } from '../list/vocabulary.js';
 import { parseBbox } from './area.js';
+import { EDIT_METHODS } from './methods.js';
 import { parseNear, parseRadius } from './near.js';
+
+/** What every command that takes a bicycle says of it. */
+const BICYCLE_ARGUMENT = 'its UUID, the first digits of it (4 or more), or its exact name, serial number or bleid';
 
 /** The body of section 4.2. */
 const FIELDS_OF_NEW = 'name, organization, model, lock, serial_number, description';
@@ -44,6 +48,55 @@ export function addBicycles(program: Command, run: Run): void {
     ['not heard of for two hours', "fleet bicycles list --all --where 'latest_gps_timestamp<-2h' --columns name,uuid"],
     ['nearly empty ones by jq', "fleet bicycles list --all --jq '.[] | select(.state_of_charge < 20) | .uuid'"],
     ['how many there are', 'fleet bicycles list --count'],
+  );
+
+  const get = bicycles
+    .command('get')
+    .summary('show one bicycle')
+    .description('Show one bicycle: every field, and on a terminal its newest alerts.')
+    .argument('<bicycle>', BICYCLE_ARGUMENT)
+    .action((text, _options, command) =>
+      run(command, async (context) => (await import('./get.js')).getBicycle(context, text)),
+    );
+  examples(
+    get,
+    ['by the first digits that a table shows', 'fleet bicycles get d238dc92'],
+    ['by its name', 'fleet bicycles get "Emmy 0001"'],
+    ['its state alone', 'fleet bicycles get d238dc92-4ed5-4cec-a476-fe5f869ff26e --jq .state'],
+  );
+
+  const edit = bicycles
+    .command('edit')
+    .summary('change fields of a bicycle')
+    .description(
+      [
+        'Change fields of one bicycle. Shows "old -> new" for each, and asks on a terminal. Links take a URL, sent as it is, or a UUID.',
+        'A PUT sends the writable fields as just read with the changes put in, a PATCH the changes alone; without --method the one',
+        'that the service serves is used. The version that was read goes with it, so that the edit of somebody else is not undone.',
+      ].join('\n'),
+    )
+    .argument('<bicycle>', BICYCLE_ARGUMENT)
+    .option('--name <name>', 'visible name')
+    .option('--description <text>', 'free-text description')
+    .option('--serial-number <text>', 'frame serial number')
+    .option('--model <url|uuid>', 'bicycle model')
+    .option('--lock <url|uuid>', 'lock attached to the bicycle')
+    .option('--organization <url|uuid>', 'owning organization')
+    .option('--field <name=value>', 'any further field, typed as with "fleet api -F" (repeatable)', collect)
+    .option(
+      '--method <method>',
+      `${EDIT_METHODS.join(' or ')} (default: whichever the service serves)`,
+      oneOf('method', EDIT_METHODS),
+    )
+    .option('--dry-run', 'print the request and send nothing')
+    .option('-y, --yes', 'do not ask')
+    .action((text, options, command) =>
+      run(command, async (context) => (await import('./edit.js')).editBicycle(context, text, options)),
+    );
+  examples(
+    edit,
+    ['give it another name', 'fleet bicycles edit d238dc92-4ed5-4cec-a476-fe5f869ff26e --name "Ada 0042"'],
+    ['see what would be sent', 'fleet bicycles edit "Emmy 0001" --description "basket repaired" --dry-run'],
   );
 
   const create = bicycles

@@ -1,0 +1,213 @@
+// `fleet bicycles edit`: changes fields of one bicycle by the operation that section 4.4 of the interface announces.
+
+import { type Bicycle, bicyclePath } from '../../api/bicycle.js';
+import { resourceLink } from '../../api/links.js';
+import type { Context } from '../../context.js';
+import { FleetError, usageError } from '../../errors.js';
+import type { Client } from '../../http/client.js';
+import { readJson } from '../../http/json.js';
+import type { HttpAnswer, HttpRequest } from '../../http/types.js';
+import { readExact, writeJson } from '../../json/exact.js';
+import { squeeze } from '../../json/text.js';
+import { clean } from '../../terminal/clean.js';
+import { askYesNo, canAsk } from '../../terminal/prompt.js';
+import { textOf } from '../../terminal/values.js';
+import { BICYCLES } from '../../views/bicycle.js';
+import { bodyOf, splitField, typedField } from '../api/fields.js';
+import { openResult } from '../list/result.js';
+import { askIfProtected } from '../protected.js';
+import { describe, findBicycle } from './find.js';
+import { readBicycle } from './get.js';
+import type { EditMethod } from './methods.js';
+
+export interface EditOptions {
+  name?: string;
+  description?: string;
+  serialNumber?: string;
+  model?: string;
+  lock?: string;
+  organization?: string;
+  /** `NAME=VALUE`, typed as in `fleet api -F`. */
+  field?: string[];
+  method?: EditMethod;
+  dryRun?: boolean;
+  yes?: boolean;
+}
+
+/** Fields of a bicycle as the service sent it; numbers keep their digits. */
+type Fields = { readonly [field: string]: unknown };
+
+/** What a creation takes (section 4.2): Assumed to be what an edit may write. */
+const WRITABLE_FIELDS = ['name', 'organization', 'model', 'lock', 'serial_number', 'description'] as const;
+
+/** Statuses of a service that has the address and not the method. */
+const METHOD_NOT_SERVED: readonly (number | undefined)[] = [405, 501];
+
+/** Changes one bicycle. Throws a FleetError of kind `usage` before anything is sent when the flags change nothing. */
+export async function editBicycle(context: Context, text: string, options: EditOptions): Promise<void> {
+  const client = await context.client();
+  const changes = readChanges(client.baseUrl, options);
+  const { uuid, item: found } = await findBicycle(context, text);
+  const { json, value } = await readBicycle(context, client, uuid);
+  const before = readExact(json) as Fields;
+  const changed = Object.entries(changes).filter(([field, wanted]) => writeJson(wanted) !== writeJson(before[field]));
+  const label = describe(value);
+  if (changed.length === 0) {
+    await context.notice(`Nothing to change: ${label} is so already.`);
+    return;
+  }
+  await report(context, label, before, changed);
+  const requestWith = (method: EditMethod) => requestFor(method, uuid, before, Object.fromEntries(changed));
+  if (options.dryRun === true) return printDryRun(context, client, requestWith(options.method ?? 'PUT'));
+  await confirm(context, label, { ...options, isLookedUp: found !== undefined });
+  const answer = await send(client, requestWith, options.method);
+  await printResult(context, answer, uuid, label);
+}
+
+/** The changes that the flags ask for. Links may be given as UUIDs; an empty text is sent as it is. */
+function readChanges(baseUrl: URL, options: EditOptions): Fields {
+  const { name, description, serialNumber, model, lock, organization } = options;
+  const link = (collection: Parameters<typeof resourceLink>[1], text: string | undefined) =>
+    text === undefined ? undefined : resourceLink(baseUrl, collection, text);
+  const flags: Fields = {
+    name,
+    description,
+    serial_number: serialNumber,
+    model: link('bicycle_models', model),
+    lock: link('locks', lock),
+    organization: link('organizations', organization),
+  };
+  const changes: { [field: string]: unknown } = {};
+  for (const [field, value] of Object.entries(flags)) if (value !== undefined) changes[field] = value;
+  const further = (options.field ?? []).map((text) => typedField(...splitField(text)));
+  for (const [field, value] of Object.entries(readExact(bodyOf(further)) as Fields)) {
+    if (Object.hasOwn(changes, field)) throw usageError(`"${field}" is given twice`);
+    changes[field] = value;
+  }
+  if (Object.keys(changes).length > 0) return changes;
+  throw usageError(
+    'nothing to change: no field is given',
+    'give --name, --description, --serial-number, --model, --lock, --organization or --field NAME=VALUE',
+  );
+}
+
+/** `name: Emmy 1 -> Emmy 2`, a line each, on stderr. */
+async function report(
+  { notice }: Context,
+  label: string,
+  before: Fields,
+  changed: readonly (readonly [string, unknown])[],
+): Promise<void> {
+  await notice(`${label}:`);
+  for (const [field, value] of changed) {
+    await notice(`  ${clean(field)}: ${showValue(before[field])} -> ${showValue(value)}`);
+  }
+}
+
+/** A value longer than this is cut: it is only to be recognised. */
+const LONGEST_VALUE_CHARACTERS = 200;
+
+function showValue(value: unknown): string {
+  const text = textOf(value);
+  return text === undefined ? '(none)' : clean(text.slice(0, LONGEST_VALUE_CHARACTERS));
+}
+
+/** `PUT` sends the writable fields as just read with the changes put in, `PATCH` the changes alone; both the version that was read. */
+function requestFor(method: EditMethod, uuid: string, before: Fields, changes: Fields): HttpRequest {
+  const kept = WRITABLE_FIELDS.filter((field) => Object.hasOwn(before, field)).map((field) => [field, before[field]]);
+  const version = before['concurrency_version'];
+  const body = {
+    ...(method === 'PUT' ? Object.fromEntries(kept) : {}),
+    ...changes,
+    // Observed: an edit without it is not checked against edits of others.
+    ...(version === undefined || version === null ? {} : { concurrency_version: version }),
+  };
+  return { method, path: bicyclePath(uuid), body: writeJson(body), subject: 'the edit' };
+}
+
+/** Sends the edit; by the other method where the service answers that it does not serve the first, which changed nothing then. */
+async function send(
+  client: Client,
+  requestWith: (method: EditMethod) => HttpRequest,
+  method: EditMethod | undefined,
+): Promise<HttpAnswer> {
+  try {
+    return await client.send(requestWith(method ?? 'PUT'));
+  } catch (thrown) {
+    if (!isNotServed(thrown)) throw thrown;
+    if (method !== undefined) throw notServed(thrown, method);
+  }
+  try {
+    return await client.send(requestWith('PATCH'));
+  } catch (thrown) {
+    throw isNotServed(thrown) ? notServed(thrown, 'PUT or PATCH') : thrown;
+  }
+}
+
+function isNotServed(thrown: unknown): thrown is FleetError {
+  return thrown instanceof FleetError && METHOD_NOT_SERVED.includes(thrown.status);
+}
+
+function notServed({ status, detail, trace }: FleetError, methods: string): FleetError {
+  return new FleetError('not-found', `this service does not edit bicycles by ${methods}; nothing was changed`, {
+    ...(status === undefined ? {} : { status }),
+    detail,
+    trace,
+    hint: 'section 4.4 of the interface only announces the operation; edit the bicycle in the fleet management system',
+  });
+}
+
+/** Asks on a terminal; off it a bicycle that was looked up needs `--yes`. Throws a FleetError of kind `usage` for a no. */
+async function confirm(
+  context: Context,
+  label: string,
+  { yes, isLookedUp }: EditOptions & { isLookedUp: boolean },
+): Promise<void> {
+  await askIfProtected(context, `edit ${label}`, yes);
+  if (yes === true || (!canAsk(context) && !isLookedUp)) return;
+  const isSure = await askYesNo(context, { message: `Edit ${label}?`, instead: 'give --yes, or the whole UUID' });
+  if (!isSure) throw usageError('nothing was sent: it was not confirmed');
+}
+
+async function printDryRun(context: Context, client: Client, request: HttpRequest): Promise<void> {
+  const { method, url, body } = client.preview(request);
+  await context.io.stdout.write(`${method} ${url} ${body ?? ''}\n`);
+  await context.notice('Dry run: nothing was sent.');
+}
+
+/** Promise 9: nothing, or this bicycle, says that it is done; anything else leaves it open. */
+async function printResult(context: Context, answer: HttpAnswer, uuid: string, label: string): Promise<void> {
+  if (answer.text.trim() === '') {
+    await context.notice(`✓ ${label}: edited`);
+    return;
+  }
+  const value = readBicycleOf(answer, uuid);
+  if (value === undefined) {
+    throw new FleetError('partial', `whether ${label} was edited is unknown: the answer is not this bicycle`, {
+      status: answer.status,
+      trace: answer.trace,
+      hint: `look at it before you try again: fleet bicycles get ${uuid}`,
+    });
+  }
+  if ((await context.settings()).output.value === 'table' && context.flags.jq === undefined) {
+    await context.notice(`✓ ${describe(value)}: edited`);
+    return;
+  }
+  const result = await openResult(context, { ...BICYCLES, single: true });
+  await result.write([{ json: squeeze(answer.text.trim()), value }]);
+  await result.end();
+}
+
+function readBicycleOf(answer: HttpAnswer, uuid: string): Bicycle | undefined {
+  let value: unknown;
+  try {
+    value = readJson(answer);
+  } catch {
+    return undefined;
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
+  const bicycle = value as Bicycle;
+  if (Object.hasOwn(bicycle, 'error') || Object.hasOwn(bicycle, 'errors')) return undefined;
+  if (bicycle.uuid === undefined || bicycle.uuid === null) return bicycle;
+  return bicycle.uuid.toLowerCase() === uuid ? bicycle : undefined;
+}

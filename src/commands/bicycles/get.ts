@@ -1,0 +1,103 @@
+// `fleet bicycles get`: one bicycle, every field of it, with its newest alerts on a terminal.
+
+import { ALERTS_PATH, type Alert } from '../../api/alert.js';
+import { type Bicycle, bicyclePath } from '../../api/bicycle.js';
+import { uuidOfLink } from '../../api/links.js';
+import type { Context } from '../../context.js';
+import { asFleetError, FleetError } from '../../errors.js';
+import type { Client } from '../../http/client.js';
+import { readJson } from '../../http/json.js';
+import type { Item } from '../../http/types.js';
+import { exactValue } from '../../json/exact.js';
+import { squeeze } from '../../json/text.js';
+import { loadPaint } from '../../terminal/colour.js';
+import { drawList } from '../../terminal/list.js';
+import { MISSING, textOf } from '../../terminal/values.js';
+import { BICYCLES } from '../../views/bicycle.js';
+import { openResult } from '../list/result.js';
+import { findBicycle, findByUuid } from './find.js';
+
+/** How many of its alerts the card shows. */
+const ALERTS_SHOWN = 5;
+
+/** Shows one bicycle. `text` is a UUID, the beginning of one, or an exact name, serial number or bleid. */
+export async function getBicycle(context: Context, text: string): Promise<void> {
+  const client = await context.client();
+  const { uuid } = await findBicycle(context, text);
+  const item = await readBicycle(context, client, uuid);
+  const { io, flags } = context;
+  const format = (await context.settings()).output.value;
+  if (format !== 'table' || flags.jq !== undefined || flags.columns !== undefined) {
+    const result = await openResult(context, { ...BICYCLES, single: true });
+    await result.write([item]);
+    return result.end();
+  }
+  if (!io.stdout.isTerminal) {
+    const fields = Object.entries(exactValue(item)).map(([field, value]) => [field, textOf(value) ?? MISSING]);
+    return io.stdout.write(drawList(fields));
+  }
+  const { drawCard } = await import('../../views/card.js');
+  await io.stdout.write(
+    drawCard(item.value, await readNewestAlerts(context, client, uuid), {
+      width: io.stdout.width() ?? 80,
+      paint: await loadPaint(io.stdout.colorLevel),
+      now: context.clock.wallMs(),
+    }),
+  );
+}
+
+/**
+ * Reads one bicycle at its own address; from the list where the service has no such address (404 or 405). Throws a FleetError of kind
+ * `not-found` when neither has it. Assumed: the address; alerts link to a bicycle by URL (section 2.2).
+ */
+export async function readBicycle(context: Context, client: Client, uuid: string): Promise<Item<Bicycle>> {
+  const subject = `bicycle ${uuid}`;
+  try {
+    const answer = await client.send({ path: bicyclePath(uuid), subject });
+    const value = readJson(answer) as Bicycle | null;
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) throw notABicycle(answer.status);
+    if (typeof value.uuid === 'string' && value.uuid.toLowerCase() !== uuid) throw notABicycle(answer.status);
+    return { json: squeeze(answer.text.trim()), value };
+  } catch (thrown) {
+    const { status, detail } = asFleetError(thrown);
+    if (status !== 405 && status !== 404) throw thrown;
+    // Observed: a service that has the address names what it lacks, as JSON; one without it answers with a page.
+    if (status === 404 && JSON.stringify(detail ?? '').includes('No Bicycle matches')) throw thrown;
+  }
+  const found = await findByUuid(context, client, uuid);
+  if (found !== undefined) return found;
+  throw new FleetError('not-found', `no bicycle ${uuid}: unknown, or not yours to see`, {
+    hint: 'look for it with: fleet bicycles list --all --where uuid=…',
+  });
+}
+
+function notABicycle(status: number): FleetError {
+  return new FleetError(
+    'service',
+    'the answer is not what the interface says: it is not the bicycle that was asked for',
+    {
+      status,
+    },
+  );
+}
+
+/** The newest alerts of a bicycle; undefined, after a notice, when they cannot be read: the card is worth printing without. */
+async function readNewestAlerts(context: Context, client: Client, uuid: string): Promise<Alert[] | undefined> {
+  const query = [
+    ['bicycle', uuid],
+    ['ordering', '-created'],
+  ] as const;
+  try {
+    const pages = client.pages<Alert>({ path: ALERTS_PATH, query, subject: 'its alerts' }, { ahead: 0 });
+    const first = await pages.next();
+    const alerts = first.done === true ? [] : first.value.items.map(({ value }) => value);
+    // A service that ignores the filter sends alerts of other bicycles.
+    return alerts
+      .filter(({ bicycle }) => typeof bicycle === 'string' && (uuidOfLink(bicycle) ?? bicycle).toLowerCase() === uuid)
+      .slice(0, ALERTS_SHOWN);
+  } catch (thrown) {
+    if (context.signal.aborted) throw context.signal.reason;
+    await context.notice(`! its alerts could not be read: ${asFleetError(thrown).message}`);
+    return undefined;
+  }
+}

@@ -1,0 +1,272 @@
+// One bicycle: found by what operators call it, shown whole, edited as section 4.4 announces; on services with and without an address for it.
+
+import { describe, expect, test } from 'vitest';
+import { type RunOptions, type RunResult, runFleet } from '../support/run.js';
+import { type Answer, type Asked, sendJson, withServer } from '../support/server.js';
+
+type Bicycle = { [field: string]: unknown };
+
+/** Bicycle number `n`; UUIDs are spread evenly and not in the order of their numbers. */
+function bicycleOf(n: number): Bicycle {
+  const digits = (from: number) => ((from * 2_654_435_761) % 2 ** 32).toString(16).padStart(8, '0');
+  // Each tenth begins as the one before it.
+  const head = digits(n % 10 === 0 ? n - 1 : n).slice(0, 4) + digits(n).slice(4);
+  return {
+    uuid: `${head}-0000-4000-8000-${String(n).padStart(12, '0')}`,
+    name: `Emmy ${String(n).padStart(4, '0')}`,
+    serial_number: `SN-${n}`,
+    bleid: `AXA:${n}`,
+    state: 'available',
+    state_of_charge: '57.50',
+    latitude: 52.52,
+    longitude: 13.4049,
+    description: null,
+    organization: 'http://service/organizations/1c2d3e4f-0000-4000-8000-000000000009/',
+    latest_gps_timestamp: '2026-03-01T11:57:00Z',
+    concurrency_version: 7 + n,
+    weight: 21,
+  };
+}
+
+interface Service {
+  /** Whether it behaves as was observed: an address for each bicycle, `query`, `ordering=uuid`, `page_size`. */
+  isObserved: boolean;
+  bicycles?: number;
+  edit?: (asked: Asked, bicycle: Bicycle) => readonly [status: number, body: unknown];
+}
+
+function service({ isObserved, bicycles: count = 30, edit }: Service): Answer {
+  const bicycles = Array.from({ length: count }, (_, index) => bicycleOf(index + 1));
+  return (response, asked) => {
+    const url = new URL(asked.path, 'http://service');
+    const uuid = /^\/bicycles\/([^/]+)\/$/.exec(url.pathname)?.[1];
+    if (url.pathname === '/alerts/') return sendJson(response, 200, alertsOf(String(url.searchParams.get('bicycle'))));
+    if (uuid !== undefined) {
+      const bicycle = bicycles.find((each) => each['uuid'] === uuid);
+      if (!isObserved)
+        return void response.writeHead(404, { 'content-type': 'text/html' }).end('<title>Not here</title>');
+      if (bicycle === undefined) return sendJson(response, 404, { detail: 'No Bicycle matches the given query.' });
+      if (asked.method === 'GET') return sendJson(response, 200, bicycle);
+      return sendJson(response, ...(edit?.(asked, bicycle) ?? ([405, { detail: 'Method not allowed.' }] as const)));
+    }
+    const query = isObserved ? (url.searchParams.get('query') ?? '') : '';
+    const chosen = bicycles.filter(({ name, serial_number, bleid }) =>
+      [name, serial_number, bleid].some((text) => String(text).includes(query)),
+    );
+    if (isObserved && url.searchParams.get('ordering') === 'uuid')
+      chosen.sort((a, b) => (String(a['uuid']) < String(b['uuid']) ? -1 : 1));
+    const size = isObserved ? Number(url.searchParams.get('page_size') ?? 20) : 20;
+    const page = Number(url.searchParams.get('page') ?? 1);
+    const isLast = page * size >= chosen.length;
+    url.searchParams.set('page', String(page + 1));
+    sendJson(response, 200, {
+      count: chosen.length,
+      next: isLast ? null : url.href,
+      previous: null,
+      results: chosen.slice((page - 1) * size, page * size),
+    });
+  };
+}
+
+function alertsOf(bicycle: string): unknown {
+  const alert = (message: string, uuid: string) => ({
+    uuid: '5b9f2c1e-3d4a-4b5c-8d6e-7f8091a2b3c4',
+    created: '2026-03-01T10:00:00Z',
+    alert_type: 'lock.bat.low',
+    state: 'new',
+    message,
+    bicycle: `http://service/bicycles/${uuid}/`,
+  });
+  // A service that ignores the filter sends the alerts of others as well.
+  return { count: 2, next: null, previous: null, results: [alert('its own', bicycle), alert('of another', UUID_2)] };
+}
+
+const UUID_1 = String(bicycleOf(1)['uuid']);
+const UUID_2 = String(bicycleOf(2)['uuid']);
+const NOW = () => Date.parse('2026-03-01T12:00:00Z');
+
+interface Ran extends RunResult {
+  asked: Asked[];
+}
+
+function run(kind: Service, args: readonly string[], options: RunOptions = {}): Promise<Ran> {
+  return withServer(service(kind), async ({ url, asked }) => {
+    const env = { FLEET_BASE_URL: url, FLEET_TOKEN: 'secret-token', ...options.env };
+    return { ...(await runFleet(['bicycles', ...args], { now: NOW, ...options, env })), asked };
+  });
+}
+
+const KINDS = [
+  ['observed', true],
+  ['of the interface alone', false],
+] as const;
+
+describe.each(KINDS)('a service %s', (_kind, isObserved) => {
+  test.each([
+    ['its UUID', UUID_1],
+    ['its UUID in capitals', UUID_1.toUpperCase()],
+    ['its link', `https://elsewhere.example.com/api/bicycles/${UUID_1}/`],
+    ['the first eight digits', UUID_1.slice(0, 8)],
+    ['four digits', UUID_1.slice(0, 4)],
+    ['digits beyond the first dash', UUID_1.slice(0, 15)],
+    ['its name', 'Emmy 0001'],
+    ['its serial number', 'SN-1'],
+    ['its bleid', 'AXA:1'],
+  ])('get finds a bicycle by %s', async (_what, text) => {
+    const { code, stdout, stderr } = await run({ isObserved }, ['get', text, '--json']);
+    expect(stderr).toBe('');
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toEqual(bicycleOf(1));
+    expect(stdout).toContain('"57.50"');
+  });
+
+  test('a text that several match lists them, and nothing is sent', async () => {
+    const { code, stderr } = await run({ isObserved }, ['get', String(bicycleOf(20)['uuid']).slice(0, 4)]);
+    expect(code).toBe(2);
+    expect(stderr).toContain('matches 2 bicycles; nothing was sent');
+    expect(stderr).toMatch(/\(Emmy 00(19|20)\), /);
+  });
+
+  test('none is exit 5, and says what names a bicycle', async () => {
+    const { code, stderr } = await run({ isObserved }, ['get', 'Emmy']);
+    expect(code).toBe(5);
+    expect(stderr).toContain('no bicycle is named "Emmy"');
+    expect(stderr).toContain('exact name');
+  });
+
+  test('a UUID that is not there is exit 5', async () => {
+    const { code, stderr } = await run({ isObserved }, ['get', '6f1c0b5e-2f0e-4c56-9d3a-0d6f3a1f7c11']);
+    expect(code).toBe(5);
+    expect(stderr).toMatch(/No Bicycle matches|unknown, or not yours to see/);
+  });
+});
+
+test('a beginning is found among 20,000 by a few requests, each of which is an ordered page', async () => {
+  const wanted = bicycleOf(12_345);
+  const { stdout, asked } = await run({ isObserved: true, bicycles: 20_000 }, [
+    'get',
+    String(wanted['uuid']).slice(0, 8),
+    '--json',
+  ]);
+  expect(JSON.parse(stdout)).toEqual(wanted);
+  expect(asked.length).toBeLessThan(15);
+});
+
+describe('the card', () => {
+  const card = (columns: number) =>
+    run({ isObserved: true }, ['get', 'SN-1'], { terminal: { columns }, env: { NO_COLOR: '1' } });
+
+  test('at 80 columns', async () => {
+    const { stdout } = await card(80);
+    expect(stdout).toMatchInlineSnapshot(`
+      "Emmy 0001  available
+      9e3779b1-0000-4000-8000-000000000001
+
+      charge         ██████░░░░ 58 %           bleid              AXA:1
+      position       52.52000, 13.40490        concurrency vers…  8
+      map            geo:52.52,13.4049         weight             21
+      serial number  SN-1
+      organization          http://service/organizations/1c2d3e4f-0000-4000-8000-0000…
+      latest gps timestamp  3 min ago (2026-03-01T11:57:00Z)
+      Not set: description
+
+      Newest alerts
+        2 h ago  lock.bat.low  new  its own
+      "
+    `);
+  });
+
+  test.each([30, 60, 80, 140])('is never wider than %i columns', async (columns) => {
+    const { stdout } = await card(columns);
+    expect(Math.max(...stdout.split('\n').map((line) => [...line].length))).toBeLessThanOrEqual(columns);
+    expect(stdout).not.toContain('of another');
+  });
+
+  test('a pipe gets every field uncut, one a line', async () => {
+    const { stdout } = await run({ isObserved: true }, ['get', 'SN-1']);
+    expect(stdout).toMatch(new RegExp(`^uuid +${UUID_1}$`, 'm'));
+    expect(stdout).toMatch(/^state_of_charge +57.50$/m);
+    expect(stdout).toMatch(/^weight +21$/m);
+  });
+});
+
+describe('edit', () => {
+  const accept: Service['edit'] = (asked, bicycle) => [200, { ...bicycle, ...(JSON.parse(asked.body) as Bicycle) }];
+  const sent = ({ asked }: Ran) => asked.filter(({ method }) => method !== 'GET');
+
+  test('PUT sends the writable fields as read, the changes, and the version', async () => {
+    const ran = await run({ isObserved: true, edit: accept }, ['edit', UUID_1, '--name', 'Ada']);
+    expect(ran.code).toBe(0);
+    expect(ran.stderr).toContain('name: Emmy 0001 -> Ada');
+    expect(ran.stderr).toContain('✓');
+    expect(sent(ran).map(({ method, body }) => [method, JSON.parse(body)])).toEqual([
+      [
+        'PUT',
+        {
+          name: 'Ada',
+          organization: bicycleOf(1)['organization'],
+          serial_number: 'SN-1',
+          description: null,
+          concurrency_version: 8,
+        },
+      ],
+    ]);
+  });
+
+  test('where PUT is not served, PATCH sends the changes alone', async () => {
+    const patchOnly: Service['edit'] = (asked, bicycle) =>
+      asked.method === 'PATCH' ? accept(asked, bicycle) : [405, { detail: 'Method "PUT" not allowed.' }];
+    const ran = await run({ isObserved: true, edit: patchOnly }, ['edit', UUID_1, '--field', 'weight=22.50']);
+    expect(ran.code).toBe(0);
+    expect(sent(ran).map(({ method, body }) => [method, body])).toEqual([
+      ['PUT', expect.stringContaining('"weight":22.50')],
+      ['PATCH', '{"weight":22.50,"concurrency_version":8}'],
+    ]);
+  });
+
+  test('a service that edits nothing is exit 5', async () => {
+    const ran = await run({ isObserved: true }, ['edit', UUID_1, '--name', 'Ada']);
+    expect(ran.code).toBe(5);
+    expect(ran.stderr).toContain('does not edit bicycles by PUT or PATCH; nothing was changed');
+  });
+
+  test('the edit of somebody else is a conflict, exit 6', async () => {
+    const conflict: Service['edit'] = () => [409, { detail: { message: 'concurrent edition', code: 'conflict' } }];
+    const ran = await run({ isObserved: true, edit: conflict }, ['edit', UUID_1, '--name', 'Ada']);
+    expect(ran.code).toBe(6);
+    expect(ran.stderr).toContain('concurrent edition');
+    expect(sent(ran)).toHaveLength(1);
+  });
+
+  test('off a terminal a bicycle that was looked up needs --yes', async () => {
+    const ran = await run({ isObserved: true, edit: accept }, ['edit', 'Emmy 0001', '--name', 'Ada']);
+    expect(ran.code).toBe(2);
+    expect(sent(ran)).toEqual([]);
+    const sure = await run({ isObserved: true, edit: accept }, ['edit', 'Emmy 0001', '--name', 'Ada', '--yes']);
+    expect(sure.code).toBe(0);
+  });
+
+  test('--dry-run prints the request and sends nothing', async () => {
+    const ran = await run({ isObserved: true, edit: accept }, ['edit', UUID_1, '--name', 'Ada', '--dry-run']);
+    expect(ran.code).toBe(0);
+    expect(ran.stdout).toMatch(/^PUT http.*"name":"Ada"/);
+    expect(sent(ran)).toEqual([]);
+  });
+
+  test.each([
+    ['another bicycle', { uuid: UUID_2 }],
+    ['an error', { error: 'no' }],
+    ['no object', []],
+  ])('an answer that is %s leaves it open, exit 9', async (_what, body) => {
+    const ran = await run({ isObserved: true, edit: () => [200, body] }, ['edit', UUID_1, '--name', 'Ada']);
+    expect(ran.code).toBe(9);
+    expect(ran.stderr).toContain('unknown');
+  });
+
+  test('nothing to change sends nothing', async () => {
+    const same = await run({ isObserved: true, edit: accept }, ['edit', UUID_1, '--name', 'Emmy 0001']);
+    expect([same.code, sent(same)]).toEqual([0, []]);
+    const none = await run({ isObserved: true, edit: accept }, ['edit', UUID_1]);
+    expect([none.code, none.asked]).toEqual([2, []]);
+  });
+});
