@@ -6,7 +6,7 @@ import { programVersion } from './place.js';
 import { clean, cleanMultiline, escapeJson } from './terminal/clean.js';
 import { type Io, openIo, ReaderLeft } from './terminal/io.js';
 
-const VERSION_FLAGS: readonly string[] = ['--version', '-V'];
+const VERSION_FLAGS: readonly string[] = ['--version', '-V', 'version'];
 
 export { systemClock } from './clock.js';
 

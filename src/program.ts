@@ -5,7 +5,7 @@ import { checkGlobalFlags } from './cli/contradictions.js';
 import { examples } from './cli/examples.js';
 import { everyCommandsFlags, fit, type HelpScreen, helpConfiguration, helpWidth } from './cli/help.js';
 import { oneOf, secondsOf, wholeNumber } from './cli/options.js';
-import { hintFor } from './cli/suggestion.js';
+import { hintFor, hintOfGuess } from './cli/suggestion.js';
 import { addAlerts } from './commands/alerts/index.js';
 import { addApi } from './commands/api/index.js';
 import { addAuth } from './commands/auth/index.js';
@@ -60,12 +60,19 @@ export async function runProgram(
   try {
     await program.parseAsync(argv, { from: 'user' });
   } catch (thrown) {
-    if (!(thrown instanceof CommanderError)) throw thrown;
+    if (!(thrown instanceof CommanderError)) throw withGuess(thrown, program, argv);
     if (thrown.exitCode !== 0 && thrown.code !== 'commander.help') throw usageErrorOf(thrown, program, argv);
   } finally {
     await opened?.close();
   }
   await io.stdout.write(helpText);
+}
+
+/** A command line that other tools would understand is answered with the one of ours, whoever refused it. */
+function withGuess(thrown: unknown, program: Command, argv: readonly string[]): unknown {
+  if (!(thrown instanceof FleetError) || thrown.kind !== 'usage') return thrown;
+  const hint = hintOfGuess(program, argv);
+  return hint === undefined ? thrown : usageError(thrown.message, hint);
 }
 
 /** Commander's complaint as ours: without its "error:" and its suggestion, for which there is a hint of our own. */

@@ -62,7 +62,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   api: ['http', 'errors'],
   http: ['errors'],
   terminal: ['cli', 'errors'],
-  cli: ['errors'],
+  cli: ['api', 'errors'],
   sandbox: ['api'],
   errors: [],
   place: [],

@@ -1,12 +1,30 @@
 // What was probably meant by a command line that commander refused: the nearest command or flag, else where to look.
 
 import type { Command, CommanderError } from 'commander';
+import { guessLine, quoteLine, tokenHint } from './guesses.js';
 import { pathOf } from './help.js';
-import { flagsOf, followLine, namesBelow } from './line.js';
+import { flagsOf, followLine, namesBelow, readFlag } from './line.js';
 import { nearest } from './nearest.js';
+
+/** The whole line that was probably meant, for a hint; undefined where none is known or fleet has no such command. */
+export function hintOfGuess(program: Command, argv: readonly string[]): string | undefined {
+  const token = tokenHint(argv);
+  if (token !== undefined) return token;
+  const guess = guessLine(argv);
+  if (guess === undefined) return undefined;
+  const { command } = followLine(program, guess);
+  const isKnown = command.commands.length === 0 && guess.every((word) => isKnownFlag(command, word));
+  return isKnown ? `did you mean: ${quoteLine(['fleet', ...guess])}` : undefined;
+}
+
+function isKnownFlag(command: Command, word: string): boolean {
+  return !word.startsWith('-') || word === '-' || readFlag(command, word).option !== undefined;
+}
 
 /** The hint for a usage error of commander's. */
 export function hintFor(error: CommanderError, program: Command, argv: readonly string[]): string {
+  const guess = hintOfGuess(program, argv);
+  if (guess !== undefined) return guess;
   const { command } = followLine(program, argv);
   const word = /'([^']+)'/.exec(error.message)?.[1] ?? '';
   const meant =
