@@ -1,7 +1,7 @@
 // Parsers of options that several commands share: each turns what was typed into a value, or refuses it with the reason.
 
 import { usageError } from '../errors.js';
-import { unknownWord } from './nearest.js';
+import { nearest, unknownWord } from './nearest.js';
 
 /** A parser for commander: accepts one of the words, refuses others with the nearest right one. */
 export function oneOf(kind: string, words: readonly string[]): (word: string) => string {
@@ -35,4 +35,20 @@ export function secondsOf(flag: string): (text: string) => number {
 /** A parser for commander that collects a repeatable flag. */
 export function collect(value: string, before: string[] | undefined): string[] {
   return [...(before ?? []), value];
+}
+
+/**
+ * A parser for commander: words with commas between, repeatable. A word that is nearly one of the list is refused; any other passes, for
+ * a service may know words that the interface does not name.
+ */
+export function someOf(
+  kind: string,
+  words: readonly string[],
+): (text: string, before: string[] | undefined) => string[] {
+  const read = (word: string) => {
+    if (words.includes(word)) return word;
+    if (word === '' || nearest(word, words) !== undefined) throw unknownWord(kind, word, words);
+    return word;
+  };
+  return (text, before = []) => [...new Set([...before, ...text.split(',').map((word) => read(word.trim()))])];
 }

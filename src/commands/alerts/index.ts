@@ -3,7 +3,7 @@
 import type { Command } from 'commander';
 import { ALERT_STATES, ALERT_TYPES } from '../../api/alert.js';
 import { examples } from '../../cli/examples.js';
-import { oneOf } from '../../cli/options.js';
+import { someOf } from '../../cli/options.js';
 import type { Run } from '../../context.js';
 import { addListFlags, readUuid } from '../list/flags.js';
 import { ALERT_VOCABULARY } from '../list/vocabulary.js';
@@ -40,10 +40,4 @@ export function addAlerts(program: Command, run: Run): void {
     ['new ones that are older than a day', "fleet alerts list --state new --where 'created<-1d' --all"],
     ['the latest hundred, one JSON object a line', 'fleet alerts list --ordering -created --limit 100 -o jsonl'],
   );
-}
-
-/** A parser for commander: words with commas between, repeatable, each one of the list. */
-function someOf(kind: string, words: readonly string[]): (text: string, before: string[] | undefined) => string[] {
-  const read = oneOf(kind, words);
-  return (text, before = []) => [...new Set([...before, ...text.split(',').map((word) => read(word.trim()))])];
 }

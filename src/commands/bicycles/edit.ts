@@ -16,9 +16,9 @@ import { BICYCLES } from '../../views/bicycle.js';
 import { bodyOf, splitField, typedField } from '../api/fields.js';
 import { openResult } from '../list/result.js';
 import { askIfProtected } from '../protected.js';
+import type { EditMethod } from './choices.js';
 import { describe, findBicycle } from './find.js';
 import { readBicycle } from './get.js';
-import type { EditMethod } from './methods.js';
 
 export interface EditOptions {
   name?: string;

@@ -1,14 +1,15 @@
 // The words of `fleet bicycles`: its verbs, their flags and examples.
 
 import { type Command, Option } from 'commander';
+import { BICYCLE_STATES } from '../../api/bicycle.js';
 import { examples } from '../../cli/examples.js';
-import { collect, oneOf, wholeNumber } from '../../cli/options.js';
+import { collect, oneOf, someOf, wholeNumber } from '../../cli/options.js';
 import type { Run } from '../../context.js';
 import { usageError } from '../../errors.js';
-import { addListFlags, readUuid } from '../list/flags.js';
+import { addListFlags, readCondition, readUuid } from '../list/flags.js';
 import { BICYCLE_VOCABULARY } from '../list/vocabulary.js';
 import { parseBbox } from './area.js';
-import { EDIT_METHODS } from './methods.js';
+import { EDIT_METHODS, STATS_GROUPS } from './choices.js';
 import { parseNear, parseRadius } from './near.js';
 
 /** What every command that takes a bicycle says of it. */
@@ -32,11 +33,8 @@ export function addBicycles(program: Command, run: Run): void {
   const list = bicycles
     .command('list')
     .summary('list bicycles')
-    .description('List bicycles: one page, or as many as --limit or --all say.')
-    .option('--bbox <ne_lon,ne_lat,sw_lon,sw_lat>', 'inside the box of these two corners', parseBbox)
-    .option('--near <lat,lon>', 'around this place, nearest first unless --ordering says otherwise', parseNear)
-    .option('--radius <metres>', 'how far around --near: 800, 1.5km', parseRadius)
-    .option('--zone <uuid>', 'inside the geographic zone', readUuid('--zone'));
+    .description('List bicycles: one page, or as many as --limit or --all say.');
+  addFilters(list);
   addListFlags(list, BICYCLE_VOCABULARY, 'state_of_charge').action((options, command) =>
     run(command, async (context) => (await import('./list.js')).listBicycles(context, options)),
   );
@@ -47,6 +45,7 @@ export function addBicycles(program: Command, run: Run): void {
     ['the five nearest to the Alexanderplatz', 'fleet bicycles list --near 52.5219,13.4132 --radius 800 --limit 5'],
     ['not heard of for two hours', "fleet bicycles list --all --where 'latest_gps_timestamp<-2h' --columns name,uuid"],
     ['nearly empty ones by jq', "fleet bicycles list --all --jq '.[] | select(.state_of_charge < 20) | .uuid'"],
+    ['lost or unrecoverable', 'fleet bicycles list --state lost,unrecoverable --all'],
     ['how many there are', 'fleet bicycles list --count'],
   );
 
@@ -63,6 +62,33 @@ export function addBicycles(program: Command, run: Run): void {
     ['by the first digits that a table shows', 'fleet bicycles get d238dc92'],
     ['by its name', 'fleet bicycles get "Emmy 0001"'],
     ['its state alone', 'fleet bicycles get d238dc92-4ed5-4cec-a476-fe5f869ff26e --jq .state'],
+  );
+
+  const stats = bicycles
+    .command('stats')
+    .summary('count bicycles by state, charge, silence or any field')
+    .description(
+      [
+        'Count the whole fleet, or what the filters leave: states, charge in tens, since when nothing was heard, open alerts by type.',
+        'Bars on a terminal; group, value, count and percent in every other format.',
+      ].join('\n'),
+    )
+    .option('--by <group>', `only by ${STATS_GROUPS.join(', ')} or any field, such as extra.tags`);
+  addFilters(stats)
+    .option('--organization <uuid>', 'of this organization (default: from the settings)', readUuid('--organization'))
+    .option(
+      '--where <condition>',
+      'only what matches FIELD=VALUE; see "fleet help conditions" (repeatable)',
+      readCondition(BICYCLE_VOCABULARY),
+    )
+    .action((options, command) =>
+      run(command, async (context) => (await import('./stats.js')).showStats(context, options)),
+    );
+  examples(
+    stats,
+    ['the fleet at a glance', 'fleet bicycles stats'],
+    ['models of the bicycles that are lost', 'fleet bicycles stats --by model --state lost'],
+    ['states as CSV', 'fleet bicycles stats --by state -o csv'],
   );
 
   const edit = bicycles
@@ -95,7 +121,7 @@ export function addBicycles(program: Command, run: Run): void {
     );
   examples(
     edit,
-    ['give it another name', 'fleet bicycles edit d238dc92-4ed5-4cec-a476-fe5f869ff26e --name "Ada 0042"'],
+    ['give it another name', 'fleet bicycles edit d238dc92-4ed5-4cec-a476-fe5f869ff26e --name "Ada 0042" --dry-run'],
     ['see what would be sent', 'fleet bicycles edit "Emmy 0001" --description "basket repaired" --dry-run'],
   );
 
@@ -163,6 +189,21 @@ export function addBicycles(program: Command, run: Run): void {
       'fleet bicycles list --all --where state=available -o uuid | fleet bicycles act - reserve --yes --journal j.jsonl',
     ],
   );
+}
+
+/** The filters that the service itself applies. */
+function addFilters(command: Command): Command {
+  return command
+    .option(
+      '--state <state,…>',
+      `in these states: ${BICYCLE_STATES.join(', ')} (repeatable)`,
+      someOf('state', BICYCLE_STATES),
+    )
+    .option('--name <text>', 'with this text in the name, whatever the case')
+    .option('--bbox <ne_lon,ne_lat,sw_lon,sw_lat>', 'inside the box of these two corners', parseBbox)
+    .option('--near <lat,lon>', 'around this place, nearest first unless --ordering says otherwise', parseNear)
+    .option('--radius <metres>', 'how far around --near: 800, 1.5km', parseRadius)
+    .option('--zone <uuid>', 'inside the geographic zone', readUuid('--zone'));
 }
 
 /** The flags of every change that can be many. */

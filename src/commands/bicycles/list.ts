@@ -14,6 +14,10 @@ import { type Box, showBox } from './area.js';
 import { boxesAround, type Circle, distanceFrom, type Place, readCircle } from './near.js';
 
 export interface ListBicyclesOptions extends ListOptions {
+  /** Any of these states. */
+  state?: string[];
+  /** A text in the name, whatever the case. */
+  name?: string;
   bbox?: Box;
   zone?: string;
   near?: Place;
@@ -23,6 +27,11 @@ export interface ListBicyclesOptions extends ListOptions {
 
 /** Lists bicycles with the parameters of interface.md section 4.1. */
 export async function listBicycles(context: Context, options: ListBicyclesOptions): Promise<void> {
+  await printList(context, await planBicycles(context, options), options);
+}
+
+/** What the filters of a list leave of the fleet, for a list and for what counts or draws one. */
+export async function planBicycles(context: Context, options: ListBicyclesOptions): Promise<ListPlan<Bicycle>> {
   const circle = readCircle(options.near, options.radius);
   const organization = options.organization ?? (await context.settings()).organization.value;
   const request = (box: Box | undefined): HttpRequest => {
@@ -30,6 +39,9 @@ export async function listBicycles(context: Context, options: ListBicyclesOption
     if (organization !== undefined) query.push(['organization', organization]);
     if (box !== undefined) query.push(['bbox', showBox(box)]);
     if (options.zone !== undefined) query.push(['zone', options.zone]);
+    // Observed: these two filter; a service that ignores them sends more, and `keep` below drops it.
+    for (const state of options.state ?? []) query.push(['state', state]);
+    if (options.name !== undefined) query.push(['query', options.name]);
     if (options.ordering !== undefined) query.push(['ordering', options.ordering]);
     return { path: BICYCLES_PATH, query: query satisfies Query, subject: 'the list of bicycles' };
   };
@@ -37,8 +49,9 @@ export async function listBicycles(context: Context, options: ListBicyclesOption
     shape: BICYCLES,
     requests: [request(options.bbox)],
     vocabulary: BICYCLE_VOCABULARY,
+    ...keepOnly(options),
   };
-  if (circle === undefined) return printList(context, plan, options);
+  if (circle === undefined) return plan;
 
   checkFlags(options);
   const boxes = boxesAround(circle);
@@ -46,13 +59,26 @@ export async function listBicycles(context: Context, options: ListBicyclesOption
     ...plan,
     shape: withDistance(BICYCLES, (bicycle) => distanceFrom(circle.centre, bicycle)),
     requests: boxes.map(request),
-    keep: ({ value }) => (distanceFrom(circle.centre, value) ?? Number.POSITIVE_INFINITY) <= circle.radiusMetres,
+    keep: (item) =>
+      (distanceFrom(circle.centre, item.value) ?? Number.POSITIVE_INFINITY) <= circle.radiusMetres &&
+      (plan.keep?.(item) ?? true),
     isWhole: true,
   };
   if (options.ordering === undefined) Object.assign(around, { compare: byDistance(circle), isNearest: true });
   // Each half of an area comes in order; together they must be put in order here.
   else if (boxes.length > 1) Object.assign(around, { compare: byField(options.ordering) });
-  await printList(context, around, options);
+  return around;
+}
+
+/** `--state` and `--name`, checked on this side as well. */
+function keepOnly({ state, name }: ListBicyclesOptions): Pick<ListPlan<Bicycle>, 'keep'> {
+  if (state === undefined && name === undefined) return {};
+  const part = name?.toLowerCase() ?? '';
+  return {
+    keep: ({ value }) =>
+      (state === undefined || state.includes(String(value.state))) &&
+      (part === '' || (typeof value.name === 'string' && value.name.toLowerCase().includes(part))),
+  };
 }
 
 /** A circle is read whole, so that the nearest are known. */

@@ -36,6 +36,8 @@ export interface ListPlan<T> {
   isNearest?: boolean;
   /** Instead of the format of the settings. */
   format?: Format;
+  /** Takes the items instead of their being printed: for what is made of a whole list. */
+  onlyReads?(items: readonly Item<T>[]): void;
 }
 
 /** A single page has none. */
@@ -59,7 +61,7 @@ export async function printList<T extends Listed>(
   const { shape } = plan;
   const tally = startTally();
   const isWhole = options.all === true || options.count === true || plan.isWhole === true;
-  const result = options.count === true ? openCounter(context, tally) : await openResult(context, shape, plan.format);
+  const result = await chooseResult(context, plan, options, tally);
   const over = new AbortController();
   const startedAt = context.clock.monotonicMs();
   const progress =
@@ -220,6 +222,17 @@ async function printTotal(context: Context, client: Client, requests: readonly H
   }
   await context.io.stdout.write(`${sum}\n`);
   return true;
+}
+
+async function chooseResult<T>(
+  context: Context,
+  { shape, format, onlyReads }: ListPlan<T>,
+  { count }: ListOptions,
+  tally: Tally,
+): Promise<Result<T>> {
+  if (onlyReads !== undefined)
+    return { write: async (items) => onlyReads(items), async end() {}, isWithinLine: () => false };
+  return count === true ? openCounter(context, tally) : openResult(context, shape, format);
 }
 
 /** A result that is the number of those that were kept. */

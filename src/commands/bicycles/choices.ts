@@ -1,0 +1,8 @@
+// The words that flags of `fleet bicycles` choose from; apart from the actions, so that help need not load them.
+
+/** The methods by which a bicycle can be edited. */
+export const EDIT_METHODS = ['PUT', 'PATCH'] as const;
+export type EditMethod = (typeof EDIT_METHODS)[number];
+
+/** What `stats` can group by besides fields. */
+export const STATS_GROUPS = ['state', 'charge', 'silence', 'model', 'organization'] as const;

@@ -1,0 +1,121 @@
+// Counts of the fleet: exactly what the service holds, by every group, in every format.
+
+import { expect, test } from 'vitest';
+import type { StatsRow } from '../../src/views/stats.js';
+import { environmentOf } from '../support/environment.js';
+import { type RunOptions, runFleet } from '../support/run.js';
+import { useSandbox } from '../support/sandbox.js';
+import { sendJson, withServer } from '../support/server.js';
+
+const sandbox = useSandbox({ bicycles: 300 });
+
+async function stats(line: string, options: RunOptions = {}) {
+  const args = ['bicycles', 'stats', ...line.split(' ').filter((word) => word !== '')];
+  return runFleet(args, { ...options, env: { ...(await environmentOf(sandbox())), ...options.env } });
+}
+
+async function rowsFor(line: string): Promise<StatsRow[]> {
+  const { code, stdout, stderr } = await stats(`${line} --json`);
+  expect([code, stderr]).toEqual([0, '']);
+  return JSON.parse(stdout) as StatsRow[];
+}
+
+function tally(values: readonly unknown[]): { [value: string]: number } {
+  const counts: { [value: string]: number } = {};
+  for (const value of values) counts[String(value)] = (counts[String(value)] ?? 0) + 1;
+  return counts;
+}
+
+function countsOf(rows: readonly StatsRow[]): { [value: string]: number } {
+  return Object.fromEntries(rows.filter(({ count }) => count > 0).map(({ value, count }) => [value, count]));
+}
+
+test('states are those of the whole fleet, most first, and make 100 percent', async () => {
+  const rows = await rowsFor('--by state');
+  expect(countsOf(rows)).toEqual(
+    tally(
+      sandbox()
+        .bicycles()
+        .map(({ state }) => state),
+    ),
+  );
+  expect(rows.map(({ count }) => count)).toEqual(rows.map(({ count }) => count).sort((a, b) => b - a));
+  expect(rows.reduce((sum, { percent }) => sum + percent, 0)).toBeCloseTo(100, 0);
+});
+
+test('without --by: states, charge, silence, open alerts', async () => {
+  const rows = await rowsFor('');
+  expect([...new Set(rows.map(({ group }) => group))]).toEqual(['state', 'charge', 'silence', 'open alerts']);
+  for (const group of ['state', 'charge', 'silence']) {
+    const counted = rows.filter((row) => row.group === group).reduce((sum, { count }) => sum + count, 0);
+    expect([group, counted]).toEqual([group, sandbox().bicycles().length]);
+  }
+  // What this operator may see of them is the list's to say.
+  const env = await environmentOf(sandbox());
+  const { stdout } = await runFleet(['alerts', 'list', '--all', '--state', 'new,escalated', '--json'], { env });
+  const open = JSON.parse(stdout) as { alert_type: string }[];
+  expect(open.length).toBeGreaterThan(10);
+  expect(countsOf(rows.filter(({ group }) => group === 'open alerts'))).toEqual(
+    tally(open.map(({ alert_type }) => alert_type)),
+  );
+});
+
+test('filters leave a part of the fleet', async () => {
+  const lost = sandbox()
+    .bicycles()
+    .filter(({ state }) => state === 'lost');
+  const rows = await rowsFor('--by device_type --state lost');
+  expect(countsOf(rows)).toEqual(tally(lost.map(({ device_type }) => device_type)));
+});
+
+test.each([
+  ['0', '0-9'],
+  ['9.99', '0-9'],
+  ['10', '10-19'],
+  ['"89.9"', '80-89'],
+  ['90', '90-100'],
+  ['100', '90-100'],
+  ['120', '90-100'],
+  ['-3', '0-9'],
+  ['null', '(none)'],
+  ['"full"', '(none)'],
+])('a charge of %s belongs to %s', async (charge, value) => {
+  await withServer(
+    (response) => sendJson(response, 200, `[{"uuid":"u","state_of_charge":${charge}}]`),
+    async ({ url }) => {
+      const env = { FLEET_BASE_URL: url, FLEET_TOKEN: 't' };
+      const { stdout } = await runFleet(['bicycles', 'stats', '--by', 'charge', '--json'], { env });
+      expect(countsOf(JSON.parse(stdout) as StatsRow[])).toEqual({ [value]: 1 });
+    },
+  );
+});
+
+test('files have group, value, count, percent', async () => {
+  const { stdout } = await stats('--by state -o csv');
+  expect(stdout).toMatch(/^group,value,count,percent\nstate,available,\d+,[\d.]+\n/);
+});
+
+test.each([40, 60, 80, 140])('a terminal of %i columns gets bars that fit', async (columns) => {
+  const { stdout } = await stats('', { terminal: { columns }, env: { NO_COLOR: '1' } });
+  expect(stdout).toMatch(/^300 bicycles\n\nSTATE\navailable/);
+  expect(Math.max(...stdout.split('\n').map((line) => [...line].length))).toBeLessThanOrEqual(columns);
+  expect(stdout.includes('█')).toBe(true);
+});
+
+test('a list that stays short is counted and ends with 9', async () => {
+  await withServer(
+    (response, { path }) =>
+      sendJson(response, 200, {
+        count: path.startsWith('/alerts') ? 0 : 3,
+        next: null,
+        results: [{ uuid: 'u', state: 'lost' }],
+      }),
+    async ({ url }) => {
+      const env = { FLEET_BASE_URL: url, FLEET_TOKEN: 't' };
+      const { code, stdout, stderr } = await runFleet(['bicycles', 'stats', '--by', 'state', '-q'], { env });
+      expect(code).toBe(9);
+      expect(stdout).toContain('lost');
+      expect(stderr).toContain('2 ');
+    },
+  );
+});
