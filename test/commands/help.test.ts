@@ -47,8 +47,8 @@ Examples:
 
 Flags of every command ("fleet help flags" explains them):
   -V  -o  --json  --columns  --jq  --profile  --base-url  --sse-url
-  --api-version  --timeout  --retries  --trace  -v  -q  --no-input  --no-color
-  -h
+  --api-version  --timeout  --deadline  --retries  --trace  -v  -q  --no-input
+  --no-color  -h
 `);
   });
 
