@@ -133,6 +133,18 @@ describe('a token that cannot be had', () => {
     expect(storyOf(got)).toEqual(['open', 'message', 'lost ended', 'lost token', 'open', 'gap ended', 'message']);
   });
 
+  test('a renewal that fails once after a 401, where the source then gives the refused token again, ends nothing', async () => {
+    let renewals = 0;
+    const tokens = {
+      get: async () => (renewals === 2 ? 'new' : 'old'),
+      renew: async () => (++renewals === 1 ? noToken() : 'new'),
+    };
+    const refuse: Behaviour = (socket) => sendStatus(socket, 401);
+    const got = await followInTurn((clock) => [standing(clock, 1), refuse, refuse], { tokens });
+    expect(storyOf(got)).toEqual(['open', 'message', 'lost ended', 'lost token', 'open', 'gap ended', 'message']);
+    expect(got.requests.at(-1)?.headers['authorization']).toBe('JWT new');
+  });
+
   test('a stored token that somebody renews is picked up at every 401', async () => {
     let stored = 1;
     const tokens = {
@@ -362,7 +374,7 @@ describe('what was missed', () => {
   });
 
   test('a giant comment is no lost event', async () => {
-    const giant = `:${'c'.repeat(3 * 1024 * 1024)}\n\n`;
+    const giant = `:${'c'.repeat(20 * 1024 * 1024)}\n\n`;
     const got = await followInTurn(() => [(socket) => sendStream(socket, `data: x\n\n${giant}data: good\n\n`)]);
     expect(got.data).toEqual(['x', 'good']);
     expect(gapsOf(got)).toEqual([]);

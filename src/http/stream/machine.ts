@@ -77,7 +77,7 @@ export interface ConnectionState {
   readonly retryMs: number;
   readonly attempt: number;
   readonly hasHadToken: boolean;
-  /** The token was renewed, and no connection has stood with it yet. */
+  /** The token of this try has been renewed: a second 401 counts. */
   readonly isRenewed: boolean;
   /** How long connections have stood, all together. */
   readonly stoodMs: number;
@@ -281,6 +281,8 @@ function lateToken(seconds: number): FleetError {
 
 function ask(step: Step): void {
   step.run++;
+  // A source whose renewal failed gives the refused token again: each try may renew it anew.
+  step.isRenewed = false;
   step.phase = { name: 'asking', sinceMs: step.ms };
   step.effects.push({ type: 'get-token', run: step.run });
 }
@@ -307,7 +309,6 @@ function open(step: Step, lastEventId: string, headers: Headers): void {
   step.phase = { name: 'open', sinceMs: step.ms, silentSinceMs: step.ms, answeredAtMs, isHeld: false };
   step.lastEventId = lastEventId;
   step.lastLifeMs = step.ms;
-  step.isRenewed = false;
   step.down = undefined;
   step.hold = undefined;
   step.partialBytes = 0;
@@ -433,7 +434,6 @@ function retry(
   leftMs: number,
   headers: Headers | undefined,
 ): void {
-  step.run++;
   step.attempt++;
   const { pauseMs, cappedFromMs } = pauseBefore(step, headers);
   const retryInMs = Math.min(leftMs, pauseMs);

@@ -1,0 +1,436 @@
+// The machine of a connection alone: its steps as a table, and random lives of it against what must always hold.
+
+import { describe, expect, test } from 'vitest';
+import { FleetError } from '../../src/errors.js';
+import type { Ending } from '../../src/http/stream/connection.js';
+import type { StreamEvent } from '../../src/http/stream/events.js';
+import {
+  type ConnectionEffect,
+  type ConnectionEvent,
+  type ConnectionState,
+  connectionState,
+  LONGEST_ASKED_PAUSE_MS,
+  type Now,
+  nextTickInMs,
+  startState,
+} from '../../src/http/stream/machine.js';
+
+const SETTINGS = {
+  topic: 't',
+  origin: 'https://push.example',
+  timeoutMs: 30_000,
+  idleMs: 90_000,
+  giveUpAfterMs: Number.POSITIVE_INFINITY,
+};
+const START_WALL_MS = Date.UTC(2026, 10, 21);
+
+const ended: Ending = { cause: 'ended', error: new FleetError('network', 'closed') };
+const refused = (status: number, headers = {}): Ending => ({
+  cause: 'status',
+  error: new FleetError('service', `HTTP ${status}`, { status }),
+  answer: { status, headers },
+});
+const NOTHING = { messages: [], tooBigBytes: [], lastEventId: '', firstId: undefined, retryMs: undefined };
+
+/** The present run, so that a table need not count. */
+type Line = [ms: number, event: Record<string, unknown> & { type: string }, effects: string];
+
+function describeEffect(effect: ConnectionEffect): string {
+  if (effect.type === 'connect')
+    return `connect ${effect.token}${effect.lastEventId === '' ? '' : ` after ${effect.lastEventId}`}`;
+  if (effect.type !== 'emit') return effect.type;
+  const { event } = effect;
+  if (event.type === 'lost') return `lost ${event.cause} ${event.retryInMs}`;
+  if (event.type === 'gap')
+    return `gap ${event.cause} ${event.durationMs}${event.replayed ? ' replayed' : ''} -${event.droppedEvents}`;
+  if (event.type === 'resync') return `resync ${event.sinceMs}`;
+  return event.type;
+}
+
+function run(lines: readonly Line[], settings = SETTINGS): { got: string[]; wanted: string[] } {
+  let state = startState(settings);
+  const got: string[] = [];
+  for (const [ms, event] of lines) {
+    const whole = { run: state.run, ...event } as ConnectionEvent;
+    const next = connectionState(state, whole, { wallMs: START_WALL_MS + ms, monotonicMs: ms, random: 0.5 });
+    got.push(`${ms} ${event.type}: ${next.effects.map(describeEffect).join(', ')}`);
+    state = next.state;
+  }
+  return { got, wanted: lines.map(([ms, event, effects]) => `${ms} ${event.type}: ${effects}`) };
+}
+
+const STANDING: Line[] = [
+  [0, { type: 'start' }, 'get-token'],
+  [1, { type: 'token', token: 'a' }, 'connect a'],
+  [2, { type: 'opened', headers: {} }, 'open, resync 0'],
+];
+const received = (more: Record<string, unknown> = {}) => ({
+  type: 'received',
+  received: { ...NOTHING, partialBytes: 0, ...more },
+});
+
+const TABLE: [string, Line[]][] = [
+  [
+    'a loss, a pause, a return with the last id, what is replayed, and the resync',
+    [
+      ...STANDING,
+      [500, received({ messages: [{ data: 'x', name: 'message' }], lastEventId: '7' }), 'message'],
+      [600, { type: 'ended', ending: ended }, 'lost ended 250'],
+      [700, { type: 'tick' }, ''],
+      [850, { type: 'tick' }, 'get-token'],
+      [851, { type: 'token', token: 'b' }, 'connect b after 7'],
+      [900, { type: 'opened', headers: {} }, 'open'],
+      [910, received({ firstId: '8', lastEventId: '8' }), 'gap ended 400 replayed -0'],
+      [1_900, { type: 'tick' }, 'resync 1400'],
+      [1_901, { type: 'tick' }, ''],
+    ],
+  ],
+  [
+    'lost again before it is known whether it was replayed: two gaps that do not overlap',
+    [
+      ...STANDING,
+      [500, received({ lastEventId: '7', partialBytes: 9 }), ''],
+      [600, { type: 'ended', ending: ended }, 'lost cut-off 250'],
+      [850, { type: 'tick' }, 'get-token'],
+      [851, { type: 'token', token: 'b' }, 'connect b after 7'],
+      [900, { type: 'opened', headers: {} }, 'open'],
+      [950, { type: 'ended', ending: ended }, 'gap cut-off 400 -1, lost ended 500'],
+      [1_450, { type: 'tick' }, 'get-token'],
+      [1_451, { type: 'token', token: 'b' }, 'connect b after 7'],
+      [1_500, { type: 'opened', headers: {} }, 'open'],
+      [2_500, { type: 'tick' }, 'gap ended 600 -0, resync 2000'],
+    ],
+  ],
+  [
+    '401: renewed at once; without another token that is final',
+    [
+      [0, { type: 'start' }, 'get-token'],
+      [1, { type: 'token', token: 'a' }, 'connect a'],
+      [2, { type: 'ended', ending: refused(401) }, 'renew-token'],
+      [3, { type: 'token', token: undefined }, 'closed'],
+      [4, { type: 'tick' }, ''],
+    ],
+  ],
+  [
+    'no answer: the connection is ended, and what it says later counts for nothing',
+    [
+      [0, { type: 'start' }, 'get-token'],
+      [1, { type: 'token', token: 'a' }, 'connect a'],
+      [30_000, { type: 'tick' }, ''],
+      [30_001, { type: 'tick' }, 'disconnect, lost timeout 250'],
+      [30_002, { type: 'opened', headers: {}, run: 2 }, ''],
+      [30_002, { type: 'ended', ending: ended, run: 2 }, ''],
+    ],
+  ],
+  [
+    'a token that hangs',
+    [
+      ...STANDING,
+      [500, { type: 'ended', ending: ended }, 'lost ended 250'],
+      [750, { type: 'tick' }, 'get-token'],
+      ...[5_000, 10_000, 15_000, 20_000, 25_000, 30_000].map((ms): Line => [ms, { type: 'tick' }, '']),
+      [30_750, { type: 'tick' }, 'lost token 500'],
+      [30_800, { type: 'token', token: 'late', run: 3 }, ''],
+    ],
+  ],
+];
+
+test.each(TABLE)('%s', (_name, lines) => {
+  const { got, wanted } = run(everyTenSeconds(lines));
+  expect(got).toEqual(wanted);
+});
+
+/** Looks in between, so that no time passes that would be taken for a sleep. */
+function everyTenSeconds(lines: readonly Line[]): Line[] {
+  return lines.flatMap((line, index) => {
+    const before = lines[index - 1]?.[0] ?? 0;
+    const between: Line[] = [];
+    for (let ms = before + 10_000; ms < line[0]; ms += 10_000) between.push([ms, { type: 'tick' }, '']);
+    return [...between, line];
+  });
+}
+
+test('the state that is given is left as it is', () => {
+  const state = deepFreeze(startState(SETTINGS));
+  const now = { wallMs: START_WALL_MS, monotonicMs: 0, random: 0 };
+  const next = connectionState(state, { type: 'start' }, now).state;
+  expect(state).toEqual(startState(SETTINGS));
+  expect(next.phase.name).toBe('asking');
+});
+
+function deepFreeze<T>(value: T): T {
+  if (typeof value === 'object' && value !== null) for (const inner of Object.values(value)) deepFreeze(inner);
+  return Object.freeze(value);
+}
+
+// --- random lives
+
+/** A generator of its own for each seed: the same seed, the same life. */
+function luck(seed: number): () => number {
+  let state = seed * 2_654_435_761 + 1;
+  return () => {
+    state = (state * 48_271 + 11) % 2_147_483_647;
+    return (state < 0 ? state + 2_147_483_647 : state) / 2_147_483_647;
+  };
+}
+
+interface Life {
+  state: ConnectionState;
+  /** The wall clock's distance from the monotonic one. */
+  offsetMs: number;
+  monotonicMs: number;
+  /** The machine's own time: monotonic, and what a suspended machine slept on top. */
+  ownMs: number;
+  events: { event: StreamEvent; ownMs: number; beforeMs: number; isHeldEver: boolean }[];
+  /** When the step before was, and until when the world does nothing at all. */
+  beforeMs: number;
+  stalledToMs: number;
+  /** The reader was behind since the connection stood. */
+  isHeldEver: boolean;
+  /** The run of the connection that is made or stands, as the world sees it. */
+  connection: { run: number; isOpen: boolean; isHeld: boolean } | undefined;
+  token: number | undefined;
+  id: number;
+  faults: string[];
+}
+
+/** What the world may do next, in the phase it is in; undefined where that is impossible. */
+function happening(life: Life, random: () => number): ConnectionEvent {
+  const { connection, token } = life;
+  if (life.ownMs < life.stalledToMs) return { type: 'tick' };
+  if (random() < 0.02) life.stalledToMs = life.ownMs + random() * 150_000;
+  const dice = random();
+  // A report that comes too late, of something that was given up.
+  if (dice < 0.03) return { type: 'ended', run: Math.floor(random() * (life.state.run + 1)) - 1, ending: ended };
+  if (token !== undefined && dice < 0.6) {
+    const run = token;
+    life.token = undefined;
+    if (random() < 0.15) return { type: 'token-failed', run, error: new FleetError('config', 'no token') };
+    return { type: 'token', run, token: random() < 0.1 ? undefined : `token ${run}` };
+  }
+  if (connection !== undefined && !connection.isOpen && dice < 0.7) {
+    if (random() < 0.6) {
+      connection.isOpen = true;
+      return { type: 'opened', run: connection.run, headers: {} };
+    }
+    life.connection = undefined;
+    const statuses = [503, 503, 429, 500, 401, 403, 404, 400];
+    const headers: Record<string, string> =
+      random() < 0.2 ? { 'retry-after': String(Math.floor(random() * 4_000)) } : {};
+    const status = statuses[Math.floor(random() * statuses.length)] ?? 503;
+    // Refusals would end most lives early.
+    const ending = status < 500 && random() < 0.7 ? ended : refused(status, headers);
+    return { type: 'ended', run: connection.run, ending };
+  }
+  if (connection?.isOpen === true && dice < 0.8) {
+    const { run } = connection;
+    // While the reader is behind, nothing is read, and so nothing is known of the connection.
+    if (connection.isHeld || random() < 0.1) {
+      connection.isHeld = !connection.isHeld;
+      life.isHeldEver = true;
+      return { type: connection.isHeld ? 'held' : 'released', run };
+    }
+    if (random() < 0.12) {
+      life.connection = undefined;
+      return { type: 'ended', run, ending: ended };
+    }
+    const messages = Array.from({ length: Math.floor(random() * 3) }, () => ({
+      data: String(++life.id),
+      name: 'message',
+    }));
+    const firstId = messages.length === 0 ? undefined : String(life.id);
+    const tooBigBytes = random() < 0.05 ? [2_000_000] : [];
+    const partialBytes = random() < 0.3 ? 10 : 0;
+    const retryMs = random() < 0.02 ? Math.floor(random() * 1e9) : undefined;
+    const lastEventId = random() < 0.5 ? String(life.id) : '';
+    return { type: 'received', run, received: { messages, tooBigBytes, firstId, lastEventId, retryMs, partialBytes } };
+  }
+  return { type: 'tick' };
+}
+
+/** How far the clocks go before the next thing happens: mostly no further than the machine asked for. */
+function passTime(life: Life, random: () => number): void {
+  life.beforeMs = life.ownMs;
+  const wantedMs = nextTickInMs(life.state, life.monotonicMs);
+  const passedMs = random() < 0.02 ? random() * 100_000 : random() < 0.5 ? wantedMs : random() * wantedMs;
+  life.monotonicMs += passedMs;
+  life.ownMs += passedMs;
+  const dice = random();
+  if (dice < 0.01) life.offsetMs -= random() * 7_200_000;
+  else if (dice < 0.02) {
+    const stepMs = random() * 7_200_000;
+    life.offsetMs += stepMs;
+    if (stepMs > 15_000) life.ownMs += stepMs;
+  }
+}
+
+function takeEffect(life: Life, effect: ConnectionEffect): void {
+  switch (effect.type) {
+    case 'emit':
+      life.events.push({
+        event: effect.event,
+        ownMs: life.ownMs,
+        beforeMs: life.beforeMs,
+        isHeldEver: life.isHeldEver,
+      });
+      if (effect.event.type === 'open') life.isHeldEver = false;
+      return;
+    case 'get-token':
+    case 'renew-token':
+      if (life.connection !== undefined) life.faults.push('a token is asked for beside a connection');
+      life.token = effect.run;
+      return;
+    case 'disconnect':
+      // It may have ended by itself at the same moment.
+      life.connection = undefined;
+      return;
+    case 'connect':
+      if (life.connection !== undefined) life.faults.push('two connections at once');
+      life.connection = { run: effect.run, isOpen: false, isHeld: false };
+  }
+}
+
+function live(seed: number, steps: number): Life {
+  const random = luck(seed);
+  const giveUpAfterMs = random() < 0.3 ? 600_000 : Number.POSITIVE_INFINITY;
+  const settings = { ...SETTINGS, giveUpAfterMs, idleMs: random() < 0.5 ? 5_000 : 90_000 };
+  const life: Life = {
+    state: startState(settings),
+    offsetMs: START_WALL_MS,
+    monotonicMs: 1_000,
+    ownMs: 1_000,
+    events: [],
+    beforeMs: 1_000,
+    stalledToMs: 0,
+    isHeldEver: false,
+    connection: undefined,
+    token: undefined,
+    id: 0,
+    faults: [],
+  };
+  const step = (event: ConnectionEvent) => {
+    const { monotonicMs } = life;
+    const now: Now = { monotonicMs, wallMs: monotonicMs + life.offsetMs, random: random() };
+    const next = connectionState(deepFreeze(life.state), event, now);
+    life.state = next.state;
+    for (const effect of next.effects) takeEffect(life, effect);
+  };
+  step({ type: 'start' });
+  for (let count = 0; count < steps && life.state.phase.name !== 'closed'; count++) {
+    passTime(life, random);
+    const event = happening(life, random);
+    step(event);
+  }
+  return life;
+}
+
+/** What must hold whatever happened; each is a sentence about the events alone. */
+function check({ events, faults, state }: Life): string[] {
+  const wrong = [...faults];
+  let isUp = false;
+  let hasStood = false;
+  let lostAtMs: number | undefined;
+  let coveredToMs = Number.NEGATIVE_INFINITY;
+  let owed = 0;
+  let lifeBeforeMs = 0;
+  let blindFromMs = Number.POSITIVE_INFINITY;
+  let lastLifeMs = 0;
+  for (const [index, { event, ownMs, beforeMs, isHeldEver }] of events.entries()) {
+    const at = `${index} ${event.type}`;
+    for (const [name, value] of Object.entries(event))
+      if (name.endsWith('Ms') && typeof value === 'number' && !(value >= 0)) wrong.push(`${at}: ${name} is ${value}`);
+    switch (event.type) {
+      case 'open':
+        if (isUp) wrong.push(`${at}: open twice`);
+        if (event.isReturn !== hasStood) wrong.push(`${at}: isReturn is ${event.isReturn}`);
+        if (hasStood) owed++;
+        if (
+          lostAtMs !== undefined &&
+          hasStood &&
+          Math.abs(event.downMs - (ownMs - lostAtMs)) > 1 &&
+          event.downMs > ownMs - lostAtMs
+        )
+          wrong.push(`${at}: down for ${event.downMs}, not ${ownMs - lostAtMs}`);
+        isUp = true;
+        hasStood = true;
+        lastLifeMs = ownMs;
+        break;
+      case 'message':
+        if (!isUp) wrong.push(`${at}: a message without a connection`);
+        if (owed > 0) wrong.push(`${at}: a message before the gap it ends`);
+        lastLifeMs = ownMs;
+        break;
+      case 'gap': {
+        if (event.durationMs === 0 && event.cause === 'too-big') break;
+        if (owed === 0) wrong.push(`${at}: a gap that no return explains`);
+        owed--;
+        if (Math.abs(event.atMs - event.fromWallMs - event.durationMs) > 0.001)
+          wrong.push(`${at}: its ends and its length differ`);
+        const toMs = openedAt(events, index);
+        const fromMs = toMs - event.durationMs;
+        if (fromMs < coveredToMs - 0.001) wrong.push(`${at}: overlaps the gap before`);
+        if (fromMs > blindFromMs + 0.001) wrong.push(`${at}: begins after the blindness`);
+        if (fromMs < lifeBeforeMs - 0.001) wrong.push(`${at}: begins before the last life`);
+        coveredToMs = toMs;
+        break;
+      }
+      case 'lost':
+        if (event.retryInMs > LONGEST_ASKED_PAUSE_MS) wrong.push(`${at}: waits for ${event.retryInMs}`);
+        if (isUp && owed > 0) wrong.push(`${at}: lost before the gap was reported`);
+        if (isUp) lostAtMs = ownMs;
+        // Of the time since the step before a sleep nothing is known.
+        if (isUp) blindFromMs = event.cause === 'slept' ? beforeMs : ownMs;
+        if (isUp) lifeBeforeMs = isHeldEver ? 0 : lastLifeMs;
+        if (isUp && event.downMs !== 0) wrong.push(`${at}: down for ${event.downMs} at the loss itself`);
+        if (hasStood !== (event.lastLifeWallMs !== undefined)) wrong.push(`${at}: last life`);
+        isUp = false;
+        break;
+      case 'resync':
+        if (!isUp) wrong.push(`${at}: a resync without a connection`);
+        if (owed > 0) wrong.push(`${at}: a resync before its gap`);
+        break;
+      case 'closed':
+        if (index !== events.length - 1) wrong.push(`${at}: something follows`);
+    }
+  }
+  if ((state.phase.name === 'closed') !== (events.at(-1)?.event.type === 'closed'))
+    wrong.push('closed and not reported');
+  return wrong;
+}
+
+/** When the return was that a gap belongs to: the last opening before it. */
+function openedAt(events: Life['events'], index: number): number {
+  for (let before = index - 1; before >= 0; before--) {
+    const entry = events[before];
+    if (entry?.event.type === 'open') return entry.ownMs;
+  }
+  return Number.NaN;
+}
+
+describe('random lives', () => {
+  const SEEDS = Number(process.env['FLEET_TEST_SEEDS'] ?? 500);
+  test(`${SEEDS} seeds: every blindness is in one gap, gaps do not overlap, one connection at a time, closed is last`, () => {
+    const seen = new Map<string, number>();
+    for (let seed = 1; seed <= SEEDS; seed++) {
+      const life = live(seed, 600);
+      expect({ seed, wrong: check(life) }).toEqual({ seed, wrong: [] });
+      for (const { event } of life.events) {
+        const name = event.type === 'lost' || event.type === 'gap' ? `${event.type} ${event.cause}` : event.type;
+        seen.set(name, (seen.get(name) ?? 0) + 1);
+      }
+    }
+    // A test that drives the machine nowhere would hold everything.
+    for (const name of ['open', 'message', 'resync', 'closed', 'lost ended', 'lost cut-off', 'lost idle', 'lost slept'])
+      expect({ name, isSeen: (seen.get(name) ?? 0) > 0 }).toEqual({ name, isSeen: true });
+    for (const name of [
+      'lost token',
+      'lost timeout',
+      'lost status',
+      'lost slow-reader',
+      'gap ended',
+      'gap too-big',
+      'gap slow-reader',
+    ])
+      expect({ name, isSeen: (seen.get(name) ?? 0) > 0 }).toEqual({ name, isSeen: true });
+  }, 60_000);
+});
