@@ -67,6 +67,11 @@ async function readConfig({ configPath, problem }: Place): Promise<Pick<Stored, 
   return { active: typeof active === 'string' && active !== '' ? active : undefined, profiles };
 }
 
+/** The profiles as they stand in config.json now. Throws as loadStored does. */
+export async function loadProfiles(place: Place): Promise<Stored['profiles']> {
+  return (await readConfig(place)).profiles;
+}
+
 /** Reads the stored tokens, profile by profile. Throws as loadStored does. */
 export async function loadTokens({ credentialsPath, problem }: Place): Promise<ReadonlyMap<string, string>> {
   if (problem !== undefined) return new Map();

@@ -5,6 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { findPlace } from '../../src/settings/place.js';
+import { saveSandboxProfile } from '../../src/settings/sandbox-profile.js';
 import { type RunOptions, type RunResult, runFleet } from '../support/run.js';
 import { sendJson, withServer } from '../support/server.js';
 
@@ -32,10 +34,26 @@ function jwt(claims: object): string {
 const VALID = jwt({ sub: 'ann', role: 'admin', exp: NOW_MS / 1000 + 1800 });
 const EXPIRED = jwt({ sub: 'ann', exp: NOW_MS / 1000 - 7200 });
 
+/** A terminal on which each answer is typed when its question appears, in this order. */
+function typing(answers: readonly (readonly [question: string, answer: string])[]): RunOptions & { typed(): number } {
+  const stdin = new PassThrough();
+  let count = 0;
+  let seen = '';
+  const onStderr = (text: string) => {
+    seen += text;
+    const [question, answer] = answers[count] ?? [];
+    if (question === undefined || !seen.includes(question)) return;
+    count++;
+    seen = '';
+    setTimeout(() => stdin.write(answer), 20);
+  };
+  return { stdin, onStderr, terminal: { columns: 200 }, env: { NO_COLOR: '1' }, typed: () => count };
+}
+
 describe('auth login', () => {
   it('stores the token from stdin, with the addresses that came along', async () => {
     const run = await fleet(
-      'auth login --with-token --base-url https://b.example.com/api/ --sse-url https://p.example.com',
+      'auth login --with-token --no-check --base-url https://b.example.com/api/ --sse-url https://p.example.com',
       {
         stdin: `JWT ${VALID}\n`,
       },
@@ -44,6 +62,7 @@ describe('auth login', () => {
       code: 0,
       stdout: '',
       stderr: [
+        'logging in: profile "default" at https://b.example.com/api/',
         'left out the word "JWT" in front of the token',
         'saved base_url https://b.example.com/api/',
         'saved sse_url https://p.example.com',
@@ -60,25 +79,15 @@ describe('auth login', () => {
   });
 
   it('asks for everything in an empty house, and shows nothing of the token', async () => {
-    const stdin = new PassThrough();
-    const answers = [
+    const { typed, ...terminal } = typing([
       ['Address of the service', 'api.example.com\r'],
       ['did you mean https://api.example.com?', '\x15https://api.example.com\r'],
       ['Push address', '\r'],
       ['UUID of the organization', `${ORGANIZATION.toUpperCase()}\r`],
-      ['Access token', `${VALID}\r`],
-    ];
-    let seen = '';
-    const onStderr = (text: string) => {
-      seen += text;
-      const [question, answer] = answers[0] ?? [];
-      if (question === undefined || !seen.includes(question)) return;
-      answers.shift();
-      seen = '';
-      setTimeout(() => stdin.write(answer), 20);
-    };
-    const run = await fleet('auth login', { stdin, terminal: { columns: 100 }, onStderr, env: { NO_COLOR: '1' } });
-    expect(run.code).toBe(0);
+      ['Access token for profile "default" at https://api.example.com', `${VALID}\r`],
+    ]);
+    const run = await fleet('auth login', terminal);
+    expect([run.code, typed()]).toEqual([0, 5]);
     expect(run.stdout).toBe('');
     expect(run.stderr).toContain(`saved organization ${ORGANIZATION}`);
     expect(run.stderr).not.toContain(VALID);
@@ -104,7 +113,7 @@ describe('auth login', () => {
 
   it('makes the first profile the one in use, and no other', async () => {
     const first = await fleet('auth login --with-token --profile berlin', { stdin: 'one' });
-    expect(first.stderr).toContain('profile "berlin" is now the one in use\n');
+    expect(first.stderr).toContain('Now using profile "berlin"\n');
     expect(first.stderr).toContain('still without an address: run "fleet config set base_url URL --profile berlin"\n');
     const second = await fleet('auth login --with-token --profile munich', { stdin: 'two' });
     expect(second.stderr).toContain('to use it without --profile: fleet profile use munich\n');
@@ -169,20 +178,10 @@ describe('auth login', () => {
 });
 
 describe('auth login checks', () => {
-  /** Types the token when it is asked for, and the keys when there is a yes or no to say. */
-  function answering(keys = ''): RunOptions {
-    const stdin = new PassThrough();
-    const asked = [
-      ['Access token', `${VALID}\r`],
-      ['y/N', keys],
-    ];
-    const onStderr = (text: string) => {
-      const [question = '', answer] = asked[0] ?? [];
-      if (question === '' || !text.includes(question)) return;
-      asked.shift();
-      setTimeout(() => stdin.write(answer), 20);
-    };
-    return { stdin, onStderr, terminal: { columns: 100 }, env: { NO_COLOR: '1' } };
+  /** Types the token when it is asked for, and then what comes. */
+  function answering(...further: [question: string, answer: string][]): RunOptions {
+    const { typed: _typed, ...terminal } = typing([['Access token', `${VALID}\r`], ...further]);
+    return terminal;
   }
   const login = (url: string, flags: string, options: RunOptions) =>
     fleet(`auth login --base-url ${url}${flags}`, options);
@@ -216,22 +215,72 @@ describe('auth login checks', () => {
   it.each([
     ['y\r', true],
     ['\r', false],
-  ])('a refusal is told, and whether to save is asked: %j', async (keys, saved) => {
+  ])('a refusal is reported, and whether to try again or to save is asked: %j', async (keys, saved) => {
     await withServer(
       (response) => sendJson(response, 401, { detail: 'Signature has expired.' }),
       async ({ url }) => {
-        const run = await login(url, '', answering(keys));
+        const run = await login(url, '', answering(['Try again?', '\r'], ['Save it anyway?', keys]));
         expect(run.code).toBe(0);
         expect(run.stderr).toContain('Signature has expired. (HTTP 401');
-        expect(run.stderr).toContain('Save it anyway?');
         if (!saved) expect(run.stderr).toContain('nothing was saved\n');
         expect(await isSaved()).toBe(saved);
       },
     );
   });
 
+  it('keeps the answers when the operator tries again', async () => {
+    await withServer(
+      (response, { headers }) =>
+        headers.authorization === `JWT ${VALID}` ? sendJson(response, 200, []) : sendJson(response, 403, {}),
+      async ({ url }) => {
+        const { typed, ...terminal } = typing([
+          ['Address of the service', `${url}\r`],
+          ['Push address', 'https://push.example.com\r'],
+          ['UUID of the organization', `${ORGANIZATION}\r`],
+          ['Access token', 'the-wrong-token\r'],
+          ['Try again?', 'y\r'],
+          [`Address of the service (${url})`, '\r'],
+          ['Push address (- to leave it open) (https://push.example.com)', '\r'],
+          ['UUID of the organization (- to leave it open)', '-\r'],
+          ['(Enter to keep the one you gave)', `${VALID}\r`],
+        ]);
+        const run = await fleet('auth login', terminal);
+        expect([run.code, typed()]).toEqual([0, 9]);
+        expect(await readJson('config.json')).toEqual({
+          profiles: { default: { base_url: url, sse_url: 'https://push.example.com' } },
+        });
+        expect(await readJson('credentials.json')).toEqual({ tokens: { default: VALID } });
+      },
+    );
+  });
+
+  describe('another prefix that answers', () => {
+    const UNDER_API: Parameters<typeof withServer>[0] = (response, { path }) =>
+      path.startsWith('/api/bicycles/')
+        ? sendJson(response, 200, { count: 3, results: [] })
+        : sendJson(response, 404, '<html><title>Not Found</title></html>', { 'content-type': 'text/html' });
+
+    it('is offered on a terminal', async () => {
+      await withServer(UNDER_API, async ({ url }) => {
+        const run = await login(url, '', answering([`${url}/api answers. Use that address?`, 'y\r']));
+        expect(run.code).toBe(0);
+        expect(run.stderr).toContain(`checked: 3 bicycles at ${url}/api\n`);
+        expect((await readJson('config.json')).profiles.default.base_url).toBe(`${url}/api`);
+      });
+    });
+
+    it('is named off a terminal', async () => {
+      await withServer(UNDER_API, async ({ url }) => {
+        const run = await login(url, ' --with-token', { stdin: VALID });
+        expect(run.code).toBe(5);
+        expect(run.stderr).toContain(`hint: ${url}/api answers as the service does: give --base-url ${url}/api\n`);
+        expect(await isSaved()).toBe(false);
+      });
+    });
+  });
+
   it('a service that cannot be reached is a warning', async () => {
-    const run = await login('http://127.0.0.1:1', ' --with-token --check', { stdin: VALID });
+    const run = await login('http://127.0.0.1:1', ' --with-token', { stdin: VALID });
     expect(run.code).toBe(0);
     expect(run.stderr).toContain(
       'warning: not checked: cannot reach the service at http://127.0.0.1:1: connection refused\n',
@@ -239,17 +288,108 @@ describe('auth login checks', () => {
     expect(await isSaved()).toBe(true);
   });
 
-  it('with --with-token only on request, and then a refusal is an error', async () => {
+  it('with --with-token a refusal is an error, and --no-check saves without a request', async () => {
     await withServer(
-      (response) => sendJson(response, 200, '<html>', { 'content-type': 'text/html' }),
+      (response) => sendJson(response, 403, { detail: 'Not for you.' }),
       async ({ url, asked }) => {
-        expect((await login(url, ' --with-token --check', { stdin: VALID })).code).toBe(7);
+        expect((await login(url, ' --with-token', { stdin: VALID })).code).toBe(4);
         expect(await isSaved()).toBe(false);
-        expect((await login(url, ' --with-token', { stdin: VALID })).code).toBe(0);
+        expect(asked).toHaveLength(1);
+        expect((await login(url, ' --with-token --no-check', { stdin: VALID })).code).toBe(0);
         expect((await login(url, ' --no-check', answering())).code).toBe(0);
         expect(asked).toHaveLength(1);
       },
     );
+  });
+});
+
+describe('the profile that a login goes to', () => {
+  const OTHER = 'http://127.0.0.1:4';
+  const HERE = 'http://127.0.0.1:4010';
+  const pipe = (flags: string, options: RunOptions = {}) =>
+    fleet(`auth login --with-token --no-check${flags}`, { stdin: VALID, ...options });
+  const profiles = async () => (await readJson('config.json')).profiles;
+  const tokens = async () => (await readJson('credentials.json')).tokens;
+
+  /** As `fleet sandbox` leaves it, and chosen with `profile use`. */
+  async function useSandbox(): Promise<void> {
+    await saveSandboxProfile(
+      findPlace(env),
+      { base_url: HERE, sse_url: 'http://127.0.0.1:4011', organization: ORGANIZATION },
+      'sandbox-token',
+    );
+    await fleet('profile use sandbox');
+  }
+
+  it('is never that of the sandbox, whose organization stays there', async () => {
+    await useSandbox();
+    const before = await profiles();
+    const run = await pipe(` --base-url ${OTHER}`);
+    expect(run.code).toBe(0);
+    expect(run.stderr).toContain(`logging in: profile "127.0.0.1-4" at ${OTHER}\n`);
+    expect(run.stderr).toContain('because "sandbox" belongs to "fleet sandbox"\n');
+    expect(run.stderr).toContain('Now using profile "127.0.0.1-4"; back to the other: fleet profile use sandbox\n');
+    expect(await profiles()).toEqual({ ...before, '127.0.0.1-4': { base_url: OTHER } });
+    expect(await tokens()).toEqual({ sandbox: 'sandbox-token', '127.0.0.1-4': VALID });
+    expect((await fleet('config get organization')).code).toBe(3);
+  });
+
+  it('is asked for an address beside the sandbox', async () => {
+    await useSandbox();
+    expect(await pipe('')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('give the address of the service'),
+    });
+    const { typed, ...terminal } = typing([
+      ['Address of the service', `${OTHER}\r`],
+      ['Push address', '\r'],
+      ['UUID of the organization', '\r'],
+      [`Access token for profile "127.0.0.1-4" at ${OTHER}`, `${VALID}\r`],
+    ]);
+    const run = await fleet('auth login --no-check', terminal);
+    expect([run.code, typed()]).toEqual([0, 4]);
+    expect((await profiles())['127.0.0.1-4']).toEqual({ base_url: OTHER });
+  });
+
+  it.each([' --profile sandbox', ''])('is refused when it is named and the sandbox has it: %j', async (flags) => {
+    const run = await pipe(`${flags} --base-url ${OTHER}`, flags === '' ? { env: { FLEET_PROFILE: 'sandbox' } } : {});
+    expect(run.code).toBe(2);
+    expect(run.stderr).toContain('the profile "sandbox" belongs to "fleet sandbox", which overwrites it');
+  });
+
+  it('is another one for another service, or the one that already holds it', async () => {
+    await pipe(` --base-url ${HERE}`);
+    await fleet(`config set organization ${ORGANIZATION}`);
+    const run = await pipe(` --base-url ${OTHER}`);
+    expect(run.stderr).toContain(`this is not the profile in use, because "default" holds ${HERE}\n`);
+    expect(await profiles()).toEqual({
+      default: { base_url: HERE, organization: ORGANIZATION },
+      '127.0.0.1-4': { base_url: OTHER },
+    });
+    await fleet('profile use default');
+    await pipe(` --base-url ${OTHER}`, { stdin: 'newer-token' });
+    expect(await tokens()).toEqual({ default: VALID, '127.0.0.1-4': 'newer-token' });
+    // From the environment as well, which has no name for it.
+    await fleet('profile use default');
+    await pipe('', { env: { FLEET_BASE_URL: 'http://127.0.0.1:5' } });
+    expect((await profiles())['127.0.0.1-5']).toEqual({ base_url: 'http://127.0.0.1:5' });
+    expect((await tokens()).default).toBe(VALID);
+  });
+
+  it('is the one that is named, without what belonged to the service before', async () => {
+    await pipe(` --profile berlin --base-url ${HERE} --sse-url ${HERE}`);
+    await fleet(`config set organization ${ORGANIZATION} --profile berlin`);
+    await fleet('config set timeout 9 --profile berlin');
+    const run = await pipe(` --profile berlin --base-url ${OTHER}`);
+    expect(run.stderr).toContain(`this replaces the address ${HERE}\n`);
+    expect(run.stderr).toContain('removed organization, which belonged to the other service\n');
+    expect(await profiles()).toEqual({ berlin: { base_url: OTHER, timeout: 9 } });
+  });
+
+  it('is the one in use where only the prefix is another', async () => {
+    await pipe(` --base-url ${HERE}`);
+    await pipe(` --base-url ${HERE}/api`);
+    expect(await profiles()).toEqual({ default: { base_url: `${HERE}/api` } });
   });
 });
 
@@ -346,7 +486,7 @@ describe('auth token', () => {
 describe('auth status', () => {
   it('shows profile, places, source, expiry and claims, and not the token', async () => {
     await fleet(`config set organization ${ORGANIZATION}`);
-    await fleet('auth login --with-token --base-url https://b.example.com/api', { stdin: VALID });
+    await fleet('auth login --with-token --no-check --base-url https://b.example.com/api', { stdin: VALID });
     expect(await fleet('auth status')).toEqual({
       code: 0,
       stdout: [

@@ -34,8 +34,10 @@ const WAYS: { readonly [beginning: string]: Way } = {
   'fleet auth login': {
     isTerminal: true,
     steps: [
+      { when: /Address of the service/, press: 'http://127.0.0.1:1\r' },
+      { when: /Push address/, press: '\r' },
+      { when: /UUID of the organization/, press: '\r' },
       { when: /Access token/, press: 'token-of-a-stranger\r' },
-      { when: /y\/N/, press: 'y\r' },
     ],
   },
   'fleet auth login --base-url': { isTerminal: true, steps: [{ when: /Access token/, press: 'any-token\r' }] },
@@ -60,13 +62,11 @@ function isInstalled(line: string): boolean {
   return ['jq', 'curl', 'fish'].every((name) => !new RegExp(`\\b${name}\\b`).test(line) || hasCommand(name));
 }
 
-/** A password manager that holds a token, for the examples with `pass`. */
-const TOOLS = { pass: 'echo token-of-pass' };
-
 async function tryExample(line: string): Promise<void> {
   const { code = 0, instead = line, ...options } = wayOf(line);
   await withSandbox({}, async (sandbox) => {
-    const home = await makeHome({}, TOOLS);
+    // A password manager that holds a token, for the examples with `pass`.
+    const home = await makeHome({}, { pass: `echo ${await sandbox.token()}` });
     try {
       const folder = `${home.folder}/settings`;
       const place = { folder, configPath: `${folder}/config.json`, credentialsPath: `${folder}/credentials.json` };

@@ -87,7 +87,7 @@ describe('profile use', () => {
     expect(await fleet('profile use munich.east')).toEqual({
       code: 0,
       stdout: '',
-      stderr: 'profile "munich.east" is now the one in use\n',
+      stderr: 'Now using profile "munich.east"\n',
     });
     expect((await fleet('config get retries')).stdout).toBe('1\n');
     expect((await fleet('config get retries --profile berlin')).stdout).toBe('3\n');

@@ -1,50 +1,57 @@
-// The one request with which `fleet auth login` finds out whether address, organization and token are right.
+// The request with which `fleet auth login` finds out whether address, organization and token are right, and what came of it.
 
+import { BICYCLES_PATH } from '../../api/bicycle.js';
+import { prefixVariants } from '../../api/prefix.js';
 import type { Context } from '../../context.js';
-import { asFleetError, errorLines } from '../../errors.js';
+import { asFleetError, errorLines, type FleetError } from '../../errors.js';
+import type { Client } from '../../http/client.js';
+import { withHint } from '../../http/failure.js';
+import { isHtml } from '../../http/foreign.js';
+import { readPage } from '../../http/pages.js';
+import type { Query } from '../../http/types.js';
+import { KEYS } from '../../settings/keys.js';
 import type { Settings } from '../../settings/resolve.js';
 import { askYesNo, canAsk } from '../../terminal/prompt.js';
 
 /** Longer than this nobody waits for a login, whatever the timeout of the settings. */
 const LONGEST_CHECK_MS = 10_000;
 
+/** What to do after the check; `prefix` is the address that answers instead of the one given. */
+export type Outcome = { next: 'save' | 'ask-again' | 'stop' } | { next: 'prefix'; address: URL };
+
 /**
- * Asks for a page of bicycles with the new token and says what came of it. Resolves with whether to save: a service that cannot be
- * reached is no reason not to (VPN, first setup); one that refuses is a question. Throws the refusal where nobody can be asked.
+ * Asks for a page of bicycles with the new token and reports what came of it. A service that cannot be reached is no reason not to
+ * save (VPN, first setup); one that refuses is a question. Throws the refusal where nobody can be asked.
  */
-export async function checkLogin(context: Context, settings: Settings, token: string): Promise<boolean> {
+export async function checkLogin(context: Context, settings: Settings, token: string): Promise<Outcome> {
   const baseUrl = settings.baseUrl.value;
-  if (baseUrl === undefined) return true;
-  const { io, clock, signal, notice } = context;
-  io.secrets.add(token);
+  if (baseUrl === undefined) return { next: 'save' };
+  const { io, notice, signal } = context;
+  const timeoutMs = Math.min(settings.timeoutMs.value, LONGEST_CHECK_MS);
   const { openNetwork } = await import('../../http/network.js');
   const { openClient } = await import('../../http/client.js');
-  const { readPage } = await import('../../http/pages.js');
-  const { BICYCLES_PATH } = await import('../../api/bicycle.js');
-  const timeoutMs = Math.min(settings.timeoutMs.value, LONGEST_CHECK_MS);
   const network = await openNetwork(io.env, timeoutMs);
-  const client = openClient({
-    baseUrl,
-    apiVersion: settings.apiVersion.value,
-    timeoutMs,
-    retries: 0,
-    network,
-    token: { get: async () => token, renew: async () => undefined },
-    log: { request() {}, response() {}, retry() {} },
-    secrets: io.secrets,
-    clock,
-    signal,
-  });
-  const organization = settings.organization.value;
+  const clientAt = (address: URL): Client =>
+    openClient({
+      baseUrl: address,
+      apiVersion: settings.apiVersion.value,
+      timeoutMs,
+      deadlineMs: LONGEST_CHECK_MS,
+      retries: 0,
+      network,
+      token: {
+        get: async () => token,
+        renew: async () => undefined,
+        refusalHint: 'get a new token from those who run the service, and log in with that',
+      },
+      log: { request() {}, response() {}, retry() {} },
+      secrets: io.secrets,
+      clock: context.clock,
+      signal,
+    });
   try {
-    const query = organization === undefined ? [] : [['organization', organization] as const];
-    const answer = await client.send({ path: BICYCLES_PATH, query, subject: 'the list of bicycles' });
-    const { count, items } = readPage(answer);
-    const seen = count ?? items.length;
-    await notice(`checked: ${seen} ${seen === 1 ? 'bicycle' : 'bicycles'} at ${baseUrl.href}`);
-    if (seen === 0 && organization !== undefined)
-      await notice(`warning: this token sees no bicycles of organization ${organization}; check its UUID`);
-    return true;
+    await reportBicycles(context, clientAt(baseUrl), settings.organization.value);
+    return { next: 'save' };
   } catch (thrown) {
     if (signal.aborted) throw signal.reason;
     const failure = asFleetError(thrown);
@@ -52,12 +59,61 @@ export async function checkLogin(context: Context, settings: Settings, token: st
     if (failure.kind === 'network') {
       await notice(`warning: not checked: ${failure.message}`);
       await notice('"fleet doctor" finds out more');
-      return true;
+      return { next: 'save' };
     }
-    if (!canAsk(context)) throw failure;
-    for (const line of errorLines(failure)) await notice(line);
-    return askYesNo(context, { message: 'Save it anyway?', instead: 'give --no-check to save without a request' });
+    const address = await findPrefix(failure, baseUrl, clientAt);
+    if (signal.aborted) throw signal.reason;
+    return await decide(context, failure, address);
   } finally {
     await network.close();
   }
+}
+
+async function reportBicycles({ notice }: Context, client: Client, organization: string | undefined): Promise<void> {
+  const query: Query = organization === undefined ? [] : [['organization', organization]];
+  const { count, items } = readPage(await client.send({ path: BICYCLES_PATH, query, subject: 'the list of bicycles' }));
+  const seen = count ?? items.length;
+  await notice(`checked: ${seen} ${seen === 1 ? 'bicycle' : 'bicycles'} at ${client.baseUrl.href}`);
+  if (seen === 0 && organization !== undefined)
+    await notice(`warning: this token sees no bicycles of organization ${organization}; check its UUID`);
+}
+
+/** Where the list of bicycles was not found or is none: the address with another prefix that answers as the service does. */
+async function findPrefix(
+  { kind, status }: FleetError,
+  baseUrl: URL,
+  clientAt: (address: URL) => Client,
+): Promise<URL | undefined> {
+  const isElsewhere = kind === 'not-found' || (kind === 'service' && (status === undefined || status < 400));
+  if (!isElsewhere) return undefined;
+  for (const variant of prefixVariants(baseUrl)) {
+    const answer = await clientAt(variant)
+      .probe({ path: BICYCLES_PATH })
+      .catch(() => undefined);
+    if (answer === undefined || isHtml(answer.text, answer.headers['content-type'])) continue;
+    if (answer.status === 401 || answer.status === 403) return variant;
+    try {
+      if (answer.status === 200 && readPage(answer) !== undefined) return variant;
+    } catch {
+      // It is no list either.
+    }
+  }
+  return undefined;
+}
+
+/** What the operator wants after a refusal. */
+async function decide(context: Context, failure: FleetError, address: URL | undefined): Promise<Outcome> {
+  const shown = address === undefined ? '' : KEYS.base_url.show(address);
+  if (!canAsk(context)) {
+    throw address === undefined
+      ? failure
+      : withHint(failure, `${shown} answers as the service does: give --base-url ${shown}`);
+  }
+  const instead = 'give --no-check to save without a request';
+  for (const line of errorLines(failure)) await context.notice(line);
+  if (address !== undefined && (await askYesNo(context, { message: `${shown} answers. Use that address?`, instead })))
+    return { next: 'prefix', address };
+  if (await askYesNo(context, { message: 'Try again? Your answers are offered again.', instead }))
+    return { next: 'ask-again' };
+  return { next: (await askYesNo(context, { message: 'Save it anyway?', instead })) ? 'save' : 'stop' };
 }

@@ -28,13 +28,16 @@ export function addAuth(program: Command, run: Run): void {
           'Asks for the token without showing it; where the profile has no address yet, for the addresses first.',
           'Addresses given as --base-url and --sse-url are saved with it.',
           '',
-          'What was typed is checked with one request for a page of bicycles before it is saved; with --with-token only',
-          'if --check says so. A service that cannot be reached is a warning; one that refuses is a question, or with',
-          '--with-token an error.',
+          'An address of another service than the profile in use holds goes into a profile of its own, named after the',
+          'host, which is used from then on; --profile NAME names it. The profile "sandbox" belongs to "fleet sandbox".',
+          '',
+          'Address and token are checked with one request for a page of bicycles before they are saved. A service that',
+          'cannot be reached is a warning; one that refuses is a question, or off a terminal an error. Where another prefix',
+          '(/api) answers instead, it is offered.',
         ].join('\n'),
       )
       .option('--with-token', 'read the token from stdin instead of asking')
-      .option('--check', 'check with one request before saving (default: where the token is asked for)')
+      .option('--check', 'check with one request before saving (default)')
       .option('--no-check', 'save without a request')
       .action((options: LoginOptions, command: Command) =>
         run(command, async (context) => (await import('./login.js')).login(context, options)),
@@ -45,8 +48,8 @@ export function addAuth(program: Command, run: Run): void {
       'pass show fleet | fleet auth login --with-token --profile berlin',
     ],
     [
-      'the token of another profile, with an address of its own, checked',
-      'fleet auth token | fleet auth login --with-token --check --base-url "$(fleet config get base_url)"',
+      'the token of another program, with an address of its own',
+      'fleet auth token | fleet auth login --with-token --profile copy --base-url "$(fleet config get base_url)"',
     ],
   );
   examples(

@@ -1,10 +1,12 @@
-// `fleet auth login`: asks for or reads an access token, and stores it with the addresses that came along.
+// `fleet auth login`: asks for or reads an access token, checks it, and stores it with the addresses that came along.
 
 import type { Context } from '../../context.js';
 import { usageError } from '../../errors.js';
-import { KEYS, type Key } from '../../settings/keys.js';
-import { chooseProfile, profileFlag, refusePlainHttp, resolveSettings } from '../../settings/resolve.js';
+import { KEYS } from '../../settings/keys.js';
+import { chooseProfile, profileFlag, resolveSettings, type Settings } from '../../settings/resolve.js';
+import { isSandboxProfile } from '../../settings/sandbox-profile.js';
 import {
+  DEFAULT_PROFILE,
   loadStored,
   type ProfileValues,
   type Stored,
@@ -13,128 +15,138 @@ import {
   useProfile,
 } from '../../settings/store.js';
 import { findTokenPlace, parseToken, readExpiry } from '../../settings/token.js';
-import { askSecret, askText, canAsk } from '../../terminal/prompt.js';
+import { canAsk } from '../../terminal/prompt.js';
 import { readStdin } from '../../terminal/stdin.js';
 import { age } from '../../terminal/time.js';
 import { checkLogin } from './check.js';
+import { askAddress, askOrganization, askToken } from './questions.js';
+import { type Chosen, chooseTarget, refuseSandbox, type Target } from './target.js';
 
 export interface LoginOptions {
   withToken?: boolean;
-  /** Undefined: where the operator is asked, and not with `--with-token`, so that a script needs no network to log in. */
+  /** False after `--no-check`. */
   check?: boolean;
 }
 
 /** A token is a few hundred bytes; whoever pipes more than this pipes something else. */
 const STDIN_LIMIT_BYTES = 65_536;
 
-const INSTEAD = 'give the token on stdin: fleet auth login --with-token < FILE';
+/** What is known of the login so far; kept while the operator tries again. */
+interface Answers {
+  address: URL | undefined;
+  pushAddress: URL | undefined;
+  organization: string | undefined;
+  token: string | undefined;
+  /** Whether all of it was asked for, so that all of it is saved. */
+  isConfirmed: boolean;
+}
 
 export async function login(context: Context, options: LoginOptions): Promise<void> {
   const { io, flags, notice } = context;
   const stored = await loadStored(io.env);
-  const profile = chooseProfile(flags, io.env, stored, { mayBeNew: true }).value;
-  const values = await findAddresses(context, options, stored, profile);
-  const token = await obtainToken(context, options);
-  if (options.check ?? options.withToken !== true) {
-    const proposed = {
-      ...stored,
-      profiles: new Map(stored.profiles).set(profile, { ...stored.profiles.get(profile), ...values }),
-    };
-    if (!(await checkLogin(context, resolveSettings(flags, io.env, proposed), token)))
-      return notice('nothing was saved');
+  if (stored.problem !== undefined) throw stored.problem;
+  const settings = resolveSettings(flags, io.env, stored, { mayBeNew: true });
+  const chosen = chooseNamed(context, stored);
+  refuseSandbox(stored, chosen);
+
+  const isAsked = options.withToken !== true && canAsk(context);
+  const isSandbox = isSandboxProfile(chosen.profile, stored.profiles.get(chosen.profile));
+  let answers = knownAnswers(settings, isSandbox);
+  if (answers.address === undefined && isSandbox && !isAsked) {
+    throw usageError(
+      `the profile in use, "${chosen.profile}", belongs to "fleet sandbox"`,
+      'give the address of the service: fleet auth login --base-url URL',
+    );
   }
-
-  await saveProfile(stored, profile, values);
-  await saveToken(stored, profile, token);
-  for (const [key, value] of Object.entries(values)) await notice(`saved ${key} ${value}`);
-  await notice(`stored the token for profile "${profile}" in ${stored.credentialsPath} (mode 0600)`);
-  await enterFirstProfile(context, stored, profile);
-  await warnOfExpiry(context, token);
-
-  const saved = await loadStored(io.env);
-  const { baseUrl, tokenCommand } = resolveSettings(flags, io.env, saved);
-  const place = await findTokenPlace(io.env, saved, profile, tokenCommand.value);
-  if (place !== undefined && place.kind !== 'stored')
-    await notice(`warning: ${place.origin} comes first: the stored token is not used as long as that is set`);
-  if (baseUrl.value === undefined)
-    await notice(`still without an address: run "fleet config set base_url URL${profileFlag(profile)}"`);
+  let isAskedAgain = false;
+  for (;;) {
+    answers = await complete(context, options, { stored, chosen, answers, isAskedAgain, settings });
+    const target = chooseTarget(stored, chosen, answers.address);
+    const values = valuesToSave(answers, settings, stored, target);
+    const token = answers.token ?? '';
+    if (options.check !== false) {
+      const outcome = await checkLogin(context, proposedSettings(context, stored, target.profile, values), token);
+      if (outcome.next === 'stop') return notice('nothing was saved');
+      if (outcome.next === 'prefix') answers = { ...answers, address: outcome.address };
+      if (outcome.next !== 'save') {
+        isAskedAgain = outcome.next === 'ask-again';
+        continue;
+      }
+    }
+    return save(context, { stored, chosen, target, values, token });
+  }
 }
 
-/** The addresses to save: those given by flag, and in an empty profile those the operator is asked for. */
-async function findAddresses(
-  context: Context,
-  options: LoginOptions,
-  stored: Stored,
-  profile: string,
-): Promise<ProfileValues> {
-  const { io, flags } = context;
-  const { baseUrl, sseUrl, allowHttp, organization } = resolveSettings(flags, io.env, stored, { mayBeNew: true });
-  const values: ProfileValues = {};
-  if (baseUrl.origin === 'flag' && baseUrl.value !== undefined) values.base_url = KEYS.base_url.show(baseUrl.value);
-  if (sseUrl.origin === 'flag' && sseUrl.value !== undefined) values.sse_url = KEYS.sse_url.show(sseUrl.value);
-  if (baseUrl.value !== undefined || options.withToken === true || !canAsk(context)) return values;
+/** The profile in use, and whether it was named for this run. */
+function chooseNamed({ io, flags }: Context, stored: Stored): Chosen {
+  const { value, origin } = chooseProfile(flags, io.env, stored, { mayBeNew: true });
+  return { profile: value, isNamed: origin === 'flag' || origin === 'environment' };
+}
 
-  const askAddress = async (key: Key<URL>, message: string, suggestion?: string): Promise<string | undefined> => {
-    const answer = await askText(context, {
-      message,
-      instead: INSTEAD,
-      ...(suggestion === undefined ? {} : { suggestion }),
-      refuse(typed) {
-        if (typed.trim() === '') return key.name === 'base_url' ? 'an address is needed' : undefined;
-        const parsed = key.parse(typed);
-        if ('reason' in parsed) return parsed.hint === undefined ? parsed.reason : `${parsed.reason}; ${parsed.hint}`;
-        return refusalOf(() => refusePlainHttp(parsed.value, message, allowHttp.value, profile));
-      },
-    });
-    const parsed = key.parse(answer);
-    return 'value' in parsed ? key.show(parsed.value) : undefined;
+/** What flags, environment and profile say; what the sandbox's profile holds is of no use elsewhere. */
+function knownAnswers({ baseUrl, sseUrl, organization }: Settings, isSandbox: boolean): Answers {
+  const known = <T>(setting: { value: T | undefined; origin: string }): T | undefined =>
+    isSandbox && setting.origin === 'profile' ? undefined : setting.value;
+  return {
+    address: known(baseUrl),
+    pushAddress: known(sseUrl),
+    organization: known(organization),
+    token: undefined,
+    isConfirmed: false,
   };
-  const base = await askAddress(KEYS.base_url, 'Address of the service');
-  if (base !== undefined) values.base_url = base;
-  if (sseUrl.value === undefined) {
-    const push = await askAddress(KEYS.sse_url, 'Push address (Enter to leave it open)');
-    if (push !== undefined) values.sse_url = push;
-  }
-  if (organization.value === undefined) {
-    const { parse } = KEYS.organization;
-    const answer = await askText(context, {
-      message: 'UUID of the organization (Enter to leave it open)',
-      instead: INSTEAD,
-      refuse(typed) {
-        const parsed = parse(typed);
-        return typed.trim() === '' || 'value' in parsed ? undefined : parsed.reason;
-      },
-    });
-    const parsed = parse(answer);
-    if ('value' in parsed) values.organization = parsed.value;
-  }
-  return values;
 }
 
-function refusalOf(check: () => void): string | undefined {
-  try {
-    check();
-    return undefined;
-  } catch (error) {
-    return error instanceof Error ? error.message : String(error);
+/** The answers with what is missing asked for or read; everything is asked again when the operator wants to. */
+async function complete(
+  context: Context,
+  { withToken }: LoginOptions,
+  now: { stored: Stored; chosen: Chosen; answers: Answers; isAskedAgain: boolean; settings: Settings },
+): Promise<Answers> {
+  const { stored, chosen, isAskedAgain, settings } = now;
+  const allowHttp = settings.allowHttp.value;
+  let { address, pushAddress, organization, token } = now.answers;
+  const asksForPlace = isAskedAgain || (address === undefined && withToken !== true && canAsk(context));
+  if (asksForPlace) {
+    const { notice } = context;
+    if (!isAskedAgain) {
+      await notice(
+        isSandboxProfile(chosen.profile, stored.profiles.get(chosen.profile))
+          ? `"${chosen.profile}" belongs to "fleet sandbox": this login gets a profile named after its address`
+          : `logging in: profile "${chosen.profile}"`,
+      );
+    }
+    const base = { key: KEYS.base_url, message: 'Address of the service', before: address, isNeeded: true, allowHttp };
+    address = await askAddress(context, base);
   }
+  const target = chooseTarget(stored, chosen, address);
+  const where = `profile "${target.profile}"${address === undefined ? '' : ` at ${KEYS.base_url.show(address)}`}`;
+  if (token === undefined || isAskedAgain) await announce(context, target, where);
+  if (asksForPlace) {
+    if (pushAddress === undefined || isAskedAgain) {
+      const push = { key: KEYS.sse_url, message: 'Push address', before: pushAddress, isNeeded: false, allowHttp };
+      pushAddress = await askAddress(context, push);
+    }
+    if (organization === undefined || isAskedAgain) organization = await askOrganization(context, organization);
+  }
+  if (token === undefined || isAskedAgain)
+    token = await readToken(
+      context,
+      withToken === true ? await pipeToken(context) : await askToken(context, where, token),
+    );
+  return { address, pushAddress, organization, token, isConfirmed: isAskedAgain };
 }
 
-async function obtainToken(context: Context, options: LoginOptions): Promise<string> {
-  const text =
-    options.withToken === true
-      ? await pipeToken(context)
-      : await askSecret(context, {
-          message: 'Access token',
-          instead: INSTEAD,
-          refuse(typed) {
-            const parsed = parseToken(typed);
-            return 'reason' in parsed ? `the token ${parsed.reason}` : undefined;
-          },
-        });
+async function announce({ notice }: Context, { reason, replaced }: Target, where: string): Promise<void> {
+  await notice(`logging in: ${where}`);
+  if (reason !== undefined) await notice(`this is not the profile in use, because ${reason}`);
+  if (replaced !== undefined) await notice(`this replaces the address ${KEYS.base_url.show(replaced)}`);
+}
+
+async function readToken({ io, notice }: Context, text: string): Promise<string> {
   const parsed = parseToken(text);
   if ('reason' in parsed) throw usageError(`the token ${parsed.reason}`, 'give the token alone, on one line');
-  if (parsed.leftOut !== undefined) await context.notice(`left out the word "${parsed.leftOut}" in front of the token`);
+  io.secrets.add(parsed.value);
+  if (parsed.leftOut !== undefined) await notice(`left out the word "${parsed.leftOut}" in front of the token`);
   return parsed.value;
 }
 
@@ -149,15 +161,77 @@ async function pipeToken(context: Context): Promise<string> {
   return (await readStdin(context, options)).toString('utf8');
 }
 
-/** In an empty house the first profile is the one that is meant from now on. */
-async function enterFirstProfile({ notice }: Context, stored: Stored, profile: string): Promise<void> {
-  if (stored.active === profile || (stored.active === undefined && profile === 'default')) return;
-  if (stored.profiles.size === 0 && stored.active === undefined) {
-    await useProfile(stored, profile);
-    await notice(`profile "${profile}" is now the one in use`);
-  } else {
-    await notice(`to use it without --profile: fleet profile use ${profile}`);
-  }
+type NewValues = { readonly [Key in keyof ProfileValues]: ProfileValues[Key] | undefined };
+
+/**
+ * What changes in the profile: what came by flag or as an answer; all that is known where the profile is another one than that in
+ * use. `undefined` takes out what belonged to the service that was there before.
+ */
+function valuesToSave(answers: Answers, settings: Settings, stored: Stored, target: Target): NewValues {
+  const held = stored.profiles.get(target.profile);
+  const isElsewhere = target.profile !== settings.profile.value || target.replaced !== undefined;
+  const keep = <T>(value: T | undefined, setting: { value: T | undefined; origin: string }): boolean =>
+    value !== undefined &&
+    (answers.isConfirmed ||
+      setting.origin === 'flag' ||
+      value !== setting.value ||
+      (isElsewhere && setting.origin === 'environment'));
+  const values: { -readonly [Key in keyof NewValues]: NewValues[Key] } = {};
+  const { address, pushAddress, organization } = answers;
+  if (address !== undefined && (keep(address, settings.baseUrl) || isElsewhere))
+    values.base_url = KEYS.base_url.show(address);
+  if (pushAddress !== undefined && keep(pushAddress, settings.sseUrl)) values.sse_url = KEYS.sse_url.show(pushAddress);
+  if (organization !== undefined && keep(organization, settings.organization)) values.organization = organization;
+  if (target.replaced !== undefined)
+    for (const key of ['sse_url', 'organization'] as const)
+      if (values[key] === undefined && held?.[key] !== undefined) values[key] = undefined;
+  return values;
+}
+
+/** The settings as they would be. */
+function proposedSettings({ io, flags }: Context, stored: Stored, profile: string, values: NewValues): Settings {
+  const proposed = { ...stored.profiles.get(profile), ...values };
+  const profiles = new Map(stored.profiles).set(profile, proposed);
+  const { baseUrl: _given, ...others } = flags;
+  const settings = resolveSettings({ ...others, profile }, io.env, { ...stored, profiles });
+  const address = values.base_url === undefined ? undefined : KEYS.base_url.parse(values.base_url);
+  return address !== undefined && 'value' in address
+    ? { ...settings, baseUrl: { ...settings.baseUrl, value: address.value } }
+    : settings;
+}
+
+async function save(
+  context: Context,
+  now: { stored: Stored; chosen: Chosen; target: Target; values: NewValues; token: string },
+): Promise<void> {
+  const { io, flags, notice } = context;
+  const { stored, target, values, token } = now;
+  const { profile } = target;
+  await saveProfile(stored, profile, values);
+  await saveToken(stored, profile, token);
+  for (const [key, value] of Object.entries(values))
+    await notice(value === undefined ? `removed ${key}, which belonged to the other service` : `saved ${key} ${value}`);
+  await notice(`stored the token for profile "${profile}" in ${stored.credentialsPath} (mode 0600)`);
+  await enterProfile(context, stored, target);
+  await warnOfExpiry(context, token);
+
+  const saved = await loadStored(io.env);
+  const { baseUrl, tokenCommand } = resolveSettings({ ...flags, profile }, io.env, saved);
+  const place = await findTokenPlace(io.env, saved, profile, tokenCommand.value);
+  if (place !== undefined && place.kind !== 'stored')
+    await notice(`warning: ${place.origin} comes first: the stored token is not used as long as that is set`);
+  if (baseUrl.value === undefined)
+    await notice(`still without an address: run "fleet config set base_url URL${profileFlag(profile)}"`);
+}
+
+/** The first profile of all, and one that the login chose by itself, are used from now on. */
+async function enterProfile({ notice }: Context, stored: Stored, { profile, reason }: Target): Promise<void> {
+  const before = stored.active ?? DEFAULT_PROFILE;
+  if (before === profile) return;
+  const isFirst = stored.profiles.size === 0 && stored.active === undefined;
+  if (!isFirst && reason === undefined) return notice(`to use it without --profile: fleet profile use ${profile}`);
+  await useProfile(stored, profile);
+  await notice(`Now using profile "${profile}"${isFirst ? '' : `; back to the other: fleet profile use ${before}`}`);
 }
 
 async function warnOfExpiry({ clock, notice }: Context, token: string): Promise<void> {

@@ -1,6 +1,7 @@
 // Whether the service answers as the interface says: prefix, version, token, clock. The token goes to the base URL's origin alone.
 
 import { BICYCLES_PATH } from '../../api/bicycle.js';
+import { prefixVariants } from '../../api/prefix.js';
 import type { Clock } from '../../clock.js';
 import { asFleetError, FleetError } from '../../errors.js';
 import { joinUrl } from '../../http/client.js';
@@ -18,8 +19,6 @@ import type { Known } from './settings.js';
 
 /** Beyond this, times of bicycles and the ends of tokens are judged wrongly. */
 const CLOCK_TOLERANCE_MS = 60_000;
-/** The prefix that "some samples" of the interface have "and some do not" (section 4). */
-const PREFIX = '/api';
 /** The only version that the interface names (section 9). */
 const DOCUMENTED_VERSION = '1.0';
 
@@ -149,7 +148,7 @@ async function findPrefix(service: Service, baseUrl: URL, answer: Answer): Promi
       : `${answer.status}`;
   const found = `${showUrl(baseUrl)} answers ${what} instead of bicycles`;
   const kind = answer.status === 404 || answer.status === 410 ? 'not-found' : 'service';
-  for (const variant of variantsOf(baseUrl)) {
+  for (const variant of prefixVariants(baseUrl)) {
     const other = await ask(service, variant, acceptJson(known.apiVersion)).catch(() => undefined);
     if (signal.aborted) throw signal.reason;
     if (other === undefined || isHtml(other)) continue;
@@ -171,22 +170,13 @@ async function findPrefix(service: Service, baseUrl: URL, answer: Answer): Promi
       `${showUrl(baseUrl)} redirects to ${location}, which gets no token`,
       'set base_url to where the service is now',
     );
-  const tried = variantsOf(baseUrl).map(showUrl).join(' and ');
+  const tried = prefixVariants(baseUrl).map(showUrl).join(' and ');
   return failure(
     'prefix',
     kind,
-    `${found}; ${tried} ${variantsOf(baseUrl).length === 1 ? 'does' : 'do'} not answer them either`,
+    `${found}; ${tried} ${prefixVariants(baseUrl).length === 1 ? 'does' : 'do'} not answer them either`,
     'ask those who run the service for its address, prefix included',
   );
-}
-
-/** The same address with and without the prefix, and without any path. */
-function variantsOf(baseUrl: URL): URL[] {
-  const path = baseUrl.pathname.replace(/\/+$/, '');
-  const paths = [path.endsWith(PREFIX) ? path.slice(0, -PREFIX.length) : path + PREFIX, PREFIX, ''];
-  return [...new Set(paths)]
-    .filter((other) => other !== path)
-    .map((other) => new URL(`${baseUrl.origin}${other || '/'}`));
 }
 
 /** 406: the version that was asked for is not there; looks for one that is. */

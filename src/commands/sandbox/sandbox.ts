@@ -4,8 +4,8 @@ import { sleep } from '../../clock.js';
 import type { Context } from '../../context.js';
 import { usageError } from '../../errors.js';
 import { type Fault, parseFault, type Sandbox, startSandbox } from '../../sandbox/index.js';
-import { findPlace } from '../../settings/place.js';
-import { saveProfile, saveToken } from '../../settings/store.js';
+import { findPlace, type Place } from '../../settings/place.js';
+import { renewSandboxToken, SANDBOX_PROFILE, saveSandboxProfile } from '../../settings/sandbox-profile.js';
 import { readExpiry } from '../../settings/token.js';
 import { drawList } from '../../terminal/list.js';
 
@@ -19,9 +19,6 @@ export interface SandboxFlags {
   fault?: string[];
 }
 
-/** The profile that the sandbox is saved as. */
-const PROFILE = 'sandbox';
-
 /** Runs the sandbox service until the signal ends it. Throws a FleetError of kind `usage` when a port is taken. */
 export async function runSandbox(context: Context, flags: SandboxFlags): Promise<void> {
   const { fault, ...options } = flags;
@@ -29,8 +26,10 @@ export async function runSandbox(context: Context, flags: SandboxFlags): Promise
   const sandbox = await start(context, { ...options, faults });
   try {
     const token = await sandbox.token();
-    await announce(context, sandbox, token);
-    await keepProfile(context, sandbox, token);
+    const place = findPlace(context.io.env);
+    const isSaved = await saveAsProfile(context, place, sandbox, token);
+    await announce(context, sandbox, token, isSaved);
+    await keepToken(context, place, sandbox, token);
   } finally {
     await sandbox.close();
   }
@@ -63,44 +62,56 @@ async function start(context: Context, options: Parameters<typeof startSandbox>[
   }
 }
 
-async function announce({ io, flags }: Context, sandbox: Sandbox, token: string): Promise<void> {
-  const organization = sandbox.organizations[0]?.uuid ?? '';
-  const facts = { base_url: sandbox.baseUrl, sse_url: sandbox.sseUrl, organization, token, profile: PROFILE };
-  if (flags.json === true || flags.output === 'json') return io.stdout.write(`${JSON.stringify(facts)}\n`);
-  const rows = Object.entries(facts).map(([name, value]) => [name, value]);
+async function announce({ io, flags }: Context, sandbox: Sandbox, token: string, isSaved: boolean): Promise<void> {
+  const profile = isSaved ? SANDBOX_PROFILE : null;
+  const result = {
+    base_url: sandbox.baseUrl,
+    sse_url: sandbox.sseUrl,
+    organization: mainOrganization(sandbox),
+    token,
+    profile,
+  };
+  if (flags.json === true || flags.output === 'json') return io.stdout.write(`${JSON.stringify(result)}\n`);
+  const rows = Object.entries(result).map(([name, value]) => [name, value ?? '-']);
   await io.stdout.write(drawList(rows));
 }
 
-/**
- * Saves addresses, organization and token as the profile, and the token anew before it ends, so that a watch in the
- * next terminal can live longer than one token. Ends when the signal does, with its reason.
- */
-async function keepProfile(context: Context, sandbox: Sandbox, firstToken: string): Promise<never> {
-  const { signal, clock } = context;
-  const place = findPlace(context.io.env);
-  let token = firstToken;
+function mainOrganization(sandbox: Sandbox): string {
+  return sandbox.organizations[0]?.uuid ?? '';
+}
+
+/** Saves addresses, organization and token as the profile, and says how to use them elsewhere. Says whether it could. */
+async function saveAsProfile(context: Context, place: Place, sandbox: Sandbox, token: string): Promise<boolean> {
+  const { baseUrl, sseUrl } = sandbox;
   try {
-    await saveProfile(place, PROFILE, {
-      base_url: sandbox.baseUrl,
-      sse_url: sandbox.sseUrl,
-      organization: sandbox.organizations[0]?.uuid,
-    });
-    await saveToken(place, PROFILE, token);
+    const values = { base_url: baseUrl, sse_url: sseUrl, organization: mainOrganization(sandbox) };
+    await saveSandboxProfile(place, values, token);
     await context.notice(
-      `saved as the profile "${PROFILE}"; in another terminal: fleet --profile ${PROFILE} bicycles list`,
+      `saved as the profile "${SANDBOX_PROFILE}"; in another terminal: fleet --profile ${SANDBOX_PROFILE} bicycles list`,
     );
+    return true;
   } catch (error) {
+    const reason = error instanceof Error ? error.message : error;
+    await context.notice(`the profile "${SANDBOX_PROFILE}" was not saved: ${reason}`);
     await context.notice(
-      `the profile "${PROFILE}" could not be saved: ${error instanceof Error ? error.message : error}`,
+      `in another terminal: export FLEET_BASE_URL=${baseUrl} FLEET_SSE_URL=${sseUrl} FLEET_TOKEN=${token}`,
     );
-    await context.notice(
-      `in another terminal: export FLEET_BASE_URL=${sandbox.baseUrl} FLEET_SSE_URL=${sandbox.sseUrl} FLEET_TOKEN=${token}`,
-    );
+    return false;
   }
+}
+
+/**
+ * Saves the token anew before it ends, so that a watch in the next terminal can live longer than one token. Ends when the signal does,
+ * with its reason.
+ */
+async function keepToken(context: Context, place: Place, sandbox: Sandbox, firstToken: string): Promise<never> {
+  const { signal, clock } = context;
+  let token = firstToken;
   for (;;) {
     await sleep(clock, halfOfLife(token, clock.wallMs()), signal);
     token = await sandbox.token();
-    await saveToken(place, PROFILE, token).catch(() => {});
+    // Another sandbox, or a login, may own the profile by now.
+    await renewSandboxToken(place, sandbox.baseUrl, token).catch(() => {});
   }
 }
 

@@ -1,0 +1,39 @@
+// The profile that belongs to `fleet sandbox`: nothing else logs in to it, and the sandbox writes into no other.
+
+import { configError } from '../errors.js';
+import { isLoopback } from '../http/network.js';
+import { parseAddress } from './keys.js';
+import type { Place } from './place.js';
+import { loadProfiles, type ProfileValues, saveProfile, saveToken } from './store.js';
+
+/** The profile that the sandbox is saved as. */
+export const SANDBOX_PROFILE = 'sandbox';
+
+/** Whether the profile is the sandbox's own: it has that name, and no address beyond this machine. */
+export function isSandboxProfile(name: string, values: Readonly<Record<string, unknown>> | undefined): boolean {
+  if (name !== SANDBOX_PROFILE) return false;
+  const address = values?.['base_url'];
+  if (address === undefined) return true;
+  const parsed = parseAddress(String(address));
+  return 'value' in parsed && isLoopback(parsed.value);
+}
+
+/**
+ * Saves the addresses, the organization and the token of a running sandbox. Throws a FleetError of kind `config`, and changes
+ * nothing, when a profile of the operator's own has its name.
+ */
+export async function saveSandboxProfile(place: Place, values: ProfileValues, token: string): Promise<void> {
+  const found = (await loadProfiles(place)).get(SANDBOX_PROFILE);
+  if (!isSandboxProfile(SANDBOX_PROFILE, found))
+    throw configError(`it holds another service, ${String(found?.['base_url'])}, and is left as it is`);
+  await saveProfile(place, SANDBOX_PROFILE, values);
+  await saveToken(place, SANDBOX_PROFILE, token);
+}
+
+/** Saves a newer token of a running sandbox, unless the profile holds another address by now. Says whether it was saved. */
+export async function renewSandboxToken(place: Place, baseUrl: string, token: string): Promise<boolean> {
+  const found = (await loadProfiles(place)).get(SANDBOX_PROFILE);
+  if (found?.['base_url'] !== baseUrl) return false;
+  await saveToken(place, SANDBOX_PROFILE, token);
+  return true;
+}

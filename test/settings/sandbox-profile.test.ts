@@ -1,0 +1,63 @@
+// Shows that `fleet sandbox` writes into its own profile alone, as long as that is its own.
+
+import { EventEmitter } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { findPlace, type Place } from '../../src/settings/place.js';
+import { isSandboxProfile, renewSandboxToken, saveSandboxProfile } from '../../src/settings/sandbox-profile.js';
+import { loadProfiles, loadTokens, saveProfile, saveToken } from '../../src/settings/store.js';
+import { runFleet } from '../support/run.js';
+
+const HERE = 'http://127.0.0.1:4010';
+const REAL = 'https://sandbox.vendor.example.com';
+
+let folder: string;
+let place: Place;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'fleet-sandbox-'));
+  place = findPlace({ FLEET_CONFIG_DIR: folder });
+});
+
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+it.each<[string, object | undefined, boolean]>([
+  ['sandbox', undefined, true],
+  ['sandbox', {}, true],
+  ['sandbox', { base_url: HERE }, true],
+  ['sandbox', { base_url: 'http://[::1]:4010/api' }, true],
+  ['sandbox', { base_url: REAL }, false],
+  ['sandbox', { base_url: 'no address' }, false],
+  ['default', { base_url: HERE }, false],
+])('whether %s with %j is its own', (name, values, isOwn) => {
+  expect(isSandboxProfile(name, values as Record<string, unknown> | undefined)).toBe(isOwn);
+});
+
+it('a profile of the operator with its name is left as it is, and the way around is printed', async () => {
+  await saveProfile(place, 'sandbox', { base_url: REAL });
+  await saveToken(place, 'sandbox', 'the-real-token');
+  const signals = new EventEmitter();
+  const run = await runFleet(['sandbox', '--port', '0', '--sse-port', '0', '--json'], {
+    env: { FLEET_CONFIG_DIR: folder },
+    signals,
+    onStdout: () => signals.emit('SIGINT'),
+  });
+  expect(run.code).toBe(130);
+  expect(run.stderr).toContain(
+    `the profile "sandbox" was not saved: it holds another service, ${REAL}, and is left as it is\n`,
+  );
+  expect(run.stderr).toMatch(/^in another terminal: export FLEET_BASE_URL=http:/m);
+  expect(JSON.parse(run.stdout).profile).toBeNull();
+  expect((await loadTokens(place)).get('sandbox')).toBe('the-real-token');
+  expect((await loadProfiles(place)).get('sandbox')).toEqual({ base_url: REAL });
+});
+
+it('a running sandbox renews its own token, and no other that came meanwhile', async () => {
+  await saveSandboxProfile(place, { base_url: HERE }, 'first-token');
+  expect(await renewSandboxToken(place, HERE, 'second-token')).toBe(true);
+  await saveSandboxProfile(place, { base_url: 'http://127.0.0.1:4020' }, 'token-of-another');
+  expect(await renewSandboxToken(place, HERE, 'third-token')).toBe(false);
+  expect((await loadTokens(place)).get('sandbox')).toBe('token-of-another');
+});
