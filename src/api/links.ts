@@ -20,8 +20,11 @@ export function resourceLink(
   return `${baseUrl.href.replace(/\/$/, '')}/${collection}/${urlOrUuid.toLowerCase()}/`;
 }
 
+/** A UUID with a slash on both sides, and a little. */
+const LONGEST_END_CHARACTERS = 40;
+
 /** The UUID at the end of a resource's link, or undefined when the link ends otherwise. */
 export function uuidOfLink(link: string): string | undefined {
-  const last = /([^/]+)\/?$/.exec(link)?.[1];
+  const last = link.slice(-LONGEST_END_CHARACTERS).replace(/\/$/, '').split('/').at(-1);
   return last !== undefined && isUuid(last) ? last : undefined;
 }

@@ -52,6 +52,9 @@ export interface Table<T> {
   dropped(): readonly string[];
 }
 
+/** Nothing is padded further: one long cell would make every line as long. Where nothing is cut, a longer one pushes its line aside. */
+const WIDEST_COLUMNS = 1000;
+
 /** Two spaces stand between columns: one is easily part of a cell. */
 const GAP = 2;
 
@@ -116,7 +119,7 @@ export function openTable<T>(columns: readonly Column<T>[], options: TableOption
       let widest = Math.max(widthOf(column.header), column.minimum ?? 0, column.room ?? 0);
       for (const row of cells) widest = Math.max(widest, widthOf(row[index]?.text ?? ''));
       if (width !== undefined) widest = Math.min(widest, width, column.maximum ?? width);
-      return { column, width: widest };
+      return { column, width: Math.min(widest, WIDEST_COLUMNS) };
     });
     if (width === undefined) return wanted;
     const chosen = choose(wanted, width);

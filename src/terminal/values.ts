@@ -40,6 +40,9 @@ export function pointOf(
   return Math.abs(numberOf(east) ?? 181) <= 180 && Math.abs(numberOf(north) ?? 91) <= 90 ? [east, north] : undefined;
 }
 
+/** A longer name is no path: a service can name a field with a million dots. */
+const LONGEST_PATH_CHARACTERS = 1000;
+
 /**
  * What a dotted path leads to, undefined where it leads nowhere: `extra.location.coordinates`, `roles.0`. A field whose own name
  * has a dot in it is found as well.
@@ -47,6 +50,7 @@ export function pointOf(
 export function readPath(value: unknown, path: string): unknown {
   if (typeof value !== 'object' || value === null || writtenNumber(value) !== undefined) return undefined;
   if (Object.hasOwn(value, path)) return (value as { [key: string]: unknown })[path];
+  if (path.length > LONGEST_PATH_CHARACTERS) return undefined;
   for (let dot = path.indexOf('.'); dot !== -1; dot = path.indexOf('.', dot + 1)) {
     const first = path.slice(0, dot);
     if (Object.hasOwn(value, first)) return readPath((value as { [key: string]: unknown })[first], path.slice(dot + 1));

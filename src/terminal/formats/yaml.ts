@@ -10,9 +10,17 @@ function yamlEscape(character: string): string {
   return code.length > 4 ? `\\U${code.padStart(8, '0')}` : `\\u${code.padStart(4, '0')}`;
 }
 
+/** What the printable characters of YAML (1.2, 5.1) lack beside controls and half pairs. */
+const NO_YAML = /[\uFFFE\uFFFF]/g;
+
+/** Whether other readers would not read the text back unquoted; `=` is a type of its own in YAML 1.1. */
+function needsQuotes(text: string): boolean {
+  return text === '=' || clean(text) !== text || text.search(NO_YAML) !== -1;
+}
+
 /** Text in which something must be escaped, on one line. JSON's escapes for C0, quote and backslash are YAML's as well. */
 function quote(text: string): string {
-  return escapeHidden(JSON.stringify(text), yamlEscape);
+  return escapeHidden(JSON.stringify(text), yamlEscape).replace(NO_YAML, yamlEscape);
 }
 
 /**
@@ -41,7 +49,7 @@ export async function openYaml<T>(shape: Shape<T>): Promise<Renderer<T>> {
         {
           tag: 'tag:yaml.org,2002:str',
           default: true,
-          identify: (value) => typeof value === 'string' && clean(value) !== value,
+          identify: (value) => typeof value === 'string' && needsQuotes(value),
           resolve: (text: string) => text,
           stringify: ({ value }) => quote(String(value)),
         },

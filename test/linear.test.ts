@@ -1,0 +1,205 @@
+// No function that sees foreign text takes more than linear time: a hostile name must not hang the program, deaf to Ctrl-C.
+
+import { expect, test } from 'vitest';
+import { isUuid, uuidOfLink } from '../src/api/links.js';
+import { errorJson, errorLines } from '../src/errors.js';
+import { answerFailure, readErrorBody } from '../src/http/failure.js';
+import { foreignText, htmlTitle, isHtml } from '../src/http/foreign.js';
+import { redact, traceOf } from '../src/http/headers.js';
+import { readJson } from '../src/http/json.js';
+import { readRetryAfter } from '../src/http/retry.js';
+import { needsExactReading, readExact, writeJson } from '../src/json/exact.js';
+import { parseJson } from '../src/json/parse.js';
+import { elementTexts, indent, isDeeperThan, propertyStart, readTokens, squeeze } from '../src/json/text.js';
+import { cut, pad, widthOf } from '../src/terminal/cells.js';
+import { clean, cleanMultiline, escapeJson } from '../src/terminal/clean.js';
+import { FORMATS, openRenderer, type Shape } from '../src/terminal/formats.js';
+import { age } from '../src/terminal/time.js';
+import { numberOf, readPath, textOf } from '../src/terminal/values.js';
+import { ALERTS } from '../src/views/alert.js';
+import { BICYCLES } from '../src/views/bicycle.js';
+import { NOW, rowsOf } from './support/rows.js';
+
+/** What stands repeated in a hostile text; one of each kind that a pattern or a segmenter treats apart. */
+const CHARACTERS: Readonly<Record<string, string>> = {
+  space: ' ',
+  tab: '\t',
+  newline: '\n',
+  less: '<',
+  bracket: '[',
+  brace: '{',
+  quote: '"',
+  backslash: '\\',
+  'escaped quote': '\\"',
+  ampersand: '&',
+  digit: '1',
+  dot: '.',
+  equals: '=',
+  'no-break space': '\u00a0',
+  'regional indicator': '\u{1f1e9}',
+  flag: '\u{1f1e9}\u{1f1ea}',
+  'combining mark': '\u0301',
+  'zero-width joiner': '\u200d',
+  'variation selector': '\ufe0f',
+  tag: '\u{e0067}',
+  family: '\u{1f468}\u200d',
+  ideograph: '自',
+  arabic: '\u0646\u200c',
+  override: '\u202e',
+  escape: '\u001b[',
+  nul: '\0',
+  'half pair': '\ud83d',
+  'no character': '\ufffe',
+};
+
+/** `npm run test:long` takes texts ten times as long. */
+const SHORT = process.env['FLEET_TEST_LONG'] === '1' ? 100_000 : 2_000;
+const LONG = 10 * SHORT;
+/** Ten times the text may take this many times the time: linear growth with much noise. Quadratic growth is a hundredfold. */
+const GROWTH = 40;
+const ROUNDS = 4;
+
+/** A function that is quadratic is found early; this is for a busy machine. */
+const TEST_LIMIT_MS = 300_000;
+
+function fill(character: string, length: number): string {
+  return character.repeat(Math.ceil(length / character.length));
+}
+
+/** Milliseconds of processor time, which other programs on the machine do not lengthen. */
+async function time(run: (text: string) => unknown, text: string): Promise<number> {
+  const startedAt = process.cpuUsage();
+  try {
+    await run(text);
+  } catch {
+    // A text that is refused is a good end; only its time counts here.
+  }
+  return process.cpuUsage(startedAt).user / 1000;
+}
+
+/** A few looks at each character of a text. No growth is measured below the time that takes, which is noise. */
+function look(text: string): number {
+  let sum = 0;
+  for (let index = 0; index < 20 * text.length; index++)
+    sum += text.charCodeAt(index % text.length) > 0x20 ? 1 : sum & 1;
+  return sum;
+}
+
+/** How many times longer ten times the text takes; the least of several measurements where the first is bad. */
+async function growthOf(run: (text: string) => unknown, character: string): Promise<number> {
+  const [short, long] = [fill(character, SHORT), fill(character, LONG)];
+  let least = Number.POSITIVE_INFINITY;
+  for (let round = 0; round < ROUNDS && least > GROWTH; round++) {
+    const shortTime = Math.max(await time(run, short), await time(look, long));
+    least = Math.min(least, (await time(run, long)) / shortTime);
+  }
+  return least;
+}
+
+const answer = (text: string) => ({
+  status: 200,
+  headers: { 'content-type': text },
+  text,
+  bytes: Buffer.from(''),
+  trace: {},
+  milliseconds: 0,
+});
+
+/** A text as it stands in valid JSON. */
+const quoted = (text: string) => JSON.stringify(text);
+
+const READERS: Readonly<Record<string, (text: string) => unknown>> = {
+  parseJson,
+  isDeeperThan: (text) => isDeeperThan(text, 500),
+  'parseJson of a text': (text) => parseJson(quoted(text)),
+  'parseJson of white space and lines': (text) => squeeze(`[${text.replace(/\S/g, '')}\n1]`),
+  readTokens: (text) => [...readTokens(text)].length,
+  squeeze: (text) => squeeze(`[\n${quoted(text)},${quoted(text)}]`),
+  'squeeze of what is no JSON': (text) => squeeze(`\n${text}`),
+  'indent of a text': (text) => indent(`{${quoted(text)}:[${quoted(text)}]}`),
+  'indent of what is no JSON': (text) => indent(text),
+  elementTexts: (text) => elementTexts(`[${text}`, 0),
+  'elementTexts of texts': (text) => elementTexts(`[\n${quoted(text)},[${quoted(text)}]]`, 0),
+  propertyStart: (text) => propertyStart(`{${quoted(text)}:${quoted(text)},"results":[]}`, 0, 'results'),
+  needsExactReading,
+  'readExact and writeJson': (text) => writeJson(readExact(`{${quoted(text)}:[1.50,${quoted(text)}]}`)),
+  readJson: (text) => readJson(answer(text)),
+  'readJson of a page': (text) => readJson(answer(`<html><title ${text}>${text}</title`)),
+  readErrorBody: (text) => readErrorBody(text),
+  'readErrorBody of a page': (text) => readErrorBody(`<html><title>${text}`, 'text/html'),
+  'readErrorBody of fields': (text) => readErrorBody(`{"detail":{${quoted(text)}:[${quoted(text)}]}}`),
+  'readErrorBody of a problem': (text) => readErrorBody(`{"title":${quoted(text)},"status":1,"errors":[{}]}`, text),
+  answerFailure: (text) => errorLines(answerFailure(500, { 'content-type': text, location: text }, text)),
+  'answerFailure of a redirect': (text) =>
+    errorJson(answerFailure(301, { location: text }, text, 'x', new URL('http://x/'))),
+  foreignText: (text) => foreignText(text),
+  htmlTitle: (text) => htmlTitle(text),
+  'htmlTitle of tags': (text) => htmlTitle(`<title>${text}</title>`),
+  isHtml: (text) => isHtml(text, text),
+  traceOf: (text) => traceOf({ [`x-${text}-requestid`]: text, [text]: text }),
+  redact: (text) => redact({ [text]: text }),
+  readRetryAfter: (text) => readRetryAfter(text, 0),
+  clean,
+  cleanMultiline,
+  escapeJson,
+  widthOf: (text) => widthOf(clean(text)),
+  'widthOf what was not cleaned': widthOf,
+  cut: (text) => cut(clean(text), 80),
+  'cut of what was not cleaned': (text) => cut(text, 1000),
+  pad: (text) => pad(text, 80),
+  age: (text) => age(text, NOW),
+  'age behind a time': (text) => age(`2026-03-01T11:57:00.${text}`, NOW),
+  numberOf,
+  textOf: (text) => textOf({ [text]: [text] }),
+  'readPath of a name that is not there': (text) => readPath({ a: { a: 1 } }, text),
+  isUuid,
+  uuidOfLink,
+  'uuidOfLink of a slash': (text) => uuidOfLink(`${text}//`),
+};
+
+/** The characters on which a function takes more than linear time. */
+async function findGrowth(run: (text: string) => unknown): Promise<string[]> {
+  const found: string[] = [];
+  for (const [name, character] of Object.entries(CHARACTERS)) {
+    const growth = await growthOf(run, character);
+    if (growth > GROWTH) found.push(`${name}: ${growth.toFixed(0)} times the time`);
+  }
+  return found;
+}
+
+test.each(Object.entries(READERS))(
+  '%s',
+  async (_name, run) => {
+    expect(await findGrowth(run)).toEqual([]);
+  },
+  TEST_LIMIT_MS,
+);
+
+const SCREENS = FORMATS.flatMap((format) => [
+  { name: `${format} in a pipe`, format, width: undefined },
+  { name: `${format} on a terminal`, format, width: 100 },
+]);
+
+test.each(SCREENS)(
+  '$name',
+  async ({ format, width }) => {
+    const options = { terminal: width !== undefined, width, colorLevel: 0, now: NOW } as const;
+    const draw = async <T>(shape: Shape<T>, values: readonly unknown[]) => {
+      const renderer = await openRenderer(format, shape, options);
+      renderer.rows(rowsOf<T>(values));
+    };
+    const growth = await findGrowth(async (text) => {
+      // A documented field, one that nobody knows by name and by value, and a row that lacks it.
+      const row = { uuid: text, name: text, message: text, latitude: 1, longitude: 2 };
+      await draw(BICYCLES, [row]);
+      if (format !== 'geojson') {
+        await draw(ALERTS, [row]);
+        await draw(ANYTHING, [{ [text]: text }, { a: text }]);
+      }
+    });
+    expect(growth).toEqual([]);
+  },
+  TEST_LIMIT_MS,
+);
+
+const ANYTHING: Shape<object> = { noun: { one: 'item', many: 'items' }, columns: [], fields: [] };
