@@ -11,6 +11,7 @@ import { readRetryAfter } from '../src/http/retry.js';
 import { needsExactReading, readExact, writeJson } from '../src/json/exact.js';
 import { parseJson } from '../src/json/parse.js';
 import { elementTexts, indent, isDeeperThan, propertyStart, readTokens, squeeze } from '../src/json/text.js';
+import { openSecrets } from '../src/secrets.js';
 import { cut, pad, widthOf } from '../src/terminal/cells.js';
 import { clean, cleanMultiline, escapeJson } from '../src/terminal/clean.js';
 import { FORMATS, openRenderer, type Shape } from '../src/terminal/formats.js';
@@ -105,6 +106,9 @@ const answer = (text: string) => ({
   milliseconds: 0,
 });
 
+const secrets = openSecrets();
+secrets.add('secret-token-of-a-test');
+
 /** A text as it stands in valid JSON. */
 const quoted = (text: string) => JSON.stringify(text);
 
@@ -131,7 +135,9 @@ const READERS: Readonly<Record<string, (text: string) => unknown>> = {
   'readErrorBody of a problem': (text) => readErrorBody(`{"title":${quoted(text)},"status":1,"errors":[{}]}`, text),
   answerFailure: (text) => errorLines(answerFailure(500, { 'content-type': text, location: text }, text)),
   'answerFailure of a redirect': (text) =>
-    errorJson(answerFailure(301, { location: text }, text, 'x', new URL('http://x/'))),
+    errorJson(answerFailure(301, { location: text }, text, 'x', new URL('http://x/')), secrets),
+  'hiding secrets': (text) => secrets.hide(text),
+  'hiding secrets in part': (text) => secrets.hide(`secret-t${text}`),
   foreignText: (text) => foreignText(text),
   htmlTitle: (text) => htmlTitle(text),
   'htmlTitle of tags': (text) => htmlTitle(`<title>${text}</title>`),
