@@ -144,6 +144,31 @@ describe('config list', () => {
     expect(lines.map((line) => JSON.parse(line).key)).toEqual(rows.map(({ key }: { key: string }) => key));
   });
 
+  it('is cut to the terminal, and written in every format', async () => {
+    const address = `https://${'long-'.repeat(20)}.example.com/api`;
+    await fleet(`config set base_url ${address}`);
+    for (const line of ['config list', 'profile list']) {
+      const run = await runFleet(line.split(' '), {
+        env: { FLEET_CONFIG_DIR: folder, NO_COLOR: '1' },
+        terminal: { columns: 50 },
+      });
+      expect(run.code).toBe(0);
+      expect(run.stdout).toContain('https://long-');
+      expect(run.stdout.split('\n').filter((written) => written.length > 50)).toEqual([]);
+      // A pipe gets all of it.
+      expect((await fleet(line)).stdout).toContain(address);
+    }
+    const inFormat = async (format: string) => (await fleet(`config list -o ${format}`)).stdout;
+    expect(await inFormat('csv')).toMatch(/^key,value,origin,from\nprofile,default,default,default\n/);
+    expect(await inFormat('tsv')).toContain(`base_url\t${address}\tprofile\t`);
+    expect(await inFormat('yaml')).toContain(`- key: base_url\n  value: ${address}\n`);
+    expect((await fleet('config list --columns key,from -o csv')).stdout).toMatch(/^key,from\n/);
+    expect((await fleet('profile list -o csv')).stdout).toMatch(/^name,active,base_url,/);
+    expect((await fleet('profile list -o geojson')).code).toBe(2);
+    const status = await fleet('auth status -o yaml', { FLEET_TOKEN: 'an-opaque-token' });
+    expect([status.code, status.stdout]).toEqual([0, expect.stringMatching(/^profile: default\nbase_url: https/)]);
+  });
+
   it('shows the good values beside a bad one', async () => {
     const run = await fleet('config list', { FLEET_BASE_URL: 'https://u:secret@x', FLEET_OUTPUT: 'jsn' });
     expect(run.code).toBe(0);

@@ -6,9 +6,10 @@ import { KEYS } from '../../settings/keys.js';
 import { profileFlag, type Settings } from '../../settings/resolve.js';
 import { findLooseMode, loadStored } from '../../settings/store.js';
 import { findTokenPlace, missingToken, readClaims, readExpiry } from '../../settings/token.js';
-import { chooseListFormat } from '../../terminal/list.js';
+import type { Shape } from '../../terminal/formats.js';
+import { drawList } from '../../terminal/list.js';
 import { age } from '../../terminal/time.js';
-import { printFacts } from '../facts.js';
+import { chooseReportFormat, printReport } from '../report.js';
 
 /** The object of `--json`; `null` where there is nothing to say. */
 interface Status {
@@ -37,7 +38,7 @@ export async function showStatus(context: Context): Promise<void> {
   const now = clock.wallMs();
   const settings = await context.settings();
   const stored = await loadStored(io.env);
-  const format = chooseListFormat(settings.output);
+  const format = chooseReportFormat(settings.output);
   const profile = settings.profile.value;
   const place = await findTokenPlace(io.env, stored, profile, settings.tokenCommand.value);
   const warning = await findLooseMode(stored);
@@ -72,10 +73,14 @@ export async function showStatus(context: Context): Promise<void> {
           : `renew it at its source: ${place?.origin}`,
     });
   }
-  await printFacts(context, format, status, () => describeStatus(status, token !== undefined, now));
+  if (format === 'table' && context.flags.jq === undefined && context.flags.columns === undefined)
+    await io.stdout.write(drawList(describeStatus(status, token !== undefined, now)));
+  else await printReport(context, STATUS, [status], format);
   if (format === 'table' && warning !== undefined) await notice(warning);
   if (failure !== undefined) throw failure;
 }
+
+const STATUS: Shape<Status> = { noun: { one: 'status', many: 'status' }, columns: [], fields: [], single: true };
 
 function describePlaces({
   baseUrl,

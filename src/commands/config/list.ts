@@ -1,11 +1,12 @@
 // `fleet config list`: every setting, its value and its origin.
 
 import type { Context } from '../../context.js';
+import { KEYS } from '../../settings/keys.js';
 import { type Explained, explainSettings } from '../../settings/resolve.js';
 import { loadStored, type Stored } from '../../settings/store.js';
 import { findTokenPlace } from '../../settings/token.js';
-import { chooseListFormat } from '../../terminal/list.js';
-import { printFacts } from '../facts.js';
+import type { Shape } from '../../terminal/formats.js';
+import { chooseReportFormat, printReport, reportColumn } from '../report.js';
 
 /** What stands in the place of a token. */
 const HIDDEN = '(hidden)';
@@ -26,14 +27,21 @@ export async function listSettings(context: Context): Promise<void> {
   rows.push(await describeToken(context, stored, explained));
 
   const output = explained.find(({ key, problem }) => key === 'output' && problem === undefined);
-  const format = chooseListFormat({ value: output?.value ?? 'table', origin: output?.origin ?? 'default' });
-  await printFacts(context, format, rows, () => [['KEY', 'VALUE', 'ORIGIN'], ...rows.map(drawRow)]);
+  const parsed = KEYS.output.parse(output?.value ?? 'table');
+  const value = 'value' in parsed ? parsed.value : 'table';
+  await printReport(context, SETTINGS, rows, chooseReportFormat({ value, origin: output?.origin ?? 'default' }));
   for (const { problem } of explained) if (problem !== undefined) await notice(`warning: ${problem.message}`);
 }
 
-function drawRow({ key, value, origin, from }: Row): string[] {
-  return [key, value ?? '-', origin === 'default' ? origin : `${origin}: ${from}`];
-}
+const SETTINGS: Shape<Row> = {
+  noun: { one: 'setting', many: 'settings' },
+  fields: ['key', 'value', 'origin', 'from'],
+  columns: [
+    reportColumn('key', 3, ({ key }) => key),
+    reportColumn('value', 2, ({ value }) => value ?? '-'),
+    reportColumn('origin', 1, ({ origin, from }) => (origin === 'default' ? origin : `${origin}: ${from}`)),
+  ],
+};
 
 async function describeToken({ io }: Context, stored: Stored, explained: readonly Explained[]): Promise<Row> {
   const find = (wanted: string) => explained.find(({ key }) => key === wanted)?.value ?? undefined;

@@ -4,8 +4,8 @@ import type { Context } from '../../context.js';
 import { KEYS } from '../../settings/keys.js';
 import { chooseOutput, chooseProfile } from '../../settings/resolve.js';
 import { loadStored, loadTokens } from '../../settings/store.js';
-import { chooseListFormat } from '../../terminal/list.js';
-import { printFacts } from '../facts.js';
+import type { Shape } from '../../terminal/formats.js';
+import { chooseReportFormat, printReport, reportColumn } from '../report.js';
 
 interface Row {
   name: string;
@@ -24,7 +24,7 @@ export async function listProfiles(context: Context): Promise<void> {
   const tokens = await loadTokens(stored);
   // Whoever named a profile that is not there looks here for the right one.
   const inUse = chooseProfile(flags, io.env, stored, { mayBeNew: true }).value;
-  const format = chooseListFormat(chooseOutput(flags, io.env, stored));
+  const format = chooseReportFormat(chooseOutput(flags, io.env, stored));
   const rows = [...stored.profiles].map(
     ([name, values]): Row => ({
       name,
@@ -35,21 +35,24 @@ export async function listProfiles(context: Context): Promise<void> {
       protected: isTrue(values['protected']),
     }),
   );
-  await printFacts(context, format, rows, () => [
-    ['NAME', 'ACTIVE', 'BASE_URL', 'ORGANIZATION', 'TOKEN', 'PROTECTED'],
-    ...rows.map((row) => [
-      row.name,
-      row.active ? '*' : '-',
-      row.base_url ?? '-',
-      row.organization ?? '-',
-      row.token ? 'yes' : 'no',
-      row.protected ? 'yes' : 'no',
-    ]),
-  ]);
+  await printReport(context, PROFILES, rows, format);
   if (format !== 'table') return;
   if (rows.length === 0) await notice('there are no profiles yet: run "fleet auth login", or "fleet sandbox" to try');
   else if (!stored.profiles.has(inUse)) await notice(`the profile in use, "${inUse}", does not exist yet`);
 }
+
+const PROFILES: Shape<Row> = {
+  noun: { one: 'profile', many: 'profiles' },
+  fields: ['name', 'active', 'base_url', 'organization', 'token', 'protected'],
+  columns: [
+    reportColumn('name', 6, ({ name }) => name),
+    reportColumn('active', 5, ({ active }) => (active ? '*' : '-')),
+    reportColumn('base_url', 4, ({ base_url }) => base_url ?? '-'),
+    reportColumn('organization', 1, ({ organization }) => organization ?? '-'),
+    reportColumn('token', 3, ({ token }) => (token ? 'yes' : 'no')),
+    reportColumn('protected', 2, (row) => (row.protected ? 'yes' : 'no')),
+  ],
+};
 
 function isTrue(value: unknown): boolean {
   const parsed = KEYS.protected.parse(String(value ?? false));
