@@ -19,6 +19,9 @@ if (isTooOld()) {
 } else {
   require('./compile-cache.js').keepCompiledCode(process.env);
   const { main, systemClock } = require('../dist/main.cjs');
+  // Node prints its warnings, of experimental features for instance, unless somebody else listens; main does.
+  process.removeAllListeners('warning');
+  let isAbandoned = false;
   main(process.argv.slice(2), {
     // Node makes each stream when it is asked for, and that takes time.
     get stdin() {
@@ -32,8 +35,13 @@ if (isTooOld()) {
     },
     env: process.env,
     signals: process,
+    abandonOutput() {
+      isAbandoned = true;
+    },
     clock: systemClock(),
   }).then((exitCode) => {
     process.exitCode = exitCode;
+    // What a reader does not take would keep the process waiting for ever.
+    if (isAbandoned) process.exit();
   });
 }

@@ -8,15 +8,17 @@ import type { Network } from './http/network.js';
 import type { Settings } from './settings/resolve.js';
 import type { Stored } from './settings/store.js';
 import type { TokenSource } from './settings/token.js';
-import { clean } from './terminal/clean.js';
+import { clean, escapeJson } from './terminal/clean.js';
 import { loadPaint } from './terminal/colour.js';
 import type { Io, Streams } from './terminal/io.js';
 import type { Jq } from './terminal/jq/results.js';
 
 /** What a process hands in besides its arguments. */
 export interface World extends Streams {
-  /** Where SIGINT and SIGTERM come from: the process, or an emitter in tests. */
+  /** Where signals and Node's warnings come from: the process, or an emitter in tests. */
   signals: Pick<NodeJS.EventEmitter, 'on' | 'off'>;
+  /** Called at the end when output is left that its reader does not take: the process must not wait for it. */
+  abandonOutput?(): void;
   clock: Clock;
 }
 
@@ -61,7 +63,7 @@ export interface Context {
   readonly io: Io;
   readonly flags: GlobalFlags;
   readonly clock: Clock;
-  /** Aborted by the first SIGINT or SIGTERM, with a FleetError of kind `interrupted` or `terminated` as its reason. */
+  /** Aborted by the first SIGINT, SIGTERM or SIGHUP, with a FleetError of kind `interrupted`, `terminated` or `hangup` as its reason. */
   readonly signal: AbortSignal;
   /** Aborted by the second one: stop without waiting for what is in flight. */
   readonly urgentSignal: AbortSignal;
@@ -79,7 +81,7 @@ export interface Context {
    * before the command runs, so that nothing has been sent then.
    */
   jq(): Promise<Jq | undefined>;
-  /** A line on stderr, cleaned of control characters; kept back by `--quiet`. */
+  /** A line on stderr, cleaned of control characters, with `--json` an object `{"notice"}`; kept back by `--quiet`. */
   notice(line: string): Promise<void>;
 }
 
@@ -108,7 +110,8 @@ export function openContext(world: World, io: Io, flags: GlobalFlags, interrupti
   // Every request under way listens to them, and there can be 64: no leak that Node should warn of.
   setMaxListeners(0, signal, urgentSignal);
   const notice = async (line: string) => {
-    if (flags.quiet !== true) await io.stderr.write(`${clean(line)}\n`);
+    if (flags.quiet === true) return;
+    await io.stderr.write(`${io.isJson ? escapeJson(JSON.stringify({ notice: line })) : clean(line)}\n`);
   };
   const stored = once(async (): Promise<Stored> => (await import('./settings/store.js')).loadStored(io.env));
   const settings = once(async () => {
@@ -186,5 +189,5 @@ async function startJq(
 
 async function openLog(flags: GlobalFlags, io: Io): Promise<HttpLog> {
   const { openHttpLog } = await import('./views/exchange.js');
-  return openHttpLog(flags, (line) => void io.stderr.write(`${clean(line)}\n`));
+  return openHttpLog({ ...flags, isJson: io.isJson }, (line) => void io.stderr.write(`${line}\n`));
 }

@@ -15,6 +15,7 @@ export const EXIT_CODES = {
   partial: 9,
   output: 10,
   timeout: 124,
+  hangup: 129,
   interrupted: 130,
   terminated: 143,
 } as const;

@@ -1,40 +1,69 @@
 // Runs one command line from its arguments to its exit code; the only catch that ends a program.
 
+import { wantsJson } from './cli/wants-json.js';
 import type { Interruption, World } from './context.js';
-import { asFleetError, EXIT_CODES, errorJson, errorLines, FleetError } from './errors.js';
+import { asFleetError, type ErrorKind, EXIT_CODES, errorJson, errorLines, FleetError } from './errors.js';
 import { programVersion } from './place.js';
 import { clean, cleanMultiline, escapeJson } from './terminal/clean.js';
-import { type Io, openIo, ReaderLeft } from './terminal/io.js';
+import { type Io, openIo, ReaderLeft, ReaderStopped } from './terminal/io.js';
 
 const VERSION_FLAGS: readonly string[] = ['--version', '-V', 'version'];
+
+/** The signals that ask for an orderly end, and what ended the program then. */
+const END_SIGNALS: readonly (readonly [signal: NodeJS.Signals, kind: ErrorKind])[] = [
+  ['SIGINT', 'interrupted'],
+  ['SIGTERM', 'terminated'],
+  ['SIGHUP', 'hangup'],
+];
 
 export { systemClock } from './clock.js';
 
 /** Runs one command line. Resolves with the exit code of cli.md section 3; never rejects. */
 export async function main(argv: readonly string[], world: World): Promise<number> {
-  const io = openIo(world, argv.includes('--no-color'));
-  const interruption = listenForSignals(world.signals);
+  const io = openIo(world, {
+    noColor: argv.includes('--no-color'),
+    isJson: wantsJson(argv, world.env),
+    clock: world.clock,
+  });
+  const isVerbose = argv.includes('--verbose') || argv.includes('-v');
+  const interruption = listenForSignals(world.signals, io.beginEnd);
+  const stopWarnings = listenForWarnings(world.signals, io, isVerbose);
+  try {
+    const thrown = await run(argv, world, io, interruption);
+    await io.stdout.settled();
+    const exitCode = await end(thrown, io, interruption, isVerbose);
+    await io.stderr.settled();
+    return exitCode;
+  } finally {
+    interruption.stop();
+    stopWarnings();
+    if (io.stdout.undeliveredBytes() + io.stderr.undeliveredBytes() > 0) world.abandonOutput?.();
+  }
+}
+
+/** Runs the command; resolves with what was thrown, undefined when nothing was. */
+async function run(argv: readonly string[], world: World, io: Io, interruption: Interruption): Promise<unknown> {
   try {
     // Scripts ask for the version at each start, and need no commander for it.
     if (argv.length === 1 && VERSION_FLAGS.includes(argv[0] ?? '')) await io.stdout.write(`${programVersion()}\n`);
     else await (await import('./program.js')).runProgram(argv, world, io, interruption);
-    return 0;
+    return undefined;
   } catch (thrown) {
-    return await report(thrown, argv, world, io);
-  } finally {
-    interruption.stop();
+    return thrown;
   }
 }
 
 /** The first signal asks to end, the second urges; after it nobody listens, so a third ends the process by itself. */
-function listenForSignals(signals: World['signals']): Interruption {
+function listenForSignals(signals: World['signals'], onFirst: () => void): Interruption {
   const first = new AbortController();
   const second = new AbortController();
-  const listeners = (['SIGINT', 'SIGTERM'] as const).map((name) => {
-    const reason =
-      name === 'SIGINT' ? new FleetError('interrupted', 'interrupted') : new FleetError('terminated', 'terminated');
+  const listeners = END_SIGNALS.map(([name, kind]) => {
+    const reason = new FleetError(kind, kind);
     const listener = () => {
-      if (!first.signal.aborted) return first.abort(reason);
+      if (!first.signal.aborted) {
+        first.abort(reason);
+        return onFirst();
+      }
       second.abort(reason);
       stop();
     };
@@ -47,29 +76,50 @@ function listenForSignals(signals: World['signals']): Interruption {
   return { signal: first.signal, urgentSignal: second.signal, stop };
 }
 
-/** Tells what ended the program, as people or programs read it, and gives the exit code. */
-async function report(thrown: unknown, argv: readonly string[], world: World, io: Io): Promise<number> {
-  if (thrown instanceof ReaderLeft) return 0;
-  const error = asFleetError(thrown);
+/** Node's own warnings, of an experimental feature for instance, are for whoever looks for a fault. */
+function listenForWarnings(signals: World['signals'], io: Io, isVerbose: boolean): () => void {
+  const listener = ({ name, message }: Error) => {
+    if (!isVerbose) return;
+    const line = io.isJson
+      ? escapeJson(JSON.stringify({ warning: `${name}: ${message}` }))
+      : clean(`${name}: ${message}`);
+    void io.stderr.write(`${line}\n`);
+  };
+  signals.on('warning', listener);
+  return () => signals.off('warning', listener);
+}
+
+/** Reports what ended the program, as people or programs read it, and what was not delivered; resolves with the exit code. */
+async function end(thrown: unknown, io: Io, interruption: Interruption, isVerbose: boolean): Promise<number> {
+  const undelivered = io.stdout.undeliveredBytes();
+  const lost =
+    undelivered === 0
+      ? undefined
+      : new FleetError(
+          'output',
+          `up to ${undelivered} bytes of output were not delivered: their reader takes nothing more`,
+        );
+  // After a signal an output that failed, or whose reader is gone, is no news.
+  const isOutputGone = thrown instanceof ReaderLeft || thrown instanceof ReaderStopped || isOutputError(thrown);
+  const ending = interruption.signal.aborted && isOutputGone ? interruption.signal.reason : thrown;
+  if (lost !== undefined) await report(lost, io, isVerbose);
+  if (ending === undefined || ending instanceof ReaderStopped) return lost?.exitCode ?? 0;
+  if (ending instanceof ReaderLeft) return 0;
+  const error = asFleetError(ending);
   // The one who pressed Ctrl-C knows.
-  if (error.kind === 'interrupted' || error.kind === 'terminated') return error.exitCode;
-  const lines = wantsJson(argv, world.env) ? [escapeJson(errorJson(error, io.secrets))] : errorLines(error).map(clean);
-  if (error.exitCode === EXIT_CODES.internal && (argv.includes('--verbose') || argv.includes('-v'))) {
+  if (!END_SIGNALS.some(([, kind]) => kind === error.kind)) await report(error, io, isVerbose);
+  return error.exitCode;
+}
+
+function isOutputError(thrown: unknown): boolean {
+  return thrown instanceof FleetError && thrown.kind === 'output';
+}
+
+async function report(error: FleetError, io: Io, isVerbose: boolean): Promise<void> {
+  const lines = io.isJson ? [escapeJson(errorJson(error, io.secrets))] : errorLines(error).map(clean);
+  if (error.exitCode === EXIT_CODES.internal && isVerbose) {
     const { stack } = error.cause instanceof Error ? error.cause : error;
     lines.push(cleanMultiline(stack ?? ''));
   }
   await io.stderr.write(`${lines.join('\n')}\n`);
-  return error.exitCode;
-}
-
-/** Whether errors are wanted as JSON; read from the bare arguments, for the error may be that they cannot be parsed. */
-function wantsJson(argv: readonly string[], env: NodeJS.ProcessEnv): boolean {
-  const asked = argv.flatMap((argument, index) => {
-    if (argument === '--json') return ['json'];
-    // `-o`, also behind other short flags (`-qo json`) and with its value joined to it.
-    const format = /^(?:--output(?:=|$)|-[qvV]*o=?)(.*)$/.exec(argument)?.[1];
-    if (format === undefined) return [];
-    return [format === '' ? (argv[index + 1] ?? '') : format];
-  });
-  return ['json', 'jsonl'].includes(asked.at(-1) ?? env['FLEET_OUTPUT'] ?? '');
 }

@@ -52,7 +52,7 @@ function roomOf(file: string): string {
 
 /** Which rooms each room may import; arrows point down and never in a circle. */
 const MAY_IMPORT: Record<string, readonly string[]> = {
-  main: ['program', 'context', 'place', 'terminal', 'errors'],
+  main: ['cli', 'program', 'context', 'place', 'terminal', 'errors'],
   manual: ['program', 'commands', 'cli', 'place', 'terminal'],
   program: ['commands', 'cli', 'context', 'place', 'terminal', 'errors'],
   commands: ['cli', 'place', 'context', 'api', 'views', 'http', 'terminal', 'settings', 'sandbox', 'errors'],

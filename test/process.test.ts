@@ -2,7 +2,8 @@
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdtempSync, openSync, rmSync } from 'node:fs';
+import { mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
+import type { ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -11,6 +12,7 @@ import { environmentOf } from './support/environment.js';
 import { type HostileName, type HostileOptions, hostile, withHostile } from './support/hostile.js';
 import { withSandbox } from './support/sandbox.js';
 import { withServer } from './support/server.js';
+import { CAN_LEND_TERMINAL } from './support/shell.js';
 
 const PROGRAM = fileURLToPath(new URL('../bin/fleet.js', import.meta.url));
 
@@ -21,6 +23,12 @@ function environment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
 function start(args: readonly string[], env: NodeJS.ProcessEnv): ChildProcess {
   return spawn(process.execPath, [PROGRAM, ...args], { env: environment(env), stdio: ['ignore', 'pipe', 'pipe'] });
 }
+
+const SIGNALS = [
+  ['SIGINT', 130],
+  ['SIGTERM', 143],
+  ['SIGHUP', 129],
+] as const;
 
 const folders: string[] = [];
 afterAll(() => {
@@ -69,7 +77,7 @@ test('--version and --help load the program and no more', async () => {
   expect(help.stdout.toString()).toContain('bicycles');
 });
 
-test.each(['SIGINT', 'SIGTERM'] as const)('%s ends a watch cleanly', async (signal) => {
+test.each(SIGNALS)('%s ends a watch cleanly', async (signal, exitCode) => {
   await withSandbox({ bicycles: 20 }, async (sandbox) => {
     const organization = sandbox.organizations[0]?.uuid ?? '';
     const child = start(['watch', organization, '--json'], await environmentOf(sandbox));
@@ -80,7 +88,7 @@ test.each(['SIGINT', 'SIGTERM'] as const)('%s ends a watch cleanly', async (sign
     await new Promise((resolve) => child.stdout?.once('data', resolve));
     child.kill(signal);
     const { code, stdout, stderr } = await end;
-    expect(code).toBe(signal === 'SIGINT' ? 130 : 143);
+    expect(code).toBe(exitCode);
     const first = JSON.parse(stdout.toString().split('\n')[0] ?? '');
     expect(Object.keys(first).sort()).toEqual(['message', 'sender', 'topic']);
     expect(stderr).not.toContain('    at ');
@@ -205,5 +213,219 @@ describe('the same command twice, each in a process of its own', () => {
       expect(code, stderr).toBe(exitCode);
       expect(JSON.parse(stderr).error.message).not.toBe('');
     });
+  });
+});
+
+/** How long the program may take to end once it is asked to (promise 8 of cli.md); a slow machine gets as much again. */
+const END_LIMIT_MS = 4000;
+
+/** An endless list of pages of 100 kB. */
+function endlessList(response: ServerResponse, path: string): void {
+  const number = Number(new URL(path, 'http://x').searchParams.get('page') ?? 1);
+  const results = Array.from({ length: 100 }, (_, index) => ({ uuid: `${number}-${index}`, note: 'x'.repeat(1000) }));
+  response.writeHead(200, { 'content-type': 'application/json' });
+  response.end(JSON.stringify({ count: 1e9, next: `http://x/?page=${number + 1}`, results }));
+}
+
+/** An endless stream of messages of 1 kB, as fast as they are read. */
+function endlessStream(response: ServerResponse): void {
+  response.writeHead(200, { 'content-type': 'text/event-stream' });
+  const data = JSON.stringify({ topic: '/t', sender: 'bicycle', message: { uuid: 'u', note: 'x'.repeat(1000) } });
+  const pour = (): void => {
+    while (!response.destroyed) if (!response.write(`data: ${data}\n\n`)) return void response.once('drain', pour);
+  };
+  pour();
+}
+
+function serveEndless(response: ServerResponse, { path }: { path: string }): void {
+  if (path.startsWith('/subscribe/')) endlessStream(response);
+  else endlessList(response, path);
+}
+
+const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds));
+
+/** Sends a signal and waits for the end of a process whose output nobody reads. */
+async function endBy(child: ChildProcess, signal?: NodeJS.Signals): Promise<{ code: number | null; tookMs: number }> {
+  const exit = new Promise<number | null>((resolve) => child.once('exit', resolve));
+  const startedAt = performance.now();
+  if (signal !== undefined) child.kill(signal);
+  const limit = setTimeout(() => child.kill('SIGKILL'), 20_000);
+  const code = await exit;
+  clearTimeout(limit);
+  return { code, tookMs: performance.now() - startedAt };
+}
+
+describe('a reader that takes nothing', () => {
+  const LIST = ['bicycles', 'list', '--all', '-o', 'jsonl', '-q'];
+  const WATCH = ['watch', '--topic', '/t', '--json', '-q', '--resync-pages', '0'];
+
+  test.each(SIGNALS.flatMap(([signal, code]) => [LIST, WATCH].map((args) => [signal, code, args] as const)))(
+    'of stdout: %s ends with %i %j, and says what was not delivered',
+    async (signal, exitCode, args) => {
+      await withServer(serveEndless, async ({ url }) => {
+        const child = start(args, { FLEET_BASE_URL: url, FLEET_SSE_URL: url, FLEET_TOKEN: 'token-of-the-test' });
+        let stderr = '';
+        child.stderr?.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
+        await pause(1500);
+        const { code, tookMs } = await endBy(child, signal);
+        expect(code, stderr).toBe(exitCode);
+        expect(tookMs).toBeLessThan(END_LIMIT_MS);
+        expect(stderr).toMatch(/up to \d+ bytes of output were not delivered/);
+      });
+    },
+  );
+
+  test('of stdout and stderr: the end comes all the same', async () => {
+    await withServer(serveEndless, async ({ url }) => {
+      const child = start(
+        [...LIST, '-v'].filter((word) => word !== '-q'),
+        {
+          FLEET_BASE_URL: url,
+          FLEET_TOKEN: 'token-of-the-test',
+        },
+      );
+      await pause(2000);
+      const { code, tookMs } = await endBy(child, 'SIGTERM');
+      expect(code).toBe(143);
+      expect(tookMs).toBeLessThan(END_LIMIT_MS);
+    });
+  });
+
+  test('--for ends with 10', async () => {
+    await withServer(serveEndless, async ({ url }) => {
+      const child = start([...WATCH, '--for', '1s'], {
+        FLEET_BASE_URL: url,
+        FLEET_SSE_URL: url,
+        FLEET_TOKEN: 'token-of-the-test',
+      });
+      let stderr = '';
+      child.stderr?.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
+      const { code, tookMs } = await endBy(child);
+      expect(code, stderr).toBe(10);
+      expect(tookMs).toBeLessThan(1000 + 2 * END_LIMIT_MS);
+      expect(stderr).toMatch(/up to \d+ bytes of output were not delivered/);
+    });
+  });
+
+  test('a slow reader gets everything when nobody asks the program to end', async () => {
+    await withServer(
+      (response) => {
+        response.writeHead(200, { 'content-type': 'application/json' });
+        response.end(
+          JSON.stringify(Array.from({ length: 2000 }, (_, index) => ({ uuid: `${index}`, note: 'x'.repeat(1000) }))),
+        );
+      },
+      async ({ url }) => {
+        const { code, stdout } = await shell('fleet bicycles list -o jsonl -q | (sleep 2; cat)', {
+          FLEET_BASE_URL: url,
+          FLEET_TOKEN: 'token-of-the-test',
+        });
+        expect(code).toBe(0);
+        expect(stdout.toString().split('\n')).toHaveLength(2001);
+      },
+    );
+  });
+
+  test.runIf(CAN_LEND_TERMINAL)('a terminal that is stopped: a signal ends the program', async () => {
+    await withServer(serveEndless, async ({ url }) => {
+      const pidFile = join(cacheHome(), 'pid');
+      const line = `echo $$ > '${pidFile}'; exec '${process.execPath}' '${PROGRAM}' bicycles list --all --json`;
+      // Nobody reads what script writes, so script reads nothing of the terminal.
+      const terminal = spawn('script', ['-qefc', line, '/dev/null'], {
+        env: environment({ FLEET_BASE_URL: url, FLEET_TOKEN: 'token-of-the-test', SHELL: '/bin/sh', TERM: 'xterm' }),
+        stdio: ['pipe', 'pipe', 'ignore'],
+      });
+      try {
+        await pause(2500);
+        const pid = Number(readFileSync(pidFile, 'utf8'));
+        const startedAt = performance.now();
+        process.kill(pid, 'SIGTERM');
+        while (isRunning(pid) && performance.now() - startedAt < 20_000) await pause(20);
+        expect(performance.now() - startedAt).toBeLessThan(END_LIMIT_MS);
+      } finally {
+        terminal.kill('SIGKILL');
+      }
+    });
+  });
+});
+
+/** Whether a process is there and no zombie. */
+function isRunning(pid: number): boolean {
+  try {
+    return !/^State:\s+[ZX]/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
+  } catch {
+    return false;
+  }
+}
+
+describe('what does not end by itself', () => {
+  test.each(SIGNALS)('%s ends with %i a jq program that does not end', async (signal, exitCode) => {
+    const child = start(['config', 'list', '--jq', 'def f: f; f'], {});
+    await pause(1000);
+    const { code, tookMs } = await endBy(child, signal);
+    expect(code).toBe(exitCode);
+    expect(tookMs).toBeLessThan(END_LIMIT_MS);
+  });
+
+  test.each(SIGNALS)('%s ends with %i a request that is not answered', async (signal, exitCode) => {
+    await withHostile(hostile('silent'), async ({ url }) => {
+      const child = start(['bicycles', 'list', '--json'], { FLEET_BASE_URL: url, FLEET_TOKEN: 'token-of-the-test' });
+      await pause(1000);
+      const { code, tookMs } = await endBy(child, signal);
+      expect(code).toBe(exitCode);
+      expect(tookMs).toBeLessThan(END_LIMIT_MS);
+    });
+  });
+
+  test('--for ends a watch whose jq program does not end', async () => {
+    await withServer(serveEndless, async ({ url }) => {
+      const child = start(
+        ['watch', '--topic', '/t', '--jq', 'def f: f; f', '--for', '1s', '-q', '--resync-pages', '0'],
+        {
+          FLEET_BASE_URL: url,
+          FLEET_SSE_URL: url,
+          FLEET_TOKEN: 'token-of-the-test',
+        },
+      );
+      const { code, tookMs } = await endBy(child);
+      expect(code).toBe(0);
+      expect(tookMs).toBeLessThan(1000 + 2 * END_LIMIT_MS);
+    });
+  });
+});
+
+describe('with --json every line of stderr is JSON', () => {
+  test.each([[['-v']], [['--trace']], [['-v', '--trace']], [[]]])('%j', async (flags) => {
+    await withHostile(hostile('honest', { status: 503, body: '{"detail":"no"}' }), async ({ url }) => {
+      const { stderr } = await ended(
+        start(['bicycles', 'list', '--json', '--retries', '1', ...flags], {
+          FLEET_BASE_URL: url,
+          FLEET_TOKEN: 'token-of-the-test',
+        }),
+      );
+      const keys = stderr
+        .trim()
+        .split('\n')
+        .map((line) => Object.keys(JSON.parse(line))[0]);
+      expect(keys).toContain('error');
+      expect(keys.includes('trace')).toBe(flags.includes('--trace'));
+      expect(keys.includes('request')).toBe(flags.includes('-v'));
+    });
+  });
+});
+
+describe("Node's own warnings", () => {
+  const hook = `data:text/javascript,${encodeURIComponent("process.emitWarning('from the hook', 'ExperimentalWarning')")}`;
+  test.each<[string[], RegExp]>([
+    [[], /^$/],
+    [['--json'], /^$/],
+    [['-v'], /^ExperimentalWarning: from the hook$/m],
+    [['-v', '--json'], /^\{"warning":"ExperimentalWarning: from the hook"\}$/m],
+  ])('%j', async (flags, expected) => {
+    const child = spawn(process.execPath, ['--import', hook, PROGRAM, 'config', 'list', ...flags], {
+      env: environment({}),
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    expect((await ended(child)).stderr).toMatch(expected);
   });
 });

@@ -1,6 +1,7 @@
 // Where text leaves and enters the program: two outputs judged apart for width and colour, one input, the environment.
 
 import type { Readable, Writable } from 'node:stream';
+import type { Clock } from '../clock.js';
 import { FleetError } from '../errors.js';
 import { openSecrets, type Secrets } from '../secrets.js';
 
@@ -23,9 +24,13 @@ export interface Output {
   readonly colorLevel: 0 | 1 | 2 | 3;
   /**
    * Resolves when the text has been taken. Rejects with ReaderLeft when the reader closed the pipe, with a FleetError
-   * of kind `output` when it cannot be written (disk full).
+   * of kind `output` when it cannot be written (disk full), with ReaderStopped when the program ends and the reader takes nothing more.
    */
   write(text: string | Uint8Array): Promise<void>;
+  /** Bytes of the writes that were given up because the reader took nothing more; of the first of them it may have taken a part. */
+  undeliveredBytes(): number;
+  /** Resolves when no write waits any more: each was taken, has failed, or was given up. */
+  settled(): Promise<void>;
 }
 
 export interface Io {
@@ -37,6 +42,13 @@ export interface Io {
   readonly streams: Streams;
   /** The secrets of this run. What goes to stderr is searched for them once more, as the last net. */
   readonly secrets: Secrets;
+  /** Whether each line on stderr is a JSON object, for `--json` and the like (cli.md section 3). */
+  readonly isJson: boolean;
+  /**
+   * The program ends: from now on a write that its reader does not take within half a second is given up, and every later one with it,
+   * so that no reader can keep the program from ending.
+   */
+  beginEnd(): void;
 }
 
 /** The reader of stdout closed the pipe (`| head -1`): a quiet end, no error (cli.md section 2). */
@@ -46,6 +58,17 @@ export class ReaderLeft extends Error {
     this.name = 'ReaderLeft';
   }
 }
+
+/** The program ends and the reader of an output takes nothing more; `undeliveredBytes` says how much it missed. */
+export class ReaderStopped extends Error {
+  constructor() {
+    super('the reader of the output takes nothing more');
+    this.name = 'ReaderStopped';
+  }
+}
+
+/** How long a reader may take nothing once the program ends. */
+const END_LIMIT_MS = 500;
 
 /** Widths beyond these are a mistake of the terminal or of COLUMNS. */
 const MINIMUM_WIDTH_COLUMNS = 20;
@@ -72,23 +95,22 @@ function widthFromEnvironment(env: NodeJS.ProcessEnv): number | undefined {
   return Number.isInteger(columns) && columns > 0 ? columns : undefined;
 }
 
-function openOutput(
-  stream: Streams['stdout'],
-  env: NodeJS.ProcessEnv,
-  noColor: boolean,
-  onWrittenWrongly: (error: NodeJS.ErrnoException) => Error,
-): Output {
+interface OutputOptions {
+  env: NodeJS.ProcessEnv;
+  noColor: boolean;
+  clock: Clock;
+  /** What a failed write means. */
+  toError(error: NodeJS.ErrnoException): Error;
+}
+
+/** An output that can be asked to wait for its reader no longer. */
+interface EndableOutput extends Output {
+  beginEnd(): void;
+}
+
+function openOutput(stream: Streams['stdout'], { env, noColor, clock, toError }: OutputOptions): EndableOutput {
   const isTerminal = stream.isTTY === true;
-  let failure: Error | undefined;
-  const waiting = new Set<() => void>();
-  const fail = (error: Error) => {
-    failure ??= error;
-    for (const settle of waiting) settle();
-    waiting.clear();
-  };
-  // Without a listener an EPIPE would end the process with a stack trace.
-  stream.on('error', (error: NodeJS.ErrnoException) => fail(onWrittenWrongly(error)));
-  stream.on('close', () => fail(new ReaderLeft()));
+  if (isTerminal) stopBlocking(stream);
   return {
     isTerminal,
     colorLevel: colorLevel(isTerminal, env, noColor),
@@ -98,52 +120,143 @@ function openOutput(
       return Math.min(MAXIMUM_WIDTH_COLUMNS, Math.max(MINIMUM_WIDTH_COLUMNS, columns));
     },
     height: () => stream.rows ?? 24,
+    ...openDelivery(stream, clock, toError),
+  };
+}
+
+/**
+ * While Node writes to a terminal, the whole process waits, deaf to signals when somebody has stopped the terminal by Ctrl-S. Node has
+ * no public way to ask for anything else; where this one goes, the process is deaf again and nothing else changes.
+ */
+function stopBlocking(stream: object): void {
+  (stream as { _handle?: { setBlocking?(isBlocking: boolean): unknown } })._handle?.setBlocking?.(false);
+}
+
+/** Hands texts to a stream, and keeps count of what was not taken. */
+function openDelivery(
+  stream: Writable,
+  clock: Clock,
+  toError: OutputOptions['toError'],
+): Pick<EndableOutput, 'write' | 'undeliveredBytes' | 'settled' | 'beginEnd'> {
+  /** How each write that waits is settled, and its text. */
+  const waiting = new Map<() => void, string | Uint8Array>();
+  let failure: Error | undefined;
+  let undelivered = 0;
+  let isEnding = false;
+  let cancelLimit: (() => void) | undefined;
+  let onSettled: (() => void)[] = [];
+
+  function settleAll(): void {
+    if (waiting.size > 0) return;
+    for (const resolve of onSettled) resolve();
+    onSettled = [];
+  }
+  function fail(error: Error): void {
+    failure ??= error;
+    cancelLimit?.();
+    for (const settle of waiting.keys()) settle();
+    waiting.clear();
+    settleAll();
+  }
+  function giveUp(): void {
+    for (const text of waiting.values()) undelivered += Buffer.byteLength(text);
+    fail(new ReaderStopped());
+  }
+  function limitWait(): void {
+    if (isEnding && waiting.size > 0) cancelLimit ??= clock.after(END_LIMIT_MS, giveUp);
+  }
+  function take(settle: () => void): void {
+    if (!waiting.delete(settle)) return;
+    cancelLimit?.();
+    cancelLimit = undefined;
+    limitWait();
+    settle();
+    settleAll();
+  }
+
+  // Without a listener an EPIPE would end the process with a stack trace.
+  stream.on('error', (error: NodeJS.ErrnoException) => fail(toError(error)));
+  stream.on('close', () => fail(new ReaderLeft()));
+  return {
+    undeliveredBytes: () => undelivered,
+    settled: () =>
+      new Promise((resolve) => {
+        onSettled.push(resolve);
+        settleAll();
+      }),
+    beginEnd() {
+      isEnding = true;
+      limitWait();
+    },
     write(text) {
       if (text.length === 0) return Promise.resolve();
+      if (failure !== undefined) {
+        if (failure instanceof ReaderStopped) undelivered += Buffer.byteLength(text);
+        return Promise.reject(failure);
+      }
       return new Promise((resolve, reject) => {
         const settle = () => (failure === undefined ? resolve() : reject(failure));
-        if (failure !== undefined) return settle();
-        waiting.add(settle);
+        waiting.set(settle, text);
+        limitWait();
         stream.write(text, (error) => {
-          if (error) fail(onWrittenWrongly(error));
-          else if (waiting.delete(settle)) settle();
+          if (error) fail(toError(error));
+          else take(settle);
         });
       });
     },
   };
 }
 
-/** Makes the two outputs of the program; `noColor` is the flag `--no-color`. */
-export function openIo(streams: Streams, noColor: boolean): Io {
+export interface IoOptions {
+  /** The flag `--no-color`. */
+  noColor: boolean;
+  /** Whether each line on stderr is to be JSON. */
+  isJson: boolean;
+  clock: Clock;
+}
+
+/** Makes the two outputs of the program. */
+export function openIo(streams: Streams, { noColor, isJson, clock }: IoOptions): Io {
   const { env } = streams;
   const secrets = openSecrets();
+  const common = { env, noColor, clock };
+  const stdout = openOutput(streams.stdout, { ...common, toError: toOutputError });
+  let isEnding = false;
   // Nobody can be told when stderr itself is gone: what is said there is lost, the work goes on.
-  const openStderr = (): Output => {
-    const stderr = openOutput(streams.stderr, env, noColor, () => new ReaderLeft());
+  const openStderr = (): EndableOutput => {
+    const opened = openOutput(streams.stderr, { ...common, toError: () => new ReaderLeft() });
+    if (isEnding) opened.beginEnd();
     return {
-      ...stderr,
-      write: (text) => stderr.write(typeof text === 'string' ? secrets.hide(text) : text).catch(() => {}),
+      ...opened,
+      write: (text) => opened.write(typeof text === 'string' ? secrets.hide(text) : text).catch(() => {}),
     };
   };
-  let stderr: Output | undefined;
+  let stderr: EndableOutput | undefined;
   return {
     env,
     get stdin() {
       return streams.stdin;
     },
     streams,
-    stdout: openOutput(streams.stdout, env, noColor, (error) =>
-      error.code === 'EPIPE' || error.code === 'ERR_STREAM_DESTROYED'
-        ? new ReaderLeft()
-        : new FleetError('output', `stdout could not be written: ${error.message}`, {
-            cause: error,
-            hint: error.code === 'ENOSPC' ? 'free some space and run the command again' : 'check where the output goes',
-          }),
-    ),
+    stdout,
     get stderr() {
       stderr ??= openStderr();
       return stderr;
     },
     secrets,
+    isJson,
+    beginEnd() {
+      isEnding = true;
+      stdout.beginEnd();
+      stderr?.beginEnd();
+    },
   };
+}
+
+function toOutputError(error: NodeJS.ErrnoException): Error {
+  if (error.code === 'EPIPE' || error.code === 'ERR_STREAM_DESTROYED') return new ReaderLeft();
+  return new FleetError('output', `stdout could not be written: ${error.message}`, {
+    cause: error,
+    hint: error.code === 'ENOSPC' ? 'free some space and run the command again' : 'check where the output goes',
+  });
 }

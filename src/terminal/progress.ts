@@ -15,7 +15,7 @@ const ERASE = '\r\u001b[K';
 
 /** What a progress line needs of the context. */
 export interface Showing {
-  readonly io: Pick<Io, 'stderr'>;
+  readonly io: Pick<Io, 'stderr' | 'isJson'>;
   readonly flags: { readonly quiet?: boolean; readonly verbose?: boolean; readonly trace?: boolean };
 }
 
@@ -55,7 +55,7 @@ export function openProgress({ io, flags }: Showing, { draw, lineEveryMs }: Prog
       clean(draw(width === undefined ? PLAIN_WIDTH_COLUMNS : width - 1)),
       (width ?? PLAIN_WIDTH_COLUMNS) - 1,
     );
-    void stderr.write(isDrawn ? `${ERASE}${line}` : `${line}\n`);
+    void stderr.write(isDrawn ? `${ERASE}${line}` : `${io.isJson ? JSON.stringify({ progress: line }) : line}\n`);
     isOnScreen = isDrawn;
   };
   let timer: NodeJS.Timeout | undefined;

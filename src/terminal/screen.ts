@@ -28,6 +28,12 @@ export function openScreen(stdout: Streams['stdout'], onChange: () => void): Scr
     leave();
     process.kill(process.pid, 'SIGSTOP');
   };
+  const quit = () => {
+    // Ctrl-\ ends the process with a core dump, as ever; the terminal is given back before.
+    leave();
+    process.off('SIGQUIT', quit);
+    process.kill(process.pid, 'SIGQUIT');
+  };
   const resume = () => {
     stdout.write(ENTER);
     onChange();
@@ -37,6 +43,7 @@ export function openScreen(stdout: Streams['stdout'], onChange: () => void): Scr
   process.on('exit', leave);
   process.on('SIGTSTP', suspend);
   process.on('SIGCONT', resume);
+  process.on('SIGQUIT', quit);
   return {
     frame(lines) {
       // Each line is erased before it is written: afterwards, at the right edge, its last character would go.
@@ -48,6 +55,7 @@ export function openScreen(stdout: Streams['stdout'], onChange: () => void): Scr
       process.off('exit', leave);
       process.off('SIGTSTP', suspend);
       process.off('SIGCONT', resume);
+      process.off('SIGQUIT', quit);
       leave();
     },
   };

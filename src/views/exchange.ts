@@ -1,41 +1,60 @@
-// How requests and answers look on stderr: `--trace`, `--verbose` and the announcement of a retry.
+// How requests and answers look on stderr: `--trace`, `--verbose` and the announcement of a retry; as lines, or with `--json` as objects.
 
 import type { HttpLog } from '../http/client.js';
 import { redact, traceOf } from '../http/headers.js';
+import { clean, escapeJson } from '../terminal/clean.js';
 
 /** What `--verbose` shows of a body that is sent; longer ones are cut. */
 const BODY_LENGTH_CHARACTERS = 2000;
 
-/**
- * Makes the log of the HTTP client.
- * @param write takes one line, not yet cleaned of control characters
- */
-export function openHttpLog(
-  flags: { trace?: boolean; verbose?: boolean; quiet?: boolean },
-  write: (line: string) => void,
-): HttpLog {
+export interface LogOptions {
+  trace?: boolean;
+  verbose?: boolean;
+  quiet?: boolean;
+  /** Each line is an object of one key: `request`, `response`, `trace` or `retry`. */
+  isJson: boolean;
+}
+
+/** Makes the log of the HTTP client; `write` takes one line that no terminal is steered by. */
+export function openHttpLog({ trace, verbose, quiet, isJson }: LogOptions, write: (line: string) => void): HttpLog {
+  const print = (kind: string, record: object, lines: readonly string[]) => {
+    if (isJson) write(escapeJson(JSON.stringify({ [kind]: record })));
+    else for (const line of lines) write(clean(line));
+  };
+  const listed = (mark: string, headers: { [name: string]: string }) =>
+    Object.entries(headers).map(([name, value]) => `${mark} ${name}: ${value}`);
   return {
     request(method, url, headers, body) {
-      if (flags.verbose !== true) return;
-      write(`> ${method} ${url.href}`);
-      for (const [name, value] of Object.entries(redact(headers))) write(`> ${name}: ${value}`);
-      if (body !== undefined)
-        write(`> ${body.length <= BODY_LENGTH_CHARACTERS ? body : `${body.slice(0, BODY_LENGTH_CHARACTERS)}…`}`);
+      if (verbose !== true) return;
+      const shown = redact(headers);
+      const sent =
+        body === undefined || body.length <= BODY_LENGTH_CHARACTERS
+          ? body
+          : `${body.slice(0, BODY_LENGTH_CHARACTERS)}…`;
+      print('request', { method, url: url.href, headers: shown, ...(sent === undefined ? {} : { body: sent }) }, [
+        `> ${method} ${url.href}`,
+        ...listed('>', shown),
+        ...(sent === undefined ? [] : [`> ${sent}`]),
+      ]);
     },
     response(method, url, status, headers, milliseconds) {
-      if (flags.trace === true) {
+      const where = { method, url: url.href, status, milliseconds };
+      if (trace === true) {
         const { from, requestId, version } = traceOf(headers);
-        write(
+        const record = { ...where, from: from ?? null, request_id: requestId ?? null, version: version ?? null };
+        print('trace', record, [
           `trace: ${method} ${url.pathname}${url.search} ${status} in ${milliseconds} ms, from ${from ?? '-'}, request ${requestId ?? '-'}, version ${version ?? '-'}`,
-        );
+        ]);
       }
-      if (flags.verbose !== true) return;
-      write(`< ${status} in ${milliseconds} ms`);
-      for (const [name, value] of Object.entries(redact(headers))) write(`< ${name}: ${value}`);
+      if (verbose !== true) return;
+      const shown = redact(headers);
+      print('response', { ...where, headers: shown }, [`< ${status} in ${milliseconds} ms`, ...listed('<', shown)]);
     },
     retry(reason, pauseMs, attempt, most) {
-      if (flags.quiet === true) return;
-      write(`${reason}; trying again in ${(pauseMs / 1000).toFixed(1)} s (${attempt} of ${most})`);
+      if (quiet === true) return;
+      print('retry', { reason, pause_ms: Math.round(pauseMs), attempt, most }, [
+        `${reason}; trying again in ${(pauseMs / 1000).toFixed(1)} s (${attempt} of ${most})`,
+      ]);
     },
   };
 }

@@ -173,7 +173,7 @@ describe('settings', () => {
     const { code, wrong, find, stderr } = await examine();
     expect([code, wrong]).toEqual([0, ['warning file modes']]);
     expect(find('file modes')?.next).toBe(`chmod 600 ${folder}/credentials.json`);
-    expect(stderr).toBe('1 warning, no failure\n');
+    expect(JSON.parse(stderr)).toEqual({ notice: '1 warning, no failure' });
   });
 
   it('a bad flag is a usage error', async () => {

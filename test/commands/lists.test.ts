@@ -84,7 +84,9 @@ test.each([
   [['-o', 'jsonl'], 0, ''],
 ])('an empty list with %j', async (args, code, stdout) => {
   const result = await fleet('bicycles', 'list', '--bbox', '0.1,0.1,0,0', ...args);
-  expect(result).toEqual({ code, stdout, stderr: 'no bicycles found\n' });
+  const isJson = args.some((word) => word.startsWith('--json') || word === 'jsonl');
+  const stderr = isJson ? '{"notice":"no bicycles found"}\n' : 'no bicycles found\n';
+  expect(result).toEqual({ code, stdout, stderr });
 });
 
 describe('refused before anything is sent (exit 2)', () => {

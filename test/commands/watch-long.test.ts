@@ -54,7 +54,7 @@ async function watchFor(sandbox: Sandbox, clock: FastClock, milliseconds: number
   };
   const end = new AbortController();
   const interruption = { signal: end.signal, urgentSignal: new AbortController().signal, stop() {} };
-  const opened = openContext(world, openIo(world, true), {}, interruption);
+  const opened = openContext(world, openIo(world, { noColor: true, isJson: false, clock }), {}, interruption);
   const organization = sandbox.organizations[0]?.uuid;
   const plan = await makePlan(opened.context, organization, { idle: 90_000, resyncPages: 50 });
   clock.after(milliseconds, () => end.abort(new FleetError('interrupted', 'interrupted')));

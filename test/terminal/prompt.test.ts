@@ -2,6 +2,7 @@
 
 import { PassThrough, Writable } from 'node:stream';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { systemClock } from '../../src/clock.js';
 import { FleetError } from '../../src/errors.js';
 import { openIo } from '../../src/terminal/io.js';
 import { type Asking, askSecret, askText, askYesNo, canAsk } from '../../src/terminal/prompt.js';
@@ -31,7 +32,7 @@ function openAsking(at: { stdin?: boolean; stderr?: boolean; input?: boolean; en
       stderr: Object.assign(sink(), { isTTY: at.stderr ?? true, columns: 80 }),
       env: at.env ?? { NO_COLOR: '1' },
     },
-    false,
+    { noColor: false, isJson: false, clock: systemClock() },
   );
   return { io, flags: at.input === undefined ? {} : { input: at.input }, signal: abort.signal };
 }

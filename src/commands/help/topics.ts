@@ -44,8 +44,9 @@ const CODE_MEANINGS: { readonly [Kind in ErrorKind]: string } = {
   service: 'HTTP 429 or 5xx after the retries, or an answer that is none',
   network: 'DNS, connection refused or reset, TLS, timeout',
   partial: 'part of a bulk run failed',
-  output: 'stdout could not be written (disk full)',
+  output: 'stdout could not be written (disk full), or its reader took nothing more at the end',
   timeout: 'fleet watch: --until was not met in time',
+  hangup: 'SIGHUP: the terminal was closed',
   interrupted: 'Ctrl-C',
   terminated: 'SIGTERM',
 };

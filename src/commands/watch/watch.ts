@@ -12,7 +12,6 @@ import { openQueue } from '../../http/stream/queue.js';
 import { followStream } from '../../http/stream.js';
 import type { Query } from '../../http/types.js';
 import { requireBaseUrl } from '../../settings/resolve.js';
-import { clean } from '../../terminal/clean.js';
 import type { Sight } from '../../views/change.js';
 import { openHttpLog } from '../../views/exchange.js';
 import type { WatchEnd, WatchSummary } from '../../views/stream.js';
@@ -60,8 +59,8 @@ export async function runWatch(context: Context, plan: Plan, clock: Clock): Prom
   const voice = openVoice(context, plan, offsetMinutes);
   const show = await openShow(context, plan, offsetMinutes, clock, () => queue.push({ type: 'tick' }));
   const log = openHttpLog(
-    context.flags,
-    (line) => void (show.isFullScreen || context.io.stderr.write(`${clean(line)}\n`)),
+    { ...context.flags, isJson: context.io.isJson },
+    (line) => void (show.isFullScreen || context.io.stderr.write(`${line}\n`)),
   );
   // A client of its own: what it says has to fit the watch's stderr, and its requests end with the watch.
   const client = await context.client({
@@ -73,6 +72,7 @@ export async function runWatch(context: Context, plan: Plan, clock: Clock): Prom
   const session = openSession({ client, plan, clock, voice, show, push: queue.push, stop: stop.signal });
 
   const finish = (end: WatchEnd, error?: FleetError) => {
+    context.io.beginEnd();
     queue.push({ type: 'end', end, ...(error === undefined ? {} : { error }) });
     ending.resolve();
   };
