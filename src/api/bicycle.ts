@@ -78,6 +78,11 @@ export function actionsPath(uuid: string): string {
   return `/bicycles/${encodeURIComponent(uuid)}/actions/`;
 }
 
+/** Assumed: the service's own history of one bicycle's transitions; not every service has it. */
+export function transitionsPath(uuid: string): string {
+  return `/bicycles/${encodeURIComponent(uuid)}/transitions/`;
+}
+
 /** The body of a creation request (section 4.2). Resources are absolute URLs. */
 export interface NewBicycle {
   name: string;

@@ -8,15 +8,15 @@ import { MISSING } from '../terminal/values.js';
 import { showText, stateColor } from './bicycle.js';
 
 /**
- * What can become of a change (cli.md, bicycles act). `refused`: the service said no. `failed`: it could not answer. `unknown`: it was
- * sent, and the connection died before the answer. `skipped`: the journal says that it is done. `not-sent`: the run ended before it.
+ * What can become of a change (cli.md, bicycles act). `allowed`: a dry run would be carried out. `refused`: the service said no. `failed`: it could not answer. `unknown`: it was
+ * sent, and no answer says what became of it. `skipped`: the journal says that it is done. `not-sent`: the run ended before it.
  */
-export const OUTCOMES = ['done', 'refused', 'failed', 'unknown', 'skipped', 'not-sent'] as const;
+export const OUTCOMES = ['done', 'allowed', 'refused', 'failed', 'unknown', 'skipped', 'not-sent'] as const;
 
 export type Outcome = (typeof OUTCOMES)[number];
 
 /** What is known of a change that was tried; null where nothing is. */
-export interface Facts {
+export interface ChangeResult {
   outcome: Outcome;
   /** HTTP status. */
   status: number | null;
@@ -29,13 +29,13 @@ export interface Facts {
 }
 
 /** What became of one bicycle that was to be acted on. */
-export interface ActionResult extends Facts {
+export interface ActionResult extends ChangeResult {
   uuid: string;
   transition: string;
 }
 
 /** What became of one bicycle that was to be created. */
-export interface CreationResult extends Facts {
+export interface CreationResult extends ChangeResult {
   /** Counted from 1, the header of a CSV file not included. */
   row: number;
   name: string;
@@ -45,6 +45,7 @@ export interface CreationResult extends Facts {
 
 const OUTCOME_COLORS: { readonly [name in Outcome]: Color | undefined } = {
   done: 'green',
+  allowed: 'green',
   refused: 'red',
   failed: 'red',
   unknown: 'yellow',
@@ -87,17 +88,17 @@ const FAILURE_COLUMNS = [
     keep: 5,
     // The longest outcome, whatever the first row has.
     room: 'not-sent'.length,
-    cell: ({ outcome }: Facts) => showOutcome(outcome),
+    cell: ({ outcome }: ChangeResult) => showOutcome(outcome),
   },
-  { header: 'STATUS', field: 'status', keep: 3, cell: ({ status }: Facts) => showText(status) },
+  { header: 'STATUS', field: 'status', keep: 3, cell: ({ status }: ChangeResult) => showText(status) },
   {
     header: 'WHY',
     field: 'message',
     keep: 4,
     room: MESSAGE_ROOM_COLUMNS,
-    cell: ({ message }: Facts) => ({ text: message === null ? MISSING : clean(message) }),
+    cell: ({ message }: ChangeResult) => ({ text: message === null ? MISSING : clean(message) }),
   },
-  { header: 'REQUEST', field: 'request_id', keep: 1, cell: ({ request_id }: Facts) => showText(request_id) },
+  { header: 'REQUEST', field: 'request_id', keep: 1, cell: ({ request_id }: ChangeResult) => showText(request_id) },
 ];
 
 /** Many bicycles; the table is meant for those that are not done. */

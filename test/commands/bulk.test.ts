@@ -167,7 +167,7 @@ describe('outcomes', () => {
     );
   });
 
-  test('a success whose body breaks off is done', async () => {
+  test('a success whose body breaks off is unknown', async () => {
     await withServer(
       (response, _asked, socket) => {
         response.writeHead(200, { 'content-type': 'application/json', 'content-length': '100' });
@@ -177,8 +177,8 @@ describe('outcomes', () => {
       async ({ url }) => {
         const env = { FLEET_BASE_URL: url, FLEET_TOKEN: 't' };
         const { code, stdout } = await runFleet(['bicycles', 'act', A, B, 'rent', '--yes', '--json'], { env });
-        expect(code).toBe(0);
-        expect(stdout.match(/"outcome":"done","status":200,"state":null/g)).toHaveLength(2);
+        expect(code).toBe(9);
+        expect(stdout.match(/"outcome":"unknown","status":200,"state":null/g)).toHaveLength(2);
       },
     );
   });
@@ -281,7 +281,7 @@ describe('what stops a run', () => {
         const { code, results, stderr } = await running;
         expect(code).toBe(130);
         expect(countOutcomes(results)).toEqual({ [times === 1 ? 'done' : 'unknown']: 4, 'not-sent': 36 });
-        expect(stderr).toContain('letting 4 under way finish');
+        expect(stderr).toContain('letting 4 in flight finish');
         expect(stderr).toContain('40 bicycles:');
         expect(posts(sandbox)).toBe(4);
       });

@@ -1,8 +1,9 @@
-// A folder for the journals of one test, gone afterwards.
+// Journals for tests: a folder of their own, the file that a killed run leaves, and a clock that makes waiting short.
 
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { type Clock, systemClock } from '../../src/clock.js';
 
 /** Runs `use` with the path of a journal that is not there yet. */
 export async function withJournal<T>(use: (path: string) => Promise<T>): Promise<T> {
@@ -12,4 +13,49 @@ export async function withJournal<T>(use: (path: string) => Promise<T>): Promise
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+/** A clock on which `--settle` and the watching of a dead run take so many times less; sockets get their time in full. */
+export function openQuickClock(hurry = 200): Clock {
+  const clock = systemClock();
+  return {
+    ...clock,
+    monotonicMs: () => clock.monotonicMs() * hurry,
+    after: (milliseconds, action) => clock.after(milliseconds / hurry, action),
+  };
+}
+
+/** What binds a journal to its run. */
+export const BINDING = {
+  command: 'bicycles act',
+  profile: 'default',
+  base_url: 'http://x',
+  transition: 'rent',
+  fields: '[]',
+};
+
+/** The run that wrote a left journal. */
+export const DEAD_RUN = 'dead';
+
+export interface LeftJournal {
+  binding: { [name: string]: string };
+  /** What the service said as the run began. */
+  start: { newest: string | null; date: string | null; isEmpty?: boolean };
+  /** The keys that were about to be sent, with what the input said of the bicycle. */
+  sending: readonly (string | { key: string; before: { state: string | null; version: string | null } })[];
+}
+
+/** Writes a journal as a killed run leaves it: held, with requests whose answers nobody has. */
+export async function leaveJournal(path: string, { binding, start, sending }: LeftJournal): Promise<void> {
+  const records = [
+    { fleet_journal: 2, ...BINDING, ...binding },
+    { claim: DEAD_RUN, over: null, pid: 1, host: 'gone', beat_ms: 1500 },
+    { run: DEAD_RUN, start: { isEmpty: false, ...start }, at: 1 },
+    ...sending.map((one) => ({
+      ...(typeof one === 'string' ? { sending: one } : { sending: one.key, before: one.before }),
+      run: DEAD_RUN,
+      after_ms: 0,
+    })),
+  ];
+  await writeFile(path, records.map((one) => `${JSON.stringify(one)}\n`).join(''));
 }

@@ -1,18 +1,21 @@
 // `fleet bicycles act`: runs one transition on one bicycle or many, each at most once.
 
-import { actionsPath, type Bicycle } from '../../api/bicycle.js';
+import { actionsPath } from '../../api/bicycle.js';
 import type { Context } from '../../context.js';
+import { usageError } from '../../errors.js';
 import type { Client } from '../../http/client.js';
 import { readStdinLines } from '../../terminal/stdin.js';
 import { ACTION, ACTIONS, type ActionResult } from '../../views/action.js';
 import { carryOut } from './bulk/carry-out.js';
-import { isCertainlyNotLater, newestFirst } from './bulk/look-up.js';
-import type { ChangeOptions, Doubt, Finding } from './bulk/plan.js';
-import { readFields, readTargets, readWords, type Target } from './input.js';
+import { decideDoubts } from './bulk/doubts.js';
+import { gatherEvidence } from './bulk/evidence.js';
+import type { ChangeOptions, ChangeRules, Decide, Doubt, Plan, TaskInput } from './bulk/plan.js';
+import { type Fields, readFields, readTargets, readWords, type Target } from './input.js';
 
 export interface ActOptions extends ChangeOptions {
   allowUnknown?: boolean;
   field?: string[];
+  dryRunRemote?: boolean;
 }
 
 /** Transitions that ask first, and twice for many: the document shows no way back from them. */
@@ -33,51 +36,87 @@ const NAMED_TARGETS: { readonly [transition: string]: string } = {
 /** Runs a transition on each of the bicycles (interface.md section 4.3). `words` are the UUIDs, or `-`, and the transition. */
 export async function actOnBicycles(context: Context, words: readonly string[], options: ActOptions): Promise<void> {
   const { targets, repeated, transition } = readWords(words, options.allowUnknown === true);
-  const fields = readFields(options.field);
-  const { profile, baseUrl } = await context.settings();
-  const body = JSON.stringify({ type: transition, ...fields });
-
+  const fields = fieldsOf(options);
+  const isDryRun = fields['dry_run'] === true;
   let leftOut = repeated;
   const read = () => readTargets(readStdinLines(context.io.stdin), () => (leftOut += 1));
   // Whoever has not said yes must be told how many there are: then all of them are read first.
-  const tasks = targets ?? (options.yes === true || options.dryRun === true ? read() : await collect(read(), context));
+  const isStreamed = options.yes === true || options.dryRun === true || isDryRun;
+  const tasks = targets ?? (isStreamed ? read() : await collect(read(), context));
+  const input: TaskInput<Target> = {
+    tasks,
+    isSingle: targets?.length === 1 && repeated === 0,
+    isStdin: targets === undefined,
+    questionFor(count) {
+      const isGrave = GRAVE_TRANSITIONS.includes(transition);
+      return !isDryRun && (count > 1 || isGrave) ? { isGrave } : undefined;
+    },
+  };
+  const { profile, baseUrl } = await context.settings();
+  const binding = {
+    command: 'bicycles act',
+    profile: profile.value,
+    base_url: (baseUrl.value?.href ?? '').replace(/\/+$/, ''),
+    transition,
+    fields: JSON.stringify(Object.entries(fields).sort()),
+  };
   try {
-    await carryOut<Target, ActionResult>(
-      context,
-      {
-        verb: transition,
-        tasks,
-        isSingle: targets?.length === 1 && repeated === 0,
-        shape: targets?.length === 1 && repeated === 0 ? ACTION : ACTIONS,
-        keyOf: ({ uuid }) => uuid,
-        labelOf: ({ uuid, name }) => name ?? uuid,
-        requestOf: ({ uuid }) => ({ method: 'POST', path: actionsPath(uuid), body, subject: `"${transition}"` }),
-        resultOf: ({ uuid }, facts) => ({ uuid, transition, ...facts }),
-        placeOf: () => undefined,
-        binding: {
-          command: 'bicycles act',
-          profile: profile.value,
-          base_url: baseUrl.value?.href ?? '',
-          transition,
-          fields: JSON.stringify(Object.entries(fields).sort()),
-        },
-        makesBicycles: false,
-        lookUp: findActedOn,
-        isReached: (state, reached) => (reached.size > 0 ? reached.has(state) : NAMED_TARGETS[transition] === state),
-        questionFor: (count) => {
-          const isGrave = GRAVE_TRANSITIONS.includes(transition);
-          return count > 1 || isGrave ? { isGrave } : undefined;
-        },
-        isStdinTaken: targets === undefined,
-      },
-      options,
-    );
+    await carryOut(context, planFor(transition, fields, input, binding), options);
   } finally {
     // A producer that is still writing is not waited for.
     if (targets === undefined) context.io.stdin.destroy();
     if (leftOut > 0)
       await context.notice(`${leftOut} came more than once and ${leftOut === 1 ? 'was' : 'were'} taken once`);
   }
+}
+
+/** The fields of the body. Refuses a dry run that does not go with another flag. */
+function fieldsOf(options: ActOptions): Fields {
+  const fields = readFields(options.field);
+  if (options.dryRunRemote !== true && fields['dry_run'] !== true) return fields;
+  if (options.journal !== undefined) {
+    throw usageError('--journal records what was done, and a dry run does nothing', 'leave one of them out');
+  }
+  return { ...fields, dry_run: true };
+}
+
+function planFor(
+  transition: string,
+  fields: Fields,
+  input: TaskInput<Target>,
+  binding: Plan<Target, ActionResult>['journal']['binding'],
+): Plan<Target, ActionResult> {
+  return {
+    verb: transition,
+    input,
+    change: changeRules(transition, fields),
+    result: {
+      shape: input.isSingle ? ACTION : ACTIONS,
+      of: ({ uuid }, result) => ({ uuid, transition, ...result }),
+      placeOf: () => undefined,
+    },
+    journal: { binding },
+    doubts: {
+      beforeOf: ({ before }) => before ?? null,
+      lookUp: (client, doubts) => lookUpActions(client, doubts, transition),
+    },
+  };
+}
+
+function changeRules(transition: string, fields: Fields): ChangeRules<Target> {
+  const body = JSON.stringify({ type: transition, ...fields });
+  const isDryRun = fields['dry_run'] === true;
+  return {
+    keyOf: ({ uuid }) => uuid,
+    labelOf: ({ uuid, name }) => name ?? uuid,
+    changeOf: ({ uuid }) => ({
+      request: { method: 'POST', path: actionsPath(uuid), body, subject: `"${transition}"` },
+      isOwn: (answer) => String(answer['uuid']).toLowerCase() === uuid,
+      isDryRun,
+    }),
+    makesBicycles: false,
+    isDryRun,
+  };
 }
 
 /** Reads stdin to its end, which a signal brings at once. */
@@ -93,25 +132,26 @@ async function collect<T>(items: AsyncIterable<T>, { io, signal }: Context): Pro
   }
 }
 
-/**
- * Looks for bicycles of which nobody knows whether they were acted on. One whose `modified` is no newer than the newest when the run
- * that sent it began has not been acted on; of any other only the state can tell. Assumed: every transition changes `modified`. One that
- * is not in the list, as a rented one may be (section 3.1: "visible only to the current rider"), is left in doubt.
- */
-async function findActedOn(client: Client, doubts: readonly Doubt<Target>[]): Promise<Map<Target, Finding>> {
-  const wanted = new Map(doubts.map((doubt) => [doubt.task.uuid, doubt]));
-  const findings = new Map<Target, Finding>(doubts.map(({ task }) => [task, { kind: 'changed', state: null }]));
-  for await (const { uuid, state, modified } of newestFirst(client, 'modified')) {
-    const doubt = wanted.get(uuid?.toLowerCase() ?? '');
-    if (doubt === undefined) continue;
-    wanted.delete(doubt.task.uuid);
-    const isUntouched = isCertainlyNotLater(modified, doubt.entry.run.newest);
-    findings.set(doubt.task, isUntouched ? { kind: 'untouched' } : { kind: 'changed', state: readState(state) });
-    if (wanted.size === 0) break;
-  }
-  return findings;
-}
-
-function readState(state: Bicycle['state']): string | null {
-  return typeof state === 'string' ? state : null;
+/** Asks the service about the few bicycles in doubt, and gives what decides them. */
+async function lookUpActions(
+  client: Client,
+  doubts: readonly Doubt<Target>[],
+  transition: string,
+): Promise<Decide<Target>> {
+  const evidence = await gatherEvidence(
+    client,
+    doubts.map(({ task }) => task.uuid),
+  );
+  const actions = doubts.map(({ task, entry }) => ({ key: task.uuid, sending: entry.sending }));
+  return ({ reached }) => {
+    const named = NAMED_TARGETS[transition];
+    const targets = reached.size > 0 || named === undefined ? reached : new Set([named]);
+    const decisions = decideDoubts(actions, evidence, { name: transition, targets });
+    return new Map(
+      doubts.flatMap(({ task }) => {
+        const decision = decisions.get(task.uuid);
+        return decision === undefined ? [] : [[task, decision] as const];
+      }),
+    );
+  };
 }

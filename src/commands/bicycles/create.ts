@@ -2,12 +2,10 @@
 
 import { readFile } from 'node:fs/promises';
 import { BICYCLES_PATH, type Bicycle, type NewBicycle } from '../../api/bicycle.js';
-import { uuidOfLink } from '../../api/links.js';
 import type { Context } from '../../context.js';
-import { asFleetError, FleetError, usageError } from '../../errors.js';
-import type { Client } from '../../http/client.js';
-import { readJson } from '../../http/json.js';
-import type { HttpAnswer, HttpRequest } from '../../http/types.js';
+import { FleetError, usageError } from '../../errors.js';
+import type { HttpRequest } from '../../http/types.js';
+import { parseJson } from '../../json/parse.js';
 import { squeeze } from '../../json/text.js';
 import { requireBaseUrl } from '../../settings/resolve.js';
 import { clean } from '../../terminal/clean.js';
@@ -16,17 +14,11 @@ import { CREATIONS, type CreationResult } from '../../views/action.js';
 import { BICYCLES } from '../../views/bicycle.js';
 import { openResult } from '../list/result.js';
 import { askIfProtected } from '../protected.js';
+import { readChange, unclearAnswer } from './bulk/answer.js';
 import { carryOut } from './bulk/carry-out.js';
-import { isCertainlyNotLater, newestFirst } from './bulk/look-up.js';
-import type { ChangeOptions, Doubt, Finding, Plan } from './bulk/plan.js';
-import {
-  furtherProblems,
-  keyOfRow,
-  NEW_BICYCLE_FIELDS,
-  type NewRow,
-  readLink,
-  readNewBicycles,
-} from './new-bicycles.js';
+import { lookUpCreations } from './bulk/created.js';
+import type { ChangeOptions, Plan } from './bulk/plan.js';
+import { furtherProblems, keyOfRow, type NewRow, readLink, readNewBicycles } from './new-bicycles.js';
 
 export interface CreateOptions extends ChangeOptions {
   name?: string;
@@ -95,25 +87,13 @@ function requestFor(body: NewBicycle): HttpRequest {
 /** Assumed: the answer, which the interface does not show, is the bicycle. */
 async function createOne(context: Context, body: NewBicycle): Promise<void> {
   const answer = await (await context.client()).send(requestFor(body));
+  const reading = readChange(answer, isOwnBicycle(body));
+  if (reading.kind === 'unclear') throw unclearAnswer(answer, reading.what, `the creation of "${body.name}"`);
   const result = await openResult<Bicycle>(context, { ...BICYCLES, single: true });
-  if (answer.text.trim() === '') await context.notice('the bicycle was created; the service sent no description of it');
-  else await result.write([{ json: squeeze(answer.text.trim()), value: readCreated(answer, body) }]);
+  const text = answer.text.trim();
+  if (text === '') await context.notice('the bicycle was created; the service sent no description of it');
+  else await result.write([{ json: squeeze(text), value: parseJson(text) as Bicycle }]);
   await result.end();
-}
-
-/** The bicycle in the answer. One that cannot be read says neither that it was created nor that it was not. */
-function readCreated(answer: HttpAnswer, { name }: NewBicycle): Bicycle {
-  try {
-    return readJson(answer) as Bicycle;
-  } catch (error) {
-    const { kind, message, status, trace } = asFleetError(error);
-    throw new FleetError(kind, `${message}; whether "${name}" was created is unknown`, {
-      ...(status === undefined ? {} : { status }),
-      trace,
-      cause: error,
-      hint: 'look for it before it is created again: fleet bicycles list --ordering -created',
-    });
-  }
 }
 
 async function createFrom(
@@ -152,10 +132,10 @@ async function readInput(context: Context, from: string): Promise<Uint8Array> {
 /** Reads the rows; people see every problem on a line of its own, programs find them in the detail of the error. */
 async function readRows(
   context: Context,
-  ...facts: Parameters<typeof readNewBicycles>
+  ...input: Parameters<typeof readNewBicycles>
 ): Promise<ReturnType<typeof readNewBicycles>> {
   try {
-    return readNewBicycles(...facts);
+    return readNewBicycles(...input);
   } catch (error) {
     const format = (await context.settings()).output.value;
     if (error instanceof FleetError && format !== 'json' && format !== 'jsonl') {
@@ -168,22 +148,35 @@ async function readRows(
 function planFor(rows: readonly NewRow[], source: string, baseUrl: URL, profile: string): Plan<NewRow, CreationResult> {
   return {
     verb: 'create',
-    tasks: rows,
-    isSingle: false,
-    shape: CREATIONS,
-    keyOf: keyOfRow,
-    labelOf: ({ body }) => body.name,
-    requestOf: ({ body }) => requestFor(body),
-    resultOf: ({ row, body }, facts, uuid) => ({ row, name: body.name, uuid, ...facts }),
-    placeOf: ({ row }) => row,
-    binding: { command: 'bicycles create', profile, base_url: baseUrl.href },
-    checkJournal: (keys) => checkRows(rows, keys, source),
-    makesBicycles: true,
-    lookUp: findCreated,
-    isReached: () => false,
-    questionFor: (count) => (count > 1 ? { isGrave: false } : undefined),
-    isStdinTaken: source === 'stdin',
+    input: {
+      tasks: rows,
+      isSingle: false,
+      isStdin: source === 'stdin',
+      questionFor: (count) => (count > 1 ? { isGrave: false } : undefined),
+    },
+    change: {
+      keyOf: keyOfRow,
+      labelOf: ({ body }) => body.name,
+      changeOf: ({ body }) => ({ request: requestFor(body), isOwn: isOwnBicycle(body), isDryRun: false }),
+      makesBicycles: true,
+      isDryRun: false,
+    },
+    result: {
+      shape: CREATIONS,
+      of: ({ row, body }, result, uuid) => ({ row, name: body.name, uuid, ...result }),
+      placeOf: ({ row }) => row,
+    },
+    journal: {
+      binding: { command: 'bicycles create', profile, base_url: baseUrl.href.replace(/\/+$/, '') },
+      check: (keys) => checkRows(rows, keys, source),
+    },
+    doubts: { beforeOf: () => null, lookUp: lookUpCreations },
   };
+}
+
+/** Whether an answer with a uuid is about the bicycle that was asked for: it has its name, as far as it says. */
+function isOwnBicycle({ name }: NewBicycle): (answer: { [field: string]: unknown }) => boolean {
+  return (answer) => typeof answer['name'] !== 'string' || answer['name'].trim() === name.trim();
 }
 
 /** Refuses a file of which rows were changed since the journal was begun: they would be created anew, or never. */
@@ -198,48 +191,4 @@ function checkRows(rows: readonly NewRow[], keys: Iterable<string>, source: stri
       'put the file back as it was, or give what is left a file and a journal of its own',
     );
   }
-}
-
-/**
- * Looks for bicycles of which nobody knows whether they were created: among those made since the run began that asked for them, the
- * newest first, one that has everything that was asked for. Assumed: what was created is in the list.
- */
-async function findCreated(
-  client: Client,
-  doubts: readonly Doubt<NewRow>[],
-  made: ReadonlySet<string>,
-): Promise<Map<NewRow, Finding>> {
-  const findings = new Map<NewRow, Finding>(doubts.map(({ task }) => [task, { kind: 'changed', state: null }]));
-  // When the service told no time, new bicycles cannot be told from old ones.
-  const datable = doubts.filter(({ entry }) => entry.run.newest !== null);
-  if (datable.length === 0) return findings;
-  const candidates: Bicycle[] = [];
-  let isWhole = false;
-  for await (const bicycle of newestFirst(client, 'created')) {
-    isWhole = datable.every(({ entry }) => isCertainlyNotLater(bicycle.created, entry.run.newest));
-    if (isWhole) break;
-    if (!made.has(bicycle.uuid ?? '')) candidates.push(bicycle);
-  }
-  // Those that ask for the most come first: what fits them may fit others, too.
-  datable.sort((left, right) => Object.keys(right.task.body).length - Object.keys(left.task.body).length);
-  for (const { task, entry } of datable) {
-    const at = candidates.findIndex(
-      (bicycle) => !isCertainlyNotLater(bicycle.created, entry.run.newest) && fits(bicycle, task.body),
-    );
-    const [found] = at === -1 ? [] : candidates.splice(at, 1);
-    if (found !== undefined) {
-      findings.set(task, { kind: 'done', uuid: found.uuid ?? null, state: found.state ?? null });
-    } else if (isWhole) findings.set(task, { kind: 'untouched' });
-  }
-  return findings;
-}
-
-/** Whether a bicycle has what was asked for, as far as the service shows it; links by what they lead to. */
-function fits(bicycle: Bicycle, body: NewBicycle): boolean {
-  return NEW_BICYCLE_FIELDS.every((field) => {
-    const [asked, found] = [body[field], bicycle[field]];
-    if (asked === undefined || found === undefined) return true;
-    if (asked === found) return true;
-    return typeof found === 'string' && uuidOfLink(found) !== undefined && uuidOfLink(found) === uuidOfLink(asked);
-  });
 }

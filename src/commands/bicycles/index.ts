@@ -154,7 +154,7 @@ export function addBicycles(program: Command, run: Run): void {
       'fleet bicycles create --name "Ada 0043" --serial-number WTU-0043 -o uuid',
     ],
     [
-      'those of a CSV file, here from stdin, to be gone on with after a crash',
+      'those of a CSV file, here from stdin, resumed after a crash by the same command',
       `printf 'name\\nAda 44\\nAda 45\\n' | fleet bicycles create --from - --yes --journal new.journal -o uuid`,
     ],
   );
@@ -165,13 +165,14 @@ export function addBicycles(program: Command, run: Run): void {
     .description(
       [
         'Run a state-machine transition on one bicycle or many, such as rent, take_over or retire. - reads UUIDs from',
-        'stdin, one a line, or JSON lines with a uuid. Each is sent at most once; one whose connection died before the',
-        'answer is "unknown" and never sent again by itself. Ctrl-C lets what is under way finish.',
+        'stdin, one a line, or JSON lines with a uuid. Each is sent at most once; one of which no answer says what became',
+        'is "unknown" and never sent again by itself. Ctrl-C lets what is in flight finish.',
       ].join('\n'),
     )
     .argument('<words...>', 'UUIDs of the bicycles, or -, then the transition')
     .option('-y, --yes', 'do not ask before retire, declare_unrecoverable and runs on more than one')
     .option('--field <name=value>', 'add a text to the body of the request, repeatable', collect)
+    .option('--dry-run-remote', 'ask the service whether each would be allowed, and change nothing')
     .option('--allow-unknown', 'send a transition that the interface does not name');
   addBulkFlags(act).action((words, options, command) =>
     run(command, async (context) => (await import('./act.js')).actOnBicycles(context, words, options)),
@@ -185,8 +186,8 @@ export function addBicycles(program: Command, run: Run): void {
       'fleet bicycles list --all --where state=lost -o uuid | fleet bicycles act - take_over --dry-run',
     ],
     [
-      'thousands, to be gone on with after a crash by the same command',
-      'fleet bicycles list --all --where state=available -o uuid | fleet bicycles act - reserve --yes --journal j.jsonl',
+      'thousands, resumed after a crash by the same command',
+      'fleet bicycles list --all --where state=available -o jsonl | fleet bicycles act - reserve --yes --journal j.jsonl',
     ],
   );
 }
@@ -210,13 +211,27 @@ function addFilters(command: Command): Command {
 function addBulkFlags(command: Command): Command {
   return command
     .option('--dry-run', 'print the requests and send nothing')
-    .option('--concurrency <n>', 'requests under way at once, 1 to 64', readConcurrency, 8)
+    .option('--concurrency <n>', 'requests in flight at once, 1 to 64', readConcurrency, 8)
     .option('--keep-going', 'go on after one that is not done (the default)')
     .addOption(new Option('--fail-fast', 'stop at the first that is not done').conflicts('keepGoing'))
-    .option('--journal <file>', 'note each before it is sent and when it is answered, to go on after a crash');
+    .option('--journal <file>', 'record each before it is sent and when it is answered, to resume after a crash')
+    .option(
+      '--settle <seconds>',
+      'how long after a restart requests of a dead run may still arrive',
+      wholeNumber('--settle', 0),
+      60,
+    )
+    .addOption(
+      new Option('--unknown <choice>', 'what becomes of those that no evidence decides (default: asked, else leave)')
+        .choices(UNKNOWN_CHOICES)
+        .argParser(oneOf('choice', UNKNOWN_CHOICES)),
+    );
 }
 
-/** The most requests under way: more would be an attack on the service rather than a hurry. */
+/** What can become of what no evidence decides. */
+const UNKNOWN_CHOICES = ['leave', 'done', 'resend'];
+
+/** The most requests in flight: more would be an attack on the service rather than a hurry. */
 const MOST_CONCURRENT = 64;
 
 function readConcurrency(text: string): number {

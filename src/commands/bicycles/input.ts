@@ -4,13 +4,20 @@ import { TRANSITIONS } from '../../api/bicycle.js';
 import { isUuid, uuidOfLink } from '../../api/links.js';
 import { unknownWord } from '../../cli/nearest.js';
 import { type FleetError, usageError } from '../../errors.js';
+import { describeBefore } from './bulk/evidence.js';
+import type { Before } from './bulk/records.js';
 
 /** One bicycle to act on. */
 export interface Target {
   uuid: string;
-  /** When the input told it. */
+  /** Where the input says so. */
   name?: string;
+  /** State and version as the input has them. */
+  before?: Before;
 }
+
+/** Fields that are added to the body of a request. */
+export type Fields = { readonly [name: string]: string | boolean };
 
 /** The words of the command, read. */
 export interface Words {
@@ -61,18 +68,24 @@ export function readWords(words: readonly string[], mayBeUnknown: boolean): Word
   return { targets: unique.map((uuid) => ({ uuid })), repeated: uuids.length - unique.length, transition };
 }
 
-/** Reads `--field NAME=VALUE`s into fields of the body, texts all of them. Throws a FleetError of kind `usage`. */
-export function readFields(texts: readonly string[] = []): { [name: string]: string } {
-  const fields = new Map<string, string>();
+/** Reads `--field NAME=VALUE`s into fields of the body, texts all of them but `dry_run`. Throws a FleetError of kind `usage`. */
+export function readFields(texts: readonly string[] = []): Fields {
+  const fields = new Map<string, string | boolean>();
   for (const text of texts) {
     const at = text.indexOf('=');
     const name = text.slice(0, at).trim();
     if (at === -1 || name === '') throw usageError(`--field takes NAME=VALUE, not "${text}"`);
     if (name === 'type') throw usageError('--field type is the transition itself', 'write it as the last word');
     if (fields.has(name)) throw usageError(`--field ${name} is given twice`);
-    fields.set(name, text.slice(at + 1));
+    const value = text.slice(at + 1);
+    fields.set(name, name === 'dry_run' ? readDryRun(value) : value);
   }
   return Object.fromEntries(fields);
+}
+
+function readDryRun(value: string): boolean {
+  if (value === 'true' || value === 'false') return value === 'true';
+  throw usageError(`--field dry_run takes true or false, not "${value}"`);
 }
 
 /**
@@ -117,7 +130,12 @@ function readTarget(text: string, number: number): Target {
   const { uuid: written, name } = value as { uuid?: unknown; name?: unknown };
   const uuid = typeof written === 'string' ? readUuid(written) : undefined;
   if (uuid === undefined) throw badLine(number, 'an object without a "uuid"');
-  return typeof name === 'string' ? { uuid, name } : { uuid };
+  const before = describeBefore(value as { [field: string]: unknown });
+  return {
+    uuid,
+    ...(typeof name === 'string' ? { name } : {}),
+    ...(before.state === null && before.version === null ? {} : { before }),
+  };
 }
 
 function badLine(number: number, what: string): FleetError {

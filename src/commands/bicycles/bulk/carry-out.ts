@@ -3,74 +3,106 @@
 import type { Context } from '../../../context.js';
 import { FleetError } from '../../../errors.js';
 import { ReaderLeft } from '../../../terminal/io.js';
-import type { Facts } from '../../../views/action.js';
+import type { ChangeResult } from '../../../views/action.js';
 import { showRequests } from './dry-run.js';
-import { type Journal, judgeEntry, openJournal } from './journal.js';
-import { readNewest } from './look-up.js';
+import { readStart } from './evidence.js';
+import { type OpenJournal, openJournal } from './journal.js';
 import type { ChangeOptions, Plan } from './plan.js';
 import { askBefore, EXAMPLES_SHOWN } from './question.js';
+import { judgeEntry } from './records.js';
 import { openReporter, type Reporter } from './report.js';
+import { leaveDoubts, settleDoubts } from './resume.js';
 import { FailedFast, type RunEnd } from './run.js';
-import { openSession } from './session.js';
+import { openState, openTasks, type Session, send } from './session.js';
 
 /**
  * Carries a plan out. Ends normally when everything is done; throws the failure of a single task, what stopped the run (401, 403,
  * outage, signal), or a FleetError of kind `partial`, after everything was reported and summed up.
  */
-export async function carryOut<T, R extends Facts>(
+export async function carryOut<T, R extends ChangeResult>(
   context: Context,
   plan: Plan<T, R>,
   options: ChangeOptions,
 ): Promise<void> {
   const client = await context.client({ signal: context.urgentSignal });
   if (options.dryRun === true) return showRequests(context, client, plan, options);
-  const total = 'length' in plan.tasks ? plan.tasks.length : undefined;
-  const journal =
-    options.journal === undefined ? undefined : await openJournal(options.journal, plan.binding, context.clock.wallMs);
+  const journal = await openOwnJournal(context, plan, options);
+  const startedMs = context.clock.monotonicMs();
   try {
-    plan.checkJournal?.(journal?.before.entries.keys() ?? []);
-    const reporter = await openReporter<R>(context, { verb: plan.verb, shape: plan.shape, total });
+    plan.journal.check?.(journal?.before.keys() ?? []);
+    const { tasks } = plan.input;
+    const total = 'length' in tasks ? tasks.length : undefined;
+    const reporter = await openReporter<R>(context, { verb: plan.verb, shape: plan.result.shape, total });
     if (options.yes !== true) await askWhereNeeded(context, plan, journal);
-    const newestField = plan.makesBicycles ? 'created' : 'modified';
-    await journal?.begin({
-      newest: await readNewest(await context.client(), newestField),
-      timeoutMs: (await context.settings()).timeoutMs.value,
-    });
+    if (journal !== undefined) {
+      const field = plan.change.makesBicycles ? 'created' : 'modified';
+      await journal.begin(await readStart(await context.client(), field));
+    }
     reporter.begin();
-    const session = openSession({ context, plan, options, client, journal, reporter });
-    const end = await session.run();
+    const state = openState(plan, journal);
+    const session = { context, plan, options, client, journal, reporter, state };
+    const end = await run(session, startedMs);
     const unwritten: unknown = await reporter.end().then(
       () => undefined,
       (error: unknown) => error,
     );
     const stoppedBy = end.stoppedBy ?? unwritten;
-    await conclude({ context, plan, options, reporter, end: { ...end, stoppedBy }, lastError: session.lastError() });
+    await conclude({ context, plan, options, reporter, end: { ...end, stoppedBy }, lastError: state.lastError });
   } finally {
     await journal?.close();
   }
 }
 
-async function askWhereNeeded<T, R extends Facts>(
+async function openOwnJournal<T, R extends ChangeResult>(
   context: Context,
-  plan: Plan<T, R>,
-  journal: Journal | undefined,
+  { journal }: Plan<T, R>,
+  options: ChangeOptions,
+): Promise<OpenJournal | undefined> {
+  if (options.journal === undefined) return undefined;
+  const { clock, signal } = context;
+  return openJournal(options.journal, journal.binding, { clock, signal, say: (line) => void context.notice(line) });
+}
+
+/** Sends what is to be sent and reports every task once. Never rejects: what stopped it is in its end. */
+async function run<T, R extends ChangeResult>(session: Session<T, R>, startedMs: number): Promise<RunEnd> {
+  const { context, reporter, state } = session;
+  const onSignal = () => {
+    if (state.inFlight > 0) reporter.say(`letting ${state.inFlight} in flight finish; Ctrl-C again gives them up`);
+  };
+  context.signal.addEventListener('abort', onSignal);
+  try {
+    const first = await send(session, openTasks(session));
+    if (first.stoppedBy === undefined) return await settleDoubts(session, startedMs);
+    await leaveDoubts(session);
+    return first;
+  } catch (error) {
+    return { stoppedBy: error, isReadToItsEnd: false };
+  } finally {
+    context.signal.removeEventListener('abort', onSignal);
+  }
+}
+
+async function askWhereNeeded<T, R extends ChangeResult>(
+  context: Context,
+  { verb, input, change }: Plan<T, R>,
+  journal: OpenJournal | undefined,
 ): Promise<void> {
   // The input is at hand here: a stream is acted on only with --yes.
-  const tasks = 'length' in plan.tasks ? plan.tasks : [];
+  const tasks = 'length' in input.tasks ? input.tasks : [];
   const left = tasks.filter((task) => {
-    const known = judgeEntry(journal?.before.entries.get(plan.keyOf(task)));
+    const known = judgeEntry(journal?.before.get(change.keyOf(task)));
     return known === 'open' || known === 'doubt';
   });
   const { isProtected } = await context.settings();
   // "A profile can be marked protected": then every change asks, also one that else would not.
   const always = isProtected.value ? { isGrave: false } : undefined;
-  const question = left.length === 0 ? undefined : (plan.questionFor(left.length) ?? always);
+  const question = left.length === 0 ? undefined : (input.questionFor(left.length) ?? always);
   if (question === undefined) return;
-  const examples = left.slice(0, EXAMPLES_SHOWN).map(plan.labelOf);
-  await askBefore(context, { verb: plan.verb, count: left.length, examples, ...question }, plan.isStdinTaken);
+  const examples = left.slice(0, EXAMPLES_SHOWN).map(change.labelOf);
+  await askBefore(context, { verb, count: left.length, examples, ...question }, input.isStdin);
 }
 
-interface Conclusion<T, R extends Facts> {
+interface Conclusion<T, R extends ChangeResult> {
   context: Context;
   plan: Plan<T, R>;
   options: ChangeOptions;
@@ -80,12 +112,12 @@ interface Conclusion<T, R extends Facts> {
 }
 
 /** Sums up, and throws what the exit code is to be. */
-async function conclude<T, R extends Facts>(conclusion: Conclusion<T, R>): Promise<void> {
+async function conclude<T, R extends ChangeResult>(conclusion: Conclusion<T, R>): Promise<void> {
   const { context, plan, options, reporter, lastError } = conclusion;
   const { stoppedBy, isReadToItsEnd } = conclusion.end;
   const isInterrupted = stoppedBy instanceof FleetError && /^(interrupted|terminated)$/.test(stoppedBy.kind);
   const badCount = reporter.badCount();
-  if (plan.isSingle) {
+  if (plan.input.isSingle) {
     if (isInterrupted && reporter.count('not-sent') > 0) throw stoppedBy;
     if (badCount > 0) throw lastError ?? stoppedBy;
     if (stoppedBy !== undefined) throw stoppedBy;
@@ -102,8 +134,8 @@ async function conclude<T, R extends Facts>(conclusion: Conclusion<T, R>): Promi
   const hint = isRefusedOnly
     ? undefined
     : options.journal === undefined
-      ? 'a run with --journal FILE can be repeated, and goes on where it stopped'
-      : 'the same command goes on where this one stopped';
+      ? 'a run with --journal FILE can be repeated, and resumes where it stopped'
+      : 'the same command resumes where this one stopped';
   if (!isStopped || (stoppedBy instanceof ReaderLeft && badCount > 0) || (isUsage && wasSent)) {
     const why = stoppedBy instanceof Error && !(stoppedBy instanceof ReaderLeft) ? `${stoppedBy.message}; ` : '';
     throw new FleetError('partial', `${why}${summary}`, {

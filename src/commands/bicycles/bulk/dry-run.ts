@@ -4,26 +4,27 @@ import type { Context } from '../../../context.js';
 import type { Client } from '../../../http/client.js';
 import { clean } from '../../../terminal/clean.js';
 import { chooseListFormat } from '../../../terminal/list.js';
-import type { Facts } from '../../../views/action.js';
-import { judgeEntry, peekJournal } from './journal.js';
+import type { ChangeResult } from '../../../views/action.js';
+import { peekJournal } from './journal.js';
 import type { ChangeOptions, Plan } from './plan.js';
+import { judgeEntry } from './records.js';
 
 /** Prints the requests that would be sent, as HTTP messages or JSON lines. */
-export async function showRequests<T, R extends Facts>(
+export async function showRequests<T, R extends ChangeResult>(
   context: Context,
   client: Client,
   plan: Plan<T, R>,
   { journal }: ChangeOptions,
 ): Promise<void> {
   const format = chooseListFormat((await context.settings()).output);
-  const before = journal === undefined ? undefined : await peekJournal(journal, plan.binding);
-  plan.checkJournal?.(before?.entries.keys() ?? []);
+  const before = journal === undefined ? undefined : await peekJournal(journal, plan.journal.binding);
+  plan.journal.check?.(before?.entries.keys() ?? []);
   const counts = { open: 0, done: 0, refused: 0, doubt: 0 };
-  for await (const task of plan.tasks) {
-    const known = judgeEntry(before?.entries.get(plan.keyOf(task)));
+  for await (const task of plan.input.tasks) {
+    const known = judgeEntry(before?.entries.get(plan.change.keyOf(task)));
     counts[known] += 1;
     if (known !== 'open') continue;
-    const request = client.preview(plan.requestOf(task));
+    const request = client.preview(plan.change.changeOf(task).request);
     const lines = [
       `${request.method} ${request.url}`,
       ...Object.entries(request.headers).map(([name, value]) => `${name}: ${value}`),

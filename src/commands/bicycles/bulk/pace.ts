@@ -1,108 +1,116 @@
-// One pace for all workers of a bulk run: how many may ask at once, and from when on, learned from what the service answers.
+// The pace of a bulk run as a pure machine: how many may ask at once, and from when on, learned from what the service answers.
 
 import { pauseBefore } from '../../../http/retry.js';
 
-export interface Pace {
-  /** Waits for leave to send. False when the run was stopped meanwhile. */
-  enter(): Promise<boolean>;
-  /** Gives the leave back. `isWell`: the service answered, whatever it answered; false: it failed, or did not answer. */
-  leave(isWell: boolean): void;
-  /**
-   * The service asked for a pause (429), or could not be reached: gives the leave back, makes everybody wait for that many
-   * milliseconds, halves how many may ask at once, and waits for leave again. False when the run was stopped meanwhile.
-   */
-  pause(milliseconds: number): Promise<boolean>;
-  /** Failures in a row, of whichever worker. */
-  failuresInARow(): number;
-  /** Lets all who wait go, with false. */
-  stop(): void;
+/** Everything the pace knows; times are of the monotonic clock, in milliseconds. */
+export interface PaceState {
+  /** The most requests in flight that the operator allows. */
+  readonly most: number;
+  /** The most requests in flight that the service seems to bear now. */
+  readonly limit: number;
+  readonly inFlight: number;
+  /** How many wait for leave to send. */
+  readonly waiting: number;
+  /** Nothing is sent before this moment. */
+  readonly notBeforeMs: number;
+  /** The last answers, oldest first; true: the service answered. */
+  readonly recent: readonly boolean[];
+  readonly failuresInARow: number;
+  /** Good answers in a row since the limit changed. */
+  readonly goodSinceChange: number;
+  /** Answers still to come from requests that left before the last halving. */
+  readonly sameTrouble: number;
+}
+
+export type PaceEvent =
+  | { kind: 'enter' }
+  /** `isWell`: the service answered, whatever it answered; false: it failed, or did not answer. */
+  | { kind: 'leave'; isWell: boolean }
+  /** The service asked for a pause (429), or could not be reached: the sender gives its leave back and waits again. */
+  | { kind: 'pause'; milliseconds: number }
+  | { kind: 'wake' };
+
+/** What follows from an event: how many of those who wait may go, and when to look again when time alone holds them. */
+export interface PaceStep {
+  state: PaceState;
+  admitted: number;
+  wakeAtMs: number | undefined;
+}
+
+/** The answers that are looked at to tell bad luck from an overload. */
+const RECENT_ANSWERS = 20;
+
+/** One failure among the recent answers slows nobody, two take one away, so many are an overload and halve the limit. */
+const FAILURES_THAT_COUNT = 2;
+const FAILURES_OF_AN_OVERLOAD = 5;
+
+/** So many failures in a row make everybody wait as well, longer each time. */
+const FAILURES_BEFORE_A_PAUSE = 3;
+
+/** The pace at its beginning; `first` is how many may be in flight before any answer has come. */
+export function startPace(most: number, first = most): PaceState {
+  return {
+    most,
+    limit: first,
+    inFlight: 0,
+    waiting: 0,
+    notBeforeMs: 0,
+    recent: [],
+    failuresInARow: 0,
+    goodSinceChange: 0,
+    sameTrouble: 0,
+  };
 }
 
 /**
- * Makes the pace of a run. As TCP does it: each trouble halves how many requests may be under way, each round without one allows
- * one more, up to `most`. Requests that were under way when the trouble came count as the same trouble.
+ * What happens next. A round of good answers allows one more in flight, up to `most`; repeated failures take one away, an overload
+ * halves the limit once for all that were in flight. `random` is from 0 up to, not including, 1.
  */
-export function openPace(most: number): Pace {
-  // The machine's own clock: that of the context may be set back while a run is under way.
-  const now = () => performance.now();
-  let limit = most;
-  let underWay = 0;
-  let notBefore = 0;
-  let wellSinceChange = 0;
-  let failures = 0;
-  /** Answers still to come from requests that left before the last halving. */
-  let sameTrouble = 0;
-  let isStopped = false;
-  let waiting: ((mayGo: boolean) => void)[] = [];
-  let timer: NodeJS.Timeout | undefined;
-
-  function letIn(): void {
-    clearTimeout(timer);
-    const restMs = notBefore - now();
-    if (waiting.length === 0) return;
-    if (restMs > 0) {
-      timer = setTimeout(letIn, restMs);
-      return;
-    }
-    while (underWay < limit) {
-      const next = waiting.shift();
-      if (next === undefined) return;
-      underWay += 1;
-      next(true);
-    }
+export function stepPace(state: PaceState, event: PaceEvent, now: number, random: () => number): PaceStep {
+  if (event.kind === 'enter') return admit({ ...state, waiting: state.waiting + 1 }, now);
+  if (event.kind === 'wake') return admit(state, now);
+  if (event.kind === 'pause') {
+    const slower = giveBack(slowDown(state, now + event.milliseconds));
+    return admit({ ...slower, waiting: slower.waiting + 1 }, now);
   }
+  const recent = [...state.recent, event.isWell].slice(-RECENT_ANSWERS);
+  const next = { ...state, recent };
+  return admit(giveBack(event.isWell ? speedUp(next) : takeFailure(next, now, random)), now);
+}
 
-  function slowDown(pauseMs: number): void {
-    notBefore = Math.max(notBefore, now() + pauseMs);
-    wellSinceChange = 0;
-    if (sameTrouble > 0) return;
-    limit = Math.max(1, Math.floor(limit / 2));
-    sameTrouble = underWay;
-  }
+function admit(state: PaceState, now: number): PaceStep {
+  const isHeld = state.waiting > 0 && state.notBeforeMs > now;
+  if (isHeld) return { state, admitted: 0, wakeAtMs: state.notBeforeMs };
+  const admitted = Math.max(0, Math.min(state.waiting, state.limit - state.inFlight));
+  const next = { ...state, waiting: state.waiting - admitted, inFlight: state.inFlight + admitted };
+  return { state: next, admitted, wakeAtMs: undefined };
+}
 
-  function giveBack(): void {
-    underWay -= 1;
-    if (sameTrouble > 0) sameTrouble -= 1;
-  }
+function giveBack(state: PaceState): PaceState {
+  return { ...state, inFlight: state.inFlight - 1, sameTrouble: Math.max(0, state.sameTrouble - 1) };
+}
 
-  const enter = () =>
-    new Promise<boolean>((resolve) => {
-      if (isStopped) return resolve(false);
-      waiting.push(resolve);
-      letIn();
-    });
+function speedUp(state: PaceState): PaceState {
+  // What left before the trouble says nothing of how it is now.
+  const good = state.goodSinceChange + (state.sameTrouble === 0 ? 1 : 0);
+  if (good < state.limit || state.limit >= state.most) return { ...state, failuresInARow: 0, goodSinceChange: good };
+  return { ...state, failuresInARow: 0, goodSinceChange: 0, limit: state.limit + 1 };
+}
 
-  return {
-    enter,
-    leave(isWell) {
-      if (isWell) {
-        failures = 0;
-        // What left before the trouble says nothing of how it is now.
-        if (sameTrouble === 0) wellSinceChange += 1;
-        if (wellSinceChange >= limit && limit < most) {
-          limit += 1;
-          wellSinceChange = 0;
-        }
-      } else {
-        failures += 1;
-        // A single failure is no reason to wait; the second in a row is.
-        slowDown(failures > 1 ? pauseBefore(failures - 1) : 0);
-      }
-      giveBack();
-      letIn();
-    },
-    pause(milliseconds) {
-      slowDown(milliseconds);
-      giveBack();
-      return enter();
-    },
-    failuresInARow: () => failures,
-    stop() {
-      isStopped = true;
-      clearTimeout(timer);
-      const left = waiting;
-      waiting = [];
-      for (const go of left) go(false);
-    },
-  };
+function takeFailure(state: PaceState, now: number, random: () => number): PaceState {
+  const failuresInARow = state.failuresInARow + 1;
+  const next = { ...state, failuresInARow, goodSinceChange: 0 };
+  const failures = state.recent.filter((isWell) => !isWell).length;
+  const beyond = failuresInARow - FAILURES_BEFORE_A_PAUSE;
+  if (beyond >= 0) return slowDown(next, now + pauseBefore(beyond + 1, random));
+  if (failures >= FAILURES_OF_AN_OVERLOAD) return slowDown(next, now);
+  if (failures < FAILURES_THAT_COUNT || state.sameTrouble > 0) return next;
+  return { ...next, limit: Math.max(1, state.limit - 1) };
+}
+
+/** Halves the limit, unless what failed was in flight at the last halving already. */
+function slowDown(state: PaceState, notBeforeMs: number): PaceState {
+  const held = { ...state, notBeforeMs: Math.max(state.notBeforeMs, notBeforeMs), goodSinceChange: 0 };
+  if (state.sameTrouble > 0) return held;
+  return { ...held, limit: Math.max(1, Math.floor(state.limit / 2)), sameTrouble: state.inFlight, recent: [] };
 }

@@ -1,51 +1,80 @@
-// What a change is made of: its tasks, what is sent for each, how its results look, how its doubts are settled.
+// What a bulk command is made of: its tasks, what is sent for each, how results look, what its journal and its doubts are.
 
 import type { Client } from '../../../http/client.js';
-import type { HttpRequest } from '../../../http/types.js';
 import type { Shape } from '../../../terminal/formats.js';
-import type { Facts } from '../../../views/action.js';
-import type { Binding, Entry } from './journal.js';
-import type { Change } from './question.js';
+import type { ChangeResult } from '../../../views/action.js';
+import type { Change } from './exchange.js';
+import type { Question } from './question.js';
+import type { Before, Binding, Entry } from './records.js';
 
-/** What the flags of every change say. */
+/** What becomes of doubts that no evidence decides. */
+export type UnknownChoice = 'leave' | 'done' | 'resend';
+
+/** The flags of every change. */
 export interface ChangeOptions {
   yes?: boolean;
   dryRun?: boolean;
   concurrency: number;
   failFast?: boolean;
   journal?: string;
+  /** Seconds in which requests of a dead run may still arrive. */
+  settle: number;
+  /** Undefined: asked on a terminal, `leave` elsewhere. */
+  unknown?: UnknownChoice;
 }
 
 /** What is to be done; T is one task, R one result. */
-export interface Plan<T, R extends Facts> {
+export interface Plan<T, R extends ChangeResult> {
   /** `retire`, `create`. */
   verb: string;
+  input: TaskInput<T>;
+  change: ChangeRules<T>;
+  result: ResultRules<T, R>;
+  journal: JournalRules;
+  doubts: DoubtRules<T>;
+}
+
+export interface TaskInput<T> {
   /** A stream is acted on as it comes. */
   tasks: readonly T[] | AsyncIterable<T>;
   /** Whether the one task is all there is: then its result is the command's, and its failure the command's failure. */
   isSingle: boolean;
-  shape: Shape<R>;
+  /** Whether stdin is the input, so that questions need the terminal behind it. */
+  isStdin: boolean;
+  /** The question to ask before, when there is one for that many. */
+  questionFor(count: number): Pick<Question, 'isGrave'> | undefined;
+}
+
+export interface ChangeRules<T> {
   keyOf(task: T): string;
   /** What the task is called in a question. */
   labelOf(task: T): string;
-  requestOf(task: T): HttpRequest;
-  resultOf(task: T, facts: Facts, uuid: string | null): R;
+  changeOf(task: T): Change;
+  /** Whether the answers are new bicycles, each with a UUID that nobody knew. */
+  makesBicycles: boolean;
+  /** Whether the service is only asked whether each would be allowed. */
+  isDryRun: boolean;
+}
+
+export interface ResultRules<T, R extends ChangeResult> {
+  shape: Shape<R>;
+  of(task: T, result: ChangeResult, uuid: string | null): R;
   /** Where the result stands in the output, from 1 on; undefined: in the order of their ending. */
   placeOf(task: T): number | undefined;
+}
+
+export interface JournalRules {
   /** The journal's line of identity. */
   binding: Binding;
   /** Refuses a journal whose keys do not go with the tasks, with a FleetError of kind `usage`. */
-  checkJournal?(keys: Iterable<string>): void;
-  /** Whether the answers are new bicycles, each with a UUID that nobody knew. */
-  makesBicycles: boolean;
-  /** Looks in the list for what became of tasks whose answer nobody has. `made` are the bicycles that other tasks made. */
-  lookUp(client: Client, doubts: readonly Doubt<T>[], made: ReadonlySet<string>): Promise<Map<T, Finding>>;
-  /** Whether a state is where the change leads; `reached` are the states that the service answered to it. */
-  isReached(state: string, reached: ReadonlySet<string>): boolean;
-  /** The question to ask before, when there is one for that many. */
-  questionFor(count: number): Pick<Change, 'isGrave'> | undefined;
-  /** Whether stdin is the input, so that questions need the terminal behind it. */
-  isStdinTaken: boolean;
+  check?(keys: Iterable<string>): void;
+}
+
+export interface DoubtRules<T> {
+  /** The bicycle as the input has it. */
+  beforeOf(task: T): Before | null;
+  /** Asks the service for evidence about the tasks in doubt, and gives what decides them by it and by what is known then. */
+  lookUp(client: Client, doubts: readonly Doubt<T>[]): Promise<Decide<T>>;
 }
 
 /** A task that an earlier run sent and of which no answer proves what became. */
@@ -54,11 +83,20 @@ export interface Doubt<T> {
   entry: Entry;
 }
 
-/** What the list tells of it. */
-export type Finding =
-  /** The service has not carried it out. */
+/** What the answers of this run and of earlier ones say of the change. */
+export interface Known {
+  /** The states that bicycles were in after it. */
+  reached: ReadonlySet<string>;
+  /** The bicycles that other tasks made. */
+  made: ReadonlySet<string>;
+}
+
+export type Decide<T> = (known: Known) => Map<T, Decision>;
+
+export type Decision =
+  /** Nothing has happened to the bicycle since: it may be sent. */
   | { kind: 'untouched' }
-  /** It has, as the list shows. */
-  | { kind: 'done'; uuid: string | null; state: string | null }
-  /** Something has happened to it since; whether it was this change is told by the state at the most. */
-  | { kind: 'changed'; state: string | null };
+  /** There is evidence of the action itself; `why` says which. */
+  | { kind: 'done'; uuid: string | null; state: string | null; why: string }
+  /** Neither is certain; the state is what it is now, null when not even that is known. */
+  | { kind: 'unknown'; state: string | null; why: string };

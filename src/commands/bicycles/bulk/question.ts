@@ -8,7 +8,7 @@ import { usageError } from '../../../errors.js';
 import { clean } from '../../../terminal/clean.js';
 import { type Asking, askText, askYesNo, canAsk } from '../../../terminal/prompt.js';
 
-export interface Change {
+export interface Question {
   /** `retire`, `create`. */
   verb: string;
   count: number;
@@ -25,7 +25,7 @@ export const EXAMPLES_SHOWN = 3;
  * Asks whether the change shall be made. Throws a FleetError of kind `usage` when the answer is no and where nobody can be asked,
  * of kind `interrupted` on Ctrl-C. Nothing has been sent then.
  */
-export async function askBefore(context: Context, change: Change, isStdinTaken: boolean): Promise<void> {
+export async function askBefore(context: Context, change: Question, isStdinTaken: boolean): Promise<void> {
   const { verb, count, isGrave } = change;
   const { profile, baseUrl, isProtected } = await context.settings();
   const more = count > change.examples.length ? ', …' : '';

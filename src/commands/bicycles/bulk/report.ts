@@ -1,4 +1,4 @@
-// What a bulk run tells: a result for each bicycle on stdout, progress and a summary on stderr.
+// What a bulk run reports: a result for each bicycle on stdout, progress and a summary on stderr.
 
 import { unknownWord } from '../../../cli/nearest.js';
 import type { Context } from '../../../context.js';
@@ -6,17 +6,19 @@ import type { Shape } from '../../../terminal/formats.js';
 import { writeResults } from '../../../terminal/jq/results.js';
 import { drawBar, openProgress, type Progress } from '../../../terminal/progress.js';
 import { showDuration } from '../../../terminal/time.js';
-import { type Facts, OUTCOMES, type Outcome } from '../../../views/action.js';
+import { type ChangeResult, OUTCOMES, type Outcome } from '../../../views/action.js';
 import { openResult } from '../../list/result.js';
 import { isBad } from './run.js';
 
-export interface Reporter<R extends Facts> {
+export interface Reporter<R extends ChangeResult> {
   /** Starts the clock and the progress: questions are answered. */
   begin(): void;
   /** Takes one result. With `place`, a number from 1 on that each has once, they come out in that order. */
   take(result: R, place?: number): Promise<void>;
   /** A line on stderr that does not run into the progress. */
   say(line: string): void;
+  /** Until when, on the monotonic clock, doubts wait; undefined: not any more. */
+  settling(untilMs: number | undefined): void;
   count(outcome: Outcome): number;
   /** How many are not done. */
   badCount(): number;
@@ -43,7 +45,7 @@ const BAR_COLUMNS = 20;
 const RATE_SPAN_MS = 10_000;
 
 /** A result as `--jq` gets it. */
-const SAMPLE: Facts & { uuid: string; transition: string } = {
+const SAMPLE: ChangeResult & { uuid: string; transition: string } = {
   uuid: '6f1c0b5e-2f0e-4c56-9d3a-0d6f3a1f7c11',
   transition: 'rent',
   outcome: 'done',
@@ -55,10 +57,11 @@ const SAMPLE: Facts & { uuid: string; transition: string } = {
 };
 
 /** Opens the report. What the format or its columns cannot show is refused here, before anything is sent. */
-export async function openReporter<R extends Facts>(
+export async function openReporter<R extends ChangeResult>(
   context: Context,
   { verb, shape, total }: ReporterOptions<R>,
 ): Promise<Reporter<R>> {
+  const { clock } = context;
   checkColumns(context.flags.columns ?? [], shape);
   const jq = await context.jq();
   const isFiltered = jq !== undefined;
@@ -74,15 +77,20 @@ export async function openReporter<R extends Facts>(
   const count = (outcome: Outcome) => tally.get(outcome) ?? 0;
   const ended = () => OUTCOMES.reduce((sum, outcome) => sum + count(outcome), 0);
   const badCount = () => OUTCOMES.filter(isBad).reduce((sum, outcome) => sum + count(outcome), 0);
-  let startedAt = performance.now();
+  let startedAt = clock.monotonicMs();
   let rate = openRate(startedAt);
   let progress: Progress | undefined;
   const waiting = new Map<number, R>();
   let nextPlace = 1;
+  let settledAtMs: number | undefined;
 
   function draw(): string {
     const done = ended();
-    const perSecond = rate(performance.now(), done);
+    if (settledAtMs !== undefined) {
+      const leftSeconds = Math.max(0, Math.ceil((settledAtMs - clock.monotonicMs()) / 1000));
+      return `${verb}: ${done} ended; what is in doubt is decided in ${leftSeconds} s`;
+    }
+    const perSecond = rate(clock.monotonicMs(), done);
     const bad = badCount();
     const parts = [
       total === undefined ? `${done}` : `${drawBar(done / total, BAR_COLUMNS)} ${done} of ${total}`,
@@ -109,7 +117,7 @@ export async function openReporter<R extends Facts>(
 
   return {
     begin() {
-      startedAt = performance.now();
+      startedAt = clock.monotonicMs();
       rate = openRate(startedAt);
       progress = openProgress(context, { lineEveryMs: LINE_EVERY_MS, draw });
     },
@@ -127,6 +135,9 @@ export async function openReporter<R extends Facts>(
       }
       await write(ready);
     },
+    settling(untilMs) {
+      settledAtMs = untilMs;
+    },
     say: (line) => void Promise.resolve(progress?.clear()).then(() => context.notice(line)),
     async end() {
       await progress?.end();
@@ -138,7 +149,7 @@ export async function openReporter<R extends Facts>(
     summary() {
       const all = ended();
       const parts = OUTCOMES.filter((outcome) => count(outcome) > 0).map((outcome) => `${count(outcome)} ${outcome}`);
-      const tookMs = performance.now() - startedAt;
+      const tookMs = clock.monotonicMs() - startedAt;
       if (all === 0) return `no ${shape.noun.many} were given: nothing was sent`;
       return `${all} ${all === 1 ? shape.noun.one : shape.noun.many}: ${parts.join(', ')} in ${showDuration(tookMs)}`;
     },

@@ -1,16 +1,16 @@
-// Runs many changes: workers that pull from one stream of tasks, one pace for all of them, and an orderly stop.
+// Runs many changes: workers that pull from one stream of tasks through one gate, and an orderly stop.
 
-import { FleetError } from '../../../errors.js';
-import type { Client } from '../../../http/client.js';
-import { ExchangeError } from '../../../http/exchange.js';
-import { readJson } from '../../../http/json.js';
-import type { HttpAnswer, HttpRequest } from '../../../http/types.js';
-import { JsonError } from '../../../json/parse.js';
+import { type Clock, sleep } from '../../../clock.js';
+import type { FleetError } from '../../../errors.js';
+import type { HttpAnswer } from '../../../http/types.js';
 import type { Outcome } from '../../../views/action.js';
-import { openPace } from './pace.js';
+import { type Exchanged, type Pause, StoppedWaiting } from './exchange.js';
+import { type Gate, openGate } from './gate.js';
+import { startPace } from './pace.js';
 
 /** What became of one task. */
-export interface Ending {
+export interface Ending<T> {
+  task: T;
   outcome: Outcome;
   /** The whole answer of a success. */
   answer?: HttpAnswer;
@@ -22,30 +22,20 @@ export interface Ending {
   isAnnounced: boolean;
 }
 
-/** A task that a stop left untouched. */
-const UNTOUCHED: Ending = { outcome: 'not-sent', milliseconds: null, isAnnounced: false };
-
 export interface BulkOptions<T> {
   tasks: AsyncIterable<T>;
-  /** Most requests under way at once. */
-  concurrency: number;
-  /** How often one request is tried again that the service provably did not take. */
-  patience: number;
+  /** The most requests in flight, and how many before the first answer. */
+  concurrency: { most: number; first: number };
   /** Whether the first task that is not done stops the run. */
   isFailFast: boolean;
-  /** A client that the first signal to end leaves alone. */
-  client: Client;
-  requestOf(task: T): HttpRequest;
-  /** Told before a request leaves, which waits for it. */
+  /** Waited for before the request of a task leaves. */
   announce(task: T): Promise<void>;
-  /** Told of each task that left the run, as it does; those that a stop left untouched are `not-sent`. */
-  report(task: T, ending: Ending): Promise<void>;
-  /** Told in words what the run does beside sending. */
+  exchange(task: T, pause: Pause): Promise<Exchanged>;
+  /** Says what the run does beside sending. */
   say(line: string): void;
-  /** Asks to end: what is under way is let finish. */
+  /** Asks to end: what is in flight is let finish. */
   signal: AbortSignal;
-  /** Ends it: what is under way is given up. */
-  urgentSignal: AbortSignal;
+  clock: Clock;
 }
 
 /** How a run came to its end: by itself, or stopped by what was thrown or asked. */
@@ -66,58 +56,39 @@ export class FailedFast extends Error {
 /** So many failures in a row are no bad luck: the service is down, and the rest is better left untouched. */
 export const OUTAGE_FAILURES = 20;
 
-/** The failure in a row that is worth a word: two happen. */
-const SAID_FAILURES = 3;
+/** The failures in a row that are worth a line. */
+const REPORTED_FAILURES = 3;
 
 /** After a stop the rest of the input is named as not sent, as long as it comes at least this often. */
 const REST_OF_INPUT_MS = 1000;
 
-/** What an exchange that failed means for its task, and whether it ends the run. */
-function judge(error: FleetError, isUrgent: boolean): { outcome: Outcome; isWell: boolean; stops: boolean } {
-  const { status } = error;
-  if (status !== undefined) {
-    if (status >= 200 && status < 300) {
-      // A success whose body broke off is a success; one with a page for people in it may be anybody's.
-      return error.cause instanceof JsonError
-        ? { outcome: 'unknown', isWell: false, stops: false }
-        : { outcome: 'done', isWell: true, stops: false };
-    }
-    if (status === 401 || status === 403) return { outcome: 'refused', isWell: true, stops: true };
-    // Still asked to slow down after much patience.
-    if (status === 429) return { outcome: 'failed', isWell: false, stops: true };
-    if (status >= 400 && status < 500) return { outcome: 'refused', isWell: true, stops: false };
-    return { outcome: 'failed', isWell: false, stops: false };
-  }
-  if (error.kind === 'network' && error.cause instanceof ExchangeError && error.cause.sent)
-    return { outcome: 'unknown', isWell: false, stops: false };
-  // Given up by a second Ctrl-C: it may have left.
-  if (isUrgent) return { outcome: 'unknown', isWell: false, stops: true };
-  // No connection after much patience, no token: the same will happen to the others.
-  return { outcome: 'not-sent', isWell: false, stops: true };
+/** Whether an outcome leaves something to do. */
+export function isBad(outcome: Outcome): boolean {
+  return outcome !== 'done' && outcome !== 'skipped' && outcome !== 'allowed';
 }
 
 /**
- * Runs the tasks. Each is reported once. A request is sent at most once unless the service provably did not take it (cli.md
- * section 4, promise 1): that is the client's decision, the run only says when. 401, 403, an outage and the signal stop the run:
- * nothing more is sent, what is under way is let finish, what is left of the input is reported as not sent.
+ * Runs the tasks and gives each one's ending as it comes. A request is sent at most once unless the service provably did not take it
+ * (cli.md section 4, promise 1): that is the client's decision, the run only says when. 401, 403, an outage and the signal stop the
+ * run: nothing more is sent, what is in flight is let finish, what is left of the input ends as `not-sent`.
  */
-export async function runBulk<T>(options: BulkOptions<T>): Promise<RunEnd> {
-  const { client, concurrency, signal, urgentSignal } = options;
-  const pace = openPace(concurrency);
+export async function* runBulk<T>(options: BulkOptions<T>): AsyncGenerator<Ending<T>, RunEnd, undefined> {
+  const { concurrency, signal, clock } = options;
+  const gate = openGate(startPace(concurrency.most, concurrency.first), clock);
+  const stop = openStop(() => gate.stop());
+  const endings = openChannel<Ending<T>>();
   const input = options.tasks[Symbol.asyncIterator]();
-  const stop = openStop(() => pace.stop());
-  /** Reads that were under way when the run was stopped. */
+  /** Reads that were in flight when the run was stopped. */
   const unused: Promise<IteratorResult<T>>[] = [];
-
-  /** A pause stops many at once, and is told once. */
-  let silentUntil = 0;
+  const attempt = openAttempt(options, gate, stop);
 
   const onSignal = () => stop.now(signal.reason);
   if (signal.aborted) onSignal();
   signal.addEventListener('abort', onSignal);
   try {
-    await Promise.all(Array.from({ length: concurrency }, work));
-    const isReadToItsEnd = !stop.isStopped() || (await reportRest());
+    void Promise.all(Array.from({ length: concurrency.most }, work)).finally(endings.close);
+    yield* endings.items();
+    const isReadToItsEnd = !stop.isStopped() || (yield* nameRest(input, unused, stop, clock));
     return { stoppedBy: stop.reason(), isReadToItsEnd };
   } finally {
     signal.removeEventListener('abort', onSignal);
@@ -135,130 +106,164 @@ export async function runBulk<T>(options: BulkOptions<T>): Promise<RunEnd> {
       if (got === undefined) unused.push(read);
       if (got === undefined || got.done === true) return;
       const ending = await attempt(got.value);
-      await report(got.value, ending);
       if (options.isFailFast && isBad(ending.outcome)) stop.now(new FailedFast());
-    }
-  }
-
-  async function attempt(task: T): Promise<Ending> {
-    if (!(await pace.enter())) return UNTOUCHED;
-    let hasLeave = true;
-    let isWell = false;
-    let isAnnounced = false;
-    let startedAt = performance.now();
-    try {
-      await options.announce(task);
-      isAnnounced = true;
-      startedAt = performance.now();
-      const answer = await client.send({
-        ...options.requestOf(task),
-        retries: options.patience,
-        async pause(milliseconds, failure) {
-          sayPause(milliseconds, failure);
-          hasLeave = await pace.pause(milliseconds);
-          if (!hasLeave) throw failure;
-          startedAt = performance.now();
-        },
-      });
-      // A page for people in place of an answer, as a login or a maintenance page is, says nothing of the bicycle.
-      if (/^\s*</.test(answer.text)) readJson(answer);
-      isWell = true;
-      return { outcome: 'done', answer, milliseconds: Math.round(performance.now() - startedAt), isAnnounced };
-    } catch (thrown) {
-      if (!(thrown instanceof FleetError)) {
-        stop.now(thrown);
-        return { outcome: 'unknown', milliseconds: null, isAnnounced };
-      }
-      const milliseconds = Math.round(performance.now() - startedAt);
-      // Stopped while it waited to be sent again: the service had not taken it.
-      if (!hasLeave) return { outcome: 'not-sent', error: thrown, milliseconds: null, isAnnounced };
-      const verdict = judge(thrown, urgentSignal.aborted);
-      isWell = verdict.isWell;
-      const failures = isWell ? 0 : pace.failuresInARow() + 1;
-      if (verdict.stops || failures >= OUTAGE_FAILURES) stop.now(thrown);
-      else if (failures === SAID_FAILURES) options.say(`${failures} failures in a row; slowing down`);
-      return { outcome: verdict.outcome, error: thrown, milliseconds, isAnnounced };
-    } finally {
-      if (hasLeave) pace.leave(isWell);
-    }
-  }
-
-  function sayPause(milliseconds: number, failure: FleetError): void {
-    const now = performance.now();
-    if (now < silentUntil) return;
-    silentUntil = now + milliseconds;
-    const why = failure.status === 429 ? 'the service asks to slow down' : failure.message;
-    options.say(`${why}; waiting ${(milliseconds / 1000).toFixed(1)} s`);
-  }
-
-  async function report(task: T, ending: Ending): Promise<void> {
-    try {
-      await options.report(task, ending);
-    } catch (error) {
-      stop.now(error);
-    }
-  }
-
-  /** Reads what is left of the input and reports it as not sent; false when it comes too slowly. */
-  async function reportRest(): Promise<boolean> {
-    try {
-      for (;;) {
-        const got = await inTime(unused.shift() ?? input.next());
-        if (got === undefined) return false;
-        if (got.done === true) return true;
-        await report(got.value, UNTOUCHED);
-      }
-    } catch (error) {
-      stop.now(error);
-      return false;
+      await endings.put(ending);
     }
   }
 }
 
-/** Whether an outcome leaves something to do. */
-export function isBad(outcome: Outcome): boolean {
-  return outcome !== 'done' && outcome !== 'skipped';
+/** A task that a stop left untouched. */
+function untouched<T>(task: T): Ending<T> {
+  return { task, outcome: 'not-sent', milliseconds: null, isAnnounced: false };
+}
+
+/** Makes the worker's step: leave to send, the announcement, the exchange, and what it means for the run. */
+function openAttempt<T>(
+  { announce, exchange, say, clock }: BulkOptions<T>,
+  gate: Gate,
+  stop: Stop,
+): (task: T) => Promise<Ending<T>> {
+  /** A pause stops many at once, and is reported once. */
+  let silentUntilMs = 0;
+
+  function sayPause(milliseconds: number, failure: FleetError): void {
+    const now = clock.monotonicMs();
+    if (now < silentUntilMs) return;
+    silentUntilMs = now + milliseconds;
+    const why = failure.status === 429 ? 'the service asks to slow down' : failure.message;
+    say(`${why}; waiting ${(milliseconds / 1000).toFixed(1)} s`);
+  }
+
+  return async (task) => {
+    if (!(await gate.enter())) return untouched(task);
+    let hasLeave = true;
+    const pause: Pause = async (milliseconds, failure) => {
+      if (failure.status !== 409) sayPause(milliseconds, failure);
+      hasLeave = await (failure.status === 409 ? waitAlone(milliseconds) : gate.pause(milliseconds));
+      if (!hasLeave) throw new StoppedWaiting(failure);
+    };
+    let isWell = false;
+    let isAnnounced = false;
+    try {
+      await announce(task);
+      isAnnounced = true;
+      const { isWell: wasWell, isFatal, ...ended } = await exchange(task, pause);
+      isWell = wasWell;
+      const failures = isWell ? 0 : gate.failuresInARow() + 1;
+      if (isFatal || failures >= OUTAGE_FAILURES) stop.now(ended.error);
+      else if (failures === REPORTED_FAILURES) say(`${failures} failures in a row; slowing down`);
+      return { ...ended, task, isAnnounced };
+    } catch (thrown) {
+      // The journal could not take it, and nothing was sent; or a bug, and nobody knows.
+      stop.now(thrown);
+      return isAnnounced ? { task, outcome: 'unknown', milliseconds: null, isAnnounced } : untouched(task);
+    } finally {
+      if (hasLeave) gate.leave(isWell);
+    }
+  };
+
+  /** A conflict is one bicycle's own: nobody else waits for it. */
+  async function waitAlone(milliseconds: number): Promise<true> {
+    await sleep(clock, milliseconds, NEVER);
+    return true;
+  }
+}
+
+const NEVER = new AbortController().signal;
+
+/** Reads what is left of the input and names it as not sent; false when it comes too slowly. */
+async function* nameRest<T>(
+  input: AsyncIterator<T>,
+  unused: Promise<IteratorResult<T>>[],
+  stop: Stop,
+  clock: Clock,
+): AsyncGenerator<Ending<T>, boolean, undefined> {
+  try {
+    for (;;) {
+      const got = await inTime(unused.shift() ?? input.next(), clock);
+      if (got === undefined) return false;
+      if (got.done === true) return true;
+      yield untouched(got.value);
+    }
+  } catch (error) {
+    stop.now(error);
+    return false;
+  }
+}
+
+interface Stop {
+  isStopped(): boolean;
+  reason(): unknown;
+  /** The first reason counts. */
+  now(by: unknown): void;
+  /** What the promise brings, or undefined when the stop comes first. */
+  orBefore<V>(promise: Promise<V>): Promise<V | undefined>;
 }
 
 /** A stop that many can wait for without a trace being left of those who no longer do. */
-function openStop(onStop: () => void) {
+function openStop(onStop: () => void): Stop {
   let stopped: { by: unknown } | undefined;
   const waiting = new Set<() => void>();
   return {
     isStopped: () => stopped !== undefined,
     reason: () => stopped?.by,
-    /** The first reason counts. */
-    now(by: unknown): void {
+    now(by) {
       if (stopped !== undefined) return;
       stopped = { by };
       onStop();
-      for (const tell of waiting) tell();
+      for (const wake of waiting) wake();
       waiting.clear();
     },
-    /** What the promise brings, or undefined when the stop comes first. */
-    orBefore<V>(promise: Promise<V>): Promise<V | undefined> {
-      return new Promise((resolve, reject) => {
-        const tell = () => resolve(undefined);
-        waiting.add(tell);
+    orBefore: (promise) =>
+      new Promise((resolve, reject) => {
+        const wake = () => resolve(undefined);
+        waiting.add(wake);
         promise.then(
           (value) => {
             // A value that comes after the stop is found by whoever reads the rest.
-            if (waiting.delete(tell)) resolve(value);
+            if (waiting.delete(wake)) resolve(value);
           },
           (error) => {
-            waiting.delete(tell);
+            waiting.delete(wake);
             reject(error);
           },
         );
-      });
+      }),
+  };
+}
+
+/** A channel from many to one; `put` resolves when the value was taken. */
+function openChannel<V>() {
+  const values: { value: V; taken: () => void }[] = [];
+  let isClosed = false;
+  let wake = () => {};
+  return {
+    put: (value: V) =>
+      new Promise<void>((taken) => {
+        values.push({ value, taken });
+        wake();
+      }),
+    close: () => {
+      isClosed = true;
+      wake();
+    },
+    async *items(): AsyncGenerator<V, void, undefined> {
+      for (;;) {
+        const next = values.shift();
+        if (next !== undefined) {
+          next.taken();
+          yield next.value;
+        } else if (isClosed) return;
+        else await new Promise<void>((resolve) => (wake = resolve));
+      }
     },
   };
 }
 
-function inTime<V>(promise: Promise<V>): Promise<V | undefined> {
+function inTime<V>(promise: Promise<V>, clock: Clock): Promise<V | undefined> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(resolve, REST_OF_INPUT_MS, undefined);
-    promise.then(resolve, reject).finally(() => clearTimeout(timer));
+    const cancel = clock.after(REST_OF_INPUT_MS, () => resolve(undefined));
+    promise.then(resolve, reject).finally(cancel);
   });
 }
 

@@ -1,0 +1,95 @@
+// What the answer to a change says: done, refused, or nothing that can be relied on (cli.md section 4, promise 9).
+
+import { FleetError } from '../../../errors.js';
+import { ExchangeError } from '../../../http/exchange.js';
+import type { HttpAnswer } from '../../../http/types.js';
+import { parseJson } from '../../../json/parse.js';
+import type { Outcome } from '../../../views/action.js';
+import { isObject } from './records.js';
+
+/** What an exchange means for its task and for the run. */
+export interface Verdict {
+  outcome: Outcome;
+  /** The answer of a success. */
+  answer?: HttpAnswer;
+  /** Why it is not done. */
+  error?: FleetError;
+  /** Whether the service is well: it answered, if only with a refusal. */
+  isWell: boolean;
+  /** Whether the same will happen to the others, so that the run stops. */
+  isFatal: boolean;
+}
+
+/** What the body of a 2xx answer says. */
+export type Reading = { kind: 'done'; uuid: string | null; state: string | null } | { kind: 'unclear'; what: string };
+
+/**
+ * Reads the answer to a change: nothing, or a JSON object for which `isOwn` holds or that names no uuid and holds no `error` or
+ * `errors`, is a success; anything else may come from a proxy or be about something else. Assumed: the object is the bicycle.
+ */
+export function readChange(answer: HttpAnswer, isOwn: (body: { [name: string]: unknown }) => boolean): Reading {
+  const text = answer.text.trim();
+  if (text === '') return { kind: 'done', uuid: null, state: null };
+  let body: unknown;
+  try {
+    body = parseJson(text);
+  } catch {
+    return { kind: 'unclear', what: describeText(text) };
+  }
+  if (!isObject(body)) return { kind: 'unclear', what: `JSON that is no object (${text.slice(0, 40)})` };
+  const { uuid, state } = body;
+  const named = typeof uuid === 'string' ? uuid : null;
+  if (named !== null && !isOwn(body)) return { kind: 'unclear', what: `another bicycle (${named.slice(0, 40)})` };
+  if (named === null && ('error' in body || 'errors' in body)) {
+    return { kind: 'unclear', what: `an error (${text.slice(0, 100)})` };
+  }
+  return { kind: 'done', uuid: named, state: typeof state === 'string' ? state : null };
+}
+
+function describeText(text: string): string {
+  const start = text.slice(0, 2000);
+  if (!start.startsWith('<')) return /^[[{"]/.test(start) ? 'JSON that breaks off' : `text ("${start.slice(0, 60)}")`;
+  const title = /<title[^>]{0,100}>([^<]{1,200})/i.exec(start)?.[1]?.trim();
+  return title === undefined ? 'an HTML page' : `an HTML page ("${title.slice(0, 100)}")`;
+}
+
+/** The error for a 2xx answer that does not say whether the change was made. */
+export function unclearAnswer({ status, trace }: HttpAnswer, what: string, asked: string): FleetError {
+  return new FleetError(
+    'service',
+    `the answer is not what the interface says: ${what} where the bicycle was expected; whether ${asked} was carried out is unknown`,
+    { status, trace, hint: 'look at the bicycle before you try again; check that the base URL is that of the service' },
+  );
+}
+
+/** What an exchange that failed means. `isUrgent`: a second Ctrl-C gave it up. */
+export function judgeFailure(error: FleetError, isUrgent: boolean): Verdict {
+  const { status } = error;
+  const is = (outcome: Outcome, isWell: boolean, isFatal: boolean): Verdict => ({ outcome, error, isWell, isFatal });
+  if (status !== undefined) {
+    // A success whose body breaks off says nothing that could be relied on.
+    if (status >= 200 && status < 300) return is('unknown', false, false);
+    if (status === 401 || status === 403) return is('refused', true, true);
+    // Still asked to slow down after much patience.
+    if (status === 429) return is('failed', false, true);
+    if (status >= 400 && status < 500) return is('refused', true, false);
+    return is('failed', false, false);
+  }
+  if (error.kind === 'network' && error.cause instanceof ExchangeError && error.cause.sent) {
+    return is('unknown', false, false);
+  }
+  if (isUrgent) return is('unknown', false, true);
+  // No connection after much patience, no token: the same will happen to the others.
+  return is('not-sent', false, true);
+}
+
+/** Longer than any reason that a service gives. */
+const DETAIL_LENGTH_CHARACTERS = 2000;
+
+/**
+ * Whether the service refused because somebody saved the bicycle at the same time: then nothing was carried out, and the same request
+ * may succeed. Assumed: 409 with a message or code about concurrency.
+ */
+export function isConcurrentEdit({ status, detail }: FleetError): boolean {
+  return status === 409 && /concurren/i.test((JSON.stringify(detail) ?? '').slice(0, DETAIL_LENGTH_CHARACTERS));
+}

@@ -1,0 +1,96 @@
+// Whether a creation whose answer nobody has was carried out: looked for among the bicycles that came since.
+
+import type { Bicycle, NewBicycle } from '../../../api/bicycle.js';
+import { uuidOfLink } from '../../../api/links.js';
+import type { Client } from '../../../http/client.js';
+import { newestFirst } from './evidence.js';
+import { isCertainlyNotLater, lastMomentBefore } from './moments.js';
+import type { Decide, Decision, Doubt, Known } from './plan.js';
+import type { Start } from './records.js';
+
+/** Bicycles of the list, the newest first. */
+export interface Candidates {
+  bicycles: readonly Bicycle[];
+  /** Whether every bicycle since the earliest start is among them. */
+  isWhole: boolean;
+}
+
+/** A task that creates a bicycle. */
+export interface Creation {
+  body: NewBicycle;
+}
+
+/** The fields that a bicycle is recognised by. */
+const COMPARED_FIELDS = ['name', 'organization', 'model', 'lock', 'serial_number', 'description'] as const;
+
+/** Reads the newest bicycles, and gives what finds the doubtful ones among them. Assumed: what was created is in the list. */
+export async function lookUpCreations<T extends Creation>(
+  client: Client,
+  doubts: readonly Doubt<T>[],
+): Promise<Decide<T>> {
+  const candidates = await readCandidates(
+    client,
+    doubts.map(({ entry }) => entry.sending.start),
+  );
+  return (known) => decideCreations(doubts, candidates, known);
+}
+
+async function readCandidates(client: Client, starts: readonly Start[]): Promise<Candidates> {
+  const bicycles: Bicycle[] = [];
+  // When the service told no time, new bicycles cannot be told from old ones.
+  if (!starts.some(isDatable)) return { bicycles, isWhole: false };
+  for await (const bicycle of newestFirst(client, 'created')) {
+    if (starts.every((start) => isBefore(bicycle, start))) return { bicycles, isWhole: true };
+    bicycles.push(bicycle);
+  }
+  return { bicycles, isWhole: true };
+}
+
+function isDatable(start: Start): boolean {
+  return start.isEmpty || lastMomentBefore(start) !== null;
+}
+
+/** Whether a bicycle was certainly there before the run began. */
+function isBefore(bicycle: Bicycle, start: Start): boolean {
+  return !start.isEmpty && isCertainlyNotLater(bicycle.created, lastMomentBefore(start));
+}
+
+/**
+ * Decides what became of creations: done is one for which a bicycle came since that has everything that was asked for and that no other
+ * task made; where every newer bicycle is known and none fits, nothing was created.
+ */
+export function decideCreations<T extends Creation>(
+  doubts: readonly Doubt<T>[],
+  { bicycles, isWhole }: Candidates,
+  { made }: Pick<Known, 'made'>,
+): Map<T, Decision> {
+  const left = bicycles.filter(({ uuid }) => !made.has(uuid ?? ''));
+  // Those that ask for the most come first: what fits them may fit others, too.
+  const ordered = [...doubts].sort(
+    (one, other) => Object.keys(other.task.body).length - Object.keys(one.task.body).length,
+  );
+  return new Map(
+    ordered.map(({ task, entry }): [T, Decision] => {
+      const { start } = entry.sending;
+      if (!isDatable(start)) return [task, { kind: 'unknown', state: null, why: 'the service told no time' }];
+      const fitting = left.filter((bicycle) => !isBefore(bicycle, start) && fits(bicycle, task.body));
+      const found = fitting.find(({ created }) => !isCertainlyNotLater(created, start.newest));
+      if (found !== undefined) {
+        left.splice(left.indexOf(found), 1);
+        return [task, { kind: 'done', uuid: found.uuid ?? null, state: found.state ?? null, why: 'the list shows it' }];
+      }
+      if (isWhole && fitting.length === 0) return [task, { kind: 'untouched' }];
+      const why = isWhole ? 'one like it came as the run began' : 'the list is too long';
+      return [task, { kind: 'unknown', state: null, why }];
+    }),
+  );
+}
+
+/** Whether a bicycle has what was asked for, as far as the service shows it; links by what they lead to. */
+function fits(bicycle: Bicycle, body: NewBicycle): boolean {
+  return COMPARED_FIELDS.every((field) => {
+    const [asked, found] = [body[field], bicycle[field]];
+    if (asked === undefined || found === undefined || asked === found) return true;
+    return typeof found === 'string' && uuidOfLink(found) !== undefined && uuidOfLink(found) === uuidOfLink(asked);
+  });
+}

@@ -1,0 +1,153 @@
+// Asks the service what it knows of a few bicycles: how they are now, and its own history of their transitions.
+
+import { BICYCLES_PATH, type Bicycle, bicyclePath, transitionsPath } from '../../../api/bicycle.js';
+import { FleetError } from '../../../errors.js';
+import type { Client } from '../../../http/client.js';
+import { readPage } from '../../../http/pages.js';
+import { JsonError, parseJson } from '../../../json/parse.js';
+import { readTime } from '../../../terminal/time.js';
+import type { Evidence, HistoryEntry } from './doubts.js';
+import type { Before, Start } from './records.js';
+
+/** Bicycles that are asked about at once. */
+const ASKED_AT_ONCE = 4;
+
+/** Pages of one bicycle's history: more than happens to one between a crash and its resume. */
+const HISTORY_PAGES = 5;
+
+/**
+ * Pages of the list that are read at the most. "It is not meant for keeping a whole fleet in sync by requesting thousands of bicycles at
+ * once" (interface.md section 1), and what changed last, which is what is looked for, comes first.
+ */
+const LIST_PAGES = 500;
+
+/** The kinds of failure that mean: the service does not offer this, or not to this token. */
+const NOT_OFFERED = ['auth', 'not-found', 'rejected'];
+
+function isNotOffered(error: unknown): boolean {
+  if (!(error instanceof FleetError)) return false;
+  return NOT_OFFERED.includes(error.kind) || error.status === 501;
+}
+
+/**
+ * What the service says of itself as a run begins: the newest `modified` or `created` of its bicycles and its own date. Assumed:
+ * bicycles carry `modified`, since section 4.1 orders by it.
+ */
+export async function readStart(client: Client, field: 'modified' | 'created'): Promise<Start> {
+  try {
+    const answer = await client.send({
+      path: BICYCLES_PATH,
+      query: [['ordering', `-${field}`]],
+      subject: 'the list of bicycles',
+    });
+    const { items } = readPage<Bicycle>(answer);
+    const moment = items[0]?.value[field];
+    return {
+      newest: typeof moment === 'string' && readTime(moment) !== undefined ? moment : null,
+      isEmpty: items.length === 0,
+      date: readDate(answer.headers['date']),
+    };
+  } catch (error) {
+    // Who may act but not list goes without; a service that is down is reported before anything is sent.
+    if (isNotOffered(error)) return { newest: null, isEmpty: false, date: null };
+    throw error;
+  }
+}
+
+/** An HTTP date as ISO 8601, without decimals, which it does not have. */
+function readDate(header: string | undefined): string | null {
+  const time = Date.parse(header ?? '');
+  return Number.isNaN(time) ? null : new Date(time).toISOString().replace('.000Z', 'Z');
+}
+
+/** Evidence about each of the bicycles. Throws when the service is out of reach. */
+export async function gatherEvidence(client: Client, uuids: readonly string[]): Promise<Map<string, Evidence>> {
+  const evidence = new Map<string, Evidence>();
+  const left = [...uuids];
+  const work = async () => {
+    for (let uuid = left.shift(); uuid !== undefined; uuid = left.shift()) {
+      const [now, history] = [await readNow(client, uuid), await readHistory(client, uuid)];
+      evidence.set(uuid, { now, history });
+    }
+  };
+  await Promise.all(Array.from({ length: ASKED_AT_ONCE }, work));
+  await findInList(client, evidence);
+  return evidence;
+}
+
+/** Assumed: one bicycle can be asked for, since alerts link to it by its URL (section 2.2). */
+async function readNow(client: Client, uuid: string): Promise<Evidence['now']> {
+  try {
+    const { text } = await client.send({ path: bicyclePath(uuid), subject: 'the bicycle' });
+    const body = parseJson(text) as Bicycle | null;
+    return body?.uuid?.toLowerCase() === uuid ? describe(body) : undefined;
+  } catch (error) {
+    if (error instanceof JsonError || isNotOffered(error)) return undefined;
+    throw error;
+  }
+}
+
+/** Assumed: `GET /bicycles/{uuid}/transitions/` is a list with `timestamp` and `transition`; a service without it answers 404 or 405. */
+async function readHistory(client: Client, uuid: string): Promise<Evidence['history']> {
+  const request = { path: transitionsPath(uuid), subject: 'the history of transitions' };
+  const history: HistoryEntry[] = [];
+  let pages = 0;
+  try {
+    for await (const page of client.pages(request, { ahead: 0 })) {
+      for (const { value } of page.items) {
+        history.push({ timestamp: textOf(value['timestamp']), transition: textOf(value['transition']) });
+      }
+      pages += 1;
+      if (pages >= HISTORY_PAGES) break;
+    }
+    return history;
+  } catch (error) {
+    // An answer that is no list is no history.
+    const isOther = error instanceof FleetError && error.kind === 'service' && (error.status ?? 0) < 300;
+    if (isOther || isNotOffered(error)) return undefined;
+    throw error;
+  }
+}
+
+/** Looks in the list for bicycles that the service did not show alone, those that changed last first. */
+async function findInList(client: Client, evidence: Map<string, Evidence>): Promise<void> {
+  const missing = new Set([...evidence].filter(([, { now }]) => now === undefined).map(([uuid]) => uuid));
+  if (missing.size === 0) return;
+  for await (const bicycle of newestFirst(client, 'modified')) {
+    const uuid = bicycle.uuid?.toLowerCase() ?? '';
+    if (!missing.delete(uuid)) continue;
+    evidence.set(uuid, { now: describe(bicycle), history: evidence.get(uuid)?.history });
+    if (missing.size === 0) return;
+  }
+}
+
+/** The bicycles, those changed or created last first (section 4.1: `-modified` is the interface's own example). */
+export async function* newestFirst(
+  client: Client,
+  field: 'modified' | 'created',
+): AsyncGenerator<Bicycle, void, undefined> {
+  const request = { path: BICYCLES_PATH, query: [['ordering', `-${field}`]] as const, subject: 'the list of bicycles' };
+  let pages = 0;
+  for await (const page of client.pages<Bicycle>(request)) {
+    for (const { value } of page.items) yield value;
+    pages += 1;
+    if (pages >= LIST_PAGES) return;
+  }
+}
+
+function describe(bicycle: Bicycle): NonNullable<Evidence['now']> {
+  return { ...describeBefore(bicycle), modified: textOf(bicycle.modified) };
+}
+
+/** State and version of a bicycle as it stands in an input or an answer. */
+export function describeBefore(bicycle: { [field: string]: unknown }): Before {
+  const version = bicycle['concurrency_version'];
+  return {
+    state: textOf(bicycle['state']),
+    version: typeof version === 'number' || typeof version === 'string' ? String(version) : null,
+  };
+}
+
+function textOf(value: unknown): string | null {
+  return typeof value === 'string' ? value : null;
+}

@@ -1,0 +1,171 @@
+// The journal's file: records appended and flushed together, and a check after each flush that it is still this run's own file.
+
+import { fstatSync, statSync } from 'node:fs';
+import { constants, type FileHandle, open, readFile, realpath } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { FleetError, usageError } from '../../../errors.js';
+
+export interface JournalFile {
+  readonly path: string;
+  /** The bytes from an offset to the end. */
+  read(from: number): Promise<Buffer>;
+  /**
+   * Resolves when the text is on the disk and the file is still the one of its name. Texts that come while a flush is in flight share the
+   * next one. Rejects with a FleetError of kind `output`, from then on always the same.
+   */
+  append(text: string): Promise<void>;
+  /** Flushes the folder, so that a new file's name outlives a loss of power. */
+  keepName(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Asked after each flush with the size of the file and how many of its bytes came from here; throws when it must not go on. */
+export type AfterFlush = (size: number, written: number) => Promise<void>;
+
+function cannot(what: string, path: string, error: unknown): FleetError {
+  return new FleetError('usage', `the journal ${path} cannot be ${what}: ${(error as Error).message}`, {
+    cause: error,
+    hint: 'nothing was sent; give --journal a file that can be written',
+  });
+}
+
+function notAFile(path: string): FleetError {
+  return usageError(`the journal ${path} is no ordinary file`, 'nothing was sent; give --journal the name of a file');
+}
+
+/**
+ * Opens a journal's file, and makes it when there is none. Throws a FleetError of kind `usage` for what is no ordinary file (a pipe or a
+ * device never ends, and remembers nothing), for the program's own output, and where it cannot be opened.
+ */
+export async function openJournalFile(path: string, afterFlush: AfterFlush): Promise<JournalFile> {
+  // Not blocking: a named pipe without a writer would hang before it can be refused.
+  const flags = constants.O_RDWR | constants.O_CREAT | constants.O_APPEND | constants.O_NONBLOCK;
+  const handle = await open(path, flags, 0o666).catch((error: NodeJS.ErrnoException) => {
+    throw error.code === 'ENXIO' || error.code === 'EISDIR' ? notAFile(path) : cannot('written', path, error);
+  });
+  const { dev, ino } = fstatSync(handle.fd);
+  if (!fstatSync(handle.fd).isFile() || isOwnOutput(dev, ino)) {
+    await handle.close();
+    throw notAFile(path);
+  }
+  return {
+    path,
+    read: async (from) => readFrom(handle, from, path),
+    append: openAppender(handle, path, async (written) => {
+      const { nlink, size } = fstatSync(handle.fd);
+      if (nlink === 0 || !isStill(path, dev, ino)) throw lost(path, 'was deleted or replaced while the run used it');
+      await afterFlush(size, written);
+    }),
+    keepName: () => keepName(path),
+    close: () => handle.close(),
+  };
+}
+
+/** What is known of a journal, without making or locking it; undefined when there is none. */
+export async function peekFile(path: string): Promise<Buffer | undefined> {
+  const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined;
+    throw cannot('read', path, error);
+  });
+  if (handle === undefined) return undefined;
+  try {
+    if (!fstatSync(handle.fd).isFile()) throw notAFile(path);
+    return await readFile(handle);
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Whether the file is where stdout or stderr go, as with `--journal /dev/stdout`. */
+function isOwnOutput(dev: number, ino: number): boolean {
+  return [1, 2].some((descriptor) => {
+    try {
+      const output = fstatSync(descriptor);
+      return output.dev === dev && output.ino === ino;
+    } catch {
+      return false;
+    }
+  });
+}
+
+function isStill(path: string, dev: number, ino: number): boolean {
+  const now = statSync(path, { throwIfNoEntry: false });
+  return now?.dev === dev && now.ino === ino;
+}
+
+/** The error of a run that may send nothing more because its journal is gone; exit 10. */
+export function lost(path: string, why: string): FleetError {
+  return new FleetError('output', `the journal ${path} ${why}`, {
+    hint: 'no request leaves without its record, so the run was stopped; look at the results before you run it again',
+  });
+}
+
+const READ_BYTES = 1024 * 1024;
+
+async function readFrom(handle: FileHandle, from: number, path: string): Promise<Buffer> {
+  const parts: Buffer[] = [];
+  let at = from;
+  try {
+    for (;;) {
+      const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(READ_BYTES), 0, READ_BYTES, at);
+      if (bytesRead === 0) return Buffer.concat(parts);
+      parts.push(buffer.subarray(0, bytesRead));
+      at += bytesRead;
+    }
+  } catch (error) {
+    throw cannot('read', path, error);
+  }
+}
+
+/** Appends texts, flushed before their promise resolves, those that come meanwhile together. */
+function openAppender(
+  handle: FileHandle,
+  path: string,
+  check: (written: number) => Promise<void>,
+): (text: string) => Promise<void> {
+  let waiting: { text: string; resolve: () => void; reject: (error: unknown) => void }[] = [];
+  let isWriting = false;
+  let failure: FleetError | undefined;
+
+  async function write(): Promise<void> {
+    isWriting = true;
+    while (waiting.length > 0) {
+      const batch = waiting;
+      waiting = [];
+      try {
+        if (failure !== undefined) throw failure;
+        const bytes = Buffer.from(batch.map(({ text }) => text).join(''));
+        await handle.appendFile(bytes);
+        await handle.datasync();
+        await check(bytes.length);
+        for (const { resolve } of batch) resolve();
+      } catch (error) {
+        // After one failure the file may end in half a line: nothing may be appended to that.
+        failure ??= error instanceof FleetError ? error : notWritten(path, error);
+        for (const { reject } of batch) reject(failure);
+      }
+    }
+    isWriting = false;
+  }
+
+  return (text) =>
+    new Promise((resolve, reject) => {
+      waiting.push({ text, resolve, reject });
+      if (!isWriting) void write();
+    });
+}
+
+function notWritten(path: string, error: unknown): FleetError {
+  return new FleetError('output', `the journal ${path} could not be written: ${(error as Error).message}`, {
+    cause: error,
+    hint: 'no request leaves without its record, so the run was stopped; free some space and run the command again',
+  });
+}
+
+/** Some systems do not let folders be opened; the records are flushed all the same. */
+async function keepName(path: string): Promise<void> {
+  try {
+    const folder = await open(dirname(await realpath(path)), 'r');
+    await folder.sync().finally(() => folder.close());
+  } catch {}
+}

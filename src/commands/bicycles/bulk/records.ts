@@ -1,0 +1,225 @@
+// What stands in a journal, read record by record: what it belongs to, who holds it, what is known of each task.
+
+import { type FleetError, usageError } from '../../../errors.js';
+import type { ChangeResult } from '../../../views/action.js';
+import { followHolder, type Holder } from './lock.js';
+
+/** What a journal belongs to: a run with another one of these is another run. */
+export interface Binding {
+  command: string;
+  profile: string;
+  base_url: string;
+  [name: string]: string;
+}
+
+/** The service as it was when a run began, by its own clock. */
+export interface Start {
+  /** The newest `modified` (`created` for creations) in the list; null when the service did not say. */
+  newest: string | null;
+  /** Whether the list was empty: then whatever is there later is newer. */
+  isEmpty: boolean;
+  /** The moment of its answer, from its `Date` header as ISO 8601; null when it sent none. */
+  date: string | null;
+}
+
+/** The bicycle as the input had it, before the request was sent; null where the input did not say. */
+export interface Before {
+  state: string | null;
+  /** `concurrency_version`, which grows with every save. */
+  version: string | null;
+}
+
+/** When a task was sent and may have been carried out. */
+export interface Sending {
+  start: Start;
+  /** Milliseconds of the run's monotonic clock from the answer of `start` to the sending. */
+  afterMs: number;
+  before: Before | null;
+}
+
+/** What the journal knows of one task. */
+export interface Entry {
+  /** Undefined: it was about to be sent, and no answer is recorded. */
+  result: ChangeResult | undefined;
+  /** The bicycle that the service made, for creations. */
+  uuid: string | null;
+  /** The first time it was sent of which nobody knows what became. */
+  sending: Sending;
+}
+
+/** A journal as far as it was read. */
+export interface Journal {
+  /** Undefined: there is none yet, not even its first line. */
+  binding: Binding | undefined;
+  entries: Map<string, Entry>;
+  holder: Holder | undefined;
+  /** The start of the run that wrote last. */
+  start: Start;
+  /** Bytes of whole lines that were read. */
+  bytes: number;
+  lines: number;
+  /** A line that is no record: allowed where a crash cut it, which is before the next claim and at the end. */
+  tornLine: number | undefined;
+}
+
+export const JOURNAL_VERSION = 2;
+
+/** Every journal of every version begins with this. */
+const FIRST_WORDS = '{"fleet_journal":';
+
+const LINE_FEED = 0x0a;
+
+const NO_START: Start = { newest: null, isEmpty: false, date: null };
+
+export function emptyJournal(): Journal {
+  const nothing = { binding: undefined, holder: undefined, tornLine: undefined };
+  return { ...nothing, entries: new Map(), start: NO_START, bytes: 0, lines: 0 };
+}
+
+export function isObject(value: unknown): value is { [name: string]: unknown } {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** The record on a line; undefined for what is none. */
+export function parseLine(line: string): { [name: string]: unknown } | undefined {
+  try {
+    const value: unknown = JSON.parse(line);
+    return isObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Takes in the bytes that follow what was read. Any beginning of a journal is usable, since a crash may cut it anywhere: no request
+ * leaves before its whole line is on the disk. Throws a FleetError of kind `usage` for a file that is no journal, for one of another
+ * version, and for damage inside it.
+ */
+export function readOn(journal: Journal, bytes: Buffer, path: string): void {
+  let from = 0;
+  for (let end = bytes.indexOf(LINE_FEED); end !== -1; end = bytes.indexOf(LINE_FEED, from)) {
+    const line = bytes.toString('utf8', from, end);
+    journal.bytes += end + 1 - from;
+    from = end + 1;
+    journal.lines += 1;
+    if (line !== '') takeLine(journal, line, path);
+  }
+  if (journal.binding === undefined && from < bytes.length) checkFirst(bytes.toString('utf8', from), path);
+}
+
+/** Reads a journal that is whole in memory. Throws as readOn does. */
+export function readJournal(bytes: Buffer, path: string): Journal {
+  const journal = emptyJournal();
+  readOn(journal, bytes, path);
+  return journal;
+}
+
+function takeLine(journal: Journal, line: string, path: string): void {
+  const record = parseLine(line);
+  if (journal.binding === undefined && record?.['fleet_journal'] === undefined) {
+    checkFirst(line, path);
+    return;
+  }
+  if (record === undefined) {
+    journal.tornLine ??= journal.lines;
+    return;
+  }
+  if ('fleet_journal' in record) {
+    takeHeader(journal, record, path);
+    return;
+  }
+  if (journal.tornLine !== undefined && !('claim' in record)) {
+    throw usageError(
+      `line ${journal.tornLine} of the journal ${path} is damaged`,
+      'what was done cannot be told from it; look at the bicycles, and use a new journal for those that are left',
+    );
+  }
+  journal.tornLine = undefined;
+  takeRecord(journal, record);
+}
+
+/** Not even the first line is whole: no request can have left. But a file of something else is left alone. */
+function checkFirst(text: string, path: string): void {
+  const start = text.slice(0, FIRST_WORDS.length);
+  if (!FIRST_WORDS.startsWith(start)) throw notAJournal(path);
+}
+
+function notAJournal(path: string): FleetError {
+  return usageError(`${path} is no journal of fleet, and is left as it is`, 'give --journal the name of a new file');
+}
+
+/** The first header counts: of two runs that begin a file at once, one wins the claim. */
+function takeHeader(journal: Journal, record: { [name: string]: unknown }, path: string): void {
+  const { fleet_journal: version, ...binding } = record;
+  if (version !== JOURNAL_VERSION) {
+    throw usageError(
+      `the journal ${path} is of version ${String(version)}, and this fleet reads version ${JOURNAL_VERSION}`,
+      'end that run with the fleet that began it, or give --journal the name of a new file',
+    );
+  }
+  journal.tornLine = undefined;
+  journal.binding ??= binding as Binding;
+}
+
+function takeRecord(journal: Journal, record: { [name: string]: unknown }): void {
+  const { sending, answered, run, result } = record;
+  journal.holder = followHolder(journal.holder, record);
+  // A run that lost the journal may have written on until it noticed, but it sent nothing then.
+  const isHolder = run !== undefined && run === journal.holder?.id;
+  if ('start' in record && isHolder) journal.start = readStart(record['start']);
+  if (typeof sending === 'string' && isHolder) {
+    const known = journal.entries.get(sending);
+    const isOpen = known !== undefined && judgeEntry(known) === 'doubt';
+    journal.entries.set(sending, {
+      result: undefined,
+      uuid: null,
+      sending: isOpen ? known.sending : readSending(record, journal.start),
+    });
+  }
+  if (typeof answered === 'string' && isObject(result)) {
+    const uuid = typeof record['uuid'] === 'string' ? record['uuid'] : null;
+    const before = journal.entries.get(answered)?.sending ?? { start: journal.start, afterMs: 0, before: null };
+    journal.entries.set(answered, { result: result as unknown as ChangeResult, uuid, sending: before });
+  }
+}
+
+function textOf(value: unknown): string | null {
+  return typeof value === 'string' ? value : null;
+}
+
+function readStart(value: unknown): Start {
+  if (!isObject(value)) return NO_START;
+  return { newest: textOf(value['newest']), isEmpty: value['isEmpty'] === true, date: textOf(value['date']) };
+}
+
+function readSending(record: { [name: string]: unknown }, start: Start): Sending {
+  const { after_ms, before } = record;
+  return {
+    start,
+    afterMs: typeof after_ms === 'number' ? after_ms : 0,
+    before: isObject(before) ? { state: textOf(before['state']), version: textOf(before['version']) } : null,
+  };
+}
+
+/** What earlier runs say of a task: done, refused, to be sent (again), or in doubt. */
+export function judgeEntry(entry: Entry | undefined): 'open' | 'done' | 'refused' | 'doubt' {
+  if (entry === undefined) return 'open';
+  if (entry.result === undefined) return 'doubt';
+  const { outcome, status } = entry.result;
+  // The service provably did not take these (cli.md section 4, promise 1).
+  if (outcome === 'not-sent' || status === 401 || status === 403 || status === 429) return 'open';
+  if (outcome === 'done' || outcome === 'skipped') return 'done';
+  return outcome === 'refused' ? 'refused' : 'doubt';
+}
+
+/** Refuses a journal that belongs to something else, and says what differs. */
+export function checkBinding(found: Binding, wanted: Binding, path: string): void {
+  const names = [...new Set([...Object.keys(wanted), ...Object.keys(found)])];
+  const other = names.filter((name) => found[name] !== wanted[name]);
+  if (other.length === 0) return;
+  const parts = other.map((name) => `${name} ${found[name] ?? 'none'}, not ${wanted[name] ?? 'none'}`);
+  throw usageError(
+    `the journal ${path} belongs to another run: ${parts.join('; ')}`,
+    'give every run a journal of its own, or repeat the command that this one belongs to',
+  );
+}

@@ -1,0 +1,153 @@
+// What an answer to a change proves: `done` is 2xx with nothing or with this bicycle, and nothing else (cli.md section 4, promise 9).
+
+import { expect, test } from 'vitest';
+import { runFleet } from '../support/run.js';
+import { sendJson, withServer } from '../support/server.js';
+
+const A = 'aaaaaaaa-0000-4000-8000-000000000001';
+const B = 'bbbbbbbb-0000-4000-8000-000000000002';
+const CONCURRENT = { detail: { message: 'concurrent edition', code: 'conflict' } };
+
+interface Result {
+  uuid: string;
+  outcome: string;
+  status: number | null;
+  message: string | null;
+}
+
+/** Acts on A with B beside it; every POST is answered the same way, or as `answers` says one after the other. */
+async function outcomesOf(
+  answers: readonly { status?: number; type?: string; body?: string; isCut?: boolean }[],
+  flags: readonly string[] = [],
+) {
+  let posts = 0;
+  return withServer(
+    (response, _asked, socket) => {
+      const { status = 200, type = 'application/json', body = '', isCut } = answers[posts] ?? answers.at(-1) ?? {};
+      posts += 1;
+      if (isCut !== true) return void response.writeHead(status, { 'content-type': type }).end(body);
+      response.writeHead(status, { 'content-type': type, 'content-length': '1000' });
+      response.write(body);
+      setTimeout(() => socket.destroy(), 10);
+    },
+    async ({ url, asked }) => {
+      const args = ['bicycles', 'act', A, B, 'take_over', '--yes', '--json', '--concurrency', '1', ...flags];
+      const run = await runFleet(args, { env: { FLEET_BASE_URL: url, FLEET_TOKEN: 't' } });
+      const results = run.stdout
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line) as Result);
+      return { ...run, first: results.find(({ uuid }) => uuid === A), results, asked };
+    },
+  );
+}
+
+test.each([
+  ['nothing', { body: '' }, 'done'],
+  ['204', { status: 204 }, 'done'],
+  ['this bicycle', { body: `{"uuid":"${A.toUpperCase()}","state":"in_maintenance"}` }, 'done'],
+  ['this bicycle, with errors among its fields', { body: `{"uuid":"${A}","errors":[]}` }, 'done'],
+  ['an object that names no uuid', { body: '{"state":"in_maintenance"}' }, 'done'],
+  ['an error object', { body: '{"error":"boom"}' }, 'unknown'],
+  ['an object with errors', { body: '{"uuid":null,"errors":["boom"]}' }, 'unknown'],
+  ['another bicycle', { body: '{"uuid":"cccccccc-0000-4000-8000-000000000003"}' }, 'unknown'],
+  ['plain text', { type: 'text/plain', body: 'OK' }, 'unknown'],
+  ['an array', { body: '[]' }, 'unknown'],
+  ['a string', { body: '"ok"' }, 'unknown'],
+  ['null', { body: 'null' }, 'unknown'],
+  ['a page for people', { type: 'text/html', body: '<!doctype html><title>Maintenance</title>' }, 'unknown'],
+  ['JSON that breaks off', { body: '{"uuid":' }, 'unknown'],
+  ['JSON whose connection breaks off', { body: '{"uuid":', isCut: true }, 'unknown'],
+  ['a page whose connection breaks off', { type: 'text/html', body: '<html>', isCut: true }, 'unknown'],
+  ['JSON nested without end', { body: '['.repeat(100_000) }, 'unknown'],
+] as const)('%s', async (_case, answer, outcome) => {
+  const { first } = await outcomesOf([answer]);
+  expect(first?.outcome).toBe(outcome);
+});
+
+test('what came instead is named, and the exit code of one bicycle is 7', async () => {
+  await withServer(
+    (response) => void response.writeHead(200, { 'content-type': 'text/plain' }).end('OK'),
+    async ({ url }) => {
+      const env = { FLEET_BASE_URL: url, FLEET_TOKEN: 't' };
+      const { code, stderr } = await runFleet(['bicycles', 'act', A, 'take_over'], { env });
+      expect(code).toBe(7);
+      expect(stderr).toContain(
+        'text ("OK") where the bicycle was expected; whether "take_over" was carried out is unknown',
+      );
+    },
+  );
+});
+
+test('a concurrent edit was not carried out: tried once again', async () => {
+  const conflict = { status: 409, body: JSON.stringify(CONCURRENT) };
+  const { first, asked } = await outcomesOf([conflict, { body: '' }]);
+  expect(first?.outcome).toBe('done');
+  expect(asked).toHaveLength(3);
+});
+
+test('a second concurrent edit is refused, with that reason', async () => {
+  const { first, asked } = await outcomesOf([{ status: 409, body: JSON.stringify(CONCURRENT) }]);
+  expect(first).toMatchObject({
+    outcome: 'refused',
+    status: 409,
+    message: expect.stringContaining('concurrent edition'),
+  });
+  expect(asked).toHaveLength(4);
+});
+
+test('another conflict is refused at once', async () => {
+  const { first, asked } = await outcomesOf([{ status: 409, body: '{"detail":"it is reserved"}' }]);
+  expect(first).toMatchObject({ outcome: 'refused', status: 409 });
+  expect(asked).toHaveLength(2);
+});
+
+test.each([[['--dry-run-remote']], [['--field', 'dry_run=true']]])(
+  '%j asks whether each would be allowed',
+  async (flags) => {
+    const { code, results, asked } = await outcomesOf([{ status: 204 }], flags);
+    expect({ code, outcomes: results.map(({ outcome }) => outcome) }).toEqual({
+      code: 0,
+      outcomes: ['allowed', 'allowed'],
+    });
+    expect(asked.map(({ body }) => JSON.parse(body))).toEqual(Array(2).fill({ type: 'take_over', dry_run: true }));
+  },
+);
+
+test('a service that does not know dry_run is asked once, and never called done', async () => {
+  const { code, results, asked } = await outcomesOf(
+    [{ body: `{"uuid":"${A}","state":"in_maintenance"}` }],
+    ['--dry-run-remote', '--concurrency', '8'],
+  );
+  expect(results.map(({ outcome }) => outcome).sort()).toEqual(['not-sent', 'unknown']);
+  expect(asked).toHaveLength(1);
+  expect(code).toBe(7);
+});
+
+test('a dry run is refused with a journal, and with another value than true or false', async () => {
+  for (const flags of [
+    ['--dry-run-remote', '--journal', 'j'],
+    ['--field', 'dry_run=maybe'],
+  ]) {
+    const env = { FLEET_BASE_URL: 'http://127.0.0.1:9', FLEET_TOKEN: 't' };
+    expect((await runFleet(['bicycles', 'act', A, 'take_over', ...flags], { env })).code).toBe(2);
+  }
+});
+
+test.each([
+  ['nothing', '', 0],
+  ['the bicycle', '{"uuid":"x","name":"Ada"}', 0],
+  ['text', 'OK', 7],
+  ['another bicycle', '{"uuid":"x","name":"Bea"}', 7],
+  ['an error', '{"error":"boom"}', 7],
+])('a creation answered with %s', async (_case, body, code) => {
+  await withServer(
+    (response) => (body.startsWith('{') ? sendJson(response, 201, body) : void response.writeHead(201).end(body)),
+    async ({ url }) => {
+      const env = { FLEET_BASE_URL: url, FLEET_TOKEN: 't' };
+      const run = await runFleet(['bicycles', 'create', '--name', 'Ada', '--organization', A], { env });
+      expect(run.code).toBe(code);
+      if (code !== 0) expect(run.stderr).toContain('whether the creation of "Ada" was carried out is unknown');
+    },
+  );
+});

@@ -1,0 +1,196 @@
+// What became of actions whose answer nobody has: evidence decides, as a table (cli.md, bicycles act).
+
+import { describe, expect, test } from 'vitest';
+import { decideCreations } from '../../src/commands/bicycles/bulk/created.js';
+import { decideDoubts, type Evidence, type HistoryEntry } from '../../src/commands/bicycles/bulk/doubts.js';
+import { isCertainlyNotLater } from '../../src/commands/bicycles/bulk/moments.js';
+import type { Before, Start } from '../../src/commands/bicycles/bulk/records.js';
+
+const NOON = '2026-01-01T12:00:00Z';
+const START: Start = { newest: '2026-01-01T11:59:00Z', isEmpty: false, date: NOON };
+/** Sent 1.5 s after the run began. */
+const AFTER_MS = 1500;
+
+function bicycle(state: string | null, modified: string | null, version: string | null = null): Evidence['now'] {
+  return { state, modified, version };
+}
+
+function step(timestamp: string | null, transition = 'take_over'): HistoryEntry {
+  return { timestamp, transition };
+}
+
+interface Case {
+  name: string;
+  now?: Evidence['now'];
+  history?: readonly HistoryEntry[];
+  start?: Start;
+  before?: Before;
+  targets?: readonly string[];
+  decision: string;
+}
+
+const LATER = '2026-01-01T12:00:30Z';
+const BEFORE = { state: 'available', version: '7' };
+
+const CASES: readonly Case[] = [
+  {
+    name: 'a `modified` older than the start: nothing happened',
+    now: bicycle('available', '2026-01-01T11:00:00Z'),
+    decision: 'untouched',
+  },
+  {
+    name: 'a newer `modified` and the target state prove nothing: a position moves it, and it may have been there before',
+    now: bicycle('in_maintenance', LATER),
+    decision: 'unknown: it was changed since',
+  },
+  {
+    name: 'the same second as the start proves nothing',
+    now: bicycle('available', '2026-01-01T11:59:00Z'),
+    decision: 'unknown: it was changed since',
+  },
+  {
+    name: 'a newest `modified` in the future: what is older than it may still be newer than the start',
+    now: bicycle('in_maintenance', LATER),
+    start: { ...START, newest: '2030-01-01T00:00:00Z' },
+    decision: 'unknown: it was changed since',
+  },
+  {
+    name: 'a service without a date of its own proves nothing by `modified`',
+    now: bicycle('available', '2026-01-01T11:00:00Z'),
+    start: { ...START, date: null },
+    decision: 'unknown: it was changed since',
+  },
+  {
+    name: 'the same version as in the input: nothing happened',
+    now: bicycle('available', LATER, '7'),
+    before: BEFORE,
+    decision: 'untouched',
+  },
+  {
+    name: 'the state before differs from the state now, which is the target',
+    now: bicycle('in_maintenance', LATER, '8'),
+    before: BEFORE,
+    decision: 'done: it was available before and is in_maintenance now',
+  },
+  {
+    name: 'it was in the target state before',
+    now: bicycle('in_maintenance', LATER),
+    before: { state: 'in_maintenance', version: null },
+    decision: 'unknown: it was in_maintenance before',
+  },
+  {
+    name: 'it went somewhere else',
+    now: bicycle('rented', LATER),
+    before: BEFORE,
+    decision: 'unknown: it was available before, and changed since',
+  },
+  {
+    name: 'nobody knows where the transition leads',
+    now: bicycle('in_maintenance', LATER),
+    before: BEFORE,
+    targets: [],
+    decision: 'unknown: it was available before, and changed since',
+  },
+  {
+    name: 'the history shows it',
+    now: bicycle('rented', LATER),
+    history: [step('2026-01-01T12:00:20Z', 'rent'), step('2026-01-01T12:00:02Z')],
+    decision: "done: the service's history shows it",
+  },
+  {
+    name: 'the history shows it, in the very second of the sending',
+    now: bicycle('in_maintenance', LATER),
+    history: [step('2026-01-01T12:00:01Z')],
+    decision: "done: the service's history shows it",
+  },
+  {
+    name: 'the history shows an earlier one alone',
+    now: bicycle('in_maintenance', LATER),
+    history: [step('2026-01-01T12:00:00Z'), step('2026-01-01T11:00:00Z')],
+    decision: "unknown: the service's history does not show it",
+  },
+  {
+    name: 'the history shows another transition: the state says nothing then',
+    now: bicycle('in_maintenance', LATER),
+    history: [step(LATER, 'force_put_in_maintenance')],
+    before: BEFORE,
+    decision: "unknown: the service's history does not show it",
+  },
+  {
+    name: 'an empty history of a bicycle that nobody touched',
+    now: bicycle('available', '2026-01-01T11:00:00Z'),
+    history: [],
+    decision: 'untouched',
+  },
+  {
+    name: 'a history without times',
+    now: bicycle('in_maintenance', LATER),
+    history: [step(null)],
+    decision: "unknown: the service's history does not show it",
+  },
+  {
+    name: 'a bicycle that the service does not show, with a history',
+    history: [step(LATER)],
+    decision: "done: the service's history shows it",
+  },
+  { name: 'a bicycle that the service does not show', decision: 'unknown: the service does not show the bicycle' },
+];
+
+test.each(CASES)('$name', ({ now, history, start = START, before = null, targets = ['in_maintenance'], decision }) => {
+  const doubt = { key: 'a', sending: { start, afterMs: AFTER_MS, before } };
+  const evidence = new Map([['a', { now, history }]]);
+  const decided = decideDoubts([doubt], evidence, { name: 'take_over', targets: new Set(targets) }).get('a');
+  expect(decided === undefined ? '' : 'why' in decided ? `${decided.kind}: ${decided.why}` : decided.kind).toBe(
+    decision,
+  );
+});
+
+describe('creations', () => {
+  const body = { name: 'Ada', organization: 'o', serial_number: '7' };
+  const empty: Start = { newest: null, isEmpty: true, date: NOON };
+  const silent: Start = { newest: null, isEmpty: false, date: NOON };
+  const BUSY: Start = { newest: '2026-01-01T12:00:00.200Z', isEmpty: false, date: NOON };
+  const found = { uuid: 'u', name: 'Ada', serial_number: '7', created: LATER };
+  test.each([
+    ['one that came since and fits', START, [found], true, [], 'done u'],
+    ['one that was there before', START, [{ ...found, created: '2026-01-01T11:00:00Z' }], true, [], 'untouched'],
+    ['one that another row made', START, [found], true, ['u'], 'untouched'],
+    ['another serial number', START, [{ ...found, serial_number: '8' }], true, [], 'untouched'],
+    ['not all of the newer ones are known', START, [], false, [], 'unknown'],
+    [
+      'one like it that came within the second of the start',
+      BUSY,
+      [{ ...found, created: '2026-01-01T12:00:00.200Z' }],
+      true,
+      [],
+      'unknown',
+    ],
+    ['a fleet that was empty, and is', empty, [], true, [], 'untouched'],
+    ['a fleet that was empty, and has it', empty, [found], true, [], 'done u'],
+    ['a service that told no time', silent, [found], true, [], 'unknown'],
+  ] as const)('%s', (_case, start, bicycles, isWhole, made, expected) => {
+    const entry = { result: undefined, uuid: null, sending: { start, afterMs: 0, before: null } };
+    const task = { body };
+    const decided = decideCreations([{ task, entry }], { bicycles, isWhole }, { made: new Set(made) }).get(task);
+    expect(decided?.kind === 'done' ? `done ${decided.uuid}` : decided?.kind).toBe(expected);
+  });
+});
+
+test('which moment is certainly not later, to the last digit', () => {
+  const cases = [
+    ['2026-01-01T00:00:00.123456Z', '2026-01-01T00:00:00.123457Z', true],
+    ['2026-01-01T00:00:00.123457Z', '2026-01-01T00:00:00.123456Z', false],
+    ['2026-01-01T00:00:00.123456Z', '2026-01-01T00:00:00.123456Z', true],
+    ['2026-01-01T00:00:00.123456Z', '2026-01-01T00:00:00.123Z', true],
+    // Within one second nothing is certain where one of them has no decimals.
+    ['2026-01-01T00:00:00Z', '2026-01-01T00:00:00Z', false],
+    ['2026-01-01T00:00:00Z', '2026-01-01T00:00:00.900Z', false],
+    ['2026-01-01T00:00:00Z', '2026-01-01T00:00:01Z', true],
+    ['2026-01-01T00:00:01Z', '2026-01-01T00:00:00.999Z', false],
+    ['2026-01-01T01:00:00+02:00', '2026-01-01T00:00:00Z', true],
+    ['2026-01-01T00:00:00Z', null, false],
+    [null, '2026-01-01T00:00:00Z', false],
+    ['yesterday', '2026-01-01T00:00:00Z', false],
+  ] as const;
+  for (const [moment, other, expected] of cases) expect(isCertainlyNotLater(moment, other)).toBe(expected);
+});

@@ -1,0 +1,370 @@
+// The journal's file and its lock: any beginning is usable, damage is refused, one run a journal whatever its name.
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { appendFile, copyFile, link, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { openJournal } from '../../src/commands/bicycles/bulk/journal.js';
+import { followHolder, type Holder } from '../../src/commands/bicycles/bulk/lock.js';
+import { readJournal } from '../../src/commands/bicycles/bulk/records.js';
+import { OUTCOMES } from '../../src/views/action.js';
+import { BINDING, leaveJournal, openQuickClock, withJournal } from '../support/journal.js';
+import { sendJson, withServer } from '../support/server.js';
+
+const HEADER = `${JSON.stringify({ fleet_journal: 2, ...BINDING })}\n`;
+const START = { newest: '2026-01-01T00:00:00Z', isEmpty: false, date: '2026-01-01T00:00:01Z' };
+const DONE = {
+  outcome: 'done',
+  status: 200,
+  state: null,
+  request_id: null,
+  milliseconds: 3,
+  message: null,
+} as const;
+
+function open(path: string, binding = BINDING) {
+  // Slow enough for a living run to keep its beat on a busy machine.
+  return openJournal(path, binding, { clock: openQuickClock(8), signal: new AbortController().signal, say: () => {} });
+}
+
+describe('reading', () => {
+  const key = fc.constantFrom('a', 'b', 'c', 'Žofie 🚲');
+  const result = fc.record({
+    outcome: fc.constantFrom(...OUTCOMES),
+    status: fc.option(fc.integer({ min: 200, max: 599 })),
+    state: fc.option(fc.string()),
+    request_id: fc.option(fc.string()),
+    milliseconds: fc.option(fc.nat()),
+    message: fc.option(fc.string({ unit: 'binary' })),
+  });
+  const record = fc.oneof(
+    fc.record({ run: fc.constant('r'), start: fc.constant(START) }),
+    fc.record({ sending: key, run: fc.constant('r'), after_ms: fc.nat() }),
+    fc.record({ answered: key, run: fc.constant('r'), result }),
+    fc.record({ beat: fc.constant('r') }),
+  );
+  const CLAIM = `${JSON.stringify({ claim: 'r', over: null, pid: 1, host: 'h', beat_ms: 1500 })}\n`;
+
+  test('any beginning of a journal is usable, and says what its whole lines say', () => {
+    fc.assert(
+      fc.property(fc.array(record, { maxLength: 12 }), fc.nat(), (records, at) => {
+        const lines = [HEADER, CLAIM, ...records.map((one) => `${JSON.stringify(one)}\n`)].map((one) =>
+          Buffer.from(one),
+        );
+        const whole = Buffer.concat(lines);
+        const length = at % (whole.length + 1);
+        const read = readJournal(whole.subarray(0, length), 'j');
+        let bytes = 0;
+        let count = 0;
+        for (const line of lines) {
+          if (bytes + line.length > length) break;
+          bytes += line.length;
+          count += 1;
+        }
+        expect(read.bytes).toBe(bytes);
+        expect(read.binding === undefined).toBe(count === 0);
+        const expected = new Map<string, unknown>();
+        for (const one of records.slice(0, Math.max(0, count - 2))) {
+          if ('sending' in one) expected.set(one.sending, undefined);
+          if ('answered' in one) expected.set(one.answered, one.result);
+        }
+        expect(new Map([...read.entries].map(([name, entry]) => [name, entry.result]))).toEqual(expected);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test('a line that a crash cut counts for nothing at the end and before the next claim; elsewhere it is damage', () => {
+    const good = `${HEADER}${CLAIM}{"sending":"a","run":"r"}\n`;
+    for (const rubbish of ['\0\0\0\0', '{"answ', '\0\0\n', 'x\n']) {
+      const read = readJournal(Buffer.from(good + rubbish), 'j');
+      expect([...read.entries.keys()]).toEqual(['a']);
+      const next = `\n${CLAIM.replace('null', '"r"')}{"sending":"b","run":"r"}\n`;
+      expect([...readJournal(Buffer.from(good + rubbish + next), 'j').entries.keys()]).toEqual(['a', 'b']);
+    }
+    expect(() => readJournal(Buffer.from(`${good}x\n{"sending":"b","run":"r"}\n`), 'j')).toThrow(
+      'line 4 of the journal j is damaged',
+    );
+  });
+
+  test.each(['{"a":1}\n', 'uuid\n', 'hello', '[]\n'])('%j is no journal', (text) => {
+    expect(() => readJournal(Buffer.from(text), 'j')).toThrow('j is no journal of fleet, and is left as it is');
+  });
+
+  test.each([1, 3, 'x'])('a journal of version %j is known as one', (version) => {
+    const text = `${JSON.stringify({ fleet_journal: version, command: 'bicycles act' })}\n`;
+    expect(() => readJournal(Buffer.from(text), 'j')).toThrow(
+      `the journal j is of version ${version}, and this fleet reads version 2`,
+    );
+  });
+
+  test('what a run wrote after it lost the journal was not sent; its answers count', () => {
+    const taken = JSON.stringify({ claim: 's', over: 'r', pid: 2, host: 'h', beat_ms: 1500 });
+    const text = [
+      HEADER + CLAIM,
+      `{"sending":"a","run":"r"}\n${taken}\n`,
+      `{"sending":"b","run":"r"}\n{"answered":"a","run":"r","result":${JSON.stringify(DONE)}}\n`,
+    ].join('');
+    const { entries, holder } = readJournal(Buffer.from(text), 'j');
+    expect([...entries].map(([name, entry]) => [name, entry.result?.outcome])).toEqual([['a', 'done']]);
+    expect(holder?.id).toBe('s');
+  });
+});
+
+test('of several claims the first counts, unless the holder let go or is named as dead', () => {
+  const claim = (id: string, over: string | null = null) => ({ claim: id, over, pid: 1, host: 'h', beat_ms: 1500 });
+  const cases: [string, object[], string | undefined][] = [
+    ['nobody', [], undefined],
+    ['the first', [claim('a'), claim('b')], 'a'],
+    ['one that let go', [claim('a'), { released: 'a' }, claim('b')], 'b'],
+    ['one that found it dead', [claim('a'), claim('b', 'a')], 'b'],
+    ['five that found it dead', [claim('a'), claim('b', 'a'), claim('c', 'a'), claim('d', 'a')], 'b'],
+    ['one that found a dead one dead', [claim('a'), claim('b', 'a'), claim('c', 'b')], 'c'],
+    ['another that let go', [claim('a'), claim('b'), { released: 'b' }], 'a'],
+  ];
+  for (const [name, records, id] of cases) {
+    const holder = records.reduce<Holder | undefined>(
+      (before, record) => followHolder(before, record as { [field: string]: unknown }),
+      undefined,
+    );
+    expect([name, holder?.id]).toEqual([name, id]);
+  }
+});
+
+describe('opening', () => {
+  test('what is written is on the disk when its promise resolves; a cut line harms nothing', async () => {
+    await withJournal(async (path) => {
+      const first = await open(path);
+      await first.begin(START);
+      await Promise.all([
+        first.announce('a', null),
+        first.announce('b', { state: 'lost', version: '7' }),
+        first.record('a', DONE, null),
+      ]);
+      const text = await readFile(path, 'utf8');
+      for (const word of ['"sending":"a"', '"sending":"b"', '"answered":"a"']) expect(text).toContain(word);
+      await first.close();
+      await appendFile(path, '{"sendi');
+      const second = await open(path);
+      const sending = { start: START, afterMs: expect.any(Number), before: null };
+      expect([...second.before]).toEqual([
+        ['a', { result: DONE, uuid: null, sending }],
+        ['b', { result: undefined, uuid: null, sending: { ...sending, before: { state: 'lost', version: '7' } } }],
+      ]);
+      await second.begin(START);
+      await second.announce('c', null);
+      await second.close();
+      expect([...readJournal(await readFile(path), path).entries.keys()]).toEqual(['a', 'b', 'c']);
+    });
+  });
+
+  test('an answer is dated by the first sending that nobody knows of', async () => {
+    await withJournal(async (path) => {
+      for (const newest of ['2026-01-01T00:00:00Z', '2026-01-02T00:00:00Z']) {
+        const journal = await open(path);
+        await journal.begin({ ...START, newest });
+        await journal.announce('a', null);
+        await journal.close();
+      }
+      expect(readJournal(await readFile(path), path).entries.get('a')?.sending.start).toEqual(START);
+    });
+  });
+
+  test('one run a journal: by its own name, a link, a hard link, a link to nothing', async () => {
+    await withJournal(async (path) => {
+      await symlink(path, `${path}.dangling`);
+      const first = await open(`${path}.dangling`);
+      await symlink(path, `${path}.symlink`);
+      await link(path, `${path}.link`);
+      for (const name of [path, `${path}.symlink`, `${path}.link`, `${path}.dangling`]) {
+        await expect(open(name)).rejects.toThrow('is in use by another run');
+      }
+      await first.close();
+      await (await open(`${path}.link`)).close();
+      expect(existsSync(`${path}.lock`)).toBe(false);
+    });
+  });
+
+  test('of many that find a dead run one takes it over', async () => {
+    await withJournal(async (path) => {
+      await leaveJournal(path, { binding: {}, start: START, sending: [] });
+      const tried = await Promise.allSettled(Array.from({ length: 10 }, () => open(path)));
+      const opened = tried.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+      expect(opened).toHaveLength(1);
+      await opened[0]?.close();
+    });
+  });
+
+  test.each([
+    ['deleted', (path: string) => rm(path)],
+    ['moved away', (path: string) => rename(path, `${path}.old`)],
+    [
+      'replaced by a copy',
+      async (path: string) => {
+        await copyFile(path, `${path}.copy`);
+        await rename(`${path}.copy`, path);
+      },
+    ],
+  ])('a journal that is %s ends the run that uses it', async (_case, harm) => {
+    await withJournal(async (path) => {
+      const journal = await open(path);
+      await journal.announce('a', null);
+      await harm(path);
+      await expect(journal.announce('b', null)).rejects.toMatchObject({ kind: 'output' });
+      expect(journal.lost.aborted).toBe(true);
+      await journal.close();
+    });
+  });
+
+  test('a run that was taken over while it slept sends nothing more', async () => {
+    await withJournal(async (path) => {
+      const journal = await open(path);
+      const { holder } = readJournal(await readFile(path), path);
+      const claim = { claim: 'other', over: holder?.id, pid: 1, host: 'h', beat_ms: 1500 };
+      await appendFile(path, `\n${JSON.stringify(claim)}\n`);
+      await expect(journal.announce('a', null)).rejects.toThrow('was taken over by another run');
+      await journal.close();
+    });
+  });
+
+  test('a claim that lost does not disturb who holds it', async () => {
+    await withJournal(async (path) => {
+      const journal = await open(path);
+      await appendFile(path, `\n${JSON.stringify({ claim: 'late', over: null, pid: 1, host: 'h', beat_ms: 1500 })}\n`);
+      await journal.announce('a', null);
+      await journal.announce('b', null);
+      await journal.close();
+      expect([...readJournal(await readFile(path), path).entries.keys()]).toEqual(['a', 'b']);
+    });
+  });
+
+  test.each(['/dev/null', '/dev/full', '/dev/stdout', '/tmp'])('%s is no journal', async (path) => {
+    await expect(open(path)).rejects.toThrow(`the journal ${path} is no ordinary file`);
+  });
+});
+
+const BIN = fileURLToPath(new URL('../../bin/fleet.js', import.meta.url));
+const A = 'aaaaaaaa-0000-4000-8000-000000000001';
+const B = 'bbbbbbbb-0000-4000-8000-000000000002';
+
+/** Starts `fleet ARGS` as a process of its own. */
+function start(args: readonly string[], url: string, stdio: 'pipe' | 'ignore' = 'pipe') {
+  const env = { ...process.env, FLEET_BASE_URL: url, FLEET_TOKEN: 't', FLEET_CONFIG_DIR: '/nonexistent' };
+  const child: ChildProcess = spawn(process.execPath, [BIN, ...args], { env, stdio: ['ignore', stdio, 'pipe'] });
+  let stderr = '';
+  let stdout = '';
+  child.stderr?.on('data', (chunk) => (stderr += chunk));
+  child.stdout?.on('data', (chunk) => (stdout += chunk));
+  const ended = new Promise<{ code: number | null; stderr: string; stdout: string }>((resolve) =>
+    child.once('close', (code) => resolve({ code, stderr, stdout })),
+  );
+  return { child, ended };
+}
+
+describe('processes', () => {
+  test('five that start at once on the journal of a dead run: one wins, the others send nothing', async () => {
+    await withServer(
+      (response, { method }) => {
+        // Long enough for all of them to come while the winner works.
+        setTimeout(() => sendJson(response, 200, method === 'GET' ? [] : {}), method === 'GET' ? 0 : 2000);
+      },
+      async ({ url, asked }) => {
+        await withJournal(async (path) => {
+          await leaveJournal(path, { binding: { base_url: url }, start: START, sending: [] });
+          const args = ['bicycles', 'act', A, B, 'rent', '--yes', '--journal', path];
+          const ended = await Promise.all(Array.from({ length: 5 }, () => start(args, url).ended));
+          const codes = ended.map(({ code }) => code).sort();
+          expect(codes).toEqual([0, 2, 2, 2, 2]);
+          expect(asked.filter(({ method }) => method === 'POST')).toHaveLength(2);
+        });
+      },
+    );
+  });
+
+  test('a pipe, its own output and a device are refused at once, and nothing is sent', async () => {
+    await withServer(
+      (response) => sendJson(response, 200, {}),
+      async ({ url, asked }) => {
+        const args = (journal: string) => ['bicycles', 'act', A, B, 'rent', '--yes', '--journal', journal];
+        const { code, stderr } = await start(args('/dev/stdout'), url).ended;
+        expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining('is no ordinary file') });
+        expect(asked).toEqual([]);
+      },
+    );
+  });
+
+  test('a journal deleted during the run stops it with exit 10; every bicycle has a result', async () => {
+    await withJournal(async (path) => {
+      let posts = 0;
+      await withServer(
+        async (response, { method }) => {
+          if (method === 'POST' && ++posts === 3) await rm(path);
+          sendJson(response, 200, method === 'GET' ? [] : {});
+        },
+        async ({ url }) => {
+          const uuids = Array.from({ length: 12 }, (_, index) => A.replace(/..$/, String(10 + index)));
+          const args = [
+            'bicycles',
+            'act',
+            ...uuids,
+            'rent',
+            '--yes',
+            '--concurrency',
+            '1',
+            '--json',
+            '--journal',
+            path,
+          ];
+          const { code, stdout, stderr } = await start(args, url).ended;
+          expect(stderr).toContain('was deleted or replaced');
+          expect(code).toBe(10);
+          const outcomes = stdout
+            .trim()
+            .split('\n')
+            .map((line) => JSON.parse(line).outcome);
+          expect(outcomes).toHaveLength(12);
+          expect(outcomes.filter((outcome) => outcome === 'done')).toHaveLength(posts);
+          expect(posts).toBeLessThan(5);
+        },
+      );
+    });
+  });
+
+  test('a full disk: every bicycle that was sent has its line, exit 10', async () => {
+    await withJournal(async (path) => {
+      let posts = 0;
+      await withServer(
+        (response, { method }) => {
+          if (method === 'POST') posts += 1;
+          setTimeout(() => sendJson(response, 200, method === 'GET' ? [] : {}), 20);
+        },
+        async ({ url }) => {
+          const uuids = Array.from({ length: 60 }, (_, index) => A.replace(/..$/, String(10 + index)));
+          const list = `${path}.uuids`;
+          await writeFile(list, uuids.join('\n'));
+          // A file of this process may grow to 4 kB and no further; SIGXFSZ ignored, so that the write fails as on a full disk.
+          const command = `trap '' XFSZ; ulimit -f 4; exec "${process.execPath}" "${BIN}" bicycles act - rent --yes --json --journal "${path}" < "${list}"`;
+          const env = { ...process.env, FLEET_BASE_URL: url, FLEET_TOKEN: 't', FLEET_CONFIG_DIR: '/nonexistent' };
+          const child = spawn('bash', ['-c', command], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+          let stdout = '';
+          let stderr = '';
+          child.stdout.on('data', (chunk) => (stdout += chunk));
+          child.stderr.on('data', (chunk) => (stderr += chunk));
+          const code = await new Promise((resolve) => child.once('close', resolve));
+          expect(stderr).toContain('could not be written');
+          expect(code).toBe(10);
+          const outcomes = stdout
+            .trim()
+            .split('\n')
+            .map((line) => JSON.parse(line).outcome);
+          expect(outcomes).toHaveLength(60);
+          expect(posts).toBeGreaterThan(0);
+          expect(outcomes.filter((outcome) => outcome === 'done')).toHaveLength(posts);
+          expect(outcomes.filter((outcome) => outcome === 'not-sent')).toHaveLength(60 - posts);
+        },
+      );
+    });
+  });
+});
