@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import { type Example, examplesOf } from './cli/examples.js';
 import { pathOf } from './cli/help.js';
-import { TOPIC_NAMES, TOPICS, type Topic } from './commands/help/index.js';
+import { TOPIC_NAMES, TOPICS, type Topic } from './commands/help/names.js';
 import { PAGES, type Section } from './commands/help/topics.js';
 import { programVersion } from './place.js';
 import { buildProgram } from './program.js';

@@ -5,7 +5,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { pathOf } from '../src/cli/help.js';
-import { TOPIC_NAMES } from '../src/commands/help/index.js';
+import { TOPIC_NAMES } from '../src/commands/help/names.js';
 import { everyCommand } from './support/pages.js';
 import { hasCommand } from './support/shell.js';
 

@@ -1,7 +1,7 @@
 // Shows the pages of help: what is on the first one, how long and how wide they are, and what a slip is answered with.
 
 import { describe, expect, it } from 'vitest';
-import { TOPIC_NAMES } from '../../src/commands/help/index.js';
+import { TOPIC_NAMES } from '../../src/commands/help/names.js';
 import { EXIT_CODES } from '../../src/errors.js';
 import { KEY_NAMES, KEYS } from '../../src/settings/keys.js';
 import { environmentOf } from '../support/environment.js';

@@ -2,7 +2,7 @@
 
 import type { Command } from 'commander';
 import { pathOf } from '../../src/cli/help.js';
-import { TOPIC_NAMES } from '../../src/commands/help/index.js';
+import { TOPIC_NAMES } from '../../src/commands/help/names.js';
 import { buildProgram } from '../../src/program.js';
 import { runFleet } from './run.js';
 

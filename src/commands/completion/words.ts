@@ -8,7 +8,7 @@ import { pathOf } from '../../cli/help.js';
 import { findBelow } from '../../cli/line.js';
 import { findKey, KEY_NAMES, KEYS } from '../../settings/keys.js';
 import { FORMATS } from '../../terminal/formats.js';
-import { TOPICS } from '../help/index.js';
+import { TOPICS } from '../help/names.js';
 import { SHELLS } from './shells.js';
 
 /** One word to offer. */

@@ -7,20 +7,7 @@ import { unknownWord } from '../../cli/nearest.js';
 import { nearestCommand } from '../../cli/suggestion.js';
 import type { Run } from '../../context.js';
 import { usageError } from '../../errors.js';
-
-/** The pages that belong to no command, and what each is about. */
-export const TOPICS = {
-  'exit-codes': 'what each exit code means',
-  environment: 'variables that fleet reads, and which setting comes first',
-  output: 'formats, what goes to stdout and what to stderr',
-  topics: 'what fleet watch can follow',
-  conditions: 'what --where and --until take',
-  flags: 'the flags of every command',
-} as const;
-
-export type Topic = keyof typeof TOPICS;
-
-export const TOPIC_NAMES = Object.keys(TOPICS) as readonly Topic[];
+import { TOPIC_NAMES, TOPICS } from './names.js';
 
 const WIDEST_TOPIC_COLUMNS = Math.max(...TOPIC_NAMES.map(({ length }) => length));
 const TOPIC_LINES = TOPIC_NAMES.map((topic) => `  ${topic.padEnd(WIDEST_TOPIC_COLUMNS)}  ${TOPICS[topic]}`);

@@ -1,15 +1,37 @@
 // The full-screen board of `fleet watch --live`: keeps what has just happened, and draws it ten times a second at most.
 
+import type { Alert } from '../../api/alert.js';
 import type { Clock } from '../../clock.js';
 import type { Context } from '../../context.js';
-import type { Gap } from '../../http/stream/events.js';
+import type { Gap, StreamEvent } from '../../http/stream/events.js';
 import { loadPaint } from '../../terminal/colour.js';
 import { openScreen } from '../../terminal/screen.js';
 import { readTime } from '../../terminal/time.js';
 import { textOf } from '../../terminal/values.js';
 import { type BoardConnection, type BoardFacts, boardLines, lowestCharges } from '../../views/board.js';
+import type { Sight } from '../../views/change.js';
+import type { Knowledge } from './knowledge.js';
 import type { Plan } from './plan.js';
-import type { Show } from './show.js';
+
+/** What a watch shows its messages through: lines, JSON lines (show.ts) or the board. */
+export interface Show {
+  /** Whether the terminal belongs to the show alone. */
+  readonly isFullScreen: boolean;
+  /** Each returns what goes to stdout for it, newline included; '' for nothing. */
+  message(sight: () => Sight, at: number, data: string): string;
+  caughtUp(sight: Sight, at: number): string;
+  stream(event: StreamEvent): string;
+  draw(knowledge: Knowledge): string;
+  /** A message came, shown or not. */
+  heard(at: number): void;
+  /** A page of the list came, with the service's total where it says one. */
+  listed(count: number | undefined): void;
+  /** The newest alerts of the list, the newest first. */
+  alerts(alerts: readonly Alert[]): void;
+  write(text: string): Promise<void>;
+  /** Leaves the terminal as it was found. */
+  close(): Promise<void>;
+}
 
 /** Ten frames a second at most: more cannot be read, and a slow line would choke on them. */
 const FRAME_MS = 100;

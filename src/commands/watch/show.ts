@@ -1,34 +1,13 @@
 // Where the messages of a watch go: lines, JSON lines or the board, behind one interface.
 
-import type { Alert } from '../../api/alert.js';
 import type { Clock } from '../../clock.js';
 import type { Context } from '../../context.js';
-import type { StreamEvent } from '../../http/stream/events.js';
 import { escapeJson } from '../../terminal/clean.js';
 import { loadPaint } from '../../terminal/colour.js';
 import { writeResults } from '../../terminal/jq/results.js';
 import { changeLine, type Sight } from '../../views/change.js';
-import type { Knowledge } from './knowledge.js';
+import type { Show } from './board.js';
 import type { Plan } from './plan.js';
-
-export interface Show {
-  /** Whether the terminal belongs to the show alone. */
-  readonly isFullScreen: boolean;
-  /** Each returns what goes to stdout for it, newline included; '' for nothing. */
-  message(sight: () => Sight, at: number, data: string): string;
-  caughtUp(sight: Sight, at: number): string;
-  stream(event: StreamEvent): string;
-  draw(knowledge: Knowledge): string;
-  /** A message came, shown or not. */
-  heard(at: number): void;
-  /** A page of the list came, with the service's total where it says one. */
-  listed(count: number | undefined): void;
-  /** The newest alerts of the list, the newest first. */
-  alerts(alerts: readonly Alert[]): void;
-  write(text: string): Promise<void>;
-  /** Leaves the terminal as it was found. */
-  close(): Promise<void>;
-}
 
 /** Opens the show of the plan. `onTick` is called when the board wants to be drawn. */
 export async function openShow(
