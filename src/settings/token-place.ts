@@ -71,7 +71,7 @@ export async function findTokenPlace(
 export function describeRenewal(place: TokenPlace, profile: string): string {
   switch (place.kind) {
     case 'variable':
-      return 'FLEET_TOKEN is set and wins over every other token; set it to a new one, or unset it';
+      return 'FLEET_TOKEN is set and wins over every other token; set it to a new one, or: unset FLEET_TOKEN';
     case 'file':
       return `write a new token into ${place.path} (FLEET_TOKEN_FILE)`;
     case 'command':

@@ -401,7 +401,7 @@ describe('a refused token', () => {
     [
       'a variable',
       { FLEET_TOKEN: 'a-token-1' },
-      'FLEET_TOKEN is set and wins over every other token; set it to a new one, or unset it',
+      'FLEET_TOKEN is set and wins over every other token; set it to a new one, or: unset FLEET_TOKEN',
     ],
     ['a file', { FLEET_TOKEN_FILE: '/proc/self/comm' }, 'write a new token into /proc/self/comm (FLEET_TOKEN_FILE)'],
     [

@@ -1,51 +1,66 @@
-// `fleet doctor`: looks at everything a command needs, in the order in which a command needs it, and tells what it finds.
+// `fleet doctor`: looks at everything a command needs, and prints what it finds, failures first.
 
 import type { Context } from '../../context.js';
-import { FleetError } from '../../errors.js';
-import { openNetwork } from '../../http/network.js';
+import { asFleetError, FleetError } from '../../errors.js';
+import { type Network, openNetwork } from '../../http/network.js';
 import { programVersion } from '../../place.js';
 import { chooseOutput } from '../../settings/resolve.js';
 import { escapeJson } from '../../terminal/clean.js';
 import { loadPaint } from '../../terminal/colour.js';
 import { writeResults } from '../../terminal/jq/results.js';
 import { chooseListFormat } from '../../terminal/list.js';
-import { drawFinding, type Finding, toRecord } from './finding.js';
+import { openProgress } from '../../terminal/progress.js';
+import { drawFinding, type Finding, failed, ok, sortFindings, toRecord } from './finding.js';
+import type { Probe } from './probe.js';
 import { checkPush } from './push.js';
-import { checkReach } from './reach.js';
-import { checkService, type Service } from './service.js';
+import { checkService } from './service.js';
 import { checkSettings, checkToken, type Known } from './settings.js';
-import { checkNode, checkTerminal, describeWay, findWay } from './surroundings.js';
-
-type Tell = (finding: Finding) => Promise<void>;
+import { checkCertificate, checkFolder, checkNode, checkTerminal, findCache } from './surroundings.js';
 
 /**
- * Tells what it finds as it goes, then throws the first failure: causes are looked at before what follows from them. Resolves when
+ * Prints what it finds, failures first, then throws the first failure: causes are looked at before what follows from them. Resolves when
  * there is none, warnings or not. Nothing is changed, and the token goes to the origins of base_url and sse_url alone.
  */
 export async function examine(context: Context): Promise<void> {
   const { io, notice } = context;
   const format = chooseFormat(context);
   const jq = await context.jq();
-  const isTable = format === 'table' && jq === undefined;
-  const paint = await loadPaint(io.stdout.colorLevel);
-  const findings: Finding[] = [];
-  const tell: Tell = async (finding) => {
-    findings.push(finding);
-    if (isTable) await io.stdout.write(drawFinding(finding, io.stdout.width(), paint));
-    else if (format === 'jsonl' && jq === undefined) await io.stdout.write(`${toJson(toRecord(finding))}\n`);
-  };
-
-  await tell(checkNode(programVersion()));
-  const known = await checkSettings(context, tell);
-  const token = await checkToken(context, known, tell);
-  await checkNetwork(context, known, token, tell);
-  await tell(checkTerminal(context));
-
+  const progress = openProgress(context, { draw: () => 'looking at settings, network and service' });
+  let findings: Finding[];
+  try {
+    findings = sortFindings(await findAll(context));
+  } finally {
+    await progress.end();
+  }
   const records = findings.map(toRecord);
+  const lines = records.map((record) => `${toJson(record)}\n`).join('');
   if (jq !== undefined)
     await writeResults(await jq.run(format === 'jsonl' ? records.map(toJson) : [toJson(records)]), io.stdout.write);
+  else if (format === 'jsonl') await io.stdout.write(lines);
   else if (format === 'json') await io.stdout.write(`${toJson(records)}\n`);
+  else {
+    const paint = await loadPaint(io.stdout.colorLevel);
+    await io.stdout.write(findings.map((finding) => drawFinding(finding, io.stdout.width(), paint)).join(''));
+  }
   await conclude(findings, notice);
+}
+
+/** Looks at everything, in the order in which a command needs it. */
+async function findAll(context: Context): Promise<Finding[]> {
+  const { known, findings } = await checkSettings(context);
+  const { folder } = known.stored;
+  const disk = folder === '' ? [] : [await checkFolder('disk', folder)];
+  const cache = findCache(context.io.env);
+  if (cache !== undefined) disk.push(await checkFolder('cache', cache));
+  const { token, renewal, finding } = await checkToken(context, known);
+  return [
+    checkNode(programVersion()),
+    ...findings,
+    ...disk,
+    finding,
+    ...(await checkNetwork(context, { ...known, renewal }, token)),
+    checkTerminal(context),
+  ];
 }
 
 function toJson(value: object): string {
@@ -63,28 +78,35 @@ function chooseFormat({ io, flags }: Context): 'table' | 'json' | 'jsonl' {
   }
 }
 
-async function checkNetwork(context: Context, known: Known, token: string | undefined, tell: Tell): Promise<void> {
-  const { io, clock, signal } = context;
-  const { baseUrl, sseUrl, timeoutMs } = known;
-  const limits = { timeoutMs, signal, now: clock.wallMs };
-  const network = await openNetwork(io.env, timeoutMs);
-  const service: Service = { ...limits, clock, dispatcher: network.dispatcher, known, token };
-  const reached = new Map<string, boolean>();
-  /** Each origin is looked at once, through the proxy that stands before it. */
-  const reach = async (name: string, url: URL): Promise<boolean> => {
-    const before = reached.get(url.origin);
-    if (before !== undefined) return before;
-    const way = findWay(url, io.env);
-    await tell(describeWay(name, way));
-    const isReached = await (way.proxy === undefined
-      ? checkReach(name, url, limits, tell)
-      : checkReach('proxy', way.proxy, limits, tell));
-    reached.set(url.origin, isReached);
-    return isReached;
+async function checkNetwork(context: Context, known: Known, token: string | undefined): Promise<Finding[]> {
+  let network: Network;
+  try {
+    network = await openNetwork(context.io.env, known.timeoutMs);
+  } catch (thrown) {
+    return [failed('proxy', asFleetError(thrown))];
+  }
+  const probe: Probe = { context, known, network, token };
+  const { baseUrl, sseUrl } = known;
+  const findings: Finding[] = [];
+  /** Says how an address is asked; each certificate is looked at once. */
+  const lookAt = async (name: string, url: URL): Promise<void> => {
+    const { proxy, because } = network.routeTo(url);
+    const way = proxy === undefined ? `directly: ${because}` : `through ${proxy.origin} (${because})`;
+    findings.push(ok('proxy', `${name} is asked ${way}`));
+    if (proxy !== undefined || (name === 'push' && url.origin === baseUrl?.origin)) return;
+    const certificate = await checkCertificate(context, `${name} tls`, url, known.timeoutMs);
+    if (certificate !== undefined) findings.push(certificate);
   };
   try {
-    if (baseUrl !== undefined && (await reach('service', baseUrl))) await checkService(service, baseUrl, tell);
-    if (sseUrl !== undefined && (await reach('push', sseUrl))) await tell(await checkPush(service, sseUrl));
+    if (baseUrl !== undefined) {
+      await lookAt('service', baseUrl);
+      findings.push(...(await checkService(probe, baseUrl)));
+    }
+    if (sseUrl !== undefined) {
+      await lookAt('push', sseUrl);
+      findings.push(await checkPush(probe, sseUrl));
+    }
+    return findings;
   } finally {
     await network.close();
   }
@@ -94,13 +116,13 @@ async function checkNetwork(context: Context, known: Known, token: string | unde
 async function conclude(findings: readonly Finding[], notice: Context['notice']): Promise<void> {
   const failures = findings.filter(({ outcome }) => outcome === 'failure');
   const warnings = findings.filter(({ outcome }) => outcome === 'warning').length;
-  const told = warnings === 0 ? '' : `${warnings} ${warnings === 1 ? 'warning' : 'warnings'}`;
+  const counted = warnings === 0 ? '' : `${warnings} ${warnings === 1 ? 'warning' : 'warnings'}`;
   const [first] = failures;
-  if (first === undefined) return notice(told === '' ? 'all is well' : `${told}, no failure`);
+  if (first === undefined) return notice(counted === '' ? 'all is well' : `${counted}, no failure`);
   const names = failures.map(({ check }) => check).join(', ');
   throw new FleetError(
     first.kind ?? 'internal',
-    `${failures.length} ${failures.length === 1 ? 'failure' : 'failures'} (${names})${told === '' ? '' : ` and ${told}`}`,
+    `${failures.length} ${failures.length === 1 ? 'failure' : 'failures'} (${names})${counted === '' ? '' : ` and ${counted}`}`,
     first.next === undefined ? {} : { hint: `begin with: ${first.next}` },
   );
 }

@@ -40,11 +40,18 @@ export function failure(check: string, kind: ErrorKind, finding: string, next?: 
 
 /** An error as a finding: its message, and its hint as the next step. */
 export function failed(check: string, { kind, message, hint, status, trace }: FleetError): Finding {
-  const facts = [
+  const origin = [
     ...(status === undefined ? [] : [`HTTP ${status}`]),
     ...(trace.requestId === undefined ? [] : [`request ${trace.requestId}`]),
   ];
-  return failure(check, kind, facts.length === 0 ? message : `${message} (${facts.join(', ')})`, hint);
+  return failure(check, kind, origin.length === 0 ? message : `${message} (${origin.join(', ')})`, hint);
+}
+
+const ORDER: readonly Outcome[] = ['failure', 'warning', 'ok'];
+
+/** Failures first, then warnings; otherwise in the order in which a command needs what was looked at. */
+export function sortFindings(findings: readonly Finding[]): Finding[] {
+  return ORDER.flatMap((outcome) => findings.filter((finding) => finding.outcome === outcome));
 }
 
 export function toRecord({ check, outcome, finding, next }: Finding): FindingRecord {

@@ -1,4 +1,4 @@
-// The words of `fleet doctor`: what it looks at, and how it ends.
+// The declaration of `fleet doctor`: what it looks at, and how it ends.
 
 import type { Command } from 'commander';
 import { examples } from '../../cli/examples.js';
@@ -9,9 +9,10 @@ export function addDoctor(program: Command, run: Run): void {
     .command('doctor')
     .summary('find out what is wrong with settings, network or service')
     .description(
-      `Look at everything that a command needs, one line a finding: ok, warning or failure, and what to do next. Settings
-and where they come from, file modes, token, proxy, DNS, TCP, TLS, HTTP, the prefix of the address, API version,
-clock, push channel, terminal. It changes nothing, and each step takes --timeout at most.
+      `Look at everything that a command needs, one line a finding: failures first, then warnings, then what is ok, and
+what to do next. Settings and where they come from, file modes, disk, token, proxy, certificate, HTTP, the prefix of
+the address, API version, organization, clock, push channel, terminal. It asks the service as every command does,
+changes nothing, and each step takes --timeout at most.
 
 Exit code 0 without failures, else the code of the first failure, from which later ones may follow ("fleet help exit-codes").`,
     )

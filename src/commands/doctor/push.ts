@@ -3,86 +3,95 @@
 import { organizationTopic, subscribePath } from '../../api/push.js';
 import { FleetError } from '../../errors.js';
 import { joinUrl } from '../../http/client.js';
-import { connectOnce, type Ending } from '../../http/stream/connection.js';
+import { ExchangeError, readStream } from '../../http/exchange.js';
+import { answerFailure, networkFailure } from '../../http/failure.js';
+import { htmlTitle } from '../../http/foreign.js';
 import { streamHeaders } from '../../http/stream.js';
 import { KEYS } from '../../settings/keys.js';
 import { profileFlag } from '../../settings/resolve.js';
 import { type Finding, failed, ok, warning } from './finding.js';
-import { changeCommand, type Service } from './service.js';
-import { limitTime } from './settings.js';
+import { changeCommand, explainSilence, type Probe } from './probe.js';
 
-const CLOSED = new FleetError('interrupted', 'the doctor has seen what it wanted');
+/** How much of the body of a refusal is read. */
+const REFUSAL_LIMIT_BYTES = 64 * 1024;
 
 /** Opens the topic of the organization at the push address (interface.md section 4.6) and lets it go. */
-export async function checkPush(service: Service, sseUrl: URL): Promise<Finding> {
-  const { known, signal } = service;
-  if (known.organization === undefined)
-    return warning(
-      'push',
-      'not tried: without an organization there is no topic to subscribe to',
-      `fleet config set organization UUID${profileFlag(known.profile)}`,
-    );
-  const started = performance.now();
-  const first = await subscribe(service, sseUrl, known.organization);
-  if (first === undefined)
-    return ok('push', `the subscription stands after ${Math.round(performance.now() - started)} ms`);
-  if (signal.aborted) throw signal.reason;
-  const status = first.answer?.status;
-  const isElsewhere = status === 404 || status === 410 || first.cause === 'no-stream';
-  for (const variant of isElsewhere ? variantsOf(sseUrl) : []) {
-    const other = await subscribe(service, variant, known.organization);
-    if (signal.aborted) throw signal.reason;
-    if (other !== undefined) continue;
-    const address = KEYS.sse_url.show(variant);
-    const hint = changeCommand(known.origins.sseUrl, address, known.profile);
-    const told = `${first.error.message}; at ${address} the subscription stands`;
-    return failed('push', new FleetError(first.error.kind, told, { hint }));
+export async function checkPush(probe: Probe, sseUrl: URL): Promise<Finding> {
+  const { known, context } = probe;
+  if (known.organization === undefined) {
+    const next = `fleet config set organization UUID${profileFlag(known.profile)}`;
+    return warning('push', 'not tried: without an organization there is no topic to subscribe to', next);
   }
-  return failed('push', first.error);
-}
-
-/** Undefined when the subscription stood; else how it ended. */
-async function subscribe(service: Service, sseUrl: URL, organization: string): Promise<Ending | undefined> {
-  const { dispatcher, clock, known, token, timeoutMs, signal } = service;
-  const late = new FleetError(
-    'network',
-    `the push channel at ${sseUrl.origin} did not answer within ${timeoutMs / 1000} s`,
-    {
-      hint: 'check sse_url, or give more time with --timeout',
-    },
-  );
-  const limit = limitTime(signal, timeoutMs, late);
-  const close = new AbortController();
-  let isOpen = false;
+  const startedAt = context.clock.monotonicMs();
+  let first: FleetError | undefined;
   try {
-    const ending = await connectOnce({
-      dispatcher,
-      clock,
-      url: joinUrl(sseUrl, subscribePath(organizationTopic(organization))),
-      headers: streamHeaders(known.apiVersion, token),
-      lastEventId: '',
-      signal: AbortSignal.any([limit.signal, close.signal]),
-      subject: 'the subscription',
-      observer: {
-        room: () => undefined,
-        onRequest() {},
-        onAnswer() {},
-        onOpen() {
-          isOpen = true;
-          close.abort(CLOSED);
-        },
-        onReceived() {},
-        onHold() {},
-      },
+    first = await subscribe(probe, sseUrl, known.organization);
+  } catch (thrown) {
+    return explainSilence(probe, known.origins.sseUrl, sseUrl, thrown, 'the push channel');
+  }
+  if (first === undefined)
+    return ok('push', `the subscription stands after ${Math.round(context.clock.monotonicMs() - startedAt)} ms`);
+  const isElsewhere = first.kind === 'not-found' || first.status === 200;
+  const variant = variantOf(sseUrl);
+  const isThere = isElsewhere && (await subscribe(probe, variant, known.organization).catch(() => first)) === undefined;
+  if (context.signal.aborted) throw context.signal.reason;
+  if (!isThere) return failed('push', first);
+  const address = KEYS.sse_url.show(variant);
+  const hint = changeCommand(known.origins.sseUrl, address, known.profile);
+  return failed(
+    'push',
+    new FleetError(first.kind, `${first.message}; at ${address} the subscription stands`, { hint }),
+  );
+}
+
+/** Undefined when the subscription stood, else why it was refused. Throws a FleetError of kind `network` when no answer came. */
+async function subscribe(
+  { context, known, network, token }: Probe,
+  sseUrl: URL,
+  organization: string,
+): Promise<FleetError | undefined> {
+  const url = joinUrl(sseUrl, subscribePath(organizationTopic(organization)));
+  const request = {
+    method: 'GET',
+    url,
+    headers: streamHeaders(known.apiVersion, token),
+    headersTimeoutMs: known.timeoutMs,
+    bodyTimeoutMs: known.timeoutMs,
+    signal: context.signal,
+  };
+  try {
+    const { status, headers, body } = await readStream(network.dispatcher, request);
+    const type = headers['content-type'] ?? 'no content type';
+    if (status === 200 && /^text\/event-stream\b/i.test(type)) {
+      await body.cancel();
+      return undefined;
+    }
+    const text = context.io.secrets.hide(await readSome(body));
+    if (status !== 200) return answerFailure(status, headers, text, 'the subscription', url);
+    const title = htmlTitle(text);
+    const shown = `${type.slice(0, 60)}${title === undefined ? '' : ` "${title}"`}`;
+    return new FleetError('service', `the push address did not answer with an event stream: ${shown}`, {
+      status,
+      hint: 'check sse_url: it is another address than base_url',
     });
-    return isOpen ? undefined : ending;
-  } finally {
-    limit.end();
+  } catch (error) {
+    throw error instanceof ExchangeError ? networkFailure(error, url) : error;
   }
 }
 
-function variantsOf(sseUrl: URL): URL[] {
+async function readSome(body: ReadableStream<Uint8Array>): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of body) {
+    chunks.push(chunk);
+    length += chunk.length;
+    if (length >= REFUSAL_LIMIT_BYTES) break;
+  }
+  return Buffer.concat(chunks).toString('utf8', 0, REFUSAL_LIMIT_BYTES);
+}
+
+function variantOf(sseUrl: URL): URL {
   const path = sseUrl.pathname.replace(/\/+$/, '');
   const other = path.endsWith('/api') ? path.slice(0, -'/api'.length) : `${path}/api`;
-  return [new URL(`${sseUrl.origin}${other || '/'}`)];
+  return new URL(`${sseUrl.origin}${other || '/'}`);
 }

@@ -1,8 +1,13 @@
-// What the doctor finds around the program: Node, the terminal, the proxies of the environment.
+// What the doctor finds around the program: Node, the terminal, the disk, certificates.
 
+import { existsSync } from 'node:fs';
+import { rm, writeFile } from 'node:fs/promises';
+import { isIP } from 'node:net';
+import { dirname, isAbsolute, join } from 'node:path';
+import { connect } from 'node:tls';
 import type { Context } from '../../context.js';
-import { isLoopback } from '../../http/network.js';
-import { type Finding, ok, warning } from './finding.js';
+import { quoteForShell } from '../../settings/trust.js';
+import { type Finding, failure, ok, warning } from './finding.js';
 
 export function checkNode(version: string): Finding {
   return ok('fleet', `version ${version}, Node ${process.versions.node}, ${process.platform} ${process.arch}`);
@@ -13,58 +18,97 @@ export function checkTerminal({ io }: Context): Finding {
   if (!stdout.isTerminal) return ok('terminal', 'stdout is no terminal: output is not cut and has no colour');
   const colours = ['no colour', '16 colours', '256 colours', 'true colour'][stdout.colorLevel] ?? 'no colour';
   const locale = env['LC_ALL'] || env['LC_CTYPE'] || env['LANG'] || '';
-  const facts = `${stdout.width()} columns, ${stdout.height()} rows, ${colours}`;
-  if (process.platform === 'win32' || /utf-?8/i.test(locale)) return ok('terminal', `${facts}, Unicode`);
+  const size = `${stdout.width()} columns, ${stdout.height()} rows, ${colours}`;
+  if (process.platform === 'win32' || /utf-?8/i.test(locale)) return ok('terminal', `${size}, Unicode`);
   return warning(
     'terminal',
-    `${facts}; the locale ${locale === '' ? 'is not set' : `"${locale}" is not UTF-8`}, so names may look broken`,
+    `${size}; the locale ${locale === '' ? 'is not set' : `"${locale}" is not UTF-8`}, so names may look broken`,
     'export LC_ALL=C.UTF-8',
   );
 }
 
-/** The proxy on the way to an address. */
-export interface Way {
-  /** The proxy's own address, without user name and password; undefined for the direct way. */
-  proxy: URL | undefined;
-  /** Why: the variable that names or excludes it. */
-  because: string;
+/** Whether a folder can be written, by writing there: a full disk looks well until then. Nothing is left behind. */
+export async function checkFolder(check: string, folder: string): Promise<Finding> {
+  let existing = folder;
+  while (!existsSync(existing) && dirname(existing) !== existing) existing = dirname(existing);
+  const path = join(existing, `.fleet-doctor-${process.pid}.tmp`);
+  try {
+    await writeFile(path, Buffer.alloc(TRIAL_BYTES), { flag: 'wx', mode: 0o600, flush: true });
+    return ok(check, `${folder} can be written`);
+  } catch (error) {
+    const { code = '', message } = error as NodeJS.ErrnoException;
+    const problem = `${folder} cannot be written: ${message}`;
+    // Whoever may only read has chosen so: settings can come from the environment.
+    if (/^(EACCES|EPERM|EROFS)$/.test(code))
+      return warning(check, problem, 'choose another folder with FLEET_CONFIG_DIR');
+    const isFull = code === 'ENOSPC' || code === 'EDQUOT';
+    return failure(
+      check,
+      'config',
+      problem,
+      isFull ? `free some space: df -h ${quoteForShell(existing)}` : `look at ${existing}`,
+    );
+  } finally {
+    await rm(path, { force: true }).catch(() => {});
+  }
 }
 
-/** Which proxy an address is asked through, by the rules of `http/network.ts` and undici's EnvHttpProxyAgent. */
-export function findWay(url: URL, env: NodeJS.ProcessEnv): Way {
-  const read = (name: string): [variable: string, value: string] =>
-    env[name.toLowerCase()] === undefined
-      ? [name, env[name] ?? '']
-      : [name.toLowerCase(), env[name.toLowerCase()] ?? ''];
-  const http = read('HTTP_PROXY');
-  const https = read('HTTPS_PROXY');
-  const [variable, value] = url.protocol === 'https:' && https[1] !== '' ? https : http;
-  if (value === '') return { proxy: undefined, because: 'no proxy is set' };
-  if (isLoopback(url)) return { proxy: undefined, because: `${variable} is not used for this machine` };
-  const [noVariable, excluded] = read('NO_PROXY');
-  if (isExcluded(url, excluded)) return { proxy: undefined, because: `${noVariable} excludes it` };
-  const proxy = URL.canParse(value) ? new URL(value) : undefined;
-  if (proxy !== undefined) [proxy.username, proxy.password] = ['', ''];
-  return { proxy, because: proxy === undefined ? `${variable} is no address` : variable };
+/** The folder in which Node keeps what it compiled, where there is one (`bin/compile-cache.js`). */
+export function findCache(env: NodeJS.ProcessEnv): string | undefined {
+  const home = [env['XDG_CACHE_HOME'] ?? '', join(env['HOME'] ?? '', '.cache')].find(isAbsolute);
+  const folder = home === undefined ? undefined : join(home, 'fleet');
+  return folder !== undefined && existsSync(folder) ? folder : undefined;
 }
 
-function isExcluded(url: URL, list: string): boolean {
-  const port = url.port || (url.protocol === 'https:' ? '443' : '80');
-  return list
-    .split(/[,\s]+/)
-    .filter((entry) => entry !== '')
-    .some((entry) => {
-      if (entry === '*') return true;
-      const [, name = '', entryPort] = /^(.+?)(?::(\d+))?$/.exec(entry.toLowerCase()) ?? [];
-      if (entryPort !== undefined && entryPort !== port) return false;
-      const bare = name.replace(/^\*?\./, '');
-      return url.hostname === bare || (name !== bare && url.hostname.endsWith(`.${bare}`));
-    });
-}
+/** A block: less may still fit where the disk is full. */
+const TRIAL_BYTES = 4096;
 
-export function describeWay(name: string, { proxy, because }: Way): Finding {
-  if (proxy !== undefined) return ok('proxy', `${name} is asked through ${proxy.origin} (${because})`);
-  if (because.endsWith('is no address'))
-    return warning('proxy', because, 'write it like http://proxy.example.com:3128');
-  return ok('proxy', `${name} is asked directly: ${because}`);
+/** Certificates that end sooner are announced. */
+const CERTIFICATE_DAYS = 14;
+const DAY_MS = 86_400_000;
+
+/** The certificate of an https address that is asked directly, and whether anybody verifies it; undefined for plain http. */
+export async function checkCertificate(
+  { io, clock, signal }: Context,
+  check: string,
+  url: URL,
+  timeoutMs: number,
+): Promise<Finding | undefined> {
+  if (url.protocol !== 'https:') return undefined;
+  const host = url.hostname.replace(/^\[|\]$/g, '');
+  const socket = connect({
+    host,
+    port: Number(url.port || 443),
+    rejectUnauthorized: false,
+    ...(isIP(host) > 0 ? {} : { servername: host }),
+  });
+  const cancel = clock.after(timeoutMs, () => socket.destroy());
+  const onAbort = () => socket.destroy();
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    await new Promise((resolve) => socket.once('secureConnect', resolve).once('close', resolve).once('error', resolve));
+    signal.throwIfAborted();
+    const { valid_to: end = '', issuer } = socket.getPeerCertificate() ?? {};
+    const reason = socket.authorized ? '' : String(socket.authorizationError ?? '');
+    if (io.env['NODE_TLS_REJECT_UNAUTHORIZED'] === '0') {
+      const verdict = reason === '' ? 'this one would pass' : `this one would be refused (${reason})`;
+      return warning(
+        check,
+        `NODE_TLS_REJECT_UNAUTHORIZED=0: certificates are not verified, and anybody on the way can read the token; ${verdict}`,
+        'unset NODE_TLS_REJECT_UNAUTHORIZED; a private certificate authority goes into NODE_EXTRA_CA_CERTS',
+      );
+    }
+    // What is refused the request has said.
+    if (reason !== '' || end === '') return undefined;
+    const days = Math.floor((Date.parse(end) - clock.wallMs()) / DAY_MS);
+    const by = [issuer?.O ?? issuer?.CN].flat()[0] ?? 'an unnamed authority';
+    const finding = `${socket.getProtocol()}, certificate of ${by} for ${days} more days`;
+    return days >= CERTIFICATE_DAYS
+      ? ok(check, finding)
+      : warning(check, finding, 'say so to those who run the service');
+  } finally {
+    cancel();
+    signal.removeEventListener('abort', onAbort);
+    socket.on('error', () => {}).destroy();
+  }
 }
