@@ -59,7 +59,7 @@ function openProbe({ context, known, network }: Probe, baseUrl: URL, token = NO_
     retries: 0,
     network,
     token: { get: async () => token, renew: async () => undefined },
-    log: openHttpLog(flags, (line) => void context.io.stderr.write(`${line}\n`)),
+    log: openHttpLog({ ...flags, isJson: io.isJson }, (line) => void io.stderr.write(`${line}\n`)),
     secrets: io.secrets,
     clock,
     signal,
