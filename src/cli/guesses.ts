@@ -97,7 +97,7 @@ const LINES: readonly (readonly [typed: string, meant: string])[] = [
   ['profiles', 'profile list'],
   ['use|switch X', 'profile use $2'],
   ['contexts', 'profile list'],
-  [`api ${METHODS} X`, 'api $3 -X $2'],
+  [`api ${METHODS}|${METHODS.toLowerCase()} X`, 'api $3 -X $2'],
   ['curl|request|http X', 'api $2'],
   ['check|status|ping|diagnose', 'doctor'],
   ['man|docs|manual ...', 'help $2'],
@@ -154,7 +154,7 @@ function fill(meant: string, taken: readonly (readonly string[])[]): string[] {
 
 /** `-X GET` says what is so anyway. */
 function withoutDefault(words: readonly string[]): string[] {
-  return words.join(' ').endsWith(' -X GET') ? words.slice(0, -2) : [...words];
+  return / -X GET$/i.test(words.join(' ')) ? words.slice(0, -2) : [...words];
 }
 
 /** Words as a shell takes them. */

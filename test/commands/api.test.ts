@@ -1,6 +1,7 @@
 // `fleet api`: what is sent, what is refused before anything is, what comes out; against small servers and the sandbox.
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
@@ -100,6 +101,58 @@ describe('what is sent', () => {
       JSON.stringify({ note: 'two\nlines "ü"', more: 'from stdin' }),
     );
     expect((await fleet(fine, ['/x/', '--input', '-'], { stdin: '{"a":1}' })).asked[0]?.body).toBe('{"a":1}');
+  });
+
+  test('a path without its final slash: the hint says so', async () => {
+    const answer: Answer = (response, { path }) =>
+      void response.writeHead(301, { location: `http://elsewhere.example${path}/` }).end();
+    const { code, stderr } = await fleet(answer, ['/bicycles/u1/actions', '-f', 'type=rent']);
+    expect(code).toBe(7);
+    expect(stderr).toContain('hint: the final slash is missing: /bicycles/u1/actions/');
+  });
+
+  test.each(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])('%s is sent', async (method) => {
+    let asked = '';
+    const answer: Answer = (response, request) => {
+      asked = request.method;
+      response.writeHead(204).end();
+    };
+    expect((await fleet(answer, ['/x/', '-X', method.toLowerCase(), '-q'])).code).toBe(0);
+    expect(asked).toBe(method);
+  });
+
+  test.each([
+    [['GET', '/x/'], 'did you mean: fleet api /x/'],
+    [['POST', '/x/', '-f', 'a=b'], 'did you mean: fleet api /x/ -X POST -f a=b'],
+    [['get', '/x/'], 'did you mean: fleet api /x/'],
+    [['options', '/x/'], 'did you mean: fleet api /x/ -X options'],
+  ])('%j, a method in front: the right command', async (args, hint) => {
+    const { code, stderr } = await runFleet(['api', ...args], { env: { FLEET_BASE_URL: 'http://127.0.0.1:9' } });
+    expect(code).toBe(2);
+    expect(stderr).toContain(hint);
+  });
+
+  test('a header of any name, __proto__ too, as it stands on the wire', async () => {
+    let head = '';
+    const server = createServer((socket) => {
+      socket.on('error', () => {});
+      socket.on('data', (chunk) => {
+        head += chunk;
+        if (head.includes('\r\n\r\n')) socket.end('HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n');
+      });
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const env = {
+      FLEET_BASE_URL: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+      FLEET_TOKEN: 'secret-token',
+    };
+    const names = ['__proto__: x', 'constructor: y', 'hasOwnProperty: z', '__proto__: w'];
+    const { code } = await runFleet(['api', '/x/', ...names.flatMap((line) => ['-H', line])], { env });
+    await new Promise((resolve) => server.close(resolve));
+    expect(code).toBe(0);
+    expect(head.toLowerCase().split('\r\n')).toEqual(
+      expect.arrayContaining(['__proto__: x, w', 'constructor: y', 'hasownproperty: z']),
+    );
   });
 
   test('headers of the operator', async () => {

@@ -25,7 +25,8 @@ const VALUE = /^[\t\x20-\x7E\x80-\xFF]*$/;
 
 /** Reads `Name: value`, each; names in lower case, a name that comes twice with both values. Throws a usage error. */
 export function readHeaders(lines: readonly string[]): Record<string, string> {
-  const headers: Record<string, string> = {};
+  // A map, for a header may have any name: `__proto__` as well.
+  const headers = new Map<string, string>();
   for (const line of lines) {
     const colon = line.indexOf(':');
     const name = line.slice(0, Math.max(0, colon)).trim().toLowerCase();
@@ -34,8 +35,8 @@ export function readHeaders(lines: readonly string[]): Record<string, string> {
     if (!VALUE.test(value)) throw usageError(`the header ${name} has a character that no header may have`);
     const reason = Object.hasOwn(REFUSED, name) ? REFUSED[name] : undefined;
     if (reason !== undefined) throw usageError(`the header ${name} cannot be given`, reason);
-    const before = Object.hasOwn(headers, name) ? `${headers[name]}, ` : '';
-    headers[name] = before + value;
+    const before = headers.get(name);
+    headers.set(name, before === undefined ? value : `${before}, ${value}`);
   }
-  return headers;
+  return Object.fromEntries(headers);
 }

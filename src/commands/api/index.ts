@@ -1,4 +1,4 @@
-// The words of `fleet api`: its argument, flags and examples.
+// The declaration of `fleet api`: its argument, flags and examples.
 
 import type { Command } from 'commander';
 import { examples } from '../../cli/examples.js';
