@@ -165,3 +165,24 @@ describe('promise 10: the token is hidden in a foreign text before that text is 
     expect(windowsLeft(run.stderr, SECRET)).toEqual([]);
   });
 });
+
+test.each(['watch 0f8fad5b-d9cb-469f-a165-70867728950e', 'doctor', 'doctor --json'])(
+  'promise 10: what the push channel and doctor quote of the token: %s',
+  async (line) => {
+    await withServer(
+      (response, { path }) => {
+        const detail = `${'x '.repeat(220)}${ENCODINGS['in base64']?.(SECRET)} ${SECRET}`;
+        const status = path.startsWith('/subscribe') ? 401 : 400;
+        sendJson(response, status, { detail }, { 'X-Service-RequestId': SECRET });
+      },
+      async ({ url }) => {
+        const env = { FLEET_BASE_URL: url, FLEET_SSE_URL: url, FLEET_TOKEN: SECRET };
+        const run = await runFleet(line.split(' '), { env });
+        expect(run.code).not.toBe(0);
+        expect(windowsLeft(run.stdout + run.stderr, SECRET)).toEqual([]);
+        if (line.startsWith('watch'))
+          expect(run.stderr).toContain('FLEET_TOKEN is set and wins over every other token');
+      },
+    );
+  },
+);

@@ -6,7 +6,7 @@ import type { Secrets } from '../secrets.js';
 import { BodyError } from './body.js';
 import { ExchangeError, type Headers, readWhole, type WireAnswer } from './exchange.js';
 import { answerFailure, bodyFailure, networkFailure, withHint } from './failure.js';
-import { acceptJson, authorization, traceOf } from './headers.js';
+import { acceptJson, authorization, hideInHeaders, traceOf } from './headers.js';
 import { isSafe } from './methods.js';
 import type { Network } from './network.js';
 import { followPages, type ListPage, type PageOptions, readPage } from './pages.js';
@@ -236,9 +236,9 @@ function endOf({ status, headers }: HttpAnswer): TryEnd {
 
 /** What the service quotes of our secrets is hidden first of all: before the text is parsed, cut or quoted. */
 function refusalOf(options: ClientOptions, request: HttpRequest, { status, headers, text }: HttpAnswer): FleetError {
-  const { hide } = options.secrets;
-  const safeHeaders = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, hide(value)]));
-  const failure = answerFailure(status, safeHeaders, hide(text), request.subject, urlOf(options, request));
+  const { secrets } = options;
+  const safeHeaders = hideInHeaders(headers, secrets);
+  const failure = answerFailure(status, safeHeaders, secrets.hide(text), request.subject, urlOf(options, request));
   const { refusalHint } = options.token;
   return status === 401 && refusalHint !== undefined ? withHint(failure, refusalHint) : failure;
 }

@@ -1,6 +1,7 @@
 // The headers of every request and the trace headers of every answer (interface.md sections 5 and 9).
 
 import type { Trace } from '../errors.js';
+import type { Secrets } from '../secrets.js';
 import type { Headers } from './exchange.js';
 
 /** Section 5: "the scheme word JWT followed by a space and the token". */
@@ -31,8 +32,13 @@ export function traceOf(headers: Headers): Trace {
 
 const TRACE_NAMES = ['-from', '-requestid', '-version'] as const;
 
-/** Headers whose values are secrets. By name, not by scheme: `JWT …` is a scheme that few redactors know. */
-const SECRET_HEADERS = /^(authorization|proxy-authorization|cookie|set-cookie|.*(token|secret|api-?key).*)$/i;
+/** What the name of a header has in it whose value is a secret. By name, not by scheme: few redactors know the scheme `JWT …`. */
+const SECRET_HEADERS = /authorization|cookie|token|secret|api-?key|passw|session|signature|jwt/i;
+
+/** The headers with what they quote of our secrets hidden. */
+export function hideInHeaders(headers: Headers, secrets: Secrets): Headers {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, secrets.hide(value)]));
+}
 
 /** The headers as `--verbose` may show them. */
 export function redact(headers: Headers): Headers {

@@ -4,6 +4,7 @@
 
 import type { Clock } from '../clock.js';
 import { FleetError } from '../errors.js';
+import type { Secrets } from '../secrets.js';
 import type { Headers } from './exchange.js';
 import { authorization } from './headers.js';
 import type { Network } from './network.js';
@@ -35,6 +36,8 @@ export interface StreamOptions {
   giveUpAfterMs?: number;
   network: Network;
   tokens: Tokens;
+  /** What the push channel must not quote in an error. */
+  secrets: Secrets;
   clock: Clock;
   /** Ends everything. */
   signal: AbortSignal;
@@ -166,6 +169,8 @@ function follow(
       lastEventId,
       signal: connection.begin(),
       subject: `the subscription to ${topic}`,
+      secrets: options.secrets,
+      refusalHint: options.tokens.refusalHint,
       observer: {
         room: options.room,
         onRequest: options.onRequest,

@@ -7,6 +7,7 @@ import { openNetwork } from '../../src/http/network.js';
 import type { Closed, Gap, Lost, Resync, StreamEvent } from '../../src/http/stream/events.js';
 import { followStream } from '../../src/http/stream.js';
 import type { Tokens } from '../../src/http/types.js';
+import { NO_SECRETS } from '../../src/secrets.js';
 import { type FastClock, openFastClock } from '../support/fast-clock.js';
 import {
   type Behaviour,
@@ -446,6 +447,7 @@ describe('the end comes at once', () => {
         idleMs: 90_000,
         network,
         tokens: { get: token, renew: async () => undefined },
+        secrets: NO_SECRETS,
         clock: systemClock(),
         signal: stop.signal,
         emit: (event) => events.push(event),

@@ -4,6 +4,7 @@ import { openNetwork } from '../../src/http/network.js';
 import type { StreamEvent } from '../../src/http/stream/events.js';
 import { openQueue } from '../../src/http/stream/queue.js';
 import { followStream, type StreamOptions } from '../../src/http/stream.js';
+import { NO_SECRETS } from '../../src/secrets.js';
 import { openFastClock } from './fast-clock.js';
 
 export interface Followed {
@@ -37,6 +38,7 @@ export async function follow(url: string, { until, ...options }: FollowOptions):
     idleMs: 90_000,
     network,
     tokens: { get: async () => 'token', renew: async () => undefined },
+    secrets: NO_SECRETS,
     clock,
     signal: stop.signal,
     emit: queue.push,

@@ -88,6 +88,7 @@ export async function runWatch(context: Context, plan: Plan, clock: Clock): Prom
     ...(plan.giveUpAfterMs === undefined ? {} : { giveUpAfterMs: plan.giveUpAfterMs }),
     network,
     tokens,
+    secrets: context.io.secrets,
     clock,
     signal: stop.signal,
     emit: queue.push,

@@ -5,10 +5,12 @@
 
 import { type Clock, sleep } from '../../clock.js';
 import { FleetError } from '../../errors.js';
+import type { Secrets } from '../../secrets.js';
 import { ERROR_BODY_LIMIT_BYTES } from '../body.js';
 import { ExchangeError, type Headers, readStream } from '../exchange.js';
-import { answerFailure, networkFailure } from '../failure.js';
+import { answerFailure, networkFailure, withHint } from '../failure.js';
 import { htmlTitle } from '../foreign.js';
+import { hideInHeaders } from '../headers.js';
 import type { Dispatcher } from '../network.js';
 import { cutEvents } from './bytes.js';
 import type { Cause } from './events.js';
@@ -25,6 +27,10 @@ export interface ConnectionOptions {
   signal: AbortSignal;
   /** What was asked for, as in `the service refused SUBJECT`. */
   subject: string;
+  /** What the service must not quote in an error. */
+  secrets: Secrets;
+  /** What to do when the service refuses the token. */
+  refusalHint: string | undefined;
   observer: ConnectionObserver;
 }
 
@@ -166,12 +172,15 @@ async function openBody(options: ConnectionOptions): Promise<{ url: URL; body: R
       url = target;
       continue;
     }
-    const head = { status, headers: answer.headers };
+    const head = { status, headers: hideInHeaders(answer.headers, options.secrets) };
     if (status !== 200) {
       const text = status === 204 ? '' : await readBeginning(answer.body, options);
-      return { cause: 'status', error: statusFailure(status, answer.headers, text, subject), answer: head };
+      const failure = statusFailure(status, head.headers, text, subject);
+      const { refusalHint } = options;
+      const error = status === 401 && refusalHint !== undefined ? withHint(failure, refusalHint) : failure;
+      return { cause: 'status', error, answer: head };
     }
-    const stream = await eventStreamOf(answer, options);
+    const stream = await eventStreamOf({ headers: head.headers, body: answer.body }, options);
     if (stream instanceof FleetError) return { cause: 'no-stream', error: stream, answer: head };
     if (signal.aborted) return endingOf(signal.reason, url, signal);
     observer.onOpen(answer.headers);
@@ -245,7 +254,7 @@ function decompress(body: ReadableStream<Uint8Array>, format: 'gzip' | 'deflate'
 /** The first bytes of a body as text, as far as they come in time; the rest is let go. */
 async function readBeginning(
   body: ReadableStream<Uint8Array>,
-  { clock, signal }: Pick<ConnectionOptions, 'clock' | 'signal'>,
+  { clock, signal, secrets }: Pick<ConnectionOptions, 'clock' | 'signal' | 'secrets'>,
 ): Promise<string> {
   const chunks: Uint8Array[] = [];
   let length = 0;
@@ -266,7 +275,7 @@ async function readBeginning(
   } finally {
     enough.abort();
   }
-  return Buffer.concat(chunks).toString('utf8');
+  return secrets.hide(Buffer.concat(chunks).toString('utf8'));
 }
 
 function endingOf(error: unknown, url: URL, signal: AbortSignal): Ending {
