@@ -17,6 +17,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { hasTool } from './support/tools.js';
 
 const PROGRAM = fileURLToPath(new URL('../bin/fleet.js', import.meta.url));
 const { findFolder } = createRequire(import.meta.url)('../bin/compile-cache.js') as {
@@ -85,7 +86,7 @@ test('a folder that others may put in its place is not used; one in a folder lik
   expect(findFolder({ HOME: home }, USER)).toBe(join(cache, 'fleet'));
 });
 
-test.runIf(USER === 0)("a stranger's folder is not used, nor one below it", () => {
+test.runIf(hasTool('root'))("a stranger's folder is not used, nor one below it", () => {
   const folder = join(home, '.cache/fleet');
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   chownSync(folder, STRANGER, STRANGER);

@@ -7,7 +7,7 @@ import { expect, test } from 'vitest';
 import { pathOf } from '../src/cli/help.js';
 import { TOPIC_NAMES } from '../src/commands/help/names.js';
 import { everyCommand } from './support/pages.js';
-import { hasCommand } from './support/shell.js';
+import { hasTool } from './support/tools.js';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const MANUAL = `${ROOT}dist/man/`;
@@ -81,7 +81,7 @@ test('a page tells the flags and examples, and roff takes nothing of them for it
   }
 });
 
-test.runIf(hasCommand('groff'))('groff has no complaint', () => {
+test.runIf(hasTool('groff'))('groff has no complaint', () => {
   const files = readdirSync(MANUAL).map((name) => MANUAL + name);
   const { status, stderr } = spawnSync('groff', ['-man', '-Tutf8', '-ww', ...files], { encoding: 'utf8' });
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' });

@@ -12,7 +12,7 @@ import { environmentOf } from './support/environment.js';
 import { type HostileName, type HostileOptions, hostile, withHostile } from './support/hostile.js';
 import { withSandbox } from './support/sandbox.js';
 import { withServer } from './support/server.js';
-import { CAN_LEND_TERMINAL } from './support/shell.js';
+import { hasTool } from './support/tools.js';
 
 const PROGRAM = fileURLToPath(new URL('../bin/fleet.js', import.meta.url));
 
@@ -326,7 +326,7 @@ describe('a reader that takes nothing', () => {
     );
   });
 
-  test.runIf(CAN_LEND_TERMINAL)('a terminal that is stopped: a signal ends the program', async () => {
+  test.runIf(hasTool('script'))('a terminal that is stopped: a signal ends the program', async () => {
     await withServer(serveEndless, async ({ url }) => {
       const pidFile = join(cacheHome(), 'pid');
       const line = `echo $$ > '${pidFile}'; exec '${process.execPath}' '${PROGRAM}' bicycles list --all --json`;

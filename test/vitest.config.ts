@@ -6,6 +6,7 @@ export default defineConfig({
     root: new URL('..', import.meta.url).pathname,
     include: ['test/**/*.test.ts'],
     exclude: ['test/**/*.long.test.ts'],
+    globalSetup: ['test/support/announce.ts'],
     testTimeout: 30_000,
     hookTimeout: 30_000,
   },

@@ -19,7 +19,8 @@ import { everyCommand } from '../support/pages.js';
 import { type RunOptions, runFleet } from '../support/run.js';
 import { useSandbox, withSandbox } from '../support/sandbox.js';
 import { withServer } from '../support/server.js';
-import { AT_ONCE, CAN_LEND_TERMINAL, type Home, hasCommand, makeHome, runLine, type Step } from '../support/shell.js';
+import { AT_ONCE, type Home, makeHome, runLine, type Step } from '../support/shell.js';
+import { hasTool } from '../support/tools.js';
 
 const service = useSandbox({ bicycles: 30 });
 const BICYCLE = 'd238dc92-4ed5-4cec-a476-fe5f869ff26e';
@@ -317,7 +318,7 @@ describe('--install', () => {
   });
 });
 
-describe.runIf(CAN_LEND_TERMINAL)('the real shells', () => {
+describe.runIf(hasTool('script'))('the real shells', () => {
   let home: Home;
 
   beforeEach(async () => {
@@ -363,7 +364,7 @@ describe.runIf(CAN_LEND_TERMINAL)('the real shells', () => {
     expect(text).toContain('take_over ');
   });
 
-  it.runIf(hasCommand('zsh'))('zsh: a command, a word behind =, UUIDs with names', async () => {
+  it.runIf(hasTool('zsh'))('zsh: a command, a word behind =, UUIDs with names', async () => {
     const [bicycle] = service().bicycles(service().organizations[0]?.uuid);
     const text = await typeInto('zsh -f -i', ZSH_START, [
       { when: /ready\r/, press: `fleet bicy${TAB}` },
@@ -376,7 +377,7 @@ describe.runIf(CAN_LEND_TERMINAL)('the real shells', () => {
     expect(text).toContain(`-- ${bicycle?.name}`);
   });
 
-  it.runIf(hasCommand('zsh'))('zsh: as a file in the fpath', async () => {
+  it.runIf(hasTool('zsh'))('zsh: as a file in the fpath', async () => {
     const line =
       'mkdir f; fleet completion zsh > f/_fleet; fpath=($PWD/f $fpath); autoload -Uz compinit; compinit -u -D';
     const text = await typeInto('zsh -f -i', line, [
@@ -387,7 +388,7 @@ describe.runIf(CAN_LEND_TERMINAL)('the real shells', () => {
     expect(text).toMatch(/bicycles[^a-z]*act/);
   });
 
-  it.runIf(hasCommand('fish')).each([
+  it.runIf(hasTool('fish')).each([
     ['fleet bicy', ['bicycles\tlist, create and act on bicycles']],
     ['fleet bicycles list --output=geo', ['--output=geojson']],
     ['fleet alerts list --state new,res', ['new,resolved']],
@@ -398,7 +399,7 @@ describe.runIf(CAN_LEND_TERMINAL)('the real shells', () => {
     expect(text.trimEnd().split('\n')).toEqual(wanted);
   });
 
-  it.runIf(hasCommand('fish'))('fish: UUIDs with names', async () => {
+  it.runIf(hasTool('fish'))('fish: UUIDs with names', async () => {
     const line = `fleet completion fish | source; complete -C 'fleet bicycles act '`;
     const { text } = await runLine(home, line, { shell: 'fish' });
     const [bicycle] = service().bicycles(service().organizations[0]?.uuid);

@@ -16,7 +16,7 @@ import { startMisbehaving } from '../support/misbehaving.js';
 import { type RunOptions, runFleet } from '../support/run.js';
 import { useSandbox, withSandbox } from '../support/sandbox.js';
 import { type Answer, sendJson, withServer } from '../support/server.js';
-import { hasCommand } from '../support/shell.js';
+import { hasTool } from '../support/tools.js';
 
 const service = useSandbox({ bicycles: 30 });
 
@@ -406,7 +406,7 @@ describe('the network', () => {
     await server.close();
   });
 
-  it.runIf(hasCommand('openssl'))('a certificate that nobody knows', async () => {
+  it.runIf(hasTool('openssl'))('a certificate that nobody knows', async () => {
     await settle(service());
     await withTls(async (address) => {
       const { code, find } = await examine('', { env: { FLEET_BASE_URL: address } });

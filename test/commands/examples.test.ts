@@ -9,7 +9,8 @@ import { describe, expect, test } from 'vitest';
 import { saveProfile, saveToken, useProfile } from '../../src/settings/store.js';
 import { everyPage, examplesOf } from '../support/pages.js';
 import { withSandbox } from '../support/sandbox.js';
-import { CAN_LEND_TERMINAL, hasCommand, makeHome, type RunOptions, runLine } from '../support/shell.js';
+import { makeHome, type RunOptions, runLine } from '../support/shell.js';
+import { hasTool } from '../support/tools.js';
 
 interface Way extends RunOptions {
   /** The exit code; 0 when absent. */
@@ -59,7 +60,7 @@ function wayOf(line: string): Way {
 
 /** Commands of others that examples use; one that is not installed cannot be tried here. */
 function isInstalled(line: string): boolean {
-  return ['jq', 'curl', 'fish'].every((name) => !new RegExp(`\\b${name}\\b`).test(line) || hasCommand(name));
+  return (['jq', 'curl', 'fish'] as const).every((name) => !new RegExp(`\\b${name}\\b`).test(line) || hasTool(name));
 }
 
 async function tryExample(line: string): Promise<void> {
@@ -98,7 +99,7 @@ describe('every page has examples, and they work', () => {
   const lines = [...new Set(PAGES.flatMap(examplesOf))];
   describe.concurrent('of the pages of help', () => {
     for (const line of lines) {
-      const canRun = isInstalled(line) && (wayOf(line).isTerminal !== true || CAN_LEND_TERMINAL);
+      const canRun = isInstalled(line) && (wayOf(line).isTerminal !== true || hasTool('script'));
       test.runIf(canRun)(line, () => tryExample(line), 60_000);
     }
   });
@@ -118,7 +119,7 @@ function readmeLines(): string[] {
 
 describe.concurrent('of the README', () => {
   for (const line of new Set(readmeLines())) {
-    const canRun = isInstalled(line) && (wayOf(line).isTerminal !== true || CAN_LEND_TERMINAL);
+    const canRun = isInstalled(line) && (wayOf(line).isTerminal !== true || hasTool('script'));
     test.runIf(canRun)(line, () => tryExample(line), 60_000);
   }
 });

@@ -294,7 +294,7 @@ describe('no answer', () => {
     const error = await failureOf(client.send({ path: '/x/' }));
     expect(error.kind).toBe('network');
     expect(error.message).toMatch(new RegExp(words));
-    expect(error.hint).toBeDefined();
+    expect(error.hint).toMatch(/\w/);
   });
 
   test('headers that do not come in time', async () => {

@@ -167,7 +167,6 @@ describe('ends that are not final', () => {
 
   test('nobody listens, then somebody does', async () => {
     const server = await startMisbehaving(good);
-    const port = Number(new URL(server.url).port);
     await server.close();
     const refused: string[] = [];
     const got = await follow(server.url, {
@@ -177,7 +176,6 @@ describe('ends that are not final', () => {
         return refused.length === 3;
       },
     });
-    expect(port).toBeGreaterThan(0);
     expect(refused[2]).toContain('connection refused');
     expect(losses(got).map(({ attempt }) => attempt)).toEqual([1, 2, 3]);
   });

@@ -17,6 +17,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { findPlace } from '../../src/settings/place.js';
+import { hasTool } from '../support/tools.js';
 
 const PROGRAM = fileURLToPath(new URL('../../bin/fleet.js', import.meta.url));
 const ADDRESS = 'http://127.0.0.1:1';
@@ -135,7 +136,7 @@ describe.skipIf(process.platform === 'win32')('settings that others own or may w
     expect(fleet('auth token', env)).toMatchObject({ code: 3, stdout: '' });
   });
 
-  it.skipIf(process.geteuid?.() !== 0)('a file and a folder of another user', () => {
+  it.runIf(hasTool('root'))('a file and a folder of another user', () => {
     const folder = join(root, 'settings');
     const { config, mark } = writeSettings(folder);
     for (const path of [config, folder]) {

@@ -1,6 +1,6 @@
 // Runs command lines in real shells, with the built program as `fleet`: in pipes, or on a terminal of their own.
 
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -37,14 +37,6 @@ export async function makeHome(env: NodeJS.ProcessEnv = {}, tools: { [name: stri
     remove: () => rm(folder, { recursive: true, force: true }),
   };
 }
-
-/** Whether a command is installed; tests that need one that is not are skipped. */
-export function hasCommand(name: string): boolean {
-  return spawnSync('sh', ['-c', `command -v ${name}`]).status === 0;
-}
-
-/** `script` of util-linux lends a terminal to the program it runs. */
-export const CAN_LEND_TERMINAL = process.platform === 'linux' && hasCommand('script');
 
 export interface Ended {
   code: number | null;

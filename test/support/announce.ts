@@ -1,0 +1,11 @@
+// Says at the end of a run which tests were skipped for want of a tool.
+
+import { missingTools } from './tools.js';
+
+/** Vitest calls it before the first test, and what it returns after the last. */
+export function setup(): () => void {
+  return () => {
+    const lines = missingTools();
+    if (lines.length > 0) process.stderr.write(`\n${lines.map((line) => `!!! ${line}\n`).join('')}\n`);
+  };
+}

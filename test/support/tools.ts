@@ -1,0 +1,36 @@
+// What some tests need and not every machine has. What is missing is said loudly at the end of a run, so that no skip goes unnoticed.
+
+import { spawnSync } from 'node:child_process';
+
+/** Each tool, and what is not tested without it. */
+const TOOLS = {
+  zsh: 'completion in zsh',
+  fish: 'completion in fish',
+  groff: 'the pages of the manual as groff reads them',
+  openssl: 'certificates that nobody knows',
+  jq: 'examples that pipe into jq',
+  curl: 'examples that use curl',
+  script: 'whatever needs a terminal: prompts, the board, the real shells, a stopped terminal',
+  root: 'files and folders of another user',
+} as const;
+
+export type Tool = keyof typeof TOOLS;
+
+/** Whether a command is installed. */
+export function hasCommand(name: string): boolean {
+  return spawnSync('sh', ['-c', `command -v ${name}`]).status === 0;
+}
+
+/** Whether a test that needs the tool can run. */
+export function hasTool(tool: Tool): boolean {
+  if (tool === 'root') return process.geteuid?.() === 0;
+  // Only the `script` of util-linux lends a terminal in the way that the tests ask for.
+  if (tool === 'script' && process.platform !== 'linux') return false;
+  return hasCommand(tool);
+}
+
+/** A line for each tool that is missing. */
+export function missingTools(): string[] {
+  const missing = (Object.keys(TOOLS) as Tool[]).filter((tool) => !hasTool(tool));
+  return missing.map((tool) => `SKIPPED without ${tool}: ${TOOLS[tool]}`);
+}
