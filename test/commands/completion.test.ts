@@ -61,7 +61,7 @@ async function offers(line: string, env: NodeJS.ProcessEnv = {}) {
 describe('what is offered', () => {
   it.each<[string, readonly string[]]>([
     ['fleet bi', ['bicycles']],
-    ['fleet bicycles ', ['list', 'create', 'act']],
+    ['fleet bicycles ', ['list', 'get', 'stats', 'edit', 'create', 'act']],
     ['fleet bikes l', ['list']],
     ['fleet profile ', ['list', 'use', 'delete']],
     ['fleet bicycles list -o ', FORMATS],
@@ -87,7 +87,7 @@ describe('what is offered', () => {
     ['fleet config set output cs', ['csv']],
     ['fleet config set protected ', ['true', 'false']],
     ['fleet completion ', ['bash', 'zsh', 'fish']],
-    ['fleet help bicycles ', ['list', 'create', 'act']],
+    ['fleet help bicycles ', ['list', 'get', 'stats', 'edit', 'create', 'act']],
     ['fleet help exit', ['exit-codes']],
     ['fleet api /b', ['/bicycles/']],
     ['fleet api /bicycles/ -X P', ['POST', 'PUT', 'PATCH']],

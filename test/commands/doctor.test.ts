@@ -418,7 +418,7 @@ describe('the network', () => {
     });
   });
 
-  it.runIf(hasCommand('openssl'))('with verification off that certificate is not called fine', async () => {
+  it.runIf(hasTool('openssl'))('with verification off that certificate is not called fine', async () => {
     await settle(service());
     await withTls(async (address) => {
       process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0';
@@ -438,7 +438,7 @@ describe('the network', () => {
     });
   });
 
-  it.runIf(hasCommand('openssl'))('http on an https port, and the reverse', async () => {
+  it.runIf(hasTool('openssl'))('http on an https port, and the reverse', async () => {
     await settle(service());
     await withTls(async (address) => {
       const http = address.replace('https:', 'http:').replace('localhost', '127.0.0.1');
