@@ -4,6 +4,7 @@ import type { Context } from '../../context.js';
 import { asFleetError, FleetError } from '../../errors.js';
 import { type Network, openNetwork } from '../../http/network.js';
 import { programVersion } from '../../place.js';
+import type { Secrets } from '../../secrets.js';
 import { chooseOutput } from '../../settings/resolve.js';
 import { escapeJson } from '../../terminal/clean.js';
 import { loadPaint } from '../../terminal/colour.js';
@@ -28,7 +29,7 @@ export async function examine(context: Context): Promise<void> {
   const progress = openProgress(context, { draw: () => 'looking at settings, network and service' });
   let findings: Finding[];
   try {
-    findings = sortFindings(await findAll(context));
+    findings = sortFindings(await findAll(context)).map((finding) => withoutSecrets(finding, io.secrets));
   } finally {
     await progress.end();
   }
@@ -43,6 +44,15 @@ export async function examine(context: Context): Promise<void> {
     await io.stdout.write(findings.map((finding) => drawFinding(finding, io.stdout.width(), paint)).join(''));
   }
   await conclude(findings, notice);
+}
+
+/** What the service says of itself (request ids, titles, addresses) may quote the token, and the report goes to stdout. */
+function withoutSecrets(finding: Finding, { hide }: Secrets): Finding {
+  return {
+    ...finding,
+    finding: hide(finding.finding),
+    next: finding.next === undefined ? undefined : hide(finding.next),
+  };
 }
 
 /** Looks at everything, in the order in which a command needs it. */
