@@ -1,6 +1,7 @@
-// A whole screen to draw on, and the terminal left as it was found whatever happens.
+// A whole screen to draw on and its keys, and the terminal left as it was found whatever happens.
 
 import type { Streams } from './io.js';
+import { type Key, readKeys, SIGNAL_KEYS } from './keys.js';
 
 const ESCAPE = '\x1b';
 /** The alternate screen without a cursor; leaving brings back the shell's screen and its cursor. */
@@ -9,54 +10,91 @@ const LEAVE = `${ESCAPE}[?25h${ESCAPE}[?1049l`;
 /** Terminals that know these two show what stands between them at once; the others ignore them. */
 const BEGIN_FRAME = `${ESCAPE}[?2026h`;
 const END_FRAME = `${ESCAPE}[?2026l`;
+/** Signals that end a process at once where nobody listens to them: the terminal is given back first. */
+const DEADLY_SIGNALS = ['SIGHUP', 'SIGQUIT'] as const;
 
 export interface Screen {
-  /** The text that draws these lines from the top; each is no wider than the terminal. */
+  /** The text that draws these lines from the top, each no wider than the terminal; '' while the terminal is the shell's. */
   frame(lines: readonly string[]): string;
   /** Gives the terminal back. */
   close(): void;
 }
 
-/**
- * Takes over the terminal. `onChange` is called when it has another size or came back from Ctrl-Z, and wants to be
- * drawn anew.
- */
-export function openScreen(stdout: Streams['stdout'], onChange: () => void): Screen {
+export interface ScreenOptions {
+  stdout: Streams['stdout'];
+  stdin: Streams['stdin'] & { setRawMode?: (isRaw: boolean) => void };
+  /** The terminal has another size, or came back from Ctrl-Z, and wants to be drawn anew. */
+  onChange(): void;
+  onKey(key: Key): void;
+}
+
+/** Takes over the terminal. */
+export function openScreen({ stdout, stdin, onChange, onKey }: ScreenOptions): Screen {
+  let isOurs = false;
   // On a terminal Node writes at once, so that this works in the last moment of a crash, too.
-  const leave = () => void stdout.write(LEAVE);
+  const leave = () => {
+    if (!isOurs) return;
+    isOurs = false;
+    setRaw(false);
+    stdout.write(LEAVE);
+  };
+  const enter = () => {
+    if (isOurs) return;
+    isOurs = true;
+    setRaw(true);
+    stdout.write(ENTER);
+    onChange();
+  };
+  const setRaw = (isRaw: boolean) => {
+    try {
+      if (stdin.isTTY === true) stdin.setRawMode?.(isRaw);
+    } catch {
+      // A terminal that has gone has no mode to set.
+    }
+  };
   const suspend = () => {
     leave();
     process.kill(process.pid, 'SIGSTOP');
   };
-  const quit = () => {
-    // Ctrl-\ ends the process with a core dump, as ever; the terminal is given back before.
+  const onData = (chunk: Buffer | string) => {
+    for (const key of readKeys(chunk.toString())) {
+      const signal = SIGNAL_KEYS.get(key);
+      if (signal === undefined) onKey(key);
+      else process.kill(process.pid, signal);
+    }
+  };
+  const deadly = DEADLY_SIGNALS.filter((signal) => process.listenerCount(signal) === 0).map((signal) => {
+    const die = () => {
+      close();
+      process.kill(process.pid, signal);
+    };
+    process.on(signal, die);
+    return [signal, die] as const;
+  });
+  const close = () => {
+    stdout.off('resize', onChange);
+    stdin.off('data', onData);
+    process.off('exit', leave);
+    process.off('SIGTSTP', suspend);
+    process.off('SIGCONT', enter);
+    for (const [signal, die] of deadly) process.off(signal, die);
     leave();
-    process.off('SIGQUIT', quit);
-    process.kill(process.pid, 'SIGQUIT');
+    stdin.pause();
   };
-  const resume = () => {
-    stdout.write(ENTER);
-    onChange();
-  };
-  stdout.write(ENTER);
   stdout.on('resize', onChange);
   process.on('exit', leave);
   process.on('SIGTSTP', suspend);
-  process.on('SIGCONT', resume);
-  process.on('SIGQUIT', quit);
+  process.on('SIGCONT', enter);
+  if (stdin.isTTY === true) stdin.on('data', onData);
+  enter();
   return {
     frame(lines) {
+      // Between Ctrl-Z and `fg` nothing may be drawn: it would stay on the shell's own screen.
+      if (!isOurs) return '';
       // Each line is erased before it is written: afterwards, at the right edge, its last character would go.
       const rows = lines.map((line, index) => `${ESCAPE}[${index + 1};1H${ESCAPE}[2K${line}`);
       return `${BEGIN_FRAME}${rows.join('')}${END_FRAME}`;
     },
-    close() {
-      stdout.off('resize', onChange);
-      process.off('exit', leave);
-      process.off('SIGTSTP', suspend);
-      process.off('SIGCONT', resume);
-      process.off('SIGQUIT', quit);
-      leave();
-    },
+    close,
   };
 }

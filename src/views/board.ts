@@ -1,4 +1,4 @@
-// The live board of a watch: everything that is known and has just happened, as the lines of one screen.
+// The live board of a watch as the lines of one screen: what is known of the fleet, what has just happened, and the keys.
 
 import type { Alert } from '../api/alert.js';
 import { BICYCLE_STATES, type Bicycle } from '../api/bicycle.js';
@@ -7,42 +7,74 @@ import { cut, pad, widthOf } from '../terminal/cells.js';
 import { clean } from '../terminal/clean.js';
 import type { Paint } from '../terminal/colour.js';
 import { age, showDuration } from '../terminal/time.js';
-import { numberOf, textOf } from '../terminal/values.js';
+import { MISSING, numberOf, textOf } from '../terminal/values.js';
 import { alertStateColor, showAlertBicycle } from './alert.js';
 import { showCharge, showText, stateColor } from './bicycle.js';
-import { changeLine, type Sight, showClock } from './change.js';
+import { changeLine, type Entry, showClock } from './change.js';
 
 /** One topic's connection. */
 export interface BoardConnection {
   topic: string;
-  /** `connecting` until it stands for the first time and while a try is under way. */
+  /** `connecting` until it stands for the first time. */
   state: 'connecting' | 'open' | 'lost';
-  /** When it came into this state, in milliseconds since the epoch. */
-  since: number;
+  /** How long it has been in this state, in milliseconds. */
+  forMs: number;
   /** Why it was lost, and when the next try is. */
   message?: string;
-  retryAt?: number;
+  retryInMs?: number;
 }
 
-export interface BoardFacts {
-  /** Milliseconds since the epoch. */
-  now: number;
-  startedAt: number;
+/** What can be seen at once. */
+export type BoardPanel =
+  | { readonly type: 'fleet' }
+  | { readonly type: 'help' }
+  /** Everything that is known of one bicycle. */
+  | { readonly type: 'card'; readonly uuid: string; readonly scroll: number };
+
+export const SORTS = ['charge', 'name', 'state', 'last change'] as const;
+export type Sort = (typeof SORTS)[number];
+
+export interface BoardView {
+  panel: BoardPanel;
+  sort: Sort;
+  /** What bicycles and changes have to contain; '' for all. */
+  filter: string;
+  isTyping: boolean;
+  /** The row of the list that Enter opens, and the first one that is shown. */
+  selected: number;
+  scroll: number;
+}
+
+export interface BoardInput {
+  view: BoardView;
+  /** By the machine's date, in milliseconds since the epoch. */
+  nowMs: number;
   offsetMinutes: number;
+  /** What is followed, for the title. */
+  title: string;
   connections: readonly BoardConnection[];
   messages: number;
-  lastMessageAt: number | undefined;
-  /** Messages in each of the last seconds, the present one last. */
+  /** How long ago the last message came. */
+  lastMessageMs: number | undefined;
+  /** Messages in each of the last seconds, the present one last, and how long the board has counted them. */
   perSecond: readonly number[];
+  countedMs: number;
   /** Bicycles by state, those that are known. */
   counts: ReadonlyMap<string, number>;
+  known: number;
   /** How many bicycles the service has, when a list has said so. */
   total: number | undefined;
-  /** Known bicycles with the lowest charges, the lowest first. */
-  lowest: readonly Bicycle[];
+  /** Every bicycle that is followed is known. */
+  isWhole: boolean;
+  /** Bicycles that pass the filter, in the order of the view, from its first row on. */
+  rows: readonly Bicycle[];
+  /** How many pass the filter. */
+  matching: number;
+  /** The bicycle of the card. */
+  card: Bicycle | undefined;
   /** The newest first. */
-  alerts: readonly { alert: Alert; at: number }[];
-  changes: readonly { sight: Sight; at: number }[];
+  alerts: readonly { alert: Alert; atMs: number }[];
+  changes: readonly { entry: Entry; atMs: number }[];
   gaps: readonly Gap[];
   gapCount: number;
   blindMs: number;
@@ -56,72 +88,106 @@ export interface BoardPlace {
 
 /** From this width on the gaps have a column of their own. */
 const WIDE_COLUMNS = 110;
-/** Below this width the lowest charges have no room beside the states. */
-const NARROW_COLUMNS = 60;
+/** Below this width the bicycles have no room beside the states. */
+const NARROW_COLUMNS = 50;
+/** Below this height there is room for the states alone, or for nothing but the title and the footer. */
+const LOW_ROWS = 10;
 /** Seconds that the rate is the mean of: long enough to be read, short enough to follow. */
 const RATE_SECONDS = 10;
 const SPARKS = '▁▂▃▄▅▆▇█';
 const EIGHTHS = ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉'];
 /** The longest state, `unrecoverable`, and a space. */
 const STATE_COLUMNS = 15;
-const COUNT_COLUMNS = 6;
+const COUNT_COLUMNS = 7;
+const GUTTER = '  ';
+
+const KEYS: readonly (readonly [key: string, does: string])[] = [
+  ['q', 'quit'],
+  ['?', 'help, and back'],
+  ['/', 'filter bicycles and changes; Enter keeps it, Esc drops it'],
+  ['s', 'sort the bicycles by charge, name, state or last change'],
+  ['↑ ↓ PgUp PgDn', 'scroll'],
+  ['Enter', 'open the bicycle; Esc closes it'],
+];
+
+/** How many rows of bicycles the board has room for; the caller fetches no more. */
+export function bicycleRows(height: number): number {
+  return Math.max(0, topRows(height) - 1);
+}
+
+/** Rows of the block with states and bicycles, its heading included. */
+function topRows(height: number): number {
+  const left = height - 4;
+  if (height < LOW_ROWS) return Math.max(0, height - 3);
+  return Math.min(Math.max(BICYCLE_STATES.length + 2, Math.floor(left * 0.4)), Math.floor(left * 0.55));
+}
 
 /** The lines of the board: exactly as many as the height, none wider than the width. */
-export function boardLines(facts: BoardFacts, place: BoardPlace): string[] {
-  const { width, height, paint } = place;
-  const isWide = width >= WIDE_COLUMNS;
-  const lines = [
-    titleLine(facts, place),
-    ...connectionLines(facts, place),
-    rateLine(facts, place),
-    gapLine(facts, place, isWide),
-    '',
-  ];
-  const left = height - lines.length;
-  const states = stateRows(facts);
-  const topRows = Math.min(states.length + 1, Math.max(0, Math.floor(left / 2)));
-  if (topRows > 1) {
-    const gutter = 2;
-    const columns = isWide ? 3 : width < NARROW_COLUMNS ? 1 : 2;
-    const each = Math.floor((width - gutter * (columns - 1)) / columns);
-    const blocks = [
-      block(statesHeading(facts), barRows(states, each, paint), each, topRows, paint),
-      ...(columns > 1 ? [block('LOWEST CHARGE', lowestRows(facts, each, paint), each, topRows, paint)] : []),
-      ...(isWide ? [block('GAPS', gapRows(facts, each), each, topRows, paint)] : []),
-    ];
-    for (let row = 0; row < topRows; row++) {
-      lines.push(
-        blocks
-          .map((rows) => rows[row] ?? ' '.repeat(each))
-          .join(' '.repeat(gutter))
-          .trimEnd(),
-      );
-    }
-    lines.push('');
-  }
-  const rest = height - lines.length;
-  const alertRows = rest >= 8 ? Math.max(3, Math.floor(rest / 4)) : 0;
-  const changeRows = rest - alertRows - (alertRows > 0 ? 1 : 0);
-  if (changeRows > 1) {
-    lines.push(paint.bold('CHANGES'));
-    const linePlace = { width, terminal: true, offsetMinutes: facts.offsetMinutes, paint };
-    const shown = facts.changes.slice(0, changeRows - 1).map(({ sight, at }) => changeLine(sight, at, linePlace));
-    lines.push(...fill(shown, changeRows - 1));
-  }
-  if (alertRows > 0) {
-    lines.push('', paint.bold('ALERTS'));
-    lines.push(
-      ...fill(
-        facts.alerts.slice(0, alertRows - 1).map((told) => alertLine(told, facts, place)),
-        alertRows - 1,
-      ),
-    );
-  }
-  return fill(lines, height).slice(0, height);
+export function boardLines(input: BoardInput, place: BoardPlace): string[] {
+  const { width, height } = place;
+  const body = height - 2;
+  const lines =
+    input.view.panel.type === 'help'
+      ? helpLines(place)
+      : input.view.panel.type === 'card'
+        ? cardLines(input, input.view.panel.scroll, place)
+        : fleetLines(input, place);
+  const footer = footerLine(input, place);
+  if (height === 1) return [footer];
+  return [titleLine(input, place), ...fill(lines, body).slice(0, Math.max(0, body)), footer].map((line) =>
+    widthOf(line) === 0 && width > 0 ? '' : line,
+  );
 }
 
 function fill(lines: readonly string[], count: number): string[] {
   return [...lines, ...Array.from({ length: Math.max(0, count - lines.length) }, () => '')];
+}
+
+function fleetLines(input: BoardInput, place: BoardPlace): string[] {
+  const { width, height, paint } = place;
+  const lines = [rateLine(input, place)];
+  if (height >= LOW_ROWS) lines.push('');
+  lines.push(...topLines(input, place, topRows(height)));
+  if (height < LOW_ROWS) return lines;
+  lines.push('');
+  const rest = height - 2 - lines.length;
+  const alertRows = rest >= 9 ? Math.max(3, Math.floor(rest / 4)) : 0;
+  const changeRows = rest - alertRows - (alertRows > 0 ? 1 : 0);
+  const linePlace = { width, terminal: true, offsetMinutes: input.offsetMinutes, paint };
+  lines.push(paint.bold(cut('CHANGES', width)));
+  const changes = input.changes.slice(0, Math.max(0, changeRows - 1));
+  lines.push(
+    ...fill(
+      changes.map(({ entry, atMs }) => changeLine(entry, atMs, linePlace)),
+      changeRows - 1,
+    ),
+  );
+  if (alertRows > 0) {
+    const alerts = input.alerts.slice(0, alertRows - 1);
+    lines.push('', paint.bold('ALERTS'), ...alerts.map((alert) => alertLine(alert, input, place)));
+  }
+  return lines;
+}
+
+function topLines(input: BoardInput, { width, paint }: BoardPlace, rows: number): string[] {
+  if (rows < 1) return [];
+  const isWide = width >= WIDE_COLUMNS;
+  const columns = isWide ? 3 : width < NARROW_COLUMNS ? 1 : 2;
+  const each = Math.floor((width - GUTTER.length * (columns - 1)) / columns);
+  const blocks = [block(statesHeading(input), stateRows(input, each, paint), each, rows, paint)];
+  if (columns > 1) blocks.push(block(bicyclesHeading(input), listRows(input, each, paint), each, rows, paint));
+  if (isWide) blocks.push(block('GAPS', gapRows(input, each), each, rows, paint));
+  return Array.from({ length: rows }, (_, row) =>
+    blocks
+      .map((lines) => lines[row] ?? ' '.repeat(each))
+      .join(GUTTER)
+      .trimEnd(),
+  );
+}
+
+function block(heading: string, rows: readonly string[], width: number, height: number, paint: Paint): string[] {
+  const shown = fill(rows, height - 1).slice(0, height - 1);
+  return [paint.bold(pad(cut(heading, width), width)), ...shown.map((row) => (row === '' ? ' '.repeat(width) : row))];
 }
 
 /** Text at the left and at the right end of a line; the left one gives way. */
@@ -130,136 +196,180 @@ function spread(left: string, right: string, width: number): string {
   return cut(`${pad(cut(left, room), room)} ${right}`, width);
 }
 
-function titleLine(facts: BoardFacts, { width, paint }: BoardPlace): string {
-  const topics = facts.connections.map(({ topic }) => clean(topic)).join(' ');
-  const right = `${showClock(facts.now, facts.offsetMinutes)} `;
-  return paint.inverse(spread(` fleet watch ${topics}`, right, width));
+function titleLine({ title, nowMs, offsetMinutes }: BoardInput, { width, paint }: BoardPlace): string {
+  return paint.inverse(spread(` fleet watch ${clean(title)}`, `${showClock(nowMs, offsetMinutes)} `, width));
 }
 
-/** One line for all connections that stand, else one for the first that does not. */
-function connectionLines({ connections, now, lastMessageAt }: BoardFacts, { width, paint }: BoardPlace): string[] {
-  const open = connections.filter(({ state }) => state === 'open');
-  const odd = connections.find(({ state }) => state !== 'open');
-  const last = lastMessageAt === undefined ? 'no message yet' : `last message ${showDuration(now - lastMessageAt)} ago`;
-  if (odd === undefined) {
-    const since = Math.max(...open.map((connection) => connection.since));
-    const many = connections.length > 1 ? ` on all ${connections.length} topics` : '';
-    return [paint.green(cut(`● connected${many} for ${showDuration(now - since)}, ${last}`, width))];
-  }
-  const how = connections.length > 1 ? `${open.length} of ${connections.length} topics connected; ` : '';
-  if (odd.state === 'connecting')
-    return [paint.yellow(cut(`○ ${how}connecting for ${showDuration(now - odd.since)}`, width))];
-  const again = odd.retryAt === undefined ? '' : `, again in ${showDuration(Math.max(0, odd.retryAt - now))}`;
-  return [
-    paint.red(cut(`○ ${how}lost for ${showDuration(now - odd.since)}${again}: ${clean(odd.message ?? '')}`, width)),
-  ];
-}
-
-function rateLine({ perSecond, messages, now, startedAt }: BoardFacts, { width }: BoardPlace): string {
+function rateLine(input: BoardInput, { width }: BoardPlace): string {
+  const { perSecond, messages, countedMs, gapCount, blindMs, lastMessageMs } = input;
   const recent = perSecond.slice(-RATE_SECONDS);
-  const seconds = Math.max(1, Math.min(RATE_SECONDS, (now - startedAt) / 1000));
+  const seconds = Math.max(1, Math.min(RATE_SECONDS, countedMs / 1000));
   const rate = recent.reduce((sum, number) => sum + number, 0) / seconds;
   const most = Math.max(1, ...perSecond);
   const sparks = perSecond
-    .slice(-Math.max(10, Math.min(60, width - 50)))
+    .slice(-Math.max(10, Math.min(60, width - 75)))
     .map((number) => SPARKS[Math.min(7, Math.ceil((number / most) * 8) - 1)] ?? ' ')
     .join('');
-  return cut(
-    `${rate < 10 ? rate.toFixed(1) : Math.round(rate)} messages/s ${sparks} ${messages} in all`,
-    width,
-  ).trimEnd();
+  const last = lastMessageMs === undefined ? '' : `, last ${showDuration(lastMessageMs)} ago`;
+  const gaps =
+    gapCount === 0 ? 'no gaps' : `${gapCount} ${gapCount === 1 ? 'gap' : 'gaps'}, blind ${showDuration(blindMs)}`;
+  const shownRate = rate < 10 ? rate.toFixed(1) : String(Math.round(rate));
+  return cut(`${shownRate}/s ${sparks} ${messages} messages${last}; ${gaps}`, width).trimEnd();
 }
 
-function gapLine(
-  { gapCount, gaps, blindMs, offsetMinutes }: BoardFacts,
-  { width, paint }: BoardPlace,
-  isWide: boolean,
-): string {
-  const last = gaps[0];
-  if (last === undefined) return paint.gray('no gaps');
-  const count = `${gapCount} ${gapCount === 1 ? 'gap' : 'gaps'}, blind for ${showDuration(blindMs)} in all`;
-  return paint.yellow(cut(isWide ? count : `${count}; last ${gapText(last, offsetMinutes)}`, width));
+function statesHeading({ known, total, isWhole }: BoardInput): string {
+  if (isWhole) return `STATES of ${known}`;
+  return total === undefined || total <= known ? `STATES of ${known} known` : `STATES of ${known} known of ${total}`;
+}
+
+/** The documented states first, then whatever else came. While some bicycles are not known, no count is the last word. */
+function stateRows({ counts, isWhole }: BoardInput, width: number, paint: Paint): string[] {
+  const others = [...counts.keys()].filter((state) => !(BICYCLE_STATES as readonly string[]).includes(state)).sort();
+  const states = [...BICYCLE_STATES, ...others];
+  const most = Math.max(1, ...counts.values());
+  const stateColumns = Math.min(STATE_COLUMNS, Math.max(1, width - COUNT_COLUMNS));
+  const room = Math.max(0, width - stateColumns - COUNT_COLUMNS);
+  return states.map((state) => {
+    const count = counts.get(state) ?? 0;
+    const eighths = Math.round((count / most) * room * 8);
+    const bar = '█'.repeat(Math.floor(eighths / 8)) + (EIGHTHS[eighths % 8] ?? '');
+    const name = pad(cut(clean(state), stateColumns - 1), stateColumns);
+    const number = isWhole ? String(count) : count === 0 ? '?' : `${count}+`;
+    const { color } = stateColor(state);
+    const row = ' '.repeat(Math.max(0, room - widthOf(bar))) + pad(number, COUNT_COLUMNS, 'right');
+    if (!isWhole) return paint.gray(`${name}${bar}${row}`);
+    return `${name}${color === undefined ? bar : paint[color](bar)}${row}`;
+  });
+}
+
+function bicyclesHeading({ view, matching, known, isWhole }: BoardInput): string {
+  const filter = view.filter === '' ? '' : ` with "${clean(view.filter)}": ${matching} of ${known}`;
+  return `BICYCLES by ${view.sort}${filter}${isWhole ? '' : ', of those known'}`;
+}
+
+function listRows({ view, rows, isWhole, nowMs }: BoardInput, width: number, paint: Paint): string[] {
+  const stateColumns = Math.min(STATE_COLUMNS, Math.max(0, width - 20));
+  const nameColumns = Math.max(1, width - 8 - stateColumns);
+  return rows.map((bicycle, index) => {
+    const { text, color } = showCharge(bicycle.state_of_charge, { now: nowMs, terminal: true });
+    const charge = pad(cut(text, 5), 5, 'right');
+    const name = pad(cut(clean(boundedName(bicycle)), nameColumns - 1), nameColumns);
+    const state = pad(cut(showText(bicycle.state).text, stateColumns), stateColumns);
+    const isSelected = view.scroll + index === view.selected;
+    const plain = cut(`${isSelected ? '>' : ' '} ${charge} ${name}${state}`, width);
+    if (isSelected) return paint.inverse(pad(plain, width));
+    if (!isWhole) return paint.gray(pad(plain, width));
+    const painted = color === undefined ? charge : paint[color](charge);
+    return width < 20 ? pad(plain, width) : `  ${painted} ${name}${state}`;
+  });
+}
+
+/** A name is cut before it is cleaned and measured. */
+function boundedName(bicycle: Bicycle): string {
+  return (textOf(bicycle.name) ?? textOf(bicycle.uuid) ?? MISSING).slice(0, 200);
 }
 
 function gapText(gap: Gap, offsetMinutes: number): string {
   const length = gap.durationMs > 0 ? ` (${showDuration(gap.durationMs)})` : '';
-  return `${showClock(gap.fromWallMs, offsetMinutes)}${length}: ${clean(gap.message)}`;
+  return `${showClock(gap.fromWallMs, offsetMinutes)}${length}: ${clean(gap.message.slice(0, 500))}`;
 }
 
-function block(heading: string, rows: readonly string[], width: number, height: number, paint: Paint): string[] {
-  return [paint.bold(pad(cut(heading, width), width)), ...fill(rows, height - 1).slice(0, height - 1)].map((row) =>
-    row === '' ? ' '.repeat(width) : row,
-  );
-}
-
-function statesHeading({ counts, total }: BoardFacts): string {
-  const known = [...counts.values()].reduce((sum, count) => sum + count, 0);
-  return `STATES of ${known}${total === undefined || total <= known ? '' : ` known of ${total}`}`;
-}
-
-/** The documented states first, also those that no bicycle is in; then whatever else came. */
-function stateRows({ counts }: BoardFacts): (readonly [state: string, count: number])[] {
-  const others = [...counts.keys()].filter((state) => !(BICYCLE_STATES as readonly string[]).includes(state));
-  return [...BICYCLE_STATES, ...others.sort()].map((state) => [state, counts.get(state) ?? 0] as const);
-}
-
-function barRows(rows: readonly (readonly [string, number])[], width: number, paint: Paint): string[] {
-  const most = Math.max(1, ...rows.map(([, count]) => count));
-  const stateColumns = Math.min(STATE_COLUMNS, width - COUNT_COLUMNS);
-  const room = width - stateColumns - COUNT_COLUMNS;
-  return rows.map(([state, count]) => {
-    const { color } = stateColor(state);
-    const eighths = Math.round((count / most) * room * 8);
-    const bar = '█'.repeat(Math.floor(eighths / 8)) + (EIGHTHS[eighths % 8] ?? '');
-    const painted = color === undefined ? bar : paint[color](bar);
-    const name = pad(cut(clean(state), stateColumns - 1), stateColumns);
-    return `${name}${painted}${' '.repeat(room - widthOf(bar))}${pad(String(count), COUNT_COLUMNS, 'right')}`;
-  });
-}
-
-function lowestRows({ lowest, now }: BoardFacts, width: number, paint: Paint): string[] {
-  const nameColumns = Math.max(8, width - 6 - STATE_COLUMNS);
-  return lowest.map((bicycle) => {
-    const { text, color } = showCharge(bicycle.state_of_charge, { now, terminal: true });
-    const charge = pad(text, 5, 'right');
-    const name = pad(cut(clean(textOf(bicycle.name) ?? textOf(bicycle.uuid) ?? ''), nameColumns - 1), nameColumns);
-    const state = showText(bicycle.state).text;
-    const row = `${color === undefined ? charge : paint[color](charge)} ${name}`;
-    return `${row}${pad(cut(state, width - 6 - nameColumns), width - 6 - nameColumns)}`;
-  });
-}
-
-function gapRows({ gaps, offsetMinutes }: BoardFacts, width: number): string[] {
+function gapRows({ gaps, offsetMinutes }: BoardInput, width: number): string[] {
   return gaps.map((gap) => pad(cut(gapText(gap, offsetMinutes), width), width));
 }
 
-function alertLine(
-  { alert, at }: { alert: Alert; at: number },
-  facts: BoardFacts,
-  { width, paint }: BoardPlace,
-): string {
+function alertLine({ alert, atMs }: { alert: Alert; atMs: number }, { nowMs }: BoardInput, place: BoardPlace): string {
+  const { width, paint } = place;
   const state = { ...showText(alert.state), ...alertStateColor(alert.state) };
-  const time = pad(age(new Date(at).toISOString(), facts.now), 11);
+  const time = pad(age(new Date(atMs).toISOString(), nowMs), 11);
+  const type = showText(alert.alert_type).text;
+  if (width < 60) return cut(`${time}${type} ${state.text}`, width);
   const head = `${time}${pad(cut(showAlertBicycle(alert).text, 16), 16)} `;
-  if (width < NARROW_COLUMNS) return cut(`${time}${showText(alert.alert_type).text} ${state.text}`, width);
-  const rest = cut(
-    `${showText(alert.alert_type).text}  ${showText(alert.message).text}`,
-    Math.max(0, width - widthOf(head) - 11),
-  );
-  return `${head}${state.color === undefined ? pad(state.text, 10) : paint[state.color](pad(state.text, 10))} ${rest}`.trimEnd();
+  const word = pad(cut(state.text, 10), 10);
+  const message = (textOf(alert.message) ?? MISSING).slice(0, 500);
+  const rest = cut(`${type}  ${clean(message)}`, Math.max(0, width - widthOf(head) - 11));
+  return `${head}${state.color === undefined ? word : paint[state.color](word)} ${rest}`.trimEnd();
 }
 
-/** The bicycles with the lowest known charges, the lowest first. */
-export function lowestCharges(bicycles: Iterable<Bicycle>, count: number): Bicycle[] {
-  const lowest: { charge: number; bicycle: Bicycle }[] = [];
-  for (const bicycle of bicycles) {
-    const charge = numberOf(bicycle.state_of_charge);
-    if (charge === undefined) continue;
-    const last = lowest[count - 1];
-    if (last !== undefined && charge >= last.charge) continue;
-    const at = lowest.findIndex((other) => charge < other.charge);
-    lowest.splice(at === -1 ? lowest.length : at, 0, { charge, bicycle });
-    if (lowest.length > count) lowest.pop();
+/** Every field that is known of one bicycle. */
+function cardLines({ card }: BoardInput, scroll: number, { width, paint }: BoardPlace): string[] {
+  if (card === undefined) return [cut('nothing is known of this bicycle any more', width)];
+  const fields = Object.entries(card).slice(0, 500);
+  const columns = Math.min(30, Math.max(...fields.map(([name]) => widthOf(clean(name.slice(0, 100))))) + 2);
+  const rows = fields.map(([name, value]) => {
+    const text = typeof value === 'object' && value !== null ? JSON.stringify(value) : (textOf(value) ?? MISSING);
+    return cut(`${pad(cut(clean(name.slice(0, 100)), columns - 1), columns)}${clean(text.slice(0, 1_000))}`, width);
+  });
+  return [paint.bold(cut(clean(boundedName(card)), width)), ...rows.slice(scroll)];
+}
+
+function helpLines({ width, paint }: BoardPlace): string[] {
+  const columns = 15;
+  return [paint.bold(cut('KEYS', width)), ...KEYS.map(([key, does]) => cut(`${pad(key, columns)}${does}`, width))];
+}
+
+/** The keys in as many words as there is room for, and the state of the connection. */
+function footerLine(input: BoardInput, { width, paint }: BoardPlace): string {
+  const { view } = input;
+  const { text, color } = connectionText(input);
+  const spellings = view.isTyping
+    ? [`filter: ${clean(view.filter)}_`]
+    : view.panel.type === 'fleet'
+      ? ['q quit  ? help  / filter  s sort  ↑↓ scroll  Enter open', 'q ? / s ↑↓ Enter', 'q ? / s']
+      : ['q quit  Esc back  ↑↓ scroll', 'q Esc ↑↓'];
+  const fitting = spellings.find((keys) => widthOf(keys) + widthOf(text) + 2 <= width) ?? spellings.at(-1) ?? '';
+  const keys = cut(fitting, width);
+  const connection = cut(text, Math.max(0, width - widthOf(keys) - 2));
+  const gap = ' '.repeat(Math.max(0, width - widthOf(keys) - widthOf(connection)));
+  return `${keys}${gap}${paint[color](connection)}`;
+}
+
+/** One text for all connections that stand, else one for the first that does not. */
+function connectionText({ connections }: BoardInput): { text: string; color: 'green' | 'yellow' | 'red' } {
+  const open = connections.filter(({ state }) => state === 'open');
+  const odd = connections.find(({ state }) => state !== 'open');
+  if (odd === undefined) {
+    const forMs = Math.min(...open.map((connection) => connection.forMs));
+    const many = connections.length > 1 ? ` on all ${connections.length} topics` : '';
+    return { text: `● connected${many} for ${showDuration(forMs)}`, color: 'green' };
   }
-  return lowest.map(({ bicycle }) => bicycle);
+  const how = connections.length > 1 ? `${open.length} of ${connections.length} topics connected; ` : '';
+  if (odd.state === 'connecting') return { text: `○ ${how}connecting for ${showDuration(odd.forMs)}`, color: 'yellow' };
+  const again = odd.retryInMs === undefined ? '' : `, again in ${showDuration(odd.retryInMs)}`;
+  const message = clean((odd.message ?? '').slice(0, 500));
+  return { text: `○ ${how}lost for ${showDuration(odd.forMs)}${again}: ${message}`, color: 'red' };
+}
+
+/**
+ * The bicycles that pass the filter, in order, `count` of them from `from` on, and how many pass. The bicycles come the longest
+ * untouched first, which is the order of `last change` backwards.
+ */
+export function pickRows(
+  bicycles: Iterable<Bicycle>,
+  { sort, filter }: Pick<BoardView, 'sort' | 'filter'>,
+  from: number,
+  count: number,
+): { rows: Bicycle[]; matching: number } {
+  const wanted = filter.toLowerCase();
+  const found: { bicycle: Bicycle; key: number | string }[] = [];
+  let index = 0;
+  for (const bicycle of bicycles) {
+    index++;
+    if (wanted !== '' && !matchesFilter(bicycle, wanted)) continue;
+    found.push({ bicycle, key: keyOf(bicycle, sort, index) });
+  }
+  found.sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0));
+  return { rows: found.slice(from, from + count).map(({ bicycle }) => bicycle), matching: found.length };
+}
+
+/** Whether the name, the state or the uuid contains the text, which is in lower case. */
+export function matchesFilter({ name, state, uuid }: Bicycle, wanted: string): boolean {
+  return [name, state, uuid].some((field) => typeof field === 'string' && field.toLowerCase().includes(wanted));
+}
+
+function keyOf(bicycle: Bicycle, sort: Sort, index: number): number | string {
+  // A charge that is not known is no low charge.
+  if (sort === 'charge') return numberOf(bicycle.state_of_charge) ?? Number.POSITIVE_INFINITY;
+  if (sort === 'last change') return -index;
+  return (textOf(sort === 'name' ? bicycle.name : bicycle.state) ?? '\uffff').toLowerCase();
 }

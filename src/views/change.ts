@@ -8,10 +8,11 @@ import { clean } from '../terminal/clean.js';
 import type { Color, Paint } from '../terminal/colour.js';
 import { MISSING, numberOf, readPath, textOf } from '../terminal/values.js';
 import { alertStateColor, showAlertBicycle } from './alert.js';
-import { showCharge, showPosition, showText, stateColor } from './bicycle.js';
+import { showCharge, showPosition, stateColor } from './bicycle.js';
+import { showDistance } from './distance.js';
 
 /** One thing that can stand on a line. */
-export type Sight =
+export type Entry =
   | {
       type: 'bicycle';
       /** `late`: older than what was shown before; `caught-up`: found in the list after a gap. */
@@ -57,6 +58,11 @@ const NAME_MOST_COLUMNS = 30;
 /** Room for two states and some more; a line that is wider falls apart. */
 const WHAT_MOST_COLUMNS = 48;
 
+/** How many changed fields are named, and how much of a name and of a text of the service is looked at. */
+const NAMED_FIELDS = 12;
+const FIELD_CHARACTERS = 100;
+const TEXT_CHARACTERS = 10_000;
+
 /** Changes of place below this are the noise of a satellite receiver standing still. */
 const STANDSTILL_METRES = 5;
 
@@ -76,25 +82,25 @@ export function metresBetween(from: Bicycle | undefined, to: Bicycle): number | 
   return 2 * 6_371_000 * Math.asin(Math.min(1, Math.sqrt(a)));
 }
 
-function showMetres(metres: number): string {
-  return metres < 1000 ? `${Math.round(metres)} m` : `${(metres / 1000).toFixed(metres < 100_000 ? 1 : 0)} km`;
+function textPiece(value: unknown): Piece {
+  return { text: clean(bounded(textOf(value) ?? MISSING)) };
 }
 
 function statePiece(state: unknown): Piece {
-  return { text: showText(state).text, ...stateColor(state) };
+  return { ...textPiece(state), ...stateColor(state) };
 }
 
 /** What changed, as pieces: the state first, since it matters most and the line may be cut. */
-function tellChange({ before, after, fields }: Sight & { type: 'bicycle' }): Piece[] {
+function describeChange({ before, after, fields }: Entry & { type: 'bicycle' }): Piece[] {
   if (before === undefined) return after.state === undefined ? [{ text: 'first seen' }] : [statePiece(after.state)];
   const parts: Piece[][] = [];
-  const told = new Set(['latitude', 'longitude', 'latest_gps_timestamp', 'latest_gps_accuracy']);
+  const shown = new Set(['latitude', 'longitude', 'latest_gps_timestamp', 'latest_gps_accuracy']);
   if (fields.includes('state')) {
     parts.push([statePiece(before.state), { text: ' -> ' }, statePiece(after.state)]);
-    told.add('state');
+    shown.add('state');
   }
   const metres = metresBetween(before, after);
-  if (metres !== undefined && metres >= STANDSTILL_METRES) parts.push([{ text: `moved ${showMetres(metres)}` }]);
+  if (metres !== undefined && metres >= STANDSTILL_METRES) parts.push([{ text: `moved ${showDistance(metres)}` }]);
   else if (metres === undefined && (fields.includes('latitude') || fields.includes('longitude'))) {
     parts.push([{ text: numberOf(after.latitude) === undefined ? 'position lost' : 'position found' }]);
   }
@@ -102,12 +108,21 @@ function tellChange({ before, after, fields }: Sight & { type: 'bicycle' }): Pie
     const [from, to] = [numberOf(before.state_of_charge), numberOf(after.state_of_charge)];
     const difference = from === undefined || to === undefined ? undefined : Math.round((to - from) * 10) / 10;
     if (difference !== 0) parts.push([{ text: `charge ${difference === undefined ? 'changed' : signed(difference)}` }]);
-    told.add('state_of_charge');
+    shown.add('state_of_charge');
   }
-  const rest = fields.filter((field) => !told.has(field));
-  if (rest.length > 0) parts.push([{ text: clean(rest.join(', ')) }]);
+  const rest = fields.filter((field) => !shown.has(field));
+  if (rest.length > 0) {
+    const more = rest.length > NAMED_FIELDS ? ` and ${rest.length - NAMED_FIELDS} more` : '';
+    const names = rest.slice(0, NAMED_FIELDS).map((field) => field.slice(0, FIELD_CHARACTERS));
+    parts.push([{ text: clean(names.join(', ')) + more }]);
+  }
   if (parts.length === 0) return [{ text: fields.length > 0 ? 'seen' : 'no change', color: 'gray' }];
   return parts.flatMap((part, index) => (index === 0 ? part : [{ text: ', ' }, ...part]));
+}
+
+/** Text is cut before it is cleaned and measured. */
+function bounded(text: string): string {
+  return text.length <= TEXT_CHARACTERS ? text : `${text.slice(0, TEXT_CHARACTERS)}…`;
 }
 
 function signed(difference: number): string {
@@ -124,11 +139,11 @@ interface Cells {
 
 function nameOf(bicycle: Bicycle | undefined, uuid: string | undefined): Piece {
   const name = textOf(bicycle?.name);
-  if (name !== undefined && name !== '') return { text: clean(name) };
+  if (name !== undefined && name !== '') return { text: clean(bounded(name)) };
   return { text: uuid === undefined ? MISSING : clean(uuid), color: 'gray' };
 }
 
-function cellsOf(sight: Sight, at: number, place: LinePlace): Cells {
+function cellsOf(entry: Entry, at: number, place: LinePlace): Cells {
   const shown = { now: at, terminal: place.terminal };
   const time: Piece = {
     text: place.terminal ? showClock(at, place.offsetMinutes) : new Date(at).toISOString(),
@@ -138,11 +153,11 @@ function cellsOf(sight: Sight, at: number, place: LinePlace): Cells {
     charge: showCharge(bicycle?.state_of_charge, shown),
     place: placeOf(bicycle?.latitude, bicycle?.longitude, place),
   });
-  switch (sight.type) {
+  switch (entry.type) {
     case 'bicycle': {
-      const what = tellChange(sight);
-      const mark = sight.kind === 'update' ? undefined : sight.kind === 'late' ? 'late' : 'caught up';
-      const cells = { name: nameOf(sight.after, sight.uuid), ...ofBicycle(sight.after) };
+      const what = describeChange(entry);
+      const mark = entry.kind === 'update' ? undefined : entry.kind === 'late' ? 'late' : 'caught up';
+      const cells = { name: nameOf(entry.after, entry.uuid), ...ofBicycle(entry.after) };
       if (mark === undefined) return { time, what, ...cells };
       // On a terminal the mark stands where the time would: when it really happened is not known.
       if (place.terminal) return { time: { text: mark, color: 'cyan' }, what, ...cells };
@@ -151,12 +166,12 @@ function cellsOf(sight: Sight, at: number, place: LinePlace): Cells {
     case 'leaving':
       return {
         time,
-        name: nameOf(sight.bicycle, sight.uuid),
-        what: [{ text: 'leaves ' }, statePiece(sight.state)],
-        ...ofBicycle(sight.bicycle),
+        name: nameOf(entry.bicycle, entry.uuid),
+        what: [{ text: 'leaves ' }, statePiece(entry.state)],
+        ...ofBicycle(entry.bicycle),
       };
     case 'alert': {
-      const { alert } = sight;
+      const { alert } = entry;
       const [east, north] = [
         readPath(alert.extra, 'location.coordinates.0'),
         readPath(alert.extra, 'location.coordinates.1'),
@@ -166,9 +181,9 @@ function cellsOf(sight: Sight, at: number, place: LinePlace): Cells {
         name: showAlertBicycle(alert),
         what: [
           { text: 'alert ', color: 'red' },
-          showText(alert.alert_type),
+          textPiece(alert.alert_type),
           { text: ' ' },
-          { ...showText(alert.state), ...alertStateColor(alert.state) },
+          { ...textPiece(alert.state), ...alertStateColor(alert.state) },
         ],
         charge: showCharge(readPath(alert.extra, 'state_of_charge'), shown),
         place: placeOf(north, east, place),
@@ -177,8 +192,8 @@ function cellsOf(sight: Sight, at: number, place: LinePlace): Cells {
     case 'other':
       return {
         time,
-        name: { ...showText(sight.envelope?.sender), color: 'cyan' },
-        what: [{ text: clean(sight.text) }],
+        name: { ...textPiece(entry.envelope?.sender), color: 'cyan' },
+        what: [{ text: clean(bounded(entry.text)) }],
         charge: { text: MISSING },
         place: { text: MISSING },
       };
@@ -216,10 +231,10 @@ function sparing(what: readonly Piece[], width: number): readonly Piece[] {
 }
 
 /** One line without its newline: time, name, what changed, charge, place. */
-export function changeLine(sight: Sight, at: number, place: LinePlace): string {
-  const { time, name, what, charge, place: where } = cellsOf(sight, at, place);
+export function changeLine(entry: Entry, at: number, place: LinePlace): string {
+  const { time, name, what, charge, place: where } = cellsOf(entry, at, place);
   const { paint, width } = place;
-  const isWhole = sight.type === 'other';
+  const isWhole = entry.type === 'other';
   if (width === undefined) {
     const rest = isWhole ? [] : [charge.text, where.text];
     return [time.text, pad(name.text, NAME_COLUMNS), fit(what, undefined, paint), ...rest].join('  ');

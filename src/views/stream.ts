@@ -7,14 +7,14 @@ import { showDuration } from '../terminal/time.js';
 import { showClock } from './change.js';
 
 /** How a watch ended. */
-export type WatchEnd = 'until' | 'for' | 'max-events' | 'interrupted' | 'failed';
+export type WatchEnd = 'until' | 'for' | 'max-events' | 'interrupted' | 'terminated' | 'hangup' | 'quit' | 'failed';
 
 /** What a watch can say of itself at its end. */
 export interface WatchSummary {
   end: WatchEnd;
-  /** Milliseconds since the epoch. */
-  startedAt: number;
-  endedAt: number;
+  /** By the machine's date, in milliseconds since the epoch. */
+  endedAtMs: number;
+  durationMs: number;
   messages: number;
   shown: number;
   reconnects: number;
@@ -26,8 +26,12 @@ export interface WatchSummary {
   dropped: number;
   /** How many changes were found in the list after a gap. */
   caughtUp: number;
+  /** How many bicycles were met in a list after a gap of which nothing had been known. */
+  unknown: number;
   /** The watch ended before the list was read for the last gap. */
   isUnread: boolean;
+  /** Messages that the reader of the output had not taken when the watch ended. */
+  undelivered: number;
 }
 
 /** How many gaps the summary names for people; a program gets all that were kept. */
@@ -131,9 +135,10 @@ export function summaryLines(summary: WatchSummary, offsetMinutes: number, names
       ? 'no gaps'
       : `${count(gapCount, 'gap')}${summary.blindMs > 0 ? `, blind for ${showDuration(summary.blindMs)} in all` : ''}`,
     ...(summary.caughtUp === 0 ? [] : [`${count(summary.caughtUp, 'change')} caught up`]),
+    ...(summary.unknown === 0 ? [] : [`${count(summary.unknown, 'bicycle')} not known before`]),
     ...(summary.dropped === 0 ? [] : [`${count(summary.dropped, 'event')} lost`]),
   ];
-  const lines = [`watched for ${showDuration(summary.endedAt - summary.startedAt)}: ${facts.join(', ')}`];
+  const lines = [`watched for ${showDuration(summary.durationMs)}: ${facts.join(', ')}`];
   for (const gap of gaps.slice(0, NAMED_GAPS)) {
     const topic = namesTopic ? ` ${gap.topic}` : '';
     const span = isMoment(gap)
@@ -143,6 +148,9 @@ export function summaryLines(summary: WatchSummary, offsetMinutes: number, names
   }
   if (gapCount > NAMED_GAPS) lines.push(`  and ${count(gapCount - NAMED_GAPS, 'more gap')}`);
   if (summary.isUnread) lines.push('  what changed in the last gap was not looked up before the end');
+  if (summary.undelivered > 0) {
+    lines.push(`  ${count(summary.undelivered, 'message')} not delivered: the reader of the output did not take them`);
+  }
   return lines;
 }
 
@@ -150,14 +158,16 @@ export function summaryLines(summary: WatchSummary, offsetMinutes: number, names
 export function summaryRecord(summary: WatchSummary): { [field: string]: unknown } {
   return {
     event: 'closed',
-    at: iso(summary.endedAt),
+    at: iso(summary.endedAtMs),
     reason: summary.end,
-    seconds: seconds(summary.endedAt - summary.startedAt),
+    seconds: seconds(summary.durationMs),
     messages: summary.messages,
     shown: summary.shown,
     reconnects: summary.reconnects,
     caught_up: summary.caughtUp,
+    unknown: summary.unknown,
     dropped_events: summary.dropped,
+    undelivered: summary.undelivered,
     blind_seconds: seconds(summary.blindMs),
     gap_count: summary.gapCount,
     looked_up: !summary.isUnread,

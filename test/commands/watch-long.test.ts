@@ -58,7 +58,7 @@ async function watchFor(sandbox: Sandbox, clock: FastClock, milliseconds: number
   const organization = sandbox.organizations[0]?.uuid;
   const plan = await makePlan(opened.context, organization, { idle: 90_000, resyncPages: 50 });
   clock.after(milliseconds, () => end.abort(new FleetError('interrupted', 'interrupted')));
-  await expect(runWatch(opened.context, plan, clock)).rejects.toMatchObject({ kind: 'interrupted' });
+  await expect(runWatch(opened.context, plan)).rejects.toMatchObject({ kind: 'interrupted' });
   await opened.close();
   return {
     shown: stdout.lines().map((line) => Number(line.split('  ').at(-2))),

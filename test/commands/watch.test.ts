@@ -74,7 +74,6 @@ describe('what cannot be done is refused before anything is sent', () => {
     [['ORG', '--live'], '--live draws on a terminal'],
     [['ORG', '--where', 'state'], 'a condition is'],
     [['ORG', '--where', 'stat=lost'], 'unknown field "stat"'],
-    [['ORG', '--until', 'state=availble'], 'unknown state "availble"'],
     [['ORG', '--for', '60'], '--for is a number with its unit'],
     [['ORG', '--for', '0s'], '--for takes a time above 0'],
     [['ORG', '--idle', '0'], '--idle takes seconds above 0'],
@@ -152,15 +151,16 @@ describe('--json', () => {
 });
 
 describe('ends', () => {
-  test('--until that is true already: at once, from the list', async () => {
+  test('--until that is true already: at once, and that bicycle is printed', async () => {
     const { organization, uuid } = find('rented');
+    const before = sandbox().requests.length;
     const got = await watch([organization, '--bicycle', uuid, '--until', 'state=rented', '--for', '20s']);
-    expect(got).toMatchObject({ code: 0, stdout: '' });
-    const kinds = sandbox()
-      .requests.slice(-2)
-      .map(({ server }) => server);
+    expect(got.code).toBe(0);
+    expect(got.stdout).toMatch(/^\S+ {2}.* {2}rented {2}.*\n$/);
     // It subscribes before it looks, so that nothing falls between the two.
-    expect(kinds).toEqual(['push', 'api']);
+    const { requests } = sandbox();
+    const looked = requests.findIndex(({ url }) => url === `/bicycles/${uuid}/`);
+    expect(requests.slice(before, looked).map(({ server }) => server)).toEqual(['push']);
   });
 
   test('--until that becomes true: the message is shown, the code is 0', async () => {
@@ -180,7 +180,8 @@ describe('ends', () => {
         onOpen: () => sandbox().act(uuid, 'rent'),
       },
     );
-    expect(got.stdout).toContain('leaves available');
+    // What it leaves and what it comes to is one line.
+    expect(got.stdout).toMatch(/^\S+ {2}.* {2}available -> rented {2}.*\n$/);
     expect(got).toMatchObject({ code: 124 });
     expect(got.stderr).toContain('error: state=available was not met within 0.5 s');
   });
@@ -225,6 +226,20 @@ describe('ends', () => {
     expect(got.stderr).toMatch(
       /trying again in [45] min.*, not in 10 min as the service asked\n[\s\S]*watched for .*0 messages/,
     );
+  });
+});
+
+describe('words', () => {
+  test('a state that the service names is accepted, an unknown word is warned of', async () => {
+    const { organization } = find();
+    const known = await watch([organization, '--until', 'state=reserved', '--for', '100ms']);
+    expect(known.code).toBe(124);
+    expect(known.stderr).not.toContain('warning');
+    const slip = await watch([organization, '--where', 'state=availble', '--for', '100ms', '--json']);
+    expect(slip.code).toBe(0);
+    expect(records(slip)[0]).toMatchObject({
+      notice: expect.stringContaining('did you mean "available"?'),
+    });
   });
 });
 
@@ -318,7 +333,7 @@ describe('after a gap', () => {
       });
       expect(got.code).toBe(130);
       expect(got.stderr).toMatch(
-        /read 2 pages of the list: \d changes caught up, but the bound was reached; more may have/,
+        /read 2 pages of the list: \d changes caught up, \d bicycles not known before, but the bound was reached; more may have/,
       );
       expect(got.stderr).not.toContain('watching');
       expect(lists()).toBe(4);
@@ -411,13 +426,35 @@ describe('--jq', () => {
     expect(sandbox().requests).toHaveLength(before);
   });
 
-  test("a program that fails on a message ends the watch with jq's own message", async () => {
-    const { organization, uuid } = find('available');
-    const { code, stderr } = await watch([organization, '--jq', '.sender | keys'], {
-      onOpen: () => sandbox().act(uuid, 'rent'),
+  test('a message that the program cannot take costs itself alone', async () => {
+    const { organization } = find();
+    const topic = `/${organization}/admin/bicycles/*`;
+    const got = await watch([organization, '--jq', '.message.n | test("a")', '--max-events', '3', '--json'], {
+      onOpen: () => {
+        for (const n of ['a', 7, 'b']) sandbox().publish(topic, 'task', { n });
+      },
     });
-    expect(code).toBe(2);
-    expect(stderr).toContain('has no keys');
+    expect(got).toMatchObject({ code: 0, stdout: 'true\nfalse\n' });
+    expect(records(got).filter(({ event }) => event === 'unshown')).toMatchObject([
+      { kind: 'usage', text: expect.stringContaining('"n":7') },
+    ]);
+  });
+
+  test('a program that asks for further inputs finds none, and eats none', async () => {
+    const { organization } = find();
+    const topic = `/${organization}/admin/bicycles/*`;
+    const { code, stdout } = await watch(
+      [organization, '--jq', '[.message.n, (try input catch "none")]', '--max-events', '3'],
+      {
+        onOpen: () => {
+          for (const n of [1, 2, 3]) sandbox().publish(topic, 'task', { n });
+        },
+      },
+    );
+    expect({ code, stdout }).toEqual({
+      code: 0,
+      stdout: '[1,"none"]\n[2,"none"]\n[3,"none"]\n',
+    });
   });
 });
 

@@ -1,11 +1,11 @@
-// The live board as a screen: goldens at 80x24 and 140x40, and that it fits every terminal.
+// The live board as a screen: golden screens from 20x5 to 140x50, and that it fits every terminal.
 
 import { describe, expect, test } from 'vitest';
 import type { Gap } from '../../src/http/stream/events.js';
 import { widthOf } from '../../src/terminal/cells.js';
-import { NO_PAINT } from '../../src/terminal/colour.js';
-import { type BoardFacts, boardLines, lowestCharges } from '../../src/views/board.js';
-import type { Sight } from '../../src/views/change.js';
+import { loadPaint, NO_PAINT } from '../../src/terminal/colour.js';
+import { type BoardInput, type BoardView, bicycleRows, boardLines, pickRows } from '../../src/views/board.js';
+import type { Entry } from '../../src/views/change.js';
 
 const NOW = Date.UTC(2026, 10, 21, 14, 3, 59);
 const TOPIC = '/a087eaf3-00b3-49c9-8706-c4ebfb2627fd/admin/bicycles/*';
@@ -19,7 +19,7 @@ const BICYCLES = [
   { name: 'No battery', state: 'retired' },
 ];
 
-function change(state: string, name: string): Sight {
+function change(state: string, name: string): Entry {
   return {
     type: 'bicycle',
     kind: 'update',
@@ -34,7 +34,7 @@ const GAPS: Gap[] = [40_000, 900_000].map((ago) => ({
   type: 'gap',
   topic: TOPIC,
   atMs: NOW - ago,
-  monotonicMs: 4_000_000 - ago,
+  monotonicMs: 10_000_000 - ago,
   cause: 'idle',
   message: 'nothing came for 91 s',
   fromWallMs: NOW - ago - 92_000,
@@ -43,14 +43,25 @@ const GAPS: Gap[] = [40_000, 900_000].map((ago) => ({
   droppedEvents: 0,
 }));
 
-const FACTS: BoardFacts = {
-  now: NOW,
-  startedAt: NOW - 3_600_000,
+const VIEW: BoardView = {
+  panel: { type: 'fleet' },
+  sort: 'charge',
+  filter: '',
+  isTyping: false,
+  selected: 0,
+  scroll: 0,
+};
+
+const INPUT: BoardInput = {
+  view: VIEW,
+  nowMs: NOW,
   offsetMinutes: 60,
-  connections: [{ topic: TOPIC, state: 'open', since: NOW - 40_000 }],
+  title: TOPIC,
+  connections: [{ topic: TOPIC, state: 'open', forMs: 40_000 }],
   messages: 12_345,
-  lastMessageAt: NOW - 400,
+  lastMessageMs: 400,
   perSecond: Array.from({ length: 60 }, (_, index) => (index * 7) % 11),
+  countedMs: 3_600_000,
   counts: new Map([
     ['available', 69],
     ['rented', 40],
@@ -59,11 +70,15 @@ const FACTS: BoardFacts = {
     ['retired', 1],
     ['reserved', 7],
   ]),
-  total: 475,
-  lowest: lowestCharges(BICYCLES, 20),
+  known: 134,
+  total: 134,
+  isWhole: true,
+  rows: pickRows(BICYCLES, VIEW, 0, 20).rows,
+  matching: BICYCLES.length,
+  card: BICYCLES[0],
   alerts: [
     {
-      at: NOW - 65_000,
+      atMs: NOW - 65_000,
       alert: {
         alert_type: 'lock.bat.low',
         state: 'new',
@@ -72,7 +87,7 @@ const FACTS: BoardFacts = {
       },
     },
     {
-      at: NOW - 3_600_000,
+      atMs: NOW - 3_600_000,
       alert: {
         alert_type: 'bicycle.outside_operational_period',
         state: 'escalated',
@@ -81,35 +96,79 @@ const FACTS: BoardFacts = {
       },
     },
   ],
-  changes: Array.from({ length: 40 }, (_, index) => ({
-    at: NOW - index * 1_700,
-    sight: change(index % 3 === 0 ? 'rented' : 'lost', `Ada ${index}`),
+  changes: Array.from({ length: 50 }, (_, index) => ({
+    atMs: NOW - index * 1_700,
+    entry: change(index % 3 === 0 ? 'rented' : 'lost', `Ada ${index}`),
   })),
   gaps: GAPS,
   gapCount: 2,
   blindMs: 184_000,
 };
 
-function draw(width: number, height: number, facts: Partial<BoardFacts> = {}): string[] {
-  return boardLines({ ...FACTS, ...facts }, { width, height, paint: NO_PAINT });
+/** The fleet is still being read. */
+const PARTLY: Partial<BoardInput> = { total: 475, isWhole: false };
+
+function draw(width: number, height: number, input: Partial<BoardInput> = {}, paint = NO_PAINT): string[] {
+  return boardLines({ ...INPUT, ...input }, { width, height, paint });
 }
 
+function screen(width: number, height: number, input: Partial<BoardInput> = {}): string {
+  return `\n${draw(width, height, input).join('\n')}\n`;
+}
+
+test('20x5', () => {
+  expect(screen(20, 5)).toMatchInlineSnapshot(`
+    "
+     fleet wa… 15:03:59 
+    5.3/s █▄▁▇▄ ▆▃█▅ 12…
+    STATES of 134
+    available         69
+    q ? / s  ● connecte…
+    "
+  `);
+});
+
+test('60x20', () => {
+  expect(screen(60, 20)).toMatchInlineSnapshot(`
+    "
+     fleet watch /a087eaf3-00b3-49c9-8706-c4ebfb2627f… 15:03:59 
+    5.3/s █▄▁▇▄ ▆▃█▅ 12345 messages, last 400 ms ago; 2 gaps, b…
+
+    STATES of 134                  BICYCLES by charge
+    available      ███████     69  >   6 % Emmy 0197   available
+    in_maintenance █▍          14     11 % فاطمة الزه… available
+    rented         ████        40     14 % 王小明 271  rented
+    lost           ▎            3     20 % The bicycl… lost
+    unrecoverable               0     20 % Vera ␛[2J … retired
+    retired        ▏            1        - No battery  retired
+    reserved       ▊            7
+
+    CHANGES
+    15:03:59 Ada 0 available -> rented
+    15:03:57 Ada 1 available -> lost
+    15:03:55 Ada 2 available -> lost
+    15:03:53 Ada 3 available -> rented
+    15:03:52 Ada 4 available -> lost
+    15:03:50 Ada 5 available -> lost
+    q ? / s ↑↓ Enter                        ● connected for 40 s
+    "
+  `);
+});
+
 test('80x24', () => {
-  expect(`\n${draw(80, 24).join('\n')}\n`).toMatchInlineSnapshot(`
+  expect(screen(80, 24)).toMatchInlineSnapshot(`
     "
      fleet watch /a087eaf3-00b3-49c9-8706-c4ebfb2627fd/admin/bicycles/*    15:03:59 
-    ● connected for 40 s, last message 400 ms ago
-    5.3 messages/s ▁▇▄ ▆▃█▅▂█▄▁▇▄ ▆▃█▅▂█▄▁▇▄ ▆▃█▅ 12345 in all
-    2 gaps, blind for 3 min 4 s in all; last 15:01:47 (1 min 32 s): nothing came fo…
+    5.3/s █▄▁▇▄ ▆▃█▅ 12345 messages, last 400 ms ago; 2 gaps, blind 3 min 4 s
 
-    STATES of 134 known of 475               LOWEST CHARGE
-    available      ██████████████████    69    6 % Emmy 0197         available
-    in_maintenance ███▋                  14   11 % فاطمة الزهراء     available
-    rented         ██████████▍           40   14 % 王小明 271        rented
-    lost           ▊                      3   20 % The bicycle form… lost
-    unrecoverable                         0   20 % Vera ␛[2J 0037    retired
-    retired        ▎                      1
-    reserved       █▉                     7
+    STATES of 134                            BICYCLES by charge
+    available      █████████████████     69  >   6 % Emmy 0197       available
+    in_maintenance ███▌                  14     11 % فاطمة الزهراء   available
+    rented         █████████▉            40     14 % 王小明 271      rented
+    lost           ▊                      3     20 % The bicycle fo… lost
+    unrecoverable                         0     20 % Vera ␛[2J 0037  retired
+    retired        ▎                      1        - No battery      retired
+    reserved       █▊                     7
 
     CHANGES
     15:03:59  Ada 0            available -> rented          50 % 52.5200, 13.4000
@@ -117,30 +176,40 @@ test('80x24', () => {
     15:03:55  Ada 2            available -> lost            50 % 52.5200, 13.4000
     15:03:53  Ada 3            available -> rented          50 % 52.5200, 13.4000
     15:03:52  Ada 4            available -> lost            50 % 52.5200, 13.4000
+    15:03:50  Ada 5            available -> lost            50 % 52.5200, 13.4000
 
     ALERTS
     1 min ago  Emmy 0197        new        lock.bat.low  Battery below 10 %
     1 h ago    6f1c0b5e-2f0e-4… escalated  bicycle.outside_operational_period  Out␊…
+    q quit  ? help  / filter  s sort  ↑↓ scroll  Enter open     ● connected for 40 s
     "
   `);
 });
 
-test('140x40', () => {
-  expect(`\n${draw(140, 40).join('\n')}\n`).toMatchInlineSnapshot(`
+test('140x50', () => {
+  expect(screen(140, 50)).toMatchInlineSnapshot(`
     "
      fleet watch /a087eaf3-00b3-49c9-8706-c4ebfb2627fd/admin/bicycles/*                                                                15:03:59 
-    ● connected for 40 s, last message 400 ms ago
-    5.3 messages/s  ▆▃█▅▂█▄▁▇▄ ▆▃█▅▂█▄▁▇▄ ▆▃█▅▂█▄▁▇▄ ▆▃█▅▂█▄▁▇▄ ▆▃█▅▂█▄▁▇▄ ▆▃█▅ 12345 in all
-    2 gaps, blind for 3 min 4 s in all
+    5.3/s  ▆▃█▅▂█▄▁▇▄ ▆▃█▅▂█▄▁▇▄ ▆▃█▅▂█▄▁▇▄ ▆▃█▅▂█▄▁▇▄ ▆▃█▅▂█▄▁▇▄ ▆▃█▅ 12345 messages, last 400 ms ago; 2 gaps, blind 3 min 4 s
 
-    STATES of 134 known of 475                     LOWEST CHARGE                                  GAPS
-    available      ████████████████████████    69    6 % Emmy 0197               available        15:01:47 (1 min 32 s): nothing came for 91 s
-    in_maintenance ████▉                       14   11 % فاطمة الزهراء           available        14:47:27 (1 min 32 s): nothing came for 91 s
-    rented         █████████████▉              40   14 % 王小明 271              rented
-    lost           █                            3   20 % The bicycle formerly p… lost
-    unrecoverable                               0   20 % Vera ␛[2J 0037          retired
-    retired        ▍                            1
+    STATES of 134                                  BICYCLES by charge                             GAPS
+    available      ███████████████████████     69  >   6 % Emmy 0197             available        15:01:47 (1 min 32 s): nothing came for 91 s
+    in_maintenance ████▋                       14     11 % فاطمة الزهراء         available        14:47:27 (1 min 32 s): nothing came for 91 s
+    rented         █████████████▍              40     14 % 王小明 271            rented
+    lost           █                            3     20 % The bicycle formerly… lost
+    unrecoverable                               0     20 % Vera ␛[2J 0037        retired
+    retired        ▍                            1        - No battery            retired
     reserved       ██▍                          7
+
+
+
+
+
+
+
+
+
+
 
     CHANGES
     15:03:59  Ada 0                          available -> rented                               50 % 52.5200, 13.4000
@@ -161,6 +230,7 @@ test('140x40', () => {
     15:03:33  Ada 15                         available -> rented                               50 % 52.5200, 13.4000
     15:03:31  Ada 16                         available -> lost                                 50 % 52.5200, 13.4000
     15:03:30  Ada 17                         available -> lost                                 50 % 52.5200, 13.4000
+    15:03:28  Ada 18                         available -> rented                               50 % 52.5200, 13.4000
 
     ALERTS
     1 min ago  Emmy 0197        new        lock.bat.low  Battery below 10 %
@@ -168,47 +238,120 @@ test('140x40', () => {
 
 
 
+    q quit  ? help  / filter  s sort  ↑↓ scroll  Enter open                                                                 ● connected for 40 s
     "
   `);
 });
 
-describe('the line of the connection', () => {
-  const lost = {
-    topic: TOPIC,
-    state: 'lost',
-    since: NOW - 12_000,
-    message: 'connection refused',
-    retryAt: NOW + 3_000,
-  } as const;
+test('while the fleet is read it says how much it knows, and counts nothing that it does not know', () => {
+  expect(screen(80, 24, PARTLY)).toMatchInlineSnapshot(`
+    "
+     fleet watch /a087eaf3-00b3-49c9-8706-c4ebfb2627fd/admin/bicycles/*    15:03:59 
+    5.3/s █▄▁▇▄ ▆▃█▅ 12345 messages, last 400 ms ago; 2 gaps, blind 3 min 4 s
+
+    STATES of 134 known of 475               BICYCLES by charge, of those known
+    available      █████████████████    69+  >   6 % Emmy 0197       available
+    in_maintenance ███▌                 14+     11 % فاطمة الزهراء   available
+    rented         █████████▉           40+     14 % 王小明 271      rented
+    lost           ▊                     3+     20 % The bicycle fo… lost
+    unrecoverable                         ?     20 % Vera ␛[2J 0037  retired
+    retired        ▎                     1+        - No battery      retired
+    reserved       █▊                    7+
+
+    CHANGES
+    15:03:59  Ada 0            available -> rented          50 % 52.5200, 13.4000
+    15:03:57  Ada 1            available -> lost            50 % 52.5200, 13.4000
+    15:03:55  Ada 2            available -> lost            50 % 52.5200, 13.4000
+    15:03:53  Ada 3            available -> rented          50 % 52.5200, 13.4000
+    15:03:52  Ada 4            available -> lost            50 % 52.5200, 13.4000
+    15:03:50  Ada 5            available -> lost            50 % 52.5200, 13.4000
+
+    ALERTS
+    1 min ago  Emmy 0197        new        lock.bat.low  Battery below 10 %
+    1 h ago    6f1c0b5e-2f0e-4… escalated  bicycle.outside_operational_period  Out␊…
+    q quit  ? help  / filter  s sort  ↑↓ scroll  Enter open     ● connected for 40 s
+    "
+  `);
+});
+
+test('help, and the card of a bicycle', () => {
+  expect(screen(60, 12, { view: { ...VIEW, panel: { type: 'help' } } })).toMatchInlineSnapshot(`
+    "
+     fleet watch /a087eaf3-00b3-49c9-8706-c4ebfb2627f… 15:03:59 
+    KEYS
+    q              quit
+    ?              help, and back
+    /              filter bicycles and changes; Enter keeps it,…
+    s              sort the bicycles by charge, name, state or …
+    ↑ ↓ PgUp PgDn  scroll
+    Enter          open the bicycle; Esc closes it
+
+
+
+    q quit  Esc back  ↑↓ scroll             ● connected for 40 s
+    "
+  `);
+  const panel = { type: 'card', uuid: 'x', scroll: 0 } as const;
+  expect(screen(60, 6, { view: { ...VIEW, panel } })).toMatchInlineSnapshot(`
+    "
+     fleet watch /a087eaf3-00b3-49c9-8706-c4ebfb2627f… 15:03:59 
+    Emmy 0197
+    name             Emmy 0197
+    state            available
+    state_of_charge  6.2
+    q quit  Esc back  ↑↓ scroll             ● connected for 40 s
+    "
+  `);
+});
+
+test('in colour, cut or not, it shows the same, and what is not known yet is gray', async () => {
+  const paint = await loadPaint(1);
+  const plain = (lines: string[]) => lines.map((line) => line.replace(/\u001b\[\d+m/g, '').trimEnd());
+  for (const [width, height] of [
+    [20, 5],
+    [60, 20],
+    [80, 24],
+    [140, 50],
+  ] as const) {
+    expect(plain(draw(width, height, {}, paint))).toEqual(plain(draw(width, height)));
+  }
+  expect(draw(80, 24, {}, paint).join('\n')).toContain('\u001b[32m█');
+  expect(draw(80, 24, PARTLY, paint).join('\n')).toContain('\u001b[90mavailable');
+});
+
+describe('the footer: keys, and the connection', () => {
+  const lost = { topic: TOPIC, state: 'lost', forMs: 12_000, message: 'connection refused', retryInMs: 3_000 } as const;
   test.each([
-    [
-      'connecting',
-      { connections: [{ topic: TOPIC, state: 'connecting', since: NOW - 2_000 }] },
-      '○ connecting for 2 s',
-    ],
+    ['standing', {}, '● connected for 40 s'],
+    ['connecting', { connections: [{ topic: TOPIC, state: 'connecting', forMs: 2_000 }] }, '○ connecting for 2 s'],
     ['lost', { connections: [lost] }, '○ lost for 12 s, again in 3 s: connection refused'],
     [
       'one of two lost',
-      { connections: [...FACTS.connections, lost] },
+      { connections: [...INPUT.connections, lost] },
       '○ 1 of 2 topics connected; lost for 12 s, again in 3 s: connection refused',
     ],
     [
       'all of two',
-      { connections: [...FACTS.connections, ...FACTS.connections] },
-      '● connected on all 2 topics for 40 s, last message 400 ms ago',
+      { connections: [...INPUT.connections, ...INPUT.connections] },
+      '● connected on all 2 topics for 40 s',
     ],
-    ['silent so far', { lastMessageAt: undefined }, '● connected for 40 s, no message yet'],
-  ] satisfies [string, Partial<BoardFacts>, string][])('%s', (_name, facts, line) => {
-    expect(draw(100, 24, facts)[1]).toBe(line);
+  ] satisfies [string, Partial<BoardInput>, string][])('%s', (_name, input, text) => {
+    const footer = draw(160, 24, input).at(-1) ?? '';
+    expect(footer).toMatch(/^q quit {2}\? help {2}\/ filter {2}s sort {2}↑↓ scroll {2}Enter open {2,}/);
+    expect(footer.endsWith(text)).toBe(true);
   });
 });
 
 test('fits every terminal: as many lines as it is high, none wider than it is', () => {
   for (let height = 1; height <= 60; height += 1) {
-    for (const width of [20, 33, 80, 109, 110, 111, 140, 250]) {
-      const lines = draw(width, height);
+    for (const width of [20, 33, 49, 50, 60, 80, 109, 110, 140, 250]) {
+      const lines = draw(width, height, { rows: INPUT.rows.slice(0, bicycleRows(height)) });
       expect({ width, height, lines: lines.length }).toEqual({ width, height, lines: height });
-      expect({ width, wide: lines.filter((line) => widthOf(line) > width) }).toEqual({ width, wide: [] });
+      expect({ width, height, wide: lines.filter((line) => widthOf(line) > width) }).toEqual({
+        width,
+        height,
+        wide: [],
+      });
     }
   }
 });
@@ -216,20 +359,34 @@ test('fits every terminal: as many lines as it is high, none wider than it is', 
 test('nothing known yet', () => {
   const empty = {
     counts: new Map(),
-    lowest: [],
+    known: 0,
+    total: undefined,
+    isWhole: false,
+    rows: [],
+    matching: 0,
     alerts: [],
     changes: [],
-    gaps: [],
-    gapCount: 0,
-    blindMs: 0,
-    messages: 0,
-    perSecond: [],
-    total: undefined,
   };
-  expect(draw(80, 24, empty).slice(2, 6)).toEqual([
-    '0.0 messages/s  0 in all',
-    'no gaps',
-    '',
-    'STATES of 0                              LOWEST CHARGE',
-  ]);
+  const none = { gaps: [], gapCount: 0, blindMs: 0, messages: 0, perSecond: [], lastMessageMs: undefined };
+  expect(draw(80, 24, { ...empty, ...none }).slice(1, 5)).toMatchInlineSnapshot(`
+    [
+      "0.0/s  0 messages; no gaps",
+      "",
+      "STATES of 0 known                        BICYCLES by charge, of those known",
+      "available                             ?",
+    ]
+  `);
+});
+
+describe('the list of bicycles', () => {
+  const names = (sort: BoardView['sort'], filter = '') =>
+    pickRows(BICYCLES, { sort, filter }, 0, 3).rows.map(({ name }) => String(name).slice(0, 9));
+  test('is sorted, filtered and scrolled', () => {
+    expect(names('charge')).toEqual(['Emmy 0197', 'فاطمة الز', '王小明 271']);
+    expect(names('name')).toEqual(['Emmy 0197', 'No batter', 'The bicyc']);
+    expect(names('state')).toEqual(['Emmy 0197', 'فاطمة الز', 'The bicyc']);
+    expect(names('last change')).toEqual(['No batter', 'Vera \u001b[2J', 'The bicyc']);
+    expect(names('charge', 'RETIRED')).toEqual(['Vera \u001b[2J', 'No batter']);
+    expect(pickRows(BICYCLES, VIEW, 4, 3)).toMatchObject({ rows: [{ name: BICYCLES[4]?.name }, {}], matching: 6 });
+  });
 });

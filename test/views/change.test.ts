@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest';
 import { widthOf } from '../../src/terminal/cells.js';
 import { loadPaint, NO_PAINT } from '../../src/terminal/colour.js';
-import { changeLine, metresBetween, type Sight } from '../../src/views/change.js';
+import { changeLine, type Entry, metresBetween } from '../../src/views/change.js';
 
 const AT = Date.UTC(2026, 10, 21, 14, 3, 59);
 const UUID = '6f1c0b5e-2f0e-4c56-9d3a-0d6f3a1f7c11';
@@ -16,12 +16,12 @@ const ADA = {
   longitude: 13.405,
 };
 
-function update(before: object | undefined, changes: object, fields = Object.keys(changes)): Sight {
+function update(before: object | undefined, changes: object, fields = Object.keys(changes)): Entry {
   const known = before === undefined ? undefined : { ...ADA, ...before };
   return { type: 'bicycle', kind: 'update', uuid: UUID, before: known, after: { ...ADA, ...changes }, fields };
 }
 
-const SIGHTS: Sight[] = [
+const ENTRIES: Entry[] = [
   update({}, { state: 'available' }),
   update({}, { state: 'in_maintenance', state_of_charge: 57.4 }, ['state']),
   update({ state: 'unrecoverable' }, { state: 'in_maintenance' }),
@@ -31,8 +31,8 @@ const SIGHTS: Sight[] = [
   update({}, { latitude: null, longitude: null }),
   update({}, {}),
   update(undefined, { state: 'lost' }),
-  { ...update({}, { state: 'available', latitude: 52.53 }), kind: 'caught-up' } as Sight,
-  { ...update({}, { state: 'lost' }), kind: 'late' } as Sight,
+  { ...update({}, { state: 'available', latitude: 52.53 }), kind: 'caught-up' } as Entry,
+  { ...update({}, { state: 'lost' }), kind: 'late' } as Entry,
   update(undefined, {
     name: '王小明 271 號自行車在車站前',
     state_of_charge: '9',
@@ -60,8 +60,8 @@ const SIGHTS: Sight[] = [
 ];
 
 test('at 80 columns', () => {
-  const lines = SIGHTS.map((sight) =>
-    changeLine(sight, AT, { width: 80, terminal: true, offsetMinutes: 60, paint: NO_PAINT }),
+  const lines = ENTRIES.map((entry) =>
+    changeLine(entry, AT, { width: 80, terminal: true, offsetMinutes: 60, paint: NO_PAINT }),
   );
   expect(lines.filter((line) => widthOf(line) > 80)).toEqual([]);
   expect(`\n${lines.join('\n')}\n`).toMatchInlineSnapshot(`
@@ -90,8 +90,8 @@ test('at 80 columns', () => {
 });
 
 test('in a pipe: the same columns uncut, times in ISO 8601', () => {
-  const lines = SIGHTS.map((sight) =>
-    changeLine(sight, AT, { width: undefined, terminal: false, offsetMinutes: 60, paint: NO_PAINT }),
+  const lines = ENTRIES.map((entry) =>
+    changeLine(entry, AT, { width: undefined, terminal: false, offsetMinutes: 60, paint: NO_PAINT }),
   );
   expect(`\n${lines.join('\n')}\n`).toMatchInlineSnapshot(`
     "
@@ -120,8 +120,8 @@ test('in a pipe: the same columns uncut, times in ISO 8601', () => {
 
 test('never wider than the terminal, whatever its width', () => {
   for (let width = 20; width <= 200; width++) {
-    for (const sight of SIGHTS) {
-      const line = changeLine(sight, AT, { width, terminal: true, offsetMinutes: 0, paint: NO_PAINT });
+    for (const entry of ENTRIES) {
+      const line = changeLine(entry, AT, { width, terminal: true, offsetMinutes: 0, paint: NO_PAINT });
       expect({ width, fits: widthOf(line) <= width, line }).toMatchObject({ fits: true });
     }
   }
@@ -129,7 +129,7 @@ test('never wider than the terminal, whatever its width', () => {
 
 test('states, charges and marks have colours', async () => {
   const paint = await loadPaint(1);
-  const line = changeLine(SIGHTS[9] as Sight, AT, { width: 80, terminal: true, offsetMinutes: 0, paint });
+  const line = changeLine(ENTRIES[9] as Entry, AT, { width: 80, terminal: true, offsetMinutes: 0, paint });
   expect(line).toContain('\u001b[36mcaught up\u001b[39m');
   expect(line).toContain('\u001b[34mrented\u001b[39m -> \u001b[32mavailable\u001b[39m');
 });

@@ -72,7 +72,7 @@ function describeExitCodes(): Section[] {
   ];
 }
 
-const WAIT_EXAMPLE = 'fleet watch --until state=lost --for 60s || echo "exit code $?"';
+const WAIT_EXAMPLE = 'fleet watch --until state=lost --for 5s || echo "exit code $?"';
 
 function describeEnvironment(): Section[] {
   const settings = KEY_NAMES.flatMap((name) => {

@@ -1,4 +1,4 @@
-// The words of `fleet watch`: its argument, flags and examples.
+// What `fleet watch` takes: its argument, flags and examples.
 
 import type { Command } from 'commander';
 import { SENDERS } from '../../api/push.js';
@@ -12,15 +12,14 @@ import { readUuid } from '../list/flags.js';
 import { type Condition, parseCondition } from '../list/where.js';
 
 const DESCRIPTION = `Follow updates as the service pushes them, until Ctrl-C. Without --bicycle and --topic all
-bicycles of the organization are followed.
+bicycles of the organization are followed; without an organization, that of the token.
 
 A FIELD of --where and --until is a field of the bicycle as it is known after the message
-(state, state_of_charge, name ...), else of the message itself (an alert's alert_type), else
-sender or topic; message.FIELD is what the message itself says.
+(state, state_of_charge ...), else of the message itself (an alert's alert_type), else sender
+or topic; message.FIELD is what the message itself says.
 
-Losses, returns and gaps are told on stderr; --quiet keeps back the rest, but not these.
-With --json each message is one line on stdout exactly as received, and what is not the
-service's own is JSON lines on stderr.`;
+Losses, returns and gaps are reported on stderr, also with --quiet; with --json as JSON lines,
+and stdout has one message a line exactly as received. Keys of --live: ? lists them.`;
 
 export function addWatch(program: Command, run: Run): void {
   const watch = program
@@ -40,7 +39,7 @@ export function addWatch(program: Command, run: Run): void {
       'show only what matches FIELD=VALUE; also != < <= > >= ~ (repeatable)',
       collectCondition,
     )
-    .option('--until <condition>', 'end with 0 at the first match of FIELD=VALUE (repeatable)', collectCondition)
+    .option('--until <condition>', 'end with 0 at the first match (repeatable)', collectCondition)
     .option('--for <duration>', 'end after that time: with 0, or 124 when --until was not met', readDuration('--for'))
     .option('--max-events <n>', 'end after so many messages were shown', wholeNumber('--max-events', 1))
     .option('--idle <seconds>', 'silence after which the connection counts as dead', readSeconds, 90_000)

@@ -1,0 +1,240 @@
+// The full-screen board of `fleet watch --live`: draws the board's state ten times a second at most, and hands it the keys.
+
+import { ALERTS_PATH, type Alert } from '../../api/alert.js';
+import type { Context } from '../../context.js';
+import { FleetError } from '../../errors.js';
+import type { Client } from '../../http/client.js';
+import type { Query } from '../../http/types.js';
+import type { Moment } from '../../mirror/knowledge.js';
+import { loadPaint } from '../../terminal/colour.js';
+import type { Key } from '../../terminal/keys.js';
+import { openScreen } from '../../terminal/screen.js';
+import { textOf } from '../../terminal/values.js';
+import { type BoardInput, bicycleRows, boardLines, matchesFilter, pickRows } from '../../views/board.js';
+import type { Entry } from '../../views/change.js';
+import type { WatchEnd } from '../../views/stream.js';
+import { type BoardEvent, type BoardState, boardState, startBoard } from './board.js';
+import type { Plan } from './plan.js';
+import type { WatchEffect, WatchState } from './state.js';
+
+/** What draws a watch instead of printing it. */
+export interface Display {
+  take(effects: readonly WatchEffect[], state: WatchState): void;
+  /** Leaves the terminal as it was found. */
+  close(): Promise<void>;
+}
+
+export interface LiveOptions {
+  context: Context;
+  plan: Plan;
+  client: Client;
+  offsetMinutes: number;
+  /** Aborted when the watch is over. */
+  over: AbortSignal;
+  stop(end: WatchEnd, error?: FleetError): void;
+}
+
+/** Ten frames a second at most: more cannot be read, and a slow line would choke on them. */
+const FRAME_MS = 100;
+/** Drawing takes at most a tenth of the time, however large the fleet is. */
+const FRAME_COST_FACTOR = 10;
+/** Ages on the board go on without messages. */
+const IDLE_FRAME_MS = 1_000;
+/** How often the board reads the newest alerts: the interface shows no topic that pushes them (section 6.1). */
+const ALERTS_PAUSE_MS = 30_000;
+const KEPT_SECONDS = 60;
+
+/** Takes over the terminal. */
+export async function openLive(options: LiveOptions): Promise<Display> {
+  const { context, plan, client, over, stop } = options;
+  const { clock, io } = context;
+  const paint = await loadPaint(io.stdout.colorLevel);
+  const moment = (): Moment => ({ monotonicMs: clock.monotonicMs(), wallMs: clock.wallMs() });
+  const openedAt = moment();
+  const rate = openRate(openedAt.monotonicMs);
+  let board = startBoard(plan.topics, openedAt);
+  let watched: WatchState | undefined;
+  let selected: string | undefined;
+  let matching = 0;
+  let isWriting = false;
+  let frameMs = FRAME_MS;
+
+  let cancelFrame = () => {};
+  let dueMs = Number.POSITIVE_INFINITY;
+  let lastFrameMs = Number.NEGATIVE_INFINITY;
+  const wantFrame = (inMs: number) => {
+    const atMs = Math.max(clock.monotonicMs() + inMs, lastFrameMs + frameMs);
+    if (atMs >= dueMs) return;
+    cancelFrame();
+    dueMs = atMs;
+    cancelFrame = clock.after(atMs - clock.monotonicMs(), draw);
+  };
+  const size = () => ({ width: io.streams.stdout.columns ?? io.stdout.width() ?? 80, height: io.stdout.height() });
+  const take = (event: BoardEvent) => {
+    board = boardState(board, event);
+    if (board.isOver) stop('quit', quitError(plan));
+    wantFrame(0);
+  };
+
+  function draw(): void {
+    dueMs = Number.POSITIVE_INFINITY;
+    const startMs = clock.monotonicMs();
+    lastFrameMs = startMs;
+    if (watched !== undefined && !isWriting) {
+      const { width, height } = size();
+      const input = inputOf(board, watched, moment(), {
+        rows: bicycleRows(height),
+        rate,
+        openedAt,
+        offsetMinutes: options.offsetMinutes,
+      });
+      selected = textOf(input.rows[board.view.selected - board.view.scroll]?.uuid)?.toLowerCase();
+      matching = input.matching;
+      isWriting = true;
+      // A terminal that is held back by Ctrl-S gets the next frame when it takes this one.
+      void io.stdout.write(screen.frame(boardLines(input, { width, height, paint }))).then(
+        () => {
+          isWriting = false;
+        },
+        () => stop('failed', new FleetError('output', 'the terminal has gone')),
+      );
+    }
+    frameMs = Math.max(FRAME_MS, FRAME_COST_FACTOR * (clock.monotonicMs() - startMs));
+    wantFrame(IDLE_FRAME_MS);
+  }
+
+  const screen = openScreen({
+    stdout: io.streams.stdout,
+    stdin: io.stdin,
+    onChange: () => wantFrame(0),
+    onKey: (key: Key) => take({ type: 'key', key, rows: bicycleRows(size().height), matching, selected }),
+  });
+  const cancelAlerts = pollAlerts(client, plan, context, over, (alerts) => take({ type: 'alerts', alerts }));
+  let isClosed = false;
+  return {
+    take(effects, state) {
+      rate.add(state.counts.messages - (watched?.counts.messages ?? 0), clock.monotonicMs());
+      watched = state;
+      for (const effect of effects) board = boardState(board, { type: 'effect', effect, wallMs: clock.wallMs() });
+      wantFrame(0);
+    },
+    async close() {
+      if (isClosed) return;
+      isClosed = true;
+      cancelAlerts();
+      cancelFrame();
+      dueMs = Number.NEGATIVE_INFINITY;
+      screen.close();
+    },
+  };
+}
+
+/** Leaving a board is what was asked for; what was waited for did not come. */
+function quitError({ until }: Plan): FleetError | undefined {
+  return until === undefined ? undefined : new FleetError('interrupted', 'quit before --until was met');
+}
+
+interface Rate {
+  add(messages: number, monotonicMs: number): void;
+  /** Messages in each of the last seconds, the present one last. */
+  perSecond(monotonicMs: number): number[];
+}
+
+function openRate(startMs: number): Rate {
+  const seconds = new Map<number, number>();
+  const secondOf = (monotonicMs: number) => Math.floor((monotonicMs - startMs) / 1000);
+  return {
+    add(messages, monotonicMs) {
+      const second = secondOf(monotonicMs);
+      if (messages > 0) seconds.set(second, (seconds.get(second) ?? 0) + messages);
+      for (const old of seconds.keys()) if (old <= second - KEPT_SECONDS) seconds.delete(old);
+    },
+    perSecond(monotonicMs) {
+      const first = secondOf(monotonicMs) - KEPT_SECONDS + 1;
+      return Array.from({ length: KEPT_SECONDS }, (_, index) => seconds.get(first + index) ?? 0);
+    },
+  };
+}
+
+interface Frame {
+  rows: number;
+  rate: Rate;
+  openedAt: Moment;
+  offsetMinutes: number;
+}
+
+function inputOf(board: BoardState, watched: WatchState, now: Moment, frame: Frame): BoardInput {
+  const { view } = board;
+  const { knowledge, plan, counts } = watched;
+  const byState = new Map<string, number>();
+  for (const { state } of knowledge.bicycles()) {
+    const name = (textOf(state) ?? 'unknown').slice(0, 100);
+    byState.set(name, (byState.get(name) ?? 0) + 1);
+  }
+  const { rows, matching } = pickRows(knowledge.bicycles(), view, view.scroll, frame.rows);
+  const wanted = view.filter.toLowerCase();
+  const { messages, gaps: gapCount, blindMs } = counts;
+  return {
+    view,
+    nowMs: now.wallMs,
+    offsetMinutes: frame.offsetMinutes,
+    title: plan.topics.join(' '),
+    connections: [...board.connections].map(([topic, { state, sinceMs, message, retryAtMs }]) => ({
+      topic,
+      state,
+      forMs: Math.max(0, now.monotonicMs - sinceMs),
+      ...(message === undefined ? {} : { message }),
+      ...(retryAtMs === undefined ? {} : { retryInMs: Math.max(0, retryAtMs - now.monotonicMs) }),
+    })),
+    messages,
+    lastMessageMs: watched.lastMessageMs === undefined ? undefined : now.monotonicMs - watched.lastMessageMs,
+    perSecond: frame.rate.perSecond(now.monotonicMs),
+    countedMs: now.monotonicMs - frame.openedAt.monotonicMs,
+    counts: byState,
+    known: knowledge.size(),
+    total: plan.bicycles === undefined ? board.total : plan.bicycles.size,
+    isWhole: plan.bicycles === undefined ? knowledge.isWhole() : knowledge.size() >= plan.bicycles.size,
+    rows,
+    matching,
+    card: view.panel.type === 'card' ? knowledge.get(view.panel.uuid) : undefined,
+    alerts: board.alerts,
+    changes: wanted === '' ? board.changes : board.changes.filter(({ entry }) => isWanted(entry, wanted)),
+    gaps: board.gaps,
+    gapCount,
+    blindMs,
+  };
+}
+
+function isWanted(entry: Entry, wanted: string): boolean {
+  if (entry.type === 'bicycle') return matchesFilter(entry.after, wanted);
+  return entry.type === 'leaving' && matchesFilter(entry.bicycle ?? { uuid: entry.uuid ?? null }, wanted);
+}
+
+/** Reads one page of the newest alerts again and again. Returns what ends it. */
+function pollAlerts(
+  client: Client,
+  { organizations: [organization] }: Plan,
+  { clock }: Context,
+  over: AbortSignal,
+  onAlerts: (alerts: readonly Alert[]) => void,
+): () => void {
+  if (organization === undefined) return () => {};
+  let cancel = () => {};
+  const query: Query = [
+    ['ordering', '-created'],
+    ['organization', organization],
+  ];
+  const request = { path: ALERTS_PATH, query, subject: 'the list of alerts' };
+  const poll = async () => {
+    try {
+      for await (const { items } of client.pages<Alert>(request, { ahead: 0, limit: 1 })) {
+        if (!over.aborted) onAlerts(items.map(({ value }) => value));
+      }
+    } catch {
+      // The board shows the connection's troubles; alerts that are a little old are no other trouble.
+    }
+    if (!over.aborted) cancel = clock.after(ALERTS_PAUSE_MS, () => void poll());
+  };
+  void poll();
+  return () => cancel();
+}

@@ -1,0 +1,91 @@
+// Where the messages of a watch go: lines, JSON lines or what jq makes of them; a message that cannot be shown costs itself alone.
+
+import type { Context } from '../../context.js';
+import { asFleetError, type FleetError } from '../../errors.js';
+import { escapeJson } from '../../terminal/clean.js';
+import { loadPaint } from '../../terminal/colour.js';
+import { changeLine, type Entry } from '../../views/change.js';
+import type { Plan } from './plan.js';
+
+/** One message, or what was found in the list, as it is to be printed. */
+export interface Printable {
+  readonly entry: Entry;
+  /** When it came, by the machine's date. */
+  readonly atMs: number;
+  /** The envelope as it came; undefined for what was found in the list. */
+  readonly data: string | undefined;
+}
+
+export interface Printer {
+  /** Writes them in order; `onDelivered` is called with how many were taken as they are. */
+  print(items: readonly Printable[], onDelivered: (count: number) => void): Promise<void>;
+}
+
+export interface PrinterOptions {
+  offsetMinutes: number;
+  /** Takes a message that could not be shown or filtered. */
+  onFailure(error: FleetError, text: string): void;
+  /** Aborted when the watch is over: a program of `--jq` is stopped then. */
+  signal: AbortSignal;
+}
+
+/** What is written at once: so much is lost to the count at most when the reader stops. */
+const CHUNK_CHARACTERS = 64 * 1024;
+
+export async function openPrinter(context: Context, plan: Plan, options: PrinterOptions): Promise<Printer> {
+  const { stdout } = context.io;
+  const jq = await context.jq();
+  if (plan.form === 'json') return openJsonPrinter(stdout.write, jq, options);
+  const paint = await loadPaint(stdout.colorLevel);
+  const { isTerminal: terminal } = stdout;
+  const { offsetMinutes, onFailure } = options;
+  const lineOf = ({ entry, atMs, data }: Printable) => {
+    try {
+      return `${changeLine(entry, atMs, { width: stdout.width(), terminal, offsetMinutes, paint })}\n`;
+    } catch (error) {
+      onFailure(asFleetError(error), data ?? '');
+      return '';
+    }
+  };
+  return { print: (items, onDelivered) => writeAll(items.map(lineOf), stdout.write, onDelivered) };
+}
+
+function openJsonPrinter(
+  write: (text: string) => Promise<void>,
+  jq: Awaited<ReturnType<Context['jq']>>,
+  { onFailure, signal }: PrinterOptions,
+): Printer {
+  // "One envelope a line, exactly as received": newlines between its tokens are all that can be taken out.
+  const lineOf = (data: string) => `${escapeJson(data.includes('\n') ? data.replaceAll('\n', ' ') : data)}\n`;
+  return {
+    async print(items, onDelivered) {
+      const messages = items.flatMap(({ data }) => (data === undefined ? [] : [data]));
+      if (messages.length === 0) return onDelivered(items.length);
+      if (jq === undefined) return writeAll(messages.map(lineOf), write, onDelivered);
+      const results = await jq.run(messages, { signal });
+      for (const [index, { error }] of results.entries()) {
+        if (error !== undefined) onFailure(error, messages[index] ?? '');
+      }
+      await writeAll(
+        results.map(({ text }) => text),
+        write,
+        onDelivered,
+      );
+    },
+  };
+}
+
+async function writeAll(
+  texts: readonly string[],
+  write: (text: string) => Promise<void>,
+  onDelivered: (count: number) => void,
+): Promise<void> {
+  for (let at = 0; at < texts.length; ) {
+    let end = at;
+    let length = 0;
+    while (end < texts.length && length < CHUNK_CHARACTERS) length += texts[end++]?.length ?? 0;
+    await write(texts.slice(at, end).join(''));
+    onDelivered(end - at);
+    at = end;
+  }
+}

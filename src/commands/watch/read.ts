@@ -1,0 +1,46 @@
+// Asks the service what the catch-up wants to know: a page of the list, or a bicycle at its own address.
+
+import { BICYCLES_PATH, type Bicycle } from '../../api/bicycle.js';
+import { asFleetError, FleetError } from '../../errors.js';
+import type { Client } from '../../http/client.js';
+import type { Query } from '../../http/types.js';
+import { parseJson } from '../../json/parse.js';
+import type { CatchUpEffect, CatchUpEvent } from '../../mirror/catch-up.js';
+
+/** The largest page of a service that is asked for one (Assumed: `page_size`, clamped or ignored where it is not known). */
+const WHOLE_PAGE_SIZE = '100';
+
+/** Asks the service what the catch-up wants to know; never rejects. */
+export async function read(
+  client: Client,
+  effect: CatchUpEffect & { type: 'read-page' | 'read-bicycle' },
+): Promise<CatchUpEvent & { type: 'page' | 'bicycle' | 'failed' }> {
+  const { id } = effect;
+  try {
+    if (effect.type === 'read-bicycle') return { type: 'bicycle', id, bicycle: await readBicycle(client, effect.uuid) };
+    const query: Query = effect.next ?? [
+      ['ordering', '-modified'],
+      ['organization', effect.organization],
+      ...(effect.isWhole ? [['page_size', WHOLE_PAGE_SIZE] as const] : []),
+    ];
+    const request = { path: BICYCLES_PATH, query, subject: 'the list of bicycles' };
+    // A limit of one item is met by any page, so that none is fetched ahead: the bound counts every page.
+    for await (const page of client.pages<Bicycle>(request, { ahead: 0, limit: 1 })) return { type: 'page', id, page };
+    return { type: 'page', id, page: { count: 0, items: [], next: undefined, trace: {} } };
+  } catch (thrown) {
+    return { type: 'failed', id, error: asFleetError(thrown) };
+  }
+}
+
+/** Assumed: alerts link to a bicycle by URL (section 2.2), so it can be read there; undefined where the service knows no such address. */
+export async function readBicycle(client: Client, uuid: string): Promise<Bicycle | undefined> {
+  try {
+    const answer = await client.send({ path: `${BICYCLES_PATH}${uuid}/`, subject: `the bicycle ${uuid}` });
+    const value = parseJson(answer.text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Bicycle) : undefined;
+  } catch (thrown) {
+    const status = thrown instanceof FleetError ? thrown.status : undefined;
+    if (!(thrown instanceof FleetError) || status === 404 || status === 405 || status === 410) return undefined;
+    throw thrown;
+  }
+}

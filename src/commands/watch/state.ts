@@ -1,0 +1,424 @@
+// What a watch does next: `watchState(state, event, now)` gives the state after an event and what is to be done, without I/O.
+//
+// One event at a time: a message is read, merged, filtered and shown; a loss begins a blindness; the catch-up looks up what was
+// missed; an end is the last effect. The state is handed on from step to step; the knowledge in it alone changes in place.
+
+import type { Alert } from '../../api/alert.js';
+import type { Bicycle } from '../../api/bicycle.js';
+import { uuidOfLink } from '../../api/links.js';
+import { bicycleTopic, type PushEnvelope } from '../../api/push.js';
+import type { FleetError } from '../../errors.js';
+import type { Gap, Lost, Message, StreamEvent } from '../../http/stream/events.js';
+import { JsonError, parseJson } from '../../json/parse.js';
+import {
+  type CatchUpEffect,
+  type CatchUpEvent,
+  type CatchUpState,
+  catchUp,
+  isBehind,
+  startCatchUp,
+} from '../../mirror/catch-up.js';
+import { type Change, type Knowledge, type Moment, openKnowledge } from '../../mirror/knowledge.js';
+import type { Entry } from '../../views/change.js';
+import type { WatchEnd, WatchSummary } from '../../views/stream.js';
+import { matches } from '../list/where.js';
+import type { Plan } from './plan.js';
+
+export interface WatchState {
+  readonly plan: Plan;
+  readonly startedAt: Moment;
+  readonly knowledge: Knowledge;
+  readonly catchUp: CatchUpState;
+  readonly counts: Counts;
+  /** The first ones; `counts.gaps` says how many there were. */
+  readonly gaps: readonly Gap[];
+  /** The topics that are blind now, with the first loss of each. */
+  readonly blind: ReadonlyMap<string, Lost>;
+  /** Bicycles that were said to leave a state, until the next message says which one they came to. */
+  readonly leaving: ReadonlyMap<string, Leaving>;
+  /** When the last message came, on the monotonic clock. */
+  readonly lastMessageMs: number | undefined;
+}
+
+interface Counts {
+  readonly messages: number;
+  readonly shown: number;
+  readonly reconnects: number;
+  readonly gaps: number;
+  readonly blindMs: number;
+  readonly dropped: number;
+  readonly caughtUp: number;
+  readonly unknown: number;
+}
+
+interface Leaving {
+  readonly state: unknown;
+  readonly event: Message;
+  readonly dueMs: number;
+}
+
+export type WatchEvent =
+  | StreamEvent
+  | Exclude<CatchUpEvent, { type: 'blind' | 'wanted' }>
+  /** Ctrl-C, a signal, the end of `--for`, a failure. */
+  | { readonly type: 'stop'; readonly end: WatchEnd; readonly error?: FleetError };
+
+export type WatchEffect =
+  /** A message to show; `data` is the envelope as it came. */
+  | { readonly type: 'show'; readonly entry: Entry; readonly atMs: number; readonly data: string | undefined }
+  | { readonly type: 'stream'; readonly event: StreamEvent }
+  | { readonly type: 'detail'; readonly text: string }
+  | Exclude<CatchUpEffect, { type: 'learned' | 'caught-up' }>
+  | { readonly type: 'caught-up'; readonly change: Change }
+  | { readonly type: 'end'; readonly end: WatchEnd; readonly error?: FleetError };
+
+export interface WatchStep {
+  readonly state: WatchState;
+  readonly effects: readonly WatchEffect[];
+}
+
+/** How many gaps are kept for the summary; all are counted. */
+const KEPT_GAPS = 1_000;
+/** How long the line of a state that is left waits for the one that says it all. */
+const LEAVING_MS = 1_000;
+/** How much of a message that cannot be read is kept. */
+const KEPT_CHARACTERS = 1_000;
+
+export function startWatch(plan: Plan, now: Moment): WatchState {
+  const counts = { messages: 0, shown: 0, reconnects: 0, gaps: 0, blindMs: 0, dropped: 0, caughtUp: 0, unknown: 0 };
+  const options = {
+    organizations: plan.organizations,
+    bicycles: plan.bicycles,
+    mostPages: plan.resyncPages,
+    readsWhole: plan.form === 'board' && plan.bicycles === undefined && plan.resyncPages > 0,
+  };
+  return {
+    plan,
+    startedAt: now,
+    knowledge: openKnowledge(now),
+    catchUp: startCatchUp(options),
+    counts,
+    gaps: [],
+    blind: new Map(),
+    leaving: new Map(),
+    lastMessageMs: undefined,
+  };
+}
+
+export function watchState(state: WatchState, event: WatchEvent, now: Moment): WatchStep {
+  switch (event.type) {
+    case 'message':
+      return takeMessage(state, event, now);
+    case 'open':
+      return takeOpen(state, event);
+    case 'lost':
+      return takeLost(state, event, now);
+    case 'gap':
+      return takeGap(state, event, now);
+    case 'resync':
+      return lookUp(state, { type: 'wanted', sinceWallMs: event.sinceWallMs }, now);
+    case 'closed': {
+      const told: WatchEffect = { type: 'stream', event };
+      return followedBy({ state, effects: [told] }, (open) => end(open, 'failed', event.error));
+    }
+    case 'stop':
+      return end(state, event.end, event.error);
+    case 'tick':
+      return followedBy(release(state, now.monotonicMs), (released) => lookUp(released, event, now));
+    default:
+      return lookUp(state, event, now);
+  }
+}
+
+/** A step, and the one after it unless the watch is over. */
+function followedBy(step: WatchStep, next: (state: WatchState) => WatchStep): WatchStep {
+  if (step.effects.at(-1)?.type === 'end') return step;
+  const { state, effects } = next(step.state);
+  return { state, effects: [...step.effects, ...effects] };
+}
+
+function same(state: WatchState): WatchStep {
+  return { state, effects: [] };
+}
+
+function add(state: WatchState, counts: Partial<Counts>): WatchState {
+  const sums: { -readonly [name in keyof Counts]: number } = { ...state.counts };
+  for (const name in counts) sums[name as keyof Counts] += counts[name as keyof Counts] ?? 0;
+  return { ...state, counts: sums };
+}
+
+// The connection
+
+function takeOpen(state: WatchState, event: StreamEvent & { type: 'open' }): WatchStep {
+  const blind = new Map(state.blind);
+  blind.delete(event.topic);
+  const next = { ...state, blind };
+  return { state: event.isReturn ? add(next, { reconnects: 1 }) : next, effects: [{ type: 'stream', event }] };
+}
+
+function takeLost(state: WatchState, event: Lost, now: Moment): WatchStep {
+  const blind = state.blind.has(event.topic) ? state.blind : new Map(state.blind).set(event.topic, event);
+  const step: WatchStep = { state: { ...state, blind }, effects: [{ type: 'stream', event }] };
+  // What never stood has missed nothing yet: the first reading shows how things are.
+  if (event.lastLifeWallMs === undefined) return step;
+  const fromMs = event.monotonicMs - event.blindMs;
+  return followedBy(step, (lost) => lookUp(lost, { type: 'blind', fromMs }, now));
+}
+
+function countGap(state: WatchState, gap: Gap): WatchState {
+  const gaps = state.gaps.length < KEPT_GAPS ? [...state.gaps, gap] : state.gaps;
+  return add({ ...state, gaps }, { gaps: 1, blindMs: gap.durationMs, dropped: gap.droppedEvents });
+}
+
+function takeGap(state: WatchState, gap: Gap, now: Moment): WatchStep {
+  const step: WatchStep = { state: countGap(state, gap), effects: [{ type: 'stream', event: gap }] };
+  const fromMs = gap.monotonicMs - gap.durationMs;
+  return followedBy(step, (counted) => lookUp(counted, { type: 'blind', fromMs }, now));
+}
+
+// Messages
+
+interface Content {
+  readonly entry: Entry;
+  /** What conditions look at. */
+  readonly value: () => { [field: string]: unknown };
+  readonly kind?: Change['kind'];
+}
+
+function takeMessage(state: WatchState, event: Message, now: Moment): WatchStep {
+  if (event.data === '') {
+    const name = event.name === 'message' ? '' : ` (${event.name})`;
+    return { state, effects: [{ type: 'detail', text: `an event without data came${name}` }] };
+  }
+  let parsed: unknown;
+  try {
+    parsed = parseJson(event.data);
+  } catch (error) {
+    return takeUnreadable(state, event, error instanceof JsonError ? error.message : String(error), now);
+  }
+  const counts = { ...state.counts, messages: state.counts.messages + 1 };
+  const counted = { ...state, counts, lastMessageMs: event.monotonicMs };
+  const envelope = isObject(parsed) ? (parsed as PushEnvelope) : undefined;
+  const isLines = state.plan.form !== 'json';
+  const uuid = envelope === undefined ? undefined : uuidOfMessage(envelope);
+  const held = uuid === undefined ? undefined : state.leaving.get(uuid);
+  const content = readMessage(counted, envelope, event, uuid, now);
+  const { isWanted, isMet } = judge(state.plan, content.value, envelope?.sender ?? undefined, now);
+  if (!isWanted) return same(counted);
+  const { entry, kind } = content;
+  if (entry.type === 'leaving' && uuid !== undefined && isLines && !isMet && showsBicycles(state.plan)) {
+    const leaving = new Map(state.leaving).set(uuid, {
+      state: entry.state,
+      event,
+      dueMs: now.monotonicMs + LEAVING_MS,
+    });
+    return { state: { ...counted, leaving }, effects: [{ type: 'wake', inMs: LEAVING_MS }] };
+  }
+  if (kind === 'repeat' && isLines && !isMet) return same(counted);
+  if (held === undefined || entry.type !== 'bicycle' || uuid === undefined) {
+    return show(counted, entry, event, isMet && kind !== 'late');
+  }
+  // The line of the state that it came to says which one it left.
+  const leaving = new Map(state.leaving);
+  leaving.delete(uuid);
+  const isTold = entry.before !== undefined || entry.after.state === held.state;
+  const whole: Entry = isTold ? entry : { ...entry, before: { state: String(held.state) }, fields: ['state'] };
+  return show({ ...counted, leaving }, whole, event, isMet && kind !== 'late');
+}
+
+function show(state: WatchState, entry: Entry, { atMs, data }: Message, isMet: boolean): WatchStep {
+  const shown = { ...state, counts: { ...state.counts, shown: state.counts.shown + 1 } };
+  const step: WatchStep = { state: shown, effects: [{ type: 'show', entry, atMs, data }] };
+  if (isMet) return followedBy(step, (met) => end(met, 'until'));
+  return shown.counts.shown === state.plan.maxEvents ? followedBy(step, (full) => end(full, 'max-events')) : step;
+}
+
+/** One bad message costs one message: it is a gap of no length, and the list is asked what it may have said. */
+function takeUnreadable(state: WatchState, event: Message, reason: string, now: Moment): WatchStep {
+  const { topic, atMs, monotonicMs, data } = event;
+  const gap: Gap = {
+    type: 'gap',
+    topic,
+    atMs,
+    monotonicMs,
+    cause: 'broken',
+    message: `an event of ${data.length} characters cannot be read: ${reason}`,
+    fromWallMs: atMs,
+    durationMs: 0,
+    replayed: false,
+    droppedEvents: 1,
+    text: data.slice(0, KEPT_CHARACTERS),
+  };
+  return followedBy(takeGap(state, gap, now), (open) => lookUp(open, { type: 'wanted', sinceWallMs: atMs }, now));
+}
+
+/** What a message is about; merged into what is known where anything asks for that. */
+function readMessage(
+  { plan, knowledge }: WatchState,
+  envelope: PushEnvelope | undefined,
+  { data }: Message,
+  uuid: string | undefined,
+  now: Moment,
+): Content {
+  const message = isObject(envelope?.message) ? envelope.message : undefined;
+  const frame = () => ({ sender: envelope?.sender, topic: envelope?.topic, message });
+  if (envelope === undefined || message === undefined) {
+    return { entry: { type: 'other', envelope, text: data }, value: () => ({ ...frame(), ...envelope }) };
+  }
+  if (envelope.sender === 'bicycle' && isRemembering(plan)) {
+    const change = knowledge.hear(uuid, message as Bicycle, now);
+    return { entry: entryOf(change), value: () => ({ ...frame(), ...change.after }), kind: change.kind };
+  }
+  if (envelope.sender === 'bicycle_leaving_state') {
+    const bicycle = knowledge.get(uuid);
+    // The state that is left is not the one the bicycle is in.
+    const value = () => ({ ...frame(), ...bicycle, state: undefined });
+    return { entry: { type: 'leaving', uuid, state: message['state'], bicycle }, value };
+  }
+  const entry: Entry =
+    envelope.sender === 'alert'
+      ? { type: 'alert', alert: message as Alert }
+      : { type: 'other', envelope, text: plan.form === 'json' ? data : JSON.stringify(message) };
+  return { entry, value: () => ({ ...frame(), ...message }) };
+}
+
+/** Whether anything asks what a bicycle was before: not where messages go on as they came, and no list is read after a gap. */
+function isRemembering({ form, resyncPages, where, until }: Plan): boolean {
+  return form !== 'json' || resyncPages > 0 || where.length > 0 || until !== undefined;
+}
+
+function showsBicycles({ senders }: Plan): boolean {
+  return senders === undefined || senders.has('bicycle');
+}
+
+/** Whether a value is to be shown, and whether it is what was waited for. */
+function judge(plan: Plan, value: () => { [field: string]: unknown }, sender: string | undefined, now: Moment) {
+  const { senders, where, until } = plan;
+  const isWanted = senders === undefined || (sender !== undefined && senders.has(sender));
+  if (!isWanted || (where.length === 0 && until === undefined)) return { isWanted, isMet: false };
+  const found = value();
+  if (!where.every((condition) => matches(condition, found, now.wallMs))) return { isWanted: false, isMet: false };
+  return { isWanted, isMet: until?.every((condition) => matches(condition, found, now.wallMs)) === true };
+}
+
+/** Shows what was said to leave a state and of which nothing was heard since. */
+function release(state: WatchState, monotonicMs: number): WatchStep {
+  let step = same(state);
+  for (const [uuid, { state: left, event, dueMs }] of state.leaving) {
+    if (dueMs > monotonicMs) continue;
+    const leaving = new Map(step.state.leaving);
+    leaving.delete(uuid);
+    const released = { ...step.state, leaving };
+    const bicycle = state.knowledge.get(uuid);
+    const isTold = bicycle?.state !== undefined && bicycle.state !== left;
+    const entry: Entry = { type: 'leaving', uuid, state: left, bicycle };
+    step = followedBy({ state: released, effects: step.effects }, (open) =>
+      isTold ? same(open) : show(open, entry, event, false),
+    );
+    if (step.effects.at(-1)?.type === 'end') return step;
+  }
+  return step;
+}
+
+// The catch-up
+
+function lookUp(state: WatchState, event: CatchUpEvent, now: Moment): WatchStep {
+  const read = catchUp(state.catchUp, event, now, state.knowledge);
+  let step: WatchStep = same({ ...state, catchUp: read.state });
+  for (const effect of read.effects) {
+    step = followedBy(step, (open) => takeCatchUp(open, effect, now));
+    if (step.effects.at(-1)?.type === 'end') return step;
+  }
+  return step;
+}
+
+function takeCatchUp(state: WatchState, effect: CatchUpEffect, now: Moment): WatchStep {
+  const { plan } = state;
+  if (effect.type === 'learned') {
+    // Who is followed by name may be there already; of a whole organization only what happens counts.
+    if (plan.bicycles === undefined || plan.until === undefined) return same(state);
+    const { bicycle } = effect;
+    if (!judge(plan, () => ({ sender: 'bicycle', ...bicycle }), 'bicycle', now).isMet) return same(state);
+    const uuid = String(bicycle.uuid);
+    const entry: Entry = { type: 'bicycle', kind: 'update', uuid, before: undefined, after: bicycle, fields: [] };
+    const message = { topic: bicycleTopic(plan.organizations[0] ?? '', uuid), sender: 'bicycle', message: bicycle };
+    const data = JSON.stringify(message);
+    return followedBy({ state, effects: [{ type: 'show', entry, atMs: now.wallMs, data }] }, (met) =>
+      end(met, 'until'),
+    );
+  }
+  if (effect.type === 'caught-up') {
+    const { change } = effect;
+    const { isWanted, isMet } = judge(plan, () => ({ sender: 'bicycle', ...change.after }), 'bicycle', now);
+    if (!isWanted) return same(state);
+    const step: WatchStep = { state: add(state, { caughtUp: 1 }), effects: [effect] };
+    return isMet ? followedBy(step, (met) => end(met, 'until')) : step;
+  }
+  const counted = effect.type === 'read' ? add(state, { unknown: effect.report.unknown }) : state;
+  return { state: counted, effects: [effect] };
+}
+
+// The end
+
+/** The last step: what was held back is shown first. */
+function end(state: WatchState, reason: WatchEnd, error?: FleetError): WatchStep {
+  const plan = { ...state.plan, maxEvents: undefined };
+  const released = release({ ...state, plan }, Number.POSITIVE_INFINITY);
+  const last: WatchEffect = { type: 'end', end: reason, ...(error === undefined ? {} : { error }) };
+  return { state: { ...released.state, plan: state.plan }, effects: [...released.effects, last] };
+}
+
+/** What a watch can say of itself at its end; a gap that lasts until then is counted. */
+export function summaryOf(state: WatchState, reason: WatchEnd, now: Moment): WatchSummary {
+  let ended = state;
+  for (const { topic, cause, error, lastLifeWallMs, monotonicMs, blindMs } of state.blind.values()) {
+    const fromMs = lastLifeWallMs === undefined ? state.startedAt.monotonicMs : monotonicMs - blindMs;
+    const durationMs = Math.max(0, now.monotonicMs - fromMs);
+    const fromWallMs = now.wallMs - durationMs;
+    const { message } = error;
+    const at = { atMs: now.wallMs, monotonicMs: now.monotonicMs };
+    ended = countGap(ended, {
+      type: 'gap',
+      topic,
+      ...at,
+      cause,
+      message,
+      fromWallMs,
+      durationMs,
+      replayed: false,
+      droppedEvents: 0,
+    });
+  }
+  const { messages, shown, reconnects, gaps, blindMs, dropped, caughtUp, unknown } = ended.counts;
+  return {
+    end: reason,
+    endedAtMs: now.wallMs,
+    durationMs: now.monotonicMs - state.startedAt.monotonicMs,
+    messages,
+    shown,
+    reconnects,
+    gaps: ended.gaps,
+    gapCount: gaps,
+    blindMs,
+    dropped,
+    caughtUp,
+    unknown,
+    isUnread: state.plan.resyncPages > 0 && gaps > 0 && isBehind(state.catchUp),
+    undelivered: 0,
+  };
+}
+
+/** The bicycle a message is about: its own uuid, else the one at the end of its topic (section 6.1). */
+export function uuidOfMessage({ topic, message }: PushEnvelope): string | undefined {
+  const own = message?.['uuid'];
+  if (typeof own === 'string' && own !== '') return own.toLowerCase();
+  return typeof topic === 'string' ? uuidOfLink(topic)?.toLowerCase() : undefined;
+}
+
+export function entryOf({ kind, uuid, before, after, fields }: Change): Entry {
+  return { type: 'bicycle', kind: kind === 'repeat' ? 'update' : kind, uuid, before, after, fields };
+}
+
+function isObject(value: unknown): value is { [field: string]: unknown } {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,220 @@
+// What is known of a fleet: partial messages merged, lists compared by version, nothing shown twice and nothing swallowed.
+
+import { describe, expect, test } from 'vitest';
+import type { Bicycle } from '../../src/api/bicycle.js';
+import { uuidOfMessage } from '../../src/commands/watch/state.js';
+import { KNOWN_LIMIT, type Moment, openKnowledge } from '../../src/mirror/knowledge.js';
+
+const UUID = '6f1c0b5e-2f0e-4c56-9d3a-0d6f3a1f7c11';
+const OTHER = '0b0e7c1c-6d0a-4b9e-8a34-5f2d9f3a7c10';
+const START_MS = Date.UTC(2026, 10, 21, 12);
+
+/** A moment, so many seconds after twelve, on both clocks. */
+function at(seconds: number): Moment {
+  return { monotonicMs: seconds * 1000, wallMs: START_MS + seconds * 1000 };
+}
+
+/** The same as the service writes it: whole seconds, or to the microsecond. */
+function moment(seconds: number, microseconds?: number): string {
+  const whole = new Date(START_MS + seconds * 1000).toISOString().slice(0, 19);
+  return microseconds === undefined ? `${whole}Z` : `${whole}.${String(microseconds).padStart(6, '0')}Z`;
+}
+
+function bicycle(seconds: number, fields: object = {}, uuid = UUID) {
+  return { uuid, modified: moment(seconds), state: 'available', lock: 'https://x/locks/1/', ...fields };
+}
+
+test.each([
+  [{ topic: '/o/admin/bicycles/*', message: { uuid: UUID.toUpperCase() } }, UUID],
+  [{ topic: `/o/admin/bicycles/${UUID}/`, message: { state: 'lost' } }, UUID],
+  [{ topic: '/o/admin/bicycles/*', message: { state: 'lost' } }, undefined],
+  [{ topic: null, message: null }, undefined],
+])('%j is about %j', (envelope, uuid) => {
+  expect(uuidOfMessage(envelope)).toBe(uuid);
+});
+
+describe('messages', () => {
+  test('that are partial are merged, and the fields they leave out stay', () => {
+    const knowledge = openKnowledge(at(0));
+    knowledge.learn(bicycle(1), at(1));
+    expect(knowledge.hear(UUID, { uuid: UUID, state: 'rented' }, at(2))).toMatchObject({
+      kind: 'update',
+      before: { state: 'available' },
+      after: bicycle(1, { state: 'rented' }),
+      fields: ['state'],
+    });
+  });
+
+  test('older than what is known are late, and change nothing', () => {
+    const knowledge = openKnowledge(at(0));
+    knowledge.hear(UUID, bicycle(5, { state: 'lost' }), at(5));
+    expect(knowledge.hear(UUID, bicycle(4), at(6))).toMatchObject({ kind: 'late' });
+    expect(knowledge.get(UUID)).toMatchObject({ state: 'lost' });
+  });
+
+  test('a microsecond apart are told apart, and a version apart in the same second', () => {
+    const knowledge = openKnowledge(at(0));
+    knowledge.hear(UUID, bicycle(5, { modified: moment(5, 2) }), at(5));
+    expect(knowledge.hear(UUID, bicycle(5, { modified: moment(5, 1), state: 'lost' }), at(5)).kind).toBe('late');
+    knowledge.hear(OTHER, bicycle(5, { concurrency_version: 8 }, OTHER), at(5));
+    expect(knowledge.hear(OTHER, bicycle(5, { concurrency_version: 7, state: 'lost' }, OTHER), at(5)).kind).toBe(
+      'late',
+    );
+  });
+
+  test.each([3600, 30])('a bicycle %i s in the future is heard like any other', (ahead) => {
+    const knowledge = openKnowledge(at(0));
+    knowledge.learn(bicycle(ahead), at(1));
+    expect(knowledge.hear(UUID, bicycle(2, { state: 'lost' }), at(2))).toMatchObject({
+      kind: 'update',
+      fields: ['state'],
+    });
+    expect(knowledge.get(UUID)).toMatchObject({ state: 'lost' });
+  });
+
+  test('a machine whose date is an hour behind learns the time from the messages', () => {
+    const knowledge = openKnowledge({ monotonicMs: 0, wallMs: START_MS - 3_600_000 });
+    for (let second = 1; second <= 5; second++) knowledge.hear(OTHER, bicycle(second, {}, OTHER), at(second));
+    knowledge.hear(UUID, bicycle(6, { state: 'lost' }), at(6));
+    expect(knowledge.hear(UUID, bicycle(5), at(7)).kind).toBe('late');
+    expect(knowledge.mark(8_000)).toMatchObject({ isProven: true, modifiedMs: START_MS + 6_000 });
+  });
+
+  test('bookkeeping alone is a repeat', () => {
+    const knowledge = openKnowledge(at(0));
+    knowledge.hear(UUID, bicycle(1, { concurrency_version: 1, devices: ['a'] }), at(1));
+    const again = bicycle(2, { concurrency_version: 2, devices: ['b'] });
+    expect(knowledge.hear(UUID, again, at(2))).toMatchObject({ kind: 'repeat', fields: [] });
+  });
+
+  test('the first message after the baseline is shown, also when the baseline had its content', () => {
+    const knowledge = openKnowledge(at(0));
+    knowledge.learn(bicycle(1, { state: 'rented' }), at(1));
+    const change = knowledge.hear(UUID, bicycle(1, { state: 'rented' }), at(2));
+    expect(change).toMatchObject({ kind: 'update', before: undefined, after: { state: 'rented' } });
+  });
+});
+
+test('the baseline does not overwrite what the stream said while it was on its way', () => {
+  const knowledge = openKnowledge(at(0));
+  knowledge.hear(UUID, { uuid: UUID, state: 'lost', modified: moment(5) }, at(5));
+  knowledge.learn(bicycle(1), at(6));
+  expect(knowledge.get(UUID)).toEqual(bicycle(5, { state: 'lost' }));
+});
+
+describe('the list after a gap', () => {
+  function afterGap(known: Bicycle = bicycle(5)) {
+    const knowledge = openKnowledge(at(0));
+    knowledge.hear(UUID, known, at(5));
+    const mark = knowledge.mark(6_000);
+    const compare = (item: Bicycle, askedAt = knowledge.heard()) => knowledge.compare(item, mark, askedAt, at(20));
+    return { knowledge, mark, compare };
+  }
+  const NOTHING = { change: undefined, isUnknown: false, isUncertain: false };
+
+  test('a difference is shown once; its own late message says it again', () => {
+    const { knowledge, compare } = afterGap();
+    const item = bicycle(9, { state: 'lost' });
+    expect(compare(item).change).toMatchObject({
+      kind: 'caught-up',
+      before: { state: 'available' },
+      fields: ['state'],
+    });
+    expect(compare(item)).toEqual(NOTHING);
+    expect(knowledge.hear(UUID, item, at(21)).kind).toBe('repeat');
+    expect(knowledge.hear(UUID, bicycle(10, { state: 'rented' }), at(22)).kind).toBe('update');
+  });
+
+  test.each([
+    ['by its content', {}, {}],
+    ['by its version', { concurrency_version: 3 }, { concurrency_version: 4 }],
+  ])('a change in the same second is news %s', (_how, before, after) => {
+    const { compare } = afterGap(bicycle(5, before));
+    expect(compare(bicycle(5, { ...after, state: 'lost' })).change).toMatchObject({ fields: ['state'] });
+  });
+
+  test('the same version is no news, whatever its content', () => {
+    const { compare } = afterGap(bicycle(5, { concurrency_version: 3 }));
+    expect(compare(bicycle(5, { concurrency_version: 3, state: 'lost' }))).toEqual(NOTHING);
+  });
+
+  test('a change in the same second is no news when something was heard since the list was asked for', () => {
+    const { knowledge, compare } = afterGap();
+    const askedAt = knowledge.heard();
+    knowledge.hear(UUID, bicycle(5, { state: 'rented' }), at(10));
+    expect(compare(bicycle(5, { state: 'lost' }), askedAt)).toEqual(NOTHING);
+    expect(knowledge.get(UUID)).toMatchObject({ state: 'rented' });
+  });
+
+  test('what the replay has shown already is shown no more, and an older item changes nothing', () => {
+    const { knowledge, compare } = afterGap();
+    knowledge.hear(UUID, bicycle(9, { state: 'lost' }), at(9));
+    expect(compare(bicycle(9, { state: 'lost' }))).toEqual(NOTHING);
+    expect(compare(bicycle(8, { state: 'rented' }))).toEqual(NOTHING);
+    expect(knowledge.get(UUID)).toMatchObject({ state: 'lost' });
+  });
+
+  test.each([
+    ['modified after the last known', 9, true],
+    ['in the same second', 5, true],
+    ['before', 3, false],
+  ])('a bicycle that was never seen, %s', (_when, seconds, isNews) => {
+    const { compare } = afterGap();
+    const { change, isUnknown, isUncertain } = compare(bicycle(seconds, {}, OTHER));
+    expect([change !== undefined, isUnknown, isUncertain]).toEqual([isNews, isNews, false]);
+  });
+
+  test('a stranger of which nothing can be said is counted as unknown', () => {
+    const { compare } = afterGap();
+    expect(compare({ uuid: OTHER, state: 'lost' })).toEqual({ change: undefined, isUnknown: true, isUncertain: true });
+  });
+
+  test('where the whole fleet was known, a stranger is a new bicycle', () => {
+    const { knowledge, compare } = afterGap();
+    knowledge.cover(Number.NEGATIVE_INFINITY);
+    expect(compare({ uuid: OTHER, state: 'lost' })).toMatchObject({ change: { kind: 'caught-up' }, isUnknown: false });
+  });
+
+  test('one bicycle in the future does not move the mark', () => {
+    const knowledge = openKnowledge(at(0));
+    knowledge.hear(OTHER, bicycle(9_999, {}, OTHER), at(4));
+    knowledge.hear(UUID, bicycle(5), at(5));
+    expect(knowledge.mark(6_000)).toEqual({ fromMs: 6_000, modifiedMs: START_MS + 5_000, isProven: true });
+  });
+
+  test('a baseline that came after the last sign of life may hold the change: it is shown', () => {
+    const knowledge = openKnowledge(at(0));
+    knowledge.learn(bicycle(1, {}, OTHER), at(1));
+    // Silent since 2 s, changed at 3 s, read at 4 s, and the silence found out later.
+    knowledge.learn(bicycle(3, { state: 'lost' }), at(4));
+    const mark = knowledge.mark(2_000);
+    const change = knowledge.compare(bicycle(3, { state: 'lost' }), mark, 0, at(100)).change;
+    expect(change).toMatchObject({ kind: 'caught-up', before: undefined, after: { state: 'lost' } });
+    expect(knowledge.compare(bicycle(1, {}, OTHER), mark, 0, at(100))).toEqual(NOTHING);
+  });
+
+  test('without `modified` the order of arrival decides', () => {
+    const knowledge = openKnowledge(at(0));
+    knowledge.hear(UUID, { uuid: UUID, state: 'available' }, at(1));
+    const mark = knowledge.mark(1_000);
+    const item = { uuid: UUID, state: 'rented' };
+    expect(knowledge.compare(item, mark, 1, at(2)).change).toMatchObject({ after: { state: 'rented' } });
+    knowledge.hear(UUID, { uuid: UUID, state: 'lost' }, at(3));
+    expect(knowledge.compare(item, mark, 1, at(4)).change).toBeUndefined();
+  });
+
+  test('a state-only message that came while the list was on its way is newer than the list', () => {
+    const { knowledge, compare } = afterGap();
+    knowledge.hear(UUID, { uuid: UUID, state: 'lost' }, at(10));
+    expect(compare(bicycle(9, { state: 'rented', name: 'Ada' }), 1).change).toBeUndefined();
+    expect(knowledge.get(UUID)).toMatchObject({ state: 'lost', name: 'Ada' });
+  });
+});
+
+test('memory is bounded: the longest untouched bicycle is forgotten', () => {
+  const knowledge = openKnowledge(at(0));
+  for (let number = 0; number < KNOWN_LIMIT + 10; number++) knowledge.hear(`${number}`, { state: 'available' }, at(1));
+  expect(knowledge.size()).toBe(KNOWN_LIMIT);
+  expect(knowledge.get('9')).toBeUndefined();
+  expect(knowledge.get('10')).toBeDefined();
+});
