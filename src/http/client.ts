@@ -184,7 +184,7 @@ async function tryOnce(
 /** One exchange, as the log tells it. */
 async function exchange(
   { network, timeoutMs, deadlineMs = DEADLINE_TIMEOUTS * timeoutMs, clock, log }: ClientOptions,
-  { body }: HttpRequest,
+  { body, limitBytes }: HttpRequest,
   line: { method: string; url: URL; headers: Headers; signal: AbortSignal },
 ): Promise<WireAnswer> {
   const { method, url } = line;
@@ -195,7 +195,13 @@ async function exchange(
   try {
     const answer = await readWhole(
       network.dispatcher,
-      { ...line, ...(body === undefined ? {} : { body }), headersTimeoutMs: timeoutMs, bodyTimeoutMs: timeoutMs },
+      {
+        ...line,
+        ...(body === undefined ? {} : { body }),
+        limitBytes,
+        headersTimeoutMs: timeoutMs,
+        bodyTimeoutMs: timeoutMs,
+      },
       { clock, milliseconds: deadlineMs },
     );
     tell(answer);

@@ -14,6 +14,8 @@ export interface WireRequest {
   /** How long the answer's head may take, and how long its body may be silent; 0 is for ever. */
   headersTimeoutMs: number;
   bodyTimeoutMs: number;
+  /** The most that is read of a success, unpacked; 64 MB when absent. */
+  limitBytes?: number | undefined;
   signal: AbortSignal;
 }
 
@@ -176,12 +178,17 @@ export function readWhole(dispatcher: Dispatcher, request: WireRequest, deadline
     flow = startExchange(dispatcher, request, {
       head(status, headers) {
         head = { status, headers };
-        body = openBody(headers['content-encoding'], isSuccess() ? ANSWER_LIMIT_BYTES : ERROR_BODY_LIMIT_BYTES, {
-          hasRoom: () => flow?.resume(),
-          // undici waits a turn of the event loop before it uses the connection again; a request sent sooner would open another.
-          isWhole: (bytes) => settle(() => setImmediate(() => setImmediate(resolve, { status, headers, body: bytes }))),
-          isUnreadable: onUnreadable,
-        });
+        body = openBody(
+          headers['content-encoding'],
+          isSuccess() ? (request.limitBytes ?? ANSWER_LIMIT_BYTES) : ERROR_BODY_LIMIT_BYTES,
+          {
+            hasRoom: () => flow?.resume(),
+            // undici waits a turn of the event loop before it uses the connection again; a request sent sooner would open another.
+            isWhole: (bytes) =>
+              settle(() => setImmediate(() => setImmediate(resolve, { status, headers, body: bytes }))),
+            isUnreadable: onUnreadable,
+          },
+        );
       },
       data(chunk) {
         if (body?.take(chunk) === false) flow?.pause();

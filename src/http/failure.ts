@@ -223,8 +223,9 @@ function explain({ code, message }: ExchangeError): readonly [words: string, hin
 }
 
 /** The error for a success whose body cannot be read. */
-export function bodyFailure({ kind, coding, head, cause }: BodyError): FleetError {
-  const facts = { status: head.status, trace: traceOf(head.headers), cause };
+export function bodyFailure(error: BodyError): FleetError {
+  const { kind, coding, head } = error;
+  const facts = { status: head.status, trace: traceOf(head.headers), cause: error };
   const shown = foreignText(coding, 40);
   if (kind === 'too-big') {
     const limit = `${ANSWER_LIMIT_BYTES / 2 ** 20} MB`;

@@ -2,6 +2,7 @@
 
 import { FleetError } from '../errors.js';
 import { propertyStart } from '../json/text.js';
+import { BodyError } from './body.js';
 import { pairItems, readJson } from './json.js';
 import type { HttpAnswer, HttpRequest, Item, Page, Query } from './types.js';
 
@@ -138,29 +139,40 @@ export async function* followPages<T>(
   }
 }
 
+/** A page that is asked for ahead may be this large; a larger one is asked for again when its turn has come. */
+const PAGE_AHEAD_LIMIT_BYTES = AHEAD_LIMIT_CHARACTERS;
+
 /** The pages that were asked for and are not used yet. */
 function openQueue<T>(request: HttpRequest, fetchPage: (request: HttpRequest) => Promise<Page<T>>) {
   const stop = new AbortController();
   let inFlight = new Map<string, Promise<Page<T>>>();
-  const start = (query: Query): Promise<Page<T>> => {
-    const promise = fetchPage({ ...request, query, signal: stop.signal });
+  const start = (query: Query): Promise<Page<T>> => fetchPage({ ...request, query, signal: stop.signal });
+  const startAhead = (query: Query): Promise<Page<T>> => {
+    const page = fetchPage({ ...request, query, signal: stop.signal, limitBytes: PAGE_AHEAD_LIMIT_BYTES });
     // A page that was asked for too early may fail without anybody waiting for it.
-    promise.catch(() => {});
-    return promise;
+    page.catch(() => {});
+    return page;
   };
   return {
     async take(query: Query): Promise<Page<T>> {
       const key = keyOf(query);
-      const page = inFlight.get(key) ?? start(query);
+      const page = inFlight.get(key);
       inFlight.delete(key);
-      return page;
+      return page === undefined
+        ? start(query)
+        : page.catch((error) => (isTooBig(error) ? start(query) : Promise.reject(error)));
     },
     /** Asks for these pages, and forgets all others. */
     prepare(queries: readonly Query[]): void {
-      inFlight = new Map(queries.map((query) => [keyOf(query), inFlight.get(keyOf(query)) ?? start(query)]));
+      inFlight = new Map(queries.map((query) => [keyOf(query), inFlight.get(keyOf(query)) ?? startAhead(query)]));
     },
     stop: () => stop.abort(new Error('the rest of the list is not wanted')),
   };
+}
+
+/** Whether it is a success that was not read to its end. */
+function isTooBig(error: unknown): boolean {
+  return error instanceof FleetError && error.cause instanceof BodyError && error.cause.kind === 'too-big';
 }
 
 /**

@@ -20,6 +20,8 @@ export interface HttpRequest {
   subject?: string;
   /** Ends this one request, beside the signal that ends them all. */
   signal?: AbortSignal;
+  /** The most that is read of its answer, unpacked; 64 MB when absent. More is a failure of kind `service` with the status of the answer. */
+  limitBytes?: number;
   /** Extra tries of this one request; those of the settings when absent. */
   retries?: number;
   /**

@@ -255,3 +255,24 @@ test('pages ahead are fewer where pages are large', async () => {
     },
   );
 });
+
+test('pages that suddenly grow are not read ahead side by side, and are read all the same', async () => {
+  const name = 'x'.repeat(12 * 1024 * 1024);
+  const asked: number[] = [];
+  await withServer(
+    (response, { path }) => {
+      const page = Number(new URL(path, 'http://x').searchParams.get('page') ?? 1);
+      asked.push(page);
+      const next = page < 4 ? `http://x/?page=${page + 1}` : null;
+      const item = { uuid: `u${page}`, ...(page === 1 ? {} : { name }) };
+      sendJson(response, 200, { count: 4, next, results: [item] });
+    },
+    async ({ url }) => {
+      const env = { FLEET_BASE_URL: url, FLEET_TOKEN: 'secret-token' };
+      const { code, stdout, stderr } = await runFleet(['bicycles', 'list', '--all', '-o', 'uuid'], { env });
+      expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: 'u1\nu2\nu3\nu4\n', stderr: '' });
+      // Given up at 8 MB while something else was used, and asked for again in turn.
+      expect(asked.filter((page) => page === 2)).toHaveLength(2);
+    },
+  );
+});
