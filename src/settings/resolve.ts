@@ -13,7 +13,7 @@ export type Origin = 'flag' | 'environment' | 'profile' | 'default';
 export interface Setting<T> {
   value: T;
   origin: Origin;
-  /** The flag, variable or file that said so: `--base-url`, `FLEET_BASE_URL`, `profile "sandbox"`; `default` if none. */
+  /** The flag, variable or file that gave it: `--base-url`, `FLEET_BASE_URL`, `profile "sandbox"`; `default` if none. */
   from: string;
 }
 
@@ -147,7 +147,7 @@ export function explainSetting(name: KeyName, flags: SettingFlags, env: NodeJS.P
   return explain(name, { flags, env, stored, profile: chooseProfile(flags, env, stored).value });
 }
 
-/** What counts when nobody says anything, as it is shown. */
+/** What counts when nothing is set, as it is shown. */
 const SHOWN_DEFAULTS: { readonly [Name in KeyName]: string | null } = {
   base_url: null,
   sse_url: null,
@@ -164,36 +164,39 @@ const SHOWN_DEFAULTS: { readonly [Name in KeyName]: string | null } = {
 function explain(name: KeyName, places: Places): Explained {
   const key: Key<unknown> = KEYS[name];
   let value = SHOWN_DEFAULTS[name];
-  let said: Said | undefined;
+  let source: Source | undefined;
   try {
-    said = firstSaid(key, places);
-    if (said === undefined) return { key: name, value, origin: 'default', from: 'default' };
+    source = findSource(key, places);
+    if (source === undefined) return { key: name, value, origin: 'default', from: 'default' };
     // An address that is refused may hold a password, so it is not repeated.
-    value = name === 'base_url' || name === 'sse_url' ? '(refused)' : said.text;
-    const parsed = parseSaid(key, said, places.profile);
+    value = name === 'base_url' || name === 'sse_url' ? '(refused)' : source.text;
+    const parsed = parseSource(key, source, places.profile);
     value = key.show(parsed);
     if (parsed instanceof URL)
-      refusePlainHttp(parsed, said.from, find(KEYS.allow_http, places, false).value, places.profile);
-    return { key: name, value, origin: said.origin, from: said.from };
+      refusePlainHttp(parsed, source.from, find(KEYS.allow_http, places, false).value, places.profile);
+    return { key: name, value, origin: source.origin, from: source.from };
   } catch (error) {
-    const { origin, from } = said ?? { origin: 'profile' as const, from: `profile "${places.profile}"` };
+    const { origin, from } = source ?? { origin: 'profile' as const, from: `profile "${places.profile}"` };
     return { key: name, value, origin, from, problem: error as FleetError };
   }
 }
 
-interface Said {
+interface Source {
   origin: Origin;
   from: string;
   text: string;
 }
 
 function find<T, F>(key: Key<T>, places: Places, fallback: F): Setting<T | F> {
-  const said = firstSaid(key, places);
-  if (said === undefined) return { value: fallback, origin: 'default', from: 'default' };
-  return { value: parseSaid(key, said, places.profile), origin: said.origin, from: said.from };
+  const source = findSource(key, places);
+  if (source === undefined) return { value: fallback, origin: 'default', from: 'default' };
+  return { value: parseSource(key, source, places.profile), origin: source.origin, from: source.from };
 }
 
-function firstSaid({ name, flag, variable }: Key<unknown>, { flags, env, stored, profile }: Places): Said | undefined {
+function findSource(
+  { name, flag, variable }: Key<unknown>,
+  { flags, env, stored, profile }: Places,
+): Source | undefined {
   if (name === 'output' && flags.json === true) return { origin: 'flag', from: '--json', text: readJsonFlag(flags) };
   const fromFlag = flag === undefined ? undefined : flags[flag.field];
   if (flag !== undefined && fromFlag !== undefined) return { origin: 'flag', from: flag.name, text: String(fromFlag) };
@@ -204,7 +207,7 @@ function firstSaid({ name, flag, variable }: Key<unknown>, { flags, env, stored,
   if (fromProfile === '') return undefined;
   const from = `profile "${profile}"`;
   if (typeof fromProfile === 'object')
-    throw configError(`${name} of ${from} is neither text nor a number nor true or false`, `mend ${stored.configPath}`);
+    throw configError(`${name} of ${from} is neither text nor a number nor true or false`, `fix ${stored.configPath}`);
   return { origin: 'profile', from, text: String(fromProfile) };
 }
 
@@ -214,7 +217,7 @@ function readJsonFlag(flags: SettingFlags): string {
   throw usageError(`--json and --output ${flags.output} contradict each other`, 'give one of them');
 }
 
-function parseSaid<T>(key: Key<T>, { origin, from, text }: Said, profile: string): T {
+function parseSource<T>(key: Key<T>, { origin, from, text }: Source, profile: string): T {
   const parsed = key.parse(text);
   if ('value' in parsed) return parsed.value;
   if (origin === 'flag') throw usageError(`${from}: ${parsed.reason}`, parsed.hint);
@@ -243,7 +246,7 @@ export function profileFlag(profile: string): string {
   return profile === DEFAULT_PROFILE ? '' : ` --profile ${profile}`;
 }
 
-/** The address of the service. Throws a FleetError of kind `config` when nobody has said it. */
+/** The address of the service. Throws a FleetError of kind `config` when none is set. */
 export function requireBaseUrl(settings: Settings): URL {
   return settings.baseUrl.value ?? refuseMissing('the service', KEYS.base_url, settings);
 }

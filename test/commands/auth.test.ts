@@ -63,7 +63,7 @@ describe('auth login', () => {
       stdout: '',
       stderr: [
         'logging in: profile "default" at https://b.example.com/api/',
-        'left out the word "JWT" in front of the token',
+        'ignored the word "JWT" before the token',
         'saved base_url https://b.example.com/api/',
         'saved sse_url https://p.example.com',
         `stored the token for profile "default" in ${folder}/credentials.json (mode 0600)`,
@@ -114,7 +114,7 @@ describe('auth login', () => {
   it('makes the first profile the one in use, and no other', async () => {
     const first = await fleet('auth login --with-token --profile berlin', { stdin: 'one' });
     expect(first.stderr).toContain('Now using profile "berlin"\n');
-    expect(first.stderr).toContain('still without an address: run "fleet config set base_url URL --profile berlin"\n');
+    expect(first.stderr).toContain('no address yet: run "fleet config set base_url URL --profile berlin"\n');
     const second = await fleet('auth login --with-token --profile munich', { stdin: 'two' });
     expect(second.stderr).toContain('to use it without --profile: fleet profile use munich\n');
     expect((await readJson('config.json')).profile).toBe('berlin');
@@ -129,7 +129,7 @@ describe('auth login', () => {
       'warning: this token expired 2 h ago (2026-03-01T10:00:00.000Z); the service will refuse it\n',
     );
     expect(run.stderr).toContain(
-      'warning: FLEET_TOKEN comes first: the stored token is not used as long as that is set\n',
+      'warning: FLEET_TOKEN overrides the stored token, which is not used as long as that is set\n',
     );
     expect(run.stderr).not.toContain(EXPIRED);
   });

@@ -23,7 +23,7 @@ describe('config set, get and unset', () => {
     expect(await fleet('config set base-url https://b.example.com/api')).toEqual({
       code: 0,
       stdout: '',
-      stderr: 'made the profile "default"\nset base_url to https://b.example.com/api in profile "default"\n',
+      stderr: 'created profile "default"\nset base_url to https://b.example.com/api in profile "default"\n',
     });
     await fleet('config set timeout 2.5');
     await fleet(['config', 'set', 'token_command', 'echo "my token"']);
@@ -34,7 +34,7 @@ describe('config set, get and unset', () => {
     expect((await fleet('config get timeout')).stdout).toBe('2.5\n');
     expect((await fleet('config get timeout --timeout 9')).stdout).toBe('9\n');
     expect((await fleet('config get profile')).stdout).toBe('default\n');
-    expect((await fleet('config unset timeout')).stderr).toBe('took timeout out of profile "default"\n');
+    expect((await fleet('config unset timeout')).stderr).toBe('removed timeout from profile "default"\n');
     expect((await fleet('config unset timeout')).stderr).toBe('timeout is not set in profile "default"\n');
     expect((await fleet('config get timeout')).stdout).toBe('30\n');
   });
@@ -49,7 +49,7 @@ describe('config set, get and unset', () => {
 
   it('say when a variable comes first', async () => {
     const run = await fleet('config set base_url https://b.example.com', { FLEET_BASE_URL: 'https://c.example.com' });
-    expect(run.stderr).toContain('warning: FLEET_BASE_URL is set and comes first\n');
+    expect(run.stderr).toContain('warning: FLEET_BASE_URL is set and overrides it\n');
   });
 
   it('allow plain http by a setting alone', async () => {

@@ -107,7 +107,7 @@ describe('profile use', () => {
   it('says when FLEET_PROFILE comes first', async () => {
     await makeTwo();
     const run = await fleet('profile use munich.east', { env: { FLEET_PROFILE: 'berlin' } });
-    expect(run.stderr).toContain('warning: FLEET_PROFILE is set to "berlin" and comes first\n');
+    expect(run.stderr).toContain('warning: FLEET_PROFILE is set to "berlin" and overrides it\n');
   });
 });
 
@@ -118,7 +118,7 @@ describe('profile delete', () => {
     expect(run).toEqual({
       code: 0,
       stdout: '',
-      stderr: 'deleted profile "berlin" and its token\nit was the one in use; that is now "default"\n',
+      stderr: 'deleted profile "berlin" and its token\nNow using profile "default"\n',
     });
     expect(await readJson('config.json')).toEqual({ profiles: { 'munich.east': { retries: 1 } } });
     expect(await readJson('credentials.json')).toEqual({ tokens: {} });

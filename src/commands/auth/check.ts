@@ -58,7 +58,7 @@ export async function checkLogin(context: Context, settings: Settings, token: st
     if (failure.kind === 'internal') throw failure;
     if (failure.kind === 'network') {
       await notice(`warning: not checked: ${failure.message}`);
-      await notice('"fleet doctor" finds out more');
+      await notice('run "fleet doctor" to find out why');
       return { next: 'save' };
     }
     const address = await findPrefix(failure, baseUrl, clientAt);

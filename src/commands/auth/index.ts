@@ -1,4 +1,4 @@
-// The words of `fleet auth`: who the operator is to the service.
+// What `fleet auth` declares: who the operator is to the service.
 
 import type { Command } from 'commander';
 import { examples } from '../../cli/examples.js';
@@ -55,8 +55,8 @@ export function addAuth(program: Command, run: Run): void {
   examples(
     auth
       .command('logout')
-      .summary('forget the stored token')
-      .description('Forget the stored token of the profile in use, or of --profile. Its other settings stay.')
+      .summary('remove the stored token')
+      .description('Remove the stored token of the profile in use, or of --profile. Its other settings stay.')
       .action((_options: object, command: Command) =>
         run(command, async (context) => (await import('./logout.js')).logout(context)),
       ),

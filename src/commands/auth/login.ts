@@ -146,7 +146,7 @@ async function readToken({ io, notice }: Context, text: string): Promise<string>
   const parsed = parseToken(text);
   if ('reason' in parsed) throw usageError(`the token ${parsed.reason}`, 'give the token alone, on one line');
   io.secrets.add(parsed.value);
-  if (parsed.leftOut !== undefined) await notice(`left out the word "${parsed.leftOut}" in front of the token`);
+  if (parsed.leftOut !== undefined) await notice(`ignored the word "${parsed.leftOut}" before the token`);
   return parsed.value;
 }
 
@@ -219,9 +219,9 @@ async function save(
   const { baseUrl, tokenCommand } = resolveSettings({ ...flags, profile }, io.env, saved);
   const place = await findTokenPlace(io.env, saved, profile, tokenCommand.value);
   if (place !== undefined && place.kind !== 'stored')
-    await notice(`warning: ${place.origin} comes first: the stored token is not used as long as that is set`);
+    await notice(`warning: ${place.origin} overrides the stored token, which is not used as long as that is set`);
   if (baseUrl.value === undefined)
-    await notice(`still without an address: run "fleet config set base_url URL${profileFlag(profile)}"`);
+    await notice(`no address yet: run "fleet config set base_url URL${profileFlag(profile)}"`);
 }
 
 /** The first profile of all, and one that the login chose by itself, are used from now on. */

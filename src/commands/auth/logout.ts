@@ -1,4 +1,4 @@
-// `fleet auth logout`: forgets the stored token of a profile.
+// `fleet auth logout`: removes the stored token of a profile.
 
 import type { Context } from '../../context.js';
 import { resolveSettings } from '../../settings/resolve.js';

@@ -1,4 +1,4 @@
-// The words of `fleet config`: the settings of a profile, and where each value comes from.
+// What `fleet config` declares: the settings of a profile, and where each value comes from.
 
 import type { Command } from 'commander';
 import { examples } from '../../cli/examples.js';
@@ -66,8 +66,8 @@ export function addConfig(program: Command, run: Run): void {
     config
       .command('unset')
       .argument('<key>', 'one of the keys of "fleet config --help"')
-      .summary('take a value out of the profile')
-      .description('Take a value out of the profile in use, or out of --profile.')
+      .summary('remove a value from the profile')
+      .description('Remove a value from the profile in use, or from --profile.')
       .action((key: string, _options: object, command: Command) =>
         run(command, async (context) => (await import('./unset.js')).unsetSetting(context, key)),
       ),

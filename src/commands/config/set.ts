@@ -21,11 +21,11 @@ export async function setSetting({ io, flags, notice }: Context, written: string
     refusePlainHttp(new URL(String(value)), key, 'value' in allowHttp && allowHttp.value, profile);
   }
   await saveProfile(stored, profile, { [key]: value });
-  if (values === undefined) await notice(`made the profile "${profile}"`);
+  if (values === undefined) await notice(`created profile "${profile}"`);
   await notice(`set ${key} to ${value} in profile "${profile}"`);
   if (key === 'allow_http' && value === true)
     await notice('warning: over plain http everyone on the way can read the token and act with it');
 
   const inUse = explainSetting(key, { profile }, io.env, await loadStored(io.env));
-  if (inUse.origin === 'environment') await notice(`warning: ${inUse.from} is set and comes first`);
+  if (inUse.origin === 'environment') await notice(`warning: ${inUse.from} is set and overrides it`);
 }

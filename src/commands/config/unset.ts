@@ -1,4 +1,4 @@
-// `fleet config unset`: takes a value out of a profile.
+// `fleet config unset`: removes a value from a profile.
 
 import type { Context } from '../../context.js';
 import { chooseProfile } from '../../settings/resolve.js';
@@ -11,5 +11,5 @@ export async function unsetSetting({ io, flags, notice }: Context, written: stri
   const profile = chooseProfile(flags, io.env, stored).value;
   if (stored.profiles.get(profile)?.[key] === undefined) return notice(`${key} is not set in profile "${profile}"`);
   await saveProfile(stored, profile, { [key]: undefined });
-  await notice(`took ${key} out of profile "${profile}"`);
+  await notice(`removed ${key} from profile "${profile}"`);
 }

@@ -1,4 +1,4 @@
-// `fleet profile delete`: takes a profile and its token away, after a question.
+// `fleet profile delete`: deletes a profile and its token, after a question.
 
 import { unknownWord } from '../../cli/nearest.js';
 import type { Context } from '../../context.js';
@@ -23,5 +23,5 @@ export async function removeProfile(context: Context, name: string, options: Del
   }
   await deleteProfile(stored, name);
   await notice(`deleted profile "${name}"${hasToken ? ' and its token' : ''}`);
-  if (stored.active === name) await notice(`it was the one in use; that is now "${DEFAULT_PROFILE}"`);
+  if (stored.active === name) await notice(`Now using profile "${DEFAULT_PROFILE}"`);
 }

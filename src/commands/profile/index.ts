@@ -1,4 +1,4 @@
-// The words of `fleet profile`: named sets of settings, one for each service or role.
+// What `fleet profile` declares: named sets of settings, one for each service or role.
 
 import type { Command } from 'commander';
 import { examples } from '../../cli/examples.js';
@@ -42,8 +42,8 @@ export function addProfile(program: Command, run: Run): void {
     profile
       .command('use')
       .argument('<name>', 'a profile of "fleet profile list"')
-      .summary('make a profile the one in use')
-      .description('Make a profile the one in use from now on.')
+      .summary('switch to a profile')
+      .description('Switch to a profile: commands use it from now on.')
       .action((name: string, _options: object, command: Command) =>
         run(command, async (context) => (await import('./use.js')).chooseActive(context, name)),
       ),

@@ -1,4 +1,4 @@
-// `fleet profile use`: makes a profile the one in use.
+// `fleet profile use`: switches to a profile.
 
 import { unknownWord } from '../../cli/nearest.js';
 import type { Context } from '../../context.js';
@@ -13,5 +13,5 @@ export async function chooseActive({ io, flags, notice }: Context, name: string)
   await notice(`Now using profile "${name}"`);
   const stronger = flags.profile === undefined ? (io.env['FLEET_PROFILE'] ?? '') : '';
   if (stronger !== '' && stronger !== name)
-    await notice(`warning: FLEET_PROFILE is set to "${stronger}" and comes first`);
+    await notice(`warning: FLEET_PROFILE is set to "${stronger}" and overrides it`);
 }
