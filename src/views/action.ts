@@ -31,6 +31,8 @@ export interface ChangeResult {
 /** What became of one bicycle that was to be acted on. */
 export interface ActionResult extends ChangeResult {
   uuid: string;
+  /** As the input or the answer had it. */
+  name: string | null;
   transition: string;
 }
 
@@ -43,7 +45,8 @@ export interface CreationResult extends ChangeResult {
   uuid: string | null;
 }
 
-const OUTCOME_COLORS: { readonly [name in Outcome]: Color | undefined } = {
+/** The colour of each outcome, in tables and lines alike. */
+export const OUTCOME_COLORS: { readonly [name in Outcome]: Color | undefined } = {
   done: 'green',
   allowed: 'green',
   refused: 'red',
@@ -57,7 +60,17 @@ function showOutcome(outcome: Outcome): Cell {
   return { text: outcome, color: OUTCOME_COLORS[outcome] };
 }
 
-const ACTION_FIELDS = ['uuid', 'transition', 'outcome', 'status', 'state', 'request_id', 'milliseconds', 'message'];
+const ACTION_FIELDS = [
+  'uuid',
+  'name',
+  'transition',
+  'outcome',
+  'status',
+  'state',
+  'request_id',
+  'milliseconds',
+  'message',
+];
 
 /** One bicycle: what became of it. */
 export const ACTION: Shape<ActionResult> = {

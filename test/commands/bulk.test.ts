@@ -62,6 +62,7 @@ describe('outcomes', () => {
       const byUuid = new Map(results.map((result) => [result.uuid, result]));
       expect(byUuid.get(good)).toEqual({
         uuid: good,
+        name: sandbox.bicycle(good)?.name,
         transition: 'reserve',
         outcome: 'done',
         status: 200,
@@ -82,13 +83,15 @@ describe('outcomes', () => {
     });
   });
 
-  test('people get a table of what is not done, and a summary', async () => {
+  test('people get what is not done, grouped by the reason, and a summary', async () => {
     await withSandbox({ bicycles: 60 }, async (sandbox) => {
       const [bad = ''] = inState(sandbox, 'lost', 1);
       const args = [...inState(sandbox, 'available', 3), bad, 'reserve', '--yes'];
       const { code, stdout, stderr } = await act(sandbox, args, { env: {} });
       expect(code).toBe(9);
-      expect(stdout.split('\n').map((line) => line.split(/ {2,}/)[0])).toEqual(['UUID', bad, '']);
+      expect(stdout).toBe(`1 not allowed from state lost\n  ${bad}\n`);
+      const wide = await act(sandbox, args, { terminal: { columns: 80 } });
+      expect(wide.stdout).toContain(`  ${bad.slice(0, 8)}\n`);
       expect(stderr).toMatch(/^error: 4 bicycles: 3 done, 1 refused in \d+ m?s\n$/);
       const well = await act(sandbox, [...inState(sandbox, 'available', 3), 'reserve', '--yes']);
       expect(well).toMatchObject({ code: 0, stdout: '' });
@@ -101,12 +104,27 @@ describe('outcomes', () => {
     });
   });
 
+  test('one is a line with its name and state; a name or the first digits stand for it', async () => {
+    await withSandbox({ bicycles: 60 }, async (sandbox) => {
+      for (const [index, uuid] of inState(sandbox, 'available', 2).entries()) {
+        const name = sandbox.bicycle(uuid)?.name ?? '';
+        const { code, stdout, stderr } = await act(sandbox, [index === 0 ? name : uuid.slice(0, 8), 'reserve']);
+        expect({ code, stdout }).toEqual({ code: 0, stdout: `✓ ${name}: reserved\n` });
+        expect(stderr).toContain(`(${name})`);
+        expect(sandbox.actionCount(uuid)).toBe(1);
+      }
+      expect((await act(sandbox, ['Nobody 0000', 'reserve'])).code).toBe(5);
+    });
+  });
+
   test('csv has a header and every result; uuid has those that are done', async () => {
     await withSandbox({ bicycles: 60 }, async (sandbox) => {
       const [one = '', two = ''] = inState(sandbox, 'available', 2);
       const [bad = ''] = inState(sandbox, 'lost', 1);
       const csv = await act(sandbox, [one, bad, 'reserve', '--yes', '-o', 'csv']);
-      expect(csv.stdout.split('\n')[0]).toBe('uuid,transition,outcome,status,state,request_id,milliseconds,message');
+      expect(csv.stdout.split('\n')[0]).toBe(
+        'uuid,name,transition,outcome,status,state,request_id,milliseconds,message',
+      );
       expect(csv.stdout.split('\n')).toHaveLength(4);
       const uuid = await act(sandbox, [two, bad, 'reserve', '--yes', '-o', 'uuid']);
       expect(uuid.stdout).toBe(`${two}\n`);
@@ -394,7 +412,6 @@ describe('input', () => {
     [['rent'], 'there is no bicycle to rent'],
     [[A, B, 'retier'], 'did you mean "retire"?'],
     [[A, '-', 'rent'], '- stands for all bicycles'],
-    [[A, 'Ada', 'rent'], '"Ada"'],
     [[A, B, 'rent', '--concurrency', '65'], '--concurrency takes a whole number from 1 to 64'],
     [[A, B, 'rent', '--concurrency', '0'], '--concurrency takes'],
     [[A, B, 'rent', '--field', 'type=x'], '--field type is the transition itself'],
@@ -458,15 +475,15 @@ describe('care', () => {
         ...run,
         said,
         url: sandbox.baseUrl,
-        uuids,
+        names: uuids.map((uuid) => sandbox.bicycle(uuid)?.name ?? ''),
         done: uuids.filter((uuid) => sandbox.actionCount(uuid) === 1).length,
       };
     });
   }
 
   test('the question names transition, number, some of them, address and profile', async () => {
-    const { said, url, uuids, code, done } = await answer(['take_over'], 'y\r');
-    expect(said).toContain(`take_over 3 bicycles (${uuids.join(', ')}) at ${url} (profile default)?`);
+    const { said, url, names, code, done } = await answer(['take_over'], 'y\r');
+    expect(said).toContain(`take_over 3 bicycles (${names.join(', ')}) at ${url} (profile default)?`);
     expect({ code, done }).toEqual({ code: 0, done: 3 });
   });
 

@@ -116,8 +116,8 @@ test('results are told in the order of the file, refused ones in the words of th
     );
     const people = await create(sandbox, ['--from', await fileOf(text), '--yes']);
     expect(people.stdout.split('\n').map((line) => line.trim().split(/ {2,}/).slice(0, 3))).toEqual([
-      ['ROW', 'NAME', 'OUTCOME'],
-      ['2', 'Bea', 'refused'],
+      ['1 refused: model: Invalid hyperlink - Object does not exist.'],
+      ['row 2', 'Bea'],
       [''],
     ]);
   });

@@ -248,7 +248,7 @@ describe('a rerun', () => {
         stdin.write(key);
         stdin.write('\r');
         expect((await running).code).toBe(code);
-        expect(said).toContain(`1 may have been done before or not (${moved} is available); reserve them again?`);
+        expect(said).toContain(`1 may have been done before or not (touched is available); reserve them again?`);
         expect(sandbox.actionCount(moved)).toBe(count);
       });
     });

@@ -2,14 +2,16 @@
 
 import { actionsPath } from '../../api/bicycle.js';
 import type { Context } from '../../context.js';
-import { usageError } from '../../errors.js';
+import { FleetError, usageError } from '../../errors.js';
 import type { Client } from '../../http/client.js';
 import { readStdinLines } from '../../terminal/stdin.js';
 import { ACTION, ACTIONS, type ActionResult } from '../../views/action.js';
 import { carryOut } from './bulk/carry-out.js';
 import { decideDoubts } from './bulk/doubts.js';
-import { gatherEvidence } from './bulk/evidence.js';
+import { describeBefore, gatherEvidence } from './bulk/evidence.js';
 import type { ChangeOptions, ChangeRules, Decide, Doubt, Plan, TaskInput } from './bulk/plan.js';
+import { describe, findBicycle } from './find.js';
+import { readBicycle } from './get.js';
 import { type Fields, readFields, readTargets, readWords, type Target } from './input.js';
 
 export interface ActOptions extends ChangeOptions {
@@ -35,9 +37,11 @@ const NAMED_TARGETS: { readonly [transition: string]: string } = {
 
 /** Runs a transition on each of the bicycles (interface.md section 4.3). `words` are the UUIDs, or `-`, and the transition. */
 export async function actOnBicycles(context: Context, words: readonly string[], options: ActOptions): Promise<void> {
-  const { targets, repeated, transition } = readWords(words, options.allowUnknown === true);
+  const { texts, transition } = readWords(words, options.allowUnknown === true);
   const fields = fieldsOf(options);
   const isDryRun = fields['dry_run'] === true;
+  const found = texts === undefined ? undefined : await findTargets(context, texts);
+  const { targets, repeated } = found ?? { targets: undefined, repeated: 0 };
   let leftOut = repeated;
   const read = () => readTargets(readStdinLines(context.io.stdin), () => (leftOut += 1));
   // Whoever has not said yes must be told how many there are: then all of them are read first.
@@ -61,12 +65,45 @@ export async function actOnBicycles(context: Context, words: readonly string[], 
     fields: JSON.stringify(Object.entries(fields).sort()),
   };
   try {
-    await carryOut(context, planFor(transition, fields, input, binding), options);
+    await carryOut(
+      context,
+      planFor(transition, fields, input, binding, (target) => labelOf(context, target)),
+      options,
+    );
   } finally {
     // A producer that is still writing is not waited for.
     if (targets === undefined) context.io.stdin.destroy();
     if (leftOut > 0)
       await context.notice(`${leftOut} came more than once and ${leftOut === 1 ? 'was' : 'were'} taken once`);
+  }
+}
+
+/** The bicycles that the words name, each once; what is no whole UUID is looked up, and said. */
+async function findTargets(
+  context: Context,
+  texts: readonly string[],
+): Promise<{ targets: Target[]; repeated: number }> {
+  const targets = new Map<string, Target>();
+  for (const text of texts) {
+    const { uuid, item } = await findBicycle(context, text);
+    const name = item?.value.name;
+    if (item !== undefined) await context.notice(`"${text}" is ${describe(item.value)}`);
+    const before = item === undefined ? {} : { before: describeBefore(item.value) };
+    if (!targets.has(uuid)) targets.set(uuid, { uuid, ...(typeof name === 'string' ? { name } : {}), ...before });
+  }
+  return { targets: [...targets.values()], repeated: texts.length - targets.size };
+}
+
+/** What a question calls a bicycle: its name, asked for where somebody reads it, else its UUID. */
+async function labelOf(context: Context, target: Target): Promise<string> {
+  if (target.name !== undefined || !context.io.stderr.isTerminal) return target.name ?? target.uuid;
+  try {
+    const { value } = await readBicycle(context, await context.client(), target.uuid);
+    return typeof value.name === 'string' && value.name !== '' ? value.name : target.uuid;
+  } catch (error) {
+    // The question is asked all the same.
+    if (error instanceof FleetError && !context.signal.aborted) return target.uuid;
+    throw error;
   }
 }
 
@@ -85,14 +122,15 @@ function planFor(
   fields: Fields,
   input: TaskInput<Target>,
   binding: Plan<Target, ActionResult>['journal']['binding'],
+  label: (target: Target) => Promise<string>,
 ): Plan<Target, ActionResult> {
   return {
     verb: transition,
     input,
-    change: changeRules(transition, fields),
+    change: { ...changeRules(transition, fields), labelOf: label },
     result: {
       shape: input.isSingle ? ACTION : ACTIONS,
-      of: ({ uuid }, result) => ({ uuid, transition, ...result }),
+      of: ({ uuid, name }, result, answered) => ({ uuid, name: name ?? answered.name, transition, ...result }),
       placeOf: () => undefined,
     },
     journal: { binding },
@@ -103,12 +141,11 @@ function planFor(
   };
 }
 
-function changeRules(transition: string, fields: Fields): ChangeRules<Target> {
+function changeRules(transition: string, fields: Fields): Omit<ChangeRules<Target>, 'labelOf'> {
   const body = JSON.stringify({ type: transition, ...fields });
   const isDryRun = fields['dry_run'] === true;
   return {
     keyOf: ({ uuid }) => uuid,
-    labelOf: ({ uuid, name }) => name ?? uuid,
     changeOf: ({ uuid }) => ({
       request: { method: 'POST', path: actionsPath(uuid), body, subject: `"${transition}"` },
       isOwn: (answer) => String(answer['uuid']).toLowerCase() === uuid,

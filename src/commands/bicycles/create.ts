@@ -163,7 +163,7 @@ function planFor(rows: readonly NewRow[], source: string, baseUrl: URL, profile:
     },
     result: {
       shape: CREATIONS,
-      of: ({ row, body }, result, uuid) => ({ row, name: body.name, uuid, ...result }),
+      of: ({ row, body }, result, { uuid }) => ({ row, name: body.name, uuid, ...result }),
       placeOf: ({ row }) => row,
     },
     journal: {

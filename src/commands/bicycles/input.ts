@@ -21,10 +21,8 @@ export type Fields = { readonly [name: string]: string | boolean };
 
 /** The words of the command, read. */
 export interface Words {
-  /** Each once, in their order; `undefined` when they stand on stdin. */
-  targets: Target[] | undefined;
-  /** How many UUIDs came again and are left out. */
-  repeated: number;
+  /** What names the bicycles; `undefined` when they stand on stdin. */
+  texts: readonly string[] | undefined;
   transition: string;
 }
 
@@ -34,7 +32,7 @@ function readUuid(text: string): string | undefined {
   return (isUuid(text) ? text : uuidOfLink(text))?.toLowerCase();
 }
 
-/** Reads `<uuid...> <transition>`. Throws a FleetError of kind `usage` for anything else, before anything is asked or sent. */
+/** Reads `<bicycle...> <transition>`. Throws a FleetError of kind `usage` for anything else, before anything is asked or sent. */
 export function readWords(words: readonly string[], mayBeUnknown: boolean): Words {
   const transition = words.at(-1) ?? '';
   const texts = words.slice(0, -1);
@@ -50,22 +48,14 @@ export function readWords(words: readonly string[], mayBeUnknown: boolean): Word
   if (texts.length === 0) {
     throw usageError(
       `there is no bicycle to ${transition}`,
-      `write its UUID in front: fleet bicycles act UUID ${transition}, or - to read UUIDs from stdin`,
+      `write it in front: fleet bicycles act UUID ${transition}, or - to read UUIDs from stdin`,
     );
   }
   if (texts.includes(STDIN)) {
-    if (texts.length === 1) return { targets: undefined, repeated: 0, transition };
-    throw usageError('- stands for all bicycles and goes with no other', 'give UUIDs, or pipe all of them in');
+    if (texts.length === 1) return { texts: undefined, transition };
+    throw usageError('- stands for all bicycles and goes with no other', 'name the bicycles, or pipe all of them in');
   }
-  const uuids = texts.map((text) => {
-    const uuid = readUuid(text);
-    if (uuid === undefined) {
-      throw usageError(`act takes UUIDs such as 6f1c0b5e-2f0e-4c56-9d3a-0d6f3a1f7c11, not "${text}"`);
-    }
-    return uuid;
-  });
-  const unique = [...new Set(uuids)];
-  return { targets: unique.map((uuid) => ({ uuid })), repeated: uuids.length - unique.length, transition };
+  return { texts, transition };
 }
 
 /** Reads `--field NAME=VALUE`s into fields of the body, texts all of them but `dry_run`. Throws a FleetError of kind `usage`. */

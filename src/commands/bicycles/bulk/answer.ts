@@ -21,7 +21,9 @@ export interface Verdict {
 }
 
 /** What the body of a 2xx answer says. */
-export type Reading = { kind: 'done'; uuid: string | null; state: string | null } | { kind: 'unclear'; what: string };
+export type Reading =
+  | { kind: 'done'; uuid: string | null; name: string | null; state: string | null }
+  | { kind: 'unclear'; what: string };
 
 /**
  * Reads the answer to a change: nothing, or a JSON object for which `isOwn` holds or that names no uuid and holds no `error` or
@@ -29,7 +31,7 @@ export type Reading = { kind: 'done'; uuid: string | null; state: string | null 
  */
 export function readChange(answer: HttpAnswer, isOwn: (body: { [name: string]: unknown }) => boolean): Reading {
   const text = answer.text.trim();
-  if (text === '') return { kind: 'done', uuid: null, state: null };
+  if (text === '') return { kind: 'done', uuid: null, name: null, state: null };
   let body: unknown;
   try {
     body = parseJson(text);
@@ -37,13 +39,14 @@ export function readChange(answer: HttpAnswer, isOwn: (body: { [name: string]: u
     return { kind: 'unclear', what: describeText(text) };
   }
   if (!isObject(body)) return { kind: 'unclear', what: `JSON that is no object (${text.slice(0, 40)})` };
-  const { uuid, state } = body;
+  const { uuid, name, state } = body;
   const named = typeof uuid === 'string' ? uuid : null;
   if (named !== null && !isOwn(body)) return { kind: 'unclear', what: `another bicycle (${named.slice(0, 40)})` };
   if (named === null && ('error' in body || 'errors' in body)) {
     return { kind: 'unclear', what: `an error (${text.slice(0, 100)})` };
   }
-  return { kind: 'done', uuid: named, state: typeof state === 'string' ? state : null };
+  const textOf = (value: unknown) => (typeof value === 'string' ? value : null);
+  return { kind: 'done', uuid: named, name: textOf(name), state: textOf(state) };
 }
 
 function describeText(text: string): string {

@@ -3,7 +3,7 @@
 import type { Context } from '../../../context.js';
 import { FleetError } from '../../../errors.js';
 import { ReaderLeft } from '../../../terminal/io.js';
-import type { ChangeResult } from '../../../views/action.js';
+import type { Ended } from '../../../views/endings.js';
 import { showRequests } from './dry-run.js';
 import { readStart } from './evidence.js';
 import { type OpenJournal, openJournal } from './journal.js';
@@ -19,7 +19,7 @@ import { openState, openTasks, type Session, send } from './session.js';
  * Carries a plan out. Ends normally when everything is done; throws the failure of a single task, what stopped the run (401, 403,
  * outage, signal), or a FleetError of kind `partial`, after everything was reported and summed up.
  */
-export async function carryOut<T, R extends ChangeResult>(
+export async function carryOut<T, R extends Ended>(
   context: Context,
   plan: Plan<T, R>,
   options: ChangeOptions,
@@ -53,7 +53,7 @@ export async function carryOut<T, R extends ChangeResult>(
   }
 }
 
-async function openOwnJournal<T, R extends ChangeResult>(
+async function openOwnJournal<T, R extends Ended>(
   context: Context,
   { journal }: Plan<T, R>,
   options: ChangeOptions,
@@ -64,7 +64,7 @@ async function openOwnJournal<T, R extends ChangeResult>(
 }
 
 /** Sends what is to be sent and reports every task once. Never rejects: what stopped it is in its end. */
-async function run<T, R extends ChangeResult>(session: Session<T, R>, startedMs: number): Promise<RunEnd> {
+async function run<T, R extends Ended>(session: Session<T, R>, startedMs: number): Promise<RunEnd> {
   const { context, reporter, state } = session;
   const onSignal = () => {
     if (state.inFlight > 0) reporter.say(`letting ${state.inFlight} in flight finish; Ctrl-C again gives them up`);
@@ -82,7 +82,7 @@ async function run<T, R extends ChangeResult>(session: Session<T, R>, startedMs:
   }
 }
 
-async function askWhereNeeded<T, R extends ChangeResult>(
+async function askWhereNeeded<T, R extends Ended>(
   context: Context,
   { verb, input, change }: Plan<T, R>,
   journal: OpenJournal | undefined,
@@ -98,11 +98,11 @@ async function askWhereNeeded<T, R extends ChangeResult>(
   const always = isProtected.value ? { isGrave: false } : undefined;
   const question = left.length === 0 ? undefined : (input.questionFor(left.length) ?? always);
   if (question === undefined) return;
-  const examples = left.slice(0, EXAMPLES_SHOWN).map(change.labelOf);
+  const examples = await Promise.all(left.slice(0, EXAMPLES_SHOWN).map(change.labelOf));
   await askBefore(context, { verb, count: left.length, examples, ...question }, input.isStdin);
 }
 
-interface Conclusion<T, R extends ChangeResult> {
+interface Conclusion<T, R extends Ended> {
   context: Context;
   plan: Plan<T, R>;
   options: ChangeOptions;
@@ -112,7 +112,7 @@ interface Conclusion<T, R extends ChangeResult> {
 }
 
 /** Sums up, and throws what the exit code is to be. */
-async function conclude<T, R extends ChangeResult>(conclusion: Conclusion<T, R>): Promise<void> {
+async function conclude<T, R extends Ended>(conclusion: Conclusion<T, R>): Promise<void> {
   const { context, plan, options, reporter, lastError } = conclusion;
   const { stoppedBy, isReadToItsEnd } = conclusion.end;
   const isInterrupted = stoppedBy instanceof FleetError && /^(interrupted|terminated)$/.test(stoppedBy.kind);

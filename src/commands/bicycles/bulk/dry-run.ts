@@ -4,13 +4,13 @@ import type { Context } from '../../../context.js';
 import type { Client } from '../../../http/client.js';
 import { clean } from '../../../terminal/clean.js';
 import { chooseListFormat } from '../../../terminal/list.js';
-import type { ChangeResult } from '../../../views/action.js';
+import type { Ended } from '../../../views/endings.js';
 import { peekJournal } from './journal.js';
 import type { ChangeOptions, Plan } from './plan.js';
 import { judgeEntry } from './records.js';
 
 /** Prints the requests that would be sent, as HTTP messages or JSON lines. */
-export async function showRequests<T, R extends ChangeResult>(
+export async function showRequests<T, R extends Ended>(
   context: Context,
   client: Client,
   plan: Plan<T, R>,

@@ -3,6 +3,7 @@
 import type { Client } from '../../../http/client.js';
 import type { Shape } from '../../../terminal/formats.js';
 import type { ChangeResult } from '../../../views/action.js';
+import type { Ended } from '../../../views/endings.js';
 import type { Change } from './exchange.js';
 import type { Question } from './question.js';
 import type { Before, Binding, Entry } from './records.js';
@@ -24,7 +25,7 @@ export interface ChangeOptions {
 }
 
 /** What is to be done; T is one task, R one result. */
-export interface Plan<T, R extends ChangeResult> {
+export interface Plan<T, R extends Ended> {
   /** `retire`, `create`. */
   verb: string;
   input: TaskInput<T>;
@@ -47,8 +48,8 @@ export interface TaskInput<T> {
 
 export interface ChangeRules<T> {
   keyOf(task: T): string;
-  /** What the task is called in a question. */
-  labelOf(task: T): string;
+  /** What the task is called in a question; a name may be asked for where somebody reads it. */
+  labelOf(task: T): string | Promise<string>;
   changeOf(task: T): Change;
   /** Whether the answers are new bicycles, each with a UUID that nobody knew. */
   makesBicycles: boolean;
@@ -56,11 +57,17 @@ export interface ChangeRules<T> {
   isDryRun: boolean;
 }
 
-export interface ResultRules<T, R extends ChangeResult> {
+export interface ResultRules<T, R extends Ended> {
   shape: Shape<R>;
-  of(task: T, result: ChangeResult, uuid: string | null): R;
+  of(task: T, result: ChangeResult, named: Named): R;
   /** Where the result stands in the output, from 1 on; undefined: in the order of their ending. */
   placeOf(task: T): number | undefined;
+}
+
+/** The bicycle as an answer or the list has it; null where it does not say. */
+export interface Named {
+  uuid: string | null;
+  name: string | null;
 }
 
 export interface JournalRules {

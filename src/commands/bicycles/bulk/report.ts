@@ -2,15 +2,17 @@
 
 import { unknownWord } from '../../../cli/nearest.js';
 import type { Context } from '../../../context.js';
+import { loadPaint } from '../../../terminal/colour.js';
 import type { Shape } from '../../../terminal/formats.js';
 import { writeResults } from '../../../terminal/jq/results.js';
 import { drawBar, openProgress, type Progress } from '../../../terminal/progress.js';
 import { showDuration } from '../../../terminal/time.js';
-import { type ChangeResult, OUTCOMES, type Outcome } from '../../../views/action.js';
+import { OUTCOMES, type Outcome } from '../../../views/action.js';
+import { type Ended, showEndings, showSuccess } from '../../../views/endings.js';
 import { openResult } from '../../list/result.js';
 import { isBad } from './run.js';
 
-export interface Reporter<R extends ChangeResult> {
+export interface Reporter<R> {
   /** Starts the clock and the progress: questions are answered. */
   begin(): void;
   /** Takes one result. With `place`, a number from 1 on that each has once, they come out in that order. */
@@ -45,8 +47,9 @@ const BAR_COLUMNS = 20;
 const RATE_SPAN_MS = 10_000;
 
 /** A result as `--jq` gets it. */
-const SAMPLE: ChangeResult & { uuid: string; transition: string } = {
+const SAMPLE: Ended & { transition: string } = {
   uuid: '6f1c0b5e-2f0e-4c56-9d3a-0d6f3a1f7c11',
+  name: 'Ada 0042',
   transition: 'rent',
   outcome: 'done',
   status: 200,
@@ -57,7 +60,7 @@ const SAMPLE: ChangeResult & { uuid: string; transition: string } = {
 };
 
 /** Opens the report. What the format or its columns cannot show is refused here, before anything is sent. */
-export async function openReporter<R extends ChangeResult>(
+export async function openReporter<R extends Ended>(
   context: Context,
   { verb, shape, total }: ReporterOptions<R>,
 ): Promise<Reporter<R>> {
@@ -73,6 +76,9 @@ export async function openReporter<R extends ChangeResult>(
   const isByLine = isFiltered && format === 'jsonl';
   const flags = isByLine ? { ...context.flags, output: format } : context.flags;
   const result = await openResult<R>({ ...context, flags }, shape, format);
+  /** People read the results as groups of lines, once all are there; columns that were asked for are a table. */
+  const isForPeople = format === 'table' && context.flags.columns === undefined;
+  const endings: R[] = [];
   const tally = new Map<Outcome, number>(OUTCOMES.map((outcome) => [outcome, 0]));
   const count = (outcome: Outcome) => tally.get(outcome) ?? 0;
   const ended = () => OUTCOMES.reduce((sum, outcome) => sum + count(outcome), 0);
@@ -104,11 +110,24 @@ export async function openReporter<R extends ChangeResult>(
   /** The table is for people, who want to know what went wrong; UUIDs are for the next command, which wants what went well. */
   function isShown({ outcome }: R): boolean {
     if (shape.single === true) return !isBad(outcome);
-    if (format === 'table') return isBad(outcome);
+    if (format === 'table') return isBad(outcome) || outcome === 'allowed';
     return format !== 'uuid' || !isBad(outcome);
   }
 
+  async function writeEndings(): Promise<void> {
+    const { stdout } = context.io;
+    const paint = await loadPaint(stdout.colorLevel);
+    const [first] = endings;
+    if (first === undefined) return;
+    if (shape.single === true) return stdout.write(showSuccess(first, verb, paint));
+    await stdout.write(showEndings(endings, { width: stdout.width(), paint }));
+  }
+
   async function write(results: readonly R[]): Promise<void> {
+    if (isForPeople) {
+      endings.push(...results.filter(isShown));
+      return;
+    }
     const rows = results.filter(isShown).map((value) => ({ json: JSON.stringify(value), value }));
     if (rows.length === 0) return;
     if (context.io.stdout.isTerminal) await progress?.clear();
@@ -143,6 +162,7 @@ export async function openReporter<R extends ChangeResult>(
       await progress?.end();
       await write([...waiting].sort(([a], [b]) => a - b).map(([, value]) => value));
       waiting.clear();
+      if (isForPeople) return writeEndings();
       // Neither a table without failures nor a single result that is an error has anything to end.
       if (format !== 'table' || (shape.single === true ? badCount() === 0 : badCount() > 0)) await result.end();
     },

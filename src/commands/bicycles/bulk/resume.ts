@@ -2,6 +2,7 @@
 
 import { sleep } from '../../../clock.js';
 import type { ChangeResult } from '../../../views/action.js';
+import type { Ended } from '../../../views/endings.js';
 import type { Decision, Doubt, UnknownChoice } from './plan.js';
 import { askAgain } from './question.js';
 import { type RunEnd, streamOf } from './run.js';
@@ -17,10 +18,7 @@ interface Decided<T> {
  * Decides the doubts that openTasks found, after `--settle` counted from `startedMs` on the monotonic clock, and sends what was certainly
  * not carried out. Every doubt is reported once; never rejects.
  */
-export async function settleDoubts<T, R extends ChangeResult>(
-  session: Session<T, R>,
-  startedMs: number,
-): Promise<RunEnd> {
+export async function settleDoubts<T, R extends Ended>(session: Session<T, R>, startedMs: number): Promise<RunEnd> {
   const { context, plan, options, reporter, state } = session;
   const doubts = [...state.doubts];
   if (doubts.length === 0) return { stoppedBy: undefined, isReadToItsEnd: true };
@@ -42,7 +40,7 @@ export async function settleDoubts<T, R extends ChangeResult>(
     if (end.stoppedBy === undefined && unknown.length > 0) {
       const choice =
         options.unknown ??
-        ((await askAgain(context, questionOf(session, unknown), plan.input.isStdin)) ? 'resend' : 'leave');
+        ((await askAgain(context, await questionOf(session, unknown), plan.input.isStdin)) ? 'resend' : 'leave');
       const chosen = unknown;
       if (choice !== 'leave') unknown = [];
       end = await carryOutChoice(session, chosen, choice);
@@ -55,13 +53,13 @@ export async function settleDoubts<T, R extends ChangeResult>(
 }
 
 /** Reports the doubts of a run that was stopped before it could decide them. */
-export async function leaveDoubts<T, R extends ChangeResult>(session: Session<T, R>): Promise<void> {
+export async function leaveDoubts<T, R extends Ended>(session: Session<T, R>): Promise<void> {
   for (const doubt of session.state.doubts) {
     await leaveUnknown(session, { doubt, state: null, why: 'the run was stopped' });
   }
 }
 
-async function waitUntilSettled<T, R extends ChangeResult>(session: Session<T, R>, untilMs: number): Promise<void> {
+async function waitUntilSettled<T, R extends Ended>(session: Session<T, R>, untilMs: number): Promise<void> {
   const { context, reporter, state } = session;
   const restMs = untilMs - context.clock.monotonicMs();
   if (restMs <= 0) return;
@@ -74,7 +72,7 @@ async function waitUntilSettled<T, R extends ChangeResult>(session: Session<T, R
 }
 
 /** Settles what is done, and sorts the rest. */
-async function sort<T, R extends ChangeResult>(
+async function sort<T, R extends Ended>(
   session: Session<T, R>,
   doubts: readonly Doubt<T>[],
   decisions: ReadonlyMap<T, Decision>,
@@ -99,7 +97,7 @@ function onlyDone<T>(decisions: ReadonlyMap<T, Decision>): Map<T, Decision> {
   );
 }
 
-async function settle<T, R extends ChangeResult>(
+async function settle<T, R extends Ended>(
   session: Session<T, R>,
   { task }: Doubt<T>,
   { uuid, state, why }: { uuid: string | null; state: string | null; why: string },
@@ -110,11 +108,11 @@ async function settle<T, R extends ChangeResult>(
   try {
     await journal?.record(plan.change.keyOf(task), result, uuid);
   } finally {
-    await report(session, task, result, uuid);
+    await report(session, task, result, { uuid, name: null });
   }
 }
 
-async function carryOutChoice<T, R extends ChangeResult>(
+async function carryOutChoice<T, R extends Ended>(
   session: Session<T, R>,
   unknown: Decided<T>['unknown'],
   choice: UnknownChoice,
@@ -128,15 +126,18 @@ async function carryOutChoice<T, R extends ChangeResult>(
   return { stoppedBy: undefined, isReadToItsEnd: true };
 }
 
-function questionOf<T, R extends ChangeResult>({ plan }: Session<T, R>, unknown: Decided<T>['unknown']): string {
+async function questionOf<T, R extends Ended>(
+  { plan }: Session<T, R>,
+  unknown: Decided<T>['unknown'],
+): Promise<string> {
   const [first] = unknown;
-  const label = first === undefined ? '' : plan.change.labelOf(first.doubt.task);
+  const label = first === undefined ? '' : await plan.change.labelOf(first.doubt.task);
   const state = first?.state == null ? '' : ` is ${first.state}`;
   const more = unknown.length > 1 ? ', …' : '';
   return `${unknown.length} may have been done before or not (${label}${state}${more}); ${plan.verb} them again?`;
 }
 
-async function leaveUnknown<T, R extends ChangeResult>(
+async function leaveUnknown<T, R extends Ended>(
   session: Session<T, R>,
   { doubt, state, why }: Decided<T>['unknown'][number],
 ): Promise<void> {
@@ -146,5 +147,5 @@ async function leaveUnknown<T, R extends ChangeResult>(
   const known = { status: result?.status ?? null, request_id: result?.request_id ?? null };
   const left: ChangeResult = { outcome: 'unknown', state, milliseconds: null, message, ...known };
   session.state.lastError = failureOf(left);
-  await report(session, doubt.task, left, doubt.entry.uuid);
+  await report(session, doubt.task, left, { uuid: doubt.entry.uuid, name: null });
 }

@@ -5,10 +5,11 @@ import { FleetError } from '../../../errors.js';
 import type { Client } from '../../../http/client.js';
 import { kindOfStatus } from '../../../http/failure.js';
 import type { ChangeResult } from '../../../views/action.js';
+import type { Ended } from '../../../views/endings.js';
 import { readChange } from './answer.js';
 import { openExchange } from './exchange.js';
 import type { OpenJournal } from './journal.js';
-import type { ChangeOptions, Doubt, Plan } from './plan.js';
+import type { ChangeOptions, Doubt, Named, Plan } from './plan.js';
 import { judgeEntry } from './records.js';
 import type { Reporter } from './report.js';
 import { type Ending, type RunEnd, runBulk } from './run.js';
@@ -16,7 +17,7 @@ import { type Ending, type RunEnd, runBulk } from './run.js';
 /** How often a request of a long run is tried again after 429 or without a connection: half a minute and more in all. */
 const BULK_PATIENCE = 8;
 
-export interface Session<T, R extends ChangeResult> {
+export interface Session<T, R extends Ended> {
   context: Context;
   plan: Plan<T, R>;
   options: ChangeOptions;
@@ -41,10 +42,7 @@ export interface SessionState<T> {
 }
 
 /** The state of a run at its beginning, with what the journal knows. */
-export function openState<T, R extends ChangeResult>(
-  plan: Plan<T, R>,
-  journal: OpenJournal | undefined,
-): SessionState<T> {
+export function openState<T, R extends Ended>(plan: Plan<T, R>, journal: OpenJournal | undefined): SessionState<T> {
   const state: SessionState<T> = {
     doubts: [],
     reached: new Set(),
@@ -58,7 +56,7 @@ export function openState<T, R extends ChangeResult>(
   return state;
 }
 
-function learn<T, R extends ChangeResult>(
+function learn<T, R extends Ended>(
   plan: Plan<T, R>,
   state: SessionState<T>,
   result: ChangeResult,
@@ -70,19 +68,17 @@ function learn<T, R extends ChangeResult>(
 }
 
 /** Reports what became of a task. */
-export function report<T, R extends ChangeResult>(
+export function report<T, R extends Ended>(
   { plan, reporter }: Session<T, R>,
   task: T,
   result: ChangeResult,
-  uuid: string | null,
+  named: Named,
 ): Promise<void> {
-  return reporter.take(plan.result.of(task, result, uuid), plan.result.placeOf(task));
+  return reporter.take(plan.result.of(task, result, named), plan.result.placeOf(task));
 }
 
 /** The tasks that are to be sent; what the journal knows of the others is reported at once, or kept as a doubt. */
-export async function* openTasks<T, R extends ChangeResult>(
-  session: Session<T, R>,
-): AsyncGenerator<T, void, undefined> {
+export async function* openTasks<T, R extends Ended>(session: Session<T, R>): AsyncGenerator<T, void, undefined> {
   const { plan, journal, state } = session;
   for await (const task of plan.input.tasks) {
     const entry = journal?.before.get(plan.change.keyOf(task));
@@ -94,16 +90,13 @@ export async function* openTasks<T, R extends ChangeResult>(
       const outcome = known === 'done' ? 'skipped' : 'refused';
       const result: ChangeResult = { ...entry.result, outcome, milliseconds: null };
       if (outcome === 'refused') state.lastError = failureOf(result);
-      await report(session, task, result, entry.uuid);
+      await report(session, task, result, { uuid: entry.uuid, name: null });
     }
   }
 }
 
 /** Sends tasks. Every one of them is reported once, whatever fails; never rejects: what stopped it is in its end. */
-export async function send<T, R extends ChangeResult>(
-  session: Session<T, R>,
-  tasks: AsyncIterable<T>,
-): Promise<RunEnd> {
+export async function send<T, R extends Ended>(session: Session<T, R>, tasks: AsyncIterable<T>): Promise<RunEnd> {
   const { context, options, plan, journal } = session;
   const stop = new AbortController();
   const most = plan.input.isSingle ? 1 : options.concurrency;
@@ -130,7 +123,7 @@ export async function send<T, R extends ChangeResult>(
   }
 }
 
-async function openSender<T, R extends ChangeResult>(session: Session<T, R>) {
+async function openSender<T, R extends Ended>(session: Session<T, R>) {
   const { context, plan, options, client, journal, reporter, state } = session;
   const { clock, urgentSignal } = context;
   const patience = patienceOf((await context.settings()).retries.value, plan.input.isSingle);
@@ -151,18 +144,19 @@ function patienceOf(retries: number, isSingle: boolean): number {
   return isSingle || retries === 0 ? retries : Math.max(retries, BULK_PATIENCE);
 }
 
-async function takeEnding<T, R extends ChangeResult>(session: Session<T, R>, ending: Ending<T>): Promise<void> {
+async function takeEnding<T, R extends Ended>(session: Session<T, R>, ending: Ending<T>): Promise<void> {
   const { plan, journal, state } = session;
   const { task, error, isAnnounced } = ending;
   if (isAnnounced) state.inFlight -= 1;
-  const { result, uuid } = resultOf(ending, plan.change.changeOf(task).isOwn);
+  const { result, named } = resultOf(ending, plan.change.changeOf(task).isOwn);
+  const { uuid } = named;
   if (error !== undefined) state.lastError = error;
   learn(plan, state, result, uuid);
   try {
     if (isAnnounced) await journal?.record(plan.change.keyOf(task), result, plan.change.makesBicycles ? uuid : null);
   } finally {
     // What was sent is reported, also when the journal cannot be written.
-    await report(session, task, result, uuid);
+    await report(session, task, result, named);
   }
 }
 
@@ -170,9 +164,9 @@ async function takeEnding<T, R extends ChangeResult>(session: Session<T, R>, end
 function resultOf<T>(
   { outcome, answer, error, milliseconds }: Ending<T>,
   isOwn: (body: { [name: string]: unknown }) => boolean,
-): { result: ChangeResult; uuid: string | null } {
+): { result: ChangeResult; named: Named } {
   const reading = answer === undefined ? undefined : readChange(answer, isOwn);
-  const { uuid, state } = reading?.kind === 'done' ? reading : { uuid: null, state: null };
+  const { uuid, name, state } = reading?.kind === 'done' ? reading : { uuid: null, name: null, state: null };
   const result: ChangeResult = {
     outcome,
     status: answer?.status ?? error?.status ?? null,
@@ -181,7 +175,7 @@ function resultOf<T>(
     milliseconds,
     message: outcome === 'done' || outcome === 'allowed' ? null : (error?.message ?? null),
   };
-  return { result, uuid };
+  return { result, named: { uuid, name } };
 }
 
 /** The failure of a task that only the journal knows. */
