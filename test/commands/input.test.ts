@@ -170,3 +170,28 @@ describe('JSON', () => {
     ['[{"a":"x\ny"}]', '1:7 a text that is not closed, or with a character that JSON escapes'],
   ])('%j', (text, failure) => expect(whereItFails(() => readJsonRows(text))).toBe(failure));
 });
+
+describe('files that are made to hurt', () => {
+  test('brackets more than 500 levels deep are refused where they stand', () => {
+    const deep = (levels: number) => `[{"name":${'['.repeat(levels)}${']'.repeat(levels)}}]`;
+    expect(whereItFails(() => readJsonRows(deep(499)))).toBe('nowhere');
+    expect(whereItFails(() => readJsonRows(deep(500)))).toBe('1:510 brackets more than 500 levels deep');
+    expect(whereItFails(() => readJsonRows('{"a":'.repeat(20_000)))).toMatch(/^1:2502 brackets/);
+  });
+
+  test.each([
+    ['a text of 8 MB', `{"name":"${'x'.repeat(8_000_000)}"}`],
+    ['a text that is not closed', `{"name":"${'x'.repeat(8_000_000)}`],
+    ['backslashes', `{"name":"${'\\\\'.repeat(4_000_000)}"}`],
+  ])('%s', (_what, text) => {
+    const started = performance.now();
+    expect(whereItFails(() => readJsonRows(text))).toMatch(/^nowhere|^1:9 a text that is not closed/);
+    expect(performance.now() - started).toBeLessThan(2_000);
+  });
+
+  test.each(['x', '"', ',', ';'])('CSV of 8 million %j in one line', (character) => {
+    const started = performance.now();
+    expect(findDelimiter(character.repeat(8_000_000))).toBe(character === ';' ? ';' : ',');
+    expect(performance.now() - started).toBeLessThan(2_000);
+  });
+});

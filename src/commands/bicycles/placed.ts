@@ -1,5 +1,7 @@
 // Reads CSV and JSON files and keeps for every value its line and column, so that what is wrong can be pointed at.
 
+import { DEPTH_LIMIT } from '../../json/parse.js';
+
 /** Where something stands in a file, both counted from 1; columns in UTF-16 units, as editors count them. */
 export interface Spot {
   line: number;
@@ -56,8 +58,17 @@ const DELIMITERS = [',', ';', '\t'] as const;
 
 /** The delimiter of a CSV text: the one that its first line has most of outside quotes, the comma if none. */
 export function findDelimiter(text: string): string {
-  const header = /^(?:"(?:[^"]|"")*"|[^"\r\n])*/.exec(text)?.[0].replace(/"(?:[^"]|"")*"/g, '') ?? '';
-  const counts = DELIMITERS.map((delimiter) => header.split(delimiter).length);
+  const counts = DELIMITERS.map(() => 0);
+  let isQuoted = false;
+  for (let index = 0; index < text.length; index++) {
+    const character = text[index] ?? '';
+    if (character === '"') isQuoted = !isQuoted;
+    else if (!isQuoted && isLineEnd(character)) break;
+    else if (!isQuoted) {
+      const at = (DELIMITERS as readonly string[]).indexOf(character);
+      if (at !== -1) counts[at] = (counts[at] ?? 0) + 1;
+    }
+  }
   return DELIMITERS[counts.indexOf(Math.max(...counts))] ?? ',';
 }
 
@@ -133,17 +144,33 @@ export function readCsvRows(text: string): { header: CsvCell[]; rows: PlacedRow[
 }
 
 const SPACE = /[ \t\r\n]*/y;
-const STRING = /"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"/y;
 const SCALAR = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y;
 
 /**
  * The objects of a JSON text: of one array, of JSON lines, or one object alone. Fields of objects inside are values as they are.
- * Throws Unreadable for what is no JSON, and for what is no object.
+ * Throws Unreadable for what is no JSON, for what is no object, and for more than 500 levels of brackets.
  */
 export function readJsonRows(text: string): PlacedRow[] {
+  const reader = openJsonReader(text);
+  const rows: PlacedRow[] = [];
+  if (reader.skip('[')) {
+    if (!reader.skip(']')) {
+      do rows.push(reader.readRow());
+      while (reader.skip(','));
+      if (!reader.skip(']')) reader.fail('a comma or ] is expected');
+    }
+    if (!reader.isAtEnd()) reader.fail('something stands behind the array');
+    return rows;
+  }
+  while (!reader.isAtEnd()) rows.push(reader.readRow());
+  return rows;
+}
+
+/** A reader that knows where it stands; JSON.parse says so in words alone, and differently in each Node. */
+function openJsonReader(text: string) {
   const spotAt = openSpots(text);
   let index = 0;
-  const rows: PlacedRow[] = [];
+  let depth = 0;
 
   const fail = (message: string): never => {
     throw new Unreadable(index >= text.length ? `${message}, but the file ends here` : message, spotAt(index));
@@ -160,33 +187,44 @@ export function readJsonRows(text: string): PlacedRow[] {
     index += 1;
     return true;
   };
-  const readString = (): string => {
-    if (text[index] !== '"') fail('a text in double quotes is expected');
-    return JSON.parse(
-      take(STRING) ?? fail('a text that is not closed, or with a character that JSON escapes'),
-    ) as string;
+  /** Reads what stands between brackets, the opening one of which was passed. */
+  const readAll = (end: string, readOne: () => void): void => {
+    depth += 1;
+    if (depth > DEPTH_LIMIT) fail(`brackets more than ${DEPTH_LIMIT} levels deep`);
+    if (!skip(end)) {
+      do readOne();
+      while (skip(','));
+      if (!skip(end)) fail(`a comma or ${end} is expected`);
+    }
+    depth -= 1;
   };
+
+  function readString(): string {
+    if (text[index] !== '"') fail('a text in double quotes is expected');
+    const end = skipString(text, index);
+    try {
+      const value = JSON.parse(text.slice(index, end)) as string;
+      index = end;
+      return value;
+    } catch {
+      return fail('a text that is not closed, or with a character that JSON escapes');
+    }
+  }
 
   function readValue(): unknown {
     take(SPACE);
     if (text[index] === '"') return readString();
     if (text[index] === '{') return Object.fromEntries(readObject().map(({ name, value }) => [name, value]));
-    if (skip('[')) {
-      const items: unknown[] = [];
-      if (skip(']')) return items;
-      do items.push(readValue());
-      while (skip(','));
-      if (!skip(']')) fail('a comma or ] is expected');
-      return items;
-    }
-    return JSON.parse(take(SCALAR) ?? fail('a value is expected'));
+    if (!skip('[')) return JSON.parse(take(SCALAR) ?? fail('a value is expected'));
+    const items: unknown[] = [];
+    readAll(']', () => items.push(readValue()));
+    return items;
   }
 
   function readObject(): PlacedField[] {
     const fields: PlacedField[] = [];
     index += 1;
-    if (skip('}')) return fields;
-    do {
+    readAll('}', () => {
       take(SPACE);
       const nameSpot = spotAt(index);
       const name = readString();
@@ -194,28 +232,31 @@ export function readJsonRows(text: string): PlacedRow[] {
       take(SPACE);
       const valueSpot = spotAt(index);
       fields.push({ name, value: readValue(), nameSpot, valueSpot });
-    } while (skip(','));
-    if (!skip('}')) fail('a comma or } is expected');
+    });
     return fields;
   }
 
-  function readRow(): void {
-    take(SPACE);
-    if (text[index] !== '{') fail('an object is expected');
-    const spot = spotAt(index);
-    rows.push({ spot, fields: readObject() });
-  }
+  return {
+    fail,
+    skip,
+    isAtEnd(): boolean {
+      take(SPACE);
+      return index >= text.length;
+    },
+    readRow(): PlacedRow {
+      take(SPACE);
+      if (text[index] !== '{') fail('an object is expected');
+      const spot = spotAt(index);
+      return { spot, fields: readObject() };
+    },
+  };
+}
 
-  if (skip('[')) {
-    if (!skip(']')) {
-      do readRow();
-      while (skip(','));
-      if (!skip(']')) fail('a comma or ] is expected');
-    }
-    take(SPACE);
-    if (index < text.length) fail('something stands behind the array');
-    return rows;
+/** The index behind the string that opens at `at`, the end of the text where it is not closed. */
+function skipString(text: string, at: number): number {
+  for (let index = at + 1; index < text.length; index++) {
+    if (text[index] === '\\') index += 1;
+    else if (text[index] === '"') return index + 1;
   }
-  for (take(SPACE); index < text.length; take(SPACE)) readRow();
-  return rows;
+  return text.length;
 }
