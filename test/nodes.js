@@ -4,10 +4,12 @@
 import { execFile, spawn } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { gzipSync } from 'node:zlib';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const SUPPORTED = ['20', '22', '24', '26'];
@@ -88,6 +90,22 @@ const STORY = {
   async create({ shell }) {
     const uuid = await shell('fleet bicycles create --name Packed -o uuid');
     check(uuid.length, 36, 'length of a UUID');
+  },
+  /** Compiled code that was kept by the first run must not stand in the way of the second; and Node has nothing to warn of. */
+  async 'compressed answers, twice'({ shell }) {
+    const server = createServer((_request, response) => {
+      response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' });
+      response.end(gzipSync('[]'));
+    });
+    await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const service = `FLEET_BASE_URL=http://127.0.0.1:${server.address().port} FLEET_TOKEN=token-of-the-test`;
+    try {
+      for (let run = 0; run < 2; run += 1)
+        check(await shell(`${service} fleet bicycles list --json -q 2>&1`), '[]', 'a compressed answer');
+    } finally {
+      server.close();
+      server.closeAllConnections();
+    }
   },
   async completion({ shell }) {
     const asked = `COMP_LINE='fleet bicycles a' COMP_POINT=16; COMP_WORDS=(fleet bicycles a) COMP_CWORD=2; _fleet_complete`;
