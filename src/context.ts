@@ -1,7 +1,7 @@
 // What every command is handed: the ways in and out, the settings, the client; each made on first use.
 
 import { setMaxListeners } from 'node:events';
-import type { Command } from 'commander';
+import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
 import type { Clock } from './clock.js';
 import type { Client, ClientOptions, HttpLog } from './http/client.js';
 import type { Network } from './http/network.js';

@@ -2,7 +2,7 @@
 
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Command } from 'commander';
+import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
 import { type Example, examplesOf } from './cli/examples.js';
 import { pathOf } from './cli/help.js';
 import { TOPIC_NAMES, TOPICS, type Topic } from './commands/help/names.js';

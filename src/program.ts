@@ -1,6 +1,8 @@
 // The root command: the flags every command takes, the list of nouns, and how a line of them is run.
 
-import { Command, CommanderError } from 'commander';
+import type { CommandUnknownOpts as Command, Command as TypedCommand } from '@commander-js/extra-typings';
+import { CommanderError } from 'commander';
+import { createRoot } from './cli/command.js';
 import { checkGlobalFlags } from './cli/contradictions.js';
 import { examples } from './cli/examples.js';
 import { everyCommandsFlags, fit, type HelpScreen, helpConfiguration, helpWidth } from './cli/help.js';
@@ -88,7 +90,7 @@ function usageErrorOf(error: CommanderError, program: Command, argv: readonly st
  * @param screen where they are read
  */
 export function buildProgram(run: Run, writeHelp: (text: string) => void, screen: HelpScreen = PIPE): Command {
-  const program: Command = new Command('fleet')
+  const program: Command = createRoot('fleet')
     .description('List, create, act on and watch a fleet of rental bicycles.')
     .exitOverride()
     .configureOutput({
@@ -125,7 +127,7 @@ export function buildProgram(run: Run, writeHelp: (text: string) => void, screen
 function addInnerHelp(program: Command): void {
   const inner = program.createCommand('help').argument('[command]');
   program.createCommand().addCommand(inner, { hidden: true });
-  program.addHelpCommand(inner);
+  program.addHelpCommand(inner as unknown as TypedCommand);
 }
 
 function addGlobalFlags(program: Command): void {

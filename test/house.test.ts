@@ -116,6 +116,12 @@ test.each(HEAVY)('%s has one importing file, and is loaded lazily', (library) =>
   expect(importers.filter(({ from, isLazy }) => !isLazy && !isReachedLazily(from))).toEqual([]);
 });
 
+test("commander's own types, whose options are any, are used nowhere", () => {
+  const users = IMPORTS.filter(({ to }) => to === 'commander').map(({ from }) => from);
+  expect(users.sort()).toEqual(['cli/command.ts', 'program.ts']);
+  expect(IMPORTS.filter(({ to, isTypeOnly }) => to.startsWith('@commander-js/') && !isTypeOnly)).toEqual([]);
+});
+
 test('jq is loaded by its thread alone, and the thread is started lazily', () => {
   expect(IMPORTS.filter(({ to }) => to.startsWith('jq-wasm'))).toEqual([]);
   const importers = LOCAL.filter(({ to }) => to === 'terminal/jq/open.ts');

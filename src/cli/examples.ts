@@ -1,6 +1,6 @@
 // The examples on a command's page of help: what each is for and the line to type; the tests run every one.
 
-import type { Command } from 'commander';
+import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
 
 /** What a command line is for, and the line itself. */
 export type Example = readonly [purpose: string, line: string];

@@ -1,6 +1,6 @@
 // How a page of help looks: wrapped at the width, long flags on lines of their own, the flags of every command kept short.
 
-import type { Command, HelpConfiguration, Option } from 'commander';
+import type { CommandUnknownOpts as Command, HelpConfiguration, Option } from '@commander-js/extra-typings';
 
 /** Where help is read. */
 export interface HelpScreen {

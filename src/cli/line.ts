@@ -1,6 +1,6 @@
 // Follows a command line through the program without running it: which command it names, and what its words are.
 
-import type { Command, Option } from 'commander';
+import type { CommandUnknownOpts as Command, Option } from '@commander-js/extra-typings';
 
 export interface FollowedLine {
   /** The innermost command that was named. */

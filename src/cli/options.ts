@@ -4,9 +4,10 @@ import { usageError } from '../errors.js';
 import { nearest, unknownWord } from './nearest.js';
 
 /** A parser for commander: accepts one of the words, refuses others with the nearest right one. */
-export function oneOf(kind: string, words: readonly string[]): (word: string) => string {
+export function oneOf<const Word extends string>(kind: string, words: readonly Word[]): (word: string) => Word {
   return (word) => {
-    if (words.includes(word)) return word;
+    const found = words.find((known) => known === word);
+    if (found !== undefined) return found;
     throw unknownWord(kind, word, words);
   };
 }

@@ -1,6 +1,6 @@
 // What was probably meant by a command line that commander refused: the nearest command or flag, else where to look.
 
-import type { Command, CommanderError } from 'commander';
+import type { CommandUnknownOpts as Command, CommanderError } from '@commander-js/extra-typings';
 import { guessLine, quoteLine, tokenHint } from './guesses.js';
 import { pathOf } from './help.js';
 import { flagsOf, followLine, namesBelow, readFlag } from './line.js';

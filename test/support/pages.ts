@@ -1,6 +1,6 @@
 // The pages of help as they are shown, and the examples on them.
 
-import type { Command } from 'commander';
+import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
 import { pathOf } from '../../src/cli/help.js';
 import { TOPIC_NAMES } from '../../src/commands/help/names.js';
 import { buildProgram } from '../../src/program.js';

@@ -1,6 +1,6 @@
 // The words of `fleet alerts`: its verb, the flags and examples.
 
-import type { Command } from 'commander';
+import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
 import { ALERT_STATES, ALERT_TYPES } from '../../api/alert.js';
 import { examples } from '../../cli/examples.js';
 import { someOf } from '../../cli/options.js';

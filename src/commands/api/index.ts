@@ -1,6 +1,6 @@
 // The declaration of `fleet api`: its argument, flags and examples.
 
-import type { Command } from 'commander';
+import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
 import { examples } from '../../cli/examples.js';
 import { collect, oneOf } from '../../cli/options.js';
 import type { Run } from '../../context.js';

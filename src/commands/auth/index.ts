@@ -1,6 +1,6 @@
 // What `fleet auth` declares: who the operator is to the service.
 
-import type { Command } from 'commander';
+import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
 import { examples } from '../../cli/examples.js';
 import type { Run } from '../../context.js';
 import type { LoginOptions } from './login.js';

@@ -1,7 +1,8 @@
 // The words of `fleet bicycles`: its verbs, their flags and examples.
 
-import { type Command, Option } from 'commander';
+import type { CommandUnknownOpts as Command, OptionValues, Command as TypedCommand } from '@commander-js/extra-typings';
 import { BICYCLE_STATES } from '../../api/bicycle.js';
+import { createOption } from '../../cli/command.js';
 import { examples } from '../../cli/examples.js';
 import { collect, oneOf, someOf, wholeNumber } from '../../cli/options.js';
 import type { Run } from '../../context.js';
@@ -34,8 +35,7 @@ export function addBicycles(program: Command, run: Run): void {
     .command('list')
     .summary('list bicycles')
     .description('List bicycles: one page, or as many as --limit or --all say.');
-  addFilters(list);
-  addListFlags(list, BICYCLE_VOCABULARY, 'state_of_charge').action((options, command) =>
+  addListFlags(addFilters(list), BICYCLE_VOCABULARY, 'state_of_charge').action((options, command) =>
     run(command, async (context) => (await import('./list.js')).listBicycles(context, options)),
   );
   examples(
@@ -193,7 +193,7 @@ export function addBicycles(program: Command, run: Run): void {
 }
 
 /** The filters that the service itself applies. */
-function addFilters(command: Command): Command {
+function addFilters<A extends unknown[], O extends OptionValues>(command: TypedCommand<A, O>) {
   return command
     .option(
       '--state <state,…>',
@@ -208,12 +208,12 @@ function addFilters(command: Command): Command {
 }
 
 /** The flags of every change that can be many. */
-function addBulkFlags(command: Command): Command {
+function addBulkFlags<A extends unknown[], O extends OptionValues>(command: TypedCommand<A, O>) {
   return command
     .option('--dry-run', 'print the requests and send nothing')
     .option('--concurrency <n>', 'requests in flight at once, 1 to 64', readConcurrency, 8)
     .option('--keep-going', 'go on after one that is not done (the default)')
-    .addOption(new Option('--fail-fast', 'stop at the first that is not done').conflicts('keepGoing'))
+    .addOption(createOption('--fail-fast', 'stop at the first that is not done').conflicts('keepGoing'))
     .option('--journal <file>', 'record each before it is sent and when it is answered, to resume after a crash')
     .option(
       '--settle <seconds>',
@@ -222,14 +222,14 @@ function addBulkFlags(command: Command): Command {
       60,
     )
     .addOption(
-      new Option('--unknown <choice>', 'what becomes of those that no evidence decides (default: asked, else leave)')
+      createOption('--unknown <choice>', 'what becomes of those that no evidence decides (default: asked, else leave)')
         .choices(UNKNOWN_CHOICES)
         .argParser(oneOf('choice', UNKNOWN_CHOICES)),
     );
 }
 
 /** What can become of what no evidence decides. */
-const UNKNOWN_CHOICES = ['leave', 'done', 'resend'];
+const UNKNOWN_CHOICES = ['leave', 'done', 'resend'] as const;
 
 /** The most requests in flight: more would be an attack on the service rather than a hurry. */
 const MOST_CONCURRENT = 64;

@@ -1,6 +1,6 @@
 // Answers the shell: the words that fit at the cursor, a line each with a tab before what it is; never an error.
 
-import type { Command } from 'commander';
+import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
 import { flagsOf, followLine, readFlag, takesValue } from '../../cli/line.js';
 import type { Context } from '../../context.js';
 import { clean } from '../../terminal/clean.js';

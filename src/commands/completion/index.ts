@@ -1,6 +1,6 @@
 // The words of `fleet completion`, and of the hidden command that the shells call back.
 
-import type { Command } from 'commander';
+import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
 import { examples } from '../../cli/examples.js';
 import { oneOf } from '../../cli/options.js';
 import type { Run } from '../../context.js';

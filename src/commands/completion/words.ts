@@ -1,6 +1,6 @@
 // The words that fit behind a flag or as an argument: lists of the interface, of the formats, of the settings.
 
-import type { Command, Option } from 'commander';
+import type { CommandUnknownOpts as Command, Option } from '@commander-js/extra-typings';
 import { ALERT_FIELDS, ALERT_STATES, ALERT_TYPES, ALERTS_PATH } from '../../api/alert.js';
 import { BICYCLE_FIELDS, BICYCLE_STATES, BICYCLES_PATH, TRANSITIONS } from '../../api/bicycle.js';
 import { SENDERS } from '../../api/push.js';

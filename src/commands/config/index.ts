@@ -1,6 +1,6 @@
 // What `fleet config` declares: the settings of a profile, and where each value comes from.
 
-import type { Command } from 'commander';
+import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
 import { examples } from '../../cli/examples.js';
 import type { Run } from '../../context.js';
 import { KEY_NAMES, KEYS } from '../../settings/keys.js';

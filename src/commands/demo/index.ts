@@ -1,6 +1,6 @@
 // The words of `fleet demo`: a guided walk on a sandbox of its own.
 
-import type { Command } from 'commander';
+import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
 import { examples } from '../../cli/examples.js';
 import { wholeNumber } from '../../cli/options.js';
 import type { Run } from '../../context.js';

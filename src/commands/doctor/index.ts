@@ -1,6 +1,6 @@
 // The declaration of `fleet doctor`: what it looks at, and how it ends.
 
-import type { Command } from 'commander';
+import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
 import { examples } from '../../cli/examples.js';
 import type { Run } from '../../context.js';
 

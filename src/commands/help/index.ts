@@ -1,6 +1,6 @@
 // The words of `fleet help`: the page of any command, and pages about what belongs to no single one.
 
-import type { Command } from 'commander';
+import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
 import { examples } from '../../cli/examples.js';
 import { findBelow, namesBelow } from '../../cli/line.js';
 import { unknownWord } from '../../cli/nearest.js';

@@ -1,6 +1,6 @@
 // The pages of `fleet help` about what belongs to no single command.
 
-import type { Command } from 'commander';
+import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
 import type { Example } from '../../cli/examples.js';
 import { embolden, fit, helpWidth, wrap } from '../../cli/help.js';
 import type { Context } from '../../context.js';

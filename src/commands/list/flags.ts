@@ -1,6 +1,6 @@
 // The flags that every list takes, and how each is read at the door.
 
-import type { Command } from 'commander';
+import type { OptionValues, Command as TypedCommand } from '@commander-js/extra-typings';
 import { isUuid, uuidOfLink } from '../../api/links.js';
 import { unknownWord } from '../../cli/nearest.js';
 import { wholeNumber } from '../../cli/options.js';
@@ -54,7 +54,11 @@ function readParameter(text: string, before: ListOptions['param'] = []): NonNull
 }
 
 /** Adds the flags that lists share. `ordering` is the field that the help shows as an example. */
-export function addListFlags(command: Command, vocabulary: Vocabulary, ordering: string): Command {
+export function addListFlags<A extends unknown[], O extends OptionValues>(
+  command: TypedCommand<A, O>,
+  vocabulary: Vocabulary,
+  ordering: string,
+) {
   return command
     .option('--organization <uuid>', 'of this organization (default: from the settings)', readUuid('--organization'))
     .option('--ordering <field>', `sort by a field; -${ordering} is descending`, readOrdering(vocabulary.fields))

@@ -1,6 +1,6 @@
 // What `fleet profile` declares: named sets of settings, one for each service or role.
 
-import type { Command } from 'commander';
+import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
 import { examples } from '../../cli/examples.js';
 import type { Run } from '../../context.js';
 import type { DeleteOptions } from './delete.js';

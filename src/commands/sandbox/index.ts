@@ -1,6 +1,6 @@
 // The words of `fleet sandbox`: the whole service on this machine, for trying and testing.
 
-import type { Command } from 'commander';
+import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
 import { examples } from '../../cli/examples.js';
 import { collect, wholeNumber } from '../../cli/options.js';
 import type { Run } from '../../context.js';

@@ -1,6 +1,6 @@
 // What `fleet watch` takes: its argument, flags and examples.
 
-import type { Command } from 'commander';
+import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
 import { SENDERS } from '../../api/push.js';
 import { examples } from '../../cli/examples.js';
 import { nearest, unknownWord } from '../../cli/nearest.js';
