@@ -3,6 +3,7 @@
 import { setMaxListeners } from 'node:events';
 import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
 import type { Clock } from './clock.js';
+import { FleetError } from './errors.js';
 import type { Client, ClientOptions, HttpLog } from './http/client.js';
 import type { Network } from './http/network.js';
 import type { Settings } from './settings/resolve.js';
@@ -118,6 +119,8 @@ export function openContext(world: World, io: Io, flags: GlobalFlags, interrupti
     const { resolveSettings } = await import('./settings/resolve.js');
     return resolveSettings(flags, io.env, await stored());
   });
+  /** Aborted at the end: a token command that hangs must not keep the process alive. */
+  const over = new AbortController();
   const token = once(async () => {
     const { findToken } = await import('./settings/token.js');
     return findToken({
@@ -125,7 +128,7 @@ export function openContext(world: World, io: Io, flags: GlobalFlags, interrupti
       stored: await stored(),
       settings: await settings(),
       clock,
-      signal,
+      signal: AbortSignal.any([signal, over.signal]),
       notice,
       secrets: io.secrets,
     });
@@ -161,6 +164,7 @@ export function openContext(world: World, io: Io, flags: GlobalFlags, interrupti
   return {
     context: { io, flags, clock, signal, urgentSignal, settings, token, network, client, jq, notice },
     close: async () => {
+      over.abort(new FleetError('interrupted', 'the command is over'));
       // One that could not be opened has said so already.
       const opened = isNetworkOpen ? await network().catch(() => undefined) : undefined;
       await opened?.close();

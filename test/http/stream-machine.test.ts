@@ -129,8 +129,9 @@ const TABLE: [string, Line[]][] = [
       [500, { type: 'ended', ending: ended }, 'lost ended 250'],
       [750, { type: 'tick' }, 'get-token'],
       ...[5_000, 10_000, 15_000, 20_000, 25_000, 30_000].map((ms): Line => [ms, { type: 'tick' }, '']),
-      [30_750, { type: 'tick' }, 'lost token 500'],
-      [30_800, { type: 'token', token: 'late', run: 3 }, ''],
+      [30_750, { type: 'tick' }, ''],
+      [31_250, { type: 'tick' }, 'lost token 500'],
+      [31_300, { type: 'token', token: 'late', run: 3 }, ''],
     ],
   ],
 ];

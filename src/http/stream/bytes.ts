@@ -12,6 +12,10 @@ const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 const ID = Buffer.from('id');
 const RETRY = Buffer.from('retry');
 
+/** What lines begin with that are looked at one by one: comments and `retry:`; of an event that is passed over its end and id too. */
+const HELD_APART = [COLON, RETRY[0] ?? 0];
+const SKIPPED_APART = [...HELD_APART, LF, ID[0] ?? 0];
+
 /** Of an event that is passed over, lines up to this length are looked at: an id is shorter. */
 const ID_LINE_LIMIT_BYTES = 8 * 1024;
 /** What the unfinished event starts with in memory; it doubles as far as the limit asks for. */
@@ -187,7 +191,17 @@ function openHeld(known: Known, limitBytes: number) {
       return isSkipping ? skippedBytes : length;
     },
     add(bytes: Buffer) {
-      forEachLine(bytes, addLine);
+      for (let from = 0; from < bytes.length; ) {
+        const plainEnd = isAtLineStart && !isSkipping ? endOfPlainLines(bytes, from, HELD_APART) : from;
+        if (plainEnd > from) {
+          append(bytes.subarray(from, plainEnd));
+          lineStart = length;
+        }
+        const end = plainEnd === bytes.length ? plainEnd : endOfLine(bytes, plainEnd);
+        if (end > plainEnd) addLine(bytes.subarray(plainEnd, end), bytes[end - 1] === LF);
+        else if (length > limitBytes && !isSkipping) beginSkipping();
+        from = end;
+      }
     },
     /** Passes bytes over until the event ends; says where its end is, and how many bytes it had. */
     skip(bytes: Buffer): { at: number; skippedBytes: number } | undefined {
@@ -197,9 +211,12 @@ function openHeld(known: Known, limitBytes: number) {
           clear();
           return end;
         }
-        const found = bytes.indexOf(LF, from);
-        const end = found === -1 ? bytes.length : found + 1;
-        addLine(bytes.subarray(from, end), found !== -1);
+        const plainEnd = isAtLineStart ? endOfPlainLines(bytes, from, SKIPPED_APART) : from;
+        skippedBytes += plainEnd - from;
+        from = plainEnd;
+        if (from === bytes.length || (isAtLineStart && bytes[from] === LF)) continue;
+        const end = endOfLine(bytes, from);
+        addLine(bytes.subarray(from, end), bytes[end - 1] === LF);
         from = end;
       }
       return undefined;
@@ -219,13 +236,21 @@ function openHeld(known: Known, limitBytes: number) {
   };
 }
 
-function forEachLine(bytes: Buffer, use: (line: Buffer, isWhole: boolean) => void): void {
-  for (let from = 0; from < bytes.length; ) {
-    const found = bytes.indexOf(LF, from);
-    const end = found === -1 ? bytes.length : found + 1;
-    use(bytes.subarray(from, end), found !== -1);
-    from = end;
+/** The index after the line's end, or after the last byte. */
+function endOfLine(bytes: Buffer, from: number): number {
+  const found = bytes.indexOf(LF, from);
+  return found === -1 ? bytes.length : found + 1;
+}
+
+/** The index after the whole lines from there on that begin with none of these bytes: they are taken together, not one by one. */
+function endOfPlainLines(bytes: Buffer, from: number, apart: readonly number[]): number {
+  let end = from;
+  while (end < bytes.length && !apart.includes(bytes[end] ?? LF)) {
+    const next = endOfLine(bytes, end);
+    if (bytes[next - 1] !== LF) break;
+    end = next;
   }
+  return end;
 }
 
 function startsWith(bytes: Buffer, beginning: Buffer): boolean {
@@ -235,9 +260,14 @@ function startsWith(bytes: Buffer, beginning: Buffer): boolean {
 /** The text of the lines that begin with the name, the others left out. */
 function withoutOthers(bytes: Buffer, name: Buffer): string {
   let text = '';
-  forEachLine(bytes, (line) => {
-    if (startsWith(line, name) && line.length <= ID_LINE_LIMIT_BYTES) text += line.toString('utf8');
-  });
+  for (let from = 0; from < bytes.length; ) {
+    const end = endOfLine(bytes, from);
+    if (bytes[from] === name[0] && end - from <= ID_LINE_LIMIT_BYTES) {
+      const line = bytes.subarray(from, end);
+      if (startsWith(line, name)) text += line.toString('utf8');
+    }
+    from = end;
+  }
   return text;
 }
 

@@ -117,6 +117,8 @@ interface OverGap {
 const PULSE_MS = 1_000;
 /** Two looks this much further apart than they should be: the machine slept. Above what a busy machine is ever late. */
 const SLEPT_MS = 15_000;
+/** A source that keeps the time itself names what hangs: it gets this much more. */
+const TOKEN_GRACE_MS = 500;
 /** A connection that stood this long was a good one: the next loss starts from the shortest pause again. */
 const STEADY_MS = 5_000;
 /** After so long a healthy stream, 401, 403 and 404 may be a deployment or a token on its way: tried again for as long. */
@@ -237,6 +239,7 @@ function deadline({ settings, phase, down, resync }: ConnectionState): number {
   const giveUpMs = down === undefined ? Number.POSITIVE_INFINITY : down.sinceMs + settings.giveUpAfterMs;
   switch (phase.name) {
     case 'asking':
+      return Math.min(giveUpMs, phase.sinceMs + settings.timeoutMs + TOKEN_GRACE_MS);
     case 'connecting':
       return Math.min(giveUpMs, phase.sinceMs + settings.timeoutMs);
     case 'open': {
