@@ -146,114 +146,114 @@ export function readCsvRows(text: string): { header: CsvCell[]; rows: PlacedRow[
 const SPACE = /[ \t\r\n]*/y;
 const SCALAR = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y;
 
+/** Where the reading of a JSON text stands. */
+interface Cursor {
+  readonly text: string;
+  readonly spotAt: (offset: number) => Spot;
+  index: number;
+  depth: number;
+}
+
 /**
  * The objects of a JSON text: of one array, of JSON lines, or one object alone. Fields of objects inside are values as they are.
  * Throws Unreadable for what is no JSON, for what is no object, and for more than 500 levels of brackets.
  */
 export function readJsonRows(text: string): PlacedRow[] {
-  const reader = openJsonReader(text);
+  const cursor: Cursor = { text, spotAt: openSpots(text), index: 0, depth: 0 };
   const rows: PlacedRow[] = [];
-  if (reader.skip('[')) {
-    if (!reader.skip(']')) {
-      do rows.push(reader.readRow());
-      while (reader.skip(','));
-      if (!reader.skip(']')) reader.fail('a comma or ] is expected');
-    }
-    if (!reader.isAtEnd()) reader.fail('something stands behind the array');
+  if (skip(cursor, '[')) {
+    readItems(cursor, ']', () => rows.push(readRow(cursor)));
+    if (!isAtEnd(cursor)) fail(cursor, 'something stands behind the array');
     return rows;
   }
-  while (!reader.isAtEnd()) rows.push(reader.readRow());
+  while (!isAtEnd(cursor)) rows.push(readRow(cursor));
   return rows;
 }
 
-/** A reader that knows where it stands; JSON.parse says so in words alone, and differently in each Node. */
-function openJsonReader(text: string) {
-  const spotAt = openSpots(text);
-  let index = 0;
-  let depth = 0;
+/** JSON.parse says where it failed in words alone, and differently in each Node. */
+function fail({ text, index, spotAt }: Cursor, message: string): never {
+  throw new Unreadable(index >= text.length ? `${message}, but the file ends here` : message, spotAt(index));
+}
 
-  const fail = (message: string): never => {
-    throw new Unreadable(index >= text.length ? `${message}, but the file ends here` : message, spotAt(index));
-  };
-  const take = (pattern: RegExp): string | undefined => {
-    pattern.lastIndex = index;
-    const found = pattern.exec(text)?.[0];
-    index += found?.length ?? 0;
-    return found;
-  };
-  const skip = (character: string): boolean => {
-    take(SPACE);
-    if (text[index] !== character) return false;
-    index += 1;
-    return true;
-  };
-  /** Reads what stands between brackets, the opening one of which was passed. */
-  const readAll = (end: string, readOne: () => void): void => {
-    depth += 1;
-    if (depth > DEPTH_LIMIT) fail(`brackets more than ${DEPTH_LIMIT} levels deep`);
-    if (!skip(end)) {
-      do readOne();
-      while (skip(','));
-      if (!skip(end)) fail(`a comma or ${end} is expected`);
-    }
-    depth -= 1;
-  };
+function take(cursor: Cursor, pattern: RegExp): string | undefined {
+  pattern.lastIndex = cursor.index;
+  const found = pattern.exec(cursor.text)?.[0];
+  cursor.index += found?.length ?? 0;
+  return found;
+}
 
-  function readString(): string {
-    if (text[index] !== '"') fail('a text in double quotes is expected');
-    const end = skipString(text, index);
-    try {
-      const value = JSON.parse(text.slice(index, end)) as string;
-      index = end;
-      return value;
-    } catch {
-      return fail('a text that is not closed, or with a character that JSON escapes');
-    }
+function skip(cursor: Cursor, character: string): boolean {
+  take(cursor, SPACE);
+  if (cursor.text[cursor.index] !== character) return false;
+  cursor.index += 1;
+  return true;
+}
+
+function isAtEnd(cursor: Cursor): boolean {
+  take(cursor, SPACE);
+  return cursor.index >= cursor.text.length;
+}
+
+/** Reads what stands between brackets, the opening one of which was passed. */
+function readItems(cursor: Cursor, end: string, readOne: () => void): void {
+  cursor.depth += 1;
+  if (cursor.depth > DEPTH_LIMIT) fail(cursor, `brackets more than ${DEPTH_LIMIT} levels deep`);
+  if (!skip(cursor, end)) {
+    do readOne();
+    while (skip(cursor, ','));
+    if (!skip(cursor, end)) fail(cursor, `a comma or ${end} is expected`);
   }
+  cursor.depth -= 1;
+}
 
-  function readValue(): unknown {
-    take(SPACE);
-    if (text[index] === '"') return readString();
-    if (text[index] === '{') return Object.fromEntries(readObject().map(({ name, value }) => [name, value]));
-    if (!skip('[')) return JSON.parse(take(SCALAR) ?? fail('a value is expected'));
-    const items: unknown[] = [];
-    readAll(']', () => items.push(readValue()));
-    return items;
+function readRow(cursor: Cursor): PlacedRow {
+  take(cursor, SPACE);
+  if (cursor.text[cursor.index] !== '{') fail(cursor, 'an object is expected');
+  const spot = cursor.spotAt(cursor.index);
+  return { spot, fields: readObject(cursor) };
+}
+
+function readObject(cursor: Cursor): PlacedField[] {
+  const fields: PlacedField[] = [];
+  cursor.index += 1;
+  readItems(cursor, '}', () => {
+    take(cursor, SPACE);
+    const nameSpot = cursor.spotAt(cursor.index);
+    const name = readString(cursor);
+    if (!skip(cursor, ':')) fail(cursor, 'a colon is expected');
+    take(cursor, SPACE);
+    const valueSpot = cursor.spotAt(cursor.index);
+    fields.push({ name, value: readValue(cursor), nameSpot, valueSpot });
+  });
+  return fields;
+}
+
+function readValue(cursor: Cursor): unknown {
+  take(cursor, SPACE);
+  const character = cursor.text[cursor.index];
+  if (character === '"') return readString(cursor);
+  if (character === '{') return Object.fromEntries(readObject(cursor).map(({ name, value }) => [name, value]));
+  if (!skip(cursor, '[')) return JSON.parse(take(cursor, SCALAR) ?? fail(cursor, 'a value is expected'));
+  const items: unknown[] = [];
+  readItems(cursor, ']', () => items.push(readValue(cursor)));
+  return items;
+}
+
+function readString(cursor: Cursor): string {
+  const { text, index } = cursor;
+  if (text[index] !== '"') fail(cursor, 'a text in double quotes is expected');
+  const end = endOfString(text, index);
+  try {
+    const value = JSON.parse(text.slice(index, end)) as string;
+    cursor.index = end;
+    return value;
+  } catch {
+    return fail(cursor, 'a text that is not closed, or with a character that JSON escapes');
   }
-
-  function readObject(): PlacedField[] {
-    const fields: PlacedField[] = [];
-    index += 1;
-    readAll('}', () => {
-      take(SPACE);
-      const nameSpot = spotAt(index);
-      const name = readString();
-      if (!skip(':')) fail('a colon is expected');
-      take(SPACE);
-      const valueSpot = spotAt(index);
-      fields.push({ name, value: readValue(), nameSpot, valueSpot });
-    });
-    return fields;
-  }
-
-  return {
-    fail,
-    skip,
-    isAtEnd(): boolean {
-      take(SPACE);
-      return index >= text.length;
-    },
-    readRow(): PlacedRow {
-      take(SPACE);
-      if (text[index] !== '{') fail('an object is expected');
-      const spot = spotAt(index);
-      return { spot, fields: readObject() };
-    },
-  };
 }
 
 /** The index behind the string that opens at `at`, the end of the text where it is not closed. */
-function skipString(text: string, at: number): number {
+function endOfString(text: string, at: number): number {
   for (let index = at + 1; index < text.length; index++) {
     if (text[index] === '\\') index += 1;
     else if (text[index] === '"') return index + 1;

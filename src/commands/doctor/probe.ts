@@ -77,7 +77,7 @@ export function countOf(answer: HttpAnswer): number | undefined {
   }
 }
 
-/** The command that changes a setting where it is said now. */
+/** The command that changes a setting where it is set now. */
 export function changeCommand({ key, origin, from }: Explained, value: string, profile: string): string {
   if (origin === 'flag')
     return `${from} ${value}, or for good: fleet config set ${key} ${value}${profileFlag(profile)}`;
@@ -123,8 +123,8 @@ export async function explainSilence(
   const other = unreached === undefined ? await findScheme(probe, url) : undefined;
   if (other !== undefined) {
     const address = other.href.replace(/\/$/, '');
-    const [told, right] = [url.protocol.slice(0, -1), other.protocol.slice(0, -1)];
-    const message = `the address says ${told}, and port ${other.port || (right === 'https' ? 443 : 80)} of ${url.hostname} speaks ${right}`;
+    const [wrong, right] = [url.protocol.slice(0, -1), other.protocol.slice(0, -1)];
+    const message = `the address says ${wrong}, and port ${other.port || (right === 'https' ? 443 : 80)} of ${url.hostname} speaks ${right}`;
     return failed(check, new FleetError('network', message, { hint: changeCommand(setting, address, known.profile) }));
   }
   const isOff = context.io.env['NODE_TLS_REJECT_UNAUTHORIZED'] === '0';

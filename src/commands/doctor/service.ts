@@ -104,8 +104,8 @@ function judgeOrganization(
   if (countOf(answer) === undefined)
     return failure('organization', 'config', `the service answers ${answer.status} for ${organization}${names}`, next);
   if (all > 0) {
-    const told = `${organization} has no bicycles for this token, which sees ${all} without it${names}`;
-    return failure('organization', 'config', told, next);
+    const reason = `${organization} has no bicycles for this token, which sees ${all} without it${names}`;
+    return failure('organization', 'config', reason, next);
   }
   if (named.length > 0 && !named.includes(organization))
     return failure('organization', 'config', `${organization} is none of the token's${names}`, next);
@@ -149,8 +149,8 @@ async function findPrefix(probe: Probe, baseUrl: URL, answer: HttpAnswer): Promi
   }
   const location = headers['location'];
   if (location !== undefined && status >= 300 && status < 400) {
-    const told = `${address} redirects to ${foreignText(location)}, which gets no token`;
-    return failure('prefix', 'service', told, 'set base_url to where the service is now');
+    const reason = `${address} redirects to ${foreignText(location)}, which gets no token`;
+    return failure('prefix', 'service', reason, 'set base_url to where the service is now');
   }
   const tried = variants.map((variant) => KEYS.base_url.show(variant)).join(' and ');
   return failure(

@@ -98,7 +98,7 @@ export async function checkCertificate(
         'unset NODE_TLS_REJECT_UNAUTHORIZED; a private certificate authority goes into NODE_EXTRA_CA_CERTS',
       );
     }
-    // What is refused the request has said.
+    // A certificate that is refused ends the request with an error of its own.
     if (reason !== '' || end === '') return undefined;
     const days = Math.floor((Date.parse(end) - clock.wallMs()) / DAY_MS);
     const by = [issuer?.O ?? issuer?.CN].flat()[0] ?? 'an unnamed authority';

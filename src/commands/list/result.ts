@@ -1,4 +1,4 @@
-// The way from a command's result to stdout: the format asked for, rendered and written, or filtered by jq; its notices told.
+// The way from a command's result to stdout: the format asked for, rendered and written, or filtered by jq.
 
 import type { Context } from '../../context.js';
 import { type Format, openRenderer, type Row, type Shape } from '../../terminal/formats.js';

@@ -1,4 +1,4 @@
-// What has come of a list and what was shown of it, and what the operator should know of that afterwards.
+// Counts what came of a list and what was shown of it, and writes the closing lines about that.
 
 import { FleetError } from '../../errors.js';
 import { countNoun } from '../../terminal/formats/renderer.js';
@@ -20,7 +20,7 @@ export interface Tally {
   /** Items that passed the filters of this side, shown or not. */
   kept: number;
   shown: number;
-  /** The total of each request, as it was said first and as it was said last. */
+  /** The total of each request, first and last. */
   firstTotals: (number | undefined)[];
   lastTotals: (number | undefined)[];
   /** Whether the service has more, or there was more than was shown. */
@@ -32,7 +32,7 @@ export function startTally(): Tally {
   return { ...counts, firstTotals: [], lastTotals: [], hasMore: false };
 }
 
-/** The sum of totals, undefined when one of them was not said. */
+/** The sum of totals, undefined when one of them is not known. */
 function sumTotals(totals: readonly (number | undefined)[]): number | undefined {
   let sum = 0;
   for (const total of totals) {

@@ -38,7 +38,7 @@ const EXAMPLES = `write --where state=lost, --where 'state_of_charge<20' or --wh
 
 /**
  * Reads a condition; spaces around its three parts count for nothing. Throws a usage error for anything else, also for two operators
- * in a row such as `==`: whether the second one belongs to the value is better said than guessed.
+ * in a row such as `==`: whether the second one belongs to the value is not guessed.
  */
 export function parseCondition(text: string): Condition {
   const [, field, operator, right] = CONDITION.exec(text) ?? [];
