@@ -39,7 +39,7 @@ export const ALERT_FIELDS = [
 /** States of section 3.2. */
 export const ALERT_STATES = ['new', 'resolved', 'escalated', 'stopped', 'silenced'] as const;
 
-/** Types of section 2.3. */
+/** Types of section 2.3, then those that were observed (Assumed). */
 export const ALERT_TYPES = [
   'lock.bat.low',
   'bicycle.ride_outside',
@@ -49,7 +49,24 @@ export const ALERT_TYPES = [
   'bicycle.outside_operational_period',
   'bicycle.too_long_idle',
   'lock.shutdown',
+  'bicycle.left_unlocked',
+  'bicycle.bike_stolen',
+  'lock.locked_wo_cable',
+  'lock.alarm_triggered',
+  'zone.high_threshold',
+  'zone.low_threshold',
 ] as const;
+
+/** Assumed: what the action endpoint of an alert takes as `type`, as it was observed. */
+export const ALERT_ACTIONS = ['resolve', 'silence', 'escalate', 'stop'] as const;
+
+/** Assumed: fields to order by that were observed to work. */
+export const ALERT_ORDERINGS = ['created', 'modified', 'state', 'alert_type', 'uuid', 'organization'] as const;
+
+/** Assumed: the endpoint that acts on one alert, as it was observed. */
+export function alertActionsPath(uuid: string): string {
+  return `/alerts/${encodeURIComponent(uuid)}/actions/`;
+}
 
 /** Section 4.5: the list endpoint, below the base URL. */
 export const ALERTS_PATH = '/alerts/';

@@ -22,6 +22,8 @@ export interface Bicycle {
   serial_number?: string | null;
   state?: string | null;
   modified?: string | null;
+  /** Assumed: grows with each save, not by one; an edit that sends an old one is refused with 409. */
+  concurrency_version?: number | string | null;
   [unknownField: string]: unknown;
 }
 
@@ -46,10 +48,21 @@ export const BICYCLE_FIELDS = [
   'modified',
 ] as const;
 
-/** Lifecycle states of section 3.1. */
-export const BICYCLE_STATES = ['available', 'in_maintenance', 'rented', 'lost', 'unrecoverable', 'retired'] as const;
+/** Lifecycle states of section 3.1. Assumed: `reserved`, which it leaves out although one can reserve; it was observed. */
+export const BICYCLE_STATES = [
+  'available',
+  'reserved',
+  'in_maintenance',
+  'rented',
+  'lost',
+  'unrecoverable',
+  'retired',
+] as const;
 
-/** Transitions of section 3.1: the name is the value of `type` in the action request. */
+/**
+ * Transitions of section 3.1: the name is the value of `type` in the action request. Assumed: `put_in_maintenance`,
+ * which was observed beside the forced one; that one ends a rental, so neither may stand for the other.
+ */
 export const TRANSITIONS = [
   'declare_available',
   'rent',
@@ -57,12 +70,27 @@ export const TRANSITIONS = [
   'declare_lost',
   'declare_unrecoverable',
   'take_over',
+  'put_in_maintenance',
   'force_put_in_maintenance',
   'retire',
   'reserve',
   'expire_rental_session',
   'expire_reservation',
   'cancel_reservation',
+] as const;
+
+/** Assumed: fields to order by that were observed to work; `distance` only with a bbox, and several go with commas. */
+export const BICYCLE_ORDERINGS = [
+  'created',
+  'modified',
+  'name',
+  'state',
+  'uuid',
+  'serial_number',
+  'model',
+  'state_of_charge',
+  'latest_gps_timestamp',
+  'distance',
 ] as const;
 
 /** Section 4.1 and 4.2: the list and creation endpoint, below the base URL. */

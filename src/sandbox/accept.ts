@@ -12,9 +12,12 @@ export const STREAM_MEDIA_TYPES = ['text/event-stream', 'text/*', ...JSON_MEDIA_
 
 /**
  * Throws a 406 Problem when the header names none of the media types, or any version but 1.0. Assumed: no header, and
- * a header without a version, mean 1.0.
+ * a header without a version, mean 1.0, unless one is needed, as observed.
  */
-export function checkAccept(header: string | undefined, mediaTypes: readonly string[]): void {
+export function checkAccept(header: string | undefined, mediaTypes: readonly string[], needsVersion: boolean): void {
+  if (needsVersion && !/;\s*version\s*=/i.test(header ?? '')) {
+    throw refuse(406, 'The "Accept" header names no version.', 'not_acceptable');
+  }
   if (header === undefined || header.trim() === '') return;
   let acceptable = false;
   for (const range of splitOutsideQuotes(header, ',')) {

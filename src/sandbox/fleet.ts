@@ -1,16 +1,20 @@
-// The state of the fleet and everything that can change it: transitions, creation, edits, alerts (interface.md sections 2 and 3).
+// The bicycles of the fleet and everything that can change them: transitions, creation, edits (interface.md sections 2 and 3).
 import type { Alert } from '../api/alert.js';
-import type { BICYCLE_STATES, Bicycle, TRANSITIONS } from '../api/bicycle.js';
+import type { Bicycle } from '../api/bicycle.js';
 import type { Box } from './geometry.js';
-
-/** Assumed: "Any reserved state is not named among the states", yet one can reserve, so there is one. */
-export type SandboxState = (typeof BICYCLE_STATES)[number] | 'reserved';
-
-export type Transition = (typeof TRANSITIONS)[number];
+import {
+  ANNOUNCED_TRANSITIONS,
+  allowsTransition,
+  TRANSITION_TABLE,
+  type Transition,
+  usualTransitionInto,
+} from './transitions.js';
 
 export interface Organization {
   uuid: string;
   name: string;
+  /** The uuid of the organization above it, if there is one. */
+  parent: string | undefined;
 }
 
 /** A geographic zone: a box that belongs to one organization. */
@@ -32,7 +36,15 @@ export interface Model {
 }
 
 /** A bicycle as it is served: the fields of section 2.1. Assumed: `modified` is among them, since one can order by it. */
-export type ServedBicycle = Bicycle & { uuid: string; name: string; state: string; created: string; modified: string };
+export type ServedBicycle = Bicycle & {
+  uuid: string;
+  name: string;
+  state: string;
+  created: string;
+  modified: string;
+  /** Observed: grows with each save, not by one. */
+  concurrency_version?: number;
+};
 
 /** An alert as it is served: the fields of section 2.2. */
 export type ServedAlert = Alert & {
@@ -60,11 +72,23 @@ export interface BicycleRow extends Row<ServedBicycle> {
   rider: string | undefined;
   /** Microseconds since the epoch of the last change of state. */
   stateSince: number;
+  /** Its transitions since the sandbox started, the newest last; none yet when absent. */
+  history?: HistoryEntry[];
 }
 
-/** For an alert, `bicycle` is the uuid of its bicycle. */
+/** One line of `GET /bicycles/{uuid}/transitions/`. */
+export interface HistoryEntry {
+  timestamp: string;
+  /** The state that the transition led to. */
+  state: string;
+  transition: Transition | null;
+  /** A link to the user, or null when the service did it by itself. */
+  by: string | null;
+}
+
 export interface AlertRow extends Row<ServedAlert> {
-  bicycle: string;
+  /** The uuid of its bicycle; none for an alert about a zone. */
+  bicycle: string | undefined;
 }
 
 /** One change the service made, for tests that compare what was shown with what happened. */
@@ -85,11 +109,15 @@ export interface ActionLine {
 export interface Publication {
   sender: string;
   topics: string[];
+  /** The topic that the envelope names; the one that was subscribed to when absent. */
+  envelopeTopic?: string;
   /** The serialised `message` of the envelope. */
   message: string;
 }
 
 export interface Fleet {
+  /** Whether it behaves as a running service was observed to, or as interface.md alone says. */
+  isObserved: boolean;
   /** Without a trailing slash; links are absolute and lie below it. */
   baseUrl: string;
   organizations: Organization[];
@@ -102,6 +130,8 @@ export interface Fleet {
   bicyclesByOrganization: Map<string, BicycleRow[]>;
   alerts: AlertRow[];
   alertsByUuid: Map<string, AlertRow>;
+  /** Counts up when a bicycle leaves a list for good, so that remembered orders are made anew. */
+  removals: number;
   /** Counts up at every change, so that orders and selections know when they are stale. */
   version: number;
   /** Microseconds since the epoch of the last change. */
@@ -110,33 +140,15 @@ export interface Fleet {
   now: () => number;
   publish: (publication: Publication) => void;
   log: (line: ActionLine) => void;
+  /** Receives each alert that is raised or changed, for the webhook. */
+  onAlert: (alert: ServedAlert) => void;
 }
 
-const ANY_TO_MAINTENANCE: readonly SandboxState[] = ['available', 'lost', 'in_maintenance', 'unrecoverable'];
+/** What is kept of a bicycle's history. */
+const HISTORY_ENTRIES = 200;
 
-/**
- * Where each transition may start and where it ends. Assumed: the whole table; section 3.1 says "Source states, target
- * states and conditions of each transition: not shown".
- */
-export const TRANSITION_TABLE: { [name in Transition]: { from: readonly SandboxState[]; to: SandboxState } } = {
-  declare_available: { from: ['in_maintenance', 'lost', 'unrecoverable'], to: 'available' },
-  reserve: { from: ['available'], to: 'reserved' },
-  cancel_reservation: { from: ['reserved'], to: 'available' },
-  expire_reservation: { from: ['reserved'], to: 'available' },
-  rent: { from: ['available', 'reserved'], to: 'rented' },
-  return: { from: ['rented'], to: 'available' },
-  expire_rental_session: { from: ['rented'], to: 'available' },
-  declare_lost: { from: ['in_maintenance', 'available', 'unrecoverable'], to: 'lost' },
-  declare_unrecoverable: { from: ['available', 'lost'], to: 'unrecoverable' },
-  take_over: { from: ANY_TO_MAINTENANCE, to: 'in_maintenance' },
-  force_put_in_maintenance: { from: ['reserved', 'rented', 'retired'], to: 'in_maintenance' },
-  retire: { from: ['in_maintenance'], to: 'retired' },
-};
-
-/** Whether a transition may start in a state; a state the document does not know allows none. */
-export function allowsTransition(state: string, transition: Transition): boolean {
-  return TRANSITION_TABLE[transition].from.some((source) => source === state);
-}
+/** Observed: pushed bicycles carry no hyperlink fields. */
+const LINK_FIELDS = ['model', 'lock', 'image_url', 'url', 'organization', 'devices', 'reservation', 'rental_session'];
 
 /**
  * Runs a transition, pushes the new state and returns true; returns false and changes nothing when the state does not
@@ -152,33 +164,86 @@ export function runTransition(
   if (!allowsTransition(row.body.state, transition)) return false;
   const from = row.body.state;
   const { to } = TRANSITION_TABLE[transition];
+  const known = historyOf(fleet, row);
   row.rider = to === 'rented' || to === 'reserved' ? rider : undefined;
-  touchBicycle(fleet, row, { state: to });
+  const session = (collection: string) => linkTo(fleet, collection, row.body.uuid);
+  const sessions = {
+    reservation: to === 'reserved' ? session('reservations') : null,
+    rental_session: to === 'rented' ? session('rental_sessions') : null,
+  };
+  touchBicycle(fleet, row, { state: to, ...(fleet.isObserved ? sessions : {}) }, transition);
+  const user = by === 'client' && rider !== undefined ? linkTo(fleet, 'users', rider) : null;
+  known.push({ timestamp: row.body.modified, state: to, transition, by: user });
+  row.history = known.slice(-HISTORY_ENTRIES);
   fleet.log({ at: fleet.now(), uuid: row.body.uuid, kind: 'transition', transition, from, to, by });
   return true;
 }
 
-/** Changes fields of a bicycle, whatever the transitions say, and pushes it. */
-export function changeBicycle(fleet: Fleet, row: BicycleRow, changes: Partial<Bicycle>): void {
-  const from = row.body.state;
-  touchBicycle(fleet, row, changes);
-  const { uuid, state } = row.body;
-  fleet.log({ at: fleet.now(), uuid, kind: 'change', transition: undefined, from, to: state, by: 'service' });
+/** The transitions of a bicycle, the oldest first; one that led to its first state is made up. */
+export function historyOf(fleet: Fleet, row: BicycleRow): HistoryEntry[] {
+  if (row.history !== undefined) return row.history;
+  const { state } = row.body;
+  return [{ timestamp: timeText(fleet, row.stateSince), state, transition: usualTransitionInto(state), by: null }];
 }
 
-function touchBicycle(fleet: Fleet, row: BicycleRow, changes: Partial<Bicycle>): void {
+/** Changes fields of a bicycle, whatever the transitions say, and pushes it. */
+export function changeBicycle(
+  fleet: Fleet,
+  row: BicycleRow,
+  changes: Partial<Bicycle>,
+  by: ActionLine['by'] = 'service',
+): void {
+  const from = row.body.state;
+  touchBicycle(fleet, row, changes, undefined);
+  const { uuid, state } = row.body;
+  fleet.log({ at: fleet.now(), uuid, kind: 'change', transition: undefined, from, to: state, by });
+}
+
+function touchBicycle(
+  fleet: Fleet,
+  row: BicycleRow,
+  changes: Partial<Bicycle>,
+  transition: Transition | undefined,
+): void {
   const from = row.body.state;
   row.modifiedAt = nextMoment(fleet);
-  Object.assign(row.body, changes, { modified: isoOfMicroseconds(row.modifiedAt) });
+  Object.assign(row.body, changes, { modified: timeText(fleet, row.modifiedAt) });
+  if (fleet.isObserved) row.body.concurrency_version = row.modifiedAt;
   row.json = undefined;
   if (row.body.state !== from) row.stateSince = row.modifiedAt;
-  const topics = topicsOf(row);
-  // Assumed: the state-only message carries the state that is left, on both topics, and comes before the update, so
-  // that a client that merges messages ends up with the new state.
-  if (from === 'available' && row.body.state !== from) {
-    fleet.publish({ sender: 'bicycle_leaving_state', topics, message: JSON.stringify({ state: from }) });
+  // Assumed: what interface.md leaves open is that leaving "available" is announced. Either way it comes before the update,
+  // so that a client that merges messages ends up with the new state.
+  const isAnnounced = fleet.isObserved
+    ? transition !== undefined && ANNOUNCED_TRANSITIONS.includes(transition)
+    : from === 'available' && row.body.state !== from;
+  if (isAnnounced) {
+    fleet.publish({
+      ...addressOf(fleet, row),
+      sender: 'bicycle_leaving_state',
+      message: JSON.stringify({ state: from }),
+    });
   }
-  fleet.publish({ sender: 'bicycle', topics, message: serialise(row) });
+  publishBicycle(fleet, row);
+}
+
+function publishBicycle(fleet: Fleet, row: BicycleRow): void {
+  fleet.publish({ ...addressOf(fleet, row), sender: 'bicycle', message: pushedText(fleet, row) });
+}
+
+/** The bicycle as it is pushed. */
+function pushedText(fleet: Fleet, row: BicycleRow): string {
+  if (!fleet.isObserved) return serialise(row);
+  return JSON.stringify(Object.fromEntries(Object.entries(row.body).filter(([field]) => !LINK_FIELDS.includes(field))));
+}
+
+/** Section 6.1: the topics that a bicycle's messages go to. Observed: the envelope names the bicycle's own, and a parent organization has one more. */
+function addressOf(fleet: Fleet, row: BicycleRow): Pick<Publication, 'topics' | 'envelopeTopic'> {
+  const own = `/${row.organization}/admin/bicycles/${row.body.uuid}/`;
+  const topics = [`/${row.organization}/admin/bicycles/*`, own];
+  if (!fleet.isObserved) return { topics };
+  const parent = fleet.organizations.find(({ uuid }) => uuid === row.organization)?.parent;
+  if (parent !== undefined) topics.push(`/${parent}/*/admin/bicycles/*`);
+  return { topics, envelopeTopic: own };
 }
 
 /** Adds a bicycle at the end of the list. */
@@ -197,10 +262,29 @@ export interface NewBicycleFields {
   description?: string;
 }
 
+/** Takes a bicycle out of all lists; nothing is pushed (assumed). */
+export function removeBicycle(fleet: Fleet, row: BicycleRow): void {
+  const remove = (rows: BicycleRow[] | undefined) => rows?.splice(rows.indexOf(row), 1);
+  remove(fleet.bicycles);
+  remove(fleet.bicyclesByOrganization.get(row.organization));
+  fleet.bicyclesByUuid.delete(row.body.uuid);
+  fleet.removals += 1;
+  nextMoment(fleet);
+}
+
+/** Gives a bicycle to another organization; its body has to be changed apart. */
+export function moveBicycle(fleet: Fleet, row: BicycleRow, organization: string): void {
+  const rows = fleet.bicyclesByOrganization.get(row.organization);
+  rows?.splice(rows.indexOf(row), 1);
+  row.organization = organization;
+  fleet.bicyclesByOrganization.get(organization)?.push(row);
+  fleet.removals += 1;
+}
+
 /** Adds a bicycle that a client created, and pushes it. "A new bicycle starts in_maintenance." */
 export function createBicycle(fleet: Fleet, organization: string, uuid: string, fields: NewBicycleFields): BicycleRow {
   const moment = nextMoment(fleet);
-  const created = isoOfMicroseconds(moment);
+  const created = timeText(fleet, moment);
   const body: ServedBicycle = {
     uuid,
     created,
@@ -221,7 +305,7 @@ export function createBicycle(fleet: Fleet, organization: string, uuid: string, 
     ...fields,
   };
   const row: BicycleRow = {
-    index: fleet.bicycles.length,
+    index: (fleet.bicycles.at(-1)?.index ?? -1) + 1,
     organization,
     modifiedAt: moment,
     body,
@@ -229,117 +313,34 @@ export function createBicycle(fleet: Fleet, organization: string, uuid: string, 
     rider: undefined,
     stateSince: moment,
   };
+  addObservedFields(fleet, row);
   addBicycle(fleet, row);
-  fleet.publish({ sender: 'bicycle', topics: topicsOf(row), message: serialise(row) });
-  fleet.log({
-    at: fleet.now(),
-    uuid,
-    kind: 'creation',
-    transition: undefined,
-    from: undefined,
-    to: body.state,
-    by: 'client',
-  });
+  publishBicycle(fleet, row);
+  const done = { transition: undefined, from: undefined, to: body.state, by: 'client' } as const;
+  fleet.log({ at: fleet.now(), uuid, kind: 'creation', ...done });
   return row;
 }
 
-/** Adds an alert at the end of the list. */
-export function addAlert(fleet: Fleet, row: AlertRow): void {
-  fleet.alerts.push(row);
-  fleet.alertsByUuid.set(row.body.uuid, row);
-}
-
-/** The body of an alert about a bicycle, in the shape of section 2.4. */
-export function describeAlert(
-  fleet: Fleet,
-  row: BicycleRow,
-  facts: { uuid: string; alertType: string; state: string; roles: string[]; created: string; modified: string },
-): ServedAlert {
-  const bicycle = row.body;
-  const bicycleUrl = linkTo(fleet, 'bicycles', bicycle.uuid);
-  const ofLock = facts.alertType.startsWith('lock.') && typeof bicycle.lock === 'string';
-  const lockUuid = bicycle.lock?.split('/').at(-2);
-  const extra: { [property: string]: unknown } = ofLock
-    ? { lock_uuid: lockUuid, lock_bleid: bicycle.bleid }
-    : { bicycle_name: bicycle.name, bicycle_uuid: bicycle.uuid };
-  // "The bicycle-causality sample also carries lock_uuid and lock_bleid."
-  if (!ofLock && lockUuid !== undefined) Object.assign(extra, { lock_uuid: lockUuid, lock_bleid: bicycle.bleid });
-  if (typeof bicycle.latitude === 'number' && typeof bicycle.longitude === 'number') {
-    extra['location'] = { type: 'Point', coordinates: [bicycle.longitude, bicycle.latitude] };
-  }
-  if (bicycle.state_of_charge !== null && bicycle.state_of_charge !== undefined) {
-    extra['state_of_charge'] = bicycle.state_of_charge;
-  }
-  return {
-    uuid: facts.uuid,
-    created: facts.created,
-    modified: facts.modified,
-    roles: facts.roles,
-    user: row.rider === undefined ? null : linkTo(fleet, 'users', row.rider),
-    causality: ofLock ? (bicycle.lock ?? bicycleUrl) : bicycleUrl,
-    alert_type: facts.alertType,
-    message: `${ALERT_MESSAGES[facts.alertType] ?? facts.alertType}: ${bicycle.name}`,
-    extra,
-    bicycle: bicycleUrl,
+/** Observed: the fields that interface.md does not name. Nothing happens in a service that follows the interface alone. */
+export function addObservedFields(fleet: Fleet, row: BicycleRow): void {
+  if (!fleet.isObserved) return;
+  const { uuid, model, lock, state_of_charge: charge, latest_gps_accuracy: accuracy } = row.body;
+  if (lock !== null && lock !== undefined) row.body.device_type ??= 'lock';
+  Object.assign(row.body, {
     organization: linkTo(fleet, 'organizations', row.organization),
-    url: linkTo(fleet, 'alerts', facts.uuid),
-    state: facts.state,
-  };
-}
-
-const ALERT_MESSAGES: { [alertType: string]: string } = {
-  'lock.bat.low': 'Battery of the lock is low',
-  'bicycle.ride_outside': 'Ridden outside the service area',
-  'lock.no_tracking': 'Lock has sent no position for a while',
-  'bicycle.return_outside': 'Returned outside the service area',
-  'bicycle.lost_reported': 'Reported lost',
-  'bicycle.outside_operational_period': 'In use outside the operational period',
-  'bicycle.too_long_idle': 'Has not been used for too long',
-  'lock.shutdown': 'Lock has shut down',
-};
-
-/** Raises an alert about a bicycle now, in the state "new", and pushes it. */
-export function raiseAlert(
-  fleet: Fleet,
-  row: BicycleRow,
-  facts: { uuid: string; alertType: string; roles: string[]; changes?: Partial<Alert> },
-): AlertRow {
-  const moment = nextMoment(fleet);
-  const created = isoOfMicroseconds(moment);
-  const body = describeAlert(fleet, row, { ...facts, state: 'new', created, modified: created });
-  Object.assign(body, facts.changes);
-  const alert: AlertRow = {
-    index: fleet.alerts.length,
-    organization: row.organization,
-    bicycle: row.body.uuid,
-    modifiedAt: moment,
-    body,
-    json: undefined,
-  };
-  addAlert(fleet, alert);
-  publishAlert(fleet, alert, 'alert-raised', undefined);
-  return alert;
-}
-
-/** Changes fields of an alert, its state for instance, and pushes it. */
-export function changeAlert(fleet: Fleet, row: AlertRow, changes: Partial<Alert>): void {
-  const from = row.body.state;
-  row.modifiedAt = nextMoment(fleet);
-  Object.assign(row.body, changes, { modified: isoOfMicroseconds(row.modifiedAt) });
-  row.json = undefined;
-  publishAlert(fleet, row, 'alert-changed', from);
-}
-
-function publishAlert(fleet: Fleet, row: AlertRow, kind: ActionLine['kind'], from: string | undefined): void {
-  const { uuid, state } = row.body;
-  // Assumed: "Topics for senders other than bicycle … not shown", so alerts have one of their own, by analogy.
-  fleet.publish({ sender: 'alert', topics: [`/${row.organization}/admin/alerts/*`], message: serialise(row) });
-  fleet.log({ at: fleet.now(), uuid, kind, transition: undefined, from, to: state, by: 'service' });
-}
-
-/** Section 6.1: the topic of all bicycles of the organization, and the one of this bicycle. */
-export function topicsOf(row: BicycleRow): string[] {
-  return [`/${row.organization}/admin/bicycles/*`, `/${row.organization}/admin/bicycles/${row.body.uuid}/`];
+    url: linkTo(fleet, 'bicycles', uuid),
+    short_id: uuid.slice(0, 8),
+    tags: [],
+    note: '',
+    bicycle_model_name: fleet.models.find(({ url }) => url === model)?.name ?? null,
+    devices: typeof lock === 'string' ? [lock] : [],
+    reservation: row.body.state === 'reserved' ? linkTo(fleet, 'reservations', uuid) : null,
+    rental_session: row.body.state === 'rented' ? linkTo(fleet, 'rental_sessions', uuid) : null,
+    estimated_state_of_charge: charge ?? null,
+    latest_gps_pdop: typeof accuracy === 'number' ? Math.round(accuracy + 8) / 10 : null,
+    last_cellular_update: row.body.latest_gps_timestamp ?? null,
+    concurrency_version: row.modifiedAt,
+  });
 }
 
 /** The body as JSON; kept until the next change. */
@@ -354,15 +355,16 @@ export function linkTo(fleet: { baseUrl: string }, collection: string, uuid: str
 }
 
 /** The moment of a change in microseconds: now, or a bit later, so that no two changes share one. */
-function nextMoment(fleet: Fleet): number {
+export function nextMoment(fleet: Fleet): number {
   fleet.version += 1;
   fleet.lastChange = Math.max(Math.floor(fleet.now() * 1000), fleet.lastChange + 1);
   return fleet.lastChange;
 }
 
-/** ISO 8601 in UTC with microseconds. */
-export function isoOfMicroseconds(microseconds: number): string {
+/** ISO 8601 in UTC with microseconds, or as observed in whole seconds. */
+export function timeText(fleet: { isObserved: boolean }, microseconds: number): string {
   const milliseconds = Math.floor(microseconds / 1000);
+  if (fleet.isObserved) return `${new Date(milliseconds).toISOString().slice(0, -5)}Z`;
   const rest = String(microseconds - milliseconds * 1000).padStart(3, '0');
   return `${new Date(milliseconds).toISOString().slice(0, -1)}${rest}Z`;
 }

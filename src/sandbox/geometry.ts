@@ -13,9 +13,10 @@ const PLAIN_DECIMAL = /^-?\d+(?:\.\d+)?$/;
 
 /**
  * Reads "<north-east-longitude>,<north-east-latitude>,<south-west-longitude>,<south-west-latitude>" in degrees.
- * Returns the box, or a sentence that says what is wrong with it.
+ * Returns the box, or a sentence that says what is wrong with it. With `isAnyCorner`, as observed, any two opposite corners
+ * do, so no box crosses the antimeridian.
  */
-export function parseBox(text: string): Box | string {
+export function parseBox(text: string, isAnyCorner = false): Box | string {
   const parts = text.split(',');
   if (parts.length !== 4 || !parts.every((part) => PLAIN_DECIMAL.test(part))) {
     return 'Enter four comma-separated numbers: north-east longitude, north-east latitude, south-west longitude, south-west latitude.';
@@ -23,6 +24,14 @@ export function parseBox(text: string): Box | string {
   const [east = 0, north = 0, west = 0, south = 0] = parts.map(Number);
   if (Math.abs(east) > 180 || Math.abs(west) > 180) return 'Longitudes must be between -180 and 180.';
   if (Math.abs(north) > 90 || Math.abs(south) > 90) return 'Latitudes must be between -90 and 90.';
+  if (isAnyCorner) {
+    return {
+      north: Math.max(north, south),
+      east: Math.max(east, west),
+      south: Math.min(north, south),
+      west: Math.min(east, west),
+    };
+  }
   if (north < south) return 'The north-east latitude must not be below the south-west latitude.';
   return { north, east, south, west };
 }
@@ -35,6 +44,18 @@ export function isInside(box: Box, latitude: unknown, longitude: unknown): boole
   if (north > box.north || north < box.south) return false;
   // Assumed: a box whose west edge is greater than its east edge is one across the antimeridian.
   return box.west <= box.east ? east >= box.west && east <= box.east : east >= box.west || east <= box.east;
+}
+
+const METRES_A_DEGREE = 111_195;
+
+/** Observed: metres to the middle of a box, roughly, as if the earth were flat there; null without a position. */
+export function distanceToMiddle(box: Box, latitude: unknown, longitude: unknown): number | null {
+  const north = numberOf(latitude);
+  const east = numberOf(longitude);
+  if (north === null || east === null) return null;
+  const up = (north - (box.north + box.south) / 2) * METRES_A_DEGREE;
+  const right = (east - (box.east + box.west) / 2) * METRES_A_DEGREE * Math.cos((north * Math.PI) / 180);
+  return Math.round(Math.hypot(up, right) * 10) / 10;
 }
 
 /** A number that may have come as text ("decimal number"), or null when there is none. */

@@ -1,20 +1,20 @@
 // The sandbox: the whole service of interface.md on two loopback ports, in memory, seeded, with faults on request.
 import type { Alert } from '../api/alert.js';
 import type { Bicycle } from '../api/bicycle.js';
+import { changeAlert, raiseAlert } from './alerts.js';
 import { createApi, TOKEN_PATH } from './api.js';
 import { createFaults, type Fault } from './faults.js';
 import {
   type ActionLine,
-  changeAlert,
   changeBicycle,
   type Fleet,
+  type HistoryEntry,
+  historyOf,
   type Model,
   type Organization,
-  raiseAlert,
   runTransition,
   type ServedAlert,
   type ServedBicycle,
-  type Transition,
   type Zone,
 } from './fleet.js';
 import { startLife } from './life.js';
@@ -23,25 +23,25 @@ import { createRandom, randomUuid } from './random.js';
 import { seedFleet } from './seed.js';
 import { closeServer, createLoopbackServer, listen, type RecordedRequest, type RequestLine } from './server.js';
 import { createTokens, type TokenOptions } from './token.js';
+import type { Transition } from './transitions.js';
+import { openWebhook, type WebhookOptions } from './webhook.js';
 
 export type { Fault } from './faults.js';
 export { parseFault } from './faults.js';
-export type {
-  ActionLine,
-  Model,
-  Organization,
-  SandboxState,
-  ServedAlert,
-  ServedBicycle,
-  Transition,
-  Zone,
-} from './fleet.js';
-export { TRANSITION_TABLE } from './fleet.js';
+export type { ActionLine, HistoryEntry, Model, Organization, ServedAlert, ServedBicycle, Zone } from './fleet.js';
 export type { PushLine } from './push.js';
 export type { RecordedRequest, RequestLine } from './server.js';
 export type { Role, TokenOptions } from './token.js';
+export type { SandboxState, Transition } from './transitions.js';
+export { TRANSITION_TABLE } from './transitions.js';
+export { parseWebhookUrl } from './webhook.js';
+
+/** Which service it plays: interface.md to the letter, or one that also does what was observed of a running service. */
+export type ServiceKind = 'interface' | 'observed';
 
 export interface SandboxOptions {
+  /** `observed`: single bicycles, their history, edits, further filters and orderings, versions, whole seconds … */
+  service?: ServiceKind;
   /** API port; 0, the default, is any free one. */
   port?: number;
   /** Push port; 0, the default, is any free one. */
@@ -61,8 +61,12 @@ export interface SandboxOptions {
   replay?: number;
   /** How often a quiet subscription gets a comment, in milliseconds; 15000. */
   heartbeatMs?: number;
-  /** The clock, in milliseconds since the epoch; it dates everything and judges tokens. */
+  /** The date, in milliseconds since the epoch; it dates everything and judges tokens. A test may step it both ways. */
   now?: () => number;
+  /** The middle of the trace headers' names; `Service`, for X-Service-RequestId. */
+  traceFamily?: string;
+  /** Where each alert is sent that is raised or changed (section 6.2). */
+  webhook?: Pick<WebhookOptions, 'url' | 'secret'>;
   /** Told of each request when its answer leaves (for a subscription: when it opens). */
   onRequest?: (line: RequestLine) => void;
 }
@@ -100,6 +104,10 @@ export interface Sandbox {
   bicycles: (organization?: string) => ServedBicycle[];
   /** A copy of an alert as it is served now. */
   alert: (uuid: string) => ServedAlert | undefined;
+  /** The transitions of a bicycle, the oldest first. */
+  history: (uuid: string) => HistoryEntry[];
+  /** How many webhooks were delivered, wait to be, and were given up. */
+  webhookCounts: () => { delivered: number; waiting: number; lost: number };
   /** Copies of all alerts in the order of an unordered list. */
   alerts: () => ServedAlert[];
   /** Changes fields of a bicycle, pushes it, and returns a copy. Throws when there is no such bicycle. */
@@ -133,6 +141,7 @@ const CREATION_SEED = 0x0c0de;
  */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const seed = options.seed ?? 1;
+  const isObserved = options.service !== 'interface';
   const now = options.now ?? Date.now;
   const prefix = normalisePrefix(options.prefix ?? '');
   const faults = createFaults(createRandom(seed ^ FAULT_SEED), options.faults ?? []);
@@ -149,11 +158,18 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   };
 
   const subjects = { admin: '', fleet_operator: '', renter: '' };
-  const tokens = createTokens({ now, subjects, lifetimeLimitMs: () => faults.durationMs('expire') });
+  const tokens = createTokens({
+    now,
+    subjects,
+    affiliations: () => (isObserved ? (seeded?.organizations ?? []) : []),
+    lifetimeLimitMs: () => faults.durationMs('expire'),
+  });
   const creation = createRandom(seed ^ CREATION_SEED);
   const handleApi = createApi({
     fleet,
+    isObserved,
     tokens,
+    faults,
     pageSize: options.pageSize ?? 20,
     prefix,
     nextUuid: () => randomUuid(creation),
@@ -173,6 +189,8 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const isTokenPath = (path: string) => path.startsWith(`${prefix}${TOKEN_PATH}`);
   const common = {
     faults,
+    isObserved,
+    traceFamily: options.traceFamily ?? 'Service',
     now,
     remember: (record: RecordedRequest) => keep(requests, record, RECORDED_REQUESTS),
     onRequest: options.onRequest,
@@ -180,8 +198,11 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const apiServer = createLoopbackServer({ ...common, name: 'api', handle: handleApi, spares: isTokenPath });
   const pushServer = createLoopbackServer({ ...common, name: 'push', handle: push.handle, spares: () => false });
 
+  const webhook = options.webhook === undefined ? undefined : openWebhook(options.webhook);
+
   async function closeAll(): Promise<void> {
     push.close();
+    webhook?.close();
     await Promise.all([apiServer, pushServer].filter((server) => server.listening).map(closeServer));
   }
 
@@ -198,8 +219,10 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     seed,
     bicycles: options.bicycles ?? 500,
     baseUrl,
+    isObserved,
     now,
     publish: push.publish,
+    onAlert: (alert) => webhook?.send(JSON.stringify(alert)),
     log: (line) => keep(actionLog, line, RECORDED_LINES),
   });
   const [admin = '', operator = '', renter = ''] = seeded.users;
@@ -230,10 +253,12 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     bicycle: (uuid) => structuredClone(fleet().bicyclesByUuid.get(uuid)?.body),
     bicycles: (organization) => {
       const rows = organization === undefined ? fleet().bicycles : fleet().bicyclesByOrganization.get(organization);
-      return (rows ?? []).map(({ body }) => structuredClone(body));
+      return copiesInListOrder(fleet(), rows ?? []);
     },
     alert: (uuid) => structuredClone(fleet().alertsByUuid.get(uuid)?.body),
-    alerts: () => fleet().alerts.map(({ body }) => structuredClone(body)),
+    alerts: () => copiesInListOrder(fleet(), fleet().alerts),
+    history: (uuid) => structuredClone(historyOf(fleet(), bicycleRow(uuid))),
+    webhookCounts: () => webhook?.counts() ?? { delivered: 0, waiting: 0, lost: 0 },
     changeBicycle: (uuid, changes) => {
       const row = bicycleRow(uuid);
       changeBicycle(fleet(), row, changes);
@@ -249,8 +274,8 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     },
     raiseAlert: (bicycle, alertType, changes) => {
       const roles = ['fleet_operator', 'admin'];
-      const facts = { uuid: randomUuid(creation), alertType, roles, ...(changes === undefined ? {} : { changes }) };
-      return structuredClone(raiseAlert(fleet(), bicycleRow(bicycle), facts).body);
+      const input = { uuid: randomUuid(creation), alertType, roles, ...(changes === undefined ? {} : { changes }) };
+      return structuredClone(raiseAlert(fleet(), bicycleRow(bicycle), input).body);
     },
     changeAlert: (uuid, changes) => {
       const row = alertRow(uuid);
@@ -264,6 +289,21 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
       return closeAll();
     },
   };
+}
+
+/** Copies as they are listed when nobody asks for an order: as made, or the newest first as observed. */
+function copiesInListOrder<Body extends { created?: string | null }>(
+  fleet: Fleet,
+  rows: readonly { index: number; body: Body }[],
+): Body[] {
+  const inOrder = [...rows];
+  const created = ({ body }: { body: Body }) => body.created ?? '';
+  if (fleet.isObserved) {
+    inOrder.sort((left, right) =>
+      created(left) === created(right) ? right.index - left.index : created(left) < created(right) ? 1 : -1,
+    );
+  }
+  return inOrder.map(({ body }) => structuredClone(body));
 }
 
 /** `/api` for `api`, `/api` and `/api/`; '' for nothing and `/`. */

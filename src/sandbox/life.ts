@@ -1,17 +1,10 @@
 // What happens by itself: riders ride, rent, return and reserve, reservations expire, alerts appear and stop.
-import { ALERT_TYPES } from '../api/alert.js';
-import {
-  type BicycleRow,
-  changeAlert,
-  changeBicycle,
-  type Fleet,
-  raiseAlert,
-  runTransition,
-  type SandboxState,
-} from './fleet.js';
+import { changeAlert, raiseAlert } from './alerts.js';
+import { type BicycleRow, changeBicycle, type Fleet, runTransition, timeText } from './fleet.js';
 import { numberOf, wrapLongitude } from './geometry.js';
 import { findFrom, pick, pickWeighted, type Random, randomUuid } from './random.js';
-import { ALERT_ROLES, findFitting } from './seed.js';
+import { ALERT_ROLES, alertTypesOf, findFitting } from './seed.js';
+import type { SandboxState } from './transitions.js';
 
 /** At high rates several events share a tick, since timers are not finer than this. */
 const SHORTEST_TICK_MS = 5;
@@ -91,10 +84,10 @@ export function liveOnce(fleet: Fleet, random: Random): void {
     };
     turn('reserved', RESERVED_SHARE, end, (row) => run(row, 'reserve'));
   } else if (event === 'alert') {
-    const alertType = pick(random, ALERT_TYPES);
+    const alertType = pick(random, alertTypesOf(fleet.isObserved));
     const row = findFitting(fleet, random, alertType);
-    const facts = { uuid: randomUuid(random), alertType, roles: pick(random, ALERT_ROLES) };
-    if (row !== undefined) raiseAlert(fleet, row, facts);
+    const input = { uuid: randomUuid(random), alertType, roles: pick(random, ALERT_ROLES) };
+    if (row !== undefined) raiseAlert(fleet, row, input);
   } else {
     // Section 3.2: stopped is reached "automatically only", when "the condition that raised the alert is gone".
     const alert = findFrom(
@@ -114,11 +107,16 @@ function ride(fleet: Fleet, random: Random, row: BicycleRow | undefined): void {
   if (north === null || east === null) return;
   const move = () => (random() - 0.5) * 2 * RIDE_DEGREES;
   const left = numberOf(charge);
+  const seenAt = fleet.isObserved ? timeText(fleet, fleet.now() * 1000) : new Date(fleet.now()).toISOString();
+  const charged = left === null ? null : Number(Math.max(0, left - random() * RIDE_CHARGE).toFixed(1));
   changeBicycle(fleet, row, {
     latitude: Number((north + move()).toFixed(6)),
     longitude: Number(wrapLongitude(east + move()).toFixed(6)),
     latest_gps_accuracy: Number((2 + random() * 12).toFixed(1)),
-    latest_gps_timestamp: new Date(fleet.now()).toISOString(),
-    ...(left === null ? {} : { state_of_charge: Number(Math.max(0, left - random() * RIDE_CHARGE).toFixed(1)) }),
+    latest_gps_timestamp: seenAt,
+    ...(left === null ? {} : { state_of_charge: charged }),
+    ...(fleet.isObserved
+      ? { last_cellular_update: seenAt, estimated_state_of_charge: left === null ? null : charged }
+      : {}),
   });
 }

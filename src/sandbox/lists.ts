@@ -17,7 +17,8 @@ export interface Selection<Row> {
   rows: readonly Row[];
   /** Names `rows`; the same name must always mean the same rows. */
   rowsName: string;
-  ordering: Ordering<Row> | undefined;
+  /** The first one counts most; none leaves the order of creation. */
+  orderings: readonly Ordering<Row>[];
   /** Whether a row is in it. */
   accepts: ((row: Row) => boolean) | undefined;
   /** Names `accepts`; the same name must always mean the same condition. */
@@ -37,8 +38,8 @@ export function createLists<Row extends ListRow>(version: () => number): Lists<R
   const orders = new Map<string, { version: number; rows: Row[] }>();
   const selections = new Map<string, { version: number; rows: Row[] }>();
 
-  function order(selection: Selection<Row>, ordering: Ordering<Row>): readonly Row[] {
-    const key = `${selection.rowsName} ${ordering.descending ? '-' : ''}${ordering.name}`;
+  function order(selection: Selection<Row>): readonly Row[] {
+    const key = orderName(selection);
     const known = orders.get(key);
     if (known?.version === version()) return known.rows;
     // The old order is nearly right after a few changes, and sorting what is nearly sorted is fast.
@@ -47,18 +48,16 @@ export function createLists<Row extends ListRow>(version: () => number): Lists<R
       const added = selection.rows[index];
       if (added !== undefined) rows.push(added);
     }
-    rows.sort(comparison(ordering));
+    rows.sort(comparison(selection.orderings));
     remember(orders, key, { version: version(), rows });
     return rows;
   }
 
   return {
     select: (selection) => {
-      const rows = selection.ordering === undefined ? selection.rows : order(selection, selection.ordering);
+      const rows = selection.orderings.length === 0 ? selection.rows : order(selection);
       if (selection.accepts === undefined) return rows;
-      const { ordering } = selection;
-      const direction = ordering?.descending ? '-' : '';
-      const key = `${selection.rowsName} ${direction}${ordering?.name ?? ''} ${selection.acceptsName}`;
+      const key = `${orderName(selection)} ${selection.acceptsName}`;
       const known = selections.get(key);
       if (known?.version === version()) return known.rows;
       const accepted = rows.filter(selection.accepts);
@@ -66,6 +65,11 @@ export function createLists<Row extends ListRow>(version: () => number): Lists<R
       return accepted;
     },
   };
+}
+
+function orderName<Row>({ rowsName, orderings }: Selection<Row>): string {
+  const names = orderings.map(({ name, descending }) => `${descending ? '-' : ''}${name}`);
+  return `${rowsName} ${names.join(',')}`;
 }
 
 function remember<Value>(memory: Map<string, Value>, key: string, value: Value): void {
@@ -77,16 +81,19 @@ function remember<Value>(memory: Map<string, Value>, key: string, value: Value):
   }
 }
 
-/** Assumed: rows without a value come last either way, and equal ones keep their creation order. */
-function comparison<Row extends ListRow>(ordering: Ordering<Row>): (left: Row, right: Row) => number {
-  const { sortValue } = ordering;
-  const sign = ordering.descending ? -1 : 1;
+/** Assumed: rows without a value come last either way, and equal ones keep their order of creation, or its reverse. */
+function comparison<Row extends ListRow>(orderings: readonly Ordering<Row>[]): (left: Row, right: Row) => number {
+  const lastSign = orderings.at(-1)?.descending ? -1 : 1;
   return (left, right) => {
-    const leftValue = sortValue(left);
-    const rightValue = sortValue(right);
-    if (leftValue === rightValue) return left.index - right.index;
-    if (leftValue === null) return 1;
-    if (rightValue === null) return -1;
-    return leftValue < rightValue ? -sign : sign;
+    for (const { sortValue, descending } of orderings) {
+      const leftValue = sortValue(left);
+      const rightValue = sortValue(right);
+      if (leftValue === rightValue) continue;
+      if (leftValue === null) return 1;
+      if (rightValue === null) return -1;
+      const sign = descending ? -1 : 1;
+      return leftValue < rightValue ? -sign : sign;
+    }
+    return lastSign * (left.index - right.index);
   };
 }

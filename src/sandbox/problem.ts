@@ -1,17 +1,23 @@
-// What the sandbox answers when it refuses: the error shape, and one function for each reason.
+// What the sandbox answers when it refuses: the shapes of errors, and one function for each reason.
 
-/** `{"<field>"|"non_field_errors": [{"message", "code"}]}`, the inside of `detail`. */
+/** One reason, for people and for programs. */
+export interface Reason {
+  message: string;
+  code: string;
+}
+
+/** The inside of `detail` by field; what belongs to no field is under `non_field_errors`. */
 export interface Detail {
-  [field: string]: { message: string; code: string }[];
+  [field: string]: Reason[];
 }
 
 /** A refusal: thrown by whoever finds it, turned into a response at one place on each port. */
 export class Problem extends Error {
   readonly status: number;
-  readonly detail: Detail;
+  readonly detail: Detail | Reason;
   readonly headers: { [name: string]: string };
 
-  constructor(status: number, detail: Detail, headers: { [name: string]: string } = {}) {
+  constructor(status: number, detail: Detail | Reason, headers: { [name: string]: string } = {}) {
     super(JSON.stringify(detail));
     this.name = 'Problem';
     this.status = status;
@@ -22,10 +28,18 @@ export class Problem extends Error {
 
 /**
  * The body of a refusal. Assumed: interface.md section 7 says only "not shown", so the shape is
- * `{"detail": {"<field>"|"non_field_errors": [{"message": "…", "code": "…"}]}}`.
+ * `{"detail": {"<field>": [{"message", "code"}]}}`; what belongs to no field is under `non_field_errors`, or a bare array
+ * as observed.
  */
-export function problemBody(detail: Detail): string {
-  return JSON.stringify({ detail });
+export function problemBody(detail: Detail | Reason, isObserved: boolean): string {
+  const { non_field_errors: general, ...fields } = detail as Detail;
+  const isGeneral = Array.isArray(general) && Object.keys(fields).length === 0;
+  return JSON.stringify({ detail: isObserved && isGeneral ? general : detail });
+}
+
+/** A page as a proxy or a framework sends it. Observed: for unknown addresses and for 500. */
+export function htmlPage(status: number, title: string): string {
+  return `<!doctype html>\n<html lang="en">\n<head>\n  <title>${title}</title>\n</head>\n<body>\n  <h1>${title}</h1><p>${status}</p>\n</body>\n</html>\n`;
 }
 
 /** A refusal that belongs to no field. */
@@ -51,6 +65,20 @@ export function refuseUnknown(message = 'Not found.'): Problem {
 /** 403: the token is good, but its role or organization may not do this. */
 export function refuseRole(message = 'You do not have permission to perform this action.'): Problem {
   return refuse(403, message, 'permission_denied');
+}
+
+/** Observed: 409 when an edit was made on a version that is no longer the newest; nothing is carried out. */
+export function refuseVersion(): Problem {
+  return new Problem(409, {
+    message: 'Concurrent edition: the bicycle has changed since.',
+    code: 'concurrent_edition',
+  });
+}
+
+/** 429 that says in how many seconds to come again. */
+export function refuseThrottled(seconds: number): Problem {
+  const message = `Request was throttled. Expected available in ${seconds} second${seconds === 1 ? '' : 's'}.`;
+  return refuse(429, message, 'throttled', { 'Retry-After': String(seconds) });
 }
 
 /** 401 with the scheme the interface names (section 5). */

@@ -20,13 +20,15 @@ export interface PushLine {
   topics: string[];
   /** The `message` of the envelope as JSON text. */
   message: string;
+  /** The topic that the envelope names; the one that was subscribed to when absent. */
+  envelopeTopic?: string;
 }
 
 interface Connection {
   topic: string;
   viewer: Viewer;
   outgoing: ServerResponse;
-  /** Milliseconds since the epoch. */
+  /** On the monotonic clock: a step of the date neither drops nor stalls anything. */
   openedAt: number;
   /** A stalled connection stays open and gets nothing. */
   stalled: boolean;
@@ -47,7 +49,7 @@ export interface Push {
 }
 
 /** Makes the handler of the push port. */
-export function createPush(facts: {
+export function createPush(options: {
   /** Made after the port is known; no request comes before. */
   fleet: () => Fleet;
   tokens: Tokens;
@@ -66,7 +68,7 @@ export function createPush(facts: {
   // Assumed: a comment, which is not an event, is what shows life while there is nothing to tell.
   const heartbeat = setInterval(() => {
     for (const connection of connections) write(connection, ': heartbeat\n\n');
-  }, facts.heartbeatMs);
+  }, options.heartbeatMs);
 
   function write(connection: Connection, text: string): void {
     const { outgoing, stalled } = connection;
@@ -75,13 +77,14 @@ export function createPush(facts: {
     if (outgoing.writableLength > MOST_UNREAD_BYTES) outgoing.destroy();
   }
 
-  function publish({ sender, topics, message }: Publication): number {
+  function publish(publication: Publication): number {
     lastId += 1;
-    const line = { id: lastId, sender, topics, message };
-    facts.log(line);
+    const { topics } = publication;
+    const line = { id: lastId, ...publication };
+    options.log(line);
     kept.push(line);
     // Cutting in batches keeps this cheap.
-    if (kept.length > 2 * facts.replay + 100) kept.splice(0, kept.length - facts.replay);
+    if (kept.length > 2 * options.replay + 100) kept.splice(0, kept.length - options.replay);
     for (const topic of topics) {
       const audience = subscribers.get(topic);
       if (audience === undefined) continue;
@@ -93,7 +96,7 @@ export function createPush(facts: {
 
   function open(exchange: Exchange, topic: string, viewer: Viewer): void {
     const { incoming, outgoing } = exchange;
-    const connection: Connection = { topic, viewer, outgoing, openedAt: facts.now(), stalled: false, timers: [] };
+    const connection: Connection = { topic, viewer, outgoing, openedAt: performance.now(), stalled: false, timers: [] };
     connections.add(connection);
     const audience = subscribers.get(topic) ?? new Set();
     subscribers.set(topic, audience.add(connection));
@@ -112,9 +115,9 @@ export function createPush(facts: {
 
   /** Assumed: ids are whole numbers; after one that is no longer kept, or never was given out, it just goes on live. */
   function missedEvents(topic: string, lastEventId: string | string[] | undefined): string {
-    if (typeof lastEventId !== 'string' || !/^\d{1,15}$/.test(lastEventId)) return '';
+    if (!options.faults.replays() || typeof lastEventId !== 'string' || !/^\d{1,15}$/.test(lastEventId)) return '';
     const seen = Number(lastEventId);
-    if (seen >= lastId || seen < lastId - Math.min(facts.replay, kept.length)) return '';
+    if (seen >= lastId || seen < lastId - Math.min(options.replay, kept.length)) return '';
     const missed = kept.filter((line) => line.id > seen && line.topics.includes(topic));
     return missed.map((line) => eventText(line, topic)).join('');
   }
@@ -123,31 +126,31 @@ export function createPush(facts: {
     for (const timer of connection.timers) clearTimeout(timer);
     connection.timers = [];
     connection.stalled = false;
-    const at = (moment: number | undefined, deed: () => void) => {
+    const at = (moment: number | undefined, now: number, action: () => void) => {
       if (moment === undefined) return;
-      const delay = Math.max(0, moment - facts.now());
-      if (delay <= LONGEST_TIMER_MS) connection.timers.push(setTimeout(deed, delay));
+      const delay = Math.max(0, moment - now);
+      if (delay <= LONGEST_TIMER_MS) connection.timers.push(setTimeout(action, delay));
     };
     const afterOpening = (kind: 'drop' | 'stall') => {
-      const duration = facts.faults.durationMs(kind);
+      const duration = options.faults.durationMs(kind);
       return duration === undefined ? undefined : connection.openedAt + duration;
     };
-    at(afterOpening('drop'), () => connection.outgoing.destroy());
-    at(afterOpening('stall'), () => {
+    at(afterOpening('drop'), performance.now(), () => connection.outgoing.destroy());
+    at(afterOpening('stall'), performance.now(), () => {
       connection.stalled = true;
     });
     // Assumed: a subscription ends with the token it was opened with.
-    at(facts.tokens.endOf(connection.viewer), () => connection.outgoing.end());
+    at(options.tokens.endOf(connection.viewer), options.now(), () => connection.outgoing.end());
   }
 
   async function answer(exchange: Exchange): Promise<void> {
     const { incoming } = exchange;
     const topic = topicOfPath((incoming.url ?? '').split('?', 1)[0] ?? '');
     if (topic === undefined) throw refuseUnknown('Not found. Subscribe at /subscribe/<encoded topic>/.');
-    checkAccept(incoming.headers.accept, STREAM_MEDIA_TYPES);
-    const viewer = await facts.tokens.check(incoming.headers.authorization);
+    checkAccept(incoming.headers.accept, STREAM_MEDIA_TYPES, options.fleet().isObserved);
+    const viewer = await options.tokens.check(incoming.headers.authorization);
     if (incoming.method !== 'GET') throw refuseMethod(incoming.method ?? '', 'GET');
-    const organization = organizationOfTopic(facts.fleet(), topic);
+    const organization = organizationOfTopic(options.fleet(), topic);
     if (organization === undefined) throw refuseUnknown('There is no such topic.');
     // All topics there are lie below `admin`.
     if (viewer.role === 'renter') throw refuseRole();
@@ -162,7 +165,13 @@ export function createPush(facts: {
       answer(exchange).catch((thrown: unknown) => {
         const problem = thrown instanceof Problem ? thrown : refuse(500, `The sandbox failed: ${thrown}`, 'error');
         if (exchange.cut) cutConnection(exchange);
-        else answerJson(exchange, problem.status, problemBody(problem.detail), problem.headers);
+        else
+          answerJson(
+            exchange,
+            problem.status,
+            problemBody(problem.detail, options.fleet().isObserved),
+            problem.headers,
+          );
       });
     },
     dropStreams: () => {
@@ -181,9 +190,9 @@ export function createPush(facts: {
   };
 }
 
-/** An event with the envelope of section 2.5. Assumed: the topic in it is the one that was subscribed to. */
+/** An event with the envelope of section 2.5. Assumed: the topic in it is the one that was subscribed to; observed: always the bicycle's own. */
 function eventText(line: PushLine, topic: string): string {
-  const envelope = `{"topic":${JSON.stringify(topic)},"sender":${JSON.stringify(line.sender)},"message":${line.message}}`;
+  const envelope = `{"topic":${JSON.stringify(line.envelopeTopic ?? topic)},"sender":${JSON.stringify(line.sender)},"message":${line.message}}`;
   return `id: ${line.id}\ndata: ${envelope}\n\n`;
 }
 
@@ -213,10 +222,12 @@ function encodeTopic(topic: string): string {
   return encoded;
 }
 
-/** The organization whose topic it is, or undefined when there is no such topic (section 6.1). */
+/** The organization whose topic it is, or undefined when there is no such topic (section 6.1). Observed: the children of an organization have one of their own, alerts have none. */
 function organizationOfTopic(fleet: Fleet, topic: string): string | undefined {
+  const [, parent = ''] = /^\/([^/]+)\/\*\/admin\/bicycles\/\*$/.exec(topic) ?? [];
+  if (fleet.isObserved && fleet.bicyclesByOrganization.has(parent)) return parent;
   const [, organization = '', kind = '', rest = ''] = /^\/([^/]+)\/admin\/(bicycles|alerts)\/(.+)$/.exec(topic) ?? [];
-  if (!fleet.bicyclesByOrganization.has(organization)) return undefined;
+  if (!fleet.bicyclesByOrganization.has(organization) || (fleet.isObserved && kind === 'alerts')) return undefined;
   if (rest === '*') return organization;
   const row = kind === 'bicycles' && rest.endsWith('/') ? fleet.bicyclesByUuid.get(rest.slice(0, -1)) : undefined;
   return row?.organization === organization ? organization : undefined;

@@ -1,8 +1,11 @@
-// Query parameters: reading and checking each documented one (interface.md sections 4.1 and 4.5).
+// Query parameters: reading and checking each one (interface.md sections 4.1 and 4.5).
 import { type Box, parseBox } from './geometry.js';
-import { refuseField, refuseUnknown } from './problem.js';
+import { Problem, refuseField, refuseUnknown } from './problem.js';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
+/** Observed: "page_size up to 100, clamped silently". */
+const LARGEST_PAGE = 100;
 
 /** The parameters of a raw request target, which may have none. */
 export function readQuery(target: string): URLSearchParams {
@@ -11,7 +14,7 @@ export function readQuery(target: string): URLSearchParams {
 }
 
 /** Assumed: of a single-valued parameter that is repeated the last one counts. */
-function lastOf(query: URLSearchParams, name: string): string | undefined {
+export function lastOf(query: URLSearchParams, name: string): string | undefined {
   return query.getAll(name).at(-1);
 }
 
@@ -22,33 +25,49 @@ export function readUuid(query: URLSearchParams, name: string): string | undefin
   return text;
 }
 
-/** "The query parameter page takes a single page number", from 1. Throws a 404 Problem when it is none (assumed). */
-export function readPage(query: URLSearchParams): number {
+/** "The query parameter page takes a single page number", from 1, or `last` as observed. Throws a 404 Problem when it is none (assumed). */
+export function readPage(query: URLSearchParams, lastPage: number, isObserved: boolean): number {
   const text = lastOf(query, 'page') ?? '1';
-  if (!/^[1-9]\d{0,8}$/.test(text)) throw refuseUnknown('Invalid page.');
+  if (isObserved && text === 'last') return lastPage;
+  if (!/^[1-9]\d{0,8}$/.test(text) || Number(text) > lastPage) throw refuseUnknown('Invalid page.');
   return Number(text);
 }
 
+/** Observed: how many items a page holds; what is no number from 1 is ignored. */
+export function readPageSize(query: URLSearchParams, usual: number, isObserved: boolean): number {
+  const text = isObserved ? (lastOf(query, 'page_size') ?? '') : '';
+  return /^[1-9]\d{0,8}$/.test(text) ? Math.min(Number(text), LARGEST_PAGE) : usual;
+}
+
 /** The bounding box, or undefined when the parameter is absent. Throws a 400 Problem when it is malformed. */
-export function readBox(query: URLSearchParams): Box | undefined {
+export function readBox(query: URLSearchParams, isObserved: boolean): Box | undefined {
   const text = lastOf(query, 'bbox');
   if (text === undefined) return undefined;
-  const box = parseBox(text);
+  const box = parseBox(text, isObserved);
   if (typeof box === 'string') throw refuseField('bbox', box, 'invalid');
   return box;
 }
 
+/** What a list can be ordered by. */
+export interface OrderingRules {
+  fields: readonly string[];
+  /** Whether several fields may stand there with commas. */
+  areManyAllowed: boolean;
+  /** Fields that the service fails at with 500. */
+  broken?: readonly string[];
+}
+
 /** "Sort field; a leading - means descending." Throws a 400 Problem when there is no such field. */
-export function readOrdering(
-  query: URLSearchParams,
-  fields: readonly string[],
-): { name: string; descending: boolean } | undefined {
+export function readOrderings(query: URLSearchParams, rules: OrderingRules): { name: string; descending: boolean }[] {
   const text = lastOf(query, 'ordering');
-  if (text === undefined) return undefined;
-  const descending = text.startsWith('-');
-  const name = descending ? text.slice(1) : text;
-  if (!fields.includes(name)) throw refuseChoice('ordering', text);
-  return { name, descending };
+  if (text === undefined) return [];
+  return (rules.areManyAllowed ? text.split(',') : [text]).map((part) => {
+    const descending = part.startsWith('-');
+    const name = descending ? part.slice(1) : part;
+    if (rules.broken?.includes(name)) throw new Problem(500, {});
+    if (!rules.fields.includes(name)) throw refuseChoice('ordering', text);
+    return { name, descending };
+  });
 }
 
 /** The values of a parameter that may be repeated, none meaning all. Throws a 400 Problem for an unknown value. */
@@ -59,6 +78,28 @@ export function readChoices(query: URLSearchParams, name: string, choices: reado
   return values;
 }
 
-function refuseChoice(name: string, value: string): Error {
+/** Values of a parameter that may be repeated or have commas; empty ones are left out. */
+export function readWords(query: URLSearchParams, name: string): string[] {
+  return query
+    .getAll(name)
+    .flatMap((value) => value.split(','))
+    .filter((value) => value !== '');
+}
+
+/** A number, or undefined when the parameter is absent. Throws a 400 Problem when it is none. */
+export function readNumber(query: URLSearchParams, name: string): number | undefined {
+  const text = lastOf(query, name);
+  if (text === undefined || text === '') return undefined;
+  if (!/^-?\d{1,9}(\.\d{1,9})?$/.test(text)) throw refuseField(name, 'Enter a number.', 'invalid');
+  return Number(text);
+}
+
+/** `true` or `false` in any case, undefined for all else. */
+export function readFlag(query: URLSearchParams, name: string): boolean | undefined {
+  const text = lastOf(query, name)?.toLowerCase();
+  return text === 'true' ? true : text === 'false' ? false : undefined;
+}
+
+function refuseChoice(name: string, value: string): Problem {
   return refuseField(name, `Select a valid choice. ${value} is not one of the available choices.`, 'invalid_choice');
 }

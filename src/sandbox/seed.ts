@@ -1,18 +1,17 @@
 // The fleet at the beginning: the same seed and number of bicycles give the same one, uuids included.
 import { ALERT_STATES, ALERT_TYPES } from '../api/alert.js';
+import { addAlert, describeAlert, describeZoneAlert, OBSERVED_ALERT_TYPES } from './alerts.js';
 import {
   type AlertRow,
-  addAlert,
   addBicycle,
+  addObservedFields,
   type BicycleRow,
-  describeAlert,
   type Fleet,
-  isoOfMicroseconds,
   linkTo,
   type Model,
   type Organization,
-  type SandboxState,
   type ServedBicycle,
+  timeText,
   type Zone,
 } from './fleet.js';
 import { numberOf, wrapLongitude } from './geometry.js';
@@ -27,6 +26,7 @@ import {
   randomInteger,
   randomUuid,
 } from './random.js';
+import type { SandboxState } from './transitions.js';
 import {
   CITIES,
   type City,
@@ -68,8 +68,13 @@ const STATE_WEIGHTS: readonly [[SandboxState, number], ...[SandboxState, number]
   ['retired', 3],
 ];
 
-/** Every type in every state is there at least once. */
-const LEAST_ALERTS = ALERT_TYPES.length * ALERT_STATES.length;
+type AlertType = (typeof ALERT_TYPES)[number];
+
+/** The types of section 2.3, or those that were observed too. */
+export function alertTypesOf(isObserved: boolean): readonly [AlertType, ...AlertType[]] {
+  const [first, ...others] = ALERT_TYPES;
+  return isObserved ? ALERT_TYPES : [first, ...others.filter((type) => !OBSERVED_ALERT_TYPES.includes(type))];
+}
 
 /** Enough for many pages; more would only cost memory in a very large fleet. */
 const MOST_ALERTS = 10_000;
@@ -83,24 +88,26 @@ export const ALERT_ROLES: readonly [string[], ...string[][]] = [
 ];
 
 /** Makes the fleet. Times lie before `now()` (milliseconds since the epoch) by amounts that follow from the seed. */
-export function seedFleet(facts: {
-  seed: number;
-  bicycles: number;
-  baseUrl: string;
-  now: () => number;
-  publish: Fleet['publish'];
-  log: Fleet['log'];
-}): Fleet {
-  const random = createRandom(facts.seed);
-  const organizations: Organization[] = ORGANIZATION_NAMES.map((name) => ({ uuid: randomUuid(random), name }));
+export function seedFleet(
+  options: { seed: number; bicycles: number } & Pick<
+    Fleet,
+    'baseUrl' | 'isObserved' | 'now' | 'publish' | 'log' | 'onAlert'
+  >,
+): Fleet {
+  const { seed, bicycles, ...given } = options;
+  const random = createRandom(seed);
+  const [main, ...others] = ORGANIZATION_NAMES.map((name) => ({ uuid: randomUuid(random), name }));
+  const organizations: Organization[] = [main, ...others].flatMap((organization) =>
+    organization === undefined ? [] : [{ ...organization, parent: organization === main ? undefined : main?.uuid }],
+  );
   const models: Model[] = MODEL_NAMES.map((name) => {
     const uuid = randomUuid(random);
-    return { uuid, name, url: linkTo(facts, 'bicycle_models', uuid) };
+    return { uuid, name, url: linkTo(options, 'bicycle_models', uuid) };
   });
   const users = Array.from({ length: 24 }, () => randomUuid(random));
-  const start = Math.floor(facts.now() * 1000);
+  const start = Math.floor(options.now() * 1000);
   const fleet: Fleet = {
-    baseUrl: facts.baseUrl,
+    ...given,
     organizations,
     models,
     users,
@@ -111,14 +118,16 @@ export function seedFleet(facts: {
     alerts: [],
     alertsByUuid: new Map(),
     version: 0,
+    removals: 0,
     lastChange: start,
-    now: facts.now,
-    publish: facts.publish,
-    log: facts.log,
   };
-  for (let index = 0; index < facts.bicycles; index += 1) addBicycle(fleet, seedBicycle(random, fleet, index, start));
-  if (facts.bicycles > 0) {
-    const alerts = Math.min(Math.max(LEAST_ALERTS, Math.round(facts.bicycles * 0.2)), MOST_ALERTS);
+  for (let index = 0; index < bicycles; index += 1) {
+    const row = seedBicycle(random, fleet, index, start);
+    addObservedFields(fleet, row);
+    addBicycle(fleet, row);
+  }
+  if (bicycles > 0) {
+    const alerts = Math.min(Math.max(leastAlerts(fleet), Math.round(bicycles * 0.2)), MOST_ALERTS);
     for (let index = 0; index < alerts; index += 1) addAlert(fleet, seedAlert(random, fleet, index, start));
   }
   return fleet;
@@ -159,7 +168,7 @@ function seedBicycle(random: Random, fleet: Fleet, index: number, start: number)
   const model = pick(random, [fleet.models[0]?.url ?? '', ...fleet.models.slice(1).map(({ url }) => url)]);
   const body: ServedBicycle = {
     uuid,
-    created: isoOfMicroseconds(createdAt),
+    created: timeText(fleet, createdAt),
     latitude: round(randomAround(random, city.latitude, CITY_RADIUS_DEGREES), 6),
     longitude: round(
       wrapLongitude(
@@ -168,7 +177,9 @@ function seedBicycle(random: Random, fleet: Fleet, index: number, start: number)
       6,
     ),
     latest_gps_accuracy: round(1 + random() ** 2 * 40, 1),
-    latest_gps_timestamp: new Date(Math.floor(seenAt / 1000)).toISOString(),
+    latest_gps_timestamp: fleet.isObserved
+      ? timeText(fleet, seenAt)
+      : new Date(Math.floor(seenAt / 1000)).toISOString(),
     state_of_charge: round(100 * random() ** 0.6, 1),
     name: nameOf(random, index),
     description: random() < 0.15 ? pick(random, DESCRIPTIONS) : '',
@@ -179,7 +190,7 @@ function seedBicycle(random: Random, fleet: Fleet, index: number, start: number)
     image_url: random() < 0.7 ? `${fleet.baseUrl}/media/bicycles/${uuid}.jpg` : null,
     serial_number: `SN${randomHex(random, 10).toUpperCase()}`,
     state,
-    modified: isoOfMicroseconds(modifiedAt),
+    modified: timeText(fleet, modifiedAt),
   };
   if (!hasPosition) {
     Object.assign(body, { latitude: null, longitude: null, latest_gps_accuracy: null, latest_gps_timestamp: null });
@@ -238,23 +249,33 @@ export function findFitting(fleet: Fleet, random: Random, alertType: string): Bi
   return fitting ?? findFrom(fleet.bicycles, random, () => true);
 }
 
+/** So many that every type is there in every state. */
+function leastAlerts(fleet: Fleet): number {
+  return alertTypesOf(fleet.isObserved).length * ALERT_STATES.length;
+}
+
 function seedAlert(random: Random, fleet: Fleet, index: number, start: number): AlertRow {
-  const ordered = index < LEAST_ALERTS;
-  const alertType = ordered ? ALERT_TYPES[index % ALERT_TYPES.length] : pick(random, ALERT_TYPES);
-  const state = ordered ? ALERT_STATES[Math.floor(index / ALERT_TYPES.length)] : pick(random, ALERT_STATES);
-  const row = findFitting(fleet, random, alertType ?? ALERT_TYPES[0]);
+  const types = alertTypesOf(fleet.isObserved);
+  const isInTurn = index < leastAlerts(fleet);
+  const alertType = (isInTurn ? types[index % types.length] : pick(random, types)) ?? types[0];
+  const state = isInTurn ? ALERT_STATES[Math.floor(index / types.length)] : pick(random, ALERT_STATES);
+  const row = findFitting(fleet, random, alertType);
   if (row === undefined) throw new Error('an alert needs a bicycle');
   const createdAt = start - randomInteger(random, DAY_MICROSECONDS, 60 * DAY_MICROSECONDS);
   const modifiedAt = state === 'new' ? createdAt : start - randomInteger(random, 1, DAY_MICROSECONDS);
-  const body = describeAlert(fleet, row, {
+  const zone = fleet.zones.find(({ organization }) => organization === row.organization);
+  const isOfZone = alertType.startsWith('zone.') && zone !== undefined;
+  const input = {
     uuid: randomUuid(random),
-    alertType: alertType ?? ALERT_TYPES[0],
+    alertType,
     state: state ?? ALERT_STATES[0],
     roles: ALERT_ROLES[index % ALERT_ROLES.length] ?? ALERT_ROLES[0],
-    created: isoOfMicroseconds(createdAt),
-    modified: isoOfMicroseconds(modifiedAt),
-  });
-  return { index, organization: row.organization, bicycle: row.body.uuid, modifiedAt, body, json: undefined };
+    created: timeText(fleet, createdAt),
+    modified: timeText(fleet, modifiedAt),
+  };
+  const body = isOfZone ? describeZoneAlert(fleet, zone, input) : describeAlert(fleet, row, input);
+  const bicycle = isOfZone ? undefined : row.body.uuid;
+  return { index, organization: row.organization, bicycle, modifiedAt, body, json: undefined };
 }
 
 function round(number: number, digits: number): number {

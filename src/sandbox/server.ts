@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import type { Faults, FaultTarget } from './faults.js';
 import { refusalOf } from './guard.js';
-import { problemBody } from './problem.js';
+import { htmlPage, problemBody, refuse, refuseThrottled } from './problem.js';
 
 /** Loopback only: the sandbox is nobody else's business. */
 const HOST = '127.0.0.1';
@@ -58,6 +58,9 @@ export interface Exchange {
 export interface ServerOptions {
   name: 'api' | 'push';
   faults: Faults;
+  isObserved: boolean;
+  /** The middle of the trace headers' names: `Service` for X-Service-RequestId. */
+  traceFamily: string;
   now: () => number;
   remember: (record: RecordedRequest) => void;
   onRequest: ((line: RequestLine) => void) | undefined;
@@ -67,11 +70,11 @@ export interface ServerOptions {
 }
 
 /** Section 9: "Every response carries these trace headers". */
-function traceHeaders(name: string): { [header: string]: string } {
+function traceHeaders({ name, traceFamily }: ServerOptions): { [header: string]: string } {
   return {
-    'X-Service-From': `sandbox-${name}`,
-    'X-Service-RequestId': randomUUID(),
-    'X-Service-Version': 'sandbox-1.0.0',
+    [`X-${traceFamily}-From`]: `sandbox-${name}`,
+    [`X-${traceFamily}-RequestId`]: randomUUID(),
+    [`X-${traceFamily}-Version`]: 'sandbox-1.0.0',
   };
 }
 
@@ -81,7 +84,8 @@ export function createLoopbackServer(options: ServerOptions): Server {
   const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, (incoming, outgoing) => {
     const exchange = openExchange(options, incoming, outgoing);
     const refusal = refusalOf(incoming.headers, incoming.socket.localPort ?? 0);
-    if (refusal !== undefined) return answerJson(exchange, refusal.status, problemBody(refusal.detail));
+    if (refusal !== undefined)
+      return answerJson(exchange, refusal.status, problemBody(refusal.detail, options.isObserved));
     const target: FaultTarget = { server: options.name, method: exchange.record.method, path: exchange.record.url };
     if (options.spares(target.path)) return options.handle(exchange);
     const latencyMs = options.faults.latencyMs(target);
@@ -89,7 +93,7 @@ export function createLoopbackServer(options: ServerOptions): Server {
       const status = options.faults.errorStatus(target);
       exchange.cut = status === undefined && options.faults.cuts(target);
       if (status === undefined) options.handle(exchange);
-      else answerFault(exchange, status);
+      else answerFault(exchange, status, options.isObserved);
     };
     if (latencyMs <= 0) return perform();
     const timer = setTimeout(() => {
@@ -104,14 +108,14 @@ export function createLoopbackServer(options: ServerOptions): Server {
   // What is no HTTP at all gets its trace headers too.
   server.on('clientError', (_error, socket) => {
     if (!socket.writable) return;
-    const headers = Object.entries(traceHeaders(options.name)).map(([header, value]) => `${header}: ${value}\r\n`);
+    const headers = Object.entries(traceHeaders(options)).map(([header, value]) => `${header}: ${value}\r\n`);
     socket.end(`HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n${headers.join('')}\r\n`);
   });
   return server;
 }
 
 function openExchange(options: ServerOptions, incoming: IncomingMessage, outgoing: ServerResponse): Exchange {
-  const trace = traceHeaders(options.name);
+  const trace = traceHeaders(options);
   for (const [header, value] of Object.entries(trace)) outgoing.setHeader(header, value);
   const record: RecordedRequest = {
     server: options.name,
@@ -120,7 +124,7 @@ function openExchange(options: ServerOptions, incoming: IncomingMessage, outgoin
     headers: incoming.headers,
     rawHeaders: incoming.rawHeaders,
     body: '',
-    requestId: trace['X-Service-RequestId'] ?? '',
+    requestId: trace[`X-${options.traceFamily}-RequestId`] ?? '',
     at: options.now(),
     status: 0,
   };
@@ -139,12 +143,14 @@ function openExchange(options: ServerOptions, incoming: IncomingMessage, outgoin
   return { incoming, outgoing, record, cut: false, answered };
 }
 
-function answerFault(exchange: Exchange, status: number): void {
-  const message =
-    status === 429 ? 'Request was throttled. Expected available in 1 second.' : `Fault on request: ${status}.`;
-  const code = status === 429 ? 'throttled' : 'fault';
-  const retryAfter = status === 429 ? { 'Retry-After': '1' } : {};
-  answerJson(exchange, status, problemBody({ non_field_errors: [{ message, code }] }), retryAfter);
+function answerFault(exchange: Exchange, status: number, isObserved: boolean): void {
+  if (isObserved && status === 500) {
+    const headers = { 'Content-Type': 'text/html; charset=utf-8' };
+    answerJson(exchange, status, htmlPage(status, 'Server Error (500)'), headers);
+    return;
+  }
+  const problem = status === 429 ? refuseThrottled(1) : refuse(status, `Fault on request: ${status}.`, 'fault');
+  answerJson(exchange, status, problemBody(problem.detail, isObserved), problem.headers);
 }
 
 /** Answers with a JSON text and ends the exchange. */

@@ -47,11 +47,13 @@ const REMEMBERED_TOKENS = 1000;
 
 /**
  * Makes a signer and checker with a key of its own. Assumed: "How a token is obtained, its lifetime and its claims: not
- * shown", so it is a JWT (HS256) with sub, role, iat, exp, jti and perhaps organization.
+ * shown", so it is a JWT (HS256) with sub, role, iat, exp, jti and perhaps organization and affs.
  */
-export function createTokens(facts: {
+export function createTokens(options: {
   now: () => number;
   subjects: { [role in Role]: string };
+  /** The uuids of all organizations; none when the claims do not name them. */
+  affiliations: () => readonly { uuid: string }[];
   /** The time of the `expire` fault in milliseconds, if there is one. */
   lifetimeLimitMs: () => number | undefined;
 }): Tokens {
@@ -59,16 +61,20 @@ export function createTokens(facts: {
   const remembered = new Map<string, Viewer>();
   let issued = 0;
 
-  async function sign(options: TokenOptions = {}): Promise<string> {
-    const role = options.role ?? 'fleet_operator';
-    const limitMs = facts.lifetimeLimitMs() ?? Number.POSITIVE_INFINITY;
-    const lifetimeMs = Math.min((options.expiresInSeconds ?? LIFETIME_SECONDS) * 1000, limitMs);
-    const now = facts.now();
-    const claims = options.organization === undefined ? { role } : { role, organization: options.organization };
+  async function sign({ role = 'fleet_operator', organization, ...token }: TokenOptions = {}): Promise<string> {
+    const limitMs = options.lifetimeLimitMs() ?? Number.POSITIVE_INFINITY;
+    const lifetimeMs = Math.min((token.expiresInSeconds ?? LIFETIME_SECONDS) * 1000, limitMs);
+    const now = options.now();
+    const affs = affiliationsOf({ role, organization }, options.affiliations());
+    const claims = {
+      role,
+      ...(organization === undefined ? {} : { organization }),
+      ...(Object.keys(affs).length === 0 ? {} : { affs }),
+    };
     issued += 1;
     return new SignJWT(claims)
       .setProtectedHeader({ alg: 'HS256', typ: 'JWT' })
-      .setSubject(options.subject ?? facts.subjects[role])
+      .setSubject(token.subject ?? options.subjects[role])
       .setJti(String(issued))
       .setIssuedAt(Math.floor(now / 1000))
       .setExpirationTime(Math.ceil((now + lifetimeMs) / 1000))
@@ -82,7 +88,7 @@ export function createTokens(facts: {
       const { payload } = await jwtVerify(token, key, {
         algorithms: ['HS256'],
         requiredClaims: ['sub', 'exp', 'iat'],
-        currentDate: new Date(facts.now()),
+        currentDate: new Date(options.now()),
       });
       const role = ROLES.find((candidate) => candidate === payload['role']);
       if (role === undefined) throw refuseToken('The token has no known role.', 'authentication_failed');
@@ -114,17 +120,26 @@ export function createTokens(facts: {
       throw refuseToken('The Authorization header must be "JWT <ACCESS_TOKEN>".', 'authentication_failed');
     }
     const viewer = await read(token);
-    if (facts.now() >= endOf(viewer)) throw refuseExpired();
+    if (options.now() >= endOf(viewer)) throw refuseExpired();
     return viewer;
   }
 
   function endOf(viewer: Viewer): number {
-    const limitMs = facts.lifetimeLimitMs();
+    const limitMs = options.lifetimeLimitMs();
     // iat is cut to whole seconds, so a second is added: no token dies before its time.
     return limitMs === undefined ? viewer.expiresAt : Math.min(viewer.expiresAt, viewer.issuedAt + 1000 + limitMs);
   }
 
   return { sign, check, endOf };
+}
+
+/** Observed: the claim `affs` names the affiliations of a token, `{organization: [roles]}`. */
+export function affiliationsOf(
+  viewer: Pick<Viewer, 'role' | 'organization'>,
+  organizations: readonly { uuid: string }[],
+): { [organization: string]: Role[] } {
+  const own = organizations.filter(({ uuid }) => viewer.organization === undefined || uuid === viewer.organization);
+  return Object.fromEntries(own.map(({ uuid }) => [uuid, [viewer.role]]));
 }
 
 function refuseExpired(): Error {

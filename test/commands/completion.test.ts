@@ -75,7 +75,7 @@ describe('what is offered', () => {
     ['fleet alerts list --ordering alert', ['alert_type']],
     ['fleet bicycles list --columns name,sta', ['name,state_of_charge', 'name,state']],
     ['fleet bicycles list --where latest', ['latest_gps_accuracy=', 'latest_gps_timestamp=']],
-    ['fleet bicycles list --where state=re', ['state=rented', 'state=retired']],
+    ['fleet bicycles list --where state=re', ['state=reserved', 'state=rented', 'state=retired']],
     ['fleet watch --until state!=l', ['state!=lost']],
     ['fleet watch --sender ', SENDERS],
     ['fleet bicycles list --lim', ['--limit']],

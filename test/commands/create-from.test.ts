@@ -54,29 +54,32 @@ test.each([
   ],
   ['JSON lines', NAMES.map((name) => JSON.stringify({ name, model: null })).join('\r\n')],
 ])('%s: all of them, their UUIDs in the order of the file', async (_kind, text) => {
-  await withSandbox({ bicycles: 5, faults: [{ kind: 'latency', milliseconds: 3 }] }, async (sandbox) => {
-    const organization = `${sandbox.baseUrl}/organizations/${sandbox.organizations[0]?.uuid}/`;
-    for (const [from, stdin] of [
-      [await fileOf(text), ''],
-      ['-', text],
-    ] as const) {
-      const before = posted(sandbox).length;
-      const { code, stdout, stderr } = await create(sandbox, ['--from', from, '--yes', '-o', 'uuid'], { stdin });
-      expect(stderr).toMatch(/^4 bicycles: 4 done in \d+ m?s\n$/);
-      expect(code).toBe(0);
-      expect(
-        stdout
-          .trim()
-          .split('\n')
-          .map((uuid) => sandbox.bicycle(uuid)?.name),
-      ).toEqual(NAMES);
-      expect(
-        posted(sandbox)
-          .slice(before)
-          .every((body) => body['organization'] === organization),
-      ).toBe(true);
-    }
-  });
+  await withSandbox(
+    { service: 'interface', bicycles: 5, faults: [{ kind: 'latency', milliseconds: 3 }] },
+    async (sandbox) => {
+      const organization = `${sandbox.baseUrl}/organizations/${sandbox.organizations[0]?.uuid}/`;
+      for (const [from, stdin] of [
+        [await fileOf(text), ''],
+        ['-', text],
+      ] as const) {
+        const before = posted(sandbox).length;
+        const { code, stdout, stderr } = await create(sandbox, ['--from', from, '--yes', '-o', 'uuid'], { stdin });
+        expect(stderr).toMatch(/^4 bicycles: 4 done in \d+ m?s\n$/);
+        expect(code).toBe(0);
+        expect(
+          stdout
+            .trim()
+            .split('\n')
+            .map((uuid) => sandbox.bicycle(uuid)?.name),
+        ).toEqual(NAMES);
+        expect(
+          posted(sandbox)
+            .slice(before)
+            .every((body) => body['organization'] === organization),
+        ).toBe(true);
+      }
+    },
+  );
 });
 
 test('linked resources, texts and defaults from flags', async () => {
@@ -98,7 +101,7 @@ test('linked resources, texts and defaults from flags', async () => {
 });
 
 test('results are told in the order of the file, refused ones in the words of the service', async () => {
-  await withSandbox({ bicycles: 5 }, async (sandbox) => {
+  await withSandbox({ service: 'interface', bicycles: 5 }, async (sandbox) => {
     const text = `name,model\nAda,\nBea,${sandbox.baseUrl}/bicycle_models/00000000-0000-4000-8000-00000000000a/\nCid,\n`;
     const { code, stdout } = await create(sandbox, ['--from', await fileOf(text), '--yes', '--json']);
     expect(code).toBe(9);
@@ -302,7 +305,7 @@ describe('with a journal', () => {
   });
 
   test('bicycles that were there before, or that other rows made, are not taken for one that is in doubt', async () => {
-    await withSandbox({ bicycles: 5 }, async (sandbox) => {
+    await withSandbox({ service: 'interface', bicycles: 5 }, async (sandbox) => {
       await create(sandbox, ['--name', 'Ada']);
       // The service tells what was there before the run to the second.
       await new Promise((resolve) => setTimeout(resolve, 1100));

@@ -81,6 +81,9 @@ async function tryExample(line: string): Promise<void> {
         await saveToken(place, profile, await sandbox.token());
       }
       await useProfile(place, 'sandbox');
+      // A bicycle is retired without its lock.
+      const [, retired] = /([0-9a-f-]{36}) retire\b/.exec(line) ?? [];
+      if (retired !== undefined) sandbox.changeBicycle(retired, { lock: null });
       const ended = await runLine(home, instead, options);
       expect({ line, ...ended }).toMatchObject({ line, code });
     } finally {

@@ -124,7 +124,9 @@ describe('a rerun', () => {
   });
 
   test('connections that died: with the state before from the input, what is in the target state now is done', async () => {
-    await withSandbox({ bicycles: 200, faults: [{ kind: 'cut', share: 0.2 }] }, async (sandbox) => {
+    // A service without a history of transitions.
+    const service = { service: 'interface', bicycles: 200, faults: [{ kind: 'cut', share: 0.2 }] } as const;
+    await withSandbox({ ...service, faults: [...service.faults] }, async (sandbox) => {
       await withJournal(async (path) => {
         const uuids = inState(sandbox, 'available', 60);
         const stdin = uuids.map((uuid) => JSON.stringify(sandbox.bicycle(uuid))).join('\n');

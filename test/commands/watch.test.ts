@@ -67,7 +67,7 @@ function records({ stderr }: RunResult): { [field: string]: unknown }[] {
 
 describe('what cannot be done is refused before anything is sent', () => {
   test.each([
-    [[], 'there is no organization to follow'],
+    [[], 'there are 2 organizations to follow'],
     [['not-a-uuid'], 'watch takes a UUID'],
     [['ORG', '-o', 'csv'], 'watch writes lines, or JSON lines with --json, not csv'],
     [['ORG', '--columns', 'name'], 'takes no --columns'],
@@ -399,7 +399,9 @@ describe('--jq', () => {
       [
         organization,
         '--jq',
-        'select(.sender == "bicycle") | .message | .name, .state',
+        '.message | .name, .state',
+        '--sender',
+        'bicycle',
         '--where',
         `uuid=${uuid}`,
         '--max-events',

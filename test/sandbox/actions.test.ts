@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { SandboxState, ServedBicycle, TokenOptions, Transition } from '../../src/sandbox/index.js';
 import { useSandbox } from '../support/sandbox.js';
 
-const sandbox = useSandbox({ bicycles: 60 });
+const sandbox = useSandbox({ service: 'interface', bicycles: 60 });
 
 interface Answer {
   status: number;

@@ -15,7 +15,7 @@ interface Page {
   results: Item[];
 }
 
-const sandbox = useSandbox();
+const sandbox = useSandbox({ service: 'interface' });
 
 async function get(path: string, role: Role = 'fleet_operator', organization?: string): Promise<Response> {
   const claims = organization === undefined ? { role } : { role, organization };
@@ -181,7 +181,7 @@ test.each([
 });
 
 test('-modified shows the last change first, however fast changes come and whatever the clock does', () =>
-  withSandbox({ bicycles: 50, now: () => Date.UTC(2026, 0, 1) }, async (still) => {
+  withSandbox({ service: 'interface', bicycles: 50, now: () => Date.UTC(2026, 0, 1) }, async (still) => {
     const headers = { Authorization: `JWT ${await still.token()}` };
     const list = async () =>
       (await (await fetch(`${still.baseUrl}/bicycles/?ordering=-modified`, { headers })).json()) as Page;
@@ -196,7 +196,7 @@ test('-modified shows the last change first, however fast changes come and whate
   }));
 
 test('an order that has been asked for follows changes and creations', () =>
-  withSandbox({ bicycles: 30, pageSize: 100 }, async (still) => {
+  withSandbox({ service: 'interface', bicycles: 30, pageSize: 100 }, async (still) => {
     const headers = { Authorization: `JWT ${await still.token()}`, 'Content-Type': 'application/json' };
     const byName = async () =>
       uuids(((await (await fetch(`${still.baseUrl}/bicycles/?ordering=name`, { headers })).json()) as Page).results);
@@ -353,7 +353,7 @@ test('a zone of the other organization is refused', async () => {
 });
 
 test('a prefix stands in front of paths and links', () =>
-  withSandbox({ prefix: '/api', bicycles: 30 }, async (prefixed) => {
+  withSandbox({ service: 'interface', prefix: '/api', bicycles: 30 }, async (prefixed) => {
     expect(prefixed.baseUrl).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/api$/);
     const headers = { Authorization: `JWT ${await prefixed.token()}` };
     const first = (await (await fetch(`${prefixed.baseUrl}/bicycles/`, { headers })).json()) as Page;

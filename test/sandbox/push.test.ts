@@ -4,7 +4,7 @@ import type { Sandbox, TokenOptions } from '../../src/sandbox/index.js';
 import { headersFor, useSandbox, withSandbox } from '../support/sandbox.js';
 import { openStream, type Stream } from './stream.js';
 
-const sandbox = useSandbox({ bicycles: 60 });
+const sandbox = useSandbox({ service: 'interface', bicycles: 60 });
 
 const main = (own: Sandbox) => own.organizations[0]?.uuid ?? '';
 const all = (own: Sandbox) => `/subscribe/%2F${main(own)}%2Fadmin%2Fbicycles%2F%2A/`;
@@ -166,7 +166,7 @@ test('405 for another method', async () => {
 });
 
 test('what was missed comes again after Last-Event-ID, in order, once, and only of the topic', () =>
-  withSandbox({ bicycles: 30 }, async (own) => {
+  withSandbox({ service: 'interface', bicycles: 30 }, async (own) => {
     const [first = '', second = ''] = own.bicycles(main(own)).map(({ uuid }) => uuid);
     const before = await subscribe(own, all(own));
     own.changeBicycle(first, { description: '0' });
@@ -193,7 +193,7 @@ test.each<[string, (last: number) => string | undefined]>([
   ['one never given out', (last) => String(last + 100)],
   ['one that is no number', () => 'abc'],
 ])('with %s it goes on live', (_, lastEventId) =>
-  withSandbox({ bicycles: 10, replay: 5 }, async (own) => {
+  withSandbox({ service: 'interface', bicycles: 10, replay: 5 }, async (own) => {
     const uuid = own.bicycles()[0]?.uuid ?? '';
     for (let count = 0; count < 20; count += 1) own.changeBicycle(uuid, { description: 'old' });
     const stream = await subscribe(own, all(own), {}, lastEventId(own.pushLog.at(-1)?.id ?? 0));
@@ -204,7 +204,7 @@ test.each<[string, (last: number) => string | undefined]>([
 );
 
 test('the buffer keeps exactly as many events as asked for', () =>
-  withSandbox({ bicycles: 10, replay: 5 }, async (own) => {
+  withSandbox({ service: 'interface', bicycles: 10, replay: 5 }, async (own) => {
     const uuid = own.bicycles()[0]?.uuid ?? '';
     for (let count = 0; count < 20; count += 1) own.changeBicycle(uuid, { description: String(count) });
     const last = own.pushLog.at(-1)?.id ?? 0;
@@ -214,7 +214,7 @@ test('the buffer keeps exactly as many events as asked for', () =>
   }));
 
 test('a comment as heartbeat', () =>
-  withSandbox({ bicycles: 10, heartbeatMs: 20 }, async (own) => {
+  withSandbox({ service: 'interface', bicycles: 10, heartbeatMs: 20 }, async (own) => {
     const stream = await subscribe(own, all(own));
     await stream.until(() => stream.comments.length >= 4);
     expect(stream.comments.slice(0, 4)).toEqual(['open', 'heartbeat', 'heartbeat', 'heartbeat']);
@@ -222,7 +222,7 @@ test('a comment as heartbeat', () =>
   }));
 
 test('streams are counted, dropped and forgotten', () =>
-  withSandbox({ bicycles: 10 }, async (own) => {
+  withSandbox({ service: 'interface', bicycles: 10 }, async (own) => {
     const streams = [await subscribe(own, all(own)), await subscribe(own, all(own))];
     expect(own.streamCount()).toBe(2);
     own.dropStreams();
@@ -234,7 +234,7 @@ test('streams are counted, dropped and forgotten', () =>
 
 test('a subscription ends with its token', () =>
   // A clock that stands still 50 ms before the end: the token is good however slow the machine is.
-  withSandbox({ bicycles: 10, now: () => Date.UTC(2026, 0, 1) + 950 }, async (own) => {
+  withSandbox({ service: 'interface', bicycles: 10, now: () => Date.UTC(2026, 0, 1) + 950 }, async (own) => {
     const stream = await subscribe(own, all(own), { expiresInSeconds: 0.05 });
     expect(stream.status).toBe(200);
     expect(await stream.ended).toBe('end');
@@ -242,7 +242,7 @@ test('a subscription ends with its token', () =>
   }));
 
 test('a reader that never reads is cut before it fills the memory', () =>
-  withSandbox({ bicycles: 10 }, async (own) => {
+  withSandbox({ service: 'interface', bicycles: 10 }, async (own) => {
     const response = await fetch(`${own.sseUrl}${all(own)}`, { headers: await headersFor(own) });
     expect(own.streamCount()).toBe(1);
     const topic = `/${main(own)}/admin/bicycles/*`;
@@ -256,7 +256,7 @@ test('a reader that never reads is cut before it fills the memory', () =>
   }));
 
 test('closing cuts subscriptions at once', async () => {
-  const stream = await withSandbox({ bicycles: 10 }, (own) => subscribe(own, all(own)));
+  const stream = await withSandbox({ service: 'interface', bicycles: 10 }, (own) => subscribe(own, all(own)));
   expect(await stream.ended).toBe('cut');
   await expect(openStream('http://127.0.0.1:1', '/', {})).rejects.toThrow();
 });

@@ -11,7 +11,7 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 // Taken before the sandbox starts.
 const GLOBALS = [Request, Response];
 
-const sandbox = useSandbox({ bicycles: 40 });
+const sandbox = useSandbox({ service: 'interface', bicycles: 40 });
 
 function topicPath(): string {
   return `/subscribe/%2F${sandbox().organizations[0]?.uuid}%2Fadmin%2Fbicycles%2F%2A/`;
@@ -113,7 +113,7 @@ test.each(TOKENS.flatMap(([what, code, make]) => PORTS.map(([port, url]) => [por
 
 test('a token that has been accepted expires all the same', () => {
   let now = Date.UTC(2026, 0, 1);
-  return withSandbox({ bicycles: 1, now: () => now }, async (own) => {
+  return withSandbox({ service: 'interface', bicycles: 1, now: () => now }, async (own) => {
     const headers = { Authorization: `JWT ${await own.token({ expiresInSeconds: 10 })}` };
     const status = async () => (await fetch(`${own.baseUrl}/bicycles/`, { headers })).status;
     now += 9_999;
@@ -225,7 +225,7 @@ test('HEAD is GET without a body', async () => {
 
 test('requests are recorded as they came, and told without their headers', async () => {
   const lines: RequestLine[] = [];
-  await withSandbox({ bicycles: 3, onRequest: (line) => lines.push(line) }, async (own) => {
+  await withSandbox({ service: 'interface', bicycles: 3, onRequest: (line) => lines.push(line) }, async (own) => {
     const headers = { ...(await headersFor(own)), 'Content-Type': 'application/json', 'X-Odd-Case': '1' };
     const uuid = own.bicycles()[0]?.uuid;
     await fetch(`${own.baseUrl}/bicycles/?a=%2f`, { headers });
@@ -252,7 +252,9 @@ test('requests are recorded as they came, and told without their headers', async
 test('a port that is taken is an EADDRINUSE, and nothing stays open', async () => {
   const port = Number(new URL(sandbox().sseUrl).port);
   for (const ports of [{ port }, { ssePort: port }]) {
-    await expect(withSandbox({ bicycles: 1, ...ports }, async () => {})).rejects.toMatchObject({ code: 'EADDRINUSE' });
+    await expect(withSandbox({ service: 'interface', bicycles: 1, ...ports }, async () => {})).rejects.toMatchObject({
+      code: 'EADDRINUSE',
+    });
   }
 });
 

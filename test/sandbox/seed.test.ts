@@ -14,7 +14,7 @@ function fingerprint(sandbox: Sandbox): string {
 
 function fingerprintOf(options: { seed: number; bicycles: number; now?: number }): Promise<string> {
   const { now = NOW, ...rest } = options;
-  return withSandbox({ ...rest, now: () => now }, async (sandbox) => fingerprint(sandbox));
+  return withSandbox({ service: 'interface', ...rest, now: () => now }, async (sandbox) => fingerprint(sandbox));
 }
 
 test('the same seed and number give the same fleet, uuids and times included', async () => {
@@ -33,7 +33,7 @@ test('another day moves only the times', async () => {
 
 test('a created bicycle gets the same uuid each time', async () => {
   const create = () =>
-    withSandbox({ bicycles: 3 }, async (sandbox) => {
+    withSandbox({ service: 'interface', bicycles: 3 }, async (sandbox) => {
       const response = await fetch(`${sandbox.baseUrl}/bicycles/`, {
         method: 'POST',
         headers: { Authorization: `JWT ${await sandbox.token()}`, 'Content-Type': 'application/json' },
@@ -48,10 +48,10 @@ test('a created bicycle gets the same uuid each time', async () => {
 });
 
 test.each([0, 1, 2])('a fleet of %i starts', (bicycles) =>
-  withSandbox({ bicycles }, async (sandbox) => expect(sandbox.bicycles()).toHaveLength(bicycles)),
+  withSandbox({ service: 'interface', bicycles }, async (sandbox) => expect(sandbox.bicycles()).toHaveLength(bicycles)),
 );
 
-const sandbox = useSandbox();
+const sandbox = useSandbox({ service: 'interface' });
 
 test('two organizations; the main one has nearly all of the 500', () => {
   const { organizations } = sandbox();
@@ -77,7 +77,7 @@ test.each(['available', 'in_maintenance', 'rented', 'lost', 'unrecoverable', 're
         .bicycles()
         .map((bicycle) => bicycle.state),
     ).toContain(state);
-    await withSandbox({ bicycles: 10 }, async (small) =>
+    await withSandbox({ service: 'interface', bicycles: 10 }, async (small) =>
       expect(small.bicycles().map((bicycle) => bicycle.state)).toContain(state),
     );
   },
@@ -157,7 +157,7 @@ test('alerts say what is the case: low batteries are low, lost bicycles are lost
 });
 
 test('a fleet of 100,000 starts and serves its last page', () =>
-  withSandbox({ bicycles: 100_000, pageSize: 100 }, async (large) => {
+  withSandbox({ service: 'interface', bicycles: 100_000, pageSize: 100 }, async (large) => {
     const response = await fetch(`${large.baseUrl}/bicycles/?page=1000`, {
       headers: { Authorization: `JWT ${await large.token()}` },
     });

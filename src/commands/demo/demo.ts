@@ -17,6 +17,9 @@ const EVENTS_PER_SECOND = 3;
 /** How long the watch runs before something is done to the bicycle it should show. */
 const ACT_AFTER_MS = 1500;
 
+/** A bicycle needs a device before it can be made available. */
+const LOCK = '5f0c1d2e-3b4a-4958-8677-6a5b4c3d2e1f';
+
 /** Walks through the main commands. Throws a FleetError of kind `internal` when one of them fails. */
 export async function runDemo(context: Context, { seconds }: { seconds: number }): Promise<void> {
   const sandbox = await startSandbox({ bicycles: BICYCLES, rate: EVENTS_PER_SECOND });
@@ -40,11 +43,13 @@ export async function runDemo(context: Context, { seconds }: { seconds: number }
       '--limit',
       '5',
     ]);
-    await show(context, env, 'A new bicycle, and its UUID:', [
+    await show(context, env, 'A new bicycle with a lock, and its UUID:', [
       'bicycles',
       'create',
       '--name',
       'Demo 0001',
+      '--lock',
+      LOCK,
       '-o',
       'uuid',
     ]);

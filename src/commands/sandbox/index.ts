@@ -5,6 +5,7 @@ import { examples } from '../../cli/examples.js';
 import { collect, wholeNumber } from '../../cli/options.js';
 import type { Run } from '../../context.js';
 import { usageError } from '../../errors.js';
+import type { ServiceKind } from '../../sandbox/index.js';
 
 /** The highest port of TCP. */
 const HIGHEST_PORT = 65_535;
@@ -27,9 +28,17 @@ export function addSandbox(program: Command, run: Run): void {
     .option('--page-size <n>', 'items on a page', wholeNumber('--page-size', 1), 20)
     .option(
       '--fault <fault>',
-      'what goes wrong, repeatable: latency=200ms, error=503:5%, drop=30s, stall=30s, expire=60s',
+      'what goes wrong, repeatable: latency=200ms, error=503:5%, cut=5%, drop=30s, stall=30s, noreplay, throttle=5s, expire=60s',
       collect,
     )
+    .option(
+      '--service <kind>',
+      'observed: all that a running service was seen to do; interface: what the interface document shows and no more',
+      readService,
+      'observed' as ServiceKind,
+    )
+    .option('--webhook <url>', 'send each alert that is raised or changed to this address of this machine')
+    .option('--webhook-secret <secret>', 'sign the webhooks: X-Fleet-Signature, HMAC-SHA256 of the body')
     .action((options, command) =>
       run(command, async (context) => (await import('./sandbox.js')).runSandbox(context, options)),
     );
@@ -39,6 +48,10 @@ export function addSandbox(program: Command, run: Run): void {
     [
       'a busy fleet on a bad network',
       'fleet sandbox --rate 20 --fault latency=200ms --fault error=503:5% --fault drop=30s',
+    ],
+    [
+      'alerts go to a receiver in another terminal',
+      'fleet sandbox --webhook http://127.0.0.1:4020/ --webhook-secret try',
     ],
   );
 }
@@ -50,6 +63,11 @@ function readPort(flag: string): (text: string) => number {
     if (port <= HIGHEST_PORT) return port;
     throw usageError(`${flag} takes a port from 0 to ${HIGHEST_PORT}, not "${text}"`);
   };
+}
+
+function readService(text: string): ServiceKind {
+  if (text === 'observed' || text === 'interface') return text;
+  throw usageError(`--service takes observed or interface, not "${text}"`);
 }
 
 function readRate(text: string): number {

@@ -3,7 +3,14 @@
 import { sleep } from '../../clock.js';
 import type { Context } from '../../context.js';
 import { usageError } from '../../errors.js';
-import { type Fault, parseFault, type Sandbox, startSandbox } from '../../sandbox/index.js';
+import {
+  parseFault,
+  parseWebhookUrl,
+  type Sandbox,
+  type SandboxOptions,
+  type ServiceKind,
+  startSandbox,
+} from '../../sandbox/index.js';
 import { findPlace, type Place } from '../../settings/place.js';
 import { renewSandboxToken, SANDBOX_PROFILE, saveSandboxProfile } from '../../settings/sandbox-profile.js';
 import { readExpiry } from '../../settings/token.js';
@@ -17,13 +24,16 @@ export interface SandboxFlags {
   rate: number;
   pageSize: number;
   fault?: string[];
+  service: ServiceKind;
+  webhook?: string;
+  webhookSecret?: string;
 }
 
 /** Runs the sandbox service until the signal ends it. Throws a FleetError of kind `usage` when a port is taken. */
 export async function runSandbox(context: Context, flags: SandboxFlags): Promise<void> {
-  const { fault, ...options } = flags;
-  const faults = (fault ?? []).map(readFault);
-  const sandbox = await start(context, { ...options, faults });
+  const { fault, webhook, webhookSecret, ...options } = flags;
+  const faults = (fault ?? []).map((text) => orUsageError(() => parseFault(text)));
+  const sandbox = await start(context, { ...options, ...readWebhook(webhook, webhookSecret), faults });
   try {
     const token = await sandbox.token();
     const place = findPlace(context.io.env);
@@ -35,9 +45,18 @@ export async function runSandbox(context: Context, flags: SandboxFlags): Promise
   }
 }
 
-function readFault(text: string): Fault {
+function readWebhook(url: string | undefined, secret: string | undefined): Pick<SandboxOptions, 'webhook'> {
+  if (url === undefined) {
+    if (secret === undefined) return {};
+    throw usageError('--webhook-secret needs --webhook, the address to send to');
+  }
+  const { href } = orUsageError(() => parseWebhookUrl(url));
+  return { webhook: { url: href, ...(secret === undefined ? {} : { secret }) } };
+}
+
+function orUsageError<Value>(read: () => Value): Value {
   try {
-    return parseFault(text);
+    return read();
   } catch (error) {
     throw usageError(error instanceof Error ? error.message : String(error));
   }

@@ -1,0 +1,206 @@
+// The alerts of the fleet: how they read, and how they are raised, changed and acted on (interface.md sections 2.2 to 2.4 and 3.2).
+import type { ALERT_ACTIONS, Alert } from '../api/alert.js';
+import {
+  type AlertRow,
+  type BicycleRow,
+  type Fleet,
+  linkTo,
+  nextMoment,
+  type ServedAlert,
+  serialise,
+  timeText,
+  type Zone,
+} from './fleet.js';
+import { numberOf } from './geometry.js';
+
+export type AlertAction = (typeof ALERT_ACTIONS)[number];
+
+/** Types that section 2.3 does not name. */
+export const OBSERVED_ALERT_TYPES: readonly string[] = [
+  'bicycle.left_unlocked',
+  'bicycle.bike_stolen',
+  'lock.locked_wo_cable',
+  'lock.alarm_triggered',
+  'zone.high_threshold',
+  'zone.low_threshold',
+];
+
+const ALERT_MESSAGES: { [alertType: string]: string } = {
+  'lock.bat.low': 'Battery of the lock is low',
+  'bicycle.ride_outside': 'Ridden outside the service area',
+  'lock.no_tracking': 'Lock has sent no position for a while',
+  'bicycle.return_outside': 'Returned outside the service area',
+  'bicycle.lost_reported': 'Reported lost',
+  'bicycle.outside_operational_period': 'In use outside the operational period',
+  'bicycle.too_long_idle': 'Has not been used for too long',
+  'lock.shutdown': 'Lock has shut down',
+  'bicycle.left_unlocked': 'Left unlocked',
+  'bicycle.bike_stolen': 'Reported stolen',
+  'lock.locked_wo_cable': 'Locked without its cable',
+  'lock.alarm_triggered': 'Alarm of the lock was triggered',
+  'zone.high_threshold': 'More bicycles than wanted',
+  'zone.low_threshold': 'Fewer bicycles than wanted',
+};
+
+/** What every description of an alert needs. */
+export interface AlertInput {
+  uuid: string;
+  alertType: string;
+  state: string;
+  roles: string[];
+  created: string;
+  modified: string;
+}
+
+/** Adds an alert at the end of the list. */
+export function addAlert(fleet: Fleet, row: AlertRow): void {
+  fleet.alerts.push(row);
+  fleet.alertsByUuid.set(row.body.uuid, row);
+}
+
+/** The body of an alert about a bicycle, in the shape of section 2.4. */
+export function describeAlert(fleet: Fleet, row: BicycleRow, input: AlertInput): ServedAlert {
+  const bicycle = row.body;
+  const bicycleUrl = linkTo(fleet, 'bicycles', bicycle.uuid);
+  const isOfLock = input.alertType.startsWith('lock.') && typeof bicycle.lock === 'string';
+  const lockUuid = bicycle.lock?.split('/').at(-2);
+  const ofLock = { lock_uuid: lockUuid, lock_bleid: bicycle.bleid };
+  const ofBicycle = { bicycle_name: bicycle.name, bicycle_uuid: bicycle.uuid };
+  const extra: { [property: string]: unknown } = isOfLock ? { ...ofLock } : { ...ofBicycle };
+  // "The bicycle-causality sample also carries lock_uuid and lock_bleid."
+  if (!isOfLock && lockUuid !== undefined) Object.assign(extra, ofLock);
+  if (typeof bicycle.latitude === 'number' && typeof bicycle.longitude === 'number') {
+    extra['location'] = { type: 'Point', coordinates: [bicycle.longitude, bicycle.latitude] };
+  }
+  if (bicycle.state_of_charge !== null && bicycle.state_of_charge !== undefined) {
+    extra['state_of_charge'] = bicycle.state_of_charge;
+  }
+  if (fleet.isObserved) Object.assign(extra, observedExtra(row));
+  return {
+    uuid: input.uuid,
+    created: input.created,
+    modified: input.modified,
+    roles: input.roles,
+    user: row.rider === undefined ? null : linkTo(fleet, 'users', row.rider),
+    causality: isOfLock ? (bicycle.lock ?? bicycleUrl) : bicycleUrl,
+    alert_type: input.alertType,
+    message: `${ALERT_MESSAGES[input.alertType] ?? input.alertType}: ${bicycle.name}`,
+    extra,
+    bicycle: bicycleUrl,
+    organization: linkTo(fleet, 'organizations', row.organization),
+    url: linkTo(fleet, 'alerts', input.uuid),
+    state: input.state,
+  };
+}
+
+/** Observed: what `extra` may carry beyond section 2.4; positions in micro-degrees. */
+function observedExtra({ body }: BicycleRow): { [property: string]: unknown } {
+  const latitude = numberOf(body.latitude);
+  const longitude = numberOf(body.longitude);
+  const extra = { bicycle_state: body.state, bicycle_model_name: body['bicycle_model_name'] };
+  if (latitude === null || longitude === null) return extra;
+  return {
+    ...extra,
+    bicycle_gps_latitude: Math.round(latitude * 1e6),
+    bicycle_gps_longitude: Math.round(longitude * 1e6),
+    bicycle_coordinates: [longitude, latitude],
+  };
+}
+
+/** The body of an alert about a zone. Observed: it belongs to no bicycle. */
+export function describeZoneAlert(fleet: Fleet, zone: Zone, input: AlertInput): ServedAlert {
+  return {
+    uuid: input.uuid,
+    created: input.created,
+    modified: input.modified,
+    roles: input.roles,
+    user: null,
+    causality: linkTo(fleet, 'zones', zone.uuid),
+    alert_type: input.alertType,
+    message: `${ALERT_MESSAGES[input.alertType] ?? input.alertType}: ${zone.name}`,
+    extra: { zone_uuid: zone.uuid, zone_name: zone.name },
+    bicycle: null,
+    organization: linkTo(fleet, 'organizations', zone.organization),
+    url: linkTo(fleet, 'alerts', input.uuid),
+    state: input.state,
+  };
+}
+
+/** Raises an alert about a bicycle now, in the state "new". */
+export function raiseAlert(
+  fleet: Fleet,
+  row: BicycleRow,
+  input: { uuid: string; alertType: string; roles: string[]; changes?: Partial<Alert> },
+): AlertRow {
+  const moment = nextMoment(fleet);
+  const created = timeText(fleet, moment);
+  const zone = fleet.zones.find(({ organization }) => organization === row.organization);
+  const whole = { ...input, state: 'new', created, modified: created };
+  const isOfZone = input.alertType.startsWith('zone.') && zone !== undefined;
+  const body = isOfZone ? describeZoneAlert(fleet, zone, whole) : describeAlert(fleet, row, whole);
+  Object.assign(body, input.changes);
+  const alert: AlertRow = {
+    index: fleet.alerts.length,
+    organization: row.organization,
+    bicycle: isOfZone ? undefined : row.body.uuid,
+    modifiedAt: moment,
+    body,
+    json: undefined,
+  };
+  addAlert(fleet, alert);
+  publishAlert(fleet, alert, 'alert-raised', undefined);
+  return alert;
+}
+
+/** Changes fields of an alert, its state for instance. */
+export function changeAlert(fleet: Fleet, row: AlertRow, changes: Partial<Alert>): void {
+  const from = row.body.state;
+  row.modifiedAt = nextMoment(fleet);
+  Object.assign(row.body, changes, { modified: timeText(fleet, row.modifiedAt) });
+  row.json = undefined;
+  publishAlert(fleet, row, 'alert-changed', from);
+}
+
+function publishAlert(
+  fleet: Fleet,
+  row: AlertRow,
+  kind: 'alert-raised' | 'alert-changed',
+  from: string | undefined,
+): void {
+  const { uuid, state } = row.body;
+  // Assumed: "Topics for senders other than bicycle … not shown", so alerts have one of their own, by analogy. Observed: they are not pushed.
+  if (!fleet.isObserved) {
+    fleet.publish({ sender: 'alert', topics: [`/${row.organization}/admin/alerts/*`], message: serialise(row) });
+  }
+  fleet.log({ at: fleet.now(), uuid, kind, transition: undefined, from, to: state, by: 'service' });
+  fleet.onAlert(row.body);
+}
+
+const ACTION_TARGETS: { [action in AlertAction]: string } = {
+  resolve: 'resolved',
+  silence: 'silenced',
+  escalate: 'escalated',
+  stop: 'stopped',
+};
+
+/** Observed: what an alert takes in a state: a silenced one only stop, a resolved or stopped one nothing. */
+export function availableAlertActions(state: string): AlertAction[] {
+  if (state === 'resolved' || state === 'stopped') return [];
+  if (state === 'silenced') return ['stop'];
+  const all: AlertAction[] = ['resolve', 'silence', 'escalate', 'stop'];
+  return state === 'escalated' ? all.filter((action) => action !== 'escalate') : all;
+}
+
+/** Runs an action on an alert; returns false and changes nothing when its state does not allow it. */
+export function actOnAlert(
+  fleet: Fleet,
+  row: AlertRow,
+  action: AlertAction,
+  fields: { [field: string]: unknown },
+): boolean {
+  if (!availableAlertActions(row.body.state).includes(action)) return false;
+  const { severity, description } = fields;
+  const changes = action === 'escalate' ? { extra: { ...row.body.extra, severity, description } } : {};
+  changeAlert(fleet, row, { ...changes, state: ACTION_TARGETS[action] });
+  return true;
+}

@@ -1,0 +1,219 @@
+// The routes of bicycles: lists, creation, edits, transitions and their history (interface.md sections 4.1 to 4.4).
+import { TRANSITIONS } from '../api/bicycle.js';
+import { readEdit, readNewBicycle } from './bodies.js';
+import {
+  type AddRoute,
+  type ApiContext,
+  type ApiOptions,
+  answerList,
+  answerNothing,
+  answerText,
+  type Handler,
+  queryOf,
+  readObject,
+  uuidOf,
+} from './exchange.js';
+import {
+  type BicycleRow,
+  changeBicycle,
+  createBicycle,
+  type Fleet,
+  historyOf,
+  moveBicycle,
+  removeBicycle,
+  runTransition,
+  serialise,
+} from './fleet.js';
+import { distanceToMiddle } from './geometry.js';
+import { createLists } from './lists.js';
+import { Problem, refuse, refuseField, refuseRole, refuseThrottled, refuseUnknown, refuseVersion } from './problem.js';
+import { readBox } from './query.js';
+import { isVisible, selectBicycles } from './selection.js';
+import type { Viewer } from './token.js';
+import {
+  AUTOMATIC_TRANSITIONS,
+  allowsTransition,
+  availableTransitions,
+  OBSERVED_TRANSITIONS,
+  OWN_TRANSITIONS,
+  RENTER_TRANSITIONS,
+  type Transition,
+} from './transitions.js';
+
+/** Adds the routes; those that interface.md does not name only when they are wanted. */
+export function addBicycleRoutes(options: ApiOptions, route: AddRoute): void {
+  const { fleet } = options;
+  const lists = createLists<BicycleRow>(() => fleet().version);
+
+  route(
+    '/bicycles/',
+    {
+      GET: (context, viewer) => {
+        const query = queryOf(context);
+        const rows = selectBicycles(fleet(), lists, query, viewer);
+        const box = options.isObserved ? readBox(query, true) : undefined;
+        if (box === undefined) return answerList(context, options, rows, serialise);
+        return answerList(context, options, rows, (row) => {
+          const distance = distanceToMiddle(box, row.body.latitude, row.body.longitude);
+          return `${serialise(row).slice(0, -1)},"distance":${distance}}`;
+        });
+      },
+      POST: async (context, viewer) => {
+        if (viewer.role === 'renter') throw refuseRole();
+        const { organization, fields } = readNewBicycle(fleet(), await readObject(context), viewer);
+        const row = createBicycle(fleet(), organization, options.nextUuid(), fields);
+        // Assumed: "Response of creation: not shown"; 201 with the bicycle.
+        return answerText(context, 201, serialise(row));
+      },
+    },
+    'anonymous-lists',
+  );
+
+  route('/bicycles/:uuid/actions/', { POST: actionHandler(options) });
+  if (!options.isObserved) return;
+
+  route('/bicycles/:uuid/', {
+    GET: (context, viewer) => answerText(context, 200, serialise(findBicycle(fleet(), context, viewer))),
+    PATCH: editHandler(options, false),
+    PUT: editHandler(options, true),
+    DELETE: (context, viewer) => {
+      const row = findBicycle(fleet(), context, viewer);
+      if (viewer.role === 'renter') throw refuseRole();
+      removeBicycle(fleet(), row);
+      return answerNothing(context);
+    },
+  });
+
+  route('/bicycles/:uuid/transitions/', {
+    GET: (context, viewer) => {
+      const history = historyOf(fleet(), findBicycle(fleet(), context, viewer));
+      return answerList(context, options, history.toReversed(), (entry) => JSON.stringify(entry));
+    },
+  });
+}
+
+function findBicycle(fleet: Fleet, context: ApiContext, viewer: Viewer): BicycleRow {
+  const row = fleet.bicyclesByUuid.get(uuidOf(context));
+  if (row !== undefined && isVisible(fleet, row, viewer)) return row;
+  throw fleet.isObserved ? refuseUnknown('No Bicycle matches the given query.') : refuseUnknown();
+}
+
+function editHandler(options: ApiOptions, isWhole: boolean): Handler {
+  return async (context, viewer) => {
+    const fleet = options.fleet();
+    const body = await readObject(context);
+    const row = findBicycle(fleet, context, viewer);
+    if (viewer.role === 'renter') throw refuseRole();
+    const { concurrency_version: version } = body;
+    if (version !== undefined && version !== null && Number(version) !== row.body.concurrency_version) {
+      throw refuseVersion();
+    }
+    const { organization, fields } = readEdit(fleet, row, body, { isWhole, viewer });
+    if (organization !== undefined && organization !== row.organization) moveBicycle(fleet, row, organization);
+    const model = fleet.models.find(({ url }) => url === (fields['model'] ?? row.body.model));
+    const lock = fields['lock'] === undefined ? row.body.lock : fields['lock'];
+    changeBicycle(
+      fleet,
+      row,
+      {
+        ...fields,
+        organization: `${fleet.baseUrl}/organizations/${row.organization}/`,
+        bicycle_model_name: fields['model'] === null ? null : (model?.name ?? null),
+        devices: typeof lock === 'string' ? [lock] : [],
+      },
+      'client',
+    );
+    return answerText(context, 200, serialise(row));
+  };
+}
+
+/** Section 4.3; the order of the checks is as observed: the bicycle, the transition, permission, state, conditions. */
+function actionHandler(options: ApiOptions): Handler {
+  const lastActions = new Map<string, number>();
+
+  /** Observed: 429 for each bicycle and user. */
+  function checkPace(fleet: Fleet, row: BicycleRow, viewer: Viewer): void {
+    const pauseMs = options.faults.durationMs('throttle');
+    if (pauseMs === undefined) return;
+    const key = `${row.body.uuid} ${viewer.subject}`;
+    const waitMs = (lastActions.get(key) ?? Number.NEGATIVE_INFINITY) + pauseMs - fleet.now();
+    if (waitMs > 0) throw refuseThrottled(Math.ceil(waitMs / 1000));
+    lastActions.set(key, fleet.now());
+  }
+
+  return async (context, viewer) => {
+    const fleet = options.fleet();
+    const row = findBicycle(fleet, context, viewer);
+    const body = await readObject(context);
+    const transition = readTransition(body, fleet.isObserved);
+    checkPermission(fleet, row, transition, viewer);
+    checkPace(fleet, row, viewer);
+    checkState(fleet, row, transition);
+    if (fleet.isObserved) checkConditions(fleet, row, transition, riderOf(body, viewer));
+    // Observed: "would be allowed"; interface.md names no such field, so a service that follows it alone performs the request.
+    if (fleet.isObserved && body['dry_run'] === true) return answerNothing(context);
+    runTransition(fleet, row, transition, 'client', riderOf(body, viewer));
+    options.onAction(row.body.uuid);
+    // Assumed: "Response … not shown"; 200 with the updated bicycle.
+    return answerText(context, 200, serialise(row));
+  };
+}
+
+/** Observed: an operator may rent or reserve for a user, whom the body names by a link. */
+function riderOf(body: { [field: string]: unknown }, viewer: Viewer): string {
+  const { user } = body;
+  if (viewer.role === 'renter' || typeof user !== 'string') return viewer.subject;
+  return /([0-9a-f-]{36})\/?$/i.exec(user)?.[1]?.toLowerCase() ?? viewer.subject;
+}
+
+/** Section 4.3: "a JSON object with field type, whose value is the name of a transition". Other fields are ignored. */
+function readTransition(body: { [field: string]: unknown }, isObserved: boolean): Transition {
+  const { type } = body;
+  if (type === undefined) throw refuseField('type', 'This field is required.', 'required');
+  const transition = TRANSITIONS.find((name) => name === type);
+  if (transition !== undefined && (isObserved || !OBSERVED_TRANSITIONS.includes(transition))) return transition;
+  if (isObserved) throw refuseUnknown();
+  throw refuseField('type', `"${String(type)}" is not a valid choice.`, 'invalid_choice');
+}
+
+/** Throws a 403 Problem when the viewer may not run the transition on this bicycle. */
+function checkPermission(fleet: Fleet, row: BicycleRow, transition: Transition, viewer: Viewer): void {
+  if (AUTOMATIC_TRANSITIONS.includes(transition)) {
+    throw refuseRole(`The action '${transition}' is automatic: the service runs it by itself.`);
+  }
+  const isForeign = row.rider !== undefined && row.rider !== viewer.subject;
+  if (fleet.isObserved && isForeign && OWN_TRANSITIONS.includes(transition)) throw refuseRole();
+  if (viewer.role !== 'renter') return;
+  if (!RENTER_TRANSITIONS.includes(transition)) throw refuseRole();
+  // Assumed: what one renter has reserved is not for another one.
+  if (row.body.state === 'reserved' && isForeign) throw refuseRole('The bicycle is reserved by another user.');
+}
+
+/** Throws a 400 Problem when the transition does not start in the bicycle's state. */
+function checkState(fleet: Fleet, row: BicycleRow, transition: Transition): void {
+  const { state } = row.body;
+  if (allowsTransition(state, transition)) return;
+  const message = `Action '${transition}' not allowed from current state '${state}'`;
+  if (!fleet.isObserved) throw refuse(400, message, 'not_allowed');
+  throw refuseAction(`${message}. Available actions: ${availableTransitions(state).join(', ')}`);
+}
+
+/** Observed: what a transition asks for beyond the state. Throws a 400 Problem. */
+function checkConditions(fleet: Fleet, row: BicycleRow, transition: Transition, rider: string): void {
+  if (transition === 'retire' && typeof row.body.lock === 'string') {
+    throw refuseAction('The lock has to be unpaired before the bicycle can be retired.');
+  }
+  if (transition === 'declare_available' && row.body.device_type === null) {
+    throw refuseAction('The bicycle has no device.');
+  }
+  const isTaking = transition === 'rent' || transition === 'reserve';
+  // Assumed: the limit is for those who ride; an operator tries things out on many bicycles at once.
+  const isRenter = fleet.users.indexOf(rider) >= 2;
+  if (isTaking && isRenter && fleet.bicycles.some((other) => other !== row && other.rider === rider)) {
+    throw refuseAction('The user has a reservation or a rental session already.');
+  }
+}
+
+function refuseAction(message: string): Problem {
+  return new Problem(400, { actions: [{ message, code: 'not_allowed' }] });
+}

@@ -1,0 +1,222 @@
+// Which bicycles and alerts a list holds, and in which order (interface.md sections 4.1 and 4.5).
+import { ALERT_FIELDS, ALERT_ORDERINGS, ALERT_STATES, ALERT_TYPES } from '../api/alert.js';
+import { BICYCLE_FIELDS, BICYCLE_ORDERINGS } from '../api/bicycle.js';
+import type { AlertRow, BicycleRow, Fleet, Zone } from './fleet.js';
+import { type Box, distanceToMiddle, isInside, numberOf } from './geometry.js';
+import type { Lists, Ordering } from './lists.js';
+import { refuseField } from './problem.js';
+import {
+  lastOf,
+  type OrderingRules,
+  readBox,
+  readChoices,
+  readFlag,
+  readNumber,
+  readOrderings,
+  readUuid,
+  readWords,
+} from './query.js';
+import type { Viewer } from './token.js';
+
+/** What `ordering` takes from bicycles as interface.md says, where any field may do, and as observed. */
+const BICYCLE_RULES: { [service: string]: OrderingRules } = {
+  interface: { fields: BICYCLE_FIELDS, areManyAllowed: false },
+  observed: { fields: BICYCLE_ORDERINGS, areManyAllowed: true, broken: ['bleid', 'device_type'] },
+};
+
+/** Roles and extra are no values that one could sort by. */
+const ALERT_RULES: { [service: string]: OrderingRules } = {
+  interface: {
+    fields: ALERT_FIELDS.filter((field) => field !== 'roles' && field !== 'extra'),
+    areManyAllowed: false,
+  },
+  observed: { fields: ALERT_ORDERINGS, areManyAllowed: true },
+};
+
+const NUMBER_FIELDS: readonly string[] = ['latitude', 'longitude', 'latest_gps_accuracy', 'state_of_charge'];
+
+/** Observed: what comes first when nobody asks for an order. */
+const NEWEST_FIRST = [{ name: 'created', descending: true }];
+
+function orderingsOf(query: URLSearchParams, rules: { [service: string]: OrderingRules }, isObserved: boolean) {
+  const service = isObserved ? rules['observed'] : rules['interface'];
+  const wanted = readOrderings(query, service ?? { fields: [], areManyAllowed: false });
+  return wanted.length === 0 && isObserved ? NEWEST_FIRST : wanted;
+}
+
+export function selectBicycles(
+  fleet: Fleet,
+  lists: Lists<BicycleRow>,
+  query: URLSearchParams,
+  viewer: Viewer,
+): readonly BicycleRow[] {
+  const wanted = readUuid(query, 'organization');
+  const zone = readZone(fleet, query, wanted ?? viewer.organization);
+  const box = readBox(query, fleet.isObserved);
+  const orderings = orderingsOf(query, BICYCLE_RULES, fleet.isObserved);
+  // Assumed: an organization that the viewer may not see, or that is not there, has no bicycles.
+  const isForeign = viewer.organization !== undefined && wanted !== undefined && wanted !== viewer.organization;
+  const isHidden = isForeign || zone === 'unknown';
+  const zoneBox = zone === 'unknown' ? undefined : zone;
+  const organization = wanted ?? zoneBox?.organization ?? viewer.organization;
+  const rows = organization === undefined ? fleet.bicycles : (fleet.bicyclesByOrganization.get(organization) ?? []);
+  const further = fleet.isObserved ? readFurtherFilters(fleet, query) : { accepts: undefined, name: '' };
+  const isAll = viewer.role !== 'renter';
+  return lists.select({
+    rows: isHidden ? [] : rows,
+    rowsName: isHidden ? 'none' : `${organization ?? 'all'} ${fleet.removals}`,
+    orderings: orderings.map((ordering) => bicycleOrdering(ordering, box)),
+    accepts:
+      zoneBox === undefined && box === undefined && isAll && further.accepts === undefined
+        ? undefined
+        : (row) =>
+            (zoneBox === undefined || isInside(zoneBox.box, row.body.latitude, row.body.longitude)) &&
+            (box === undefined || isInside(box, row.body.latitude, row.body.longitude)) &&
+            isVisible(fleet, row, viewer) &&
+            further.accepts?.(row) !== false,
+    acceptsName: JSON.stringify([zoneBox?.uuid, box, isAll ? null : viewer.subject, further.name]),
+  });
+}
+
+/** Whether the viewer may know of a bicycle. Section 3.1: rented is "visible only to the current rider"; observed: only the available ones are seen by all. */
+export function isVisible(fleet: Fleet, row: BicycleRow, viewer: Viewer): boolean {
+  if (viewer.organization !== undefined && row.organization !== viewer.organization) return false;
+  if (viewer.role !== 'renter') return true;
+  const isOpen = fleet.isObserved ? row.body.state === 'available' : row.body.state !== 'rented';
+  return isOpen || row.rider === viewer.subject;
+}
+
+/** "The zone must belong to the same organization as the bicycles." Observed: an unknown zone gives an empty list. */
+function readZone(
+  fleet: Fleet,
+  query: URLSearchParams,
+  organization: string | undefined,
+): Zone | 'unknown' | undefined {
+  const uuid = readUuid(query, 'zone');
+  if (uuid === undefined) return undefined;
+  const zone = fleet.zones.find((candidate) => candidate.uuid === uuid);
+  if (zone === undefined) {
+    if (fleet.isObserved) return 'unknown';
+    throw refuseField('zone', 'There is no such zone.', 'invalid_choice');
+  }
+  if (organization !== undefined && zone.organization !== organization) {
+    const message = 'The zone must belong to the same organization as the bicycles.';
+    throw refuseField('zone', message, 'invalid_choice');
+  }
+  return zone;
+}
+
+interface Condition {
+  accepts: ((row: BicycleRow) => boolean) | undefined;
+  /** The same name always means the same condition. */
+  name: string;
+}
+
+/** Observed: the filters that interface.md does not name. */
+function readFurtherFilters(fleet: Fleet, query: URLSearchParams): Condition {
+  const conditions: ((row: BicycleRow) => boolean)[] = [];
+  const add = (given: boolean, condition: (row: BicycleRow) => boolean) => given && conditions.push(condition);
+  const states = readWords(query, 'state');
+  const excluded = readWords(query, 'state__exclude');
+  const text = (lastOf(query, 'query') ?? '').toLowerCase();
+  const least = readNumber(query, 'min_state_of_charge');
+  const most = readNumber(query, 'max_state_of_charge');
+  const hasLock = readFlag(query, 'has_lock');
+  const device = lastOf(query, 'device_type') ?? '';
+  const model = readUuid(query, 'model');
+  const organizations = readWords(query, 'organizations');
+  const withAlerts = readFlag(query, 'with_alerts');
+  const alertTypes = readWords(query, 'alert_type');
+  add(states.length > 0, ({ body }) => states.includes(body.state));
+  add(excluded.length > 0, ({ body }) => !excluded.includes(body.state));
+  add(text !== '', ({ body }) =>
+    [body.name, body.serial_number, body.bleid].some((value) => value?.toLowerCase().includes(text)),
+  );
+  const charge = ({ body }: BicycleRow) => numberOf(body.state_of_charge) ?? Number.NaN;
+  add(least !== undefined, (row) => charge(row) >= (least ?? 0));
+  add(most !== undefined, (row) => charge(row) <= (most ?? 0));
+  add(hasLock !== undefined, ({ body }) => (typeof body.lock === 'string') === hasLock);
+  add(device !== '', ({ body }) => body.device_type === device);
+  add(model !== undefined, ({ body }) => body.model?.includes(model ?? '') === true);
+  add(organizations.length > 0, (row) => organizations.includes(row.organization));
+  if (withAlerts !== undefined || alertTypes.length > 0) {
+    const open = fleet.alerts.filter(({ body }) => body.state === 'new' || body.state === 'escalated');
+    const fitting = open.filter(({ body }) => alertTypes.length === 0 || alertTypes.includes(body.alert_type));
+    const alerted = new Set(fitting.map(({ bicycle }) => bicycle));
+    conditions.push((row) => alerted.has(row.body.uuid) === (withAlerts ?? true));
+  }
+  if (conditions.length === 0) return { accepts: undefined, name: '' };
+  return {
+    accepts: (row) => conditions.every((condition) => condition(row)),
+    name: JSON.stringify([
+      states,
+      excluded,
+      text,
+      least,
+      most,
+      hasLock,
+      device,
+      model,
+      organizations,
+      withAlerts,
+      alertTypes,
+    ]),
+  };
+}
+
+function bicycleOrdering(
+  { name, descending }: { name: string; descending: boolean },
+  box: Box | undefined,
+): Ordering<BicycleRow> {
+  if (name !== 'distance') return { name, descending, sortValue: bicycleValue(name) };
+  const sortValue = ({ body }: BicycleRow) =>
+    box === undefined ? null : distanceToMiddle(box, body.latitude, body.longitude);
+  return { name: `distance ${JSON.stringify(box)}`, descending, sortValue };
+}
+
+function bicycleValue(field: string): Ordering<BicycleRow>['sortValue'] {
+  if (field === 'modified') return (row) => row.modifiedAt;
+  if (NUMBER_FIELDS.includes(field)) return ({ body }) => numberOf(body[field]);
+  return ({ body }) => textOf(body[field]);
+}
+
+function textOf(value: unknown): string | null {
+  return typeof value === 'string' ? value : null;
+}
+
+export function selectAlerts(
+  fleet: Fleet,
+  lists: Lists<AlertRow>,
+  query: URLSearchParams,
+  viewer: Viewer,
+): readonly AlertRow[] {
+  const organization = readUuid(query, 'organization');
+  const bicycle = readUuid(query, 'bicycle');
+  const states = readChoices(query, 'state', ALERT_STATES);
+  const types = readChoices(query, 'alert_type', ALERT_TYPES);
+  const orderings = orderingsOf(query, ALERT_RULES, fleet.isObserved);
+  return lists.select({
+    rows: fleet.alerts,
+    rowsName: 'all',
+    orderings: orderings.map(({ name, descending }) => ({ name, descending, sortValue: alertValue(name) })),
+    accepts: (row) =>
+      isAlertVisible(row, viewer) &&
+      (organization === undefined || row.organization === organization) &&
+      (bicycle === undefined || row.bicycle === bicycle) &&
+      (states.length === 0 || states.includes(row.body.state)) &&
+      (types.length === 0 || types.includes(row.body.alert_type)),
+    acceptsName: JSON.stringify([viewer.role, viewer.organization, organization, bicycle, states, types]),
+  });
+}
+
+/** Section 5: "alerts are visible to the roles listed in their roles field". */
+export function isAlertVisible(row: AlertRow, viewer: Viewer): boolean {
+  return (
+    row.body.roles.includes(viewer.role) &&
+    (viewer.organization === undefined || row.organization === viewer.organization)
+  );
+}
+
+function alertValue(field: string): Ordering<AlertRow>['sortValue'] {
+  return field === 'modified' ? (row) => row.modifiedAt : ({ body }) => textOf(body[field]);
+}

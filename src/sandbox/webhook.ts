@@ -1,0 +1,130 @@
+// The webhook of section 6.2: each alert that is raised or changed is sent to one address, in order, with retries and a bounded queue.
+import { createHmac } from 'node:crypto';
+import { type IncomingMessage, request } from 'node:http';
+
+export interface WebhookOptions {
+  /** Loopback over http only: the sandbox is nobody else's business. */
+  url: string;
+  /** The key of the signature; without it nothing is signed. */
+  secret?: string;
+}
+
+/** Assumed: "Registration, payload, retries and signing of the webhook: not shown". */
+export const SIGNATURE_HEADER = 'X-Fleet-Signature';
+
+/** Alerts that wait while the receiver is down; the oldest are given up beyond it. */
+const MOST_WAITING = 10_000;
+
+/** An alert is given up after so many tries, about two minutes. */
+const MOST_TRIES = 10;
+
+const FIRST_PAUSE_MS = 250;
+const LONGEST_PAUSE_MS = 30_000;
+const ANSWER_LIMIT_MS = 10_000;
+
+const LOOPBACK_HOSTS: readonly string[] = ['127.0.0.1', 'localhost', '[::1]'];
+
+export interface Webhook {
+  /** Queues a JSON text. */
+  send: (body: string) => void;
+  counts: () => { delivered: number; waiting: number; lost: number };
+  close: () => void;
+}
+
+/** Reads the address of a webhook. Throws an Error that says why it is not taken. */
+export function parseWebhookUrl(text: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || url.protocol !== 'http:')
+    throw new Error(`the webhook needs an http address, not "${text}"`);
+  if (!LOOPBACK_HOSTS.includes(url.hostname)) {
+    throw new Error(`the webhook stays on this machine: 127.0.0.1, localhost or [::1], not "${url.hostname}"`);
+  }
+  return url;
+}
+
+/** `sha256=` and the HMAC-SHA256 of the body in hexadecimal digits. */
+export function signatureOf(secret: string, body: string): string {
+  return `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`;
+}
+
+/** Opens the queue. One request is in flight at a time, so that alerts arrive in the order they happened. */
+export function openWebhook(options: WebhookOptions): Webhook {
+  const url = parseWebhookUrl(options.url);
+  const queue: string[] = [];
+  const counts = { delivered: 0, waiting: 0, lost: 0 };
+  let isBusy = false;
+  let isClosed = false;
+  let tries = 0;
+  let pause: NodeJS.Timeout | undefined;
+  let inFlight: ReturnType<typeof request> | undefined;
+
+  function next(): void {
+    const [body] = queue;
+    if (isBusy || isClosed || body === undefined) return;
+    isBusy = true;
+    tries += 1;
+    inFlight = post(url, body, options.secret, (status) => {
+      if (isClosed) return;
+      if (status >= 200 && status < 300) return finish('delivered');
+      // A receiver that refuses for good gets the same answer each time; 408 and 429 ask to come again.
+      const isFinal = status >= 400 && status < 500 && status !== 408 && status !== 429;
+      if (isFinal || tries >= MOST_TRIES) return finish('lost');
+      pause = setTimeout(
+        () => {
+          isBusy = false;
+          next();
+        },
+        Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (tries - 1)),
+      );
+    });
+  }
+
+  function finish(outcome: 'delivered' | 'lost'): void {
+    queue.shift();
+    counts[outcome] += 1;
+    tries = 0;
+    isBusy = false;
+    next();
+  }
+
+  return {
+    send: (body) => {
+      if (isClosed) return;
+      queue.push(body);
+      // The one in flight stays where it is.
+      if (queue.length > MOST_WAITING) counts.lost += queue.splice(isBusy ? 1 : 0, 1).length;
+      next();
+    },
+    counts: () => ({ ...counts, waiting: queue.length }),
+    close: () => {
+      isClosed = true;
+      clearTimeout(pause);
+      inFlight?.destroy();
+    },
+  };
+}
+
+/** Calls back once, with 0 when there was no answer. */
+function post(url: URL, body: string, secret: string | undefined, done: (status: number) => void) {
+  const headers = {
+    'Content-Type': 'application/json',
+    'Content-Length': Buffer.byteLength(body),
+    'User-Agent': 'fleet-sandbox',
+    ...(secret === undefined ? {} : { [SIGNATURE_HEADER]: signatureOf(secret, body) }),
+  };
+  let isDone = false;
+  const finish = (status: number) => {
+    if (isDone) return;
+    isDone = true;
+    done(status);
+  };
+  const outgoing = request(url, { method: 'POST', headers, timeout: ANSWER_LIMIT_MS }, (answer: IncomingMessage) => {
+    answer.resume();
+    answer.on('end', () => finish(answer.statusCode ?? 0));
+    answer.on('error', () => finish(0));
+  });
+  outgoing.on('timeout', () => outgoing.destroy(new Error('the receiver does not answer')));
+  outgoing.on('error', () => finish(0));
+  outgoing.end(body);
+  return outgoing;
+}

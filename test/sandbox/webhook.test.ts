@@ -1,0 +1,106 @@
+// The webhook of section 6.2 as the sandbox sends it: every alert in order, signed, tried again, bounded, to this machine alone.
+import { createHmac } from 'node:crypto';
+import { expect, test } from 'vitest';
+import type { Sandbox } from '../../src/sandbox/index.js';
+import { openWebhook, parseWebhookUrl, signatureOf } from '../../src/sandbox/webhook.js';
+import { withSandbox } from '../support/sandbox.js';
+import { startServer, withServer } from '../support/server.js';
+
+async function eventually(condition: () => boolean): Promise<void> {
+  while (!condition()) await new Promise((resolve) => setTimeout(resolve, 5));
+}
+
+const subject = (own: Sandbox) => own.bicycles()[0]?.uuid ?? '';
+
+test('raised and changed alerts arrive in order, as the list has them, signed', () =>
+  withServer(
+    (response) => void response.writeHead(204).end(),
+    (receiver) =>
+      withSandbox({ bicycles: 10, webhook: { url: `${receiver.url}/hook`, secret: 's3cret' } }, async (own) => {
+        const first = own.raiseAlert(subject(own), 'lock.shutdown', { message: 'Δ 🚲' });
+        const second = own.raiseAlert(subject(own), 'bicycle.bike_stolen');
+        const changed = own.changeAlert(first.uuid, { state: 'resolved' });
+        await eventually(() => own.webhookCounts().delivered === 3);
+        expect(receiver.asked.map(({ body }) => JSON.parse(body))).toEqual([first, second, changed]);
+        for (const { method, path, headers, body } of receiver.asked) {
+          const signature = `sha256=${createHmac('sha256', 's3cret').update(body).digest('hex')}`;
+          expect([method, path, headers['x-fleet-signature'], headers['content-type']]).toEqual([
+            'POST',
+            '/hook',
+            signature,
+            'application/json',
+          ]);
+        }
+      }),
+  ));
+
+test('without a secret there is no signature', () =>
+  withServer(
+    (response) => void response.writeHead(200).end('ok'),
+    (receiver) =>
+      withSandbox({ bicycles: 10, webhook: { url: receiver.url } }, async (own) => {
+        own.raiseAlert(subject(own), 'lock.shutdown');
+        await eventually(() => receiver.asked.length === 1);
+        expect(receiver.asked[0]?.headers).not.toHaveProperty('x-fleet-signature');
+      }),
+  ));
+
+test('500, a broken connection, 429 and 408 are tried again, in order; 400 is given up', async () => {
+  const answers = [500, 0, 429, 408, 204, 400, 204];
+  await withServer(
+    (response, _, socket) => {
+      const status = answers.shift() ?? 204;
+      if (status === 0) socket.destroy();
+      else response.writeHead(status).end();
+    },
+    (receiver) =>
+      withSandbox({ bicycles: 10, webhook: { url: receiver.url } }, async (own) => {
+        const alerts = [1, 2, 3].map(() => own.raiseAlert(subject(own), 'lock.shutdown').uuid);
+        await eventually(() => own.webhookCounts().waiting === 0);
+        expect(own.webhookCounts()).toEqual({ delivered: 2, waiting: 0, lost: 1 });
+        const [a, b, c] = alerts;
+        expect(receiver.asked.map(({ body }) => JSON.parse(body).uuid)).toEqual([a, a, a, a, a, b, c]);
+      }),
+  );
+});
+
+test('a receiver that was down gets what waited', async () => {
+  const probe = await startServer(() => {});
+  const { url } = probe;
+  await probe.close();
+  await withSandbox({ bicycles: 10, webhook: { url } }, async (own) => {
+    const uuids = [1, 2].map(() => own.raiseAlert(subject(own), 'lock.shutdown').uuid);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    const receiver = await startServer((response) => void response.writeHead(204).end(), Number(new URL(url).port));
+    await eventually(() => own.webhookCounts().delivered === 2);
+    expect(receiver.asked.map(({ body }) => JSON.parse(body).uuid)).toEqual(uuids);
+    await receiver.close();
+  });
+});
+
+test('the queue is bounded: the oldest that wait are given up', async () => {
+  await withServer(
+    () => {},
+    async ({ url }) => {
+      const webhook = openWebhook({ url });
+      for (let count = 0; count < 10_500; count += 1) webhook.send('{}');
+      expect(webhook.counts()).toEqual({ delivered: 0, waiting: 10_000, lost: 500 });
+      webhook.close();
+    },
+  );
+});
+
+test.each(['https://127.0.0.1/', 'http://example.com/', 'http://127.0.0.2/', 'x', 'http://localhost.example/'])(
+  '%s is refused',
+  (url) => expect(() => parseWebhookUrl(url)).toThrow('the webhook'),
+);
+
+test.each(['http://127.0.0.1:4020/', 'http://localhost:4020/hook', 'http://[::1]:4020/'])('%s is taken', (url) => {
+  expect(parseWebhookUrl(url).href).toBe(url);
+});
+
+test('the signature is the usual HMAC-SHA256', () => {
+  expect(signatureOf('key', 'The quick brown fox jumps over the lazy dog')).toBe(
+    'sha256=f7bc83f430538424b13298e6aa6fb143ef4d59a14946175997479dbc2d1a3cd8',
+  );
+});
