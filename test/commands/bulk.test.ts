@@ -8,6 +8,7 @@ import { PassThrough } from 'node:stream';
 import { describe, expect, test } from 'vitest';
 import type { Sandbox } from '../../src/sandbox/index.js';
 import { environmentOf } from '../support/environment.js';
+import { openQuickClock } from '../support/journal.js';
 import { type RunOptions, runFleet } from '../support/run.js';
 import { withSandbox } from '../support/sandbox.js';
 import { sendJson, withServer } from '../support/server.js';
@@ -367,8 +368,14 @@ describe('input', () => {
 
   test.each([
     ['Ada', 'line 1 of stdin: "Ada" is no UUID'],
-    ['[', 'line 1 of stdin: "[" is no UUID'],
-    ['{"uuid":7}', 'line 1 of stdin: an object without a "uuid"'],
+    ['[', 'line 1 of stdin: an object is expected, but the file ends here (column 2)'],
+    ['[\n{"uuid":7}]', 'line 2 of stdin: no "uuid" that is one'],
+    [`[{"uuid":"${A}"}\n{"uuid":"${B}"}]`, 'line 2 of stdin: a comma or ] is expected (column 1)'],
+    [`uuid,name\n${A},"Ada`, 'line 2 of stdin: a quote is opened here and never closed'],
+    [`name;uuid\nAda;${A}\nBea;x`, 'line 3 of stdin: no "uuid" that is one'],
+    ['sep=;\nname;state\n', 'line 2 of stdin: a header without the column "uuid"'],
+    ['['.repeat(2000), 'line 1 of stdin: JSON nested deeper than 500 levels'],
+    ['{"uuid":7}', 'line 1 of stdin: no "uuid" that is one'],
     ['{"uuid"', 'line 1 of stdin: broken JSON'],
   ])('%s is refused with its line, and nothing is sent', async (stdin, words) => {
     await withSandbox({ bicycles: 10 }, async (sandbox) => {
@@ -389,13 +396,42 @@ describe('input', () => {
     });
   });
 
-  test('a bad line in a stream stops the run that has begun', async () => {
+  test('what is whole within a second is checked first, with --yes as well: a bad last line, and nothing is sent', async () => {
     await withSandbox({ bicycles: 60 }, async (sandbox) => {
       const stdin = `${inState(sandbox, 'available', 3).join('\n')}\nAda\n`;
-      const { code, results, stderr } = await act(sandbox, ['-', 'reserve', '--yes', '--json'], { stdin });
+      const { code, stdout, stderr } = await act(sandbox, ['-', 'reserve', '--yes', '--json'], { stdin });
+      expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+      expect(stderr).toContain('line 4 of stdin');
+      expect(posts(sandbox)).toBe(0);
+    });
+  });
+
+  test('a bad line in a stream that goes on for longer stops the run that has begun', async () => {
+    await withSandbox({ bicycles: 60 }, async (sandbox) => {
+      const stdin = new PassThrough();
+      const uuids = inState(sandbox, 'available', 3);
+      const running = act(sandbox, ['-', 'reserve', '--yes', '--json'], { stdin, clock: openQuickClock() });
+      stdin.write(`${uuids.join('\n')}\n`);
+      while (posts(sandbox) < 3) await new Promise((resolve) => setTimeout(resolve, 5));
+      stdin.end('Ada\n');
+      const { code, results, stderr } = await running;
       expect(code).toBe(9);
       expect(countOutcomes(results)).toEqual({ done: 3 });
       expect(stderr).toContain('line 4 of stdin');
+    });
+  });
+
+  test.each([
+    ['comments', (a: string, b: string) => `# those of the storm\n${a} # Ada\n\n  # more\n${b}\n`],
+    ['a JSON array', (a: string, b: string) => JSON.stringify([{ uuid: a, name: 'Ada' }, { uuid: b }], null, 2)],
+    ['CSV', (a: string, b: string) => `Name, UUID ,state\r\n"A ""d"",\na",${a},available\r\nBea,${b},\r\n`],
+    ['CSV of one column', (a: string, b: string) => `uuid\n${a}\n${b}\n`],
+    ['CSV with semicolons', (a: string, b: string) => `sep=;\nuuid;name\n${a};Ada\n${b};Bea\n`],
+  ])('%s', async (_case, write) => {
+    await withSandbox({ bicycles: 60 }, async (sandbox) => {
+      const [one = '', two = ''] = inState(sandbox, 'available', 2);
+      const { code, results } = await act(sandbox, ['-', 'reserve', '--yes', '--json'], { stdin: write(one, two) });
+      expect({ code, uuids: results.map(({ uuid }) => uuid).sort() }).toEqual({ code: 0, uuids: [one, two].sort() });
     });
   });
 

@@ -45,6 +45,10 @@ test.each([
     `\uFEFFname;description\r\n${CSV_CELLS.map((cell) => `${cell};`).join('\r\n')}\r\n`,
   ],
   [
+    'CSV with headers in any case, and sep=',
+    `sep=;\r\n NAME ;Description\r\n${CSV_CELLS.map((cell) => `${cell};`).join('\r\n')}\r\n`,
+  ],
+  [
     'a JSON array',
     JSON.stringify(
       NAMES.map((name) => ({ name })),
@@ -164,7 +168,7 @@ describe('what is wrong is named with its place, and nothing is sent', () => {
         `${path}:3:1: no name: every bicycle needs one`,
         `${path}:4:6: lock is neither a URL nor a UUID: "y"`,
         `error: ${path}:2:5: model is neither a URL nor a UUID: "x" (and 2 more)`,
-        'hint: nothing was sent; mend the file and run the command again',
+        'hint: nothing was sent; fix the file and run the command again',
         '',
       ]);
     });

@@ -4,7 +4,6 @@ import { actionsPath } from '../../api/bicycle.js';
 import type { Context } from '../../context.js';
 import { FleetError, usageError } from '../../errors.js';
 import type { Client } from '../../http/client.js';
-import { readStdinLines } from '../../terminal/stdin.js';
 import { ACTION, ACTIONS, type ActionResult } from '../../views/action.js';
 import { carryOut } from './bulk/carry-out.js';
 import { decideDoubts } from './bulk/doubts.js';
@@ -12,7 +11,8 @@ import { describeBefore, gatherEvidence } from './bulk/evidence.js';
 import type { ChangeOptions, ChangeRules, Decide, Doubt, Plan, TaskInput } from './bulk/plan.js';
 import { describe, findBicycle } from './find.js';
 import { readBicycle } from './get.js';
-import { type Fields, readFields, readTargets, readWords, type Target } from './input.js';
+import { type Fields, readFields, readWords } from './input.js';
+import { readTargets, type Target } from './targets.js';
 
 export interface ActOptions extends ChangeOptions {
   allowUnknown?: boolean;
@@ -43,7 +43,7 @@ export async function actOnBicycles(context: Context, words: readonly string[], 
   const found = texts === undefined ? undefined : await findTargets(context, texts);
   const { targets, repeated } = found ?? { targets: undefined, repeated: 0 };
   let leftOut = repeated;
-  const read = () => readTargets(readStdinLines(context.io.stdin), () => (leftOut += 1));
+  const read = () => readTargets(context, () => (leftOut += 1));
   // Whoever has not said yes must be told how many there are: then all of them are read first.
   const isStreamed = options.yes === true || options.dryRun === true || isDryRun;
   const tasks = targets ?? (isStreamed ? read() : await collect(read(), context));

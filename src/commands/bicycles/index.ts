@@ -164,12 +164,13 @@ export function addBicycles(program: Command, run: Run): void {
     .summary('run a transition on bicycles')
     .description(
       [
-        'Run a state-machine transition on one bicycle or many, such as rent, take_over or retire. - reads UUIDs from',
-        'stdin, one a line, or JSON lines with a uuid. Each is sent at most once; one of which no answer says what became',
-        'is "unknown" and never sent again by itself. Ctrl-C lets what is in flight finish.',
+        'Run a state-machine transition on one bicycle or many, such as rent, take_over or retire. A bicycle is a UUID, its',
+        'first digits, or an exact name, serial number or bleid. - reads whole UUIDs from stdin: one a line, JSON lines, a',
+        'JSON array or CSV with a uuid. Each is sent at most once; one of which no answer says what became is "unknown" and',
+        'never sent again by itself. Ctrl-C lets what is in flight finish.',
       ].join('\n'),
     )
-    .argument('<words...>', 'UUIDs of the bicycles, or -, then the transition')
+    .argument('<words...>', 'the bicycles, or -, then the transition')
     .option('-y, --yes', 'do not ask before retire, declare_unrecoverable and runs on more than one')
     .option('--field <name=value>', 'add a text to the body of the request, repeatable', collect)
     .option('--dry-run-remote', 'ask the service whether each would be allowed, and change nothing')

@@ -76,7 +76,7 @@ export function readNewBicycles(
   function readRow({ spot, fields }: PlacedRow, row: number): NewRow {
     const given = new Map<Field, string>();
     for (const field of fields) {
-      const name = NEW_BICYCLE_FIELDS.find((known) => known === field.name);
+      const name = NEW_BICYCLE_FIELDS.find((known) => known === field.name.trim().toLowerCase());
       if (name === undefined) problems.push({ spot: field.nameSpot, message: unknownField(field.name) });
       else if (given.has(name)) problems.push({ spot: field.nameSpot, message: `"${name}" stands here a second time` });
       else if (field.value !== null) readField(name, field, given);
@@ -197,7 +197,7 @@ function complain(source: string, problems: readonly Problem[]): FleetError {
   const [first = ''] = lines;
   return new FleetError('usage', lines.length === 1 ? first : `${first} (and ${lines.length - 1} more)`, {
     detail: lines,
-    hint: 'nothing was sent; mend the file and run the command again',
+    hint: 'nothing was sent; fix the file and run the command again',
   });
 }
 

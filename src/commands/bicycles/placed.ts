@@ -125,9 +125,20 @@ function isLineEnd(character: string | undefined): boolean {
   return character === '\n' || character === '\r';
 }
 
-/** The rows of a CSV text with a header. Throws Unreadable also for a row with more cells than the header. */
+/** The line with which some spreadsheets say what stands between cells. */
+const SEPARATOR_LINE = /^sep=(.)\r?\n/i;
+
+/**
+ * The rows of a CSV text with a header, whose names are trimmed and in lower case; a first line `sep=;` says the delimiter. Throws
+ * Unreadable also for a row with more cells than the header.
+ */
 export function readCsvRows(text: string): { header: CsvCell[]; rows: PlacedRow[] } {
-  const [header = [], ...records] = readCsv(text, findDelimiter(text));
+  const [line = '', separator] = SEPARATOR_LINE.exec(text) ?? [];
+  // Spaces keep the places of everything behind it.
+  const body = line === '' ? text : line.replace(/[^\r\n]/g, ' ') + text.slice(line.length);
+  const all = readCsv(body, separator ?? findDelimiter(body));
+  const [written = [], ...records] = line === '' ? all : all.slice(1);
+  const header = written.map(({ text: name, spot }) => ({ text: name.trim().toLowerCase(), spot }));
   const rows = records.map((record) => {
     const extra = record[header.length];
     if (extra !== undefined)

@@ -1,0 +1,259 @@
+// The bicycles on stdin: UUIDs, JSON lines, a JSON array or CSV, checked as a whole where they are at hand, read as they come elsewhere.
+
+import { fstatSync } from 'node:fs';
+import type { Context } from '../../context.js';
+import { type FleetError, usageError } from '../../errors.js';
+import { JsonError, parseJson } from '../../json/parse.js';
+import { readStdinLines } from '../../terminal/stdin.js';
+import { describeBefore } from './bulk/evidence.js';
+import type { Before } from './bulk/records.js';
+import { wholeUuid } from './find.js';
+import { findDelimiter, readCsv, readJsonRows, Unreadable } from './placed.js';
+
+/** One bicycle to act on. */
+export interface Target {
+  uuid: string;
+  /** Where the input says so. */
+  name?: string;
+  /** State and version as the input has them. */
+  before?: Before;
+}
+
+/** Input that is whole within this time is checked before anything is sent. */
+const WHOLE_WITHIN_MS = 1000;
+
+/** More than this is not kept to be checked first. */
+const MOST_CHECKED_CHARACTERS = 64 * 1024 * 1024;
+
+/**
+ * The bicycles on stdin, each once; those that come again go to `onRepeated`. A file, and what arrives whole within a second, is checked to
+ * its end first: then a FleetError of kind `usage` that names the line comes before the first bicycle. Elsewhere it comes where the line is.
+ */
+export async function* readTargets(context: Context, onRepeated: () => void): AsyncGenerator<Target, void, undefined> {
+  const { head, rest } = await readHead(context);
+  if (rest === undefined) for await (const _ of targetsOf(head, () => {}));
+  yield* targetsOf(rest === undefined ? head : follow(head, rest), onRepeated);
+}
+
+/** The lines that are there within a second; `rest` is undefined when they are all. */
+async function readHead({
+  io,
+  clock,
+  signal,
+}: Context): Promise<{ head: string[]; rest: AsyncIterable<string> | undefined }> {
+  const lines = readStdinLines(io.stdin);
+  const head: string[] = [];
+  let isLate = false;
+  let wake = () => {};
+  const late = new Promise<undefined>((resolve) => {
+    wake = () => resolve(undefined);
+  });
+  const cancel = isFile(io.stdin)
+    ? () => {}
+    : clock.after(WHOLE_WITHIN_MS, () => {
+        isLate = true;
+        wake();
+      });
+  const onAbort = () => void io.stdin.destroy(signal.reason);
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    for (let characters = 0; ; ) {
+      const next = lines.next();
+      // What is not here in time is waited for by whoever reads the rest.
+      next.catch(() => {});
+      const got = await Promise.race([next, late]);
+      if (got === undefined || isLate || characters > MOST_CHECKED_CHARACTERS)
+        return { head, rest: after(next, lines) };
+      if (got.done === true) return { head, rest: undefined };
+      head.push(got.value);
+      characters += got.value.length;
+    }
+  } finally {
+    cancel();
+    signal.removeEventListener('abort', onAbort);
+  }
+}
+
+function isFile(stdin: object): boolean {
+  const { fd } = stdin as { fd?: unknown };
+  try {
+    return typeof fd === 'number' && fstatSync(fd).isFile();
+  } catch {
+    return false;
+  }
+}
+
+async function* after(
+  next: Promise<IteratorResult<string>>,
+  lines: AsyncIterable<string>,
+): AsyncGenerator<string, void, undefined> {
+  const got = await next;
+  if (got.done === true) return;
+  yield got.value;
+  yield* lines;
+}
+
+async function* follow(head: readonly string[], rest: AsyncIterable<string>): AsyncGenerator<string, void, undefined> {
+  yield* head;
+  yield* rest;
+}
+
+async function* targetsOf(
+  lines: Iterable<string> | AsyncIterable<string>,
+  onRepeated: () => void,
+): AsyncGenerator<Target, void, undefined> {
+  const seen = new Set<string>();
+  const reader = openReader();
+  const isNew = ({ uuid }: Target): boolean => {
+    // Sixteen bytes instead of 36 characters: a hundred thousand of them take a few megabytes.
+    const short = Buffer.from(uuid.replaceAll('-', ''), 'hex').toString('latin1');
+    const isFirst = !seen.has(short);
+    if (isFirst) seen.add(short);
+    else onRepeated();
+    return isFirst;
+  };
+  for await (const line of lines) {
+    const target = reader.take(line);
+    if (target !== undefined && isNew(target)) yield target;
+  }
+  for (const target of reader.end()) if (isNew(target)) yield target;
+}
+
+interface CsvHeader {
+  delimiter: string;
+  /** Trimmed, in lower case. */
+  names: string[];
+}
+
+/** What has been understood of the input so far. */
+interface ReaderState {
+  /** Lines so far. */
+  number: number;
+  /** Undefined until the first line that says something. */
+  kind: 'lines' | 'csv' | 'array' | undefined;
+  header: CsvHeader | undefined;
+  /** A record of CSV whose quotes are open, or the array so far, and the line where it begins. */
+  open: string;
+  openedAt: number;
+}
+
+/** Reads line by line; what is a JSON array is read at its end. Throws a FleetError of kind `usage` that names the line. */
+function openReader(): { take(line: string): Target | undefined; end(): Target[] } {
+  const state: ReaderState = { number: 0, kind: undefined, header: undefined, open: '', openedAt: 0 };
+  return {
+    take(line) {
+      state.number += 1;
+      if (state.kind === 'array') {
+        state.open += `\n${line}`;
+        return undefined;
+      }
+      if (state.open !== '') return takeCsv(state, `${state.open}\n${line}`);
+      const text = line.trim();
+      if (text === '' || text.startsWith('#')) return undefined;
+      state.openedAt = state.number;
+      if (state.kind === undefined && isOpening(state, text)) return undefined;
+      return state.header === undefined ? readLine(text, state.number) : takeCsv(state, line);
+    },
+    end() {
+      if (state.open === '') return [];
+      if (state.kind === 'array') return readArray(state);
+      throw badLine(state.openedAt, 'a quote is opened here and never closed');
+    },
+  };
+}
+
+/** Takes in the first line that says something; true when it is no bicycle itself. */
+function isOpening(state: ReaderState, text: string): boolean {
+  const separator = /^sep=(.)$/i.exec(text)?.[1];
+  if (separator !== undefined) {
+    state.header = { delimiter: separator, names: [] };
+    return true;
+  }
+  if (text.startsWith('[')) {
+    state.kind = 'array';
+    state.open = text;
+    return true;
+  }
+  const delimiter = state.header?.delimiter ?? findDelimiter(text);
+  const names = text.split(delimiter).map((name) => name.replaceAll('"', '').trim().toLowerCase());
+  const isCsv = !text.startsWith('{') && names.includes('uuid');
+  if (state.header !== undefined && !isCsv) throw badLine(state.number, 'a header without the column "uuid"');
+  state.kind = isCsv ? 'csv' : 'lines';
+  if (isCsv) state.header = { delimiter, names };
+  return isCsv;
+}
+
+/** Takes a record of CSV, or keeps it until its quotes are closed. */
+function takeCsv(state: ReaderState, text: string): Target | undefined {
+  const { header, openedAt } = state;
+  const isOpen = (text.split('"').length - 1) % 2 === 1;
+  state.open = isOpen ? text : '';
+  if (isOpen || header === undefined) return undefined;
+  try {
+    const [cells = []] = readCsv(text, header.delimiter);
+    const entries = header.names.map((name, index) => [name, cells[index]?.text === '' ? null : cells[index]?.text]);
+    return readObject(Object.fromEntries(entries), openedAt);
+  } catch (error) {
+    if (error instanceof Unreadable) throw badLine(openedAt, error.message);
+    throw error;
+  }
+}
+
+function readArray({ open, openedAt }: ReaderState): Target[] {
+  try {
+    parseDepth(open);
+    return readJsonRows(open).map(({ spot, fields }) =>
+      readObject(Object.fromEntries(fields.map(({ name, value }) => [name, value])), openedAt + spot.line - 1),
+    );
+  } catch (error) {
+    if (error instanceof JsonError) throw badLine(openedAt, error.message);
+    if (!(error instanceof Unreadable)) throw error;
+    throw badLine(openedAt + error.spot.line - 1, `${error.message} (column ${error.spot.column})`);
+  }
+}
+
+/** Refuses what nests too deep to be walked through; other faults are found with their place. */
+function parseDepth(text: string): void {
+  try {
+    parseJson(text);
+  } catch (error) {
+    if (error instanceof JsonError && error.kind === 'depth') throw error;
+  }
+}
+
+/** The longest beginning of a line that an error shows. */
+const SHOWN_CHARACTERS = 60;
+
+function readLine(text: string, number: number): Target {
+  if (text.startsWith('{')) {
+    try {
+      return readObject(parseJson(text) as { [field: string]: unknown }, number);
+    } catch (error) {
+      throw error instanceof JsonError ? badLine(number, error.message) : error;
+    }
+  }
+  const at = text.search(/\s#/);
+  const uuid = wholeUuid(at === -1 ? text : text.slice(0, at).trim());
+  if (uuid !== undefined) return { uuid };
+  const shown = text.length > SHOWN_CHARACTERS ? `${text.slice(0, SHOWN_CHARACTERS)}…` : text;
+  throw badLine(number, `"${shown}" is no UUID`);
+}
+
+function readObject(fields: { [field: string]: unknown }, number: number): Target {
+  const { uuid: written, name } = fields;
+  const uuid = typeof written === 'string' ? wholeUuid(written.trim()) : undefined;
+  if (uuid === undefined) throw badLine(number, 'no "uuid" that is one');
+  const before = describeBefore(fields);
+  return {
+    uuid,
+    ...(typeof name === 'string' ? { name } : {}),
+    ...(before.state === null && before.version === null ? {} : { before }),
+  };
+}
+
+function badLine(number: number, what: string): FleetError {
+  return usageError(
+    `line ${number} of stdin: ${what}; neither it nor what follows was taken`,
+    'stdin takes UUIDs, JSON lines, a JSON array or CSV with a "uuid": "fleet bicycles list -o uuid", jsonl, json and csv write them',
+  );
+}
