@@ -65,11 +65,7 @@ export async function actOnBicycles(context: Context, words: readonly string[], 
     fields: JSON.stringify(Object.entries(fields).sort()),
   };
   try {
-    await carryOut(
-      context,
-      planFor(transition, fields, input, binding, (target) => labelOf(context, target)),
-      options,
-    );
+    await carryOut(context, planFor(transition, fields, input, binding, openLabels(context)), options);
   } finally {
     // A producer that is still writing is not waited for.
     if (targets === undefined) context.io.stdin.destroy();
@@ -94,17 +90,46 @@ async function findTargets(
   return { targets: [...targets.values()], repeated: texts.length - targets.size };
 }
 
-/** What a question calls a bicycle: its name, asked for where somebody reads it, else its UUID. */
-async function labelOf(context: Context, target: Target): Promise<string> {
-  if (target.name !== undefined || !context.io.stderr.isTerminal) return target.name ?? target.uuid;
-  try {
-    const { value } = await readBicycle(context, await context.client(), target.uuid);
-    return typeof value.name === 'string' && value.name !== '' ? value.name : target.uuid;
-  } catch (error) {
-    // The question is asked all the same.
-    if (error instanceof FleetError && !context.signal.aborted) return target.uuid;
-    throw error;
-  }
+interface Labels {
+  /** What a question calls a bicycle: its name where somebody reads it, else its UUID. */
+  labelOf(target: Target): Promise<string>;
+  nameOf(uuid: string): Promise<string | undefined>;
+}
+
+function openLabels(context: Context): Labels {
+  const nameOf = openNames(context);
+  return {
+    nameOf,
+    async labelOf({ uuid, name }) {
+      if (name !== undefined || !context.io.stderr.isTerminal) return name ?? uuid;
+      try {
+        return (await nameOf(uuid)) ?? uuid;
+      } catch (error) {
+        // The question is asked all the same.
+        if (error instanceof FleetError && !context.signal.aborted) return uuid;
+        throw error;
+      }
+    },
+  };
+}
+
+/** Gives the name of a bicycle, asked for once; undefined where the service does not say. Throws when it is out of reach. */
+function openNames(context: Context): (uuid: string) => Promise<string | undefined> {
+  const names = new Map<string, Promise<string | undefined>>();
+  const read = async (uuid: string): Promise<string | undefined> => {
+    try {
+      const { value } = await readBicycle(context, await context.client({ retries: 0 }), uuid);
+      return typeof value.name === 'string' && value.name !== '' ? value.name : undefined;
+    } catch (error) {
+      if (error instanceof FleetError && error.kind === 'not-found') return undefined;
+      throw error;
+    }
+  };
+  return (uuid) => {
+    const name = names.get(uuid) ?? read(uuid);
+    names.set(uuid, name);
+    return name;
+  };
 }
 
 /** The fields of the body. Refuses a dry run that does not go with another flag. */
@@ -122,16 +147,17 @@ function planFor(
   fields: Fields,
   input: TaskInput<Target>,
   binding: Plan<Target, ActionResult>['journal']['binding'],
-  label: (target: Target) => Promise<string>,
+  labels: Labels,
 ): Plan<Target, ActionResult> {
   return {
     verb: transition,
     input,
-    change: { ...changeRules(transition, fields), labelOf: label },
+    change: { ...changeRules(transition, fields), labelOf: labels.labelOf },
     result: {
       shape: input.isSingle ? ACTION : ACTIONS,
       of: ({ uuid, name }, result, answered) => ({ uuid, name: name ?? answered.name, transition, ...result }),
       placeOf: () => undefined,
+      nameOf: labels.nameOf,
     },
     journal: { binding },
     doubts: {

@@ -32,7 +32,7 @@ export async function carryOut<T, R extends Ended>(
     plan.journal.check?.(journal?.before.keys() ?? []);
     const { tasks } = plan.input;
     const total = 'length' in tasks ? tasks.length : undefined;
-    const reporter = await openReporter<R>(context, { verb: plan.verb, shape: plan.result.shape, total });
+    const reporter = await openReporter(context, { verb: plan.verb, result: plan.result, total });
     if (options.yes !== true) await askWhereNeeded(context, plan, journal);
     if (journal !== undefined) {
       const field = plan.change.makesBicycles ? 'created' : 'modified';

@@ -62,6 +62,8 @@ export interface ResultRules<T, R extends Ended> {
   of(task: T, result: ChangeResult, named: Named): R;
   /** Where the result stands in the output, from 1 on; undefined: in the order of their ending. */
   placeOf(task: T): number | undefined;
+  /** Asks for the name of a bicycle, for lines that people read. */
+  nameOf?(uuid: string): Promise<string | undefined>;
 }
 
 /** The bicycle as an answer or the list has it; null where it does not say. */

@@ -33,7 +33,7 @@ export interface Reporter<R> {
 export interface ReporterOptions<R> {
   /** `reserve`, `create`. */
   verb: string;
-  shape: Shape<R>;
+  result: { shape: Shape<R>; nameOf?(uuid: string): Promise<string | undefined> };
   /** How many there are, when that is known before the end. */
   total: number | undefined;
 }
@@ -62,7 +62,7 @@ const SAMPLE: Ended & { transition: string } = {
 /** Opens the report. What the format or its columns cannot show is refused here, before anything is sent. */
 export async function openReporter<R extends Ended>(
   context: Context,
-  { verb, shape, total }: ReporterOptions<R>,
+  { verb, result: { shape, nameOf }, total }: ReporterOptions<R>,
 ): Promise<Reporter<R>> {
   const { clock } = context;
   checkColumns(context.flags.columns ?? [], shape);
@@ -120,6 +120,7 @@ export async function openReporter<R extends Ended>(
     const [first] = endings;
     if (first === undefined) return;
     if (shape.single === true) return stdout.write(showSuccess(first, verb, paint));
+    if (stdout.isTerminal && nameOf !== undefined && !context.signal.aborted) await addNames(endings, nameOf);
     await stdout.write(showEndings(endings, { width: stdout.width(), paint }));
   }
 
@@ -180,6 +181,22 @@ export async function openReporter<R extends Ended>(
 function checkColumns<R>(columns: readonly string[], { fields, columns: shown }: Shape<R>): void {
   const words = [...fields, ...shown.map(({ header }) => header.toLowerCase())];
   for (const column of columns) if (!words.includes(column.toLowerCase())) throw unknownWord('column', column, fields);
+}
+
+/** Names that are asked for at the end, and how many at once. */
+const MOST_NAMES = 50;
+const NAMES_AT_ONCE = 4;
+
+/** Adds names that neither input nor answers had, as far as the service gives them at once. */
+async function addNames(endings: Ended[], nameOf: (uuid: string) => Promise<string | undefined>): Promise<void> {
+  const left = endings.filter(({ name, uuid }) => name === null && uuid !== null).slice(0, MOST_NAMES);
+  const work = async () => {
+    for (let ended = left.shift(); ended !== undefined; ended = left.shift()) {
+      ended.name = (await nameOf(ended.uuid ?? '')) ?? null;
+    }
+  };
+  // A service that is in trouble is not asked again: the first digits do.
+  await Promise.all(Array.from({ length: NAMES_AT_ONCE }, work)).catch(() => left.splice(0));
 }
 
 /** How many a second lately: the count of some seconds ago is kept and compared. */
