@@ -179,7 +179,7 @@ const ONE_PAGE =
   '{"count":1,"next":null,"previous":null,"results":[{"uuid":"6f1c0b5e-2f0e-4c56-9d3a-0d6f3a1f7c11","name":"Ada"}]}';
 const HTML_PAGE = '<!doctype html><html><head><title>Sign in</title></head><body>no service here</body></html>';
 
-describe('the same command twice, each in a process of its own', () => {
+describe.concurrent('the same command twice, each in a process of its own', () => {
   test.each<[HostileName, HostileOptions]>([
     ['honest', {}],
     ['gzip', {}],
@@ -255,7 +255,7 @@ async function endBy(child: ChildProcess, signal?: NodeJS.Signals): Promise<{ co
   return { code, tookMs: performance.now() - startedAt };
 }
 
-describe('a reader that takes nothing', () => {
+describe.concurrent('a reader that takes nothing', () => {
   const LIST = ['bicycles', 'list', '--all', '-o', 'jsonl', '-q'];
   const WATCH = ['watch', '--topic', '/t', '--json', '-q', '--resync-pages', '0'];
 
@@ -358,7 +358,7 @@ function isRunning(pid: number): boolean {
   }
 }
 
-describe('what does not end by itself', () => {
+describe.concurrent('what does not end by itself', () => {
   test.each(SIGNALS)('%s ends with %i a jq program that does not end', async (signal, exitCode) => {
     const child = start(['config', 'list', '--jq', 'def f: f; f'], {});
     await pause(1000);
@@ -394,7 +394,7 @@ describe('what does not end by itself', () => {
   });
 });
 
-describe('with --json every line of stderr is JSON', () => {
+describe.concurrent('with --json every line of stderr is JSON', () => {
   test.each([[['-v']], [['--trace']], [['-v', '--trace']], [[]]])('%j', async (flags) => {
     await withHostile(hostile('honest', { status: 503, body: '{"detail":"no"}' }), async ({ url }) => {
       const { stderr } = await ended(

@@ -7,6 +7,8 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     exclude: ['test/**/*.long.test.ts'],
     globalSetup: ['test/support/announce.ts'],
+    // Many tests wait for sockets and processes: more files at a time than there are cores.
+    maxWorkers: 4,
     testTimeout: 30_000,
     hookTimeout: 30_000,
   },
