@@ -46,9 +46,10 @@ export class ExchangeError extends Error {
   constructor(cause: unknown, sent: boolean, head?: Head) {
     super(cause instanceof Error ? cause.message : String(cause), { cause });
     this.name = 'ExchangeError';
-    this.sent = sent;
-    this.head = head;
     this.code = codeOf(cause);
+    // What a proxy refuses does not reach the service.
+    this.sent = sent && !this.code.startsWith('EPROXYREFUSED');
+    this.head = head;
   }
 }
 
@@ -57,6 +58,8 @@ export const DEADLINE_CODE = 'EDEADLINE';
 
 function codeOf(error: unknown): string {
   for (let at = error, depth = 0; at instanceof Error && depth < 5; at = at.cause, depth++) {
+    // undici's own words for a plain request that the proxy answers so.
+    if (at.message === 'Proxy Authentication Required (407)') return 'EPROXYREFUSEDLOGIN';
     const code = (at as NodeJS.ErrnoException).code;
     if (typeof code === 'string') return code;
     // undici's parser says what it stumbled over, not always with a code.

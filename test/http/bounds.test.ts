@@ -1,0 +1,248 @@
+// Every answer is bounded in size, depth and time, and what is beyond is one clear line; the status of an error keeps its meaning.
+
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
+import { afterEach, describe, expect, test } from 'vitest';
+import type { FleetError } from '../../src/errors.js';
+import type { ClientOptions } from '../../src/http/client.js';
+import type { HttpRequest } from '../../src/http/types.js';
+import { openTestClient } from '../support/client.js';
+import { hostile } from '../support/hostile.js';
+import { type Behaviour, inTurn, type MisbehavingServer, startMisbehaving } from '../support/misbehaving.js';
+import { runFleet } from '../support/run.js';
+
+const closers: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of closers.splice(0)) await close();
+});
+
+async function serve(behaviour: Behaviour): Promise<MisbehavingServer> {
+  const server = await startMisbehaving(behaviour);
+  closers.push(() => server.close());
+  return server;
+}
+
+/** What a request to such a server comes to: its status, or the error. */
+async function ask(
+  behaviour: Behaviour,
+  request: Partial<HttpRequest> = {},
+  options: Partial<ClientOptions> = {},
+): Promise<{ server: MisbehavingServer; status?: number; error?: FleetError }> {
+  const server = await serve(behaviour);
+  const { client, close } = await openTestClient(server.url, { retries: 0, ...options });
+  closers.push(close);
+  try {
+    const { status } = await client.send({ path: '/x/', ...request });
+    return { server, status };
+  } catch (error) {
+    return { server, error: error as FleetError };
+  }
+}
+
+const MB = 2 ** 20;
+const change = { method: 'POST', body: '{"type":"rent"}' };
+
+describe('size', () => {
+  const packed = (coding: string, bytes: Uint8Array): Behaviour => {
+    return (socket) => {
+      socket.write(`HTTP/1.1 200 OK\r\nContent-Encoding: ${coding}\r\nContent-Length: ${bytes.length}\r\n\r\n`);
+      socket.write(bytes);
+    };
+  };
+  const zeros = Buffer.alloc(200 * MB, ' ');
+
+  test.each<[string, Behaviour]>([
+    ['600 MB', hostile('large', { bytes: 600 * MB })],
+    ['600 MB in gzip', hostile('bomb', { bytes: 600 * MB })],
+    ['200 MB in deflate', packed('deflate', deflateSync(zeros))],
+    ['200 MB in brotli', packed('br', brotliCompressSync(zeros))],
+    ['200 MB in gzip', packed('gzip', gzipSync(zeros))],
+  ])('of %s nothing beyond 64 MB is read', async (_size, behaviour) => {
+    const { error } = await ask(behaviour);
+    expect(error).toMatchObject({ kind: 'service', status: 200 });
+    expect(error?.message).toBe('the answer is larger than 64 MB, and is not read to its end');
+  });
+
+  test('64 MB are read', async () => {
+    const { status } = await ask(hostile('large', { bytes: 63 * MB }));
+    expect(status).toBe(200);
+  });
+
+  test.each([
+    [404, 'not-found'],
+    [500, 'service'],
+    [409, 'rejected'],
+    [301, 'service'],
+  ])('of an answer %i of any size 64 kB are read, and it keeps its kind', async (status, kind) => {
+    for (const name of ['large', 'bomb'] as const) {
+      const { error } = await ask(hostile(name, { status, bytes: 300 * MB }));
+      expect(error).toMatchObject({ kind, status });
+      expect(JSON.stringify(error?.detail ?? null).length).toBeLessThan(100_000);
+    }
+  });
+});
+
+describe('depth', () => {
+  const env = (url: string) => ({ FLEET_BASE_URL: url, FLEET_TOKEN: 'some-token' });
+
+  test.each(['json', 'jsonl', 'yaml', 'table', 'csv', 'tsv', 'geojson', 'uuid'])(
+    'an answer of 10,000 brackets as %s is one line and exit 7',
+    async (format) => {
+      const { url } = await serve(hostile('nested', { bytes: 10_000 }));
+      const { code, stdout, stderr } = await runFleet(['bicycles', 'list', '-o', format], { env: env(url) });
+      expect({ code, stdout }).toEqual({ code: 7, stdout: '' });
+      expect(stderr).toContain('nested deeper than 500 levels');
+      expect(stderr).not.toMatch(/\n\s+at /);
+    },
+  );
+
+  test.each(['json', 'yaml', 'table', 'csv'])('an answer of 499 levels comes out as %s', async (format) => {
+    const { url } = await serve(hostile('honest', { body: `[${'{"a":'.repeat(498)}1${'}'.repeat(498)}]` }));
+    const { code, stderr } = await runFleet(['api', '/x/', '-o', format], { env: env(url) });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  });
+
+  test.each([
+    [400, 6],
+    [404, 5],
+    [500, 7],
+  ])('an error %i of 10,000 brackets keeps its code, and its text is the detail', async (status, code) => {
+    const { url } = await serve(hostile('nested', { status, bytes: 10_000 }));
+    const run = await runFleet(['bicycles', 'list', '--json', '--retries', '0'], { env: env(url) });
+    expect(run.code).toBe(code);
+    const { error } = JSON.parse(run.stderr);
+    expect(error).toMatchObject({ status, detail: '['.repeat(2000) });
+  });
+});
+
+describe('time', () => {
+  test('one byte now and then ends at the deadline, whatever the timeout', async () => {
+    const startedAt = performance.now();
+    const { error, server } = await ask(
+      hostile('slowBody', { everyMs: 50 }),
+      {},
+      { timeoutMs: 5_000, deadlineMs: 400, retries: 3 },
+    );
+    expect(error).toMatchObject({ kind: 'network', hint: 'give more time with --deadline' });
+    expect(error?.message).toContain('the answer did not end in time');
+    expect(server.requests).toHaveLength(1);
+    expect(performance.now() - startedAt).toBeGreaterThanOrEqual(390);
+  });
+
+  test('a head that comes byte by byte ends there too, and what became of a change is unknown', async () => {
+    const { error } = await ask(hostile('slowHead', { everyMs: 50 }), change, { timeoutMs: 5_000, deadlineMs: 300 });
+    expect(error?.message).toContain('whether it was carried out is unknown');
+  });
+
+  test('--deadline is a flag in seconds', async () => {
+    const { url } = await serve(hostile('slowBody', { everyMs: 50 }));
+    const env = { FLEET_BASE_URL: url, FLEET_TOKEN: 'some-token' };
+    const { code, stderr } = await runFleet(['bicycles', 'list', '--deadline', '0.3'], { env });
+    expect(code).toBe(8);
+    expect(stderr).toContain('--deadline');
+    expect((await runFleet(['bicycles', 'list', '--deadline', 'soon'], { env })).code).toBe(2);
+  });
+});
+
+describe('an answer that is odd on the wire', () => {
+  test.each(['continueFirst', 'interimFirst'] as const)('%s is read to its end', async (name) => {
+    const { status } = await ask(hostile(name), change);
+    expect(status).toBe(200);
+  });
+
+  test('several interim answers in any number of pieces', async () => {
+    const text = `${'HTTP/1.1 100 Continue\r\nX-Note: HTTP/1.1 100\r\n\r\n'.repeat(2)}HTTP/1.1 200 OK\r\nContent-Length: 24\r\n\r\nHTTP/1.1 100 in the body`;
+    for (const size of [1, 7, 12, 13, 40, 1000]) {
+      const behaviour: Behaviour = (socket) => {
+        const send = (at: number) => {
+          if (at >= text.length || socket.destroyed) return;
+          socket.write(text.slice(at, at + size));
+          setImmediate(send, at + size);
+        };
+        send(0);
+      };
+      const server = await serve(behaviour);
+      const { client, close } = await openTestClient(server.url);
+      closers.push(close);
+      for (let count = 0; count < 2; count++) {
+        expect((await client.send({ path: '/x/', ...change })).text).toBe('HTTP/1.1 100 in the body');
+      }
+      expect(server.requests).toHaveLength(2);
+    }
+  });
+
+  test('headers of 20 kB are read, of a change as well', async () => {
+    expect((await ask(hostile('bigHeader', { bytes: 20_000 }), change)).status).toBe(200);
+  });
+
+  test('headers above 64 kB are named', async () => {
+    const { error } = await ask(hostile('bigHeader', { bytes: 100_000 }));
+    expect(error?.kind).toBe('network');
+    expect(error?.message).toContain('the headers of the answer are larger than 64 kB');
+  });
+
+  test.each<[number, Partial<HttpRequest>]>([
+    [429, change],
+    [429, {}],
+    [503, {}],
+  ])('%i whose body breaks off is that status, and tried again', async (status, request) => {
+    for (const name of ['breakOff', 'gzipCut', 'gzipLie', 'silentBody', 'unknownEncoding'] as const) {
+      const behaviour = inTurn(hostile(name, { status }), hostile('honest'));
+      const { server, status: last } = await ask(behaviour, request, { retries: 1, timeoutMs: 500 });
+      expect({ last, requests: server.requests.length }).toEqual({ last: 200, requests: 2 });
+    }
+  });
+
+  test('401 whose body breaks off renews the token', async () => {
+    const token = { get: async () => 'old', renew: async () => 'new' };
+    const { server, status } = await ask(inTurn(hostile('breakOff', { status: 401 }), hostile('honest')), change, {
+      token,
+    });
+    expect(status).toBe(200);
+    expect(server.requests.map(({ headers }) => headers['authorization'])).toEqual(['JWT old', 'JWT new']);
+  });
+
+  test('a change answered 301 to itself with the final slash hears that it is missing', async () => {
+    const { error } = await ask(hostile('honest', { status: 301, headers: { Location: '/bicycles/' } }), {
+      ...change,
+      path: '/bicycles',
+    });
+    expect(error).toMatchObject({ status: 301, hint: 'the final slash is missing: /bicycles/' });
+  });
+});
+
+test.each([
+  [
+    { 'X-Acme-RequestId': 'r', 'X-Acme-From': 'f', 'X-Acme-Version': 'v' },
+    { requestId: 'r', from: 'f', version: 'v' },
+  ],
+  [{ 'x-acme-requestid': 'r', 'X-SERVICE-RequestID': 's' }, { requestId: 's' }],
+  [{ 'X-Request-Id': 'r', 'X-Version': 'v' }, {}],
+])('the trace headers %j', async (headers, trace) => {
+  const { error } = await ask((socket) =>
+    socket.end(
+      `HTTP/1.1 400 Bad\r\n${Object.entries(headers)
+        .map(([name, value]) => `${name}: ${value}\r\n`)
+        .join('')}Content-Length: 0\r\n\r\n`,
+    ),
+  );
+  expect(error?.trace).toEqual(trace);
+});
+
+test('a header of any name is sent', async () => {
+  const raw: string[] = [];
+  const server = createServer((request, response) => {
+    raw.push(...request.rawHeaders);
+    response.end('[]');
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  closers.push(() => new Promise((resolve) => server.close(() => resolve())));
+  const env = {
+    FLEET_BASE_URL: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    FLEET_TOKEN: 'some-token',
+  };
+  const { code } = await runFleet(['api', '/x/', '-H', '__proto__: x', '-H', 'constructor: y'], { env });
+  expect(code).toBe(0);
+  expect(raw.join(' ')).toContain('__proto__ x constructor y');
+});
