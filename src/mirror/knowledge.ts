@@ -79,6 +79,9 @@ const CLOCK_SLACK_MS = 2_000;
 const LEAST_SAMPLES = 5;
 const MOST_SAMPLES = 15;
 
+/** How many things that a list has shown are remembered of one bicycle. */
+const CAUGHT_UP_LIMIT = 4;
+
 /** Fields of the service's own keeping, and what depends on the request: they make no news. */
 const BOOKKEEPING: ReadonlySet<string> = new Set(['modified', 'concurrency_version', 'devices', 'distance']);
 
@@ -93,8 +96,8 @@ interface Known {
   readonly touchedMs: number;
   /** A list alone has said it, and nothing of it was shown. */
   readonly isSilent: boolean;
-  /** The last thing shown of it came from a list. */
-  readonly isCaughtUp: boolean;
+  /** What was shown of it from a list, the newest first: a message that comes later says it again. */
+  readonly caughtUp: readonly Bicycle[];
   /** What messages without any version said since the last one with it. */
   readonly loose: Bicycle | undefined;
 }
@@ -130,6 +133,13 @@ export function changedFields(before: Bicycle, after: Bicycle): string[] {
 function saysAll(message: Bicycle, before: Bicycle): boolean {
   for (const field in before) if (!Object.hasOwn(message, field)) return false;
   return true;
+}
+
+/** Whether a message is the one that a list told of before. */
+function saysAgain(message: Bicycle, item: Bicycle): boolean {
+  const version = versionOf(message);
+  if (version !== undefined && versionOf(item) !== undefined) return version === versionOf(item);
+  return message.modified === item.modified && changedFields(item, message).length === 0;
 }
 
 function uuidOf(item: Bicycle): string | undefined {
@@ -195,7 +205,7 @@ export function openKnowledge(startedAt: Moment): Knowledge {
       heard: 0,
       touchedMs: now.monotonicMs,
       isSilent: !isNew,
-      isCaughtUp: isNew,
+      caughtUp: isNew ? [item] : [],
       loose: undefined,
     });
     const change: Change | undefined = isNew
@@ -216,7 +226,10 @@ export function openKnowledge(startedAt: Moment): Knowledge {
       const before = entry?.bicycle;
       const after = before === undefined || saysAll(message, before) ? message : { ...before, ...message };
       const fields = before === undefined ? [] : changedFields(before, after);
-      if (entry !== undefined && isOlder(message, entry, now)) return { kind: 'late', uuid, before, after, fields };
+      if (entry !== undefined && isOlder(message, entry, now)) {
+        const isRepeat = entry.caughtUp.some((item) => saysAgain(message, item));
+        return { kind: isRepeat ? 'repeat' : 'late', uuid, before, after, fields };
+      }
       const version = versionOf(message);
       const isLoose = version === undefined && modifiedMs === undefined;
       keep(uuid, {
@@ -226,7 +239,7 @@ export function openKnowledge(startedAt: Moment): Knowledge {
         heard,
         touchedMs: now.monotonicMs,
         isSilent: false,
-        isCaughtUp: entry?.isCaughtUp === true && fields.length === 0,
+        caughtUp: entry?.caughtUp ?? [],
         loose: isLoose ? { ...entry?.loose, ...message } : undefined,
       });
       // What a list said at the start was not shown; the message that says the same is the first to show it.
@@ -248,7 +261,7 @@ export function openKnowledge(startedAt: Moment): Knowledge {
         heard: 0,
         touchedMs: now.monotonicMs,
         isSilent: true,
-        isCaughtUp: false,
+        caughtUp: [],
         loose: undefined,
       });
     },
@@ -279,7 +292,7 @@ export function openKnowledge(startedAt: Moment): Knowledge {
         modifiedMs,
         touchedMs: isHeardSince ? entry.touchedMs : now.monotonicMs,
         isSilent: entry.isSilent && !isChange,
-        isCaughtUp: isChange || entry.isCaughtUp,
+        caughtUp: isChange ? [after, ...entry.caughtUp.slice(0, CAUGHT_UP_LIMIT - 1)] : entry.caughtUp,
         loose: isNews && !isHeardSince ? undefined : entry.loose,
       });
       const shownBefore = fields.length > 0 ? before : undefined;

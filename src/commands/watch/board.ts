@@ -31,13 +31,14 @@ interface Connection {
 export type BoardEvent =
   | { readonly type: 'effect'; readonly effect: WatchEffect; readonly wallMs: number }
   | { readonly type: 'alerts'; readonly alerts: readonly Alert[] }
-  /** `rows` is how many bicycles can be seen, `matching` how many there are, `selected` the one that Enter opens. */
+  /** `uuids` are those of the bicycles that can be seen, from row `first` on, `rows` how many have room, `matching` how many there are. */
   | {
       readonly type: 'key';
       readonly key: Key;
+      readonly uuids: readonly (string | undefined)[];
+      readonly first: number;
       readonly rows: number;
       readonly matching: number;
-      readonly selected: string | undefined;
     };
 
 /** How much is kept of what scrolls: more rows than any screen has. */
@@ -126,7 +127,8 @@ function takeKey(state: BoardState, event: BoardEvent & { type: 'key' }): BoardS
     return change({ sort: SORTS[(SORTS.indexOf(view.sort) + 1) % SORTS.length] ?? 'charge', selected: 0, scroll: 0 });
   }
   if (key === 'enter') {
-    return event.selected === undefined ? state : change({ panel: { type: 'card', uuid: event.selected, scroll: 0 } });
+    const uuid = event.uuids[view.selected - event.first];
+    return uuid === undefined ? state : change({ panel: { type: 'card', uuid, scroll: 0 } });
   }
   const selected = Math.max(0, Math.min(event.matching - 1, view.selected + stepOf(key, event.rows)));
   const lowest = Math.max(0, selected - event.rows + 1);

@@ -54,8 +54,8 @@ export async function openLive(options: LiveOptions): Promise<Display> {
   const rate = openRate(openedAt.monotonicMs);
   let board = startBoard(plan.topics, openedAt);
   let watched: WatchState | undefined;
-  let selected: string | undefined;
-  let matching = 0;
+  /** What the last frame showed: keys are about that. */
+  let seen: Pick<BoardEvent & { type: 'key' }, 'uuids' | 'first' | 'matching'> = { uuids: [], first: 0, matching: 0 };
   let isWriting = false;
   let frameMs = FRAME_MS;
 
@@ -88,8 +88,8 @@ export async function openLive(options: LiveOptions): Promise<Display> {
         openedAt,
         offsetMinutes: options.offsetMinutes,
       });
-      selected = textOf(input.rows[board.view.selected - board.view.scroll]?.uuid)?.toLowerCase();
-      matching = input.matching;
+      const uuids = input.rows.map(({ uuid }) => textOf(uuid)?.toLowerCase());
+      seen = { uuids, first: board.view.scroll, matching: input.matching };
       isWriting = true;
       // A terminal that is held back by Ctrl-S gets the next frame when it takes this one.
       void io.stdout.write(screen.frame(boardLines(input, { width, height, paint }))).then(
@@ -107,7 +107,7 @@ export async function openLive(options: LiveOptions): Promise<Display> {
     stdout: io.streams.stdout,
     stdin: io.stdin,
     onChange: () => wantFrame(0),
-    onKey: (key: Key) => take({ type: 'key', key, rows: bicycleRows(size().height), matching, selected }),
+    onKey: (key: Key) => take({ type: 'key', key, rows: bicycleRows(size().height), ...seen }),
   });
   const cancelAlerts = pollAlerts(client, plan, context, over, (alerts) => take({ type: 'alerts', alerts }));
   let isClosed = false;

@@ -1,0 +1,26 @@
+// A watch under random trouble, held against an oracle: half an hour of seeds that nobody has tried yet.
+
+import { expect, test } from 'vitest';
+import { runScenario } from '../support/watch-oracle.js';
+
+const MINUTES = Number(process.env['FLEET_TEST_MINUTES'] ?? 30);
+const QUARTER_OF_AN_HOUR_MS = 15 * 60_000;
+
+test(
+  `no change is swallowed, doubled or made up in ${MINUTES} minutes`,
+  async () => {
+    const endAt = performance.now() + MINUTES * 60_000;
+    const firstSeed = Date.now() % 1_000_000;
+    const wrong: string[] = [];
+    let seed = firstSeed;
+    for (; performance.now() < endAt && wrong.length < 20; seed++) {
+      const { faults } = runScenario({ seed, durationMs: QUARTER_OF_AN_HOUR_MS });
+      wrong.push(...faults.map((fault) => `seed ${seed}: ${fault}`));
+      // The runner wants to hear from its test now and then.
+      if (seed % 100 === 0) await new Promise((resolve) => setImmediate(resolve));
+    }
+    console.log(`${seed - firstSeed} scenarios from seed ${firstSeed} on`);
+    expect(wrong).toEqual([]);
+  },
+  MINUTES * 60_000 + 120_000,
+);

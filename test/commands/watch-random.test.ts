@@ -1,0 +1,25 @@
+// A watch under random trouble, held against an oracle: the short run, with the seeds that once failed.
+
+import { describe, expect, test } from 'vitest';
+import { runScenario } from '../support/watch-oracle.js';
+
+const QUARTER_OF_AN_HOUR_MS = 15 * 60_000;
+
+describe('every change is shown once, or its end state after a reported gap, or counted as unknown', () => {
+  test('in two hundred seeds', () => {
+    const wrong: string[] = [];
+    const sums = { changes: 0, gaps: 0, caughtUp: 0 };
+    for (let seed = 1; seed <= 200; seed++) {
+      const { faults, changes, gaps, caughtUp } = runScenario({ seed, durationMs: QUARTER_OF_AN_HOUR_MS });
+      wrong.push(...faults.slice(0, 3).map((fault) => `seed ${seed}: ${fault}`));
+      sums.changes += changes;
+      sums.gaps += gaps;
+      sums.caughtUp += caughtUp;
+    }
+    expect(wrong.slice(0, 20)).toEqual([]);
+    // The oracle has something to judge.
+    expect(sums.changes).toBeGreaterThan(50_000);
+    expect(sums.gaps).toBeGreaterThan(2_000);
+    expect(sums.caughtUp).toBeGreaterThan(5_000);
+  }, 120_000);
+});

@@ -1,0 +1,311 @@
+// A service in a few lines that loses, stalls, replays and lies about the time, and an oracle that knows what a watch owes to whoever reads it.
+
+import type { Bicycle } from '../../src/api/bicycle.js';
+import type { Plan } from '../../src/commands/watch/plan.js';
+import { startWatch, type WatchEffect, type WatchEvent, watchState } from '../../src/commands/watch/state.js';
+import { FleetError } from '../../src/errors.js';
+import type { Report } from '../../src/mirror/catch-up.js';
+import type { Moment } from '../../src/mirror/knowledge.js';
+
+const TOPIC = '/6f1c0b5e-2f0e-4c56-9d3a-0d6f3a1f7c11/admin/bicycles/*';
+const START_MS = Date.UTC(2026, 10, 21, 12);
+/** After the last trouble: longer than every pause of the catch-up, so that all has come in. */
+const QUIET_END_MS = 120_000;
+const FAILURE = new FleetError('service', 'HTTP 503');
+const CUT = new FleetError('network', 'the connection broke');
+
+export interface Scenario {
+  seed: number;
+  /** How long there are changes and trouble, in simulated milliseconds. */
+  durationMs: number;
+}
+
+/** What went wrong, in words; empty when the watch owes nothing. */
+export interface Verdict {
+  faults: string[];
+  changes: number;
+  gaps: number;
+  caughtUp: number;
+}
+
+interface Made {
+  id: number;
+  uuid: string;
+  atMs: number;
+}
+
+/** One line of the watch. */
+interface Shown {
+  id: number;
+  uuid: string | undefined;
+  how: string;
+}
+
+/** What happened, and what was shown of it. */
+interface History {
+  made: readonly Made[];
+  shown: readonly Shown[];
+  gaps: readonly { fromMs: number; toMs: number }[];
+  reports: readonly Report[];
+  hasVersions: boolean;
+}
+
+/** The longest that a message is on its way. */
+const DELIVERY_MS = 1_000;
+
+/** The same seed, the same luck. */
+function openLuck(seed: number) {
+  let state = (seed * 2_654_435_761 + 1) % 2_147_483_647;
+  const next = () => {
+    state = (state * 48_271) % 2_147_483_647;
+    return state / 2_147_483_647;
+  };
+  for (let index = 0; index < 5; index++) next();
+  return { next, below: (count: number) => Math.floor(next() * count), chance: (share: number) => next() < share };
+}
+
+function planOf(mostPages: number, form: Plan['form']): Plan {
+  return {
+    form,
+    sseUrl: new URL('http://127.0.0.1/'),
+    topics: [TOPIC],
+    organizations: ['6f1c0b5e-2f0e-4c56-9d3a-0d6f3a1f7c11'],
+    bicycles: undefined,
+    senders: undefined,
+    where: [],
+    until: undefined,
+    forMs: undefined,
+    maxEvents: undefined,
+    idleMs: 90_000,
+    resyncPages: mostPages,
+    giveUpAfterMs: undefined,
+  };
+}
+
+/** Runs one scenario to its end and holds what was shown against what happened. */
+export function runScenario({ seed, durationMs }: Scenario): Verdict {
+  const luck = openLuck(seed);
+  const hasVersions = luck.chance(0.5);
+  const hasReplay = luck.chance(0.4);
+  const isBounded = luck.chance(0.3);
+  const isPartial = luck.chance(0.3);
+  const hasFuture = luck.chance(0.3);
+  const size = 6 + luck.below(20);
+  const pageSize = 4;
+  const plan = planOf(isBounded ? 2 : 100, luck.chance(0.3) ? 'board' : 'lines');
+
+  let nowMs = 0;
+  let wallStepMs = 0;
+  const moment = (): Moment => ({ monotonicMs: nowMs, wallMs: START_MS + nowMs + wallStepMs });
+  const timers: { dueMs: number; action: () => void; order: number }[] = [];
+  let order = 0;
+  const after = (inMs: number, action: () => void) =>
+    void timers.push({ dueMs: nowMs + Math.max(0, inMs), action, order: order++ });
+
+  // The service: bicycles, their changes, a list and one stream.
+  const fleet = new Map<string, Bicycle>();
+  for (let index = 0; index < size; index++) {
+    const uuid = `00000000-0000-4000-8000-${String(index).padStart(12, '0')}`;
+    const modified = hasFuture && index === 0 ? '2031-01-01T00:00:00Z' : secondOf(START_MS - 60_000 * (index + 1));
+    const version = hasVersions ? { concurrency_version: index } : {};
+    fleet.set(uuid, {
+      uuid,
+      modified,
+      name: `B${index}`,
+      state_of_charge: -index,
+      lock: 'https://x/locks/1/',
+      ...version,
+    });
+  }
+  const made: Made[] = [];
+  let isUp = false;
+  let isStalled = false;
+  let lastLifeMs = 0;
+  let lossMs: number | undefined;
+  let lost: string[] = [];
+  let connection = 0;
+  let deliverAtMs = 0;
+  const change = () => {
+    if (nowMs >= durationMs) return;
+    const uuid = [...fleet.keys()][luck.below(size)] ?? '';
+    const before = fleet.get(uuid);
+    const id = made.length + 1;
+    const ahead = hasFuture && uuid.endsWith('0'.repeat(12)) && luck.chance(0.5) ? 86_400_000 : 0;
+    const modified = secondOf(START_MS + nowMs + ahead);
+    const version = hasVersions ? { concurrency_version: Math.floor(nowMs) * 10 + luck.below(10) + 1_000 } : {};
+    const bicycle: Bicycle = { ...before, modified, state_of_charge: id, ...version };
+    fleet.set(uuid, bicycle);
+    if (lastLifeMs > 0) made.push({ id, uuid, atMs: nowMs });
+    else made.push({ id, uuid, atMs: Number.NEGATIVE_INFINITY });
+    const { lock: _lock, name: _name, ...rest } = bicycle;
+    const data = JSON.stringify({ topic: TOPIC, sender: 'bicycle', message: isPartial ? rest : bicycle });
+    const mine = connection;
+    // Half of the changes of a busy fleet fall into the same second as the one before.
+    if (!isUp || isStalled) lost.push(data);
+    else {
+      // A connection keeps the order.
+      deliverAtMs = Math.max(deliverAtMs, nowMs + luck.below(300));
+      after(deliverAtMs - nowMs, () => (mine === connection && isUp && !isStalled ? deliver(data) : lost.push(data)));
+    }
+    after(luck.chance(0.5) ? luck.below(300) : luck.below(5_000), change);
+  };
+  const deliver = (data: string) => {
+    lastLifeMs = nowMs;
+    step({ type: 'message', topic: TOPIC, atMs: moment().wallMs, monotonicMs: nowMs, data, name: 'message' });
+  };
+  const cut = () => {
+    if (!isUp) return;
+    const cause = isStalled ? 'idle' : 'network';
+    isUp = false;
+    isStalled = false;
+    connection++;
+    lossMs = lastLifeMs;
+    const at = { topic: TOPIC, atMs: moment().wallMs, monotonicMs: nowMs };
+    const blindMs = nowMs - lastLifeMs;
+    const lastLifeWallMs = at.atMs - blindMs;
+    step({ type: 'lost', ...at, cause, error: CUT, lastLifeWallMs, blindMs, downMs: 0, attempt: 1, retryInMs: 500 });
+    after(200 + luck.below(30_000), open);
+  };
+  const open = () => {
+    const isReturn = lossMs !== undefined;
+    const at = () => ({ topic: TOPIC, atMs: moment().wallMs, monotonicMs: nowMs });
+    const fromMs = lossMs ?? nowMs;
+    isUp = true;
+    lastLifeMs = nowMs;
+    lossMs = undefined;
+    const durationOfGap = nowMs - fromMs;
+    step({ type: 'open', ...at(), isReturn, downMs: durationOfGap, trace: {} });
+    const missed = lost;
+    lost = [];
+    if (isReturn) {
+      const fromWallMs = at().atMs - durationOfGap;
+      const gap = {
+        cause: 'network',
+        message: 'cut',
+        fromWallMs,
+        durationMs: durationOfGap,
+        droppedEvents: 0,
+      } as const;
+      step({ type: 'gap', ...at(), ...gap, replayed: hasReplay });
+      if (hasReplay) for (const data of missed) deliver(data);
+    }
+    const mine = connection;
+    after(isReturn ? 1_000 : 0, () => {
+      if (mine !== connection) return;
+      const sinceWallMs = isReturn ? at().atMs - (nowMs - fromMs) : undefined;
+      step({ type: 'resync', ...at(), sinceWallMs, sinceMs: nowMs - fromMs, replayed: hasReplay });
+    });
+  };
+  const trouble = () => {
+    if (nowMs >= durationMs) return;
+    const kind = luck.below(4);
+    if (kind === 0) wallStepMs += (luck.chance(0.5) ? 1 : -1) * 3_600_000;
+    else if (kind === 1 && isUp) {
+      isStalled = true;
+      after(5_000 + luck.below(60_000), cut);
+    } else cut();
+    after(2_000 + luck.below(60_000), trouble);
+  };
+  const pageOf = (page: number) => {
+    const sorted = [...fleet.values()].sort((a, b) => String(b.modified).localeCompare(String(a.modified)));
+    const items = sorted.slice(page * pageSize, (page + 1) * pageSize);
+    const next: [string, string][] | undefined =
+      (page + 1) * pageSize < size ? [['page', String(page + 1)]] : undefined;
+    return { count: size, items: items.map((value) => ({ json: '', value })), next, trace: {} };
+  };
+
+  // The watch, and what it shows.
+  let state = startWatch(plan, moment());
+  const shown: Shown[] = [];
+  const reports: Report[] = [];
+  const gaps: { fromMs: number; toMs: number }[] = [];
+  const show = (id: unknown, uuid: string | undefined, how: string) => shown.push({ id: Number(id), uuid, how });
+  const perform = (effect: WatchEffect) => {
+    if (effect.type === 'show' && effect.entry.type === 'bicycle') {
+      const { message } = JSON.parse(effect.data ?? '');
+      show(message.state_of_charge, effect.entry.uuid, effect.entry.kind);
+    } else if (effect.type === 'caught-up') {
+      show(effect.change.after.state_of_charge, effect.change.uuid, 'caught-up');
+    } else if (effect.type === 'stream' && effect.event.type === 'gap') {
+      gaps.push({ fromMs: nowMs - effect.event.durationMs, toMs: nowMs });
+    } else if (effect.type === 'read') reports.push(effect.report);
+    else if (effect.type === 'wake') after(effect.inMs, () => step({ type: 'tick' }));
+    else if (effect.type === 'read-page') {
+      const { id, next } = effect;
+      const page = Number(new Map(next ?? []).get('page') ?? 0);
+      // The list is looked at somewhere between the question and the answer.
+      after(luck.below(500), () => {
+        const isFailing = nowMs < durationMs && luck.chance(0.1);
+        const answer: WatchEvent = isFailing
+          ? { type: 'failed', id, error: FAILURE }
+          : { type: 'page', id, page: pageOf(page) };
+        after(luck.below(500), () => step(answer));
+      });
+    }
+  };
+  const step = (event: WatchEvent) => {
+    const next = watchState(state, event, moment());
+    state = next.state;
+    for (const effect of next.effects) perform(effect);
+  };
+
+  after(10, open);
+  after(luck.below(300), change);
+  after(luck.below(luck.chance(0.3) ? 2_000 : 20_000), trouble);
+  for (const endMs = durationMs + QUIET_END_MS; timers.length > 0; ) {
+    const next = timers.reduce((a, b) => (b.dueMs < a.dueMs || (b.dueMs === a.dueMs && b.order < a.order) ? b : a));
+    if (next.dueMs > endMs) break;
+    timers.splice(timers.indexOf(next), 1);
+    nowMs = Math.max(nowMs, next.dueMs);
+    next.action();
+  }
+  return {
+    faults: judge({ made, shown, gaps, reports, hasVersions }),
+    changes: made.length,
+    gaps: gaps.length,
+    caughtUp: state.counts.caughtUp,
+  };
+}
+
+function secondOf(wallMs: number): string {
+  return `${new Date(wallMs).toISOString().slice(0, 19)}Z`;
+}
+
+/**
+ * "Every change is shown once, or lies in a reported gap and its end state is shown once as caught up, or is counted as unknown."
+ * Without versions two messages of one second cannot be put in order: a change that the list showed may be shown again when an
+ * older one came in between, so that the last line tells the truth.
+ */
+function judge(history: History): string[] {
+  const { made, shown, gaps, reports, hasVersions } = history;
+  const faults: string[] = [];
+  const times = new Map<number, Shown[]>();
+  for (const one of shown) times.set(one.id, [...(times.get(one.id) ?? []), one]);
+  for (const [id, lines] of times) {
+    const [first, second] = lines;
+    if (id <= 0 && !lines.some(({ how }) => how === 'caught-up')) faults.push(`nothing happened, and ${id} was shown`);
+    if (id <= 0 || first === undefined || second === undefined) continue;
+    const between = shown.slice(shown.indexOf(first) + 1, shown.indexOf(second));
+    const isCorrection = !hasVersions && lines.length === 2 && between.some(({ uuid }) => uuid === first.uuid);
+    if (!isCorrection)
+      faults.push(`change ${id} was shown ${lines.length} times: ${lines.map(({ how }) => how).join(', ')}`);
+  }
+  const isOpen = reports.some(
+    (report) => report.sinceWallMs !== undefined && (!report.isComplete || report.unknown > 0),
+  );
+  for (const { id, uuid, atMs } of made) {
+    if (times.has(id) || atMs === Number.NEGATIVE_INFINITY) continue;
+    if (!gaps.some(({ fromMs, toMs }) => atMs >= fromMs - DELIVERY_MS && atMs <= toMs)) {
+      faults.push(`change ${id} of ${uuid} at ${atMs} was not shown, and lies in no gap`);
+    }
+    const isOvertaken = made.some((later) => later.uuid === uuid && later.id > id && times.has(later.id));
+    if (!isOvertaken && !isOpen)
+      faults.push(`change ${id} of ${uuid} at ${atMs} was swallowed, and every reading was complete`);
+  }
+  const last = new Map(shown.filter(({ how }) => how !== 'late').map(({ uuid, id }) => [uuid, id]));
+  for (const [uuid, id] of last) {
+    const newest = Math.max(...shown.filter((one) => one.uuid === uuid).map((one) => one.id));
+    if (newest !== id) faults.push(`the last line of ${uuid} says ${id}, and ${newest} had been shown`);
+  }
+  return faults;
+}
