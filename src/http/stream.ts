@@ -100,13 +100,16 @@ function follow(
   onClosed: () => void,
   onMistake: (thrown: unknown) => void,
 ): () => void {
-  const { clock } = options;
-  const { timeoutMs, idleMs, giveUpAfterMs = Number.POSITIVE_INFINITY } = options;
-  const { topic, url } = subscription;
-  let state = startState({ topic, origin: url.origin, timeoutMs, idleMs, giveUpAfterMs });
+  const { clock, timeoutMs, idleMs, giveUpAfterMs = Number.POSITIVE_INFINITY } = options;
+  let state = startState({
+    topic: subscription.topic,
+    origin: subscription.url.origin,
+    timeoutMs,
+    idleMs,
+    giveUpAfterMs,
+  });
   let isStopped = false;
-  let tick = { atMs: Number.POSITIVE_INFINITY, cancel: () => {} };
-  const connection = openSlot();
+  const ticker = openTicker(clock, () => step({ type: 'tick' }));
 
   const step = (event: ConnectionEvent) => {
     if (isStopped) return;
@@ -114,49 +117,59 @@ function follow(
     const next = connectionState(state, event, now);
     state = next.state;
     try {
-      for (const effect of next.effects) carryOut(effect);
+      for (const effect of next.effects) world.carryOut(effect);
     } catch (thrown) {
       stop();
-      return onMistake(thrown);
+      onMistake(thrown);
+      return;
     }
-    if (state.phase.name !== 'closed') return wantTick(now.monotonicMs);
+    if (state.phase.name !== 'closed') return ticker.want(nextTickInMs(state, now.monotonicMs));
     stop();
     onClosed();
   };
-
-  /** A timer that is due too soon is left alone: it costs one look, and setting it anew for each message costs more. */
-  const wantTick = (nowMs: number) => {
-    const atMs = nowMs + nextTickInMs(state, nowMs);
-    if (atMs >= tick.atMs) return;
-    tick.cancel();
-    const onTick = () => {
-      tick = { atMs: Number.POSITIVE_INFINITY, cancel: () => {} };
-      step({ type: 'tick' });
-    };
-    tick = { atMs, cancel: clock.after(atMs - nowMs, onTick) };
+  const world = openWorld(options, subscription, step);
+  const stop = () => {
+    isStopped = true;
+    ticker.cancel();
+    world.close();
   };
+  queueMicrotask(() => step({ type: 'start' }));
+  return stop;
+}
 
-  const carryOut = (effect: ConnectionEffect) => {
-    switch (effect.type) {
-      case 'emit':
-        return options.emit(effect.event, effect.event.type === 'message' ? effect.event.data.length : 0);
-      case 'get-token':
-        return void askForToken(effect.run, () => options.tokens.get());
-      case 'renew-token':
-        return void askForToken(effect.run, () => options.tokens.renew(effect.refused));
-      case 'disconnect':
-        return connection.end(effect.error);
-      case 'connect':
-        return void connect(effect);
-    }
+/** One timer. One that is due sooner than wanted is left alone: it costs a look, and setting it anew for each message costs more. */
+function openTicker(clock: Clock, onTick: () => void): { want(inMs: number): void; cancel(): void } {
+  let dueMs = Number.POSITIVE_INFINITY;
+  let cancel = () => {};
+  return {
+    want(inMs) {
+      const atMs = clock.monotonicMs() + inMs;
+      if (atMs >= dueMs) return;
+      cancel();
+      dueMs = atMs;
+      cancel = clock.after(inMs, () => {
+        dueMs = Number.POSITIVE_INFINITY;
+        onTick();
+      });
+    },
+    cancel: () => cancel(),
   };
+}
+
+/** What the machine decides on: carries out its effects, and reports what comes of them. */
+function openWorld(
+  options: StreamOptions,
+  { topic, url }: Subscription,
+  report: (event: ConnectionEvent) => void,
+): { carryOut(effect: ConnectionEffect): void; close(): void } {
+  const { clock, tokens, emit, onAnswer } = options;
+  const connection = openSlot();
 
   const askForToken = async (run: number, ask: () => Promise<string | undefined>) => {
     try {
-      const token = await ask();
-      step({ type: 'token', run, token });
+      report({ type: 'token', run, token: await ask() });
     } catch (thrown) {
-      step({ type: 'token-failed', run, error: asTokenFailure(thrown) });
+      report({ type: 'token-failed', run, error: asTokenFailure(thrown) });
     }
   };
 
@@ -171,27 +184,29 @@ function follow(
       signal: connection.begin(),
       subject: `the subscription to ${topic}`,
       secrets: options.secrets,
-      refusalHint: options.tokens.refusalHint,
+      refusalHint: tokens.refusalHint,
       observer: {
         room: options.room,
         onRequest: options.onRequest,
-        onAnswer: (answeredUrl, status, headers) =>
-          options.onAnswer(answeredUrl, status, headers, clock.monotonicMs() - startedMs),
-        onOpen: (headers) => step({ type: 'opened', run, headers }),
-        onReceived: (received) => step({ type: 'received', run, received }),
-        onHold: (isHeld) => step({ type: isHeld ? 'held' : 'released', run }),
+        onAnswer: (answered, status, headers) => onAnswer(answered, status, headers, clock.monotonicMs() - startedMs),
+        onOpen: (headers) => report({ type: 'opened', run, headers }),
+        onReceived: (received) => report({ type: 'received', run, received }),
+        onHold: (isHeld) => report({ type: isHeld ? 'held' : 'released', run }),
       },
     });
-    step({ type: 'ended', run, ending });
+    report({ type: 'ended', run, ending });
   };
 
-  const stop = () => {
-    isStopped = true;
-    tick.cancel();
-    connection.end(new FleetError('interrupted', 'the stream is over'));
+  return {
+    carryOut(effect) {
+      if (effect.type === 'emit') emit(effect.event, effect.event.type === 'message' ? effect.event.data.length : 0);
+      else if (effect.type === 'get-token') void askForToken(effect.run, () => tokens.get());
+      else if (effect.type === 'renew-token') void askForToken(effect.run, () => tokens.renew(effect.refused));
+      else if (effect.type === 'disconnect') connection.end(effect.error);
+      else void connect(effect);
+    },
+    close: () => connection.end(new FleetError('interrupted', 'the stream is over')),
   };
-  queueMicrotask(() => step({ type: 'start' }));
-  return stop;
 }
 
 /** The place of the one connection that a topic has at a time. */
