@@ -10,7 +10,7 @@ import { readJson } from '../src/http/json.js';
 import { readRetryAfter } from '../src/http/retry.js';
 import { needsExactReading, readExact, writeJson } from '../src/json/exact.js';
 import { parseJson } from '../src/json/parse.js';
-import { elementTexts, indent, isDeeperThan, propertyStart, readTokens, squeeze } from '../src/json/text.js';
+import { elementTexts, findExcess, indent, propertyStart, readTokens, squeeze } from '../src/json/text.js';
 import { openSecrets } from '../src/secrets.js';
 import { cut, pad, widthOf } from '../src/terminal/cells.js';
 import { clean, cleanMultiline, escapeJson } from '../src/terminal/clean.js';
@@ -114,7 +114,7 @@ const quoted = (text: string) => JSON.stringify(text);
 
 const READERS: Readonly<Record<string, (text: string) => unknown>> = {
   parseJson,
-  isDeeperThan: (text) => isDeeperThan(text, 500),
+  findExcess: (text) => findExcess(text, 500, 1e9),
   'parseJson of a text': (text) => parseJson(quoted(text)),
   'parseJson of white space and lines': (text) => squeeze(`[${text.replace(/\S/g, '')}\n1]`),
   readTokens: (text) => [...readTokens(text)].length,

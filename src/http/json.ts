@@ -30,7 +30,7 @@ const EXPECTED = 'where JSON was expected';
 const BEGINNING_CHARACTERS = 64 * 1024;
 
 function describeBody(answer: HttpAnswer, error: unknown): string {
-  if (error instanceof JsonError && error.kind === 'depth') return error.message;
+  if (error instanceof JsonError && error.kind !== 'syntax') return error.message;
   const text = answer.text.slice(0, BEGINNING_CHARACTERS).trim();
   if (text === '') return `an empty body ${EXPECTED}`;
   if (text.startsWith('<')) {

@@ -71,18 +71,25 @@ function skipValue(text: string, at: number): number {
   return text.length;
 }
 
-/** Whether brackets nest deeper than `limit` anywhere in the text, which need not be valid. Takes linear time and stops at the first. */
-export function isDeeperThan(text: string, limit: number): boolean {
-  if (text.length <= limit) return false;
+/**
+ * What a text, which need not be valid, has too much of: levels of brackets, or values, each key counted as one. Takes linear time and
+ * stops at the first.
+ */
+export function findExcess(text: string, levels: number, values: number): 'depth' | 'values' | undefined {
+  if (text.length <= levels) return undefined;
   let depth = 0;
+  let count = 0;
   for (let index = 0; index < text.length; index++) {
     const code = text.charCodeAt(index);
     if (code === QUOTE) index = skipString(text, index) - 1;
+    else if (code === COMMA || code === COLON) count++;
     else if (code === OPEN_BRACE || code === OPEN_BRACKET) {
-      if (++depth > limit) return true;
+      count++;
+      if (++depth > levels) return 'depth';
     } else if (code === CLOSE_BRACE || code === CLOSE_BRACKET) depth--;
+    if (count > values) return 'values';
   }
-  return false;
+  return undefined;
 }
 
 /** The tokens of valid JSON text: braces, brackets, commas and colons, strings with their quotes, numbers and words. */

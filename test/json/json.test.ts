@@ -147,6 +147,11 @@ describe('parseJson', () => {
     expect(thrownBy(text)).toMatchObject({ kind: 'depth', message: 'JSON nested deeper than 500 levels' });
   });
 
+  it('refuses more values than memory is set aside for', () => {
+    expect(thrownBy(`[${'{},'.repeat(4_000_000)}1]`)).toMatchObject({ kind: 'values' });
+    expect(thrownBy(`["${'{},'.repeat(4_000_000)}",1]`)).toHaveLength(2);
+  });
+
   it.each([
     ['', true],
     ['{"a":', true],

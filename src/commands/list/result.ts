@@ -12,6 +12,9 @@ export interface Result<T> {
   isWithinLine(): boolean;
 }
 
+/** Rows that are drawn and written at once. */
+const ROWS_AT_ONCE = 1000;
+
 /** Opens the result of a command in the format given, else that of `--json`, `-o` or the settings; filtered where `--jq` says so. */
 export async function openResult<T>(context: Context, shape: Shape<T>, format?: Format): Promise<Result<T>> {
   const jq = await context.jq();
@@ -34,7 +37,12 @@ export async function openResult<T>(context: Context, shape: Shape<T>, format?: 
     await io.stdout.write(whole);
   };
   return {
-    write: (rows) => write(renderer.rows(rows)),
+    async write(rows) {
+      // A page can be of any length; its text is not to stand in memory as a whole.
+      for (let start = 0; start < rows.length; start += ROWS_AT_ONCE) {
+        await write(renderer.rows(rows.slice(start, start + ROWS_AT_ONCE)));
+      }
+    },
     async end() {
       await write(renderer.end());
       for (const notice of renderer.notices()) await context.notice(notice);
