@@ -129,7 +129,7 @@ const FORMAT_MEANINGS: { readonly [Name in Format]: string } = {
 function describeOutput(): Section[] {
   return [
     {
-      text: 'stdout carries the result alone. Progress, hints, notices and errors go to stderr; --quiet keeps back all but errors.',
+      text: 'stdout carries the result alone. Progress, hints, notices and errors go to stderr, with --json as JSON, an object a line; --quiet keeps back all but errors.',
     },
     { heading: 'Formats (-o, --output):', pairs: FORMATS.map((format) => [format, FORMAT_MEANINGS[format]] as const) },
     {
