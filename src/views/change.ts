@@ -58,6 +58,17 @@ const NAME_MOST_COLUMNS = 30;
 /** Room for two states and some more; a line that is wider falls apart. */
 const WHAT_MOST_COLUMNS = 48;
 
+/** What follows from a place or a charge, which are shown, or says only that the bicycle was heard of. */
+const MEASUREMENTS: readonly string[] = [
+  'latitude',
+  'longitude',
+  'latest_gps_timestamp',
+  'latest_gps_accuracy',
+  'latest_gps_pdop',
+  'last_cellular_update',
+  'estimated_state_of_charge',
+];
+
 /** How many changed fields are named, and how much of a name and of a text of the service is looked at. */
 const NAMED_FIELDS = 12;
 const FIELD_CHARACTERS = 100;
@@ -94,7 +105,7 @@ function statePiece(state: unknown): Piece {
 function describeChange({ before, after, fields }: Entry & { type: 'bicycle' }): Piece[] {
   if (before === undefined) return after.state === undefined ? [{ text: 'first seen' }] : [statePiece(after.state)];
   const parts: Piece[][] = [];
-  const shown = new Set(['latitude', 'longitude', 'latest_gps_timestamp', 'latest_gps_accuracy']);
+  const shown = new Set(MEASUREMENTS);
   if (fields.includes('state')) {
     parts.push([statePiece(before.state), { text: ' -> ' }, statePiece(after.state)]);
     shown.add('state');

@@ -468,3 +468,48 @@ test('a watch that is blind at its end counts that gap, also when it never stood
   expect(stderr).toMatch(/0 messages, 0 reconnects, 1 gap/);
   expect(stderr).not.toContain('no gaps');
 });
+
+test('a message of a hundred thousand fields, and one nested too deep, cost themselves alone', async () => {
+  const { organization, uuid } = find();
+  const fields = (value: number) =>
+    Array.from({ length: 100_000 }, (_, index) => `"${index.toString(36)}":${value}`).join(',');
+  const event = (value: number) => `data: {"sender":"bicycle","message":{"uuid":"${uuid}",${fields(value)}}}\n\n`;
+  const deep = `data: ${'['.repeat(20_000)}${']'.repeat(20_000)}\n\n`;
+  const push = await startMisbehaving((socket) => sendStream(socket, event(1) + deep + event(2)));
+  const got = await watch([organization, '--max-events', '2', '--resync-pages', '0'], {
+    env: { FLEET_SSE_URL: push.url },
+  });
+  await push.close();
+  expect(got.code).toBe(0);
+  expect(got.stdout).toMatch(/ 0, 1, 2, .* and 99988 more /);
+  expect(got.stderr).toContain('cannot be read: JSON nested deeper than 500 levels');
+  expect(got.stdout.length + got.stderr.length).toBeLessThan(5_000);
+});
+
+describe('the organization', () => {
+  const [one, two] = ['6f1c0b5e-2f0e-4c56-9d3a-0d6f3a1f7c11', '0b0e7c1c-6d0a-4b9e-8a34-5f2d9f3a7c10'];
+  const tokenOf = (...organizations: string[]) => {
+    const affs = Object.fromEntries(organizations.map((organization) => [organization, ['fleet_operator']]));
+    return ['{"alg":"none"}', JSON.stringify({ affs }), 'x']
+      .map((part) => Buffer.from(part).toString('base64url'))
+      .join('.');
+  };
+
+  test('is the only one that the token names, which is reported', async () => {
+    const push = await startMisbehaving((socket) => sendStream(socket, 'data: {"sender":"task","message":{}}\n\n'));
+    const env = { FLEET_SSE_URL: push.url, FLEET_TOKEN: tokenOf(one) };
+    const got = await watch(['--max-events', '1', '--resync-pages', '0'], { env });
+    await push.close();
+    expect(got.code).toBe(0);
+    expect(got.stderr).toContain(`following the organization ${one}, the only one of the token`);
+    expect(push.requests[0]?.path).toContain(one);
+  });
+
+  test('of several none is chosen: all are listed, and nothing is sent', async () => {
+    const before = sandbox().requests.length;
+    const got = await watch([], { env: { FLEET_TOKEN: tokenOf(one, two) } });
+    expect(got.code).toBe(2);
+    expect(got.stderr).toContain(`give one of them: ${one}, ${two}`);
+    expect(sandbox().requests).toHaveLength(before);
+  });
+});
