@@ -347,7 +347,21 @@ describe('a rerun', () => {
         await withJournal(async (path) => {
           const env = { FLEET_BASE_URL: url, FLEET_TOKEN: 't' };
           const stdin = [A, B].map((uuid) => JSON.stringify({ uuid, state: 'available' })).join('\n');
-          const args = ['bicycles', 'act', '-', 'rent', '--yes', '--journal', path, '--timeout', '1', '--retries', '0'];
+          const args = [
+            'bicycles',
+            'act',
+            '-',
+            'rent',
+            '--yes',
+            '--journal',
+            path,
+            '--timeout',
+            '1',
+            '--retries',
+            '0',
+            '--settle',
+            '30',
+          ];
           expect((await runFleet(args, { env, stdin, clock: openQuickClock(5) })).code).toBe(9);
           const { code } = await runFleet(args, { env, stdin, clock: openQuickClock(30) });
           expect(code).toBe(0);
