@@ -62,98 +62,28 @@ const SAMPLE: Ended & { transition: string } = {
 /** Opens the report. What the format or its columns cannot show is refused here, before anything is sent. */
 export async function openReporter<R extends Ended>(
   context: Context,
-  { verb, result: { shape, nameOf }, total }: ReporterOptions<R>,
+  { verb, result, total }: ReporterOptions<R>,
 ): Promise<Reporter<R>> {
   const { clock } = context;
-  checkColumns(context.flags.columns ?? [], shape);
-  const jq = await context.jq();
-  const isFiltered = jq !== undefined;
-  // It runs on one result after the other: a program that is made for anything else is refused before anything is sent.
-  if (jq !== undefined) await writeResults(await jq.run([JSON.stringify(SAMPLE)]), async () => {});
-  const asked = isFiltered ? 'json' : (await context.settings()).output.value;
-  // One result a line as it comes: an array would be of no use to whoever wants to know after a crash.
-  const format = asked === 'json' && shape.single !== true ? 'jsonl' : asked;
-  const isByLine = isFiltered && format === 'jsonl';
-  const flags = isByLine ? { ...context.flags, output: format } : context.flags;
-  const result = await openResult<R>({ ...context, flags }, shape, format);
-  /** People read the results as groups of lines, once all are there; columns that were asked for are a table. */
-  const isForPeople = format === 'table' && context.flags.columns === undefined;
-  const endings: R[] = [];
-  const tally = new Map<Outcome, number>(OUTCOMES.map((outcome) => [outcome, 0]));
-  const count = (outcome: Outcome) => tally.get(outcome) ?? 0;
-  const ended = () => OUTCOMES.reduce((sum, outcome) => sum + count(outcome), 0);
-  const badCount = () => OUTCOMES.filter(isBad).reduce((sum, outcome) => sum + count(outcome), 0);
+  const { noun } = result.shape;
+  const tally = openTally();
   let startedAt = clock.monotonicMs();
-  let rate = openRate(startedAt);
   let progress: Progress | undefined;
-  const waiting = new Map<number, R>();
-  let nextPlace = 1;
   let settledAtMs: number | undefined;
-
-  function draw(): string {
-    const done = ended();
-    if (settledAtMs !== undefined) {
-      const leftSeconds = Math.max(0, Math.ceil((settledAtMs - clock.monotonicMs()) / 1000));
-      return `${verb}: ${done} ended; what is in doubt is decided in ${leftSeconds} s`;
-    }
-    const perSecond = rate(clock.monotonicMs(), done);
-    const bad = badCount();
-    const parts = [
-      total === undefined ? `${done}` : `${drawBar(done / total, BAR_COLUMNS)} ${done} of ${total}`,
-      `${perSecond < 10 ? perSecond.toFixed(1) : Math.round(perSecond)}/s`,
-      bad > 0 ? `${bad} not done` : 'none failed',
-      ...(total === undefined || perSecond === 0 ? [] : [`${showDuration(((total - done) / perSecond) * 1000)} left`]),
-    ];
-    return `${verb} ${parts.join(', ')}`;
-  }
-
-  /** The table is for people, who want to know what went wrong; UUIDs are for the next command, which wants what went well. */
-  function isShown({ outcome }: R): boolean {
-    if (shape.single === true) return !isBad(outcome);
-    if (format === 'table') return isBad(outcome) || outcome === 'allowed';
-    return format !== 'uuid' || !isBad(outcome);
-  }
-
-  async function writeEndings(): Promise<void> {
-    const { stdout } = context.io;
-    const paint = await loadPaint(stdout.colorLevel);
-    const [first] = endings;
-    if (first === undefined) return;
-    if (shape.single === true) return stdout.write(showSuccess(first, verb, paint));
-    if (stdout.isTerminal && nameOf !== undefined && !context.signal.aborted) await addNames(endings, nameOf);
-    await stdout.write(showEndings(endings, { width: stdout.width(), paint }));
-  }
-
-  async function write(results: readonly R[]): Promise<void> {
-    if (isForPeople) {
-      endings.push(...results.filter(isShown));
-      return;
-    }
-    const rows = results.filter(isShown).map((value) => ({ json: JSON.stringify(value), value }));
-    if (rows.length === 0) return;
-    if (context.io.stdout.isTerminal) await progress?.clear();
-    await result.write(rows);
-  }
-
+  const writer = await openWriter(context, verb, result, async () => progress?.clear());
+  const ordered = openOrder<R>();
   return {
     begin() {
       startedAt = clock.monotonicMs();
-      rate = openRate(startedAt);
+      const meter = openMeter(verb, total, startedAt);
+      const draw = () => meter(clock.monotonicMs(), tally.all(), tally.badCount(), settledAtMs);
       progress = openProgress(context, { lineEveryMs: LINE_EVERY_MS, draw });
     },
-    count,
-    badCount,
+    count: tally.count,
+    badCount: tally.badCount,
     async take(value, place) {
-      tally.set(value.outcome, count(value.outcome) + 1);
-      if (place === undefined) return write([value]);
-      waiting.set(place, value);
-      const ready: R[] = [];
-      for (let next = waiting.get(nextPlace); next !== undefined; next = waiting.get(nextPlace)) {
-        ready.push(next);
-        waiting.delete(nextPlace);
-        nextPlace += 1;
-      }
-      await write(ready);
+      tally.add(value.outcome);
+      await writer.write(place === undefined ? [value] : ordered.take(value, place));
     },
     settling(untilMs) {
       settledAtMs = untilMs;
@@ -161,18 +91,140 @@ export async function openReporter<R extends Ended>(
     say: (line) => void Promise.resolve(progress?.clear()).then(() => context.notice(line)),
     async end() {
       await progress?.end();
-      await write([...waiting].sort(([a], [b]) => a - b).map(([, value]) => value));
-      waiting.clear();
-      if (isForPeople) return writeEndings();
-      // Neither a table without failures nor a single result that is an error has anything to end.
-      if (format !== 'table' || (shape.single === true ? badCount() === 0 : badCount() > 0)) await result.end();
+      await writer.write(ordered.rest());
+      await writer.end(tally.badCount());
     },
     summary() {
-      const all = ended();
-      const parts = OUTCOMES.filter((outcome) => count(outcome) > 0).map((outcome) => `${count(outcome)} ${outcome}`);
-      const tookMs = clock.monotonicMs() - startedAt;
-      if (all === 0) return `no ${shape.noun.many} were given: nothing was sent`;
-      return `${all} ${all === 1 ? shape.noun.one : shape.noun.many}: ${parts.join(', ')} in ${showDuration(tookMs)}`;
+      const all = tally.all();
+      const parts = OUTCOMES.filter((outcome) => tally.count(outcome) > 0).map((one) => `${tally.count(one)} ${one}`);
+      if (all === 0) return `no ${noun.many} were given: nothing was sent`;
+      const took = showDuration(clock.monotonicMs() - startedAt);
+      return `${all} ${all === 1 ? noun.one : noun.many}: ${parts.join(', ')} in ${took}`;
+    },
+  };
+}
+
+/** Counts outcomes. */
+function openTally() {
+  const counts = new Map<Outcome, number>(OUTCOMES.map((outcome) => [outcome, 0]));
+  const count = (outcome: Outcome) => counts.get(outcome) ?? 0;
+  return {
+    add: (outcome: Outcome) => void counts.set(outcome, count(outcome) + 1),
+    count,
+    all: () => OUTCOMES.reduce((sum, outcome) => sum + count(outcome), 0),
+    badCount: () => OUTCOMES.filter(isBad).reduce((sum, outcome) => sum + count(outcome), 0),
+  };
+}
+
+/** Brings results that each have a place, from 1 on, into that order. */
+function openOrder<R>() {
+  const waiting = new Map<number, R>();
+  let nextPlace = 1;
+  return {
+    /** Those that may come out now. */
+    take(value: R, place: number): R[] {
+      waiting.set(place, value);
+      const ready: R[] = [];
+      for (let next = waiting.get(nextPlace); next !== undefined; next = waiting.get(nextPlace)) {
+        ready.push(next);
+        waiting.delete(nextPlace);
+        nextPlace += 1;
+      }
+      return ready;
+    },
+    rest(): R[] {
+      const left = [...waiting].sort(([a], [b]) => a - b).map(([, value]) => value);
+      waiting.clear();
+      return left;
+    },
+  };
+}
+
+/** Makes the progress line: how many ended, how fast, how long it takes; or when what is in doubt is decided. */
+function openMeter(verb: string, total: number | undefined, startedAt: number) {
+  const rate = openRate(startedAt);
+  return (now: number, ended: number, bad: number, settledAtMs: number | undefined): string => {
+    if (settledAtMs !== undefined) {
+      const leftSeconds = Math.max(0, Math.ceil((settledAtMs - now) / 1000));
+      return `${verb}: ${ended} ended; what is in doubt is decided in ${leftSeconds} s`;
+    }
+    const perSecond = rate(now, ended);
+    const parts = [
+      total === undefined ? `${ended}` : `${drawBar(ended / total, BAR_COLUMNS)} ${ended} of ${total}`,
+      `${perSecond < 10 ? perSecond.toFixed(1) : Math.round(perSecond)}/s`,
+      bad > 0 ? `${bad} not done` : 'none failed',
+      ...(total === undefined || perSecond === 0 ? [] : [`${showDuration(((total - ended) / perSecond) * 1000)} left`]),
+    ];
+    return `${verb} ${parts.join(', ')}`;
+  };
+}
+
+interface Writer<R> {
+  write(results: readonly R[]): Promise<void>;
+  /** Writes what waits for the end; `badCount` are those not done. */
+  end(badCount: number): Promise<void>;
+}
+
+/** Opens the way to stdout: lines for people once all results are there, every other format as they come. */
+async function openWriter<R extends Ended>(
+  context: Context,
+  verb: string,
+  { shape, nameOf }: ReporterOptions<R>['result'],
+  clear: () => Promise<void>,
+): Promise<Writer<R>> {
+  checkColumns(context.flags.columns ?? [], shape);
+  const jq = await context.jq();
+  // It runs on one result after the other: a program that is made for anything else is refused before anything is sent.
+  if (jq !== undefined) await writeResults(await jq.run([JSON.stringify(SAMPLE)]), async () => {});
+  const asked = jq === undefined ? (await context.settings()).output.value : 'json';
+  // One result a line as it comes: an array would be of no use to whoever wants to know after a crash.
+  const format = asked === 'json' && shape.single !== true ? 'jsonl' : asked;
+  const flags = jq !== undefined && format === 'jsonl' ? { ...context.flags, output: format } : context.flags;
+  const result = await openResult<R>({ ...context, flags }, shape, format);
+  /** The table is for people, who want to know what went wrong; UUIDs are for the next command, which wants what went well. */
+  const isShown = ({ outcome }: R): boolean => {
+    if (shape.single === true) return !isBad(outcome);
+    if (format === 'table') return isBad(outcome) || outcome === 'allowed';
+    return format !== 'uuid' || !isBad(outcome);
+  };
+  // Columns that were asked for are a table.
+  if (format === 'table' && context.flags.columns === undefined)
+    return openLines(context, verb, shape, nameOf, isShown);
+  return {
+    async write(results) {
+      const rows = results.filter(isShown).map((value) => ({ json: JSON.stringify(value), value }));
+      if (rows.length === 0) return;
+      if (context.io.stdout.isTerminal) await clear();
+      await result.write(rows);
+    },
+    async end(badCount) {
+      // Neither a table without failures nor a single result that is an error has anything to end.
+      if (format !== 'table' || (shape.single === true ? badCount === 0 : badCount > 0)) await result.end();
+    },
+  };
+}
+
+/** What people read: one line for one success, else groups of what is not done. */
+function openLines<R extends Ended>(
+  { io, signal }: Context,
+  verb: string,
+  shape: Shape<R>,
+  nameOf: ((uuid: string) => Promise<string | undefined>) | undefined,
+  isShown: (ended: R) => boolean,
+): Writer<R> {
+  const { stdout } = io;
+  const endings: R[] = [];
+  return {
+    async write(results) {
+      for (const ended of results) if (isShown(ended)) endings.push(ended);
+    },
+    async end() {
+      const [first] = endings;
+      if (first === undefined) return;
+      const paint = await loadPaint(stdout.colorLevel);
+      if (shape.single === true) return stdout.write(showSuccess(first, verb, paint));
+      if (stdout.isTerminal && nameOf !== undefined && !signal.aborted) await addNames(endings, nameOf);
+      await stdout.write(showEndings(endings, { width: stdout.width(), paint }));
     },
   };
 }
