@@ -55,12 +55,13 @@ function openDecoder(coding: string): Decoder | undefined {
  */
 export function openBody(contentEncoding: string | undefined, limitBytes: number, listener: BodyListener): Body {
   const coding = (contentEncoding ?? 'identity').trim().toLowerCase() || 'identity';
-  const chunks: Buffer[] = [];
+  /** Grows by doubling; the chunks themselves are let go of at once, for they would double the memory. */
+  let store = Buffer.alloc(0);
   let size = 0;
   let isOver = false;
   let decoder: Decoder | undefined;
 
-  const soFar = () => Buffer.concat(chunks, size);
+  const soFar = () => store.subarray(0, size);
   const fail = (error: BodyError) => {
     if (isOver) return;
     isOver = true;
@@ -76,7 +77,12 @@ export function openBody(contentEncoding: string | undefined, limitBytes: number
     if (isOver) return;
     const room = limitBytes - size;
     const kept = chunk.length > room ? chunk.subarray(0, room) : chunk;
-    chunks.push(kept);
+    if (size + kept.length > store.length) {
+      const grown = Buffer.allocUnsafeSlow(Math.min(limitBytes, Math.max(2 * store.length, size + kept.length)));
+      store.copy(grown, 0, 0, size);
+      store = grown;
+    }
+    kept.copy(store, size);
     size += kept.length;
     if (chunk.length > room) fail(new BodyError('too-big', coding));
   };

@@ -214,13 +214,18 @@ async function exchange(
 
 /** The answer as the client's users get it; the body is decoded for those who read its text. */
 function toAnswer({ status, headers, body }: WireAnswer): HttpAnswer {
+  let bytes: Buffer | undefined = body;
   let text: string | undefined;
   return {
     status,
     headers,
-    bytes: body,
+    get bytes() {
+      return bytes ?? Buffer.from(text ?? '');
+    },
     get text() {
-      text ??= readText(body);
+      text ??= readText(bytes ?? Buffer.alloc(0));
+      // JSON is text: of a large answer its bytes are not kept beside it.
+      if (/\bjson\b/i.test(headers['content-type'] ?? '')) bytes = undefined;
       return text;
     },
     trace: traceOf(headers),
