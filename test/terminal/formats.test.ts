@@ -311,3 +311,10 @@ it('geojson is refused for what never has a position', async () => {
   const options = { terminal: false, width: undefined, colorLevel: 0, now: NOW } as const;
   await expect(openRenderer('geojson', PLAIN, options)).rejects.toMatchObject({ kind: 'usage' });
 });
+
+it('yaml writes what YAML 1.1 or its printable characters lack so that other readers read it back', async () => {
+  const rows = rowsOf<Resource>([{ a: '=', b: 'x\ufffey\uffffz', '=': '\ufffe' }]);
+  expect(await render(UNKNOWN, rows, { format: 'yaml' })).toBe(
+    '- a: "="\n  b: "x\\ufffey\\uffffz"\n  "=": "\\ufffe"\n',
+  );
+});
