@@ -76,7 +76,8 @@ function skipValue(text: string, at: number): number {
  * stops at the first.
  */
 export function findExcess(text: string, levels: number, values: number): 'depth' | 'values' | undefined {
-  if (text.length <= levels) return undefined;
+  // Each level takes two brackets of a text that is valid; what is not valid fails without being walked through.
+  if (text.length <= 2 * levels && text.length <= values) return undefined;
   let depth = 0;
   let count = 0;
   for (let index = 0; index < text.length; index++) {
