@@ -202,7 +202,7 @@ function takeMessage(state: WatchState, event: Message, now: Moment): WatchStep 
   const isLines = state.plan.form !== 'json';
   const uuid = envelope === undefined ? undefined : uuidOfMessage(envelope);
   const held = uuid === undefined ? undefined : state.leaving.get(uuid);
-  const content = readMessage(counted, envelope, event, uuid, now);
+  const content = readMessage(counted, envelope, event, uuid);
   const { isWanted, isMet } = judge(state.plan, content.value, envelope?.sender ?? undefined, now);
   if (!isWanted) return same(counted);
   const { entry, kind } = content;
@@ -256,9 +256,8 @@ function takeUnreadable(state: WatchState, event: Message, reason: string, now: 
 function readMessage(
   { plan, knowledge }: WatchState,
   envelope: PushEnvelope | undefined,
-  { data }: Message,
+  { data, monotonicMs, atMs }: Message,
   uuid: string | undefined,
-  now: Moment,
 ): Content {
   const message = isObject(envelope?.message) ? envelope.message : undefined;
   const frame = () => ({ sender: envelope?.sender, topic: envelope?.topic, message });
@@ -266,7 +265,8 @@ function readMessage(
     return { entry: { type: 'other', envelope, text: data }, value: () => ({ ...frame(), ...envelope }) };
   }
   if (envelope.sender === 'bicycle' && isRemembering(plan)) {
-    const change = knowledge.hear(uuid, message as Bicycle, now);
+    // When it came counts, not when its turn was: a slow reader of the output keeps it waiting.
+    const change = knowledge.hear(uuid, message as Bicycle, { monotonicMs, wallMs: atMs });
     return { entry: entryOf(change), value: () => ({ ...frame(), ...change.after }), kind: change.kind };
   }
   if (envelope.sender === 'bicycle_leaving_state') {
