@@ -93,7 +93,11 @@ function describeEnvironment(): Section[] {
     },
     {
       heading: 'Settings:',
-      pairs: [...settings, ['FLEET_PROFILE', 'profile to use'], ['FLEET_CONFIG_DIR', 'folder of the settings']],
+      pairs: [
+        ...settings,
+        ['FLEET_PROFILE', 'profile to use'],
+        ['FLEET_CONFIG_DIR', 'folder of the settings, an absolute path'],
+      ],
     },
     {
       heading: 'Of others:',
