@@ -60,6 +60,28 @@ test('the oldest Node is the same everywhere it is told', () => {
   expect(read('README.md')).toContain(`Node ${oldest} or later`);
 });
 
+test('the lock file names the binaries of every platform, as npm ci demands, and no registry', () => {
+  interface Locked {
+    version?: string;
+    resolved?: string;
+    optionalDependencies?: { [name: string]: string };
+  }
+  const { packages } = JSON.parse(read('package-lock.json')) as { packages: { [path: string]: Locked } };
+  /** What Node finds from a folder: in its own node_modules, or in one further up. */
+  const find = (folder: string, name: string): Locked | undefined =>
+    packages[`${folder === '' ? '' : `${folder}/`}node_modules/${name}`] ??
+    (folder === '' ? undefined : find(folder.slice(0, Math.max(0, folder.lastIndexOf('/node_modules/'))), name));
+  const missing = Object.entries(packages).flatMap(([folder, { optionalDependencies = {} }]) =>
+    Object.entries(optionalDependencies).flatMap(([name, wanted]) => {
+      const { version } = find(folder, name) ?? {};
+      const isExact = /^\d/.test(wanted);
+      return version === undefined || (isExact && version !== wanted) ? [`${folder}: ${name}@${wanted}`] : [];
+    }),
+  );
+  expect(missing).toEqual([]);
+  expect(Object.values(packages).filter(({ resolved }) => resolved !== undefined)).toEqual([]);
+});
+
 test('a page of the manual for each command and topic', () => {
   const pages = [
     ...everyCommand().map((command) => `${pathOf(command).replaceAll(' ', '-')}.1`),
