@@ -28,3 +28,8 @@ export function uuidOfLink(link: string): string | undefined {
   const last = link.slice(-LONGEST_END_CHARACTERS).replace(/\/$/, '').split('/').at(-1);
   return last !== undefined && isUuid(last) ? last : undefined;
 }
+
+/** The UUID in the text, when it is a whole one or a link that ends in one; in lower case. */
+export function wholeUuid(text: string): string | undefined {
+  return (isUuid(text) ? text : uuidOfLink(text))?.toLowerCase();
+}

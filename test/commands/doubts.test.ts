@@ -1,10 +1,10 @@
 // What became of actions whose answer nobody has: evidence decides, as a table (cli.md, bicycles act).
 
 import { describe, expect, test } from 'vitest';
-import { decideCreations } from '../../src/commands/bicycles/bulk/created.js';
-import { decideDoubts, type Evidence, type HistoryEntry } from '../../src/commands/bicycles/bulk/doubts.js';
-import { isCertainlyNotLater } from '../../src/commands/bicycles/bulk/moments.js';
-import type { Before, Start } from '../../src/commands/bicycles/bulk/records.js';
+import { decideCreations } from '../../src/commands/bulk/created.js';
+import { decideDoubts, type Evidence, type HistoryEntry } from '../../src/commands/bulk/doubts.js';
+import { isCertainlyNotLater } from '../../src/commands/bulk/moments.js';
+import type { Before, Start } from '../../src/commands/bulk/records.js';
 
 const NOON = '2026-01-01T12:00:00Z';
 const START: Start = { newest: '2026-01-01T11:59:00Z', isEmpty: false, date: NOON };

@@ -10,7 +10,7 @@ import {
   readCsvRows,
   readJsonRows,
   Unreadable,
-} from '../../src/commands/bicycles/placed.js';
+} from '../../src/commands/bulk/placed.js';
 
 /** What stands at a line and column of a text, as an editor counts them. */
 function textAt(text: string, { line, column }: { line: number; column: number }): string {

@@ -6,9 +6,9 @@ import { appendFile, copyFile, link, readFile, rename, rm, symlink, writeFile } 
 import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { openJournal } from '../../src/commands/bicycles/bulk/journal.js';
-import { followHolder, type Holder } from '../../src/commands/bicycles/bulk/lock.js';
-import { readJournal } from '../../src/commands/bicycles/bulk/records.js';
+import { openJournal } from '../../src/commands/bulk/journal.js';
+import { followHolder, type Holder } from '../../src/commands/bulk/lock.js';
+import { readJournal } from '../../src/commands/bulk/records.js';
 import { OUTCOMES } from '../../src/views/action.js';
 import { BINDING, leaveJournal, openQuickClock, withJournal } from '../support/journal.js';
 import { sendJson, withServer } from '../support/server.js';

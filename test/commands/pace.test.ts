@@ -1,7 +1,7 @@
 // The pace of a bulk run: how many may be in flight, what slows all of them, what slows nobody, how they come back.
 
 import { describe, expect, test } from 'vitest';
-import { type PaceEvent, type PaceState, startPace, stepPace } from '../../src/commands/bicycles/bulk/pace.js';
+import { type PaceEvent, type PaceState, startPace, stepPace } from '../../src/commands/bulk/pace.js';
 import { createRandom } from '../../src/sandbox/random.js';
 
 const HALF = () => 0.5;

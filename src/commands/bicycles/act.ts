@@ -5,14 +5,14 @@ import type { Context } from '../../context.js';
 import { FleetError, usageError } from '../../errors.js';
 import type { Client } from '../../http/client.js';
 import { ACTION, ACTIONS, type ActionResult } from '../../views/action.js';
-import { carryOut } from './bulk/carry-out.js';
-import { decideDoubts } from './bulk/doubts.js';
-import { describeBefore, gatherEvidence } from './bulk/evidence.js';
-import type { ChangeOptions, ChangeRules, Decide, Doubt, Plan, TaskInput } from './bulk/plan.js';
+import { carryOut } from '../bulk/carry-out.js';
+import { decideDoubts } from '../bulk/doubts.js';
+import { describeBefore, gatherEvidence } from '../bulk/evidence.js';
+import type { ChangeOptions, ChangeRules, Decide, Doubt, Plan, TaskInput } from '../bulk/plan.js';
+import { readTargets, type Target } from '../bulk/targets.js';
 import { describe, findBicycle } from './find.js';
 import { readBicycle } from './get.js';
 import { type Fields, readFields, readWords } from './input.js';
-import { readTargets, type Target } from './targets.js';
 
 export interface ActOptions extends ChangeOptions {
   allowUnknown?: boolean;

@@ -12,12 +12,12 @@ import { clean } from '../../terminal/clean.js';
 import { readStdin } from '../../terminal/stdin.js';
 import { CREATIONS, type CreationResult } from '../../views/action.js';
 import { BICYCLES } from '../../views/bicycle.js';
+import { readChange, unclearAnswer } from '../bulk/answer.js';
+import { carryOut } from '../bulk/carry-out.js';
+import { lookUpCreations } from '../bulk/created.js';
+import type { ChangeOptions, Plan } from '../bulk/plan.js';
 import { openResult } from '../list/result.js';
 import { askIfProtected } from '../protected.js';
-import { readChange, unclearAnswer } from './bulk/answer.js';
-import { carryOut } from './bulk/carry-out.js';
-import { lookUpCreations } from './bulk/created.js';
-import type { ChangeOptions, Plan } from './bulk/plan.js';
 import { furtherProblems, keyOfRow, type NewRow, readLink, readNewBicycles } from './new-bicycles.js';
 
 export interface CreateOptions extends ChangeOptions {

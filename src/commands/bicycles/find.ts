@@ -1,7 +1,7 @@
 // Finds the bicycle that an operator means: a UUID, the beginning of one, or an exact name, serial number or bleid.
 
 import { BICYCLES_PATH, type Bicycle } from '../../api/bicycle.js';
-import { isUuid, uuidOfLink } from '../../api/links.js';
+import { wholeUuid } from '../../api/links.js';
 import type { Context } from '../../context.js';
 import { FleetError, usageError } from '../../errors.js';
 import type { Client } from '../../http/client.js';
@@ -24,11 +24,6 @@ const MOST_LISTED = 10;
 
 /** The beginning of a UUID: hexadecimal digits, with dashes where a UUID has them. */
 const PREFIX = /^[0-9a-f]{4,8}$|^[0-9a-f]{8}-[0-9a-f-]{0,27}$/i;
-
-/** The UUID in the text, when it is a whole one or a link that ends in one; in lower case. */
-export function wholeUuid(text: string): string | undefined {
-  return (isUuid(text) ? text : uuidOfLink(text))?.toLowerCase();
-}
 
 /**
  * Finds one bicycle. A whole UUID or a link costs no request. Throws a FleetError of kind `usage` when several match, of kind

@@ -1,9 +1,9 @@
 // The words of `fleet bicycles act`: what names the bicycles, the transition, the fields of the body.
 
 import { TRANSITIONS } from '../../api/bicycle.js';
+import { wholeUuid } from '../../api/links.js';
 import { unknownWord } from '../../cli/nearest.js';
 import { usageError } from '../../errors.js';
-import { wholeUuid } from './find.js';
 
 /** Fields that are added to the body of a request. */
 export type Fields = { readonly [name: string]: string | boolean };

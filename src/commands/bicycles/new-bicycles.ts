@@ -5,7 +5,7 @@ import { BICYCLE_FIELDS, type NewBicycle } from '../../api/bicycle.js';
 import { resourceLink } from '../../api/links.js';
 import { nearest } from '../../cli/nearest.js';
 import { FleetError } from '../../errors.js';
-import { type PlacedField, type PlacedRow, readCsvRows, readJsonRows, type Spot, Unreadable } from './placed.js';
+import { type PlacedField, type PlacedRow, readCsvRows, readJsonRows, type Spot, Unreadable } from '../bulk/placed.js';
 
 /** One bicycle of a file. */
 export interface NewRow {

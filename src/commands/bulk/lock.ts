@@ -1,7 +1,7 @@
 // The lock of a journal, in the journal itself: claims and heartbeats among its records, so that no other name of the file escapes it.
 
-import { type Clock, sleep } from '../../../clock.js';
-import { usageError } from '../../../errors.js';
+import { type Clock, sleep } from '../../clock.js';
+import { usageError } from '../../errors.js';
 
 /** How often a run says that it lives. */
 export const BEAT_MS = 1500;

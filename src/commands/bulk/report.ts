@@ -1,15 +1,15 @@
 // What a bulk run reports: a result for each bicycle on stdout, progress and a summary on stderr.
 
-import { unknownWord } from '../../../cli/nearest.js';
-import type { Context } from '../../../context.js';
-import { loadPaint } from '../../../terminal/colour.js';
-import type { Shape } from '../../../terminal/formats.js';
-import { writeResults } from '../../../terminal/jq/results.js';
-import { drawBar, openProgress, type Progress } from '../../../terminal/progress.js';
-import { showDuration } from '../../../terminal/time.js';
-import { OUTCOMES, type Outcome } from '../../../views/action.js';
-import { type Ended, showEndings, showSuccess } from '../../../views/endings.js';
-import { openResult } from '../../list/result.js';
+import { unknownWord } from '../../cli/nearest.js';
+import type { Context } from '../../context.js';
+import { loadPaint } from '../../terminal/colour.js';
+import type { Shape } from '../../terminal/formats.js';
+import { writeResults } from '../../terminal/jq/results.js';
+import { drawBar, openProgress, type Progress } from '../../terminal/progress.js';
+import { showDuration } from '../../terminal/time.js';
+import { OUTCOMES, type Outcome } from '../../views/action.js';
+import { type Ended, showEndings, showSuccess } from '../../views/endings.js';
+import { openResult } from '../list/result.js';
 import { isBad } from './run.js';
 
 export interface Reporter<R> {

@@ -1,6 +1,6 @@
 // The gate that all workers of a bulk run pass before they send: the pace's decisions, carried out with promises and one timer.
 
-import type { Clock } from '../../../clock.js';
+import type { Clock } from '../../clock.js';
 import { type PaceEvent, type PaceState, stepPace } from './pace.js';
 
 export interface Gate {

@@ -1,8 +1,8 @@
 // The second half of a resumed run: waits until nothing can arrive any more, then decides what an earlier run left in doubt.
 
-import { sleep } from '../../../clock.js';
-import type { ChangeResult } from '../../../views/action.js';
-import type { Ended } from '../../../views/endings.js';
+import { sleep } from '../../clock.js';
+import type { ChangeResult } from '../../views/action.js';
+import type { Ended } from '../../views/endings.js';
 import type { Decision, Doubt, UnknownChoice } from './plan.js';
 import { askAgain } from './question.js';
 import { type RunEnd, streamOf } from './run.js';

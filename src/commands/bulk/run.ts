@@ -1,9 +1,9 @@
 // Runs many changes: workers that pull from one stream of tasks through one gate, and an orderly stop.
 
-import { type Clock, sleep } from '../../../clock.js';
-import type { FleetError } from '../../../errors.js';
-import type { HttpAnswer } from '../../../http/types.js';
-import type { Outcome } from '../../../views/action.js';
+import { type Clock, sleep } from '../../clock.js';
+import type { FleetError } from '../../errors.js';
+import type { HttpAnswer } from '../../http/types.js';
+import type { Outcome } from '../../views/action.js';
 import { type Exchanged, type Pause, StoppedWaiting } from './exchange.js';
 import { type Gate, openGate } from './gate.js';
 import { startPace } from './pace.js';

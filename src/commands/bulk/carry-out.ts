@@ -1,9 +1,9 @@
 // The story of every change to one bicycle or many: journal, question, run, what was in doubt, summary, exit code.
 
-import type { Context } from '../../../context.js';
-import { FleetError } from '../../../errors.js';
-import { ReaderLeft } from '../../../terminal/io.js';
-import type { Ended } from '../../../views/endings.js';
+import type { Context } from '../../context.js';
+import { FleetError } from '../../errors.js';
+import { ReaderLeft } from '../../terminal/io.js';
+import type { Ended } from '../../views/endings.js';
 import { showRequests } from './dry-run.js';
 import { readStart } from './evidence.js';
 import { type OpenJournal, openJournal } from './journal.js';

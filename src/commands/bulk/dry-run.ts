@@ -1,10 +1,10 @@
 // `--dry-run`: the requests as they would be sent, and nothing sent.
 
-import type { Context } from '../../../context.js';
-import type { Client } from '../../../http/client.js';
-import { clean } from '../../../terminal/clean.js';
-import { chooseListFormat } from '../../../terminal/list.js';
-import type { Ended } from '../../../views/endings.js';
+import type { Context } from '../../context.js';
+import type { Client } from '../../http/client.js';
+import { clean } from '../../terminal/clean.js';
+import { chooseListFormat } from '../../terminal/list.js';
+import type { Ended } from '../../views/endings.js';
 import { peekJournal } from './journal.js';
 import type { ChangeOptions, Plan } from './plan.js';
 import { judgeEntry } from './records.js';

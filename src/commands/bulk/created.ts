@@ -1,8 +1,8 @@
 // Whether a creation whose answer nobody has was carried out: looked for among the bicycles that came since.
 
-import type { Bicycle, NewBicycle } from '../../../api/bicycle.js';
-import { uuidOfLink } from '../../../api/links.js';
-import type { Client } from '../../../http/client.js';
+import type { Bicycle, NewBicycle } from '../../api/bicycle.js';
+import { uuidOfLink } from '../../api/links.js';
+import type { Client } from '../../http/client.js';
 import { newestFirst } from './evidence.js';
 import { isCertainlyNotLater, lastMomentBefore } from './moments.js';
 import type { Decide, Decision, Doubt, Known } from './plan.js';

@@ -1,9 +1,9 @@
 // One change sent: the request, its second try after a concurrent edit, and what the answer means.
 
-import type { Clock } from '../../../clock.js';
-import { FleetError } from '../../../errors.js';
-import type { Client } from '../../../http/client.js';
-import type { HttpAnswer, HttpRequest } from '../../../http/types.js';
+import type { Clock } from '../../clock.js';
+import { FleetError } from '../../errors.js';
+import type { Client } from '../../http/client.js';
+import type { HttpAnswer, HttpRequest } from '../../http/types.js';
 import { isConcurrentEdit, judgeFailure, readChange, unclearAnswer, type Verdict } from './answer.js';
 
 /** Thrown by a pause that a stop of the run ended: the service had not taken the request. */

@@ -1,6 +1,6 @@
 // The pace of a bulk run as a pure machine: how many may ask at once, and from when on, learned from what the service answers.
 
-import { pauseBefore } from '../../../http/retry.js';
+import { pauseBefore } from '../../http/retry.js';
 
 /** Everything the pace knows; times are of the monotonic clock, in milliseconds. */
 export interface PaceState {

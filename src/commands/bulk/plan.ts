@@ -1,9 +1,9 @@
 // What a bulk command is made of: its tasks, what is sent for each, how results look, what its journal and its doubts are.
 
-import type { Client } from '../../../http/client.js';
-import type { Shape } from '../../../terminal/formats.js';
-import type { ChangeResult } from '../../../views/action.js';
-import type { Ended } from '../../../views/endings.js';
+import type { Client } from '../../http/client.js';
+import type { Shape } from '../../terminal/formats.js';
+import type { ChangeResult } from '../../views/action.js';
+import type { Ended } from '../../views/endings.js';
 import type { Change } from './exchange.js';
 import type { Question } from './question.js';
 import type { Before, Binding, Entry } from './records.js';

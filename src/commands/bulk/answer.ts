@@ -1,10 +1,10 @@
 // What the answer to a change says: done, refused, or nothing that can be relied on (cli.md section 4, promise 9).
 
-import { FleetError } from '../../../errors.js';
-import { ExchangeError } from '../../../http/exchange.js';
-import type { HttpAnswer } from '../../../http/types.js';
-import { parseJson } from '../../../json/parse.js';
-import type { Outcome } from '../../../views/action.js';
+import { FleetError } from '../../errors.js';
+import { ExchangeError } from '../../http/exchange.js';
+import type { HttpAnswer } from '../../http/types.js';
+import { parseJson } from '../../json/parse.js';
+import type { Outcome } from '../../views/action.js';
 import { isObject } from './records.js';
 
 /** What an exchange means for its task and for the run. */

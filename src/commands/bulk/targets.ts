@@ -1,14 +1,14 @@
 // The bicycles on stdin: UUIDs, JSON lines, a JSON array or CSV, checked as a whole where they are at hand, read as they come elsewhere.
 
 import { fstatSync } from 'node:fs';
+import { wholeUuid } from '../../api/links.js';
 import type { Context } from '../../context.js';
 import { type FleetError, usageError } from '../../errors.js';
 import { JsonError, parseJson } from '../../json/parse.js';
 import { readStdinLines } from '../../terminal/stdin.js';
-import { describeBefore } from './bulk/evidence.js';
-import type { Before } from './bulk/records.js';
-import { wholeUuid } from './find.js';
+import { describeBefore } from './evidence.js';
 import { findDelimiter, readCsv, readJsonRows, Unreadable } from './placed.js';
+import type { Before } from './records.js';
 
 /** One bicycle to act on. */
 export interface Target {

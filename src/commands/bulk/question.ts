@@ -3,10 +3,10 @@
 import { closeSync, openSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import { ReadStream } from 'node:tty';
-import type { Context } from '../../../context.js';
-import { usageError } from '../../../errors.js';
-import { clean } from '../../../terminal/clean.js';
-import { type Asking, askText, askYesNo, canAsk } from '../../../terminal/prompt.js';
+import type { Context } from '../../context.js';
+import { usageError } from '../../errors.js';
+import { clean } from '../../terminal/clean.js';
+import { type Asking, askText, askYesNo, canAsk } from '../../terminal/prompt.js';
 
 export interface Question {
   /** `retire`, `create`. */

@@ -3,7 +3,7 @@
 import { fstatSync, statSync } from 'node:fs';
 import { constants, type FileHandle, open, readFile, realpath } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { FleetError, usageError } from '../../../errors.js';
+import { FleetError, usageError } from '../../errors.js';
 
 export interface JournalFile {
   readonly path: string;

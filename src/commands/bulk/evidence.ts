@@ -1,11 +1,11 @@
 // Asks the service what it knows of a few bicycles: how they are now, and its own history of their transitions.
 
-import { BICYCLES_PATH, type Bicycle, bicyclePath, transitionsPath } from '../../../api/bicycle.js';
-import { FleetError } from '../../../errors.js';
-import type { Client } from '../../../http/client.js';
-import { readPage } from '../../../http/pages.js';
-import { JsonError, parseJson } from '../../../json/parse.js';
-import { readTime } from '../../../terminal/time.js';
+import { BICYCLES_PATH, type Bicycle, bicyclePath, transitionsPath } from '../../api/bicycle.js';
+import { FleetError } from '../../errors.js';
+import type { Client } from '../../http/client.js';
+import { readPage } from '../../http/pages.js';
+import { JsonError, parseJson } from '../../json/parse.js';
+import { readTime } from '../../terminal/time.js';
 import type { Evidence, HistoryEntry } from './doubts.js';
 import type { Before, Start } from './records.js';
 

@@ -1,6 +1,6 @@
 // Moments of the service's own clock, compared no finer than they were written.
 
-import { readTime } from '../../../terminal/time.js';
+import { readTime } from '../../terminal/time.js';
 import type { Start } from './records.js';
 
 /** From this many decimals of a second on, the same moment is the same change: no request comes and goes within a millisecond. */

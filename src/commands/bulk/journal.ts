@@ -2,8 +2,8 @@
 
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
-import type { Clock } from '../../../clock.js';
-import type { ChangeResult } from '../../../views/action.js';
+import type { Clock } from '../../clock.js';
+import type { ChangeResult } from '../../views/action.js';
 import { type JournalFile, lost, openJournalFile, peekFile } from './file.js';
 import { BEAT_MS, followHolder, type Holder, type LockOptions, takeLock } from './lock.js';
 import {

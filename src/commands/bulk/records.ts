@@ -1,7 +1,7 @@
 // What stands in a journal, read record by record: what it belongs to, who holds it, what is known of each task.
 
-import { type FleetError, usageError } from '../../../errors.js';
-import type { ChangeResult } from '../../../views/action.js';
+import { type FleetError, usageError } from '../../errors.js';
+import type { ChangeResult } from '../../views/action.js';
 import { followHolder, type Holder } from './lock.js';
 
 /** What a journal belongs to: a run with another one of these is another run. */

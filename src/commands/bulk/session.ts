@@ -1,11 +1,11 @@
 // One run over the tasks of a plan: what is sent, how each ending goes to the journal and to the report.
 
-import type { Context } from '../../../context.js';
-import { FleetError } from '../../../errors.js';
-import type { Client } from '../../../http/client.js';
-import { kindOfStatus } from '../../../http/failure.js';
-import type { ChangeResult } from '../../../views/action.js';
-import type { Ended } from '../../../views/endings.js';
+import type { Context } from '../../context.js';
+import { FleetError } from '../../errors.js';
+import type { Client } from '../../http/client.js';
+import { kindOfStatus } from '../../http/failure.js';
+import type { ChangeResult } from '../../views/action.js';
+import type { Ended } from '../../views/endings.js';
 import { readChange } from './answer.js';
 import { openExchange } from './exchange.js';
 import type { OpenJournal } from './journal.js';
