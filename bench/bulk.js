@@ -64,6 +64,7 @@ async function beside(url, folder) {
       rows.push(compare(what, plain, peer, `xargs -P ${PEER_CONCURRENCY} curl`, 0.3));
       rows.push(compare(`${what}, journal`, kept, peer, `xargs -P ${PEER_CONCURRENCY} curl`, 0.3));
     }
+    rows.push(compare(`${what}, journal beside none`, kept, plain, 'without', 1.25));
     // No client can be faster than the service lets so many at once be.
     const floor = { seconds: (ACTIONS / concurrency) * (delayMs / 1000) };
     rows.push({

@@ -31,23 +31,45 @@ const MOST_CHECKED_CHARACTERS = 64 * 1024 * 1024;
  */
 export async function* readTargets(context: Context, onRepeated: () => void): AsyncGenerator<Target, void, undefined> {
   const { head, rest } = await readHead(context);
-  if (rest === undefined) for await (const _ of targetsOf(head, () => {}));
-  yield* targetsOf(rest === undefined ? head : follow(head, rest), onRepeated);
+  yield* targetsOf(follow(head, rest), onRepeated);
 }
 
-/** The lines that are there within a second; `rest` is undefined when they are all. */
+/** Lines kept as bytes, a thousand at a time: a hundred thousand strings would take five times as much. */
+interface Packed {
+  add(line: string): void;
+  lines(): Generator<string, void, undefined>;
+}
+
+const LINES_A_PACK = 1000;
+
+function openPacked(): Packed {
+  const packs: Buffer[] = [];
+  let open: string[] = [];
+  return {
+    add(line) {
+      open.push(line);
+      if (open.length < LINES_A_PACK) return;
+      packs.push(Buffer.from(open.join('\n')));
+      open = [];
+    },
+    *lines() {
+      for (const pack of packs) yield* pack.toString().split('\n');
+      yield* open;
+    },
+  };
+}
+
+/** The lines that are there within a second, checked as they come; `rest` is undefined when they are all. */
 async function readHead({
   io,
   clock,
   signal,
-}: Context): Promise<{ head: string[]; rest: AsyncIterable<string> | undefined }> {
+}: Context): Promise<{ head: Packed; rest: AsyncIterable<string> | undefined }> {
   const lines = readStdinLines(io.stdin);
-  const head: string[] = [];
+  const head = openPacked();
+  const reader = openReader();
   let isLate = false;
   let wake = () => {};
-  const late = new Promise<undefined>((resolve) => {
-    wake = () => resolve(undefined);
-  });
   const cancel = isFile(io.stdin)
     ? () => {}
     : clock.after(WHOLE_WITHIN_MS, () => {
@@ -59,13 +81,19 @@ async function readHead({
   try {
     for (let characters = 0; ; ) {
       const next = lines.next();
-      // What is not here in time is waited for by whoever reads the rest.
-      next.catch(() => {});
-      const got = await Promise.race([next, late]);
+      // One listener a line: a race against one promise for all of them would keep every line's.
+      const got = await new Promise<IteratorResult<string> | undefined>((resolve, reject) => {
+        wake = () => resolve(undefined);
+        next.then(resolve, reject);
+      });
       if (got === undefined || isLate || characters > MOST_CHECKED_CHARACTERS)
         return { head, rest: after(next, lines) };
-      if (got.done === true) return { head, rest: undefined };
-      head.push(got.value);
+      if (got.done === true) {
+        reader.end();
+        return { head, rest: undefined };
+      }
+      reader.take(got.value);
+      head.add(got.value);
       characters += got.value.length;
     }
   } finally {
@@ -93,13 +121,13 @@ async function* after(
   yield* lines;
 }
 
-async function* follow(head: readonly string[], rest: AsyncIterable<string>): AsyncGenerator<string, void, undefined> {
-  yield* head;
-  yield* rest;
+async function* follow(head: Packed, rest: AsyncIterable<string> | undefined): AsyncGenerator<string, void, undefined> {
+  yield* head.lines();
+  if (rest !== undefined) yield* rest;
 }
 
 async function* targetsOf(
-  lines: Iterable<string> | AsyncIterable<string>,
+  lines: AsyncIterable<string>,
   onRepeated: () => void,
 ): AsyncGenerator<Target, void, undefined> {
   const seen = new Set<string>();
