@@ -50,7 +50,7 @@ test('the bundle asks for no library but the one whose file is found by its name
 
 test('the licences of what went in are told', () => {
   const licences = read('dist/THIRD-PARTY-LICENSES.txt');
-  for (const name of ['commander', 'undici', 'chalk', 'eventsource-parser', '@inquirer/core', 'jq-wasm'])
+  for (const name of ['commander', 'undici', 'chalk', 'conf', 'ajv', 'eventsource-parser', '@inquirer/core', 'jq-wasm'])
     expect(licences).toMatch(new RegExp(`^${name} \\d\\S* \\(\\S+\\)$`, 'm'));
 });
 

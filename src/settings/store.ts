@@ -1,10 +1,11 @@
 // The settings on disk: profiles in config.json, tokens apart in credentials.json, both for the operator's eyes alone.
 
-import { randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
-import { chmod, type FileHandle, mkdir, open, realpath, rename, stat, unlink } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { chmod, type FileHandle, mkdir, open, stat } from 'node:fs/promises';
+import { basename, dirname } from 'node:path';
+import type Conf from 'conf';
 import { configError, FleetError, usageError } from '../errors.js';
+import { parseJson } from '../json/parse.js';
 import { findPlace, type Place } from './place.js';
 import { quoteForShell, refuseForeign, refuseForeignFolders, showMode } from './trust.js';
 
@@ -189,13 +190,16 @@ async function readObject(path: string, afterReset: string): Promise<Record<stri
   if (text === undefined) return {};
   let value: unknown;
   try {
-    // Some editors put a byte order mark first; JSON has none.
-    value = JSON.parse(text.replace(/^\uFEFF/, ''));
+    value = parseText(text);
   } catch (error) {
-    // Where JSON.parse stumbled is not repeated: its message quotes the text around it, which may be a token.
     throw brokenFile(path, 'it is not JSON', afterReset, error);
   }
   return asObject(value, path, 'it', afterReset);
+}
+
+/** Some editors put a byte order mark first; JSON has none. */
+function parseText(text: string): unknown {
+  return parseJson(text.replace(/^\uFEFF/, ''));
 }
 
 /** The text of a file of the settings; undefined when it is not there. */
@@ -246,12 +250,15 @@ async function write(
 ): Promise<void> {
   if (place.problem !== undefined) throw place.problem;
   const path = place[file];
-  const stored = await readObject(path, file === 'configPath' ? RESET_CONFIG : RESET_CREDENTIALS);
-  const merged = Object.entries({ ...stored, ...values }).filter(([, value]) => value !== undefined);
+  // Whose file it is, its size and its shape are checked before conf reads it.
+  await readObject(path, file === 'configPath' ? RESET_CONFIG : RESET_CREDENTIALS);
   try {
     await makeFolder(place.folder);
     await refuseForeignFolders(path);
-    await replaceFile(path, `${JSON.stringify(Object.fromEntries(merged), undefined, 2)}\n`);
+    const conf = await openConf(path);
+    const merged = Object.entries({ ...conf.store, ...values }).filter(([, value]) => value !== undefined);
+    // One assignment, so that the file changes once, from one whole state to the next.
+    conf.store = Object.fromEntries(merged);
   } catch (error) {
     if (error instanceof FleetError) throw error;
     throw configError(
@@ -260,6 +267,32 @@ async function write(
       error,
     );
   }
+}
+
+/** The file in the hands of `conf`, which takes 50 ms to load: only what writes waits for it. */
+async function openConf(path: string): Promise<Conf<Record<string, unknown>>> {
+  const { default: Conf } = await loadConf();
+  return new Conf<Record<string, unknown>>({
+    cwd: dirname(path),
+    configName: basename(path, '.json'),
+    configFileMode: OWNER_ONLY_MODE,
+    accessPropertiesByDotNotation: false,
+    serialize: (value) => `${JSON.stringify(value, undefined, 2)}\n`,
+    deserialize: (text) => parseText(text) as Record<string, unknown>,
+  });
+}
+
+/** Loads conf without its listeners for signals: they send each signal to the process again, and Ctrl-C would count twice. */
+async function loadConf() {
+  const before = new Set(signalListeners().map(([, listener]) => listener));
+  const library = await import('conf');
+  for (const [signal, listener] of signalListeners()) if (!before.has(listener)) process.off(signal, listener);
+  return library;
+}
+
+function signalListeners() {
+  const signals = process.eventNames().filter((name) => String(name).startsWith('SIG')) as NodeJS.Signals[];
+  return signals.flatMap((signal) => process.listeners(signal).map((listener) => [signal, listener] as const));
 }
 
 /** Makes a folder, and those above it, for the owner alone whatever the umask. */
@@ -272,26 +305,6 @@ async function makeFolder(folder: string): Promise<void> {
     if (!hasCode(error, 'ENOENT') || dirname(folder) === folder) throw error;
     await makeFolder(dirname(folder));
     await makeFolder(folder);
-  }
-}
-
-/** The file changes at once, from one whole state to the next; a symbolic link keeps pointing to it. */
-async function replaceFile(path: string, text: string): Promise<void> {
-  const target = await realpath(path).catch(() => path);
-  const temporary = `${target}.${process.pid}-${randomBytes(4).toString('hex')}.tmp`;
-  try {
-    const file = await open(temporary, 'wx', OWNER_ONLY_MODE);
-    try {
-      await file.chmod(OWNER_ONLY_MODE);
-      await file.writeFile(text);
-      await file.sync();
-    } finally {
-      await file.close();
-    }
-    await rename(temporary, target);
-  } catch (error) {
-    await unlink(temporary).catch(() => {});
-    throw error;
   }
 }
 

@@ -61,6 +61,14 @@ describe('the settings on disk', () => {
     ]);
   });
 
+  it('leave the signals of the process to main: one Ctrl-C is one', async () => {
+    const listeners = () =>
+      (['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const).map((each) => process.listeners(each));
+    const before = listeners();
+    await saveProfile(stored, 'default', {});
+    expect(listeners()).toEqual(before);
+  });
+
   it('merge values, take out what is undefined, and keep what they do not know', async () => {
     await saveProfile(stored, 'default', { organization: 'o', retries: 1 });
     const before = await readJson('config.json');
