@@ -202,6 +202,10 @@ function parseText(text: string): unknown {
   return parseJson(text.replace(/^\uFEFF/, ''));
 }
 
+function formatText(value: Record<string, unknown>): string {
+  return `${JSON.stringify(value, undefined, 2)}\n`;
+}
+
 /** The text of a file of the settings; undefined when it is not there. */
 async function readOwn(path: string): Promise<string | undefined> {
   let file: FileHandle | undefined;
@@ -256,9 +260,16 @@ async function write(
     await makeFolder(place.folder);
     await refuseForeignFolders(path);
     const conf = await openConf(path);
-    const merged = Object.entries({ ...conf.store, ...values }).filter(([, value]) => value !== undefined);
+    const before = conf.store;
+    const merged = Object.entries({ ...before, ...values }).filter(([, value]) => value !== undefined);
+    const after = Object.fromEntries(merged);
     // One assignment, so that the file changes once, from one whole state to the next.
-    conf.store = Object.fromEntries(merged);
+    conf.store = after;
+    if ((await stat(path)).size !== Buffer.byteLength(formatText(after))) {
+      // When a disk fills up, conf takes the part that was written for the whole. What stood there fits.
+      conf.store = before;
+      throw new Error('no space left on the device');
+    }
   } catch (error) {
     if (error instanceof FleetError) throw error;
     throw configError(
@@ -277,7 +288,7 @@ async function openConf(path: string): Promise<Conf<Record<string, unknown>>> {
     configName: basename(path, '.json'),
     configFileMode: OWNER_ONLY_MODE,
     accessPropertiesByDotNotation: false,
-    serialize: (value) => `${JSON.stringify(value, undefined, 2)}\n`,
+    serialize: formatText,
     deserialize: (text) => parseText(text) as Record<string, unknown>,
   });
 }

@@ -7,6 +7,7 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
+  readFileSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -177,6 +178,30 @@ describe.skipIf(process.platform === 'win32')('settings that others own or may w
     expect(run.status).toBe(0);
     const modes = ['', 'config.json', 'credentials.json'].map((name) => statSync(join(folder, name)).mode & 0o777);
     expect(modes.map((mode) => mode.toString(8))).toEqual(['700', '600', '600']);
+  });
+
+  it('a disk that fills up in the middle of a write leaves them as they were', () => {
+    const folder = join(root, 'settings');
+    const { config } = writeSettings(folder);
+    const whole = readFileSync(config, 'utf8');
+    // The system writes the half that fits, once, and reports how much that was.
+    const short = join(root, 'short.cjs');
+    writeFileSync(
+      short,
+      `const fs = require('node:fs');
+       const { writeSync } = fs;
+       let isFirst = true;
+       fs.writeSync = (file, text) => {
+         const part = isFirst ? text.slice(0, text.length / 2) : text;
+         isFirst = false;
+         return writeSync(file, part);
+       };`,
+    );
+    const env = { FLEET_CONFIG_DIR: folder, NODE_OPTIONS: `--require ${short}` };
+    const run = fleet('config set retries 3', env);
+    expect(run).toMatchObject({ code: 3, stdout: '' });
+    expect(run.stderr).toContain(`error: ${config} could not be written: no space left on the device\n`);
+    expect(JSON.parse(readFileSync(config, 'utf8'))).toEqual(JSON.parse(whole));
   });
 
   it('a named pipe in their place does not hang the program', () => {

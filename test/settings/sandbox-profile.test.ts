@@ -45,10 +45,14 @@ it('a profile of the operator with its name is left as it is, and the way around
     onStdout: () => signals.emit('SIGINT'),
   });
   expect(run.code).toBe(130);
-  expect(run.stderr).toContain(
-    `the profile "sandbox" was not saved: it holds another service, ${REAL}, and is left as it is\n`,
+  const notices = run.stderr
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line).notice);
+  expect(notices[0]).toBe(
+    `the profile "sandbox" was not saved: it holds another service, ${REAL}, and is left as it is`,
   );
-  expect(run.stderr).toMatch(/^in another terminal: export FLEET_BASE_URL=http:/m);
+  expect(notices[1]).toMatch(/^in another terminal: export FLEET_BASE_URL=http:/);
   expect(JSON.parse(run.stdout).profile).toBeNull();
   expect((await loadTokens(place)).get('sandbox')).toBe('the-real-token');
   expect((await loadProfiles(place)).get('sandbox')).toEqual({ base_url: REAL });
