@@ -7,6 +7,7 @@ import type { Context } from '../../context.js';
 import { type FleetError, usageError } from '../../errors.js';
 import { requireSseUrl } from '../../settings/resolve.js';
 import { organizationsOf } from '../../settings/token.js';
+import type { Form } from '../follow/print.js';
 import { ALERT_VOCABULARY, BICYCLE_VOCABULARY } from '../list/vocabulary.js';
 import { type Condition, checkCondition, type Vocabulary } from '../list/where.js';
 import { readBicycle } from './read.js';
@@ -26,10 +27,8 @@ export interface WatchOptions {
   live?: boolean;
 }
 
-export type WatchForm = 'lines' | 'json' | 'board';
-
 export interface Plan {
-  form: WatchForm;
+  form: Form;
   sseUrl: URL;
   topics: readonly string[];
   /** Organizations whose list can tell what was missed. */
@@ -166,7 +165,7 @@ async function warnOfWord(context: Context, { field, operator, value }: Conditio
 }
 
 /** Lines or JSON lines. Another format of the settings means lists; asked for by flag it cannot be given. */
-async function chooseForm(context: Context, options: WatchOptions): Promise<WatchForm> {
+async function chooseForm(context: Context, options: WatchOptions): Promise<Form> {
   const { output } = await context.settings();
   const isJson = output.value === 'json' || output.value === 'jsonl';
   if (output.origin === 'flag' && !isJson && output.value !== 'table') {

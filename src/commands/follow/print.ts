@@ -1,18 +1,20 @@
-// Where the messages of a watch go: lines, JSON lines or what jq makes of them; a message that cannot be shown costs itself alone.
+// Where what is followed goes: lines, JSON lines or what jq makes of them; a message that cannot be shown costs itself alone.
 
 import type { Context } from '../../context.js';
 import { asFleetError, type FleetError } from '../../errors.js';
 import { escapeJson } from '../../terminal/clean.js';
 import { loadPaint } from '../../terminal/colour.js';
 import { changeLine, type Entry } from '../../views/change.js';
-import type { Plan } from './plan.js';
+
+/** Lines, JSON lines, or a board that draws by itself. */
+export type Form = 'lines' | 'json' | 'board';
 
 /** One message, or what was found in the list, as it is to be printed. */
 export interface Printable {
   readonly entry: Entry;
   /** When it came, by the machine's date. */
   readonly atMs: number;
-  /** The envelope as it came; undefined for what was found in the list. */
+  /** The JSON as it came; undefined for what has none of its own. */
   readonly data: string | undefined;
 }
 
@@ -32,10 +34,10 @@ export interface PrinterOptions {
 /** What is written at once: so much is lost to the count at most when the reader stops. */
 const CHUNK_CHARACTERS = 64 * 1024;
 
-export async function openPrinter(context: Context, plan: Plan, options: PrinterOptions): Promise<Printer> {
+export async function openPrinter(context: Context, form: Form, options: PrinterOptions): Promise<Printer> {
   const { stdout } = context.io;
   const jq = await context.jq();
-  if (plan.form === 'json') return openJsonPrinter(stdout.write, jq, options);
+  if (form === 'json') return openJsonPrinter(stdout.write, jq, options);
   const paint = await loadPaint(stdout.colorLevel);
   const { isTerminal: terminal } = stdout;
   const { offsetMinutes, onFailure } = options;

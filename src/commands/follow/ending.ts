@@ -1,0 +1,77 @@
+// How what is followed ends: a signal, the end of `--for`, a failure; everything in flight is stopped then.
+
+import type { Context } from '../../context.js';
+import { asFleetError, FleetError } from '../../errors.js';
+import { ReaderStopped } from '../../terminal/io.js';
+import type { WatchEnd } from '../../views/stream.js';
+import type { Condition } from '../list/where.js';
+
+/** Why requests and jq are stopped at the end. */
+export const OVER = new FleetError('interrupted', 'the watch is over');
+
+/** Ctrl-C, a signal, the end of `--for`, a failure. */
+export interface Stop {
+  readonly type: 'stop';
+  readonly end: WatchEnd;
+  readonly error?: FleetError;
+}
+
+export interface EndingOptions {
+  /** The end of `--for`, in milliseconds; undefined is never. */
+  forMs: number | undefined;
+  until: readonly Condition[] | undefined;
+}
+
+export interface Ending {
+  /** Aborted with OVER when all is over: requests and jq end with it. */
+  readonly over: AbortController;
+  /** Aborted when it ends from outside, by a signal, `--for` or a failure; not by what was waited for. */
+  readonly cut: AbortSignal;
+  stop(end: WatchEnd, error?: FleetError): void;
+  close(): void;
+}
+
+/** Listens for what ends it, and pushes that as an event. */
+export function openEnding(context: Context, push: (event: Stop) => void, { forMs, until }: EndingOptions): Ending {
+  const { clock, signal, io } = context;
+  const over = new AbortController();
+  const cut = new AbortController();
+  const stop = (end: WatchEnd, error?: FleetError) => {
+    io.beginEnd();
+    push({ type: 'stop', end, ...(error === undefined ? {} : { error }) });
+    cut.abort(OVER);
+    over.abort(OVER);
+  };
+  const onSignal = () => stop(endOf(signal.reason), asFleetError(signal.reason));
+  if (signal.aborted) throw signal.reason;
+  signal.addEventListener('abort', onSignal, { once: true });
+  const cancelEnd = forMs === undefined ? () => {} : clock.after(forMs, () => stop('for', timeIsUp(forMs, until)));
+  return {
+    over,
+    cut: cut.signal,
+    stop,
+    close() {
+      cancelEnd();
+      signal.removeEventListener('abort', onSignal);
+      over.abort(OVER);
+    },
+  };
+}
+
+/** It ended before its output was taken, or before jq was done: the rest is counted. Everything else is thrown. */
+export function whatStopped(thrown: unknown): Error {
+  if (thrown === OVER || thrown instanceof ReaderStopped) return new ReaderStopped();
+  throw thrown;
+}
+
+function endOf(reason: unknown): WatchEnd {
+  const { kind } = asFleetError(reason);
+  return kind === 'terminated' || kind === 'hangup' ? kind : 'interrupted';
+}
+
+/** The end of `--for`: alone it is what was asked for, with `--until` it is a failure. */
+function timeIsUp(forMs: number, until: readonly Condition[] | undefined): FleetError | undefined {
+  if (until === undefined) return undefined;
+  const wanted = until.map(({ text }) => text).join(' and ');
+  return new FleetError('timeout', `${wanted} was not met within ${forMs / 1000} s`);
+}

@@ -1,0 +1,119 @@
+// What is said on stderr while something is followed: lines for people, JSON lines for programs, bounded where nobody reads them.
+
+import type { Context } from '../../context.js';
+import type { FleetError } from '../../errors.js';
+import type { StreamEvent } from '../../http/stream/events.js';
+import { clean, escapeJson } from '../../terminal/clean.js';
+import { showClock } from '../../views/change.js';
+import { streamLine, streamRecord } from '../../views/stream.js';
+
+export type Fields = { readonly [field: string]: unknown };
+
+export interface Stderr {
+  /** Minutes that local time is ahead of UTC. */
+  readonly offsetMinutes: number;
+  /** In the form of the moment; `always`: a promise about silence, which `--quiet` does not hold back. */
+  print(always: boolean, fields: Fields | undefined, line: string | undefined): void;
+  /** The line behind the local time of day. */
+  atNow(line: string): string;
+  /** The fate of a stream. */
+  stream(event: StreamEvent): void;
+  /** Something that could not be shown or filtered. */
+  unshown(error: FleetError, text: string): void;
+  /** A line of `--trace` or `--verbose`, as it is. */
+  log(line: string): void;
+  /** Only with `--verbose`. */
+  detail(text: string): void;
+  /** The last words; resolves when they were taken. `always` as for `print`. */
+  summary(always: boolean, fields: Fields, lines: readonly string[]): Promise<void>;
+}
+
+export interface StderrOptions {
+  isJson: boolean;
+  /** The terminal is drawn on by something else. */
+  isMuted?: boolean;
+  /** Whether the topic has to be named, because there are several. */
+  namesTopic?: boolean;
+  offsetMinutes: number;
+  /** The machine's date. */
+  wallMs(): number;
+}
+
+/** How many characters of a message that could not be shown are kept, and how many of a broken event `--verbose` shows. */
+const KEPT_CHARACTERS = 1_000;
+const DETAIL_CHARACTERS = 200;
+/** What a reader of stderr may be behind; what goes beyond it is counted and left out. */
+const UNREAD_LIMIT_CHARACTERS = 256 * 1024;
+
+export function openStderr(context: Context, options: StderrOptions): Stderr {
+  const { io, flags } = context;
+  const { isJson, isMuted = false, namesTopic = false, offsetMinutes, wallMs } = options;
+  let lastLoss: string | undefined;
+  let waiting = 0;
+  let leftOut = 0;
+
+  const write = (text: string) => {
+    if (isMuted) return;
+    if (waiting > UNREAD_LIMIT_CHARACTERS) {
+      leftOut++;
+      return;
+    }
+    waiting += text.length;
+    void io.stderr.write(`${text}\n`).finally(() => {
+      waiting -= text.length;
+      if (waiting > 0 || leftOut === 0) return;
+      const message = `${leftOut} lines were left out here: the reader of stderr did not take them`;
+      leftOut = 0;
+      write(isJson ? record({ event: 'left-out', message }) : message);
+    });
+  };
+  const record = (fields: Fields) => escapeJson(JSON.stringify({ ...fields, at: fields['at'] ?? iso(wallMs()) }));
+  const print = (always: boolean, fields: Fields | undefined, line: string | undefined) => {
+    if (flags.quiet === true && !always) return;
+    if (isJson && fields !== undefined) write(record(fields));
+    else if (!isJson && line !== undefined) write(clean(line));
+  };
+  const atNow = (line: string) => `${showClock(wallMs(), offsetMinutes)} ${line}`;
+
+  return {
+    offsetMinutes,
+    print,
+    atNow,
+    stream(event) {
+      if (event.type === 'open') lastLoss = undefined;
+      // A night without network is one loss and a new line for each new reason, not a thousand lines.
+      if (event.type === 'lost') {
+        const isSame = lastLoss === event.error.message && event.attempt > 1;
+        lastLoss = event.error.message;
+        if (isSame && !isJson) return;
+      }
+      print(event.type !== 'open', streamRecord(event), streamLine(event, offsetMinutes, namesTopic));
+      if (event.type !== 'gap' || event.text === undefined || isJson || flags.verbose !== true) return;
+      write(clean(`  ${cutText(event.text, DETAIL_CHARACTERS)}`));
+    },
+    unshown({ kind, message }, text) {
+      const kept = cutText(io.secrets.hide(text.slice(0, 4 * KEPT_CHARACTERS)), KEPT_CHARACTERS);
+      print(
+        true,
+        { event: 'unshown', kind, message, text: kept },
+        atNow(`a message could not be shown: ${message}: ${kept}`),
+      );
+    },
+    log: write,
+    detail(text) {
+      if (flags.verbose === true) print(true, { event: 'log', message: text }, text);
+    },
+    async summary(always, fields, lines) {
+      if (flags.quiet === true && !always) return;
+      await io.stderr.write(`${(isJson ? [record(fields)] : lines).join('\n')}\n`);
+    },
+  };
+}
+
+export function iso(wallMs: number | undefined): string | null {
+  return wallMs === undefined ? null : new Date(wallMs).toISOString();
+}
+
+function cutText(text: string, characters: number): string {
+  return text.length <= characters ? text : `${text.slice(0, characters)}…`;
+}
