@@ -20,7 +20,7 @@ export interface ChangeResult {
   outcome: Outcome;
   /** HTTP status. */
   status: number | null;
-  /** The state after it, when the service told. */
+  /** The state after it, where the service says it. */
   state: string | null;
   request_id: string | null;
   milliseconds: number | null;
@@ -41,7 +41,7 @@ export interface CreationResult extends ChangeResult {
   /** Counted from 1, the header of a CSV file not included. */
   row: number;
   name: string;
-  /** The new bicycle's, when it was created and the service told. */
+  /** The new bicycle's, where it was created and the service says it. */
   uuid: string | null;
 }
 

@@ -25,7 +25,7 @@ const GRAVE_TRANSITIONS = ['retire', 'declare_unrecoverable'];
 
 /**
  * Assumed: where the name of a transition says so, its target state (section 3: "target states … not shown"). Only used for a bicycle
- * whose answer was lost, as long as no answer of the service has told the target.
+ * whose answer was lost, as long as no answer of the service shows the target.
  */
 const NAMED_TARGETS: { readonly [transition: string]: string } = {
   declare_available: 'available',
@@ -44,7 +44,7 @@ export async function actOnBicycles(context: Context, words: readonly string[], 
   const { targets, repeated } = found ?? { targets: undefined, repeated: 0 };
   let leftOut = repeated;
   const read = () => readTargets(context, () => (leftOut += 1));
-  // Whoever has not said yes must be told how many there are: then all of them are read first.
+  // The question says how many there are: then all of them are read first.
   const isStreamed = options.yes === true || options.dryRun === true || isDryRun;
   const tasks = targets ?? (isStreamed ? read() : await collect(read(), context));
   const input: TaskInput<Target> = {

@@ -115,7 +115,7 @@ interface Conclusion<T, R extends Ended> {
 async function conclude<T, R extends Ended>(conclusion: Conclusion<T, R>): Promise<void> {
   const { context, plan, options, reporter, lastError } = conclusion;
   const { stoppedBy, isReadToItsEnd } = conclusion.end;
-  const isInterrupted = stoppedBy instanceof FleetError && /^(interrupted|terminated)$/.test(stoppedBy.kind);
+  const isInterrupted = stoppedBy instanceof FleetError && /^(interrupted|terminated|hangup)$/.test(stoppedBy.kind);
   const badCount = reporter.badCount();
   if (plan.input.isSingle) {
     if (isInterrupted && reporter.count('not-sent') > 0) throw stoppedBy;

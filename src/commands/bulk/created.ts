@@ -37,7 +37,7 @@ export async function lookUpCreations<T extends Creation>(
 
 async function readCandidates(client: Client, starts: readonly Start[]): Promise<Candidates> {
   const bicycles: Bicycle[] = [];
-  // When the service told no time, new bicycles cannot be told from old ones.
+  // where the service says no time, new bicycles cannot be told from old ones.
   if (!starts.some(isDatable)) return { bicycles, isWhole: false };
   for await (const bicycle of newestFirst(client, 'created')) {
     if (starts.every((start) => isBefore(bicycle, start))) return { bicycles, isWhole: true };
@@ -72,7 +72,7 @@ export function decideCreations<T extends Creation>(
   return new Map(
     ordered.map(({ task, entry }): [T, Decision] => {
       const { start } = entry.sending;
-      if (!isDatable(start)) return [task, { kind: 'unknown', state: null, why: 'the service told no time' }];
+      if (!isDatable(start)) return [task, { kind: 'unknown', state: null, why: 'the service says no time' }];
       const fitting = left.filter((bicycle) => !isBefore(bicycle, start) && fits(bicycle, task.body));
       const found = fitting.find(({ created }) => !isCertainlyNotLater(created, start.newest));
       if (found !== undefined) {
