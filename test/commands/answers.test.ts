@@ -147,7 +147,7 @@ test.each([
       const env = { FLEET_BASE_URL: url, FLEET_TOKEN: 't' };
       const run = await runFleet(['bicycles', 'create', '--name', 'Ada', '--organization', A], { env });
       expect(run.code).toBe(code);
-      if (code !== 0) expect(run.stderr).toContain('whether the creation of "Ada" was carried out is unknown');
+      if (code !== 0) expect(run.stderr).toContain('whether "Ada" was created is unknown');
     },
   );
 });

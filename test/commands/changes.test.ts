@@ -172,9 +172,9 @@ describe('act', () => {
     expect(service().requests).toHaveLength(before);
   });
 
-  test('what is no UUID is refused', async () => {
+  test('a name that no bicycle has is not found, and nothing is sent', async () => {
     expect(await fleet(['bicycles', 'act', 'Ada', 'rent'])).toMatchObject({
-      code: 2,
+      code: 5,
       stderr: expect.stringContaining('"Ada"'),
     });
   });

@@ -88,7 +88,12 @@ function requestFor(body: NewBicycle): HttpRequest {
 async function createOne(context: Context, body: NewBicycle): Promise<void> {
   const answer = await (await context.client()).send(requestFor(body));
   const reading = readChange(answer, isOwnBicycle(body));
-  if (reading.kind === 'unclear') throw unclearAnswer(answer, reading.what, `the creation of "${body.name}"`);
+  if (reading.kind === 'unclear') {
+    throw unclearAnswer(answer, reading.what, {
+      what: `"${body.name}" was created`,
+      hint: 'look for it before it is created again: fleet bicycles list --ordering -created',
+    });
+  }
   const result = await openResult<Bicycle>(context, { ...BICYCLES, single: true });
   const text = answer.text.trim();
   if (text === '') await context.notice('the bicycle was created; the service sent no description of it');

@@ -56,12 +56,19 @@ function describeText(text: string): string {
   return title === undefined ? 'an HTML page' : `an HTML page ("${title.slice(0, 100)}")`;
 }
 
-/** The error for a 2xx answer that does not say whether the change was made. */
-export function unclearAnswer({ status, trace }: HttpAnswer, what: string, asked: string): FleetError {
+/** What is not known after an answer that does not say it, and what to do about it. */
+export interface Unclear {
+  /** `"rent" was carried out`, as in `whether … is unknown`. */
+  what: string;
+  hint: string;
+}
+
+/** The error for a 2xx answer that does not say whether the change was made; `cameInstead` says what came. */
+export function unclearAnswer({ status, trace }: HttpAnswer, cameInstead: string, { what, hint }: Unclear): FleetError {
   return new FleetError(
     'service',
-    `the answer is not what the interface says: ${what} where the bicycle was expected; whether ${asked} was carried out is unknown`,
-    { status, trace, hint: 'look at the bicycle before you try again; check that the base URL is that of the service' },
+    `the answer is not what the interface says: ${cameInstead} where the bicycle was expected; whether ${what} is unknown`,
+    { status, trace, hint },
   );
 }
 

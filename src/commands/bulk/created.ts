@@ -37,7 +37,7 @@ export async function lookUpCreations<T extends Creation>(
 
 async function readCandidates(client: Client, starts: readonly Start[]): Promise<Candidates> {
   const bicycles: Bicycle[] = [];
-  // where the service says no time, new bicycles cannot be told from old ones.
+  // Where the service says no time, new bicycles cannot be told from old ones.
   if (!starts.some(isDatable)) return { bicycles, isWhole: false };
   for await (const bicycle of newestFirst(client, 'created')) {
     if (starts.every((start) => isBefore(bicycle, start))) return { bicycles, isWhole: true };

@@ -83,7 +83,10 @@ function judgeAnswer(answer: HttpAnswer, { request, isOwn, isDryRun }: Change): 
   const reading = readChange(answer, isOwn);
   const asked = request.subject ?? 'it';
   if (reading.kind === 'unclear') {
-    const error = unclearAnswer(answer, reading.what, asked);
+    const error = unclearAnswer(answer, reading.what, {
+      what: `${asked} was carried out`,
+      hint: 'look at the bicycle before you try again; check that the base URL is that of the service',
+    });
     return { outcome: 'unknown', error, isWell: false, isFatal: false };
   }
   if (!isDryRun) return { outcome: 'done', answer, isWell: true, isFatal: false };
