@@ -1,6 +1,7 @@
 // Cutting bytes into whole events: every line end, every split, ids, retry, halves and giants.
 
 import { createParser } from 'eventsource-parser';
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { cutEvents } from '../../src/http/stream/bytes.js';
 
@@ -163,6 +164,31 @@ test.each([
     for (let at = 0; at < body.length; at += size) chunks.push(Buffer.from(body.slice(at, at + size)));
     expect({ size, id: feed(chunks).id }).toEqual({ size, id });
   }
+});
+
+test('any stream in any pieces gives the events of the whole', () => {
+  const eventsOf = (text: string): unknown[] => {
+    const events: unknown[] = [];
+    createParser({ onEvent: ({ data, event }) => events.push({ data, event }) }).feed(text);
+    return events;
+  };
+  const line = fc.constantFrom('', '', 'data: a', 'data', 'event: e', 'id: 1', ':', ': beat', 'retry: 5', 'x: y');
+  const lines = fc.array(fc.tuple(line, fc.constantFrom('\n', '\r', '\r\n')), { maxLength: 20 });
+  fc.assert(
+    fc.property(lines, fc.array(fc.nat(9), { maxLength: 30 }), (written, sizes) => {
+      const body = Buffer.from(written.flat().join(''));
+      const chunks: Uint8Array[] = [];
+      let at = 0;
+      for (const size of sizes) {
+        chunks.push(body.subarray(at, at + size));
+        at += size;
+      }
+      chunks.push(body.subarray(at));
+      // A lone CR at the very end may be the beginning of CR LF, for which the parser alone would wait.
+      expect(eventsOf(feed(chunks).text)).toEqual(eventsOf(`${body}`.replaceAll(/\r\n?/g, '\n')));
+    }),
+    { numRuns: 2_000 },
+  );
 });
 
 test('the first id is kept beside the last one', () => {

@@ -61,7 +61,8 @@ function isForParser(text: string, start: number, end: number, known: Known): bo
   }
 }
 
-function isField(text: string, start: number, end: number, name: string): boolean {
+/** Whether the line from `start` to `end` is of that field. */
+export function isField(text: string, start: number, end: number, name: string): boolean {
   const after = start + name.length;
   return after <= end && text.startsWith(name, start) && (after === end || text[after] === ':');
 }
