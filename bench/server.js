@@ -103,7 +103,8 @@ const server = createServer((request, response) => {
   }
   if (request.method === 'POST') {
     request.resume();
-    request.on('end', () => answer(200, Buffer.from(JSON.stringify({ ...bicycle(1), state: 'reserved' }))));
+    const uuid = url.pathname.split('/')[2];
+    request.on('end', () => answer(200, Buffer.from(JSON.stringify({ ...bicycle(1), uuid, state: 'reserved' }))));
     return;
   }
   const total = Number(url.searchParams.get('total') ?? wish.total ?? 20);
