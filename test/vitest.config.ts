@@ -7,6 +7,8 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     exclude: ['test/**/*.long.test.ts'],
     globalSetup: ['test/support/announce.ts'],
+    // One process a worker, not one a file: nothing of fleet is kept in a module, and what is compiled is compiled once.
+    isolate: false,
     // Many tests wait for sockets and processes: more files at a time than there are cores.
     maxWorkers: 4,
     testTimeout: 30_000,
