@@ -6,6 +6,7 @@ import { createRoot } from './cli/command.js';
 import { checkGlobalFlags } from './cli/contradictions.js';
 import { examples } from './cli/examples.js';
 import { everyCommandsFlags, fit, type HelpScreen, helpConfiguration, helpWidth } from './cli/help.js';
+import { anyText, columnsOf, PROFILES, plain, withOffers } from './cli/offers.js';
 import { oneOf, secondsOf, wholeNumber } from './cli/options.js';
 import { hintFor, hintOfGuess } from './cli/suggestion.js';
 import { addAlerts } from './commands/alerts/index.js';
@@ -140,7 +141,7 @@ function addGlobalFlags(program: Command): void {
     .option('--json', 'short for -o json')
     .option('--columns <a,b,…>', 'fields to show, in that order (table, csv, tsv)', readColumns)
     .option('--jq <program>', 'filter the JSON with jq; strings come out raw')
-    .option('--profile <name>', 'settings profile (default: the profile in use)')
+    .option('--profile <name>', 'settings profile (default: the profile in use)', anyText(PROFILES))
     .option('--base-url <url>', 'address of the service, prefix such as /api included (default: from the profile)')
     .option('--sse-url <url>', 'address of the push channel (default: from the profile)')
     .option('--api-version <version>', 'version asked for in Accept (default: 1.0)')
@@ -158,7 +159,9 @@ function addGlobalFlags(program: Command): void {
     .option('--no-color', 'no colours; also NO_COLOR, and FORCE_COLOR turns them on');
 }
 
-function readColumns(text: string): string[] {
+const readColumns = withOffers(parseColumns, ({ command }) => ({ words: plain(columnsOf(command)), isList: true }));
+
+function parseColumns(text: string): string[] {
   const columns = text.split(',').map((column) => column.trim());
   if (columns.includes('')) throw usageError(`--columns takes field names with commas between, not "${text}"`);
   return columns;

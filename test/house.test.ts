@@ -63,7 +63,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   api: ['http', 'errors'],
   http: ['errors'],
   terminal: ['cli', 'errors'],
-  cli: ['api', 'errors'],
+  cli: ['api', 'http', 'errors'],
   sandbox: ['api'],
   errors: [],
   place: [],

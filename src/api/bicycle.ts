@@ -60,24 +60,28 @@ export const BICYCLE_STATES = [
 ] as const;
 
 /**
- * Transitions of section 3.1: the name is the value of `type` in the action request. Assumed: `put_in_maintenance`,
+ * Transitions of section 3.1 and what each does: the name is the value of `type` in the action request. Assumed: `put_in_maintenance`,
  * which was observed beside the forced one; that one ends a rental, so neither may stand for the other.
  */
-export const TRANSITIONS = [
-  'declare_available',
-  'rent',
-  'return',
-  'declare_lost',
-  'declare_unrecoverable',
-  'take_over',
-  'put_in_maintenance',
-  'force_put_in_maintenance',
-  'retire',
-  'reserve',
-  'expire_rental_session',
-  'expire_reservation',
-  'cancel_reservation',
-] as const;
+export const TRANSITION_MEANINGS = {
+  declare_available: 'make it visible to renters',
+  rent: 'a renter starts a rental',
+  return: 'a renter ends a rental',
+  declare_lost: 'its place is unknown',
+  declare_unrecoverable: 'its place is known, but nobody can get it back',
+  take_over: 'a crew recovered it outside the service area',
+  put_in_maintenance: 'take it out of service; refused while it is rented',
+  force_put_in_maintenance: 'take it out of service, and end the rental that is running',
+  retire: 'end its life; there is no way back',
+  reserve: 'a renter reserves it',
+  expire_rental_session: 'end a rental that took too long; the service does this by itself',
+  expire_reservation: 'end a reservation that took too long; the service does this by itself',
+  cancel_reservation: 'a renter cancels a reservation',
+} as const;
+
+export type Transition = keyof typeof TRANSITION_MEANINGS;
+
+export const TRANSITIONS = Object.keys(TRANSITION_MEANINGS) as readonly Transition[];
 
 /** Assumed: fields to order by that were observed to work; `distance` only with a bbox, and several go with commas. */
 export const BICYCLE_ORDERINGS = [

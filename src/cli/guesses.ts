@@ -1,6 +1,8 @@
 // What users of gh, kubectl, stripe and curl type, and the line of fleet that means the same: shown as a hint, never run.
 
+import { ALERT_ACTIONS } from '../api/alert.js';
 import { TRANSITIONS } from '../api/bicycle.js';
+import { METHODS } from '../http/methods.js';
 
 /** How other tools spell a flag, and how fleet does. */
 const FLAGS: { readonly [typed: string]: readonly string[] } = {
@@ -49,8 +51,6 @@ const BICYCLES = 'bicycles|bicycle|bikes|bike';
 const ALERTS = 'alerts|alert';
 const SHOW = 'view|show|describe|info|inspect|find|search|read';
 const LIST = 'ls|all|index|query';
-const METHODS = 'GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS';
-const ALERT_ACTIONS = 'resolve|silence|escalate|stop';
 
 /**
  * The words in front of the flags: `a|b` is one of these words, `X` any word, `...` the rest, perhaps nothing, `X...` at least one;
@@ -82,7 +82,7 @@ const LINES: readonly (readonly [typed: string, meant: string])[] = [
   [`tail|logs|log|events|follow|stream|listen ...`, 'watch $2'],
   [`stats|top|summary|count`, 'bicycles stats'],
   [`${ALERTS} ls|get`, 'alerts list'],
-  [`${ALERTS} ${ALERT_ACTIONS} X...`, 'alerts act $3 $2'],
+  [`${ALERTS} ${ALERT_ACTIONS.join('|')} X...`, 'alerts act $3 $2'],
   [`${ALERTS} ack|acknowledge|close|dismiss X...`, 'alerts act $3 resolve'],
   [`${ALERTS} tail|follow|stream`, 'alerts watch'],
   ['login ...', 'auth login $2'],
@@ -97,7 +97,7 @@ const LINES: readonly (readonly [typed: string, meant: string])[] = [
   ['profiles', 'profile list'],
   ['use|switch X', 'profile use $2'],
   ['contexts', 'profile list'],
-  [`api ${METHODS}|${METHODS.toLowerCase()} X`, 'api $3 -X $2'],
+  [`api ${[...METHODS, ...METHODS.map((method) => method.toLowerCase())].join('|')} X`, 'api $3 -X $2'],
   ['curl|request|http X', 'api $2'],
   ['check|status|ping|diagnose', 'doctor'],
   ['man|docs|manual ...', 'help $2'],

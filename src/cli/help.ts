@@ -82,6 +82,9 @@ function argumentTerm(argument: Command['registeredArguments'][number]): string 
 /** What follows the command's name: its arguments or commands, then flags. */
 function usageOf(command: Command): string {
   if (command.parent === null || command.commands.length > 0) return '<command> [flags]';
+  // What commander makes up by itself begins with its options.
+  const own = command.usage();
+  if (!own.startsWith('[options]')) return `${own} [flags]`;
   return [...command.registeredArguments.map(argumentTerm), '[flags]'].join(' ');
 }
 

@@ -1,15 +1,18 @@
-// Parsers of options that several commands share: each turns what was typed into a value, or refuses it with the reason.
+// Parsers of options that several commands share: each turns what was typed into a value, or refuses it with the reason, and has the
+// words that completion offers.
 
 import { usageError } from '../errors.js';
 import { nearest, unknownWord } from './nearest.js';
+import { plain, withOffers } from './offers.js';
 
 /** A parser for commander: accepts one of the words, refuses others with the nearest right one. */
 export function oneOf<const Word extends string>(kind: string, words: readonly Word[]): (word: string) => Word {
-  return (word) => {
+  const read = (word: string) => {
     const found = words.find((known) => known === word);
     if (found !== undefined) return found;
     throw unknownWord(kind, word, words);
   };
+  return withOffers(read, () => ({ words: plain(words) }));
 }
 
 /** A parser for commander: a whole number from `minimum` on. */
@@ -46,10 +49,36 @@ export function someOf(
   kind: string,
   words: readonly string[],
 ): (text: string, before: string[] | undefined) => string[] {
-  const read = (word: string) => {
-    if (words.includes(word)) return word;
-    if (word === '' || nearest(word, words) !== undefined) throw unknownWord(kind, word, words);
-    return word;
+  const read = (text: string, before: string[] = []) => [
+    ...new Set([...before, ...text.split(',').map((word) => refuseSlip(kind, word.trim(), words))]),
+  ];
+  return withOffers(read, () => ({ words: plain(words), isList: true }));
+}
+
+/**
+ * A parser for commander: fields to sort by, with commas between, each with a `-` in front when it descends. A slip is refused; any other
+ * field passes, and so does one of `fields`.
+ */
+export function ordering(words: readonly string[], fields: readonly string[]): (text: string) => string {
+  const read = (text: string) => {
+    const names = text.split(',').map((word) => word.trim());
+    for (const name of names) {
+      const field = name.replace(/^-/, '');
+      if (!fields.includes(field)) refuseSlip('ordering', field, words);
+    }
+    return names.join(',');
   };
-  return (text, before = []) => [...new Set([...before, ...text.split(',').map((word) => read(word.trim()))])];
+  return withOffers(read, ({ typed }) => ({
+    // Descending ones only where somebody began with the sign: there are many.
+    words: typed.startsWith('-')
+      ? words.map((field) => ({ value: `-${field}`, description: 'descending' }))
+      : plain(words),
+    isList: true,
+  }));
+}
+
+function refuseSlip(kind: string, word: string, words: readonly string[]): string {
+  if (words.includes(word)) return word;
+  if (word === '' || nearest(word, words) !== undefined) throw unknownWord(kind, word, words);
+  return word;
 }

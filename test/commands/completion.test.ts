@@ -70,7 +70,7 @@ describe('what is offered', () => {
     ['fleet alerts list --state ', ALERT_STATES],
     ['fleet alerts list --state new,s', ['new,stopped', 'new,silenced']],
     ['fleet alerts list --type lock', ALERT_TYPES.filter((type) => type.startsWith('lock'))],
-    ['fleet bicycles list --ordering sta', ['state_of_charge', 'state']],
+    ['fleet bicycles list --ordering sta', ['state', 'state_of_charge']],
     ['fleet bicycles list --ordering -modi', ['-modified']],
     ['fleet alerts list --ordering alert', ['alert_type']],
     ['fleet bicycles list --columns name,sta', ['name,state_of_charge', 'name,state']],

@@ -204,7 +204,7 @@ describe('what is wrong is named with its place, and nothing is sent', () => {
     await withSandbox({ bicycles: 5 }, async (sandbox) => {
       const env = { FLEET_ORGANIZATION: '' };
       const { code, stderr } = await create(sandbox, ['--from', '-', '--yes'], { env, stdin: 'name\nAda\nBea\n' });
-      expect(stderr).toContain('stdin:2:1: no organization');
+      expect(stderr).toContain('there are 2 organizations, and none was chosen');
       expect(code).toBe(2);
     });
   });

@@ -34,8 +34,7 @@ Settings:
 Help:
   doctor      find out what is wrong with settings, network or service
   completion  complete commands, flags and values in the shell
-  help        page of a command or a topic: exit-codes, environment, output,
-              topics, conditions, flags
+  help        page of a command or a topic; "fleet help topics" lists those
   sandbox     run the whole service on this machine
   demo        walk through the main commands on a sandbox of its own
 
@@ -73,8 +72,9 @@ describe('every page', () => {
 
   it('fits on one screen', async () => {
     const long = (await everyPage()).map(({ name, text }) => [name, text.split('\n').length - 1] as const);
-    // Those with the most flags take a large one.
-    const most = (name: string) => (/bicycles (list|act|create)|alerts list|watch|api/.test(name) ? 53 : 40);
+    // Those with the most flags take a large one, and act lists its transitions.
+    const most = (name: string) =>
+      / act /.test(name) ? 66 : /bicycles (list|create)|alerts list|watch|api/.test(name) ? 53 : 40;
     expect(long.filter(([name, lines]) => lines > most(name))).toEqual([]);
   });
 

@@ -117,7 +117,15 @@ describe('matching', () => {
     ['s=lost', '{}', false],
     ['s!=lost', '{}', true],
     ['s!=lost', '{"s":null}', true],
-    ['s=null', '{"s":null}', false],
+    ['s=null', '{"s":null}', true],
+    ['s=null', '{}', true],
+    ['s=null', '{"s":"null"}', false],
+    ['s="null"', '{"s":"null"}', true],
+    ['s="null"', '{"s":null}', false],
+    ['s!=null', '{"s":null}', false],
+    ['s!=null', '{"s":0}', true],
+    ['s!=null', '{"s":"null"}', true],
+    ['s!="null"', '{"s":"null"}', false],
     ['s<5', '{"s":null}', false],
     ['s~', '{"s":null}', false],
     ['s=', '{"s":""}', true],
@@ -272,10 +280,12 @@ describe('bicycles list --where', () => {
       { uuid: 'a', name: 'Berlin 0001 ' },
       { uuid: 'b', name },
     ];
-    const found = (await fleet(items, '--where', `name= ${name}`)).stdout;
+    // Without quotes it is a value that is missing.
+    const typed = name.trim() === 'null' ? '"null"' : name;
+    const found = (await fleet(items, '--where', `name= ${typed}`)).stdout;
     // Half a surrogate pair cannot be sent; JSON.stringify escapes it, a command line cannot.
     expect(found).toBe(name.trim() === 'Berlin 0001' ? 'a\nb\n' : 'b\n');
-    expect((await fleet(items, '--where', `name != ${name}`)).stdout).toBe(found === 'b\n' ? 'a\n' : '');
+    expect((await fleet(items, '--where', `name != ${typed}`)).stdout).toBe(found === 'b\n' ? 'a\n' : '');
   });
 
   test('--count is the number of matches', async () => {

@@ -3,9 +3,11 @@
 import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
 import { ALERT_STATES, ALERT_TYPES } from '../../api/alert.js';
 import { examples } from '../../cli/examples.js';
+import { anyText, BICYCLES } from '../../cli/offers.js';
 import { someOf } from '../../cli/options.js';
 import type { Run } from '../../context.js';
-import { addListFlags, readUuid } from '../list/flags.js';
+import { BICYCLE_ARGUMENT } from '../bicycles/choices.js';
+import { addListFlags } from '../list/flags.js';
 import { ALERT_VOCABULARY } from '../list/vocabulary.js';
 
 export function addAlerts(program: Command, run: Run): void {
@@ -30,8 +32,8 @@ export function addAlerts(program: Command, run: Run): void {
       someOf('state', ALERT_STATES),
     )
     .option('--type <type,…>', `of these types: ${ALERT_TYPES.join(', ')} (repeatable)`, someOf('type', ALERT_TYPES))
-    .option('--bicycle <uuid>', 'of this bicycle', readUuid('--bicycle'));
-  addListFlags(list, ALERT_VOCABULARY, 'created').action((options, command) =>
+    .option('--bicycle <bicycle>', `of this bicycle: ${BICYCLE_ARGUMENT}`, anyText(BICYCLES));
+  addListFlags(list, ALERT_VOCABULARY).action((options, command) =>
     run(command, async (context) => (await import('./list.js')).listAlerts(context, options)),
   );
   examples(

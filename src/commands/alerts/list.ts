@@ -1,11 +1,14 @@
 // `fleet alerts list`: the service's own filters as a query, then the pages as they come.
 
-import { ALERTS_PATH } from '../../api/alert.js';
+import { ALERT_STATES, ALERT_TYPES, ALERTS_PATH } from '../../api/alert.js';
 import type { Context } from '../../context.js';
 import { ALERTS } from '../../views/alert.js';
+import { findBicycle } from '../bicycles/find.js';
 import type { ListOptions } from '../list/flags.js';
 import { printList } from '../list/list.js';
 import { ALERT_VOCABULARY } from '../list/vocabulary.js';
+import { warnOfWords } from '../list/warnings.js';
+import { chosenOrganization } from '../organization.js';
 
 export interface ListAlertsOptions extends ListOptions {
   state?: string[];
@@ -18,12 +21,15 @@ export interface ListAlertsOptions extends ListOptions {
  * Assumed: several states or types are sent as repeated parameters (cli.md), `bicycle` and `organization` as UUIDs.
  */
 export async function listAlerts(context: Context, options: ListAlertsOptions): Promise<void> {
-  const organization = options.organization ?? (await context.settings()).organization.value;
+  await warnOfWords(context, 'state', options.state, ALERT_STATES);
+  await warnOfWords(context, 'type', options.type, ALERT_TYPES);
+  const organization = await chosenOrganization(context, options.organization);
+  const bicycle = options.bicycle === undefined ? undefined : await findBicycle(context, options.bicycle, organization);
   const query: [string, string][] = [];
   if (organization !== undefined) query.push(['organization', organization]);
   for (const state of options.state ?? []) query.push(['state', state]);
   for (const type of options.type ?? []) query.push(['alert_type', type]);
-  if (options.bicycle !== undefined) query.push(['bicycle', options.bicycle]);
+  if (bicycle !== undefined) query.push(['bicycle', bicycle.uuid]);
   if (options.ordering !== undefined) query.push(['ordering', options.ordering]);
   const requests = [{ path: ALERTS_PATH, query, subject: 'the list of alerts' }];
   await printList(context, { shape: ALERTS, requests, vocabulary: ALERT_VOCABULARY }, options);

@@ -1,7 +1,10 @@
 // The declaration of `fleet api`: its argument, flags and examples.
 
 import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
+import { ALERTS_PATH } from '../../api/alert.js';
+import { BICYCLES_PATH } from '../../api/bicycle.js';
 import { examples } from '../../cli/examples.js';
+import { anyText, plain, withOffers } from '../../cli/offers.js';
 import { collect, oneOf } from '../../cli/options.js';
 import type { Run } from '../../context.js';
 import { METHODS } from '../../http/methods.js';
@@ -21,8 +24,8 @@ export function addApi(program: Command, run: Run): void {
     .command('api')
     .summary('send any request to the service')
     .description(DESCRIPTION)
-    .argument('<path>', 'such as /bicycles/?page=2')
-    .option('-X, --method <method>', `${METHODS.join(', ')} (default: GET, or POST with fields)`, readMethod)
+    .argument('<path>', 'such as /bicycles/?page=2', anyText(offerPath))
+    .option('-X, --method <method>', `${METHODS.join(', ')} (default: GET, or POST with fields)`, readMethod())
     .option('-F, --field <name=value>', 'a field: numbers, true, false, null, @file, else text (repeatable)', collect)
     .option('-f, --raw-field <name=value>', 'a field that is text whatever it looks like (repeatable)', collect)
     .option('--input <file>', 'send this file as the body; - is stdin')
@@ -42,6 +45,12 @@ export function addApi(program: Command, run: Run): void {
   );
 }
 
-function readMethod(text: string): string {
-  return oneOf('method', METHODS)(text.toUpperCase());
+/** A method in any case. */
+function readMethod(): (text: string) => string {
+  return withOffers(
+    (text) => oneOf('method', METHODS)(text.toUpperCase()),
+    () => ({ words: plain(METHODS) }),
+  );
 }
+
+const offerPath = () => ({ words: plain([BICYCLES_PATH, ALERTS_PATH]), isOpen: true });

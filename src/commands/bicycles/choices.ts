@@ -1,5 +1,9 @@
 // The words that flags of `fleet bicycles` choose from; apart from the actions, so that help need not load them.
 
+/** What every command that takes a bicycle says of it. */
+export const BICYCLE_ARGUMENT =
+  'its UUID, the first digits of it (4 or more), or its exact name, serial number or bleid';
+
 /** The methods by which a bicycle can be edited. */
 export const EDIT_METHODS = ['PUT', 'PATCH'] as const;
 export type EditMethod = (typeof EDIT_METHODS)[number];

@@ -17,6 +17,7 @@ import { carryOut } from '../bulk/carry-out.js';
 import { lookUpCreations } from '../bulk/created.js';
 import type { ChangeOptions, Plan } from '../bulk/plan.js';
 import { openResult } from '../list/result.js';
+import { chosenOrganization, requireOrganization } from '../organization.js';
 import { askIfProtected } from '../protected.js';
 import { furtherProblems, keyOfRow, type NewRow, readLink, readNewBicycles } from './new-bicycles.js';
 
@@ -35,11 +36,15 @@ export interface CreateOptions extends ChangeOptions {
 export async function createBicycles(context: Context, options: CreateOptions): Promise<void> {
   const settings = await context.settings();
   const baseUrl = requireBaseUrl(settings);
-  const organization = options.organization ?? settings.organization.value;
   const { from } = options;
-  if (from !== undefined) return createFrom(context, from, baseUrl, organization, options);
+  if (from !== undefined) {
+    return createFrom(context, from, baseUrl, options);
+  }
   refuse(options, ['journal', 'failFast'], 'goes with --from: one bicycle is created with one request');
-  const body = readFlags(baseUrl, organization, options);
+  const name = readName(options.name);
+  const organization =
+    (await ownerOf(context, options.organization)) ?? (await requireOrganization(context, undefined));
+  const body = readFlags(baseUrl, { ...options, name, organization });
   if (options.dryRun === true)
     return carryOut(context, planFor([{ row: 1, body }], 'flags', baseUrl, settings.profile.value), options);
   await askIfProtected(context, clean(`create the bicycle "${body.name}"`), options.yes);
@@ -54,16 +59,19 @@ function refuse(options: CreateOptions, names: readonly (keyof CreateOptions)[],
   }
 }
 
-function readFlags(baseUrl: URL, organization: string | undefined, options: CreateOptions): NewBicycle {
-  const { name, model, lock, serialNumber, description } = options;
+/** A URL is sent as it is; a name is looked up. */
+async function ownerOf(context: Context, text: string | undefined): Promise<string | undefined> {
+  return text !== undefined && /^https?:/i.test(text) ? text : chosenOrganization(context, text);
+}
+
+function readName(name: string | undefined): string {
   if (name === undefined) throw usageError('--name is missing', 'name one bicycle, or create many with --from FILE');
   if (name.trim() === '') throw usageError('--name is empty', 'every bicycle needs a visible name');
-  if (organization === undefined) {
-    throw usageError(
-      '--organization is missing',
-      'give its UUID or URL, or set it once with "fleet config set organization UUID"',
-    );
-  }
+  return name;
+}
+
+function readFlags(baseUrl: URL, options: CreateOptions & { name: string; organization: string }): NewBicycle {
+  const { name, organization, model, lock, serialNumber, description } = options;
   const link = (field: 'organization' | 'model' | 'lock', text: string): string => {
     const found = readLink(baseUrl, field, text);
     if (found === undefined) throw usageError(`--${field} takes a URL or a UUID, not "${text}"`);
@@ -101,15 +109,14 @@ async function createOne(context: Context, body: NewBicycle): Promise<void> {
   await result.end();
 }
 
-async function createFrom(
-  context: Context,
-  from: string,
-  baseUrl: URL,
-  organization: string | undefined,
-  options: CreateOptions,
-): Promise<void> {
+async function createFrom(context: Context, from: string, baseUrl: URL, options: CreateOptions): Promise<void> {
   refuse(options, ['name', 'lock', 'serialNumber'], "is one bicycle's own, and --from creates many");
   const { model, description } = options;
+  const input = await readInput(context, from);
+  const chosen = await ownerOf(context, options.organization);
+  // Rows that name no organization at all need one.
+  const isNamed = chosen !== undefined || /organization/i.test(Buffer.from(input).toString('latin1'));
+  const organization = isNamed ? chosen : await requireOrganization(context, undefined);
   const link = (field: 'organization' | 'model', text: string | undefined) => {
     if (text === undefined) return {};
     const found = readLink(baseUrl, field, text);
@@ -122,7 +129,7 @@ async function createFrom(
     ...(description === undefined ? {} : { description }),
   };
   const source = from === '-' ? 'stdin' : from;
-  const { rows, warnings } = await readRows(context, await readInput(context, from), source, baseUrl, defaults);
+  const { rows, warnings } = await readRows(context, input, source, baseUrl, defaults);
   for (const warning of warnings) await context.notice(`${source}: ${warning}`);
   await carryOut(context, planFor(rows, source, baseUrl, (await context.settings()).profile.value), options);
 }

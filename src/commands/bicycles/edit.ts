@@ -15,6 +15,7 @@ import { textOf } from '../../terminal/values.js';
 import { BICYCLES } from '../../views/bicycle.js';
 import { bodyOf, splitField, typedField } from '../api/fields.js';
 import { openResult } from '../list/result.js';
+import { chosenOrganization } from '../organization.js';
 import { askIfProtected } from '../protected.js';
 import type { EditMethod } from './choices.js';
 import { describe, findBicycle } from './find.js';
@@ -46,7 +47,7 @@ const METHOD_NOT_SERVED: readonly (number | undefined)[] = [405, 501];
 /** Changes one bicycle. Throws a FleetError of kind `usage` before anything is sent when the flags change nothing. */
 export async function editBicycle(context: Context, text: string, options: EditOptions): Promise<void> {
   const client = await context.client();
-  const changes = readChanges(client.baseUrl, options);
+  const changes = readChanges(client.baseUrl, await withOwner(context, options));
   const { uuid, item: found } = await findBicycle(context, text);
   const { json, value } = await readBicycle(context, client, uuid);
   const before = readExact(json) as Fields;
@@ -62,6 +63,13 @@ export async function editBicycle(context: Context, text: string, options: EditO
   await confirm(context, label, { ...options, isLookedUp: found !== undefined });
   const answer = await send(client, requestWith, options.method);
   await printResult(context, answer, uuid, label);
+}
+
+/** The options with the UUID of an organization that was named otherwise than by a URL. */
+async function withOwner(context: Context, options: EditOptions): Promise<EditOptions> {
+  const { organization } = options;
+  if (organization === undefined || /^https?:/i.test(organization)) return options;
+  return { ...options, organization: (await chosenOrganization(context, organization)) ?? organization };
 }
 
 /** The changes that the flags ask for. Links may be given as UUIDs; an empty text is sent as it is. */

@@ -19,22 +19,24 @@ export interface FoundBicycle {
 const PAGE_SIZE = '100';
 /** Fewer digits than this would often match by accident. */
 const SHORTEST_PREFIX_DIGITS = 4;
+/** What begins with so many digits is hardly called so by accident. */
+const CERTAIN_PREFIX_DIGITS = 8;
 /** How many matches an error lists. */
 const MOST_LISTED = 10;
 
 /** The beginning of a UUID: hexadecimal digits, with dashes where a UUID has them. */
-const PREFIX = /^[0-9a-f]{4,8}$|^[0-9a-f]{8}-[0-9a-f-]{0,27}$/i;
+const BEGINNING = /^[0-9a-f]{1,8}$|^[0-9a-f]{8}-[0-9a-f-]{0,27}$/i;
 
 /**
- * Finds one bicycle. A whole UUID or a link costs no request. Throws a FleetError of kind `usage` when several match, of kind
+ * Finds one bicycle, among those of the organization of `scope`, else of the settings. A whole UUID or a link costs no request. Throws a FleetError of kind `usage` when several match, of kind
  * `not-found` when none does.
  */
-export async function findBicycle(context: Context, text: string): Promise<FoundBicycle> {
+export async function findBicycle(context: Context, text: string, scope?: string): Promise<FoundBicycle> {
   const uuid = wholeUuid(text);
   if (uuid !== undefined) return { uuid, item: undefined };
   if (text.trim() === '') throw usageError('an empty text names no bicycle', 'give a UUID, its beginning, or a name');
   const client = await context.client();
-  const organization = (await context.settings()).organization.value;
+  const organization = scope ?? (await context.settings()).organization.value;
   const matches = await lookUp(client, text, organization);
   const [only] = matches.values();
   if (only === undefined) throw notFound(text, organization);
@@ -48,22 +50,32 @@ async function lookUp(
   text: string,
   organization: string | undefined,
 ): Promise<Map<string, Item<Bicycle>>> {
-  const scope: Query = organization === undefined ? [] : [['organization', organization]];
   const matches = new Map<string, Item<Bicycle>>();
-  const keep = (items: readonly Item<Bicycle>[]) => {
+  // Fewer digits may also be the number that somebody gave another bicycle.
+  const isFound = () => matches.size > 0 && text.length >= CERTAIN_PREFIX_DIGITS;
+  for await (const items of candidatesFor(client, text, organization, isFound)) {
     for (const item of items) {
       const { uuid } = item.value;
       if (typeof uuid === 'string' && isMeant(item.value, text)) matches.set(uuid.toLowerCase(), item);
     }
-  };
-  if (PREFIX.test(text)) {
-    for await (const items of pagesAround(client, scope, text.toLowerCase())) keep(items);
-    if (matches.size > 0) return matches;
   }
-  // Observed: `query` finds text in name, serial number and bleid. A service that ignores it sends every bicycle, which is as good.
-  const query: Query = [...scope, ['query', text], ['page_size', PAGE_SIZE]];
-  for await (const { items } of client.pages<Bicycle>({ path: BICYCLES_PATH, query, subject: SUBJECT })) keep(items);
   return matches;
+}
+
+/**
+ * Pages of the list that hold every bicycle whose UUID begins like the text, or whose name, serial number or bleid has it within; and
+ * others. `isFound` is asked between UUIDs and names. Observed: `query` finds a text in these three. A service that ignores it sends every
+ * bicycle, which is as good.
+ */
+export async function* candidatesFor(
+  client: Client,
+  text: string,
+  organization: string | undefined,
+  isFound = () => false,
+): AsyncGenerator<readonly Item<Bicycle>[], void, undefined> {
+  const scope: Query = organization === undefined ? [] : [['organization', organization]];
+  if (BEGINNING.test(text)) yield* pagesAround(client, scope, text.toLowerCase());
+  if (!isFound()) yield* everyPage(client, [...scope, ['query', text], ['page_size', PAGE_SIZE]]);
 }
 
 const SUBJECT = 'the list of bicycles';
@@ -73,7 +85,7 @@ function isMeant({ uuid, name, serial_number, bleid }: Bicycle, text: string): b
   return (
     typeof uuid === 'string' &&
     text.length >= SHORTEST_PREFIX_DIGITS &&
-    PREFIX.test(text) &&
+    BEGINNING.test(text) &&
     uuid.toLowerCase().startsWith(text.toLowerCase())
   );
 }

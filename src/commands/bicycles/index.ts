@@ -1,20 +1,28 @@
 // The words of `fleet bicycles`: its verbs, their flags and examples.
 
 import type { CommandUnknownOpts as Command, OptionValues, Command as TypedCommand } from '@commander-js/extra-typings';
-import { BICYCLE_STATES } from '../../api/bicycle.js';
+import { BICYCLE_FIELDS, BICYCLE_STATES, TRANSITION_MEANINGS, TRANSITIONS } from '../../api/bicycle.js';
 import { createOption } from '../../cli/command.js';
 import { examples } from '../../cli/examples.js';
+import {
+  anyText,
+  BICYCLES,
+  collectWith,
+  NOTHING,
+  type Offers,
+  ORGANIZATIONS,
+  offerColumns,
+  type Place,
+  plain,
+} from '../../cli/offers.js';
 import { collect, oneOf, someOf, wholeNumber } from '../../cli/options.js';
 import type { Run } from '../../context.js';
 import { usageError } from '../../errors.js';
-import { addListFlags, readCondition, readUuid } from '../list/flags.js';
+import { addListFlags, readCondition, readOrganization, readUuid } from '../list/flags.js';
 import { BICYCLE_VOCABULARY } from '../list/vocabulary.js';
 import { parseBbox } from './area.js';
-import { EDIT_METHODS, STATS_GROUPS } from './choices.js';
+import { BICYCLE_ARGUMENT, EDIT_METHODS, STATS_GROUPS } from './choices.js';
 import { parseNear, parseRadius } from './near.js';
-
-/** What every command that takes a bicycle says of it. */
-const BICYCLE_ARGUMENT = 'its UUID, the first digits of it (4 or more), or its exact name, serial number or bleid';
 
 /** The body of section 4.2. */
 const FIELDS_OF_NEW = 'name, organization, model, lock, serial_number, description';
@@ -30,12 +38,15 @@ export function addBicycles(program: Command, run: Run): void {
     ['what there is', 'fleet bicycles list'],
     ['rent one', 'fleet bicycles act d238dc92-4ed5-4cec-a476-fe5f869ff26e rent'],
   );
+  for (const add of [addList, addGet, addStats, addEdit, addCreate, addAct]) add(bicycles, run);
+}
 
+function addList(bicycles: Command, run: Run): void {
   const list = bicycles
     .command('list')
     .summary('list bicycles')
     .description('List bicycles: one page, or as many as --limit or --all say.');
-  addListFlags(addFilters(list), BICYCLE_VOCABULARY, 'state_of_charge').action((options, command) =>
+  addListFlags(addFilters(list), BICYCLE_VOCABULARY).action((options, command) =>
     run(command, async (context) => (await import('./list.js')).listBicycles(context, options)),
   );
   examples(
@@ -48,22 +59,27 @@ export function addBicycles(program: Command, run: Run): void {
     ['lost or unrecoverable', 'fleet bicycles list --state lost,unrecoverable --all'],
     ['how many there are', 'fleet bicycles list --count'],
   );
+}
 
+function addGet(bicycles: Command, run: Run): void {
   const get = bicycles
     .command('get')
     .summary('show one bicycle')
     .description('Show one bicycle: every field, and on a terminal its newest alerts.')
-    .argument('<bicycle>', BICYCLE_ARGUMENT)
+    .argument('<bicycle>', BICYCLE_ARGUMENT, anyText(BICYCLES))
     .action((text, _options, command) =>
       run(command, async (context) => (await import('./get.js')).getBicycle(context, text)),
     );
+  offerColumns(get, BICYCLE_FIELDS);
   examples(
     get,
     ['by the first digits that a table shows', 'fleet bicycles get d238dc92'],
     ['by its name', 'fleet bicycles get "Emmy 0001"'],
     ['its state alone', 'fleet bicycles get d238dc92-4ed5-4cec-a476-fe5f869ff26e --jq .state'],
   );
+}
 
+function addStats(bicycles: Command, run: Run): void {
   const stats = bicycles
     .command('stats')
     .summary('count bicycles by state, charge, silence or any field')
@@ -73,9 +89,13 @@ export function addBicycles(program: Command, run: Run): void {
         'Bars on a terminal; group, value, count and percent in every other format.',
       ].join('\n'),
     )
-    .option('--by <group>', `only by ${STATS_GROUPS.join(', ')} or any field, such as extra.tags`);
+    .option(
+      '--by <group>',
+      `only by ${STATS_GROUPS.join(', ')} or any field, such as extra.tags`,
+      anyText(() => ({ words: plain([...new Set([...STATS_GROUPS, ...BICYCLE_FIELDS])]) })),
+    );
   addFilters(stats)
-    .option('--organization <uuid>', 'of this organization (default: from the settings)', readUuid('--organization'))
+    .option('--organization <uuid|name>', 'of this organization (default: from the settings)', readOrganization())
     .option(
       '--where <condition>',
       'only what matches FIELD=VALUE; see "fleet help conditions" (repeatable)',
@@ -90,7 +110,9 @@ export function addBicycles(program: Command, run: Run): void {
     ['models of the bicycles that are lost', 'fleet bicycles stats --by model --state lost'],
     ['states as CSV', 'fleet bicycles stats --by state -o csv'],
   );
+}
 
+function addEdit(bicycles: Command, run: Run): void {
   const edit = bicycles
     .command('edit')
     .summary('change fields of a bicycle')
@@ -101,13 +123,13 @@ export function addBicycles(program: Command, run: Run): void {
         'that the service serves is used. The version that was read goes with it, so that the edit of somebody else is not undone.',
       ].join('\n'),
     )
-    .argument('<bicycle>', BICYCLE_ARGUMENT)
+    .argument('<bicycle>', BICYCLE_ARGUMENT, anyText(BICYCLES))
     .option('--name <name>', 'visible name')
     .option('--description <text>', 'free-text description')
     .option('--serial-number <text>', 'frame serial number')
     .option('--model <url|uuid>', 'bicycle model')
     .option('--lock <url|uuid>', 'lock attached to the bicycle')
-    .option('--organization <url|uuid>', 'owning organization')
+    .option('--organization <url|uuid|name>', 'owning organization', anyText(ORGANIZATIONS))
     .option('--field <name=value>', 'any further field, typed as with "fleet api -F" (repeatable)', collect)
     .option(
       '--method <method>',
@@ -124,7 +146,9 @@ export function addBicycles(program: Command, run: Run): void {
     ['give it another name', 'fleet bicycles edit d238dc92-4ed5-4cec-a476-fe5f869ff26e --name "Ada 0042" --dry-run'],
     ['see what would be sent', 'fleet bicycles edit "Emmy 0001" --description "basket repaired" --dry-run'],
   );
+}
 
+function addCreate(bicycles: Command, run: Run): void {
   const create = bicycles
     .command('create')
     .summary('create a bicycle, or many from a file')
@@ -136,7 +160,11 @@ export function addBicycles(program: Command, run: Run): void {
       ].join('\n'),
     )
     .option('--name <name>', 'visible name of the bicycle')
-    .option('--organization <url|uuid>', 'owning organization (default: from the settings)')
+    .option(
+      '--organization <url|uuid|name>',
+      'owning organization (default: from the settings, else the only one of the token)',
+      anyText(ORGANIZATIONS),
+    )
     .option('--model <url|uuid>', 'bicycle model')
     .option('--lock <url|uuid>', 'lock that is already attached')
     .option('--serial-number <text>', 'frame serial number')
@@ -158,7 +186,9 @@ export function addBicycles(program: Command, run: Run): void {
       `printf 'name\\nAda 44\\nAda 45\\n' | fleet bicycles create --from - --yes --journal new.journal -o uuid`,
     ],
   );
+}
 
+function addAct(bicycles: Command, run: Run): void {
   const act = bicycles
     .command('act')
     .summary('run a transition on bicycles')
@@ -168,9 +198,13 @@ export function addBicycles(program: Command, run: Run): void {
         'first digits, or an exact name, serial number or bleid. - reads whole UUIDs from stdin: one a line, JSON lines, a',
         'JSON array or CSV with a uuid. Each is sent at most once; one of which no answer says what became is "unknown" and',
         'never sent again by itself. Ctrl-C lets what is in flight finish.',
+        '',
+        'Transitions:',
+        ...TRANSITIONS.map((name) => `  ${name.padEnd(LONGEST_TRANSITION_CHARACTERS)}  ${TRANSITION_MEANINGS[name]}`),
       ].join('\n'),
     )
-    .argument('<words...>', 'the bicycles, or -, then the transition')
+    .usage('<bicycle>... <transition>')
+    .argument('<words...>', 'the bicycles, or - for stdin, then the transition', collectWith(offerAction))
     .option('-y, --yes', 'do not ask before retire, declare_unrecoverable and runs on more than one')
     .option('--field <name=value>', 'add a text to the body of the request, repeatable', collect)
     .option('--dry-run-remote', 'ask the service whether each would be allowed, and change nothing')
@@ -191,6 +225,21 @@ export function addBicycles(program: Command, run: Run): void {
       'fleet bicycles list --all --where state=available -o jsonl | fleet bicycles act - reserve --yes --journal j.jsonl',
     ],
   );
+}
+
+const LONGEST_TRANSITION_CHARACTERS = Math.max(...TRANSITIONS.map(({ length }) => length));
+
+/** Bicycles until there is one, then transitions; more bicycles for one who begins to type digits, or what no transition begins with. */
+async function offerAction(place: Place): Promise<Offers> {
+  const { operands, typed, from } = place;
+  const isTransition = (word: string) => (TRANSITIONS as readonly string[]).includes(word);
+  if (operands.some(isTransition)) return NOTHING;
+  const words = TRANSITIONS.filter((name) => name.startsWith(typed));
+  const isDigits = /^[0-9a-f]*[0-9][0-9a-f-]*$/i.test(typed);
+  if (operands.length > 0 && !isDigits && words.length > 0)
+    return { words: words.map((value) => ({ value, description: TRANSITION_MEANINGS[value] })) };
+  const offers = await from.bicycles(typed);
+  return { ...offers, words: offers.words.filter(({ value }) => !operands.includes(value)) };
 }
 
 /** The filters that the service itself applies. */
@@ -222,10 +271,10 @@ function addBulkFlags<A extends unknown[], O extends OptionValues>(command: Type
       wholeNumber('--settle', 0),
       60,
     )
-    .addOption(
-      createOption('--unknown <choice>', 'what becomes of those that no evidence decides (default: asked, else leave)')
-        .choices(UNKNOWN_CHOICES)
-        .argParser(oneOf('choice', UNKNOWN_CHOICES)),
+    .option(
+      '--unknown <choice>',
+      `what becomes of those that no evidence decides: ${UNKNOWN_CHOICES.join(', ')} (default: asked, else leave)`,
+      oneOf('choice', UNKNOWN_CHOICES),
     );
 }
 

@@ -1,6 +1,6 @@
 // `fleet bicycles list`: the service's own filters as a query, then the pages as they come, or the nearest first.
 
-import { BICYCLES_PATH, type Bicycle } from '../../api/bicycle.js';
+import { BICYCLE_STATES, BICYCLES_PATH, type Bicycle } from '../../api/bicycle.js';
 import type { Context } from '../../context.js';
 import { usageError } from '../../errors.js';
 import type { HttpRequest, Item, Query } from '../../http/types.js';
@@ -9,7 +9,9 @@ import { withDistance } from '../../views/distance.js';
 import type { ListOptions } from '../list/flags.js';
 import { type ListPlan, printList } from '../list/list.js';
 import { BICYCLE_VOCABULARY } from '../list/vocabulary.js';
+import { warnOfWords } from '../list/warnings.js';
 import { compareFields } from '../list/where.js';
+import { chosenOrganization } from '../organization.js';
 import { type Box, showBox } from './area.js';
 import { boxesAround, type Circle, distanceFrom, type Place, readCircle } from './near.js';
 
@@ -33,7 +35,8 @@ export async function listBicycles(context: Context, options: ListBicyclesOption
 /** What the filters of a list leave of the fleet, for a list and for what counts or draws one. */
 export async function planBicycles(context: Context, options: ListBicyclesOptions): Promise<ListPlan<Bicycle>> {
   const circle = readCircle(options.near, options.radius);
-  const organization = options.organization ?? (await context.settings()).organization.value;
+  await warnOfWords(context, 'state', options.state, BICYCLE_STATES);
+  const organization = await chosenOrganization(context, options.organization);
   const request = (box: Box | undefined): HttpRequest => {
     const query: [string, string][] = [];
     if (organization !== undefined) query.push(['organization', organization]);
@@ -99,7 +102,14 @@ function byDistance({ centre }: Circle): (a: Item<Bicycle>, b: Item<Bicycle>) =>
   return (a, b) => distance(a) - distance(b);
 }
 
+/** One field after the other, as the service sorts by several. */
 function byField(ordering: string): (a: Item<Bicycle>, b: Item<Bicycle>) => number {
-  const field = ordering.replace(/^-/, '');
-  return (a, b) => compareFields(a.value, b.value, field, ordering.startsWith('-'));
+  const fields = ordering.split(',').map((field) => [field.replace(/^-/, ''), field.startsWith('-')] as const);
+  return (a, b) => {
+    for (const [field, isDescending] of fields) {
+      const order = compareFields(a.value, b.value, field, isDescending);
+      if (order !== 0) return order;
+    }
+    return 0;
+  };
 }

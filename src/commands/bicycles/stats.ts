@@ -12,6 +12,7 @@ import { numberOf, readPath, textOf } from '../../terminal/values.js';
 import { drawStats, STATS, type StatsRow } from '../../views/stats.js';
 import { type ListPlan, printList } from '../list/list.js';
 import { openResult } from '../list/result.js';
+import { chosenOrganization } from '../organization.js';
 import { type ListBicyclesOptions, planBicycles } from './list.js';
 
 export interface StatsOptions extends Omit<ListBicyclesOptions, 'page' | 'limit' | 'all' | 'count' | 'ordering'> {
@@ -134,7 +135,7 @@ async function countAlerts(
   asked: string | undefined,
   bicycles: ReadonlySet<string>,
 ): Promise<StatsRow[]> {
-  const organization = asked ?? (await context.settings()).organization.value;
+  const organization = await chosenOrganization(context, asked);
   const request: HttpRequest = {
     path: ALERTS_PATH,
     query: [

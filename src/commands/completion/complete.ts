@@ -1,12 +1,21 @@
 // Answers the shell: the words that fit at the cursor, a line each with a tab before what it is; never an error.
 
-import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
+import type { CommandUnknownOpts as Command, Option } from '@commander-js/extra-typings';
 import { flagsOf, followLine, readFlag, takesValue } from '../../cli/line.js';
+import {
+  NOTHING,
+  type Offer,
+  type Offers,
+  offerCommand,
+  offersOf,
+  type Place,
+  plain,
+  type Sources,
+} from '../../cli/offers.js';
 import type { Context } from '../../context.js';
 import { clean } from '../../terminal/clean.js';
 import { findLiveBicycles } from './live.js';
 import { splitLine } from './split.js';
-import { type Offer, type Offers, offerCommand, offerOperand, offerValue, type Sources } from './words.js';
 
 export interface CompleteOptions {
   /** The line up to the cursor, for a shell that cannot tell its words. */
@@ -35,22 +44,39 @@ export async function offer(program: Command, words: readonly string[], from: So
   const before = words.slice(0, -1);
   const typed = words.at(-1) ?? '';
   const { command, operands, awaiting, isLiteral } = followLine(program, before);
-  if (awaiting !== undefined) return listed(await offerValue(awaiting, command, lastOf(typed), from), '', typed);
+  const place = { command, operands, from };
+  if (awaiting !== undefined) return listed(await offerValue(awaiting, { ...place, typed: lastOf(typed) }), '', typed);
   if (!isLiteral && /^--[^=]+=/.test(typed)) {
     const { option, value = '' } = readFlag(command, typed);
-    if (option === undefined || !takesValue(option)) return { words: [] };
+    if (option === undefined || !takesValue(option)) return NOTHING;
     const head = typed.slice(0, typed.length - value.length);
-    return listed(await offerValue(option, command, lastOf(value), from), head, value);
+    return listed(await offerValue(option, { ...place, typed: lastOf(value) }), head, value);
   }
   if (!isLiteral && typed.startsWith('-') && typed !== '-') return { words: matching(offerFlags(command), typed) };
-  const offers =
-    command.commands.length > 0
-      ? { words: operands.length === 0 ? command.createHelp().visibleCommands(command).map(offerCommand) : [] }
-      : await offerOperand(command, operands, typed, from);
+  if (command.commands.length > 0) {
+    const commands = operands.length === 0 ? command.createHelp().visibleCommands(command).map(offerCommand) : [];
+    return { words: matching(commands, typed) };
+  }
+  const offers = await offerOperand({ ...place, typed });
   // Nothing fits but flags: these are shown without being asked for.
-  const isLeaf = command.commands.length === 0;
-  if (typed === '' && isLeaf && offers.words.length === 0) return { words: ownFlags(command) };
-  return { ...offers, words: matching(offers.words, typed) };
+  if (typed === '' && offers.words.length === 0) return { words: ownFlags(command) };
+  return offers.isMatched === true ? offers : { ...offers, words: matching(offers.words, typed) };
+}
+
+/** The words for the value of a flag. */
+async function offerValue({ argChoices, parseArg, flags }: Option, place: Place): Promise<Offers> {
+  if (argChoices !== undefined) return { words: plain(argChoices) };
+  const complete = offersOf(parseArg);
+  if (complete !== undefined) return complete(place);
+  return { words: [], isFile: /\bfile\b/i.test(flags) };
+}
+
+/** The words for the next operand of a command. */
+async function offerOperand(place: Place): Promise<Offers> {
+  const { registeredArguments } = place.command;
+  const last = registeredArguments.at(-1);
+  const next = registeredArguments[place.operands.length] ?? (last?.variadic === true ? last : undefined);
+  return (await offersOf(next?.parseArg)?.(place)) ?? NOTHING;
 }
 
 /** The value that is being typed where several stand with commas between. */
@@ -65,7 +91,7 @@ function listed(offers: Offers, head: string, typed: string): Offers {
   const words = offers.words
     .filter(({ value }) => comma === 0 || !said.has(value))
     .map((word) => ({ ...word, value: head + typed.slice(0, comma) + word.value }));
-  return { ...offers, words: matching(words, head + typed) };
+  return { ...offers, words: offers.isMatched === true ? words : matching(words, head + typed) };
 }
 
 function matching(words: readonly Offer[], typed: string): Offer[] {
@@ -113,13 +139,13 @@ function openSources({ io, clock, signal }: Context, program: Command, words: re
         if (typeof organization === 'string' && isUuid(organization)) known.set(organization, `of profile ${name}`);
       return [...known].map(([value, description]) => ({ value, description }));
     },
-    bicycles: () => findLiveBicycles({ io, clock, signal, values }),
+    bicycles: (typed) => findLiveBicycles({ io, clock, signal, values }, typed),
   };
-  // What is wrong with settings or service, the next command tells; one who presses a key wants words.
+  // The next command reports what is wrong with settings or service; one who presses a key wants words.
   const quiet = (read: () => Promise<readonly Offer[]>) => () => read().catch(() => []);
   return {
     profiles: quiet(sources.profiles),
     organizations: quiet(sources.organizations),
-    bicycles: quiet(sources.bicycles),
+    bicycles: (typed) => sources.bicycles(typed).catch(() => NOTHING),
   };
 }

@@ -2,8 +2,10 @@
 
 import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
 import { examples } from '../../cli/examples.js';
+import { anyText, type Complete, NOTHING, ORGANIZATIONS, plain } from '../../cli/offers.js';
 import type { Run } from '../../context.js';
-import { KEY_NAMES, KEYS } from '../../settings/keys.js';
+import { findKey, KEY_NAMES, KEYS } from '../../settings/keys.js';
+import { FORMATS } from '../../terminal/formats.js';
 
 const KEY_LINES = KEY_NAMES.map((name) => `  ${name.padEnd(15)}${KEYS[name].summary}`).join('\n');
 
@@ -38,7 +40,7 @@ export function addConfig(program: Command, run: Run): void {
   examples(
     config
       .command('get')
-      .argument('<key>', 'a key of "fleet config list"')
+      .argument('<key>', 'a key of "fleet config list"', anyText(offerKey))
       .summary('print the value in use')
       .description('Print the value in use of one setting, alone. Exit code 3 when it is not set anywhere.')
       .action((key: string, _options: object, command: Command) =>
@@ -50,8 +52,8 @@ export function addConfig(program: Command, run: Run): void {
   examples(
     config
       .command('set')
-      .argument('<key>', 'one of the keys of "fleet config --help"')
-      .argument('<value>')
+      .argument('<key>', 'one of the keys of "fleet config --help"', anyText(offerKey))
+      .argument('<value>', 'as "fleet config get" prints it', anyText(offerSetting))
       .summary('set a value in the profile')
       .description('Set a value in the profile in use, or in --profile, which is made when it is not there.')
       .action((key: string, value: string, _options: object, command: Command) =>
@@ -65,7 +67,7 @@ export function addConfig(program: Command, run: Run): void {
   examples(
     config
       .command('unset')
-      .argument('<key>', 'one of the keys of "fleet config --help"')
+      .argument('<key>', 'one of the keys of "fleet config --help"', anyText(offerKey))
       .summary('remove a value from the profile')
       .description('Remove a value from the profile in use, or from --profile.')
       .action((key: string, _options: object, command: Command) =>
@@ -88,3 +90,12 @@ export function addConfig(program: Command, run: Run): void {
     ['where it would be elsewhere', 'FLEET_CONFIG_DIR=/tmp/fleet fleet config path'],
   );
 }
+
+const offerKey: Complete = () => ({ words: KEY_NAMES.map((value) => ({ value, description: KEYS[value].summary })) });
+
+const offerSetting: Complete = (place) => {
+  const name = findKey(place.operands[0] ?? '');
+  if (name === 'output') return { words: plain(FORMATS) };
+  if (name === 'organization') return ORGANIZATIONS(place);
+  return name === 'allow_http' || name === 'protected' ? { words: plain(['true', 'false']) } : NOTHING;
+};

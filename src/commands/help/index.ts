@@ -4,6 +4,7 @@ import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings'
 import { examples } from '../../cli/examples.js';
 import { findBelow, namesBelow } from '../../cli/line.js';
 import { unknownWord } from '../../cli/nearest.js';
+import { collectWith, type Offers, offerCommand, type Place } from '../../cli/offers.js';
 import { nearestCommand } from '../../cli/suggestion.js';
 import type { Run } from '../../context.js';
 import { usageError } from '../../errors.js';
@@ -15,10 +16,12 @@ const TOPIC_LINES = TOPIC_NAMES.map((topic) => `  ${topic.padEnd(WIDEST_TOPIC_CO
 export function addHelp(program: Command, run: Run): void {
   const help = program
     .command('help')
-    .summary(`page of a command or a topic: ${TOPIC_NAMES.join(', ')}`)
-    .description(`Show the page of a command, or one of these:\n${TOPIC_LINES.join('\n')}`)
-    .argument('[words...]', 'a command such as bicycles list, or a topic')
-    .action((words: string[], _options: object, command: Command) => {
+    .summary('page of a command or a topic; "fleet help topics" lists those')
+    .description(`Show the page of a command, or of a topic:\n${TOPIC_LINES.join('\n')}`)
+    .argument('[words...]', 'a command such as bicycles list, or a topic', collectWith(offerPages))
+    .action((words: string[] = [], _options: object, command: Command) => {
+      if (words.length === 1 && words[0]?.toLowerCase() === 'topics')
+        return run(command, (context) => context.io.stdout.write(`${TOPIC_LINES.join('\n')}\n`));
       const topic = TOPIC_NAMES.find((known) => known === words[0]?.toLowerCase());
       if (topic === undefined || words.length !== 1) return findCommand(program, words).outputHelp();
       return run(command, async (context) => (await import('./topics.js')).showTopic(context, topic, program));
@@ -26,7 +29,7 @@ export function addHelp(program: Command, run: Run): void {
   examples(
     help,
     ['the page of a command, as --help shows it', 'fleet help bicycles list'],
-    ['the exit codes', 'fleet help exit-codes'],
+    ['the topics, such as exit-codes', 'fleet help topics'],
   );
 }
 
@@ -46,4 +49,16 @@ function findCommand(program: Command, words: readonly string[]): Command {
     command = found;
   }
   return command;
+}
+
+/** The commands below the one that the words name so far, and on the first place the topics. */
+function offerPages({ command: help, operands }: Place): Offers {
+  let at = help.parent ?? help;
+  for (const operand of operands) at = findBelow(at, operand) ?? help;
+  const pages = at.createHelp().visibleCommands(at).map(offerCommand);
+  const topics = [
+    ...TOPIC_NAMES.map((value) => ({ value, description: TOPICS[value] })),
+    { value: 'topics', description: 'the topics' },
+  ];
+  return { words: operands.length === 0 ? [...pages, ...topics] : pages };
 }

@@ -5,7 +5,7 @@ export const TOPICS = {
   'exit-codes': 'what each exit code means',
   environment: 'variables that fleet reads, and which setting comes first',
   output: 'formats, what goes to stdout and what to stderr',
-  topics: 'what fleet watch can follow',
+  'push-topics': 'what fleet watch can follow',
   conditions: 'what --where and --until take',
   flags: 'the flags of every command',
 } as const;

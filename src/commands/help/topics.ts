@@ -29,7 +29,7 @@ export const PAGES: { readonly [Name in Topic]: (program: Command) => Section[] 
   'exit-codes': describeExitCodes,
   environment: describeEnvironment,
   output: describeOutput,
-  topics: describeTopics,
+  'push-topics': describePushTopics,
   conditions: describeConditions,
   flags: describeFlags,
 };
@@ -157,7 +157,7 @@ function describeOutput(): Section[] {
 const ORGANIZATION = 'a087eaf3-00b3-49c9-8706-c4ebfb2627fd';
 const BICYCLE = '14c6d2ad-7236-46f1-b76f-6d356b2105d2';
 
-function describeTopics(): Section[] {
+function describePushTopics(): Section[] {
   return [
     {
       text: 'The push channel delivers what happens on a topic. "fleet watch" makes the topic from an organization or --bicycle; --topic takes any, as it is, not encoded.',
@@ -199,7 +199,8 @@ function describeConditions(): Section[] {
     {
       heading: 'Operators:',
       pairs: [
-        ['= !=', 'equal, not equal; a field that is missing or null meets != alone'],
+        ['= !=', 'equal, not equal; a field that is missing or null differs from every value'],
+        ['=null !=null', 'missing or null, or not; the text itself is written in quotes: note="null"'],
         ['< <= > >=', 'numbers as numbers, times as times'],
         ['~', 'contains, whatever the case; "FIELD~" is true of every field that has a value'],
       ],

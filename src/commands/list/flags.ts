@@ -1,9 +1,9 @@
 // The flags that every list takes, and how each is read at the door.
 
 import type { OptionValues, Command as TypedCommand } from '@commander-js/extra-typings';
-import { isUuid, uuidOfLink } from '../../api/links.js';
-import { unknownWord } from '../../cli/nearest.js';
-import { wholeNumber } from '../../cli/options.js';
+import { wholeUuid } from '../../api/links.js';
+import { type Offers, ORGANIZATIONS, offerColumns, plain, withOffers } from '../../cli/offers.js';
+import { ordering, wholeNumber } from '../../cli/options.js';
 import { usageError } from '../../errors.js';
 import { type Condition, checkCondition, parseCondition, type Vocabulary } from './where.js';
 
@@ -24,26 +24,37 @@ export interface ListOptions {
 /** A parser for commander: a UUID in canonical form, or a link that ends in one; gives the UUID in lower case. */
 export function readUuid(what: string): (text: string) => string {
   return (text) => {
-    const uuid = isUuid(text) ? text : uuidOfLink(text);
-    if (uuid !== undefined) return uuid.toLowerCase();
+    const uuid = wholeUuid(text);
+    if (uuid !== undefined) return uuid;
     throw usageError(`${what} takes a UUID such as 6f1c0b5e-2f0e-4c56-9d3a-0d6f3a1f7c11, not "${text}"`);
   };
 }
 
-function readOrdering(fields: readonly string[]): (text: string) => string {
-  return (text) => {
-    if (fields.includes(text.replace(/^-/, ''))) return text;
-    throw unknownWord('field', text.replace(/^-/, ''), fields);
+/** A parser for commander: the UUID of an organization in lower case, also of its link; anything else is a name, looked up later. */
+export function readOrganization(): (text: string) => string {
+  const read = (text: string) => {
+    if (text.trim() === '') throw usageError('an organization is named by its UUID or its name, not by nothing');
+    return wholeUuid(text) ?? text;
   };
+  return withOffers(read, ORGANIZATIONS);
 }
 
 /** A parser for commander: a condition on a noun's fields, repeatable. */
 export function readCondition(vocabulary: Vocabulary): (text: string, before: Condition[] | undefined) => Condition[] {
-  return (text, before = []) => {
+  const read = (text: string, before: Condition[] = []) => {
     const condition = parseCondition(text);
     checkCondition(condition, vocabulary);
     return [...before, condition];
   };
+  return withOffers(read, ({ typed }) => offerConditions(typed, vocabulary));
+}
+
+/** `FIELD=`, and behind `state=` the states. */
+export function offerConditions(typed: string, { fields, words }: Pick<Vocabulary, 'fields' | 'words'>): Offers {
+  const [, field = '', operator] = /^([^=!<>~]+)(!?=)/.exec(typed) ?? [];
+  if (operator === undefined) return { words: plain(fields.map((name) => `${name}=`)), isOpen: true };
+  const known = Object.hasOwn(words, field) ? (words[field] ?? []) : [];
+  return { words: plain(known.map((value) => `${field}${operator}${value}`)) };
 }
 
 /** A parser for commander: a query parameter `NAME=VALUE`, repeatable. */
@@ -53,15 +64,20 @@ function readParameter(text: string, before: ListOptions['param'] = []): NonNull
   return [...before, [text.slice(0, equals), text.slice(equals + 1)]];
 }
 
-/** Adds the flags that lists share. `ordering` is the field that the help shows as an example. */
+/** Adds the flags that lists share. */
 export function addListFlags<A extends unknown[], O extends OptionValues>(
   command: TypedCommand<A, O>,
   vocabulary: Vocabulary,
-  ordering: string,
 ) {
+  const { fields, orderings } = vocabulary;
+  offerColumns(command, fields);
   return command
-    .option('--organization <uuid>', 'of this organization (default: from the settings)', readUuid('--organization'))
-    .option('--ordering <field>', `sort by a field; -${ordering} is descending`, readOrdering(vocabulary.fields))
+    .option('--organization <uuid|name>', 'of this organization (default: from the settings)', readOrganization())
+    .option(
+      '--ordering <field,…>',
+      `sort by these; -${orderings[0]} is descending: ${orderings.join(', ')}`,
+      ordering(orderings, fields),
+    )
     .option('--page <n>', 'start at this page (default: 1)', wholeNumber('--page', 1))
     .option('--limit <n>', 'follow the pages until there are this many', wholeNumber('--limit', 1))
     .option('--all', 'follow the pages to the last')

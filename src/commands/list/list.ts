@@ -17,6 +17,7 @@ import type { ListOptions } from './flags.js';
 import { type Listed, readItems } from './read.js';
 import { openResult, type Result } from './result.js';
 import { closingLines, incompleteError, showProgress, startTally, type Tally } from './tally.js';
+import { warnOfCondition, warnOfOrdering } from './warnings.js';
 import { type Condition, isDocumented, matches, type Vocabulary } from './where.js';
 
 /** What is to be listed. */
@@ -55,6 +56,10 @@ export async function printList<T extends Listed>(
   const isFiltered = plan.keep !== undefined || options.where !== undefined;
   checkFlags(context, options, isFiltered);
   const requests = plan.requests.map((request) => addParameters(request, options));
+  if (plan.vocabulary !== undefined) {
+    await warnOfOrdering(context, options.ordering, plan.vocabulary);
+    for (const condition of options.where ?? []) await warnOfCondition(context, condition, plan.vocabulary.words);
+  }
   const client = await context.client();
   if (options.count === true && !isFiltered && (await printTotal(context, client, requests))) return;
 

@@ -23,6 +23,8 @@ export interface Condition {
 export interface Vocabulary {
   readonly noun: string;
   readonly fields: readonly string[];
+  /** Fields to order by that are known to work. */
+  readonly orderings: readonly string[];
   /** Fields that hold numbers. */
   readonly numbers: readonly string[];
   /** Fields that hold ISO 8601 times. */
@@ -83,7 +85,8 @@ export function checkCondition(condition: Condition, vocabulary: Vocabulary): vo
     return;
   }
   const words = vocabulary.words[field];
-  if (words !== undefined && !isOrder(operator) && operator !== '~' && !words.includes(value)) {
+  const isWord = !isOrder(operator) && operator !== '~' && value !== 'null';
+  if (words !== undefined && isWord && !words.includes(value)) {
     if (value === '' || nearest(value, words) !== undefined) throw unknownWord(field, value, words);
   }
   if (!isOrder(operator)) return;
@@ -102,13 +105,16 @@ export function checkCondition(condition: Condition, vocabulary: Vocabulary): vo
 }
 
 /**
- * Whether a value meets the condition. A field that is missing or null meets `!=` alone; a list meets what one of its elements meets.
+ * Whether a value meets the condition. A field that is missing or null meets `=null` and `!=` with anything else; a list meets what one of its elements meets.
  * Numbers, also those written as strings, are compared as numbers, to the last digit where the value was read exactly; times as
  * times; everything else as text, `~` whatever the case.
  * @param now milliseconds since the epoch, from which ages such as `-2h` count
  */
 export function matches(condition: Condition, value: unknown, now: number): boolean {
   const found = readPath(value, condition.field);
+  if (condition.value === 'null' && !isOrder(condition.operator) && condition.operator !== '~') {
+    return (found === undefined || found === null) === (condition.operator === '=');
+  }
   if (condition.operator === '!=') return !meetsAny({ ...condition, operator: '=' }, found, now);
   return meetsAny(condition, found, now);
 }
@@ -121,7 +127,8 @@ function meetsAny(condition: Condition, found: unknown, now: number): boolean {
 function meets(condition: Condition, found: unknown, now: number): boolean {
   if (found === undefined || found === null) return false;
   if (condition.operator === '~') return fold(textOf(found) ?? '').includes(fold(condition.value));
-  if (condition.operator === '=') return isEqual(condition.value, found, now);
+  // The text, which without quotes is a missing value.
+  if (condition.operator === '=') return isEqual(condition.value === '"null"' ? 'null' : condition.value, found, now);
   const order = compare(found, condition.value, now);
   if (order === undefined) return false;
   if (order === 0) return condition.operator === '<=' || condition.operator === '>=';

@@ -2,6 +2,7 @@
 
 import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
 import { examples } from '../../cli/examples.js';
+import { anyText, PROFILES } from '../../cli/offers.js';
 import type { Run } from '../../context.js';
 import type { DeleteOptions } from './delete.js';
 
@@ -41,7 +42,7 @@ export function addProfile(program: Command, run: Run): void {
   examples(
     profile
       .command('use')
-      .argument('<name>', 'a profile of "fleet profile list"')
+      .argument('<name>', 'a profile of "fleet profile list"', anyText(PROFILES))
       .summary('switch to a profile')
       .description('Switch to a profile: commands use it from now on.')
       .action((name: string, _options: object, command: Command) =>
@@ -53,7 +54,7 @@ export function addProfile(program: Command, run: Run): void {
   examples(
     profile
       .command('delete')
-      .argument('<name>', 'a profile of "fleet profile list"')
+      .argument('<name>', 'a profile of "fleet profile list"', anyText(PROFILES))
       .option('-y, --yes', 'do not ask')
       .summary('delete a profile and its token')
       .description('Delete a profile and its stored token. Asks first; without a terminal --yes is needed.')

@@ -2,13 +2,28 @@
 
 import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
 import { examples } from '../../cli/examples.js';
-import { collect, wholeNumber } from '../../cli/options.js';
+import { collectWith, plain } from '../../cli/offers.js';
+import { oneOf, wholeNumber } from '../../cli/options.js';
 import type { Run } from '../../context.js';
 import { usageError } from '../../errors.js';
 import type { ServiceKind } from '../../sandbox/index.js';
 
 /** The highest port of TCP. */
 const HIGHEST_PORT = 65_535;
+
+const SERVICES: readonly ServiceKind[] = ['observed', 'interface'];
+
+/** Each kind of fault, as it is written. */
+const FAULTS = [
+  'latency=200ms',
+  'error=503:5%',
+  'cut=5%',
+  'drop=30s',
+  'stall=30s',
+  'noreplay',
+  'throttle=5s',
+  'expire=60s',
+];
 
 export function addSandbox(program: Command, run: Run): void {
   const sandbox = program
@@ -28,13 +43,13 @@ export function addSandbox(program: Command, run: Run): void {
     .option('--page-size <n>', 'items on a page', wholeNumber('--page-size', 1), 20)
     .option(
       '--fault <fault>',
-      'what goes wrong, repeatable: latency=200ms, error=503:5%, cut=5%, drop=30s, stall=30s, noreplay, throttle=5s, expire=60s',
-      collect,
+      `what goes wrong, repeatable: ${FAULTS.join(', ')}`,
+      collectWith(() => ({ words: plain(FAULTS) })),
     )
     .option(
       '--service <kind>',
       'observed: all that a running service was seen to do; interface: what the interface document shows and no more',
-      readService,
+      oneOf('service', SERVICES),
       'observed' as ServiceKind,
     )
     .option('--webhook <url>', 'send each alert that is raised or changed to this address of this machine')
@@ -63,11 +78,6 @@ function readPort(flag: string): (text: string) => number {
     if (port <= HIGHEST_PORT) return port;
     throw usageError(`${flag} takes a port from 0 to ${HIGHEST_PORT}, not "${text}"`);
   };
-}
-
-function readService(text: string): ServiceKind {
-  if (text === 'observed' || text === 'interface') return text;
-  throw usageError(`--service takes observed or interface, not "${text}"`);
 }
 
 function readRate(text: string): number {

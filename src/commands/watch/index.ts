@@ -1,18 +1,20 @@
 // What `fleet watch` takes: its argument, flags and examples.
 
 import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
+import { ALERT_TYPES } from '../../api/alert.js';
 import { SENDERS } from '../../api/push.js';
 import { examples } from '../../cli/examples.js';
-import { nearest, unknownWord } from '../../cli/nearest.js';
-import { collect, wholeNumber } from '../../cli/options.js';
+import { BICYCLES, collectWith, withOffers } from '../../cli/offers.js';
+import { collect, someOf, wholeNumber } from '../../cli/options.js';
 import type { Run } from '../../context.js';
 import { usageError } from '../../errors.js';
 import { parseDuration } from '../../terminal/time.js';
-import { readUuid } from '../list/flags.js';
+import { offerConditions, readOrganization } from '../list/flags.js';
+import { BICYCLE_VOCABULARY } from '../list/vocabulary.js';
 import { type Condition, parseCondition } from '../list/where.js';
 
 const DESCRIPTION = `Follow updates as the service pushes them, until Ctrl-C. Without --bicycle and --topic all
-bicycles of the organization are followed; without an organization, that of the token.
+bicycles of the organization are followed.
 
 A FIELD of --where and --until is a field of the bicycle as it is known after the message
 (state, state_of_charge ...), else of the message itself (an alert's alert_type), else sender
@@ -26,20 +28,24 @@ export function addWatch(program: Command, run: Run): void {
     .command('watch')
     .summary('follow updates live')
     .description(DESCRIPTION)
-    .argument('[organization]', 'organization to follow (default: from the settings)', readUuid('watch'))
-    .option('--bicycle <uuid>', 'follow this bicycle alone (repeatable)', collectUuid)
+    .argument('[organization]', 'its UUID or name (default: the one of the settings)', readOrganization())
+    .option(
+      '--bicycle <bicycle>',
+      'follow this one alone, named as in "bicycles get" (repeatable)',
+      collectWith(BICYCLES),
+    )
     .option('--topic <topic>', 'follow any topic, not encoded (repeatable)', collect)
     .option(
       '--sender <name>',
       `show only messages of this sender, such as ${SENDERS.join(', ')} (repeatable)`,
-      collectSender,
+      someOf('sender', SENDERS),
     )
     .option(
       '--where <condition>',
       'show only what matches FIELD=VALUE; also != < <= > >= ~ (repeatable)',
-      collectCondition,
+      readCondition(),
     )
-    .option('--until <condition>', 'end with 0 at the first match (repeatable)', collectCondition)
+    .option('--until <condition>', 'end with 0 at the first match (repeatable)', readCondition())
     .option('--for <duration>', 'end after that time: with 0, or 124 when --until was not met', readDuration('--for'))
     .option('--max-events <n>', 'end after so many messages were shown', wholeNumber('--max-events', 1))
     .option('--idle <seconds>', 'silence after which the connection counts as dead', readSeconds, 90_000)
@@ -72,19 +78,12 @@ export function addWatch(program: Command, run: Run): void {
   );
 }
 
-/** A slip is refused; what is far from every documented sender is let through, for there may be more. */
-function collectSender(text: string, before: string[] | undefined): string[] {
-  const isSlip = !(SENDERS as readonly string[]).includes(text) && nearest(text, SENDERS) !== undefined;
-  if (isSlip) throw unknownWord('sender', text, SENDERS);
-  return collect(text, before);
-}
-
-function collectUuid(text: string, before: string[] | undefined): string[] {
-  return collect(readUuid('--bicycle')(text), before);
-}
-
-function collectCondition(text: string, before: Condition[] | undefined): Condition[] {
-  return [...(before ?? []), parseCondition(text)];
+function readCondition(): (text: string, before: Condition[] | undefined) => Condition[] {
+  const words = { ...BICYCLE_VOCABULARY.words, alert_type: ALERT_TYPES, sender: SENDERS };
+  return withOffers(
+    (text, before) => [...(before ?? []), parseCondition(text)],
+    ({ typed }) => offerConditions(typed, { fields: BICYCLE_VOCABULARY.fields, words }),
+  );
 }
 
 function readDuration(flag: string): (text: string) => number {

@@ -1,15 +1,16 @@
 // What a watch is asked to do, as values: topics, filters, ends; or the reason why it cannot be done.
 
-import { uuidOfLink } from '../../api/links.js';
+import type { Bicycle } from '../../api/bicycle.js';
 import { bicycleTopic, organizationTopic } from '../../api/push.js';
-import { nearest } from '../../cli/nearest.js';
 import type { Context } from '../../context.js';
-import { type FleetError, usageError } from '../../errors.js';
+import { usageError } from '../../errors.js';
 import { requireSseUrl } from '../../settings/resolve.js';
-import { organizationsOf } from '../../settings/token.js';
+import { type FoundBicycle, findBicycle } from '../bicycles/find.js';
 import type { Form } from '../follow/print.js';
 import { ALERT_VOCABULARY, BICYCLE_VOCABULARY } from '../list/vocabulary.js';
+import { warnOfCondition } from '../list/warnings.js';
 import { type Condition, checkCondition, type Vocabulary } from '../list/where.js';
+import { chosenOrganization, requireOrganization } from '../organization.js';
 import { readBicycle } from './read.js';
 
 /** What the flags became; times are in milliseconds. */
@@ -50,6 +51,7 @@ export interface Plan {
 const VOCABULARY: Vocabulary = {
   noun: 'message',
   fields: [...new Set([...BICYCLE_VOCABULARY.fields, ...ALERT_VOCABULARY.fields, 'sender', 'topic'])],
+  orderings: [],
   numbers: BICYCLE_VOCABULARY.numbers,
   times: [...new Set([...BICYCLE_VOCABULARY.times, ...ALERT_VOCABULARY.times])],
   words: {},
@@ -67,8 +69,8 @@ const WORDS: Vocabulary['words'] = {
 /** The organization, and the bicycle where there is one, of a topic of section 6.1. */
 const BICYCLES_TOPIC = /^\/([0-9a-f-]{36})\/admin\/bicycles\/(?:\*|([0-9a-f-]{36})\/)$/i;
 
-/** How many organizations an error lists, and of how many bicycles the organization is asked for. */
-const LISTED_ORGANIZATIONS = 20;
+/** Of how many bicycles the organization is asked for. */
+const MOST_WITNESSES = 20;
 
 /** Turns argument and flags into a plan. Throws a usage error before anything is sent. */
 export async function makePlan(
@@ -81,9 +83,8 @@ export async function makePlan(
   for (const condition of conditions) checkCondition(condition, VOCABULARY);
   const form = await chooseForm(context, options);
   const sseUrl = requireSseUrl(settings);
-  const owner = organization ?? settings.organization.value;
-  const topics = chooseTopics(owner ?? (await findOrganization(context, options)), organization !== undefined, options);
-  for (const condition of conditions) await warnOfWord(context, condition);
+  const topics = await chooseTopics(context, organization, options);
+  for (const condition of conditions) await warnOfCondition(context, condition, WORDS);
   const known = topics.map((topic) => BICYCLES_TOPIC.exec(topic)).filter((match) => match !== null);
   const bicycles = known.map(([, , bicycle]) => bicycle?.toLowerCase());
   return {
@@ -103,65 +104,29 @@ export async function makePlan(
   };
 }
 
-function isOrganizationNeeded({ bicycle = [], topic = [] }: WatchOptions, isGiven: boolean): boolean {
-  return bicycle.length > 0 || isGiven || topic.length === 0;
-}
-
-function chooseTopics(organization: string | undefined, isGiven: boolean, options: WatchOptions): string[] {
-  const { bicycle: bicycles = [], topic: topics = [] } = options;
+async function chooseTopics(
+  context: Context,
+  organization: string | undefined,
+  { bicycle: texts = [], topic: topics = [] }: WatchOptions,
+): Promise<string[]> {
   if (topics.includes('')) throw usageError('--topic takes a topic, not nothing');
-  const followed: string[] = [...topics];
-  if (isOrganizationNeeded(options, isGiven)) {
-    if (organization === undefined) throw noOrganization();
-    if (bicycles.length === 0) followed.push(organizationTopic(organization));
-    else followed.push(...bicycles.map((bicycle) => bicycleTopic(organization, bicycle)));
-  }
-  return [...new Set(followed)];
+  if (organization === undefined && texts.length === 0 && topics.length > 0) return [...new Set(topics)];
+  const scope = await chosenOrganization(context, organization);
+  const bicycles: FoundBicycle[] = [];
+  for (const text of texts) bicycles.push(await findBicycle(context, text, scope));
+  const owner = await requireOrganization(context, scope, () => readWitnesses(context, bicycles));
+  const followed =
+    bicycles.length === 0 ? [organizationTopic(owner)] : bicycles.map(({ uuid }) => bicycleTopic(owner, uuid));
+  return [...new Set([...topics, ...followed])];
 }
 
-function noOrganization(several: readonly string[] = []): FleetError {
-  if (several.length === 0) {
-    const hint = 'give its UUID, or set it with "fleet config set organization UUID"';
-    return usageError('there is no organization to follow', hint);
-  }
-  return usageError(
-    `there are ${several.length} organizations to follow, and none was chosen`,
-    `give one of them: ${several.slice(0, LISTED_ORGANIZATIONS).join(', ')}`,
-  );
-}
-
-/** The one organization that the token or the bicycles name, which is said. Throws a usage error that lists several. */
-async function findOrganization(context: Context, options: WatchOptions): Promise<string | undefined> {
-  const { bicycle: bicycles = [] } = options;
-  if (!isOrganizationNeeded(options, false)) return undefined;
-  const named = organizationsOf(await (await context.token()).get());
-  const found = named.length === 1 || bicycles.length === 0 ? named : await organizationsOfBicycles(context, bicycles);
-  const [organization] = found;
-  if (found.length > 1 || organization === undefined) throw noOrganization(found.length > 1 ? found : named);
-  const source = found === named ? 'the only one of the token' : 'that of the bicycle';
-  await context.notice(`following the organization ${organization}, ${source}`);
-  return organization;
-}
-
-async function organizationsOfBicycles(context: Context, bicycles: readonly string[]): Promise<string[]> {
+/** The bicycles that are followed, as far as the service shows them. */
+async function readWitnesses(context: Context, bicycles: readonly FoundBicycle[]): Promise<Bicycle[]> {
   const client = await context.client();
-  const owners = new Set<string>();
-  for (const uuid of bicycles.slice(0, LISTED_ORGANIZATIONS)) {
-    const { organization } = (await readBicycle(client, uuid)) ?? {};
-    const owner = typeof organization === 'string' ? uuidOfLink(organization) : undefined;
-    if (owner !== undefined) owners.add(owner.toLowerCase());
-  }
-  return [...owners];
-}
-
-/** A word that is not known is worth a warning, with the nearest one that is: the service may know more. */
-async function warnOfWord(context: Context, { field, operator, value }: Condition): Promise<void> {
-  const known = WORDS[field];
-  if (known === undefined || (operator !== '=' && operator !== '!=') || known.includes(value) || value === 'null')
-    return;
-  const meant = nearest(value, known);
-  const hint = meant === undefined ? '' : `; did you mean "${meant}"?`;
-  await context.notice(`warning: "${value}" is no ${field} that is known here${hint}`);
+  const known = bicycles
+    .slice(0, MOST_WITNESSES)
+    .map(async ({ uuid, item }) => item?.value ?? (await readBicycle(client, uuid)));
+  return (await Promise.all(known)).filter((bicycle) => bicycle !== undefined);
 }
 
 /** Lines or JSON lines. Another format of the settings means lists; asked for by flag it cannot be given. */

@@ -1,0 +1,91 @@
+// What completion offers for the value of a flag or an argument: kept beside the parser that reads the value.
+
+import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
+
+/** One word to offer. */
+export interface Offer {
+  value: string;
+  /** What it is, for the shells that show it. */
+  description?: string;
+}
+
+export interface Offers {
+  words: readonly Offer[];
+  /** Files fit as well. */
+  isFile?: boolean;
+  /** Something follows the word in the same place: no space behind it. */
+  isOpen?: boolean;
+  /** Words with commas between may stand there. */
+  isList?: boolean;
+  /** They fit what was typed, though they need not begin with it. */
+  isMatched?: boolean;
+}
+
+/** What the words depend on besides the program. */
+export interface Sources {
+  profiles(): Promise<readonly Offer[]>;
+  organizations(): Promise<readonly Offer[]>;
+  /** Those whose UUID or name begins as typed. */
+  bicycles(typed: string): Promise<Offers>;
+}
+
+/** The place that is to be completed. */
+export interface Place {
+  /** What stands there so far; in a list of words the last of them. */
+  typed: string;
+  command: Command;
+  /** The words that belong to the command, flags and their values left out. */
+  operands: readonly string[];
+  from: Sources;
+}
+
+export type Complete = (place: Place) => Offers | Promise<Offers>;
+
+export const NOTHING: Offers = { words: [] };
+
+const COMPLETIONS = new WeakMap<object, Complete>();
+const COLUMNS = new WeakMap<object, readonly string[]>();
+
+/** Words without a description. */
+export function plain(values: readonly string[]): Offer[] {
+  return values.map((value) => ({ value }));
+}
+
+/** The parser, with what completion offers for what it reads. One parser has one completion: do not give it to two flags. */
+export function withOffers<P extends object>(parse: P, complete: Complete): P {
+  COMPLETIONS.set(parse, complete);
+  return parse;
+}
+
+/** A parser for commander that takes any text. */
+export function anyText(complete: Complete): (text: string) => string {
+  return withOffers((text) => text, complete);
+}
+
+/** A parser for commander that collects a repeatable flag, or the words of an argument. */
+export function collectWith(complete: Complete): (text: string, before: string[] | undefined) => string[] {
+  return withOffers((text, before) => [...(before ?? []), text], complete);
+}
+
+/** What completion offers for what a parser reads; undefined where nothing is known. */
+export function offersOf(parse: object | undefined): Complete | undefined {
+  return parse === undefined ? undefined : COMPLETIONS.get(parse);
+}
+
+/** Declares the fields that `--columns` of a command can name. */
+export function offerColumns(command: object, fields: readonly string[]): void {
+  COLUMNS.set(command, fields);
+}
+
+export function columnsOf(command: object): readonly string[] {
+  return COLUMNS.get(command) ?? [];
+}
+
+export function offerCommand(command: Command): Offer {
+  return { value: command.name(), description: command.summary() };
+}
+
+/** The words that several declarations share. */
+export const PROFILES: Complete = async ({ from }) => ({ words: await from.profiles() });
+export const ORGANIZATIONS: Complete = async ({ from }) => ({ words: await from.organizations() });
+export const BICYCLES: Complete = ({ from, typed }) => from.bicycles(typed);

@@ -1,0 +1,121 @@
+// Bicycles and organizations by name in every command that takes one, and words that only a service knows; on both kinds of service.
+
+import { describe, expect, test } from 'vitest';
+import type { Sandbox, ServiceKind } from '../../src/sandbox/index.js';
+import { type RunOptions, runFleet } from '../support/run.js';
+import { withSandbox } from '../support/sandbox.js';
+
+const KINDS: readonly ServiceKind[] = ['observed', 'interface'];
+
+async function fleet(sandbox: Sandbox, args: readonly string[], { env = {}, ...options }: RunOptions = {}) {
+  const { baseUrl: FLEET_BASE_URL, sseUrl: FLEET_SSE_URL } = sandbox;
+  const token = { FLEET_TOKEN: await sandbox.token() };
+  return runFleet(args, { ...options, env: { FLEET_BASE_URL, FLEET_SSE_URL, ...token, ...env } });
+}
+
+/** A bicycle with an ordinary name that is unique, and its organization. */
+function pick(sandbox: Sandbox) {
+  const [organization = { uuid: '', name: '' }] = sandbox.organizations;
+  const bicycle = sandbox
+    .bicycles(organization.uuid)
+    .find(({ name, state }) => /^\w+ \d{4}$/.test(name) && state === 'available');
+  if (bicycle === undefined) throw new Error('the sandbox has no such bicycle');
+  return { organization, name: bicycle.name, uuid: bicycle.uuid };
+}
+
+describe.each(KINDS)('a service of the kind %s', (service) => {
+  const on = (use: (sandbox: Sandbox) => Promise<void>) => withSandbox({ bicycles: 60, service }, use);
+
+  test('act, alerts list and watch take a name and the first digits', () =>
+    on(async (sandbox) => {
+      const { name, uuid, organization } = pick(sandbox);
+      for (const text of [name, uuid.slice(0, 8)]) {
+        const act = await fleet(sandbox, ['bicycles', 'act', text, 'reserve', '--dry-run']);
+        expect([act.code, act.stdout]).toEqual([0, expect.stringContaining(`/bicycles/${uuid}/actions/`)]);
+        expect(act.stderr).toContain(`"${text}" is ${uuid} (${name})`);
+        const alerts = await fleet(sandbox, ['alerts', 'list', '--bicycle', text, '--all', '--json']);
+        expect(alerts.code).toBe(0);
+        expect(sandbox.requests.at(-1)?.url).toContain(`bicycle=${uuid}`);
+        const args = ['watch', organization.uuid, '--bicycle', text, '--until', 'state=available', '--for', '20s'];
+        const watched = await fleet(sandbox, args);
+        expect([watched.code, watched.stdout]).toEqual([0, expect.stringContaining(name)]);
+      }
+    }));
+
+  test('an unknown name is exit 5 before anything else is sent', () =>
+    on(async (sandbox) => {
+      for (const args of [
+        ['bicycles', 'act', 'Nobody', 'rent'],
+        ['alerts', 'list', '--bicycle', 'Nobody'],
+        ['watch', sandbox.organizations[0]?.uuid ?? '', '--bicycle', 'Nobody'],
+      ]) {
+        const { code, stderr } = await fleet(sandbox, args);
+        expect([code, stderr]).toEqual([5, expect.stringContaining('is named "Nobody"')]);
+      }
+      expect(sandbox.requests.filter(({ method }) => method !== 'GET')).toEqual([]);
+    }));
+
+  test('words that only a service knows pass with a warning, slips do not', () =>
+    on(async (sandbox) => {
+      const alerts = await fleet(sandbox, [
+        'alerts',
+        'list',
+        '--type',
+        'drone.landed',
+        '--state',
+        'vaporised',
+        '--count',
+      ]);
+      expect(alerts.stderr).toContain('warning: "drone.landed" is no type that is known here');
+      expect(alerts.stderr).toContain('warning: "vaporised" is no state that is known here');
+      expect(sandbox.requests[0]?.url).toContain('alert_type=drone.landed');
+      const bicycles = await fleet(sandbox, ['bicycles', 'list', '--ordering', 'wheels,-name']);
+      expect(bicycles.stderr).toContain('warning: "wheels" is no ordering that is known here');
+      expect(decodeURIComponent(sandbox.requests.at(-1)?.url ?? '')).toContain('ordering=wheels,-name');
+      const slip = await fleet(sandbox, ['bicycles', 'list', '--ordering', 'nane']);
+      expect([slip.code, slip.stderr]).toEqual([2, expect.stringContaining('did you mean "name"?')]);
+    }));
+});
+
+test('several orderings sort one after the other', () =>
+  withSandbox({ bicycles: 60 }, async (sandbox) => {
+    const { stdout, code } = await fleet(sandbox, ['bicycles', 'list', '--ordering', 'state,-name', '--all', '--json']);
+    expect(code).toBe(0);
+    const keys = (JSON.parse(stdout) as { state: string; name: string }[]).map(({ state }) => state);
+    expect(keys).toEqual([...keys].sort());
+  }));
+
+describe('an organization', () => {
+  test('is taken by its name where the service lists organizations', () =>
+    withSandbox({ bicycles: 60 }, async (sandbox) => {
+      const [, other = { uuid: '', name: '' }] = sandbox.organizations;
+      const byName = await fleet(sandbox, ['bicycles', 'list', '--organization', other.name, '--all', '-o', 'uuid']);
+      const byUuid = await fleet(sandbox, ['bicycles', 'list', '--organization', other.uuid, '--all', '-o', 'uuid']);
+      expect(byName).toMatchObject({ code: 0, stdout: byUuid.stdout });
+      for (const args of [
+        ['bicycles', 'stats'],
+        ['alerts', 'list'],
+      ])
+        expect((await fleet(sandbox, [...args, '--organization', other.name.toLowerCase(), '-o', 'csv'])).code).toBe(0);
+      const create = ['bicycles', 'create', '--name', 'Ada', '--organization', other.name, '--dry-run'];
+      expect((await fleet(sandbox, create)).stdout).toContain(`/organizations/${other.uuid}/`);
+      const watched = await fleet(sandbox, ['watch', other.name, '--for', '1s', '--resync-pages', '0']);
+      expect(watched.code).toBe(0);
+      const unknown = await fleet(sandbox, ['bicycles', 'list', '--organization', 'Nobody']);
+      expect([unknown.code, unknown.stderr]).toEqual([5, expect.stringContaining(`(${other.name})`)]);
+    }));
+
+  test('needs its UUID where the service lists none', () =>
+    withSandbox({ bicycles: 5, service: 'interface' }, async (sandbox) => {
+      const { code, stderr } = await fleet(sandbox, ['bicycles', 'list', '--organization', 'Nordlicht Bikes']);
+      expect([code, stderr]).toEqual([2, expect.stringContaining('lists no organizations by name')]);
+    }));
+
+  test('of several none is chosen for a creation: they are listed with their names', () =>
+    withSandbox({ bicycles: 5 }, async (sandbox) => {
+      const { code, stderr } = await fleet(sandbox, ['bicycles', 'create', '--name', 'Ada']);
+      expect(code).toBe(2);
+      for (const { uuid, name } of sandbox.organizations) expect(stderr).toContain(`${uuid} (${name})`);
+      expect(sandbox.requests.filter(({ method }) => method !== 'GET')).toEqual([]);
+    }));
+});
