@@ -24,19 +24,19 @@ export type ErrorKind = keyof typeof EXIT_CODES;
 
 /** The three trace headers of a response (interface.md section 9), those that came. */
 export interface Trace {
-  from?: string;
-  requestId?: string;
-  version?: string;
+  from?: string | undefined;
+  requestId?: string | undefined;
+  version?: string | undefined;
 }
 
 export interface ErrorFacts {
   /** HTTP status, when a response came. */
-  status?: number;
+  status?: number | undefined;
   /** The parsed error body, or its text when it is not JSON. */
   detail?: unknown;
-  trace?: Trace;
+  trace?: Trace | undefined;
   /** What the operator can do next: a full sentence or a command, without a full stop. */
-  hint?: string;
+  hint?: string | undefined;
   cause?: unknown;
 }
 
@@ -65,12 +65,12 @@ export class FleetError extends Error {
 
 /** A bad flag, argument or input file; nothing was sent. */
 export function usageError(message: string, hint?: string): FleetError {
-  return new FleetError('usage', message, hint === undefined ? {} : { hint });
+  return new FleetError('usage', message, { hint });
 }
 
 /** Settings that are missing, unreadable or not allowed. */
 export function configError(message: string, hint?: string, cause?: unknown): FleetError {
-  return new FleetError('config', message, { ...(hint === undefined ? {} : { hint }), cause });
+  return new FleetError('config', message, { hint, cause });
 }
 
 /** Turns whatever was thrown into a FleetError; what is not one already is a bug of ours. */

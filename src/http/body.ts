@@ -1,6 +1,6 @@
-// The body of an answer as it arrives: unpacked and counted, so that no answer takes more memory than is set aside for it.
+// The body of an answer, unpacked and counted, so that no answer takes more memory than is set aside for it.
 
-import type { Zlib } from 'node:zlib';
+import { pipeline, type Readable, Transform } from 'node:stream';
 
 /** The most that is read of an answer, unpacked (cli.md section 4, promise 6). */
 export const ANSWER_LIMIT_BYTES = 64 * 1024 * 1024;
@@ -23,89 +23,59 @@ export class BodyError extends Error {
   }
 }
 
-export interface Body {
-  /** Takes bytes as they come. False: no more before `hasRoom` is called. */
-  take(chunk: Buffer): boolean;
-  /** All bytes came; the listener hears of the end, or that it came too soon. */
-  end(): void;
-  /** What was unpacked so far. */
-  soFar(): Buffer;
+/** The name of a `Content-Encoding`; `identity` for none. */
+export function codingOf(contentEncoding: string | undefined): string {
+  return (contentEncoding ?? '').trim().toLowerCase() || 'identity';
 }
 
-export interface BodyListener {
-  hasRoom(): void;
-  isWhole(bytes: Buffer): void;
-  /** Told once, and nothing after it. */
-  isUnreadable(error: BodyError): void;
-}
-
-type Decoder = NodeJS.ReadWriteStream & Zlib & { destroy(): void };
-
-/** zlib is loaded for an answer that needs it. */
-function openDecoder(coding: string): Decoder | undefined {
+/** The body unpacked. Fails with a BodyError at the first byte of a coding that is not known. zlib is loaded for an answer that needs it. */
+export function unpack(body: Readable, coding: string): Readable {
+  if (coding === 'identity') return body;
   const zlib = process.getBuiltinModule('node:zlib');
-  if (coding === 'gzip' || coding === 'x-gzip') return zlib.createGunzip();
-  if (coding === 'deflate') return zlib.createInflate();
-  return coding === 'br' ? zlib.createBrotliDecompress() : undefined;
+  const decoder =
+    coding === 'gzip' || coding === 'x-gzip'
+      ? zlib.createGunzip()
+      : coding === 'deflate'
+        ? zlib.createInflate()
+        : coding === 'br'
+          ? zlib.createBrotliDecompress()
+          : new Transform({ transform: (_chunk, _, done) => done(new BodyError('unknown-coding', coding)) });
+  // Whoever reads hears of what goes wrong.
+  pipeline(body, decoder, () => {});
+  return decoder;
 }
 
 /**
- * Collects a body of that `Content-Encoding`. The limit counts unpacked bytes while they are unpacked: of what is beyond it nothing is
- * kept.
+ * Reads a body to its end or to the limit, which counts unpacked bytes while they are unpacked. Resolves with what came and, when that is not
+ * all of it, with what broke it off: a BodyError, or the error of the body itself.
  */
-export function openBody(contentEncoding: string | undefined, limitBytes: number, listener: BodyListener): Body {
-  const coding = (contentEncoding ?? 'identity').trim().toLowerCase() || 'identity';
+export async function readBody(
+  body: Readable,
+  contentEncoding: string | undefined,
+  limitBytes: number,
+): Promise<{ bytes: Buffer; error?: unknown }> {
+  const coding = codingOf(contentEncoding);
   /** Grows by doubling; the chunks themselves are let go of at once, for they would double the memory. */
   let store = Buffer.alloc(0);
   let size = 0;
-  let isOver = false;
-  let decoder: Decoder | undefined;
-
-  const soFar = () => store.subarray(0, size);
-  const fail = (error: BodyError) => {
-    if (isOver) return;
-    isOver = true;
-    decoder?.destroy();
-    listener.isUnreadable(error);
-  };
-  const finish = () => {
-    if (isOver) return;
-    isOver = true;
-    listener.isWhole(soFar());
-  };
-  const keep = (chunk: Buffer) => {
-    if (isOver) return;
-    const room = limitBytes - size;
-    const kept = chunk.length > room ? chunk.subarray(0, room) : chunk;
-    if (size + kept.length > store.length) {
-      const grown = Buffer.allocUnsafeSlow(Math.min(limitBytes, Math.max(2 * store.length, size + kept.length)));
-      store.copy(grown, 0, 0, size);
-      store = grown;
-    }
-    kept.copy(store, size);
-    size += kept.length;
-    if (chunk.length > room) fail(new BodyError('too-big', coding));
-  };
-  const unpack = (chunk: Buffer): boolean => {
-    if (decoder === undefined) {
-      decoder = openDecoder(coding);
-      if (decoder === undefined) {
-        fail(new BodyError('unknown-coding', coding));
-        return true;
+  try {
+    for await (const chunk of unpack(body, coding) as AsyncIterable<Buffer>) {
+      const kept = chunk.subarray(0, limitBytes - size);
+      if (size + kept.length > store.length) {
+        const grown = Buffer.allocUnsafeSlow(Math.min(limitBytes, Math.max(2 * store.length, size + kept.length)));
+        store.copy(grown, 0, 0, size);
+        store = grown;
       }
-      decoder.on('data', keep).on('end', finish).on('drain', listener.hasRoom);
-      decoder.on('error', (error) => fail(new BodyError('broken-coding', coding, error)));
+      kept.copy(store, size);
+      size += kept.length;
+      if (kept.length < chunk.length) throw new BodyError('too-big', coding);
     }
-    return decoder.write(chunk);
-  };
-  return {
-    take(chunk) {
-      if (isOver) return true;
-      if (coding !== 'identity') return unpack(chunk);
-      keep(chunk);
-      return true;
-    },
-    end: () => (decoder === undefined ? finish() : void decoder.end()),
-    soFar,
-  };
+    return { bytes: store.subarray(0, size) };
+  } catch (error) {
+    const bytes = store.subarray(0, size);
+    // Nothing at all is no broken coding: an answer to HEAD names one, too.
+    if (body.readableEnded && !body.readableDidRead) return { bytes };
+    const isTyped = error instanceof BodyError || error === body.errored;
+    return { bytes, error: isTyped ? error : new BodyError('broken-coding', coding, error) };
+  }
 }

@@ -4,7 +4,7 @@ import { type Clock, sleep } from '../clock.js';
 import type { FleetError } from '../errors.js';
 import type { Secrets } from '../secrets.js';
 import { BodyError } from './body.js';
-import { ExchangeError, type Headers, readWhole, type WireAnswer } from './exchange.js';
+import { ExchangeError, type Headers, readWhole, redirectTarget, type WireAnswer } from './exchange.js';
 import { answerFailure, bodyFailure, networkFailure, withHint } from './failure.js';
 import { acceptJson, authorization, hideInHeaders, traceOf } from './headers.js';
 import { isSafe } from './methods.js';
@@ -58,9 +58,6 @@ export interface Client {
 
 /** The deadline of a request that is given none, in timeouts. */
 const DEADLINE_TIMEOUTS = 10;
-
-/** Redirects within the own origin that a GET follows before it gives up. */
-const REDIRECT_LIMIT = 5;
 
 /** Pages on their way while one is printed: enough to hide 20 ms of latency, few enough to be polite. */
 const PAGES_AHEAD = 6;
@@ -167,9 +164,8 @@ async function tryOnce(
   try {
     for (let hop = 0; ; hop++) {
       const answer = await exchange(options, request, { method, url, headers, signal });
-      const target = redirectTarget(answer, url);
-      const isFollowed = target?.origin === url.origin && isSafe(method) && hop < REDIRECT_LIMIT;
-      if (target === undefined || !isFollowed) return { isAnswered: true, answer: toAnswer(answer) };
+      const target = isSafe(method) ? redirectTarget(answer, url, hop) : undefined;
+      if (target === undefined) return { isAnswered: true, answer: toAnswer(answer) };
       url = target;
     }
   } catch (error) {
@@ -263,10 +259,4 @@ function readText(bytes: Uint8Array): string {
 function askedToWait(failure: FleetError, pauseMs: number): FleetError {
   const seconds = Math.ceil(pauseMs / 1000);
   return withHint(failure, `the service asks to wait ${seconds} s, longer than fleet waits by itself; try again then`);
-}
-
-function redirectTarget({ status, headers }: WireAnswer, url: URL): URL | undefined {
-  const location = headers['location'];
-  if (status < 300 || status >= 400 || location === undefined || !URL.canParse(location, url)) return undefined;
-  return new URL(location, url);
 }

@@ -1,7 +1,8 @@
 // One HTTP exchange on the wire: a request, its answer's head and body, and whether the request had left when it failed.
 
+import { Readable } from 'node:stream';
 import type { Clock } from '../clock.js';
-import { ANSWER_LIMIT_BYTES, type Body, type BodyError, ERROR_BODY_LIMIT_BYTES, openBody } from './body.js';
+import { ANSWER_LIMIT_BYTES, BodyError, ERROR_BODY_LIMIT_BYTES, readBody } from './body.js';
 import type { Dispatcher } from './network.js';
 
 export type Headers = Readonly<Record<string, string>>;
@@ -69,77 +70,95 @@ function codeOf(error: unknown): string {
   return '';
 }
 
-export interface Receiver {
-  head(status: number, headers: Headers): void;
-  data(chunk: Buffer): void;
-  end(): void;
-  fail(error: ExchangeError): void;
+/** An answer whose body is still on its way; while nobody reads it the socket is held back, and destroying it ends the exchange. */
+export interface OpenAnswer extends Head {
+  body: Readable;
 }
 
-export interface Flow {
-  pause(): void;
-  resume(): void;
-  abort(reason: Error): void;
+/** How many bytes may wait for a slow reader before the socket is asked to hold back. */
+const BUFFER_BYTES = 64 * 1024;
+
+/** Starts an exchange and resolves with its head. Rejects with an ExchangeError; a body that breaks off fails with one. */
+export function openExchange(dispatcher: Dispatcher, request: WireRequest, deadline?: Deadline): Promise<OpenAnswer> {
+  return new Promise((resolve, reject) => {
+    let controller: Dispatcher.DispatchController | undefined;
+    let head: Head | undefined;
+    let sent = false;
+    let isOver = false;
+    const body = new Readable({
+      highWaterMark: BUFFER_BYTES,
+      read: () => controller?.resume(),
+      destroy(error, done) {
+        abort(error ?? new Error('the reader stopped'));
+        done(error);
+      },
+    });
+    // Whoever reads the body hears of it; one who does not need not.
+    body.on('error', () => {});
+
+    const finish = (error?: unknown) => {
+      if (isOver) return;
+      isOver = true;
+      cancelDeadline?.();
+      request.signal.removeEventListener('abort', onAbort);
+      if (error === undefined) return body.push(null);
+      const failure = new ExchangeError(error, sent, head);
+      if (head === undefined) reject(failure);
+      else body.destroy(failure);
+    };
+    const abort = (reason: Error) => {
+      if (isOver) return;
+      finish(reason);
+      controller?.abort(reason);
+    };
+    const onAbort = () => abort(request.signal.reason);
+    const cancelDeadline = deadline?.clock.after(deadline.milliseconds, () => {
+      const seconds = deadline.milliseconds / 1000;
+      abort(Object.assign(new Error(`not done within ${seconds} s`), { code: DEADLINE_CODE }));
+    });
+    if (request.signal.aborted) return onAbort();
+    request.signal.addEventListener('abort', onAbort);
+    dispatcher.dispatch(
+      {
+        origin: request.url.origin,
+        path: request.url.pathname + request.url.search,
+        method: request.method as Dispatcher.HttpMethod,
+        headers: request.headers,
+        body: request.body ?? null,
+        headersTimeout: request.headersTimeoutMs,
+        bodyTimeout: request.bodyTimeoutMs,
+      },
+      {
+        // Called when a connection stands and the request is about to be written on it, not before.
+        onRequestStart(started) {
+          controller = started;
+          if (isOver) started.abort(new Error('given up while connecting'));
+          else sent = true;
+        },
+        onResponseStart(_, status, headers) {
+          if (status < 200 || isOver) return;
+          head = { status, headers: flatten(headers) };
+          resolve({ ...head, body });
+        },
+        onResponseData(_, chunk) {
+          if (!isOver && !body.push(chunk)) controller?.pause();
+        },
+        onResponseEnd: () => finish(),
+        onResponseError: (_, error) => finish(error),
+      },
+    );
+  });
 }
 
-/** Starts an exchange; everything that happens is told to the receiver, an end or a failure last and once. */
-export function startExchange(dispatcher: Dispatcher, request: WireRequest, receiver: Receiver): Flow {
-  let controller: Dispatcher.DispatchController | undefined;
-  let head: Head | undefined;
-  let sent = false;
-  let isOver = false;
+/** Redirects that are followed before it is called a failure. */
+const REDIRECT_LIMIT = 5;
 
-  const finish = (tell: () => void) => {
-    if (isOver) return;
-    isOver = true;
-    request.signal.removeEventListener('abort', onAbort);
-    tell();
-  };
-  const abort = (reason: Error) => {
-    finish(() => receiver.fail(new ExchangeError(reason, sent, head)));
-    controller?.abort(reason);
-  };
-  const onAbort = () => abort(request.signal.reason);
-
-  if (request.signal.aborted) {
-    queueMicrotask(onAbort);
-    return { pause() {}, resume() {}, abort };
-  }
-  request.signal.addEventListener('abort', onAbort);
-  dispatcher.dispatch(
-    {
-      origin: request.url.origin,
-      path: request.url.pathname + request.url.search,
-      method: request.method as Dispatcher.HttpMethod,
-      headers: request.headers,
-      body: request.body ?? null,
-      headersTimeout: request.headersTimeoutMs,
-      bodyTimeout: request.bodyTimeoutMs,
-    },
-    {
-      // Called when a connection stands and the request is about to be written on it, not before.
-      onRequestStart(started) {
-        controller = started;
-        if (isOver) started.abort(new Error('given up while connecting'));
-        else sent = true;
-      },
-      onResponseStart(_, status, headers) {
-        if (status < 200 || isOver) return;
-        head = { status, headers: flatten(headers) };
-        receiver.head(status, head.headers);
-      },
-      onResponseData(_, chunk) {
-        if (!isOver) receiver.data(chunk);
-      },
-      onResponseEnd() {
-        finish(() => receiver.end());
-      },
-      onResponseError(_, error) {
-        finish(() => receiver.fail(new ExchangeError(error, sent, head)));
-      },
-    },
-  );
-  return { pause: () => controller?.pause(), resume: () => controller?.resume(), abort };
+/** Where the redirect number `hop` leads, counted from 0, if it is followed: the token goes to no other origin (cli.md section 4). */
+export function redirectTarget({ status, headers }: Head, url: URL, hop: number): URL | undefined {
+  const location = headers['location'];
+  if (status < 300 || status >= 400 || location === undefined || !URL.canParse(location, url)) return undefined;
+  const target = new URL(location, url);
+  return target.origin === url.origin && hop < REDIRECT_LIMIT ? target : undefined;
 }
 
 function flatten(headers: Record<string, string | string[] | undefined>): Headers {
@@ -155,91 +174,14 @@ function flatten(headers: Record<string, string | string[] | undefined>): Header
  * is read of it: its status says enough. Rejects with a BodyError for a success that cannot be unpacked or is too large, with an
  * ExchangeError for everything else.
  */
-export function readWhole(dispatcher: Dispatcher, request: WireRequest, deadline?: Deadline): Promise<WireAnswer> {
-  return new Promise((resolve, reject) => {
-    let head: Head | undefined;
-    let body: Body | undefined;
-    let flow: Flow | undefined;
-    const cancelDeadline = deadline?.clock.after(deadline.milliseconds, () => {
-      const seconds = deadline.milliseconds / 1000;
-      flow?.abort(Object.assign(new Error(`not done within ${seconds} s`), { code: DEADLINE_CODE }));
-    });
-    const settle = (settled: () => void) => {
-      cancelDeadline?.();
-      settled();
-    };
-    const isSuccess = () => head !== undefined && head.status >= 200 && head.status < 300;
-    /** With what came of the body. */
-    const resolveAsFarAsItCame = ({ status, headers }: Head) =>
-      settle(() => resolve({ status, headers, body: body?.soFar() ?? Buffer.alloc(0) }));
-    const onUnreadable = (error: BodyError) => {
-      const { status, headers } = head ?? { status: 0, headers: {} };
-      if (isSuccess()) settle(() => reject(Object.assign(error, { head: { status, headers } })));
-      else resolveAsFarAsItCame({ status, headers });
-      flow?.abort(error);
-    };
-    flow = startExchange(dispatcher, request, {
-      head(status, headers) {
-        head = { status, headers };
-        body = openBody(
-          headers['content-encoding'],
-          isSuccess() ? (request.limitBytes ?? ANSWER_LIMIT_BYTES) : ERROR_BODY_LIMIT_BYTES,
-          {
-            hasRoom: () => flow?.resume(),
-            // undici waits a turn of the event loop before it uses the connection again; a request sent sooner would open another.
-            isWhole: (bytes) =>
-              settle(() => setImmediate(() => setImmediate(resolve, { status, headers, body: bytes }))),
-            isUnreadable: onUnreadable,
-          },
-        );
-      },
-      data(chunk) {
-        if (body?.take(chunk) === false) flow?.pause();
-      },
-      end: () => body?.end(),
-      fail(error) {
-        if (head !== undefined && !isSuccess() && !request.signal.aborted) resolveAsFarAsItCame(head);
-        else settle(() => reject(error));
-      },
-    });
-  });
-}
-
-/** How many bytes may wait for a slow reader before the socket is asked to hold back. */
-const STREAM_BUFFER_BYTES = 64 * 1024;
-
-/**
- * Runs an exchange and resolves with its head; the body is a web stream that holds the socket back while nobody reads.
- * A body that breaks off errors the stream with an ExchangeError.
- */
-export function readStream(
-  dispatcher: Dispatcher,
-  request: WireRequest,
-): Promise<Head & { body: ReadableStream<Uint8Array> }> {
-  return new Promise((resolve, reject) => {
-    let source: ReadableStreamDefaultController<Uint8Array>;
-    const body = new ReadableStream<Uint8Array>(
-      {
-        start(controller) {
-          source = controller;
-        },
-        pull: () => flow?.resume(),
-        cancel: (reason) => flow?.abort(reason instanceof Error ? reason : new Error('the reader stopped')),
-      },
-      { highWaterMark: STREAM_BUFFER_BYTES, size: (chunk) => chunk.byteLength },
-    );
-    let flow: Flow | undefined;
-    flow = startExchange(dispatcher, request, {
-      head: (status, headers) => resolve({ status, headers, body }),
-      data(chunk) {
-        source.enqueue(chunk);
-        if ((source.desiredSize ?? 0) <= 0) flow?.pause();
-      },
-      end: () => source.close(),
-      fail(error) {
-        if (error.head === undefined) reject(error);
-        else source.error(error);
-      },
-    });
-  });
+export async function readWhole(dispatcher: Dispatcher, request: WireRequest, deadline: Deadline): Promise<WireAnswer> {
+  const { status, headers, body } = await openExchange(dispatcher, request, deadline);
+  const isSuccess = status >= 200 && status < 300;
+  const limitBytes = isSuccess ? (request.limitBytes ?? ANSWER_LIMIT_BYTES) : ERROR_BODY_LIMIT_BYTES;
+  const { bytes, error } = await readBody(body, headers['content-encoding'], limitBytes);
+  if (error !== undefined && (isSuccess || request.signal.aborted))
+    throw error instanceof BodyError ? Object.assign(error, { head: { status, headers } }) : error;
+  // undici waits a turn of the event loop before it uses the connection again; a request sent sooner would open another.
+  await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
+  return { status, headers, body: bytes };
 }

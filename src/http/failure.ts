@@ -1,6 +1,6 @@
 // What went wrong, in words: answers that are refusals and exchanges that never were, as errors with kind and hint.
 
-import { type ErrorFacts, type ErrorKind, FleetError } from '../errors.js';
+import { type ErrorKind, FleetError } from '../errors.js';
 import { JsonError, parseJson } from '../json/parse.js';
 import { ANSWER_LIMIT_BYTES, type BodyError } from './body.js';
 import { DEADLINE_CODE, type ExchangeError, type Headers } from './exchange.js';
@@ -128,7 +128,6 @@ export function answerFailure(
   if (status >= 300 && status < 400) return redirectFailure(status, headers, subject, url);
   const read = readErrorBody(text, headers['content-type']);
   const kind = kindOfStatus(status);
-  const facts: ErrorFacts = { status, detail: read.detail, trace: traceOf(headers) };
   const verb = kind === 'service' ? 'could not answer' : kind === 'not-found' ? 'does not know' : 'refused';
   const who = status === 407 ? 'the proxy' : 'the service';
   const why = read.text ?? WORDS_FOR_SILENCE[status] ?? 'it gave no reason';
@@ -137,19 +136,14 @@ export function answerFailure(
     (status >= 500
       ? 'the service has trouble; try again later, and quote the request id when you report it'
       : undefined);
-  return new FleetError(kind, `${who} ${verb} ${subject}: ${why}`, hint === undefined ? facts : { ...facts, hint });
+  const { detail } = read;
+  return new FleetError(kind, `${who} ${verb} ${subject}: ${why}`, { status, detail, trace: traceOf(headers), hint });
 }
 
 /** The same failure with another hint: one who knows more than the status says, such as where a refused token comes from. */
 export function withHint(failure: FleetError, hint: string): FleetError {
   const { kind, message, status, detail, trace } = failure;
-  return new FleetError(kind, message, {
-    ...(status === undefined ? {} : { status }),
-    detail,
-    trace,
-    cause: failure,
-    hint,
-  });
+  return new FleetError(kind, message, { status, detail, trace, cause: failure, hint });
 }
 
 /** What a status says whose answer says nothing. */

@@ -23,11 +23,7 @@ export function traceOf(headers: Headers): Trace {
   const family = families.find((each) => TRACE_NAMES.some((name) => headers[each + name] !== undefined));
   if (family === undefined) return {};
   const [from, requestId, version] = TRACE_NAMES.map((name) => headers[family + name]);
-  return {
-    ...(from === undefined ? {} : { from }),
-    ...(requestId === undefined ? {} : { requestId }),
-    ...(version === undefined ? {} : { version }),
-  };
+  return { from, requestId, version };
 }
 
 const TRACE_NAMES = ['-from', '-requestid', '-version'] as const;

@@ -265,6 +265,14 @@ describe('bodies', () => {
     expect((await client.send({ path: '/x/' })).text).toBe(text);
   });
 
+  test.each(['gzip', 'deflate', 'br', 'zstd'])('nothing at all said to be %s is an empty answer', async (coding) => {
+    const { client } = await open((response) => {
+      response.writeHead(200, { 'content-encoding': coding });
+      response.end();
+    });
+    expect((await client.send({ path: '/x/' })).text).toBe('');
+  });
+
   test.each([
     [
       'gzip that breaks off',

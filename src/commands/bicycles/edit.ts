@@ -158,7 +158,7 @@ function isNotServed(thrown: unknown): thrown is FleetError {
 
 function notServed({ status, detail, trace }: FleetError, methods: string): FleetError {
   return new FleetError('not-found', `this service does not edit bicycles by ${methods}; nothing was changed`, {
-    ...(status === undefined ? {} : { status }),
+    status,
     detail,
     trace,
     hint: 'section 4.4 of the interface only announces the operation; edit the bicycle in the fleet management system',

@@ -139,7 +139,7 @@ async function conclude<T, R extends Ended>(conclusion: Conclusion<T, R>): Promi
   if (!isStopped || (stoppedBy instanceof ReaderLeft && badCount > 0) || (isUsage && wasSent)) {
     const why = stoppedBy instanceof Error && !(stoppedBy instanceof ReaderLeft) ? `${stoppedBy.message}; ` : '';
     throw new FleetError('partial', `${why}${summary}`, {
-      ...(hint === undefined ? {} : { hint }),
+      hint,
       cause: stoppedBy,
     });
   }

@@ -133,6 +133,6 @@ async function conclude(findings: readonly Finding[], notice: Context['notice'])
   throw new FleetError(
     first.kind ?? 'internal',
     `${failures.length} ${failures.length === 1 ? 'failure' : 'failures'} (${names})${counted === '' ? '' : ` and ${counted}`}`,
-    first.next === undefined ? {} : { hint: `begin with: ${first.next}` },
+    { hint: first.next === undefined ? undefined : `begin with: ${first.next}` },
   );
 }

@@ -133,8 +133,8 @@ export async function explainSilence(
     check,
     new FleetError(error.kind, error.message.replace('the service at', `${name} at`), {
       trace: error.trace,
-      ...(error.status === undefined ? {} : { status: error.status }),
-      ...(hint === undefined ? {} : { hint }),
+      status: error.status,
+      hint,
     }),
   );
 }

@@ -2,8 +2,9 @@
 
 import { organizationTopic, subscribePath } from '../../api/push.js';
 import { FleetError } from '../../errors.js';
+import { ERROR_BODY_LIMIT_BYTES, readBody } from '../../http/body.js';
 import { joinUrl } from '../../http/client.js';
-import { ExchangeError, readStream } from '../../http/exchange.js';
+import { ExchangeError, openExchange } from '../../http/exchange.js';
 import { answerFailure, networkFailure } from '../../http/failure.js';
 import { htmlTitle } from '../../http/foreign.js';
 import { streamHeaders } from '../../http/stream.js';
@@ -11,9 +12,6 @@ import { KEYS } from '../../settings/keys.js';
 import { profileFlag } from '../../settings/resolve.js';
 import { type Finding, failed, ok, warning } from './finding.js';
 import { changeCommand, explainSilence, type Probe } from './probe.js';
-
-/** How much of the body of a refusal is read. */
-const REFUSAL_LIMIT_BYTES = 64 * 1024;
 
 /** Opens the topic of the organization at the push address (interface.md section 4.6) and lets it go. */
 export async function checkPush(probe: Probe, sseUrl: URL): Promise<Finding> {
@@ -60,13 +58,14 @@ async function subscribe(
     signal: context.signal,
   };
   try {
-    const { status, headers, body } = await readStream(network.dispatcher, request);
+    const { status, headers, body } = await openExchange(network.dispatcher, request);
     const type = headers['content-type'] ?? 'no content type';
     if (status === 200 && /^text\/event-stream\b/i.test(type)) {
-      await body.cancel();
+      body.destroy();
       return undefined;
     }
-    const text = context.io.secrets.hide(await readSome(body));
+    const { bytes } = await readBody(body, undefined, ERROR_BODY_LIMIT_BYTES);
+    const text = context.io.secrets.hide(bytes.toString('utf8'));
     if (status !== 200) return answerFailure(status, headers, text, 'the subscription', url);
     const title = htmlTitle(text);
     const shown = `${type.slice(0, 60)}${title === undefined ? '' : ` "${title}"`}`;
@@ -77,17 +76,6 @@ async function subscribe(
   } catch (error) {
     throw error instanceof ExchangeError ? networkFailure(error, url) : error;
   }
-}
-
-async function readSome(body: ReadableStream<Uint8Array>): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let length = 0;
-  for await (const chunk of body) {
-    chunks.push(chunk);
-    length += chunk.length;
-    if (length >= REFUSAL_LIMIT_BYTES) break;
-  }
-  return Buffer.concat(chunks).toString('utf8', 0, REFUSAL_LIMIT_BYTES);
 }
 
 function variantOf(sseUrl: URL): URL {

@@ -116,10 +116,7 @@ function judgeRefusal(probe: Probe, { status, headers, text }: HttpAnswer): Find
   const { known } = probe;
   const { kind, message, hint, trace } = answerFailure(status, headers, hidden(probe, text), 'the token');
   const next = status === 401 ? (known.renewal ?? `fleet auth login${profileFlag(known.profile)}`) : hint;
-  return failed(
-    'access',
-    new FleetError(kind, message, { status, trace, ...(next === undefined ? {} : { hint: next }) }),
-  );
+  return failed('access', new FleetError(kind, message, { status, trace, hint: next }));
 }
 
 /** Section 4: "Some samples prefix paths with /api and some do not": looks whether it is the other way round here. */

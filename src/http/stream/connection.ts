@@ -3,11 +3,12 @@
 // The parser is that of `eventsource`. The rest of `eventsource` is not used: it gives each event to those who know its name,
 // has no back-pressure, and wants an error faked where a connection ends for good; its documented options leave no way round.
 
-import { type Clock, sleep } from '../../clock.js';
+import type { Readable } from 'node:stream';
+import type { Clock } from '../../clock.js';
 import { FleetError } from '../../errors.js';
 import type { Secrets } from '../../secrets.js';
-import { ERROR_BODY_LIMIT_BYTES } from '../body.js';
-import { ExchangeError, type Headers, readStream } from '../exchange.js';
+import { codingOf, ERROR_BODY_LIMIT_BYTES, readBody, unpack } from '../body.js';
+import { ExchangeError, type Headers, type OpenAnswer, openExchange, redirectTarget } from '../exchange.js';
 import { answerFailure, networkFailure, withHint } from '../failure.js';
 import { htmlTitle } from '../foreign.js';
 import { hideInHeaders } from '../headers.js';
@@ -77,9 +78,6 @@ export const EVENT_LIMIT_BYTES = 1024 * 1024;
 /** How long the body of an error may take once its head has come: enough for its words. */
 const ERROR_BODY_LIMIT_MS = 5_000;
 
-/** Redirects within the own origin that are followed before it is called a failure. */
-const REDIRECT_LIMIT = 5;
-
 /** What a header value may consist of; an id that cannot be sent is not sent. */
 const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
@@ -99,29 +97,29 @@ export async function connectOnce(options: ConnectionOptions): Promise<Ending> {
 /** Reads events until the body ends. Throws what breaks it off, and the signal's reason. */
 async function readEvents(
   { signal, lastEventId, observer }: ConnectionOptions,
-  body: ReadableStream<Uint8Array>,
+  body: Readable,
   createParser: typeof import('eventsource-parser').createParser,
 ): Promise<void> {
   let messages: { data: string; name: string }[] = [];
   let tooBigBytes: number[] = [];
   const parser = createParser({ onEvent: ({ data, event }) => messages.push({ data, name: event ?? 'message' }) });
   const cutter = cutEvents(lastEventId, EVENT_LIMIT_BYTES, (bytes) => tooBigBytes.push(bytes));
-  const reader = body.getReader();
-  for (;;) {
+  const waitForRoom = async () => {
     const room = observer.room();
-    if (room !== undefined) {
-      observer.onHold(true);
-      await settled(room, signal);
-      if (signal.aborted) throw signal.reason;
-      observer.onHold(false);
-    }
-    const { done, value } = await reader.read();
-    if (done) return;
-    parser.feed(cutter.take(value));
+    if (room === undefined) return;
+    observer.onHold(true);
+    await settled(room, signal);
+    if (signal.aborted) throw signal.reason;
+    observer.onHold(false);
+  };
+  await waitForRoom();
+  for await (const chunk of body as AsyncIterable<Buffer>) {
+    parser.feed(cutter.take(chunk));
     const { lastEventId: id, firstId, retryMs, partialBytes } = cutter;
     observer.onReceived({ messages, tooBigBytes, lastEventId: id, firstId, retryMs, partialBytes });
     messages = [];
     tooBigBytes = [];
+    await waitForRoom();
   }
 }
 
@@ -139,7 +137,7 @@ function settled(promise: Promise<void>, signal: AbortSignal): Promise<void> {
 }
 
 /** Sends the request, follows redirects within the origin, and judges the answer. */
-async function openBody(options: ConnectionOptions): Promise<{ url: URL; body: ReadableStream<Uint8Array> } | Ending> {
+async function openBody(options: ConnectionOptions): Promise<{ url: URL; body: Readable } | Ending> {
   const { dispatcher, signal, subject, observer } = options;
   const id = Buffer.from(options.lastEventId, 'utf8').toString('latin1');
   const headers: Headers = {
@@ -149,10 +147,10 @@ async function openBody(options: ConnectionOptions): Promise<{ url: URL; body: R
   let url = options.url;
   for (let hop = 0; ; hop++) {
     observer.onRequest(url, headers);
-    let answer: Awaited<ReturnType<typeof readStream>>;
+    let answer: OpenAnswer;
     try {
       // The time for the answer's head is up to the one who holds the signal; a stream's body has no limit at all.
-      answer = await readStream(dispatcher, {
+      answer = await openExchange(dispatcher, {
         method: 'GET',
         url,
         headers,
@@ -165,10 +163,9 @@ async function openBody(options: ConnectionOptions): Promise<{ url: URL; body: R
     }
     const { status } = answer;
     observer.onAnswer(url, status, answer.headers);
-    const target = redirectTarget(status, answer.headers, url);
-    // "The token goes only to the origins of base_url and sse_url: not along a redirect" (cli.md section 4).
-    if (target !== undefined && target.origin === url.origin && hop < REDIRECT_LIMIT) {
-      await answer.body.cancel().catch(() => {});
+    const target = redirectTarget(answer, url, hop);
+    if (target !== undefined) {
+      answer.body.destroy();
       url = target;
       continue;
     }
@@ -188,94 +185,51 @@ async function openBody(options: ConnectionOptions): Promise<{ url: URL; body: R
   }
 }
 
-function redirectTarget(status: number, headers: Headers, url: URL): URL | undefined {
-  const location = headers['location'];
-  if (status < 300 || status >= 400 || location === undefined || !URL.canParse(location, url)) return undefined;
-  return new URL(location, url);
-}
-
 function statusFailure(status: number, headers: Headers, text: string, subject: string): FleetError {
   if (status === 204) {
     // HTML standard 9.2.3: "a client can be told to stop reconnecting using the HTTP 204 No Content response code".
     return new FleetError('service', `the service ended ${subject} for good`, { status });
   }
   const failure = answerFailure(status, headers, text, subject);
-  if (failure.kind === 'not-found') {
-    return new FleetError(failure.kind, failure.message, {
-      status,
-      detail: failure.detail,
-      trace: failure.trace,
-      hint: 'check the topic, and that sse_url has the right prefix ("fleet config get sse_url")',
-    });
-  }
+  if (failure.kind === 'not-found')
+    return withHint(failure, 'check the topic, and that sse_url has the right prefix ("fleet config get sse_url")');
   if (status < 300 || status >= 400) return failure;
-  return new FleetError('service', failure.message, {
-    status,
-    trace: failure.trace,
-    hint: 'the token goes to no other address; if the push channel moved, set the new one with "fleet config set sse_url URL"',
+  return withHint(
+    failure,
+    'the token goes to no other address; if the push channel moved, set the new one with "fleet config set sse_url URL"',
+  );
+}
+
+/** The body as bytes of an event stream, unpacked; an error when it is something else. */
+async function eventStreamOf(
+  { headers, body }: Pick<OpenAnswer, 'headers' | 'body'>,
+  options: ConnectionOptions,
+): Promise<Readable | FleetError> {
+  const type = (headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
+  const coding = codingOf(headers['content-encoding']);
+  const isStream = type === 'text/event-stream';
+  if (isStream && ['identity', 'gzip', 'x-gzip', 'deflate'].includes(coding)) return unpack(body, coding);
+  const text = coding === 'identity' ? await readBeginning(body, options) : '';
+  body.destroy();
+  const title = htmlTitle(text);
+  const what = isStream
+    ? `it is compressed as "${coding}", which was not asked for`
+    : `${type === '' ? 'no content type' : type}${title === undefined ? '' : ` "${title}"`}`;
+  const { detail, trace } = answerFailure(200, headers, text, 'the subscription');
+  return new FleetError('service', `the push channel did not answer with an event stream: ${what}`, {
+    status: 200,
+    detail,
+    trace,
+    hint: 'check sse_url; a proxy, or the login page of a Wi-Fi, may have answered in its place',
   });
 }
 
-/** The body as bytes of an event stream, decompressed; an error when it is something else. */
-async function eventStreamOf(
-  answer: { headers: Headers; body: ReadableStream<Uint8Array> },
-  options: ConnectionOptions,
-): Promise<ReadableStream<Uint8Array> | FleetError> {
-  const { headers, body } = answer;
-  const type = (headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
-  const coding = (headers['content-encoding'] ?? 'identity').trim().toLowerCase();
-  const refuse = (what: string, text: string) => {
-    const failure = answerFailure(200, headers, text, 'the subscription');
-    return new FleetError('service', `the push channel did not answer with an event stream: ${what}`, {
-      status: 200,
-      detail: failure.detail,
-      trace: failure.trace,
-      hint: 'check sse_url; a proxy, or the login page of a Wi-Fi, may have answered in its place',
-    });
-  };
-  if (type !== 'text/event-stream') {
-    const text = coding === 'identity' ? await readBeginning(body, options) : '';
-    if (coding !== 'identity') await body.cancel().catch(() => {});
-    const title = htmlTitle(text);
-    return refuse(`${type === '' ? 'no content type' : type}${title === undefined ? '' : ` "${title}"`}`, text);
-  }
-  if (coding === 'identity') return body;
-  if (coding === 'gzip' || coding === 'x-gzip') return decompress(body, 'gzip');
-  if (coding === 'deflate') return decompress(body, 'deflate');
-  await body.cancel().catch(() => {});
-  return refuse(`it is compressed as "${coding}", which was not asked for`, '');
-}
-
-function decompress(body: ReadableStream<Uint8Array>, format: 'gzip' | 'deflate'): ReadableStream<Uint8Array> {
-  // The library's types of the two halves differ in the kind of buffer behind the bytes, which does not matter here.
-  return body.pipeThrough(new DecompressionStream(format) as ReadableWritablePair<Uint8Array, Uint8Array>);
-}
-
 /** The first bytes of a body as text, as far as they come in time; the rest is let go. */
-async function readBeginning(
-  body: ReadableStream<Uint8Array>,
-  { clock, signal, secrets }: Pick<ConnectionOptions, 'clock' | 'signal' | 'secrets'>,
-): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let length = 0;
-  const reader = body.getReader();
-  const enough = new AbortController();
-  const letGo = () => reader.cancel().catch(() => {});
-  void sleep(clock, ERROR_BODY_LIMIT_MS, AbortSignal.any([signal, enough.signal])).then(letGo, () => {});
-  try {
-    while (length < ERROR_BODY_LIMIT_BYTES) {
-      const { done, value } = await reader.read();
-      if (done) break;
-      chunks.push(value);
-      length += value.length;
-    }
-    if (length >= ERROR_BODY_LIMIT_BYTES) await letGo();
-  } catch {
-    // What came until then has to do.
-  } finally {
-    enough.abort();
-  }
-  return secrets.hide(Buffer.concat(chunks).toString('utf8'));
+async function readBeginning(body: Readable, { clock, secrets }: ConnectionOptions): Promise<string> {
+  const cancel = clock.after(ERROR_BODY_LIMIT_MS, () => body.destroy());
+  const { bytes } = await readBody(body, undefined, ERROR_BODY_LIMIT_BYTES);
+  cancel();
+  return secrets.hide(bytes.toString('utf8'));
 }
 
 function endingOf(error: unknown, url: URL, signal: AbortSignal): Ending {

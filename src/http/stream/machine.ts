@@ -516,7 +516,7 @@ function giveUp(step: Step, down: { sinceMs: number; error?: FleetError }): void
     last.kind === 'service' ? 'service' : 'network',
     `gave up after ${seconds} s without the stream: ${last.message}`,
     {
-      ...(last.status === undefined ? {} : { status: last.status }),
+      status: last.status,
       trace: last.trace,
       cause: last,
       hint: 'leave out --give-up-after to try for ever',
