@@ -1,10 +1,11 @@
-// Makes connections: names below localhost stay on this machine, and a needless `100 Continue` does not end an exchange.
+// Makes connections: names below localhost stay on this machine, and what undici cannot bear on a connection is kept from it.
 
 import { type LookupAddress, type LookupOptions, lookup } from 'node:dns';
 import type { Socket } from 'node:net';
 import type { buildConnector as Connectors } from 'undici';
 // A private path of undici, as that in agent.ts: the agent loads it anyway.
 import buildConnector from 'undici/lib/core/connect.js';
+import { kParser } from 'undici/lib/core/symbols.js';
 import { isOwnName } from './loopback.js';
 
 type Connector = Connectors.connector;
@@ -34,14 +35,20 @@ export function lookUp(host: string, options: LookupOptions, callback: LookupCal
 
 /** Opens connections, TLS included, each in so many milliseconds. */
 export function openConnector(timeoutMs: number): Connector {
-  return withoutContinue(buildConnector({ timeout: timeoutMs, lookup: lookUp as never }));
+  return withWorkarounds(buildConnector({ timeout: timeoutMs, lookup: lookUp as never }));
 }
 
-/** The same, without the interim answer `100 Continue`, which undici takes for the end of the connection. */
-export function withoutContinue(connect: Connector): Connector {
+/**
+ * The same, without the interim answer `100 Continue`, which undici takes for the end of the connection, and with a parser that
+ * outlives a connection that ends while it is paused.
+ */
+export function withWorkarounds(connect: Connector): Connector {
   return (options, callback) =>
     connect(options, (...result) => {
-      if (result[0] === null && result[1] !== null) skipContinue(result[1]);
+      if (result[0] === null && result[1] !== null) {
+        skipContinue(result[1]);
+        unpauseAtEnd(result[1]);
+      }
       callback(...result);
     });
 }
@@ -83,4 +90,26 @@ function skipContinue(socket: Socket): void {
 
 function mayBeContinue(bytes: Buffer): boolean {
   return CONTINUE.startsWith(bytes.toString('latin1', 0, CONTINUE.length).replace(/^HTTP\/1\.0/, 'HTTP/1.1'));
+}
+
+/**
+ * When a connection ends, undici 7 asserts that its parser is not paused, and throws where nobody can catch it: nodejs/undici#5360,
+ * fixed in undici 8, which needs Node 22. A paused parser holds nothing back then: an end comes after all bytes were taken.
+ */
+function unpauseAtEnd(socket: Socket): void {
+  const unpause = () => {
+    const parser = (socket as { [kParser]?: Parser | null })[kParser];
+    if (parser?.paused !== true) return;
+    parser.llhttp.llhttp_resume(parser.ptr);
+    parser.paused = false;
+  };
+  // undici adds its own listeners later, and so hears of each event later.
+  for (const event of ['end', 'error', 'close']) socket.on(event, unpause);
+}
+
+/** What is touched of undici's parser. */
+interface Parser {
+  paused: boolean;
+  readonly ptr: number;
+  readonly llhttp: { llhttp_resume(ptr: number): void };
 }

@@ -1,7 +1,7 @@
 // Connections through a proxy: the whole of undici, loaded only where a proxy is asked.
 
 import { type buildConnector, type Dispatcher, Pool, ProxyAgent } from 'undici';
-import { MAX_HEADER_BYTES, withoutContinue } from './dial.js';
+import { MAX_HEADER_BYTES, withWorkarounds } from './dial.js';
 import { proxyToken } from './proxy.js';
 
 /** Opens a dispatcher that asks one proxy. `timeoutMs` bounds the making of a connection, with the proxy and behind it. */
@@ -20,7 +20,7 @@ export function openProxyAgent(proxy: URL, timeoutMs: number): Dispatcher {
       new Pool(origin, {
         ...options,
         maxHeaderSize: MAX_HEADER_BYTES,
-        connect: withoutContinue(explainRefusals(options.connect as buildConnector.connector)),
+        connect: withWorkarounds(explainRefusals(options.connect as buildConnector.connector)),
       }),
     clientFactory(origin, options) {
       const pool = new Pool(origin, options);

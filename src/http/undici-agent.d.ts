@@ -11,3 +11,7 @@ declare module 'undici/lib/core/connect.js' {
 
   export default buildConnector;
 }
+
+declare module 'undici/lib/core/symbols.js' {
+  export const kParser: unique symbol;
+}

@@ -64,6 +64,21 @@ describe('size', () => {
     expect(error?.message).toBe('the answer is larger than 64 MB, and is not read to its end');
   });
 
+  test.each(['in order', 'by a reset'])('a connection that ends %s before its answer is unpacked', async (how) => {
+    const bytes = gzipSync(zeros.subarray(0, 50 * MB));
+    const behaviour: Behaviour = (socket) => {
+      // In one piece, so that nothing is left on the connection while zlib is at work.
+      socket.write(
+        Buffer.concat([Buffer.from('HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nConnection: close\r\n\r\n'), bytes]),
+      );
+      if (how === 'in order') socket.end();
+      else setTimeout(() => socket.resetAndDestroy(), 50);
+    };
+    const { status, error } = await ask(behaviour);
+    if (how === 'in order') expect(status).toBe(200);
+    else expect(status ?? error?.kind).toSatisfy((end) => end === 200 || end === 'network');
+  });
+
   test('64 MB are read', async () => {
     const { status } = await ask(hostile('large', { bytes: 63 * MB }));
     expect(status).toBe(200);
