@@ -1,15 +1,20 @@
-// Runs every example of every page of help, and every `fleet` line of the README, in bash against a sandbox.
+// Runs every example of every page of help, and every `fleet` line of the README, against a sandbox.
 //
-// Each has a sandbox and a home of its own, in which the profile `sandbox` is the one in use, as after `fleet sandbox`. An
-// example ends with 0 unless the table below says otherwise.
+// What needs a shell or a terminal is run by bash with the built program; a line of plain words is run in this process. Each has a home of
+// its own, in which the profile `sandbox` is the one in use, as after `fleet sandbox`, and what changes anything has a sandbox of its own.
+// An example ends with 0 unless the table below says otherwise.
 
+import { EventEmitter } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
+import type { Sandbox } from '../../src/sandbox/index.js';
 import { saveProfile, saveToken, useProfile } from '../../src/settings/store.js';
+import { openQuickClock } from '../support/journal.js';
 import { everyPage, examplesOf } from '../support/pages.js';
-import { withSandbox } from '../support/sandbox.js';
-import { makeHome, type RunOptions, runLine } from '../support/shell.js';
+import { runFleet } from '../support/run.js';
+import { useSandbox, withSandbox } from '../support/sandbox.js';
+import { type Ended, type Home, makeHome, type RunOptions, runLine } from '../support/shell.js';
 import { hasTool } from '../support/tools.js';
 
 interface Way extends RunOptions {
@@ -63,33 +68,71 @@ function isInstalled(line: string): boolean {
   return (['jq', 'curl', 'fish'] as const).every((name) => !new RegExp(`\\b${name}\\b`).test(line) || hasTool(name));
 }
 
+/** The words after `fleet` of a line that is nothing but words; undefined when it takes a shell to read it. */
+function plainWords(line: string): string[] | undefined {
+  if (/[|&;<>()$`\\*?~]/.test(line.replace(/'[^']*'/g, ''))) return undefined;
+  const [program, ...words] = line.match(/(?:'[^']*'|"[^"]*"|[^\s'"])+/g) ?? [];
+  return program === 'fleet' ? words.map((word) => word.replace(/'([^']*)'|"([^"]*)"/g, '$1$2')) : undefined;
+}
+
+/** Five seconds of `--for` are one. */
+const HURRY = 5;
+
+async function runInProcess(home: Home, words: readonly string[], { steps = [] }: RunOptions): Promise<Ended> {
+  const signals = new EventEmitter();
+  const left = [...steps];
+  let text = '';
+  const onText = (piece: string) => {
+    text += piece;
+    const [step] = left;
+    if (step === undefined || !step.when.test(text)) return;
+    left.shift();
+    setImmediate(() => signals.emit(step.press, step.press));
+  };
+  const clock = words.includes('--for') ? { clock: openQuickClock(HURRY) } : {};
+  const { code } = await runFleet(words, { env: home.env, signals, onStdout: onText, onStderr: onText, ...clock });
+  return { code, text };
+}
+
+const shared = useSandbox();
+
+/** Whether a line can leave the service other than it was. */
+function isChanging(line: string): boolean {
+  return /\b(?:act|create|edit|api)\b/.test(line);
+}
+
 async function tryExample(line: string): Promise<void> {
+  if (isChanging(line)) await withSandbox({}, (sandbox) => tryWith(sandbox, line));
+  else await tryWith(shared(), line);
+}
+
+async function tryWith(sandbox: Sandbox, line: string): Promise<void> {
   const { code = 0, instead = line, ...options } = wayOf(line);
-  await withSandbox({}, async (sandbox) => {
-    // A password manager that holds a token, for the examples with `pass`.
-    const home = await makeHome({}, { pass: `echo ${await sandbox.token()}` });
-    try {
-      const folder = `${home.folder}/settings`;
-      const place = { folder, configPath: `${folder}/config.json`, credentialsPath: `${folder}/credentials.json` };
-      const values = {
-        base_url: sandbox.baseUrl,
-        sse_url: sandbox.sseUrl,
-        organization: sandbox.organizations[0]?.uuid,
-      };
-      for (const profile of ['sandbox', 'berlin']) {
-        await saveProfile(place, profile, values);
-        await saveToken(place, profile, await sandbox.token());
-      }
-      await useProfile(place, 'sandbox');
-      // A bicycle is retired without its lock.
-      const [, retired] = /([0-9a-f-]{36}) retire\b/.exec(line) ?? [];
-      if (retired !== undefined) sandbox.changeBicycle(retired, { lock: null });
-      const ended = await runLine(home, instead, options);
-      expect({ line, ...ended }).toMatchObject({ line, code });
-    } finally {
-      await home.remove();
+  // A password manager that holds a token, for the examples with `pass`.
+  const home = await makeHome({}, { pass: `echo ${await sandbox.token()}` });
+  try {
+    const folder = `${home.folder}/settings`;
+    const place = { folder, configPath: `${folder}/config.json`, credentialsPath: `${folder}/credentials.json` };
+    const values = {
+      base_url: sandbox.baseUrl,
+      sse_url: sandbox.sseUrl,
+      organization: sandbox.organizations[0]?.uuid,
+    };
+    for (const profile of ['sandbox', 'berlin']) {
+      await saveProfile(place, profile, values);
+      await saveToken(place, profile, await sandbox.token());
     }
-  });
+    await useProfile(place, 'sandbox');
+    // A bicycle is retired without its lock.
+    const [, retired] = /([0-9a-f-]{36}) retire\b/.exec(line) ?? [];
+    if (retired !== undefined) sandbox.changeBicycle(retired, { lock: null });
+    const words = options.isTerminal === true ? undefined : plainWords(instead);
+    const ended =
+      words === undefined ? await runLine(home, instead, options) : await runInProcess(home, words, options);
+    expect({ line, ...ended }).toMatchObject({ line, code });
+  } finally {
+    await home.remove();
+  }
 }
 
 const PAGES = await everyPage();
