@@ -6,8 +6,11 @@
 
 import { EventEmitter } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
+import { cp, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Sandbox } from '../../src/sandbox/index.js';
 import { saveProfile, saveToken, useProfile } from '../../src/settings/store.js';
 import { openQuickClock } from '../support/journal.js';
@@ -94,45 +97,58 @@ async function runInProcess(home: Home, words: readonly string[], { steps = [] }
   return { code, text };
 }
 
-const shared = useSandbox();
-
 /** Whether a line can leave the service other than it was. */
 function isChanging(line: string): boolean {
   return /\b(?:act|create|edit|api)\b/.test(line);
 }
 
-async function tryExample(line: string): Promise<void> {
-  if (isChanging(line)) await withSandbox({}, (sandbox) => tryWith(sandbox, line));
-  else await tryWith(shared(), line);
+const shared = useSandbox();
+let sharedSettings: string;
+
+beforeAll(async () => {
+  sharedSettings = await mkdtemp(join(tmpdir(), 'fleet-examples-'));
+  await settle(sharedSettings, shared());
+});
+
+afterAll(() => rm(sharedSettings, { recursive: true, force: true }));
+
+/** Two profiles that lead to a sandbox, the first in use. */
+async function settle(folder: string, sandbox: Sandbox): Promise<void> {
+  const place = { folder, configPath: join(folder, 'config.json'), credentialsPath: join(folder, 'credentials.json') };
+  const values = { base_url: sandbox.baseUrl, sse_url: sandbox.sseUrl, organization: sandbox.organizations[0]?.uuid };
+  for (const profile of ['sandbox', 'berlin']) {
+    await saveProfile(place, profile, values);
+    await saveToken(place, profile, await sandbox.token());
+  }
+  await useProfile(place, 'sandbox');
 }
 
-async function tryWith(sandbox: Sandbox, line: string): Promise<void> {
-  const { code = 0, instead = line, ...options } = wayOf(line);
+async function tryExample(line: string): Promise<void> {
   // A password manager that holds a token, for the examples with `pass`.
-  const home = await makeHome({}, { pass: `echo ${await sandbox.token()}` });
+  const home = await makeHome({}, { pass: `echo ${await shared().token()}` });
+  const settings = join(home.folder, 'settings');
   try {
-    const folder = `${home.folder}/settings`;
-    const place = { folder, configPath: `${folder}/config.json`, credentialsPath: `${folder}/credentials.json` };
-    const values = {
-      base_url: sandbox.baseUrl,
-      sse_url: sandbox.sseUrl,
-      organization: sandbox.organizations[0]?.uuid,
-    };
-    for (const profile of ['sandbox', 'berlin']) {
-      await saveProfile(place, profile, values);
-      await saveToken(place, profile, await sandbox.token());
+    if (!isChanging(line)) {
+      await cp(sharedSettings, settings, { recursive: true });
+      return await tryIn(home, line);
     }
-    await useProfile(place, 'sandbox');
-    // A bicycle is retired without its lock.
-    const [, retired] = /([0-9a-f-]{36}) retire\b/.exec(line) ?? [];
-    if (retired !== undefined) sandbox.changeBicycle(retired, { lock: null });
-    const words = options.isTerminal === true ? undefined : plainWords(instead);
-    const ended =
-      words === undefined ? await runLine(home, instead, options) : await runInProcess(home, words, options);
-    expect({ line, ...ended }).toMatchObject({ line, code });
+    await withSandbox({}, async (sandbox) => {
+      await settle(settings, sandbox);
+      // A bicycle is retired without its lock.
+      const [, retired] = /([0-9a-f-]{36}) retire\b/.exec(line) ?? [];
+      if (retired !== undefined) sandbox.changeBicycle(retired, { lock: null });
+      await tryIn(home, line);
+    });
   } finally {
     await home.remove();
   }
+}
+
+async function tryIn(home: Home, line: string): Promise<void> {
+  const { code = 0, instead = line, ...options } = wayOf(line);
+  const words = options.isTerminal === true ? undefined : plainWords(instead);
+  const ended = words === undefined ? await runLine(home, instead, options) : await runInProcess(home, words, options);
+  expect({ line, ...ended }).toMatchObject({ line, code });
 }
 
 const PAGES = await everyPage();
