@@ -20,36 +20,33 @@ export interface SettingFlags {
 /** A text that became a value, or why not. */
 export type Parsed<T> = { value: T } | { reason: string; hint?: string };
 
-/** One setting: its name, its other places, its parser. */
-export interface Key<T> {
-  readonly name: KeyName;
+/** One setting: its name, its other places, its parser, and what holds where nothing sets it. */
+export interface Key<T, Fallback extends T | undefined = T | undefined> {
+  readonly name: string;
   /** What it is, for help and for `auth login`. */
   readonly summary: string;
   readonly flag?: { readonly name: string; readonly field: keyof SettingFlags };
   /** The environment variable. */
   readonly variable?: string;
+  readonly fallback: Fallback;
+  /** Reads a text, spaces around it left out. */
   parse(text: string): Parsed<T>;
+  /** The value as it stands in config.json. */
+  store(value: T): string | number | boolean;
   /** The value as it is shown, and as `config set` would take it. */
   show(value: T): string;
-  /** The value as it stands in config.json; as it is shown when absent. */
-  store?(value: T): number | boolean;
 }
 
-/** The keys in the order in which they are listed. */
-export const KEY_NAMES = [
-  'base_url',
-  'sse_url',
-  'organization',
-  'api_version',
-  'output',
-  'timeout',
-  'retries',
-  'token_command',
-  'allow_http',
-  'protected',
-] as const;
+type Declared<T, Fallback extends T | undefined> = Omit<Key<T, Fallback>, 'store' | 'show'> &
+  Partial<Pick<Key<T>, 'store'>>;
 
-export type KeyName = (typeof KEY_NAMES)[number];
+function key<T, Fallback extends T | undefined>({
+  parse,
+  store = String,
+  ...declared
+}: Declared<T, Fallback>): Key<T, Fallback> {
+  return { ...declared, parse: (text) => parse(text.trim()), store, show: (value) => String(store(value)) };
+}
 
 const UUID_AT_THE_END = /^(?:https?:\/\/\S+\/)?([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})\/?$/i;
 
@@ -77,148 +74,130 @@ export function parseAddress(text: string): Parsed<URL> {
   };
 }
 
-const showAddress = (url: URL): string => (url.pathname === '/' ? url.origin : url.href);
-
-const BASE_URL: Key<URL> = {
-  name: 'base_url',
-  summary: 'address of the service, prefix such as /api included',
-  flag: { name: '--base-url', field: 'baseUrl' },
-  variable: 'FLEET_BASE_URL',
+const ADDRESS = {
+  fallback: undefined,
   parse: parseAddress,
-  show: showAddress,
-};
-
-const SSE_URL: Key<URL> = {
-  name: 'sse_url',
-  summary: 'push address, from which fleet watch subscribes',
-  flag: { name: '--sse-url', field: 'sseUrl' },
-  variable: 'FLEET_SSE_URL',
-  parse: parseAddress,
-  show: showAddress,
-};
-
-const ORGANIZATION: Key<string> = {
-  name: 'organization',
-  summary: 'UUID of the organization that fleet watch follows',
-  variable: 'FLEET_ORGANIZATION',
-  parse(text) {
-    const uuid = UUID_AT_THE_END.exec(text.trim())?.[1];
-    if (uuid !== undefined) return { value: uuid.toLowerCase() };
-    return {
-      reason: `"${text.trim()}" is neither a UUID nor the URL of an organization`,
-      hint: 'write it like 0f8fad5b-d9cb-469f-a165-70867728950e',
-    };
-  },
-  show: (uuid) => uuid,
-};
-
-const API_VERSION: Key<string> = {
-  name: 'api_version',
-  summary: 'version asked for in Accept',
-  flag: { name: '--api-version', field: 'apiVersion' },
-  variable: 'FLEET_API_VERSION',
-  parse(text) {
-    const version = text.trim();
-    // It becomes a parameter of a header: nothing in it may end the parameter.
-    if (/^[0-9A-Za-z][\w.-]{0,31}$/.test(version)) return { value: version };
-    return { reason: `"${version}" is not a version`, hint: 'write it like 1.0' };
-  },
-  show: (version) => version,
-};
-
-const OUTPUT: Key<Format> = {
-  name: 'output',
-  summary: 'format of the output',
-  flag: { name: '--output', field: 'output' },
-  variable: 'FLEET_OUTPUT',
-  parse(text) {
-    const written = text.trim().toLowerCase();
-    const format = FORMATS.find((known) => known === written);
-    if (format !== undefined) return { value: format };
-    const meant = nearest(written, FORMATS);
-    return {
-      reason: `"${text.trim()}" is not a format`,
-      hint: `${meant === undefined ? '' : `did you mean "${meant}"? `}formats: ${FORMATS.join(', ')}`,
-    };
-  },
-  show: (format) => format,
-};
-
-const TIMEOUT: Key<number> = {
-  name: 'timeout',
-  summary: 'seconds that a request may take',
-  flag: { name: '--timeout', field: 'timeout' },
-  parse(text) {
-    const seconds = /^\d*\.?\d+$/.test(text.trim()) ? Number(text.trim()) : Number.NaN;
-    const milliseconds = Math.round(seconds * 1000);
-    if (milliseconds > 0 && seconds <= LONGEST_TIMEOUT_S) return { value: milliseconds };
-    return { reason: `"${text.trim()}" is not a number of seconds above 0`, hint: 'write it like 30 or 2.5' };
-  },
-  show: (milliseconds) => String(milliseconds / 1000),
-  store: (milliseconds) => milliseconds / 1000,
-};
-
-const RETRIES: Key<number> = {
-  name: 'retries',
-  summary: 'extra tries of a safe request',
-  flag: { name: '--retries', field: 'retries' },
-  parse(text) {
-    const tries = /^\d+$/.test(text.trim()) ? Number(text.trim()) : Number.NaN;
-    if (Number.isSafeInteger(tries)) return { value: tries };
-    return { reason: `"${text.trim()}" is not a whole number from 0 on`, hint: 'write it like 3, or 0 for none' };
-  },
-  show: String,
-  store: (tries) => tries,
-};
-
-const TOKEN_COMMAND: Key<string> = {
-  name: 'token_command',
-  summary: 'shell command that prints an access token',
-  parse(text) {
-    const command = text.trim();
-    // A NUL ends the text for the operating system, which would run half of the command.
-    if (command !== '' && !command.includes('\0')) return { value: command };
-    return { reason: 'the command is empty', hint: 'write a command that prints a token' };
-  },
-  show: (command) => command,
-};
+  store: (url: URL): string => (url.pathname === '/' ? url.origin : url.href),
+} as const;
 
 function parseBoolean(text: string): Parsed<boolean> {
-  const word = text.trim().toLowerCase();
+  const word = text.toLowerCase();
   if (['true', 'yes', 'on', '1'].includes(word)) return { value: true };
   if (['false', 'no', 'off', '0'].includes(word)) return { value: false };
-  return { reason: `"${text.trim()}" is neither true nor false` };
+  return { reason: `"${text}" is neither true nor false` };
 }
 
-const ALLOW_HTTP: Key<boolean> = {
-  name: 'allow_http',
-  summary: 'whether the token may travel unencrypted beyond this machine',
-  parse: parseBoolean,
-  show: String,
-  store: (allowed) => allowed,
-};
+const BOOLEAN = { fallback: false, parse: parseBoolean, store: (value: boolean) => value } as const;
 
-const PROTECTED: Key<boolean> = {
-  name: 'protected',
-  summary: 'whether every change asks first, or needs --yes',
-  parse: parseBoolean,
-  show: String,
-  store: (isProtected) => isProtected,
-};
-
-/** Every key by its name. */
+/** Every key by its name, in the order in which they are listed. */
 export const KEYS = {
-  base_url: BASE_URL,
-  sse_url: SSE_URL,
-  organization: ORGANIZATION,
-  api_version: API_VERSION,
-  output: OUTPUT,
-  timeout: TIMEOUT,
-  retries: RETRIES,
-  token_command: TOKEN_COMMAND,
-  allow_http: ALLOW_HTTP,
-  protected: PROTECTED,
-} as const;
+  base_url: key<URL, undefined>({
+    name: 'base_url',
+    summary: 'address of the service, prefix such as /api included',
+    flag: { name: '--base-url', field: 'baseUrl' },
+    variable: 'FLEET_BASE_URL',
+    ...ADDRESS,
+  }),
+  sse_url: key<URL, undefined>({
+    name: 'sse_url',
+    summary: 'push address, from which fleet watch subscribes',
+    flag: { name: '--sse-url', field: 'sseUrl' },
+    variable: 'FLEET_SSE_URL',
+    ...ADDRESS,
+  }),
+  organization: key<string, undefined>({
+    name: 'organization',
+    summary: 'UUID of the organization that fleet watch follows',
+    variable: 'FLEET_ORGANIZATION',
+    fallback: undefined,
+    parse(text) {
+      const uuid = UUID_AT_THE_END.exec(text)?.[1];
+      if (uuid !== undefined) return { value: uuid.toLowerCase() };
+      return {
+        reason: `"${text}" is neither a UUID nor the URL of an organization`,
+        hint: 'write it like 0f8fad5b-d9cb-469f-a165-70867728950e',
+      };
+    },
+  }),
+  api_version: key<string, string>({
+    name: 'api_version',
+    summary: 'version asked for in Accept',
+    flag: { name: '--api-version', field: 'apiVersion' },
+    variable: 'FLEET_API_VERSION',
+    fallback: '1.0',
+    parse(text) {
+      // It becomes a parameter of a header: nothing in it may end the parameter.
+      if (/^[0-9A-Za-z][\w.-]{0,31}$/.test(text)) return { value: text };
+      return { reason: `"${text}" is not a version`, hint: 'write it like 1.0' };
+    },
+  }),
+  output: key<Format, Format>({
+    name: 'output',
+    summary: 'format of the output',
+    flag: { name: '--output', field: 'output' },
+    variable: 'FLEET_OUTPUT',
+    fallback: 'table',
+    parse(text) {
+      const format = FORMATS.find((known) => known === text.toLowerCase());
+      if (format !== undefined) return { value: format };
+      const meant = nearest(text.toLowerCase(), FORMATS);
+      return {
+        reason: `"${text}" is not a format`,
+        hint: `${meant === undefined ? '' : `did you mean "${meant}"? `}formats: ${FORMATS.join(', ')}`,
+      };
+    },
+  }),
+  /** Milliseconds; in seconds where it is written. */
+  timeout: key<number, number>({
+    name: 'timeout',
+    summary: 'seconds that a request may take',
+    flag: { name: '--timeout', field: 'timeout' },
+    fallback: 30_000,
+    parse(text) {
+      const seconds = /^\d*\.?\d+$/.test(text) ? Number(text) : Number.NaN;
+      const milliseconds = Math.round(seconds * 1000);
+      if (milliseconds > 0 && seconds <= LONGEST_TIMEOUT_S) return { value: milliseconds };
+      return { reason: `"${text}" is not a number of seconds above 0`, hint: 'write it like 30 or 2.5' };
+    },
+    store: (milliseconds) => milliseconds / 1000,
+  }),
+  retries: key<number, number>({
+    name: 'retries',
+    summary: 'extra tries of a safe request',
+    flag: { name: '--retries', field: 'retries' },
+    fallback: 3,
+    parse(text) {
+      const tries = /^\d+$/.test(text) ? Number(text) : Number.NaN;
+      if (Number.isSafeInteger(tries)) return { value: tries };
+      return { reason: `"${text}" is not a whole number from 0 on`, hint: 'write it like 3, or 0 for none' };
+    },
+    store: (tries) => tries,
+  }),
+  token_command: key<string, undefined>({
+    name: 'token_command',
+    summary: 'shell command that prints an access token',
+    fallback: undefined,
+    parse(text) {
+      // A NUL ends the text for the operating system, which would run half of the command.
+      if (text !== '' && !text.includes('\0')) return { value: text };
+      return { reason: 'the command is empty', hint: 'write a command that prints a token' };
+    },
+  }),
+  allow_http: key<boolean, boolean>({
+    name: 'allow_http',
+    summary: 'whether the token may travel unencrypted beyond this machine',
+    ...BOOLEAN,
+  }),
+  protected: key<boolean, boolean>({
+    name: 'protected',
+    summary: 'whether every change asks first, or needs --yes',
+    ...BOOLEAN,
+  }),
+};
+
+export type KeyName = keyof typeof KEYS;
+
+export const KEY_NAMES = Object.keys(KEYS) as KeyName[];
 
 /** The key that the operator wrote, `-` or `_` between its words; undefined when there is none of that name. */
 export function findKey(written: string): KeyName | undefined {
@@ -228,11 +207,7 @@ export function findKey(written: string): KeyName | undefined {
 
 /** What `config set` writes into config.json: the text checked, brought to its usual spelling and typed. */
 export function parseForStore(name: KeyName, text: string): Parsed<string | number | boolean> {
-  return storeWith(KEYS[name], text);
-}
-
-function storeWith(key: Key<unknown>, text: string): Parsed<string | number | boolean> {
-  const parsed = key.parse(text);
-  if ('reason' in parsed) return parsed;
-  return { value: key.store === undefined ? key.show(parsed.value) : key.store(parsed.value) };
+  const found: Key<unknown> = KEYS[name];
+  const parsed = found.parse(text);
+  return 'reason' in parsed ? parsed : { value: found.store(parsed.value) };
 }

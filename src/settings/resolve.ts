@@ -47,12 +47,6 @@ export interface Explained {
   problem?: FleetError;
 }
 
-const DEFAULT_API_VERSION = '1.0';
-const DEFAULT_OUTPUT: Format = 'table';
-/** cli.md section 1: per request. */
-const DEFAULT_TIMEOUT_MS = 30_000;
-const DEFAULT_RETRIES = 3;
-
 type Places = { flags: SettingFlags; env: NodeJS.ProcessEnv; stored: Stored; profile: string };
 
 /**
@@ -106,30 +100,27 @@ export function resolveSettings(
 ): Settings {
   const profile = chooseProfile(flags, env, stored, options);
   const places = { flags, env, stored, profile: profile.value };
-  const settings = {
+  return {
     profile,
-    baseUrl: find(KEYS.base_url, places, undefined),
-    sseUrl: find(KEYS.sse_url, places, undefined),
+    baseUrl: find(KEYS.base_url, places),
+    sseUrl: find(KEYS.sse_url, places),
     // Read where it is used: a command whose own flag names another one need not fail for it.
     get organization() {
-      return find(KEYS.organization, places, undefined);
+      return find(KEYS.organization, places);
     },
-    apiVersion: find(KEYS.api_version, places, DEFAULT_API_VERSION),
-    output: find(KEYS.output, places, DEFAULT_OUTPUT),
-    timeoutMs: find(KEYS.timeout, places, DEFAULT_TIMEOUT_MS),
-    retries: find(KEYS.retries, places, DEFAULT_RETRIES),
-    tokenCommand: find(KEYS.token_command, places, undefined),
-    allowHttp: find(KEYS.allow_http, places, false),
-    isProtected: find(KEYS.protected, places, false),
+    apiVersion: find(KEYS.api_version, places),
+    output: find(KEYS.output, places),
+    timeoutMs: find(KEYS.timeout, places),
+    retries: find(KEYS.retries, places),
+    tokenCommand: find(KEYS.token_command, places),
+    allowHttp: find(KEYS.allow_http, places),
+    isProtected: find(KEYS.protected, places),
   };
-  for (const { value, from } of [settings.baseUrl, settings.sseUrl])
-    if (value !== undefined) refusePlainHttp(value, from, settings.allowHttp.value, profile.value);
-  return settings;
 }
 
 /** The format of the output alone, for commands that must work while other settings are broken. */
 export function chooseOutput(flags: SettingFlags, env: NodeJS.ProcessEnv, stored: Stored): Setting<Format> {
-  return find(KEYS.output, { flags, env, stored, profile: nameProfile(flags, env, stored).value }, DEFAULT_OUTPUT);
+  return find(KEYS.output, { flags, env, stored, profile: nameProfile(flags, env, stored).value });
 }
 
 /**
@@ -139,46 +130,12 @@ export function chooseOutput(flags: SettingFlags, env: NodeJS.ProcessEnv, stored
 export function explainSettings(flags: SettingFlags, env: NodeJS.ProcessEnv, stored: Stored): Explained[] {
   const profile = chooseProfile(flags, env, stored);
   const places = { flags, env, stored, profile: profile.value };
-  return [{ key: 'profile', ...profile }, ...KEY_NAMES.map((name) => explain(name, places))];
+  return [{ key: 'profile', ...profile }, ...KEY_NAMES.map((name) => read<unknown, unknown>(KEYS[name], places))];
 }
 
 /** One setting with its origin. Throws when the profile is not there; a refused value comes with its problem. */
 export function explainSetting(name: KeyName, flags: SettingFlags, env: NodeJS.ProcessEnv, stored: Stored): Explained {
-  return explain(name, { flags, env, stored, profile: chooseProfile(flags, env, stored).value });
-}
-
-/** What counts when nothing is set, as it is shown. */
-const SHOWN_DEFAULTS: { readonly [Name in KeyName]: string | null } = {
-  base_url: null,
-  sse_url: null,
-  organization: null,
-  api_version: DEFAULT_API_VERSION,
-  output: DEFAULT_OUTPUT,
-  timeout: KEYS.timeout.show(DEFAULT_TIMEOUT_MS),
-  retries: KEYS.retries.show(DEFAULT_RETRIES),
-  token_command: null,
-  allow_http: 'false',
-  protected: 'false',
-};
-
-function explain(name: KeyName, places: Places): Explained {
-  const key: Key<unknown> = KEYS[name];
-  let value = SHOWN_DEFAULTS[name];
-  let source: Source | undefined;
-  try {
-    source = findSource(key, places);
-    if (source === undefined) return { key: name, value, origin: 'default', from: 'default' };
-    // An address that is refused may hold a password, so it is not repeated.
-    value = name === 'base_url' || name === 'sse_url' ? '(refused)' : source.text;
-    const parsed = parseSource(key, source, places.profile);
-    value = key.show(parsed);
-    if (parsed instanceof URL)
-      refusePlainHttp(parsed, source.from, find(KEYS.allow_http, places, false).value, places.profile);
-    return { key: name, value, origin: source.origin, from: source.from };
-  } catch (error) {
-    const { origin, from } = source ?? { origin: 'profile' as const, from: `profile "${places.profile}"` };
-    return { key: name, value, origin, from, problem: error as FleetError };
-  }
+  return read<unknown, unknown>(KEYS[name], { flags, env, stored, profile: chooseProfile(flags, env, stored).value });
 }
 
 interface Source {
@@ -187,10 +144,35 @@ interface Source {
   text: string;
 }
 
-function find<T, F>(key: Key<T>, places: Places, fallback: F): Setting<T | F> {
-  const source = findSource(key, places);
-  if (source === undefined) return { value: fallback, origin: 'default', from: 'default' };
-  return { value: parseSource(key, source, places.profile), origin: source.origin, from: source.from };
+/** One setting, its text and its value; a value that is refused comes as its problem. */
+function read<T, Fallback extends T | undefined>(
+  key: Key<T, Fallback>,
+  places: Places,
+): Explained & { parsed: T | Fallback } {
+  const { fallback: parsed } = key;
+  const name = key.name as KeyName;
+  let value = parsed === undefined ? null : key.show(parsed);
+  let source: Source | undefined;
+  try {
+    source = findSource(key, places);
+    if (source === undefined) return { key: name, value, parsed, origin: 'default', from: 'default' };
+    const { origin, from, text } = source;
+    // An address that is refused may hold a password, so it is not repeated.
+    value = name === 'base_url' || name === 'sse_url' ? '(refused)' : text;
+    const found = parseSource(key, source, places.profile);
+    value = key.show(found);
+    if (found instanceof URL) refusePlainHttp(found, from, find(KEYS.allow_http, places).value, places.profile);
+    return { key: name, value, parsed: found, origin, from };
+  } catch (error) {
+    const { origin, from } = source ?? { origin: 'profile' as const, from: `profile "${places.profile}"` };
+    return { key: name, value, parsed, origin, from, problem: error as FleetError };
+  }
+}
+
+function find<T, Fallback extends T | undefined>(key: Key<T, Fallback>, places: Places): Setting<T | Fallback> {
+  const { parsed, origin, from, problem } = read(key, places);
+  if (problem !== undefined) throw problem;
+  return { value: parsed, origin, from };
 }
 
 function findSource(
