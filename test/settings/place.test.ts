@@ -18,6 +18,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { findPlace } from '../../src/settings/place.js';
+import { type RunResult, runFleet } from '../support/run.js';
 import { hasTool } from '../support/tools.js';
 
 const PROGRAM = fileURLToPath(new URL('../../bin/fleet.js', import.meta.url));
@@ -27,27 +28,25 @@ const STRANGER_UID = 54_321;
 
 let root: string;
 
+const home = process.cwd();
+
+// In the current directory lie settings that nobody may take for the operator's.
 beforeEach(() => {
   root = mkdtempSync(join(tmpdir(), 'fleet-place-'));
+  process.chdir(root);
 });
 
-afterEach(() => rmSync(root, { recursive: true, force: true }));
+afterEach(() => {
+  process.chdir(home);
+  rmSync(root, { recursive: true, force: true });
+});
 
-interface Ended {
-  code: number | null;
-  stdout: string;
-  stderr: string;
-}
-
-/** The built program, as another process, with this environment and nothing else. */
-function fleet(line: string, env: NodeJS.ProcessEnv, options: { cwd?: string; input?: string } = {}): Ended {
-  const run = spawnSync(process.execPath, [PROGRAM, ...line.split(' ')], {
-    env: { PATH: process.env['PATH'], ...env },
-    cwd: options.cwd ?? root,
-    input: options.input ?? '',
-    encoding: 'utf8',
+/** A command line with this environment and nothing else. */
+function fleet(line: string, env: NodeJS.ProcessEnv, input = ''): Promise<RunResult> {
+  return runFleet(line.split(' '), {
+    env: { PATH: process.env['PATH'], FLEET_CONFIG_DIR: undefined, ...env },
+    stdin: input,
   });
-  return { code: run.status, stdout: run.stdout, stderr: run.stderr };
 }
 
 /** Settings whose token command leaves a mark, so that a run of it shows. */
@@ -75,26 +74,26 @@ describe('the folder of the settings', () => {
     ['an empty HOME', { HOME: '' }],
     ['a relative HOME', { HOME: '.' }],
     ['a relative XDG_CONFIG_HOME and no home', { HOME: '', XDG_CONFIG_HOME: '.config' }],
-  ])('is never that of the current directory: %s', (_name, env) => {
+  ])('is never that of the current directory: %s', async (_name, env) => {
     const { mark } = writeSettings(join(root, '.config', 'fleet'));
-    const run = fleet('bicycles list', env);
+    const run = await fleet('bicycles list', env);
     expect(run).toMatchObject({ code: 3, stdout: '' });
     expect(run.stderr).toContain('error: there is no folder for the settings: HOME is');
     expect(run.stderr).toContain('hint: set HOME or FLEET_CONFIG_DIR to an absolute path\n');
     for (const line of ['auth token', 'config set retries 1', 'config path'])
-      expect([line, fleet(line, env).code]).toEqual([line, 3]);
-    expect(fleet('auth login --with-token --no-check', env, { input: 'a-token-to-keep' }).code).toBe(3);
+      expect([line, (await fleet(line, env)).code]).toEqual([line, 3]);
+    expect((await fleet('auth login --with-token --no-check', env, 'a-token-to-keep')).code).toBe(3);
     expect(existsSync(mark)).toBe(false);
     // Where nothing stored is needed, nothing is missed: 8 is a service out of reach.
     const given = { ...env, FLEET_BASE_URL: ADDRESS, FLEET_TOKEN: 'a-token-of-the-variable' };
-    expect(fleet('bicycles list --retries 0', given).code).toBe(8);
-    expect(fleet('--version', env).code).toBe(0);
-    expect(fleet('config list', env).code).toBe(0);
+    expect((await fleet('bicycles list --retries 0', given)).code).toBe(8);
+    expect((await fleet('--version', env)).code).toBe(0);
+    expect((await fleet('config list', env)).code).toBe(0);
   });
 
-  it.each(['', '.', '.config/fleet', '~/fleet'])('is refused as FLEET_CONFIG_DIR=%j', (chosen) => {
+  it.each(['', '.', '.config/fleet', '~/fleet'])('is refused as FLEET_CONFIG_DIR=%j', async (chosen) => {
     const { mark } = writeSettings(join(root, '.config', 'fleet'));
-    const run = fleet('auth token', { FLEET_CONFIG_DIR: chosen, HOME: root });
+    const run = await fleet('auth token', { FLEET_CONFIG_DIR: chosen, HOME: root });
     expect(run).toMatchObject({ code: 3, stdout: '' });
     expect(run.stderr).toContain('error: FLEET_CONFIG_DIR is ');
     expect(existsSync(mark)).toBe(false);
@@ -109,16 +108,16 @@ describe.skipIf(process.platform === 'win32')('settings that others own or may w
     ['a file that the group may write', 'file', 0o620],
     ['a folder that others may write', 'folder', 0o707],
     ['a folder that everybody may write, sticky or not', 'folder', 0o1777],
-  ])('%s', (_name, what, mode) => {
+  ])('%s', async (_name, what, mode) => {
     const folder = join(root, 'settings');
     const { config, mark } = writeSettings(folder);
     const env = { FLEET_CONFIG_DIR: folder };
-    expect(fleet('auth token', env)).toMatchObject({ code: 0, stdout: 'token-of-the-command\n' });
+    expect(await fleet('auth token', env)).toMatchObject({ code: 0, stdout: 'token-of-the-command\n' });
     rmSync(mark);
     const path = what === 'file' ? config : folder;
     chmodSync(path, mode);
     for (const line of ['auth token', 'bicycles list', 'config list', 'auth login --with-token --no-check']) {
-      const run = fleet(line, env, { input: 'a-token-to-keep' });
+      const run = await fleet(line, env, 'a-token-to-keep');
       expect([line, run.code]).toEqual([line, 3]);
       expect(run.stderr).toMatch(refusal(path));
       expect(run.stderr).toContain(`run: chmod go-w ${path}\n`);
@@ -126,23 +125,23 @@ describe.skipIf(process.platform === 'win32')('settings that others own or may w
     expect(existsSync(mark)).toBe(false);
     // The command of the hint puts it right.
     execFileSync('chmod', ['go-w', path]);
-    expect(fleet('auth token', env).code).toBe(0);
+    expect((await fleet('auth token', env)).code).toBe(0);
   });
 
-  it('stored tokens that others may write', () => {
+  it('stored tokens that others may write', async () => {
     const folder = join(root, 'settings');
     const env = { FLEET_CONFIG_DIR: folder };
-    expect(fleet('auth login --with-token --no-check', env, { input: 'a-token-to-keep' }).code).toBe(0);
+    expect((await fleet('auth login --with-token --no-check', env, 'a-token-to-keep')).code).toBe(0);
     chmodSync(join(folder, 'credentials.json'), 0o666);
-    expect(fleet('auth token', env)).toMatchObject({ code: 3, stdout: '' });
+    expect(await fleet('auth token', env)).toMatchObject({ code: 3, stdout: '' });
   });
 
-  it.runIf(hasTool('root'))('a file and a folder of another user', () => {
+  it.runIf(hasTool('root'))('a file and a folder of another user', async () => {
     const folder = join(root, 'settings');
     const { config, mark } = writeSettings(folder);
     for (const path of [config, folder]) {
       chownSync(path, STRANGER_UID, STRANGER_UID);
-      const run = fleet('auth token', { FLEET_CONFIG_DIR: folder });
+      const run = await fleet('auth token', { FLEET_CONFIG_DIR: folder });
       expect(run).toMatchObject({ code: 3, stdout: '' });
       expect(run.stderr).toContain(`error: ${path} belongs to another user (uid ${STRANGER_UID}), and is not used`);
       expect(run.stderr).toContain(`run: sudo chown root ${path}\n`);
@@ -151,22 +150,22 @@ describe.skipIf(process.platform === 'win32')('settings that others own or may w
     }
   });
 
-  it('a symbolic link is judged by its target and the folders of both', () => {
+  it('a symbolic link is judged by its target and the folders of both', async () => {
     const folder = join(root, 'settings');
     const elsewhere = join(root, 'elsewhere');
     const { config } = writeSettings(elsewhere);
     mkdirSync(folder, { mode: 0o700 });
     symlinkSync(config, join(folder, 'config.json'));
     const env = { FLEET_CONFIG_DIR: folder };
-    expect(fleet('auth token', env).code).toBe(0);
+    expect((await fleet('auth token', env)).code).toBe(0);
     for (const path of [config, elsewhere, folder]) {
       const { mode } = statSync(path);
       chmodSync(path, mode | 0o022);
-      expect([path, fleet('auth token', env).code]).toEqual([path, 3]);
+      expect([path, (await fleet('auth token', env)).code]).toEqual([path, 3]);
       chmodSync(path, mode);
     }
     // A link stays a link when its target is written.
-    expect(fleet('config set retries 2', env).code).toBe(0);
+    expect((await fleet('config set retries 2', env)).code).toBe(0);
     expect(statSync(config).mode & 0o777).toBe(0o600);
     expect(execFileSync('readlink', [join(folder, 'config.json')], { encoding: 'utf8' }).trim()).toBe(config);
   });
@@ -198,16 +197,16 @@ describe.skipIf(process.platform === 'win32')('settings that others own or may w
        };`,
     );
     const env = { FLEET_CONFIG_DIR: folder, NODE_OPTIONS: `--require ${short}` };
-    const run = fleet('config set retries 3', env);
-    expect(run).toMatchObject({ code: 3, stdout: '' });
+    const run = spawnSync(process.execPath, [PROGRAM, 'config', 'set', 'retries', '3'], { env, encoding: 'utf8' });
+    expect(run).toMatchObject({ status: 3, stdout: '' });
     expect(run.stderr).toContain(`error: ${config} could not be written: no space left on the device\n`);
     expect(JSON.parse(readFileSync(config, 'utf8'))).toEqual(JSON.parse(whole));
   });
 
-  it('a named pipe in their place does not hang the program', () => {
+  it('a named pipe in their place does not hang the program', async () => {
     const folder = join(root, 'settings');
     mkdirSync(folder, { mode: 0o700 });
     execFileSync('mkfifo', ['-m', '600', join(folder, 'config.json')]);
-    expect(fleet('config list', { FLEET_CONFIG_DIR: folder }).stderr).toContain('it is not a regular file');
+    expect((await fleet('config list', { FLEET_CONFIG_DIR: folder })).stderr).toContain('it is not a regular file');
   });
 });

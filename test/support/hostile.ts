@@ -1,7 +1,7 @@
 // Behaviours of bad HTTP servers, by name, for the bare-socket server of misbehaving.ts: each is what a client must survive.
 
 import type { Socket } from 'node:net';
-import { brotliCompressSync, createGzip, deflateSync, gzipSync } from 'node:zlib';
+import { brotliCompressSync, constants, createGzip, deflateSync, gzipSync } from 'node:zlib';
 import { type Behaviour, type MisbehavingServer, startMisbehaving } from './misbehaving.js';
 
 /** What a behaviour answers with; each has a sensible default. */
@@ -77,7 +77,7 @@ function sendPadded(socket: Socket, answer: Answer): void {
 /** A gzip stream of white space that unpacks to a thousand times its size, then the honest body. */
 function sendBomb(socket: Socket, answer: Answer): void {
   socket.write(headOf(answer, { 'Content-Encoding': 'gzip' }));
-  const gzip = createGzip({ level: 9 });
+  const gzip = createGzip({ strategy: constants.Z_RLE });
   gzip.pipe(socket);
   socket.on('close', () => gzip.destroy());
   const chunk = Buffer.alloc(CHUNK_BYTES, ' ');
