@@ -71,13 +71,20 @@ function skipValue(text: string, at: number): number {
   return text.length;
 }
 
+/** How often a character stands in the text, counted up to a bit more than `most`. */
+function countUpTo(text: string, character: string, most: number): number {
+  let count = 0;
+  for (let at = text.indexOf(character); at !== -1 && count <= most; at = text.indexOf(character, at + 1)) count++;
+  return count;
+}
+
 /**
  * What a text, which need not be valid, has too much of: levels of brackets, or values, each key counted as one. Takes linear time and
  * stops at the first.
  */
 export function findExcess(text: string, levels: number, values: number): 'depth' | 'values' | undefined {
-  // Each level takes two brackets of a text that is valid; what is not valid fails without being walked through.
-  if (text.length <= 2 * levels && text.length <= values) return undefined;
+  // Nearly every text has fewer brackets than levels, and fewer characters than values: it need not be walked through.
+  if (text.length <= values && countUpTo(text, '{', levels) + countUpTo(text, '[', levels) <= levels) return undefined;
   let depth = 0;
   let count = 0;
   for (let index = 0; index < text.length; index++) {
@@ -133,7 +140,7 @@ export function propertyStart(text: string, at: number, name: string): number | 
 
 /** Valid JSON text on one line, without the white space between its tokens; text on one line is returned as it is. */
 export function squeeze(text: string): string {
-  return /[\n\r]/.test(text) ? [...readTokens(text)].join('') : text;
+  return text.includes('\n') || text.includes('\r') ? [...readTokens(text)].join('') : text;
 }
 
 /**

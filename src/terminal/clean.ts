@@ -9,7 +9,6 @@ const EVERY_HIDDEN = new RegExp(HIDDEN.source, 'gu');
 
 /** Text of this kind needs no closer look, and nearly all text is of this kind. */
 const PRINTABLE_ASCII = /^[\x20-\x7E]*$/;
-const BEYOND_ASCII = /[\x7F-\uFFFF]/;
 
 const ZERO_WIDTH_NON_JOINER = 0x200c;
 const ZERO_WIDTH_JOINER = 0x200d;
@@ -86,12 +85,17 @@ export function cleanMultiline(text: string): string {
   return text.split('\n').map(clean).join('\n');
 }
 
+/** As many bytes as characters are ASCII; it is looked at many bytes at once, which a regular expression does not. */
+function isAsciiWithoutDelete(text: string): boolean {
+  return Buffer.byteLength(text) === text.length && !text.includes('\x7F');
+}
+
 /**
  * The text with each hidden character, white space of C0 aside, replaced by what `replacement` makes of it; those that are part of a
  * spelling stay. For notations that have escapes of their own.
  */
 export function escapeHidden(text: string, replacement: (character: string) => string): string {
-  if (!BEYOND_ASCII.test(text) || !HIDDEN.test(text)) return text;
+  if (isAsciiWithoutDelete(text) || !HIDDEN.test(text)) return text;
   return text.replace(EVERY_HIDDEN, (character, offset: number) => {
     const code = character.codePointAt(0) ?? 0;
     return code < 0x20 || isSpelling(code, text, offset) ? character : replacement(character);
