@@ -14,13 +14,16 @@ import { withSandbox } from './sandbox.js';
 const BIN = fileURLToPath(new URL('../../bin/fleet.js', import.meta.url));
 const HURRY_FILE = new URL('./hurry.js', import.meta.url).href;
 
-/** The processes live twenty times faster: ten seconds of `--settle` are half of one. */
-const HURRY = 20;
+/** The processes live ten times faster: ten seconds of `--settle` are one. */
+const HURRY = 10;
 const SETTLE_SECONDS = 10;
 const TIMEOUT_SECONDS = 4;
 
-/** The longest that the gateway keeps a request, in real time: less than --settle leaves it, more than --timeout waits. */
-const LONGEST_DELAY_MS = 350;
+/**
+ * The longest that the gateway keeps a request, in real time: more than --timeout waits, and so much less than --settle leaves it that a
+ * slow machine does not make it more.
+ */
+const LONGEST_DELAY_MS = 500;
 /** The longest that an undisturbed request, and its answer, are on their way. */
 const WAY_MS = 6;
 /** A bicycle moves this often: twenty a second. */
@@ -172,6 +175,11 @@ function chooseKill(random: Random): Kill {
   return { afterPosts: 1 + Math.floor(random() * 25), delayMs: random() * 10 };
 }
 
+/** While it starts, whatever there is left for it to do. */
+function chooseEarlyKill(random: Random): Kill {
+  return { afterPosts: 0, delayMs: random() * 100 };
+}
+
 /** Kills runs until there were enough kills, lets one end, and compares. */
 export async function runCampaign({ seed, bicycles, kills, input }: Campaign): Promise<CampaignResult> {
   const random = createRandom(seed);
@@ -229,9 +237,11 @@ async function killAndResume(
 ): Promise<{ attempts: Attempt[]; last: Attempt }> {
   const attempts: Attempt[] = [];
   const killed = () => attempts.filter(({ code }) => code === null).length;
-  while (killed() < kills && attempts.length < kills * 4) {
+  while (killed() < kills && attempts.length < kills * 8) {
     const competitors = random() < 0.3 ? 2 : 1;
-    const started = Array.from({ length: competitors }, () => attempt(command(), gateway, chooseKill(random)));
+    // A machine that is slow to kill lets runs end before their time; then nothing is left to be killed at.
+    const choose = attempts.length < kills * 3 ? chooseKill : chooseEarlyKill;
+    const started = Array.from({ length: competitors }, () => attempt(command(), gateway, choose(random)));
     attempts.push(...(await Promise.all(started)));
   }
   for (let tries = 0; ; tries++) {
