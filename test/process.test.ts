@@ -291,6 +291,36 @@ describe.concurrent('a reader that takes nothing', () => {
     });
   });
 
+  test('of stderr alone: what it did not take is bounded and counted, and the messages go on', async () => {
+    const BROKEN = 50_000;
+    const serve = (response: ServerResponse) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.write(`${'data: {oops\n\n'.repeat(BROKEN)}data: {"sender":"task"}\n\n`);
+    };
+    await withServer(serve, async ({ url }) => {
+      const args = WATCH.filter((word) => word !== '-q');
+      const child = start(args, { FLEET_BASE_URL: url, FLEET_SSE_URL: url, FLEET_TOKEN: 'token-of-the-test' });
+      await new Promise((resolve) => child.stdout?.once('data', resolve));
+      let stderr = '';
+      const isLeftOut = new Promise<void>((resolve) => {
+        child.stderr?.on('data', (chunk: Buffer) => {
+          stderr += chunk.toString();
+          if (/"left-out".*\n/.test(stderr)) resolve();
+        });
+      });
+      await isLeftOut;
+      expect(await endBy(child, 'SIGINT')).toMatchObject({ code: 130 });
+      expect(stderr.length).toBeLessThan(1_000_000);
+      const lines = stderr
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line));
+      const gaps = lines.filter(({ event }) => event === 'gap').length;
+      const leftOut = Number.parseInt(lines.find(({ event }) => event === 'left-out').message, 10);
+      expect(gaps + leftOut).toBe(BROKEN);
+    });
+  });
+
   test('--for ends with 10', async () => {
     await withServer(serveEndless, async ({ url }) => {
       const child = start([...WATCH, '--for', '1s'], {

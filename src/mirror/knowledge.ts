@@ -79,8 +79,11 @@ const CLOCK_SLACK_MS = 2_000;
 const LEAST_SAMPLES = 5;
 const MOST_SAMPLES = 15;
 
-/** How many things that a list has shown are remembered of one bicycle. */
-const CAUGHT_UP_LIMIT = 4;
+/**
+ * How many things that a list has shown are remembered of one bicycle, until a message overtakes them: a topic that is down for the longest
+ * pause of its stream is read again every ten seconds where the others come and go.
+ */
+const CAUGHT_UP_LIMIT = 32;
 
 /** Fields of the service's own keeping, and what depends on the request: they make no news. */
 const BOOKKEEPING: ReadonlySet<string> = new Set(['modified', 'concurrency_version', 'devices', 'distance']);
@@ -239,7 +242,8 @@ export function openKnowledge(startedAt: Moment): Knowledge {
         heard,
         touchedMs: now.monotonicMs,
         isSilent: false,
-        caughtUp: entry?.caughtUp ?? [],
+        // A stream keeps the order: nothing comes again that is older than this. What cannot be dated overtakes nothing.
+        caughtUp: isLoose ? (entry?.caughtUp ?? []) : [],
         loose: isLoose ? { ...entry?.loose, ...message } : undefined,
       });
       // What a list said at the start was not shown; the message that says the same is the first to show it.

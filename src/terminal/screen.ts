@@ -56,6 +56,12 @@ export function openScreen({ stdout, stdin, onChange, onKey }: ScreenOptions): S
     leave();
     process.kill(process.pid, 'SIGSTOP');
   };
+  // Who was stopped without warning (kill -STOP) still holds the screen, but the shell has set the terminal's mode meanwhile.
+  const resume = () => {
+    isOurs = false;
+    setRaw(false);
+    enter();
+  };
   const onData = (chunk: Buffer | string) => {
     for (const key of readKeys(chunk.toString())) {
       const signal = SIGNAL_KEYS.get(key);
@@ -76,7 +82,7 @@ export function openScreen({ stdout, stdin, onChange, onKey }: ScreenOptions): S
     stdin.off('data', onData);
     process.off('exit', leave);
     process.off('SIGTSTP', suspend);
-    process.off('SIGCONT', enter);
+    process.off('SIGCONT', resume);
     for (const [signal, die] of deadly) process.off(signal, die);
     leave();
     stdin.pause();
@@ -84,7 +90,7 @@ export function openScreen({ stdout, stdin, onChange, onKey }: ScreenOptions): S
   stdout.on('resize', onChange);
   process.on('exit', leave);
   process.on('SIGTSTP', suspend);
-  process.on('SIGCONT', enter);
+  process.on('SIGCONT', resume);
   if (stdin.isTTY === true) stdin.on('data', onData);
   enter();
   return {

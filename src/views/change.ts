@@ -9,7 +9,7 @@ import type { Color, Paint } from '../terminal/colour.js';
 import { MISSING, numberOf, readPath, textOf } from '../terminal/values.js';
 import { alertStateColor, showAlertBicycle } from './alert.js';
 import { showCharge, showPosition, stateColor } from './bicycle.js';
-import { showDistance } from './distance.js';
+import { distanceMetres, showDistance } from './distance.js';
 
 /** One thing that can stand on a line. */
 export type Entry =
@@ -82,17 +82,6 @@ export function showClock(at: number, offsetMinutes: number): string {
   return new Date(at + offsetMinutes * 60_000).toISOString().slice(11, 19);
 }
 
-/** Metres between two places on a sphere, exact enough for bicycles; undefined without both places. */
-export function metresBetween(from: Bicycle | undefined, to: Bicycle): number | undefined {
-  const [north, east] = [numberOf(from?.latitude), numberOf(from?.longitude)];
-  const [newNorth, newEast] = [numberOf(to.latitude), numberOf(to.longitude)];
-  if (north === undefined || east === undefined || newNorth === undefined || newEast === undefined) return undefined;
-  const radians = Math.PI / 180;
-  const half = (degrees: number) => Math.sin((degrees * radians) / 2) ** 2;
-  const a = half(newNorth - north) + Math.cos(north * radians) * Math.cos(newNorth * radians) * half(newEast - east);
-  return 2 * 6_371_000 * Math.asin(Math.min(1, Math.sqrt(a)));
-}
-
 function textPiece(value: unknown): Piece {
   return { text: clean(bounded(textOf(value) ?? MISSING)) };
 }
@@ -110,7 +99,7 @@ function describeChange({ before, after, fields }: Entry & { type: 'bicycle' }):
     parts.push([statePiece(before.state), { text: ' -> ' }, statePiece(after.state)]);
     shown.add('state');
   }
-  const metres = metresBetween(before, after);
+  const metres = distanceMetres(before, after);
   if (metres !== undefined && metres >= STANDSTILL_METRES) parts.push([{ text: `moved ${showDistance(metres)}` }]);
   else if (metres === undefined && (fields.includes('latitude') || fields.includes('longitude'))) {
     parts.push([{ text: numberOf(after.latitude) === undefined ? 'position lost' : 'position found' }]);

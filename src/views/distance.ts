@@ -1,11 +1,43 @@
-// How far away something is: a column that a table gets when it was asked for by place.
+// How far it is between two places, and how that looks: for people, and as a column that a table gets when it was asked for by place.
 
 import type { Shape } from '../terminal/formats.js';
-import { MISSING } from '../terminal/values.js';
+import { MISSING, numberOf, pointOf } from '../terminal/values.js';
 
 const KILOMETRE_METRES = 1000;
 /** From here on a tenth of a kilometre is more than anybody wants to know. */
 const WHOLE_KILOMETRES_FROM_METRES = 99_950;
+
+/** The mean radius of the earth (IUGG): the sphere differs from the ellipsoid by half a percent at most. */
+export const EARTH_RADIUS_METRES = 6_371_008.8;
+
+/** A place in degrees. */
+export interface Place {
+  latitude: number;
+  longitude: number;
+}
+
+/** Fields of the service; they may be missing, null, or numbers written as strings. */
+interface Placed {
+  latitude?: unknown;
+  longitude?: unknown;
+}
+
+/** Metres between two places on a great circle, by the haversine formula, exact for short ones too; undefined without both places. */
+export function distanceMetres(from: Placed | undefined, to: Placed): number | undefined {
+  const [start, end] = [placeOf(from), placeOf(to)];
+  if (start === undefined || end === undefined) return undefined;
+  const half = (degrees: number) => Math.sin((degrees * Math.PI) / 360) ** 2;
+  const shrink = (degrees: number) => Math.cos((degrees * Math.PI) / 180);
+  const chord =
+    half(end.latitude - start.latitude) +
+    shrink(start.latitude) * shrink(end.latitude) * half(end.longitude - start.longitude);
+  return 2 * EARTH_RADIUS_METRES * Math.asin(Math.min(1, Math.sqrt(chord)));
+}
+
+function placeOf({ latitude, longitude }: Placed = {}): Place | undefined {
+  if (pointOf(longitude, latitude) === undefined) return undefined;
+  return { latitude: numberOf(latitude) ?? 0, longitude: numberOf(longitude) ?? 0 };
+}
 
 /** Metres for people: `430 m`, `1.2 km`, `250 km`. */
 export function showDistance(metres: number): string {

@@ -3,19 +3,16 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parseBbox, showBox } from '../../src/commands/bicycles/area.js';
-import {
-  boxesAround,
-  type Circle,
-  distanceMetres,
-  type Place,
-  parseNear,
-  parseRadius,
-} from '../../src/commands/bicycles/near.js';
-import { showDistance } from '../../src/views/distance.js';
+import { boxesAround, type Circle, parseNear, parseRadius } from '../../src/commands/bicycles/near.js';
+import { distanceMetres, type Place, showDistance } from '../../src/views/distance.js';
 import { environmentOf } from '../support/environment.js';
 import { runFleet } from '../support/run.js';
 import { useSandbox } from '../support/sandbox.js';
 import { sendJson, withServer } from '../support/server.js';
+
+function metresBetween(from: Place, to: Place): number {
+  return distanceMetres(from, to) ?? Number.NaN;
+}
 
 const EARTH_RADIUS_METRES = 6_371_008.8;
 
@@ -67,14 +64,14 @@ describe('geometry', () => {
     [[90, 0], [-90, 77], 20015],
     [[10, 179.9], [10, -179.9], 22],
   ] as const)('from %j to %j', ([a, b], [c, d], kilometres) => {
-    const metres = distanceMetres({ latitude: a, longitude: b }, { latitude: c, longitude: d });
+    const metres = metresBetween({ latitude: a, longitude: b }, { latitude: c, longitude: d });
     expect(Math.round(metres / 1000)).toBe(kilometres);
   });
 
   test('distance is what was walked', () => {
     fc.assert(
       fc.property(place, radius, fc.double({ min: 0, max: 360, noNaN: true }), (start, metres, bearing) => {
-        const walked = distanceMetres(start, walk(start, metres, bearing));
+        const walked = metresBetween(start, walk(start, metres, bearing));
         expect(Math.abs(walked - metres)).toBeLessThan(Math.max(0.5, metres * 1e-6));
       }),
     );
@@ -91,7 +88,7 @@ describe('geometry', () => {
         (centre, metres, part, bearing) => {
           const circle = { centre, radiusMetres: metres };
           const point = walk(centre, metres * part, bearing);
-          fc.pre(distanceMetres(centre, point) <= metres);
+          fc.pre(metresBetween(centre, point) <= metres);
           expect(holds(circle, point)).toBe(true);
         },
       ),
@@ -102,7 +99,7 @@ describe('geometry', () => {
   test('every place of the globe that is within the radius lies in a box', () => {
     fc.assert(
       fc.property(anywhere, anywhere, radius, (centre, point, radiusMetres) => {
-        fc.pre(distanceMetres(centre, point) <= radiusMetres);
+        fc.pre(metresBetween(centre, point) <= radiusMetres);
         expect(holds({ centre, radiusMetres }, point)).toBe(true);
       }),
       { numRuns: 2_000 },
@@ -208,7 +205,7 @@ describe('bicycles list --near', () => {
           value === null ? Number.NaN : Number(value),
         );
         if (north === undefined || east === undefined || Number.isNaN(north) || Number.isNaN(east)) return [];
-        const distance = distanceMetres(centre, { latitude: north, longitude: east });
+        const distance = metresBetween(centre, { latitude: north, longitude: east });
         return distance <= metres ? [{ uuid: String(bicycle['uuid']), distance }] : [];
       })
       .sort((a, b) => a.distance - b.distance);

@@ -2,8 +2,10 @@
 
 import { describe, expect, test } from 'vitest';
 import { runScenario } from '../support/watch-oracle.js';
+import { runProcessScenario } from '../support/watch-process.js';
 
 const QUARTER_OF_AN_HOUR_MS = 15 * 60_000;
+const TWO_MINUTES_MS = 2 * 60_000;
 
 describe('every change is shown once, or its end state after a reported gap, or counted as unknown', () => {
   test('in two hundred seeds', () => {
@@ -22,4 +24,16 @@ describe('every change is shown once, or its end state after a reported gap, or 
     expect(sums.gaps).toBeGreaterThan(2_000);
     expect(sums.caughtUp).toBeGreaterThan(5_000);
   }, 120_000);
+});
+
+describe.concurrent('the built program over real sockets, with failing tokens and a date that steps', () => {
+  test.each([1, 2, 3, 4])(
+    'seed %i',
+    async (seed) => {
+      const { faults, changes, stderr } = await runProcessScenario({ seed, durationMs: TWO_MINUTES_MS });
+      expect(faults, stderr).toEqual([]);
+      expect(changes).toBeGreaterThan(20);
+    },
+    120_000,
+  );
 });

@@ -472,6 +472,15 @@ test('a watch that is blind at its end counts that gap, also when it never stood
   expect(stderr).not.toContain('no gaps');
 });
 
+test('a watch whose first token never comes says that it was blind all the time', async () => {
+  const { organization } = find();
+  const env = { FLEET_TOKEN: '', FLEET_TOKEN_COMMAND: 'exec sleep 20' };
+  const { code, stderr } = await watch([organization, '--for', '1s', '--json'], { env });
+  expect(code).toBe(0);
+  const gap = { cause: 'timeout', message: 'no connection was made', seconds: expect.any(Number) };
+  expect(records({ code, stderr, stdout: '' }).at(-1)).toMatchObject({ event: 'closed', gap_count: 1, gaps: [gap] });
+});
+
 test('a message of a hundred thousand fields, and one nested too deep, cost themselves alone', async () => {
   const { organization, uuid } = find();
   const fields = (value: number) =>
@@ -506,6 +515,24 @@ describe('the organization', () => {
     expect(got.code).toBe(0);
     expect(got.stderr).toContain(`using the organization ${one}, the only one of the token`);
     expect(push.requests[0]?.path).toContain(one);
+  });
+
+  test.each([
+    ['a link', (uuid: string) => `https://api.test/api/organizations/${uuid}/`],
+    ['a UUID', (uuid: string) => uuid],
+  ])('is that of the bicycle that is followed, where the token names several: %s', async (_, write) => {
+    const uuid = '14c6d2ad-7236-46f1-b76f-6d356b2105d2';
+    const service = await startMisbehaving((socket, { path }) => {
+      if (path.startsWith('/subscribe/')) sendStream(socket, 'data: {"sender":"task","message":{}}\n\n');
+      else sendStatus(socket, 200, {}, JSON.stringify({ uuid, organization: write(two) }));
+    });
+    const env = { FLEET_BASE_URL: service.url, FLEET_SSE_URL: service.url, FLEET_TOKEN: tokenOf(one, two) };
+    const got = await watch(['--bicycle', uuid, '--max-events', '1'], { env });
+    await service.close();
+    expect(got.code).toBe(0);
+    expect(got.stderr).toContain(`using the organization ${two}, that of the bicycle`);
+    const subscription = service.requests.find(({ path }) => path.startsWith('/subscribe/'));
+    expect(decodeURIComponent(subscription?.path ?? '')).toBe(`/subscribe//${two}/admin/bicycles/${uuid}//`);
   });
 
   test('of several none is chosen: all are listed, and nothing is sent', async () => {

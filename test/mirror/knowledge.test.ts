@@ -52,6 +52,19 @@ describe('messages', () => {
     expect(knowledge.get(UUID)).toMatchObject({ state: 'lost' });
   });
 
+  test('that a list showed before are no news, however often lists were read until they came', () => {
+    const knowledge = openKnowledge(at(0));
+    knowledge.hear(UUID, bicycle(1, { name: 'none' }), at(1));
+    const changes = Array.from({ length: 30 }, (_, index) =>
+      bicycle(10 * index + 10, { concurrency_version: index, name: `${index}` }),
+    );
+    const mark = knowledge.mark(5_000);
+    for (const [index, change] of changes.entries()) {
+      expect(knowledge.compare(change, mark, knowledge.heard(), at(10 * index + 11)).change?.kind).toBe('caught-up');
+    }
+    expect(changes.map((change) => knowledge.hear(UUID, change, at(400)).kind)).toEqual(changes.map(() => 'repeat'));
+  });
+
   test('a microsecond apart are told apart, and a version apart in the same second', () => {
     const knowledge = openKnowledge(at(0));
     knowledge.hear(UUID, bicycle(5, { modified: moment(5, 2) }), at(5));

@@ -3,7 +3,8 @@
 import { expect, test } from 'vitest';
 import { widthOf } from '../../src/terminal/cells.js';
 import { loadPaint, NO_PAINT } from '../../src/terminal/colour.js';
-import { changeLine, type Entry, metresBetween } from '../../src/views/change.js';
+import { changeLine, type Entry } from '../../src/views/change.js';
+import { distanceMetres } from '../../src/views/distance.js';
 
 const AT = Date.UTC(2026, 10, 21, 14, 3, 59);
 const UUID = '6f1c0b5e-2f0e-4c56-9d3a-0d6f3a1f7c11';
@@ -141,6 +142,6 @@ test.each([
   [{ latitude: null, longitude: 1 }, { latitude: 0, longitude: 1 }, undefined],
   [undefined, { latitude: 0, longitude: 1 }, undefined],
 ])('from %j to %j it is %j metres', (from, to, metres) => {
-  const found = metresBetween(from, to);
+  const found = distanceMetres(from, to);
   expect(found === undefined ? undefined : Math.round(found)).toBe(metres);
 });

@@ -5,7 +5,7 @@ import type { Context } from '../../context.js';
 import { usageError } from '../../errors.js';
 import type { HttpRequest, Item, Query } from '../../http/types.js';
 import { BICYCLES } from '../../views/bicycle.js';
-import { withDistance } from '../../views/distance.js';
+import { distanceMetres, type Place, withDistance } from '../../views/distance.js';
 import type { ListOptions } from '../list/flags.js';
 import { type ListPlan, printList } from '../list/list.js';
 import { BICYCLE_VOCABULARY } from '../list/vocabulary.js';
@@ -13,7 +13,7 @@ import { warnOfWords } from '../list/warnings.js';
 import { compareFields } from '../list/where.js';
 import { chosenOrganization } from '../organization.js';
 import { type Box, showBox } from './area.js';
-import { boxesAround, type Circle, distanceFrom, type Place, readCircle } from './near.js';
+import { boxesAround, type Circle, readCircle } from './near.js';
 
 export interface ListBicyclesOptions extends ListOptions {
   /** Any of these states. */
@@ -60,10 +60,10 @@ export async function planBicycles(context: Context, options: ListBicyclesOption
   const boxes = boxesAround(circle);
   const around: ListPlan<Bicycle> = {
     ...plan,
-    shape: withDistance(BICYCLES, (bicycle) => distanceFrom(circle.centre, bicycle)),
+    shape: withDistance(BICYCLES, (bicycle) => distanceMetres(circle.centre, bicycle)),
     requests: boxes.map(request),
     keep: (item) =>
-      (distanceFrom(circle.centre, item.value) ?? Number.POSITIVE_INFINITY) <= circle.radiusMetres &&
+      (distanceMetres(circle.centre, item.value) ?? Number.POSITIVE_INFINITY) <= circle.radiusMetres &&
       (plan.keep?.(item) ?? true),
     isWhole: true,
   };
@@ -95,7 +95,7 @@ function checkFlags({ bbox, page }: ListBicyclesOptions): void {
 function byDistance({ centre }: Circle): (a: Item<Bicycle>, b: Item<Bicycle>) => number {
   const known = new WeakMap<Item<Bicycle>, number>();
   const distance = (item: Item<Bicycle>): number => {
-    const found = known.get(item) ?? distanceFrom(centre, item.value) ?? Number.POSITIVE_INFINITY;
+    const found = known.get(item) ?? distanceMetres(centre, item.value) ?? Number.POSITIVE_INFINITY;
     known.set(item, found);
     return found;
   };

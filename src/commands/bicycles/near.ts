@@ -1,22 +1,13 @@
 // `--near` and `--radius`: a circle on the globe, the boxes that hold it, and how far a bicycle is from its centre.
 
 import { usageError } from '../../errors.js';
-import { numberOf, pointOf } from '../../terminal/values.js';
+import { EARTH_RADIUS_METRES, type Place } from '../../views/distance.js';
 import type { Box } from './area.js';
-
-/** A place in degrees. */
-export interface Place {
-  latitude: number;
-  longitude: number;
-}
 
 export interface Circle {
   centre: Place;
   radiusMetres: number;
 }
-
-/** The mean radius of the earth (IUGG): the sphere differs from the ellipsoid by half a percent at most. */
-const EARTH_RADIUS_METRES = 6_371_008.8;
 
 /** Half way round the earth: no place is further away. */
 const FURTHEST_METRES = Math.PI * EARTH_RADIUS_METRES;
@@ -73,24 +64,6 @@ export function readCircle(near: Place | undefined, radiusMetres: number | undef
   if (near === undefined) throw usageError('--radius goes with --near', 'say around which place: --near 52.52,13.40');
   if (radiusMetres === undefined) throw usageError('--near goes with --radius', 'say how far around: --radius 800');
   return { centre: near, radiusMetres };
-}
-
-/** The great-circle distance between two places in metres, by the haversine formula, which is exact for short ones too. */
-export function distanceMetres(a: Place, b: Place): number {
-  const [north, south] = [toRadians(a.latitude), toRadians(b.latitude)];
-  const sineOfLatitudes = Math.sin((south - north) / 2);
-  const sineOfLongitudes = Math.sin(toRadians(b.longitude - a.longitude) / 2);
-  const chord = sineOfLatitudes ** 2 + Math.cos(north) * Math.cos(south) * sineOfLongitudes ** 2;
-  return 2 * EARTH_RADIUS_METRES * Math.asin(Math.min(1, Math.sqrt(chord)));
-}
-
-/** How far something is from a place in metres; undefined when where it is, is not known. */
-export function distanceFrom(
-  centre: Place,
-  { latitude, longitude }: { latitude?: unknown; longitude?: unknown },
-): number | undefined {
-  if (pointOf(longitude, latitude) === undefined) return undefined;
-  return distanceMetres(centre, { latitude: numberOf(latitude) ?? 0, longitude: numberOf(longitude) ?? 0 });
 }
 
 /**

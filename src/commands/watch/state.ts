@@ -32,8 +32,8 @@ export interface WatchState {
   readonly counts: Counts;
   /** The first ones; `counts.gaps` says how many there were. */
   readonly gaps: readonly Gap[];
-  /** The topics that are blind now, with the first loss of each. */
-  readonly blind: ReadonlyMap<string, Lost>;
+  /** The topics that are blind now: at first all of them. */
+  readonly blind: ReadonlyMap<string, Blindness>;
   /** Bicycles that were said to leave a state, until the next message says which one they came to. */
   readonly leaving: ReadonlyMap<string, Leaving>;
   /** When the last message came, on the monotonic clock. */
@@ -49,6 +49,11 @@ interface Counts {
   readonly dropped: number;
   readonly caughtUp: number;
   readonly unknown: number;
+}
+
+interface Blindness extends Pick<Gap, 'cause' | 'message'> {
+  /** On the monotonic clock. */
+  readonly fromMs: number;
 }
 
 interface Leaving {
@@ -84,6 +89,9 @@ const LEAVING_MS = 1_000;
 /** How much of a message that cannot be read is kept. */
 const KEPT_CHARACTERS = 1_000;
 
+/** Of a topic that has neither stood nor failed. */
+const NOT_CONNECTED = { cause: 'timeout', message: 'no connection was made' } as const;
+
 export function startWatch(plan: Plan, now: Moment): WatchState {
   const counts = { messages: 0, shown: 0, reconnects: 0, gaps: 0, blindMs: 0, dropped: 0, caughtUp: 0, unknown: 0 };
   const options = {
@@ -99,7 +107,7 @@ export function startWatch(plan: Plan, now: Moment): WatchState {
     catchUp: startCatchUp(options),
     counts,
     gaps: [],
-    blind: new Map(),
+    blind: new Map(plan.topics.map((topic) => [topic, { fromMs: now.monotonicMs, ...NOT_CONNECTED }])),
     leaving: new Map(),
     lastMessageMs: undefined,
   };
@@ -157,11 +165,16 @@ function takeOpen(state: WatchState, event: StreamEvent & { type: 'open' }): Wat
 }
 
 function takeLost(state: WatchState, event: Lost, now: Moment): WatchStep {
-  const blind = state.blind.has(event.topic) ? state.blind : new Map(state.blind).set(event.topic, event);
+  const { topic, cause, lastLifeWallMs } = event;
+  const before = state.blind.get(topic);
+  const fromMs = before?.fromMs ?? event.monotonicMs - event.blindMs;
+  const { message } = event.error;
+  // What ended a connection counts; of one that never stood, what is wrong now.
+  const blindness = before !== undefined && lastLifeWallMs !== undefined ? before : { fromMs, cause, message };
+  const blind = new Map(state.blind).set(topic, blindness);
   const step: WatchStep = { state: { ...state, blind }, effects: [{ type: 'stream', event }] };
   // What never stood has missed nothing yet: the first reading shows how things are.
-  if (event.lastLifeWallMs === undefined) return step;
-  const fromMs = event.monotonicMs - event.blindMs;
+  if (lastLifeWallMs === undefined) return step;
   return followedBy(step, (lost) => lookUp(lost, { type: 'blind', fromMs }, now));
 }
 
@@ -371,23 +384,11 @@ function end(state: WatchState, reason: WatchEnd, error?: FleetError): WatchStep
 /** What a watch can say of itself at its end; a gap that lasts until then is counted. */
 export function summaryOf(state: WatchState, reason: WatchEnd, now: Moment): WatchSummary {
   let ended = state;
-  for (const { topic, cause, error, lastLifeWallMs, monotonicMs, blindMs } of state.blind.values()) {
-    const fromMs = lastLifeWallMs === undefined ? state.startedAt.monotonicMs : monotonicMs - blindMs;
+  for (const [topic, { fromMs, cause, message }] of state.blind) {
     const durationMs = Math.max(0, now.monotonicMs - fromMs);
-    const fromWallMs = now.wallMs - durationMs;
-    const { message } = error;
-    const at = { atMs: now.wallMs, monotonicMs: now.monotonicMs };
-    ended = countGap(ended, {
-      type: 'gap',
-      topic,
-      ...at,
-      cause,
-      message,
-      fromWallMs,
-      durationMs,
-      replayed: false,
-      droppedEvents: 0,
-    });
+    const at = { atMs: now.wallMs, monotonicMs: now.monotonicMs, fromWallMs: now.wallMs - durationMs };
+    const gap = { topic, ...at, cause, message, durationMs, replayed: false, droppedEvents: 0 };
+    ended = countGap(ended, { type: 'gap', ...gap });
   }
   const { messages, shown, reconnects, gaps, blindMs, dropped, caughtUp, unknown } = ended.counts;
   return {

@@ -1,0 +1,105 @@
+// `fleet watch --live` in a real terminal under job control: whatever stops or ends it, the terminal is the shell's again.
+
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { environmentOf } from '../support/environment.js';
+import { useSandbox } from '../support/sandbox.js';
+import { type Home, makeHome } from '../support/shell.js';
+import { openTerminal, PROMPT, type Terminal } from '../support/terminal.js';
+import { hasTool } from '../support/tools.js';
+
+const CTRL_C = '\u0003';
+const CTRL_Z = '\u001a';
+const CTRL_BACKSLASH = '\u001c';
+/** The last bytes of a frame. */
+const FRAME = /\u001b\[\?2026l/;
+const OURS = { isAlternate: true, isCursorHidden: true };
+const SHELLS = { isAlternate: false, isCursorHidden: false };
+
+describe.runIf(hasTool('script'))('the terminal of --live', () => {
+  const sandbox = useSandbox({ bicycles: 30 });
+  let home: Home;
+  beforeAll(async () => {
+    home = await makeHome(await environmentOf(sandbox()));
+  });
+  afterAll(() => home.remove());
+
+  /** Starts a watch in a shell of its own, waits for its first frame, and lets the test go on from there. */
+  async function live(use: (terminal: Terminal, pid: number) => Promise<void>): Promise<void> {
+    const terminal = await openTerminal(home);
+    try {
+      // The shell of the script becomes the program, so its id is the program's.
+      const organization = sandbox().organizations[0]?.uuid;
+      terminal.press(`sh -c 'echo $$ > pid; exec fleet watch ${organization} --live'\n`);
+      await terminal.until(FRAME);
+      expect(terminal.screen()).toEqual(OURS);
+      await use(terminal, Number(readFileSync(join(home.folder, 'pid'), 'utf8')));
+    } finally {
+      await terminal.close();
+    }
+  }
+
+  /** Expects the shell's prompt on the shell's screen, lines with echo, and the exit code of the last job. */
+  async function expectShell(terminal: Terminal, code: number): Promise<void> {
+    await terminal.until(PROMPT);
+    expect(terminal.screen()).toEqual(SHELLS);
+    terminal.press('echo "code $?: $(stty -a)"\n');
+    const told = await terminal.until(/code \d+: [\s\S]*ready> $/);
+    expect(told).toContain(`code ${code}:`);
+    expect(told).toMatch(/(?<!-)\bicanon\b/);
+    expect(told).toMatch(/(?<!-)\becho\b/);
+  }
+
+  const pressing = (keys: string) => (terminal: Terminal) => terminal.press(keys);
+  const sending = (signal: NodeJS.Signals) => (_: Terminal, pid: number) => process.kill(pid, signal);
+  test.each([
+    ['q', 0, pressing('q')],
+    ['Ctrl-C', 130, pressing(CTRL_C)],
+    ['Ctrl-\\', 131, pressing(CTRL_BACKSLASH)],
+    ['SIGHUP', 129, sending('SIGHUP')],
+    ['SIGQUIT', 131, sending('SIGQUIT')],
+    ['SIGTERM', 143, sending('SIGTERM')],
+  ])('%s ends it with %i', (_name, code, end) =>
+    live(async (terminal, pid) => {
+      end(terminal, pid);
+      await expectShell(terminal, code);
+    }),
+  );
+
+  test('Ctrl-Z gives the screen back and draws no more, fg takes it again, Ctrl-C leaves it', () =>
+    live(async (terminal) => {
+      for (const _ of [1, 2]) {
+        terminal.press(CTRL_Z);
+        await terminal.until(PROMPT);
+        expect(terminal.screen()).toEqual(SHELLS);
+        // Longer than a board ever goes without a frame.
+        terminal.press('sleep 1.5\n');
+        expect(await terminal.until(PROMPT)).not.toMatch(FRAME);
+        terminal.press('fg\n');
+        await terminal.until(FRAME);
+        expect(terminal.screen()).toEqual(OURS);
+      }
+      terminal.press(CTRL_C);
+      await expectShell(terminal, 130);
+    }));
+
+  test('kill -STOP, which nobody hears, and fg: its keys work again', () =>
+    live(async (terminal, pid) => {
+      process.kill(pid, 'SIGSTOP');
+      await terminal.until(PROMPT);
+      terminal.press('fg\n');
+      await terminal.until(FRAME);
+      terminal.press('q');
+      await expectShell(terminal, 0);
+    }));
+
+  test('a signal that comes while it is stopped ends it on the screen of the shell', () =>
+    live(async (terminal, pid) => {
+      terminal.press(CTRL_Z);
+      await terminal.until(PROMPT);
+      process.kill(pid, 'SIGHUP');
+      terminal.press('fg\n');
+      await expectShell(terminal, 129);
+    }));
+});

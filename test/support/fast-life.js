@@ -1,0 +1,22 @@
+// Loaded into a fleet process by `node --import`: its clocks run FLEET_TEST_SPEED times faster from FLEET_TEST_EPOCH on, in real milliseconds since
+// 1970, and its date steps as FLEET_TEST_STEPS says: `[[lifeMs, shiftMs], …]`.
+
+const speed = Number(process.env['FLEET_TEST_SPEED'] ?? 1);
+const epochMs = Number(process.env['FLEET_TEST_EPOCH'] ?? Date.now());
+const steps = JSON.parse(process.env['FLEET_TEST_STEPS'] ?? '[]');
+
+const now = performance.now.bind(performance);
+performance.now = () => now() * speed;
+
+const later = globalThis.setTimeout;
+globalThis.setTimeout = Object.assign(
+  (action, milliseconds = 0, ...rest) => later(action, milliseconds / speed, ...rest),
+  later,
+);
+
+const startedMs = Date.now() - now();
+Date.now = () => {
+  const lifeMs = (startedMs + now() - epochMs) * speed;
+  const shiftMs = steps.findLast(([atMs]) => lifeMs >= atMs)?.[1] ?? 0;
+  return Math.round(epochMs + lifeMs + shiftMs);
+};

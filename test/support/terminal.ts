@@ -1,0 +1,60 @@
+// A terminal of its own with an interactive shell in it, for what only job control can show: Ctrl-Z, fg, signals, the screen given back.
+
+import { spawn } from 'node:child_process';
+import type { Home } from './shell.js';
+
+export interface Terminal {
+  /** Presses keys. */
+  press(keys: string): void;
+  /** Resolves with what came since the last call, as soon as it matches. */
+  until(pattern: RegExp): Promise<string>;
+  /** Whether the alternate screen is shown, and whether the cursor is hidden, by all that came so far. */
+  screen(): { isAlternate: boolean; isCursorHidden: boolean };
+  close(): Promise<void>;
+}
+
+/** What the shell prints when it waits for a line. */
+export const PROMPT = /ready> $/;
+
+const LIMIT_MS = 20_000;
+const LOOK_EVERY_MS = 20;
+
+/** Opens a terminal of 80 columns and 24 rows; needs `script` and `bash`. */
+export async function openTerminal(home: Home): Promise<Terminal> {
+  const child = spawn('script', ['-qefc', 'stty cols 80 rows 24; exec bash --norc --noprofile -i', '/dev/null'], {
+    cwd: home.folder,
+    // Without bracketed paste: the prompt is the last thing that comes.
+    env: { ...home.env, SHELL: '/bin/sh', TERM: 'xterm', PS1: 'ready> ', INPUTRC: '/dev/null' },
+    detached: true,
+  });
+  const closed = new Promise((resolve) => child.on('close', resolve));
+  let text = '';
+  let seenTo = 0;
+  child.stdout.on('data', (chunk: Buffer) => (text += chunk.toString()));
+  const terminal: Terminal = {
+    press: (keys) => child.stdin.write(keys),
+    async until(pattern) {
+      for (let leftMs = LIMIT_MS; leftMs > 0; leftMs -= LOOK_EVERY_MS) {
+        const seen = text.slice(seenTo);
+        if (pattern.test(seen)) {
+          seenTo = text.length;
+          return seen;
+        }
+        await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
+      }
+      throw new Error(`${pattern} did not come; what came ends in ${JSON.stringify(text.slice(-400))}`);
+    },
+    screen: () => ({
+      isAlternate: text.lastIndexOf('\u001b[?1049h') > text.lastIndexOf('\u001b[?1049l'),
+      isCursorHidden: text.lastIndexOf('\u001b[?25l') > text.lastIndexOf('\u001b[?25h'),
+    }),
+    async close() {
+      if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
+      await closed;
+    },
+  };
+  await terminal.until(/ready> /);
+  terminal.press("bind 'set enable-bracketed-paste off'\n");
+  await terminal.until(PROMPT);
+  return terminal;
+}
