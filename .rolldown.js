@@ -66,6 +66,8 @@ const manual = {
 await build({
   input: ['src/main.ts', 'src/manual.ts', 'src/terminal/jq/jq-worker.cjs'],
   platform: 'node',
+  // What its package.json names first loads its own files in a way that cannot be bundled.
+  resolve: { alias: { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' } },
   plugins: [licences, manual],
   output: {
     dir: FOLDER,

@@ -374,7 +374,9 @@ describe('input', () => {
     [`uuid,name\n${A},"Ada`, 'line 2 of stdin: a quote is opened here and never closed'],
     [`name;uuid\nAda;${A}\nBea;x`, 'line 3 of stdin: no "uuid" that is one'],
     ['sep=;\nname;state\n', 'line 2 of stdin: a header without the column "uuid"'],
-    ['['.repeat(2000), 'line 1 of stdin: JSON nested deeper than 500 levels'],
+    ['['.repeat(2000), 'line 1 of stdin: an object is expected (column 2)'],
+    [`[{"a":${'['.repeat(2000)}`, 'line 1 of stdin: brackets more than 500 levels deep (column 505)'],
+    [`uuid,name\n${A},"Ada\nBea" x`, 'line 3 of stdin: text behind a closing quote (column 5)'],
     ['{"uuid":7}', 'line 1 of stdin: no "uuid" that is one'],
     ['{"uuid"', 'line 1 of stdin: broken JSON'],
   ])('%s is refused with its line, and nothing is sent', async (stdin, words) => {
@@ -383,6 +385,15 @@ describe('input', () => {
       expect(code).toBe(2);
       expect(stderr).toContain(words);
       expect(posts(sandbox)).toBe(0);
+    });
+  });
+
+  test('a quote that is never closed before 100,000 lines takes linear time', async () => {
+    await withSandbox({ bicycles: 10 }, async (sandbox) => {
+      const stdin = `uuid,name\n${A},"${'Ada\n'.repeat(100_000)}`;
+      const { code, stderr } = await act(sandbox, ['-', 'reserve', '--yes'], { stdin });
+      expect(code).toBe(2);
+      expect(stderr).toContain('line 2 of stdin: a quote is opened here and never closed');
     });
   });
 

@@ -175,8 +175,8 @@ describe('files that are made to hurt', () => {
   test('brackets more than 500 levels deep are refused where they stand', () => {
     const deep = (levels: number) => `[{"name":${'['.repeat(levels)}${']'.repeat(levels)}}]`;
     expect(whereItFails(() => readJsonRows(deep(498)))).toBe('nowhere');
-    expect(whereItFails(() => readJsonRows(deep(499)))).toBe('1:509 brackets more than 500 levels deep');
-    expect(whereItFails(() => readJsonRows('{"a":'.repeat(20_000)))).toMatch(/^1:2502 brackets/);
+    expect(whereItFails(() => readJsonRows(deep(499)))).toBe('1:508 brackets more than 500 levels deep');
+    expect(whereItFails(() => readJsonRows('{"a":'.repeat(20_000)))).toMatch(/^1:2501 brackets/);
   });
 
   test.each([

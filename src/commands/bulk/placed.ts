@@ -1,5 +1,7 @@
 // Reads CSV and JSON files and keeps for every value its line and column, so that what is wrong can be pointed at.
 
+import { parse } from 'csv-parse/sync';
+import { type JSONVisitor, printParseErrorCode, visit } from 'jsonc-parser';
 import { DEPTH_LIMIT } from '../../json/parse.js';
 
 /** Where something stands in a file, both counted from 1; columns in UTF-16 units, as editors count them. */
@@ -32,22 +34,6 @@ export class Unreadable extends Error {
   }
 }
 
-/** Turns offsets into lines and columns; offsets must not go down. Lines end with LF, CR LF or CR. */
-function openSpots(text: string): (offset: number) => Spot {
-  let line = 1;
-  let lineStart = 0;
-  let seen = 0;
-  return (offset) => {
-    for (; seen < offset; seen++) {
-      const isEnd = text[seen] === '\n' || (text[seen] === '\r' && text[seen + 1] !== '\n');
-      if (!isEnd) continue;
-      line += 1;
-      lineStart = seen + 1;
-    }
-    return { line, column: offset - lineStart + 1 };
-  };
-}
-
 export interface CsvCell {
   text: string;
   spot: Spot;
@@ -56,19 +42,16 @@ export interface CsvCell {
 /** What may stand between two cells: spreadsheets of half of Europe write semicolons. */
 const DELIMITERS = [',', ';', '\t'] as const;
 
+/** More than any header has. */
+const HEADER_CHARACTERS = 64 * 1024;
+
 /** The delimiter of a CSV text: the one that its first line has most of outside quotes, the comma if none. */
 export function findDelimiter(text: string): string {
-  const counts = DELIMITERS.map(() => 0);
-  let isQuoted = false;
-  for (let index = 0; index < text.length; index++) {
-    const character = text[index] ?? '';
-    if (character === '"') isQuoted = !isQuoted;
-    else if (!isQuoted && isLineEnd(character)) break;
-    else if (!isQuoted) {
-      const at = (DELIMITERS as readonly string[]).indexOf(character);
-      if (at !== -1) counts[at] = (counts[at] ?? 0) + 1;
-    }
-  }
+  const [line = ''] = text
+    .slice(0, HEADER_CHARACTERS)
+    .replace(/"[^"]*"/g, '')
+    .split(/[\r\n]/, 1);
+  const counts = DELIMITERS.map((delimiter) => line.split(delimiter).length);
   return DELIMITERS[counts.indexOf(Math.max(...counts))] ?? ',';
 }
 
@@ -77,56 +60,69 @@ export function findDelimiter(text: string): string {
  * Unreadable for a quote that is never closed, or that is neither at the edge of its cell nor doubled.
  */
 export function readCsv(text: string, delimiter: string): CsvCell[][] {
-  const spotAt = openSpots(text);
-  const records: CsvCell[][] = [];
-  let record: CsvCell[] = [];
-  let index = 0;
-  while (index < text.length) {
-    const spot = spotAt(index);
-    let cell = '';
-    if (text[index] === '"') {
-      index += 1;
-      for (;;) {
-        const quote = text.indexOf('"', index);
-        if (quote === -1) throw new Unreadable('a quote is opened here and never closed', spot);
-        cell += text.slice(index, quote);
-        index = quote + 1;
-        if (text[index] !== '"') break;
-        cell += '"';
-        index += 1;
-      }
-    } else {
-      const start = index;
-      while (index < text.length && text[index] !== delimiter && !isLineEnd(text[index])) {
-        if (text[index] === '"') throw new Unreadable('a quote inside a cell that is not quoted', spotAt(index));
-        index += 1;
-      }
-      cell = text.slice(start, index);
+  const bytes = Buffer.from(text);
+  const spotAt = openSpots(bytes);
+  /** The byte behind the last cell. */
+  let end = 0;
+  const startOf = (index: number): number => {
+    if (index > 0) return end + Buffer.byteLength(delimiter);
+    // Between two records there are line ends alone.
+    while (bytes[end] === CARRIAGE_RETURN || bytes[end] === LINE_FEED) end += 1;
+    return end;
+  };
+  const cast = (cell: string, context: { index: number; bytes: number }) => {
+    const start = startOf(context.index);
+    end = context.bytes;
+    return { text: cell, spot: spotAt(start) };
+  };
+  try {
+    return parse(bytes, {
+      cast,
+      delimiter,
+      record_delimiter: ['\r\n', '\n', '\r'],
+      relax_column_count: true,
+      skip_empty_lines: true,
+    }) as unknown as CsvCell[][];
+  } catch (error) {
+    const { code, index, field } = error as { code?: string; index: number; field?: unknown };
+    const start = startOf(index);
+    if (code === 'CSV_QUOTE_NOT_CLOSED') throw new Unreadable('a quote is opened here and never closed', spotAt(start));
+    if (code === 'INVALID_OPENING_QUOTE') {
+      const spot = spotAt(start + Buffer.byteLength(String(field)));
+      throw new Unreadable('a quote inside a cell that is not quoted', spot);
     }
-    const isLast = index >= text.length || isLineEnd(text[index]);
-    if (!isLast && text[index] !== delimiter) throw new Unreadable('text behind a closing quote', spotAt(index));
-    record.push({ text: cell, spot });
-    if (!isLast) {
-      index += 1;
-      // A delimiter at the very end is followed by an empty cell.
-      if (index < text.length) continue;
-      record.push({ text: '', spot: spotAt(index) });
-    }
-    const isEmptyLine = record.length === 1 && cell === '' && text[index - 1] !== '"';
-    if (!isEmptyLine) records.push(record);
-    record = [];
-    if (text[index] === '\r' && text[index + 1] === '\n') index += 1;
-    index += 1;
+    if (code !== 'CSV_INVALID_CLOSING_QUOTE') throw error;
+    let quote = bytes.indexOf(QUOTE, start + 1);
+    while (bytes[quote + 1] === QUOTE) quote = bytes.indexOf(QUOTE, quote + 2);
+    throw new Unreadable('text behind a closing quote', spotAt(quote + 1));
   }
-  return records;
 }
 
-function isLineEnd(character: string | undefined): boolean {
-  return character === '\n' || character === '\r';
+const LINE_FEED = 0x0a;
+const CARRIAGE_RETURN = 0x0d;
+const QUOTE = 0x22;
+
+/** Turns offsets in UTF-8 into lines and columns; offsets must not go down. Lines end with LF, CR LF or CR. */
+function openSpots(bytes: Buffer): (offset: number) => Spot {
+  let line = 1;
+  let column = 1;
+  let seen = 0;
+  return (offset) => {
+    for (; seen < offset; seen++) {
+      const byte = bytes[seen] ?? 0;
+      const isEnd = byte === LINE_FEED || (byte === CARRIAGE_RETURN && bytes[seen + 1] !== LINE_FEED);
+      if (isEnd) {
+        line += 1;
+        column = 1;
+      } else if (byte >= 0xf0) column += 2;
+      else if ((byte & 0xc0) !== 0x80) column += 1;
+    }
+    return { line, column };
+  };
 }
 
 /** The line with which some spreadsheets say what stands between cells. */
-const SEPARATOR_LINE = /^sep=(.)\r?\n/i;
+const SEPARATOR_LINE = /^sep=([^"])\r?\n/i;
 
 /**
  * The rows of a CSV text with a header, whose names are trimmed and in lower case; a first line `sep=;` says the delimiter. Throws
@@ -134,10 +130,9 @@ const SEPARATOR_LINE = /^sep=(.)\r?\n/i;
  */
 export function readCsvRows(text: string): { header: CsvCell[]; rows: PlacedRow[] } {
   const [line = '', separator] = SEPARATOR_LINE.exec(text) ?? [];
-  // Spaces keep the places of everything behind it.
-  const body = line === '' ? text : line.replace(/[^\r\n]/g, ' ') + text.slice(line.length);
-  const all = readCsv(body, separator ?? findDelimiter(body));
-  const [written = [], ...records] = line === '' ? all : all.slice(1);
+  // An empty line keeps the places of everything behind it.
+  const body = line === '' ? text : `\n${text.slice(line.length)}`;
+  const [written = [], ...records] = readCsv(body, separator ?? findDelimiter(body));
   const header = written.map(({ text: name, spot }) => ({ text: name.trim().toLowerCase(), spot }));
   const rows = records.map((record) => {
     const extra = record[header.length];
@@ -154,120 +149,98 @@ export function readCsvRows(text: string): { header: CsvCell[]; rows: PlacedRow[
   return { header, rows };
 }
 
-const SPACE = /[ \t\r\n]*/y;
-const SCALAR = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y;
-
-/** Where the reading of a JSON text stands. */
-interface Cursor {
-  readonly text: string;
-  readonly spotAt: (offset: number) => Spot;
-  index: number;
-  depth: number;
+/** An object or array that is not closed yet; what stands in an array has no name. */
+interface Open {
+  bracket: '{' | '[';
+  spot: Spot;
+  fields: PlacedField[];
+  name: string;
+  nameSpot: Spot;
 }
+
+const A_NAME = 'a text in double quotes is expected';
+const AN_OBJECT = 'an object is expected';
+
+/** What the scanner says of a text that is none, and what that means. */
+const BROKEN_TEXTS = ['InvalidUnicode', 'InvalidEscapeCharacter', 'UnexpectedEndOfString', 'InvalidCharacter'];
+const BROKEN_TEXT = 'a text that is not closed, or with a character that JSON escapes';
 
 /**
  * The objects of a JSON text: of one array, of JSON lines, or one object alone. Fields of objects inside are values as they are.
  * Throws Unreadable for what is no JSON, for what is no object, and for more than 500 levels of brackets.
  */
 export function readJsonRows(text: string): PlacedRow[] {
-  const cursor: Cursor = { text, spotAt: openSpots(text), index: 0, depth: 0 };
+  const isArray = /^\s*\[/.test(text);
   const rows: PlacedRow[] = [];
-  if (skip(cursor, '[')) {
-    readItems(cursor, ']', () => rows.push(readRow(cursor)));
-    if (!isAtEnd(cursor)) fail(cursor, 'something stands behind the array');
-    return rows;
-  }
-  while (!isAtEnd(cursor)) rows.push(readRow(cursor));
+  // Objects one after the other are read as an array that lacks its commas.
+  visit(isArray ? text : `[${text}]`, openVisitor(rows, text.length, isArray ? 0 : 1), { disallowComments: true });
   return rows;
 }
 
-/** JSON.parse says where it failed in words alone, and differently in each Node. */
-function fail({ text, index, spotAt }: Cursor, message: string): never {
-  throw new Unreadable(index >= text.length ? `${message}, but the file ends here` : message, spotAt(index));
-}
-
-function take(cursor: Cursor, pattern: RegExp): string | undefined {
-  pattern.lastIndex = cursor.index;
-  const found = pattern.exec(cursor.text)?.[0];
-  cursor.index += found?.length ?? 0;
-  return found;
-}
-
-function skip(cursor: Cursor, character: string): boolean {
-  take(cursor, SPACE);
-  if (cursor.text[cursor.index] !== character) return false;
-  cursor.index += 1;
-  return true;
-}
-
-function isAtEnd(cursor: Cursor): boolean {
-  take(cursor, SPACE);
-  return cursor.index >= cursor.text.length;
-}
-
-/** Reads what stands between brackets, the opening one of which was passed. */
-function readItems(cursor: Cursor, end: string, readOne: () => void): void {
-  cursor.depth += 1;
-  if (cursor.depth > DEPTH_LIMIT) fail(cursor, `brackets more than ${DEPTH_LIMIT} levels deep`);
-  if (!skip(cursor, end)) {
-    do readOne();
-    while (skip(cursor, ','));
-    if (!skip(cursor, end)) fail(cursor, `a comma or ${end} is expected`);
-  }
-  cursor.depth -= 1;
-}
-
-function readRow(cursor: Cursor): PlacedRow {
-  take(cursor, SPACE);
-  if (cursor.text[cursor.index] !== '{') fail(cursor, 'an object is expected');
-  const spot = cursor.spotAt(cursor.index);
-  return { spot, fields: readObject(cursor) };
-}
-
-function readObject(cursor: Cursor): PlacedField[] {
-  const fields: PlacedField[] = [];
-  cursor.index += 1;
-  readItems(cursor, '}', () => {
-    take(cursor, SPACE);
-    const nameSpot = cursor.spotAt(cursor.index);
-    const name = readString(cursor);
-    if (!skip(cursor, ':')) fail(cursor, 'a colon is expected');
-    take(cursor, SPACE);
-    const valueSpot = cursor.spotAt(cursor.index);
-    fields.push({ name, value: readValue(cursor), nameSpot, valueSpot });
+/** Fills `rows`; `shift` is 1 when a bracket was put around the text, which is `length` long without it. */
+function openVisitor(rows: PlacedRow[], length: number, shift: 0 | 1): JSONVisitor {
+  const open: Open[] = [];
+  let wanted = AN_OBJECT;
+  const spotOf = (line: number, column: number): Spot => ({
+    line: line + 1,
+    column: column + 1 - (line === 0 ? shift : 0),
   });
-  return fields;
-}
-
-function readValue(cursor: Cursor): unknown {
-  take(cursor, SPACE);
-  const character = cursor.text[cursor.index];
-  if (character === '"') return readString(cursor);
-  if (character === '{') return Object.fromEntries(readObject(cursor).map(({ name, value }) => [name, value]));
-  if (!skip(cursor, '[')) return JSON.parse(take(cursor, SCALAR) ?? fail(cursor, 'a value is expected'));
-  const items: unknown[] = [];
-  readItems(cursor, ']', () => items.push(readValue(cursor)));
-  return items;
-}
-
-function readString(cursor: Cursor): string {
-  const { text, index } = cursor;
-  if (text[index] !== '"') fail(cursor, 'a text in double quotes is expected');
-  const end = endOfString(text, index);
-  try {
-    const value = JSON.parse(text.slice(index, end)) as string;
-    cursor.index = end;
-    return value;
-  } catch {
-    return fail(cursor, 'a text that is not closed, or with a character that JSON escapes');
-  }
-}
-
-/** The index behind the string that opens at `at`, the end of the text where it is not closed. */
-function endOfString(text: string, at: number): number {
-  for (let index = at + 1; index < text.length; index++) {
-    if (text[index] === '\\') index += 1;
-    else if (text[index] === '"') return index + 1;
-  }
-  return text.length;
+  const fail = (message: string, offset: number, spot: Spot): never => {
+    throw new Unreadable(offset - shift >= length ? `${message}, but the file ends here` : message, spot);
+  };
+  const isOuter = () => open.length === 1;
+  const take = (value: unknown, spot: Spot): void => {
+    const into = open.at(-1);
+    into?.fields.push({ name: into.name, value, nameSpot: into.nameSpot, valueSpot: spot });
+    wanted = into?.bracket === '{' ? 'a comma or } is expected' : 'a comma or ] is expected';
+  };
+  const begin = (bracket: Open['bracket']) => (offset: number, _length: number, line: number, column: number) => {
+    const spot = spotOf(line, column);
+    if (isOuter() && bracket === '[') fail(AN_OBJECT, offset, spot);
+    if (open.length === DEPTH_LIMIT + shift) fail(`brackets more than ${DEPTH_LIMIT} levels deep`, offset, spot);
+    open.push({ bracket, spot, fields: [], name: '', nameSpot: spot });
+    wanted = bracket === '{' ? A_NAME : isOuter() ? AN_OBJECT : 'a value is expected';
+  };
+  const end = (offset: number, tokenLength: number, line: number, column: number): void => {
+    // Where the text breaks off, everything that is open ends, too.
+    const isEarly = isOuter() && shift === 1 && offset !== length + 1;
+    if (tokenLength === 0 || isEarly) fail(wanted, offset, spotOf(line, column));
+    const closed = open.pop();
+    if (closed === undefined) return;
+    const { bracket, spot, fields } = closed;
+    if (isOuter()) rows.push({ spot, fields });
+    else if (bracket === '[')
+      take(
+        fields.map(({ value }) => value),
+        spot,
+      );
+    else take(Object.fromEntries(fields.map(({ name, value }) => [name, value])), spot);
+    if (open.length === 0) wanted = 'something stands behind the array';
+    else if (isOuter()) wanted = shift === 1 ? AN_OBJECT : 'a comma or ] is expected';
+  };
+  return {
+    onObjectBegin: begin('{'),
+    onArrayBegin: begin('['),
+    onObjectEnd: end,
+    onArrayEnd: end,
+    onObjectProperty(name, _offset, _length, line, column) {
+      Object.assign(open.at(-1) ?? {}, { name, nameSpot: spotOf(line, column) });
+      wanted = 'a colon is expected';
+    },
+    onSeparator(character, offset, _length, line, column) {
+      if (isOuter() && shift === 1) fail(AN_OBJECT, offset, spotOf(line, column));
+      const isName = character === ',' && open.at(-1)?.bracket === '{';
+      wanted = isName ? A_NAME : isOuter() ? AN_OBJECT : 'a value is expected';
+    },
+    onLiteralValue(value, offset, _length, line, column) {
+      const spot = spotOf(line, column);
+      if (isOuter()) fail(AN_OBJECT, offset, spot);
+      take(value, spot);
+    },
+    onError(error, offset, _length, line, column) {
+      const code = printParseErrorCode(error);
+      if (code === 'CommaExpected' && isOuter() && shift === 1) return;
+      fail(BROKEN_TEXTS.includes(code) ? BROKEN_TEXT : wanted, offset, spotOf(line, column));
+    },
+  };
 }

@@ -160,22 +160,22 @@ interface ReaderState {
   /** Undefined until the first line that says something. */
   kind: 'lines' | 'csv' | 'array' | undefined;
   header: CsvHeader | undefined;
-  /** A record of CSV whose quotes are open, or the array so far, and the line where it begins. */
-  open: string;
+  /** The lines of the array, or of a record of CSV whose quotes are open, and the number of the first. */
+  open: string[];
   openedAt: number;
 }
 
 /** Reads line by line; what is a JSON array is read at its end. Throws a FleetError of kind `usage` that names the line. */
 function openReader(): { take(line: string): Target | undefined; end(): Target[] } {
-  const state: ReaderState = { number: 0, kind: undefined, header: undefined, open: '', openedAt: 0 };
+  const state: ReaderState = { number: 0, kind: undefined, header: undefined, open: [], openedAt: 0 };
   return {
     take(line) {
       state.number += 1;
       if (state.kind === 'array') {
-        state.open += `\n${line}`;
+        state.open.push(line);
         return undefined;
       }
-      if (state.open !== '') return takeCsv(state, `${state.open}\n${line}`);
+      if (state.open.length > 0) return takeCsv(state, line);
       const text = line.trim();
       if (text === '' || text.startsWith('#')) return undefined;
       state.openedAt = state.number;
@@ -183,7 +183,7 @@ function openReader(): { take(line: string): Target | undefined; end(): Target[]
       return state.header === undefined ? readLine(text, state.number) : takeCsv(state, line);
     },
     end() {
-      if (state.open === '') return [];
+      if (state.open.length === 0) return [];
       if (state.kind === 'array') return readArray(state);
       throw badLine(state.openedAt, 'a quote is opened here and never closed');
     },
@@ -199,7 +199,7 @@ function isOpening(state: ReaderState, text: string): boolean {
   }
   if (text.startsWith('[')) {
     state.kind = 'array';
-    state.open = text;
+    state.open.push(text);
     return true;
   }
   const delimiter = state.header?.delimiter ?? findDelimiter(text);
@@ -211,41 +211,41 @@ function isOpening(state: ReaderState, text: string): boolean {
   return isCsv;
 }
 
-/** Takes a record of CSV, or keeps it until its quotes are closed. */
-function takeCsv(state: ReaderState, text: string): Target | undefined {
-  const { header, openedAt } = state;
-  const isOpen = (text.split('"').length - 1) % 2 === 1;
-  state.open = isOpen ? text : '';
-  if (isOpen || header === undefined) return undefined;
+/** Takes a line of CSV, or keeps it until the quotes of its record are closed. */
+function takeCsv(state: ReaderState, line: string): Target | undefined {
+  const { header, open, openedAt } = state;
+  if (header === undefined) return undefined;
+  // A line with an odd number of quotes opens a record of several lines, and the next such line closes it.
+  const isTurn = line.split('"').length % 2 === 0;
+  const isOpen = isTurn !== open.length > 0;
+  open.push(line);
+  if (isOpen) return undefined;
+  state.open = [];
+  return readObject(fieldsOf(open.join('\n'), header, openedAt), openedAt);
+}
+
+function fieldsOf(record: string, { names, delimiter }: CsvHeader, line: number): { [name: string]: unknown } {
   try {
-    const [cells = []] = readCsv(text, header.delimiter);
-    const entries = header.names.map((name, index) => [name, cells[index]?.text === '' ? null : cells[index]?.text]);
-    return readObject(Object.fromEntries(entries), openedAt);
+    // Most lines have no quotes, and need no reader.
+    const cells = record.includes('"')
+      ? readCsv(record, delimiter)[0]?.map(({ text }) => text)
+      : record.split(delimiter);
+    return Object.fromEntries(names.map((name, index) => [name, cells?.[index] || null]));
   } catch (error) {
-    if (error instanceof Unreadable) throw badLine(openedAt, error.message);
+    if (error instanceof Unreadable)
+      throw badLine(line + error.spot.line - 1, `${error.message} (column ${error.spot.column})`);
     throw error;
   }
 }
 
 function readArray({ open, openedAt }: ReaderState): Target[] {
   try {
-    parseDepth(open);
-    return readJsonRows(open).map(({ spot, fields }) =>
+    return readJsonRows(open.join('\n')).map(({ spot, fields }) =>
       readObject(Object.fromEntries(fields.map(({ name, value }) => [name, value])), openedAt + spot.line - 1),
     );
   } catch (error) {
-    if (error instanceof JsonError) throw badLine(openedAt, error.message);
     if (!(error instanceof Unreadable)) throw error;
     throw badLine(openedAt + error.spot.line - 1, `${error.message} (column ${error.spot.column})`);
-  }
-}
-
-/** Refuses what nests too deep to be walked through; other faults are found with their place. */
-function parseDepth(text: string): void {
-  try {
-    parseJson(text);
-  } catch (error) {
-    if (error instanceof JsonError && error.kind === 'depth') throw error;
   }
 }
 
