@@ -7,7 +7,7 @@ import { isCertainlyNotLater } from '../../src/commands/bulk/moments.js';
 import type { Before, Start } from '../../src/commands/bulk/records.js';
 
 const NOON = '2026-01-01T12:00:00Z';
-const START: Start = { newest: '2026-01-01T11:59:00Z', isEmpty: false, date: NOON };
+const START: Start = { newest: '2026-01-01T11:59:00Z', isEmpty: false, date: NOON, user: null };
 /** Sent 1.5 s after the run began. */
 const AFTER_MS = 1500;
 
@@ -15,8 +15,8 @@ function bicycle(state: string | null, modified: string | null, version: string 
   return { state, modified, version };
 }
 
-function step(timestamp: string | null, transition = 'take_over'): HistoryEntry {
-  return { timestamp, transition };
+function step(timestamp: string | null, transition = 'take_over', by: string | null = null): HistoryEntry {
+  return { timestamp, transition, by };
 }
 
 interface Case {
@@ -104,6 +104,28 @@ const CASES: readonly Case[] = [
     decision: "done: the service's history shows it",
   },
   {
+    name: 'the history shows the same transition by somebody else',
+    now: bicycle('in_maintenance', LATER),
+    history: [step(LATER, 'take_over', 'other')],
+    start: { ...START, user: 'me' },
+    before: BEFORE,
+    decision: "unknown: the service's history does not show it",
+  },
+  {
+    name: 'the history shows it by both',
+    now: bicycle('in_maintenance', LATER),
+    history: [step(LATER, 'take_over', 'other'), step(LATER, 'take_over', 'me')],
+    start: { ...START, user: 'me' },
+    decision: "done: the service's history shows it",
+  },
+  {
+    name: 'the history shows it and does not say by whom',
+    now: bicycle('in_maintenance', LATER),
+    history: [step(LATER)],
+    start: { ...START, user: 'me' },
+    decision: "done: the service's history shows it",
+  },
+  {
     name: 'the history shows an earlier one alone',
     now: bicycle('in_maintenance', LATER),
     history: [step('2026-01-01T12:00:00Z'), step('2026-01-01T11:00:00Z')],
@@ -147,9 +169,9 @@ test.each(CASES)('$name', ({ now, history, start = START, before = null, targets
 
 describe('creations', () => {
   const body = { name: 'Ada', organization: 'o', serial_number: '7' };
-  const empty: Start = { newest: null, isEmpty: true, date: NOON };
-  const silent: Start = { newest: null, isEmpty: false, date: NOON };
-  const BUSY: Start = { newest: '2026-01-01T12:00:00.200Z', isEmpty: false, date: NOON };
+  const empty: Start = { newest: null, isEmpty: true, date: NOON, user: null };
+  const silent: Start = { newest: null, isEmpty: false, date: NOON, user: null };
+  const BUSY: Start = { newest: '2026-01-01T12:00:00.200Z', isEmpty: false, date: NOON, user: null };
   const found = { uuid: 'u', name: 'Ada', serial_number: '7', created: LATER };
   test.each([
     ['one that came since and fits', START, [found], true, [], 'done u'],

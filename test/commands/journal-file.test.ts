@@ -14,7 +14,7 @@ import { BINDING, leaveJournal, openQuickClock, withJournal } from '../support/j
 import { sendJson, withServer } from '../support/server.js';
 
 const HEADER = `${JSON.stringify({ fleet_journal: 2, ...BINDING })}\n`;
-const START = { newest: '2026-01-01T00:00:00Z', isEmpty: false, date: '2026-01-01T00:00:01Z' };
+const START = { newest: '2026-01-01T00:00:00Z', isEmpty: false, date: '2026-01-01T00:00:01Z', user: null };
 const DONE = {
   outcome: 'done',
   status: 200,
@@ -24,9 +24,13 @@ const DONE = {
   message: null,
 } as const;
 
-function open(path: string, binding = BINDING) {
-  // Slow enough for a living run to keep its beat on a busy machine.
-  return openJournal(path, binding, { clock: openQuickClock(8), signal: new AbortController().signal, say: () => {} });
+/** `hurry` is slow enough for a living run to keep its beat on a busy machine. */
+function open(path: string, binding = BINDING, hurry = 8) {
+  return openJournal(path, binding, {
+    clock: openQuickClock(hurry),
+    signal: new AbortController().signal,
+    say: () => {},
+  });
 }
 
 describe('reading', () => {
@@ -175,12 +179,12 @@ describe('opening', () => {
   test('one run a journal: by its own name, a link, a hard link, a link to nothing', async () => {
     await withJournal(async (path) => {
       await symlink(path, `${path}.dangling`);
-      const first = await open(`${path}.dangling`);
+      const first = await open(`${path}.dangling`, BINDING, 1);
       await symlink(path, `${path}.symlink`);
       await link(path, `${path}.link`);
-      for (const name of [path, `${path}.symlink`, `${path}.link`, `${path}.dangling`]) {
-        await expect(open(name)).rejects.toThrow('is in use by another run');
-      }
+      const names = [path, `${path}.symlink`, `${path}.link`, `${path}.dangling`];
+      const tried = names.map((name) => expect(open(name, BINDING, 1)).rejects.toThrow('is in use by another run'));
+      await Promise.all(tried);
       await first.close();
       await (await open(`${path}.link`)).close();
       expect(existsSync(`${path}.lock`)).toBe(false);

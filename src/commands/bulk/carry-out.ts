@@ -5,7 +5,7 @@ import { FleetError } from '../../errors.js';
 import { ReaderLeft } from '../../terminal/io.js';
 import type { Ended } from '../../views/endings.js';
 import { showRequests } from './dry-run.js';
-import { readStart } from './evidence.js';
+import { readStart, userOf } from './evidence.js';
 import { type OpenJournal, openJournal } from './journal.js';
 import type { ChangeOptions, Plan } from './plan.js';
 import { askBefore, EXAMPLES_SHOWN } from './question.js';
@@ -36,7 +36,9 @@ export async function carryOut<T, R extends Ended>(
     if (options.yes !== true) await askWhereNeeded(context, plan, journal);
     if (journal !== undefined) {
       const field = plan.change.makesBicycles ? 'created' : 'modified';
-      await journal.begin(await readStart(await context.client(), field));
+      const start = await readStart(await context.client(), field);
+      const user = userOf(await (await context.token()).get());
+      await journal.begin({ ...start, user });
     }
     reporter.begin();
     const state = openState(plan, journal);

@@ -8,6 +8,8 @@ import type { Sending } from './records.js';
 export interface HistoryEntry {
   timestamp: string | null;
   transition: string | null;
+  /** Who did it, a UUID; null where the service does not say. */
+  by: string | null;
 }
 
 /** What the service says of a bicycle after everything that was in flight has arrived. */
@@ -30,7 +32,7 @@ export interface SentTransition {
 }
 
 /**
- * Decides what became of actions. Done: the history shows the transition since it was sent, or, where there is no history, the state
+ * Decides what became of actions. Done: the history shows the transition since it was sent, by nobody else, or, where there is no history, the state
  * before differs from the state now, which is a target. Untouched: the bicycle was not saved since the run began. A `modified` that moved
  * proves nothing, and neither does a history that does not show it. Everything else is unknown.
  */
@@ -61,7 +63,8 @@ function decide(sending: Sending, evidence: Evidence | undefined, transition: Se
 
 function showsAction(entry: HistoryEntry, { start, afterMs }: Sending, name: string): boolean {
   const sentAt = firstMomentOfSending(start, afterMs);
-  return entry.transition === name && sentAt !== undefined && isNotBefore(entry.timestamp, sentAt);
+  const isForeign = entry.by !== null && start.user !== null && entry.by !== start.user;
+  return !isForeign && entry.transition === name && sentAt !== undefined && isNotBefore(entry.timestamp, sentAt);
 }
 
 function isUntouched(now: NonNullable<Evidence['now']>, { start, before }: Sending): boolean {

@@ -1,10 +1,12 @@
 // Asks the service what it knows of a few bicycles: how they are now, and its own history of their transitions.
 
 import { BICYCLES_PATH, type Bicycle, bicyclePath, transitionsPath } from '../../api/bicycle.js';
+import { wholeUuid } from '../../api/links.js';
 import { FleetError } from '../../errors.js';
 import type { Client } from '../../http/client.js';
 import { readPage } from '../../http/pages.js';
 import { JsonError, parseJson } from '../../json/parse.js';
+import { readClaims } from '../../settings/token.js';
 import { readTime } from '../../terminal/time.js';
 import type { Evidence, HistoryEntry } from './doubts.js';
 import type { Before, Start } from './records.js';
@@ -33,7 +35,7 @@ function isNotOffered(error: unknown): boolean {
  * What the service says of itself as a run begins: the newest `modified` or `created` of its bicycles and its own date. Assumed:
  * bicycles carry `modified`, since section 4.1 orders by it.
  */
-export async function readStart(client: Client, field: 'modified' | 'created'): Promise<Start> {
+export async function readStart(client: Client, field: 'modified' | 'created'): Promise<Omit<Start, 'user'>> {
   try {
     const answer = await client.send({
       path: BICYCLES_PATH,
@@ -52,6 +54,15 @@ export async function readStart(client: Client, field: 'modified' | 'created'): 
     if (isNotOffered(error)) return { newest: null, isEmpty: false, date: null };
     throw error;
   }
+}
+
+/**
+ * The user that a token names, as a UUID; null when it says nothing of it. Assumed: the claim is `sub` (RFC 7519 section 4.1.2) or
+ * `user_id`, a UUID or the user's URL.
+ */
+export function userOf(token: string): string | null {
+  const { sub, user_id } = readClaims(token) ?? {};
+  return wholeUuid(String(sub)) ?? wholeUuid(String(user_id)) ?? null;
 }
 
 /** An HTTP date as ISO 8601, without decimals, which it does not have. */
@@ -87,7 +98,7 @@ async function readNow(client: Client, uuid: string): Promise<Evidence['now']> {
   }
 }
 
-/** Assumed: `GET /bicycles/{uuid}/transitions/` is a list with `timestamp` and `transition`; a service without it answers 404 or 405. */
+/** Assumed: `GET /bicycles/{uuid}/transitions/` is a list with `timestamp`, `transition` and a link `by` to the user; a service without it answers 404 or 405. */
 async function readHistory(client: Client, uuid: string): Promise<Evidence['history']> {
   const request = { path: transitionsPath(uuid), subject: 'the history of transitions' };
   const history: HistoryEntry[] = [];
@@ -95,7 +106,12 @@ async function readHistory(client: Client, uuid: string): Promise<Evidence['hist
   try {
     for await (const page of client.pages(request, { ahead: 0 })) {
       for (const { value } of page.items) {
-        history.push({ timestamp: textOf(value['timestamp']), transition: textOf(value['transition']) });
+        const { timestamp, transition, by } = value;
+        history.push({
+          timestamp: textOf(timestamp),
+          transition: textOf(transition),
+          by: wholeUuid(String(by)) ?? null,
+        });
       }
       pages += 1;
       if (pages >= HISTORY_PAGES) break;

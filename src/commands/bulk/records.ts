@@ -20,6 +20,8 @@ export interface Start {
   isEmpty: boolean;
   /** The moment of its answer, from its `Date` header as ISO 8601; null when it sent none. */
   date: string | null;
+  /** Who sends, a UUID; null where the token does not say. */
+  user: string | null;
 }
 
 /** The bicycle as the input had it, before the request was sent; null where the input did not say. */
@@ -69,7 +71,7 @@ const FIRST_WORDS = '{"fleet_journal":';
 
 const LINE_FEED = 0x0a;
 
-const NO_START: Start = { newest: null, isEmpty: false, date: null };
+const NO_START: Start = { newest: null, isEmpty: false, date: null, user: null };
 
 export function emptyJournal(): Journal {
   const nothing = { binding: undefined, holder: undefined, tornLine: undefined };
@@ -189,7 +191,8 @@ function textOf(value: unknown): string | null {
 
 function readStart(value: unknown): Start {
   if (!isObject(value)) return NO_START;
-  return { newest: textOf(value['newest']), isEmpty: value['isEmpty'] === true, date: textOf(value['date']) };
+  const { newest, isEmpty, date, user } = value;
+  return { newest: textOf(newest), isEmpty: isEmpty === true, date: textOf(date), user: textOf(user) };
 }
 
 function readSending(record: { [name: string]: unknown }, start: Start): Sending {
