@@ -60,8 +60,15 @@ export const ALERT_TYPES = [
 /** Assumed: what the action endpoint of an alert takes as `type`, as it was observed. */
 export const ALERT_ACTIONS = ['resolve', 'silence', 'escalate', 'stop'] as const;
 
+export type AlertAction = (typeof ALERT_ACTIONS)[number];
+
 /** Assumed: fields to order by that were observed to work. */
 export const ALERT_ORDERINGS = ['created', 'modified', 'state', 'alert_type', 'uuid', 'organization'] as const;
+
+/** Assumed: the address of one alert, as it was observed; its `url` is that link (section 2.2). */
+export function alertPath(uuid: string): string {
+  return `/alerts/${encodeURIComponent(uuid)}/`;
+}
 
 /** Assumed: the endpoint that acts on one alert, as it was observed. */
 export function alertActionsPath(uuid: string): string {

@@ -71,11 +71,11 @@ export const TRANSITION_MEANINGS = {
   declare_unrecoverable: 'its place is known, but nobody can get it back',
   take_over: 'a crew recovered it outside the service area',
   put_in_maintenance: 'take it out of service; refused while it is rented',
-  force_put_in_maintenance: 'take it out of service, and end the rental that is running',
+  force_put_in_maintenance: 'the same, and ends a rental that is running',
   retire: 'end its life; there is no way back',
   reserve: 'a renter reserves it',
-  expire_rental_session: 'end a rental that took too long; the service does this by itself',
-  expire_reservation: 'end a reservation that took too long; the service does this by itself',
+  expire_rental_session: 'automatic: a rental took too long',
+  expire_reservation: 'automatic: a reservation took too long',
   cancel_reservation: 'a renter cancels a reservation',
 } as const;
 

@@ -21,6 +21,7 @@ const HINTS: Readonly<Record<number, string>> = {
   403: 'the token is good but its role may not do this; "fleet auth status" shows its claims',
   404: 'check the identifier, and that the base URL has the right prefix ("fleet config get base_url")',
   407: 'put user and password into the address in HTTPS_PROXY or HTTP_PROXY: http://USER:PASSWORD@HOST:PORT',
+  409: 'it was not carried out: look at it as it is now, and try again',
   406: 'the service does not speak the API version asked for; try another --api-version',
   429: 'the service asks to slow down; try again later',
 };
@@ -140,9 +141,9 @@ export function answerFailure(
   return new FleetError(kind, `${who} ${verb} ${subject}: ${why}`, { status, detail, trace: traceOf(headers), hint });
 }
 
-/** The same failure with another hint: one who knows more than the status says, such as where a refused token comes from. */
-export function withHint(failure: FleetError, hint: string): FleetError {
-  const { kind, message, status, detail, trace } = failure;
+/** The same failure with another hint, and perhaps in other words: for who knows more than the status says, such as where a refused token comes from. */
+export function withHint(failure: FleetError, hint: string, message = failure.message): FleetError {
+  const { kind, status, detail, trace } = failure;
   return new FleetError(kind, message, { status, detail, trace, cause: failure, hint });
 }
 

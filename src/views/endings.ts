@@ -38,8 +38,9 @@ const OUTCOME_TEXT: { readonly [name in Outcome]: string } = {
   'not-sent': 'not sent',
 };
 
-/** What the service calls what was asked for: it is the same for all of them. */
-const SUBJECT = /^the service (?:refused|could not answer|does not know) (?:the new bicycle )?"[^"]*": /;
+/** What the service calls what was asked for, which is the same for all of them; or which one is meant, which is listed below. */
+const SUBJECT =
+  /^(?:bicycle|alert) [0-9a-f-]{36} is |^the service (?:refused|could not answer|does not know) (?:the new bicycle )?"[^"]*": /;
 
 const NOT_ALLOWED = /^(?:actions: )?Action '[^']*' not allowed from current state '([^']*)'/;
 

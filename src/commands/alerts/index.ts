@@ -1,12 +1,13 @@
-// The words of `fleet alerts`: its verb, the flags and examples.
+// What `fleet alerts` takes: its verbs, their flags and examples.
 
 import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
-import { ALERT_STATES, ALERT_TYPES } from '../../api/alert.js';
+import { ALERT_ACTIONS, ALERT_STATES, ALERT_TYPES, type AlertAction } from '../../api/alert.js';
 import { examples } from '../../cli/examples.js';
-import { anyText, BICYCLES } from '../../cli/offers.js';
-import { someOf } from '../../cli/options.js';
+import { anyText, BICYCLES, type Complete, collectWith, NOTHING } from '../../cli/offers.js';
+import { collect, someOf } from '../../cli/options.js';
 import type { Run } from '../../context.js';
 import { BICYCLE_ARGUMENT } from '../bicycles/choices.js';
+import { addBulkFlags } from '../bulk/flags.js';
 import { addListFlags } from '../list/flags.js';
 import { ALERT_VOCABULARY } from '../list/vocabulary.js';
 
@@ -14,13 +15,14 @@ export function addAlerts(program: Command, run: Run): void {
   const alerts = program
     .command('alerts')
     .alias('alert')
-    .summary('list alerts')
-    .description('List the alerts that bicycles and locks raised.');
+    .summary('list and act on alerts')
+    .description('List the alerts that bicycles and locks raised, and act on them.');
   examples(
     alerts,
     ['what needs attention', 'fleet alerts list --state new'],
     ['how many that is', 'fleet alerts list --state new --count'],
   );
+  addAct(alerts, run);
 
   const list = alerts
     .command('list')
@@ -43,3 +45,47 @@ export function addAlerts(program: Command, run: Run): void {
     ['the latest hundred, one JSON object a line', 'fleet alerts list --ordering -created --limit 100 -o jsonl'],
   );
 }
+
+const ACTION_MEANINGS: { readonly [action in AlertAction]: string } = {
+  resolve: 'it is no longer a concern',
+  silence: 'it is still so, and no longer shown; takes only stop afterwards',
+  escalate: 'make it a task: --field severity=high --field description=…',
+  stop: 'what raised it is over',
+};
+
+function addAct(alerts: Command, run: Run): void {
+  const act = alerts
+    .command('act')
+    .summary('resolve, silence, escalate or stop alerts')
+    .description(
+      [
+        'Run an action on one alert or many. An alert is a UUID, or the first digits of it. - reads whole UUIDs from stdin: one a',
+        'line, JSON lines, a JSON array or CSV with a uuid. Each is sent at most once, as with "fleet bicycles act". The interface',
+        'shows no such operation: a service without it says so, and nothing is changed.',
+        '',
+        'Actions:',
+        ...ALERT_ACTIONS.map((name) => `  ${name.padEnd(8)}  ${ACTION_MEANINGS[name]}`),
+      ].join('\n'),
+    )
+    .usage('<alert>... <action>')
+    .argument('<words...>', 'the alerts, or - for stdin, then the action', collectWith(offerAction))
+    .option('-y, --yes', 'do not ask before runs on more than one')
+    .option('--field <name=value>', 'add a text to the body of the request, repeatable', collect)
+    .option('--allow-unknown', 'send an action that is not in the list above');
+  addBulkFlags(act).action((words, options, command) =>
+    run(command, async (context) => (await import('./act.js')).actOnAlerts(context, words, options)),
+  );
+  examples(
+    act,
+    ['resolve one', 'fleet alerts act 3cbf2500-27cf-4651-a3e0-130b9c9b2b9d resolve --dry-run'],
+    [
+      'what resolving all that are new and older than a week would send',
+      "fleet alerts list --all --state new --where 'created<-7d' -o uuid | fleet alerts act - resolve --yes --dry-run",
+    ],
+  );
+}
+
+const offerAction: Complete = ({ operands }) =>
+  operands.length === 0 || operands.some((word) => ALERT_ACTIONS.some((name) => name === word))
+    ? NOTHING
+    : { words: ALERT_ACTIONS.map((value) => ({ value, description: ACTION_MEANINGS[value] })) };

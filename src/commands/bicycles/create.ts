@@ -2,6 +2,7 @@
 
 import { readFile } from 'node:fs/promises';
 import { BICYCLES_PATH, type Bicycle, type NewBicycle } from '../../api/bicycle.js';
+import { BICYCLE } from '../../api/resource.js';
 import type { Context } from '../../context.js';
 import { FleetError, usageError } from '../../errors.js';
 import type { HttpRequest } from '../../http/types.js';
@@ -95,9 +96,10 @@ function requestFor(body: NewBicycle): HttpRequest {
 /** Assumed: the answer, which the interface does not show, is the bicycle. */
 async function createOne(context: Context, body: NewBicycle): Promise<void> {
   const answer = await (await context.client()).send(requestFor(body));
-  const reading = readChange(answer, isOwnBicycle(body));
+  const reading = readChange(answer, { resource: BICYCLE, isOwn: isOwnBicycle(body) });
   if (reading.kind === 'unclear') {
     throw unclearAnswer(answer, reading.what, {
+      expected: BICYCLE.one,
       what: `"${body.name}" was created`,
       hint: 'look for it before it is created again: fleet bicycles list --ordering -created',
     });
@@ -159,6 +161,7 @@ async function readRows(
 
 function planFor(rows: readonly NewRow[], source: string, baseUrl: URL, profile: string): Plan<NewRow, CreationResult> {
   return {
+    resource: BICYCLE,
     verb: 'create',
     input: {
       tasks: rows,
@@ -169,7 +172,12 @@ function planFor(rows: readonly NewRow[], source: string, baseUrl: URL, profile:
     change: {
       keyOf: keyOfRow,
       labelOf: ({ body }) => body.name,
-      changeOf: ({ body }) => ({ request: requestFor(body), isOwn: isOwnBicycle(body), isDryRun: false }),
+      changeOf: ({ body }) => ({
+        request: requestFor(body),
+        resource: BICYCLE,
+        isOwn: isOwnBicycle(body),
+        isDryRun: false,
+      }),
       makesBicycles: true,
       isDryRun: false,
     },

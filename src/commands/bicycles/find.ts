@@ -5,8 +5,9 @@ import { wholeUuid } from '../../api/links.js';
 import type { Context } from '../../context.js';
 import { FleetError, usageError } from '../../errors.js';
 import type { Client } from '../../http/client.js';
-import type { Item, Page, Query } from '../../http/types.js';
+import type { Item, Query } from '../../http/types.js';
 import { clean } from '../../terminal/clean.js';
+import { beginsWith, everyPage, isBeginning, PAGE_SIZE, pagesAround } from '../list/around.js';
 
 export interface FoundBicycle {
   /** In lower case. */
@@ -15,17 +16,10 @@ export interface FoundBicycle {
   item: Item<Bicycle> | undefined;
 }
 
-/** What is asked of each page of a look-up; observed: up to 100 are given, and a service without the parameter ignores it. */
-const PAGE_SIZE = '100';
-/** Fewer digits than this would often match by accident. */
-const SHORTEST_PREFIX_DIGITS = 4;
 /** What begins with so many digits is hardly called so by accident. */
 const CERTAIN_PREFIX_DIGITS = 8;
 /** How many matches an error lists. */
 const MOST_LISTED = 10;
-
-/** The beginning of a UUID: hexadecimal digits, with dashes where a UUID has them. */
-const BEGINNING = /^[0-9a-f]{1,8}$|^[0-9a-f]{8}-[0-9a-f-]{0,27}$/i;
 
 /**
  * Finds one bicycle, among those of the organization of `scope`, else of the settings. A whole UUID or a link costs no request. Throws a FleetError of kind `usage` when several match, of kind
@@ -74,71 +68,15 @@ export async function* candidatesFor(
   isFound = () => false,
 ): AsyncGenerator<readonly Item<Bicycle>[], void, undefined> {
   const scope: Query = organization === undefined ? [] : [['organization', organization]];
-  if (BEGINNING.test(text)) yield* pagesAround(client, scope, text.toLowerCase());
-  if (!isFound()) yield* everyPage(client, [...scope, ['query', text], ['page_size', PAGE_SIZE]]);
+  const list = { path: BICYCLES_PATH, subject: 'the list of bicycles' };
+  if (isBeginning(text)) yield* pagesAround<Bicycle>(client, { ...list, query: scope }, text.toLowerCase());
+  if (!isFound())
+    yield* everyPage<Bicycle>(client, { ...list, query: [...scope, ['query', text], ['page_size', PAGE_SIZE]] });
 }
-
-const SUBJECT = 'the list of bicycles';
 
 function isMeant({ uuid, name, serial_number, bleid }: Bicycle, text: string): boolean {
   if (name === text || serial_number === text || bleid === text) return true;
-  return (
-    typeof uuid === 'string' &&
-    text.length >= SHORTEST_PREFIX_DIGITS &&
-    BEGINNING.test(text) &&
-    uuid.toLowerCase().startsWith(text.toLowerCase())
-  );
-}
-
-/**
- * The bicycles whose UUIDs begin like this, with some around them: found by halving a list ordered by UUID, so that a large fleet
- * costs about ten requests. Where pages are not numbered or not in order, all pages are read instead.
- */
-async function* pagesAround(
-  client: Client,
-  scope: Query,
-  prefix: string,
-): AsyncGenerator<readonly Item<Bicycle>[], void, undefined> {
-  const base: Query = [...scope, ['ordering', 'uuid'], ['page_size', PAGE_SIZE]];
-  const read = async (page: number): Promise<Page<Bicycle> | undefined> => {
-    const query: Query = [...base, ['page', String(page)]];
-    const first = await client.pages<Bicycle>({ path: BICYCLES_PATH, query, subject: SUBJECT }, { ahead: 0 }).next();
-    return first.done === true ? undefined : first.value;
-  };
-  const first = await read(1);
-  const pages = Math.ceil((first?.count ?? 0) / Math.max(1, first?.items.length ?? 1));
-  let [low, high] = [1, Math.max(1, pages)];
-  while (low < high) {
-    const middle = Math.floor((low + high) / 2);
-    const end = compareEnd(middle === 1 ? first : await read(middle), prefix);
-    if (end === undefined) return yield* everyPage(client, base);
-    if (end < 0) low = middle + 1;
-    else high = middle;
-  }
-  for (let number = low; ; number += 1) {
-    const page = number === 1 ? first : await read(number);
-    if (page === undefined) return;
-    const end = compareEnd(page, prefix);
-    if (end === undefined && page.next !== undefined) return yield* everyPage(client, base);
-    yield page.items;
-    if (page.next === undefined || end === undefined || end > 0) return;
-  }
-}
-
-async function* everyPage(client: Client, query: Query): AsyncGenerator<readonly Item<Bicycle>[], void, undefined> {
-  for await (const { items } of client.pages<Bicycle>({ path: BICYCLES_PATH, query, subject: SUBJECT })) yield items;
-}
-
-/**
- * Whether a page ends before what begins with the prefix (below 0), within it (0) or behind it (above 0); undefined where the page is
- * empty or not in the order of UUIDs.
- */
-function compareEnd(page: Page<Bicycle> | undefined, prefix: string): number | undefined {
-  const uuids = page?.items.map(({ value }) => String(value.uuid ?? '').toLowerCase()) ?? [];
-  const last = uuids.at(-1);
-  if (last === undefined || uuids.some((uuid, index) => (uuids[index - 1] ?? '') > uuid)) return undefined;
-  const end = last.slice(0, prefix.length);
-  return end === prefix ? 0 : end < prefix ? -1 : 1;
+  return beginsWith(uuid, text);
 }
 
 /** The bicycle of a whole UUID as the list has it; undefined where the list does not. */

@@ -2,7 +2,6 @@
 
 import type { CommandUnknownOpts as Command, OptionValues, Command as TypedCommand } from '@commander-js/extra-typings';
 import { BICYCLE_FIELDS, BICYCLE_STATES, TRANSITION_MEANINGS, TRANSITIONS } from '../../api/bicycle.js';
-import { createOption } from '../../cli/command.js';
 import { examples } from '../../cli/examples.js';
 import {
   anyText,
@@ -15,9 +14,9 @@ import {
   type Place,
   plain,
 } from '../../cli/offers.js';
-import { collect, oneOf, someOf, wholeNumber } from '../../cli/options.js';
+import { collect, oneOf, someOf } from '../../cli/options.js';
 import type { Run } from '../../context.js';
-import { usageError } from '../../errors.js';
+import { addBulkFlags } from '../bulk/flags.js';
 import { addListFlags, readCondition, readOrganization, readUuid } from '../list/flags.js';
 import { BICYCLE_VOCABULARY } from '../list/vocabulary.js';
 import { parseBbox } from './area.js';
@@ -255,37 +254,4 @@ function addFilters<A extends unknown[], O extends OptionValues>(command: TypedC
     .option('--near <lat,lon>', 'around this place, nearest first unless --ordering says otherwise', parseNear)
     .option('--radius <metres>', 'how far around --near: 800, 1.5km', parseRadius)
     .option('--zone <uuid>', 'inside the geographic zone', readUuid('--zone'));
-}
-
-/** The flags of every change that can be many. */
-function addBulkFlags<A extends unknown[], O extends OptionValues>(command: TypedCommand<A, O>) {
-  return command
-    .option('--dry-run', 'print the requests and send nothing')
-    .option('--concurrency <n>', 'requests in flight at once, 1 to 64', readConcurrency, 8)
-    .option('--keep-going', 'go on after one that is not done (the default)')
-    .addOption(createOption('--fail-fast', 'stop at the first that is not done').conflicts('keepGoing'))
-    .option('--journal <file>', 'record each before it is sent and when it is answered, to resume after a crash')
-    .option(
-      '--settle <seconds>',
-      'how long after a restart requests of a dead run may still arrive',
-      wholeNumber('--settle', 0),
-      60,
-    )
-    .option(
-      '--unknown <choice>',
-      `what becomes of those that no evidence decides: ${UNKNOWN_CHOICES.join(', ')} (default: asked, else leave)`,
-      oneOf('choice', UNKNOWN_CHOICES),
-    );
-}
-
-/** What can become of what no evidence decides. */
-const UNKNOWN_CHOICES = ['leave', 'done', 'resend'] as const;
-
-/** The most requests in flight: more would be an attack on the service rather than a hurry. */
-const MOST_CONCURRENT = 64;
-
-function readConcurrency(text: string): number {
-  const value = wholeNumber('--concurrency', 1)(text);
-  if (value <= MOST_CONCURRENT) return value;
-  throw usageError(`--concurrency takes a whole number from 1 to ${MOST_CONCURRENT}, not "${text}"`);
 }

@@ -1,5 +1,6 @@
 // What the answer to a change says: done, refused, or nothing that can be relied on (cli.md section 4, promise 9).
 
+import type { Resource } from '../../api/resource.js';
 import { FleetError } from '../../errors.js';
 import { ExchangeError } from '../../http/exchange.js';
 import type { HttpAnswer } from '../../http/types.js';
@@ -20,6 +21,13 @@ export interface Verdict {
   isFatal: boolean;
 }
 
+/** What an answer is to be about. */
+export interface Subject {
+  resource: Resource;
+  /** Whether an answer with a uuid is about this one. */
+  isOwn(body: { [name: string]: unknown }): boolean;
+}
+
 /** What the body of a 2xx answer says. */
 export type Reading =
   | { kind: 'done'; uuid: string | null; name: string | null; state: string | null }
@@ -27,9 +35,10 @@ export type Reading =
 
 /**
  * Reads the answer to a change: nothing, or a JSON object for which `isOwn` holds or that names no uuid and holds no `error` or
- * `errors`, is a success; anything else may come from a proxy or be about something else. Assumed: the object is the bicycle.
+ * `errors`, is a success; anything else may come from a proxy or be about something else. Assumed: the object is what was changed.
  */
-export function readChange(answer: HttpAnswer, isOwn: (body: { [name: string]: unknown }) => boolean): Reading {
+export function readChange(answer: HttpAnswer, { resource, isOwn }: Subject): Reading {
+  const { one, nameField } = resource;
   const text = answer.text.trim();
   if (text === '') return { kind: 'done', uuid: null, name: null, state: null };
   let body: unknown;
@@ -39,9 +48,9 @@ export function readChange(answer: HttpAnswer, isOwn: (body: { [name: string]: u
     return { kind: 'unclear', what: describeText(text) };
   }
   if (!isObject(body)) return { kind: 'unclear', what: `JSON that is no object (${text.slice(0, 40)})` };
-  const { uuid, name, state } = body;
+  const { uuid, [nameField]: name, state } = body;
   const named = typeof uuid === 'string' ? uuid : null;
-  if (named !== null && !isOwn(body)) return { kind: 'unclear', what: `another bicycle (${named.slice(0, 40)})` };
+  if (named !== null && !isOwn(body)) return { kind: 'unclear', what: `another ${one} (${named.slice(0, 40)})` };
   if (named === null && ('error' in body || 'errors' in body)) {
     return { kind: 'unclear', what: `an error (${text.slice(0, 100)})` };
   }
@@ -58,16 +67,22 @@ function describeText(text: string): string {
 
 /** What is not known after an answer that does not say it, and what to do about it. */
 export interface Unclear {
+  /** `bicycle`. */
+  expected: string;
   /** `"rent" was carried out`, as in `whether … is unknown`. */
   what: string;
   hint: string;
 }
 
 /** The error for a 2xx answer that does not say whether the change was made; `cameInstead` says what came. */
-export function unclearAnswer({ status, trace }: HttpAnswer, cameInstead: string, { what, hint }: Unclear): FleetError {
+export function unclearAnswer(
+  { status, trace }: HttpAnswer,
+  cameInstead: string,
+  { expected, what, hint }: Unclear,
+): FleetError {
   return new FleetError(
     'service',
-    `the answer is not what the interface says: ${cameInstead} where the bicycle was expected; whether ${what} is unknown`,
+    `the answer is not what the interface says: ${cameInstead} where the ${expected} was expected; whether ${what} is unknown`,
     { status, trace, hint },
   );
 }
@@ -79,7 +94,8 @@ export function judgeFailure(error: FleetError, isUrgent: boolean): Verdict {
   if (status !== undefined) {
     // A success whose body breaks off says nothing that could be relied on.
     if (status >= 200 && status < 300) return is('unknown', false, false);
-    if (status === 401 || status === 403) return is('refused', true, true);
+    // The others would hear the same; 405: the service has no such action at all.
+    if (status === 401 || status === 403 || status === 405) return is('refused', true, true);
     // Still asked to slow down after much patience.
     if (status === 429) return is('failed', false, true);
     if (status >= 400 && status < 500) return is('refused', true, false);

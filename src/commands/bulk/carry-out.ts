@@ -36,7 +36,7 @@ export async function carryOut<T, R extends Ended>(
     if (options.yes !== true) await askWhereNeeded(context, plan, journal);
     if (journal !== undefined) {
       const field = plan.change.makesBicycles ? 'created' : 'modified';
-      const start = await readStart(await context.client(), field);
+      const start = await readStart(await context.client(), plan.resource, field);
       const user = userOf(await (await context.token()).get());
       await journal.begin({ ...start, user });
     }
@@ -86,7 +86,7 @@ async function run<T, R extends Ended>(session: Session<T, R>, startedMs: number
 
 async function askWhereNeeded<T, R extends Ended>(
   context: Context,
-  { verb, input, change }: Plan<T, R>,
+  { resource, verb, input, change }: Plan<T, R>,
   journal: OpenJournal | undefined,
 ): Promise<void> {
   // The input is at hand here: a stream is acted on only with --yes.
@@ -101,7 +101,7 @@ async function askWhereNeeded<T, R extends Ended>(
   const question = left.length === 0 ? undefined : (input.questionFor(left.length) ?? always);
   if (question === undefined) return;
   const examples = await Promise.all(left.slice(0, EXAMPLES_SHOWN).map(change.labelOf));
-  await askBefore(context, { verb, count: left.length, examples, ...question }, input.isStdin);
+  await askBefore(context, { resource, verb, count: left.length, examples, ...question }, input.isStdin);
 }
 
 interface Conclusion<T, R extends Ended> {

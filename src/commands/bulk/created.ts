@@ -2,6 +2,7 @@
 
 import type { Bicycle, NewBicycle } from '../../api/bicycle.js';
 import { uuidOfLink } from '../../api/links.js';
+import { BICYCLE } from '../../api/resource.js';
 import type { Client } from '../../http/client.js';
 import { newestFirst } from './evidence.js';
 import { isCertainlyNotLater, lastMomentBefore } from './moments.js';
@@ -39,7 +40,7 @@ async function readCandidates(client: Client, starts: readonly Start[]): Promise
   const bicycles: Bicycle[] = [];
   // Where the service says no time, new bicycles cannot be told from old ones.
   if (!starts.some(isDatable)) return { bicycles, isWhole: false };
-  for await (const bicycle of newestFirst(client, 'created')) {
+  for await (const bicycle of newestFirst(client, BICYCLE, 'created')) {
     if (starts.every((start) => isBefore(bicycle, start))) return { bicycles, isWhole: true };
     bicycles.push(bicycle);
   }

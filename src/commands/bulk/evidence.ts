@@ -1,7 +1,8 @@
-// Asks the service what it knows of a few bicycles: how they are now, and its own history of their transitions.
+// Asks the service what it knows of a few bicycles or alerts: how they are now, and its own history of what was done to them.
 
-import { BICYCLES_PATH, type Bicycle, bicyclePath, transitionsPath } from '../../api/bicycle.js';
+import type { Bicycle } from '../../api/bicycle.js';
 import { wholeUuid } from '../../api/links.js';
+import type { Resource } from '../../api/resource.js';
 import { FleetError } from '../../errors.js';
 import type { Client } from '../../http/client.js';
 import { readPage } from '../../http/pages.js';
@@ -11,10 +12,10 @@ import { readTime } from '../../terminal/time.js';
 import type { Evidence, HistoryEntry } from './doubts.js';
 import type { Before, Start } from './records.js';
 
-/** Bicycles that are asked about at once. */
+/** How many are asked about at once. */
 const ASKED_AT_ONCE = 4;
 
-/** Pages of one bicycle's history: more than happens to one between a crash and its resume. */
+/** Pages of one's history: more than happens to one between a crash and its resume. */
 const HISTORY_PAGES = 5;
 
 /**
@@ -32,15 +33,19 @@ function isNotOffered(error: unknown): boolean {
 }
 
 /**
- * What the service says of itself as a run begins: the newest `modified` or `created` of its bicycles and its own date. Assumed:
+ * What the service says of itself as a run begins: the newest `modified` or `created` of its list and its own date. Assumed:
  * bicycles carry `modified`, since section 4.1 orders by it.
  */
-export async function readStart(client: Client, field: 'modified' | 'created'): Promise<Omit<Start, 'user'>> {
+export async function readStart(
+  client: Client,
+  { listPath, many }: Resource,
+  field: 'modified' | 'created',
+): Promise<Omit<Start, 'user'>> {
   try {
     const answer = await client.send({
-      path: BICYCLES_PATH,
+      path: listPath,
       query: [['ordering', `-${field}`]],
-      subject: 'the list of bicycles',
+      subject: `the list of ${many}`,
     });
     const { items } = readPage<Bicycle>(answer);
     const moment = items[0]?.value[field];
@@ -71,25 +76,29 @@ function readDate(header: string | undefined): string | null {
   return Number.isNaN(time) ? null : new Date(time).toISOString().replace('.000Z', 'Z');
 }
 
-/** Evidence about each of the bicycles. Throws when the service is out of reach. */
-export async function gatherEvidence(client: Client, uuids: readonly string[]): Promise<Map<string, Evidence>> {
+/** Evidence about each of them. Throws when the service is out of reach. */
+export async function gatherEvidence(
+  client: Client,
+  resource: Resource,
+  uuids: readonly string[],
+): Promise<Map<string, Evidence>> {
   const evidence = new Map<string, Evidence>();
   const left = [...uuids];
   const work = async () => {
     for (let uuid = left.shift(); uuid !== undefined; uuid = left.shift()) {
-      const [now, history] = [await readNow(client, uuid), await readHistory(client, uuid)];
+      const [now, history] = [await readNow(client, resource, uuid), await readHistory(client, resource, uuid)];
       evidence.set(uuid, { now, history });
     }
   };
   await Promise.all(Array.from({ length: ASKED_AT_ONCE }, work));
-  await findInList(client, evidence);
+  await findInList(client, resource, evidence);
   return evidence;
 }
 
 /** Assumed: one bicycle can be asked for, since alerts link to it by its URL (section 2.2). */
-async function readNow(client: Client, uuid: string): Promise<Evidence['now']> {
+async function readNow(client: Client, { path, one }: Resource, uuid: string): Promise<Evidence['now']> {
   try {
-    const { text } = await client.send({ path: bicyclePath(uuid), subject: 'the bicycle' });
+    const { text } = await client.send({ path: path(uuid), subject: `the ${one}` });
     const body = parseJson(text) as Bicycle | null;
     return body?.uuid?.toLowerCase() === uuid ? describe(body) : undefined;
   } catch (error) {
@@ -99,8 +108,9 @@ async function readNow(client: Client, uuid: string): Promise<Evidence['now']> {
 }
 
 /** Assumed: `GET /bicycles/{uuid}/transitions/` is a list with `timestamp`, `transition` and a link `by` to the user; a service without it answers 404 or 405. */
-async function readHistory(client: Client, uuid: string): Promise<Evidence['history']> {
-  const request = { path: transitionsPath(uuid), subject: 'the history of transitions' };
+async function readHistory(client: Client, { historyPath }: Resource, uuid: string): Promise<Evidence['history']> {
+  if (historyPath === undefined) return undefined;
+  const request = { path: historyPath(uuid), subject: 'the history of transitions' };
   const history: HistoryEntry[] = [];
   let pages = 0;
   try {
@@ -125,11 +135,11 @@ async function readHistory(client: Client, uuid: string): Promise<Evidence['hist
   }
 }
 
-/** Looks in the list for bicycles that the service did not show alone, those that changed last first. */
-async function findInList(client: Client, evidence: Map<string, Evidence>): Promise<void> {
+/** Looks in the list for those that the service did not show alone, those that changed last first. */
+async function findInList(client: Client, resource: Resource, evidence: Map<string, Evidence>): Promise<void> {
   const missing = new Set([...evidence].filter(([, { now }]) => now === undefined).map(([uuid]) => uuid));
   if (missing.size === 0) return;
-  for await (const bicycle of newestFirst(client, 'modified')) {
+  for await (const bicycle of newestFirst(client, resource, 'modified')) {
     const uuid = bicycle.uuid?.toLowerCase() ?? '';
     if (!missing.delete(uuid)) continue;
     evidence.set(uuid, { now: describe(bicycle), history: evidence.get(uuid)?.history });
@@ -137,12 +147,13 @@ async function findInList(client: Client, evidence: Map<string, Evidence>): Prom
   }
 }
 
-/** The bicycles, those changed or created last first (section 4.1: `-modified` is the interface's own example). */
+/** All of them, those changed or created last first (section 4.1: `-modified` is the interface's own example). */
 export async function* newestFirst(
   client: Client,
+  { listPath, many }: Resource,
   field: 'modified' | 'created',
 ): AsyncGenerator<Bicycle, void, undefined> {
-  const request = { path: BICYCLES_PATH, query: [['ordering', `-${field}`]] as const, subject: 'the list of bicycles' };
+  const request = { path: listPath, query: [['ordering', `-${field}`]] as const, subject: `the list of ${many}` };
   let pages = 0;
   for await (const page of client.pages<Bicycle>(request)) {
     for (const { value } of page.items) yield value;
@@ -155,7 +166,7 @@ function describe(bicycle: Bicycle): NonNullable<Evidence['now']> {
   return { ...describeBefore(bicycle), modified: textOf(bicycle.modified) };
 }
 
-/** State and version of a bicycle as it stands in an input or an answer. */
+/** State and version of a bicycle or alert as it stands in an input or an answer. */
 export function describeBefore(bicycle: { [field: string]: unknown }): Before {
   const version = bicycle['concurrency_version'];
   return {

@@ -4,7 +4,7 @@ import type { Clock } from '../../clock.js';
 import { FleetError } from '../../errors.js';
 import type { Client } from '../../http/client.js';
 import type { HttpAnswer, HttpRequest } from '../../http/types.js';
-import { isConcurrentEdit, judgeFailure, readChange, unclearAnswer, type Verdict } from './answer.js';
+import { isConcurrentEdit, judgeFailure, readChange, type Subject, unclearAnswer, type Verdict } from './answer.js';
 
 /** Thrown by a pause that a stop of the run ended: the service had not taken the request. */
 export class StoppedWaiting extends Error {
@@ -20,12 +20,12 @@ export class StoppedWaiting extends Error {
 /** Waits before a request is tried again; throws StoppedWaiting when the run was stopped meanwhile. */
 export type Pause = (milliseconds: number, failure: FleetError) => Promise<void>;
 
-export interface Change {
+export interface Change extends Subject {
   request: HttpRequest;
-  /** Whether an answer with a uuid is about this bicycle. */
-  isOwn(body: { [name: string]: unknown }): boolean;
   /** Whether the service is only asked whether it would be allowed (`dry_run`). */
   isDryRun: boolean;
+  /** A failure in better words. */
+  explain?(error: FleetError): FleetError;
 }
 
 export interface ExchangeOptions {
@@ -74,28 +74,31 @@ export function openExchange({ client, patience, clock, urgentSignal }: Exchange
       }
       if (!(thrown instanceof FleetError)) throw thrown;
       const milliseconds = Math.round(clock.monotonicMs() - startedAt);
-      return { ...judgeFailure(thrown, urgentSignal.aborted), milliseconds };
+      return { ...judgeFailure(change.explain?.(thrown) ?? thrown, urgentSignal.aborted), milliseconds };
     }
   };
 }
 
-function judgeAnswer(answer: HttpAnswer, { request, isOwn, isDryRun }: Change): Verdict {
-  const reading = readChange(answer, isOwn);
+function judgeAnswer(answer: HttpAnswer, change: Change): Verdict {
+  const { request, isDryRun } = change;
+  const { one } = change.resource;
+  const reading = readChange(answer, change);
   const asked = request.subject ?? 'it';
   if (reading.kind === 'unclear') {
     const error = unclearAnswer(answer, reading.what, {
+      expected: one,
       what: `${asked} was carried out`,
-      hint: 'look at the bicycle before you try again; check that the base URL is that of the service',
+      hint: `look at the ${one} before you try again; check that the base URL is that of the service`,
     });
     return { outcome: 'unknown', error, isWell: false, isFatal: false };
   }
   if (!isDryRun) return { outcome: 'done', answer, isWell: true, isFatal: false };
   if (answer.text.trim() === '') return { outcome: 'allowed', answer, isWell: true, isFatal: false };
   // Assumed: a dry run is answered with nothing. A bicycle in the answer may mean that it was carried out.
-  const error = new FleetError('service', `the service may not know dry_run: it answered ${asked} with the bicycle`, {
+  const error = new FleetError('service', `the service may not know dry_run: it answered ${asked} with the ${one}`, {
     status: answer.status,
     trace: answer.trace,
-    hint: 'look at the state of the bicycle; nothing more was asked',
+    hint: `look at the state of the ${one}; nothing more was asked`,
   });
   return { outcome: 'unknown', error, isWell: true, isFatal: true };
 }

@@ -1,5 +1,6 @@
 // What a bulk command is made of: its tasks, what is sent for each, how results look, what its journal and its doubts are.
 
+import type { Resource } from '../../api/resource.js';
 import type { Client } from '../../http/client.js';
 import type { Shape } from '../../terminal/formats.js';
 import type { ChangeResult } from '../../views/action.js';
@@ -26,6 +27,8 @@ export interface ChangeOptions {
 
 /** What is to be done; T is one task, R one result. */
 export interface Plan<T, R extends Ended> {
+  /** What is changed. */
+  resource: Resource;
   /** `retire`, `create`. */
   verb: string;
   input: TaskInput<T>;

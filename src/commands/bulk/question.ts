@@ -3,12 +3,14 @@
 import { closeSync, openSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import { ReadStream } from 'node:tty';
+import type { Resource } from '../../api/resource.js';
 import type { Context } from '../../context.js';
 import { usageError } from '../../errors.js';
 import { clean } from '../../terminal/clean.js';
 import { type Asking, askText, askYesNo, canAsk } from '../../terminal/prompt.js';
 
 export interface Question {
+  resource: Resource;
   /** `retire`, `create`. */
   verb: string;
   count: number;
@@ -26,17 +28,18 @@ export const EXAMPLES_SHOWN = 3;
  * of kind `interrupted` on Ctrl-C. Nothing has been sent then.
  */
 export async function askBefore(context: Context, change: Question, isStdinTaken: boolean): Promise<void> {
-  const { verb, count, isGrave } = change;
+  const { resource, verb, count, isGrave } = change;
+  const { one, many } = resource;
   const { profile, baseUrl, isProtected } = await context.settings();
   const more = count > change.examples.length ? ', …' : '';
   const what =
-    count === 1 ? `bicycle ${change.examples.join('')}` : `${count} bicycles (${change.examples.join(', ')}${more})`;
+    count === 1 ? `${one} ${change.examples.join('')}` : `${count} ${many} (${change.examples.join(', ')}${more})`;
   const where = `at ${baseUrl.value?.href.replace(/\/$/, '')} (${isProtected.value ? 'protected ' : ''}profile ${profile.value})`;
   const question = clean(`${verb} ${what} ${where}?`);
   const instead = `say --yes to ${verb} without being asked, --dry-run to see what would be sent`;
   const isSure = await withTerminal(context, isStdinTaken, async (asking) => {
     if (!isGrave || count === 1) return askYesNo(asking, { message: question, instead });
-    const message = `${question} There is no way back. Type the number of bicycles to go on:`;
+    const message = `${question} There is no way back. Type the number of ${many} to go on:`;
     return (await askText(asking, { message, instead })).trim() === String(count);
   });
   if (!isSure) throw usageError(`nothing was sent: ${verb} was not confirmed`);

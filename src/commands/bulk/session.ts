@@ -6,7 +6,7 @@ import type { Client } from '../../http/client.js';
 import { kindOfStatus } from '../../http/failure.js';
 import type { ChangeResult } from '../../views/action.js';
 import type { Ended } from '../../views/endings.js';
-import { readChange } from './answer.js';
+import { readChange, type Subject } from './answer.js';
 import { openExchange } from './exchange.js';
 import type { OpenJournal } from './journal.js';
 import type { ChangeOptions, Doubt, Named, Plan } from './plan.js';
@@ -148,7 +148,7 @@ async function takeEnding<T, R extends Ended>(session: Session<T, R>, ending: En
   const { plan, journal, state } = session;
   const { task, error, isAnnounced } = ending;
   if (isAnnounced) state.inFlight -= 1;
-  const { result, named } = resultOf(ending, plan.change.changeOf(task).isOwn);
+  const { result, named } = resultOf(ending, plan.change.changeOf(task));
   const { uuid } = named;
   if (error !== undefined) state.lastError = error;
   learn(plan, state, result, uuid);
@@ -163,9 +163,9 @@ async function takeEnding<T, R extends Ended>(session: Session<T, R>, ending: En
 /** What is known of a task that was tried. */
 function resultOf<T>(
   { outcome, answer, error, milliseconds }: Ending<T>,
-  isOwn: (body: { [name: string]: unknown }) => boolean,
+  subject: Subject,
 ): { result: ChangeResult; named: Named } {
-  const reading = answer === undefined ? undefined : readChange(answer, isOwn);
+  const reading = answer === undefined ? undefined : readChange(answer, subject);
   const { uuid, name, state } = reading?.kind === 'done' ? reading : { uuid: null, name: null, state: null };
   const result: ChangeResult = {
     outcome,

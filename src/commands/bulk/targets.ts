@@ -1,4 +1,4 @@
-// The bicycles on stdin: UUIDs, JSON lines, a JSON array or CSV, checked as a whole where they are at hand, read as they come elsewhere.
+// The bicycles or alerts on stdin: UUIDs, JSON lines, a JSON array or CSV, checked as a whole where they are at hand, read as they come elsewhere.
 
 import { fstatSync } from 'node:fs';
 import { wholeUuid } from '../../api/links.js';
@@ -10,7 +10,7 @@ import { describeBefore } from './evidence.js';
 import { findDelimiter, readCsv, readJsonRows, Unreadable } from './placed.js';
 import type { Before } from './records.js';
 
-/** One bicycle to act on. */
+/** One bicycle or alert to act on. */
 export interface Target {
   uuid: string;
   /** Where the input says so. */
@@ -26,8 +26,8 @@ const WHOLE_WITHIN_MS = 1000;
 const MOST_CHECKED_CHARACTERS = 64 * 1024 * 1024;
 
 /**
- * The bicycles on stdin, each once; those that come again go to `onRepeated`. A file, and what arrives whole within a second, is checked to
- * its end first: then a FleetError of kind `usage` that names the line comes before the first bicycle. Elsewhere it comes where the line is.
+ * What is to be acted on from stdin, each once; those that come again go to `onRepeated`. A file, and what arrives whole within a second, is checked to
+ * its end first: then a FleetError of kind `usage` that names the line comes before the first of them. Elsewhere it comes where the line is.
  */
 export async function* readTargets(context: Context, onRepeated: () => void): AsyncGenerator<Target, void, undefined> {
   const { head, rest } = await readHead(context);
@@ -268,7 +268,9 @@ function readLine(text: string, number: number): Target {
 }
 
 function readObject(fields: { [field: string]: unknown }, number: number): Target {
-  const { uuid: written, name } = fields;
+  const { uuid: written } = fields;
+  // What people know it by: a bicycle has a name, an alert a message.
+  const name = fields['name'] ?? fields['message'];
   const uuid = typeof written === 'string' ? wholeUuid(written.trim()) : undefined;
   if (uuid === undefined) throw badLine(number, 'no "uuid" that is one');
   const before = describeBefore(fields);
@@ -282,6 +284,6 @@ function readObject(fields: { [field: string]: unknown }, number: number): Targe
 function badLine(number: number, what: string): FleetError {
   return usageError(
     `line ${number} of stdin: ${what}; neither it nor what follows was taken`,
-    'stdin takes UUIDs, JSON lines, a JSON array or CSV with a "uuid": "fleet bicycles list -o uuid", jsonl, json and csv write them',
+    'stdin takes UUIDs, JSON lines, a JSON array or CSV with a "uuid": -o uuid, jsonl, json and csv of the lists write them',
   );
 }

@@ -1,0 +1,83 @@
+// Finds things by the first digits of their UUIDs: by halving a list that is in their order, so that a large one costs few requests.
+
+import type { Client } from '../../http/client.js';
+import type { HttpRequest, Item, Page, Query } from '../../http/types.js';
+import type { Listed } from './read.js';
+
+/** A list and its filters. */
+export type List = Pick<HttpRequest, 'path' | 'subject' | 'query'>;
+
+/** What is asked of each page of a look-up; observed: up to 100 are given, and a service without the parameter ignores it. */
+export const PAGE_SIZE = '100';
+/** Fewer digits than this would often match by accident. */
+const SHORTEST_PREFIX_DIGITS = 4;
+
+/** The beginning of a UUID: hexadecimal digits, with dashes where a UUID has them. */
+const BEGINNING = /^[0-9a-f]{1,8}$|^[0-9a-f]{8}-[0-9a-f-]{0,27}$/i;
+
+/** Whether the text may be the beginning of a UUID, however short. */
+export function isBeginning(text: string): boolean {
+  return BEGINNING.test(text);
+}
+
+/** Whether the text is the beginning of the UUID, with enough digits to be meant. */
+export function beginsWith(uuid: unknown, text: string): boolean {
+  return (
+    typeof uuid === 'string' &&
+    text.length >= SHORTEST_PREFIX_DIGITS &&
+    isBeginning(text) &&
+    uuid.toLowerCase().startsWith(text.toLowerCase())
+  );
+}
+
+/**
+ * Those whose UUIDs begin like this, with some around them: found by halving a list ordered by UUID, so that a large fleet
+ * costs about ten requests. Where pages are not numbered or not in order, all pages are read instead.
+ */
+export async function* pagesAround<T extends Listed>(
+  client: Client,
+  list: List,
+  prefix: string,
+): AsyncGenerator<readonly Item<T>[], void, undefined> {
+  const base: Query = [...(list.query ?? []), ['ordering', 'uuid'], ['page_size', PAGE_SIZE]];
+  const read = async (page: number): Promise<Page<T> | undefined> => {
+    const query: Query = [...base, ['page', String(page)]];
+    const first = await client.pages<T>({ ...list, query }, { ahead: 0 }).next();
+    return first.done === true ? undefined : first.value;
+  };
+  const first = await read(1);
+  const pages = Math.ceil((first?.count ?? 0) / Math.max(1, first?.items.length ?? 1));
+  let [low, high] = [1, Math.max(1, pages)];
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2);
+    const end = compareEnd(middle === 1 ? first : await read(middle), prefix);
+    if (end === undefined) return yield* everyPage<T>(client, { ...list, query: base });
+    if (end < 0) low = middle + 1;
+    else high = middle;
+  }
+  for (let number = low; ; number += 1) {
+    const page = number === 1 ? first : await read(number);
+    if (page === undefined) return;
+    const end = compareEnd(page, prefix);
+    if (end === undefined && page.next !== undefined) return yield* everyPage<T>(client, { ...list, query: base });
+    yield page.items;
+    if (page.next === undefined || end === undefined || end > 0) return;
+  }
+}
+
+/** Every page of a list. */
+export async function* everyPage<T>(client: Client, list: List): AsyncGenerator<readonly Item<T>[], void, undefined> {
+  for await (const { items } of client.pages<T>(list)) yield items;
+}
+
+/**
+ * Whether a page ends before what begins with the prefix (below 0), within it (0) or behind it (above 0); undefined where the page is
+ * empty or not in the order of UUIDs.
+ */
+function compareEnd(page: Page<Listed> | undefined, prefix: string): number | undefined {
+  const uuids = page?.items.map(({ value }) => String(value.uuid ?? '').toLowerCase()) ?? [];
+  const last = uuids.at(-1);
+  if (last === undefined || uuids.some((uuid, index) => (uuids[index - 1] ?? '') > uuid)) return undefined;
+  const end = last.slice(0, prefix.length);
+  return end === prefix ? 0 : end < prefix ? -1 : 1;
+}

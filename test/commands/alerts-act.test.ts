@@ -1,0 +1,188 @@
+// `fleet alerts act`: one alert and many, with a journal, on a service that has such actions and on services without them.
+
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import type { Sandbox } from '../../src/sandbox/index.js';
+import { type RunOptions, runFleet } from '../support/run.js';
+import { withSandbox } from '../support/sandbox.js';
+import { sendJson, withServer } from '../support/server.js';
+
+const SOME = 'ffffffff-27cf-4651-a3e0-130b9c9b2b9d';
+
+async function fleet(sandbox: Sandbox, args: readonly string[], { env = {}, ...options }: RunOptions = {}) {
+  const token = { FLEET_TOKEN: await sandbox.token() };
+  return runFleet(args, { ...options, env: { FLEET_BASE_URL: sandbox.baseUrl, ...token, ...env } });
+}
+
+/** UUIDs of alerts that are new. */
+async function newAlerts(sandbox: Sandbox): Promise<string[]> {
+  const { stdout } = await fleet(sandbox, ['alerts', 'list', '--state', 'new', '--all', '-o', 'uuid']);
+  return stdout.trim().split('\n');
+}
+
+async function stateOf(sandbox: Sandbox, uuid: string): Promise<string> {
+  return (await fleet(sandbox, ['api', `/alerts/${uuid}/`, '--jq', '.state'])).stdout.trim();
+}
+
+const writes = (sandbox: Sandbox) => sandbox.requests.filter(({ method }) => method !== 'GET');
+
+test('each action leads to its state; fields go along; first digits are enough', () =>
+  withSandbox({ bicycles: 200 }, async (sandbox) => {
+    const [a = '', b = '', c = '', d = ''] = await newAlerts(sandbox);
+    const cases = [
+      [a, 'resolve', 'resolved'],
+      [b.slice(0, 8), 'silence', 'silenced'],
+      [c, 'escalate', 'escalated'],
+      [d, 'stop', 'stopped'],
+    ] as const;
+    for (const [alert, action, state] of cases) {
+      const fields = action === 'escalate' ? ['--field', 'severity=high', '--field', 'description=look'] : [];
+      const { code, stdout } = await fleet(sandbox, ['alerts', 'act', alert, action, ...fields]);
+      expect([code, stdout]).toEqual([0, expect.stringMatching(new RegExp(`^✓ .+: ${state}\n$`))]);
+    }
+    expect(await stateOf(sandbox, b)).toBe('silenced');
+    expect(JSON.parse(writes(sandbox)[2]?.body ?? '')).toEqual({
+      type: 'escalate',
+      severity: 'high',
+      description: 'look',
+    });
+    const refused = await fleet(sandbox, ['alerts', 'act', a, 'silence']);
+    expect([refused.code, refused.stderr]).toEqual([
+      6,
+      expect.stringContaining("not allowed from current state 'resolved'"),
+    ]);
+  }));
+
+test('many from a pipe, with a journal that a second run finds done', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'fleet-alerts-'));
+  const journal = join(folder, 'journal');
+  try {
+    await withSandbox({ bicycles: 200 }, async (sandbox) => {
+      const stdin = (await fleet(sandbox, ['alerts', 'list', '--state', 'new', '--all', '-o', 'jsonl'])).stdout;
+      const count = stdin.trim().split('\n').length;
+      const args = ['alerts', 'act', '-', 'resolve', '--journal', journal, '--yes', '--settle', '0'];
+      expect((await fleet(sandbox, args.slice(0, -3), { stdin })).code).toBe(2);
+      const first = await fleet(sandbox, args, { stdin });
+      expect([first.code, first.stderr]).toEqual([0, expect.stringContaining(`${count} alerts: ${count} done`)]);
+      expect((await readFile(journal, 'utf8')).split('\n')[1]).toContain('"command":"alerts act"');
+      const again = await fleet(sandbox, [...args, '--json'], { stdin });
+      expect(again.code).toBe(0);
+      expect(
+        again.stdout
+          .trim()
+          .split('\n')
+          .map((line) => (JSON.parse(line) as { outcome: string }).outcome),
+      ).toEqual(Array.from({ length: count }, () => 'skipped'));
+      expect(writes(sandbox)).toHaveLength(count);
+      const other = await fleet(sandbox, ['bicycles', 'act', '-', 'rent', '--journal', journal, '--yes'], { stdin });
+      expect([other.code, other.stderr]).toEqual([2, expect.stringContaining('belongs to another run')]);
+    });
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+});
+
+test('a doubt counts as done when the state before differs from the state now, which is the target', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'fleet-alerts-'));
+  const journal = join(folder, 'journal');
+  try {
+    await withSandbox({ bicycles: 200 }, async (sandbox) => {
+      const stdin = (await fleet(sandbox, ['alerts', 'list', '--state', 'new', '--limit', '3', '-o', 'jsonl'])).stdout;
+      const args = ['alerts', 'act', '-', 'resolve', '--journal', journal, '--yes', '--settle', '0', '--json'];
+      await withServer(
+        (response, asked) => {
+          if (asked.method === 'GET')
+            return sendJson(response, 200, { count: 0, next: null, previous: null, results: [] });
+          return void response.destroy();
+        },
+        async ({ url }) => {
+          const lost = await fleet(sandbox, args, { stdin, env: { FLEET_BASE_URL: url } });
+          expect(lost.code).toBe(9);
+        },
+      );
+      // The same journal, as if that service had carried two of them out.
+      const lines = (await readFile(journal, 'utf8')).replace(
+        /"base_url":"[^"]*"/,
+        `"base_url":"${sandbox.baseUrl.replace(/\/$/, '')}"`,
+      );
+      const uuids = stdin
+        .trim()
+        .split('\n')
+        .map((line) => (JSON.parse(line) as { uuid: string }).uuid);
+      for (const uuid of uuids.slice(0, 2)) await fleet(sandbox, ['alerts', 'act', uuid, 'resolve']);
+      const { writeFile } = await import('node:fs/promises');
+      await writeFile(journal, lines);
+      const resumed = await fleet(sandbox, args, { stdin });
+      const outcomes = resumed.stdout
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line) as { uuid: string; outcome: string });
+      expect(new Map(outcomes.map(({ uuid, outcome }) => [uuid, outcome])).get(uuids[0] ?? '')).toBe('done');
+      expect(writes(sandbox).filter(({ url }) => url.includes(uuids[0] ?? '?'))).toHaveLength(1);
+    });
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+});
+
+test('an unknown alert is named', () =>
+  withSandbox({ bicycles: 20 }, async (sandbox) => {
+    const { code, stderr } = await fleet(sandbox, ['alerts', 'act', SOME, 'resolve']);
+    expect(code).toBe(5);
+    expect(stderr).toContain(`alert ${SOME} is unknown, or not yours to see`);
+    expect((await fleet(sandbox, ['alerts', 'act', 'eeee', 'resolve'])).stderr).toContain(
+      'no alert begins with "eeee"',
+    );
+  }));
+
+test('a service of the interface alone has no such actions, and that is the message', () =>
+  withSandbox({ bicycles: 20, service: 'interface' }, async (sandbox) => {
+    const { code, stderr } = await fleet(sandbox, ['alerts', 'act', SOME, 'resolve']);
+    expect([code, stderr]).toEqual([5, expect.stringContaining('this service has no actions on alerts')]);
+    expect(stderr).not.toContain('prefix');
+  }));
+
+test('405 stops a run: the others would hear the same', () =>
+  withServer(
+    (response, asked) =>
+      asked.method === 'GET'
+        ? sendJson(response, 200, [])
+        : sendJson(response, 405, { detail: 'Method "POST" not allowed.' }),
+    async ({ url, asked }) => {
+      const uuids = Array.from({ length: 50 }, (_, n) => `3cbf2500-27cf-4651-a3e0-${String(n).padStart(12, '0')}`);
+      const env = { FLEET_BASE_URL: url, FLEET_TOKEN: 'secret-token' };
+      const args = ['alerts', 'act', '-', 'resolve', '--yes', '--concurrency', '2'];
+      const { code, stderr } = await runFleet(args, { env, stdin: uuids.join('\n') });
+      expect([code, stderr]).toEqual([6, expect.stringContaining('this service has no actions on alerts')]);
+      expect(asked.length).toBeLessThan(5);
+    },
+  ));
+
+test.each([
+  [['alerts', 'act', SOME], 'the action is missing'],
+  [['alerts', 'act', SOME, 'resolved'], 'did you mean "resolve"?'],
+  [['alerts', 'act', 'resolve'], 'there is no alert to resolve'],
+  [['alerts', 'act', SOME, 'resolve', '--field', 'dry_run=true'], 'no dry run is known of actions on alerts'],
+])('%j is refused before anything is sent: %s', (args, message) =>
+  withServer(
+    (response) => void response.end(),
+    async ({ url, asked }) => {
+      const { code, stderr } = await runFleet(args, { env: { FLEET_BASE_URL: url, FLEET_TOKEN: 'secret-token' } });
+      expect([code, stderr]).toEqual([2, expect.stringContaining(message)]);
+      expect(asked).toEqual([]);
+    },
+  ),
+);
+
+test.each(['observed', 'interface'] as const)(
+  'a 404 on bicycles act names the bicycle and not the prefix, %s',
+  (service) =>
+    withSandbox({ bicycles: 20, service }, async (sandbox) => {
+      const { code, stderr } = await fleet(sandbox, ['bicycles', 'act', SOME, 'rent']);
+      expect(code).toBe(5);
+      expect(stderr).toContain(`bicycle ${SOME} is unknown, or not yours to see`);
+      expect(stderr).not.toContain('prefix');
+    }),
+);
