@@ -4,6 +4,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -237,12 +238,38 @@ function endlessStream(response: ServerResponse): void {
   pour();
 }
 
-function serveEndless(response: ServerResponse, { path }: { path: string }): void {
-  if (path.startsWith('/subscribe/')) endlessStream(response);
-  else endlessList(response, path);
+const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds));
+
+/** How long nothing is asked for and nothing is taken when a program has filled its pipe. */
+const STILL_MS = 400;
+
+interface EndlessServer {
+  url: string;
+  /** Waits until the program asks for nothing more and takes nothing more. */
+  stands(): Promise<void>;
 }
 
-const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds));
+/** A service that has always more to give. */
+async function withEndless(use: (server: EndlessServer) => Promise<void>): Promise<void> {
+  let lastAt = Number.POSITIVE_INFINITY;
+  const taken = (socket: Socket) => {
+    lastAt = performance.now();
+    socket.on('drain', () => (lastAt = performance.now()));
+  };
+  const serve = (response: ServerResponse, { path }: { path: string }, socket: Socket) => {
+    taken(socket);
+    if (path.startsWith('/subscribe/')) endlessStream(response);
+    else endlessList(response, path);
+  };
+  await withServer(serve, ({ url }) =>
+    use({
+      url,
+      async stands() {
+        while (!(performance.now() - lastAt > STILL_MS)) await pause(20);
+      },
+    }),
+  );
+}
 
 /** Sends a signal and waits for the end of a process whose output nobody reads. */
 async function endBy(child: ChildProcess, signal?: NodeJS.Signals): Promise<{ code: number | null; tookMs: number }> {
@@ -262,11 +289,11 @@ describe.concurrent('a reader that takes nothing', () => {
   test.each(SIGNALS.flatMap(([signal, code]) => [LIST, WATCH].map((args) => [signal, code, args] as const)))(
     'of stdout: %s ends with %i %j, and says what was not delivered',
     async (signal, exitCode, args) => {
-      await withServer(serveEndless, async ({ url }) => {
+      await withEndless(async ({ url, stands }) => {
         const child = start(args, { FLEET_BASE_URL: url, FLEET_SSE_URL: url, FLEET_TOKEN: 'token-of-the-test' });
         let stderr = '';
         child.stderr?.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
-        await pause(1500);
+        await stands();
         const { code, tookMs } = await endBy(child, signal);
         expect(code, stderr).toBe(exitCode);
         expect(tookMs).toBeLessThan(END_LIMIT_MS);
@@ -276,7 +303,7 @@ describe.concurrent('a reader that takes nothing', () => {
   );
 
   test('of stdout and stderr: the end comes all the same', async () => {
-    await withServer(serveEndless, async ({ url }) => {
+    await withEndless(async ({ url, stands }) => {
       const child = start(
         [...LIST, '-v'].filter((word) => word !== '-q'),
         {
@@ -284,7 +311,7 @@ describe.concurrent('a reader that takes nothing', () => {
           FLEET_TOKEN: 'token-of-the-test',
         },
       );
-      await pause(2000);
+      await stands();
       const { code, tookMs } = await endBy(child, 'SIGTERM');
       expect(code).toBe(143);
       expect(tookMs).toBeLessThan(END_LIMIT_MS);
@@ -322,7 +349,7 @@ describe.concurrent('a reader that takes nothing', () => {
   });
 
   test('--for ends with 10', async () => {
-    await withServer(serveEndless, async ({ url }) => {
+    await withEndless(async ({ url }) => {
       const child = start([...WATCH, '--for', '1s'], {
         FLEET_BASE_URL: url,
         FLEET_SSE_URL: url,
@@ -357,7 +384,7 @@ describe.concurrent('a reader that takes nothing', () => {
   });
 
   test.runIf(hasTool('script'))('a terminal that is stopped: a signal ends the program', async () => {
-    await withServer(serveEndless, async ({ url }) => {
+    await withEndless(async ({ url, stands }) => {
       const pidFile = join(cacheHome(), 'pid');
       const line = `echo $$ > '${pidFile}'; exec '${process.execPath}' '${PROGRAM}' bicycles list --all --json`;
       // Nobody reads what script writes, so script reads nothing of the terminal.
@@ -366,7 +393,7 @@ describe.concurrent('a reader that takes nothing', () => {
         stdio: ['pipe', 'pipe', 'ignore'],
       });
       try {
-        await pause(2500);
+        await stands();
         const pid = Number(readFileSync(pidFile, 'utf8'));
         const startedAt = performance.now();
         process.kill(pid, 'SIGTERM');
@@ -390,17 +417,21 @@ function isRunning(pid: number): boolean {
 
 describe.concurrent('what does not end by itself', () => {
   test.each(SIGNALS)('%s ends with %i a jq program that does not end', async (signal, exitCode) => {
-    const child = start(['config', 'list', '--jq', 'def f: f; f'], {});
-    await pause(1000);
-    const { code, tookMs } = await endBy(child, signal);
-    expect(code).toBe(exitCode);
-    expect(tookMs).toBeLessThan(END_LIMIT_MS);
+    await withHostile(hostile('honest'), async ({ url, requests }) => {
+      const env = { FLEET_BASE_URL: url, FLEET_TOKEN: 'token-of-the-test' };
+      const child = start(['bicycles', 'list', '--jq', 'def f: f; f'], env);
+      while (requests.length === 0) await pause(20);
+      await pause(300);
+      const { code, tookMs } = await endBy(child, signal);
+      expect(code).toBe(exitCode);
+      expect(tookMs).toBeLessThan(END_LIMIT_MS);
+    });
   });
 
   test.each(SIGNALS)('%s ends with %i a request that is not answered', async (signal, exitCode) => {
-    await withHostile(hostile('silent'), async ({ url }) => {
+    await withHostile(hostile('silent'), async ({ url, requests }) => {
       const child = start(['bicycles', 'list', '--json'], { FLEET_BASE_URL: url, FLEET_TOKEN: 'token-of-the-test' });
-      await pause(1000);
+      while (requests.length === 0) await pause(20);
       const { code, tookMs } = await endBy(child, signal);
       expect(code).toBe(exitCode);
       expect(tookMs).toBeLessThan(END_LIMIT_MS);
@@ -408,7 +439,7 @@ describe.concurrent('what does not end by itself', () => {
   });
 
   test('--for ends a watch whose jq program does not end', async () => {
-    await withServer(serveEndless, async ({ url }) => {
+    await withEndless(async ({ url }) => {
       const child = start(
         ['watch', '--topic', '/t', '--jq', 'def f: f; f', '--for', '1s', '-q', '--resync-pages', '0'],
         {

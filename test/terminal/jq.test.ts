@@ -3,13 +3,30 @@
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { FleetError } from '../../src/errors.js';
-import { type JqOptions, openJq } from '../../src/terminal/jq/open.js';
-import type { JqResult } from '../../src/terminal/jq/results.js';
+import { type JqOptions, openJq as openForGood } from '../../src/terminal/jq/open.js';
+import type { Jq, JqResult } from '../../src/terminal/jq/results.js';
+import { openQuickClock } from '../support/journal.js';
 import { EXACT_NUMBERS, findControls, HOSTILE, NAUGHTY } from '../support/naughty.js';
 
 const PIPE = { terminal: false };
+
+/** `npm run test:long` tries many more; each starts a thread. */
+const RANDOM_PROGRAMS = process.env['FLEET_TEST_LONG'] === '1' ? 500 : 20;
+
+const opened: Jq[] = [];
+
+/** A thread each, which outlives its test when that does not close it. */
+async function openJq(program: string, options: JqOptions): Promise<Jq> {
+  const jq = await openForGood(program, options);
+  opened.push(jq);
+  return jq;
+}
+
+afterAll(async () => {
+  for (const jq of opened) await jq.close();
+});
 
 async function filter(program: string, json: string, options: JqOptions = PIPE): Promise<string> {
   const jq = await openJq(program, options);
@@ -101,13 +118,13 @@ describe("jq's own message, as a usage error", () => {
     await fc.assert(
       fc.asyncProperty(fc.oneof(fc.string({ maxLength: 12 }), fc.constantFrom(...NAUGHTY)), async (program) => {
         try {
-          await openJq(program, PIPE);
+          await (await openForGood(program, PIPE)).close();
         } catch (error) {
           expect(error).toBeInstanceOf(FleetError);
           expect((error as FleetError).kind).toBe('usage');
         }
       }),
-      { numRuns: 50 },
+      { numRuns: RANDOM_PROGRAMS },
     );
   });
 });
@@ -181,11 +198,14 @@ describe.concurrent('one message a run', () => {
   });
 });
 
+/** The half second that a run has after the signal is over sooner. */
+const HASTY: JqOptions = { ...PIPE, clock: openQuickClock(10) };
+
 describe.concurrent('a program that does not end', () => {
   test.each([['def f: f; f'], ['last(range(1e18))'], ['repeat(empty)'], ['[limit(1e9; repeat(1))] | empty']])(
     '%s is ended by the signal',
     async (program) => {
-      const jq = await openJq(program, PIPE);
+      const jq = await openJq(program, HASTY);
       const ending = new AbortController();
       const run = jq.run(['1'], { signal: ending.signal });
       setTimeout(() => ending.abort(new FleetError('interrupted', 'interrupted')), 50);
@@ -195,7 +215,7 @@ describe.concurrent('a program that does not end', () => {
   );
 
   test('a run behind one that was stopped by the same signal ends with it, and another signal finds jq again', async () => {
-    const jq = await openJq('if . == 1 then last(range(1e18)) else . end', PIPE);
+    const jq = await openJq('if . == 1 then last(range(1e18)) else . end', HASTY);
     const ending = new AbortController();
     const runs = Promise.allSettled([1, 1, 1].map((item) => jq.run([`${item}`], { signal: ending.signal })));
     ending.abort(new Error('over'));
