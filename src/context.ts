@@ -13,6 +13,7 @@ import { clean, escapeJson } from './terminal/clean.js';
 import { loadPaint } from './terminal/colour.js';
 import type { Io, Streams } from './terminal/io.js';
 import type { Jq } from './terminal/jq/results.js';
+import { drawMark, splitMark } from './terminal/marks.js';
 
 /** What a process hands in besides its arguments. */
 export interface World extends Streams {
@@ -53,6 +54,12 @@ export interface GlobalFlags {
   input?: boolean;
   /** False after `--no-color`. */
   color?: boolean;
+  /** `-o wide`: every column, whole values. */
+  wide?: boolean;
+  /** False after `--no-truncate`. */
+  truncate?: boolean;
+  /** False after `--no-headers`. */
+  headers?: boolean;
 }
 
 /** What a command may replace in a client of its own. */
@@ -82,7 +89,10 @@ export interface Context {
    * before the command runs, so that nothing has been sent then.
    */
   jq(): Promise<Jq | undefined>;
-  /** A line on stderr, cleaned of control characters, with `--json` an object `{"notice"}`; kept back by `--quiet`. */
+  /**
+   * A line on stderr, cleaned of control characters, with `--json` an object `{"notice"}`; kept back by `--quiet`. It may begin with
+   * `✓ ` for what was done, `! ` or `warning: ` for what to look at: a terminal shows these as marks.
+   */
   notice(line: string): Promise<void>;
 }
 
@@ -112,7 +122,7 @@ export function openContext(world: World, io: Io, flags: GlobalFlags, interrupti
   setMaxListeners(0, signal, urgentSignal);
   const notice = async (line: string) => {
     if (flags.quiet === true) return;
-    await io.stderr.write(`${io.isJson ? escapeJson(JSON.stringify({ notice: line })) : clean(line)}\n`);
+    await io.stderr.write(`${await showNotice(line, io)}\n`);
   };
   const stored = once(async (): Promise<Stored> => (await import('./settings/store.js')).loadStored(io.env));
   const settings = once(async () => {
@@ -171,6 +181,16 @@ export function openContext(world: World, io: Io, flags: GlobalFlags, interrupti
       if (flags.jq !== undefined) await (await jq().catch(() => undefined))?.close();
     },
   };
+}
+
+/** A notice as stderr shows it: a JSON object, a plain line, or on a terminal a line with its mark in colour. */
+async function showNotice(line: string, { isJson, stderr }: Io): Promise<string> {
+  const { mark, text } = splitMark(line);
+  // A mark that says nothing but that all went well is for eyes alone.
+  const plain = mark === 'done' ? text : line;
+  if (isJson) return escapeJson(JSON.stringify({ notice: plain.startsWith('! ') ? text : plain }));
+  if (!stderr.isTerminal || mark === undefined) return clean(plain);
+  return `${drawMark(mark, stderr, await loadPaint(stderr.colorLevel))} ${clean(text)}`;
 }
 
 async function startJq(

@@ -34,6 +34,11 @@ const NOUNS: { readonly [heading: string]: readonly ((program: Command, run: Run
   'Help:': [addDoctor, addCompletion, addHelp, addSandbox, addDemo],
 };
 
+/** The table with every column and whole values. */
+const WIDE = 'wide';
+const [TABLE, ...FILES] = FORMATS;
+const OUTPUTS = [TABLE, WIDE, ...FILES] as const;
+
 /** A pipe of no certain width: how help looks unless somebody says otherwise. */
 const PIPE: HelpScreen = { width: undefined, hasColors: false };
 
@@ -48,8 +53,9 @@ export async function runProgram(
   let helpText = '';
   const program = buildProgram(
     async (command, action) => {
-      const flags: GlobalFlags = command.optsWithGlobals();
-      checkGlobalFlags(flags);
+      const typed: GlobalFlags = command.optsWithGlobals();
+      checkGlobalFlags(typed);
+      const flags = typed.output === WIDE ? { ...typed, output: 'table', wide: true } : typed;
       opened = openContext(world, io, flags, interruption);
       // A program of --jq that does not compile is refused before anything is sent.
       await opened.context.jq();
@@ -135,11 +141,13 @@ function addGlobalFlags(program: Command): void {
   program
     .option(
       '-o, --output <format>',
-      `how the result is written: ${FORMATS.join(', ')} (default: table)`,
-      oneOf('format', FORMATS),
+      `how the result is written: ${OUTPUTS.join(', ')} (default: table)`,
+      oneOf('format', OUTPUTS),
     )
     .option('--json', 'short for -o json')
     .option('--columns <a,b,…>', 'fields to show, in that order (table, csv, tsv)', readColumns)
+    .option('--no-truncate', 'cut nothing in a table; -o wide also leaves no column out')
+    .option('--no-headers', 'no line of headers (table, csv, tsv)')
     .option('--jq <program>', 'filter the JSON with jq; strings come out raw')
     .option('--profile <name>', 'settings profile (default: the profile in use)', anyText(PROFILES))
     .option('--base-url <url>', 'address of the service, prefix such as /api included (default: from the profile)')

@@ -114,6 +114,7 @@ const HEAVY = [
   'conf',
   'yaml',
   'csv-stringify/sync',
+  'cli-table3',
 ];
 
 test.each(HEAVY)('%s has one importing file, and is loaded lazily', (library) => {

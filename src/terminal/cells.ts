@@ -97,6 +97,40 @@ export function cut(text: string, width: number): string {
   return head.length === text.length ? text : `${beginning(head, width - 1)}…`;
 }
 
+/** Where a word that is wider than its room may be broken: behind what stands between the parts of an address, a path, a UUID. */
+const BREAKS = '/-,;&=_';
+
+/** The text in lines of at most `width` columns, broken between words where it can be; `indent` stands before every line but the first. */
+export function wrap(text: string, width: number | undefined, indent = ''): string[] {
+  if (width === undefined || widthOf(text) <= width) return [text];
+  const lines: string[] = [];
+  let line = '';
+  for (const word of text.split(' ')) {
+    const longer = line === '' ? word : `${line} ${word}`;
+    let rest = longer;
+    if (widthOf(longer) > width && line !== '') {
+      lines.push(line);
+      rest = indent + word;
+    }
+    while (widthOf(rest) > width) {
+      const piece = breakWord(rest, width);
+      lines.push(piece);
+      rest = indent + rest.slice(piece.length);
+    }
+    line = rest;
+  }
+  return [...lines, line];
+}
+
+/** The beginning of a word that is too wide: up to a place to break it in its second half, or as much as fits; one character at least. */
+function breakWord(word: string, width: number): string {
+  const head = beginning(word, Math.max(1, width));
+  for (let end = head.length; end > head.length / 2; end -= 1) {
+    if (BREAKS.includes(word[end - 1] ?? ' ')) return word.slice(0, end);
+  }
+  return head === '' ? [...word].slice(0, 1).join('') : head;
+}
+
 /** The text filled with spaces to `width` columns; wider text is returned as it is. */
 export function pad(text: string, width: number, align: 'left' | 'right' = 'left'): string {
   const spaces = ' '.repeat(Math.max(0, width - widthOf(text)));

@@ -1,6 +1,6 @@
-// The sixteen-colour words the screens are painted with; chalk is loaded only where there is colour.
+// The sixteen-colour words the screens are painted with, each readable on dark and on light (plain blue is not on dark); chalk is loaded only where there is colour.
 
-export const COLORS = ['red', 'green', 'yellow', 'blue', 'magenta', 'cyan', 'gray'] as const;
+export const COLORS = ['red', 'green', 'yellow', 'blueBright', 'magenta', 'cyan', 'gray'] as const;
 export const STYLES = ['bold', 'dim', 'inverse', 'underline'] as const;
 
 export type Color = (typeof COLORS)[number];
@@ -18,7 +18,7 @@ export const NO_PAINT: Paint = {
   red: same,
   green: same,
   yellow: same,
-  blue: same,
+  blueBright: same,
   magenta: same,
   cyan: same,
   gray: same,

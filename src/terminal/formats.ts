@@ -20,12 +20,16 @@ export async function openRenderer<T>(format: Format, shape: Shape<T>, options: 
   if (options.columns !== undefined && !FORMATS_WITH_COLUMNS.includes(format)) {
     throw usageError(`--columns goes with ${FORMATS_WITH_COLUMNS.join(', ')}, not with ${format}`);
   }
+  if (options.hasHeader === false && !FORMATS_WITH_COLUMNS.includes(format)) {
+    throw usageError(`--no-headers goes with ${FORMATS_WITH_COLUMNS.join(', ')}, not with ${format}`);
+  }
   const tools = {
     ...options,
     paint: await loadPaint(format === 'table' || format === 'json' ? options.colorLevel : 0),
   };
   switch (format) {
     case 'table':
+      if (shape.isReport === true) return (await import('./report.js')).openReportRenderer(shape, tools);
       return (await import('./formats/table.js')).openTableRenderer(shape, tools);
     case 'json':
       return (await import('./formats/json.js')).openJson(shape, tools);

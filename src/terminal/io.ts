@@ -20,6 +20,8 @@ export interface Output {
   width(): number | undefined;
   /** Rows of the terminal, 24 when it does not say. */
   height(): number;
+  /** Whether signs beyond ASCII can be drawn: not on a terminal whose locale or kind says no. */
+  readonly hasUnicode: boolean;
   /** 0 no colour, 1 sixteen colours, 2 256 colours, 3 true colour. */
   readonly colorLevel: 0 | 1 | 2 | 3;
   /**
@@ -90,6 +92,12 @@ export function colorLevel(isTerminal: boolean, env: NodeJS.ProcessEnv, noColorF
   return /-256(color)?$/.test(env['TERM'] ?? '') ? 2 : 1;
 }
 
+/** Whether a terminal shows more than ASCII. Without a locale it does: containers set none, and the terminals before them are of today. */
+function showsUnicode(env: NodeJS.ProcessEnv): boolean {
+  const locale = env['LC_ALL'] || env['LC_CTYPE'] || env['LANG'] || '';
+  return env['TERM'] !== 'dumb' && (locale === '' || /utf-?8/i.test(locale));
+}
+
 function widthFromEnvironment(env: NodeJS.ProcessEnv): number | undefined {
   const columns = Number(env['COLUMNS']);
   return Number.isInteger(columns) && columns > 0 ? columns : undefined;
@@ -114,6 +122,7 @@ function openOutput(stream: Streams['stdout'], { env, noColor, clock, toError }:
   return {
     isTerminal,
     colorLevel: colorLevel(isTerminal, env, noColor),
+    hasUnicode: !isTerminal || showsUnicode(env),
     width() {
       if (!isTerminal) return undefined;
       const columns = widthFromEnvironment(env) ?? stream.columns ?? 80;

@@ -1,24 +1,30 @@
 // A small table of our own facts (settings, profiles, claims), for the screen and for pipes alike.
 
 import { usageError } from '../errors.js';
-import { pad, widthOf } from './cells.js';
+import { pad, widthOf, wrap } from './cells.js';
 import { clean } from './clean.js';
 
 /** What stands between two columns. */
 const GAP = '  ';
 
-/** Rows of cells as aligned lines, each ended by a newline; cells are cleaned, the last one is not padded. */
-export function drawList(rows: readonly (readonly string[])[]): string {
+/** Cells are wrapped no narrower. */
+const NARROWEST_COLUMNS = 20;
+
+/** Rows of cells as aligned lines, each ended by a newline; cells are cleaned, the last one is not padded, and wrapped to the width where there is one. */
+export function drawList(rows: readonly (readonly string[])[], width?: number): string {
   const cleaned = rows.map((row) => row.map(clean));
   const widths: number[] = [];
   for (const row of cleaned)
     for (const [column, cell] of row.entries()) widths[column] = Math.max(widths[column] ?? 0, widthOf(cell));
-  const lines = cleaned.map((row) =>
-    row
-      .map((cell, column) => pad(cell, widths[column] ?? 0))
-      .join(GAP)
-      .trimEnd(),
-  );
+  const lines = cleaned.flatMap((row) => {
+    const head = row
+      .slice(0, -1)
+      .map((cell, column) => pad(cell, widths[column] ?? 0) + GAP)
+      .join('');
+    const room = width === undefined ? undefined : Math.max(NARROWEST_COLUMNS, width - widthOf(head));
+    const [first = '', ...rest] = wrap(row.at(-1) ?? '', room);
+    return [head + first, ...rest.map((line) => ' '.repeat(widthOf(head)) + line)].map((line) => line.trimEnd());
+  });
   return lines.map((line) => `${line}\n`).join('');
 }
 

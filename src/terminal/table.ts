@@ -16,10 +16,14 @@ export interface Cell {
 export interface Place {
   now: number;
   terminal: boolean;
+  /** Nothing is shortened, for people neither: `-o wide` and `--no-truncate`. */
+  isWhole?: boolean;
 }
 
 export interface Column<T> {
   header: string;
+  /** The header for programs, where a person reads something else in the column: an age instead of a time. */
+  programHeader?: string;
   /** The service's field the column shows, as a dotted path; a name of ours when it is made from several. */
   field: string;
   cell(value: T, at: Place): Cell;
@@ -27,6 +31,10 @@ export interface Column<T> {
   keep: number;
   /** The columns of the terminal below which the cell is of no use: rather left out than cut further. */
   minimum?: number;
+  /** Whole or not at all: a UUID that is cut is of no use. */
+  isUncut?: boolean;
+  /** It gives way before the others do: it has the room that they leave. */
+  isElastic?: boolean;
   /** The most that the column takes, however long its cells. */
   maximum?: number;
   /** What is set aside where there is space, because rows of later batches may need it. */
@@ -35,8 +43,12 @@ export interface Column<T> {
 }
 
 export interface TableOptions {
-  /** Columns of the terminal; undefined where nothing is cut. */
+  /** Columns of the terminal; undefined where every column is shown and nothing is cut. */
   width: number | undefined;
+  /** The columns are those that fit, and their cells are not cut. */
+  isWhole?: boolean;
+  /** False: no line of headers. */
+  hasHeader?: boolean;
   terminal: boolean;
   /** Milliseconds since the epoch, for ages. */
   now: number;
@@ -58,35 +70,39 @@ const WIDEST_COLUMNS = 1000;
 /** Two spaces stand between columns: one is easily part of a cell. */
 const GAP = 2;
 
-interface Laid<T> {
+/** A column and the room it has. */
+export interface Laid<T> {
   column: Column<T>;
   width: number;
 }
 
 /** The least a column can be cut to: what it asks for, else its header and a few letters, and never more than it needs. */
 function floorOf<T>(column: Column<T>, wanted: number): number {
+  if (column.isUncut === true) return wanted;
   return Math.min(wanted, column.minimum ?? Math.max(widthOf(column.header), 8));
 }
 
-/** The columns that fit at their least width, most useful first; the most useful one always does. */
+/** The columns that fit at their least width, most useful first, up to the first that does not; the most useful one always does. */
 function choose<T>(wanted: readonly Laid<T>[], width: number): Laid<T>[] {
   const byUse = [...wanted].sort((a, b) => b.column.keep - a.column.keep);
   const chosen = new Set<Laid<T>>();
   let used = -GAP;
   for (const laid of byUse) {
     const needed = GAP + floorOf(laid.column, laid.width);
-    if (used + needed > width && chosen.size > 0) continue;
+    if (used + needed > width && chosen.size > 0) break;
     chosen.add(laid);
     used += needed;
   }
   return wanted.filter((laid) => chosen.has(laid));
 }
 
-/** Takes the excess from the widest columns that can give, until the line fits. */
+/** Takes the excess from the widest columns that can give, from elastic ones first, until the line fits. */
 function shrink<T>(chosen: readonly Laid<T>[], width: number): void {
   let excess = chosen.reduce((sum, laid) => sum + laid.width + GAP, -GAP) - width;
   while (excess > 0) {
-    const givers = chosen.filter((laid) => laid.width > floorOf(laid.column, laid.width));
+    const able = chosen.filter((laid) => laid.width > floorOf(laid.column, laid.width));
+    const elastic = able.filter(({ column }) => column.isElastic === true);
+    const givers = elastic.length > 0 ? elastic : able;
     const widest = givers.reduce<Laid<T> | undefined>(
       (best, laid) => (best === undefined || laid.width > best.width ? laid : best),
       undefined,
@@ -100,6 +116,36 @@ function shrink<T>(chosen: readonly Laid<T>[], width: number): void {
   if (chosen.length === 1 && only !== undefined) only.width = Math.min(only.width, width);
 }
 
+/**
+ * The columns that have room, each with its width: at least that of its header, and of what it asks for. `cells` are those of the first
+ * rows; `width` undefined leaves nothing out.
+ */
+export function layOut<T>(
+  columns: readonly Column<T>[],
+  cells: readonly (readonly Cell[])[],
+  { width, isWhole = false, terminal }: Pick<TableOptions, 'width' | 'isWhole' | 'terminal'>,
+): Laid<T>[] {
+  const wanted = columns.map((column, index) => {
+    let widest = Math.max(widthOf(headerOf(column, terminal)), column.minimum ?? 0, column.room ?? 0);
+    for (const row of cells) widest = Math.max(widest, widthOf(row[index]?.text ?? ''));
+    return { column, width: Math.min(widest, WIDEST_COLUMNS) };
+  });
+  if (width === undefined) return wanted;
+  const fitting = wanted.map(({ column, width: widest }) => ({
+    column,
+    width: Math.min(widest, width, column.maximum ?? width),
+  }));
+  const chosen = choose(fitting, width);
+  if (isWhole) return wanted.filter(({ column }) => chosen.some((laid) => laid.column === column));
+  shrink(chosen, width);
+  return chosen;
+}
+
+/** What stands above a column. */
+export function headerOf<T>({ header, programHeader }: Column<T>, isTerminal: boolean): string {
+  return isTerminal ? header : (programHeader ?? header);
+}
+
 /** A loop, because `/ +$/` takes time with the square of the spaces in a hostile name. */
 function withoutEndingSpaces(text: string): string {
   let end = text.length;
@@ -109,24 +155,10 @@ function withoutEndingSpaces(text: string): string {
 
 /** Starts a table. What it returns are strings that end in a newline, or nothing. */
 export function openTable<T>(columns: readonly Column<T>[], options: TableOptions): Table<T> {
-  const { width, paint } = options;
-  const at: Place = { now: options.now, terminal: options.terminal };
+  const { paint, terminal, isWhole = false, hasHeader = true } = options;
+  const isCut = options.width !== undefined && !isWhole;
+  const at: Place = { now: options.now, terminal, isWhole };
   let layout: Laid<T>[] | undefined;
-  let dropped: string[] = [];
-
-  function layOut(cells: readonly Cell[][]): Laid<T>[] {
-    const wanted = columns.map((column, index) => {
-      let widest = Math.max(widthOf(column.header), column.minimum ?? 0, column.room ?? 0);
-      for (const row of cells) widest = Math.max(widest, widthOf(row[index]?.text ?? ''));
-      if (width !== undefined) widest = Math.min(widest, width, column.maximum ?? width);
-      return { column, width: Math.min(widest, WIDEST_COLUMNS) };
-    });
-    if (width === undefined) return wanted;
-    const chosen = choose(wanted, width);
-    dropped = wanted.filter((laid) => !chosen.includes(laid)).map((laid) => laid.column.header);
-    shrink(chosen, width);
-    return chosen;
-  }
 
   /** One line without trailing spaces: spaces are written only when something follows them. */
   function line(laid: readonly Laid<T>[], cells: readonly Cell[], paintHeader?: (text: string) => string): string {
@@ -134,7 +166,7 @@ export function openTable<T>(columns: readonly Column<T>[], options: TableOption
     let spaces = 0;
     for (const [index, { column, width: room }] of laid.entries()) {
       const cell = cells[index] ?? { text: '' };
-      const fitted = withoutEndingSpaces(width === undefined ? cell.text : cut(cell.text, room));
+      const fitted = withoutEndingSpaces(isCut ? cut(cell.text, room) : cell.text);
       const free = Math.max(0, room - widthOf(fitted));
       const before = column.align === 'right' ? free : 0;
       if (fitted !== '') {
@@ -150,9 +182,10 @@ export function openTable<T>(columns: readonly Column<T>[], options: TableOption
   }
 
   function header(laid: readonly Laid<T>[]): string {
+    if (!hasHeader) return '';
     return line(
       laid,
-      laid.map(({ column }) => ({ text: column.header })),
+      laid.map(({ column }) => ({ text: headerOf(column, terminal) })),
       paint.bold,
     );
   }
@@ -163,7 +196,7 @@ export function openTable<T>(columns: readonly Column<T>[], options: TableOption
       const first = layout === undefined ? values.map((value) => columns.map((column) => column.cell(value, at))) : [];
       let text = '';
       if (layout === undefined) {
-        layout = layOut(first);
+        layout = layOut(columns, first, options);
         text = header(layout);
       }
       const laid = layout;
@@ -176,10 +209,11 @@ export function openTable<T>(columns: readonly Column<T>[], options: TableOption
       return text;
     },
     end() {
-      if (layout !== undefined || options.terminal) return '';
-      layout = layOut([]);
+      if (layout !== undefined || terminal) return '';
+      layout = layOut(columns, [], options);
       return header(layout);
     },
-    dropped: () => dropped,
+    dropped: () =>
+      columns.filter((column) => layout?.every((laid) => laid.column !== column)).map(({ header: name }) => name),
   };
 }

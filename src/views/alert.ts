@@ -4,9 +4,9 @@ import { ALERT_FIELDS, type Alert } from '../api/alert.js';
 import { uuidOfLink } from '../api/links.js';
 import type { Color } from '../terminal/colour.js';
 import type { Shape } from '../terminal/formats.js';
-import type { Cell } from '../terminal/table.js';
+import type { Cell, Place } from '../terminal/table.js';
 import { pointOf, readPath, textOf } from '../terminal/values.js';
-import { showText, showTime } from './bicycle.js';
+import { ID_DIGITS, showId, showText, showTime } from './bicycle.js';
 
 const STATE_COLORS: ReadonlyMap<string, Color> = new Map([
   ['new', 'red'],
@@ -22,10 +22,10 @@ export function alertStateColor(state: unknown): { color: Color | undefined } {
 }
 
 /** The bicycle's name where the alert carries it (section 2.4), else the UUID at the end of its link, else the link. */
-export function showAlertBicycle(alert: Alert): Cell {
+export function showAlertBicycle(alert: Alert, at: Place): Cell {
   const name = textOf(readPath(alert.extra, 'bicycle_name'));
   if (name !== undefined && name !== '') return showText(name);
-  return showText(typeof alert.bicycle === 'string' ? (uuidOfLink(alert.bicycle) ?? alert.bicycle) : alert.bicycle);
+  return showId(typeof alert.bicycle === 'string' ? (uuidOfLink(alert.bicycle) ?? alert.bicycle) : alert.bicycle, at);
 }
 
 /** Alerts in every format. */
@@ -33,14 +33,20 @@ export const ALERTS: Shape<Alert> = {
   noun: { one: 'alert', many: 'alerts' },
   fields: ALERT_FIELDS,
   columns: [
-    { header: 'CREATED', field: 'created', keep: 4, minimum: 10, cell: ({ created }, at) => showTime(created, at) },
-    // `bicycle.outside_operational_period` is the longest type of section 2.3.
+    {
+      header: 'AGE',
+      programHeader: 'CREATED',
+      field: 'created',
+      keep: 4,
+      minimum: 10,
+      cell: ({ created }, at) => showTime(created, at),
+    },
+    // Most types are no longer; `bicycle.outside_operational_period` of section 2.3 is.
     {
       header: 'TYPE',
       field: 'alert_type',
       keep: 6,
-      minimum: 16,
-      room: 34,
+      minimum: 22,
       maximum: 40,
       cell: ({ alert_type }) => showText(alert_type),
     },
@@ -52,9 +58,17 @@ export const ALERTS: Shape<Alert> = {
       maximum: 24,
       cell: ({ state }) => ({ ...showText(state), ...alertStateColor(state) }),
     },
-    { header: 'BICYCLE', field: 'bicycle_name', keep: 3, minimum: 12, room: 20, maximum: 36, cell: showAlertBicycle },
-    { header: 'MESSAGE', field: 'message', keep: 2, minimum: 16, room: 40, cell: ({ message }) => showText(message) },
-    { header: 'UUID', field: 'uuid', keep: 1, minimum: 36, maximum: 36, cell: ({ uuid }) => showText(uuid) },
+    { header: 'BICYCLE', field: 'bicycle_name', keep: 3, minimum: 12, maximum: 24, cell: showAlertBicycle },
+    {
+      header: 'MESSAGE',
+      field: 'message',
+      keep: 2,
+      minimum: 16,
+      room: 40,
+      isElastic: true,
+      cell: ({ message }) => showText(message),
+    },
+    { header: 'ID', field: 'id', keep: 1, minimum: ID_DIGITS, cell: ({ uuid }, at) => showId(uuid, at) },
   ],
   /** Section 2.4: `extra.location` is a GeoJSON point, longitude first, "when applicable". */
   position({ extra }) {

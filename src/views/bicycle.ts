@@ -1,6 +1,7 @@
 // How a bicycle looks: its columns, its colours, where it is.
 
 import { BICYCLE_FIELDS, type Bicycle } from '../api/bicycle.js';
+import { isUuid } from '../api/links.js';
 import { clean } from '../terminal/clean.js';
 import type { Color } from '../terminal/colour.js';
 import type { Shape } from '../terminal/formats.js';
@@ -14,7 +15,8 @@ const CHARGE_EMPTY_PERCENT = 20;
 
 const STATE_COLORS: ReadonlyMap<string, Color> = new Map([
   ['available', 'green'],
-  ['rented', 'blue'],
+  ['rented', 'blueBright'],
+  ['reserved', 'cyan'],
   ['in_maintenance', 'yellow'],
   ['lost', 'red'],
   ['unrecoverable', 'magenta'],
@@ -51,17 +53,30 @@ export function showPosition(latitude: unknown, longitude: unknown, at: Place): 
   };
 }
 
+/** How many digits of a UUID a terminal shows: enough to find it again, and accepted wherever a bicycle is asked for. */
+export const ID_DIGITS = 8;
+
+/** A UUID: its first digits for people, unless they want whole values; whole for programs. What is no UUID stays as it is. */
+export function showId(uuid: unknown, at: Place): Cell {
+  return showText(
+    at.terminal && !at.isWhole && typeof uuid === 'string' && isUuid(uuid) ? uuid.slice(0, ID_DIGITS) : uuid,
+  );
+}
+
 /** A time: its age for people, ISO 8601 as it was sent for programs. */
 export function showTime(time: unknown, at: Place): Cell {
   return { text: at.terminal ? age(time, at.now) : toIso(time) };
 }
 
-/** Bicycles in every format. `unrecoverable` and `in_maintenance` are the longest states, an age is at most `59 min ago`. */
+/**
+ * Bicycles in every format. `unrecoverable` and `in_maintenance` are the longest states, an age is at most `59 min ago`. The ID is the
+ * handle for the other commands, and has its place in 80 columns.
+ */
 export const BICYCLES: Shape<Bicycle> = {
   noun: { one: 'bicycle', many: 'bicycles' },
   fields: BICYCLE_FIELDS,
   columns: [
-    { header: 'NAME', field: 'name', keep: 6, minimum: 12, room: 24, maximum: 48, cell: ({ name }) => showText(name) },
+    { header: 'NAME', field: 'name', keep: 6, minimum: 16, room: 24, maximum: 48, cell: ({ name }) => showText(name) },
     {
       header: 'STATE',
       field: 'state',
@@ -80,6 +95,14 @@ export const BICYCLES: Shape<Bicycle> = {
       cell: ({ state_of_charge }, at) => showCharge(state_of_charge, at),
     },
     {
+      header: 'SEEN',
+      field: 'latest_gps_timestamp',
+      keep: 3,
+      minimum: 10,
+      cell: ({ latest_gps_timestamp }, at) => showTime(latest_gps_timestamp, at),
+    },
+    { header: 'ID', field: 'id', keep: 2, minimum: ID_DIGITS, cell: ({ uuid }, at) => showId(uuid, at) },
+    {
       header: 'POSITION',
       field: 'position',
       keep: 1,
@@ -87,15 +110,6 @@ export const BICYCLES: Shape<Bicycle> = {
       room: 21,
       cell: ({ latitude, longitude }, at) => showPosition(latitude, longitude, at),
     },
-    {
-      header: 'SEEN',
-      field: 'latest_gps_timestamp',
-      keep: 2,
-      minimum: 10,
-      cell: ({ latest_gps_timestamp }, at) => showTime(latest_gps_timestamp, at),
-    },
-    // The handle for `act`: whole or not at all.
-    { header: 'UUID', field: 'uuid', keep: 3, minimum: 36, maximum: 36, cell: ({ uuid }) => showText(uuid) },
   ],
   position: ({ latitude, longitude }) => pointOf(longitude, latitude),
   positionFields: ['latitude', 'longitude'],

@@ -284,7 +284,7 @@ function alertLine({ alert, atMs }: { alert: Alert; atMs: number }, { nowMs }: B
   const time = pad(age(new Date(atMs).toISOString(), nowMs), 11);
   const type = showText(alert.alert_type).text;
   if (width < 60) return cut(`${time}${type} ${state.text}`, width);
-  const head = `${time}${pad(cut(showAlertBicycle(alert).text, 16), 16)} `;
+  const head = `${time}${pad(cut(showAlertBicycle(alert, { now: 0, terminal: true }).text, 16), 16)} `;
   const word = pad(cut(state.text, 10), 10);
   const message = (textOf(alert.message) ?? MISSING).slice(0, 500);
   const rest = cut(`${type}  ${clean(message)}`, Math.max(0, width - widthOf(head) - 11));

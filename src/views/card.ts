@@ -1,15 +1,16 @@
-// One bicycle as a card: what matters first, every other field in two columns, then its newest alerts.
+// One bicycle as a card: what matters first, short facts in two columns, long ones below them, then its newest alerts.
 
 import type { Alert } from '../api/alert.js';
 import type { Bicycle } from '../api/bicycle.js';
-import { cut, pad, widthOf } from '../terminal/cells.js';
+import { uuidOfLink } from '../api/links.js';
+import { cut, pad, widthOf, wrap } from '../terminal/cells.js';
 import { clean } from '../terminal/clean.js';
 import type { Paint } from '../terminal/colour.js';
 import type { Cell } from '../terminal/table.js';
 import { age, readTime } from '../terminal/time.js';
 import { numberOf, textOf } from '../terminal/values.js';
 import { alertStateColor } from './alert.js';
-import { showCharge, showPosition, showText, stateColor } from './bicycle.js';
+import { showCharge, showText, stateColor } from './bicycle.js';
 
 export interface CardOptions {
   /** Columns of the terminal. */
@@ -17,6 +18,8 @@ export interface CardOptions {
   paint: Paint;
   /** Milliseconds since the epoch, for ages. */
   now: number;
+  /** Nothing is cut or shortened, and lines may be longer than the width. */
+  isWhole?: boolean;
 }
 
 interface Field {
@@ -26,12 +29,24 @@ interface Field {
 
 const GAP = 2;
 const BAR_CELLS = 10;
-/** Below this two columns of fields would cut most values. */
+/** Below this two columns of fields would leave most values no room. */
 const NARROWEST_PAIR_COLUMNS = 72;
-/** Room for a longer label in the same column. */
-const SLACK_COLUMNS = 6;
+/** From this width on a time is shown beside its age. */
+const WIDE_COLUMNS = 100;
+const LABEL_COLUMNS = 16;
+const LONGEST_LABEL_COLUMNS = 24;
 /** Fields that the head of the card shows, or that only belong together. */
 const IN_HEAD: readonly string[] = ['name', 'state', 'uuid', 'latitude', 'longitude', 'state_of_charge'];
+/** Fields whose names are longer than what they say. */
+const LABELS: ReadonlyMap<string, string> = new Map([
+  ['latest_gps_timestamp', 'seen'],
+  ['latest_gps_accuracy', 'gps accuracy'],
+  ['latest_gps_pdop', 'gps pdop'],
+  ['bicycle_model_name', 'model name'],
+  ['estimated_state_of_charge', 'estimated charge'],
+  ['last_cellular_update', 'cellular update'],
+  ['concurrency_version', 'version'],
+]);
 
 /** Draws the card; every line ends in a newline and is at most `width` columns wide. */
 export function drawCard(bicycle: Bicycle, alerts: readonly Alert[] | undefined, options: CardOptions): string {
@@ -45,7 +60,7 @@ export function drawCard(bicycle: Bicycle, alerts: readonly Alert[] | undefined,
     paint.dim(cut(showText(bicycle.uuid).text, width)),
     '',
     ...layOut(set, options),
-    ...(unset.length === 0 ? [] : [paint.dim(cut(`Not set: ${unset.join(', ')}`, width))]),
+    ...(unset.length === 0 ? [] : wrap(`Not set: ${unset.join(', ')}`, width, '  ').map((line) => paint.dim(line))),
     ...(alerts === undefined ? [] : ['', ...alertLines(alerts, options)]),
   ];
   return lines.map((line) => `${line}\n`).join('');
@@ -55,20 +70,17 @@ function fieldsOf(bicycle: Bicycle, options: CardOptions): { set: Field[]; unset
   const at = { now: options.now, terminal: true };
   const set: Field[] = [];
   const unset: string[] = [];
-  if (numberOf(bicycle.state_of_charge) === undefined) unset.push('state of charge');
+  if (numberOf(bicycle.state_of_charge) === undefined) unset.push('charge');
   else set.push({ label: 'charge', cell: withBar(showCharge(bicycle.state_of_charge, at), bicycle.state_of_charge) });
   const [latitude, longitude] = [numberOf(bicycle.latitude), numberOf(bicycle.longitude)];
   if (latitude === undefined || longitude === undefined) unset.push('position');
-  else {
-    set.push({ label: 'position', cell: showPosition(latitude, longitude, at) });
-    set.push({ label: 'map', cell: { text: `geo:${latitude},${longitude}` } });
-  }
+  else set.push({ label: 'position', cell: { text: `geo:${latitude},${longitude}` } });
   for (const [field, value] of Object.entries(bicycle)) {
     if (IN_HEAD.includes(field)) continue;
-    const label = clean(field.replaceAll('_', ' ').slice(0, 40));
+    const label = LABELS.get(field) ?? clean(field.replaceAll('_', ' ').slice(0, LONGEST_LABEL_COLUMNS * 2));
     const text = textOf(value);
     if (text === undefined || text === '' || text === '[]') unset.push(label);
-    else set.push({ label, cell: { text: showField(value, text, options.now) } });
+    else set.push({ label, cell: { text: showField(field, value, options) } });
   }
   return { set, unset };
 }
@@ -76,8 +88,15 @@ function fieldsOf(bicycle: Bicycle, options: CardOptions): { set: Field[]; unset
 /** Longer values are for `--json`. */
 const LONGEST_VALUE_CHARACTERS = 500;
 
-function showField(value: unknown, text: string, now: number): string {
-  if (typeof value === 'string' && readTime(value) !== undefined) return `${age(value, now)} (${clean(value)})`;
+function showField(field: string, value: unknown, { now, width, isWhole = false }: CardOptions): string {
+  const text = textOf(value) ?? '';
+  if (isWhole) return clean(text);
+  if (typeof value === 'string' && readTime(value) !== undefined)
+    return width < WIDE_COLUMNS ? age(value, now) : `${age(value, now)} (${clean(value)})`;
+  // What a link leads to is named by its UUID, which other commands take; the bicycle's own is there to be copied.
+  const links = Array.isArray(value) ? value : [value];
+  const uuids = links.map((link) => (typeof link === 'string' ? uuidOfLink(link) : undefined));
+  if (field !== 'url' && uuids.length > 0 && uuids.every((uuid) => uuid !== undefined)) return uuids.join(', ');
   return clean(text.slice(0, LONGEST_VALUE_CHARACTERS));
 }
 
@@ -86,45 +105,62 @@ function withBar(cell: Cell, charge: unknown): Cell {
   return { ...cell, text: `${'█'.repeat(full)}${'░'.repeat(BAR_CELLS - full)} ${cell.text}` };
 }
 
-/** The fields two in a row where both fit in half of the width, else one. */
-function layOut(fields: readonly Field[], { width, paint }: CardOptions): string[] {
+/** Short fields two in a row, the others below them on lines of their own; labels stand in one column. */
+function layOut(fields: readonly Field[], options: CardOptions): string[] {
+  const { width, paint, isWhole = false } = options;
+  const longest = width < NARROWEST_PAIR_COLUMNS ? LONGEST_LABEL_COLUMNS : LABEL_COLUMNS;
+  const labelWidth = Math.min(
+    longest,
+    Math.floor(width / 2),
+    Math.max(0, ...fields.map(({ label }) => widthOf(label))),
+  );
   const half = Math.floor((width - GAP) / 2);
   const isShort = ({ label, cell }: Field) =>
-    width >= NARROWEST_PAIR_COLUMNS && widthOf(label) + GAP + widthOf(cell.text) <= half - SLACK_COLUMNS;
+    width >= NARROWEST_PAIR_COLUMNS &&
+    widthOf(label) <= labelWidth &&
+    labelWidth + GAP + widthOf(cell.text) + GAP <= half;
+  const draw = ({ label, cell }: Field, room: number): string[] => {
+    const head = cut(label, Math.max(labelWidth, LONGEST_LABEL_COLUMNS));
+    const start = Math.max(labelWidth, widthOf(head)) + GAP;
+    const [first = '', ...rest] = wrap(cell.text, isWhole ? undefined : Math.max(1, room - start)).map((line) =>
+      cell.color === undefined ? line : paint[cell.color](line),
+    );
+    return [
+      `${paint.dim(head)}${' '.repeat(start - widthOf(head))}${first}`,
+      ...rest.map((line) => ' '.repeat(start) + line),
+    ];
+  };
   const short = fields.filter(isShort);
   const rows = Math.ceil(short.length / 2);
-  const left = drawColumn(short.slice(0, rows), half, paint);
-  const right = drawColumn(short.slice(rows), half, paint);
-  const pairs = left.map((line, row) => `${line}${' '.repeat(GAP)}${right[row] ?? ''}`);
-  const long = fields.filter((field) => !isShort(field));
-  return [...pairs, ...drawColumn(long, width, paint)].map((line) => line.trimEnd());
-}
-
-/** Labels filled to one length, then the values cut and filled to the width. */
-function drawColumn(fields: readonly Field[], width: number, paint: Paint): string[] {
-  const most = Math.max(1, Math.floor(width / 2) - GAP);
-  const labelWidth = Math.min(most, Math.max(0, ...fields.map(({ label }) => widthOf(label))));
-  return fields.map(({ label, cell }) => {
-    const room = Math.max(1, width - labelWidth - GAP);
-    const text = pad(cut(cell.text, room), room);
-    const shown = cell.color === undefined ? text : paint[cell.color](text);
-    return `${paint.dim(pad(cut(label, labelWidth), labelWidth))}${' '.repeat(GAP)}${shown}`;
+  const pairs = short.slice(0, rows).flatMap((left, row) => {
+    const right = short[rows + row];
+    const room = half - labelWidth - GAP;
+    const [line = ''] = draw({ ...left, cell: left.cell }, half);
+    const filled = line + ' '.repeat(Math.max(0, room - widthOf(left.cell.text)));
+    return right === undefined ? [line] : [`${filled}${' '.repeat(GAP)}${draw(right, half)[0] ?? ''}`];
   });
+  return [...pairs, ...fields.filter((field) => !isShort(field)).flatMap((field) => draw(field, width))];
 }
 
-function alertLines(alerts: readonly Alert[], { width, paint, now }: CardOptions): string[] {
+function alertLines(alerts: readonly Alert[], { width, paint, now, isWhole = false }: CardOptions): string[] {
   if (alerts.length === 0) return [paint.dim('No alerts.')];
   const rows = alerts.map(({ created, alert_type, state, message }) => ({
-    cells: [age(created, now), showText(alert_type).text, showText(state).text, showText(message).text],
+    cells: [age(created, now), showText(alert_type).text, showText(state).text] as const,
+    message: showText(message).text,
     color: alertStateColor(state).color,
   }));
   const widths = [0, 1, 2].map((column) => Math.max(...rows.map(({ cells }) => widthOf(cells[column] ?? ''))));
+  const gap = ' '.repeat(GAP);
   return [
     paint.bold('Newest alerts'),
-    ...rows.map(({ cells, color }) => {
-      const line = cells.map((cell, column) => pad(cell, widths[column] ?? 0)).join(' '.repeat(GAP));
-      const shown = cut(line, width - GAP).trimEnd();
-      return `${' '.repeat(GAP)}${color === undefined ? shown : paint[color](shown)}`;
+    ...rows.map(({ cells, message, color }) => {
+      const [when, type, state] = cells.map((cell, column) => pad(cell, widths[column] ?? 0));
+      const head = `${gap}${when}${gap}${type}${gap}`;
+      const room = width - widthOf(head);
+      if (room < widthOf(state ?? '')) return isWhole ? `${head}${state}${gap}${message}` : cut(head, width);
+      const shown = color === undefined ? (state ?? '') : paint[color](state ?? '');
+      const left = isWhole ? message : cut(message, room - widthOf(state ?? '') - GAP);
+      return left === '' ? `${head}${shown}` : `${head}${shown}${gap}${left}`;
     }),
   ];
 }

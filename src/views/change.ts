@@ -178,7 +178,7 @@ function cellsOf(entry: Entry, at: number, place: LinePlace): Cells {
       ];
       return {
         time,
-        name: showAlertBicycle(alert),
+        name: showAlertBicycle(alert, { now: 0, terminal: place.terminal }),
         what: [
           { text: 'alert ', color: 'red' },
           textPiece(alert.alert_type),

@@ -1,6 +1,6 @@
 // How the end of a bulk run looks to people: bicycles grouped by what became of them and why, the whole reason first, then which.
 
-import { pad, widthOf } from '../terminal/cells.js';
+import { cut, wrap } from '../terminal/cells.js';
 import { clean } from '../terminal/clean.js';
 import type { Paint } from '../terminal/colour.js';
 import { type ChangeResult, OUTCOME_COLORS, type Outcome } from './action.js';
@@ -17,6 +17,8 @@ export interface EndingsOptions {
   /** Columns of the terminal; undefined where nothing is cut and all are listed. */
   width: number | undefined;
   paint: Paint;
+  /** Draws a few rows of cells as aligned lines; used where there is a width. */
+  drawRows(rows: readonly (readonly string[])[]): string;
 }
 
 /** The bicycles of one group that a terminal shows. */
@@ -50,7 +52,7 @@ export function reasonOf({ message }: ChangeResult): string {
 }
 
 /** `33 not allowed from state rented`, and below it which; the groups in the order in which they began. */
-export function showEndings(endings: readonly Ended[], { width, paint }: EndingsOptions): string {
+export function showEndings(endings: readonly Ended[], { width, paint, drawRows }: EndingsOptions): string {
   const groups = new Map<string, { outcome: Outcome; reason: string; ended: Ended[] }>();
   for (const ended of endings) {
     const reason = reasonOf(ended);
@@ -62,10 +64,10 @@ export function showEndings(endings: readonly Ended[], { width, paint }: Endings
   const lines: string[] = [];
   for (const { outcome, reason, ended } of groups.values()) {
     const color = OUTCOME_COLORS[outcome];
-    const heading = wrap(headingOf(outcome, reason, ended.length), width);
+    const heading = wrap(headingOf(outcome, reason, ended.length), width, '    ');
     lines.push(...heading.map((line) => (color === undefined ? line : paint[color](line))));
     const shown = width === undefined ? ended : ended.slice(0, MOST_LISTED);
-    lines.push(...listOf(shown, width));
+    lines.push(...(width === undefined ? listOf(shown) : drawRows(rowsOf(shown, width)).trimEnd().split('\n')));
     if (shown.length < ended.length) lines.push(`  … and ${ended.length - shown.length} more; -o csv lists all`);
   }
   return lines.map((line) => `${line}\n`).join('');
@@ -76,20 +78,31 @@ function headingOf(outcome: Outcome, reason: string, count: number): string {
   return reason === '' ? `${count} ${OUTCOME_TEXT[outcome]}` : `${count} ${OUTCOME_TEXT[outcome]}: ${reason}`;
 }
 
-function listOf(ended: readonly Ended[], width: number | undefined): string[] {
-  const cells = ended.map(({ name, uuid, row }) => ({
-    name: [...(row === undefined ? [] : [`row ${row}`]), ...(name === null ? [] : [clean(name)])].join('  '),
-    id: uuid === null ? '' : width === undefined ? uuid : uuid.slice(0, SHOWN_DIGITS),
-  }));
-  const widest = Math.min(LONGEST_NAME_COLUMNS, Math.max(0, ...cells.map(({ name }) => widthOf(name))));
-  return cells.map(
-    ({ name, id }) =>
-      `  ${[...(widest === 0 ? [] : [id === '' ? name : pad(name, widest)]), ...(id === '' ? [] : [id])].join('  ')}`,
-  );
+/** What a terminal shows of each: where it stands in the input, its name, its first digits. */
+function rowsOf(ended: readonly Ended[], width: number): string[][] {
+  const most = Math.min(LONGEST_NAME_COLUMNS, Math.max(1, width - 2 - SHOWN_DIGITS - 2));
+  const hasNames = ended.some(({ name }) => name !== null);
+  const hasRows = ended.some(({ row }) => row !== undefined);
+  return ended.map(({ name, uuid, row }) => {
+    const cells = [
+      ...(hasRows ? [row === undefined ? '' : `row ${row}`] : []),
+      ...(hasNames ? [name === null ? '' : cut(clean(name), most)] : []),
+      ...(uuid === null ? [] : [uuid.slice(0, SHOWN_DIGITS)]),
+    ];
+    return [`  ${cells[0] ?? ''}`, ...cells.slice(1)];
+  });
 }
 
-/** `✓ Emmy 0001: rented`: one bicycle on which the transition was run. */
-export function showSuccess({ name, uuid, state, outcome }: Ended, transition: string, paint: Paint): string {
+/** Every one of them for programs, whole; there may be many, so nothing is aligned. */
+function listOf(ended: readonly Ended[]): string[] {
+  return ended.map(({ name, uuid, row }) => {
+    const cells = [row === undefined ? '' : `row ${row}`, name === null ? '' : clean(name), uuid ?? ''];
+    return `  ${cells.filter((cell) => cell !== '').join('  ')}`;
+  });
+}
+
+/** `✓ Emmy 0001: rented`: one bicycle on which the transition was run. `mark` is drawn for a terminal, empty in a pipe. */
+export function showSuccess({ name, uuid, state, outcome }: Ended, transition: string, mark: string): string {
   const label = clean(name ?? uuid?.slice(0, SHOWN_DIGITS) ?? '');
   const became =
     outcome === 'allowed'
@@ -97,20 +110,5 @@ export function showSuccess({ name, uuid, state, outcome }: Ended, transition: s
       : state === null
         ? `${transition} ${outcome === 'skipped' ? 'was done before' : 'done'}`
         : state;
-  return `${paint.green('✓')} ${label}: ${clean(became)}\n`;
-}
-
-/** The text in lines of at most that many columns, those behind the first indented; one word may be wider. */
-function wrap(text: string, width: number | undefined): string[] {
-  if (width === undefined) return [text];
-  const lines: string[] = [];
-  let line = '';
-  for (const word of text.split(' ')) {
-    const longer = line === '' ? word : `${line} ${word}`;
-    if (line !== '' && widthOf(longer) > width) {
-      lines.push(line);
-      line = `    ${word}`;
-    } else line = longer;
-  }
-  return [...lines, line];
+  return `${mark === '' ? '' : `${mark} `}${label}: ${clean(became)}\n`;
 }

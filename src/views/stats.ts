@@ -40,6 +40,8 @@ export interface StatsOptions {
   paint: Paint;
   /** How many bicycles were counted. */
   total: number;
+  /** Values are not cut, and lines may be longer than the width. */
+  isWhole?: boolean;
 }
 
 const GAP = '  ';
@@ -48,12 +50,13 @@ const NARROWEST_BAR_COLUMNS = 5;
 const EIGHTHS = ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉'];
 
 /** A block a group: each value with its count, its part and a bar; every line ends in a newline and fits the width. */
-export function drawStats(rows: readonly StatsRow[], { width, paint, total }: StatsOptions): string {
+export function drawStats(rows: readonly StatsRow[], { width, paint, total, isWhole = false }: StatsOptions): string {
   const lines = [paint.bold(countNoun(total, { one: 'bicycle', many: 'bicycles' }))];
   const groups = new Map<string, StatsRow[]>();
   for (const row of rows) groups.set(row.group, [...(groups.get(row.group) ?? []), row]);
-  const names = rows.map(({ value }) => widthOf(cut(clean(value), width)));
-  const nameWidth = Math.min(Math.max(0, ...names), Math.max(8, Math.floor(width / 3)));
+  const names = rows.map(({ value }) => widthOf(isWhole ? clean(value) : cut(clean(value), width)));
+  const longest = Math.max(0, ...names);
+  const nameWidth = isWhole ? longest : Math.min(longest, Math.max(8, Math.floor(width / 2.2)));
   const countWidth = Math.max(0, ...rows.map(({ count }) => String(count).length));
   for (const [group, values] of groups) {
     lines.push('', paint.dim(cut(clean(group).toUpperCase(), width)));
@@ -65,7 +68,9 @@ export function drawStats(rows: readonly StatsRow[], { width, paint, total }: St
       const room = Math.min(WIDEST_BAR_COLUMNS, width - widthOf(head) - GAP.length);
       const bar = room < NARROWEST_BAR_COLUMNS ? '' : drawBar(count / most, room);
       const color = colorOf(row);
-      lines.push(`${cut(head, width)}${bar === '' ? '' : `${GAP}${color === undefined ? bar : paint[color](bar)}`}`);
+      lines.push(
+        `${isWhole ? head : cut(head, width)}${bar === '' ? '' : `${GAP}${color === undefined ? bar : paint[color](bar)}`}`,
+      );
     }
   }
   return lines.map((line) => `${line}\n`).join('');

@@ -207,8 +207,7 @@ describe('auth login checks', () => {
     await fleet(`config set organization ${ORGANIZATION}`);
     await withServer(
       (response) => sendJson(response, 200, []),
-      async ({ url }) =>
-        expect((await login(url, '', answering())).stderr).toContain('warning: this token sees no bicycles'),
+      async ({ url }) => expect((await login(url, '', answering())).stderr).toContain('! this token sees no bicycles'),
     );
   });
 

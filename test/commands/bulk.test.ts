@@ -110,7 +110,7 @@ describe('outcomes', () => {
       for (const [index, uuid] of inState(sandbox, 'available', 2).entries()) {
         const name = sandbox.bicycle(uuid)?.name ?? '';
         const { code, stdout, stderr } = await act(sandbox, [index === 0 ? name : uuid.slice(0, 8), 'reserve']);
-        expect({ code, stdout }).toEqual({ code: 0, stdout: `✓ ${name}: reserved\n` });
+        expect({ code, stdout }).toEqual({ code: 0, stdout: `${name}: reserved\n` });
         expect(stderr).toContain(`(${name})`);
         expect(sandbox.actionCount(uuid)).toBe(1);
       }

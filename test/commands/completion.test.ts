@@ -79,7 +79,7 @@ describe('what is offered', () => {
     ['fleet watch --until state!=l', ['state!=lost']],
     ['fleet watch --sender ', SENDERS],
     ['fleet bicycles list --lim', ['--limit']],
-    ['fleet bicycles list --no-', ['--no-input', '--no-color']],
+    ['fleet bicycles list --no-', ['--no-truncate', '--no-headers', '--no-input', '--no-color']],
     [`fleet bicycles act ${BICYCLE} re`, ['rent', 'return', 'retire', 'reserve']],
     [`fleet bicycles act ${BICYCLE} `, TRANSITIONS],
     ['fleet bicycles act - take', ['take_over']],

@@ -116,7 +116,7 @@ describe('config list', () => {
       stdout: [
         'KEY            VALUE                      ORIGIN',
         'profile        berlin                     flag: --profile',
-        'base_url       https://b.example.com/api  profile: profile "berlin"',
+        'base_url       https://b.example.com/api  profile "berlin"',
         'sse_url        -                          default',
         'organization   -                          default',
         'api_version    1.1                        environment: FLEET_API_VERSION',

@@ -79,24 +79,24 @@ describe('all is well', () => {
       .replace(/[0-9a-f]{8}-[0-9a-f-]{27}/g, 'UUID')
       .replace(/version .*, Node .*/, 'version V')
       .replace(/ends in .*?;/, 'ends in T;');
-    expect(masked).toBe(`ok       fleet         version V
-ok       settings file FOLDER/config.json, 1 profile
-ok       file modes    the settings are readable by you alone
-ok       profile       sandbox (FOLDER/config.json)
-ok       base_url      BASE (profile "sandbox")
-ok       sse_url       PUSH (profile "sandbox")
-ok       organization  UUID (profile "sandbox")
-ok       settings      api_version 1.0, output table, timeout 30, retries 3, allow_http false
-ok       disk          FOLDER can be written
-ok       token         stored by auth login; it ends in T; claims role, affs, sub, jti, iat, exp
-ok       proxy         service is asked directly: no proxy is set
-ok       http          GET /bicycles/ answered 200 in N ms, request UUID
-ok       clock         the same as the service, within a second
-ok       prefix        BASE leads to N bicycles
-ok       version       1.0 is understood; the service is sandbox-1.0.0
-ok       proxy         push is asked directly: no proxy is set
-ok       push          the subscription stands after N ms
-ok       terminal      stdout is no terminal: output is not cut and has no colour
+    expect(masked).toBe(`ok  fleet          version V
+ok  settings file  FOLDER/config.json, 1 profile
+ok  file modes     the settings are readable by you alone
+ok  profile        sandbox (FOLDER/config.json)
+ok  base_url       BASE (profile "sandbox")
+ok  sse_url        PUSH (profile "sandbox")
+ok  organization   UUID (profile "sandbox")
+ok  settings       api_version 1.0, output table, timeout 30, retries 3, allow_http false
+ok  disk           FOLDER can be written
+ok  token          stored by auth login; it ends in T; claims role, affs, sub, jti, iat, exp
+ok  proxy          service is asked directly: no proxy is set
+ok  http           GET /bicycles/ answered 200 in N ms, request UUID
+ok  clock          the same as the service, within a second
+ok  prefix         BASE leads to N bicycles
+ok  version        1.0 is understood; the service is sandbox-1.0.0
+ok  proxy          push is asked directly: no proxy is set
+ok  push           the subscription stands after N ms
+ok  terminal       stdout is no terminal: output is not cut and has no colour
 `);
     for (let tries = 0; service().streamCount() > 0 && tries < 100; tries++)
       await new Promise((go) => setTimeout(go, 10));
@@ -117,7 +117,7 @@ ok       terminal      stdout is no terminal: output is not cut and has no colou
     await settle(service());
     const { stdout } = await fleet('doctor --no-color', { terminal: { columns }, env: { LANG: 'C' } });
     expect(stdout.split('\n').filter((line) => line.length > columns && !/\S{30}/.test(line))).toEqual([]);
-    expect(stdout).toMatch(/^warning +terminal/m);
+    expect(stdout).toMatch(/^! +terminal/m);
     expect(stdout).toContain('next: export LC_ALL=C.UTF-8');
   });
 
@@ -185,7 +185,7 @@ describe('settings', () => {
     // --json says the format here.
     expect([code, wrong]).toEqual([3, ['failure sse_url']]);
     expect((await fleet('doctor', { env })).stdout).toContain(
-      'failure  settings      FLEET_OUTPUT: "jsno" is not a format',
+      'failure  settings       FLEET_OUTPUT: "jsno" is not a format',
     );
   });
 

@@ -45,9 +45,9 @@ Examples:
   fleet --profile sandbox bicycles list --ordering state_of_charge
 
 Flags of every command ("fleet help flags" explains them):
-  -V  -o  --json  --columns  --jq  --profile  --base-url  --sse-url
-  --api-version  --timeout  --deadline  --retries  --trace  -v  -q  --no-input
-  --no-color  -h
+  -V  -o  --json  --columns  --no-truncate  --no-headers  --jq  --profile
+  --base-url  --sse-url  --api-version  --timeout  --deadline  --retries
+  --trace  -v  -q  --no-input  --no-color  -h
 `);
   });
 

@@ -162,7 +162,7 @@ describe('what is still missing', () => {
 
   test('one page is what was asked for, not a list', async () => {
     const { code, stderr } = await listMoving({ ids: ['a', 'b'], ...oneIsHidden }, []);
-    expect({ code, stderr }).toEqual({ code: 0, stderr: 'the service counts 7 bicycles and sent 2\n' });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '! the service counts 7 bicycles and sent 2\n' });
   });
 });
 

@@ -20,7 +20,7 @@ test('one page by default, with a line that says how many there are and how to s
   const { code, stdout, stderr } = await fleet('bicycles', 'list');
   expect(code).toBe(0);
   expect(stdout.trimEnd().split('\n')).toHaveLength(21);
-  expect(stderr).toMatch(/^20 of \d+ bicycles; --page 2 shows the next page, --all all of them\n$/);
+  expect(stderr).toMatch(/^Showing 20 of \d+ bicycles\. Next page: --page 2\. Everything: --all\n$/);
 });
 
 test('every documented parameter is sent by its literal name', async () => {
@@ -84,8 +84,9 @@ test.each([
   [['-o', 'jsonl'], 0, ''],
 ])('an empty list with %j', async (args, code, stdout) => {
   const result = await fleet('bicycles', 'list', '--bbox', '0.1,0.1,0,0', ...args);
+  const notice = 'No bicycles found. Try fewer filters, or another --organization';
   const isJson = args.some((word) => word.startsWith('--json') || word === 'jsonl');
-  const stderr = isJson ? '{"notice":"no bicycles found"}\n' : 'no bicycles found\n';
+  const stderr = isJson ? `${JSON.stringify({ notice })}\n` : `${notice}\n`;
   expect(result).toEqual({ code, stdout, stderr });
 });
 
@@ -256,8 +257,10 @@ describe('a progress line', () => {
     async (format) => {
       const { code, stdout, screen } = await run(['--all', '-o', format], true);
       expect(code).toBe(0);
-      const notices = screen.filter((line) => line.startsWith('hidden at this width') || line.includes('left out'));
-      expect(screen.filter((line) => !notices.includes(line)).join('\n')).toBe(stdout);
+      const notices = screen.filter((line) => line.startsWith('Hidden at this width') || line.includes('left out'));
+      // An empty line stands before them.
+      const footer = notices.length === 0 ? '' : `\n${notices.join('\n')}\n`;
+      expect(screen.join('\n')).toBe(stdout + footer);
     },
   );
 

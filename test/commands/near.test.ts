@@ -225,7 +225,7 @@ describe('bicycles list --near', () => {
       code: 0,
       uuids: expected.map(({ uuid }) => uuid),
     });
-    expect(stderr).toBe(expected.length === 0 ? 'no bicycles found\n' : '');
+    expect(stderr).toBe(expected.length === 0 ? 'No bicycles match. Try a larger --radius\n' : '');
   });
 
   test('two requests where one box cannot do', async () => {
@@ -242,7 +242,7 @@ describe('bicycles list --near', () => {
     const table = await fleet('--near', '52.52,13.40', '--radius', '5000', '--limit', '1');
     expect(table.stdout).toMatch(/^NAME +STATE +DISTANCE /);
     expect(table.stdout).toContain(` ${Math.round(first?.distance ?? 0)} `);
-    expect(table.stderr).toMatch(/^the nearest 1 of \d+ bicycles; without --limit all are shown\n$/);
+    expect(table.stderr).toMatch(/^Showing the nearest 1 of \d+ bicycles\. Everything: without --limit\n$/);
     const csv = await fleet(
       '--near',
       '52.52,13.40',

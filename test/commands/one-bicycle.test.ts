@@ -162,12 +162,11 @@ describe('the card', () => {
       "Emmy 0001  available
       9e3779b1-0000-4000-8000-000000000001
 
-      charge         ██████░░░░ 58 %           bleid              AXA:1
-      position       52.52000, 13.40490        concurrency vers…  8
-      map            geo:52.52,13.4049         weight             21
-      serial number  SN-1
-      organization          http://service/organizations/1c2d3e4f-0000-4000-8000-0000…
-      latest gps timestamp  3 min ago (2026-03-01T11:57:00Z)
+      charge         ██████░░░░ 58 %           seen           3 min ago
+      position       geo:52.52,13.4049         version        8
+      serial number  SN-1                      weight         21
+      bleid          AXA:1
+      organization   1c2d3e4f-0000-4000-8000-000000000009
       Not set: description
 
       Newest alerts
@@ -198,7 +197,7 @@ describe('edit', () => {
     const ran = await run({ isObserved: true, edit: accept }, ['edit', UUID_1, '--name', 'Ada']);
     expect(ran.code).toBe(0);
     expect(ran.stderr).toContain('name: Emmy 0001 -> Ada');
-    expect(ran.stderr).toContain('✓');
+    expect(ran.stderr).toContain('(Ada): edited\n');
     expect(sent(ran).map(({ method, body }) => [method, JSON.parse(body)])).toEqual([
       [
         'PUT',

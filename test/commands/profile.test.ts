@@ -184,6 +184,6 @@ describe('a protected profile', () => {
     await makeProtected();
     expect((await fleet('bicycles list -q')).code).toBe(0);
     expect((await fleet('profile list')).stdout).toMatch(/^main .* yes +yes$/m);
-    expect((await fleet('config list')).stdout).toMatch(/^protected +true +profile: profile "main"$/m);
+    expect((await fleet('config list')).stdout).toMatch(/^protected +true +profile "main"$/m);
   });
 });

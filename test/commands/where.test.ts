@@ -240,7 +240,7 @@ describe('bicycles list --where', () => {
     expect(await fleet(ITEMS, '--where', 'state=lost')).toEqual({
       code: 0,
       stdout: 'a\n',
-      stderr: '1 of the 2 bicycles of this page (6 in all) matches; --all looks at every page\n',
+      stderr: '1 of 2 bicycles on this page matches (6 in all). Every page: --all\n',
       asked: 1,
     });
   });
@@ -253,7 +253,7 @@ describe('bicycles list --where', () => {
   test('--limit counts what matches', async () => {
     const { stdout, stderr, asked } = await fleet(ITEMS, '--limit', '2', '--where', 'state=lost');
     expect(stdout).toBe('a\nc\n');
-    expect(stderr).toBe('2 bicycles; --all shows all that match\n');
+    expect(stderr).toBe('Showing 2 bicycles. Everything that matches: --all\n');
     expect(asked).toBeGreaterThanOrEqual(2);
   });
 
@@ -261,7 +261,7 @@ describe('bicycles list --where', () => {
     expect(await fleet(ITEMS, '--all', '--where', 'state=unrecoverable')).toMatchObject({
       code: 0,
       stdout: '',
-      stderr: 'none of 6 bicycles matches\n',
+      stderr: 'No bicycles match: none of the 6 that were looked at. Try fewer conditions\n',
     });
   });
 

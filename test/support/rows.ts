@@ -25,17 +25,24 @@ export interface Screen {
   width?: number;
   colorLevel?: 0 | 1 | 2 | 3;
   columns?: string[];
+  /** As with `-o wide` on this terminal. */
+  isWide?: boolean;
+  /** As with `--no-truncate`. */
+  isWhole?: boolean;
+  hasHeader?: boolean;
   /** Rows a batch; all in one when absent. */
   batch?: number;
 }
 
 /** What reaches stdout, then a line for each notice, marked with `#`. */
 export async function render<T>(shape: Shape<T>, rows: readonly Row<T>[], screen: Screen = {}): Promise<string> {
-  const { format = 'table', width, colorLevel = 0, columns, batch = rows.length } = screen;
+  const { format = 'table', width, colorLevel = 0, columns, batch = rows.length, isWide = false } = screen;
   const renderer = await openRenderer(format, shape, {
     columns,
     terminal: width !== undefined,
-    width,
+    width: isWide ? undefined : width,
+    isWhole: isWide || screen.isWhole === true,
+    hasHeader: screen.hasHeader !== false,
     colorLevel,
     now: NOW,
   });

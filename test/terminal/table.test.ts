@@ -38,14 +38,28 @@ describe('widths', () => {
     }
   });
 
-  it('show a UUID whole or not at all', async () => {
+  it('show an ID, or a UUID that was asked for, whole or not at all', async () => {
     for (let width = 20; width <= 200; width += 1) {
       const screen = await render(BICYCLES, rowsOf(BICYCLE_VALUES), { width });
       const [header = '', first = ''] = linesOf(screen);
-      expect(first.includes('0b9f2c1e-3d4a-4b5c-8d6e-7f8091a2b3c4')).toBe(header.includes('UUID'));
-      expect(screen.includes('# hidden at this width')).toBe(
-        ['POSITION', 'SEEN', 'UUID'].some((name) => !header.includes(name)),
+      expect(first.includes('  0b9f2c1e')).toBe(header.includes('  ID'));
+      expect(first).not.toMatch(/0b9f2c1e-|0b9f2…/);
+      expect(screen.includes('# Hidden at this width')).toBe(
+        ['POSITION', 'SEEN', 'ID'].some((name) => !header.includes(name)),
       );
+      const asked = await render(BICYCLES, rowsOf(BICYCLE_VALUES), { width, columns: ['name', 'uuid'] });
+      const [askedHeader = '', askedFirst = ''] = linesOf(asked);
+      expect(askedFirst.includes('0b9f2c1e-3d4a-4b5c-8d6e-7f8091a2b3c4')).toBe(askedHeader.includes('UUID'));
+    }
+  });
+
+  it('keep columns in the order of their use: none stays where a more useful one had no room', async () => {
+    const order = ['NAME', 'STATE', 'CHARGE', 'SEEN', 'ID', 'POSITION'];
+    for (let width = 20; width <= 200; width += 1) {
+      const [header = ''] = linesOf(await render(BICYCLES, rowsOf(BICYCLE_VALUES), { width }));
+      const shown = header.split(/ {2,}/);
+      expect(shown).toEqual(order.slice(0, shown.length));
+      if (width >= 80) expect(shown).toContain('ID');
     }
   });
 

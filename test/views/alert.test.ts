@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Alert } from '../../src/api/alert.js';
 import { ALERTS, showAlertBicycle } from '../../src/views/alert.js';
-import { ALERT_VALUES, render, rowsOf, type Screen } from '../support/rows.js';
+import { ALERT_VALUES, NOW, render, rowsOf, type Screen } from '../support/rows.js';
 
 /** The golden screens start on a line of their own. */
 const draw = async (screen: Screen) => `\n${await render(ALERTS, rowsOf(ALERT_VALUES), screen)}`;
@@ -11,36 +11,36 @@ const draw = async (screen: Screen) => `\n${await render(ALERTS, rowsOf(ALERT_VA
 describe('alerts', () => {
   it('in 40 columns of a terminal', async () => {
     expect(await draw({ width: 40 })).toBe(`
-CREATED     TYPE               STATE
-5 min ago   lock.bat.low       new
-3 d ago     bicycle.outside_…  escalated
--           new.type           muted
-# hidden at this width: BICYCLE, MESSAGE, UUID; --columns chooses
+TYPE                           STATE
+lock.bat.low                   new
+bicycle.outside_operational_…  escalated
+new.type                       muted
+# Hidden at this width: AGE, BICYCLE, MESSAGE, ID. Every column: -o wide
 `);
   });
 
   it('in 80 columns of a terminal', async () => {
     expect(await draw({ width: 80 })).toBe(`
-CREATED     TYPE               STATE      BICYCLE             MESSAGE
-5 min ago   lock.bat.low       new        Berlin 0001         The battery of th…
-3 d ago     bicycle.outside_…  escalated  1b9f2c1e-3d4a-4b5…  Line one␊line two…
--           new.type           muted      -                   -
-# hidden at this width: UUID; --columns chooses
+AGE         TYPE                    STATE      BICYCLE       MESSAGE
+5 min ago   lock.bat.low            new        Berlin 0001   The battery of the…
+3 d ago     bicycle.outside_opera…  escalated  1b9f2c1e      Line one␊line two,…
+-           new.type                muted      -             -
+# Hidden at this width: ID. Every column: -o wide
 `);
   });
 
   it('in 140 columns of a terminal', async () => {
     expect(await draw({ width: 140 })).toBe(`
-CREATED     TYPE                       STATE      BICYCLE                    MESSAGE                    UUID
-5 min ago   lock.bat.low               new        Berlin 0001                The battery of the lock …  a1b9f2c1-3d4a-4b5c-8d6e-7f8091a2b3c4
-3 d ago     bicycle.outside_operatio…  escalated  1b9f2c1e-3d4a-4b5c-8d6e-…  Line one␊line two, a tex…  b1b9f2c1-3d4a-4b5c-8d6e-7f8091a2b3c4
--           new.type                   muted      -                          -                          c1b9f2c1-3d4a-4b5c-8d6e-7f8091a2b3c4
+AGE         TYPE                                STATE      BICYCLE       MESSAGE                                                    ID
+5 min ago   lock.bat.low                        new        Berlin 0001   The battery of the lock is low (12 %)                      a1b9f2c1
+3 d ago     bicycle.outside_operational_period  escalated  1b9f2c1e      Line one␊line two, a text that goes on for more than the…  b1b9f2c1
+-           new.type                            muted      -             -                                                          c1b9f2c1
 `);
   });
 
   it('in a pipe', async () => {
     expect(await draw({})).toBe(`
-CREATED               TYPE                                STATE      BICYCLE                               MESSAGE                                                                     UUID
+CREATED               TYPE                                STATE      BICYCLE                               MESSAGE                                                                     ID
 2026-03-01T11:55:00Z  lock.bat.low                        new        Berlin 0001                           The battery of the lock is low (12 %)                                       a1b9f2c1-3d4a-4b5c-8d6e-7f8091a2b3c4
 2026-02-26T11:55:00Z  bicycle.outside_operational_period  escalated  1b9f2c1e-3d4a-4b5c-8d6e-7f8091a2b3c4  Line one␊line two, a text that goes on for more than the width of a screen  b1b9f2c1-3d4a-4b5c-8d6e-7f8091a2b3c4
 -                     new.type                            muted      -                                     -                                                                           c1b9f2c1-3d4a-4b5c-8d6e-7f8091a2b3c4
@@ -49,6 +49,8 @@ CREATED               TYPE                                STATE      BICYCLE    
 });
 
 const LINK = 'https://api.example.com/bicycles/0b9f2c1e-3d4a-4b5c-8d6e-7f8091a2b3c4/';
+
+const PIPE = { now: NOW, terminal: false };
 
 describe('the bicycle of an alert', () => {
   it.each([
@@ -61,7 +63,7 @@ describe('the bicycle of an alert', () => {
     [{ bicycle: null }, '-'],
     [{}, '-'],
   ] satisfies [Alert, string][])('%j', (alert, text) => {
-    expect(showAlertBicycle(alert).text).toBe(text);
+    expect(showAlertBicycle(alert, PIPE).text).toBe(text);
   });
 });
 

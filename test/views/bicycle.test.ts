@@ -17,64 +17,101 @@ Berlin 0001       available         57 %
 ␛[31mred␛[0m␊ne…  lost             100 %
 {"first":"odd"}   reserved             -
 -                 -                    -
-# hidden at this width: POSITION, SEEN, UUID; --columns chooses
+# Hidden at this width: SEEN, ID, POSITION. Every column: -o wide
 `);
+  });
+
+  it('in 60 columns of a terminal', async () => {
+    expect(await draw({ width: 60 })).toBe(`
+NAME                      STATE           CHARGE  SEEN
+Berlin 0001               available         57 %  3 min ago
+自転車 👨‍👩‍👧 with a name t…  rented            42 %  42 s ago
+אופניים                   in_maintenance     7 %  -
+␛[31mred␛[0m␊next<U+202…  lost             100 %  12 d ago
+{"first":"odd"}           reserved             -  -
+-                         -                    -  -
+# Hidden at this width: ID, POSITION. Every column: -o wide
+`);
+  });
+
+  it('with -o wide on the same terminal: every column, whole values', async () => {
+    expect(await draw({ width: 60, isWide: true })).toBe(`
+NAME                                            STATE           CHARGE  SEEN        ID                                    POSITION
+Berlin 0001                                     available         57 %  3 min ago   0b9f2c1e-3d4a-4b5c-8d6e-7f8091a2b3c4  52.52001, 13.40495
+自転車 👨‍👩‍👧 with a name that is longer than most  rented            42 %  42 s ago    1b9f2c1e-3d4a-4b5c-8d6e-7f8091a2b3c4  -33.86880, 151.20930
+אופניים                                         in_maintenance     7 %  -           2b9f2c1e-3d4a-4b5c-8d6e-7f8091a2b3c4  -
+␛[31mred␛[0m␊next<U+202E>                       lost             100 %  12 d ago    3b9f2c1e-3d4a-4b5c-8d6e-7f8091a2b3c4  -
+{"first":"odd"}                                 reserved             -  -           4b9f2c1e-3d4a-4b5c-8d6e-7f8091a2b3c4  -
+-                                               -                    -  -           -                                     -
+`);
+  });
+
+  it('with --no-truncate: the columns that fit, uncut', async () => {
+    const screen = await draw({ width: 60, isWhole: true });
+    expect(screen).toContain('longer than most  rented');
+    expect(screen).toContain('# Hidden at this width: ID, POSITION');
+    expect(await draw({ width: 80, isWhole: true })).toContain('0b9f2c1e-3d4a-4b5c-8d6e-7f8091a2b3c4');
+  });
+
+  it('with --no-headers', async () => {
+    expect((await draw({ width: 80, hasHeader: false })).split('\n')[1]).toMatch(/^Berlin 0001 /);
+    expect(await render(BICYCLES, [], { hasHeader: false })).toBe('');
   });
 
   it('in 80 columns of a terminal', async () => {
     expect(await draw({ width: 80 })).toBe(`
-NAME                STATE           CHARGE  UUID
-Berlin 0001         available         57 %  0b9f2c1e-3d4a-4b5c-8d6e-7f8091a2b3c4
-自転車 👨‍👩‍👧 with a …  rented            42 %  1b9f2c1e-3d4a-4b5c-8d6e-7f8091a2b3c4
-אופניים             in_maintenance     7 %  2b9f2c1e-3d4a-4b5c-8d6e-7f8091a2b3c4
-␛[31mred␛[0m␊next…  lost             100 %  3b9f2c1e-3d4a-4b5c-8d6e-7f8091a2b3c4
-{"first":"odd"}     reserved             -  4b9f2c1e-3d4a-4b5c-8d6e-7f8091a2b3c4
--                   -                    -  -
-# hidden at this width: POSITION, SEEN; --columns chooses
+NAME                                STATE           CHARGE  SEEN        ID
+Berlin 0001                         available         57 %  3 min ago   0b9f2c1e
+自転車 👨‍👩‍👧 with a name that is lon…  rented            42 %  42 s ago    1b9f2c1e
+אופניים                             in_maintenance     7 %  -           2b9f2c1e
+␛[31mred␛[0m␊next<U+202E>           lost             100 %  12 d ago    3b9f2c1e
+{"first":"odd"}                     reserved             -  -           4b9f2c1e
+-                                   -                    -  -           -
+# Hidden at this width: POSITION. Every column: -o wide
 `);
   });
 
   it('in 140 columns of a terminal', async () => {
     expect(await draw({ width: 140 })).toBe(`
-NAME                                         STATE           CHARGE  POSITION               SEEN        UUID
-Berlin 0001                                  available         57 %  52.52001, 13.40495     3 min ago   0b9f2c1e-3d4a-4b5c-8d6e-7f8091a2b3c4
-自転車 👨‍👩‍👧 with a name that is longer than …  rented            42 %  -33.86880, 151.20930   42 s ago    1b9f2c1e-3d4a-4b5c-8d6e-7f8091a2b3c4
-אופניים                                      in_maintenance     7 %  -                      -           2b9f2c1e-3d4a-4b5c-8d6e-7f8091a2b3c4
-␛[31mred␛[0m␊next<U+202E>                    lost             100 %  -                      12 d ago    3b9f2c1e-3d4a-4b5c-8d6e-7f8091a2b3c4
-{"first":"odd"}                              reserved             -  -                      -           4b9f2c1e-3d4a-4b5c-8d6e-7f8091a2b3c4
--                                            -                    -  -                      -           -
+NAME                                            STATE           CHARGE  SEEN        ID        POSITION
+Berlin 0001                                     available         57 %  3 min ago   0b9f2c1e  52.52001, 13.40495
+自転車 👨‍👩‍👧 with a name that is longer than most  rented            42 %  42 s ago    1b9f2c1e  -33.86880, 151.20930
+אופניים                                         in_maintenance     7 %  -           2b9f2c1e  -
+␛[31mred␛[0m␊next<U+202E>                       lost             100 %  12 d ago    3b9f2c1e  -
+{"first":"odd"}                                 reserved             -  -           4b9f2c1e  -
+-                                               -                    -  -           -         -
 `);
   });
 
   it('in a pipe', async () => {
     expect(await draw({})).toBe(`
-NAME                                            STATE           CHARGE  POSITION                SEEN                  UUID
-Berlin 0001                                     available         57.4  52.520008, 13.404954    2026-03-01T11:57:00Z  0b9f2c1e-3d4a-4b5c-8d6e-7f8091a2b3c4
-自転車 👨‍👩‍👧 with a name that is longer than most  rented              42  -33.868800, 151.209300  2026-03-01T11:59:18Z  1b9f2c1e-3d4a-4b5c-8d6e-7f8091a2b3c4
-אופניים                                         in_maintenance       7  -                       -                     2b9f2c1e-3d4a-4b5c-8d6e-7f8091a2b3c4
-␛[31mred␛[0m␊next<U+202E>                       lost               100  -                       2026-02-17T11:00:00Z  3b9f2c1e-3d4a-4b5c-8d6e-7f8091a2b3c4
-{"first":"odd"}                                 reserved             -  -                       -                     4b9f2c1e-3d4a-4b5c-8d6e-7f8091a2b3c4
--                                               -                    -  -                       -                     -
+NAME                                            STATE           CHARGE  SEEN                  ID                                    POSITION
+Berlin 0001                                     available         57.4  2026-03-01T11:57:00Z  0b9f2c1e-3d4a-4b5c-8d6e-7f8091a2b3c4  52.520008, 13.404954
+自転車 👨‍👩‍👧 with a name that is longer than most  rented              42  2026-03-01T11:59:18Z  1b9f2c1e-3d4a-4b5c-8d6e-7f8091a2b3c4  -33.868800, 151.209300
+אופניים                                         in_maintenance       7  -                     2b9f2c1e-3d4a-4b5c-8d6e-7f8091a2b3c4  -
+␛[31mred␛[0m␊next<U+202E>                       lost               100  2026-02-17T11:00:00Z  3b9f2c1e-3d4a-4b5c-8d6e-7f8091a2b3c4  -
+{"first":"odd"}                                 reserved             -  -                     4b9f2c1e-3d4a-4b5c-8d6e-7f8091a2b3c4  -
+-                                               -                    -  -                     -                                     -
 `);
   });
 
   it('in colour', async () => {
     expect(await draw({ width: 80, colorLevel: 1 })).toBe(`
-\u001b[1mNAME\u001b[22m                \u001b[1mSTATE\u001b[22m           \u001b[1mCHARGE\u001b[22m  \u001b[1mUUID\u001b[22m
-Berlin 0001         \u001b[32mavailable\u001b[39m         57 %  0b9f2c1e-3d4a-4b5c-8d6e-7f8091a2b3c4
-自転車 👨‍👩‍👧 with a …  \u001b[34mrented\u001b[39m            \u001b[33m42 %\u001b[39m  1b9f2c1e-3d4a-4b5c-8d6e-7f8091a2b3c4
-אופניים             \u001b[33min_maintenance\u001b[39m     \u001b[31m7 %\u001b[39m  2b9f2c1e-3d4a-4b5c-8d6e-7f8091a2b3c4
-␛[31mred␛[0m␊next…  \u001b[31mlost\u001b[39m             100 %  3b9f2c1e-3d4a-4b5c-8d6e-7f8091a2b3c4
-{"first":"odd"}     reserved             -  4b9f2c1e-3d4a-4b5c-8d6e-7f8091a2b3c4
--                   -                    -  -
-# hidden at this width: POSITION, SEEN; --columns chooses
+\u001b[1mNAME\u001b[22m                                \u001b[1mSTATE\u001b[22m           \u001b[1mCHARGE\u001b[22m  \u001b[1mSEEN\u001b[22m        \u001b[1mID\u001b[22m
+Berlin 0001                         \u001b[32mavailable\u001b[39m         57 %  3 min ago   0b9f2c1e
+自転車 👨‍👩‍👧 with a name that is lon…  \u001b[94mrented\u001b[39m            \u001b[33m42 %\u001b[39m  42 s ago    1b9f2c1e
+אופניים                             \u001b[33min_maintenance\u001b[39m     \u001b[31m7 %\u001b[39m  -           2b9f2c1e
+␛[31mred␛[0m␊next<U+202E>           \u001b[31mlost\u001b[39m             100 %  12 d ago    3b9f2c1e
+{"first":"odd"}                     \u001b[36mreserved\u001b[39m             -  -           4b9f2c1e
+-                                   -                    -  -           -
+# Hidden at this width: POSITION. Every column: -o wide
 `);
   });
 
   it('shows nothing of an empty list on a terminal, and the header in a pipe', async () => {
     expect(await render(BICYCLES, [], { width: 80 })).toBe('');
     expect(await render(BICYCLES, [])).toBe(
-      'NAME                      STATE           CHARGE  POSITION               SEEN        UUID\n',
+      'NAME                      STATE           CHARGE  SEEN        ID        POSITION\n',
     );
   });
 });
@@ -133,12 +170,12 @@ describe('position', () => {
 describe('state', () => {
   it.each([
     ['available', 'green'],
-    ['rented', 'blue'],
+    ['rented', 'blueBright'],
     ['in_maintenance', 'yellow'],
     ['lost', 'red'],
     ['unrecoverable', 'magenta'],
     ['retired', 'gray'],
-    ['reserved', undefined],
+    ['reserved', 'cyan'],
     [null, undefined],
     [7, undefined],
     ['constructor', undefined],

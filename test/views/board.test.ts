@@ -180,7 +180,7 @@ test('80x24', () => {
 
     ALERTS
     1 min ago  Emmy 0197        new        lock.bat.low  Battery below 10 %
-    1 h ago    6f1c0b5e-2f0e-4… escalated  bicycle.outside_operational_period  Out␊…
+    1 h ago    6f1c0b5e         escalated  bicycle.outside_operational_period  Out␊…
     q quit  ? help  / filter  s sort  ↑↓ scroll  Enter open     ● connected for 40 s
     "
   `);
@@ -234,7 +234,7 @@ test('140x50', () => {
 
     ALERTS
     1 min ago  Emmy 0197        new        lock.bat.low  Battery below 10 %
-    1 h ago    6f1c0b5e-2f0e-4… escalated  bicycle.outside_operational_period  Out␊side
+    1 h ago    6f1c0b5e         escalated  bicycle.outside_operational_period  Out␊side
 
 
 
@@ -268,7 +268,7 @@ test('while the fleet is read it says how much it knows, and counts nothing that
 
     ALERTS
     1 min ago  Emmy 0197        new        lock.bat.low  Battery below 10 %
-    1 h ago    6f1c0b5e-2f0e-4… escalated  bicycle.outside_operational_period  Out␊…
+    1 h ago    6f1c0b5e         escalated  bicycle.outside_operational_period  Out␊…
     q quit  ? help  / filter  s sort  ↑↓ scroll  Enter open     ● connected for 40 s
     "
   `);

@@ -132,7 +132,7 @@ test('states, charges and marks have colours', async () => {
   const paint = await loadPaint(1);
   const line = changeLine(ENTRIES[9] as Entry, AT, { width: 80, terminal: true, offsetMinutes: 0, paint });
   expect(line).toContain('\u001b[36mcaught up\u001b[39m');
-  expect(line).toContain('\u001b[34mrented\u001b[39m -> \u001b[32mavailable\u001b[39m');
+  expect(line).toContain('\u001b[94mrented\u001b[39m -> \u001b[32mavailable\u001b[39m');
 });
 
 test.each([

@@ -35,7 +35,7 @@ export function addAlerts(program: Command, run: Run): void {
     )
     .option('--type <type,…>', `of these types: ${ALERT_TYPES.join(', ')} (repeatable)`, someOf('type', ALERT_TYPES))
     .option('--bicycle <bicycle>', `of this bicycle: ${BICYCLE_ARGUMENT}`, anyText(BICYCLES));
-  addListFlags(list, ALERT_VOCABULARY).action((options, command) =>
+  addListFlags(list, ALERT_VOCABULARY, '-created').action((options, command) =>
     run(command, async (context) => (await import('./list.js')).listAlerts(context, options)),
   );
   examples(

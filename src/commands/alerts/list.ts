@@ -10,6 +10,9 @@ import { ALERT_VOCABULARY } from '../list/vocabulary.js';
 import { warnOfWords } from '../list/warnings.js';
 import { chosenOrganization } from '../organization.js';
 
+/** What somebody who looks at alerts wants to see; the interface names no order of its own. */
+const NEWEST_FIRST = '-created';
+
 export interface ListAlertsOptions extends ListOptions {
   state?: string[];
   type?: string[];
@@ -30,7 +33,7 @@ export async function listAlerts(context: Context, options: ListAlertsOptions): 
   for (const state of options.state ?? []) query.push(['state', state]);
   for (const type of options.type ?? []) query.push(['alert_type', type]);
   if (bicycle !== undefined) query.push(['bicycle', bicycle.uuid]);
-  if (options.ordering !== undefined) query.push(['ordering', options.ordering]);
+  query.push(['ordering', options.ordering ?? NEWEST_FIRST]);
   const requests = [{ path: ALERTS_PATH, query, subject: 'the list of alerts' }];
   await printList(context, { shape: ALERTS, requests, vocabulary: ALERT_VOCABULARY }, options);
 }

@@ -73,7 +73,7 @@ async function reportBicycles({ notice }: Context, client: Client, organization:
   const query: Query = organization === undefined ? [] : [['organization', organization]];
   const { count, items } = readPage(await client.send({ path: BICYCLES_PATH, query, subject: 'the list of bicycles' }));
   const seen = count ?? items.length;
-  await notice(`checked: ${seen} ${seen === 1 ? 'bicycle' : 'bicycles'} at ${client.baseUrl.href}`);
+  await notice(`✓ checked: ${seen} ${seen === 1 ? 'bicycle' : 'bicycles'} at ${client.baseUrl.href}`);
   if (seen === 0 && organization !== undefined)
     await notice(`warning: this token sees no bicycles of organization ${organization}; check its UUID`);
 }

@@ -210,8 +210,10 @@ async function save(
   await saveProfile(stored, profile, values);
   await saveToken(stored, profile, token);
   for (const [key, value] of Object.entries(values))
-    await notice(value === undefined ? `removed ${key}, which belonged to the other service` : `saved ${key} ${value}`);
-  await notice(`stored the token for profile "${profile}" in ${stored.credentialsPath} (mode 0600)`);
+    await notice(
+      value === undefined ? `✓ removed ${key}, which belonged to the other service` : `✓ saved ${key} ${value}`,
+    );
+  await notice(`✓ stored the token for profile "${profile}" in ${stored.credentialsPath} (mode 0600)`);
   await enterProfile(context, stored, target);
   await warnOfExpiry(context, token);
 
@@ -231,7 +233,7 @@ async function enterProfile({ notice }: Context, stored: Stored, { profile, reas
   const isFirst = stored.profiles.size === 0 && stored.active === undefined;
   if (!isFirst && reason === undefined) return notice(`to use it without --profile: fleet profile use ${profile}`);
   await useProfile(stored, profile);
-  await notice(`Now using profile "${profile}"${isFirst ? '' : `; back to the other: fleet profile use ${before}`}`);
+  await notice(`✓ Now using profile "${profile}"${isFirst ? '' : `; back to the other: fleet profile use ${before}`}`);
 }
 
 async function warnOfExpiry({ clock, notice }: Context, token: string): Promise<void> {

@@ -12,7 +12,7 @@ export async function logout({ io, flags, notice }: Context): Promise<void> {
   const removed = await deleteToken(stored, profile);
   await notice(
     removed
-      ? `removed the stored token of profile "${profile}" from ${stored.credentialsPath}`
+      ? `✓ removed the stored token of profile "${profile}" from ${stored.credentialsPath}`
       : `profile "${profile}" has no stored token`,
   );
   const place = await findTokenPlace(io.env, stored, profile, settings.tokenCommand.value);

@@ -74,7 +74,7 @@ export async function showStatus(context: Context): Promise<void> {
     });
   }
   if (format === 'table' && context.flags.jq === undefined && context.flags.columns === undefined)
-    await io.stdout.write(drawList(describeStatus(status, token !== undefined, now)));
+    await io.stdout.write(drawList(describeStatus(status, token !== undefined, now), io.stdout.width()));
   else await printReport(context, STATUS, [status], format);
   if (format === 'table' && warning !== undefined) await notice(warning);
   if (failure !== undefined) throw failure;

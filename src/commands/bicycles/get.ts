@@ -12,6 +12,7 @@ import { exactValue } from '../../json/exact.js';
 import { squeeze } from '../../json/text.js';
 import { loadPaint } from '../../terminal/colour.js';
 import { drawList } from '../../terminal/list.js';
+import { forScreen } from '../../terminal/marks.js';
 import { MISSING, textOf } from '../../terminal/values.js';
 import { BICYCLES } from '../../views/bicycle.js';
 import { openResult } from '../list/result.js';
@@ -37,13 +38,13 @@ export async function getBicycle(context: Context, text: string): Promise<void> 
     return io.stdout.write(drawList(fields));
   }
   const { drawCard } = await import('../../views/card.js');
-  await io.stdout.write(
-    drawCard(item.value, await readNewestAlerts(context, client, uuid), {
-      width: io.stdout.width() ?? 80,
-      paint: await loadPaint(io.stdout.colorLevel),
-      now: context.clock.wallMs(),
-    }),
-  );
+  const card = drawCard(item.value, await readNewestAlerts(context, client, uuid), {
+    width: io.stdout.width() ?? 80,
+    paint: await loadPaint(io.stdout.colorLevel),
+    now: context.clock.wallMs(),
+    isWhole: flags.wide === true || flags.truncate === false,
+  });
+  await io.stdout.write(forScreen(card, io.stdout));
 }
 
 /**

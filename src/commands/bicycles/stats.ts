@@ -7,6 +7,7 @@ import type { Context } from '../../context.js';
 import { asFleetError } from '../../errors.js';
 import type { HttpRequest } from '../../http/types.js';
 import { loadPaint } from '../../terminal/colour.js';
+import { forScreen } from '../../terminal/marks.js';
 import { readTime } from '../../terminal/time.js';
 import { numberOf, readPath, textOf } from '../../terminal/values.js';
 import { drawStats, STATS, type StatsRow } from '../../views/stats.js';
@@ -176,5 +177,7 @@ async function print(context: Context, rows: readonly StatsRow[], total: number)
     return result.end();
   }
   const paint = await loadPaint(io.stdout.colorLevel);
-  await io.stdout.write(drawStats(rows, { width: io.stdout.width() ?? 80, paint, total }));
+  const isWhole = flags.wide === true || flags.truncate === false;
+  const drawn = drawStats(rows, { width: io.stdout.width() ?? 80, paint, total, isWhole });
+  await io.stdout.write(forScreen(drawn, io.stdout));
 }

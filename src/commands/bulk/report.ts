@@ -5,6 +5,7 @@ import type { Context } from '../../context.js';
 import { loadPaint } from '../../terminal/colour.js';
 import type { Shape } from '../../terminal/formats.js';
 import { writeResults } from '../../terminal/jq/results.js';
+import { drawMark, forScreen } from '../../terminal/marks.js';
 import { drawBar, openProgress, type Progress } from '../../terminal/progress.js';
 import { showDuration } from '../../terminal/time.js';
 import { OUTCOMES, type Outcome } from '../../views/action.js';
@@ -222,9 +223,11 @@ function openLines<R extends Ended>(
       const [first] = endings;
       if (first === undefined) return;
       const paint = await loadPaint(stdout.colorLevel);
-      if (shape.single === true) return stdout.write(showSuccess(first, verb, paint));
+      if (shape.single === true)
+        return stdout.write(showSuccess(first, verb, stdout.isTerminal ? drawMark('done', stdout, paint) : ''));
       if (stdout.isTerminal && nameOf !== undefined && !signal.aborted) await addNames(endings, nameOf);
-      await stdout.write(showEndings(endings, { width: stdout.width(), paint }));
+      const { drawRows } = await import('../../terminal/report.js');
+      await stdout.write(forScreen(showEndings(endings, { width: stdout.width(), paint, drawRows }), stdout));
     },
   };
 }

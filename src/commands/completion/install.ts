@@ -36,7 +36,7 @@ export async function installCompletion(context: Context, shell: Shell, options:
     if (!(await askYesNo(context, { message, instead }))) return notice('nothing was changed');
   }
   for (const { change } of changes) await orElse(shell, change);
-  await notice(`completion for ${shell} is installed; it works in shells that you start from now on`);
+  await notice(`✓ completion for ${shell} is installed; it works in shells that you start from now on`);
 }
 
 /** Runs a step; its failure is told with the way around it. */

@@ -35,13 +35,19 @@ export async function listSettings(context: Context): Promise<void> {
 
 const SETTINGS: Shape<Row> = {
   noun: { one: 'setting', many: 'settings' },
+  isReport: true,
   fields: ['key', 'value', 'origin', 'from'],
   columns: [
-    reportColumn('key', 3, ({ key }) => key),
+    { ...reportColumn<Row>('key', 3, ({ key }) => key), isUncut: true },
     reportColumn('value', 2, ({ value }) => value ?? '-'),
-    reportColumn('origin', 1, ({ origin, from }) => (origin === 'default' ? origin : `${origin}: ${from}`)),
+    { ...reportColumn<Row>('origin', 1, describeOrigin), minimum: 24, isElastic: true },
   ],
 };
+
+/** `default`, `flag: --output`, `profile "sandbox"`. */
+function describeOrigin({ origin, from }: Row): string {
+  return from.startsWith(origin) ? from : `${origin}: ${from}`;
+}
 
 async function describeToken({ io }: Context, stored: Stored, explained: readonly Explained[]): Promise<Row> {
   const find = (wanted: string) => explained.find(({ key }) => key === wanted)?.value ?? undefined;

@@ -21,8 +21,8 @@ export async function setSetting({ io, flags, notice }: Context, written: string
     refusePlainHttp(new URL(String(value)), key, 'value' in allowHttp && allowHttp.value, profile);
   }
   await saveProfile(stored, profile, { [key]: value });
-  if (values === undefined) await notice(`created profile "${profile}"`);
-  await notice(`set ${key} to ${value} in profile "${profile}"`);
+  if (values === undefined) await notice(`✓ created profile "${profile}"`);
+  await notice(`✓ set ${key} to ${value} in profile "${profile}"`);
   if (key === 'allow_http' && value === true)
     await notice('warning: over plain http everyone on the way can read the token and act with it');
 

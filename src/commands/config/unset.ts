@@ -11,5 +11,5 @@ export async function unsetSetting({ io, flags, notice }: Context, written: stri
   const profile = chooseProfile(flags, io.env, stored).value;
   if (stored.profiles.get(profile)?.[key] === undefined) return notice(`${key} is not set in profile "${profile}"`);
   await saveProfile(stored, profile, { [key]: undefined });
-  await notice(`removed ${key} from profile "${profile}"`);
+  await notice(`✓ removed ${key} from profile "${profile}"`);
 }

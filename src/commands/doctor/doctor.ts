@@ -11,7 +11,7 @@ import { loadPaint } from '../../terminal/colour.js';
 import { writeResults } from '../../terminal/jq/results.js';
 import { chooseListFormat } from '../../terminal/list.js';
 import { openProgress } from '../../terminal/progress.js';
-import { drawFinding, type Finding, failed, ok, sortFindings, toRecord } from './finding.js';
+import { type Finding, failed, findingRows, ok, sortFindings, toRecord } from './finding.js';
 import type { Probe } from './probe.js';
 import { checkPush } from './push.js';
 import { checkService } from './service.js';
@@ -41,7 +41,8 @@ export async function examine(context: Context): Promise<void> {
   else if (format === 'json') await io.stdout.write(`${toJson(records)}\n`);
   else {
     const paint = await loadPaint(io.stdout.colorLevel);
-    await io.stdout.write(findings.map((finding) => drawFinding(finding, io.stdout.width(), paint)).join(''));
+    const { drawRows } = await import('../../terminal/report.js');
+    await io.stdout.write(drawRows(findingRows(findings, io.stdout, paint)));
   }
   await conclude(findings, notice);
 }
@@ -128,7 +129,7 @@ async function conclude(findings: readonly Finding[], notice: Context['notice'])
   const warnings = findings.filter(({ outcome }) => outcome === 'warning').length;
   const counted = warnings === 0 ? '' : `${warnings} ${warnings === 1 ? 'warning' : 'warnings'}`;
   const [first] = failures;
-  if (first === undefined) return notice(counted === '' ? 'all is well' : `${counted}, no failure`);
+  if (first === undefined) return notice(counted === '' ? '✓ all is well' : `! ${counted}, no failure`);
   const names = failures.map(({ check }) => check).join(', ');
   throw new FleetError(
     first.kind ?? 'internal',

@@ -1,9 +1,11 @@
 // What a check of the doctor found, and how it is shown.
 
-import { wrap } from '../../cli/help.js';
 import type { ErrorKind, FleetError } from '../../errors.js';
+import { widthOf, wrap } from '../../terminal/cells.js';
 import { clean } from '../../terminal/clean.js';
 import type { Paint } from '../../terminal/colour.js';
+import type { Output } from '../../terminal/io.js';
+import { drawMark } from '../../terminal/marks.js';
 
 export type Outcome = 'ok' | 'warning' | 'failure';
 
@@ -58,22 +60,30 @@ export function toRecord({ check, outcome, finding, next }: Finding): FindingRec
   return { check, outcome, finding, next: next ?? null };
 }
 
-const OUTCOME_COLUMNS = 9;
-const CHECK_COLUMNS = 14;
 const COLORS = { ok: 'green', warning: 'yellow', failure: 'red' } as const;
+const MARKS = { ok: 'done', warning: 'warning', failure: 'failure' } as const;
+const GAP_COLUMNS = 2;
+/** Findings are wrapped no narrower. */
+const NARROWEST_COLUMNS = 20;
 
-/** The finding in lines: outcome, what was looked at, what was found; then the next step. `width` undefined: nothing is wrapped. */
-export function drawFinding(
-  { check, outcome, finding, next }: Finding,
-  width: number | undefined,
-  paint: Paint,
-): string {
-  const head = outcome.padEnd(OUTCOME_COLUMNS) + check.padEnd(CHECK_COLUMNS);
-  const indent = ' '.repeat(OUTCOME_COLUMNS + CHECK_COLUMNS);
-  const room = Math.max(20, (width ?? Number.POSITIVE_INFINITY) - indent.length);
-  const [first = '', ...rest] = wrap(clean(finding), room);
-  const lines = [paint[COLORS[outcome]](head.slice(0, OUTCOME_COLUMNS)) + head.slice(OUTCOME_COLUMNS) + first];
-  lines.push(...rest.map((line) => indent + line));
-  if (next !== undefined) lines.push(...wrap(`next: ${clean(next)}`, room).map((line) => indent + paint.bold(line)));
-  return lines.map((line) => `${line.trimEnd()}\n`).join('');
+/** The findings as rows for `drawRows`: outcome (a mark on a terminal), what was looked at, what was found, and below it the next step. */
+export function findingRows(findings: readonly Finding[], output: Output, paint: Paint): string[][] {
+  const width = output.width();
+  const outcomes = findings.map(({ outcome }) =>
+    output.isTerminal ? drawMark(MARKS[outcome], output, paint) : paint[COLORS[outcome]](outcome),
+  );
+  const outcomeColumns = output.isTerminal ? (output.hasUnicode ? 1 : 2) : 0;
+  const checkColumns = Math.max(0, ...findings.map(({ check }) => widthOf(check)));
+  const room =
+    width === undefined
+      ? undefined
+      : Math.max(NARROWEST_COLUMNS, width - outcomeColumns - checkColumns - 2 * GAP_COLUMNS);
+  const rows = findings.map(({ check, finding, next }, index) => {
+    const steps =
+      next === undefined ? [] : wrap(`next: ${clean(next)}`, room, '      ').map((line) => paint.bold(line));
+    return [outcomes[index] ?? '', check, [...wrap(clean(finding), room), ...steps].join('\n')];
+  });
+  const well = findings.findIndex(({ outcome }) => outcome === 'ok');
+  // What needs a look stands apart from what is well.
+  return output.isTerminal && well > 0 ? [...rows.slice(0, well), ['', '', ''], ...rows.slice(well)] : rows;
 }

@@ -64,10 +64,11 @@ function readParameter(text: string, before: ListOptions['param'] = []): NonNull
   return [...before, [text.slice(0, equals), text.slice(equals + 1)]];
 }
 
-/** Adds the flags that lists share. */
+/** Adds the flags that lists share. `byDefault` is the order without the flag, if the list has one of its own. */
 export function addListFlags<A extends unknown[], O extends OptionValues>(
   command: TypedCommand<A, O>,
   vocabulary: Vocabulary,
+  byDefault?: string,
 ) {
   const { fields, orderings } = vocabulary;
   offerColumns(command, fields);
@@ -75,7 +76,7 @@ export function addListFlags<A extends unknown[], O extends OptionValues>(
     .option('--organization <uuid|name>', 'of this organization (default: from the settings)', readOrganization())
     .option(
       '--ordering <field,…>',
-      `sort by these; -${orderings[0]} is descending: ${orderings.join(', ')}`,
+      `sort by these; -${orderings[0]} is descending: ${orderings.join(', ')}${byDefault === undefined ? '' : ` (default: ${byDefault})`}`,
       ordering(orderings, fields),
     )
     .option('--page <n>', 'start at this page (default: 1)', wholeNumber('--page', 1))

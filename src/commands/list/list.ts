@@ -12,6 +12,7 @@ import { countNoun } from '../../terminal/formats/renderer.js';
 import type { Format, Shape } from '../../terminal/formats.js';
 import { openProgress, type Progress } from '../../terminal/progress.js';
 import { readPath } from '../../terminal/values.js';
+import { writeFooter } from '../footer.js';
 import { isDecimal } from './decimals.js';
 import type { ListOptions } from './flags.js';
 import { type Listed, readItems } from './read.js';
@@ -73,15 +74,6 @@ export async function printList<T extends Listed>(
     isWhole || options.limit !== undefined
       ? openProgress(context, { draw: () => showProgress(tally, shape.noun, context.clock.monotonicMs() - startedAt) })
       : NO_PROGRESS;
-  const visible = requests.map((request) => ({ ...request, ...waitVisibly(context, progress, over.signal) }));
-  try {
-    await showItems(context, client, { ...plan, requests: visible, isWhole }, { options, tally, result, progress });
-    await progress.end();
-    await result.end();
-  } finally {
-    over.abort(new Error('the list has ended'));
-    await progress.end();
-  }
   const { isNearest = false, compare } = plan;
   const about = {
     ...options,
@@ -90,7 +82,15 @@ export async function printList<T extends Listed>(
     isSorted: compare !== undefined,
     isFiltered: plan.keep !== undefined,
   };
-  for (const line of closingLines(tally, shape.noun, about)) await context.notice(line);
+  const visible = requests.map((request) => ({ ...request, ...waitVisibly(context, progress, over.signal) }));
+  try {
+    await showItems(context, client, { ...plan, requests: visible, isWhole }, { options, tally, result, progress });
+    await progress.end();
+    await result.end(closingLines(tally, shape.noun, about));
+  } finally {
+    over.abort(new Error('the list has ended'));
+    await progress.end();
+  }
   const error = incompleteError(tally, shape.noun);
   if (error !== undefined) throw error;
 }
@@ -236,15 +236,22 @@ async function chooseResult<T>(
   tally: Tally,
 ): Promise<Result<T>> {
   if (onlyReads !== undefined)
-    return { write: async (items) => onlyReads(items), async end() {}, isWithinLine: () => false };
+    return {
+      write: async (items) => onlyReads(items),
+      end: (footer = []) => writeFooter(context, footer, false),
+      isWithinLine: () => false,
+    };
   return count === true ? openCounter(context, tally) : openResult(context, shape, format);
 }
 
 /** A result that is the number of those that were kept. */
-function openCounter<T>({ io }: Context, tally: Tally): Result<T> {
+function openCounter<T>(context: Context, tally: Tally): Result<T> {
   return {
     async write() {},
-    end: () => io.stdout.write(`${tally.kept}\n`),
+    async end(footer = []) {
+      await context.io.stdout.write(`${tally.kept}\n`);
+      await writeFooter(context, footer, context.io.stdout.isTerminal);
+    },
     isWithinLine: () => false,
   };
 }

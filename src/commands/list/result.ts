@@ -3,11 +3,14 @@
 import type { Context } from '../../context.js';
 import { type Format, openRenderer, type Row, type Shape } from '../../terminal/formats.js';
 import { type Jq, writeResults } from '../../terminal/jq/results.js';
+import { forScreen } from '../../terminal/marks.js';
+import { writeFooter } from '../footer.js';
 
 export interface Result<T> {
   /** Writes some rows; waits until the reader has room. */
   write(rows: readonly Row<T>[]): Promise<void>;
-  end(): Promise<void>;
+  /** Writes what is left, then below it what the operator should know of the result, with the lines given. */
+  end(footer?: readonly string[]): Promise<void>;
   /** Whether what was written last broke off within a line, so that nothing else may be drawn there. */
   isWithinLine(): boolean;
 }
@@ -20,21 +23,26 @@ export async function openResult<T>(context: Context, shape: Shape<T>, format?: 
   const jq = await context.jq();
   if (jq !== undefined) return openFiltered(context, shape, jq);
   const { io, flags } = context;
-  const renderer = await openRenderer(format ?? (await context.settings()).output.value, shape, {
+  const chosen = format ?? (await context.settings()).output.value;
+  const renderer = await openRenderer(chosen, shape, {
     ...(flags.columns === undefined ? {} : { columns: flags.columns }),
+    isWhole: flags.wide === true || flags.truncate === false,
+    hasHeader: flags.headers !== false,
     terminal: io.stdout.isTerminal,
-    width: io.stdout.width(),
+    width: flags.wide === true ? undefined : io.stdout.width(),
     colorLevel: io.stdout.colorLevel,
     now: context.clock.wallMs(),
   });
   let isBegun = false;
   let isWithinLine = false;
+  let hasWritten = false;
   const write = async (text: string) => {
     const whole = isBegun ? text : renderer.begin() + text;
     isBegun = true;
     if (whole === '') return;
     isWithinLine = !whole.endsWith('\n');
-    await io.stdout.write(whole);
+    hasWritten = true;
+    await io.stdout.write(chosen === 'table' ? forScreen(whole, io.stdout) : whole);
   };
   return {
     async write(rows) {
@@ -43,9 +51,9 @@ export async function openResult<T>(context: Context, shape: Shape<T>, format?: 
         await write(renderer.rows(rows.slice(start, start + ROWS_AT_ONCE)));
       }
     },
-    async end() {
+    async end(footer = []) {
       await write(renderer.end());
-      for (const notice of renderer.notices()) await context.notice(notice);
+      await writeFooter(context, [...footer, ...renderer.notices()], hasWritten && io.stdout.isTerminal);
     },
     isWithinLine: () => isWithinLine,
   };
@@ -55,7 +63,8 @@ export async function openResult<T>(context: Context, shape: Shape<T>, format?: 
  * What jq makes of the JSON: it is fed what `--json` would print. A list is kept until it is whole and fed as one array, unless the
  * program takes it item by item; with `-o jsonl` every program is fed item by item.
  */
-function openFiltered<T>({ io, flags }: Context, shape: Shape<T>, jq: Jq): Result<T> {
+function openFiltered<T>(context: Context, shape: Shape<T>, jq: Jq): Result<T> {
+  const { io, flags } = context;
   const isLines = flags.output === 'jsonl' || shape.single === true;
   const runRows = isLines ? jq.run : jq.runItems;
   const items: string[] = [];
@@ -65,8 +74,9 @@ function openFiltered<T>({ io, flags }: Context, shape: Shape<T>, jq: Jq): Resul
       if (runRows !== undefined) await writeResults(await runRows(texts), io.stdout.write);
       else items.push(...texts);
     },
-    async end() {
+    async end(footer = []) {
       if (runRows === undefined) await writeResults(await jq.run([`[${items.join(',\n')}]`]), io.stdout.write);
+      await writeFooter(context, footer, io.stdout.isTerminal);
     },
     isWithinLine: () => false,
   };

@@ -69,20 +69,20 @@ export function closingLines(tally: Tally, noun: Shape<unknown>['noun'], options
   const [firstTotal, lastTotal] = [sumTotals(tally.firstTotals), sumTotals(tally.lastTotals)];
   const lines: string[] = [];
   if (firstTotal !== lastTotal) {
-    lines.push(`the total changed from ${firstTotal} to ${lastTotal} while the list was read`);
+    lines.push(`! the total changed from ${firstTotal} to ${lastTotal} while the list was read`);
   }
   if (repeated > 0) {
     const doubt = lastTotal === undefined ? '; the service gives no count, so some may be missing' : '';
     lines.push(
-      `${countNoun(repeated, noun)} came twice and ${repeated === 1 ? 'is' : 'are'} shown once: the list moved while it was read${doubt}`,
+      `! ${countNoun(repeated, noun)} came twice and ${repeated === 1 ? 'is' : 'are'} shown once: the list moved while it was read${doubt}`,
     );
   }
   if (late > 0 && !options.isSorted && options.count !== true) {
-    lines.push(`${countNoun(late, noun)} came only when the pages were read again, so not in their order but last`);
+    lines.push(`! ${countNoun(late, noun)} came only when the pages were read again, so not in their order but last`);
   }
   const isWholeList = !tally.hasMore && options.page === undefined && firstTotal === lastTotal;
   if (isWholeList && missing === 0 && repeated === 0 && lastTotal !== undefined && read !== lastTotal) {
-    lines.push(`the service counts ${countNoun(lastTotal, noun)} and sent ${read}`);
+    lines.push(`! the service counts ${countNoun(lastTotal, noun)} and sent ${read}`);
   }
   const shown = options.count === true || missing > 0 ? undefined : describeShown(tally, lastTotal, noun, options);
   return shown === undefined ? lines : [...lines, shown];
@@ -110,24 +110,29 @@ function describeShown(
   { page, limit, where, isWhole, isNearest, isFiltered }: TallyOptions,
 ): string | undefined {
   const isOnePage = limit === undefined && !isWhole;
-  if (where !== undefined && isOnePage && hasMore) {
+  const hasFilter = where !== undefined || isFiltered;
+  if (hasFilter && isOnePage && hasMore) {
     const inAll = total === undefined ? '' : ` (${total} in all)`;
-    return `${kept} of the ${countNoun(read, noun)} of this page${inAll} ${kept === 1 ? 'matches' : 'match'}; --all looks at every page`;
+    return `${kept} of ${countNoun(read, noun)} on this page ${kept === 1 ? 'matches' : 'match'}${inAll}. Every page: --all`;
   }
-  if (shown === 0) {
-    return where === undefined || read === 0 || isNearest
-      ? `no ${noun.many} found`
-      : `none of ${countNoun(read, noun)} matches`;
-  }
+  if (shown === 0) return describeEmpty(read, noun, { page, isNearest, hasFilter });
   if (!hasMore) return undefined;
-  if (isNearest) return `the nearest ${shown} of ${countNoun(kept, noun)}; without --limit all are shown`;
-  if (where !== undefined || isFiltered) {
-    const more = isWhole ? 'without --limit all that match are shown' : '--all shows all that match';
-    return `${countNoun(shown, noun)}; ${more}`;
-  }
+  if (isNearest) return `Showing the nearest ${shown} of ${countNoun(kept, noun)}. Everything: without --limit`;
+  if (hasFilter) return `Showing ${countNoun(shown, noun)}. Everything that matches: --all`;
   const shownOf = total === undefined ? countNoun(shown, noun) : `${shown} of ${countNoun(total, noun)}`;
-  const rest = isOnePage
-    ? `--page ${(page ?? 1) + 1} shows the next page, --all all of them`
-    : '--all shows all of them';
-  return `${shownOf}; ${rest}`;
+  const next = isOnePage ? ` Next page: --page ${(page ?? 1) + 1}.` : '';
+  return `Showing ${shownOf}.${next} Everything: --all`;
+}
+
+/** `No bicycles match. …`: what to try where nothing is shown. */
+function describeEmpty(
+  read: number,
+  { many }: Shape<unknown>['noun'],
+  { page, isNearest, hasFilter }: { page: number | undefined; isNearest: boolean; hasFilter: boolean },
+): string {
+  if (isNearest) return `No ${many} match. Try a larger --radius`;
+  if (read > 0) return `No ${many} match: none of the ${read} that were looked at. Try fewer conditions`;
+  if (hasFilter) return `No ${many} match. Try fewer filters`;
+  if (page !== undefined && page > 1) return `No ${many} on this page. Try a smaller --page`;
+  return `No ${many} found. Try fewer filters, or another --organization`;
 }

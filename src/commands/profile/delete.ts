@@ -22,6 +22,6 @@ export async function removeProfile(context: Context, name: string, options: Del
       return notice('nothing was deleted');
   }
   await deleteProfile(stored, name);
-  await notice(`deleted profile "${name}"${hasToken ? ' and its token' : ''}`);
-  if (stored.active === name) await notice(`Now using profile "${DEFAULT_PROFILE}"`);
+  await notice(`✓ deleted profile "${name}"${hasToken ? ' and its token' : ''}`);
+  if (stored.active === name) await notice(`✓ Now using profile "${DEFAULT_PROFILE}"`);
 }

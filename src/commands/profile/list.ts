@@ -43,12 +43,13 @@ export async function listProfiles(context: Context): Promise<void> {
 
 const PROFILES: Shape<Row> = {
   noun: { one: 'profile', many: 'profiles' },
+  isReport: true,
   fields: ['name', 'active', 'base_url', 'organization', 'token', 'protected'],
   columns: [
     reportColumn('name', 6, ({ name }) => name),
     reportColumn('active', 5, ({ active }) => (active ? '*' : '-')),
     reportColumn('base_url', 4, ({ base_url }) => base_url ?? '-'),
-    reportColumn('organization', 1, ({ organization }) => organization ?? '-'),
+    { ...reportColumn<Row>('organization', 1, ({ organization }) => organization ?? '-'), isUncut: true },
     reportColumn('token', 3, ({ token }) => (token ? 'yes' : 'no')),
     reportColumn('protected', 2, (row) => (row.protected ? 'yes' : 'no')),
   ],

@@ -17,6 +17,7 @@ export async function openCsv<T>(shape: Shape<T>, tools: RendererTools, delimite
   const { stringify } = await import('csv-stringify/sync');
   const asked = tools.columns === undefined ? undefined : pickColumns(tools.columns, shape);
   const at: Place = { now: tools.now, terminal: false };
+  const { hasHeader = true } = tools;
   let columns: FileColumn<T>[] | undefined;
 
   const write = (lines: string[][]) =>
@@ -44,7 +45,7 @@ export async function openCsv<T>(shape: Shape<T>, tools: RendererTools, delimite
       if (columns === undefined) {
         checkColumns(asked?.doubtful ?? [], values, shape);
         columns = choose(values);
-        lines.push(header(columns));
+        if (hasHeader) lines.push(header(columns));
       }
       const chosen = columns;
       for (const value of values) lines.push(chosen.map((column) => cellText(column, value)));
@@ -53,7 +54,7 @@ export async function openCsv<T>(shape: Shape<T>, tools: RendererTools, delimite
     end() {
       if (columns !== undefined) return '';
       columns = choose([]);
-      return columns.length > 0 ? write([header(columns)]) : '';
+      return columns.length > 0 && hasHeader ? write([header(columns)]) : '';
     },
     notices: () => [],
   };

@@ -23,6 +23,8 @@ export interface Shape<T> {
   positionFields?: readonly string[];
   /** One object instead of a list: a creation, a status. Then there is one row. */
   single?: boolean;
+  /** A few rows of our own, such as settings: a table of them is drawn at once, and wraps what a list would cut. */
+  isReport?: boolean;
 }
 
 /** One format at work: `begin`, any number of batches, `end`. Each returns text to write as it is. */
@@ -37,8 +39,12 @@ export interface Renderer<T> {
 export interface RendererOptions {
   /** `--columns`: fields by their dotted path, or headers of the table in any case. */
   columns?: readonly string[] | undefined;
+  /** Nothing is cut or shortened: `-o wide` and `--no-truncate`. */
+  isWhole?: boolean;
+  /** False: no line of headers in tables and files of values. */
+  hasHeader?: boolean;
   terminal: boolean;
-  /** Columns to draw in; undefined where nothing limits the width. */
+  /** Columns to draw in; undefined where nothing limits the width: a pipe, and `-o wide`. */
   width: number | undefined;
   colorLevel: 0 | 1 | 2 | 3;
   /** Milliseconds since the epoch, for ages. */

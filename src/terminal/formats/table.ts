@@ -28,8 +28,7 @@ export function openTableRenderer<T>(shape: Shape<T>, tools: RendererTools): Ren
     },
     notices() {
       const dropped = table?.dropped() ?? [];
-      if (dropped.length === 0) return [];
-      return [`hidden at this width: ${dropped.join(', ')}; --columns chooses`];
+      return dropped.length === 0 ? [] : [`Hidden at this width: ${dropped.join(', ')}. Every column: -o wide`];
     },
   };
 }

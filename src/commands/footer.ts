@@ -1,0 +1,27 @@
+// The lines that follow a result on stderr: how much of it this was and how to see more, dimmed where somebody reads them.
+
+import type { Context } from '../context.js';
+import { clean } from '../terminal/clean.js';
+import { loadPaint } from '../terminal/colour.js';
+import { forScreen, splitMark } from '../terminal/marks.js';
+
+/**
+ * Writes the lines, none with `--quiet`. `isBelow` says that something stands above them on the same terminal: then an empty line comes
+ * first. Lines that begin with a mark are not dimmed.
+ */
+export async function writeFooter(
+  { io, flags, notice }: Context,
+  lines: readonly string[],
+  isBelow: boolean,
+): Promise<void> {
+  const { stderr } = io;
+  if (lines.length === 0 || flags.quiet === true) return;
+  const isScreen = stderr.isTerminal && !io.isJson;
+  const paint = await loadPaint(isScreen ? stderr.colorLevel : 0);
+  if (isScreen && isBelow) await stderr.write('\n');
+  for (const line of lines) {
+    if (isScreen && splitMark(line).mark === undefined)
+      await stderr.write(`${paint.dim(forScreen(clean(line), stderr))}\n`);
+    else await notice(line);
+  }
+}

@@ -1,0 +1,48 @@
+// The marks in front of a line for people: `✓` done, `!` look here; words or nothing where a terminal or a pipe has no use for them.
+
+import type { Color, Paint } from './colour.js';
+import type { Output } from './io.js';
+
+export type Mark = 'done' | 'warning' | 'failure';
+
+const SIGNS: { readonly [mark in Mark]: { sign: string; ascii: string; color: Color } } = {
+  done: { sign: '✓', ascii: 'ok', color: 'green' },
+  warning: { sign: '!', ascii: '!', color: 'yellow' },
+  failure: { sign: '✗', ascii: 'x', color: 'red' },
+};
+
+/** The mark in its colour, for a terminal. */
+export function drawMark(mark: Mark, { hasUnicode }: Pick<Output, 'hasUnicode'>, paint: Paint): string {
+  const { sign, ascii, color } = SIGNS[mark];
+  return paint[color](hasUnicode ? sign : ascii);
+}
+
+const DONE = '✓ ';
+const WARNINGS = ['! ', 'warning: '] as const;
+
+/** The mark that a line begins with, and the rest of it; a line may be written `✓ done`, `! look here` or `warning: look here`. */
+export function splitMark(line: string): { mark: Mark | undefined; text: string } {
+  if (line.startsWith(DONE)) return { mark: 'done', text: line.slice(DONE.length) };
+  const warning = WARNINGS.find((start) => line.startsWith(start));
+  return warning === undefined
+    ? { mark: undefined, text: line }
+    : { mark: 'warning', text: line.slice(warning.length) };
+}
+
+/** Signs of our own screens, and what stands for each, of the same width, where a terminal shows ASCII alone. */
+const ASCII: ReadonlyMap<string, string> = new Map([
+  ...[...'█▇▆▅▉▊▋▌'].map((sign) => [sign, '#'] as const),
+  ...[...'▁▂▃▄▍▎▏'].map((sign) => [sign, '-'] as const),
+  ['░', '.'],
+  ['…', '~'],
+  ['✓', '+'],
+  ['✗', 'x'],
+  ['·', '.'],
+  ['→', '>'],
+  ['␊', ' '],
+]);
+
+/** A screen as the output can show it: without the signs of ours that are no ASCII, where it has no Unicode. */
+export function forScreen(text: string, { hasUnicode }: Pick<Output, 'hasUnicode'>): string {
+  return hasUnicode ? text : text.replace(/[█▇▆▅▉▊▋▌▁▂▃▄▍▎▏░…✓✗·→␊]/g, (sign) => ASCII.get(sign) ?? sign);
+}
