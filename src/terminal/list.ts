@@ -1,4 +1,4 @@
-// A small table of our own facts (settings, profiles, claims), for the screen and for pipes alike.
+// A few names with their values (a status, the fields of one bicycle), for the screen and for pipes alike.
 
 import { usageError } from '../errors.js';
 import { pad, widthOf, wrap } from './cells.js';

@@ -239,20 +239,23 @@ export function changeLine(entry: Entry, at: number, place: LinePlace): string {
     const rest = isWhole ? [] : [charge.text, where.text];
     return [time.text, pad(name.text, NAME_COLUMNS), fit(what, undefined, paint), ...rest].join('  ');
   }
-  const spare = Math.max(0, width - LEAST_COLUMNS);
-  const nameColumns = Math.min(NAME_MOST_COLUMNS, NAME_COLUMNS + Math.floor(spare / 2));
-  const whatColumns = Math.min(WHAT_MOST_COLUMNS, WHAT_COLUMNS + spare - (nameColumns - NAME_COLUMNS));
+  // A narrow terminal goes without the place, then without the charge: what changed is what counts.
+  const hasPlace = width >= LEAST_COLUMNS;
+  const least = hasPlace ? LEAST_COLUMNS : LEAST_COLUMNS - PLACE_COLUMNS - 1;
+  const hasCharge = width >= least;
+  const spare = hasPlace ? width - LEAST_COLUMNS : 0;
+  const nameColumns = hasCharge
+    ? Math.min(NAME_MOST_COLUMNS, NAME_COLUMNS + Math.floor(spare / 2))
+    : Math.max(1, Math.min(NAME_COLUMNS, Math.floor((width - TIME_COLUMNS) / 2) - 1));
+  const left = Math.max(1, width - TIME_COLUMNS - nameColumns - 2);
   const columns = [fit([time], TIME_COLUMNS, paint), fit([name], nameColumns, paint)];
-  if (isWhole) {
-    columns.push(fit(what, width - TIME_COLUMNS - nameColumns - 2, paint));
-  } else {
+  if (isWhole || !hasCharge) columns.push(fit(sparing(what, left), left, paint));
+  else {
+    const room = hasPlace ? WHAT_COLUMNS + spare - (nameColumns - NAME_COLUMNS) : left - CHARGE_COLUMNS - 1;
+    const whatColumns = Math.min(WHAT_MOST_COLUMNS, room);
     columns.push(fit(sparing(what, whatColumns), whatColumns, paint));
     columns.push(' '.repeat(Math.max(0, CHARGE_COLUMNS - widthOf(charge.text))) + fit([charge], undefined, paint));
-    columns.push(fit([where], PLACE_COLUMNS, paint));
+    if (hasPlace) columns.push(fit([where], PLACE_COLUMNS, paint));
   }
-  const line = columns.join(' ').trimEnd();
-  // A terminal narrower than the columns: the end of the line is what can be spared, and it is cut unpainted.
-  if (width >= LEAST_COLUMNS) return line;
-  const plain = [cut(time.text, TIME_COLUMNS), cut(name.text, NAME_COLUMNS), what.map(({ text }) => text).join('')];
-  return cut(plain.join(' '), width);
+  return columns.join(' ').trimEnd();
 }

@@ -64,7 +64,7 @@ describe('what is offered', () => {
     ['fleet bicycles ', ['list', 'get', 'stats', 'edit', 'create', 'act']],
     ['fleet bikes l', ['list']],
     ['fleet profile ', ['list', 'use', 'delete']],
-    ['fleet bicycles list -o ', FORMATS],
+    ['fleet bicycles list -o ', ['table', 'wide', ...FORMATS.slice(1)]],
     ['fleet bicycles list --output=j', ['--output=json', '--output=jsonl']],
     ['fleet --output j', ['json', 'jsonl']],
     ['fleet alerts list --state ', ALERT_STATES],

@@ -21,11 +21,21 @@ new.type                       muted
 
   it('in 80 columns of a terminal', async () => {
     expect(await draw({ width: 80 })).toBe(`
-AGE         TYPE                    STATE      BICYCLE       MESSAGE
-5 min ago   lock.bat.low            new        Berlin 0001   The battery of the…
-3 d ago     bicycle.outside_opera…  escalated  1b9f2c1e      Line one␊line two,…
--           new.type                muted      -             -
+AGE         TYPE                       STATE      BICYCLE       MESSAGE
+5 min ago   lock.bat.low               new        Berlin 0001   The battery of …
+3 d ago     bicycle.outside_operatio…  escalated  1b9f2c1e      Line one␊line t…
+-           new.type                   muted      -             -
 # Hidden at this width: ID. Every column: -o wide
+`);
+  });
+
+  it('in 60 columns of a terminal', async () => {
+    expect(await draw({ width: 60 })).toBe(`
+AGE         TYPE                     STATE      BICYCLE
+5 min ago   lock.bat.low             new        Berlin 0001
+3 d ago     bicycle.outside_operat…  escalated  1b9f2c1e
+-           new.type                 muted      -
+# Hidden at this width: MESSAGE, ID. Every column: -o wide
 `);
   });
 

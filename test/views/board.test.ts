@@ -144,12 +144,12 @@ test('60x20', () => {
     retired        ▏            1
 
     CHANGES
-    15:03:59 Ada 0 available -> rented
-    15:03:57 Ada 1 available -> lost
-    15:03:55 Ada 2 available -> lost
-    15:03:53 Ada 3 available -> rented
-    15:03:52 Ada 4 available -> lost
-    15:03:50 Ada 5 available -> lost
+    15:03:59  Ada 0            available -> rented          50 %
+    15:03:57  Ada 1            available -> lost            50 %
+    15:03:55  Ada 2            available -> lost            50 %
+    15:03:53  Ada 3            available -> rented          50 %
+    15:03:52  Ada 4            available -> lost            50 %
+    15:03:50  Ada 5            available -> lost            50 %
     q ? / s ↑↓ Enter                        ● connected for 40 s
     "
   `);

@@ -40,7 +40,7 @@ const SETTINGS: Shape<Row> = {
   columns: [
     { ...reportColumn<Row>('key', 3, ({ key }) => key), isUncut: true },
     reportColumn('value', 2, ({ value }) => value ?? '-'),
-    { ...reportColumn<Row>('origin', 1, describeOrigin), minimum: 24, isElastic: true },
+    { ...reportColumn<Row>('origin', 1, describeOrigin), minimum: 16, isElastic: true },
   ],
 };
 

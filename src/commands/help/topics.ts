@@ -135,9 +135,9 @@ function describeOutput(): Section[] {
     {
       text: 'stdout carries the result alone. Progress, hints, notices and errors go to stderr, with --json as JSON, an object a line; --quiet keeps back all but errors.',
     },
-    { heading: 'Formats (-o, --output):', pairs: FORMATS.map((format) => [format, FORMAT_MEANINGS[format]] as const) },
+    { heading: 'Formats (-o, --output):', pairs: describeFormats() },
     {
-      text: '--columns chooses fields for table, csv and tsv; dotted paths reach inside. --jq filters the JSON, and strings come out raw. Text from the service never reaches the terminal with control characters in it.',
+      text: '--columns chooses fields for table, csv and tsv; dotted paths reach inside. --no-truncate cuts nothing in the columns that fit, --no-headers leaves out the line of headers. --jq filters the JSON, and strings come out raw. Text from the service never reaches the terminal with control characters in it.',
     },
     {
       heading: 'Examples:',
@@ -151,6 +151,16 @@ function describeOutput(): Section[] {
       ],
     },
   ];
+}
+
+/** Every format; `wide` is the table of one run, and no setting. */
+function describeFormats(): (readonly [string, string])[] {
+  const [table, ...others] = FORMATS.map((format) => [format, FORMAT_MEANINGS[format]] as const);
+  const wide = [
+    'wide',
+    'the table with every column, whole values and whole UUIDs, wider than the screen if need be',
+  ] as const;
+  return [...(table === undefined ? [] : [table]), wide, ...others];
 }
 
 /** The main organization of the sandbox, and a bicycle of it, so that the examples can be pasted. */
