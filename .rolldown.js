@@ -59,7 +59,10 @@ const manual = {
   name: 'manual',
   async writeBundle() {
     const { writeManual } = await import(pathToFileURL(resolve(FOLDER, 'manual.cjs')).href);
-    await writeManual(join(FOLDER, 'man'));
+    // As reproducible builds want it (https://reproducible-builds.org/specs/source-date-epoch).
+    const { SOURCE_DATE_EPOCH: epoch } = process.env;
+    const date = epoch === undefined ? new Date() : new Date(Number(epoch) * 1000);
+    await writeManual(join(FOLDER, 'man'), date.toISOString().slice(0, 10));
   },
 };
 

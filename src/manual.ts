@@ -14,19 +14,24 @@ import { buildProgram } from './program.js';
 const COMMANDS = 1;
 const TOPICS_SECTION = 7;
 
-/** Writes the pages into a folder, which is made: `fleet-bicycles-list.1`, `fleet-exit-codes.7`. */
-export async function writeManual(folder: string): Promise<void> {
+/** Writes the pages into a folder, which is made: `fleet-bicycles-list.1`, `fleet-exit-codes.7`. `date` is `2026-03-01`. */
+export async function writeManual(folder: string, date: string): Promise<void> {
   const program = buildProgram(
     async () => {},
     () => {},
   );
   await mkdir(folder, { recursive: true });
   for (const command of everyCommand(program)) {
-    await writeFile(join(folder, `${pageOf(command)}.${COMMANDS}`), commandPage(command, program));
+    await writeFile(join(folder, `${pageOf(command)}.${COMMANDS}`), datePage(commandPage(command, program), date));
   }
   for (const topic of TOPIC_NAMES) {
-    await writeFile(join(folder, `fleet-${topic}.${TOPICS_SECTION}`), topicPage(topic, program));
+    await writeFile(join(folder, `fleet-${topic}.${TOPICS_SECTION}`), datePage(topicPage(topic, program), date));
   }
+}
+
+/** Puts the date where the title has none. */
+function datePage(page: string, date: string): string {
+  return page.replace(' "" ', ` "${date}" `);
 }
 
 function everyCommand(command: Command): Command[] {
@@ -53,18 +58,18 @@ function commandPage(command: Command, program: Command): string {
     section(
       'Commands',
       innerOf(command).map((inner) =>
-        term(bold(inner.name()), `${plain(inner.summary())}; see ${reference(pageOf(inner))}`),
+        term(bold(inner.name()), `${filled(`${inner.summary()};`)}\nsee ${reference(pageOf(inner))}`),
       ),
     ),
     section(
       'Arguments',
       help
         .visibleArguments(command)
-        .map((argument) => term(bold(argument.name()), plain(help.argumentDescription(argument)))),
+        .map((argument) => term(bold(argument.name()), filled(help.argumentDescription(argument)))),
     ),
     section(
       'Flags',
-      options.map((option) => term(bold(option.flags), plain(help.optionDescription(option)))),
+      options.map((option) => term(bold(option.flags), filled(help.optionDescription(option)))),
     ),
     section('Examples', examplesOf(command).flatMap(example)),
     isRoot ? section('Exit status', sections(PAGES['exit-codes'](program))) : '',
@@ -103,16 +108,18 @@ function page(name: string, number: number, summary: string, parts: readonly str
     .concat('\n');
 }
 
+/** A heading begins a paragraph by itself. */
 function section(heading: string, parts: readonly string[]): string {
-  return parts.length === 0 ? '' : [`.SH ${heading.toUpperCase()}`, ...parts].join('\n');
+  const rest = parts[0] === '.PP' ? parts.slice(1) : parts;
+  return parts.length === 0 ? '' : [`.SH ${heading.toUpperCase()}`, ...rest].join('\n');
 }
 
 /** What a topic says, but for its examples. */
 function sections(all: readonly Section[]): string[] {
   return all.flatMap(({ heading, text, pairs = [] }) => [
     ...(heading === undefined || heading === 'Examples:' ? [] : ['.PP', bold(heading)]),
-    ...(text === undefined ? [] : ['.PP', plain(text)]),
-    ...pairs.map(([word, meaning]) => term(bold(word), plain(meaning))),
+    ...(text === undefined ? [] : ['.PP', filled(text)]),
+    ...pairs.map(([word, meaning]) => term(bold(word), filled(meaning))),
   ]);
 }
 
@@ -123,12 +130,12 @@ function prose(text: string): string[] {
     const lines = part.trimEnd().split('\n');
     return part.startsWith(' ')
       ? verbatim(lines.map((line) => line.replace(/^ {2}/, '')))
-      : ['.PP', plain(lines.join(' '))];
+      : ['.PP', filled(lines.join(' '))];
   });
 }
 
 function example([purpose, line]: Example): string[] {
-  return ['.PP', plain(`${purpose.charAt(0).toUpperCase()}${purpose.slice(1)}:`), ...verbatim([line])];
+  return ['.PP', filled(`${purpose.charAt(0).toUpperCase()}${purpose.slice(1)}:`), ...verbatim([line])];
 }
 
 function verbatim(lines: readonly string[]): string[] {
@@ -158,6 +165,21 @@ const MARKS: { readonly [mark: string]: string } = {
   '~': '\\(ti',
   '"': '\\(dq',
 };
+
+/** The longest line of text that lint accepts. */
+const LONGEST_LINE_CHARACTERS = 80;
+
+/** Text that is filled, in lines of the length that roff's own pages have. */
+function filled(text: string): string {
+  const lines: string[] = [];
+  for (const word of plain(text).split(/\s+/)) {
+    const last = lines.at(-1);
+    if (last === undefined || last.length + 1 + word.length > LONGEST_LINE_CHARACTERS) lines.push(word);
+    else lines[lines.length - 1] = `${last} ${word}`;
+  }
+  // A line that begins with a point would be a request.
+  return lines.map((line) => line.replace(/^\./, '\\&.')).join('\n');
+}
 
 /** Text as roff shows it unchanged; beyond ASCII by code point, for not every `man` reads UTF-8. */
 function plain(text: string): string {

@@ -1,7 +1,9 @@
 // What is packed: the built program, its manual and the licences of what went into it, and nothing of the workshop.
 
 import { execFileSync, spawnSync } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { pathOf } from '../src/cli/help.js';
@@ -14,7 +16,6 @@ const MANUAL = `${ROOT}dist/man/`;
 const read = (path: string) => readFileSync(ROOT + path, 'utf8');
 const MANIFEST = JSON.parse(read('package.json')) as {
   engines: { node: string };
-  man: readonly string[];
   dependencies: { [name: string]: string };
   devDependencies: { [name: string]: string };
 };
@@ -88,8 +89,6 @@ test('a page of the manual for each command and topic', () => {
     ...TOPIC_NAMES.map((topic) => `fleet-${topic}.7`),
   ];
   expect(readdirSync(MANUAL).sort()).toEqual(pages.sort());
-  // npm puts into the folders of `man` what is named one by one, and nothing else.
-  expect([...MANIFEST.man].sort()).toEqual(pages.map((page) => `dist/man/${page}`));
 });
 
 test('a page tells the flags and examples, and roff takes nothing of them for its own', () => {
@@ -101,6 +100,39 @@ test('a page tells the flags and examples, and roff takes nothing of them for it
     expect([name, text.match(/^[.'](?!(?:TH|SH|PP|TP|RS|RE|nf|fi)\b).*/m)]).toEqual([name, null]);
     expect([name, /[^\x00-\x7f]/.test(text)]).toEqual([name, false]);
   }
+});
+
+test('an installed package has its pages where man looks: the list is made when it is packed', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'fleet-pack-'));
+  try {
+    const copy = join(folder, 'copy');
+    for (const path of ['package.json', 'bin', 'dist', 'README.md', 'LICENSE', 'CHANGELOG.md'])
+      cpSync(ROOT + path, join(copy, path), { recursive: true });
+    const manifest = JSON.parse(readFileSync(join(copy, 'package.json'), 'utf8')) as {
+      scripts: { [name: string]: string };
+    };
+    const { prepack = '' } = manifest.scripts;
+    expect(prepack).toMatch(/^npm run build && /);
+    const before = readFileSync(join(copy, 'package.json'), 'utf8');
+    const run = (line: string) => execFileSync('sh', ['-c', line], { cwd: copy, stdio: 'ignore' });
+    run(prepack.replace('npm run build && ', ''));
+    const { man } = JSON.parse(readFileSync(join(copy, 'package.json'), 'utf8')) as { man: string[] };
+    expect(man.sort()).toEqual(
+      readdirSync(MANUAL)
+        .sort()
+        .map((page) => `dist/man/${page}`),
+    );
+    run(manifest.scripts['postpack'] ?? '');
+    expect(readFileSync(join(copy, 'package.json'), 'utf8')).toBe(before);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
+test.runIf(hasTool('mandoc'))('mandoc has no complaint', () => {
+  const files = readdirSync(MANUAL).map((name) => MANUAL + name);
+  const { status, stdout } = spawnSync('mandoc', ['-T', 'lint', ...files], { encoding: 'utf8' });
+  expect({ status, stdout }).toEqual({ status: 0, stdout: '' });
 });
 
 test.runIf(hasTool('groff'))('groff has no complaint', () => {

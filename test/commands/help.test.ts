@@ -34,7 +34,7 @@ Settings:
 Help:
   doctor      find out what is wrong with settings, network or service
   completion  complete commands, flags and values in the shell
-  help        page of a command or a topic; "fleet help topics" lists those
+  help        page of a command or topic; "help topics" lists those
   sandbox     run the whole service on this machine
   demo        walk through the main commands on a sandbox of its own
 

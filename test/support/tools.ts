@@ -7,6 +7,7 @@ const TOOLS = {
   zsh: 'completion in zsh',
   fish: 'completion in fish',
   groff: 'the pages of the manual as groff reads them',
+  mandoc: 'the pages of the manual as mandoc reads them',
   openssl: 'certificates that nobody knows',
   jq: 'examples that pipe into jq',
   curl: 'examples that use curl',

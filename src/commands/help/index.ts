@@ -16,7 +16,7 @@ const TOPIC_LINES = TOPIC_NAMES.map((topic) => `  ${topic.padEnd(WIDEST_TOPIC_CO
 export function addHelp(program: Command, run: Run): void {
   const help = program
     .command('help')
-    .summary('page of a command or a topic; "fleet help topics" lists those')
+    .summary('page of a command or topic; "help topics" lists those')
     .description(`Show the page of a command, or of a topic:\n${TOPIC_LINES.join('\n')}`)
     .argument('[words...]', 'a command such as bicycles list, or a topic', collectWith(offerPages))
     .action((words: string[] = [], _options: object, command: Command) => {
