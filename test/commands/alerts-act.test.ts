@@ -40,7 +40,7 @@ test('each action leads to its state; fields go along; first digits are enough',
     for (const [alert, action, state] of cases) {
       const fields = action === 'escalate' ? ['--field', 'severity=high', '--field', 'description=look'] : [];
       const { code, stdout } = await fleet(sandbox, ['alerts', 'act', alert, action, ...fields]);
-      expect([code, stdout]).toEqual([0, expect.stringMatching(new RegExp(`^✓ .+: ${state}\n$`))]);
+      expect([code, stdout]).toEqual([0, expect.stringMatching(new RegExp(`^[^✓]+: ${state}\n$`))]);
     }
     expect(await stateOf(sandbox, b)).toBe('silenced');
     expect(JSON.parse(writes(sandbox)[2]?.body ?? '')).toEqual({
