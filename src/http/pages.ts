@@ -139,16 +139,15 @@ export async function* followPages<T>(
   }
 }
 
-/** A page that is asked for ahead may be this large; a larger one is asked for again when its turn has come. */
-const PAGE_AHEAD_LIMIT_BYTES = AHEAD_LIMIT_CHARACTERS;
-
 /** The pages that were asked for and are not used yet. */
 function openQueue<T>(request: HttpRequest, fetchPage: (request: HttpRequest) => Promise<Page<T>>) {
   const stop = new AbortController();
   let inFlight = new Map<string, Promise<Page<T>>>();
-  const start = (query: Query): Promise<Page<T>> => fetchPage({ ...request, query, signal: stop.signal });
+  const start = (query: Query, more: Partial<HttpRequest> = {}): Promise<Page<T>> =>
+    fetchPage({ ...request, query, signal: stop.signal, ...more });
   const startAhead = (query: Query): Promise<Page<T>> => {
-    const page = fetchPage({ ...request, query, signal: stop.signal, limitBytes: PAGE_AHEAD_LIMIT_BYTES });
+    // A larger page is asked for again when its turn has come.
+    const page = start(query, { limitBytes: AHEAD_LIMIT_CHARACTERS });
     // A page that was asked for too early may fail without anybody waiting for it.
     page.catch(() => {});
     return page;

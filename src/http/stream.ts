@@ -6,7 +6,7 @@ import type { Clock } from '../clock.js';
 import { FleetError } from '../errors.js';
 import type { Secrets } from '../secrets.js';
 import type { Headers } from './exchange.js';
-import { authorization } from './headers.js';
+import { acceptJson, authorization } from './headers.js';
 import type { Network } from './network.js';
 import { connectOnce } from './stream/connection.js';
 import type { StreamEvent } from './stream/events.js';
@@ -50,20 +50,14 @@ export interface StreamOptions {
 }
 
 /**
- * Section 4.6: "Authentication and headers work as for ordinary requests", so the version is named as section 9 says.
- * Assumed: for the stream's own media type as well as for JSON, which errors come in.
+ * The headers of a subscription, but for the last event id; without a token it is anonymous. Section 4.6: "Authentication and headers
+ * work as for ordinary requests", so the version is named as section 9 says. Assumed: for the stream's own media type as well as for
+ * JSON, which errors come in.
  */
-export function acceptStream(version: string): string {
-  return `text/event-stream; version=${version}, application/json; version=${version}`;
-}
-
-/** The headers of a subscription, but for the last event id; without a token it is anonymous. */
 export function streamHeaders(apiVersion: string, token: string | undefined): Headers {
-  return {
-    accept: acceptStream(apiVersion),
-    'cache-control': 'no-store',
-    ...(token === undefined ? {} : { authorization: authorization(token) }),
-  };
+  const accept = `text/event-stream; version=${apiVersion}, ${acceptJson(apiVersion)}`;
+  const headers = { accept, 'cache-control': 'no-store' };
+  return token === undefined ? headers : { ...headers, authorization: authorization(token) };
 }
 
 /**
@@ -163,7 +157,8 @@ function openWorld(
   report: (event: ConnectionEvent) => void,
 ): { carryOut(effect: ConnectionEffect): void; close(): void } {
   const { clock, tokens, emit, onAnswer } = options;
-  const connection = openSlot();
+  let present: AbortController | undefined;
+  const disconnect = (reason: FleetError) => present?.abort(reason);
 
   const askForToken = async (run: number, ask: () => Promise<string | undefined>) => {
     try {
@@ -175,13 +170,14 @@ function openWorld(
 
   const connect = async ({ run, token, lastEventId }: ConnectionEffect & { type: 'connect' }) => {
     const startedMs = clock.monotonicMs();
+    present = new AbortController();
     const ending = await connectOnce({
       dispatcher: options.network.dispatcher,
       clock,
       url,
       headers: streamHeaders(options.apiVersion, token),
       lastEventId,
-      signal: connection.begin(),
+      signal: present.signal,
       subject: `the subscription to ${topic}`,
       secrets: options.secrets,
       refusalHint: tokens.refusalHint,
@@ -191,7 +187,7 @@ function openWorld(
         onAnswer: (answered, status, headers) => onAnswer(answered, status, headers, clock.monotonicMs() - startedMs),
         onOpen: (headers) => report({ type: 'opened', run, headers }),
         onReceived: (received) => report({ type: 'received', run, received }),
-        onHold: (isHeld) => report({ type: isHeld ? 'held' : 'released', run }),
+        onHold: (isHeld) => report({ type: 'hold', run, isHeld }),
       },
     });
     report({ type: 'ended', run, ending });
@@ -202,25 +198,10 @@ function openWorld(
       if (effect.type === 'emit') emit(effect.event, effect.event.type === 'message' ? effect.event.data.length : 0);
       else if (effect.type === 'get-token') void askForToken(effect.run, () => tokens.get());
       else if (effect.type === 'renew-token') void askForToken(effect.run, () => tokens.renew(effect.refused));
-      else if (effect.type === 'disconnect') connection.end(effect.error);
+      else if (effect.type === 'disconnect') disconnect(effect.error);
       else void connect(effect);
     },
-    close: () => connection.end(new FleetError('interrupted', 'the stream is over')),
-  };
-}
-
-/** The place of the one connection that a topic has at a time. */
-function openSlot(): { begin(): AbortSignal; end(reason: FleetError): void } {
-  let present: AbortController | undefined;
-  return {
-    begin() {
-      present = new AbortController();
-      return present.signal;
-    },
-    end(reason) {
-      present?.abort(reason);
-      present = undefined;
-    },
+    close: () => disconnect(new FleetError('interrupted', 'the stream is over')),
   };
 }
 

@@ -1,6 +1,7 @@
 // Where the access token comes from, and how it is renewed (interface.md section 5 leaves obtaining it open).
 
 import { open } from 'node:fs/promises';
+import { buffer } from 'node:stream/consumers';
 import { configError } from '../errors.js';
 import { KEYS } from './keys.js';
 import { profileFlag } from './resolve.js';
@@ -100,14 +101,9 @@ function fileReader(path: string, input: TokenInput): () => Promise<string> {
 async function readBeginning(path: string): Promise<{ text: string; isRegular: boolean }> {
   const file = await open(path);
   try {
-    const chunks: Buffer[] = [];
-    let length = 0;
-    for await (const chunk of file.createReadStream({ end: TOKEN_LIMIT_BYTES, autoClose: false })) {
-      chunks.push(chunk);
-      length += chunk.length;
-      if (length > TOKEN_LIMIT_BYTES) throw new Error('it holds more than a token');
-    }
-    return { text: Buffer.concat(chunks).toString('utf8'), isRegular: (await file.stat()).isFile() };
+    const bytes = await buffer(file.createReadStream({ end: TOKEN_LIMIT_BYTES, autoClose: false }));
+    if (bytes.length > TOKEN_LIMIT_BYTES) throw new Error('it holds more than a token');
+    return { text: bytes.toString('utf8'), isRegular: (await file.stat()).isFile() };
   } finally {
     await file.close();
   }

@@ -229,7 +229,7 @@ function happening(life: Life, random: () => number): ConnectionEvent {
     if (connection.isHeld || random() < 0.1) {
       connection.isHeld = !connection.isHeld;
       life.isHeldEver = true;
-      return { type: connection.isHeld ? 'held' : 'released', run };
+      return { type: 'hold', run, isHeld: connection.isHeld };
     }
     if (random() < 0.12) {
       life.connection = undefined;

@@ -3,8 +3,7 @@
 import type { Context } from '../../context.js';
 import { usageError } from '../../errors.js';
 import { KEYS } from '../../settings/keys.js';
-import { chooseProfile, profileFlag, resolveSettings, type Settings } from '../../settings/resolve.js';
-import { isSandboxProfile } from '../../settings/sandbox-profile.js';
+import { profileFlag, refusePlainHttp, resolveSettings, type Settings } from '../../settings/resolve.js';
 import {
   DEFAULT_PROFILE,
   loadStored,
@@ -19,8 +18,8 @@ import { canAsk } from '../../terminal/prompt.js';
 import { readStdin } from '../../terminal/stdin.js';
 import { age } from '../../terminal/time.js';
 import { checkLogin } from './check.js';
-import { askAddress, askOrganization, askToken } from './questions.js';
-import { type Chosen, chooseTarget, refuseSandbox, type Target } from './target.js';
+import { askSetting, askToken } from './questions.js';
+import { type Chosen, chooseNamed, chooseTarget, type Target } from './target.js';
 
 export interface LoginOptions {
   withToken?: boolean;
@@ -46,13 +45,11 @@ export async function login(context: Context, options: LoginOptions): Promise<vo
   const stored = await loadStored(io.env);
   if (stored.problem !== undefined) throw stored.problem;
   const settings = resolveSettings(flags, io.env, stored, { mayBeNew: true });
-  const chosen = chooseNamed(context, stored);
-  refuseSandbox(stored, chosen);
+  const chosen = chooseNamed(stored, settings.profile);
 
   const isAsked = options.withToken !== true && canAsk(context);
-  const isSandbox = isSandboxProfile(chosen.profile, stored.profiles.get(chosen.profile));
-  let answers = knownAnswers(settings, isSandbox);
-  if (answers.address === undefined && isSandbox && !isAsked) {
+  let answers = knownAnswers(settings, chosen.isSandbox);
+  if (answers.address === undefined && chosen.isSandbox && !isAsked) {
     throw usageError(
       `the profile in use, "${chosen.profile}", belongs to "fleet sandbox"`,
       'give the address of the service: fleet auth login --base-url URL',
@@ -73,14 +70,8 @@ export async function login(context: Context, options: LoginOptions): Promise<vo
         continue;
       }
     }
-    return save(context, { stored, chosen, target, values, token });
+    return save(context, { stored, target, values, token });
   }
-}
-
-/** The profile in use, and whether it was named for this run. */
-function chooseNamed({ io, flags }: Context, stored: Stored): Chosen {
-  const { value, origin } = chooseProfile(flags, io.env, stored, { mayBeNew: true });
-  return { profile: value, isNamed: origin === 'flag' || origin === 'environment' };
 }
 
 /** What flags, environment and profile say; what the sandbox's profile holds is of no use elsewhere. */
@@ -103,30 +94,36 @@ async function complete(
   now: { stored: Stored; chosen: Chosen; answers: Answers; isAskedAgain: boolean; settings: Settings },
 ): Promise<Answers> {
   const { stored, chosen, isAskedAgain, settings } = now;
-  const allowHttp = settings.allowHttp.value;
+  const checkAt = (message: string) => ({
+    message,
+    check: (url: URL) => refusePlainHttp(url, message, settings.allowHttp.value, ''),
+  });
   let { address, pushAddress, organization, token } = now.answers;
   const asksForPlace = isAskedAgain || (address === undefined && withToken !== true && canAsk(context));
   if (asksForPlace) {
     const { notice } = context;
     if (!isAskedAgain) {
       await notice(
-        isSandboxProfile(chosen.profile, stored.profiles.get(chosen.profile))
+        chosen.isSandbox
           ? `"${chosen.profile}" belongs to "fleet sandbox": this login gets a profile named after its address`
           : `logging in: profile "${chosen.profile}"`,
       );
     }
-    const base = { key: KEYS.base_url, message: 'Address of the service', before: address, isNeeded: true, allowHttp };
-    address = await askAddress(context, base);
+    const base = { key: KEYS.base_url, ...checkAt('Address of the service'), before: address, isNeeded: true };
+    address = await askSetting(context, base);
   }
   const target = chooseTarget(stored, chosen, address);
   const where = `profile "${target.profile}"${address === undefined ? '' : ` at ${KEYS.base_url.show(address)}`}`;
   if (token === undefined || isAskedAgain) await announce(context, target, where);
   if (asksForPlace) {
     if (pushAddress === undefined || isAskedAgain) {
-      const push = { key: KEYS.sse_url, message: 'Push address', before: pushAddress, isNeeded: false, allowHttp };
-      pushAddress = await askAddress(context, push);
+      const push = { key: KEYS.sse_url, ...checkAt('Push address'), before: pushAddress };
+      pushAddress = await askSetting(context, push);
     }
-    if (organization === undefined || isAskedAgain) organization = await askOrganization(context, organization);
+    if (organization === undefined || isAskedAgain) {
+      const question = { key: KEYS.organization, message: 'UUID of the organization', before: organization };
+      organization = await askSetting(context, question);
+    }
   }
   if (token === undefined || isAskedAgain)
     token = await readToken(
@@ -192,20 +189,16 @@ function valuesToSave(answers: Answers, settings: Settings, stored: Stored, targ
 function proposedSettings({ io, flags }: Context, stored: Stored, profile: string, values: NewValues): Settings {
   const proposed = { ...stored.profiles.get(profile), ...values };
   const profiles = new Map(stored.profiles).set(profile, proposed);
-  const { baseUrl: _given, ...others } = flags;
-  const settings = resolveSettings({ ...others, profile }, io.env, { ...stored, profiles });
-  const address = values.base_url === undefined ? undefined : KEYS.base_url.parse(values.base_url);
-  return address !== undefined && 'value' in address
-    ? { ...settings, baseUrl: { ...settings.baseUrl, value: address.value } }
-    : settings;
+  // The address that was answered wins over the one of the environment.
+  const answered = values.base_url === undefined ? flags : { ...flags, baseUrl: values.base_url };
+  return resolveSettings({ ...answered, profile }, io.env, { ...stored, profiles });
 }
 
 async function save(
   context: Context,
-  now: { stored: Stored; chosen: Chosen; target: Target; values: NewValues; token: string },
+  { stored, target, values, token }: { stored: Stored; target: Target; values: NewValues; token: string },
 ): Promise<void> {
   const { io, flags, notice } = context;
-  const { stored, target, values, token } = now;
   const { profile } = target;
   await saveProfile(stored, profile, values);
   await saveToken(stored, profile, token);

@@ -1,8 +1,8 @@
 // What `fleet auth login` asks on a terminal; answers given before are offered again.
 
 import type { Context } from '../../context.js';
-import { KEYS, type Key } from '../../settings/keys.js';
-import { refusePlainHttp } from '../../settings/resolve.js';
+import { asFleetError } from '../../errors.js';
+import type { Key } from '../../settings/keys.js';
 import { parseToken } from '../../settings/token.js';
 import { askSecret, askText } from '../../terminal/prompt.js';
 
@@ -12,19 +12,20 @@ export const INSTEAD = 'give the token on stdin: fleet auth login --with-token <
 /** Takes an answer back that was given before. */
 const NONE = '-';
 
-/** A question for an address. `allowHttp`: whether the profile lets the token travel unencrypted. */
-export interface AddressQuestion {
-  key: Key<URL>;
+/** A question for a setting that may be left open, unless it is needed. */
+export interface SettingQuestion<T> {
+  key: Key<T>;
   message: string;
   /** The answer given before. */
-  before: URL | undefined;
-  isNeeded: boolean;
-  allowHttp: boolean;
+  before: T | undefined;
+  isNeeded?: boolean;
+  /** Throws for a value that will not do. */
+  check?(value: T): void;
 }
 
 /** Undefined: left open. Throws a FleetError of kind `usage` where nobody can be asked. */
-export async function askAddress(context: Context, question: AddressQuestion): Promise<URL | undefined> {
-  const { key, message, before, isNeeded, allowHttp } = question;
+export async function askSetting<T>(context: Context, question: SettingQuestion<T>): Promise<T | undefined> {
+  const { key, message, before, isNeeded = false, check } = question;
   const answer = await askText(context, {
     message: isNeeded ? message : `${message} ${openWord(before)}`,
     instead: INSTEAD,
@@ -33,26 +34,15 @@ export async function askAddress(context: Context, question: AddressQuestion): P
       if (isOpen(typed)) return isNeeded ? 'an address is needed' : undefined;
       const parsed = key.parse(typed);
       if ('reason' in parsed) return parsed.hint === undefined ? parsed.reason : `${parsed.reason}; ${parsed.hint}`;
-      return refusalOf(() => refusePlainHttp(parsed.value, message, allowHttp, ''));
+      try {
+        check?.(parsed.value);
+        return undefined;
+      } catch (error) {
+        return asFleetError(error).message;
+      }
     },
   });
   const parsed = key.parse(answer);
-  return isOpen(answer) || 'reason' in parsed ? undefined : parsed.value;
-}
-
-/** Undefined: left open. */
-export async function askOrganization(context: Context, before: string | undefined): Promise<string | undefined> {
-  const { parse } = KEYS.organization;
-  const answer = await askText(context, {
-    message: `UUID of the organization ${openWord(before)}`,
-    instead: INSTEAD,
-    ...(before === undefined ? {} : { suggestion: before }),
-    refuse(typed) {
-      const parsed = parse(typed);
-      return isOpen(typed) || 'value' in parsed ? undefined : parsed.reason;
-    },
-  });
-  const parsed = parse(answer);
   return isOpen(answer) || 'reason' in parsed ? undefined : parsed.value;
 }
 
@@ -76,13 +66,4 @@ function openWord(before: unknown): string {
 
 function isOpen(typed: string): boolean {
   return typed.trim() === '' || typed.trim() === NONE;
-}
-
-function refusalOf(check: () => void): string | undefined {
-  try {
-    check();
-    return undefined;
-  } catch (error) {
-    return error instanceof Error ? error.message : String(error);
-  }
 }

@@ -3,6 +3,7 @@
 import { prefixVariants } from '../../api/prefix.js';
 import { usageError } from '../../errors.js';
 import { KEYS, parseAddress } from '../../settings/keys.js';
+import type { Settings } from '../../settings/resolve.js';
 import { isSandboxProfile } from '../../settings/sandbox-profile.js';
 import type { Stored } from '../../settings/store.js';
 
@@ -14,10 +15,22 @@ export interface Target {
   replaced: URL | undefined;
 }
 
-/** The profile in use and whether the operator named it for this run (`--profile`, FLEET_PROFILE). */
+/** The profile in use, whether the operator named it for this run (`--profile`, FLEET_PROFILE), and whether it is the sandbox's own. */
 export interface Chosen {
   profile: string;
   isNamed: boolean;
+  isSandbox: boolean;
+}
+
+/** Throws a FleetError of kind `usage` when the operator named the sandbox's profile. */
+export function chooseNamed(stored: Stored, { value: profile, origin }: Settings['profile']): Chosen {
+  const isNamed = origin === 'flag' || origin === 'environment';
+  const isSandbox = isSandboxProfile(profile, stored.profiles.get(profile));
+  if (!isNamed || !isSandbox) return { profile, isNamed, isSandbox };
+  throw usageError(
+    `the profile "${profile}" belongs to "fleet sandbox", which overwrites it`,
+    'choose another name: fleet auth login --profile NAME',
+  );
 }
 
 /** The address that a profile holds. */
@@ -26,20 +39,10 @@ export function addressOf(stored: Stored, profile: string): URL | undefined {
   return 'value' in parsed ? parsed.value : undefined;
 }
 
-/** Throws a FleetError of kind `usage` when the operator named the sandbox's profile. */
-export function refuseSandbox(stored: Stored, { profile, isNamed }: Chosen): void {
-  if (!isNamed || !isSandboxProfile(profile, stored.profiles.get(profile))) return;
-  throw usageError(
-    `the profile "${profile}" belongs to "fleet sandbox", which overwrites it`,
-    'choose another name: fleet auth login --profile NAME',
-  );
-}
-
 /** Decides for an address; undefined where none is known. */
 export function chooseTarget(stored: Stored, chosen: Chosen, address: URL | undefined): Target {
-  const { profile, isNamed } = chosen;
+  const { profile, isNamed, isSandbox } = chosen;
   const held = addressOf(stored, profile);
-  const isSandbox = isSandboxProfile(profile, stored.profiles.get(profile));
   const isSame = address === undefined || held === undefined || isSameService(held, address);
   if (isNamed || (isSame && !isSandbox)) return { profile, reason: undefined, replaced: isSame ? undefined : held };
   if (address === undefined) throw new Error('an address is needed beside the sandbox');

@@ -13,6 +13,14 @@ const FORM = '<north-east-longitude>,<north-east-latitude>,<south-west-longitude
 /** A box this wide was meant the other way round: nobody's fleet spans half the globe across the antimeridian. */
 const WIDEST_ACROSS_ANTIMERIDIAN_DEGREES = 180;
 
+const PLAIN_NUMBER = /^[-+]?(\d+\.?\d*|\.\d+)$/;
+
+/** Numbers in plain decimals between commas; undefined for anything else, and for more or fewer of them. */
+export function readNumbers(text: string, count: number): number[] | undefined {
+  const parts = text.split(',').map((part) => part.trim());
+  return parts.length === count && parts.every((part) => PLAIN_NUMBER.test(part)) ? parts.map(Number) : undefined;
+}
+
 /** A number in plain decimals: JavaScript would write 0.00001 as 1e-5. */
 export function plainDecimal(value: number): string {
   const text = String(value);
@@ -29,19 +37,9 @@ export function showBox({ northEast, southWest }: Box): string {
  * range are refused with the value that was probably meant.
  */
 export function parseBbox(text: string): Box {
-  const parts = text.split(',').map((part) => part.trim());
-  const numbers = parts.map((part) => (/^[-+]?(\d+\.?\d*|\.\d+)$/.test(part) ? Number(part) : Number.NaN));
-  const [a, b, c, d] = numbers;
-  if (
-    numbers.length !== 4 ||
-    a === undefined ||
-    b === undefined ||
-    c === undefined ||
-    d === undefined ||
-    numbers.some(Number.isNaN)
-  ) {
-    throw usageError(`--bbox takes four numbers, ${FORM}, not "${text}"`);
-  }
+  const numbers = readNumbers(text, 4);
+  if (numbers === undefined) throw usageError(`--bbox takes four numbers, ${FORM}, not "${text}"`);
+  const [a = 0, b = 0, c = 0, d = 0] = numbers;
   const isLongitude = (value: number) => Math.abs(value) <= 180;
   const isLatitude = (value: number) => Math.abs(value) <= 90;
   const inOrder = isLongitude(a) && isLatitude(b) && isLongitude(c) && isLatitude(d);

@@ -2,7 +2,7 @@
 
 import { usageError } from '../../errors.js';
 import { EARTH_RADIUS_METRES, type Place } from '../../views/distance.js';
-import type { Box } from './area.js';
+import { type Box, readNumbers } from './area.js';
 
 export interface Circle {
   centre: Place;
@@ -19,8 +19,6 @@ const FURTHEST_METRES = Math.PI * EARTH_RADIUS_METRES;
 const MARGIN_DEGREES = 1e-7;
 const DECIMALS = 7;
 
-const PLAIN_NUMBER = /^[-+]?(\d+\.?\d*|\.\d+)$/;
-
 function toRadians(degrees: number): number {
   return (degrees * Math.PI) / 180;
 }
@@ -31,17 +29,16 @@ function toDegrees(radians: number): number {
 
 /** A parser for commander: `LAT,LON` in degrees. What is out of range is refused with the value that was probably meant. */
 export function parseNear(text: string): Place {
-  const parts = text.split(',').map((part) => part.trim());
-  const [latitude, longitude] = parts.map((part) => (PLAIN_NUMBER.test(part) ? Number(part) : Number.NaN));
-  if (parts.length !== 2 || !Number.isFinite(latitude) || !Number.isFinite(longitude)) {
+  const numbers = readNumbers(text, 2);
+  if (numbers === undefined) {
     throw usageError(`--near takes a latitude and a longitude, such as 52.52,13.40, not "${text}"`);
   }
-  const place = { latitude: latitude ?? 0, longitude: longitude ?? 0 };
-  if (Math.abs(place.latitude) <= 90 && Math.abs(place.longitude) <= 180) return place;
+  const [latitude = 0, longitude = 0] = numbers;
+  if (Math.abs(latitude) <= 90 && Math.abs(longitude) <= 180) return { latitude, longitude };
   throw usageError(
     `--near "${text}" is out of range: latitudes go from -90 to 90, longitudes from -180 to 180`,
-    Math.abs(place.longitude) <= 90 && Math.abs(place.latitude) <= 180
-      ? `the latitude comes first; corrected: --near ${parts[1]},${parts[0]}`
+    Math.abs(longitude) <= 90 && Math.abs(latitude) <= 180
+      ? `the latitude comes first; corrected: --near ${text.split(',').reverse().join(',').replaceAll(' ', '')}`
       : undefined,
   );
 }

@@ -43,8 +43,7 @@ export type ConnectionEvent =
   | { type: 'opened'; run: number; headers: Headers }
   | { type: 'received'; run: number; received: Received }
   /** Nothing is read from the socket, because the reader of the events is behind; then it is read again. */
-  | { type: 'held'; run: number }
-  | { type: 'released'; run: number }
+  | { type: 'hold'; run: number; isHeld: boolean }
   | { type: 'ended'; run: number; ending: Ending };
 
 export type ConnectionEffect =
@@ -209,7 +208,7 @@ function take(step: Step, event: ConnectionEvent): void {
     else if (event.type === 'ended') refuse(step, phase, event.ending);
   } else if (phase.name === 'open') {
     if (event.type === 'received') receive(step, event.received, phase);
-    else if (event.type === 'held' || event.type === 'released') hold(step, phase, event.type === 'held');
+    else if (event.type === 'hold') hold(step, phase, event.isHeld);
     else if (event.type === 'ended') fail(step, event.ending);
   }
 }
