@@ -64,6 +64,20 @@ describe('promise 2: the token stays home', () => {
     );
   });
 
+  test.each(['table', 'jsonl', 'csv'])('not into the results of an action as %s', async (format) => {
+    await withServer(
+      (response) => sendJson(response, 200, {}, { 'X-Service-RequestId': SECRET }),
+      async ({ url }) => {
+        const { stdout, stderr, code } = await runFleet(
+          ['bicycles', 'act', 'a087eaf3-00b3-49c9-8706-c4ebfb2627fd', 'rent', '-o', format, '--trace'],
+          { env: { FLEET_BASE_URL: url, FLEET_TOKEN: SECRET } },
+        );
+        expect(code).toBe(0);
+        expect(stdout + stderr).not.toContain(SECRET);
+      },
+    );
+  });
+
   test.each(['http://bikes.example.com', 'http://192.0.2.7:8000/api'])(
     'plain %s is refused beyond loopback',
     async (url) => {

@@ -58,8 +58,14 @@ export async function readBody(
   /** Grows by doubling; the chunks themselves are let go of at once, for they would double the memory. */
   let store = Buffer.alloc(0);
   let size = 0;
+  let isCodingBroken = false;
+  const unpacked = unpack(body, coding);
+  // Asked before the pipeline hears of it and ends the body with the same error.
+  unpacked.prependOnceListener('error', () => {
+    isCodingBroken = body.errored === null;
+  });
   try {
-    for await (const chunk of unpack(body, coding) as AsyncIterable<Buffer>) {
+    for await (const chunk of unpacked as AsyncIterable<Buffer>) {
       const kept = chunk.subarray(0, limitBytes - size);
       if (size + kept.length > store.length) {
         const grown = Buffer.allocUnsafeSlow(Math.min(limitBytes, Math.max(2 * store.length, size + kept.length)));
@@ -75,7 +81,7 @@ export async function readBody(
     const bytes = store.subarray(0, size);
     // Nothing at all is no broken coding: an answer to HEAD names one, too.
     if (body.readableEnded && !body.readableDidRead) return { bytes };
-    const isTyped = error instanceof BodyError || error === body.errored;
+    const isTyped = error instanceof BodyError || !isCodingBroken;
     return { bytes, error: isTyped ? error : new BodyError('broken-coding', coding, error) };
   }
 }

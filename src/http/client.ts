@@ -165,7 +165,7 @@ async function tryOnce(
     for (let hop = 0; ; hop++) {
       const answer = await exchange(options, request, { method, url, headers, signal });
       const target = isSafe(method) ? redirectTarget(answer, url, hop) : undefined;
-      if (target === undefined) return { isAnswered: true, answer: toAnswer(answer) };
+      if (target === undefined) return { isAnswered: true, answer: toAnswer(answer, options.secrets) };
       url = target;
     }
   } catch (error) {
@@ -209,7 +209,9 @@ async function exchange(
 }
 
 /** The answer as the client's users get it; the body is decoded for those who read its text. */
-function toAnswer({ status, headers, body }: WireAnswer): HttpAnswer {
+function toAnswer({ status, headers: sent, body }: WireAnswer, secrets: Secrets): HttpAnswer {
+  // Headers are quoted in results, reports and errors; the body is what was asked for.
+  const headers = hideInHeaders(sent, secrets);
   let bytes: Buffer | undefined = body;
   let text: string | undefined;
   return {
@@ -244,8 +246,7 @@ function endOf({ status, headers }: HttpAnswer): TryEnd {
 /** What the service quotes of our secrets is hidden first of all: before the text is parsed, cut or quoted. */
 function refusalOf(options: ClientOptions, request: HttpRequest, { status, headers, text }: HttpAnswer): FleetError {
   const { secrets } = options;
-  const safeHeaders = hideInHeaders(headers, secrets);
-  const failure = answerFailure(status, safeHeaders, secrets.hide(text), request.subject, urlOf(options, request));
+  const failure = answerFailure(status, headers, secrets.hide(text), request.subject, urlOf(options, request));
   const { refusalHint } = options.token;
   return status === 401 && refusalHint !== undefined ? withHint(failure, refusalHint) : failure;
 }

@@ -3,6 +3,7 @@
 import { open } from 'node:fs/promises';
 import { buffer } from 'node:stream/consumers';
 import { configError } from '../errors.js';
+import { parseJson } from '../json/parse.js';
 import { KEYS } from './keys.js';
 import { profileFlag } from './resolve.js';
 import { loadTokens } from './store.js';
@@ -197,7 +198,7 @@ export function readClaims(token: string): { [claim: string]: unknown } | undefi
   const payload = parts[1];
   if (parts.length !== 3 || payload === undefined) return undefined;
   try {
-    const claims: unknown = JSON.parse(Buffer.from(payload, 'base64url').toString('utf8'));
+    const claims: unknown = parseJson(Buffer.from(payload, 'base64url').toString('utf8'));
     if (typeof claims !== 'object' || claims === null || Array.isArray(claims)) return undefined;
     return Object.fromEntries(Object.entries(claims));
   } catch {

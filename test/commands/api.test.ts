@@ -36,6 +36,16 @@ function fleet(answer: Answer, args: readonly string[], options: RunOptions & { 
 
 const fine: Answer = (response) => sendJson(response, 200, { fine: true });
 
+test('a token that the service repeats in a header of its answer is not shown by --include', async () => {
+  const token = 'a-token-of-some-length';
+  for (const status of [200, 404]) {
+    const repeat: Answer = (response) => sendJson(response, status, {}, { 'x-echo': token });
+    const { stdout, stderr } = await fleet(repeat, ['/x/', '-i'], { env: { FLEET_TOKEN: token } });
+    expect(stdout).toContain('x-echo: [hidden]');
+    expect(stdout + stderr).not.toContain(token);
+  }
+});
+
 describe('what is sent', () => {
   test.each([
     [['/bicycles/?page=2'], 'GET /bicycles/?page=2', ''],

@@ -10,9 +10,11 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { systemClock } from '../../src/clock.js';
 import type { FindingRecord } from '../../src/commands/doctor/finding.js';
 import type { Sandbox } from '../../src/sandbox/index.js';
 import { saveProfile, saveToken, useProfile } from '../../src/settings/store.js';
+import { hostile } from '../support/hostile.js';
 import { startMisbehaving } from '../support/misbehaving.js';
 import { type RunOptions, runFleet } from '../support/run.js';
 import { useSandbox, withSandbox } from '../support/sandbox.js';
@@ -545,6 +547,19 @@ describe('the network', () => {
 });
 
 describe('the push address', () => {
+  it('is given no longer than a request, however slowly its refusal comes', async () => {
+    const push = await startMisbehaving(hostile('slowBody', { status: 500, body: 'x'.repeat(1000), everyMs: 500 }));
+    try {
+      await settle(service(), { sse_url: push.url });
+      const startedAt = systemClock().monotonicMs();
+      const { wrong, code } = await examine();
+      expect([wrong, code]).toEqual([['failure push'], 7]);
+      expect(systemClock().monotonicMs() - startedAt).toBeLessThan(20_000);
+    } finally {
+      await push.close();
+    }
+  });
+
   it('is dead', async () => {
     await settle(service(), { sse_url: 'http://127.0.0.1:1' });
     const { code, wrong, find } = await examine();

@@ -82,6 +82,14 @@ describe('size', () => {
     else expect(status ?? error?.kind).toSatisfy((end) => end === 200 || end === 'network');
   });
 
+  test.each(['gzip', 'deflate', 'br'])('what is no %s is found out while the connection stands', async (coding) => {
+    const { error } = await ask((socket) => {
+      socket.write(`HTTP/1.1 200 OK\r\nContent-Encoding: ${coding}\r\n\r\n{"count":0,"next":null,"results":[]}`);
+      socket.write('x'.repeat(200_000));
+    });
+    expect(error).toMatchObject({ kind: 'service', status: 200 });
+  });
+
   test('64 MB are read', async () => {
     const { status } = await ask(hostile('large', { bytes: 63 * MB }));
     expect(status).toBe(200);

@@ -1,6 +1,7 @@
 // What stands in a journal, read record by record: what it belongs to, who holds it, what is known of each task.
 
 import { type FleetError, usageError } from '../../errors.js';
+import { parseJson } from '../../json/parse.js';
 import type { ChangeResult } from '../../views/action.js';
 import { followHolder, type Holder } from './lock.js';
 
@@ -85,7 +86,7 @@ export function isObject(value: unknown): value is { [name: string]: unknown } {
 /** The record on a line; undefined for what is none. */
 export function parseLine(line: string): { [name: string]: unknown } | undefined {
   try {
-    const value: unknown = JSON.parse(line);
+    const value: unknown = parseJson(line);
     return isObject(value) ? value : undefined;
   } catch {
     return undefined;

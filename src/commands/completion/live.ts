@@ -10,6 +10,7 @@ import { NOTHING, type Offer, type Offers } from '../../cli/offers.js';
 import type { Context } from '../../context.js';
 import type { Client } from '../../http/client.js';
 import type { Item } from '../../http/types.js';
+import { parseJson } from '../../json/parse.js';
 
 /** How long the bicycles of one key press are good for the next. */
 const CACHE_LIFE_MS = 60_000;
@@ -209,7 +210,7 @@ async function gather(
 
 async function readCache(path: string): Promise<Cache | undefined> {
   try {
-    const cache = JSON.parse(await readFile(path, 'utf8')) as Cache;
+    const cache = parseJson(await readFile(path, 'utf8')) as Cache;
     const isText = (text: unknown) => typeof text === 'string';
     const isSound =
       Array.isArray(cache.bicycles) &&

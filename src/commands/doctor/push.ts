@@ -57,8 +57,9 @@ async function subscribe(
     bodyTimeoutMs: known.timeoutMs,
     signal: context.signal,
   };
+  const deadline = { clock: context.clock, milliseconds: known.timeoutMs };
   try {
-    const { status, headers, body } = await openExchange(network.dispatcher, request);
+    const { status, headers, body } = await openExchange(network.dispatcher, request, deadline);
     const type = headers['content-type'] ?? 'no content type';
     if (status === 200 && /^text\/event-stream\b/i.test(type)) {
       body.destroy();
