@@ -1,6 +1,6 @@
 // How far it is between two places, and how that looks: for people, and as a column that a table gets when it was asked for by place.
 
-import type { Shape } from '../terminal/formats.js';
+import type { Row, Shape } from '../terminal/formats.js';
 import { MISSING, numberOf, pointOf } from '../terminal/values.js';
 
 const KILOMETRE_METRES = 1000;
@@ -46,16 +46,28 @@ export function showDistance(metres: number): string {
   return `${metres < WHOLE_KILOMETRES_FROM_METRES ? kilometres.toFixed(1) : Math.round(kilometres)} km`;
 }
 
-/**
- * The shape with a DISTANCE column behind the first two: `1.2 km` for people, whole metres without a unit for programs. It is no field
- * of the service's, so the JSON formats do not have it; csv and tsv have it by `--columns`.
- */
+/** The field that a resource gets when it was asked for by place: whole metres. The service's own `distance` is another one. */
+const DISTANCE_FIELD = 'distance_m';
+
+/** The row with `distance_m` as its last field, for every format; as it is where the distance is not known, or the service has such a field. */
+export function addDistance<T>(row: Row<T>, metres: number | undefined): Row<T> {
+  if (metres === undefined || Object.hasOwn(row.value as object, DISTANCE_FIELD)) return row;
+  const rounded = Math.round(metres);
+  const head = row.json.slice(0, row.json.lastIndexOf('}')).trimEnd();
+  const comma = head.endsWith('{') ? '' : ',';
+  return {
+    json: `${head}${comma}"${DISTANCE_FIELD}":${rounded}}`,
+    value: { ...row.value, [DISTANCE_FIELD]: rounded },
+  };
+}
+
+/** The shape with a DISTANCE column behind the first two: `1.2 km` for people, whole metres without a unit for programs. */
 export function withDistance<T>(shape: Shape<T>, distanceMetres: (value: T) => number | undefined): Shape<T> {
   const [first, second, ...rest] = shape.columns;
   const most = Math.max(...shape.columns.map(({ keep }) => keep));
   const distance: Shape<T>['columns'][number] = {
     header: 'DISTANCE',
-    field: 'distance',
+    field: DISTANCE_FIELD,
     // Who asks for what is near wants to see how near; the name alone is of more use.
     keep: most - 0.5,
     minimum: 8,

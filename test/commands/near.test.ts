@@ -266,12 +266,38 @@ describe('bicycles list --near', () => {
     expect(stdout).toMatch(/ \d\.\d km /);
   });
 
-  test('JSON is what the service sent', async () => {
+  test('JSON is what the service sent, and distance_m', async () => {
     const { stdout } = await fleet('--near', '52.52,13.40', '--radius', '5000', '--limit', '2', '--json', '-q');
-    const found = JSON.parse(stdout) as { uuid: string; distance: number }[];
+    const found = JSON.parse(stdout) as { uuid: string; distance: number; distance_m: number }[];
     // The service's own distance comes with a bbox alone.
-    for (const { distance, ...bicycle } of found) expect(service().bicycles()).toContainEqual(bicycle);
+    for (const { distance, distance_m, ...bicycle } of found) {
+      expect(service().bicycles()).toContainEqual(bicycle);
+      expect([typeof distance, distance_m]).toEqual(['number', Math.round(metresOf(bicycle.uuid))]);
+    }
   });
+
+  test('every format has the same distance', async () => {
+    const of = (format: string, ...more: string[]) =>
+      fleet('--near', '52.52,13.40', '--radius', '5000', '--limit', '2', '-q', '-o', format, ...more);
+    const json = JSON.parse((await of('json')).stdout) as { distance_m: number }[];
+    const distances = json.map(({ distance_m }) => distance_m);
+    const lines = (await of('jsonl')).stdout.trim().split('\n');
+    expect(lines.map((line) => (JSON.parse(line) as { distance_m: number }).distance_m)).toEqual(distances);
+    const { features } = JSON.parse((await of('geojson')).stdout) as {
+      features: { properties: { distance_m: number } }[];
+    };
+    expect(features.map(({ properties }) => properties.distance_m)).toEqual(distances);
+    expect([...(await of('yaml')).stdout.matchAll(/^ +distance_m: (\d+)$/gm)].map(([, text]) => Number(text))).toEqual(
+      distances,
+    );
+    expect((await of('csv', '--columns', 'distance_m')).stdout).toBe(`distance_m\n${distances.join('\n')}\n`);
+    const nearer = await of('json', '--where', `distance_m<=${distances[0]}`);
+    expect(JSON.parse(nearer.stdout)).toHaveLength(1);
+  });
+
+  function metresOf(uuid: string): number {
+    return around({ latitude: 52.52, longitude: 13.4 }, 5000).find((one) => one.uuid === uuid)?.distance ?? Number.NaN;
+  }
 
   test.each(['state_of_charge', '-name'])(
     'in the order asked for: %s, also across the antimeridian',

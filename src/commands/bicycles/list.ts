@@ -5,7 +5,7 @@ import type { Context } from '../../context.js';
 import { usageError } from '../../errors.js';
 import type { HttpRequest, Item, Query } from '../../http/types.js';
 import { BICYCLES } from '../../views/bicycle.js';
-import { distanceMetres, type Place, withDistance } from '../../views/distance.js';
+import { addDistance, distanceMetres, type Place, withDistance } from '../../views/distance.js';
 import type { ListOptions } from '../list/flags.js';
 import { type ListPlan, printList } from '../list/list.js';
 import { BICYCLE_VOCABULARY } from '../list/vocabulary.js';
@@ -62,6 +62,7 @@ export async function planBicycles(context: Context, options: ListBicyclesOption
     ...plan,
     shape: withDistance(BICYCLES, (bicycle) => distanceMetres(circle.centre, bicycle)),
     requests: boxes.map(request),
+    extend: (item) => addDistance(item, distanceMetres(circle.centre, item.value)),
     keep: (item) =>
       (distanceMetres(circle.centre, item.value) ?? Number.POSITIVE_INFINITY) <= circle.radiusMetres &&
       (plan.keep?.(item) ?? true),

@@ -28,6 +28,8 @@ export interface ListPlan<T> {
   requests: readonly HttpRequest[];
   /** What the document says of the fields, for `--where`. */
   vocabulary?: Vocabulary;
+  /** What every item is made into before anything else looks at it. */
+  extend?(item: Item<T>): Item<T>;
   /** What is kept of what comes, before `--where`; everything when absent. */
   keep?(item: Item<T>): boolean;
   /** The order in which items are shown, which needs all of them first; as they come when absent. */
@@ -132,7 +134,8 @@ async function showItems<T extends Listed>(
     },
   });
   let isChecked = false;
-  for await (const { items, hasMore } of batches) {
+  for await (const { items: came, hasMore } of batches) {
+    const items = plan.extend === undefined ? came : came.map(plan.extend);
     if (!isChecked && items.length > 0) checkFields(conditions, items, plan);
     isChecked ||= items.length > 0;
     const kept = keep === undefined ? items : items.filter(keep);
