@@ -122,6 +122,12 @@ export function elementTexts(text: string, at: number): string[] {
   return texts;
 }
 
+/** The text of the value that starts at `at` in valid JSON text, on one line. */
+export function valueText(text: string, at: number): string {
+  const start = skipSpace(text, at);
+  return squeeze(text.slice(start, skipValue(text, start)));
+}
+
 /** Where the value of a property of the object that opens at `at` starts, in valid JSON text; the last one counts. */
 export function propertyStart(text: string, at: number, name: string): number | undefined {
   let found: number | undefined;

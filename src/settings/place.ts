@@ -32,6 +32,26 @@ export function findPlace(env: NodeJS.ProcessEnv): Place {
   );
 }
 
+/**
+ * Where what is remembered between runs lives: XDG_STATE_HOME, beside the settings where FLEET_CONFIG_DIR chose them, or the folder that
+ * the platform keeps for it; undefined where there is none. Never depends on the current directory.
+ */
+export function findStateFolder(env: NodeJS.ProcessEnv): string | undefined {
+  const state = absolute(env['XDG_STATE_HOME']);
+  if (state !== undefined) return join(state, 'fleet');
+  if (env['FLEET_CONFIG_DIR'] !== undefined) return below(absolute(env['FLEET_CONFIG_DIR']), 'state');
+  if (process.platform === 'win32') {
+    return below(
+      absolute(env['LOCALAPPDATA']) ?? below(absolute(env['USERPROFILE']), 'AppData', 'Local'),
+      'fleet',
+      'State',
+    );
+  }
+  const home = env['HOME'] === undefined ? homeOfUser() : absolute(env['HOME']);
+  if (process.platform === 'darwin') return below(home, 'Library', 'Application Support', 'fleet');
+  return below(home, '.local', 'state', 'fleet');
+}
+
 function placeless(message: string, hint: string): Place {
   return { folder: '', configPath: '', credentialsPath: '', problem: configError(message, hint) };
 }

@@ -307,7 +307,7 @@ function signalListeners() {
 }
 
 /** Makes a folder, and those above it, for the owner alone whatever the umask. */
-async function makeFolder(folder: string): Promise<void> {
+export async function makeFolder(folder: string): Promise<void> {
   try {
     await mkdir(folder, { mode: OWNER_ONLY_FOLDER_MODE });
     await chmod(folder, OWNER_ONLY_FOLDER_MODE);

@@ -25,7 +25,15 @@ export type Entry =
     }
   /** Assumed: the state of a `bicycle_leaving_state` message is the one that is left. */
   | { type: 'leaving'; uuid: string | undefined; state: unknown; bicycle: Bicycle | undefined }
-  | { type: 'alert'; alert: Alert }
+  | {
+      type: 'alert';
+      alert: Alert;
+      /** The state it was in, where that is known and another. */
+      before?: string | undefined;
+      mark?: 'late' | 'caught-up' | undefined;
+      /** The name of its bicycle, where the alert itself does not say it. */
+      name?: string | undefined;
+    }
   /** Any other sender, and JSON that is no envelope. */
   | { type: 'other'; envelope: PushEnvelope | undefined; text: string };
 
@@ -88,6 +96,19 @@ function textPiece(value: unknown): Piece {
 
 function statePiece(state: unknown): Piece {
   return { ...textPiece(state), ...stateColor(state) };
+}
+
+function alertStatePiece(state: unknown): Piece {
+  return { ...textPiece(state), ...alertStateColor(state) };
+}
+
+const MARKS = { late: 'late', 'caught-up': 'caught up' } as const;
+
+/** What is older than what was shown, or was found in a list: on a terminal the mark stands where the time would, which is not sure. */
+function marked(mark: keyof typeof MARKS | undefined, time: Piece, what: Piece[], { terminal }: LinePlace) {
+  if (mark === undefined) return { time, what };
+  const text = MARKS[mark];
+  return terminal ? { time: { text, color: 'cyan' } as Piece, what } : { time, what: [{ text: `${text}: ` }, ...what] };
 }
 
 /** What changed, as pieces: the state first, since it matters most and the line may be cut. */
@@ -156,12 +177,8 @@ function cellsOf(entry: Entry, at: number, place: LinePlace): Cells {
   switch (entry.type) {
     case 'bicycle': {
       const what = describeChange(entry);
-      const mark = entry.kind === 'update' ? undefined : entry.kind === 'late' ? 'late' : 'caught up';
       const cells = { name: nameOf(entry.after, entry.uuid), ...ofBicycle(entry.after) };
-      if (mark === undefined) return { time, what, ...cells };
-      // On a terminal the mark stands where the time would: when it really happened is not known.
-      if (place.terminal) return { time: { text: mark, color: 'cyan' }, what, ...cells };
-      return { time, what: [{ text: `${mark}: ` }, ...what], ...cells };
+      return { ...marked(entry.kind === 'update' ? undefined : entry.kind, time, what, place), ...cells };
     }
     case 'leaving':
       return {
@@ -171,20 +188,19 @@ function cellsOf(entry: Entry, at: number, place: LinePlace): Cells {
         ...ofBicycle(entry.bicycle),
       };
     case 'alert': {
-      const { alert } = entry;
+      const { alert, before, mark } = entry;
       const [east, north] = [
         readPath(alert.extra, 'location.coordinates.0'),
         readPath(alert.extra, 'location.coordinates.1'),
       ];
+      const was = before === undefined ? [] : [alertStatePiece(before), { text: ' -> ' }];
+      const type = [{ text: 'alert ', color: 'red' } as const, textPiece(alert.alert_type), { text: ' ' }];
       return {
-        time,
-        name: showAlertBicycle(alert, { now: 0, terminal: place.terminal }),
-        what: [
-          { text: 'alert ', color: 'red' },
-          textPiece(alert.alert_type),
-          { text: ' ' },
-          { ...textPiece(alert.state), ...alertStateColor(alert.state) },
-        ],
+        ...marked(mark, time, [...type, ...was, alertStatePiece(alert.state)], place),
+        name:
+          entry.name === undefined
+            ? showAlertBicycle(alert, { now: 0, terminal: place.terminal })
+            : { text: clean(bounded(entry.name)) },
         charge: showCharge(readPath(alert.extra, 'state_of_charge'), shown),
         place: placeOf(north, east, place),
       };

@@ -40,6 +40,8 @@ const WAYS: { readonly [beginning: string]: Way } = {
   'fleet watch --until': {},
   'fleet watch --bicycle': {},
   'fleet watch --topic': {},
+  'fleet alerts watch': UNTIL_INTERRUPTED,
+  'fleet alerts listen': UNTIL_INTERRUPTED,
   'fleet auth login': {
     isTerminal: true,
     steps: [
@@ -63,6 +65,7 @@ function wayOf(line: string): Way {
   const beginnings = Object.keys(WAYS).filter((beginning) => line.startsWith(beginning));
   const longest = beginnings.sort((a, b) => b.length - a.length)[0];
   const way = longest === undefined ? {} : (WAYS[longest] ?? {});
+  if (line.startsWith('fleet alerts listen')) return { ...way, instead: `WEBHOOK_SECRET=try ${line} --port 0` };
   return line.startsWith('fleet sandbox') ? { ...way, instead: `${line} ${ANY_FREE_PORTS}` } : way;
 }
 

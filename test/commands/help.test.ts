@@ -22,7 +22,7 @@ List, create, act on and watch a fleet of rental bicycles.
 
 Work with the fleet:
   bicycles    list, create and act on bicycles
-  alerts      list and act on alerts
+  alerts      list, follow and act on alerts
   watch       follow updates live
   api         send any request to the service
 

@@ -10,19 +10,25 @@ import { BICYCLE_ARGUMENT } from '../bicycles/choices.js';
 import { addBulkFlags } from '../bulk/flags.js';
 import { addListFlags } from '../list/flags.js';
 import { ALERT_VOCABULARY } from '../list/vocabulary.js';
+import { addListen, addWatch } from './flags.js';
 
 export function addAlerts(program: Command, run: Run): void {
   const alerts = program
     .command('alerts')
     .alias('alert')
-    .summary('list and act on alerts')
-    .description('List the alerts that bicycles and locks raised, and act on them.');
+    .summary('list, follow and act on alerts')
+    .description(
+      'List the alerts that bicycles and locks raised, follow them, receive them as webhooks, and act on them.',
+    );
   examples(
     alerts,
     ['what needs attention', 'fleet alerts list --state new'],
     ['how many that is', 'fleet alerts list --state new --count'],
+    ['each new one as it comes', 'fleet alerts watch --state new'],
   );
   addAct(alerts, run);
+  addWatch(alerts, run);
+  addListen(alerts, run);
 
   const list = alerts
     .command('list')

@@ -8,7 +8,7 @@ import { BICYCLES, collectWith, withOffers } from '../../cli/offers.js';
 import { collect, someOf, wholeNumber } from '../../cli/options.js';
 import type { Run } from '../../context.js';
 import { usageError } from '../../errors.js';
-import { parseDuration } from '../../terminal/time.js';
+import { readDuration } from '../follow/flags.js';
 import { offerConditions, readOrganization } from '../list/flags.js';
 import { BICYCLE_VOCABULARY } from '../list/vocabulary.js';
 import { type Condition, parseCondition } from '../list/where.js';
@@ -84,14 +84,6 @@ function readCondition(): (text: string, before: Condition[] | undefined) => Con
     (text, before) => [...(before ?? []), parseCondition(text)],
     ({ typed }) => offerConditions(typed, { fields: BICYCLE_VOCABULARY.fields, words }),
   );
-}
-
-function readDuration(flag: string): (text: string) => number {
-  return (text) => {
-    const milliseconds = parseDuration(text, flag);
-    if (milliseconds > 0) return milliseconds;
-    throw usageError(`${flag} takes a time above 0, not "${text}"`);
-  };
 }
 
 /** The longest a timer of Node can wait is 24 days; an idle limit beyond a day is none. */

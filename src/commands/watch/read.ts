@@ -3,7 +3,7 @@
 import { BICYCLES_PATH, type Bicycle } from '../../api/bicycle.js';
 import { asFleetError, FleetError } from '../../errors.js';
 import type { Client } from '../../http/client.js';
-import type { Query } from '../../http/types.js';
+import type { HttpRequest, Query } from '../../http/types.js';
 import { parseJson } from '../../json/parse.js';
 import type { CatchUpEffect, CatchUpEvent } from '../../mirror/catch-up.js';
 
@@ -33,9 +33,13 @@ export async function read(
 }
 
 /** Assumed: alerts link to a bicycle by URL (section 2.2), so it can be read there; undefined where the service knows no such address. */
-export async function readBicycle(client: Client, uuid: string): Promise<Bicycle | undefined> {
+export async function readBicycle(
+  client: Client,
+  uuid: string,
+  more: Pick<HttpRequest, 'retries'> = {},
+): Promise<Bicycle | undefined> {
   try {
-    const answer = await client.send({ path: `${BICYCLES_PATH}${uuid}/`, subject: `the bicycle ${uuid}` });
+    const answer = await client.send({ path: `${BICYCLES_PATH}${uuid}/`, subject: `the bicycle ${uuid}`, ...more });
     const value = parseJson(answer.text);
     return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Bicycle) : undefined;
   } catch (thrown) {

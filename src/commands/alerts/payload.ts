@@ -1,0 +1,35 @@
+// The body of a webhook: one alert, an array of alerts, or an envelope with a message; or why it is none of them.
+
+import type { Alert } from '../../api/alert.js';
+import { pairItems } from '../../http/json.js';
+import { JsonError, parseJson } from '../../json/parse.js';
+import { propertyStart, valueText } from '../../json/text.js';
+import type { AlertItem } from './known.js';
+
+/** The alerts of a body, each with its text as it came; a text says why there are none. Assumed: section 6.2 shows no payload. */
+export function readPayload(body: string): readonly AlertItem[] | string {
+  // A byte order mark is no part of the text.
+  const text = body.startsWith('\uFEFF') ? body.slice(1) : body;
+  let value: unknown;
+  try {
+    value = parseJson(text);
+  } catch (error) {
+    return error instanceof JsonError ? error.message : 'broken JSON';
+  }
+  const start = text.search(/[[{]/);
+  return itemsOf(value, text, start) ?? 'neither an alert nor an array of alerts';
+}
+
+function itemsOf(value: unknown, text: string, at: number): readonly AlertItem[] | undefined {
+  if (Array.isArray(value)) return value.every(isObject) ? pairItems<Alert>(value, text, at) : undefined;
+  if (!isObject(value)) return undefined;
+  // An alert has a message as well, which is a text.
+  const { message } = value;
+  const inner = isObject(message) || Array.isArray(message) ? propertyStart(text, at, 'message') : undefined;
+  if (inner !== undefined) return itemsOf(message, text, inner);
+  return [{ value, json: valueText(text, at) }];
+}
+
+function isObject(value: unknown): value is { [field: string]: unknown } {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

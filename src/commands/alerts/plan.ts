@@ -1,0 +1,63 @@
+// What following alerts is asked to do, as values; or the reason why it cannot be done.
+
+import type { Context } from '../../context.js';
+import { usageError } from '../../errors.js';
+import type { Query } from '../../http/types.js';
+import { parseDuration, readTime } from '../../terminal/time.js';
+import type { Condition } from '../list/where.js';
+
+/** The flags that `alerts watch` and `alerts listen` share; times are in milliseconds. */
+export interface EndOptions {
+  until?: Condition[];
+  for?: number;
+  maxEvents?: number;
+}
+
+export interface AlertsPlan {
+  readonly form: 'lines' | 'json';
+  /** What the list is asked for, besides order and page. */
+  readonly query: Query;
+  readonly types: ReadonlySet<string> | undefined;
+  readonly states: ReadonlySet<string> | undefined;
+  /** All must hold at once; undefined when nothing is waited for. */
+  readonly until: readonly Condition[] | undefined;
+  readonly forMs: number | undefined;
+  readonly maxEvents: number | undefined;
+  /** The pause between two readings of the list; undefined: it is never read. */
+  readonly everyMs: number | undefined;
+  /** Whether the pause grows when nothing happens. */
+  readonly slowsDown: boolean;
+  /** The list only brings what no webhook did. */
+  readonly isBackfill: boolean;
+  /** What changed since then is shown at the start. */
+  readonly sinceMs: number | undefined;
+}
+
+/** The parts of a plan that come from the shared flags and the settings. */
+export async function commonPlan(context: Context, verb: string, options: EndOptions) {
+  return {
+    form: await chooseForm(context, verb),
+    until: options.until,
+    forMs: options.for,
+    maxEvents: options.maxEvents,
+  };
+}
+
+/** Lines or JSON lines. Another format of the settings means lists; asked for by flag it cannot be given. */
+async function chooseForm({ settings, flags }: Context, verb: string): Promise<AlertsPlan['form']> {
+  const { output } = await settings();
+  const isJson = output.value === 'json' || output.value === 'jsonl';
+  if (output.origin === 'flag' && !isJson && output.value !== 'table') {
+    throw usageError(`alerts ${verb} writes lines, or JSON lines with --json, not ${output.value}`);
+  }
+  if (flags.columns !== undefined) throw usageError(`alerts ${verb} writes lines and takes no --columns`);
+  return isJson || flags.jq !== undefined ? 'json' : 'lines';
+}
+
+/** Milliseconds since the epoch of a time, or of an age before `wallMs` such as `2h` or `-2h`. Throws a usage error for anything else. */
+export function readSince(text: string, wallMs: number): number {
+  const at = readTime(text);
+  if (at !== undefined) return at;
+  if (/^-?\d+(\.\d+)?(ms|s|m|h|d)$/.test(text)) return wallMs - parseDuration(text.replace('-', ''));
+  throw usageError(`--since takes a time or an age, not "${text}"`, 'for example 2026-03-01T12:00:00Z, 90s, 2h or 1d');
+}

@@ -1,0 +1,30 @@
+// Asks the service for a page of its alerts, once: when it is asked again is up to the machine.
+
+import { ALERTS_PATH, type Alert } from '../../api/alert.js';
+import type { Clock } from '../../clock.js';
+import { asFleetError } from '../../errors.js';
+import type { Client } from '../../http/client.js';
+import { readPage } from '../../http/pages.js';
+import { readRetryAfter } from '../../http/retry.js';
+import type { AlertsEffect, AlertsEvent } from './state.js';
+
+/** Asks for a page; never rejects. The time at the service is that of the answer's `Date`, else the machine's. */
+export async function readAlerts(
+  client: Client,
+  { id, query }: AlertsEffect & { type: 'read-page' },
+  clock: Clock,
+): Promise<AlertsEvent> {
+  let retryAfter: string | undefined;
+  const onRefusal = ({ headers }: { headers: Readonly<Record<string, string>> }) => {
+    retryAfter = headers['retry-after'];
+  };
+  try {
+    const request = { path: ALERTS_PATH, query, subject: 'the list of alerts', retries: 0, onRefusal };
+    const answer = await client.send(request);
+    const dateMs = Date.parse(answer.headers['date'] ?? '');
+    const serviceMs = Number.isNaN(dateMs) ? clock.wallMs() : dateMs;
+    return { type: 'page', id, page: readPage<Alert>(answer), serviceMs };
+  } catch (thrown) {
+    return { type: 'failed', id, error: asFleetError(thrown), askedMs: readRetryAfter(retryAfter, clock.wallMs()) };
+  }
+}

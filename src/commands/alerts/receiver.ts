@@ -1,0 +1,218 @@
+// A small HTTP server that takes webhooks: strict to method, path, size, signature and pace, tolerant to what the JSON is.
+
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Clock } from '../../clock.js';
+import type { AlertItem } from './known.js';
+import { readPayload } from './payload.js';
+import { isSigned } from './signature.js';
+
+export interface ServerOptions {
+  host: string;
+  /** 0 for any free one. */
+  port: number;
+  path: string;
+  secret: string | undefined;
+  signatureHeader: string;
+  clock: Clock;
+}
+
+/** A webhook that was read and waits for its answer. */
+export interface Webhook {
+  readonly id: number;
+  readonly items: readonly AlertItem[];
+  readonly body: Buffer;
+  readonly headers: IncomingMessage['headers'];
+}
+
+/** Takes webhooks in; `false`: there is no room for more now. */
+export type TakeWebhook = (webhook: Webhook) => boolean;
+
+export interface WebhookServer {
+  readonly url: string;
+  /** From now on webhooks are taken; before, senders are asked to come again. */
+  start(take: TakeWebhook, onRefusal: (status: number, reason: string) => void): void;
+  answer(id: number, isTaken: boolean): void;
+  counts(): { received: number; refused: number };
+  /** Answers what waits with 503, so that it is sent again, and closes. */
+  close(): Promise<void>;
+}
+
+const BODY_LIMIT_BYTES = 1024 * 1024;
+const HEAD_LIMIT_BYTES = 16 * 1024;
+/** From the first byte of a head to its last, and of a request to its last. */
+const HEAD_LIMIT_MS = 10_000;
+const REQUEST_LIMIT_MS = 20_000;
+const IDLE_LIMIT_MS = 60_000;
+const CHECK_EVERY_MS = 1_000;
+const CONNECTION_LIMIT = 1_000;
+/** Webhooks that may wait for their answer, and bytes of them. */
+const WAITING_LIMIT = 10_000;
+const WAITING_LIMIT_BYTES = 32 * 1024 * 1024;
+/** What is still read of a request that was refused, so that its sender hears why. */
+const REST_LIMIT_MS = 1_000;
+const CLOSE_LIMIT_MS = 500;
+
+/** Starts the server; rejects with Node's error when it cannot listen. */
+export async function openServer(options: ServerOptions): Promise<WebhookServer> {
+  const { clock } = options;
+  const waiting = new Map<number, { response: ServerResponse; bytes: number }>();
+  const counts = { received: 0, refused: 0 };
+  let waitingBytes = 0;
+  let take: TakeWebhook = () => false;
+  let onRefusal = (_status: number, _reason: string) => {};
+  let ids = 0;
+  let isClosing = false;
+
+  const refuse = (response: ServerResponse, { status, reason, headers = {} }: Refusal) => {
+    if (status !== 503) counts.refused++;
+    onRefusal(status, reason);
+    send(response, status, reason, headers);
+    // The rest of it is read for a moment: a connection that is cut at once would take the answer with it.
+    if (!response.req.complete) {
+      response.req.resume();
+      const cancel = clock.after(REST_LIMIT_MS, () => response.req.destroy());
+      response.req.once('close', cancel);
+    }
+  };
+
+  const server = createServer(
+    {
+      maxHeaderSize: HEAD_LIMIT_BYTES,
+      headersTimeout: HEAD_LIMIT_MS,
+      requestTimeout: REQUEST_LIMIT_MS,
+      keepAliveTimeout: IDLE_LIMIT_MS,
+      connectionsCheckingInterval: CHECK_EVERY_MS,
+    },
+    (request, response) => {
+      response.on('error', () => {});
+      const early = isClosing ? BUSY : refusalOf(request, options);
+      if (early !== undefined) return refuse(response, early);
+      readBody(request, (body) => {
+        if (body === undefined) return refuse(response, TOO_LARGE);
+        const isFull = waiting.size >= WAITING_LIMIT || waitingBytes + body.length > WAITING_LIMIT_BYTES;
+        if (isFull || isClosing) return refuse(response, BUSY);
+        const read = readWebhook(request, body, options);
+        if ('status' in read) return refuse(response, read);
+        const id = ++ids;
+        waiting.set(id, { response, bytes: body.length });
+        waitingBytes += body.length;
+        if (!take({ id, items: read.items, body, headers: request.headers })) {
+          forget(id);
+          return refuse(response, BUSY);
+        }
+        counts.received++;
+      });
+    },
+  );
+  const forget = (id: number): ServerResponse | undefined => {
+    const { response, bytes = 0 } = waiting.get(id) ?? {};
+    waiting.delete(id);
+    waitingBytes -= bytes;
+    return response;
+  };
+  server.maxConnections = CONNECTION_LIMIT;
+  const url = await listen(server, options);
+  return {
+    url,
+    start(taker, listener) {
+      take = taker;
+      onRefusal = listener;
+    },
+    answer(id, isTaken) {
+      const response = forget(id);
+      if (response === undefined) return;
+      if (isTaken) response.writeHead(204).end();
+      else send(response, 503, BUSY.reason, BUSY.headers);
+    },
+    counts: () => counts,
+    close: () =>
+      new Promise((resolve) => {
+        if (isClosing) return resolve();
+        isClosing = true;
+        for (const id of waiting.keys()) {
+          const response = forget(id);
+          if (response !== undefined) send(response, 503, BUSY.reason, { ...BUSY.headers, connection: 'close' });
+        }
+        const cancel = clock.after(CLOSE_LIMIT_MS, () => server.closeAllConnections());
+        server.close(() => {
+          cancel();
+          resolve();
+        });
+        server.closeIdleConnections();
+      }),
+  };
+}
+
+interface Refusal {
+  status: number;
+  reason: string;
+  headers?: { readonly [name: string]: string };
+}
+
+const TOO_LARGE: Refusal = { status: 413, reason: 'more than 1 MB', headers: { connection: 'close' } };
+const BUSY: Refusal & { headers: { readonly [name: string]: string } } = {
+  status: 503,
+  reason: 'not now, come again',
+  headers: { 'retry-after': '1' },
+};
+
+/** Why a request is refused by its head. */
+function refusalOf({ url = '', method, headers }: IncomingMessage, options: ServerOptions): Refusal | undefined {
+  const [path] = url.split('?', 1);
+  if (path !== options.path) return { status: 404, reason: 'no webhook has this path' };
+  if (method !== 'POST') return { status: 405, reason: 'a webhook is a POST', headers: { allow: 'POST' } };
+  // Without a secret anybody on this machine may send, but no web page that somebody looks at.
+  const isOfPage = headers.origin !== undefined || headers['sec-fetch-site'] !== undefined;
+  if (options.secret === undefined && isOfPage) return { status: 403, reason: 'it comes from a web page' };
+  const encoding = headers['content-encoding'] ?? 'identity';
+  if (encoding !== 'identity') return { status: 415, reason: 'its body is compressed' };
+  return Number(headers['content-length'] ?? 0) > BODY_LIMIT_BYTES ? TOO_LARGE : undefined;
+}
+
+/** Hands over the body, undefined when it is too large; not at all when the sender leaves. */
+function readBody(request: IncomingMessage, done: (body: Buffer | undefined) => void): void {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  const onData = (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (bytes <= BODY_LIMIT_BYTES) return void chunks.push(chunk);
+    request.off('data', onData);
+    request.off('end', onEnd);
+    done(undefined);
+  };
+  const onEnd = () => done(Buffer.concat(chunks));
+  request.on('data', onData);
+  request.on('end', onEnd);
+  request.on('error', () => {});
+}
+
+/** The signature first: what a stranger sends is not even parsed. */
+function readWebhook(
+  { headers }: IncomingMessage,
+  body: Buffer,
+  { secret, signatureHeader }: ServerOptions,
+): { items: readonly AlertItem[] } | Refusal {
+  const given = headers[signatureHeader.toLowerCase()];
+  if (secret !== undefined && !isSigned(secret, body, typeof given === 'string' ? given : undefined)) {
+    return { status: 401, reason: given === undefined ? 'it has no signature' : 'its signature is wrong' };
+  }
+  const items = readPayload(body.toString('utf8'));
+  return typeof items === 'string' ? { status: 400, reason: items } : { items };
+}
+
+function send(response: ServerResponse, status: number, detail: string, headers: Refusal['headers'] = {}): void {
+  response.writeHead(status, { 'content-type': 'application/json', ...headers });
+  response.end(JSON.stringify({ detail }));
+}
+
+function listen(server: Server, { host, port, path }: ServerOptions): Promise<string> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host.replace(/^\[(.*)\]$/, '$1'), () => {
+      server.off('error', reject);
+      const { address, port: bound, family } = server.address() as AddressInfo;
+      resolve(`http://${family === 'IPv6' ? `[${address}]` : address}:${bound}${path}`);
+    });
+  });
+}

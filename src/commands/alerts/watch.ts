@@ -1,0 +1,49 @@
+// `fleet alerts watch`: prints each new or changed alert once, and runs a command for each.
+
+import { ALERT_STATES, ALERT_TYPES } from '../../api/alert.js';
+import type { Context } from '../../context.js';
+import { requireBaseUrl } from '../../settings/resolve.js';
+import { warnOfWords } from '../list/warnings.js';
+import { chosenOrganization } from '../organization.js';
+import { followAlerts } from './follow.js';
+import { openMemory } from './memory.js';
+import { commonPlan, type EndOptions, readSince } from './plan.js';
+
+export interface WatchAlertsOptions extends EndOptions {
+  organization?: string;
+  type?: string[];
+  state?: string[];
+  every: number;
+  since?: string;
+  stateFile?: string;
+  exec?: string;
+  topic?: string[];
+}
+
+export async function watchAlerts(context: Context, options: WatchAlertsOptions): Promise<void> {
+  const settings = await context.settings();
+  const common = await commonPlan(context, 'watch', options);
+  const sinceMs = options.since === undefined ? undefined : readSince(options.since, context.clock.wallMs());
+  await warnOfWords(context, 'type', options.type, ALERT_TYPES);
+  await warnOfWords(context, 'state', options.state, ALERT_STATES);
+  const baseUrl = requireBaseUrl(settings);
+  const organization = await chosenOrganization(context, options.organization);
+  const types = options.type ?? [];
+  const memory = options.stateFile === undefined ? undefined : await openMemory(options.stateFile, baseUrl.href);
+  const plan = {
+    ...common,
+    query: [
+      ...(organization === undefined ? [] : [['organization', organization] as const]),
+      ...types.map((type) => ['alert_type', type] as const),
+    ],
+    types: types.length === 0 ? undefined : new Set(types),
+    // Not sent: an alert that leaves the list while it is read would draw another past the edge of a page.
+    states: options.state === undefined ? undefined : new Set(options.state),
+    everyMs: options.every,
+    slowsDown: true,
+    isBackfill: false,
+    sinceMs,
+  };
+  const doing = organization === undefined ? 'following alerts' : `following alerts of ${organization}`;
+  await followAlerts(context, { plan, doing, memory, exec: options.exec, topics: options.topic ?? [], baseUrl });
+}

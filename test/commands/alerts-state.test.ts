@@ -1,0 +1,350 @@
+// The machine that follows alerts, step by step: what is read, what is shown and what is not, and how fast it asks.
+
+import { describe, expect, test } from 'vitest';
+import type { Alert } from '../../src/api/alert.js';
+import { type AlertItem, openKnownAlerts } from '../../src/commands/alerts/known.js';
+import { afterFailure, afterReading, startPace } from '../../src/commands/alerts/pace.js';
+import type { AlertsPlan } from '../../src/commands/alerts/plan.js';
+import {
+  type AlertsEffect,
+  type AlertsEvent,
+  type AlertsState,
+  alertsState,
+  startAlerts,
+} from '../../src/commands/alerts/state.js';
+import { FleetError } from '../../src/errors.js';
+import type { Page, Query } from '../../src/http/types.js';
+
+const PLAN: AlertsPlan = {
+  form: 'lines',
+  query: [],
+  types: undefined,
+  states: undefined,
+  until: undefined,
+  forMs: undefined,
+  maxEvents: undefined,
+  everyMs: 15_000,
+  slowsDown: true,
+  isBackfill: false,
+  sinceMs: undefined,
+};
+
+/** Noon, and so many seconds. */
+const at = (seconds: number) => `${new Date(Date.UTC(2026, 2, 1, 12, 0, seconds)).toISOString().slice(0, 19)}Z`;
+const NOON_MS = Date.parse(at(0));
+
+function item(uuid: string, seconds: number, state = 'new', created = seconds): AlertItem {
+  const value: Alert = { uuid, state, modified: at(seconds), created: at(created), alert_type: 'lock.shutdown' };
+  return { value, json: JSON.stringify(value) };
+}
+
+/** A service whose list a test writes, and a clock that the test moves. */
+function follow(plan: Partial<AlertsPlan> = {}, known = openKnownAlerts(), cursorMs?: number) {
+  let seconds = 0;
+  const now = () => ({ monotonicMs: seconds * 1000, wallMs: NOON_MS + seconds * 1000 });
+  let state: AlertsState = startAlerts({ ...PLAN, ...plan }, { known, cursorMs }, now());
+  let effects: readonly AlertsEffect[] = [];
+  const step = (event: AlertsEvent) => {
+    const next = alertsState(state, event, now());
+    state = next.state;
+    effects = next.effects;
+    return effects;
+  };
+  const shown = (some: readonly AlertsEffect[]) =>
+    some.flatMap((effect) =>
+      effect.type === 'show'
+        ? [
+            [effect.item.value.uuid, effect.before, effect.item.value.state, effect.mark]
+              .filter((word) => word)
+              .join(' '),
+          ]
+        : [],
+    );
+  const page = (items: AlertItem[], next?: Query): Page<Alert> => ({ count: undefined, items, next, trace: {} });
+  return {
+    state: () => state,
+    pass: (by: number) => {
+      seconds += by;
+    },
+    step,
+    /** One reading of these pages; the words of what was shown. */
+    read(...pages: AlertItem[][]): string[] {
+      seconds += 1000;
+      step({ type: 'tick' });
+      for (const [index, items] of pages.entries()) {
+        const isAsked = effects.some(({ type }) => type === 'read-page');
+        if (!isAsked) break;
+        const next: Query | undefined = index + 1 < pages.length ? [['page', String(index + 2)]] : undefined;
+        step({ type: 'page', id: state.reading?.id ?? 0, page: page(items, next), serviceMs: now().wallMs });
+      }
+      return shown(effects);
+    },
+    fail(error: FleetError, askedMs?: number) {
+      seconds += 1000;
+      step({ type: 'tick' });
+      return step({ type: 'failed', id: state.reading?.id ?? 0, error, askedMs });
+    },
+    hook: (id: number, ...items: AlertItem[]) => {
+      const all = step({ type: 'webhook', id, items });
+      const accepted = all.find(({ type }) => type === 'accepted') as { isNews: boolean };
+      return { shown: shown(all), isNews: accepted.isNews };
+    },
+    asked: () => effects.flatMap((effect) => (effect.type === 'read-page' ? [effect.query] : [])),
+    types: () => effects.map(({ type }) => type),
+  };
+}
+
+const down = new FleetError('network', 'connection refused');
+
+describe('what is shown', () => {
+  test('nothing of what was there before; then each alert and each change once', () => {
+    const { read } = follow();
+    const [a, b] = [item('a', 0), item('b', 5)];
+    expect(read([b, a])).toEqual([]);
+    expect(read([b, a])).toEqual([]);
+    const c = item('c', 20);
+    expect(read([c, b, a])).toEqual(['c new']);
+    expect(read([item('a', 30, 'resolved', 0), c, b])).toEqual(['a new resolved']);
+    expect(read([item('a', 30, 'resolved', 0), c, b])).toEqual([]);
+  });
+
+  test('of one reading the oldest first', () => {
+    const { read } = follow();
+    read([]);
+    expect(read([item('c', 2), item('b', 1), item('a', 0)])).toEqual(['a new', 'b new', 'c new']);
+  });
+
+  test('equal times: what came in the same second, and what changed within it', () => {
+    const { read } = follow();
+    const a = item('a', 10);
+    expect(read([a])).toEqual([]);
+    expect(read([item('b', 10), a])).toEqual(['b new']);
+    expect(read([item('b', 10), item('a', 10, 'stopped')])).toEqual(['a new stopped']);
+    expect(read([item('b', 10), item('a', 10, 'stopped')])).toEqual([]);
+  });
+
+  test('what becomes visible late, behind what was shown', () => {
+    const { read } = follow();
+    read([item('a', 10)]);
+    read([item('c', 20), item('a', 10)]);
+    expect(read([item('c', 20), item('b', 13), item('a', 10)])).toEqual(['b new']);
+  });
+
+  test('an old alert of which nothing was known, when it changes', () => {
+    const { read } = follow();
+    read([item('a', 100)], [item('b', 50)]);
+    expect(read([item('old', 110, 'resolved', -9000), item('a', 100)])).toEqual(['old resolved']);
+  });
+
+  test('an answer that is older than what is known changes nothing', () => {
+    const { read } = follow();
+    read([item('a', 10)]);
+    expect(read([item('a', 20, 'escalated', 10)])).toEqual(['a new escalated']);
+    expect(read([item('a', 10)])).toEqual([]);
+    expect(read([item('a', 20, 'escalated', 10)])).toEqual([]);
+  });
+
+  test('a time in the future neither hides what follows nor is shown twice', () => {
+    const { read } = follow();
+    const ahead = item('ahead', 900_000);
+    expect(read([ahead, item('a', 10)])).toEqual([]);
+    expect(read([ahead, item('b', 30), item('a', 10)])).toEqual(['b new']);
+    expect(read([ahead, item('b', 30), item('a', 10)])).toEqual([]);
+  });
+
+  test('alerts without a uuid or without times, each text once', () => {
+    const { read } = follow();
+    const bare = (message: string): AlertItem => ({ value: { message }, json: JSON.stringify({ message }) });
+    expect(read([bare('one')])).toEqual([]);
+    expect(read([bare('two'), bare('one')])).toHaveLength(1);
+    expect(read([bare('two'), bare('one')])).toEqual([]);
+  });
+
+  test('pages that shift while they are read: nothing twice, and what slipped past an edge is read again', () => {
+    const { read } = follow();
+    read([item('x', 0)]);
+    const [a, b, c, d] = [item('a', 40), item('b', 41), item('c', 42), item('d', 43)] as const;
+    // d left the list between the pages, and b slipped from the second to the first.
+    expect(read([d, c], [a, item('x', 0)])).toEqual(['a new', 'c new', 'd new']);
+    expect(read([c, b], [a, item('x', 0)])).toEqual(['b new']);
+    // An alert that was raised between the pages pushes the last one of the first page to the second.
+    expect(read([item('e', 60), c], [c, b], [a])).toEqual(['e new']);
+  });
+
+  test('a reading that fails half-way shows nothing, and the next one all', () => {
+    const { read, step, state, pass } = follow();
+    read([item('x', 0)]);
+    pass(1000);
+    const first = { count: undefined, items: [item('b', 20)], next: [['page', '2']] as Query, trace: {} };
+    step({ type: 'tick' });
+    expect(step({ type: 'page', id: state().reading?.id ?? 0, page: first, serviceMs: NOON_MS })).toMatchObject([
+      { type: 'read-page' },
+    ]);
+    step({ type: 'failed', id: state().reading?.id ?? 0, error: down, askedMs: undefined });
+    expect(read([item('b', 20)], [item('a', 19), item('x', 0)])).toEqual(['a new', 'b new']);
+  });
+
+  test('--since: what changed since then, what is older not', () => {
+    const { read } = follow({ sinceMs: NOON_MS });
+    expect(read([item('b', 5), item('a', 0), item('z', -1)])).toEqual(['a new', 'b new']);
+  });
+
+  test('filters: types and states are checked here, and a change into another state is no line', () => {
+    const { read } = follow({ states: new Set(['new']), types: new Set(['lock.shutdown']) });
+    read([]);
+    expect(read([item('a', 1)])).toEqual(['a new']);
+    expect(read([item('a', 2, 'resolved', 1)])).toEqual([]);
+    expect(read([item('a', 3, 'new', 1)])).toEqual(['a resolved new']);
+  });
+
+  test('--max-events ends behind the last one', () => {
+    const { read, types } = follow({ maxEvents: 1 });
+    read([]);
+    expect(read([item('b', 2), item('a', 1)])).toEqual(['a new']);
+    expect(types().at(-1)).toBe('end');
+  });
+
+  test('a list that leads in a circle ends', () => {
+    const { step, state, types } = follow({ sinceMs: 0 });
+    step({ type: 'tick' });
+    let pages = 0;
+    while (!types().includes('cursor') && pages++ < 100) {
+      const page = { count: undefined, items: [item('a', 10)], next: [['page', '1']] as Query, trace: {} };
+      step({ type: 'page', id: state().reading?.id ?? 0, page, serviceMs: NOON_MS });
+    }
+    expect(pages).toBeLessThan(20);
+    expect(types()).toContain('bound');
+  });
+});
+
+describe('a service that does not order by modified', () => {
+  const refused = new FleetError('rejected', 'no such ordering', { status: 400 });
+
+  test('is read by created, and what is open is read again', () => {
+    const { read, fail, asked, state, step } = follow();
+    fail(refused);
+    expect(asked()[0]).toContainEqual(['ordering', '-created']);
+    const page = (items: AlertItem[], next?: Query) => ({ count: undefined, items, next, trace: {} });
+    const serviceMs = NOON_MS + 1_000_000;
+    step({ type: 'page', id: state().reading?.id ?? 0, page: page([item('b', 900), item('a', 0)]), serviceMs });
+    // a is far below, and open: it is looked for on the second page.
+    expect(read([item('b', 900)], [item('a', 950, 'escalated', 0)])).toEqual(['a new escalated']);
+    expect(read([item('c', 2000), item('b', 900)], [item('a', 950, 'escalated', 0)])).toEqual(['c new']);
+    // What is closed is not looked for any more.
+    read([item('c', 2100, 'resolved', 2000), item('b', 2100, 'resolved', 900)], [item('a', 2100, 'stopped', 0)]);
+    read([item('c', 2100, 'resolved', 2000), item('b', 2100, 'resolved', 900)], [item('a', 2100, 'stopped', 0)]);
+    expect(state().known.open().size).toBe(0);
+  });
+
+  test('also when it just ignores the parameter', () => {
+    const { step, state, asked } = follow();
+    step({ type: 'tick' });
+    const page = { count: undefined, items: [item('a', 1), item('b', 2)], next: [['page', '2']] as Query, trace: {} };
+    step({ type: 'page', id: state().reading?.id ?? 0, page, serviceMs: NOON_MS });
+    expect(asked()[0]).toContainEqual(['ordering', '-created']);
+  });
+});
+
+describe('failures', () => {
+  test('are said once, and the return too', () => {
+    const { read, fail } = follow();
+    read([item('a', 0)]);
+    expect(fail(down).map(({ type }) => type)).toEqual(['unread', 'wake']);
+    expect(fail(down).map(({ type }) => type)).toEqual(['wake']);
+    expect(fail(new FleetError('service', 'HTTP 503', { status: 503 })).map(({ type }) => type)).toEqual([
+      'unread',
+      'wake',
+    ]);
+    const { read: again, fail: failAgain, types } = follow();
+    again([item('a', 0)]);
+    failAgain(down);
+    again([item('b', 10), item('a', 0)]);
+    expect(types()).toEqual(['back', 'show', 'cursor', 'wake']);
+  });
+
+  test.each([
+    ['401 at the start', new FleetError('auth', 'no', { status: 401 }), true],
+    ['404 at the start', new FleetError('not-found', 'no', { status: 404 }), true],
+    ['a page that is no list at the start', new FleetError('service', 'HTML', { status: 200 }), true],
+    ['a refused connection', down, false],
+    ['503', new FleetError('service', 'busy', { status: 503 }), false],
+  ])('%s', (_name, error, isEnd) => {
+    const { fail } = follow();
+    expect(fail(error).some(({ type }) => type === 'end')).toBe(isEnd);
+  });
+
+  test('401 after the list was read may pass for a minute; a listener never ends over it', () => {
+    const refused = new FleetError('auth', 'no', { status: 401 });
+    const watch = follow();
+    watch.read([]);
+    expect(watch.fail(refused).some(({ type }) => type === 'end')).toBe(false);
+    expect(watch.fail(refused).some(({ type }) => type === 'end')).toBe(true);
+    const listen = follow({ isBackfill: true });
+    expect(listen.fail(refused).some(({ type }) => type === 'end')).toBe(false);
+  });
+});
+
+describe('the pace', () => {
+  test('grows when nothing happens, to four times at most, and falls back with the first news', () => {
+    let pace = startPace(15_000, true);
+    for (let reading = 0; reading < 8; reading++) pace = afterReading(pace, false);
+    expect(pace.everyMs).toBe(15_000);
+    pace = afterReading(pace, false);
+    expect(pace.everyMs).toBe(22_500);
+    for (let reading = 0; reading < 20; reading++) pace = afterReading(pace, false);
+    expect(pace.everyMs).toBe(60_000);
+    expect(afterReading(pace, true).everyMs).toBe(15_000);
+    expect(afterReading(startPace(15_000, false), false).everyMs).toBe(15_000);
+  });
+
+  test('obeys Retry-After up to five minutes, and stays slower for a while after 429', () => {
+    const throttled = afterFailure(startPace(15_000, true), { askedMs: 45_000, isThrottled: true });
+    expect(throttled.pauseMs).toBe(45_000);
+    expect(afterReading(throttled.pace, true).everyMs).toBe(24_000);
+    const long = afterFailure(startPace(15_000, true), { askedMs: 3_600_000, isThrottled: false });
+    expect([long.pauseMs, long.cappedFromMs]).toEqual([300_000, 3_600_000]);
+  });
+
+  test('tries again after one second, twice as long each time, a minute at most', () => {
+    let pace = startPace(15_000, true);
+    const pauses = Array.from({ length: 8 }, () => {
+      const after = afterFailure(pace, { askedMs: undefined, isThrottled: false });
+      pace = after.pace;
+      return after.pauseMs / 1000;
+    });
+    expect(pauses).toEqual([1, 2, 4, 8, 16, 32, 60, 60]);
+  });
+});
+
+describe('webhooks', () => {
+  test('each version once, whoever brings it; what none brought is marked', () => {
+    const { read, hook } = follow({ isBackfill: true });
+    read([item('x', 0)]);
+    expect(hook(1, item('a', 10))).toEqual({ shown: ['a new'], isNews: true });
+    expect(hook(2, item('a', 10))).toEqual({ shown: [], isNews: false });
+    expect(read([item('b', 12), item('a', 10), item('x', 0)])).toEqual(['b new caught-up']);
+    // The webhook that was on its way is no line any more, but is passed on.
+    expect(hook(3, item('b', 12))).toEqual({ shown: [], isNews: true });
+    expect(hook(4, item('b', 12))).toEqual({ shown: [], isNews: false });
+  });
+
+  test('two changes within a second are two', () => {
+    const { hook } = follow({ everyMs: undefined });
+    expect(hook(1, item('a', 10), item('a', 10, 'stopped'))).toEqual({
+      shown: ['a new', 'a new stopped'],
+      isNews: true,
+    });
+  });
+
+  test('one that overtook another is marked as late', () => {
+    const { hook } = follow({ everyMs: undefined });
+    hook(1, item('a', 20, 'resolved', 10));
+    expect(hook(2, item('a', 10))).toEqual({ shown: ['a new late'], isNews: true });
+    expect(hook(3, item('a', 20, 'resolved', 10))).toEqual({ shown: [], isNews: false });
+  });
+
+  test('without an address nothing is read', () => {
+    const { step } = follow({ everyMs: undefined });
+    expect(step({ type: 'tick' })).toEqual([]);
+  });
+});

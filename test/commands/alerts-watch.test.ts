@@ -1,0 +1,413 @@
+// `fleet alerts watch` over real sockets: what is shown, what is said, what is run, how it ends.
+
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { Sandbox, SandboxOptions } from '../../src/sandbox/index.js';
+import { environmentOf } from '../support/environment.js';
+import { runFleet } from '../support/run.js';
+import { eventually, type Running, startFleet } from '../support/running.js';
+import { withSandbox } from '../support/sandbox.js';
+import { sendJson, startServer, withServer } from '../support/server.js';
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'fleet-alerts-'));
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+const FAST = ['--every', '100ms'];
+
+async function watch(sandbox: Sandbox, args: readonly string[] = [], env: NodeJS.ProcessEnv = {}): Promise<Running> {
+  const running = startFleet(['alerts', 'watch', ...FAST, ...args], {
+    env: { ...(await environmentOf(sandbox)), ...env },
+  });
+  const isKnown = () => /following|"event":"open"/.test(running.stderr());
+  await Promise.race([running.until(isKnown), running.ended]);
+  return running;
+}
+
+const subject = (sandbox: Sandbox) => sandbox.bicycles().find(({ latitude }) => latitude !== null)?.uuid ?? '';
+
+function withWatch(
+  args: readonly string[],
+  use: (sandbox: Sandbox, running: Running) => Promise<void>,
+  options: SandboxOptions = {},
+): Promise<void> {
+  return withSandbox({ bicycles: 20, ...options }, async (sandbox) => {
+    const running = await watch(sandbox, args);
+    try {
+      await use(sandbox, running);
+    } finally {
+      await running.stop();
+    }
+  });
+}
+
+describe.each(['observed', 'interface'] as const)('on the service %s', (service) => {
+  test('nothing of before, each alert once, each change once, as sent', () =>
+    withWatch(
+      ['--json'],
+      async (sandbox, running) => {
+        const first = sandbox.raiseAlert(subject(sandbox), 'lock.shutdown', { message: 'Δ 🚲' });
+        await running.until(() => running.objects().length === 1);
+        const changed = sandbox.changeAlert(first.uuid, { state: 'resolved' });
+        await running.until(() => running.objects().length === 2);
+        const second = sandbox.raiseAlert(subject(sandbox), 'bicycle.bike_stolen');
+        await running.until(() => running.objects().length === 3);
+        expect(running.objects()).toEqual([first, changed, second]);
+      },
+      { service },
+    ));
+
+  test('a page full of them at once, and an old one that changes', () =>
+    withWatch(
+      ['--json'],
+      async (sandbox, running) => {
+        const old = sandbox.alerts().findLast(({ roles }) => roles?.includes('fleet_operator'));
+        const raised = Array.from({ length: 45 }, () => sandbox.raiseAlert(subject(sandbox), 'lock.shutdown').uuid);
+        const changed = sandbox.changeAlert(old?.uuid ?? '', { state: 'escalated' });
+        await running.until(() => running.objects().length >= 46);
+        await new Promise((resolve) => setTimeout(resolve, 400));
+        expect(
+          running
+            .objects()
+            .map(({ uuid }) => uuid)
+            .sort(),
+        ).toEqual([...raised, changed.uuid].sort());
+      },
+      { service },
+    ));
+});
+
+test('lines: time, name of the bicycle also where the alert does not say it, type, states, charge', () =>
+  withWatch([], async (sandbox, running) => {
+    const bicycle = sandbox.bicycles().find(({ latitude }) => latitude !== null);
+    const alert = sandbox.raiseAlert(bicycle?.uuid ?? '', 'lock.bat.low', { extra: { state_of_charge: 12.5 } });
+    await running.until(() => running.stdout().includes('\n'));
+    sandbox.changeAlert(alert.uuid, { state: 'resolved' });
+    await running.until(() => running.stdout().split('\n').length > 2);
+    const [first, second] = running.stdout().split('\n');
+    expect(first).toMatch(/^\d{4}-\d\d-\d\dT[\d:]+\.000Z {2}/);
+    expect(first).toContain(`  ${bicycle?.name}`);
+    expect(first).toMatch(/alert lock\.bat\.low new {2}12\.5 {2}-$/);
+    expect(second).toContain('alert lock.bat.low new -> resolved');
+    expect((await running.stop()).stderr).toMatch(/following alerts for .*: 2 alerts\n$/);
+  }));
+
+test('--type and --state leave others out; --jq sees one alert a run', () =>
+  withWatch(
+    ['--type', 'lock.shutdown', '--state', 'resolved', '--jq', '.alert_type, .state'],
+    async (sandbox, running) => {
+      sandbox.raiseAlert(subject(sandbox), 'lock.bat.low', { state: 'resolved' });
+      const alert = sandbox.raiseAlert(subject(sandbox), 'lock.shutdown');
+      sandbox.changeAlert(alert.uuid, { state: 'resolved' });
+      await running.until(() => running.stdout() !== '');
+      expect((await running.stop()).stdout).toBe('lock.shutdown\nresolved\n');
+    },
+  ));
+
+test('an alert that jq cannot take costs itself alone', () =>
+  withWatch(
+    ['--jq', 'if .alert_type == "lock.shutdown" then error("no") else .alert_type end'],
+    async (sandbox, running) => {
+      sandbox.raiseAlert(subject(sandbox), 'lock.shutdown');
+      await running.until(
+        () => running.stderr().includes('could not be shown') || running.events('unshown').length > 0,
+      );
+      sandbox.raiseAlert(subject(sandbox), 'lock.bat.low');
+      await running.until(() => running.stdout() === 'lock.bat.low\n');
+    },
+  ));
+
+describe('how it ends', () => {
+  test('--until: at the first match with 0', () =>
+    withWatch(['--until', 'alert_type=bicycle.bike_stolen'], async (sandbox, running) => {
+      sandbox.raiseAlert(subject(sandbox), 'lock.shutdown');
+      await running.until(() => running.stdout() !== '');
+      sandbox.raiseAlert(subject(sandbox), 'bicycle.bike_stolen');
+      expect((await running.ended).code).toBe(0);
+      expect((await running.ended).stdout.split('\n')).toHaveLength(3);
+    }));
+
+  test('--for: 0 alone, 124 with --until', () =>
+    withSandbox({ bicycles: 5 }, async (sandbox) => {
+      expect((await (await watch(sandbox, ['--for', '300ms'])).ended).code).toBe(0);
+      const { code, stderr } = await (await watch(sandbox, ['--for', '300ms', '--until', 'state=new'])).ended;
+      expect([code, stderr]).toEqual([124, expect.stringContaining('state=new was not met within 0.3 s')]);
+    }));
+
+  test('--max-events', () =>
+    withWatch(['--max-events', '2', '--json'], async (sandbox, running) => {
+      for (let index = 0; index < 3; index++) sandbox.raiseAlert(subject(sandbox), 'lock.shutdown');
+      expect((await running.ended).code).toBe(0);
+      expect(running.objects()).toHaveLength(2);
+    }));
+
+  test.each([
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+    ['SIGHUP', 129],
+  ] as const)('%s: %i', (signal, code) =>
+    withSandbox({ bicycles: 5 }, async (sandbox) => {
+      expect((await (await watch(sandbox)).stop(signal)).code).toBe(code);
+    }),
+  );
+
+  test.each([
+    [['--every', '10ms'], /--every takes 100 ms or more/],
+    [['--since', 'yesterday'], /--since takes a time or an age/],
+    [['-o', 'csv'], /alerts watch writes lines, or JSON lines/],
+    [['--columns', 'uuid'], /takes no --columns/],
+    [['--state', 'neww'], /did you mean "new"/],
+    [['--until', 'stat=new'], /did you mean "state"/],
+  ] as const)('%j is refused', async (args, message) => {
+    const { code, stderr } = await runFleet(['alerts', 'watch', ...args], {
+      env: { FLEET_BASE_URL: 'http://127.0.0.1:1', FLEET_TOKEN: 'a-token' },
+    });
+    expect([code, stderr]).toEqual([2, expect.stringMatching(message)]);
+  });
+
+  test('401 at the start ends it with 4', () =>
+    withServer(
+      (response) => sendJson(response, 401, { detail: 'no' }),
+      async ({ url }) => {
+        const { code } = await runFleet(['alerts', 'watch'], { env: { FLEET_BASE_URL: url, FLEET_TOKEN: 'a-token' } });
+        expect(code).toBe(4);
+      },
+    ));
+});
+
+describe('trouble', () => {
+  test('an outage is said once, its end too, and nothing is missed or repeated', () =>
+    withWatch(['--json'], async (sandbox, running) => {
+      const before = sandbox.raiseAlert(subject(sandbox), 'lock.shutdown');
+      await running.until(() => running.objects().length === 1);
+      sandbox.setFaults([{ kind: 'error', status: 503, share: 1 }]);
+      await running.until(() => running.events('lost').length === 1);
+      const missed = sandbox.raiseAlert(subject(sandbox), 'lock.bat.low');
+      await new Promise((resolve) => setTimeout(resolve, 1200));
+      sandbox.setFaults([]);
+      await running.until(() => running.objects().length === 2);
+      await running.stop();
+      expect(running.objects()).toEqual([before, missed]);
+      expect([running.events('lost').length, running.events('back').length]).toEqual([1, 1]);
+      expect(running.events('lost')[0]).toMatchObject({ status: 503, kind: 'service' });
+    }));
+
+  test('429 with Retry-After is waited for', async () => {
+    const times: number[] = [];
+    const page = { count: 0, next: null, previous: null, results: [] };
+    await withServer(
+      (response) => {
+        times.push(performance.now());
+        if (times.length === 2) sendJson(response, 429, { detail: 'slow down' }, { 'retry-after': '2' });
+        else sendJson(response, 200, page);
+      },
+      async ({ url }) => {
+        const env = { FLEET_BASE_URL: url, FLEET_TOKEN: 'a-token' };
+        const running = startFleet(['alerts', 'watch', ...FAST], { env });
+        await running.until(() => times.length >= 3);
+        await running.stop();
+        expect((times[2] ?? 0) - (times[1] ?? 0)).toBeGreaterThan(1_950);
+        expect(running.stderr()).toMatch(/could not be read: .*; trying again in 2 s\n/);
+        expect(running.stderr()).toMatch(/can be read again after/);
+      },
+    );
+  });
+
+  test('deep JSON is one failed reading, and a service that answers with a page of HTML ends it', async () => {
+    const deep = `{"results":[{"uuid":"a","extra":${'['.repeat(5000)}${']'.repeat(5000)}}]}`;
+    await withServer(
+      (response) => sendJson(response, 200, deep),
+      async ({ url }) => {
+        const { code, stderr } = await runFleet(['alerts', 'watch'], {
+          env: { FLEET_BASE_URL: url, FLEET_TOKEN: 'a-token' },
+        });
+        expect([code, stderr]).toEqual([7, expect.stringContaining('nested deeper than 500 levels')]);
+      },
+    );
+  });
+
+  test('a topic of the push channel is followed too; each alert still once', () =>
+    withSandbox({ bicycles: 10 }, async (sandbox) => {
+      const topic = `/${sandbox.organizations[0]?.uuid}/admin/bicycles/*`;
+      const running = await watch(sandbox, ['--json', '--every', '1h', '--topic', topic]);
+      await running.until(() => running.events('open').length === 2);
+      const alert = sandbox.raiseAlert(subject(sandbox), 'lock.shutdown');
+      sandbox.publish(topic, 'alert', alert);
+      await running.until(() => running.objects().length === 1);
+      // A part alone: the list is asked at once.
+      const changed = sandbox.changeAlert(alert.uuid, { state: 'resolved' });
+      sandbox.publish(topic, 'alert', { state: 'resolved' });
+      await running.until(() => running.objects().length === 2);
+      await running.stop();
+      expect(running.objects()).toEqual([alert, changed]);
+    }));
+});
+
+describe('--since and --state-file', () => {
+  test('--since shows what changed since then, once', () =>
+    withSandbox({ bicycles: 10 }, async (sandbox) => {
+      const alert = sandbox.raiseAlert(subject(sandbox), 'lock.shutdown');
+      const running = await watch(sandbox, ['--json', '--since', '10s', '--for', '1s']);
+      await running.ended;
+      expect(running.objects().map(({ uuid }) => uuid)).toContain(alert.uuid);
+      expect(new Set(running.objects().map(({ uuid }) => uuid)).size).toBe(running.objects().length);
+    }));
+
+  test('a restart shows what came meanwhile, and nothing again', () =>
+    withSandbox({ bicycles: 10 }, async (sandbox) => {
+      const path = join(folder, 'alerts.state');
+      const args = ['--json', '--state-file', path];
+      const first = await watch(sandbox, args);
+      const shown = sandbox.raiseAlert(subject(sandbox), 'lock.shutdown');
+      await first.until(() => first.objects().length === 1);
+      await first.stop();
+      const missed = sandbox.raiseAlert(subject(sandbox), 'lock.shutdown');
+      const changed = sandbox.changeAlert(shown.uuid, { state: 'escalated' });
+      const second = await watch(sandbox, args);
+      await second.until(() => second.objects().length === 2);
+      await second.stop();
+      expect(second.objects()).toEqual([missed, changed]);
+      const third = await watch(sandbox, [...args, '--for', '500ms']);
+      await third.ended;
+      expect(third.objects()).toEqual([]);
+      expect((await stat(path)).mode & 0o777).toBe(0o600);
+    }));
+
+  test('a last line that broke off repeats at most what it said', () =>
+    withSandbox({ bicycles: 10 }, async (sandbox) => {
+      const path = join(folder, 'alerts.state');
+      const args = ['--json', '--state-file', path];
+      const first = await watch(sandbox, args);
+      const shown = [1, 2].map(() => sandbox.raiseAlert(subject(sandbox), 'lock.shutdown'));
+      await first.until(() => first.objects().length === 2);
+      const text = await readFile(path, 'utf8');
+      await first.stop();
+      const end = text.indexOf(shown[1]?.uuid ?? '') + 10;
+      await writeFile(path, text.slice(0, end));
+      const second = await watch(sandbox, [...args, '--for', '500ms']);
+      await second.ended;
+      expect(second.objects()).toEqual([shown[1]]);
+    }));
+
+  test('a file that is something else, or of another service, is left as it is', () =>
+    withSandbox({ bicycles: 5 }, async (sandbox) => {
+      const path = join(folder, 'alerts.state');
+      await writeFile(path, 'my diary\n');
+      const refused = await (await watch(sandbox, ['--state-file', path])).ended;
+      expect([refused.code, await readFile(path, 'utf8')]).toEqual([3, 'my diary\n']);
+      await rm(path);
+      await (await watch(sandbox, ['--state-file', path, '--for', '100ms'])).ended;
+      const other = await (await watch(sandbox, ['--state-file', path], { FLEET_BASE_URL: 'http://127.0.0.1:1' }))
+        .ended;
+      expect([other.code, other.stderr]).toEqual([3, expect.stringContaining('remembers the alerts of')]);
+    }));
+});
+
+describe('--exec', () => {
+  const script = async (text: string): Promise<string> => {
+    const path = join(folder, 'run.sh');
+    await writeFile(path, text);
+    return `sh ${path}`;
+  };
+  const PATH = { PATH: process.env['PATH'] };
+
+  test('runs one command an alert, never two at once, the JSON on stdin, its output shown', () =>
+    withSandbox({ bicycles: 10 }, async (sandbox) => {
+      const command = await script(
+        `mkdir ${folder}/busy || echo TWO AT ONCE >> ${folder}/log\ncat >> ${folder}/log\necho said\nsleep 0.1\nrmdir ${folder}/busy\n`,
+      );
+      const running = await watch(sandbox, ['--exec', command], PATH);
+      const raised = [1, 2, 3].map(() => sandbox.raiseAlert(subject(sandbox), 'lock.shutdown'));
+      await running.until(() => running.stderr().split('exec: said').length === 4);
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      const { stderr } = await running.stop();
+      expect(
+        (await readFile(`${folder}/log`, 'utf8'))
+          .trim()
+          .split('\n')
+          .map((line) => JSON.parse(line)),
+      ).toEqual(raised);
+      expect(stderr).toContain('3 commands run, 0 failed');
+    }));
+
+  test('a failure is said and counted, and the next alert has its command', () =>
+    withSandbox({ bicycles: 10 }, async (sandbox) => {
+      const running = await watch(sandbox, ['--json', '--exec', 'grep -q lock.bat.low'], PATH);
+      sandbox.raiseAlert(subject(sandbox), 'lock.shutdown');
+      sandbox.raiseAlert(subject(sandbox), 'lock.bat.low');
+      await running.until(() => running.objects().length === 2);
+      await running.until(() => running.events('exec-failed').length === 1);
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      await running.stop();
+      expect(running.events('exec-failed')[0]?.['message']).toBe('it ended with exit code 1');
+      expect(running.events('closed')[0]).toMatchObject({ executed: 2, exec_failed: 1 });
+    }));
+
+  test('a command that hangs ends with the watch, and its alert comes again after a restart', () =>
+    withSandbox({ bicycles: 10 }, async (sandbox) => {
+      const path = join(folder, 'alerts.state');
+      const running = await watch(
+        sandbox,
+        ['--json', '--state-file', path, '--exec', 'cat > /dev/null; echo begun; sleep 300'],
+        PATH,
+      );
+      const alert = sandbox.raiseAlert(subject(sandbox), 'lock.shutdown');
+      const second = sandbox.raiseAlert(subject(sandbox), 'lock.bat.low');
+      await running.until(() => running.events('exec').length === 1);
+      expect((await running.stop()).code).toBe(130);
+      const again = await watch(sandbox, ['--json', '--state-file', path, '--for', '500ms']);
+      await again.ended;
+      expect(again.objects().map(({ uuid }) => uuid)).toContain(second.uuid);
+      expect(alert.uuid).not.toBe(second.uuid);
+    }));
+});
+
+test('the list is read by its own pace while somebody else asks too: a busy fleet, an oracle of what happened', () =>
+  withSandbox({ bicycles: 30, pageSize: 5 }, async (sandbox) => {
+    const running = await watch(sandbox, ['--json']);
+    const states = new Map<string, string>();
+    const uuids: string[] = [];
+    for (let round = 0; round < 60; round++) {
+      const uuid = uuids[round % 7];
+      if (round % 3 === 2 && uuid !== undefined && states.get(uuid) === 'new') {
+        states.set(uuid, 'resolved');
+        sandbox.changeAlert(uuid, { state: 'resolved' });
+      } else {
+        const raised = sandbox.raiseAlert(subject(sandbox), 'lock.shutdown');
+        states.set(raised.uuid, 'new');
+        uuids.push(raised.uuid);
+      }
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    const last = () => new Map(running.objects().map(({ uuid, state }) => [String(uuid), String(state)]));
+    await eventually(() => [...states].every(([uuid, state]) => last().get(uuid) === state), running.stdout);
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    await running.stop();
+    const keys = running.objects().map(({ uuid, state }) => `${uuid} ${state}`);
+    expect(new Set(keys).size).toBe(keys.length);
+    expect(last()).toEqual(states);
+  }));
+
+test('a service that comes back on the same port after it was away', async () => {
+  const page = (results: unknown[]) => ({ count: results.length, next: null, previous: null, results });
+  const alert = { uuid: '14c6d2ad-7236-46f1-b76f-6d356b2105d2', state: 'new', modified: new Date().toISOString() };
+  const first = await startServer((response) => sendJson(response, 200, page([])));
+  const running = startFleet(['alerts', 'watch', '--json', ...FAST], {
+    env: { FLEET_BASE_URL: first.url, FLEET_TOKEN: 'a-token' },
+  });
+  await running.until(() => running.events('open').length === 1);
+  await first.close();
+  await running.until(() => running.events('lost').length > 0);
+  const second = await startServer(
+    (response) => sendJson(response, 200, page([alert])),
+    Number(new URL(first.url).port),
+  );
+  await running.until(() => running.objects().length === 1);
+  await running.stop();
+  await second.close();
+  expect(running.objects()).toEqual([alert]);
+});

@@ -1,0 +1,72 @@
+// A command that goes on until it is ended: what it wrote so far, and how to wait for more.
+
+import { EventEmitter } from 'node:events';
+import { type RunOptions, type RunResult, runFleet } from './run.js';
+
+export interface Running {
+  stdout(): string;
+  stderr(): string;
+  /** The lines of stdout as JSON. */
+  objects(): { [field: string]: unknown }[];
+  /** The lines of stderr as JSON, those of one event. */
+  events(name: string): { [field: string]: unknown }[];
+  /** Resolves when the condition holds; says what was written when it never does. */
+  until(condition: () => boolean): Promise<void>;
+  /** Ends it by a signal. */
+  stop(signal?: NodeJS.Signals): Promise<RunResult>;
+  readonly ended: Promise<RunResult>;
+}
+
+const POLL_MS = 10;
+const LIMIT_MS = 20_000;
+
+/** Resolves when the condition holds; rejects after long, with what `describe` says. */
+export async function eventually(condition: () => boolean, describe: () => string = () => ''): Promise<void> {
+  const startedAt = performance.now();
+  while (!condition()) {
+    if (performance.now() - startedAt > LIMIT_MS) throw new Error(`it did not happen:\n${describe()}`);
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+  }
+}
+
+/** Starts `fleet ARGS` in this process. */
+export function startFleet(args: readonly string[], options: RunOptions): Running {
+  const signals = new EventEmitter();
+  let out = '';
+  let err = '';
+  const ended = runFleet(args, {
+    ...options,
+    signals,
+    onStdout: (text) => (out += text),
+    onStderr: (text) => (err += text),
+  });
+  return runningOf({ stdout: () => out, stderr: () => err, ended, signal: (name) => void signals.emit(name, name) });
+}
+
+export interface RunningParts {
+  stdout(): string;
+  stderr(): string;
+  ended: Promise<RunResult>;
+  signal(name: NodeJS.Signals): void;
+}
+
+export function runningOf({ stdout, stderr, ended, signal }: RunningParts): Running {
+  const parse = (text: string) =>
+    text
+      .split('\n')
+      .slice(0, -1)
+      .filter((line) => line.startsWith('{'))
+      .map((line) => JSON.parse(line) as { [field: string]: unknown });
+  return {
+    stdout,
+    stderr,
+    objects: () => parse(stdout()),
+    events: (name) => parse(stderr()).filter(({ event }) => event === name),
+    until: (condition) => eventually(condition, () => `stdout: ${stdout()}\nstderr: ${stderr()}`),
+    stop(name = 'SIGINT') {
+      signal(name);
+      return ended;
+    },
+    ended,
+  };
+}
