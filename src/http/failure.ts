@@ -1,7 +1,7 @@
 // What went wrong, in words: answers that are refusals and exchanges that never were, as errors with kind and hint.
 
 import { type ErrorKind, FleetError } from '../errors.js';
-import { JsonError, parseJson } from '../json/parse.js';
+import { isObject, JsonError, parseJson } from '../json/parse.js';
 import { ANSWER_LIMIT_BYTES, type BodyError } from './body.js';
 import { DEADLINE_CODE, type ExchangeError, type Headers } from './exchange.js';
 import { cutTo, foreignText, htmlTitle, isHtml } from './foreign.js';
@@ -28,10 +28,6 @@ const HINTS: Readonly<Record<number, string>> = {
 
 /** The most that is kept of an error body that is no JSON, for programs. */
 const DETAIL_LENGTH_CHARACTERS = 2_000;
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
 
 /** Names under which services put errors that belong to no field. */
 const GENERAL_FIELDS = ['non_field_errors', '__all__', 'detail', 'error', 'errors', 'message'];
@@ -217,47 +213,41 @@ function explain({ code, message }: ExchangeError): readonly [words: string, hin
   return known ?? [`${foreignText(message)}${code === '' ? '' : ` (${code})`}`, 'check your network and the address'];
 }
 
+/** What is wrong with a success whose body cannot be read, and what to do about it; `coding` is what it says to be compressed as. */
+const BODY_WORDS: Readonly<Record<BodyError['kind'], (coding: string) => readonly [words: string, hint: string]>> = {
+  'too-big': () => [
+    `is larger than ${ANSWER_LIMIT_BYTES / 2 ** 20} MB, and is not read to its end`,
+    'ask for less at once, with a filter or a smaller page_size',
+  ],
+  'unknown-coding': (coding) => [
+    `is not what the interface says: it is compressed as "${coding}", which was not asked for`,
+    'a proxy between you and the service may do that',
+  ],
+  'broken-coding': (coding) => [
+    `is not what the interface says: its ${coding} compression is broken or breaks off`,
+    'try again; if it stays, a proxy damages answers',
+  ],
+};
+
 /** The error for a success whose body cannot be read. */
 export function bodyFailure(error: BodyError): FleetError {
-  const { kind, coding, head } = error;
-  const facts = { status: head.status, trace: traceOf(head.headers), cause: error };
-  const shown = foreignText(coding, 40);
-  if (kind === 'too-big') {
-    const limit = `${ANSWER_LIMIT_BYTES / 2 ** 20} MB`;
-    return new FleetError('service', `the answer is larger than ${limit}, and is not read to its end`, {
-      ...facts,
-      hint: 'ask for less at once, with a filter or a smaller page_size',
-    });
-  }
-  if (kind === 'unknown-coding') {
-    return new FleetError(
-      'service',
-      `the answer is not what the interface says: it is compressed as "${shown}", which was not asked for`,
-      { ...facts, hint: 'a proxy between you and the service may do that' },
-    );
-  }
-  return new FleetError(
-    'service',
-    `the answer is not what the interface says: its ${shown} compression is broken or breaks off`,
-    { ...facts, hint: 'try again; if it stays, a proxy damages answers' },
-  );
+  const { status, headers } = error.head;
+  const [words, hint] = BODY_WORDS[error.kind](foreignText(error.coding, 40));
+  return new FleetError('service', `the answer ${words}`, { status, trace: traceOf(headers), cause: error, hint });
 }
 
 /** The error for an exchange that brought no answer. A reason given to the abort signal (Ctrl-C) comes through as it is. */
 export function networkFailure(error: ExchangeError, url: URL, isChange = false): FleetError {
   if (error.cause instanceof FleetError) return error.cause;
   const [words, hint] = explain(error);
-  const head = error.head === undefined ? {} : { trace: traceOf(error.head.headers), status: error.head.status };
+  const { status, headers } = error.head ?? {};
+  const facts = { status, trace: headers && traceOf(headers), cause: error };
   if (isChange && error.sent) {
     return new FleetError(
       'network',
       `no answer from ${url.origin} after the request was sent: ${words}; whether it was carried out is unknown`,
-      { ...head, cause: error, hint: 'it is not sent a second time; look at the state before you try again' },
+      { ...facts, hint: 'it is not sent a second time; look at the state before you try again' },
     );
   }
-  return new FleetError('network', `cannot reach the service at ${url.origin}: ${words}`, {
-    ...head,
-    cause: error,
-    hint,
-  });
+  return new FleetError('network', `cannot reach the service at ${url.origin}: ${words}`, { ...facts, hint });
 }

@@ -11,17 +11,25 @@ export function readJson(answer: HttpAnswer): unknown {
   try {
     return parseJson(answer.text);
   } catch (error) {
-    const cameInstead = describeBody(answer, error);
-    throw new FleetError('service', `the answer is not what the interface says: ${cameInstead}`, {
-      status: answer.status,
-      trace: answer.trace,
-      cause: error,
-      hint:
-        error instanceof JsonError && error.kind === 'depth'
-          ? 'nothing in the interface nests so deep; ask those who run the service'
-          : 'check that the base URL is that of the service, prefix such as /api included',
-    });
+    const isDeep = error instanceof JsonError && error.kind === 'depth';
+    const hint = isDeep ? 'nothing in the interface nests so deep; ask those who run the service' : undefined;
+    throw unexpected(answer, describeBody(answer, error), hint, error);
   }
+}
+
+/** The error for an answer that is none of the interface. */
+export function unexpected(
+  { status, trace }: HttpAnswer,
+  what: string,
+  hint = 'check that the base URL is that of the service, prefix such as /api included',
+  cause?: unknown,
+): FleetError {
+  return new FleetError('service', `the answer is not what the interface says: ${what}`, {
+    status,
+    trace,
+    hint,
+    cause,
+  });
 }
 
 const EXPECTED = 'where JSON was expected';

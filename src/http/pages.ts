@@ -1,22 +1,11 @@
 // A list as pages: envelope or bare array, next links followed on our own address, some pages fetched ahead.
 
 import { FleetError } from '../errors.js';
+import { isObject } from '../json/parse.js';
 import { propertyStart } from '../json/text.js';
 import { BodyError } from './body.js';
-import { pairItems, readJson } from './json.js';
+import { pairItems, readJson, unexpected } from './json.js';
 import type { HttpAnswer, HttpRequest, Item, Page, Query } from './types.js';
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function notAList(answer: HttpAnswer, what: string): FleetError {
-  return new FleetError('service', `the answer is not what the interface says: ${what}`, {
-    status: answer.status,
-    trace: answer.trace,
-    hint: 'check that the base URL is that of the service, prefix such as /api included',
-  });
-}
 
 /**
  * Reads one page of a list: "The bicycle list sample shows a bare array of bicycles, while the pagination rule
@@ -29,13 +18,13 @@ export function readPage<T>(answer: HttpAnswer): Page<T> {
   const { trace } = answer;
   const page = (array: readonly unknown[], at: number, count: number | undefined, next: Query | undefined): Page<T> => {
     const odd = array.findIndex((element) => !isObject(element));
-    if (odd >= 0) throw notAList(answer, `item ${odd + 1} of the list is not an object`);
+    if (odd >= 0) throw unexpected(answer, `item ${odd + 1} of the list is not an object`);
     return { count, items: pairItems<T>(array, text, at), next, trace };
   };
   if (Array.isArray(body)) return page(body, start, undefined, undefined);
-  if (!isObject(body)) throw notAList(answer, 'neither a page nor an array');
+  if (!isObject(body)) throw unexpected(answer, 'neither a page nor an array');
   const results = body['results'];
-  if (!Array.isArray(results)) throw notAList(answer, 'a page without an array of results');
+  if (!Array.isArray(results)) throw unexpected(answer, 'a page without an array of results');
   const at = propertyStart(text, start, 'results') ?? start;
   return page(results, at, readCount(body['count']), readNext(answer, body['next']));
 }
@@ -57,7 +46,7 @@ function readNext(answer: HttpAnswer, next: unknown): Query | undefined {
       ? new URL(next, 'http://localhost/')
       : undefined;
   if (url === undefined)
-    throw notAList(answer, `a "next" link that is no address (${JSON.stringify(next)?.slice(0, 100)})`);
+    throw unexpected(answer, `a "next" link that is no address (${JSON.stringify(next)?.slice(0, 100)})`);
   return [...url.searchParams];
 }
 

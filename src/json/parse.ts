@@ -44,3 +44,8 @@ export function parseJson(text: string): unknown {
     throw new JsonError('syntax', error instanceof Error && /end of JSON|Unterminated/i.test(error.message));
   }
 }
+
+/** Whether a value is an object as JSON has them: no array, and not null. */
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

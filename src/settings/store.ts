@@ -5,7 +5,7 @@ import { chmod, type FileHandle, mkdir, open, stat } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 import type Conf from 'conf';
 import { configError, FleetError, usageError } from '../errors.js';
-import { parseJson } from '../json/parse.js';
+import { isObject, parseJson } from '../json/parse.js';
 import { findPlace, type Place } from './place.js';
 import { quoteForShell, refuseForeign, refuseForeignFolders, showMode } from './trust.js';
 
@@ -232,8 +232,7 @@ async function readOwn(path: string): Promise<string | undefined> {
 }
 
 function asObject(value: unknown, path: string, what: string, afterReset: string): Record<string, unknown> {
-  if (typeof value === 'object' && value !== null && !Array.isArray(value))
-    return Object.fromEntries(Object.entries(value));
+  if (isObject(value)) return value;
   throw brokenFile(path, `${what} is not a JSON object`, afterReset);
 }
 

@@ -3,7 +3,7 @@
 import { open } from 'node:fs/promises';
 import { buffer } from 'node:stream/consumers';
 import { configError } from '../errors.js';
-import { parseJson } from '../json/parse.js';
+import { isObject, parseJson } from '../json/parse.js';
 import { KEYS } from './keys.js';
 import { profileFlag } from './resolve.js';
 import { loadTokens } from './store.js';
@@ -198,9 +198,8 @@ export function readClaims(token: string): { [claim: string]: unknown } | undefi
   const payload = parts[1];
   if (parts.length !== 3 || payload === undefined) return undefined;
   try {
-    const claims: unknown = parseJson(Buffer.from(payload, 'base64url').toString('utf8'));
-    if (typeof claims !== 'object' || claims === null || Array.isArray(claims)) return undefined;
-    return Object.fromEntries(Object.entries(claims));
+    const claims = parseJson(Buffer.from(payload, 'base64url').toString('utf8'));
+    return isObject(claims) ? claims : undefined;
   } catch {
     return undefined;
   }
@@ -212,7 +211,7 @@ export function readClaims(token: string): { [claim: string]: unknown } | undefi
  */
 export function organizationsOf(token: string): string[] {
   const affiliations = readClaims(token)?.['affs'];
-  if (typeof affiliations !== 'object' || affiliations === null || Array.isArray(affiliations)) return [];
+  if (!isObject(affiliations)) return [];
   const parsed = Object.keys(affiliations).map((name) => KEYS.organization.parse(name));
   return [...new Set(parsed.flatMap((organization) => ('value' in organization ? [organization.value] : [])))];
 }

@@ -8,6 +8,7 @@ import type { Client } from '../../http/client.js';
 import { readJson } from '../../http/json.js';
 import type { HttpAnswer, HttpRequest } from '../../http/types.js';
 import { readExact, writeJson } from '../../json/exact.js';
+import { isObject } from '../../json/parse.js';
 import { squeeze } from '../../json/text.js';
 import { clean } from '../../terminal/clean.js';
 import { askYesNo, canAsk } from '../../terminal/prompt.js';
@@ -213,7 +214,7 @@ function readBicycleOf(answer: HttpAnswer, uuid: string): Bicycle | undefined {
   } catch {
     return undefined;
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
+  if (!isObject(value)) return undefined;
   const bicycle = value as Bicycle;
   if (Object.hasOwn(bicycle, 'error') || Object.hasOwn(bicycle, 'errors')) return undefined;
   if (bicycle.uuid === undefined || bicycle.uuid === null) return bicycle;

@@ -9,6 +9,7 @@ import type { Client } from '../../http/client.js';
 import { readJson } from '../../http/json.js';
 import type { Item } from '../../http/types.js';
 import { exactValue } from '../../json/exact.js';
+import { isObject } from '../../json/parse.js';
 import { squeeze } from '../../json/text.js';
 import { loadPaint } from '../../terminal/colour.js';
 import { drawList } from '../../terminal/list.js';
@@ -55,10 +56,10 @@ export async function readBicycle(context: Context, client: Client, uuid: string
   const subject = `bicycle ${uuid}`;
   try {
     const answer = await client.send({ path: bicyclePath(uuid), subject });
-    const value = readJson(answer) as Bicycle | null;
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) throw notABicycle(answer.status);
-    if (typeof value.uuid === 'string' && value.uuid.toLowerCase() !== uuid) throw notABicycle(answer.status);
-    return { json: squeeze(answer.text.trim()), value };
+    const value = readJson(answer);
+    if (!isObject(value)) throw notABicycle(answer.status);
+    if (typeof value['uuid'] === 'string' && value['uuid'].toLowerCase() !== uuid) throw notABicycle(answer.status);
+    return { json: squeeze(answer.text.trim()), value: value as Bicycle };
   } catch (thrown) {
     const { status, detail } = asFleetError(thrown);
     if (status !== 405 && status !== 404) throw thrown;

@@ -4,9 +4,8 @@ import type { Resource } from '../../api/resource.js';
 import { FleetError } from '../../errors.js';
 import { ExchangeError } from '../../http/exchange.js';
 import type { HttpAnswer } from '../../http/types.js';
-import { parseJson } from '../../json/parse.js';
+import { isObject, parseJson } from '../../json/parse.js';
 import type { Outcome } from '../../views/action.js';
-import { isObject } from './records.js';
 
 /** What an exchange means for its task and for the run. */
 export interface Verdict {

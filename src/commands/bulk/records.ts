@@ -1,7 +1,7 @@
 // What stands in a journal, read record by record: what it belongs to, who holds it, what is known of each task.
 
 import { type FleetError, usageError } from '../../errors.js';
-import { parseJson } from '../../json/parse.js';
+import { isObject, parseJson } from '../../json/parse.js';
 import type { ChangeResult } from '../../views/action.js';
 import { followHolder, type Holder } from './lock.js';
 
@@ -77,10 +77,6 @@ const NO_START: Start = { newest: null, isEmpty: false, date: null, user: null }
 export function emptyJournal(): Journal {
   const nothing = { binding: undefined, holder: undefined, tornLine: undefined };
   return { ...nothing, entries: new Map(), start: NO_START, bytes: 0, lines: 0 };
-}
-
-export function isObject(value: unknown): value is { [name: string]: unknown } {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** The record on a line; undefined for what is none. */

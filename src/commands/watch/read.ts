@@ -4,7 +4,7 @@ import { BICYCLES_PATH, type Bicycle } from '../../api/bicycle.js';
 import { asFleetError, FleetError } from '../../errors.js';
 import type { Client } from '../../http/client.js';
 import type { HttpRequest, Query } from '../../http/types.js';
-import { parseJson } from '../../json/parse.js';
+import { isObject, parseJson } from '../../json/parse.js';
 import type { CatchUpEffect, CatchUpEvent } from '../../mirror/catch-up.js';
 
 /** The largest page of a service that is asked for one (Assumed: `page_size`, clamped or ignored where it is not known). */
@@ -41,7 +41,7 @@ export async function readBicycle(
   try {
     const answer = await client.send({ path: `${BICYCLES_PATH}${uuid}/`, subject: `the bicycle ${uuid}`, ...more });
     const value = parseJson(answer.text);
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Bicycle) : undefined;
+    return isObject(value) ? (value as Bicycle) : undefined;
   } catch (thrown) {
     const status = thrown instanceof FleetError ? thrown.status : undefined;
     if (!(thrown instanceof FleetError) || status === 404 || status === 405 || status === 410) return undefined;

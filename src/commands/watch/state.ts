@@ -9,7 +9,7 @@ import { uuidOfLink } from '../../api/links.js';
 import { bicycleTopic, type PushEnvelope } from '../../api/push.js';
 import type { FleetError } from '../../errors.js';
 import type { Gap, Lost, Message, StreamEvent } from '../../http/stream/events.js';
-import { JsonError, parseJson } from '../../json/parse.js';
+import { isObject, JsonError, parseJson } from '../../json/parse.js';
 import {
   type CatchUpEffect,
   type CatchUpEvent,
@@ -418,8 +418,4 @@ export function uuidOfMessage({ topic, message }: PushEnvelope): string | undefi
 
 export function entryOf({ kind, uuid, before, after, fields }: Change): Entry {
   return { type: 'bicycle', kind: kind === 'repeat' ? 'update' : kind, uuid, before, after, fields };
-}
-
-function isObject(value: unknown): value is { [field: string]: unknown } {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -2,6 +2,7 @@
 
 import { unknownWord } from '../../cli/nearest.js';
 import { usageError } from '../../errors.js';
+import { isObject } from '../../json/parse.js';
 import { clean } from '../clean.js';
 import type { Column } from '../table.js';
 import { age, readTime } from '../time.js';
@@ -96,9 +97,7 @@ export function checkColumns<T>(doubtful: readonly string[], values: readonly T[
 export function fieldsOf<T>(values: readonly T[]): string[] {
   const fields = new Set<string>();
   for (const value of values) {
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
-      for (const field of Object.keys(value)) fields.add(field);
-    }
+    if (isObject(value)) for (const field of Object.keys(value)) fields.add(field);
   }
   return [...fields];
 }
