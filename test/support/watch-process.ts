@@ -24,7 +24,7 @@ const PAGE_SIZE = 5;
 /** How much later than it happened a busy machine may see something, in real time. */
 const LATE_MS = 1_500;
 /** After the last trouble: longer than every pause of the watch. */
-const QUIET_END_MS = 150_000;
+const QUIET_END_MS = 180_000;
 /** How soon the program ends whatever happens, in real time; it has two seconds (cli.md section 4, promise 8), a busy machine gets more. */
 const END_LIMIT_MS = 10_000;
 
@@ -378,7 +378,7 @@ export async function runProcessScenario({ seed, durationMs }: ProcessScenario):
   const names = Array.from({ length: traits.followed }, (_, index) => uuidAt(index));
   const args = [
     ...['--import', FAST_LIFE, PROGRAM, 'watch', ORGANIZATION, '--idle', String(IDLE_SECONDS)],
-    ...['--resync-pages', isBounded ? '1' : '100', '--timeout', '20', '--sender', 'bicycle'],
+    ...['--resync-pages', isBounded ? '1' : '100', '--timeout', '45', '--sender', 'bicycle'],
     ...names.flatMap((uuid) => ['--bicycle', uuid]),
     ...(form === 'json' ? ['--json'] : []),
   ];
@@ -508,7 +508,7 @@ function makeTrouble(kind: string, { luck, service, child, writeToken }: Target)
     cut();
   } else {
     if (kind === 'token-new') service.mood.token++;
-    writeToken(kind === 'token-fail' ? 'exit 1' : kind === 'token-hang' ? 'exec sleep 3' : '');
+    writeToken(kind === 'token-fail' ? 'exit 1' : kind === 'token-hang' ? 'exec sleep 4' : '');
     cut();
   }
 }

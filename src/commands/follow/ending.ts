@@ -60,7 +60,8 @@ export function openEnding(context: Context, push: (event: Stop) => void, { forM
 
 /** It ended before its output was taken, or before jq was done: the rest is counted. Everything else is thrown. */
 export function whatStopped(thrown: unknown): Error {
-  if (thrown === OVER || thrown instanceof ReaderStopped) return new ReaderStopped();
+  if (thrown === OVER) return new FleetError('output', 'the program of --jq was not done at the end');
+  if (thrown instanceof ReaderStopped) return thrown;
   throw thrown;
 }
 

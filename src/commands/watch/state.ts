@@ -212,31 +212,39 @@ function takeMessage(state: WatchState, event: Message, now: Moment): WatchStep 
   const counts = { ...state.counts, messages: state.counts.messages + 1 };
   const counted = { ...state, counts, lastMessageMs: event.monotonicMs };
   const envelope = isObject(parsed) ? (parsed as PushEnvelope) : undefined;
+  if (isRemembering(state.plan)) return takeContent(counted, envelope, event, now);
+  // Nothing asks what it says: it goes on as it came.
+  const isWanted = isSender(state.plan, envelope?.sender);
+  return isWanted ? show(counted, { type: 'other', envelope, text: event.data }, event, false) : same(counted);
+}
+
+/** A message that can be read. */
+function takeContent(state: WatchState, envelope: PushEnvelope | undefined, event: Message, now: Moment): WatchStep {
   const isLines = state.plan.form !== 'json';
   const uuid = envelope === undefined ? undefined : uuidOfMessage(envelope);
   const held = uuid === undefined ? undefined : state.leaving.get(uuid);
-  const content = readMessage(counted, envelope, event, uuid);
+  const content = readMessage(state, envelope, event, uuid);
   const { isWanted, isMet } = judge(state.plan, content.value, envelope?.sender ?? undefined, now);
-  if (!isWanted) return same(counted);
+  if (!isWanted) return same(state);
   const { entry, kind } = content;
-  if (entry.type === 'leaving' && uuid !== undefined && isLines && !isMet && showsBicycles(state.plan)) {
+  if (entry.type === 'leaving' && uuid !== undefined && isLines && !isMet && isSender(state.plan, 'bicycle')) {
     const leaving = new Map(state.leaving).set(uuid, {
       state: entry.state,
       event,
       dueMs: now.monotonicMs + LEAVING_MS,
     });
-    return { state: { ...counted, leaving }, effects: [{ type: 'wake', inMs: LEAVING_MS }] };
+    return { state: { ...state, leaving }, effects: [{ type: 'wake', inMs: LEAVING_MS }] };
   }
-  if (kind === 'repeat' && isLines && !isMet) return same(counted);
+  if (kind === 'repeat' && isLines && !isMet) return same(state);
   if (held === undefined || entry.type !== 'bicycle' || uuid === undefined) {
-    return show(counted, entry, event, isMet && kind !== 'late');
+    return show(state, entry, event, isMet && kind !== 'late');
   }
   // The line of the state that it came to says which one it left.
   const leaving = new Map(state.leaving);
   leaving.delete(uuid);
   const isTold = entry.before !== undefined || entry.after.state === held.state;
   const whole: Entry = isTold ? entry : { ...entry, before: { state: String(held.state) }, fields: ['state'] };
-  return show({ ...counted, leaving }, whole, event, isMet && kind !== 'late');
+  return show({ ...state, leaving }, whole, event, isMet && kind !== 'late');
 }
 
 function show(state: WatchState, entry: Entry, { atMs, data }: Message, isMet: boolean): WatchStep {
@@ -265,7 +273,7 @@ function takeUnreadable(state: WatchState, event: Message, reason: string, now: 
   return followedBy(takeGap(state, gap, now), (open) => lookUp(open, { type: 'wanted', sinceWallMs: atMs }, now));
 }
 
-/** What a message is about; merged into what is known where anything asks for that. */
+/** What a message is about; merged into what is known. */
 function readMessage(
   { plan, knowledge }: WatchState,
   envelope: PushEnvelope | undefined,
@@ -277,7 +285,7 @@ function readMessage(
   if (envelope === undefined || message === undefined) {
     return { entry: { type: 'other', envelope, text: data }, value: () => ({ ...frame(), ...envelope }) };
   }
-  if (envelope.sender === 'bicycle' && isRemembering(plan)) {
+  if (envelope.sender === 'bicycle') {
     // When it came counts, not when its turn was: a slow reader of the output keeps it waiting.
     const change = knowledge.hear(uuid, message as Bicycle, { monotonicMs, wallMs: atMs });
     return { entry: entryOf(change), value: () => ({ ...frame(), ...change.after }), kind: change.kind };
@@ -300,14 +308,14 @@ function isRemembering({ form, resyncPages, where, until }: Plan): boolean {
   return form !== 'json' || resyncPages > 0 || where.length > 0 || until !== undefined;
 }
 
-function showsBicycles({ senders }: Plan): boolean {
-  return senders === undefined || senders.has('bicycle');
+function isSender({ senders }: Plan, sender: string | null | undefined): boolean {
+  return senders === undefined || (typeof sender === 'string' && senders.has(sender));
 }
 
 /** Whether a value is to be shown, and whether it is what was waited for. */
 function judge(plan: Plan, value: () => { [field: string]: unknown }, sender: string | undefined, now: Moment) {
-  const { senders, where, until } = plan;
-  const isWanted = senders === undefined || (sender !== undefined && senders.has(sender));
+  const { where, until } = plan;
+  const isWanted = isSender(plan, sender);
   if (!isWanted || (where.length === 0 && until === undefined)) return { isWanted, isMet: false };
   const found = value();
   if (!where.every((condition) => matches(condition, found, now.wallMs))) return { isWanted: false, isMet: false };
