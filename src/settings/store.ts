@@ -1,7 +1,7 @@
 // The settings on disk: profiles in config.json, tokens apart in credentials.json, both for the operator's eyes alone.
 
 import { constants } from 'node:fs';
-import { chmod, type FileHandle, mkdir, open, stat } from 'node:fs/promises';
+import { chmod, type FileHandle, mkdir, open, rename, stat } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 import type Conf from 'conf';
 import { configError, FleetError, usageError } from '../errors.js';
@@ -58,14 +58,57 @@ export async function loadStored(env: NodeJS.ProcessEnv): Promise<Stored> {
 
 async function readConfig({ configPath, problem }: Place): Promise<Pick<Stored, 'active' | 'profiles'>> {
   if (problem !== undefined) return { active: undefined, profiles: new Map() };
-  const config = await readObject(configPath, RESET_CONFIG);
+  return readProfiles(await readObject(configPath, RESET_CONFIG), (value, what) =>
+    asObject(value, configPath, what, RESET_CONFIG),
+  );
+}
+
+type AsObject = (value: unknown, what: string) => Record<string, unknown>;
+
+function readProfiles(config: Record<string, unknown>, toObject: AsObject): Pick<Stored, 'active' | 'profiles'> {
   const profiles = new Map<string, Record<string, unknown>>();
-  for (const [name, values] of Object.entries(
-    asObject(config['profiles'] ?? {}, configPath, '"profiles"', RESET_CONFIG),
-  ))
-    profiles.set(name, asObject(values, configPath, `the profile "${name}"`, RESET_CONFIG));
+  for (const [name, values] of Object.entries(toObject(config['profiles'] ?? {}, '"profiles"')))
+    profiles.set(name, toObject(values, `the profile "${name}"`));
   const active = config['profile'];
   return { active: typeof active === 'string' && active !== '' ? active : undefined, profiles };
+}
+
+/** The text of config.json as it stands there, JSON or not; undefined when there is none. Throws as loadStored does. */
+export function readConfigText({ configPath }: Place): Promise<string | undefined> {
+  return readOwn(configPath);
+}
+
+/** Settings from a text that is to become config.json. Throws a FleetError of kind `config` that names `what` is wrong. */
+export function parseConfig(
+  text: string,
+  what: string,
+): Pick<Stored, 'active' | 'profiles'> & { config: Record<string, unknown> } {
+  const toObject: AsObject = (value, part) => {
+    if (typeof value === 'object' && value !== null && !Array.isArray(value))
+      return Object.fromEntries(Object.entries(value));
+    throw configError(`${part} is not a JSON object`);
+  };
+  let value: unknown;
+  try {
+    value = parseText(text);
+  } catch (error) {
+    throw configError(`${what} is not JSON: ${reasonOf(error)}`, undefined, error);
+  }
+  const config = toObject(value, what);
+  return { config, ...readProfiles(config, toObject) };
+}
+
+/** Puts settings in the place of config.json; one that could not be understood is kept as `config.json.broken`. */
+export async function replaceConfig(place: Place, config: Record<string, unknown>): Promise<void> {
+  const old = await readConfigText(place);
+  let keys: string[] = [];
+  try {
+    keys = old === undefined ? [] : Object.keys(parseConfig(old, place.configPath).config);
+  } catch {
+    await rename(place.configPath, `${place.configPath}.broken`);
+  }
+  const left = Object.fromEntries(keys.map((key) => [key, undefined]));
+  await write(place, 'configPath', { ...left, ...config });
 }
 
 /** The profiles as they stand in config.json now. Throws as loadStored does. */

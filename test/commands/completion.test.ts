@@ -308,6 +308,22 @@ describe('--install', () => {
     await expect(stat(join(folder, '.bashrc'))).rejects.toThrow('ENOENT');
   });
 
+  it.each([
+    ['bash', '.bashrc'],
+    ['zsh', '.zshrc'],
+    ['fish', undefined],
+  ])('%s: --uninstall leaves what was there before, and nothing of ours', async (shell, startFile) => {
+    const before = 'alias ll="ls -l"\nexport EDITOR=vi\n';
+    if (startFile !== undefined) await writeFile(join(folder, startFile), before);
+    await fleet(`completion ${shell} --install --yes`);
+    expect((await fleet(`completion ${shell} --uninstall`)).code).toBe(2);
+    const run = await fleet(`completion ${shell} --uninstall --yes`);
+    expect([run.code, run.stderr]).toEqual([0, expect.stringContaining(`completion for ${shell} is removed`)]);
+    if (startFile !== undefined) expect(await readFile(join(folder, startFile), 'utf8')).toBe(before);
+    const again = await fleet(`completion ${shell} --uninstall`);
+    expect([again.code, again.stderr]).toEqual([0, `completion for ${shell} is not installed\n`]);
+  });
+
   it('replaces an older script, and says when it cannot write', async () => {
     await mkdir(join(folder, '.config/fish/completions'), { recursive: true });
     await writeFile(join(folder, '.config/fish/completions/fleet.fish'), 'old');

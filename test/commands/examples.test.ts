@@ -56,6 +56,8 @@ const WAYS: { readonly [beginning: string]: Way } = {
   'fleet completion fish | source': { shell: 'fish' },
   'fleet profile delete berlin': { isTerminal: true, steps: [{ when: /y\/N/, press: 'y\r' }] },
   'fleet profile delete berlin --yes': {},
+  'fleet config edit': { instead: 'EDITOR=true fleet config edit' },
+  "VISUAL='code": { instead: "VISUAL='sed -i s/berlin/hamburg/' fleet config edit" },
   'fleet demo': { instead: 'fleet demo --seconds 2' },
   // "what went wrong, as one word": the list fails, as it should.
   'fleet bicycles list --zone nowhere': { code: 2 },

@@ -1,6 +1,7 @@
 // The words of `fleet completion`, and of the hidden command that the shells call back.
 
 import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
+import { createOption } from '../../cli/command.js';
 import { examples } from '../../cli/examples.js';
 import { oneOf } from '../../cli/options.js';
 import type { Run } from '../../context.js';
@@ -20,16 +21,20 @@ export function addCompletion(program: Command, run: Run): void {
     )
     .argument('<shell>', `one of ${SHELLS.join(', ')}`, oneOf('shell', SHELLS))
     .option('--install', 'say what would change, ask, and change it')
+    .addOption(createOption('--uninstall', 'take away what --install wrote').conflicts('install'))
     .option('-y, --yes', 'do not ask')
-    .action((shell: Shell, options: InstallOptions & { install?: boolean }, command: Command) =>
+    .action((shell: Shell, options: InstallOptions & { install?: boolean; uninstall?: boolean }, command: Command) =>
       run(command, async (context) => {
         if (options.install === true) return (await import('./install.js')).installCompletion(context, shell, options);
+        if (options.uninstall === true)
+          return (await import('./install.js')).uninstallCompletion(context, shell, options);
         await context.io.stdout.write((await import('./scripts.js')).SCRIPTS[shell]);
       }),
     );
   examples(
     completion,
     ['for good', 'fleet completion bash --install'],
+    ['and away again', 'fleet completion bash --uninstall --yes'],
     ['for this shell alone', 'source <(fleet completion bash)'],
     ['fish', 'fleet completion fish | source'],
   );

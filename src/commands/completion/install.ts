@@ -1,6 +1,6 @@
-// `fleet completion --install`: puts the script where the shell finds it, after it has said what that changes.
+// `fleet completion --install` and `--uninstall`: puts the script where the shell finds it, or takes it away, and says before what that changes.
 
-import { appendFile, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { Context } from '../../context.js';
@@ -23,30 +23,58 @@ interface Plan {
 
 /** Throws a FleetError of kind `usage` when nobody can be asked and `--yes` is missing, of kind `output` when it cannot be written. */
 export async function installCompletion(context: Context, shell: Shell, options: InstallOptions): Promise<void> {
-  const { io, notice } = context;
-  const plan = makePlan(shell, io.env);
-  const changes = await orElse(shell, () => findChanges(shell, plan));
-  if (changes.length === 0) return notice(`completion for ${shell} is installed already, in ${plan.scriptPath}`);
-  if (options.yes === true) for (const { said } of changes) await notice(said);
-  else {
-    // Not a notice: whoever says yes must know to what.
-    for (const { said } of changes) await io.stderr.write(`${clean(said)}\n`);
-    const message = changes.length === 1 ? 'Do this?' : 'Do both?';
-    const instead = `give --yes to do it without being asked, or put the script in place yourself: fleet completion ${shell}`;
-    if (!(await askYesNo(context, { message, instead }))) return notice('nothing was changed');
-  }
-  for (const { change } of changes) await orElse(shell, change);
-  await notice(`✓ completion for ${shell} is installed; it works in shells that you start from now on`);
+  const plan = makePlan(shell, context.io.env);
+  const changes = await orElse(shell, 'installed', () => findChanges(shell, plan));
+  if (changes.length === 0)
+    return context.notice(`completion for ${shell} is installed already, in ${plan.scriptPath}`);
+  const instead = `give --yes to do it without being asked, or put the script in place yourself: fleet completion ${shell}`;
+  if (!(await confirm(context, changes, options, instead))) return;
+  for (const { change } of changes) await orElse(shell, 'installed', change);
+  await context.notice(`completion for ${shell} is installed; it works in shells that you start from now on`);
 }
 
-/** Runs a step; its failure is told with the way around it. */
-async function orElse<T>(shell: Shell, step: () => Promise<T>): Promise<T> {
+/** Takes away what installCompletion wrote, and nothing else. Throws as it does. */
+export async function uninstallCompletion(context: Context, shell: Shell, options: InstallOptions): Promise<void> {
+  const plan = makePlan(shell, context.io.env);
+  const changes = await orElse(shell, 'removed', () => findRemovals(plan));
+  if (changes.length === 0) return context.notice(`completion for ${shell} is not installed`);
+  const instead = 'give --yes to do it without being asked';
+  if (!(await confirm(context, changes, options, instead))) return;
+  for (const { change } of changes) await orElse(shell, 'removed', change);
+  await context.notice(`completion for ${shell} is removed; shells that run already keep it`);
+}
+
+/** Says what will be changed, and asks unless `--yes` says so. */
+async function confirm(
+  context: Context,
+  changes: readonly Change[],
+  { yes }: InstallOptions,
+  instead: string,
+): Promise<boolean> {
+  const { io, notice } = context;
+  if (yes === true) {
+    for (const { said } of changes) await notice(said);
+    return true;
+  }
+  // Not a notice: whoever says yes must know to what.
+  for (const { said } of changes) await io.stderr.write(`${clean(said)}\n`);
+  const message = changes.length === 1 ? 'Do this?' : 'Do both?';
+  const isSure = await askYesNo(context, { message, instead });
+  if (!isSure) await notice('nothing was changed');
+  return isSure;
+}
+
+/** Runs a step; its failure is reported with the way around it. */
+async function orElse<T>(shell: Shell, done: string, step: () => Promise<T>): Promise<T> {
   try {
     return await step();
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    const hint = `put the script in place yourself: fleet completion ${shell}`;
-    throw new FleetError('output', `the completion could not be installed: ${reason}`, { hint, cause: error });
+    const hint =
+      done === 'installed'
+        ? `put the script in place yourself: fleet completion ${shell}`
+        : 'remove the file and the line that were named yourself';
+    throw new FleetError('output', `the completion could not be ${done}: ${reason}`, { hint, cause: error });
   }
 }
 
@@ -101,6 +129,19 @@ async function findChanges(shell: Shell, { scriptPath, startLine }: Plan): Promi
     said: `this adds a line to ${path}: ${line}`,
     change: () => appendFile(path, `${text === undefined || text === '' || text.endsWith('\n') ? '' : '\n'}${line}\n`),
   });
+  return changes;
+}
+
+async function findRemovals({ scriptPath, startLine }: Plan): Promise<Change[]> {
+  const changes: Change[] = [];
+  if ((await readText(scriptPath)) !== undefined) {
+    changes.push({ said: `this removes ${scriptPath}`, change: () => rm(scriptPath) });
+  }
+  const lines = (startLine === undefined ? undefined : await readText(startLine.path))?.split('\n') ?? [];
+  if (startLine === undefined || !lines.includes(startLine.line)) return changes;
+  const { path, line } = startLine;
+  const left = lines.filter((one) => one !== line).join('\n');
+  changes.push({ said: `this removes a line from ${path}: ${line}`, change: () => writeFile(path, left) });
   return changes;
 }
 

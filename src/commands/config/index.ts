@@ -78,6 +78,19 @@ export function addConfig(program: Command, run: Run): void {
   );
   examples(
     config
+      .command('edit')
+      .summary('edit the settings in your editor')
+      .description(
+        'Open the settings of all profiles in $VISUAL or $EDITOR. They are checked when the editor ends; what is refused leaves the old ones in place.',
+      )
+      .action((_options: object, command: Command) =>
+        run(command, async (context) => (await import('./edit.js')).editConfig(context)),
+      ),
+    ['in the editor of the environment', 'fleet config edit'],
+    ['in another one', "VISUAL='code --wait' fleet config edit"],
+  );
+  examples(
+    config
       .command('path')
       .summary('print the path of the settings file')
       .description(

@@ -1,0 +1,89 @@
+// `fleet config edit`: what an editor leaves is checked before it takes the place of the settings.
+
+import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { runFleet } from '../support/run.js';
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'fleet-edit-'));
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+const BEFORE = {
+  profile: 'berlin',
+  profiles: { berlin: { base_url: 'https://a.example.com', timeout: 30 } },
+  other: 1,
+};
+
+/** Runs `config edit` with an editor that leaves this text; `undefined` leaves the file alone. */
+async function edit(text: string | undefined, before: string | undefined = JSON.stringify(BEFORE)) {
+  const config = join(folder, 'config.json');
+  if (before !== undefined) await writeFile(config, before, { mode: 0o600 });
+  await writeFile(join(folder, 'text'), text ?? '');
+  const editor = join(folder, 'editor');
+  await writeFile(
+    editor,
+    `#!/bin/sh\nstat -c %a "$1" "$(dirname "$1")" > ${folder}/modes\n${text === undefined ? '' : `cat ${folder}/text > "$1"`}\n`,
+  );
+  await chmod(editor, 0o700);
+  const run = await runFleet(['config', 'edit'], {
+    env: { FLEET_CONFIG_DIR: folder, VISUAL: editor, PATH: process.env['PATH'], TMPDIR: folder },
+  });
+  return { ...run, config: await readFile(config, 'utf8').catch(() => undefined) };
+}
+
+test('takes what was written: whole, of mode 0600, keys that are gone are gone', async () => {
+  const after = { profile: 'paris', profiles: { paris: { base_url: 'https://b.example.com', retries: 5 } } };
+  const { code, config, stderr } = await edit(JSON.stringify(after));
+  expect([code, stderr]).toEqual([0, `saved ${join(folder, 'config.json')}\n`]);
+  expect(JSON.parse(config ?? '')).toEqual(after);
+  expect((await stat(join(folder, 'config.json'))).mode & 0o777).toBe(0o600);
+  expect(await readFile(join(folder, 'modes'), 'utf8')).toBe('600\n700\n');
+});
+
+test('nothing is written when nothing was changed', async () => {
+  const { code, config, stderr } = await edit(undefined);
+  expect([code, config, stderr]).toEqual([0, JSON.stringify(BEFORE), 'nothing was changed\n']);
+});
+
+test('a key that is not known is kept, with a warning', async () => {
+  const { code, config, stderr } = await edit('{"profiles":{"a":{"colour":"red"}}}');
+  expect([code, stderr]).toEqual([0, expect.stringContaining('a.colour is no setting that is known')]);
+  expect(JSON.parse(config ?? '')).toEqual({ profiles: { a: { colour: 'red' } } });
+});
+
+test.each([
+  ['{"profiles":', 'is not JSON'],
+  ['[]', 'is not a JSON object'],
+  ['{"profiles":{"a":1}}', 'the profile "a" is not a JSON object'],
+  ['{"profiles":{"a b":{}}}', 'cannot be the name of a profile'],
+  ['{"profiles":{"a":{"base_url":"ftp://x"}}}', 'a.base_url: '],
+  ['{"profiles":{"a":{"timeout":"soon","retries":-1}}}', 'a.retries: '],
+  ['{"profiles":{"a":{"output":{}}}}', 'a.output: neither text'],
+  ['{"profile":"b","profiles":{}}', 'there is no profile "b"'],
+])('%s is refused: the old settings stay, and the text is kept', async (text, message) => {
+  const { code, config, stderr } = await edit(text);
+  expect([code, config]).toEqual([3, JSON.stringify(BEFORE)]);
+  expect(stderr).toContain(message);
+  const [, draft = ''] = /what you wrote is in (.*)\n/.exec(stderr) ?? [];
+  expect(await readFile(draft, 'utf8')).toBe(text);
+  await rm(dirname(draft), { recursive: true });
+});
+
+test('settings that could not be understood can be put right, and are kept', async () => {
+  const { code, config } = await edit('{"profiles":{}}', '{"profiles":');
+  expect([code, JSON.parse(config ?? '')]).toEqual([0, { profiles: {} }]);
+  expect(await readdir(folder)).toContain('config.json.broken');
+});
+
+test('an editor that fails changes nothing; without one and without a terminal it is refused', async () => {
+  await writeFile(join(folder, 'config.json'), '{}', { mode: 0o600 });
+  const env = { FLEET_CONFIG_DIR: folder, PATH: process.env['PATH'] };
+  const failed = await runFleet(['config', 'edit'], { env: { ...env, EDITOR: 'false' } });
+  expect([failed.code, failed.stderr]).toEqual([3, expect.stringContaining('ended with code 1; nothing was changed')]);
+  const none = await runFleet(['config', 'edit'], { env });
+  expect([none.code, none.stderr]).toEqual([2, expect.stringContaining('no terminal for an editor')]);
+});
