@@ -2,7 +2,7 @@
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -245,8 +245,8 @@ const STILL_MS = 400;
 
 interface EndlessServer {
   url: string;
-  /** Waits until the program asks for nothing more and takes nothing more. */
-  stands(): Promise<void>;
+  /** Waits until the program asks for nothing more, takes nothing more and does nothing more. */
+  standsStill(pid: number | undefined): Promise<void>;
 }
 
 /** A service that has always more to give. */
@@ -264,8 +264,12 @@ async function withEndless(use: (server: EndlessServer) => Promise<void>): Promi
   await withServer(serve, ({ url }) =>
     use({
       url,
-      async stands() {
-        while (!(performance.now() - lastAt > STILL_MS)) await pause(20);
+      async standsStill(pid = 0) {
+        while (!(performance.now() - lastAt > STILL_MS)) {
+          // One that waits for a processor is not still.
+          if (stateOf(pid) === 'R') lastAt = performance.now();
+          await pause(20);
+        }
       },
     }),
   );
@@ -289,11 +293,11 @@ describe.concurrent('a reader that takes nothing', () => {
   test.each(SIGNALS.flatMap(([signal, code]) => [LIST, WATCH].map((args) => [signal, code, args] as const)))(
     'of stdout: %s ends with %i %j, and says what was not delivered',
     async (signal, exitCode, args) => {
-      await withEndless(async ({ url, stands }) => {
+      await withEndless(async ({ url, standsStill }) => {
         const child = start(args, { FLEET_BASE_URL: url, FLEET_SSE_URL: url, FLEET_TOKEN: 'token-of-the-test' });
         let stderr = '';
         child.stderr?.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
-        await stands();
+        await standsStill(child.pid);
         const { code, tookMs } = await endBy(child, signal);
         expect(code, stderr).toBe(exitCode);
         expect(tookMs).toBeLessThan(END_LIMIT_MS);
@@ -303,7 +307,7 @@ describe.concurrent('a reader that takes nothing', () => {
   );
 
   test('of stdout and stderr: the end comes all the same', async () => {
-    await withEndless(async ({ url, stands }) => {
+    await withEndless(async ({ url, standsStill }) => {
       const child = start(
         [...LIST, '-v'].filter((word) => word !== '-q'),
         {
@@ -311,7 +315,7 @@ describe.concurrent('a reader that takes nothing', () => {
           FLEET_TOKEN: 'token-of-the-test',
         },
       );
-      await stands();
+      await standsStill(child.pid);
       const { code, tookMs } = await endBy(child, 'SIGTERM');
       expect(code).toBe(143);
       expect(tookMs).toBeLessThan(END_LIMIT_MS);
@@ -384,7 +388,7 @@ describe.concurrent('a reader that takes nothing', () => {
   });
 
   test.runIf(hasTool('script'))('a terminal that is stopped: a signal ends the program', async () => {
-    await withEndless(async ({ url, stands }) => {
+    await withEndless(async ({ url, standsStill }) => {
       const pidFile = join(cacheHome(), 'pid');
       const line = `echo $$ > '${pidFile}'; exec '${process.execPath}' '${PROGRAM}' bicycles list --all --json`;
       // Nobody reads what script writes, so script reads nothing of the terminal.
@@ -393,8 +397,10 @@ describe.concurrent('a reader that takes nothing', () => {
         stdio: ['pipe', 'pipe', 'ignore'],
       });
       try {
-        await stands();
+        while (!existsSync(pidFile)) await pause(20);
+        await standsStill(terminal.pid);
         const pid = Number(readFileSync(pidFile, 'utf8'));
+        await standsStill(pid);
         const startedAt = performance.now();
         process.kill(pid, 'SIGTERM');
         while (isRunning(pid) && performance.now() - startedAt < 20_000) await pause(20);
@@ -406,13 +412,18 @@ describe.concurrent('a reader that takes nothing', () => {
   });
 });
 
+/** What Linux says of a process: R runs or waits for a processor, S sleeps; undefined when it is gone. */
+function stateOf(pid: number): string | undefined {
+  try {
+    return /^State:\s+(\w)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
+  } catch {
+    return undefined;
+  }
+}
+
 /** Whether a process is there and no zombie. */
 function isRunning(pid: number): boolean {
-  try {
-    return !/^State:\s+[ZX]/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
-  } catch {
-    return false;
-  }
+  return !['Z', 'X', undefined].includes(stateOf(pid));
 }
 
 describe.concurrent('what does not end by itself', () => {
