@@ -234,8 +234,9 @@ describe('live bicycles', () => {
       () => {},
       async ({ url }) => {
         const started = performance.now();
+        // Without a limit of its own it would be the half minute of --timeout; a busy machine is slow to notice.
         expect((await offers('fleet bicycles act ', { FLEET_BASE_URL: url })).values).toEqual(TRANSITION_FLAGS);
-        expect(performance.now() - started).toBeLessThan(2_000);
+        expect(performance.now() - started).toBeLessThan(10_000);
       },
     );
   });

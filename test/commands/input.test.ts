@@ -184,14 +184,14 @@ describe('files that are made to hurt', () => {
     ['a text that is not closed', `{"name":"${'x'.repeat(8_000_000)}`],
     ['backslashes', `{"name":"${'\\\\'.repeat(4_000_000)}"}`],
   ])('%s', (_what, text) => {
-    const started = performance.now();
+    const started = process.cpuUsage();
     expect(whereItFails(() => readJsonRows(text))).toMatch(/^nowhere|^1:9 a text that is not closed/);
-    expect(performance.now() - started).toBeLessThan(2_000);
+    expect(process.cpuUsage(started).user / 1000).toBeLessThan(2_000);
   });
 
   test.each(['x', '"', ',', ';'])('CSV of 8 million %j in one line', (character) => {
-    const started = performance.now();
+    const started = process.cpuUsage();
     expect(findDelimiter(character.repeat(8_000_000))).toBe(character === ';' ? ';' : ',');
-    expect(performance.now() - started).toBeLessThan(2_000);
+    expect(process.cpuUsage(started).user / 1000).toBeLessThan(2_000);
   });
 });

@@ -303,15 +303,15 @@ describe('text of the service takes linear time', () => {
     '%j, two hundred thousand characters',
     (piece) => {
       const value = { x: piece.repeat(200_000 / piece.length), y: `2026-03-01${piece.repeat(200_000 / piece.length)}` };
-      const started = performance.now();
+      const started = process.cpuUsage();
       for (const condition of CONDITIONS) {
         matches(parseCondition(`x${condition}`), value, 0);
         matches(parseCondition(`y${condition}`), value, 0);
-        if (performance.now() - started > 2_000) break;
+        if (process.cpuUsage(started).user / 1000 > 2_000) break;
       }
       compareFields(value, { x: `${value.x}1` }, 'x', false);
       // Quadratic time is seconds for each condition here.
-      expect(performance.now() - started).toBeLessThan(2_000);
+      expect(process.cpuUsage(started).user / 1000).toBeLessThan(2_000);
     },
     20_000,
   );

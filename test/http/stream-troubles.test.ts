@@ -460,7 +460,7 @@ describe('the end comes at once', () => {
       const startedAt = performance.now();
       stop.abort(new FleetError('interrupted', 'enough'));
       await following;
-      expect(performance.now() - startedAt).toBeLessThan(500);
+      expect(performance.now() - startedAt).toBeLessThan(5_000);
       const count = events.length;
       await new Promise((resolve) => setTimeout(resolve, 50));
       expect(events).toHaveLength(count);
