@@ -85,9 +85,9 @@ export function openClient(options: ClientOptions): Client {
     let mayRenew = true;
     for (;;) {
       if (signal.aborted) throw signal.reason;
-      const tried = await tryOnce(options, request, secret, signal);
-      if (tried.isAnswered && isSuccess(tried.answer)) return timed(tried.answer, clock.monotonicMs() - startedAt);
-      if (tried.isAnswered) request.onRefusal?.(timed(tried.answer, clock.monotonicMs() - startedAt));
+      const tried = await tryOnce(options, request, { secret, signal, startedAt });
+      if (tried.isAnswered && isSuccess(tried.answer)) return tried.answer;
+      if (tried.isAnswered) request.onRefusal?.(tried.answer);
       const failure = tried.isAnswered ? refusalOf(options, request, tried.answer) : tried.failure;
       const end = tried.isAnswered ? endOf(tried.answer) : tried.end;
       const state = { isSafe: isSafe(request.method ?? 'GET'), repetitions, most, mayRenew };
@@ -115,9 +115,10 @@ export function openClient(options: ClientOptions): Client {
     send,
     async probe(request) {
       const startedAt = clock.monotonicMs();
-      const tried = await tryOnce(options, request, await token.get(), signalOf(options, request));
+      const secret = await token.get();
+      const tried = await tryOnce(options, request, { secret, signal: signalOf(options, request), startedAt });
       if (!tried.isAnswered) throw tried.failure;
-      return timed(tried.answer, clock.monotonicMs() - startedAt);
+      return tried.answer;
     },
     preview: (request) => ({
       method: request.method ?? 'GET',
@@ -155,8 +156,7 @@ function signalOf(options: ClientOptions, request: HttpRequest): AbortSignal {
 async function tryOnce(
   options: ClientOptions,
   request: HttpRequest,
-  secret: string,
-  signal: AbortSignal,
+  { secret, signal, startedAt }: { secret: string; signal: AbortSignal; startedAt: number },
 ): Promise<Try> {
   let url = urlOf(options, request);
   const method = request.method ?? 'GET';
@@ -165,7 +165,8 @@ async function tryOnce(
     for (let hop = 0; ; hop++) {
       const answer = await exchange(options, request, { method, url, headers, signal });
       const target = isSafe(method) ? redirectTarget(answer, url, hop) : undefined;
-      if (target === undefined) return { isAnswered: true, answer: toAnswer(answer, options.secrets) };
+      const milliseconds = options.clock.monotonicMs() - startedAt;
+      if (target === undefined) return { isAnswered: true, answer: toAnswer(answer, options.secrets, milliseconds) };
       url = target;
     }
   } catch (error) {
@@ -193,7 +194,7 @@ async function exchange(
       network.dispatcher,
       {
         ...line,
-        ...(body === undefined ? {} : { body }),
+        body,
         limitBytes,
         headersTimeoutMs: timeoutMs,
         bodyTimeoutMs: timeoutMs,
@@ -209,7 +210,7 @@ async function exchange(
 }
 
 /** The answer as the client's users get it; the body is decoded for those who read its text. */
-function toAnswer({ status, headers: sent, body }: WireAnswer, secrets: Secrets): HttpAnswer {
+function toAnswer({ status, headers: sent, body }: WireAnswer, secrets: Secrets, milliseconds: number): HttpAnswer {
   // Headers are quoted in results, reports and errors; the body is what was asked for.
   const headers = hideInHeaders(sent, secrets);
   let bytes: Buffer | undefined = body;
@@ -227,12 +228,8 @@ function toAnswer({ status, headers: sent, body }: WireAnswer, secrets: Secrets)
       return text;
     },
     trace: traceOf(headers),
-    milliseconds: 0,
+    milliseconds: Math.round(milliseconds),
   };
-}
-
-function timed(answer: HttpAnswer, milliseconds: number): HttpAnswer {
-  return Object.assign(answer, { milliseconds: Math.round(milliseconds) });
 }
 
 function isSuccess({ status }: HttpAnswer): boolean {

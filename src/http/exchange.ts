@@ -11,7 +11,7 @@ export interface WireRequest {
   method: string;
   url: URL;
   headers: Headers;
-  body?: string | Uint8Array;
+  body?: string | Uint8Array | undefined;
   /** How long the answer's head may take, and how long its body may be silent; 0 is for ever. */
   headersTimeoutMs: number;
   bodyTimeoutMs: number;

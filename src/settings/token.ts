@@ -17,8 +17,6 @@ import {
   type TokenPlace,
 } from './token-place.js';
 
-export { findTokenPlace, missingToken } from './token-place.js';
-
 /** A source of access tokens. The token itself is never printed but by `auth token`. */
 export interface TokenSource {
   /** For people: `FLEET_TOKEN`, `file /run/token (FLEET_TOKEN_FILE)`, `command of profile "default"`, `stored by auth login`. */

@@ -13,7 +13,8 @@ import {
   saveToken,
   useProfile,
 } from '../../settings/store.js';
-import { findTokenPlace, parseToken, readExpiry } from '../../settings/token.js';
+import { parseToken, readExpiry } from '../../settings/token.js';
+import { findTokenPlace } from '../../settings/token-place.js';
 import { canAsk } from '../../terminal/prompt.js';
 import { readStdin } from '../../terminal/stdin.js';
 import { age } from '../../terminal/time.js';

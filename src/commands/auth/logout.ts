@@ -3,7 +3,7 @@
 import type { Context } from '../../context.js';
 import { resolveSettings } from '../../settings/resolve.js';
 import { deleteToken, loadStored } from '../../settings/store.js';
-import { findTokenPlace } from '../../settings/token.js';
+import { findTokenPlace } from '../../settings/token-place.js';
 
 export async function logout({ io, flags, notice }: Context): Promise<void> {
   const stored = await loadStored(io.env);

@@ -122,7 +122,8 @@ async function findCheapToken(
   profile: string,
   tokenCommand: string | undefined,
 ): Promise<string | undefined> {
-  const { findTokenPlace, parseToken } = await import('../../settings/token.js');
+  const { parseToken } = await import('../../settings/token.js');
+  const { findTokenPlace } = await import('../../settings/token-place.js');
   const { loadTokens } = await import('../../settings/store.js');
   const place = await findTokenPlace(env, stored, profile, tokenCommand);
   let text: string | undefined;

@@ -4,7 +4,7 @@ import type { Context } from '../../context.js';
 import { KEYS } from '../../settings/keys.js';
 import { type Explained, explainSettings } from '../../settings/resolve.js';
 import { loadStored, type Stored } from '../../settings/store.js';
-import { findTokenPlace } from '../../settings/token.js';
+import { findTokenPlace } from '../../settings/token-place.js';
 import type { Shape } from '../../terminal/formats.js';
 import { chooseReportFormat, printReport, reportColumn } from '../report.js';
 
