@@ -388,23 +388,28 @@ function isFinal({ kind, status }: FleetError, isProven: boolean, lastedMs: numb
 // What comes by itself
 
 function takeWebhook(state: AlertsState, { id, items }: AlertsEvent & { type: 'webhook' }, now: Moment): AlertsStep {
-  let step: AlertsStep = same(state);
+  const effects: AlertsEffect[] = [];
+  let open = state;
   let isNews = items.length === 0;
-  for (const item of items) {
+  for (const [index, item] of items.entries()) {
     const { kind, before, isBrought } = state.known.look(item);
     isNews ||= !isBrought;
     if (kind === 'repeat') {
       // The list told of it first: from now on a webhook did as well.
-      if (!isBrought) {
-        const learned: AlertsEffect = { type: 'learned', version: state.known.learn(item, 'webhook') };
-        step = followedBy(step, (open) => ({ state: open, effects: [learned] }));
-      }
+      if (!isBrought) effects.push({ type: 'learned', version: state.known.learn(item, 'webhook') });
       continue;
     }
     const mark = kind === 'older' ? 'late' : undefined;
-    step = followedBy(step, (open) => show(open, item, { source: 'webhook', before, mark }, now));
+    const step = show(open, item, { source: 'webhook', before, mark }, now);
+    open = step.state;
+    effects.push(...step.effects);
+    const last = effects.at(-1);
+    if (last?.type !== 'end') continue;
+    // One that ends all is answered when nothing of it is left; else it is sent again to whoever listens next.
+    const answer: AlertsEffect[] = index + 1 === items.length ? [{ type: 'accepted', id, isNews }] : [];
+    return { state: open, effects: [...effects.slice(0, -1), ...answer, last] };
   }
-  return followedBy(step, (open) => ({ state: open, effects: [{ type: 'accepted', id, isNews }] }));
+  return { state: open, effects: [...effects, { type: 'accepted', id, isNews }] };
 }
 
 function takePushed(state: AlertsState, event: StreamEvent, now: Moment): AlertsStep {

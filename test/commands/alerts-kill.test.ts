@@ -1,0 +1,135 @@
+// The built program that follows alerts, killed at any moment and started again: nothing is lost, and at most the last one comes twice.
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { Sandbox } from '../../src/sandbox/index.js';
+import { environmentOf } from '../support/environment.js';
+import { eventually, type Running, runningOf } from '../support/running.js';
+import { withSandbox } from '../support/sandbox.js';
+import { startServer } from '../support/server.js';
+
+const PROGRAM = fileURLToPath(new URL('../../bin/fleet.js', import.meta.url));
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'fleet-kill-'));
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+async function start(sandbox: Sandbox, args: readonly string[]): Promise<Running> {
+  const child: ChildProcess = spawn(process.execPath, [PROGRAM, 'alerts', ...args], {
+    env: { PATH: process.env['PATH'], FLEET_CONFIG_DIR: join(folder, 'settings'), ...(await environmentOf(sandbox)) },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let stdout = '';
+  let stderr = '';
+  child.stdout?.on('data', (chunk) => (stdout += chunk));
+  child.stderr?.on('data', (chunk) => (stderr += chunk));
+  const ended = new Promise<{ code: number; stdout: string; stderr: string }>((resolve) =>
+    child.on('close', (code) => resolve({ code: code ?? -1, stdout, stderr })),
+  );
+  const running = runningOf({ stdout: () => stdout, stderr: () => stderr, ended, signal: (name) => child.kill(name) });
+  await Promise.race([running.until(() => running.events('open').length > 0), ended]);
+  return running;
+}
+
+const subject = (sandbox: Sandbox) => sandbox.bicycles()[0]?.uuid ?? '';
+
+/** What every run printed, and how often something was printed again in the run behind a kill. */
+function tally(runs: readonly Running[]): { versions: Set<string>; repeats: number[] } {
+  const versions = new Set<string>();
+  const repeats = runs.map((run) => {
+    const keys = run.objects().map(({ uuid, modified, state }) => `${uuid} ${modified} ${state}`);
+    const again = keys.filter((key) => versions.has(key)).length;
+    for (const key of keys) versions.add(key);
+    return again;
+  });
+  return { versions, repeats };
+}
+
+test(
+  'alerts watch --state-file, killed again and again while alerts come',
+  () =>
+    withSandbox({ bicycles: 20, pageSize: 7 }, async (sandbox) => {
+      const args = ['watch', '--json', '--every', '100ms', '--state-file', join(folder, 'alerts.state')];
+      const raised = new Set<string>();
+      const raise = () => raised.add(sandbox.raiseAlert(subject(sandbox), 'lock.shutdown').uuid);
+      const runs: Running[] = [];
+      for (let round = 0; round < 4; round++) {
+        const running = await start(sandbox, args);
+        runs.push(running);
+        const beats = setInterval(raise, 7);
+        await running.until(() => running.objects().length >= 10);
+        await running.stop('SIGKILL');
+        clearInterval(beats);
+        raise();
+      }
+      const last = await start(sandbox, args);
+      runs.push(last);
+      const shown = () => new Set(runs.flatMap((run) => run.objects()).map(({ uuid }) => uuid));
+      await eventually(() => [...raised].every((uuid) => shown().has(uuid)), last.stderr);
+      expect((await last.stop()).code).toBe(130);
+      const { versions, repeats } = tally(runs);
+      expect(versions.size).toBe(raised.size);
+      expect(Math.max(...repeats)).toBeLessThanOrEqual(1);
+    }),
+  60_000,
+);
+
+test('alerts listen beside a sandbox that sends webhooks: killed and restarted, nothing lost, nothing twice', async () => {
+  const free = await startServer(() => {});
+  await free.close();
+  const { port } = new URL(free.url);
+  await withSandbox({ bicycles: 20, webhook: { url: `http://127.0.0.1:${port}/` } }, async (sandbox) => {
+    const args = ['listen', '--json', '--port', port, '--backfill', '300ms'];
+    const raised = new Set<string>();
+    const raise = () => raised.add(sandbox.raiseAlert(subject(sandbox), 'lock.shutdown').uuid);
+    const runs: Running[] = [];
+    for (let round = 0; round < 3; round++) {
+      const running = await start(sandbox, args);
+      runs.push(running);
+      const beats = setInterval(raise, 30);
+      await running.until(() => running.objects().length >= 15);
+      clearInterval(beats);
+      // A kill while nothing is on its way repeats nothing; one in between at most what was written at once.
+      await eventually(() => running.objects().length >= 15);
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      await running.stop('SIGKILL');
+      for (let missed = 0; missed < 5; missed++) raise();
+    }
+    const last = await start(sandbox, args);
+    runs.push(last);
+    const shown = () => new Set(runs.flatMap((run) => run.objects()).map(({ uuid }) => uuid));
+    await eventually(() => [...raised].every((uuid) => shown().has(uuid)), last.stderr);
+    await eventually(() => sandbox.webhookCounts().waiting === 0);
+    await last.stop();
+    const { versions, repeats } = tally(runs);
+    expect([versions.size, Math.max(...repeats)]).toEqual([raised.size, 0]);
+    expect(sandbox.webhookCounts().lost).toBe(0);
+  });
+}, 90_000);
+
+test('--forward, killed while its receiver is down: each body arrives, in order', async () => {
+  const gone = await startServer(() => {});
+  await gone.close();
+  await withSandbox({ bicycles: 5 }, async (sandbox) => {
+    const args = ['listen', '--json', '--port', '0', '--forward', gone.url];
+    const first = await start(sandbox, args);
+    const url = String(first.events('listening')[0]?.['url']);
+    const bodies = Array.from({ length: 50 }, (_, index) =>
+      JSON.stringify({ uuid: `a${index}`, modified: '2026-03-01T12:00:00Z' }),
+    );
+    for (const body of bodies) expect((await fetch(url, { method: 'POST', body })).status).toBe(204);
+    await first.stop('SIGKILL');
+    const back = await startServer((response) => void response.writeHead(204).end(), Number(new URL(gone.url).port));
+    const second = await start(sandbox, args);
+    await second.until(() => back.asked.length === 50);
+    await second.stop();
+    expect(back.asked.map(({ body }) => body)).toEqual(bodies);
+    await back.close();
+  });
+}, 60_000);

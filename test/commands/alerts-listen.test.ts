@@ -1,0 +1,402 @@
+// `fleet alerts listen` over real sockets: what it takes and refuses, what it prints, remembers and passes on, how it ends.
+
+import { createHmac } from 'node:crypto';
+import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { Sandbox } from '../../src/sandbox/index.js';
+import { environmentOf } from '../support/environment.js';
+import { runFleet } from '../support/run.js';
+import { eventually, type Running, startFleet } from '../support/running.js';
+import { withSandbox } from '../support/sandbox.js';
+import { startServer, withServer } from '../support/server.js';
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'fleet-listen-'));
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+interface Listening extends Running {
+  url: string;
+  post(body: unknown, headers?: Record<string, string>): Promise<number>;
+}
+
+async function listen(args: readonly string[] = [], env: NodeJS.ProcessEnv = {}): Promise<Listening> {
+  const running = startFleet(
+    ['alerts', 'listen', '--json', ...(args.includes('--port') ? [] : ['--port', '0']), ...args],
+    {
+      env: { XDG_STATE_HOME: folder, PATH: process.env['PATH'], ...env },
+    },
+  );
+  await Promise.race([running.until(() => running.events('listening').length > 0), running.ended]);
+  const url = String(running.events('listening')[0]?.['url']);
+  const post = async (body: unknown, headers: Record<string, string> = {}) => {
+    const text = typeof body === 'string' ? body : JSON.stringify(body);
+    const { status } = await fetch(url, {
+      method: 'POST',
+      body: text,
+      headers: { 'content-type': 'application/json', ...headers },
+    });
+    return status;
+  };
+  return { ...running, url, post };
+}
+
+async function withListener(
+  args: readonly string[],
+  use: (listening: Listening) => Promise<void>,
+  env: NodeJS.ProcessEnv = {},
+) {
+  const listening = await listen(args, env);
+  try {
+    await use(listening);
+  } finally {
+    await listening.stop();
+  }
+}
+
+const alert = (uuid: string, modified = '2026-03-01T12:00:00Z', state = 'new') => ({
+  uuid,
+  modified,
+  state,
+  alert_type: 'lock.shutdown',
+});
+const sign = (secret: string, body: string) => `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`;
+const subject = (sandbox: Sandbox) => sandbox.bicycles()[0]?.uuid ?? '';
+
+/** Sends bytes as they are; resolves with all that comes back until the connection ends. */
+function raw(url: string, text: string, end = true): Promise<string> {
+  return new Promise((resolve) => {
+    let answer = '';
+    const socket = connect(Number(new URL(url).port), '127.0.0.1', () => (end ? socket.end(text) : socket.write(text)));
+    socket.on('data', (chunk) => (answer += chunk));
+    socket.on('close', () => resolve(answer));
+    socket.on('error', () => resolve(answer));
+  });
+}
+
+describe('what is taken', () => {
+  test('one alert, an array, an envelope with a message; printed as they came, answered with 204', () =>
+    withListener([], async ({ post, stdout }) => {
+      const text =
+        '{"uuid":"a","modified":"2026-03-01T12:00:00Z","state":"new","extra":{"n":1.50,"big":12345678901234567890}}';
+      expect(await post(text)).toBe(204);
+      expect(await post([alert('b'), alert('c')])).toBe(204);
+      expect(await post({ topic: 't', sender: 'alert', message: alert('d') })).toBe(204);
+      expect(await post({ message: [alert('e')] })).toBe(204);
+      expect(await post('[]')).toBe(204);
+      expect(await post(`\uFEFF\n${JSON.stringify(alert('f'), null, 2)}\n`)).toBe(204);
+      const lines = stdout().trim().split('\n');
+      expect(lines[0]).toBe(text);
+      expect(lines.map((line) => JSON.parse(line).uuid)).toEqual(['a', 'b', 'c', 'd', 'e', 'f']);
+    }));
+
+  test('the same alert with the same modified once; a change within the second is another', () =>
+    withListener([], async ({ post, objects }) => {
+      for (const one of [
+        alert('a'),
+        alert('a'),
+        alert('a', undefined, 'stopped'),
+        alert('a'),
+        alert('a', '2026-03-01T12:00:09Z'),
+      ]) {
+        expect(await post(one)).toBe(204);
+      }
+      expect(objects()).toEqual([alert('a'), alert('a', undefined, 'stopped'), alert('a', '2026-03-01T12:00:09Z')]);
+    }));
+
+  test('--path, --max-events, lines for people', async () => {
+    const running = startFleet(['alerts', 'listen', '--port', '0', '--path', '/hooks/alerts', '--max-events', '1'], {
+      env: { XDG_STATE_HOME: folder },
+    });
+    await running.until(() => running.stderr().includes('listening at'));
+    const url = /http:\S+/.exec(running.stderr())?.[0] ?? '';
+    expect(new URL(url).pathname).toBe('/hooks/alerts');
+    expect((await fetch(url, { method: 'POST', body: JSON.stringify(alert('a')) })).status).toBe(204);
+    const { code, stdout, stderr } = await running.ended;
+    expect([code, stdout]).toEqual([0, '2026-03-01T12:00:00.000Z  -                 alert lock.shutdown new  -  -\n']);
+    expect(stderr).toMatch(/listening for alerts for .*: 1 alert, 1 webhook\n$/);
+  });
+
+  test('hostile text reaches the terminal clean', async () => {
+    const running = startFleet(['alerts', 'listen', '--port', '0'], {
+      env: { XDG_STATE_HOME: folder },
+      terminal: { columns: 80 },
+    });
+    await running.until(() => running.stderr().includes('listening at'));
+    const url = /http:[^\s]+/.exec(running.stderr())?.[0] ?? '';
+    await fetch(url, {
+      method: 'POST',
+      body: JSON.stringify({ ...alert('a'), alert_type: '\u001b[2Jboo', extra: { bicycle_name: '\u0007x' } }),
+    });
+    await running.stop();
+    expect(running.stdout()).toContain('boo');
+    expect(running.stdout()).not.toMatch(/\u001b\[2J|\u0007/);
+  });
+});
+
+describe('what is refused', () => {
+  test.each([
+    ['broken JSON', '{"uuid":', 400],
+    ['a number', '5', 400],
+    ['an array of numbers', '[1]', 400],
+    ['no body', '', 400],
+    ['too deep', `${'['.repeat(600)}${']'.repeat(600)}`, 400],
+    ['more than 1 MB', JSON.stringify({ uuid: 'x'.repeat(1024 * 1024) }), 413],
+  ])('%s: %#', (_name, body, status) =>
+    withListener([], async ({ post, objects }) => {
+      expect(await post(body)).toBe(status);
+      expect(await post(alert('after'))).toBe(204);
+      expect(objects()).toEqual([alert('after')]);
+    }),
+  );
+
+  test('another method, another path, a compressed body, a web page', () =>
+    withListener([], async ({ url, post, events }) => {
+      const got = await fetch(url);
+      expect([got.status, got.headers.get('allow')]).toEqual([405, 'POST']);
+      expect((await fetch(`${url}other`, { method: 'POST', body: '{}' })).status).toBe(404);
+      expect((await fetch(`${url}?a=b`, { method: 'POST', body: JSON.stringify(alert('q')) })).status).toBe(204);
+      expect(await post(alert('a'), { 'content-encoding': 'gzip' })).toBe(415);
+      expect(await post(alert('a'), { origin: 'https://evil.example' })).toBe(403);
+      // Each reason once a minute.
+      await post(alert('a'), { origin: 'https://evil.example' });
+      expect(events('refused').map(({ status }) => status)).toEqual([405, 404, 415, 403]);
+    }));
+
+  test('1 MB that comes in chunks, without a length', () =>
+    withListener([], async ({ url }) => {
+      const chunk = `10000\r\n${'x'.repeat(65536)}\r\n`;
+      const answer = await raw(
+        url,
+        `POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n${chunk.repeat(20)}`,
+        false,
+      );
+      expect(answer).toMatch(/^HTTP\/1\.1 413 /);
+    }));
+
+  test('a sender that breaks off, and one that is no HTTP, cost nothing', () =>
+    withListener([], async ({ url, post, objects }) => {
+      await raw(url, 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{"uuid":');
+      await raw(url, 'hello\r\n\r\n');
+      expect(await post(alert('a'))).toBe(204);
+      expect(objects()).toEqual([alert('a')]);
+    }));
+
+  test('a wrong signature, none, one of another body', () =>
+    withListener(
+      ['--secret-env', 'HOOK', '--signature-header', 'X-Own'],
+      async ({ post, objects }) => {
+        const body = JSON.stringify(alert('a'));
+        const wrong = [
+          sign('other', body),
+          sign('s3cret-s3cret', '{}'),
+          sign('s3cret-s3cret', body).slice(0, -1),
+          'sha256=',
+          '',
+        ];
+        for (const signature of wrong) expect(await post(body, { 'x-own': signature })).toBe(401);
+        expect(await post(body)).toBe(401);
+        expect(await post('{"broken', {})).toBe(401);
+        expect(await post(body, { 'x-own': sign('s3cret-s3cret', body) })).toBe(204);
+        expect(objects()).toEqual([alert('a')]);
+      },
+      { HOOK: 's3cret-s3cret' },
+    ));
+
+  test.each([
+    [['--host', '0.0.0.0'], {}, 2, /without a secret only this machine/],
+    [['--secret-env', 'HOOK'], {}, 3, /HOOK of --secret-env is not set/],
+    [['--port', '70000'], {}, 2, /--port takes a port/],
+    [['--path', 'x'], {}, 2, /--path takes a path/],
+    [['--forward', 'ftp://x/'], {}, 2, /--forward takes an http or https address/],
+    [['--backfill', 'often'], {}, 2, /--backfill is a number with its unit/],
+    [['-o', 'csv'], {}, 2, /alerts listen writes lines/],
+  ] as const)('%j', async (args, env, code, message) => {
+    const ended = await runFleet(['alerts', 'listen', '--port', '0', ...args], {
+      env: { XDG_STATE_HOME: folder, ...env },
+    });
+    expect([ended.code, ended.stderr]).toEqual([code, expect.stringMatching(message)]);
+  });
+
+  test('a port in use: said, and the memory of the one who has it untouched', () =>
+    withListener([], async ({ url, post, objects }) => {
+      const { port } = new URL(url);
+      const { code, stderr } = await runFleet(['alerts', 'listen', '--port', port], {
+        env: { XDG_STATE_HOME: folder },
+      });
+      expect([code, stderr]).toEqual([2, expect.stringContaining(`port ${port} of 127.0.0.1 is in use`)]);
+      expect(await post(alert('a'))).toBe(204);
+      expect(objects()).toHaveLength(1);
+    }));
+});
+
+describe('what no webhook brought', () => {
+  test('is read from the list, marked, once; the webhook that comes later is no line', () =>
+    withSandbox({ bicycles: 10 }, async (sandbox) => {
+      await withListener(
+        ['--backfill', '200ms'],
+        async ({ post, objects, events, until }) => {
+          await until(() => events('open').length === 1);
+          const brought = sandbox.raiseAlert(subject(sandbox), 'lock.shutdown');
+          expect(await post(brought)).toBe(204);
+          const missed = sandbox.raiseAlert(subject(sandbox), 'lock.bat.low');
+          await until(() => objects().length === 2);
+          expect(await post(missed)).toBe(204);
+          await new Promise((resolve) => setTimeout(resolve, 500));
+          expect(
+            objects()
+              .map(({ uuid }) => uuid)
+              .sort(),
+          ).toEqual([brought.uuid, missed.uuid].sort());
+          expect(events('caught-up').map(({ uuid }) => uuid)).toContain(missed.uuid);
+        },
+        await environmentOf(sandbox),
+      );
+    }));
+
+  test('--backfill 0 reads nothing, and a list that cannot be read ends nothing', () =>
+    withSandbox({ bicycles: 10 }, async (sandbox) => {
+      await withListener(
+        ['--backfill', '0'],
+        async ({ post }) => {
+          expect(await post(alert('a'))).toBe(204);
+          expect(sandbox.requests).toEqual([]);
+        },
+        await environmentOf(sandbox),
+      );
+      await withListener(
+        ['--backfill', '200ms'],
+        async ({ post, events, until, objects }) => {
+          await until(() => events('lost').length === 1);
+          expect(await post(alert('b'))).toBe(204);
+          expect(objects()).toEqual([alert('b')]);
+        },
+        { FLEET_BASE_URL: sandbox.baseUrl, FLEET_TOKEN: 'a-token-that-is-refused' },
+      );
+    }));
+
+  test('after a restart: what was missed is marked, and nothing that was shown comes again', () =>
+    withSandbox({ bicycles: 10 }, async (sandbox) => {
+      const env = await environmentOf(sandbox);
+      const free = await startServer(() => {});
+      await free.close();
+      const args = ['--port', new URL(free.url).port, '--backfill', '1h'];
+      const first = await listen(args, env);
+      await first.until(() => first.events('open').length === 1);
+      const shown = sandbox.raiseAlert(subject(sandbox), 'lock.shutdown');
+      expect(await first.post(shown)).toBe(204);
+      await first.stop();
+      const missed = sandbox.raiseAlert(subject(sandbox), 'lock.bat.low');
+      const second = await listen(args, env);
+      await second.until(() => second.objects().length === 1);
+      expect(await second.post(shown)).toBe(204);
+      expect(await second.post(missed)).toBe(204);
+      await second.stop();
+      expect(second.objects()).toEqual([missed]);
+      expect(second.events('caught-up')).toHaveLength(1);
+    }));
+});
+
+describe('--forward', () => {
+  test('passes bodies on as they came, in order, with their signature, each once', () =>
+    withServer(
+      (response) => void response.writeHead(200).end('ok'),
+      async (receiver) =>
+        withListener(
+          ['--forward', `${receiver.url}/in?key=1`, '--secret-env', 'HOOK'],
+          async ({ post, until, events }) => {
+            const bodies = ['a', 'b', 'c'].map((uuid) => ` ${JSON.stringify(alert(uuid), null, 1)}\n`);
+            for (const body of [...bodies, bodies[1] ?? '']) {
+              expect(await post(body, { 'x-fleet-signature': sign('s3cret-s3cret', body) })).toBe(204);
+            }
+            await until(() => receiver.asked.length === 3);
+            expect(receiver.asked.map(({ body }) => body)).toEqual(bodies);
+            expect(receiver.asked.map(({ path }) => path)).toEqual(['/in?key=1', '/in?key=1', '/in?key=1']);
+            expect(receiver.asked[0]?.headers).toMatchObject({
+              'x-fleet-signature': sign('s3cret-s3cret', bodies[0] ?? ''),
+              'content-type': 'application/json',
+            });
+            expect(receiver.asked[0]?.headers).not.toHaveProperty('authorization');
+            expect(events('listening')).toHaveLength(1);
+          },
+          { HOOK: 's3cret-s3cret' },
+        ),
+    ));
+
+  test('tries again with growing pauses, in order, and says it once', async () => {
+    let refusals = 3;
+    await withServer(
+      (response) => void response.writeHead(refusals-- > 0 ? 503 : 204).end(),
+      (receiver) =>
+        withListener(['--forward', receiver.url], async ({ post, until, events }) => {
+          await post(alert('a'));
+          await post(alert('b'));
+          await until(() => receiver.asked.length === 5);
+          expect(receiver.asked.map(({ body }) => JSON.parse(body).uuid)).toEqual(['a', 'a', 'a', 'a', 'b']);
+          await until(() => events('forward-back').length === 1);
+          expect(events('forward-failing')).toHaveLength(1);
+        }),
+    );
+  });
+
+  test('what waits at the end waits on the disk, for the owner alone, and goes on after a restart', async () => {
+    const gone = await startServer(() => {});
+    await gone.close();
+    const first = await listen(['--forward', gone.url, '--backfill', '0']);
+    for (const uuid of ['a', 'b', 'c']) expect(await first.post(alert(uuid))).toBe(204);
+    const { stderr } = await first.stop();
+    expect(stderr).toContain('"waiting":3');
+    const files = await readdir(join(folder, 'fleet'));
+    expect(files.filter((name) => name.endsWith('.queue'))).toHaveLength(1);
+    for (const name of files) expect((await stat(join(folder, 'fleet', name))).mode & 0o777).toBe(0o600);
+    const back = await startServer((response) => void response.writeHead(204).end(), Number(new URL(gone.url).port));
+    const second = await listen(['--forward', gone.url, '--backfill', '0']);
+    await second.until(() => back.asked.length === 3);
+    // The webhook itself comes again, and is known.
+    expect(await second.post(alert('a'))).toBe(204);
+    await second.stop();
+    expect(back.asked.map(({ body }) => JSON.parse(body).uuid)).toEqual(['a', 'b', 'c']);
+    expect(second.objects()).toEqual([]);
+    await back.close();
+  });
+});
+
+describe('how it ends', () => {
+  test('a sender that dawdles does not hold it up', async () => {
+    const listening = await listen();
+    void raw(listening.url, 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{', false);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    const startedAt = performance.now();
+    expect((await listening.stop('SIGTERM')).code).toBe(143);
+    expect(performance.now() - startedAt).toBeLessThan(2_000);
+    await expect(fetch(listening.url)).rejects.toThrow();
+  });
+
+  test('--for and --until', async () => {
+    expect((await (await listen(['--for', '200ms'])).ended).code).toBe(0);
+    const listening = await listen(['--until', 'state=stopped']);
+    await listening.post(alert('a'));
+    await listening.post(alert('b', undefined, 'stopped')).catch(() => {});
+    expect((await listening.ended).code).toBe(0);
+  });
+});
+
+test('a thousand webhooks over many connections at once: each once, none lost', () =>
+  withListener([], async ({ post, objects }) => {
+    const uuids = Array.from({ length: 1000 }, (_, index) => `alert-${index}`);
+    let at = 0;
+    const sender = async () => {
+      for (let uuid = uuids[at++]; uuid !== undefined; uuid = uuids[at++]) expect(await post(alert(uuid))).toBe(204);
+    };
+    await Promise.all(Array.from({ length: 32 }, sender));
+    await eventually(() => objects().length >= 1000);
+    expect(
+      objects()
+        .map(({ uuid }) => uuid)
+        .sort(),
+    ).toEqual([...uuids].sort());
+  }));
