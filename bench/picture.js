@@ -12,6 +12,7 @@ import { PROGRAM } from './measure.js';
 const PICTURE = fileURLToPath(new URL('picture.svg', import.meta.url));
 
 const COLUMNS = 92;
+const ROWS = 22;
 const CELL = { width: 8.4, height: 19 };
 const MARGIN = 18;
 const TITLE_HEIGHT = 30;
@@ -23,12 +24,15 @@ const COLOURS = ['#6e7681', '#ff7b72', '#7ee787', '#e3b341', '#79c0ff', '#d2a8ff
 
 /** The session: lines as they are typed. `$LOST` and `$FREE` are bicycles of the sandbox. */
 const LINES = [
-  'fleet bicycles list --ordering state_of_charge --limit 6',
-  "fleet bicycles list --all --where 'state_of_charge<20' --where state=available --jq length",
+  'fleet bicycles list --ordering state_of_charge --limit 5',
   'fleet bicycles act $FREE rent',
   'fleet bicycles act $LOST rent',
-  'fleet watch --for 6s',
+  'fleet watch --for 8s',
+  'fleet watch --live --for 8s',
 ];
+
+/** The sandbox breaks each stream after this time, so that a watch has a gap to report. */
+const DROP = 'drop=5s';
 
 function quote(word) {
   return `'${word.replaceAll("'", "'\\''")}'`;
@@ -36,7 +40,7 @@ function quote(word) {
 
 /** Runs a line on a terminal of so many columns; what it wrote there. */
 function onTerminal(line, env) {
-  const script = `stty cols ${COLUMNS} rows 40; bash -c ${quote(line)}`;
+  const script = `stty cols ${COLUMNS} rows ${ROWS}; bash -c ${quote(line)}`;
   const child = spawn('script', ['-qec', script, '/dev/null'], { env, stdio: ['ignore', 'pipe', 'inherit'] });
   const chunks = [];
   child.stdout.on('data', (chunk) => chunks.push(chunk));
@@ -56,23 +60,34 @@ async function record() {
   await writeFile(join(folder, 'fleet'), `#!/bin/sh\nexec ${quote(process.execPath)} ${quote(PROGRAM)} "$@"\n`, {
     mode: 0o755,
   });
-  const sandbox = spawn('fleet', ['sandbox', '--port', '0', '--sse-port', '0', '--rate', '1.5'], { env });
+  const sandbox = spawn('fleet', ['sandbox', '--port', '0', '--sse-port', '0', '--rate', '1.2', '--fault', DROP], {
+    env,
+  });
   try {
     await new Promise((resolve) => sandbox.stderr.once('data', resolve));
     await onTerminal('fleet profile use sandbox', env);
     const find = async (state) =>
       (await onTerminal(`fleet bicycles list --all --where state=${state} --limit 1 -o uuid -q`, env)).trim();
-    const bicycles = { LOST: await find('lost'), FREE: await find('available') };
+    const bicycles = { LOST: (await find('lost')).slice(0, 8), FREE: (await find('available')).slice(0, 8) };
     let text = '';
     for (const line of LINES) {
       const typed = line.replace(/\$([A-Z]+)/g, (_, name) => bicycles[name]);
-      text += `\u001b[36m$\u001b[39m \u001b[1m${typed}\u001b[22m\r\n${await onTerminal(typed, env)}\r\n`;
+      text += `\u001b[36m$\u001b[39m \u001b[1m${typed}\u001b[22m\r\n${lastFrame(await onTerminal(typed, env))}\r\n`;
     }
     return text;
   } finally {
     sandbox.kill('SIGINT');
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+/** Of a program that took the whole screen, its last frame as lines, and what it wrote when it had given the screen back. */
+function lastFrame(text) {
+  const end = text.lastIndexOf('\u001b[?1049l');
+  if (end === -1) return text;
+  const frame = text.slice(text.lastIndexOf('\u001b[?2026h', end), end).replace(/\u001b\[\?\d+[hl]/g, '');
+  const lines = frame.split(/\u001b\[\d+;1H\u001b\[2K/).slice(1);
+  return `${lines.map((line) => `${line}\r\n`).join('')}${text.slice(end).replace(/\u001b\[\?\d+[hl]/g, '')}`;
 }
 
 /** What stands on the terminal at last: rows of pieces, each with its column, text and look. */
@@ -109,7 +124,9 @@ function paint(look, code) {
   if (number === 0) return {};
   if (number === 1) return { ...look, isBold: true };
   if (number === 2) return { ...look, isDim: true };
+  if (number === 7) return { ...look, isInverse: true };
   if (number === 22) return { ...look, isBold: false, isDim: false };
+  if (number === 27) return { ...look, isInverse: false };
   if (number === 39) return { ...look, colour: undefined };
   if (number >= 30 && number <= 37) return { ...look, colour: COLOURS[number - 30] };
   if (number >= 90 && number <= 97) return { ...look, colour: COLOURS[number - 90] };
@@ -124,12 +141,14 @@ function drawPiece({ column, text, look }, row) {
   const x = (MARGIN + column * CELL.width).toFixed(1);
   const y = TITLE_HEIGHT + MARGIN + row * CELL.height;
   const width = (stringWidth(text) * CELL.width).toFixed(1);
+  const colour = look.isInverse ? PAPER : look.colour;
+  const ground = `<rect x="${x}" y="${y - CELL.height * 0.75}" width="${width}" height="${CELL.height}" fill="${look.colour ?? INK}"/>`;
   const style = [
-    look.colour === undefined ? '' : ` fill="${look.colour}"`,
+    colour === undefined ? '' : ` fill="${colour}"`,
     look.isBold ? ' font-weight="bold"' : '',
     look.isDim ? ' opacity="0.65"' : '',
   ].join('');
-  return `<text x="${x}" y="${y}" textLength="${width}"${style}>${asXml(text)}</text>`;
+  return `${look.isInverse ? ground : ''}<text x="${x}" y="${y}" textLength="${width}"${style}>${asXml(text)}</text>`;
 }
 
 function drawPicture(rows) {
@@ -138,7 +157,8 @@ function drawPicture(rows) {
   const buttons = ['#ff5f57', '#febc2e', '#28c840'].map(
     (colour, index) => `<circle cx="${20 + index * 20}" cy="18" r="6" fill="${colour}"/>`,
   );
-  const title = 'A session of fleet: the lowest batteries, a count, a change and a refused one, and the fleet live';
+  const title =
+    'A session of fleet: the lowest batteries, a change and a refused one, a watch with a gap, and the board of the fleet';
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img">`,
     `<title>${title}</title>`,

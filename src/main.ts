@@ -115,8 +115,16 @@ function isOutputError(thrown: unknown): boolean {
   return thrown instanceof FleetError && thrown.kind === 'output';
 }
 
+/** The lines for people. On a terminal the error is broken between words; a hint is left as it is, for it holds what is to be pasted. */
+async function showError(error: FleetError, { stderr }: Io): Promise<string[]> {
+  const [first = '', ...hints] = errorLines(error).map(clean);
+  if (!stderr.isTerminal) return [first, ...hints];
+  const { wrap } = await import('./terminal/cells.js');
+  return [...wrap(first, stderr.width()), ...hints];
+}
+
 async function report(error: FleetError, io: Io, isVerbose: boolean): Promise<void> {
-  const lines = io.isJson ? [escapeJson(errorJson(error, io.secrets))] : errorLines(error).map(clean);
+  const lines = io.isJson ? [escapeJson(errorJson(error, io.secrets))] : await showError(error, io);
   if (error.exitCode === EXIT_CODES.internal && isVerbose) {
     const { stack } = error.cause instanceof Error ? error.cause : error;
     lines.push(cleanMultiline(stack ?? ''));

@@ -3,6 +3,7 @@
 import { cut } from './cells.js';
 import { clean } from './clean.js';
 import type { Io } from './io.js';
+import { forScreen } from './marks.js';
 
 /** What is over sooner needs no progress. */
 const FIRST_DRAWN_AFTER_MS = 500;
@@ -55,7 +56,9 @@ export function openProgress({ io, flags }: Showing, { draw, lineEveryMs }: Prog
       clean(draw(width === undefined ? PLAIN_WIDTH_COLUMNS : width - 1)),
       (width ?? PLAIN_WIDTH_COLUMNS) - 1,
     );
-    void stderr.write(isDrawn ? `${ERASE}${line}` : `${io.isJson ? JSON.stringify({ progress: line }) : line}\n`);
+    void stderr.write(
+      isDrawn ? `${ERASE}${forScreen(line, stderr)}` : `${io.isJson ? JSON.stringify({ progress: line }) : line}\n`,
+    );
     isOnScreen = isDrawn;
   };
   let timer: NodeJS.Timeout | undefined;

@@ -39,7 +39,8 @@ export function showCharge(charge: unknown, at: Place): Cell {
   const percent = numberOf(charge);
   if (percent === undefined) return showText(charge);
   const color = percent < CHARGE_EMPTY_PERCENT ? 'red' : percent < CHARGE_LOW_PERCENT ? 'yellow' : undefined;
-  return { text: at.terminal ? `${Math.round(percent)} %` : showText(charge).text, color };
+  const sent = showText(charge).text;
+  return { text: at.terminal ? `${at.isWhole ? sent : Math.round(percent)} %` : sent, color };
 }
 
 /** Latitude, then longitude, in degrees: five decimals (a metre) for people, the numbers as they were sent for programs. */
@@ -47,9 +48,10 @@ export function showPosition(latitude: unknown, longitude: unknown, at: Place): 
   const [north, east] = [numberOf(latitude), numberOf(longitude)];
   if (north === undefined || east === undefined) return { text: MISSING };
   return {
-    text: at.terminal
-      ? `${north.toFixed(5)}, ${east.toFixed(5)}`
-      : `${showText(latitude).text}, ${showText(longitude).text}`,
+    text:
+      at.terminal && !at.isWhole
+        ? `${north.toFixed(5)}, ${east.toFixed(5)}`
+        : `${showText(latitude).text}, ${showText(longitude).text}`,
   };
 }
 

@@ -45,7 +45,7 @@ describe('profile list', () => {
     expect(await fleet('profile list')).toEqual({
       code: 0,
       stdout: 'NAME  ACTIVE  BASE_URL  ORGANIZATION  TOKEN  PROTECTED\n',
-      stderr: 'there are no profiles yet: run "fleet auth login", or "fleet sandbox" to try\n',
+      stderr: 'No profiles yet. Run "fleet auth login", or "fleet sandbox" to try\n',
     });
     expect(await fleet('profile list --json')).toEqual({ code: 0, stdout: '[]\n', stderr: '' });
   });

@@ -37,8 +37,8 @@ Berlin 0001               available         57 %  3 min ago
   it('with -o wide on the same terminal: every column, whole values', async () => {
     expect(await draw({ width: 60, isWide: true })).toBe(`
 NAME                                            STATE           CHARGE  SEEN        ID                                    POSITION
-Berlin 0001                                     available         57 %  3 min ago   0b9f2c1e-3d4a-4b5c-8d6e-7f8091a2b3c4  52.52001, 13.40495
-自転車 👨‍👩‍👧 with a name that is longer than most  rented            42 %  42 s ago    1b9f2c1e-3d4a-4b5c-8d6e-7f8091a2b3c4  -33.86880, 151.20930
+Berlin 0001                                     available       57.4 %  3 min ago   0b9f2c1e-3d4a-4b5c-8d6e-7f8091a2b3c4  52.520008, 13.404954
+自転車 👨‍👩‍👧 with a name that is longer than most  rented            42 %  42 s ago    1b9f2c1e-3d4a-4b5c-8d6e-7f8091a2b3c4  -33.868800, 151.209300
 אופניים                                         in_maintenance     7 %  -           2b9f2c1e-3d4a-4b5c-8d6e-7f8091a2b3c4  -
 ␛[31mred␛[0m␊next<U+202E>                       lost             100 %  12 d ago    3b9f2c1e-3d4a-4b5c-8d6e-7f8091a2b3c4  -
 {"first":"odd"}                                 reserved             -  -           4b9f2c1e-3d4a-4b5c-8d6e-7f8091a2b3c4  -

@@ -37,7 +37,7 @@ export async function listProfiles(context: Context): Promise<void> {
   );
   await printReport(context, PROFILES, rows, format);
   if (format !== 'table') return;
-  if (rows.length === 0) await notice('there are no profiles yet: run "fleet auth login", or "fleet sandbox" to try');
+  if (rows.length === 0) await notice('No profiles yet. Run "fleet auth login", or "fleet sandbox" to try');
   else if (!stored.profiles.has(inUse)) await notice(`the profile in use, "${inUse}", does not exist yet`);
 }
 
