@@ -19,6 +19,8 @@ export interface Offers {
   isList?: boolean;
   /** They fit what was typed, though they need not begin with it. */
   isMatched?: boolean;
+  /** One of them takes the place of what was typed instead of going on with it. */
+  isReplacing?: boolean;
 }
 
 /** What the words depend on besides the program. */

@@ -18,7 +18,7 @@ export function hintOfGuess(program: Command, argv: readonly string[]): string |
 }
 
 function isKnownFlag(command: Command, word: string): boolean {
-  return !word.startsWith('-') || word === '-' || readFlag(command, word).option !== undefined;
+  return !word.startsWith('-') || word === '-' || word === '--help' || readFlag(command, word).option !== undefined;
 }
 
 /** The hint for a usage error of commander's. */

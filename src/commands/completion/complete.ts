@@ -26,7 +26,7 @@ export interface CompleteOptions {
 const LONGEST_DESCRIPTION_CHARACTERS = 60;
 
 /**
- * Prints what fits, then a last line that begins with a colon and names what the shell should do besides: `files`, `nospace`.
+ * Prints what fits, then a last line that begins with a colon and names what the shell should do besides: `files`, `nospace`, `replace`.
  * @param words the words behind `fleet`, the last of them the one at the cursor, which may be empty
  */
 export async function complete(
@@ -109,13 +109,17 @@ function ownFlags(command: Command): Offer[] {
     .map(({ long, short, description }) => ({ value: long ?? short ?? '', description }));
 }
 
-function show({ words, isFile, isOpen }: Offers): string {
+function show({ words, isFile, isOpen, isReplacing }: Offers): string {
   const lines = words.map(({ value, description }) => {
     if (description === undefined || description === '') return value;
     const told = clean(description);
     return `${value}\t${told.length <= LONGEST_DESCRIPTION_CHARACTERS ? told : `${told.slice(0, LONGEST_DESCRIPTION_CHARACTERS - 1)}…`}`;
   });
-  const besides = [...(isFile === true ? ['files'] : []), ...(isOpen === true ? ['nospace'] : [])];
+  const besides = [
+    ...(isFile === true ? ['files'] : []),
+    ...(isOpen === true ? ['nospace'] : []),
+    ...(isReplacing === true ? ['replace'] : []),
+  ];
   return `${[...lines, `:${besides.join(',')}`].join('\n')}\n`;
 }
 

@@ -112,7 +112,7 @@ function toOffers({ bicycles, isWhole }: Fleet, typed: string): Offers {
   // A shell puts into the line what all offers begin with; what was typed among them keeps the line as it is.
   const isByName = shown.some(({ value }) => !value.startsWith(typed.toLowerCase()));
   const asTyped = isByName && shown.length > 1 ? [{ value: typed, description: 'as typed' }] : [];
-  return { words: [...shown, ...asTyped], isMatched: true };
+  return { words: [...shown, ...asTyped], isMatched: true, isReplacing: isByName };
 }
 
 /** A token that costs nothing to get. A pipe is not read: the command that comes next needs what is in it. */
