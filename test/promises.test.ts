@@ -64,15 +64,30 @@ describe('promise 2: the token stays home', () => {
     );
   });
 
-  test.each(['table', 'jsonl', 'csv'])('not into the results of an action as %s', async (format) => {
+  test.each([
+    ['done', 'table', {}, 0],
+    ['done', 'jsonl', {}, 0],
+    ['unknown', 'jsonl', { 'content-encoding': 'gzip' }, 7],
+    ['unknown', 'csv', { 'content-length': '9' }, 8],
+  ] as const)('not into the result of an action that is %s, as %s', async (_outcome, format, headers, expected) => {
     await withServer(
-      (response) => sendJson(response, 200, {}, { 'X-Service-RequestId': SECRET }),
+      (response) => sendJson(response, 200, {}, { ...headers, 'X-Service-RequestId': SECRET, connection: 'close' }),
       async ({ url }) => {
         const { stdout, stderr, code } = await runFleet(
-          ['bicycles', 'act', 'a087eaf3-00b3-49c9-8706-c4ebfb2627fd', 'rent', '-o', format, '--trace'],
+          [
+            'bicycles',
+            'act',
+            'a087eaf3-00b3-49c9-8706-c4ebfb2627fd',
+            'rent',
+            '-o',
+            format,
+            '--trace',
+            '--timeout',
+            '1',
+          ],
           { env: { FLEET_BASE_URL: url, FLEET_TOKEN: SECRET } },
         );
-        expect(code).toBe(0);
+        expect(code).toBe(expected);
         expect(stdout + stderr).not.toContain(SECRET);
       },
     );

@@ -180,7 +180,7 @@ async function tryOnce(
 
 /** One exchange, as the log tells it. */
 async function exchange(
-  { network, timeoutMs, deadlineMs = DEADLINE_TIMEOUTS * timeoutMs, clock, log }: ClientOptions,
+  { network, timeoutMs, deadlineMs = DEADLINE_TIMEOUTS * timeoutMs, clock, log, secrets }: ClientOptions,
   { body, limitBytes }: HttpRequest,
   line: { method: string; url: URL; headers: Headers; signal: AbortSignal },
 ): Promise<WireAnswer> {
@@ -204,8 +204,10 @@ async function exchange(
     tell(answer);
     return answer;
   } catch (error) {
-    if ((error instanceof ExchangeError || error instanceof BodyError) && error.head !== undefined) tell(error.head);
-    throw error;
+    if (!(error instanceof ExchangeError || error instanceof BodyError) || error.head === undefined) throw error;
+    tell(error.head);
+    // As those of an answer, they end up in results.
+    throw Object.assign(error, { head: { ...error.head, headers: hideInHeaders(error.head.headers, secrets) } });
   }
 }
 
