@@ -161,7 +161,7 @@ function addGlobalFlags(program: Command): void {
     )
     .option('--retries <n>', 'extra tries of a safe request (default: 3)', wholeNumber('--retries', 0))
     .option('--trace', 'one line per response on stderr with the three trace headers')
-    .option('-v, --verbose', 'requests and responses on stderr, secrets hidden')
+    .option('-v, --verbose', 'requests and responses on stderr, secrets redacted')
     .option('-q, --quiet', 'no progress, hints or notices on stderr; errors still')
     .option('--no-input', 'never ask: a question becomes a usage error')
     .option('--no-color', 'no colours; also NO_COLOR, and FORCE_COLOR turns them on');

@@ -93,7 +93,7 @@ test('a page of the manual for each command and topic', () => {
 
 test('a page tells the flags and examples, and roff takes nothing of them for its own', () => {
   const page = readFileSync(`${MANUAL}fleet-bicycles-list.1`, 'utf8');
-  expect(page).toContain('.TP\n\\fB\\-\\-limit <n>\\fR\nfollow the pages until there are this many\n');
+  expect(page).toContain('.TP\n\\fB\\-\\-limit <n>\\fR\nshow at most this many, following the pages\n');
   expect(page).toContain('fleet bicycles list \\-\\-all \\-\\-where \\(aqlatest_gps_timestamp<\\-2h\\(aq');
   for (const name of readdirSync(MANUAL)) {
     const text = readFileSync(MANUAL + name, 'utf8');

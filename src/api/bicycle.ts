@@ -68,7 +68,7 @@ export const TRANSITION_MEANINGS = {
   rent: 'a renter starts a rental',
   return: 'a renter ends a rental',
   declare_lost: 'its place is unknown',
-  declare_unrecoverable: 'its place is known, but nobody can get it back',
+  declare_unrecoverable: 'its location is known, but it cannot be recovered',
   take_over: 'a crew recovered it outside the service area',
   put_in_maintenance: 'take it out of service; refused while it is rented',
   force_put_in_maintenance: 'the same, and ends a rental that is running',

@@ -189,11 +189,11 @@ const NETWORK_WORDS: Readonly<Record<string, readonly [words: string, hint: stri
   EPROXYREFUSEDLOGIN: ['the proxy asks for a user and a password (407)', HINTS[407] ?? ''],
   EPROXYREFUSED: [
     'the proxy refuses the way to the service',
-    'check HTTPS_PROXY, and whether the proxy lets you out; NO_PROXY names hosts to reach without it',
+    'check HTTPS_PROXY, and whether the proxy lets you out; NO_PROXY names hosts to reach directly it',
   ],
   EPROXY: [
     'the proxy hung up',
-    'check HTTPS_PROXY, and whether the proxy lets you out; NO_PROXY names hosts to reach without it',
+    'check HTTPS_PROXY, and whether the proxy lets you out; NO_PROXY names hosts to reach directly it',
   ],
   HPE_INVALID_CONSTANT: [
     'the answer is not HTTP',

@@ -208,5 +208,5 @@ function openWorld(
 function asTokenFailure(thrown: unknown): FleetError {
   if (thrown instanceof FleetError) return thrown;
   const message = thrown instanceof Error ? thrown.message : String(thrown);
-  return new FleetError('config', `no token could be had: ${message}`, { cause: thrown });
+  return new FleetError('config', `could not get a token: ${message}`, { cause: thrown });
 }

@@ -204,7 +204,7 @@ function parseSource<T>(key: Key<T>, { origin, from, text }: Source, profile: st
   if ('value' in parsed) return parsed.value;
   if (origin === 'flag') throw usageError(`${from}: ${parsed.reason}`, parsed.hint);
   if (origin === 'environment')
-    throw configError(`${from}: ${parsed.reason}`, parsed.hint ?? `set ${from} anew or unset it`);
+    throw configError(`${from}: ${parsed.reason}`, parsed.hint ?? `change ${from} or unset it`);
   throw configError(
     `${key.name} of ${from}: ${parsed.reason}`,
     `${parsed.hint === undefined ? '' : `${parsed.hint}; `}set it with: fleet config set ${key.name} VALUE${profileFlag(profile)}`,

@@ -226,7 +226,7 @@ export async function deleteToken(place: Place, name: string): Promise<boolean> 
 }
 
 const RESET_CONFIG = 'run "fleet auth login" again';
-const RESET_CREDENTIALS = 'run "fleet auth login" again, which stores the token anew';
+const RESET_CREDENTIALS = 'run "fleet auth login" again, which stores the token again';
 
 async function readObject(path: string, afterReset: string): Promise<Record<string, unknown>> {
   const text = await readOwn(path);

@@ -35,7 +35,7 @@ export interface TextQuestion extends Question {
  */
 export async function askText(asking: Asking, question: TextQuestion): Promise<string> {
   const { refuse } = question;
-  return ask(asking, question, async (ways) => {
+  return ask(asking, question, async (streams) => {
     const { default: input } = await import('@inquirer/input');
     return input(
       {
@@ -44,7 +44,7 @@ export async function askText(asking: Asking, question: TextQuestion): Promise<s
         ...(question.suggestion === undefined ? {} : { default: question.suggestion }),
         ...(refuse === undefined ? {} : { validate: (answer) => refuse(answer) ?? true }),
       },
-      ways,
+      streams,
     );
   });
 }
@@ -52,7 +52,7 @@ export async function askText(asking: Asking, question: TextQuestion): Promise<s
 /** Asks for a text that is not shown while it is typed. Throws as askText does. */
 export async function askSecret(asking: Asking, question: Omit<TextQuestion, 'suggestion'>): Promise<string> {
   const { refuse } = question;
-  return ask(asking, question, async (ways) => {
+  return ask(asking, question, async (streams) => {
     const { default: password } = await import('@inquirer/password');
     return password(
       {
@@ -60,26 +60,26 @@ export async function askSecret(asking: Asking, question: Omit<TextQuestion, 'su
         theme: chooseTheme(asking),
         ...(refuse === undefined ? {} : { validate: (answer) => refuse(answer) ?? true }),
       },
-      ways,
+      streams,
     );
   });
 }
 
 /** Asks for yes or no; Enter alone is no. Throws as askText does. */
 export async function askYesNo(asking: Asking, question: Question): Promise<boolean> {
-  return ask(asking, question, async (ways) => {
+  return ask(asking, question, async (streams) => {
     const { default: confirm } = await import('@inquirer/confirm');
-    return confirm({ message: question.message, default: false, theme: chooseTheme(asking) }, ways);
+    return confirm({ message: question.message, default: false, theme: chooseTheme(asking) }, streams);
   });
 }
 
-interface Ways {
+interface PromptStreams {
   input: NodeJS.ReadableStream;
   output: NodeJS.WritableStream;
   signal: AbortSignal;
 }
 
-async function ask<T>(asking: Asking, question: Question, prompt: (ways: Ways) => Promise<T>): Promise<T> {
+async function ask<T>(asking: Asking, question: Question, prompt: (streams: PromptStreams) => Promise<T>): Promise<T> {
   const { io, flags, signal } = asking;
   if (!canAsk(asking)) {
     const why = flags.input === false ? '--no-input forbids to ask' : 'there is no terminal to ask on';

@@ -304,7 +304,7 @@ describe('what comes out', () => {
     expect((await fleet(answer, ['/x/', '--jq', '.results[].name'])).stdout).toBe('Ada\n');
   });
 
-  test('-i: status and headers, then the body; secrets hidden', async () => {
+  test('-i: status and headers, then the body; secrets redacted', async () => {
     const { stdout } = await fleet(
       (response) => sendJson(response, 201, { a: 1 }, { 'set-cookie': 'session=1', 'x-hostile': 'a\u009bb' }),
       ['/x/', '-i'],

@@ -33,7 +33,7 @@ export function addAlerts(program: Command, run: Run): void {
   const list = alerts
     .command('list')
     .summary('list alerts')
-    .description('List alerts: one page, or as many as --limit or --all say.')
+    .description('List alerts: one page unless --limit or --all is given.')
     .option(
       '--state <state,…>',
       `in these states: ${ALERT_STATES.join(', ')} (repeatable)`,
@@ -48,7 +48,7 @@ export function addAlerts(program: Command, run: Run): void {
     list,
     ['new alerts about low batteries', 'fleet alerts list --state new --type lock.bat.low'],
     ['new ones that are older than a day', "fleet alerts list --state new --where 'created<-1d' --all"],
-    ['the latest hundred, one JSON object a line', 'fleet alerts list --ordering -created --limit 100 -o jsonl'],
+    ['the latest hundred, one JSON object per line', 'fleet alerts list --ordering -created --limit 100 -o jsonl'],
   );
 }
 

@@ -153,7 +153,7 @@ interface Refusal {
 const TOO_LARGE: Refusal = { status: 413, reason: 'more than 1 MB', headers: { connection: 'close' } };
 const BUSY: Refusal & { headers: { readonly [name: string]: string } } = {
   status: 503,
-  reason: 'not now, come again',
+  reason: 'busy, retry later',
   headers: { 'retry-after': '1' },
 };
 

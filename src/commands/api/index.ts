@@ -31,7 +31,7 @@ export function addApi(program: Command, run: Run): void {
     .option('--input <file>', 'send this file as the body; - is stdin')
     .option('-H, --header <name: value>', 'a further header (repeatable)', collect)
     .option('--paginate', 'follow the pages to the last: one array of all items')
-    .option('-i, --include', 'status and headers of the answer before its body, secrets hidden')
+    .option('-i, --include', 'status and headers of the answer before its body, secrets redacted')
     .option('-y, --yes', 'do not ask before a change with a protected profile')
     .action((path, options, command) =>
       run(command, async (context) => (await import('./api.js')).callApi(context, path, options)),

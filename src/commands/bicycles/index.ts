@@ -44,7 +44,7 @@ function addList(bicycles: Command, run: Run): void {
   const list = bicycles
     .command('list')
     .summary('list bicycles')
-    .description('List bicycles: one page, or as many as --limit or --all say.');
+    .description('List bicycles: one page unless --limit or --all is given.');
   addListFlags(addFilters(list), BICYCLE_VOCABULARY).action((options, command) =>
     run(command, async (context) => (await import('./list.js')).listBicycles(context, options)),
   );
@@ -118,7 +118,7 @@ function addEdit(bicycles: Command, run: Run): void {
     .description(
       [
         'Change fields of one bicycle. Shows "old -> new" for each, and asks on a terminal. Links take a URL, sent as it is, or a UUID.',
-        'A PUT sends the writable fields as just read with the changes put in, a PATCH the changes alone; without --method the one',
+        'A PUT sends the writable fields as just read with the changes, a PATCH only the changes; without --method the one',
         'that the service serves is used. The version that was read goes with it, so that the edit of somebody else is not undone.',
       ].join('\n'),
     )
@@ -169,7 +169,7 @@ function addCreate(bicycles: Command, run: Run): void {
     .option('--serial-number <text>', 'frame serial number')
     .option('--description <text>', 'free-text description')
     .option('--from <file|->', 'create those of a file, or of stdin')
-    .option('-y, --yes', 'do not ask before creating more than one');
+    .option('-y, --yes', 'do not ask before creating several');
   addBulkFlags(create).action((options, command) =>
     run(command, async (context) => (await import('./create.js')).createBicycles(context, options)),
   );
@@ -177,7 +177,7 @@ function addCreate(bicycles: Command, run: Run): void {
     create,
     ['a bicycle of the organization in the settings', 'fleet bicycles create --name "Ada 0042"'],
     [
-      'with its serial number, the new UUID alone on stdout',
+      'with its serial number, only the new UUID on stdout',
       'fleet bicycles create --name "Ada 0043" --serial-number WTU-0043 -o uuid',
     ],
     [
@@ -193,10 +193,10 @@ function addAct(bicycles: Command, run: Run): void {
     .summary('run a transition on bicycles')
     .description(
       [
-        'Run a state-machine transition on one bicycle or many, such as rent, take_over or retire. A bicycle is a UUID, its',
-        'first digits, or an exact name, serial number or bleid. - reads whole UUIDs from stdin: one a line, JSON lines, a',
-        'JSON array or CSV with a uuid. Each is sent at most once; one of which no answer says what became is "unknown" and',
-        'never sent again by itself. Ctrl-C lets what is in flight finish.',
+        'Run a transition such as rent, take_over or retire on one bicycle or many. A bicycle is a UUID, its first digits, or an',
+        'exact name, serial number or bleid. - reads whole UUIDs from stdin: one per line, JSON lines, a JSON array or CSV with',
+        'a column uuid. Each request is sent at most once; without a clear answer the outcome is "unknown", and it is never',
+        'sent again without being told to. Ctrl-C waits for the requests in flight.',
         '',
         'Transitions:',
         ...TRANSITIONS.map((name) => `  ${name.padEnd(LONGEST_TRANSITION_CHARACTERS)}  ${TRANSITION_MEANINGS[name]}`),
@@ -216,7 +216,7 @@ function addAct(bicycles: Command, run: Run): void {
     ['rent a bicycle', 'fleet bicycles act d238dc92-4ed5-4cec-a476-fe5f869ff26e rent'],
     ['retire one without being asked', 'fleet bicycles act 3cbf2500-27cf-4651-a3e0-130b9c9b2b9d retire --yes'],
     [
-      'see what would be sent',
+      'print what would be sent',
       'fleet bicycles list --all --where state=lost -o uuid | fleet bicycles act - take_over --dry-run',
     ],
     [

@@ -10,26 +10,26 @@ export function addBulkFlags<A extends unknown[], O extends OptionValues>(comman
   return command
     .option('--dry-run', 'print the requests and send nothing')
     .option('--concurrency <n>', 'requests in flight at once, 1 to 64', readConcurrency, 8)
-    .option('--keep-going', 'go on after one that is not done (the default)')
-    .addOption(createOption('--fail-fast', 'stop at the first that is not done').conflicts('keepGoing'))
-    .option('--journal <file>', 'record each before it is sent and when it is answered, to resume after a crash')
+    .option('--keep-going', 'continue after a failure (the default)')
+    .addOption(createOption('--fail-fast', 'stop at the first failure').conflicts('keepGoing'))
+    .option('--journal <file>', 'record every request and answer, to resume after a crash')
     .option(
       '--settle <seconds>',
-      'how long after a restart requests of a dead run may still arrive',
+      'when resuming, how long to wait for late requests of the dead run',
       wholeNumber('--settle', 0),
       60,
     )
     .option(
       '--unknown <choice>',
-      `what becomes of those that no evidence decides: ${UNKNOWN_CHOICES.join(', ')} (default: asked, else leave)`,
+      `what to do when an outcome stays unknown: ${UNKNOWN_CHOICES.join(', ')} (default: ask, else leave)`,
       oneOf('choice', UNKNOWN_CHOICES),
     );
 }
 
-/** What can become of what no evidence decides. */
+/** What to do with requests whose outcome stays unknown. */
 const UNKNOWN_CHOICES = ['leave', 'done', 'resend'] as const;
 
-/** The most requests in flight: more would be an attack on the service rather than a hurry. */
+/** The most requests in flight: more would burden the service. */
 const MOST_CONCURRENT = 64;
 
 function readConcurrency(text: string): number {

@@ -39,7 +39,7 @@ export async function askBefore(context: Context, change: Question, isStdinTaken
   const instead = `say --yes to ${verb} without being asked, --dry-run to see what would be sent`;
   const isSure = await withTerminal(context, isStdinTaken, async (asking) => {
     if (!isGrave || count === 1) return askYesNo(asking, { message: question, instead });
-    const message = `${question} There is no way back. Type the number of ${many} to go on:`;
+    const message = `${question} This cannot be undone. Type the number of ${many} to go on:`;
     return (await askText(asking, { message, instead })).trim() === String(count);
   });
   if (!isSure) throw usageError(`nothing was sent: ${verb} was not confirmed`);

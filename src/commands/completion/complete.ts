@@ -100,7 +100,7 @@ function matching(words: readonly Offer[], typed: string): Offer[] {
 
 function offerFlags(command: Command): Offer[] {
   const flags = flagsOf(command).map(({ long, short, description }) => ({ value: long ?? short ?? '', description }));
-  return [...flags, { value: '--help', description: 'show the page of the command' }];
+  return [...flags, { value: '--help', description: 'show this help' }];
 }
 
 function ownFlags(command: Command): Offer[] {

@@ -116,7 +116,7 @@ export async function explainSilence(
     return failed(
       'proxy',
       new FleetError('network', `the proxy ${proxy.origin} (${because}) cannot be reached: ${reason}`, {
-        hint: `set ${because} to a proxy that runs, or: unset ${because}; NO_PROXY names hosts to reach without it`,
+        hint: `set ${because} to a proxy that runs, or: unset ${because}; NO_PROXY names hosts to reach directly it`,
       }),
     );
   }

@@ -108,7 +108,7 @@ function judgeOrganization(
     return failure('organization', 'config', reason, next);
   }
   if (named.length > 0 && !named.includes(organization))
-    return failure('organization', 'config', `${organization} is none of the token's${names}`, next);
+    return failure('organization', 'config', `${organization} is not one of the token's${names}`, next);
   return warning('organization', `${organization} has no bicycles, or is not yours: the token sees none at all`);
 }
 

@@ -41,7 +41,7 @@ const CODE_MEANINGS: { readonly [Kind in ErrorKind]: string } = {
   auth: 'HTTP 401 or 403: the token is refused, or its role may not do this',
   'not-found': 'HTTP 404 or 410',
   rejected: 'any other 4xx: validation, a transition that is not allowed, a conflict',
-  service: 'HTTP 429 or 5xx after the retries, or an answer that is none',
+  service: 'HTTP 429 or 5xx after the retries, or an answer that is not what the interface says',
   network: 'DNS, connection refused or reset, TLS, timeout',
   partial: 'part of a bulk run failed',
   output: 'stdout could not be written (disk full), or its reader took nothing more at the end',
@@ -58,7 +58,7 @@ function describeExitCodes(): Section[] {
     {
       heading: 'Code Kind:',
       pairs: [
-        ['0   done', 'what was asked for was done'] as const,
+        ['0   done', 'success'] as const,
         ...kinds.map((kind) => [`${String(EXIT_CODES[kind]).padEnd(3)} ${kind}`, CODE_MEANINGS[kind]] as const),
       ],
     },
@@ -88,7 +88,7 @@ function describeEnvironment(): Section[] {
       pairs: [
         ['FLEET_TOKEN', 'the token itself'],
         ['FLEET_TOKEN_FILE', 'path of a file that holds it'],
-        ['FLEET_TOKEN_COMMAND', 'shell command that prints it, run anew when it is about to end'],
+        ['FLEET_TOKEN_COMMAND', 'shell command that prints it; run again when the token is about to expire'],
       ],
     },
     {
@@ -100,10 +100,10 @@ function describeEnvironment(): Section[] {
       ],
     },
     {
-      heading: 'Of others:',
+      heading: 'Also used:',
       pairs: [
-        ['HTTPS_PROXY', 'proxy for https; also HTTP_PROXY, and NO_PROXY names hosts to reach without'],
-        ['NODE_EXTRA_CA_CERTS', 'file with the certificates of a private authority'],
+        ['HTTPS_PROXY', 'proxy for https; also HTTP_PROXY, and NO_PROXY names hosts to reach directly'],
+        ['NODE_EXTRA_CA_CERTS', 'file with the certificates of a private certificate authority'],
         ['NO_COLOR', 'no colours; FORCE_COLOR turns them on'],
         ['COLUMNS', 'width of the terminal'],
         ['NODE_DISABLE_COMPILE_CACHE', 'keep no compiled code in the cache folder (Node 22.8 and later)'],
@@ -122,18 +122,18 @@ function describeEnvironment(): Section[] {
 const FORMAT_MEANINGS: { readonly [Name in Format]: string } = {
   table: 'for people; in a pipe the same columns uncut, without colour, times in ISO 8601',
   json: 'one array for a list, one object for a single result, every field as it was sent',
-  jsonl: 'the same, one object a line',
+  jsonl: 'the same, one object per line',
   csv: 'header and values, quoted as RFC 4180 says',
   tsv: 'the same with tabs',
   yaml: 'every field',
   geojson: 'a FeatureCollection of points, longitude first',
-  uuid: 'UUIDs alone, one a line',
+  uuid: 'UUIDs only, one per line',
 };
 
 function describeOutput(): Section[] {
   return [
     {
-      text: 'stdout carries the result alone. Progress, hints, notices and errors go to stderr, with --json as JSON, an object a line; --quiet keeps back all but errors.',
+      text: 'stdout has the result and nothing else. Progress, hints, notices and errors go to stderr, with --json as JSON, one object per line; --quiet keeps back all but errors.',
     },
     { heading: 'Formats (-o, --output):', pairs: describeFormats() },
     {

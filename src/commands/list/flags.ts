@@ -80,13 +80,13 @@ export function addListFlags<A extends unknown[], O extends OptionValues>(
       ordering(orderings, fields),
     )
     .option('--page <n>', 'start at this page (default: 1)', wholeNumber('--page', 1))
-    .option('--limit <n>', 'follow the pages until there are this many', wholeNumber('--limit', 1))
-    .option('--all', 'follow the pages to the last')
+    .option('--limit <n>', 'show at most this many, following the pages', wholeNumber('--limit', 1))
+    .option('--all', 'show all, following the pages')
     .option(
       '--where <condition>',
-      'of what comes, only what matches FIELD=VALUE; see "fleet help conditions" (repeatable)',
+      'show only what matches FIELD=VALUE; see "fleet help conditions" (repeatable)',
       readCondition(vocabulary),
     )
-    .option('--count', 'only how many there are; with a filter of this side how many match')
+    .option('--count', 'print only the number of matches')
     .option('--param <name=value>', 'send a further query parameter (repeatable)', readParameter);
 }

@@ -144,7 +144,7 @@ async function chooseForm(context: Context, options: WatchOptions): Promise<Form
   if (isJson && output.origin === 'flag')
     throw usageError('--live and --json exclude each other', 'leave one of them out');
   if (!context.io.stdout.isTerminal) {
-    throw usageError('--live draws on a terminal, and stdout is none', 'leave it out for lines, or give --json');
+    throw usageError('--live draws on a terminal, and stdout is not one', 'leave it out for lines, or give --json');
   }
   return 'board';
 }
