@@ -151,15 +151,21 @@ export function catchUp(state: CatchUpState, event: CatchUpEvent, now: Moment, k
       return want(state, event.sinceWallMs, now, knowledge);
     case 'tick':
       return begin(state, now, knowledge);
-    case 'page':
-      return event.id === state.reading?.id ? takePage(state, state.reading, event.page, now, knowledge) : same(state);
-    case 'bicycle':
-      return event.id === state.reading?.id
-        ? takeOne(state, state.reading, event.bicycle, now, knowledge)
-        : same(state);
-    case 'failed':
-      return event.id === state.reading?.id ? takeFailure(state, state.reading, event.error, now) : same(state);
   }
+  const { reading } = state;
+  if (event.id !== reading?.id) return same(state);
+  switch (event.type) {
+    case 'page':
+      return takePage(state, reading, event.page, now, knowledge);
+    case 'bicycle':
+      return takeOne(state, reading, event.bicycle, now, knowledge);
+    case 'failed':
+      return takeFailure(state, reading, event.error, now);
+  }
+}
+
+function after(effects: readonly CatchUpEffect[], step: CatchUpStep): CatchUpStep {
+  return { state: step.state, effects: [...effects, ...step.effects] };
 }
 
 function same(state: CatchUpState): CatchUpStep {
@@ -218,23 +224,16 @@ function ask(state: CatchUpState, before: Reading, next: Query | undefined, know
   const [uuid] = reading.names;
   const [organization] = reading.organizations;
   const { id } = reading;
-  if (uuid !== undefined) {
-    return { state: { ...state, reading }, effects: [{ type: 'read-bicycle', id, uuid }] };
-  }
+  if (uuid !== undefined) return { state: { ...state, reading }, effects: [{ type: 'read-bicycle', id, uuid }] };
   if (organization !== undefined && reading.missing?.size !== 0) {
     const isWhole = state.options.readsWhole && reading.mark === undefined;
     return { state: { ...state, reading }, effects: [{ type: 'read-page', id, organization, next, isWhole }] };
   }
   const missing = [...(reading.missing ?? [])];
   if (reading.mark === undefined && reading.missing === undefined) {
+    const { lastMs = Number.POSITIVE_INFINITY } = reading;
     if (reading.isComplete) knowledge.cover(Number.NEGATIVE_INFINITY);
-    else if (
-      reading.lastMs !== undefined &&
-      Number.isFinite(reading.lastMs) &&
-      state.options.organizations.length === 1
-    ) {
-      knowledge.cover(reading.lastMs);
-    }
+    else if (Number.isFinite(lastMs) && state.options.organizations.length === 1) knowledge.cover(lastMs);
   }
   const { sinceWallMs, pages, changes, unknown, isBoundReached } = reading;
   const isComplete = reading.isComplete && missing.length === 0;
@@ -279,8 +278,7 @@ function takeOne(
   const missing = new Set(before.missing);
   missing.delete(uuid);
   const { reading, effects } = takeItem({ ...before, names, missing }, bicycle, now, knowledge);
-  const step = ask(state, reading, undefined, knowledge);
-  return { state: step.state, effects: [...effects, ...step.effects] };
+  return after(effects, ask(state, reading, undefined, knowledge));
 }
 
 function takePage(
@@ -306,8 +304,7 @@ function takePage(
     effects.push(...taken.effects);
   }
   const stalePages = knowledge.size() > sizeBefore ? 0 : before.stalePages + 1;
-  const step = decide(state, { ...reading, lastMs, stalePages }, page.next, knowledge);
-  return { state: step.state, effects: [...effects, ...step.effects] };
+  return after(effects, decide(state, { ...reading, lastMs, stalePages }, page.next, knowledge));
 }
 
 /** After a page: whether the reading is where it can end, has to end, or goes on. */

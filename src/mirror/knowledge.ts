@@ -145,6 +145,13 @@ function saysAgain(message: Bicycle, item: Bicycle): boolean {
   return message.modified === item.modified && changedFields(item, message).length === 0;
 }
 
+/** A bicycle of which nothing was known before a list named it. */
+function firstOf(item: Bicycle, now: Moment): Known {
+  const [version, modifiedMs] = [versionOf(item), readTime(item.modified)];
+  const nothing = { heard: 0, isSilent: true, caughtUp: [], loose: undefined };
+  return { ...nothing, bicycle: item, version, modifiedMs, touchedMs: now.monotonicMs };
+}
+
 function uuidOf(item: Bicycle): string | undefined {
   return typeof item.uuid === 'string' && item.uuid !== '' ? item.uuid.toLowerCase() : undefined;
 }
@@ -162,10 +169,8 @@ export function openKnowledge(startedAt: Moment): Knowledge {
     known.set(uuid, entry);
     if (known.size <= KNOWN_LIMIT) return;
     floorMs = undefined;
-    for (const oldest of known.keys()) {
-      known.delete(oldest);
-      break;
-    }
+    const [oldest = ''] = known.keys();
+    known.delete(oldest);
   };
 
   /** What time it is at the service: the middle of what its messages said, which no single wrong time moves. */
@@ -201,16 +206,7 @@ export function openKnowledge(startedAt: Moment): Knowledge {
     const isNews = modifiedMs === undefined ? floorMs === Number.NEGATIVE_INFINITY : modifiedMs >= mark.modifiedMs;
     const isNew = isNews || (floorMs !== undefined && modifiedMs !== undefined && modifiedMs > floorMs);
     const isUncertain = !isNew && (modifiedMs === undefined || (!mark.isProven && floorMs === undefined));
-    keep(uuid, {
-      bicycle: item,
-      version: versionOf(item),
-      modifiedMs,
-      heard: 0,
-      touchedMs: now.monotonicMs,
-      isSilent: !isNew,
-      caughtUp: isNew ? [item] : [],
-      loose: undefined,
-    });
+    keep(uuid, { ...firstOf(item, now), isSilent: !isNew, caughtUp: isNew ? [item] : [] });
     const change: Change | undefined = isNew
       ? { kind: 'caught-up', uuid, before: undefined, after: item, fields: [] }
       : undefined;
@@ -258,16 +254,7 @@ export function openKnowledge(startedAt: Moment): Knowledge {
       const entry = known.get(uuid);
       // The stream spoke first, and a list on its way may be older: it only fills in what the stream did not say.
       if (entry !== undefined) return keep(uuid, { ...entry, bicycle: { ...item, ...entry.bicycle } });
-      keep(uuid, {
-        bicycle: item,
-        version: versionOf(item),
-        modifiedMs: readTime(item.modified),
-        heard: 0,
-        touchedMs: now.monotonicMs,
-        isSilent: true,
-        caughtUp: [],
-        loose: undefined,
-      });
+      keep(uuid, firstOf(item, now));
     },
     cover(ms) {
       if (known.size < KNOWN_LIMIT) floorMs = ms;
@@ -300,11 +287,11 @@ export function openKnowledge(startedAt: Moment): Knowledge {
         loose: isNews && !isHeardSince ? undefined : entry.loose,
       });
       const shownBefore = fields.length > 0 ? before : undefined;
-      return {
-        change: isChange ? { kind: 'caught-up', uuid, before: shownBefore, after, fields } : undefined,
-        isUnknown: isSwallowed && modifiedMs === undefined,
-        isUncertain: isSwallowed && modifiedMs === undefined,
-      };
+      const change: Change | undefined = isChange
+        ? { kind: 'caught-up', uuid, before: shownBefore, after, fields }
+        : undefined;
+      const isUncertain = isSwallowed && modifiedMs === undefined;
+      return { change, isUnknown: isUncertain, isUncertain };
     },
     mark(fromMs) {
       const latest = serviceTime(fromMs) + AHEAD_MS;
