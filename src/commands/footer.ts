@@ -1,6 +1,7 @@
 // The lines that follow a result on stderr: how much of it this was and how to see more, dimmed where somebody reads them.
 
 import type { Context } from '../context.js';
+import { wrap } from '../terminal/cells.js';
 import { clean } from '../terminal/clean.js';
 import { loadPaint } from '../terminal/colour.js';
 import { forScreen, splitMark } from '../terminal/marks.js';
@@ -20,8 +21,9 @@ export async function writeFooter(
   const paint = await loadPaint(isScreen ? stderr.colorLevel : 0);
   if (isScreen && isBelow) await stderr.write('\n');
   for (const line of lines) {
-    if (isScreen && splitMark(line).mark === undefined)
-      await stderr.write(`${paint.dim(forScreen(clean(line), stderr))}\n`);
-    else await notice(line);
+    if (isScreen && splitMark(line).mark === undefined) {
+      const drawn = wrap(forScreen(clean(line), stderr), stderr.width()).map((part) => `${paint.dim(part)}\n`);
+      await stderr.write(drawn.join(''));
+    } else await notice(line);
   }
 }

@@ -197,7 +197,7 @@ describe('edit', () => {
     const ran = await run({ isObserved: true, edit: accept }, ['edit', UUID_1, '--name', 'Ada']);
     expect(ran.code).toBe(0);
     expect(ran.stderr).toContain('name: Emmy 0001 -> Ada');
-    expect(ran.stderr).toContain('(Ada): edited\n');
+    expect(ran.stderr).toMatch(/^Ada: edited\n/m);
     expect(sent(ran).map(({ method, body }) => [method, JSON.parse(body)])).toEqual([
       [
         'PUT',

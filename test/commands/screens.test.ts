@@ -39,6 +39,11 @@ describe('the footer', () => {
   });
 });
 
+test('a footer is broken between words', async () => {
+  const { stderr } = await onTerminal('bicycles list --state lost --name nobody', { columns: 24 });
+  expect(stderr).toBe('No bicycles match. Try\nfewer filters\n');
+});
+
 describe('a whole table', () => {
   test('-o wide: every column and whole UUIDs, on a terminal of any width', async () => {
     const { stdout } = await onTerminal('bicycles list --limit 3 -o wide', { columns: 40 });

@@ -118,6 +118,7 @@ const LONGEST_VALUE_CHARACTERS = 200;
 
 function showValue(value: unknown): string {
   const text = textOf(value);
+  if (text === '') return '(empty)';
   return text === undefined ? '(none)' : clean(text.slice(0, LONGEST_VALUE_CHARACTERS));
 }
 
@@ -199,7 +200,8 @@ async function printResult(context: Context, answer: HttpAnswer, uuid: string, l
     });
   }
   if ((await context.settings()).output.value === 'table' && context.flags.jq === undefined) {
-    await context.notice(`✓ ${describe(value)}: edited`);
+    const name = textOf(value.name)?.slice(0, LONGEST_VALUE_CHARACTERS);
+    await context.notice(`✓ ${name === undefined || name === '' ? label : name}: edited`);
     return;
   }
   const result = await openResult(context, { ...BICYCLES, single: true });
