@@ -4,6 +4,7 @@ import { EventEmitter } from 'node:events';
 import { appendFile, readFile, writeFile } from 'node:fs/promises';
 import { PassThrough } from 'node:stream';
 import { describe, expect, test } from 'vitest';
+import { readJournal } from '../../src/commands/bulk/records.js';
 import type { Sandbox } from '../../src/sandbox/index.js';
 import { environmentOf } from '../support/environment.js';
 import { leaveJournal, openQuickClock, withJournal } from '../support/journal.js';
@@ -322,6 +323,30 @@ describe('a rerun', () => {
         expect(said).toMatch(/1 in doubt since an earlier run; waiting \d\d s \(--settle\) for what may still arrive/);
         expect(said).toMatch(/reserve: 1 ended; what is in doubt is decided in \d+ s/);
       });
+    });
+  });
+
+  test('a run that slept through a pause and was taken over meanwhile does not send again', async () => {
+    await withJournal(async (path) => {
+      await withServer(
+        async (response, { method }) => {
+          if (method === 'GET') return sendJson(response, 200, []);
+          const { holder } = readJournal(await readFile(path), path);
+          await appendFile(path, `\n${JSON.stringify({ claim: 'other', over: holder?.id, beat_ms: 1500 })}\n`);
+          sendJson(response, 429, {});
+        },
+        async ({ url, asked }) => {
+          const env = { FLEET_BASE_URL: url, FLEET_TOKEN: 't' };
+          const args = ['bicycles', 'act', A, B, 'rent', '--yes', '--journal', path, '--json', '--concurrency', '1'];
+          const { code, stdout, stderr } = await runFleet(args, { env });
+          expect(stdout.match(/"outcome":"not-sent"/g)).toHaveLength(2);
+          expect(stderr).toContain('was taken over by another run');
+          expect({ code, posts: asked.filter(({ method }) => method === 'POST').length }).toEqual({
+            code: 10,
+            posts: 1,
+          });
+        },
+      );
     });
   });
 

@@ -7,7 +7,7 @@ import { kindOfStatus } from '../../http/failure.js';
 import type { ChangeResult } from '../../views/action.js';
 import type { Ended } from '../../views/endings.js';
 import { readChange, type Subject } from './answer.js';
-import { openExchange } from './exchange.js';
+import { openExchange, type Pause } from './exchange.js';
 import type { OpenJournal } from './journal.js';
 import type { ChangeOptions, Doubt, Named, Plan } from './plan.js';
 import { judgeEntry } from './records.js';
@@ -128,15 +128,21 @@ async function openSender<T, R extends Ended>(session: Session<T, R>) {
   const { clock, urgentSignal } = context;
   const patience = patienceOf((await context.settings()).retries.value, plan.input.isSingle);
   const exchange = openExchange({ client, patience, clock, urgentSignal });
+  const announce = async (task: T) => journal?.announce(plan.change.keyOf(task), plan.doubts.beforeOf(task));
   return {
     isFailFast: options.failFast === true,
     clock,
     say: reporter.say,
     async announce(task: T) {
-      await journal?.announce(plan.change.keyOf(task), plan.doubts.beforeOf(task));
+      await announce(task);
       state.inFlight += 1;
     },
-    exchange: (task: T, pause: Parameters<typeof exchange>[1]) => exchange(plan.change.changeOf(task), pause),
+    exchange: (task: T, pause: Pause) =>
+      exchange(plan.change.changeOf(task), async (milliseconds, failure) => {
+        await pause(milliseconds, failure);
+        // While it waited, another run may have taken the journal over.
+        await announce(task);
+      }),
   };
 }
 
