@@ -4,7 +4,7 @@ import { EventEmitter } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { PassThrough } from 'node:stream';
+import { PassThrough, Readable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
 import type { Sandbox } from '../../src/sandbox/index.js';
 import { environmentOf } from '../support/environment.js';
@@ -320,6 +320,24 @@ describe('what stops a run', () => {
       const { code, results, stderr } = await running;
       expect(code).toBe(130);
       expect(countOutcomes(results)).toEqual({ done: 1 });
+      expect(stderr).toContain('the rest of the input was not read');
+    });
+  });
+
+  test('Ctrl-C ends the run although the producer never does', async () => {
+    await withSandbox({ bicycles: 60 }, async (sandbox) => {
+      const [first = ''] = inState(sandbox, 'available', 1);
+      const signals = new EventEmitter();
+      const endless = (function* () {
+        yield `${first}\n`;
+        for (let index = 0; ; index++) yield `${index.toString(16).padStart(8, '0')}-0000-4000-8000-000000000000\n`;
+      })();
+      const stdin = Readable.from(endless).pipe(new PassThrough());
+      const running = act(sandbox, ['-', 'reserve', '--yes', '--json'], { stdin, signals, clock: openQuickClock(10) });
+      while (sandbox.actionCount(first) < 1) await new Promise((resolve) => setTimeout(resolve, 5));
+      signals.emit('SIGINT');
+      const { code, stderr } = await running;
+      expect(code).toBe(130);
       expect(stderr).toContain('the rest of the input was not read');
     });
   });

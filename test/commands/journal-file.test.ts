@@ -137,6 +137,12 @@ test('of several claims the first counts, unless the holder let go or is named a
   }
 });
 
+test.each([-1e15, 0, 1e15, 1500])('a beat of %d ms is watched for a reasonable time', (beat_ms) => {
+  const beatMs = followHolder(undefined, { claim: 'a', over: null, beat_ms })?.beatMs ?? 0;
+  expect(beatMs).toBeGreaterThanOrEqual(1500);
+  expect(beatMs).toBeLessThanOrEqual(60_000);
+});
+
 describe('opening', () => {
   test('what is written is on the disk when its promise resolves; a cut line harms nothing', async () => {
     await withJournal(async (path) => {
@@ -161,6 +167,15 @@ describe('opening', () => {
       await second.announce('c', null);
       await second.close();
       expect([...readJournal(await readFile(path), path).entries.keys()]).toEqual(['a', 'b', 'c']);
+    });
+  });
+
+  test('with the line ends of another system it is the same', async () => {
+    await withJournal(async (path) => {
+      await leaveJournal(path, { binding: {}, start: START, sending: ['a'] });
+      const text = await readFile(path, 'utf8');
+      const read = readJournal(Buffer.from(`\r\n${text.replaceAll('\n', '\r\n')}`), path);
+      expect([...read.entries.keys()]).toEqual(['a']);
     });
   });
 

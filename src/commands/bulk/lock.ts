@@ -6,6 +6,9 @@ import { usageError } from '../../errors.js';
 /** How often a run says that it lives. */
 export const BEAT_MS = 1500;
 
+/** What a damaged journal, or another program, may say at the most. */
+const LONGEST_BEAT_MS = 60_000;
+
 /** A holder that gave no sign of life for so many of its own beats is dead. */
 const BEATS_OF_SILENCE = 2;
 
@@ -45,7 +48,7 @@ export function followHolder(holder: Holder | undefined, record: { [name: string
       id: claim,
       pid: typeof pid === 'number' ? pid : 0,
       host: typeof host === 'string' ? host : '',
-      beatMs: typeof beat_ms === 'number' ? beat_ms : BEAT_MS,
+      beatMs: typeof beat_ms === 'number' ? Math.min(Math.max(beat_ms, BEAT_MS), LONGEST_BEAT_MS) : BEAT_MS,
       isReleased: false,
       signs: 0,
     };

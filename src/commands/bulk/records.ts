@@ -101,7 +101,8 @@ export function readOn(journal: Journal, bytes: Buffer, path: string): void {
     journal.bytes += end + 1 - from;
     from = end + 1;
     journal.lines += 1;
-    if (line !== '') takeLine(journal, line, path);
+    // An editor may have made its line ends CR LF.
+    if (line.trim() !== '') takeLine(journal, line, path);
   }
   if (journal.binding === undefined && from < bytes.length) checkFirst(bytes.toString('utf8', from), path);
 }

@@ -59,8 +59,12 @@ export const OUTAGE_FAILURES = 20;
 /** The failures in a row that are worth a line. */
 const REPORTED_FAILURES = 3;
 
-/** After a stop the rest of the input is named as not sent, as long as it comes at least this often. */
-const REST_OF_INPUT_MS = 1000;
+/** After a stop the rest of the input is named as not sent, as far as it comes within this time: a producer may never end. */
+const REST_AFTER_STOP_MS = 10_000;
+/** A signal ends the program within two seconds (cli.md section 4, promise 8). */
+const REST_AFTER_SIGNAL_MS = 1000;
+/** The longest that one more of it is waited for. */
+const NEXT_OF_REST_MS = 1000;
 
 /** Whether an outcome leaves something to do. */
 export function isBad(outcome: Outcome): boolean {
@@ -88,7 +92,8 @@ export async function* runBulk<T>(options: BulkOptions<T>): AsyncGenerator<Endin
   try {
     void Promise.all(Array.from({ length: concurrency.most }, work)).finally(endings.close);
     yield* endings.items();
-    const isReadToItsEnd = !stop.isStopped() || (yield* nameRest(input, unused, stop, clock));
+    const limitMs = signal.aborted ? REST_AFTER_SIGNAL_MS : REST_AFTER_STOP_MS;
+    const isReadToItsEnd = !stop.isStopped() || (yield* nameRest(input, unused, stop, openTimeLimit(clock, limitMs)));
     return { stoppedBy: stop.reason(), isReadToItsEnd };
   } finally {
     signal.removeEventListener('abort', onSignal);
@@ -176,11 +181,11 @@ async function* nameRest<T>(
   input: AsyncIterator<T>,
   unused: Promise<IteratorResult<T>>[],
   stop: Stop,
-  clock: Clock,
+  inTime: <V>(promise: Promise<V>) => Promise<V | undefined>,
 ): AsyncGenerator<Ending<T>, boolean, undefined> {
   try {
     for (;;) {
-      const got = await inTime(unused.shift() ?? input.next(), clock);
+      const got = await inTime(unused.shift() ?? input.next());
       if (got === undefined) return false;
       if (got.done === true) return true;
       yield untouched(got.value);
@@ -260,11 +265,16 @@ function openChannel<V>() {
   };
 }
 
-function inTime<V>(promise: Promise<V>, clock: Clock): Promise<V | undefined> {
-  return new Promise((resolve, reject) => {
-    const cancel = clock.after(REST_OF_INPUT_MS, () => resolve(undefined));
-    promise.then(resolve, reject).finally(cancel);
-  });
+/** Gives what a promise brings, or undefined when it takes too long or the time for all of them is over. */
+function openTimeLimit(clock: Clock, allMs: number): <V>(promise: Promise<V>) => Promise<V | undefined> {
+  const endsAtMs = clock.monotonicMs() + allMs;
+  return (promise) =>
+    new Promise((resolve, reject) => {
+      const leftMs = endsAtMs - clock.monotonicMs();
+      if (leftMs <= 0) resolve(undefined);
+      const cancel = clock.after(Math.min(leftMs, NEXT_OF_REST_MS), () => resolve(undefined));
+      promise.then(resolve, reject).finally(cancel);
+    });
 }
 
 /** Many tasks that are at hand, as a stream. */
