@@ -16,6 +16,8 @@ const GUESSES = [
   [`get bicycle ${U}`, `bicycles get ${U}`],
   ['describe bike d238', 'bicycles get d238'],
   ['bicycles ls', 'bicycles list'],
+  ['bicycles list --wide', 'bicycles list -o wide'],
+  ['bicycles list --no-trunc', 'bicycles list --no-truncate'],
   ['bicycles all', 'bicycles list'],
   ['bicycles get', 'bicycles list'],
   [`bicycles view ${U}`, `bicycles get ${U}`],
