@@ -7,10 +7,9 @@ import { proxyToken } from './proxy.js';
 /** Opens a dispatcher that asks one proxy. `timeoutMs` bounds the making of a connection, with the proxy and behind it. */
 export function openProxyAgent(proxy: URL, timeoutMs: number): Dispatcher {
   const token = proxyToken(proxy);
-  const address = new URL(proxy);
-  [address.username, address.password] = ['', ''];
   return new ProxyAgent({
-    uri: address.href,
+    // Without a path, which undici refuses and a proxy has no use for, and without the password, which is in the token.
+    uri: proxy.origin,
     ...(token === undefined ? {} : { token }),
     // A tunnel (CONNECT) for https alone; plain http is asked of the proxy by its whole address, as curl does it.
     proxyTunnel: false,

@@ -98,6 +98,12 @@ describe('407', () => {
   });
 });
 
+test.each(['/', '/path?query', '#part'])('what stands behind the host of a proxy has no meaning: %s', async (rest) => {
+  const proxy = await startProxy('403 Forbidden');
+  expect((await refusal('https://fleet.invalid', proxy.url + rest)).kind).toBe('network');
+  expect(proxy.heads).toHaveLength(1);
+});
+
 test('a proxy that refuses the way is named, and asked once', async () => {
   const proxy = await startProxy('403 Forbidden');
   const error = await refusal('https://fleet.invalid', proxy.url);
