@@ -133,3 +133,56 @@ test('--forward, killed while its receiver is down: each body arrives, in order'
     await back.close();
   });
 }, 60_000);
+
+test.each([
+  [['--for', '2s'], undefined, 10],
+  [[], 'SIGTERM', 143],
+] as const)(
+  'a reader that takes nothing: %j %s ends it with %i, and what it did not take comes again',
+  (args, signal, code) =>
+    withSandbox({ bicycles: 5, pageSize: 100 }, async (sandbox) => {
+      const message = 'x'.repeat(5_000);
+      const raised = Array.from(
+        { length: 300 },
+        () => sandbox.raiseAlert(subject(sandbox), 'lock.shutdown', { message }).uuid,
+      );
+      const state = ['--state-file', join(folder, 'alerts.state')];
+      const env = {
+        PATH: process.env['PATH'],
+        FLEET_CONFIG_DIR: join(folder, 'settings'),
+        ...(await environmentOf(sandbox)),
+      };
+      const child = spawn(
+        process.execPath,
+        [PROGRAM, 'alerts', 'watch', '--since', '1m', '--json', ...state, ...args],
+        { env },
+      );
+      let stderr = '';
+      let stdout = '';
+      child.stderr.on('data', (chunk) => (stderr += chunk));
+      // Taken up when it has ended.
+      child.stdout.on('data', (chunk) => (stdout += chunk)).pause();
+      await eventually(() => stderr.includes('"event":"open"'));
+      // The pipe is full soon after.
+      await new Promise((resolve) => setTimeout(resolve, 1_000));
+      const exit = new Promise((resolve) => child.once('exit', resolve));
+      const ended = new Promise((resolve) => child.stdout.once('end', resolve));
+      const startedAt = performance.now();
+      if (signal !== undefined) child.kill(signal);
+      expect(await exit, stderr).toBe(code);
+      expect(performance.now() - startedAt).toBeLessThan(4_000);
+      expect(stderr).toMatch(/"undelivered":[1-9]/);
+      await ended;
+      const again = await start(sandbox, ['watch', '--json', ...state]);
+      const whole = stdout.split('\n').slice(0, -1);
+      const seen = () =>
+        new Set([...whole.map((line) => JSON.parse(line).uuid), ...again.objects().map(({ uuid }) => uuid)]);
+      await eventually(() => raised.every((uuid) => seen().has(uuid)), again.stderr);
+      await again.stop();
+      // The one that was in the pipe when it ended may come twice.
+      expect(
+        whole.length + again.objects().filter(({ uuid }) => raised.includes(String(uuid))).length,
+      ).toBeLessThanOrEqual(301);
+    }),
+  60_000,
+);

@@ -8,7 +8,7 @@ import { showDuration } from '../../terminal/time.js';
 import { momentOf, openAlarms } from '../follow/loop.js';
 import type { Stderr } from '../follow/stderr.js';
 import type { Forwarded, ForwardQueue } from './forward-queue.js';
-import { type ForwardEvent, forwardState, startForward } from './forward-state.js';
+import { type ForwardEffect, type ForwardEvent, forwardState, startForward } from './forward-state.js';
 
 export interface Forwarder {
   /** Keeps a body until it was passed on; false when that is not possible now. */
@@ -36,82 +36,38 @@ export function openForwarder({ url, queue, network, clock, stderr }: ForwardOpt
   const alarms = openAlarms(clock, () => take({ type: 'tick' }));
   const counts = { forwarded: 0, givenUp: 0 };
   // What stands behind the question mark may be a secret.
-  const name = url.origin + url.pathname;
+  const report = openForwardReport(stderr, url.origin + url.pathname);
   let state = startForward(queue.size());
-  let isDiskSaid = false;
 
-  function take(event: ForwardEvent): void {
+  /** Whether something could be written; a full disk costs no webhook: its sender comes again. */
+  const onDisk = (write: () => boolean): boolean => {
+    try {
+      return write();
+    } catch (error) {
+      report.disk(error instanceof Error ? error.message : String(error));
+      return false;
+    }
+  };
+  const take = (event: ForwardEvent): void => {
     if (over.signal.aborted) return;
     const step = forwardState(state, event, momentOf(clock));
     state = step.state;
-    for (const effect of step.effects) {
-      switch (effect.type) {
-        case 'send':
-          void sendFirst();
-          break;
-        case 'wake':
-          alarms.set(effect.inMs);
-          break;
-        case 'done':
-          forget(effect.reason);
-          break;
-        case 'failing': {
-          const { reason, retryInMs } = effect;
-          const line = `${name} does not take webhooks: ${reason}; they wait, trying again in ${showDuration(retryInMs)}`;
-          stderr.print(true, { event: 'forward-failing', message: reason, waiting: queue.size() }, stderr.atNow(line));
-          break;
-        }
-        case 'back': {
-          const line = `${name} takes webhooks again after ${showDuration(effect.downMs)}`;
-          stderr.print(true, { event: 'forward-back', seconds: Math.round(effect.downMs) / 1000 }, stderr.atNow(line));
-          break;
-        }
-      }
+    for (const effect of step.effects) perform(effect);
+  };
+  const perform = (effect: ForwardEffect): void => {
+    report.effect(effect, queue.size());
+    if (effect.type === 'wake') alarms.set(effect.inMs);
+    if (effect.type === 'send') {
+      const first = queue.first();
+      if (first !== undefined) void sendBody(first, { url, network, clock, signal: over.signal }).then(take);
     }
-  }
-
-  function forget(reason: string | undefined): void {
-    if (reason === undefined) counts.forwarded++;
-    else {
-      counts.givenUp++;
-      const line = `a webhook was given up: ${name} refused it again and again: ${reason}`;
-      stderr.print(true, { event: 'forward-given-up', message: reason }, stderr.atNow(line));
-    }
+    if (effect.type !== 'done') return;
+    counts[effect.reason === undefined ? 'forwarded' : 'givenUp']++;
     onDisk(() => {
       queue.done();
       return true;
     });
-  }
-
-  /** Whether something could be written; a full disk is said once. */
-  function onDisk(write: () => boolean): boolean {
-    try {
-      return write();
-    } catch (error) {
-      const message = `the queue of webhooks cannot be written: ${error instanceof Error ? error.message : String(error)}`;
-      if (!isDiskSaid) stderr.print(true, { event: 'forward-failing', message }, stderr.atNow(message));
-      isDiskSaid = true;
-      return false;
-    }
-  }
-
-  async function sendFirst(): Promise<void> {
-    const first = queue.first();
-    if (first === undefined) return;
-    const { body, headers } = first;
-    const request = { method: 'POST', url, headers, body, signal: over.signal, limitBytes: ANSWER_LIMIT_BYTES };
-    const limits = { headersTimeoutMs: ANSWER_LIMIT_MS, bodyTimeoutMs: ANSWER_LIMIT_MS };
-    const deadline = { clock, milliseconds: ANSWER_LIMIT_MS };
-    try {
-      const answer = await readWhole(network.dispatcher, { ...request, ...limits }, deadline);
-      const { status } = answer;
-      const askedMs = readRetryAfter(answer.headers['retry-after'], clock.wallMs());
-      take({ type: 'answered', status, reason: `HTTP ${status}`, askedMs });
-    } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
-      take({ type: 'answered', status: undefined, reason, askedMs: undefined });
-    }
-  }
+  };
 
   take({ type: 'tick' });
   return {
@@ -127,6 +83,51 @@ export function openForwarder({ url, queue, network, clock, stderr }: ForwardOpt
       over.abort(new Error('the listener ends'));
       alarms.close();
       queue.close();
+    },
+  };
+}
+
+/** Sends a body once; never rejects. */
+async function sendBody(
+  { body, headers }: Forwarded,
+  { url, network, clock, signal }: Pick<ForwardOptions, 'url' | 'network' | 'clock'> & { signal: AbortSignal },
+): Promise<ForwardEvent> {
+  const request = { method: 'POST', url, headers, body, signal, limitBytes: ANSWER_LIMIT_BYTES };
+  const limits = { headersTimeoutMs: ANSWER_LIMIT_MS, bodyTimeoutMs: ANSWER_LIMIT_MS };
+  const deadline = { clock, milliseconds: ANSWER_LIMIT_MS };
+  try {
+    const answer = await readWhole(network.dispatcher, { ...request, ...limits }, deadline);
+    const { status } = answer;
+    const askedMs = readRetryAfter(answer.headers['retry-after'], clock.wallMs());
+    return { type: 'answered', status, reason: `HTTP ${status}`, askedMs };
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    return { type: 'answered', status: undefined, reason, askedMs: undefined };
+  }
+}
+
+/** What passing on says on stderr; `name` is where to. */
+function openForwardReport({ print, atNow }: Stderr, name: string) {
+  let isDiskReported = false;
+  return {
+    effect(effect: ForwardEffect, waiting: number): void {
+      if (effect.type === 'failing') {
+        const { reason, retryInMs } = effect;
+        const line = `${name} does not take webhooks: ${reason}; they wait, trying again in ${showDuration(retryInMs)}`;
+        print(true, { event: 'forward-failing', message: reason, waiting }, atNow(line));
+      } else if (effect.type === 'back') {
+        const line = `${name} takes webhooks again after ${showDuration(effect.downMs)}`;
+        print(true, { event: 'forward-back', seconds: Math.round(effect.downMs) / 1000 }, atNow(line));
+      } else if (effect.type === 'done' && effect.reason !== undefined) {
+        const line = `a webhook was given up: ${name} refused it again and again: ${effect.reason}`;
+        print(true, { event: 'forward-given-up', message: effect.reason }, atNow(line));
+      }
+    },
+    disk(reason: string): void {
+      if (isDiskReported) return;
+      isDiskReported = true;
+      const message = `the queue of webhooks cannot be written: ${reason}`;
+      print(true, { event: 'forward-failing', message }, atNow(message));
     },
   };
 }

@@ -39,12 +39,14 @@ export interface WebhookServer {
 }
 
 const BODY_LIMIT_BYTES = 1024 * 1024;
-const HEAD_LIMIT_BYTES = 16 * 1024;
-/** From the first byte of a head to its last, and of a request to its last. */
-const HEAD_LIMIT_MS = 10_000;
-const REQUEST_LIMIT_MS = 20_000;
-const IDLE_LIMIT_MS = 60_000;
-const CHECK_EVERY_MS = 1_000;
+/** From the first byte of a head to its last 10 s, and of a request to its last 20 s. */
+const LIMITS = {
+  maxHeaderSize: 16 * 1024,
+  headersTimeout: 10_000,
+  requestTimeout: 20_000,
+  keepAliveTimeout: 60_000,
+  connectionsCheckingInterval: 1_000,
+};
 const CONNECTION_LIMIT = 1_000;
 /** Webhooks that may wait for their answer, and bytes of them. */
 const WAITING_LIMIT = 10_000;
@@ -55,62 +57,37 @@ const CLOSE_LIMIT_MS = 500;
 
 /** Starts the server; rejects with Node's error when it cannot listen. */
 export async function openServer(options: ServerOptions): Promise<WebhookServer> {
-  const { clock } = options;
-  const waiting = new Map<number, { response: ServerResponse; bytes: number }>();
+  const waiting = openWaiting();
   const counts = { received: 0, refused: 0 };
-  let waitingBytes = 0;
   let take: TakeWebhook = () => false;
   let onRefusal = (_status: number, _reason: string) => {};
   let ids = 0;
   let isClosing = false;
 
-  const refuse = (response: ServerResponse, { status, reason, headers = {} }: Refusal) => {
-    if (status !== 503) counts.refused++;
-    onRefusal(status, reason);
-    send(response, status, reason, headers);
-    // The rest of it is read for a moment: a connection that is cut at once would take the answer with it.
-    if (!response.req.complete) {
-      response.req.resume();
-      const cancel = clock.after(REST_LIMIT_MS, () => response.req.destroy());
-      response.req.once('close', cancel);
+  const refuse = (response: ServerResponse, refusal: Refusal) => {
+    if (refusal.status !== BUSY.status) counts.refused++;
+    onRefusal(refusal.status, refusal.reason);
+    refuseAtOnce(response, refusal, options.clock);
+  };
+  const takeBody = (request: IncomingMessage, response: ServerResponse, body: Buffer | undefined) => {
+    if (body === undefined) return refuse(response, TOO_LARGE);
+    if (isClosing || !waiting.hasRoom(body.length)) return refuse(response, BUSY);
+    const read = readWebhook(request, body, options);
+    if ('status' in read) return refuse(response, read);
+    const id = ++ids;
+    waiting.add(id, response, body.length);
+    if (take({ id, items: read.items, body, headers: request.headers })) counts.received++;
+    else {
+      waiting.take(id);
+      refuse(response, BUSY);
     }
   };
-
-  const server = createServer(
-    {
-      maxHeaderSize: HEAD_LIMIT_BYTES,
-      headersTimeout: HEAD_LIMIT_MS,
-      requestTimeout: REQUEST_LIMIT_MS,
-      keepAliveTimeout: IDLE_LIMIT_MS,
-      connectionsCheckingInterval: CHECK_EVERY_MS,
-    },
-    (request, response) => {
-      response.on('error', () => {});
-      const early = isClosing ? BUSY : refusalOf(request, options);
-      if (early !== undefined) return refuse(response, early);
-      readBody(request, (body) => {
-        if (body === undefined) return refuse(response, TOO_LARGE);
-        const isFull = waiting.size >= WAITING_LIMIT || waitingBytes + body.length > WAITING_LIMIT_BYTES;
-        if (isFull || isClosing) return refuse(response, BUSY);
-        const read = readWebhook(request, body, options);
-        if ('status' in read) return refuse(response, read);
-        const id = ++ids;
-        waiting.set(id, { response, bytes: body.length });
-        waitingBytes += body.length;
-        if (!take({ id, items: read.items, body, headers: request.headers })) {
-          forget(id);
-          return refuse(response, BUSY);
-        }
-        counts.received++;
-      });
-    },
-  );
-  const forget = (id: number): ServerResponse | undefined => {
-    const { response, bytes = 0 } = waiting.get(id) ?? {};
-    waiting.delete(id);
-    waitingBytes -= bytes;
-    return response;
-  };
+  const server = createServer(LIMITS, (request, response) => {
+    response.on('error', () => {});
+    const early = isClosing ? BUSY : refusalOf(request, options);
+    if (early === undefined) readBody(request, (body) => takeBody(request, response, body));
+    else refuse(response, early);
+  });
   server.maxConnections = CONNECTION_LIMIT;
   const url = await listen(server, options);
   return {
@@ -120,28 +97,63 @@ export async function openServer(options: ServerOptions): Promise<WebhookServer>
       onRefusal = listener;
     },
     answer(id, isTaken) {
-      const response = forget(id);
-      if (response === undefined) return;
-      if (isTaken) response.writeHead(204).end();
-      else send(response, 503, BUSY.reason, BUSY.headers);
+      const response = waiting.take(id);
+      if (isTaken) response?.writeHead(204).end();
+      else if (response !== undefined) send(response, BUSY);
     },
     counts: () => counts,
-    close: () =>
-      new Promise((resolve) => {
-        if (isClosing) return resolve();
-        isClosing = true;
-        for (const id of waiting.keys()) {
-          const response = forget(id);
-          if (response !== undefined) send(response, 503, BUSY.reason, { ...BUSY.headers, connection: 'close' });
-        }
-        const cancel = clock.after(CLOSE_LIMIT_MS, () => server.closeAllConnections());
-        server.close(() => {
-          cancel();
-          resolve();
-        });
-        server.closeIdleConnections();
-      }),
+    async close() {
+      if (isClosing) return;
+      isClosing = true;
+      for (const response of waiting.takeAll()) send(response, CLOSING);
+      await closeServer(server, options.clock);
+    },
   };
+}
+
+/** The answers that are still owed. */
+function openWaiting() {
+  const waiting = new Map<number, { response: ServerResponse; bytes: number }>();
+  let waitingBytes = 0;
+  const take = (id: number): ServerResponse | undefined => {
+    const { response, bytes = 0 } = waiting.get(id) ?? {};
+    waiting.delete(id);
+    waitingBytes -= bytes;
+    return response;
+  };
+  return {
+    hasRoom: (bytes: number) => waiting.size < WAITING_LIMIT && waitingBytes + bytes <= WAITING_LIMIT_BYTES,
+    add(id: number, response: ServerResponse, bytes: number) {
+      waiting.set(id, { response, bytes });
+      waitingBytes += bytes;
+    },
+    take,
+    takeAll: () => [...waiting.keys()].flatMap((id) => take(id) ?? []),
+  };
+}
+
+/** Answers a request that may not have come whole: its rest is read for a moment, for a cut connection would take the answer with it. */
+function refuseAtOnce(response: ServerResponse, refusal: Refusal, clock: Clock): void {
+  send(response, refusal);
+  const { req: request } = response;
+  if (request.complete) return;
+  request.resume();
+  request.once(
+    'close',
+    clock.after(REST_LIMIT_MS, () => request.destroy()),
+  );
+}
+
+/** Resolves when the last connection is closed; those that go on are cut. */
+function closeServer(server: Server, clock: Clock): Promise<void> {
+  return new Promise((resolve) => {
+    const cancel = clock.after(CLOSE_LIMIT_MS, () => server.closeAllConnections());
+    server.close(() => {
+      cancel();
+      resolve();
+    });
+    server.closeIdleConnections();
+  });
 }
 
 interface Refusal {
@@ -151,11 +163,8 @@ interface Refusal {
 }
 
 const TOO_LARGE: Refusal = { status: 413, reason: 'more than 1 MB', headers: { connection: 'close' } };
-const BUSY: Refusal & { headers: { readonly [name: string]: string } } = {
-  status: 503,
-  reason: 'busy, retry later',
-  headers: { 'retry-after': '1' },
-};
+const BUSY: Refusal = { status: 503, reason: 'busy, retry later', headers: { 'retry-after': '1' } };
+const CLOSING: Refusal = { ...BUSY, headers: { ...BUSY.headers, connection: 'close' } };
 
 /** Why a request is refused by its head. */
 function refusalOf({ url = '', method, headers }: IncomingMessage, options: ServerOptions): Refusal | undefined {
@@ -201,9 +210,9 @@ function readWebhook(
   return typeof items === 'string' ? { status: 400, reason: items } : { items };
 }
 
-function send(response: ServerResponse, status: number, detail: string, headers: Refusal['headers'] = {}): void {
+function send(response: ServerResponse, { status, reason, headers }: Refusal): void {
   response.writeHead(status, { 'content-type': 'application/json', ...headers });
-  response.end(JSON.stringify({ detail }));
+  response.end(JSON.stringify({ detail: reason }));
 }
 
 function listen(server: Server, { host, port, path }: ServerOptions): Promise<string> {

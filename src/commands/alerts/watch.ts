@@ -8,6 +8,7 @@ import { chosenOrganization } from '../organization.js';
 import { followAlerts } from './follow.js';
 import { openMemory } from './memory.js';
 import { commonPlan, type EndOptions, readSince } from './plan.js';
+import { OVERLAP_MS } from './state.js';
 
 export interface WatchAlertsOptions extends EndOptions {
   organization?: string;
@@ -30,6 +31,8 @@ export async function watchAlerts(context: Context, options: WatchAlertsOptions)
   const organization = await chosenOrganization(context, options.organization);
   const types = options.type ?? [];
   const memory = options.stateFile === undefined ? undefined : await openMemory(options.stateFile, baseUrl.href);
+  // Where it begins is remembered before anything is shown: a run that ends half-way goes on, and does not begin anew.
+  if (memory?.cursorMs === undefined && sinceMs !== undefined) memory?.move(sinceMs + OVERLAP_MS);
   const plan = {
     ...common,
     query: [
