@@ -411,3 +411,42 @@ test('a service that comes back on the same port after it was away', async () =>
   await second.close();
   expect(running.objects()).toEqual([alert]);
 });
+
+test('a service that orders by created alone: new ones, and changes of old ones that are open', async () => {
+  const at = (seconds: number) => new Date(Date.now() + seconds * 1000).toISOString();
+  const alerts = Array.from({ length: 9 }, (_, index) => ({
+    uuid: `00000000-0000-4000-8000-00000000000${index}`,
+    state: index % 2 === 0 ? 'new' : 'resolved',
+    created: at(index * 60 - 3600),
+    modified: at(index * 60 - 3600),
+  }));
+  await withServer(
+    (response, { path }) => {
+      const query = new URL(path, 'http://localhost').searchParams;
+      if (query.get('ordering') !== '-created') return sendJson(response, 400, { ordering: ['no such choice'] });
+      const page = Number(query.get('page') ?? 1);
+      const sorted = [...alerts].sort((a, b) => (a.created < b.created ? 1 : -1));
+      query.set('page', String(page + 1));
+      const next = sorted.length > page * 2 ? `http://elsewhere/alerts/?${query}` : null;
+      sendJson(response, 200, {
+        count: sorted.length,
+        next,
+        previous: null,
+        results: sorted.slice(page * 2 - 2, page * 2),
+      });
+    },
+    async ({ url }) => {
+      const env = { FLEET_BASE_URL: url, FLEET_TOKEN: 'a-token' };
+      const running = startFleet(['alerts', 'watch', '--json', ...FAST], { env });
+      await running.until(() => running.events('open').length === 1);
+      const oldest = alerts[0];
+      if (oldest !== undefined) Object.assign(oldest, { state: 'escalated', modified: at(0) });
+      await running.until(() => running.objects().length === 1);
+      const raised = { uuid: '14c6d2ad-7236-46f1-b76f-6d356b2105d2', state: 'new', created: at(0), modified: at(0) };
+      alerts.push(raised);
+      await running.until(() => running.objects().length === 2);
+      await running.stop();
+      expect(running.objects()).toEqual([oldest, raised]);
+    },
+  );
+});
