@@ -2,7 +2,7 @@
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { appendFile, copyFile, link, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { appendFile, copyFile, link, readFile, rename, rm, symlink, truncate, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -218,6 +218,8 @@ describe('opening', () => {
 
   test.each([
     ['deleted', (path: string) => rm(path)],
+    ['cut short', (path: string) => truncate(path, 200)],
+    ['emptied', (path: string) => truncate(path)],
     ['moved away', (path: string) => rename(path, `${path}.old`)],
     [
       'replaced by a copy',

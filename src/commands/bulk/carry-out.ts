@@ -12,7 +12,7 @@ import { askBefore, EXAMPLES_SHOWN } from './question.js';
 import { judgeEntry } from './records.js';
 import { openReporter, type Reporter } from './report.js';
 import { leaveDoubts, settleDoubts } from './resume.js';
-import { FailedFast, type RunEnd } from './run.js';
+import { FailedFast, isSignal, type RunEnd } from './run.js';
 import { openState, openTasks, type Session, send } from './session.js';
 
 /**
@@ -117,10 +117,9 @@ interface Conclusion<T, R extends Ended> {
 async function conclude<T, R extends Ended>(conclusion: Conclusion<T, R>): Promise<void> {
   const { context, plan, options, reporter, lastError } = conclusion;
   const { stoppedBy, isReadToItsEnd } = conclusion.end;
-  const isInterrupted = stoppedBy instanceof FleetError && /^(interrupted|terminated|hangup)$/.test(stoppedBy.kind);
   const badCount = reporter.badCount();
   if (plan.input.isSingle) {
-    if (isInterrupted && reporter.count('not-sent') > 0) throw stoppedBy;
+    if (isSignal(stoppedBy) && reporter.count('not-sent') > 0) throw stoppedBy;
     if (badCount > 0) throw lastError ?? stoppedBy;
     if (stoppedBy !== undefined) throw stoppedBy;
     return;

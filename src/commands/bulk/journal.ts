@@ -100,6 +100,7 @@ function openGuard(id: string) {
         seenBytes = size;
         return;
       }
+      if (size < seenBytes + written) throw lost(file.path, 'was cut short while the run used it');
       const added = await file.read(seenBytes);
       const whole = added.subarray(0, added.lastIndexOf('\n') + 1);
       seenBytes += whole.length;

@@ -1,8 +1,9 @@
 // Runs many changes: workers that pull from one stream of tasks through one gate, and an orderly stop.
 
 import { type Clock, sleep } from '../../clock.js';
-import type { FleetError } from '../../errors.js';
+import { FleetError } from '../../errors.js';
 import type { HttpAnswer } from '../../http/types.js';
+import { ReaderLeft } from '../../terminal/io.js';
 import type { Outcome } from '../../views/action.js';
 import { type Exchanged, type Pause, StoppedWaiting } from './exchange.js';
 import { type Gate, openGate } from './gate.js';
@@ -61,8 +62,8 @@ const REPORTED_FAILURES = 3;
 
 /** After a stop the rest of the input is named as not sent, as far as it comes within this time: a producer may never end. */
 const REST_AFTER_STOP_MS = 10_000;
-/** A signal ends the program within two seconds (cli.md section 4, promise 8). */
-const REST_AFTER_SIGNAL_MS = 1000;
+/** A signal ends the program within two seconds (cli.md section 4, promise 8), and where the reader left nobody hears of it. */
+const REST_UNHEARD_MS = 1000;
 /** The longest that one more of it is waited for. */
 const NEXT_OF_REST_MS = 1000;
 
@@ -92,7 +93,8 @@ export async function* runBulk<T>(options: BulkOptions<T>): AsyncGenerator<Endin
   try {
     void Promise.all(Array.from({ length: concurrency.most }, work)).finally(endings.close);
     yield* endings.items();
-    const limitMs = signal.aborted ? REST_AFTER_SIGNAL_MS : REST_AFTER_STOP_MS;
+    const limitMs =
+      isSignal(stop.reason()) || stop.reason() instanceof ReaderLeft ? REST_UNHEARD_MS : REST_AFTER_STOP_MS;
     const isReadToItsEnd = !stop.isStopped() || (yield* nameRest(input, unused, stop, openTimeLimit(clock, limitMs)));
     return { stoppedBy: stop.reason(), isReadToItsEnd };
   } finally {
@@ -115,6 +117,11 @@ export async function* runBulk<T>(options: BulkOptions<T>): AsyncGenerator<Endin
       await endings.put(ending);
     }
   }
+}
+
+/** Whether a run was stopped by Ctrl-C, SIGTERM or SIGHUP. */
+export function isSignal(reason: unknown): reason is FleetError {
+  return reason instanceof FleetError && ['interrupted', 'terminated', 'hangup'].includes(reason.kind);
 }
 
 /** A task that a stop left untouched. */
