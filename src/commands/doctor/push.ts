@@ -13,6 +13,9 @@ import { profileFlag } from '../../settings/resolve.js';
 import { type Finding, failed, ok, warning } from './finding.js';
 import { changeCommand, explainSilence, type Probe } from './probe.js';
 
+/** How many times the timeout a refusal may take from its first to its last byte. */
+const DEADLINE_TIMEOUTS = 4;
+
 /** Opens the topic of the organization at the push address (interface.md section 4.6) and lets it go. */
 export async function checkPush(probe: Probe, sseUrl: URL): Promise<Finding> {
   const { known, context } = probe;
@@ -57,7 +60,8 @@ async function subscribe(
     bodyTimeoutMs: known.timeoutMs,
     signal: context.signal,
   };
-  const deadline = { clock: context.clock, milliseconds: known.timeoutMs };
+  // Silence ends a request after the timeout; this ends one that trickles.
+  const deadline = { clock: context.clock, milliseconds: DEADLINE_TIMEOUTS * known.timeoutMs };
   try {
     const { status, headers, body } = await openExchange(network.dispatcher, request, deadline);
     const type = headers['content-type'] ?? 'no content type';
