@@ -209,13 +209,19 @@ function takeMessage(state: WatchState, event: Message, now: Moment): WatchStep 
   } catch (error) {
     return takeUnreadable(state, event, error instanceof JsonError ? error.message : String(error), now);
   }
-  const counts = { ...state.counts, messages: state.counts.messages + 1 };
-  const counted = { ...state, counts, lastMessageMs: event.monotonicMs };
   const envelope = isObject(parsed) ? (parsed as PushEnvelope) : undefined;
-  if (isRemembering(state.plan)) return takeContent(counted, envelope, event, now);
+  if (isRemembering(state.plan)) return takeContent(countMessage(state, event, 0), envelope, event, now);
   // Nothing asks what it says: it goes on as it came.
   const isWanted = isSender(state.plan, envelope?.sender);
-  return isWanted ? show(counted, { type: 'other', envelope, text: event.data }, event, false) : same(counted);
+  if (!isWanted) return same(countMessage(state, event, 0));
+  return showCounted(countMessage(state, event, 1), { type: 'other', envelope, text: event.data }, event, false);
+}
+
+/** The state after a message, counted as shown or not in one copy: a fast stream spends much of its time on copies. */
+function countMessage(state: WatchState, { monotonicMs }: Message, shown: 0 | 1): WatchState {
+  const { counts } = state;
+  const next = { ...counts, messages: counts.messages + 1, shown: counts.shown + shown };
+  return { ...state, counts: next, lastMessageMs: monotonicMs };
 }
 
 /** A message that can be read. */
@@ -247,11 +253,14 @@ function takeContent(state: WatchState, envelope: PushEnvelope | undefined, even
   return show({ ...state, leaving }, whole, event, isMet && kind !== 'late');
 }
 
-function show(state: WatchState, entry: Entry, { atMs, data }: Message, isMet: boolean): WatchStep {
-  const shown = { ...state, counts: { ...state.counts, shown: state.counts.shown + 1 } };
+function show(state: WatchState, entry: Entry, event: Message, isMet: boolean): WatchStep {
+  return showCounted(add(state, { shown: 1 }), entry, event, isMet);
+}
+
+function showCounted(shown: WatchState, entry: Entry, { atMs, data }: Message, isMet: boolean): WatchStep {
   const step: WatchStep = { state: shown, effects: [{ type: 'show', entry, atMs, data }] };
   if (isMet) return followedBy(step, (met) => end(met, 'until'));
-  return shown.counts.shown === state.plan.maxEvents ? followedBy(step, (full) => end(full, 'max-events')) : step;
+  return shown.counts.shown === shown.plan.maxEvents ? followedBy(step, (full) => end(full, 'max-events')) : step;
 }
 
 /** One bad message costs one message: it is a gap of no length, and the list is asked what it may have said. */
