@@ -160,6 +160,7 @@ interface Open {
 
 const A_NAME = 'a text in double quotes is expected';
 const AN_OBJECT = 'an object is expected';
+const A_VALUE = 'a value is expected';
 
 /** What the scanner says of a text that is none, and what that means. */
 const BROKEN_TEXTS = ['InvalidUnicode', 'InvalidEscapeCharacter', 'UnexpectedEndOfString', 'InvalidCharacter'];
@@ -177,46 +178,51 @@ export function readJsonRows(text: string): PlacedRow[] {
   return rows;
 }
 
-/** Fills `rows`; `shift` is 1 when a bracket was put around the text, which is `length` long without it. */
-function openVisitor(rows: PlacedRow[], length: number, shift: 0 | 1): JSONVisitor {
-  const open: Open[] = [];
-  let wanted = AN_OBJECT;
+/** Where the tokens of a text stand, around which a bracket was put when `shift` is 1; it is `length` long without it. */
+function openPlaces(length: number, shift: 0 | 1) {
   const spotOf = (line: number, column: number): Spot => ({
     line: line + 1,
     column: column + 1 - (line === 0 ? shift : 0),
   });
-  const fail = (message: string, offset: number, spot: Spot): never => {
-    throw new Unreadable(offset - shift >= length ? `${message}, but the file ends here` : message, spot);
+  return {
+    spotOf,
+    fail(message: string, offset: number, line: number, column: number): never {
+      const isAtEnd = offset - shift >= length;
+      throw new Unreadable(isAtEnd ? `${message}, but the file ends here` : message, spotOf(line, column));
+    },
   };
+}
+
+/** Fills `rows` with the objects of an array, or of lines in a bracket that `shift` is 1 for. */
+function openVisitor(rows: PlacedRow[], length: number, shift: 0 | 1): JSONVisitor {
+  const { spotOf, fail } = openPlaces(length, shift);
+  const open: Open[] = [];
+  let wanted = AN_OBJECT;
   const isOuter = () => open.length === 1;
   const take = (value: unknown, spot: Spot): void => {
     const into = open.at(-1);
     into?.fields.push({ name: into.name, value, nameSpot: into.nameSpot, valueSpot: spot });
-    wanted = into?.bracket === '{' ? 'a comma or } is expected' : 'a comma or ] is expected';
+    wanted = `a comma or ${into?.bracket === '{' ? '}' : ']'} is expected`;
   };
   const begin = (bracket: Open['bracket']) => (offset: number, _length: number, line: number, column: number) => {
+    if (isOuter() && bracket === '[') fail(AN_OBJECT, offset, line, column);
+    if (open.length === DEPTH_LIMIT + shift)
+      fail(`brackets more than ${DEPTH_LIMIT} levels deep`, offset, line, column);
     const spot = spotOf(line, column);
-    if (isOuter() && bracket === '[') fail(AN_OBJECT, offset, spot);
-    if (open.length === DEPTH_LIMIT + shift) fail(`brackets more than ${DEPTH_LIMIT} levels deep`, offset, spot);
     open.push({ bracket, spot, fields: [], name: '', nameSpot: spot });
-    wanted = bracket === '{' ? A_NAME : isOuter() ? AN_OBJECT : 'a value is expected';
+    wanted = bracket === '{' ? A_NAME : isOuter() ? AN_OBJECT : A_VALUE;
   };
   const end = (offset: number, tokenLength: number, line: number, column: number): void => {
     // Where the text breaks off, everything that is open ends, too.
     const isEarly = isOuter() && shift === 1 && offset !== length + 1;
-    if (tokenLength === 0 || isEarly) fail(wanted, offset, spotOf(line, column));
-    const closed = open.pop();
-    if (closed === undefined) return;
-    const { bracket, spot, fields } = closed;
-    if (isOuter()) rows.push({ spot, fields });
-    else if (bracket === '[')
-      take(
-        fields.map(({ value }) => value),
-        spot,
-      );
-    else take(Object.fromEntries(fields.map(({ name, value }) => [name, value])), spot);
+    if (tokenLength === 0 || isEarly) fail(wanted, offset, line, column);
+    const { bracket, spot, fields } = open.pop() as Open;
     if (open.length === 0) wanted = 'something stands behind the array';
-    else if (isOuter()) wanted = shift === 1 ? AN_OBJECT : 'a comma or ] is expected';
+    else if (!isOuter()) take(valueOf(bracket, fields), spot);
+    else {
+      rows.push({ spot, fields });
+      wanted = shift === 1 ? AN_OBJECT : 'a comma or ] is expected';
+    }
   };
   return {
     onObjectBegin: begin('{'),
@@ -228,19 +234,23 @@ function openVisitor(rows: PlacedRow[], length: number, shift: 0 | 1): JSONVisit
       wanted = 'a colon is expected';
     },
     onSeparator(character, offset, _length, line, column) {
-      if (isOuter() && shift === 1) fail(AN_OBJECT, offset, spotOf(line, column));
+      if (isOuter() && shift === 1) fail(AN_OBJECT, offset, line, column);
       const isName = character === ',' && open.at(-1)?.bracket === '{';
-      wanted = isName ? A_NAME : isOuter() ? AN_OBJECT : 'a value is expected';
+      wanted = isName ? A_NAME : isOuter() ? AN_OBJECT : A_VALUE;
     },
     onLiteralValue(value, offset, _length, line, column) {
-      const spot = spotOf(line, column);
-      if (isOuter()) fail(AN_OBJECT, offset, spot);
-      take(value, spot);
+      if (isOuter()) fail(AN_OBJECT, offset, line, column);
+      take(value, spotOf(line, column));
     },
     onError(error, offset, _length, line, column) {
       const code = printParseErrorCode(error);
       if (code === 'CommaExpected' && isOuter() && shift === 1) return;
-      fail(BROKEN_TEXTS.includes(code) ? BROKEN_TEXT : wanted, offset, spotOf(line, column));
+      fail(BROKEN_TEXTS.includes(code) ? BROKEN_TEXT : wanted, offset, line, column);
     },
   };
+}
+
+function valueOf(bracket: Open['bracket'], fields: readonly PlacedField[]): unknown {
+  if (bracket === '[') return fields.map(({ value }) => value);
+  return Object.fromEntries(fields.map(({ name, value }) => [name, value]));
 }

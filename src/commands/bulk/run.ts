@@ -63,7 +63,7 @@ const REPORTED_FAILURES = 3;
 /** After a stop the rest of the input is named as not sent, as far as it comes within this time: a producer may never end. */
 const REST_AFTER_STOP_MS = 10_000;
 /** A signal ends the program within two seconds (cli.md section 4, promise 8), and where the reader left nobody hears of it. */
-const REST_UNHEARD_MS = 1000;
+const REST_UNHEARD_MS = 600;
 /** The longest that one more of it is waited for. */
 const NEXT_OF_REST_MS = 1000;
 
