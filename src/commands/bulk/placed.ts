@@ -218,7 +218,7 @@ function openVisitor(rows: PlacedRow[], length: number, shift: 0 | 1): JSONVisit
     if (tokenLength === 0 || isEarly) fail(wanted, offset, line, column);
     const { bracket, spot, fields } = open.pop() as Open;
     if (open.length === 0) wanted = 'something stands behind the array';
-    else if (!isOuter()) take(valueOf(bracket, fields), spot);
+    else if (!isOuter()) take(contentOf(bracket, fields), spot);
     else {
       rows.push({ spot, fields });
       wanted = shift === 1 ? AN_OBJECT : 'a comma or ] is expected';
@@ -250,7 +250,7 @@ function openVisitor(rows: PlacedRow[], length: number, shift: 0 | 1): JSONVisit
   };
 }
 
-function valueOf(bracket: Open['bracket'], fields: readonly PlacedField[]): unknown {
+function contentOf(bracket: Open['bracket'], fields: readonly PlacedField[]): unknown {
   if (bracket === '[') return fields.map(({ value }) => value);
   return Object.fromEntries(fields.map(({ name, value }) => [name, value]));
 }
