@@ -51,6 +51,9 @@ interface Reading extends Wanted {
   readonly missing: ReadonlySet<string> | undefined;
   readonly pages: number;
   readonly pagesHere: number;
+  /** Bicycles of the present list that were met, and the most that the service said there are. */
+  readonly met: number;
+  readonly total: number;
   /** Pages in a row that held no bicycle that was not known. */
   readonly stalePages: number;
   /** What `heard()` was when the request in flight was made. */
@@ -123,6 +126,9 @@ const UNREAD_PAUSE_MS = 30_000;
 const MOST_NAMES = 100;
 /** A list that goes on and on without a bicycle that is new is led in a circle. */
 const STALE_PAGES_LIMIT = 10;
+
+/** Where the reading of each organization's list begins. */
+const LIST_START = { pagesHere: 0, met: 0, total: 0, stalePages: 0, lastMs: Number.POSITIVE_INFINITY };
 
 export function startCatchUp(options: CatchUpOptions): CatchUpState {
   const never = Number.NEGATIVE_INFINITY;
@@ -204,14 +210,12 @@ function begin(state: CatchUpState, now: Moment, knowledge: Knowledge): CatchUpS
     organizations: options.organizations,
     missing: options.bicycles === undefined ? undefined : new Set(options.bicycles),
     pages: 0,
-    pagesHere: 0,
-    stalePages: 0,
+    ...LIST_START,
     askedAt: knowledge.heard(),
     changes: 0,
     unknown: 0,
     isComplete: true,
     isBoundReached: false,
-    lastMs: Number.POSITIVE_INFINITY,
   };
   const gapDueMs = mark === undefined ? state.gapDueMs : now.monotonicMs + READING_PAUSE_MS;
   const next = { ...state, mark: undefined, wanted: undefined, gapDueMs, readings: reading.id };
@@ -304,32 +308,35 @@ function takePage(
     effects.push(...taken.effects);
   }
   const stalePages = knowledge.size() > sizeBefore ? 0 : before.stalePages + 1;
-  return after(effects, decide(state, { ...reading, lastMs, stalePages }, page.next, knowledge));
+  const met = before.met + page.items.length;
+  const total = Math.max(before.total, page.count ?? 0);
+  return after(effects, decide(state, { ...reading, met, total, lastMs, stalePages }, page.next, knowledge));
 }
 
-/** After a page: whether the reading is where it can end, has to end, or goes on. */
+/** After a page: the next one, or the next organization where this list is read as far as it has to be, or may be. */
 function decide(state: CatchUpState, reading: Reading, next: Query | undefined, knowledge: Knowledge): CatchUpStep {
-  const { mark, lastMs, missing } = reading;
+  const { mark, lastMs, missing, organizations } = reading;
   const isWhole = state.options.readsWhole && mark === undefined;
-  const isBelow = mark !== undefined && lastMs !== undefined && lastMs < mark.modifiedMs - DISORDER_MS;
-  const nextOrganization = (done: Reading, isComplete: boolean, isBoundReached: boolean) => {
-    const organizations = done.organizations.slice(1);
-    const beginning = { organizations, pagesHere: 0, stalePages: 0, lastMs: Number.POSITIVE_INFINITY };
-    const found = { isComplete: done.isComplete && isComplete, isBoundReached: done.isBoundReached || isBoundReached };
-    const further = organizations.length > 0 ? beginning : { organizations };
-    return ask(state, { ...done, ...further, ...found }, undefined, knowledge);
-  };
-  if (next === undefined || missing?.size === 0) return nextOrganization(reading, true, false);
-  if (isBelow) {
+  if (missing?.size === 0) return endList(state, reading, true, knowledge);
+  // Where a bicycle left the list meanwhile, another one may have slipped from a page to the one before.
+  if (next === undefined) return endList(state, reading, reading.met >= reading.total, knowledge);
+  if (mark !== undefined && lastMs !== undefined && lastMs < mark.modifiedMs - DISORDER_MS) {
     // Those followed by name that were not met in the last organization stand further down, so they did not change.
-    const isLast = reading.organizations.length === 1;
-    const found = { ...reading, missing: missing === undefined || !isLast ? missing : new Set<string>() };
-    return nextOrganization(found, mark.isProven || knowledge.isWhole(), false);
+    const isFound = missing !== undefined && organizations.length === 1;
+    const below = isFound ? { ...reading, missing: new Set<string>() } : reading;
+    return endList(state, below, mark.isProven || knowledge.isWhole(), knowledge);
   }
   const isBoundReached = isWhole ? knowledge.size() >= KNOWN_LIMIT : reading.pagesHere >= state.options.mostPages;
-  const isCircle = isWhole && reading.stalePages >= STALE_PAGES_LIMIT;
-  if (isBoundReached || isCircle) return nextOrganization(reading, false, isBoundReached);
+  if (isBoundReached) return endList(state, { ...reading, isBoundReached }, false, knowledge);
+  if (isWhole && reading.stalePages >= STALE_PAGES_LIMIT) return endList(state, reading, false, knowledge);
   return ask(state, reading, next, knowledge);
+}
+
+/** Goes on with the next organization; `lastMs` of the last one says later how far it was read. */
+function endList(state: CatchUpState, reading: Reading, isComplete: boolean, knowledge: Knowledge): CatchUpStep {
+  const organizations = reading.organizations.slice(1);
+  const done = { ...reading, organizations, isComplete: reading.isComplete && isComplete };
+  return ask(state, organizations.length > 0 ? { ...done, ...LIST_START } : done, undefined, knowledge);
 }
 
 /** A list that cannot be read is no end, but what was missed stays missed: it is tried again later. */

@@ -138,6 +138,12 @@ function saysAll(message: Bicycle, before: Bicycle): boolean {
   return true;
 }
 
+/** Of what a list has shown, that which a message may still say again: a stream keeps the order, as far as DISORDER_MS. */
+function withoutOvertaken(caughtUp: readonly Bicycle[], modifiedMs: number | undefined): readonly Bicycle[] {
+  if (caughtUp.length === 0 || modifiedMs === undefined) return caughtUp;
+  return caughtUp.filter((item) => (readTime(item.modified) ?? modifiedMs) >= modifiedMs - DISORDER_MS);
+}
+
 /** Whether a message is the one that a list told of before. */
 function saysAgain(message: Bicycle, item: Bicycle): boolean {
   const version = versionOf(message);
@@ -195,10 +201,11 @@ export function openKnowledge(startedAt: Moment): Knowledge {
     const version = versionOf(item);
     if (version !== undefined && entry.version !== undefined && entry.loose === undefined)
       return version > entry.version;
-    const order = compareTimes(item.modified, entry.bicycle.modified);
-    if (order !== undefined && order > 0) return true;
-    // Equal is not older, and a time in the future says nothing: then what was said last is what holds.
-    return !isHeardSince && !isOlder(item, entry, now);
+    // Equal is not older: what was said last is what holds.
+    if (!isHeardSince) return !isOlder(item, entry, now);
+    // A time in the future says nothing: the list may have been read before what was heard.
+    const isLater = (compareTimes(item.modified, entry.bicycle.modified) ?? 0) > 0;
+    return isLater && isPlausible(readTime(item.modified), now.monotonicMs);
   };
 
   const meet = (uuid: string, item: Bicycle, mark: Mark, now: Moment): Comparison => {
@@ -238,8 +245,7 @@ export function openKnowledge(startedAt: Moment): Knowledge {
         heard,
         touchedMs: now.monotonicMs,
         isSilent: false,
-        // A stream keeps the order: nothing comes again that is older than this. What cannot be dated overtakes nothing.
-        caughtUp: isLoose ? (entry?.caughtUp ?? []) : [],
+        caughtUp: withoutOvertaken(entry?.caughtUp ?? [], modifiedMs),
         loose: isLoose ? { ...entry?.loose, ...message } : undefined,
       });
       // What a list said at the start was not shown; the message that says the same is the first to show it.

@@ -319,6 +319,24 @@ describe('after a gap', () => {
     });
   });
 
+  test('--until that a caught-up change meets prints that bicycle, with --json as an envelope on stdout', async () => {
+    const uuid = '14c6d2ad-7236-46f1-b76f-6d356b2105d2';
+    let subscriptions = 0;
+    const service = await startMisbehaving((socket, { path }) => {
+      const bicycle = { uuid, modified: '2026-11-21T12:00:00Z', state: subscriptions > 1 ? 'available' : 'rented' };
+      if (!path.startsWith('/subscribe/')) return sendStatus(socket, 200, {}, JSON.stringify(bicycle));
+      subscriptions++;
+      sendStream(socket, ':\n\n');
+      if (subscriptions === 1) setTimeout(() => socket.destroy(), 200);
+    });
+    const env = { FLEET_BASE_URL: service.url, FLEET_SSE_URL: service.url };
+    const { organization } = find();
+    const got = await watch([organization, '--bicycle', uuid, '--until', 'state=available', '--json'], { env });
+    await service.close();
+    expect(got.code).toBe(0);
+    expect(JSON.parse(got.stdout)).toMatchObject({ sender: 'bicycle', message: { uuid, state: 'available' } });
+  });
+
   test('a bound that is too small to be sure is kept, and said even with --quiet', async () => {
     await withSandbox(PAGE, async (from) => {
       const { organization } = find('available', from);

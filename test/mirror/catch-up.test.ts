@@ -224,3 +224,23 @@ describe('bicycles that are followed by name', () => {
     expect(reports()[1]).toMatchObject({ isComplete: true, pages: 0 });
   });
 });
+
+test('a bicycle that slipped between two pages, because another one left the list, makes a reading incomplete', () => {
+  const { gap, read, step, reports } = open();
+  read(FLEET.slice(0, 4), 1);
+  step({ type: 'blind', fromMs: 100_000 }, 110);
+  const isSlipped = (counts: readonly number[]) => {
+    let effects = step({ type: 'wanted', sinceWallMs: START_MS + 100_000 }, 120);
+    for (const [page, count] of counts.entries()) {
+      const asked = effects.find(({ type }) => type === 'read-page');
+      if (asked?.type !== 'read-page') throw new Error('no page is asked for');
+      // The first of the list is gone when the second page is read, so that the third bicycle is on none.
+      const items = page === 0 ? [item('a', 101), item('b', 101)] : [item('d', 101)];
+      effects = step({ type: 'page', id: asked.id, page: { ...pageOf(items, page === 1), count } }, 121);
+    }
+    return reports().at(-1);
+  };
+  expect(isSlipped([4, 3])).toMatchObject({ pages: 2, isComplete: false });
+  gap(200, FLEET.slice(0, 4), 220);
+  expect(reports().at(-1)).toMatchObject({ isComplete: true });
+});

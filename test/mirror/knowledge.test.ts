@@ -65,6 +65,17 @@ describe('messages', () => {
     expect(changes.map((change) => knowledge.hear(UUID, change, at(400)).kind)).toEqual(changes.map(() => 'repeat'));
   });
 
+  test('are not taken back by a list that was asked for before them, whatever future its times are of', () => {
+    const knowledge = openKnowledge(at(0));
+    for (const second of [1, 2, 3, 4, 5]) knowledge.hear(OTHER, bicycle(second, {}, OTHER), at(second));
+    const listed = bicycle(86_400, { state: 'rented' });
+    knowledge.hear(UUID, listed, at(6));
+    const [mark, askedAt] = [knowledge.mark(6_000), knowledge.heard()];
+    knowledge.hear(UUID, bicycle(9, { state: 'lost' }), at(9));
+    expect(knowledge.compare(listed, mark, askedAt, at(10)).change).toBeUndefined();
+    expect(knowledge.get(UUID)).toMatchObject({ state: 'lost' });
+  });
+
   test('a microsecond apart are told apart, and a version apart in the same second', () => {
     const knowledge = openKnowledge(at(0));
     knowledge.hear(UUID, bicycle(5, { modified: moment(5, 2) }), at(5));

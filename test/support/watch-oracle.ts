@@ -147,7 +147,7 @@ export function runScenario({ seed, durationMs }: Scenario): Verdict {
     const id = made.length + 1;
     const ahead = hasFuture && uuid.endsWith('0'.repeat(12)) && luck.chance(0.5) ? 86_400_000 : 0;
     const modified = secondOf(START_MS + nowMs + ahead);
-    const version = hasVersions ? { concurrency_version: Math.floor(nowMs) * 10 + luck.below(10) + 1_000 } : {};
+    const version = hasVersions ? { concurrency_version: id * 10 + luck.below(10) + 1_000 } : {};
     const bicycle: Bicycle = { ...before, modified, state_of_charge: id, ...version };
     fleet.set(uuid, bicycle);
     if (lastLifeMs > 0) made.push({ id, uuid, atMs: nowMs });

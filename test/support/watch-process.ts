@@ -220,7 +220,9 @@ async function openService(luck: Random, traits: Traits, epochMs: number, lifeMs
       broadcast(uuid, text);
     },
     beat() {
-      for (const { socket, stall } of connections) if (stall === 'none') socket.write(':\n\n');
+      // What was asked for in the beginning must not keep the watch away at the end.
+      const text = mood.mayAskMuch ? ':\n\n' : 'retry: 1000\n\n';
+      for (const { socket, stall } of connections) if (stall === 'none') socket.write(text);
     },
     noise() {
       const kinds = [

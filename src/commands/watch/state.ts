@@ -74,7 +74,8 @@ export type WatchEffect =
   | { readonly type: 'stream'; readonly event: StreamEvent }
   | { readonly type: 'detail'; readonly text: string }
   | Exclude<CatchUpEffect, { type: 'learned' | 'caught-up' }>
-  | { readonly type: 'caught-up'; readonly change: Change }
+  /** `data`: an envelope of our own, where the change is what was waited for. */
+  | { readonly type: 'caught-up'; readonly change: Change; readonly data: string | undefined }
   | { readonly type: 'end'; readonly end: WatchEnd; readonly error?: FleetError };
 
 export interface WatchStep {
@@ -371,21 +372,25 @@ function takeCatchUp(state: WatchState, effect: CatchUpEffect, now: Moment): Wat
     if (!judge(plan, () => ({ sender: 'bicycle', ...bicycle }), 'bicycle', now).isMet) return same(state);
     const uuid = String(bicycle.uuid);
     const entry: Entry = { type: 'bicycle', kind: 'update', uuid, before: undefined, after: bicycle, fields: [] };
-    const message = { topic: bicycleTopic(plan.organizations[0] ?? '', uuid), sender: 'bicycle', message: bicycle };
-    const data = JSON.stringify(message);
-    return followedBy({ state, effects: [{ type: 'show', entry, atMs: now.wallMs, data }] }, (met) =>
-      end(met, 'until'),
-    );
+    const show: WatchEffect = { type: 'show', entry, atMs: now.wallMs, data: envelopeOf(plan, bicycle) };
+    return followedBy({ state, effects: [show] }, (met) => end(met, 'until'));
   }
   if (effect.type === 'caught-up') {
-    const { change } = effect;
-    const { isWanted, isMet } = judge(plan, () => ({ sender: 'bicycle', ...change.after }), 'bicycle', now);
+    const { after } = effect.change;
+    const { isWanted, isMet } = judge(plan, () => ({ sender: 'bicycle', ...after }), 'bicycle', now);
     if (!isWanted) return same(state);
-    const step: WatchStep = { state: add(state, { caughtUp: 1 }), effects: [effect] };
+    const caughtUp: WatchEffect = { ...effect, data: isMet ? envelopeOf(plan, after) : undefined };
+    const step: WatchStep = { state: add(state, { caughtUp: 1 }), effects: [caughtUp] };
     return isMet ? followedBy(step, (met) => end(met, 'until')) : step;
   }
   const counted = effect.type === 'read' ? add(state, { unknown: effect.report.unknown }) : state;
   return { state: counted, effects: [effect] };
+}
+
+/** What the stream would have said of a bicycle that was waited for, and that the list shows. */
+function envelopeOf({ organizations }: Plan, bicycle: Bicycle): string {
+  const topic = bicycleTopic(organizations[0] ?? '', String(bicycle.uuid));
+  return JSON.stringify({ topic, sender: 'bicycle', message: bicycle });
 }
 
 // The end
@@ -411,7 +416,8 @@ export function summaryOf(state: WatchState, reason: WatchEnd, now: Moment): Wat
   return {
     end: reason,
     endedAtMs: now.wallMs,
-    durationMs: now.monotonicMs - state.startedAt.monotonicMs,
+    // A machine that slept, or whose date was set forward: what the gaps count of that is a part of the whole.
+    durationMs: Math.max(now.monotonicMs - state.startedAt.monotonicMs, now.wallMs - state.startedAt.wallMs),
     messages,
     shown,
     reconnects,

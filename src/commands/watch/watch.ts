@@ -104,7 +104,7 @@ function perform(effects: readonly WatchEffect[], parts: Parts): Printable[] {
         break;
       case 'caught-up':
         report.caughtUp(effect.change);
-        items.push({ entry: entryOf(effect.change), atMs: clock.wallMs(), data: undefined });
+        items.push({ entry: entryOf(effect.change), atMs: clock.wallMs(), data: effect.data });
         break;
       case 'stream':
         report.stream(effect.event);
