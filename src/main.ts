@@ -126,8 +126,8 @@ async function showError(error: FleetError, { stderr }: Io): Promise<string[]> {
 async function report(error: FleetError, io: Io, isVerbose: boolean): Promise<void> {
   const lines = io.isJson ? [escapeJson(errorJson(error, io.secrets))] : await showError(error, io);
   if (error.exitCode === EXIT_CODES.internal && isVerbose) {
-    const { stack } = error.cause instanceof Error ? error.cause : error;
-    lines.push(cleanMultiline(stack ?? ''));
+    const { stack = '' } = error.cause instanceof Error ? error.cause : error;
+    lines.push(io.isJson ? escapeJson(JSON.stringify({ stack })) : cleanMultiline(stack));
   }
   await io.stderr.write(`${lines.join('\n')}\n`);
 }

@@ -1,0 +1,27 @@
+// A bug of ours: exit 1, the stack with --verbose alone, and JSON line by line where JSON is wanted.
+
+import { expect, test } from 'vitest';
+import { systemClock } from '../src/clock.js';
+import { runFleet } from './support/run.js';
+
+const broken = {
+  ...systemClock(),
+  monotonicMs(): number {
+    throw new Error('a clock that broke');
+  },
+};
+const env = { FLEET_BASE_URL: 'http://127.0.0.1:1', FLEET_TOKEN: 'secret-token' };
+
+test.each([
+  [[], false],
+  [['--json'], false],
+  [['-v'], true],
+  [['--json', '-v'], true],
+])('bicycles list %j', async (flags, hasStack) => {
+  const { code, stderr } = await runFleet(['bicycles', 'list', ...flags], { env, clock: broken });
+  expect(code).toBe(1);
+  expect(stderr).toContain('a clock that broke');
+  expect(/\bat .*monotonicMs/.test(stderr)).toBe(hasStack);
+  if (flags.includes('--json'))
+    for (const line of stderr.trim().split('\n')) expect(() => JSON.parse(line)).not.toThrow();
+});
