@@ -32,7 +32,8 @@ describe.concurrent('the built program over real sockets, with failing tokens an
     async (seed) => {
       const { faults, changes, stderr } = await runProcessScenario({ seed, durationMs: TWO_MINUTES_MS });
       expect(faults, stderr).toEqual([]);
-      expect(changes).toBeGreaterThan(20);
+      // How many fit into the time depends on the machine; that there are some does not.
+      expect(changes).toBeGreaterThan(5);
     },
     120_000,
   );
