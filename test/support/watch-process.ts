@@ -425,7 +425,7 @@ export async function runProcessScenario({ seed, durationMs }: ProcessScenario):
   const trouble = () => {
     calm();
     if (leftMs() < 0) return;
-    service.mood.mayAskMuch = leftMs() > LONGEST_ASKED_PAUSE_MS + 60_000;
+    service.mood.mayAskMuch = leftMs() > 2 * LONGEST_ASKED_PAUSE_MS + 60_000;
     const kind = chooseTrouble(luck);
     troubles[kind] = (troubles[kind] ?? 0) + 1;
     makeTrouble(kind, { luck, service, child, writeToken });
