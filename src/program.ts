@@ -119,8 +119,8 @@ export function buildProgram(run: Run, writeHelp: (text: string) => void, screen
   addGlobalFlags(program);
   examples(
     program,
-    ['a service to try, on this machine', 'fleet sandbox'],
-    ['in the next terminal', 'fleet --profile sandbox bicycles list --ordering state_of_charge'],
+    ['start a service to try', 'fleet sandbox'],
+    ['in another terminal', 'fleet --profile sandbox bicycles list --ordering state_of_charge'],
   );
   addInnerHelp(program);
   for (const [heading, nouns] of Object.entries(NOUNS)) {
@@ -145,25 +145,21 @@ function addGlobalFlags(program: Command): void {
       oneOf('format', OUTPUTS),
     )
     .option('--json', 'short for -o json')
-    .option('--columns <a,b,…>', 'fields to show, in that order (table, csv, tsv)', readColumns)
-    .option('--no-truncate', 'cut nothing in a table; -o wide also leaves no column out')
-    .option('--no-headers', 'no line of headers (table, csv, tsv)')
-    .option('--jq <program>', 'filter the JSON with jq; strings come out raw')
+    .option('--columns <a,b,…>', 'columns to show, in this order (table, csv, tsv)', readColumns)
+    .option('--no-truncate', 'keep values whole in a table; -o wide also shows every column')
+    .option('--no-headers', 'leave out the header (table, csv, tsv)')
+    .option('--jq <program>', 'filter the JSON with jq; strings print raw')
     .option('--profile <name>', 'settings profile (default: the profile in use)', anyText(PROFILES))
     .option('--base-url <url>', 'address of the service, prefix such as /api included (default: from the profile)')
     .option('--sse-url <url>', 'address of the push channel (default: from the profile)')
-    .option('--api-version <version>', 'version asked for in Accept (default: 1.0)')
+    .option('--api-version <version>', 'API version to request (default: 1.0)')
     .option('--timeout <seconds>', 'per request: connect, headers, body (default: 30)')
-    .option(
-      '--deadline <seconds>',
-      'per request: from its sending to the last byte of its answer (default: 10 times the timeout)',
-      secondsOf('--deadline'),
-    )
-    .option('--retries <n>', 'extra tries of a safe request (default: 3)', wholeNumber('--retries', 0))
+    .option('--deadline <seconds>', 'per request, in total (default: 10 times the timeout)', secondsOf('--deadline'))
+    .option('--retries <n>', 'retries of a safe request (default: 3)', wholeNumber('--retries', 0))
     .option('--trace', 'one line per response on stderr with the three trace headers')
     .option('-v, --verbose', 'requests and responses on stderr, secrets redacted')
     .option('-q, --quiet', 'no progress, hints or notices on stderr; errors still')
-    .option('--no-input', 'never ask: a question becomes a usage error')
+    .option('--no-input', 'never ask; a question is a usage error')
     .option('--no-color', 'no colours; also NO_COLOR, and FORCE_COLOR turns them on');
 }
 

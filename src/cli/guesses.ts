@@ -72,6 +72,9 @@ const LINES: readonly (readonly [typed: string, meant: string])[] = [
   [`${BICYCLES} action|do|run|transition X...`, 'bicycles act $3'],
   [`${TRANSITIONS.join('|')} X...`, 'bicycles act $2 $1'],
   [`act X...`, 'bicycles act $2'],
+  [`${BICYCLES} rename X X`, 'bicycles edit $3 --name $4'],
+  [`${BICYCLES} wait X`, 'watch --bicycle $3 --until state=available'],
+  [`wait X`, 'watch --bicycle $2 --until state=available'],
   [`${BICYCLES} update|set|patch|put|rename|modify|change X...`, 'bicycles edit $3'],
   [`edit ${BICYCLES} X`, 'bicycles edit $3'],
   [`${BICYCLES} new|add|make|post|import ...`, 'bicycles create $3'],
@@ -81,12 +84,13 @@ const LINES: readonly (readonly [typed: string, meant: string])[] = [
   [`${BICYCLES} count`, 'bicycles list --count'],
   [`${BICYCLES} export|dump`, 'bicycles list --all -o csv'],
   [`${BICYCLES} watch|tail|follow|stream ...`, 'watch $3'],
-  [`${BICYCLES} log|logs|events|transitions X`, 'bicycles history $3'],
+  [`${BICYCLES} log|logs|events|transitions X`, 'watch --bicycle $3'],
   [`${BICYCLES} summary|status|top|report`, 'bicycles stats'],
   [`tail|logs|log|events|follow|stream|listen ...`, 'watch $2'],
   [`stats|top|summary|count`, 'bicycles stats'],
   [`${ALERTS} ls|get`, 'alerts list'],
   [`${ALERTS} ${ALERT_ACTIONS.join('|')} X...`, 'alerts act $3 $2'],
+  [`${ALERTS} ${ALERT_ACTIONS.join('|')}`, 'alerts act $2'],
   [`${ALERTS} close X...`, 'alerts act $3 resolve'],
   [`${ALERTS} ack|acknowledge|dismiss|delete X...`, 'alerts act --help'],
   [`${ALERTS} tail|follow|stream`, 'alerts watch'],
@@ -119,12 +123,19 @@ export function tokenHint(argv: readonly string[]): string | undefined {
     : undefined;
 }
 
-/** The line that was probably meant, as words behind `fleet`; undefined where nothing is known of the one that was typed. */
-export function guessLine(argv: readonly string[]): string[] | undefined {
-  const flagged = argv.flatMap((word) => {
+/**
+ * The line that was probably meant, as words behind `fleet`; undefined where nothing is known of the one that was typed. A flag that the
+ * typed command has itself is left alone.
+ */
+export function guessLine(
+  argv: readonly string[],
+  isFlagOfCommand: (word: string) => boolean = () => false,
+): string[] | undefined {
+  const flagged = argv.flatMap((word, index) => {
     const equals = word.startsWith('--') ? word.indexOf('=') : -1;
     const name = equals === -1 ? word : word.slice(0, equals);
-    const [flag = name, ...values] = Object.hasOwn(FLAGS, name) ? (FLAGS[name] ?? []) : [];
+    const isForeign = Object.hasOwn(FLAGS, name) && !isFlagOfCommand(word);
+    const [flag = name, ...values] = isForeign ? flagsFor(name, argv[index + 1]) : [];
     return [equals === -1 ? flag : `${flag}${word.slice(equals)}`, ...values];
   });
   const end = flagged.findIndex((word) => word.startsWith('-') && word !== '-');
@@ -135,6 +146,11 @@ export function guessLine(argv: readonly string[]): string[] | undefined {
   );
   const guess = [...withoutDefault(meant ?? words), ...flags];
   return guess.join('\0') === argv.join('\0') ? undefined : guess;
+}
+
+/** What a flag of another tool is here: `-l` selects with a condition, and limits with a number. */
+function flagsFor(name: string, next = ''): readonly string[] {
+  return name === '-l' && /^\d+$/.test(next) ? ['--limit'] : (FLAGS[name] ?? []);
 }
 
 function substitute(words: readonly string[], typed: readonly string[], meant: string): string[] | undefined {

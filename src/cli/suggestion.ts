@@ -3,18 +3,39 @@
 import type { CommandUnknownOpts as Command, CommanderError } from '@commander-js/extra-typings';
 import { guessLine, quoteLine, tokenHint } from './guesses.js';
 import { pathOf } from './help.js';
-import { flagsOf, followLine, namesBelow, readFlag } from './line.js';
+import { findBelow, flagsOf, followLine, namesBelow, readFlag } from './line.js';
 import { nearest } from './nearest.js';
 
 /** The whole line that was probably meant, for a hint; undefined where none is known or fleet has no such command. */
 export function hintOfGuess(program: Command, argv: readonly string[]): string | undefined {
   const token = tokenHint(argv);
   if (token !== undefined) return token;
-  const guess = guessLine(argv);
+  const { command: typed } = followLine(program, argv);
+  const guess = guessLine(argv, (word) => typed.commands.length === 0 && isKnownFlag(typed, word));
+  const piped = pipedLine(program, guess ?? argv);
+  if (piped !== undefined) return `did you mean: ${piped}`;
   if (guess === undefined) return undefined;
   const { command } = followLine(program, guess);
   const isKnown = command.commands.length === 0 && guess.every((word) => isKnownFlag(command, word));
   return isKnown ? `did you mean: ${quoteLine(['fleet', ...guess])}` : undefined;
+}
+
+/** The filters of a list, given to `act`: the list finds, and `act -` acts on what it found. */
+function pipedLine(program: Command, line: readonly string[]): string | undefined {
+  const { command: act } = followLine(program, line);
+  const list = act.name() === 'act' && act.parent !== null ? findBelow(act.parent, 'list') : undefined;
+  if (list === undefined) return undefined;
+  const { operands, values } = followLine(
+    program,
+    line.map((word) => (word === 'act' ? 'list' : word)),
+  );
+  const filters = [...values].filter(([name]) => list.options.some(({ long }) => long === name));
+  const [action, ...others] = operands.filter((word) => word !== '-');
+  const isMeant = filters.some(([name]) => readFlag(act, name).option === undefined);
+  if (!isMeant || action === undefined || others.length > 0) return undefined;
+  const flags = filters.flatMap(([name, texts]) => texts.flatMap((text) => [name, text]));
+  const found = quoteLine([...pathOf(list).split(' '), '--all', ...flags, '-o', 'uuid']);
+  return `${found} | ${quoteLine([...pathOf(act).split(' '), '-', action])}`;
 }
 
 function isKnownFlag(command: Command, word: string): boolean {
@@ -25,7 +46,9 @@ function isKnownFlag(command: Command, word: string): boolean {
 export function hintFor(error: CommanderError, program: Command, argv: readonly string[]): string {
   const guess = hintOfGuess(program, argv);
   if (guess !== undefined) return guess;
-  const { command } = followLine(program, argv);
+  const { command, operands } = followLine(program, argv);
+  if (error.code === 'commander.excessArguments' && pathOf(command) === 'fleet bicycles get')
+    return `did you mean: ${quoteLine(['fleet', 'bicycles', 'get', operands.join(' ')])}`;
   const word = /'([^']+)'/.exec(error.message)?.[1] ?? '';
   const meant =
     error.code === 'commander.unknownCommand'

@@ -24,7 +24,7 @@ function readVariable(env: NodeJS.ProcessEnv, name: string): [variable: string, 
 function readProxy(variable: string, text: string): URL {
   const address = text.includes('://') ? text : `http://${text}`;
   const hint = 'write it like http://proxy.example.com:3128, or unset it';
-  if (!URL.canParse(address)) throw configError(`${variable} is no address of a proxy`, hint);
+  if (!URL.canParse(address)) throw configError(`${variable} is not a proxy address`, hint);
   const url = new URL(address);
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {
     throw configError(

@@ -100,7 +100,7 @@ export const KEYS = {
   }),
   sse_url: key<URL, undefined>({
     name: 'sse_url',
-    summary: 'push address, from which fleet watch subscribes',
+    summary: 'address of the push channel, for fleet watch',
     flag: { name: '--sse-url', field: 'sseUrl' },
     variable: 'FLEET_SSE_URL',
     ...ADDRESS,
@@ -121,7 +121,7 @@ export const KEYS = {
   }),
   api_version: key<string, string>({
     name: 'api_version',
-    summary: 'version asked for in Accept',
+    summary: 'API version to request',
     flag: { name: '--api-version', field: 'apiVersion' },
     variable: 'FLEET_API_VERSION',
     fallback: '1.0',
@@ -133,7 +133,7 @@ export const KEYS = {
   }),
   output: key<Format, Format>({
     name: 'output',
-    summary: 'format of the output',
+    summary: 'output format',
     flag: { name: '--output', field: 'output' },
     variable: 'FLEET_OUTPUT',
     fallback: 'table',
@@ -163,7 +163,7 @@ export const KEYS = {
   }),
   retries: key<number, number>({
     name: 'retries',
-    summary: 'extra tries of a safe request',
+    summary: 'retries of a safe request',
     flag: { name: '--retries', field: 'retries' },
     fallback: 3,
     parse(text) {
@@ -185,12 +185,12 @@ export const KEYS = {
   }),
   allow_http: key<boolean, boolean>({
     name: 'allow_http',
-    summary: 'whether the token may travel unencrypted beyond this machine',
+    summary: 'allow plain http beyond this machine',
     ...BOOLEAN,
   }),
   protected: key<boolean, boolean>({
     name: 'protected',
-    summary: 'whether every change asks first, or needs --yes',
+    summary: 'ask before every change, or require --yes',
     ...BOOLEAN,
   }),
 };

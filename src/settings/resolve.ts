@@ -242,9 +242,9 @@ function refuseMissing(what: string, { name, flag, variable }: Key<URL>, setting
   const { profile } = settings;
   if (profile.problem !== undefined) throw profile.problem;
   throw configError(
-    `there is no address of ${what} for profile "${profile.value}"`,
+    `no address of ${what} for profile "${profile.value}"`,
     name === 'base_url'
-      ? `run "fleet auth login${profileFlag(profile.value)}", or give ${flag?.name} or ${variable}; "fleet sandbox" starts a service to try`
+      ? `run "fleet auth login${profileFlag(profile.value)}", or give ${flag?.name} or ${variable}; to try fleet: "fleet sandbox", then "fleet profile use sandbox"`
       : `run "fleet config set ${name} URL${profileFlag(profile.value)}", or give ${flag?.name} or ${variable}`,
   );
 }

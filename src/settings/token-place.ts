@@ -84,7 +84,7 @@ export function describeRenewal(place: TokenPlace, profile: string): string {
 /** The error of a command that needs a token where there is none. */
 export function missingToken(profile: string): FleetError {
   return configError(
-    `there is no access token for profile "${profile}"`,
+    `no access token for profile "${profile}"`,
     `run "fleet auth login${profileFlag(profile)}" or set FLEET_TOKEN`,
   );
 }

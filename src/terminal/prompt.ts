@@ -82,8 +82,8 @@ interface PromptStreams {
 async function ask<T>(asking: Asking, question: Question, prompt: (streams: PromptStreams) => Promise<T>): Promise<T> {
   const { io, flags, signal } = asking;
   if (!canAsk(asking)) {
-    const why = flags.input === false ? '--no-input forbids to ask' : 'there is no terminal to ask on';
-    throw usageError(`an answer is needed and ${why}: ${question.message}`, question.instead);
+    const why = flags.input === false ? '--no-input forbids questions' : 'there is no terminal';
+    throw usageError(`cannot ask, as ${why}: ${question.message}`, question.instead);
   }
   const { stdin, stderr } = io.streams;
   const ended = new AbortController();

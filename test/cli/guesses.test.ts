@@ -60,6 +60,10 @@ const GUESSES = [
   ['bicycles list --filter state=lost', 'bicycles list --where state=lost'],
   ['bicycles list --org x -A', 'bicycles list --organization x --all'],
   [`bicycles act ${U} retire --force`, `bicycles act ${U} retire --yes`],
+  [`bicycles rename ${U} Ada`, `bicycles edit ${U} --name Ada`],
+  [`bicycles wait ${U}`, `watch --bicycle ${U} --until state=available`],
+  ['bicycles list -l 5', 'bicycles list --limit 5'],
+  ['bicycles list -l state=lost', 'bicycles list --where state=lost'],
   ['status', 'doctor'],
   ['mock', 'sandbox'],
 ] as const;
@@ -85,6 +89,29 @@ describe('a wrong guess is answered with the line to paste', () => {
       expect([meant, guessLine(meant.split(' '))]).toEqual([meant, undefined]);
     }
   });
+});
+
+test.each([
+  ['alerts resolve --type lock.bat.low', 'alerts list --all --type lock.bat.low', 'alerts act - resolve'],
+  ['alerts act resolve --state new -y', 'alerts list --all --state new', 'alerts act - resolve'],
+  ['bicycles act take_over --state lost', 'bicycles list --all --state lost', 'bicycles act - take_over'],
+])('the filters of a list belong in front of act: fleet %s', async (typed, list, act) => {
+  const { code, stdout, stderr } = await runFleet(typed.split(' '));
+  expect([code, stdout]).toEqual([2, '']);
+  expect(stderr).toContain(`hint: did you mean: fleet ${list} -o uuid | fleet ${act}\n`);
+});
+
+test('a name with spaces is shown in quotes', async () => {
+  const { code, stderr } = await runFleet(['bicycles', 'get', 'Emmy', '0001']);
+  expect(code).toBe(2);
+  expect(stderr).toContain("hint: did you mean: fleet bicycles get 'Emmy 0001'\n");
+});
+
+test('a flag that the command has is not taken for one of another tool', async () => {
+  const { code, stderr } = await runFleet(['alerts', 'listen', '--host', '0.0.0.0']);
+  expect(code).toBe(2);
+  expect(stderr).toContain('--secret-env');
+  expect(stderr).not.toContain('--base-url');
 });
 
 test('a token as a flag is refused without being shown, with the ways to give it', async () => {

@@ -208,7 +208,7 @@ describe('what is refused', () => {
     ));
 
   test.each([
-    [['--host', '0.0.0.0'], {}, 2, /without a secret only this machine/],
+    [['--host', '0.0.0.0'], {}, 2, /--host 0.0.0.0 needs a secret: without one only this machine/],
     [['--secret-env', 'HOOK'], {}, 3, /HOOK of --secret-env is not set/],
     [['--port', '70000'], {}, 2, /--port takes a port/],
     [['--path', 'x'], {}, 2, /--path takes a path/],

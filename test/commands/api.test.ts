@@ -200,7 +200,7 @@ describe('refused before anything is sent (exit 2)', () => {
     [['/x/', '-F', 'nonsense'], 'a field is NAME=VALUE'],
     [['/x/', '-F', 'a=1', '-F', 'a=2'], 'contradicts an earlier one'],
     [['/x/', '-F', 'a=1', '-F', 'a[b]=2'], 'contradicts an earlier one'],
-    [['/x/', '-F', 'a[=1'], 'is no name of a field'],
+    [['/x/', '-F', 'a[=1'], 'is not a field name'],
     [['/x/', '-F', 'a=@/nonexistent'], 'ENOENT'],
     [['/x/', '--input', '/nonexistent'], 'ENOENT'],
     [['/x/', '--input', fileOf('broken.json', '{"a":')], '--input is no JSON'],

@@ -138,14 +138,8 @@ describe('auth login', () => {
     ['no token', 'auth login --with-token', { stdin: '' }, 2, 'error: the token is empty'],
     ['two lines', 'auth login --with-token', { stdin: 'secret\nsecret' }, 2, 'error: the token has more than one line'],
     ['too much', 'auth login --with-token', { stdin: 's'.repeat(70_000) }, 2, 'error: stdin holds more than a token'],
-    [
-      'nobody to ask',
-      'auth login',
-      { stdin: 'secret' },
-      2,
-      'error: an answer is needed and there is no terminal to ask on',
-    ],
-    ['forbidden to ask', 'auth login --no-input', { terminal: { columns: 80 } }, 2, '--no-input forbids to ask'],
+    ['nobody to ask', 'auth login', { stdin: 'secret' }, 2, 'error: cannot ask, as there is no terminal'],
+    ['forbidden to ask', 'auth login --no-input', { terminal: { columns: 80 } }, 2, '--no-input forbids questions'],
     [
       'a terminal for stdin',
       'auth login --with-token',
@@ -476,8 +470,7 @@ describe('auth token', () => {
     expect(await fleet('auth token')).toEqual({
       code: 3,
       stdout: '',
-      stderr:
-        'error: there is no access token for profile "default"\nhint: run "fleet auth login" or set FLEET_TOKEN\n',
+      stderr: 'error: no access token for profile "default"\nhint: run "fleet auth login" or set FLEET_TOKEN\n',
     });
   });
 });

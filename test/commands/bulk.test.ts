@@ -385,7 +385,7 @@ describe('input', () => {
   });
 
   test.each([
-    ['Ada', 'line 1 of stdin: "Ada" is no UUID'],
+    ['Ada', 'line 1 of stdin: "Ada" is not a UUID'],
     ['[', 'line 1 of stdin: an object is expected, but the file ends here (column 2)'],
     ['[\n{"uuid":7}]', 'line 2 of stdin: no "uuid" that is one'],
     [`[{"uuid":"${A}"}\n{"uuid":"${B}"}]`, 'line 2 of stdin: a comma or ] is expected (column 1)'],
@@ -420,7 +420,7 @@ describe('input', () => {
       const stdin = `${inState(sandbox, 'available', 3).join('\n')}\nAda\n`;
       const { code, stderr } = await act(sandbox, ['-', 'reserve'], { stdin });
       expect(code).toBe(2);
-      expect(stderr).toContain('line 4 of stdin: "Ada" is no UUID');
+      expect(stderr).toContain('line 4 of stdin: "Ada" is not a UUID');
       expect(posts(sandbox)).toBe(0);
     });
   });

@@ -51,7 +51,7 @@ test('nothing is written when nothing was changed', async () => {
 
 test('a key that is not known is kept, with a warning', async () => {
   const { code, config, stderr } = await edit('{"profiles":{"a":{"colour":"red"}}}');
-  expect([code, stderr]).toEqual([0, expect.stringContaining('a.colour is no setting that is known')]);
+  expect([code, stderr]).toEqual([0, expect.stringContaining('a.colour is not a known setting')]);
   expect(JSON.parse(config ?? '')).toEqual({ profiles: { a: { colour: 'red' } } });
 });
 

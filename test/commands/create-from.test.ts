@@ -283,7 +283,7 @@ describe('with a journal', () => {
         expect((await run()).code).toBe(9);
         expect(await run()).toMatchObject({
           code: 0,
-          stderr: expect.stringContaining('2 in doubt since an earlier run: 1 done, 1 not carried out and sent now'),
+          stderr: expect.stringContaining('2 in doubt since an earlier run: 1 done, 1 not done and sent now'),
         });
         expect(made).toHaveLength(3);
       },
@@ -320,7 +320,7 @@ describe('with a journal', () => {
       const first = await create(sandbox, args);
       expect([first.code, posted(sandbox).length]).toEqual([9, 3]);
       const second = await create(sandbox, args);
-      expect(second.stderr).toContain('1 not carried out and sent now');
+      expect(second.stderr).toContain('1 not done and sent now');
       expect(second.code).toBe(0);
       expect(sandbox.bicycles().filter(({ name }) => name === 'Ada')).toHaveLength(3);
     });

@@ -71,7 +71,7 @@ describe('all is well', () => {
   it('a line a finding, in the order in which a command needs it', async () => {
     await settle(service());
     const { code, stdout, stderr } = await fleet('doctor');
-    expect([code, stderr]).toEqual([0, 'all is well\n']);
+    expect([code, stderr]).toEqual([0, 'no problems found\n']);
     const masked = stdout
       .replace(/\d+ ms/g, 'N ms')
       .replaceAll(folder, 'FOLDER')

@@ -22,8 +22,8 @@ List, create, act on and watch a fleet of rental bicycles.
 
 Work with the fleet:
   bicycles    list, create and act on bicycles
-  alerts      list, follow and act on alerts
-  watch       follow updates live
+  alerts      list, watch and act on alerts
+  watch       follow updates as they happen
   api         send any request to the service
 
 Settings:
@@ -34,14 +34,14 @@ Settings:
 Help:
   doctor      find out what is wrong with settings, network or service
   completion  complete commands, flags and values in the shell
-  help        page of a command or topic; "help topics" lists those
+  help        show help for a command or topic; "help topics" lists topics
   sandbox     run the whole service on this machine
   demo        walk through the main commands on a sandbox of its own
 
 Examples:
-  # a service to try, on this machine
+  # start a service to try
   fleet sandbox
-  # in the next terminal
+  # in another terminal
   fleet --profile sandbox bicycles list --ordering state_of_charge
 
 Flags of every command ("fleet help flags" explains them):
@@ -89,7 +89,7 @@ describe('every page', () => {
     const { stdout } = await fleet('alerts list --help');
     expect(stdout).toContain('-o, --output <format> (table)');
     expect(stdout).toContain('--timeout <seconds> (30)');
-    expect((await fleet('help flags')).stdout).toMatch(/--retries <n> +extra tries of a safe request \(default: 3\)/);
+    expect((await fleet('help flags')).stdout).toMatch(/--retries <n> +retries of a safe request \(default: 3\)/);
   });
 });
 

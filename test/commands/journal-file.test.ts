@@ -94,7 +94,7 @@ describe('reading', () => {
   });
 
   test.each(['{"a":1}\n', 'uuid\n', 'hello', '[]\n'])('%j is no journal', (text) => {
-    expect(() => readJournal(Buffer.from(text), 'j')).toThrow('j is no journal of fleet, and is left as it is');
+    expect(() => readJournal(Buffer.from(text), 'j')).toThrow('j is not a journal of fleet, and is left as it is');
   });
 
   test.each([1, 3, 'x'])('a journal of version %j is known as one', (version) => {
@@ -262,7 +262,7 @@ describe('opening', () => {
   });
 
   test.each(['/dev/null', '/dev/full', '/dev/stdout', '/tmp'])('%s is no journal', async (path) => {
-    await expect(open(path)).rejects.toThrow(`the journal ${path} is no ordinary file`);
+    await expect(open(path)).rejects.toThrow(`the journal ${path} is not a regular file`);
   });
 });
 
@@ -316,7 +316,7 @@ describe('processes', () => {
       async ({ url, asked }) => {
         const args = (journal: string) => ['bicycles', 'act', A, B, 'rent', '--yes', '--journal', journal];
         const { code, stderr } = await start(args('/dev/stdout'), url).ended;
-        expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining('is no ordinary file') });
+        expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining('is not a regular file') });
         expect(asked).toEqual([]);
       },
     );

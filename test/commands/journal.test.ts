@@ -135,7 +135,7 @@ describe('a rerun', () => {
         expect((await act(sandbox, args, { stdin })).code).toBe(9);
         sandbox.setFaults([]);
         const second = await act(sandbox, args, { stdin });
-        expect(second.stderr).toContain(' done, 0 not carried out and sent now, 0 unknown');
+        expect(second.stderr).toContain(' done, 0 not done and sent now, 0 unknown');
         expect(second.code).toBe(0);
         for (const uuid of uuids) expect(sandbox.actionCount(uuid)).toBe(1);
       });
@@ -165,7 +165,7 @@ describe('a rerun', () => {
         sandbox.act(carriedOut, 'reserve');
         const args = [untouched, carriedOut, fresh, 'reserve', '--yes', '--journal', path];
         const { code, outcomes, stderr } = await act(sandbox, args);
-        expect(stderr).toContain('2 in doubt since an earlier run: 1 done, 1 not carried out and sent now, 0 unknown');
+        expect(stderr).toContain('2 in doubt since an earlier run: 1 done, 1 not done and sent now, 0 unknown');
         expect({ code, outcomes }).toEqual({
           code: 0,
           outcomes: { [untouched]: 'done', [carriedOut]: 'done', [fresh]: 'done' },
@@ -320,7 +320,7 @@ describe('a rerun', () => {
         expect((await running).outcomes).toEqual({ [late]: 'done', [fresh]: 'done' });
         expect(sandbox.actionCount(late)).toBe(0);
         const said = stderr.join('');
-        expect(said).toMatch(/1 in doubt since an earlier run; waiting \d\d s \(--settle\) for what may still arrive/);
+        expect(said).toMatch(/1 in doubt since an earlier run; waiting \d\d s \(--settle\) for late requests/);
         expect(said).toMatch(/reserve: 1 ended; what is in doubt is decided in \d+ s/);
       });
     });

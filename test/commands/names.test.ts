@@ -66,11 +66,11 @@ describe.each(KINDS)('a service of the kind %s', (service) => {
         'vaporised',
         '--count',
       ]);
-      expect(alerts.stderr).toContain('warning: "drone.landed" is no type that is known here');
-      expect(alerts.stderr).toContain('warning: "vaporised" is no state that is known here');
+      expect(alerts.stderr).toContain('warning: "drone.landed" is not a known type');
+      expect(alerts.stderr).toContain('warning: "vaporised" is not a known state');
       expect(sandbox.requests[0]?.url).toContain('alert_type=drone.landed');
       const bicycles = await fleet(sandbox, ['bicycles', 'list', '--ordering', 'wheels,-name']);
-      expect(bicycles.stderr).toContain('warning: "wheels" is no ordering that is known here');
+      expect(bicycles.stderr).toContain('warning: "wheels" is not a known ordering');
       expect(decodeURIComponent(sandbox.requests.at(-1)?.url ?? '')).toContain('ordering=wheels,-name');
       const slip = await fleet(sandbox, ['bicycles', 'list', '--ordering', 'nane']);
       expect([slip.code, slip.stderr]).toEqual([2, expect.stringContaining('did you mean "name"?')]);

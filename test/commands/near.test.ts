@@ -335,7 +335,7 @@ describe('bicycles list --near', () => {
   });
 
   test.each([
-    [['--near', '52,13'], '--near goes with --radius'],
+    [['--near', '52,13'], '--near needs --radius'],
     [['--radius', '800'], '--radius goes with --near'],
     [['--near', '52,13', '--radius', '800', '--bbox', '14,53,13,52'], '--near and --bbox exclude each other'],
     [['--near', '52,13', '--radius', '800', '--page', '2'], '--near reads every page'],

@@ -139,7 +139,7 @@ describe('profile delete', () => {
 
   it.each<[string, RunOptions, string]>([
     ['profile delete berlin', {}, 'hint: give --yes to delete it without being asked\n'],
-    ['profile delete berlin --no-input', { terminal: { columns: 80 } }, '--no-input forbids to ask'],
+    ['profile delete berlin --no-input', { terminal: { columns: 80 } }, '--no-input forbids questions'],
     ['profile delete brlin --yes', {}, 'did you mean "berlin"?'],
   ])('refuses: %s', async (line, options, message) => {
     await makeTwo();

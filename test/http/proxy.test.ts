@@ -43,8 +43,8 @@ test.each([
   ['ftp://user:s3cr3tpw@p', 'scheme "ftp"'],
   ['http://us%er:s3cr3tpw@p', '% that begins no escape'],
   ['http://user:s3cr3tpw%zz@p', '% that begins no escape'],
-  ['http://user:s3cr3tpw@bad host', 'no address of a proxy'],
-  ['://', 'no address of a proxy'],
+  ['http://user:s3cr3tpw@bad host', 'not a proxy address'],
+  ['://', 'not a proxy address'],
 ])('the proxy %s is a line and exit 3, and no password', async (proxy, words) => {
   for (const variable of ['HTTPS_PROXY', 'http_proxy']) {
     const env = { FLEET_BASE_URL: 'https://fleet.invalid', FLEET_TOKEN: 'some-token', [variable]: proxy };

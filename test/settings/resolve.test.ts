@@ -348,7 +348,7 @@ describe('what is needed', () => {
     const settings = resolveSettings({}, {}, NOTHING);
     expect(refusalOf(() => requireBaseUrl(settings))).toMatchObject({
       kind: 'config',
-      message: 'there is no address of the service for profile "default"',
+      message: 'no address of the service for profile "default"',
       hint: expect.stringContaining('run "fleet auth login", or give --base-url or FLEET_BASE_URL'),
     });
     expect(refusalOf(() => requireSseUrl(settings)).hint).toContain('fleet config set sse_url URL');

@@ -68,7 +68,7 @@ describe('the source of the token', () => {
   it('is the first of five, and their lack an error of kind config', async () => {
     await expect(open()).rejects.toMatchObject({
       kind: 'config',
-      message: 'there is no access token for profile "default"',
+      message: 'no access token for profile "default"',
       hint: 'run "fleet auth login" or set FLEET_TOKEN',
     });
     const place = await loadStored(env);
@@ -99,7 +99,7 @@ describe('the source of the token', () => {
     await saveProfile(place, 'berlin', {});
     await saveToken(place, 'berlin', 'berlin-token');
     expect(await (await open('berlin')).get()).toBe('berlin-token');
-    await expect(open()).rejects.toThrow('there is no access token for profile "default"');
+    await expect(open()).rejects.toThrow('no access token for profile "default"');
     await saveProfile(place, 'munich', {});
     await expect(open('munich')).rejects.toMatchObject({
       hint: 'run "fleet auth login --profile munich" or set FLEET_TOKEN',

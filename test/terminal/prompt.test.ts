@@ -135,16 +135,16 @@ describe('a question', () => {
 
 describe('nobody is asked', () => {
   it.each([
-    ['stdin is a pipe', { stdin: false }, 'there is no terminal to ask on'],
-    ['stderr is a pipe', { stderr: false }, 'there is no terminal to ask on'],
-    ['--no-input was given', { input: false }, '--no-input forbids to ask'],
+    ['stdin is a pipe', { stdin: false }, 'there is no terminal'],
+    ['stderr is a pipe', { stderr: false }, 'there is no terminal'],
+    ['--no-input was given', { input: false }, '--no-input forbids questions'],
   ])('when %s', async (_when, at, why) => {
     const asking = openAsking(at);
     expect(canAsk(asking)).toBe(false);
     for (const ask of [askText, askSecret, askYesNo])
       await expect(ask(asking, QUESTION)).rejects.toMatchObject({
         kind: 'usage',
-        message: `an answer is needed and ${why}: Address`,
+        message: `cannot ask, as ${why}: Address`,
         hint: 'give --base-url',
       });
     expect(screen).toBe('');

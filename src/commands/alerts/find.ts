@@ -39,7 +39,7 @@ export async function findAlert(context: Context, text: string): Promise<FoundAl
   const [found, ...others] = matches;
   if (found === undefined) {
     throw new FleetError('not-found', `no alert begins with "${text}"`, {
-      hint: 'an alert is named by its UUID or the first four digits of it or more: fleet alerts list -o uuid',
+      hint: 'give a UUID or its first four or more digits; "fleet alerts list" shows them',
     });
   }
   if (others.length === 0) return { uuid: found[0], item: found[1] };

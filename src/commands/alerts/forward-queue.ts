@@ -92,7 +92,7 @@ async function restore(path: string): Promise<Entry[]> {
   if (found === undefined) return [];
   refuseForeign(path, found);
   if (!found.isFile() || found.size > FILE_LIMIT_BYTES) {
-    throw configError(`${path} is no queue of fleet, and was left as it is`, 'move it away');
+    throw configError(`${path} is not a queue of fleet, and was left as it is`, 'move it away');
   }
   const waiting = new Map<number, Entry>();
   for (const line of (await readFile(path, 'utf8')).split('\n')) {

@@ -16,15 +16,13 @@ export function addAlerts(program: Command, run: Run): void {
   const alerts = program
     .command('alerts')
     .alias('alert')
-    .summary('list, follow and act on alerts')
-    .description(
-      'List the alerts that bicycles and locks raised, follow them, receive them as webhooks, and act on them.',
-    );
+    .summary('list, watch and act on alerts')
+    .description('List alerts, watch them, receive them as webhooks, and act on them.');
   examples(
     alerts,
-    ['what needs attention', 'fleet alerts list --state new'],
-    ['how many that is', 'fleet alerts list --state new --count'],
-    ['each new one as it comes', 'fleet alerts watch --state new'],
+    ['list new alerts', 'fleet alerts list --state new'],
+    ['count them', 'fleet alerts list --state new --count'],
+    ['print new alerts as they come', 'fleet alerts watch --state new'],
   );
   addAct(alerts, run);
   addWatch(alerts, run);
@@ -47,16 +45,16 @@ export function addAlerts(program: Command, run: Run): void {
   examples(
     list,
     ['new alerts about low batteries', 'fleet alerts list --state new --type lock.bat.low'],
-    ['new ones that are older than a day', "fleet alerts list --state new --where 'created<-1d' --all"],
-    ['the latest hundred, one JSON object per line', 'fleet alerts list --ordering -created --limit 100 -o jsonl'],
+    ['new alerts older than a day', "fleet alerts list --state new --where 'created<-1d' --all"],
+    ['the latest 100, one JSON object per line', 'fleet alerts list --ordering -created --limit 100 -o jsonl'],
   );
 }
 
 const ACTION_MEANINGS: { readonly [action in AlertAction]: string } = {
-  resolve: 'it is no longer a concern',
-  silence: 'it is still so, and no longer shown; takes only stop afterwards',
-  escalate: 'make it a task: --field severity=high --field description=…',
-  stop: 'what raised it is over',
+  resolve: 'mark it as dealt with',
+  silence: 'hide it while it lasts; afterwards only stop is possible',
+  escalate: 'turn it into a task: --field severity=high --field description=…',
+  stop: 'its cause is gone',
 };
 
 function addAct(alerts: Command, run: Run): void {
@@ -65,9 +63,9 @@ function addAct(alerts: Command, run: Run): void {
     .summary('resolve, silence, escalate or stop alerts')
     .description(
       [
-        'Run an action on one alert or many. An alert is a UUID, or the first digits of it. - reads whole UUIDs from stdin: one a',
-        'line, JSON lines, a JSON array or CSV with a uuid. Each is sent at most once, as with "fleet bicycles act". The interface',
-        'shows no such operation: a service without it says so, and nothing is changed.',
+        'Run an action on one alert or many. An alert is a UUID or its first digits. - reads UUIDs from stdin: one per line,',
+        'JSON lines, a JSON array, or CSV with a uuid column. Each request is sent at most once, as with "fleet bicycles act".',
+        'Not every service supports this; one that does not changes nothing.',
         '',
         'Actions:',
         ...ALERT_ACTIONS.map((name) => `  ${name.padEnd(8)}  ${ACTION_MEANINGS[name]}`),
@@ -75,17 +73,17 @@ function addAct(alerts: Command, run: Run): void {
     )
     .usage('<alert>... <action>')
     .argument('<words...>', 'the alerts, or - for stdin, then the action', collectWith(offerAction))
-    .option('-y, --yes', 'do not ask before runs on more than one')
-    .option('--field <name=value>', 'add a text to the body of the request, repeatable', collect)
+    .option('-y, --yes', 'do not ask before acting on more than one')
+    .option('--field <name=value>', 'add a text field to the request body (repeatable)', collect)
     .option('--allow-unknown', 'send an action that is not in the list above');
   addBulkFlags(act).action((words, options, command) =>
     run(command, async (context) => (await import('./act.js')).actOnAlerts(context, words, options)),
   );
   examples(
     act,
-    ['resolve one', 'fleet alerts act 3cbf2500-27cf-4651-a3e0-130b9c9b2b9d resolve --dry-run'],
+    ['preview resolving one', 'fleet alerts act 3cbf2500-27cf-4651-a3e0-130b9c9b2b9d resolve --dry-run'],
     [
-      'what resolving all that are new and older than a week would send',
+      'preview resolving every new alert older than a week',
       "fleet alerts list --all --state new --where 'created<-7d' -o uuid | fleet alerts act - resolve --yes --dry-run",
     ],
   );

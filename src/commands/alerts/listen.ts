@@ -36,8 +36,8 @@ export async function listenAlerts(context: Context, options: ListenOptions): Pr
   const secret = readSecret(context, options);
   if (secret === undefined && !isLoopbackHost(options.host)) {
     throw usageError(
-      `without a secret only this machine is listened to, not ${options.host}`,
-      'give --secret-env NAME, the variable that holds the secret',
+      `--host ${options.host} needs a secret: without one only this machine can connect`,
+      'give --secret-env NAME, the variable with the secret',
     );
   }
   const baseUrl = options.backfill === 0 ? undefined : settings.baseUrl.value;
@@ -92,7 +92,7 @@ function notListening(thrown: NodeJS.ErrnoException, { host, port }: ListenOptio
   if (thrown.code === 'EACCES')
     return usageError(`port ${port} of ${host} may not be listened to by this user`, 'give a --port from 1024 on');
   if (thrown.code === 'EADDRNOTAVAIL' || thrown.code === 'ENOTFOUND')
-    return usageError(`${host} is no address of this machine`, 'give --host 127.0.0.1');
+    return usageError(`${host} is not an address of this machine`, 'give --host 127.0.0.1');
   return asFleetError(thrown);
 }
 

@@ -127,7 +127,7 @@ async function restore(path: string, baseUrl: string, known: KnownAlerts): Promi
   const lines = text.split('\n');
   const head = readLine(lines[0] ?? '');
   if (!isRecord(head) || head['fleet'] !== 'alerts' || head['format'] !== FORMAT) {
-    throw configError(`${path} is no state file of fleet, and was left as it is`, 'choose another path');
+    throw configError(`${path} is not a state file of fleet, and was left as it is`, 'choose another path');
   }
   if (head['base_url'] !== baseUrl) {
     throw configError(

@@ -25,7 +25,7 @@ export function readAddress(text: string, baseUrl: URL): Address {
   const prefix = baseUrl.pathname.replace(/\/+$/, '');
   const whole = `${baseUrl.origin}${prefix}/${text.replace(/^\//, '')}`;
   const url = URL.canParse(whole) ? new URL(whole) : undefined;
-  if (url === undefined || url.origin !== baseUrl.origin) throw usageError(`"${text}" is no path`);
+  if (url === undefined || url.origin !== baseUrl.origin) throw usageError(`"${text}" is not a path`);
   if (!url.pathname.startsWith(`${prefix}/`)) {
     throw usageError(
       `"${text}" leads out of ${baseUrl.href}`,

@@ -137,7 +137,7 @@ async function printBody(context: Context, answer: HttpAnswer, format: Format): 
   const body = readJson(answer);
   const items = itemsOf(answer, body, format);
   if (items === undefined && FORMATS_OF_ITEMS.includes(format) && typeof body !== 'object') {
-    await context.notice(`the answer is no object and is shown as JSON, not as ${format}`);
+    await context.notice(`the answer is not an object and is shown as JSON, not as ${format}`);
     return printBody(context, answer, 'json');
   }
   const result = await openResult(context, items === undefined ? { ...ANYTHING, single: true } : ANYTHING, format);
@@ -191,7 +191,7 @@ async function readText(
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch {
-    throw usageError(`${what} is no text in UTF-8`);
+    throw usageError(`${what} is not UTF-8 text`);
   }
 }
 

@@ -48,7 +48,7 @@ export function bodyOf(fields: readonly Field[]): string {
 /** `extra[location][]` is `extra`, `location`, and `` for the next element of a list. */
 function keysOf(name: string): string[] {
   const match = /^([^[\]]+)((?:\[[^[\]]*\])*)$/.exec(name);
-  if (match === null) throw usageError(`"${name}" is no name of a field`, 'write name, object[key] or list[]');
+  if (match === null) throw usageError(`"${name}" is not a field name`, 'write name, object[key] or list[]');
   const inner = [...(match[2] ?? '').matchAll(/\[([^[\]]*)\]/g)].map(([, key]) => key ?? '');
   return [match[1] ?? '', ...inner];
 }

@@ -10,14 +10,14 @@ import type { Run } from '../../context.js';
 import { METHODS } from '../../http/methods.js';
 
 const DESCRIPTION = `Send any request to the service, with the token and headers of every other command, and print what
-comes back. The path is below the base URL; a whole URL is taken at the base URL's own origin alone.
+comes back. The path is below the base URL; a whole URL must have the same origin as the base URL.
 
-Without -X it is a GET, or a POST when there are fields or --input. Fields of a GET become query
-parameters, all others the JSON body: -F takes numbers, true, false and null as such and @file (@- is
-stdin) as the text of a file; -f takes everything as text. extra[key]=v makes an object, list[]=v a list.
+The default is GET, or POST with fields or --input. Fields of a GET become query parameters, all
+others the JSON body. -F converts numbers, true, false and null, and @file (@- for stdin) reads a file;
+-f is always text. extra[key]=v makes an object, list[]=v a list.
 
-JSON is the default whatever the settings say; -o table, csv, tsv, uuid, geojson and jsonl show the
-items of a list. What is not JSON goes into a pipe byte for byte. A change is sent at most once.`;
+Output is JSON by default, whatever the settings say; -o table, csv, tsv, uuid, geojson and jsonl show
+the items of a list. A body that is not JSON is piped byte for byte. A change is sent at most once.`;
 
 export function addApi(program: Command, run: Run): void {
   const api = program
@@ -27,11 +27,11 @@ export function addApi(program: Command, run: Run): void {
     .argument('<path>', 'such as /bicycles/?page=2', anyText(offerPath))
     .option('-X, --method <method>', `${METHODS.join(', ')} (default: GET, or POST with fields)`, readMethod())
     .option('-F, --field <name=value>', 'a field: numbers, true, false, null, @file, else text (repeatable)', collect)
-    .option('-f, --raw-field <name=value>', 'a field that is text whatever it looks like (repeatable)', collect)
-    .option('--input <file>', 'send this file as the body; - is stdin')
-    .option('-H, --header <name: value>', 'a further header (repeatable)', collect)
-    .option('--paginate', 'follow the pages to the last: one array of all items')
-    .option('-i, --include', 'status and headers of the answer before its body, secrets redacted')
+    .option('-f, --raw-field <name=value>', 'a text field (repeatable)', collect)
+    .option('--input <file>', 'send this file as the body; - for stdin')
+    .option('-H, --header <name: value>', 'add a header (repeatable)', collect)
+    .option('--paginate', 'read every page: one array of all items')
+    .option('-i, --include', 'print status and headers before the body, secrets redacted')
     .option('-y, --yes', 'do not ask before a change with a protected profile')
     .action((path, options, command) =>
       run(command, async (context) => (await import('./api.js')).callApi(context, path, options)),
@@ -39,7 +39,7 @@ export function addApi(program: Command, run: Run): void {
   examples(
     api,
     ['the second page, with status and headers', "fleet api '/bicycles/?page=2' -i"],
-    ['the names of a whole list', "fleet api /bicycles/ --paginate --jq '.[].name'"],
+    ['every name', "fleet api /bicycles/ --paginate --jq '.[].name'"],
     ['run a transition', 'fleet api /bicycles/d238dc92-4ed5-4cec-a476-fe5f869ff26e/actions/ -f type=rent'],
     ['query parameters', 'fleet api /alerts/ -X GET -f state=new -f state=escalated'],
   );

@@ -17,23 +17,23 @@ export function addAuth(program: Command, run: Run): void {
         'token_command of the profile, the token stored by "fleet auth login".',
       ].join('\n'),
     );
-  examples(auth, ['store a token', 'fleet auth login'], ['who am I, and until when', 'fleet auth status']);
+  examples(auth, ['store a token', 'fleet auth login'], ['show who you are, and until when', 'fleet auth status']);
   examples(
     auth
       .command('login')
       .summary('store an access token for the profile')
       .description(
         [
-          'Store an access token for the profile in use, or for --profile, which is made when it is not there.',
-          'Asks for the token without showing it; where the profile has no address yet, for the addresses first.',
-          'Addresses given as --base-url and --sse-url are saved with it.',
+          'Store an access token for the profile in use, or for --profile, which is created if needed.',
+          'Asks for the addresses if the profile has none, then for the token, which is not shown.',
+          '--base-url and --sse-url are saved with it.',
           '',
-          'An address of another service than the profile in use holds goes into a profile of its own, named after the',
-          'host, which is used from then on; --profile NAME names it. The profile "sandbox" belongs to "fleet sandbox".',
+          'The address of another service goes into a new profile, named after the host or with --profile NAME, and that',
+          'profile is used from then on. The profile "sandbox" belongs to "fleet sandbox".',
           '',
-          'Address and token are checked with one request for a page of bicycles before they are saved. A service that',
-          'cannot be reached is a warning; one that refuses is a question, or off a terminal an error. Where another prefix',
-          '(/api) answers instead, it is offered.',
+          'Address and token are checked with one request before they are saved. A service that cannot be reached is a',
+          'warning. One that refuses the token is an error, or a question on a terminal. If another prefix such as /api',
+          'answers instead, it is offered.',
         ].join('\n'),
       )
       .option('--with-token', 'read the token from stdin instead of asking')
@@ -42,13 +42,13 @@ export function addAuth(program: Command, run: Run): void {
       .action((options: LoginOptions, command: Command) =>
         run(command, async (context) => (await import('./login.js')).login(context, options)),
       ),
-    ['answer the questions', 'fleet auth login'],
+    ['log in', 'fleet auth login'],
     [
-      'from a password manager, for a profile of its own',
+      'with a token from a password manager, as a new profile',
       'pass show fleet | fleet auth login --with-token --profile berlin',
     ],
     [
-      'the token of another program, with an address of its own',
+      'copy the profile in use',
       'fleet auth token | fleet auth login --with-token --profile copy --base-url "$(fleet config get base_url)"',
     ],
   );
@@ -69,8 +69,8 @@ export function addAuth(program: Command, run: Run): void {
       .summary('show profile, token source, expiry and claims')
       .description(
         [
-          'Show the profile, the address, where the token comes from, when it ends and what it claims. The claims are',
-          'read and not verified, and the token itself is not shown. Nothing is sent.',
+          'Show the profile, the address, and the source, expiry and claims of the token. The claims are read, not',
+          'verified. The token itself is not shown, and nothing is sent.',
           '',
           'Exit code 0 with a token, 3 without, 4 when it has expired.',
         ].join('\n'),
@@ -78,18 +78,18 @@ export function addAuth(program: Command, run: Run): void {
       .action((_options: object, command: Command) =>
         run(command, async (context) => (await import('./status.js')).showStatus(context)),
       ),
-    ['look', 'fleet auth status'],
-    ['seconds that are left, for a script', 'fleet auth status --jq .expires_in_seconds'],
+    ['show the status', 'fleet auth status'],
+    ['print the seconds left, for a script', 'fleet auth status --jq .expires_in_seconds'],
   );
   examples(
     auth
       .command('token')
       .summary('print the access token')
-      .description('Print the access token in use, for another program. Mind who sees the screen.')
+      .description('Print the access token in use, for another program.')
       .action((_options: object, command: Command) =>
         run(command, async (context) => (await import('./token.js')).printToken(context)),
       ),
-    ['for curl', 'curl -H "Authorization: JWT $(fleet auth token)" "$(fleet config get base_url)/bicycles/"'],
-    ['of another profile', 'fleet auth token --profile sandbox'],
+    ['with curl', 'curl -H "Authorization: JWT $(fleet auth token)" "$(fleet config get base_url)/bicycles/"'],
+    ['from another profile', 'fleet auth token --profile sandbox'],
   );
 }

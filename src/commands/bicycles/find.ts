@@ -2,6 +2,7 @@
 
 import { BICYCLES_PATH, type Bicycle } from '../../api/bicycle.js';
 import { wholeUuid } from '../../api/links.js';
+import { quoteLine } from '../../cli/guesses.js';
 import type { Context } from '../../context.js';
 import { FleetError, usageError } from '../../errors.js';
 import type { Client } from '../../http/client.js';
@@ -88,7 +89,7 @@ export async function findByUuid(context: Context, client: Client, uuid: string)
 function notFound(text: string, organization: string | undefined): FleetError {
   const where = organization === undefined ? '' : ` in organization ${organization}`;
   return new FleetError('not-found', `no bicycle${where} is named "${text}"`, {
-    hint: 'a bicycle is named by its UUID, the first four digits of it or more, or its exact name, serial number or bleid',
+    hint: `give a UUID, its first four or more digits, or an exact name, serial number or bleid; search names with: ${quoteLine(['fleet', 'bicycles', 'list', '--name', clean(text)])}`,
   });
 }
 

@@ -34,8 +34,8 @@ export function addBicycles(program: Command, run: Run): void {
     .description('List, create and act on bicycles.');
   examples(
     bicycles,
-    ['what there is', 'fleet bicycles list'],
-    ['rent one', 'fleet bicycles act d238dc92-4ed5-4cec-a476-fe5f869ff26e rent'],
+    ['list one page', 'fleet bicycles list'],
+    ['rent a bicycle', 'fleet bicycles act d238dc92-4ed5-4cec-a476-fe5f869ff26e rent'],
   );
   for (const add of [addList, addGet, addStats, addEdit, addCreate, addAct]) add(bicycles, run);
 }
@@ -51,12 +51,15 @@ function addList(bicycles: Command, run: Run): void {
   examples(
     list,
     ['the twenty with the lowest charge', 'fleet bicycles list --ordering state_of_charge'],
-    ['the middle of Berlin, whole, as JSON', 'fleet bicycles list --bbox 13.45,52.54,13.35,52.50 --all --json'],
-    ['the five nearest to the Alexanderplatz', 'fleet bicycles list --near 52.5219,13.4132 --radius 800 --limit 5'],
-    ['not heard of for two hours', "fleet bicycles list --all --where 'latest_gps_timestamp<-2h' --columns name,uuid"],
-    ['nearly empty ones by jq', "fleet bicycles list --all --jq '.[] | select(.state_of_charge < 20) | .uuid'"],
+    [
+      'every bicycle in the middle of Berlin, as JSON',
+      'fleet bicycles list --bbox 13.45,52.54,13.35,52.50 --all --json',
+    ],
+    ['the five nearest to Alexanderplatz', 'fleet bicycles list --near 52.5219,13.4132 --radius 800 --limit 5'],
+    ['silent for two hours', "fleet bicycles list --all --where 'latest_gps_timestamp<-2h' --columns name,uuid"],
+    ['low batteries, filtered with jq', "fleet bicycles list --all --jq '.[] | select(.state_of_charge < 20) | .uuid'"],
     ['lost or unrecoverable', 'fleet bicycles list --state lost,unrecoverable --all'],
-    ['how many there are', 'fleet bicycles list --count'],
+    ['count all bicycles', 'fleet bicycles list --count'],
   );
 }
 
@@ -72,9 +75,9 @@ function addGet(bicycles: Command, run: Run): void {
   offerColumns(get, BICYCLE_FIELDS);
   examples(
     get,
-    ['by the first digits that a table shows', 'fleet bicycles get d238dc92'],
-    ['by its name', 'fleet bicycles get "Emmy 0001"'],
-    ['its state alone', 'fleet bicycles get d238dc92-4ed5-4cec-a476-fe5f869ff26e --jq .state'],
+    ['by ID, as tables show it', 'fleet bicycles get d238dc92'],
+    ['by name', 'fleet bicycles get "Emmy 0001"'],
+    ['print only its state', 'fleet bicycles get d238dc92-4ed5-4cec-a476-fe5f869ff26e --jq .state'],
   );
 }
 
@@ -84,13 +87,13 @@ function addStats(bicycles: Command, run: Run): void {
     .summary('count bicycles by state, charge, silence or any field')
     .description(
       [
-        'Count the whole fleet, or what the filters leave: states, charge in tens, since when nothing was heard, open alerts by type.',
-        'Bars on a terminal; group, value, count and percent in every other format.',
+        'Count the whole fleet, or what the filters match: by state, charge, silence and open alerts.',
+        'A terminal shows bars; every other format has group, value, count and percent.',
       ].join('\n'),
     )
     .option(
       '--by <group>',
-      `only by ${STATS_GROUPS.join(', ')} or any field, such as extra.tags`,
+      `count by ${STATS_GROUPS.join(', ')} or any field, such as extra.tags`,
       anyText(() => ({ words: plain([...new Set([...STATS_GROUPS, ...BICYCLE_FIELDS])]) })),
     );
   addFilters(stats)
@@ -106,7 +109,7 @@ function addStats(bicycles: Command, run: Run): void {
   examples(
     stats,
     ['the fleet at a glance', 'fleet bicycles stats'],
-    ['models of the bicycles that are lost', 'fleet bicycles stats --by model --state lost'],
+    ['lost bicycles by model', 'fleet bicycles stats --by model --state lost'],
     ['states as CSV', 'fleet bicycles stats --by state -o csv'],
   );
 }
@@ -117,9 +120,9 @@ function addEdit(bicycles: Command, run: Run): void {
     .summary('change fields of a bicycle')
     .description(
       [
-        'Change fields of one bicycle. Shows "old -> new" for each, and asks on a terminal. Links take a URL, sent as it is, or a UUID.',
-        'A PUT sends the writable fields as just read with the changes, a PATCH only the changes; without --method the one',
-        'that the service serves is used. The version that was read goes with it, so that the edit of somebody else is not undone.',
+        'Change fields of one bicycle. Shows "old -> new" for each, and asks on a terminal. Links take a URL or a UUID.',
+        'PUT sends every writable field, PATCH only the changes; the default is the one that the service supports.',
+        "The version that was read is sent too, so that nobody else's edit is overwritten.",
       ].join('\n'),
     )
     .argument('<bicycle>', BICYCLE_ARGUMENT, anyText(BICYCLES))
@@ -132,18 +135,18 @@ function addEdit(bicycles: Command, run: Run): void {
     .option('--field <name=value>', 'any further field, typed as with "fleet api -F" (repeatable)', collect)
     .option(
       '--method <method>',
-      `${EDIT_METHODS.join(' or ')} (default: whichever the service serves)`,
+      `${EDIT_METHODS.join(' or ')} (default: the one that the service supports)`,
       oneOf('method', EDIT_METHODS),
     )
-    .option('--dry-run', 'print the request and send nothing')
+    .option('--dry-run', 'print the request; send nothing')
     .option('-y, --yes', 'do not ask')
     .action((text, options, command) =>
       run(command, async (context) => (await import('./edit.js')).editBicycle(context, text, options)),
     );
   examples(
     edit,
-    ['give it another name', 'fleet bicycles edit d238dc92-4ed5-4cec-a476-fe5f869ff26e --name "Ada 0042" --dry-run'],
-    ['see what would be sent', 'fleet bicycles edit "Emmy 0001" --description "basket repaired" --dry-run'],
+    ['preview a new name', 'fleet bicycles edit d238dc92-4ed5-4cec-a476-fe5f869ff26e --name "Ada 0042" --dry-run'],
+    ['preview a new description', 'fleet bicycles edit "Emmy 0001" --description "basket repaired" --dry-run'],
   );
 }
 
@@ -153,35 +156,35 @@ function addCreate(bicycles: Command, run: Run): void {
     .summary('create a bicycle, or many from a file')
     .description(
       [
-        'Create a bicycle from flags, or many with --from. Linked resources take a URL, sent as it is, or a UUID.',
+        'Create a bicycle from flags, or many with --from. Links take a URL or a UUID.',
         `A file is CSV with a header, a JSON array or JSON lines, with the fields ${FIELDS_OF_NEW}.`,
-        'It is checked as a whole before the first request.',
+        'The whole file is checked before the first request.',
       ].join('\n'),
     )
     .option('--name <name>', 'visible name of the bicycle')
     .option(
       '--organization <url|uuid|name>',
-      'owning organization (default: from the settings, else the only one of the token)',
+      'owning organization (default: from the settings, else the only one that the token names)',
       anyText(ORGANIZATIONS),
     )
     .option('--model <url|uuid>', 'bicycle model')
-    .option('--lock <url|uuid>', 'lock that is already attached')
+    .option('--lock <url|uuid>', 'lock attached to the bicycle')
     .option('--serial-number <text>', 'frame serial number')
     .option('--description <text>', 'free-text description')
-    .option('--from <file|->', 'create those of a file, or of stdin')
+    .option('--from <file|->', 'create bicycles from a file, or from stdin')
     .option('-y, --yes', 'do not ask before creating several');
   addBulkFlags(create).action((options, command) =>
     run(command, async (context) => (await import('./create.js')).createBicycles(context, options)),
   );
   examples(
     create,
-    ['a bicycle of the organization in the settings', 'fleet bicycles create --name "Ada 0042"'],
+    ['in the organization from the settings', 'fleet bicycles create --name "Ada 0042"'],
     [
-      'with its serial number, only the new UUID on stdout',
+      'with a serial number; print only the new UUID',
       'fleet bicycles create --name "Ada 0043" --serial-number WTU-0043 -o uuid',
     ],
     [
-      'those of a CSV file, here from stdin, resumed after a crash by the same command',
+      'from CSV on stdin; after a crash the same command resumes',
       `printf 'name\\nAda 44\\nAda 45\\n' | fleet bicycles create --from - --yes --journal new.journal -o uuid`,
     ],
   );
@@ -194,9 +197,9 @@ function addAct(bicycles: Command, run: Run): void {
     .description(
       [
         'Run a transition such as rent, take_over or retire on one bicycle or many. A bicycle is a UUID, its first digits, or an',
-        'exact name, serial number or bleid. - reads whole UUIDs from stdin: one per line, JSON lines, a JSON array or CSV with',
-        'a column uuid. Each request is sent at most once; without a clear answer the outcome is "unknown", and it is never',
-        'sent again without being told to. Ctrl-C waits for the requests in flight.',
+        'exact name, serial number or bleid. - reads UUIDs from stdin: one per line, JSON lines, a JSON array, or CSV with',
+        'a uuid column. Each request is sent at most once. Without a clear answer the outcome is "unknown", and the request',
+        'is not sent again unless --unknown says so. Ctrl-C waits for requests in flight.',
         '',
         'Transitions:',
         ...TRANSITIONS.map((name) => `  ${name.padEnd(LONGEST_TRANSITION_CHARACTERS)}  ${TRANSITION_MEANINGS[name]}`),
@@ -204,24 +207,24 @@ function addAct(bicycles: Command, run: Run): void {
     )
     .usage('<bicycle>... <transition>')
     .argument('<words...>', 'the bicycles, or - for stdin, then the transition', collectWith(offerAction))
-    .option('-y, --yes', 'do not ask before retire, declare_unrecoverable and runs on more than one')
-    .option('--field <name=value>', 'add a text to the body of the request, repeatable', collect)
-    .option('--dry-run-remote', 'ask the service whether each would be allowed, and change nothing')
-    .option('--allow-unknown', 'send a transition that the interface does not name');
+    .option('-y, --yes', 'do not ask before retire, declare_unrecoverable and changes to more than one')
+    .option('--field <name=value>', 'add a text field to the request body (repeatable)', collect)
+    .option('--dry-run-remote', 'ask the service whether each would be allowed; change nothing')
+    .option('--allow-unknown', 'send a transition that is not in the list above');
   addBulkFlags(act).action((words, options, command) =>
     run(command, async (context) => (await import('./act.js')).actOnBicycles(context, words, options)),
   );
   examples(
     act,
     ['rent a bicycle', 'fleet bicycles act d238dc92-4ed5-4cec-a476-fe5f869ff26e rent'],
-    ['retire one without being asked', 'fleet bicycles act 3cbf2500-27cf-4651-a3e0-130b9c9b2b9d retire --yes'],
+    ['retire one without a question', 'fleet bicycles act 3cbf2500-27cf-4651-a3e0-130b9c9b2b9d retire --yes'],
     [
-      'print what would be sent',
-      'fleet bicycles list --all --where state=lost -o uuid | fleet bicycles act - take_over --dry-run',
+      'preview a change to every lost bicycle',
+      'fleet bicycles list --all --state lost -o uuid | fleet bicycles act - take_over --dry-run',
     ],
     [
-      'thousands, resumed after a crash by the same command',
-      'fleet bicycles list --all --where state=available -o jsonl | fleet bicycles act - reserve --yes --journal j.jsonl',
+      'act on thousands; after a crash the same command resumes',
+      'fleet bicycles list --all --state available -o jsonl | fleet bicycles act - reserve --yes --journal j.jsonl',
     ],
   );
 }
@@ -249,9 +252,17 @@ function addFilters<A extends unknown[], O extends OptionValues>(command: TypedC
       `in these states: ${BICYCLE_STATES.join(', ')} (repeatable)`,
       someOf('state', BICYCLE_STATES),
     )
-    .option('--name <text>', 'with this text in the name, whatever the case')
-    .option('--bbox <ne_lon,ne_lat,sw_lon,sw_lat>', 'inside the box of these two corners', parseBbox)
-    .option('--near <lat,lon>', 'around this place, nearest first unless --ordering says otherwise', parseNear)
-    .option('--radius <metres>', 'how far around --near: 800, 1.5km', parseRadius)
-    .option('--zone <uuid>', 'inside the geographic zone', readUuid('--zone'));
+    .option('--name <text>', 'whose name contains this text, ignoring case')
+    .option(
+      '--bbox <ne_lon,ne_lat,sw_lon,sw_lat>',
+      'inside the box with these north-east and south-west corners',
+      parseBbox,
+    )
+    .option(
+      '--near <lat,lon>',
+      'around this point, nearest first unless --ordering is given; needs --radius',
+      parseNear,
+    )
+    .option('--radius <metres>', 'how far from --near: 800, 1.5km', parseRadius)
+    .option('--zone <uuid>', 'inside this geographic zone', readUuid('--zone'));
 }

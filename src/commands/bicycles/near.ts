@@ -59,7 +59,8 @@ export function parseRadius(text: string): number {
 export function readCircle(near: Place | undefined, radiusMetres: number | undefined): Circle | undefined {
   if (near === undefined && radiusMetres === undefined) return undefined;
   if (near === undefined) throw usageError('--radius goes with --near', 'say around which place: --near 52.52,13.40');
-  if (radiusMetres === undefined) throw usageError('--near goes with --radius', 'say how far around: --radius 800');
+  if (radiusMetres === undefined)
+    throw usageError('--near needs --radius', 'give a distance: --radius 800 or --radius 5km');
   return { centre: near, radiusMetres };
 }
 

@@ -30,7 +30,7 @@ function cannot(what: string, path: string, error: unknown): FleetError {
 }
 
 function notAFile(path: string): FleetError {
-  return usageError(`the journal ${path} is no ordinary file`, 'nothing was sent; give --journal the name of a file');
+  return usageError(`the journal ${path} is not a regular file`, 'nothing was sent; give --journal the name of a file');
 }
 
 /**

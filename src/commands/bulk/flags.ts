@@ -8,20 +8,20 @@ import { usageError } from '../../errors.js';
 /** Adds them to a command. */
 export function addBulkFlags<A extends unknown[], O extends OptionValues>(command: TypedCommand<A, O>) {
   return command
-    .option('--dry-run', 'print the requests and send nothing')
+    .option('--dry-run', 'print the requests; send nothing')
     .option('--concurrency <n>', 'requests in flight at once, 1 to 64', readConcurrency, 8)
     .option('--keep-going', 'continue after a failure (the default)')
     .addOption(createOption('--fail-fast', 'stop at the first failure').conflicts('keepGoing'))
     .option('--journal <file>', 'record every request and answer, to resume after a crash')
     .option(
       '--settle <seconds>',
-      'when resuming, how long to wait for late requests of the dead run',
+      'when resuming, wait this long for late requests of the dead run',
       wholeNumber('--settle', 0),
       60,
     )
     .option(
       '--unknown <choice>',
-      `what to do when an outcome stays unknown: ${UNKNOWN_CHOICES.join(', ')} (default: ask, else leave)`,
+      `what to do with an unknown outcome: ${UNKNOWN_CHOICES.join(', ')} (default: ask, else leave)`,
       oneOf('choice', UNKNOWN_CHOICES),
     );
 }

@@ -95,7 +95,7 @@ export async function takeLock(
 async function watchInSilence(file: LockedFile, before: Holder, { clock, signal, say }: LockOptions): Promise<void> {
   const silenceMs = before.beatMs * BEATS_OF_SILENCE;
   const startedAt = clock.monotonicMs();
-  say(`the journal's last run did not end it; watching for ${silenceMs / 1000} s whether it still lives`);
+  say(`the last run did not finish; checking for ${silenceMs / 1000} s whether it is still running`);
   for (;;) {
     await sleep(clock, before.beatMs / LOOKS_A_BEAT, signal);
     const now = await file.refresh();

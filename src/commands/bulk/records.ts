@@ -145,7 +145,7 @@ function checkFirst(text: string, path: string): void {
 }
 
 function notAJournal(path: string): FleetError {
-  return usageError(`${path} is no journal of fleet, and is left as it is`, 'give --journal the name of a new file');
+  return usageError(`${path} is not a journal of fleet, and is left as it is`, 'give --journal the name of a new file');
 }
 
 /** The first header counts: of two runs that begin a file at once, one wins the claim. */

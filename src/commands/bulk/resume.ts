@@ -31,7 +31,7 @@ export async function settleDoubts<T, R extends Ended>(session: Session<T, R>, s
     unknown = first.unknown;
     const doneCount = doubts.length - first.untouched.length - unknown.length;
     reporter.say(
-      `${doubts.length} in doubt since an earlier run: ${doneCount} done, ${first.untouched.length} not carried out and sent now, ${unknown.length} unknown`,
+      `${doubts.length} in doubt since an earlier run: ${doneCount} done, ${first.untouched.length} not done and sent now, ${unknown.length} unknown`,
     );
     end = await send(session, streamOf(first.untouched.map(({ task }) => task)));
     // An answer may have shown by now where the transition leads.
@@ -64,7 +64,7 @@ async function waitUntilSettled<T, R extends Ended>(session: Session<T, R>, unti
   const restMs = untilMs - context.clock.monotonicMs();
   if (restMs <= 0) return;
   reporter.say(
-    `${state.doubts.length} in doubt since an earlier run; waiting ${Math.ceil(restMs / 1000)} s (--settle) for what may still arrive`,
+    `${state.doubts.length} in doubt since an earlier run; waiting ${Math.ceil(restMs / 1000)} s (--settle) for late requests`,
   );
   reporter.settling(untilMs);
   await sleep(context.clock, restMs, context.signal);

@@ -264,7 +264,7 @@ function readLine(text: string, number: number): Target {
   const uuid = wholeUuid(at === -1 ? text : text.slice(0, at).trim());
   if (uuid !== undefined) return { uuid };
   const shown = text.length > SHOWN_CHARACTERS ? `${text.slice(0, SHOWN_CHARACTERS)}…` : text;
-  throw badLine(number, `"${shown}" is no UUID`);
+  throw badLine(number, `"${shown}" is not a UUID`);
 }
 
 function readObject(fields: { [field: string]: unknown }, number: number): Target {

@@ -16,12 +16,12 @@ export function addCompletion(program: Command, run: Run): void {
     .description(
       [
         'Print the script that completes fleet in your shell: commands, flags, words such as states and',
-        'transitions, and the UUIDs of bicycles. --install puts it where the shell finds it.',
+        'transitions, and bicycles. --install puts it where the shell finds it.',
       ].join(' '),
     )
     .argument('<shell>', `one of ${SHELLS.join(', ')}`, oneOf('shell', SHELLS))
-    .option('--install', 'say what would change, ask, and change it')
-    .addOption(createOption('--uninstall', 'take away what --install wrote').conflicts('install'))
+    .option('--install', 'show the change, ask, and make it')
+    .addOption(createOption('--uninstall', 'remove what --install wrote').conflicts('install'))
     .option('-y, --yes', 'do not ask')
     .action((shell: Shell, options: InstallOptions & { install?: boolean; uninstall?: boolean }, command: Command) =>
       run(command, async (context) => {
@@ -33,9 +33,9 @@ export function addCompletion(program: Command, run: Run): void {
     );
   examples(
     completion,
-    ['for good', 'fleet completion bash --install'],
-    ['and away again', 'fleet completion bash --uninstall --yes'],
-    ['for this shell alone', 'source <(fleet completion bash)'],
+    ['install it', 'fleet completion bash --install'],
+    ['remove it', 'fleet completion bash --uninstall --yes'],
+    ['only in this shell', 'source <(fleet completion bash)'],
     ['fish', 'fleet completion fish | source'],
   );
   program

@@ -90,5 +90,5 @@ async function save({ notice }: Context, place: Place, text: string): Promise<vo
   if (problems.length > 0) throw configError(problems.join('; '));
   await replaceConfig(place, config);
   await notice(`saved ${place.configPath}`);
-  for (const key of unknown) await notice(`warning: ${key} is no setting that is known, and does nothing`);
+  for (const key of unknown) await notice(`warning: ${key} is not a known setting, and does nothing`);
 }

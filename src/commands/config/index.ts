@@ -23,31 +23,31 @@ export function addConfig(program: Command, run: Run): void {
     );
   examples(
     config,
-    ['everything, and where it comes from', 'fleet config list'],
-    ['the address of the service', 'fleet config set base_url https://bikes.example.com/api'],
+    ['show every setting', 'fleet config list'],
+    ['set the address of the service', 'fleet config set base_url https://bikes.example.com/api'],
   );
   examples(
     config
       .command('list')
-      .summary('show every setting and where it comes from')
-      .description('Show every setting with its value and where that comes from. Tokens are never shown.')
+      .summary('show every setting and its source')
+      .description('Show every setting, its value and its source. Tokens are never shown.')
       .action((_options: object, command: Command) =>
         run(command, async (context) => (await import('./list.js')).listSettings(context)),
       ),
-    ['look', 'fleet config list'],
-    ['what comes from the environment', `fleet config list --jq '.[] | select(.origin == "environment")'`],
+    ['show every setting', 'fleet config list'],
+    ['only those from the environment', `fleet config list --jq '.[] | select(.origin == "environment")'`],
   );
   examples(
     config
       .command('get')
       .argument('<key>', 'a key of "fleet config list"', anyText(offerKey))
       .summary('print the value in use')
-      .description('Print the value in use of one setting, alone. Exit code 3 when it is not set anywhere.')
+      .description('Print the value in use of one setting. Exit code 3 when it is not set.')
       .action((key: string, _options: object, command: Command) =>
         run(command, async (context) => (await import('./get.js')).getSetting(context, key)),
       ),
     ['the address', 'fleet config get base_url'],
-    ['of another profile', 'fleet config get organization --profile sandbox'],
+    ['from another profile', 'fleet config get organization --profile sandbox'],
   );
   examples(
     config
@@ -55,13 +55,13 @@ export function addConfig(program: Command, run: Run): void {
       .argument('<key>', 'one of the keys of "fleet config --help"', anyText(offerKey))
       .argument('<value>', 'as "fleet config get" prints it', anyText(offerSetting))
       .summary('set a value in the profile')
-      .description('Set a value in the profile in use, or in --profile, which is made when it is not there.')
+      .description('Set a value in the profile in use, or in --profile, which is created if needed.')
       .action((key: string, value: string, _options: object, command: Command) =>
         run(command, async (context) => (await import('./set.js')).setSetting(context, key, value)),
       ),
     ['the address', 'fleet config set base_url https://bikes.example.com/api'],
     ['a token from a password manager', `fleet config set token_command 'pass show fleet/token'`],
-    ['more patience, in a profile of its own', 'fleet config set timeout 90 --profile slow'],
+    ['a longer timeout, in another profile', 'fleet config set timeout 90 --profile slow'],
     ['ask before every change', 'fleet config set protected true'],
   );
   examples(
@@ -81,26 +81,26 @@ export function addConfig(program: Command, run: Run): void {
       .command('edit')
       .summary('edit the settings in your editor')
       .description(
-        'Open the settings of all profiles in $VISUAL or $EDITOR. They are checked when the editor ends; what is refused leaves the old ones in place.',
+        'Open the settings of all profiles in $VISUAL or $EDITOR. They are checked when the editor exits; invalid settings are not saved.',
       )
       .action((_options: object, command: Command) =>
         run(command, async (context) => (await import('./edit.js')).editConfig(context)),
       ),
-    ['in the editor of the environment', 'fleet config edit'],
-    ['in another one', "VISUAL='code --wait' fleet config edit"],
+    ['in the default editor', 'fleet config edit'],
+    ['in another editor', "VISUAL='code --wait' fleet config edit"],
   );
   examples(
     config
       .command('path')
       .summary('print the path of the settings file')
       .description(
-        'Print the path of the settings file; it need not exist yet. Tokens are in credentials.json beside it.',
+        'Print the path of the settings file, which may not exist yet. Tokens are in credentials.json next to it.',
       )
       .action((_options: object, command: Command) =>
         run(command, async (context) => (await import('./path.js')).printPath(context)),
       ),
-    ['look at it', 'cat "$(fleet config path)"'],
-    ['where it would be elsewhere', 'FLEET_CONFIG_DIR=/tmp/fleet fleet config path'],
+    ['show the file', 'cat "$(fleet config path)"'],
+    ['with another folder', 'FLEET_CONFIG_DIR=/tmp/fleet fleet config path'],
   );
 }
 

@@ -12,13 +12,9 @@ export function addDemo(program: Command, run: Run): void {
     .description(
       'Start a sandbox on free ports, walk through list, create, act, alerts and watch with each command shown before its output, and stop it.',
     )
-    .option('--seconds <n>', 'how long the watch at the end lasts', wholeNumber('--seconds', 1), 5)
+    .option('--seconds <n>', 'how long to watch at the end', wholeNumber('--seconds', 1), 5)
     .action((options, command) =>
       run(command, async (context) => (await import('./demo.js')).runDemo(context, options)),
     );
-  examples(
-    demo,
-    ['the whole walk', 'fleet demo'],
-    ['with a longer look at the moving fleet', 'fleet demo --seconds 20'],
-  );
+  examples(demo, ['run the demo', 'fleet demo'], ['watch the fleet for longer', 'fleet demo --seconds 20']);
 }

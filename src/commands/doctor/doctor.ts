@@ -129,7 +129,7 @@ async function conclude(findings: readonly Finding[], notice: Context['notice'])
   const warnings = findings.filter(({ outcome }) => outcome === 'warning').length;
   const counted = warnings === 0 ? '' : `${warnings} ${warnings === 1 ? 'warning' : 'warnings'}`;
   const [first] = failures;
-  if (first === undefined) return notice(counted === '' ? '✓ all is well' : `! ${counted}, no failure`);
+  if (first === undefined) return notice(counted === '' ? '✓ no problems found' : `! ${counted}, no failure`);
   const names = failures.map(({ check }) => check).join(', ');
   throw new FleetError(
     first.kind ?? 'internal',

@@ -9,12 +9,11 @@ export function addDoctor(program: Command, run: Run): void {
     .command('doctor')
     .summary('find out what is wrong with settings, network or service')
     .description(
-      `Look at everything that a command needs, one line a finding: failures first, then warnings, then what is ok, and
-what to do next. Settings and where they come from, file modes, disk, token, proxy, certificate, HTTP, the prefix of
-the address, API version, organization, clock, push channel, terminal. It asks the service as every command does,
-changes nothing, and each step takes --timeout at most.
+      `Check everything that a command needs, one line per check: failures first, then warnings, then what is ok, with what
+to do next. Checks settings and their sources, file modes, disk, token, proxy, certificate, HTTP, the prefix of the
+address, API version, organization, clock, push channel and terminal. Changes nothing; each step takes --timeout at most.
 
-Exit code 0 without failures, else the code of the first failure, from which later ones may follow ("fleet help exit-codes").`,
+Exit code 0 without failures, else the code of the first failure, which may be the cause of later ones.`,
     )
     .action((_options: object, command: Command) =>
       run(command, async (context) => (await import('./doctor.js')).examine(context)),
@@ -22,7 +21,7 @@ Exit code 0 without failures, else the code of the first failure, from which lat
   examples(
     doctor,
     ['the profile in use', 'fleet doctor'],
-    ['what is not well, for a program', `fleet doctor --json | jq '.[] | select(.outcome != "ok")'`],
-    ['an address before it is saved', 'fleet doctor --profile sandbox --timeout 5'],
+    ['print only the problems, for a program', `fleet doctor --json | jq '.[] | select(.outcome != "ok")'`],
+    ['another profile, with a short timeout', 'fleet doctor --profile sandbox --timeout 5'],
   );
 }

@@ -126,7 +126,7 @@ function checkPlace({ key, value, from, problem }: Explained, profile: string): 
       key,
       'config',
       'the address of the service is not set',
-      `fleet auth login${flag} asks for it; "fleet sandbox" starts a service to try`,
+      `fleet auth login${flag} asks for it; to try fleet: "fleet sandbox", then "fleet profile use sandbox"`,
     );
   }
   const use = key === 'sse_url' ? 'fleet watch has no address to subscribe at' : 'fleet watch needs one to be named';

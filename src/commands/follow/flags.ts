@@ -21,7 +21,7 @@ export function addEndFlags<A extends unknown[], O extends OptionValues>(
   readUntil: (text: string, before: Condition[] | undefined) => Condition[],
 ) {
   return command
-    .option('--until <condition>', 'end with 0 at the first match (repeatable)', readUntil)
-    .option('--for <duration>', 'end after that time: with 0, or 124 when --until was not met', readDuration('--for'))
-    .option('--max-events <n>', 'end after so many were shown', wholeNumber('--max-events', 1));
+    .option('--until <condition>', 'exit with 0 at the first match (repeatable)', readUntil)
+    .option('--for <duration>', 'exit after this time: with 0, or 124 when --until was not met', readDuration('--for'))
+    .option('--max-events <n>', 'exit after this many alerts', wholeNumber('--max-events', 1));
 }

@@ -16,8 +16,8 @@ const TOPIC_LINES = TOPIC_NAMES.map((topic) => `  ${topic.padEnd(WIDEST_TOPIC_CO
 export function addHelp(program: Command, run: Run): void {
   const help = program
     .command('help')
-    .summary('page of a command or topic; "help topics" lists those')
-    .description(`Show the page of a command, or of a topic:\n${TOPIC_LINES.join('\n')}`)
+    .summary('show help for a command or topic; "help topics" lists topics')
+    .description(`Show help for a command or a topic:\n${TOPIC_LINES.join('\n')}`)
     .argument('[words...]', 'a command such as bicycles list, or a topic', collectWith(offerPages))
     .action((words: string[] = [], _options: object, command: Command) => {
       if (words.length === 1 && words[0]?.toLowerCase() === 'topics')
@@ -28,8 +28,8 @@ export function addHelp(program: Command, run: Run): void {
     });
   examples(
     help,
-    ['the page of a command, as --help shows it', 'fleet help bicycles list'],
-    ['the topics, such as exit-codes', 'fleet help topics'],
+    ['help for a command, the same as --help', 'fleet help bicycles list'],
+    ['list the topics', 'fleet help topics'],
   );
 }
 
@@ -42,7 +42,7 @@ function findCommand(program: Command, words: readonly string[]): Command {
       if (command !== program) throw unknownWord('command', word, namesBelow(command));
       const meant = nearestCommand(program, word, TOPIC_NAMES);
       throw usageError(
-        `there is no page about "${word}"`,
+        `no help for "${word}"`,
         `${meant === undefined ? '' : `did you mean "${meant}"? `}"fleet help" shows the commands; topics: ${TOPIC_NAMES.join(', ')}`,
       );
     }

@@ -43,8 +43,8 @@ const CODE_MEANINGS: { readonly [Kind in ErrorKind]: string } = {
   rejected: 'any other 4xx: validation, a transition that is not allowed, a conflict',
   service: 'HTTP 429 or 5xx after the retries, or an answer that is not what the interface says',
   network: 'DNS, connection refused or reset, TLS, timeout',
-  partial: 'part of a bulk run failed',
-  output: 'stdout could not be written (disk full), or its reader took nothing more at the end',
+  partial: 'part of a bulk run failed, or a list stayed incomplete',
+  output: 'stdout could not be written (disk full), or its reader stopped reading',
   timeout: 'fleet watch: --until was not met in time',
   hangup: 'SIGHUP: the terminal was closed',
   interrupted: 'Ctrl-C',
@@ -65,8 +65,8 @@ function describeExitCodes(): Section[] {
     {
       heading: 'Examples:',
       examples: [
-        ['wait at most a minute for a lost bicycle; 124 when there was none', WAIT_EXAMPLE],
-        ['what went wrong, as one word', `fleet bicycles list --zone nowhere --json 2>&1 | jq -r .error.kind`],
+        ['wait five seconds for a lost bicycle; 124 when there was none', WAIT_EXAMPLE],
+        ['print the kind of error', `fleet bicycles list --zone nowhere --json 2>&1 | jq -r .error.kind`],
       ],
     },
   ];
@@ -112,19 +112,19 @@ function describeEnvironment(): Section[] {
     {
       heading: 'Examples:',
       examples: [
-        ['one command with other settings', 'FLEET_PROFILE=sandbox FLEET_OUTPUT=csv fleet bicycles list'],
-        ['where each value comes from', 'fleet config list'],
+        ['override settings for one command', 'FLEET_PROFILE=sandbox FLEET_OUTPUT=csv fleet bicycles list'],
+        ['show where each value comes from', 'fleet config list'],
       ],
     },
   ];
 }
 
 const FORMAT_MEANINGS: { readonly [Name in Format]: string } = {
-  table: 'for people; in a pipe the same columns uncut, without colour, times in ISO 8601',
-  json: 'one array for a list, one object for a single result, every field as it was sent',
+  table: 'for people; a pipe gets the same columns uncut, without colour, with times in ISO 8601',
+  json: 'one array for a list, one object for a single result; every field as sent',
   jsonl: 'the same, one object per line',
-  csv: 'header and values, quoted as RFC 4180 says',
-  tsv: 'the same with tabs',
+  csv: 'header and values, quoted as in RFC 4180',
+  tsv: 'the same, with tabs',
   yaml: 'every field',
   geojson: 'a FeatureCollection of points, longitude first',
   uuid: 'UUIDs only, one per line',
@@ -133,11 +133,11 @@ const FORMAT_MEANINGS: { readonly [Name in Format]: string } = {
 function describeOutput(): Section[] {
   return [
     {
-      text: 'stdout has the result and nothing else. Progress, hints, notices and errors go to stderr, with --json as JSON, one object per line; --quiet keeps back all but errors.',
+      text: 'stdout has only the result. Progress, hints, notices and errors go to stderr, with --json as one JSON object per line; --quiet prints errors only.',
     },
     { heading: 'Formats (-o, --output):', pairs: describeFormats() },
     {
-      text: '--columns chooses fields for table, csv and tsv; dotted paths reach inside. --no-truncate cuts nothing in the columns that fit, --no-headers leaves out the line of headers. --jq filters the JSON, and strings come out raw. Text from the service never reaches the terminal with control characters in it.',
+      text: '--columns chooses fields for table, csv and tsv; dotted paths read nested fields. --no-truncate keeps values whole in the columns that fit, --no-headers leaves out the header. --jq filters the JSON and prints strings raw. Control characters from the service never reach the terminal.',
     },
     {
       heading: 'Examples:',
@@ -146,7 +146,7 @@ function describeOutput(): Section[] {
           'three columns of all bicycles, for a spreadsheet',
           'fleet bicycles list --all -o csv --columns uuid,name,state_of_charge',
         ],
-        ['where the alerts were raised', 'fleet alerts list --columns alert_type,extra.location'],
+        ['where alerts were raised', 'fleet alerts list --columns alert_type,extra.location'],
         ['a map', 'fleet bicycles list --all -o geojson > fleet.geojson'],
       ],
     },
@@ -156,10 +156,7 @@ function describeOutput(): Section[] {
 /** Every format; `wide` is the table of one run, and no setting. */
 function describeFormats(): (readonly [string, string])[] {
   const [table, ...others] = FORMATS.map((format) => [format, FORMAT_MEANINGS[format]] as const);
-  const wide = [
-    'wide',
-    'the table with every column, whole values and whole UUIDs, wider than the screen if need be',
-  ] as const;
+  const wide = ['wide', 'the table with every column and whole values, wider than the screen if needed'] as const;
   return [...(table === undefined ? [] : [table]), wide, ...others];
 }
 
@@ -170,12 +167,12 @@ const BICYCLE = '14c6d2ad-7236-46f1-b76f-6d356b2105d2';
 function describePushTopics(): Section[] {
   return [
     {
-      text: 'The push channel delivers what happens on a topic. "fleet watch" makes the topic from an organization or --bicycle; --topic takes any, as it is, not encoded.',
+      text: 'The push channel sends updates by topic. "fleet watch" builds the topic from an organization or --bicycle; --topic takes any topic, not encoded.',
     },
     {
       heading: 'Topics:',
       pairs: [
-        ['/ORGANIZATION/admin/bicycles/*', 'updates of all bicycles of the organization'],
+        ['/ORGANIZATION/admin/bicycles/*', 'updates of all bicycles in the organization'],
         ['/ORGANIZATION/admin/bicycles/UUID/', 'updates of one bicycle'],
       ],
     },
@@ -190,9 +187,9 @@ function describePushTopics(): Section[] {
     {
       heading: 'Examples:',
       examples: [
-        ['the organization of the settings, for ten seconds', 'fleet watch --for 10s'],
+        ['follow the whole fleet for ten seconds', 'fleet watch --for 10s'],
         [
-          'one bicycle, until it is available, a minute at most',
+          'follow one bicycle until it is available, for a minute at most',
           `fleet watch --bicycle ${BICYCLE} --until state=available --for 60s`,
         ],
         ['any topic', `fleet watch --topic '/${ORGANIZATION}/admin/bicycles/*' --for 5s --json`],
@@ -204,27 +201,27 @@ function describePushTopics(): Section[] {
 function describeConditions(): Section[] {
   return [
     {
-      text: 'A condition is FIELD OPERATOR VALUE. --where of the lists and of fleet watch shows only what meets it, --until of fleet watch ends when something does; several must all hold. It is held on this side against what the service sends, after its own filters.',
+      text: 'A condition is FIELD OPERATOR VALUE. --where shows only what matches; --until ends a watch at the first match. Several conditions must all match. fleet applies them itself, to what the service sends.',
     },
     {
       heading: 'Operators:',
       pairs: [
-        ['= !=', 'equal, not equal; a field that is missing or null differs from every value'],
-        ['=null !=null', 'missing or null, or not; the text itself is written in quotes: note="null"'],
+        ['= !=', 'equal, not equal; a missing or null field differs from every value'],
+        ['=null !=null', 'missing or null, or not; quote the text itself: note="null"'],
         ['< <= > >=', 'numbers as numbers, times as times'],
-        ['~', 'contains, whatever the case; "FIELD~" is true of every field that has a value'],
+        ['~', 'contains, ignoring case; "FIELD~" matches every field with a value'],
       ],
     },
     {
       heading: 'Fields and values:',
       pairs: [
-        ['extra.location.type', 'a dotted path reaches inside'],
+        ['extra.location.type', 'a dotted path reads a nested field'],
         ['-90s -30m -2h -1d', 'an age: latest_gps_timestamp<-2h is older than two hours'],
         ['2026-03-01T12:00:00Z', 'a time in ISO 8601'],
-        ['a list', 'matches when one of its elements does'],
+        ['a list', 'matches when any element does'],
       ],
     },
-    { text: 'Put a condition in quotes: < and > mean something to shells.' },
+    { text: 'Quote conditions with < or >, which shells read as redirections.' },
     {
       heading: 'Examples:',
       examples: [
@@ -233,7 +230,7 @@ function describeConditions(): Section[] {
           'silent for a day, and not retired',
           "fleet bicycles list --all --where 'latest_gps_timestamp<-1d' --where state!=retired",
         ],
-        ['alerts about a bicycle by its name', 'fleet alerts list --where extra.bicycle_name~emmy'],
+        ['alerts of a bicycle by name', 'fleet alerts list --where extra.bicycle_name~emmy'],
       ],
     },
   ];
@@ -242,7 +239,7 @@ function describeConditions(): Section[] {
 function describeFlags(program: Command): Section[] {
   return [
     {
-      text: 'These flags go with every command, before or after it. The token is never a flag: it would be in the process list and in the shell history.',
+      text: 'Every command takes these flags, before or after its name. The token is never a flag: it would show in the process list and the shell history.',
     },
     {
       heading: 'Flags of every command:',
@@ -251,8 +248,8 @@ function describeFlags(program: Command): Section[] {
     {
       heading: 'Examples:',
       examples: [
-        ['before or after', 'fleet --json bicycles list --limit 3 --retries 0'],
-        ['what goes over the wire', 'fleet alerts list --trace --verbose'],
+        ['flags may come first', 'fleet --json bicycles list --limit 3 --retries 0'],
+        ['show requests and responses', 'fleet alerts list --trace --verbose'],
       ],
     },
   ];

@@ -33,7 +33,7 @@ export function readUuid(what: string): (text: string) => string {
 /** A parser for commander: the UUID of an organization in lower case, also of its link; anything else is a name, looked up later. */
 export function readOrganization(): (text: string) => string {
   const read = (text: string) => {
-    if (text.trim() === '') throw usageError('an organization is named by its UUID or its name, not by nothing');
+    if (text.trim() === '') throw usageError('--organization needs a UUID or a name');
     return wholeUuid(text) ?? text;
   };
   return withOffers(read, ORGANIZATIONS);

@@ -3,8 +3,9 @@
 import { unknownWord } from '../../cli/nearest.js';
 import { sleep } from '../../clock.js';
 import type { Context } from '../../context.js';
-import { usageError } from '../../errors.js';
+import { FleetError, usageError } from '../../errors.js';
 import type { Client } from '../../http/client.js';
+import { withHint } from '../../http/failure.js';
 import type { HttpRequest, Item, Query } from '../../http/types.js';
 import { exactValue } from '../../json/exact.js';
 import { fieldsOf } from '../../terminal/formats/columns.js';
@@ -89,12 +90,20 @@ export async function printList<T extends Listed>(
     await showItems(context, client, { ...plan, requests: visible, isWhole }, { options, tally, result, progress });
     await progress.end();
     await result.end(closingLines(tally, shape.noun, about));
+  } catch (thrown) {
+    throw withPageHint(thrown, options.page);
   } finally {
     over.abort(new Error('the list has ended'));
     await progress.end();
   }
   const error = incompleteError(tally, shape.noun);
   if (error !== undefined) throw error;
+}
+
+/** A page that is not there is answered with 404, as a wrong address is. */
+function withPageHint(thrown: unknown, page: number | undefined): unknown {
+  if (!(thrown instanceof FleetError) || thrown.status !== 404 || page === undefined || page === 1) return thrown;
+  return withHint(thrown, `there may be no page ${page}; --count prints how many items there are`);
 }
 
 interface ShowOptions<T> {

@@ -15,7 +15,7 @@ export async function warnOfWords(
     if (known.includes(word)) continue;
     const meant = nearest(word, known);
     const hint = meant === undefined ? '' : `; did you mean "${meant}"?`;
-    await context.notice(`warning: "${word}" is no ${kind} that is known here${hint}`);
+    await context.notice(`warning: "${word}" is not a known ${kind}${hint}`);
   }
 }
 

@@ -15,40 +15,40 @@ export function addProfile(program: Command, run: Run): void {
         'List, choose and delete profiles: named sets of settings, each with its token.',
         '',
         'The profile in use is the first of: --profile, FLEET_PROFILE, the one chosen with "fleet profile use", "default".',
-        '"fleet auth login --profile NAME" and "fleet config set … --profile NAME" make one.',
+        'Create one with "fleet auth login --profile NAME" or "fleet config set … --profile NAME".',
         '',
-        'Every change with a protected profile asks first, or needs --yes: fleet config set protected true.',
+        'With a protected profile every change asks first, or needs --yes: fleet config set protected true.',
       ].join('\n'),
     );
   examples(
     profile,
-    ['which there are', 'fleet profile list'],
+    ['list profiles', 'fleet profile list'],
     ['one command with another profile', 'fleet bicycles list --profile sandbox'],
-    ['no change by mistake', 'fleet config set protected true --profile sandbox'],
+    ['protect a profile from mistakes', 'fleet config set protected true --profile sandbox'],
   );
   examples(
     profile
       .command('list')
-      .summary('show all profiles')
+      .summary('list profiles')
       .description(
-        'Show all profiles; the one in use is marked with *. TOKEN says whether one is stored or a command gives it, PROTECTED whether every change asks first.',
+        'List all profiles; * marks the one in use. TOKEN: whether one is stored or a command prints it. PROTECTED: whether every change asks first.',
       )
       .action((_options: object, command: Command) =>
         run(command, async (context) => (await import('./list.js')).listProfiles(context)),
       ),
-    ['look', 'fleet profile list'],
-    ['names alone', `fleet profile list --jq '.[].name'`],
+    ['list profiles', 'fleet profile list'],
+    ['print only the names', `fleet profile list --jq '.[].name'`],
   );
   examples(
     profile
       .command('use')
       .argument('<name>', 'a profile of "fleet profile list"', anyText(PROFILES))
       .summary('switch to a profile')
-      .description('Switch to a profile: commands use it from now on.')
+      .description('Switch to a profile, which every command uses from then on.')
       .action((name: string, _options: object, command: Command) =>
         run(command, async (context) => (await import('./use.js')).chooseActive(context, name)),
       ),
-    ['the embedded service', 'fleet profile use sandbox'],
+    ['the sandbox', 'fleet profile use sandbox'],
     ['back again', 'fleet profile use default'],
   );
   examples(

@@ -31,7 +31,7 @@ export function addSandbox(program: Command, run: Run): void {
     .summary('run the whole service on this machine')
     .description(
       [
-        'Run the whole service in memory on this machine, on loopback alone, until Ctrl-C. It prints its addresses, an',
+        'Run the whole service in memory on this machine, on loopback only, until Ctrl-C. Prints its addresses, an',
         'organization and a token, and saves them as the profile "sandbox".',
       ].join('\n'),
     )
@@ -39,20 +39,20 @@ export function addSandbox(program: Command, run: Run): void {
     .option('--sse-port <n>', 'port of the push channel, 0 for any free one', readPort('--sse-port'), 4011)
     .option('--bicycles <n>', 'how many bicycles', wholeNumber('--bicycles', 0), 500)
     .option('--seed <n>', 'the same seed gives the same fleet', wholeNumber('--seed', 0), 1)
-    .option('--rate <events_per_second>', 'what happens by itself; 0 is still', readRate, 2)
-    .option('--page-size <n>', 'items on a page', wholeNumber('--page-size', 1), 20)
+    .option('--rate <events_per_second>', 'events that happen by themselves; 0: none', readRate, 2)
+    .option('--page-size <n>', 'items per page', wholeNumber('--page-size', 1), 20)
     .option(
       '--fault <fault>',
-      `what goes wrong, repeatable: ${FAULTS.join(', ')}`,
+      `simulate a fault (repeatable): ${FAULTS.join(', ')}`,
       collectWith(() => ({ words: plain(FAULTS) })),
     )
     .option(
       '--service <kind>',
-      'observed: all that a running service was seen to do; interface: what the interface document shows and no more',
+      'observed: what a running service was seen to do; interface: only what the interface document describes',
       oneOf('service', SERVICES),
       'observed' as ServiceKind,
     )
-    .option('--webhook <url>', 'send each alert that is raised or changed to this address of this machine')
+    .option('--webhook <url>', 'send each new or changed alert to this address on this machine')
     .option('--webhook-secret <secret>', 'sign the webhooks: X-Fleet-Signature, HMAC-SHA256 of the body')
     .action((options, command) =>
       run(command, async (context) => (await import('./sandbox.js')).runSandbox(context, options)),
@@ -65,7 +65,7 @@ export function addSandbox(program: Command, run: Run): void {
       'fleet sandbox --rate 20 --fault latency=200ms --fault error=503:5% --fault drop=30s',
     ],
     [
-      'alerts go to a receiver in another terminal',
+      'send alerts to a receiver in another terminal',
       'fleet sandbox --webhook http://127.0.0.1:4020/ --webhook-secret try',
     ],
   );

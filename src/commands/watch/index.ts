@@ -13,31 +13,32 @@ import { offerConditions, readOrganization } from '../list/flags.js';
 import { BICYCLE_VOCABULARY } from '../list/vocabulary.js';
 import { type Condition, parseCondition } from '../list/where.js';
 
-const DESCRIPTION = `Follow updates as the service pushes them, until Ctrl-C. Without --bicycle and --topic all
-bicycles of the organization are followed.
+const DESCRIPTION = `Follow updates as the service pushes them, until Ctrl-C. Follows all bicycles of the
+organization unless --bicycle or --topic is given.
 
-A FIELD of --where and --until is a field of the bicycle as it is known after the message
-(state, state_of_charge ...), else of the message itself (an alert's alert_type), else sender
-or topic; message.FIELD is what the message itself says.
+FIELD in --where and --until is a field of the bicycle after the update (state,
+state_of_charge ...), else of the message (alert_type), else sender or topic. message.FIELD
+is a field of the message alone.
 
-Losses, returns and gaps are reported on stderr, also with --quiet; with --json as JSON lines,
-and stdout has one message a line exactly as received. Keys of --live: ? lists them.`;
+Lost connections, returns and gaps are reported on stderr, also with --quiet. With --json
+stdout has one message per line exactly as received, and stderr has JSON lines. In --live, ?
+lists the keys.`;
 
 export function addWatch(program: Command, run: Run): void {
   const watch = program
     .command('watch')
-    .summary('follow updates live')
+    .summary('follow updates as they happen')
     .description(DESCRIPTION)
-    .argument('[organization]', 'its UUID or name (default: the one of the settings)', readOrganization())
+    .argument('[organization]', 'its UUID or name (default: from the settings)', readOrganization())
     .option(
       '--bicycle <bicycle>',
-      'follow this one alone, named as in "bicycles get" (repeatable)',
+      'follow only this bicycle, named as in "bicycles get" (repeatable)',
       collectWith(BICYCLES),
     )
     .option('--topic <topic>', 'follow any topic, not encoded (repeatable)', collect)
     .option(
       '--sender <name>',
-      `show only messages of this sender, such as ${SENDERS.join(', ')} (repeatable)`,
+      `show only messages from this sender, such as ${SENDERS.join(', ')} (repeatable)`,
       someOf('sender', SENDERS),
     )
     .option(
@@ -45,19 +46,19 @@ export function addWatch(program: Command, run: Run): void {
       'show only what matches FIELD=VALUE; also != < <= > >= ~ (repeatable)',
       readCondition(),
     )
-    .option('--until <condition>', 'end with 0 at the first match (repeatable)', readCondition())
-    .option('--for <duration>', 'end after that time: with 0, or 124 when --until was not met', readDuration('--for'))
-    .option('--max-events <n>', 'end after so many messages were shown', wholeNumber('--max-events', 1))
-    .option('--idle <seconds>', 'silence after which the connection counts as dead', readSeconds, 90_000)
+    .option('--until <condition>', 'exit with 0 at the first match (repeatable)', readCondition())
+    .option('--for <duration>', 'exit after this time: with 0, or 124 when --until was not met', readDuration('--for'))
+    .option('--max-events <n>', 'exit after this many messages', wholeNumber('--max-events', 1))
+    .option('--idle <seconds>', 'treat the connection as dead after this much silence', readSeconds, 90_000)
     .option(
       '--resync-pages <n>',
-      'most pages of the list to read at the start and after a gap; 0: none',
+      'read at most this many pages of the list at the start and after a gap; 0: none',
       wholeNumber('--resync-pages', 0),
       5,
     )
     .option(
       '--give-up-after <duration>',
-      'end when the stream was down for so long (default: never)',
+      'exit when the connection was down for this long (default: never)',
       readDuration('--give-up-after'),
     )
     .option('--live', 'draw a full-screen board instead of lines')
@@ -68,11 +69,11 @@ export function addWatch(program: Command, run: Run): void {
   for (const option of watch.options) if (option.long === '--idle') option.default(90_000, '90');
   examples(
     watch,
-    ['all bicycles of an organization', 'fleet watch a087eaf3-00b3-49c9-8706-c4ebfb2627fd'],
-    ['the organization of the settings, as a board', 'fleet watch --live'],
-    ['only what gets lost, as JSON lines', 'fleet watch --where state=lost --json'],
+    ['follow an organization', 'fleet watch a087eaf3-00b3-49c9-8706-c4ebfb2627fd'],
+    ['show the fleet as a board', 'fleet watch --live'],
+    ['only lost bicycles, as JSON lines', 'fleet watch --where state=lost --json'],
     [
-      'wait until a bicycle is back, a minute at most',
+      'wait until a bicycle is back, for a minute at most',
       'fleet watch --bicycle 14c6d2ad-7236-46f1-b76f-6d356b2105d2 --until state=available --for 60s',
     ],
   );
