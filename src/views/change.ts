@@ -194,9 +194,10 @@ function cellsOf(entry: Entry, at: number, place: LinePlace): Cells {
         readPath(alert.extra, 'location.coordinates.1'),
       ];
       const was = before === undefined ? [] : [alertStatePiece(before), { text: ' -> ' }];
-      const type = [{ text: 'alert ', color: 'red' } as const, textPiece(alert.alert_type), { text: ' ' }];
+      // The state first: on a narrow terminal the end of the type is cut.
+      const what: Piece[] = [{ text: 'alert ', color: 'red' }, ...was, alertStatePiece(alert.state), { text: ' ' }];
       return {
-        ...marked(mark, time, [...type, ...was, alertStatePiece(alert.state)], place),
+        ...marked(mark, time, [...what, textPiece(alert.alert_type)], place),
         name:
           entry.name === undefined
             ? showAlertBicycle(alert, { now: 0, terminal: place.terminal })

@@ -91,8 +91,8 @@ test('lines: time, name of the bicycle also where the alert does not say it, typ
     const [first, second] = running.stdout().split('\n');
     expect(first).toMatch(/^\d{4}-\d\d-\d\dT[\d:]+\.000Z {2}/);
     expect(first).toContain(`  ${bicycle?.name}`);
-    expect(first).toMatch(/alert lock\.bat\.low new {2}12\.5 {2}-$/);
-    expect(second).toContain('alert lock.bat.low new -> resolved');
+    expect(first).toMatch(/alert new lock\.bat\.low {2}12\.5 {2}-$/);
+    expect(second).toContain('alert new -> resolved lock.bat.low');
     expect((await running.stop()).stderr).toMatch(/following alerts for .*: 2 alerts\n$/);
   }));
 

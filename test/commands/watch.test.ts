@@ -280,7 +280,7 @@ describe('filters', () => {
       },
     });
     expect(got.stdout).toMatch(
-      /weather {11}\{"text":"rain \\u001b\[2J"\}\n.* {2}Ada {13} {2}alert lock\.bat\.low new {2}- {2}-\n$/,
+      /weather {11}\{"text":"rain \\u001b\[2J"\}\n.* {2}Ada {13} {2}alert new lock\.bat\.low {2}- {2}-\n$/,
     );
   });
 });

@@ -83,7 +83,7 @@ test('at 80 columns', () => {
     15:03:59  6f1c0b5e-2f0e-4… rented                       57 % 52.5200, 13.4050
     15:03:59  Ada 0042         leaves available             57 % 52.5200, 13.4050
     15:03:59  -                leaves available                - -
-    15:03:59  Ada 0042         alert bicycle.outside_oper…  12 % 52.5000, 13.4000
+    15:03:59  Ada 0042         alert new bicycle.outside_…  12 % 52.5000, 13.4000
     15:03:59  task             {"n":1,"text":"a rather long text that does not fit …
     15:03:59  -                [1,2]
     "
@@ -112,7 +112,7 @@ test('in a pipe: the same columns uncut, times in ISO 8601', () => {
     2026-11-21T14:03:59.000Z  6f1c0b5e-2f0e-4c56-9d3a-0d6f3a1f7c11  rented  57.4  52.52, 13.405
     2026-11-21T14:03:59.000Z  Ada 0042          leaves available  57.4  52.52, 13.405
     2026-11-21T14:03:59.000Z  -                 leaves available  -  -
-    2026-11-21T14:03:59.000Z  Ada 0042          alert bicycle.outside_operational_period new  12  52.5, 13.4
+    2026-11-21T14:03:59.000Z  Ada 0042          alert new bicycle.outside_operational_period  12  52.5, 13.4
     2026-11-21T14:03:59.000Z  task              {"n":1,"text":"a rather long text that does not fit the line"}
     2026-11-21T14:03:59.000Z  -                 [1,2]
     "
