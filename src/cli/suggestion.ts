@@ -15,8 +15,11 @@ export function hintOfGuess(program: Command, argv: readonly string[]): string |
   const piped = pipedLine(program, guess ?? argv);
   if (piped !== undefined) return `did you mean: ${piped}`;
   if (guess === undefined) return undefined;
-  const { command } = followLine(program, guess);
-  const isKnown = command.commands.length === 0 && guess.every((word) => isKnownFlag(command, word));
+  const { command, operands } = followLine(program, guess);
+  const { registeredArguments: places } = command;
+  const hasRoom = operands.length <= places.length || places.at(-1)?.variadic === true;
+  // `get -o uuid d238` is no list of all: what stands behind the flags counts, too.
+  const isKnown = command.commands.length === 0 && hasRoom && guess.every((word) => isKnownFlag(command, word));
   return isKnown ? `did you mean: ${quoteLine(['fleet', ...guess])}` : undefined;
 }
 

@@ -6,6 +6,7 @@ import { quoteLine } from '../../cli/guesses.js';
 import type { Context } from '../../context.js';
 import { FleetError, usageError } from '../../errors.js';
 import type { Client } from '../../http/client.js';
+import { cutTo } from '../../http/foreign.js';
 import type { Item, Query } from '../../http/types.js';
 import { clean } from '../../terminal/clean.js';
 import { beginsWith, everyPage, isBeginning, PAGE_SIZE, pagesAround } from '../list/around.js';
@@ -72,8 +73,14 @@ export async function* candidatesFor(
   const list = { path: BICYCLES_PATH, subject: 'the list of bicycles' };
   if (isBeginning(text)) yield* pagesAround<Bicycle>(client, { ...list, query: scope }, text.toLowerCase());
   if (!isFound())
-    yield* everyPage<Bicycle>(client, { ...list, query: [...scope, ['query', text], ['page_size', PAGE_SIZE]] });
+    yield* everyPage<Bicycle>(client, {
+      ...list,
+      query: [...scope, ['query', cutTo(text, LONGEST_QUERY_CHARACTERS)], ['page_size', PAGE_SIZE]],
+    });
 }
+
+/** More of a text would be more than a service takes in an address; what holds the whole holds its beginning. */
+const LONGEST_QUERY_CHARACTERS = 200;
 
 function isMeant({ uuid, name, serial_number, bleid }: Bicycle, text: string): boolean {
   if (name === text || serial_number === text || bleid === text) return true;
@@ -88,8 +95,8 @@ export async function findByUuid(context: Context, client: Client, uuid: string)
 
 function notFound(text: string, organization: string | undefined): FleetError {
   const where = organization === undefined ? '' : ` in organization ${organization}`;
-  return new FleetError('not-found', `no bicycle${where} is named "${text}"`, {
-    hint: `give a UUID, its first four or more digits, or an exact name, serial number or bleid; search names with: ${quoteLine(['fleet', 'bicycles', 'list', '--name', clean(text)])}`,
+  return new FleetError('not-found', `no bicycle${where} is named "${shorten(text)}"`, {
+    hint: `give a UUID, its first four or more digits, or an exact name, serial number or bleid; search names with: ${quoteLine(['fleet', 'bicycles', 'list', '--name', clean(cutTo(text, LONGEST_QUERY_CHARACTERS))])}`,
   });
 }
 
@@ -97,13 +104,17 @@ function ambiguous(text: string, items: readonly Item<Bicycle>[]): FleetError {
   const shown = items.slice(0, MOST_LISTED).map(({ value }) => describe(value));
   const more = items.length > MOST_LISTED ? `, and ${items.length - MOST_LISTED} more` : '';
   return usageError(
-    `"${text}" matches ${items.length} bicycles; nothing was sent`,
+    `"${shorten(text)}" matches ${items.length} bicycles; nothing was sent`,
     `give more digits or the UUID of one: ${shown.join(', ')}${more}`,
   );
 }
 
 /** The longest name that a line with several of them shows. */
 const LONGEST_NAME_CHARACTERS = 40;
+
+function shorten(text: string): string {
+  return text.length <= LONGEST_QUERY_CHARACTERS ? text : `${cutTo(text, LONGEST_QUERY_CHARACTERS)}…`;
+}
 
 /** `0b9f2c1e (Emmy 0001)`: enough digits to paste, and what people call it. */
 export function describe({ uuid, name }: Bicycle): string {
