@@ -134,6 +134,19 @@ describe.each(KINDS)('a service %s', (_kind, isObserved) => {
     expect(stderr).toContain('exact name');
   });
 
+  test('matches are listed, wherever the flags stand', async () => {
+    const prefix = String(bicycleOf(20)['uuid']).slice(0, 4);
+    const { code, stderr } = await run({ isObserved }, ['get', '-o', 'uuid', prefix]);
+    expect(code).toBe(2);
+    expect(stderr).toContain('give more digits or the UUID of one');
+  });
+
+  test('a text of any length is looked up, and shortened in the error', async () => {
+    const { code, stderr } = await run({ isObserved }, ['get', 'x'.repeat(100_000)]);
+    expect(code).toBe(5);
+    expect(stderr.length).toBeLessThan(500);
+  });
+
   test('a UUID that is not there is exit 5', async () => {
     const { code, stderr } = await run({ isObserved }, ['get', '6f1c0b5e-2f0e-4c56-9d3a-0d6f3a1f7c11']);
     expect(code).toBe(5);
@@ -256,10 +269,27 @@ describe('edit', () => {
     ['another bicycle', { uuid: UUID_2 }],
     ['an error', { error: 'no' }],
     ['no object', []],
+    ['of a uuid that is a number', { uuid: 5 }],
+    ['more than is read', 'x'.repeat(65 * 1024 * 1024)],
   ])('an answer that is %s leaves it open, exit 9', async (_what, body) => {
     const ran = await run({ isObserved: true, edit: () => [200, body] }, ['edit', UUID_1, '--name', 'Ada']);
     expect(ran.code).toBe(9);
     expect(ran.stderr).toContain('unknown');
+  });
+
+  test('a field that the service left as it was is reported', async () => {
+    const ignore: Service['edit'] = (_asked, bicycle) => [200, bicycle];
+    const ran = await run({ isObserved: true, edit: ignore }, ['edit', UUID_1, '--name', 'Ada']);
+    expect(ran.code).toBe(0);
+    expect(ran.stderr).toContain('the service left name as it was: Emmy 0001');
+  });
+
+  test('404 to an edit says that nothing was changed', async () => {
+    const missing: Service['edit'] = () => [404, { detail: 'Not found.' }];
+    const ran = await run({ isObserved: true, edit: missing }, ['edit', UUID_1, '--name', 'Ada']);
+    expect(ran.code).toBe(5);
+    expect(ran.stderr).toContain(`the service does not edit ${UUID_1} (Emmy 0001): Not found.`);
+    expect(ran.stderr).not.toContain('prefix');
   });
 
   test('nothing to change sends nothing', async () => {

@@ -42,6 +42,9 @@ type Fields = { readonly [field: string]: unknown };
 /** What a creation takes (section 4.2): Assumed to be what an edit may write. */
 const WRITABLE_FIELDS = ['name', 'organization', 'model', 'lock', 'serial_number', 'description'] as const;
 
+/** What messages call the request. */
+const SUBJECT = 'the edit';
+
 /** Statuses of a service that has the address and not the method. */
 const METHOD_NOT_SERVED: readonly (number | undefined)[] = [405, 501];
 
@@ -62,8 +65,10 @@ export async function editBicycle(context: Context, text: string, options: EditO
   const requestWith = (method: EditMethod) => requestFor(method, uuid, before, Object.fromEntries(changed));
   if (options.dryRun === true) return printDryRun(context, client, requestWith(options.method ?? 'PUT'));
   await confirm(context, label, { ...options, isLookedUp: found !== undefined });
-  const answer = await send(client, requestWith, options.method);
-  await printResult(context, answer, uuid, label);
+  const answer = await send(client, requestWith, options.method).catch((thrown) =>
+    Promise.reject(explainFailure(thrown, uuid, label)),
+  );
+  await printResult(context, answer, { uuid, label, before, changed });
 }
 
 /** The options with the UUID of an organization that was named otherwise than by a URL. */
@@ -132,7 +137,7 @@ function requestFor(method: EditMethod, uuid: string, before: Fields, changes: F
     // Observed: an edit without it is not checked against edits of others.
     ...(version === undefined || version === null ? {} : { concurrency_version: version }),
   };
-  return { method, path: bicyclePath(uuid), body: writeJson(body), subject: 'the edit' };
+  return { method, path: bicyclePath(uuid), body: writeJson(body), subject: SUBJECT };
 }
 
 /** Sends the edit; by the other method where the service answers that it does not serve the first, which changed nothing then. */
@@ -167,6 +172,34 @@ function notServed({ status, detail, trace }: FleetError, methods: string): Flee
   });
 }
 
+/** What a failure means for the edit: 404 may be the bicycle or the operation; a success that cannot be read leaves it open. */
+function explainFailure(thrown: unknown, uuid: string, label: string): unknown {
+  if (!(thrown instanceof FleetError)) return thrown;
+  const { status = 0, detail, trace, message } = thrown;
+  if (status >= 200 && status < 300) return unclear({ status, trace }, uuid, label, message);
+  if ((status !== 404 && status !== 410) || !message.includes(SUBJECT)) return thrown;
+  const reason = /: (.*)$/s.exec(message)?.[1] ?? 'it gave no reason';
+  return new FleetError('not-found', `the service does not edit ${label}: ${reason}`, {
+    status,
+    detail,
+    trace,
+    hint: 'nothing was changed: it is unknown, or not yours to edit, or this service edits no bicycles',
+  });
+}
+
+function unclear(
+  { status, trace }: Pick<FleetError, 'status' | 'trace'>,
+  uuid: string,
+  label: string,
+  why: string,
+): FleetError {
+  return new FleetError('partial', `whether ${label} was edited is unknown: ${why}`, {
+    status,
+    trace,
+    hint: `look at it before you try again: fleet bicycles get ${uuid}`,
+  });
+}
+
 /** Asks on a terminal; off it a bicycle that was looked up needs `--yes`. Throws a FleetError of kind `usage` for a no. */
 async function confirm(
   context: Context,
@@ -185,28 +218,42 @@ async function printDryRun(context: Context, client: Client, request: HttpReques
   await context.notice('Dry run: nothing was sent.');
 }
 
+/** An edit that was sent. */
+interface Edited {
+  uuid: string;
+  label: string;
+  before: Fields;
+  changed: readonly (readonly [string, unknown])[];
+}
+
 /** Promise 9: nothing, or this bicycle, says that it is done; anything else leaves it open. */
-async function printResult(context: Context, answer: HttpAnswer, uuid: string, label: string): Promise<void> {
+async function printResult(context: Context, answer: HttpAnswer, edited: Edited): Promise<void> {
+  const { uuid, label, changed } = edited;
   if (answer.text.trim() === '') {
     await context.notice(`✓ ${label}: edited`);
     return;
   }
   const value = readBicycleOf(answer, uuid);
-  if (value === undefined) {
-    throw new FleetError('partial', `whether ${label} was edited is unknown: the answer is not this bicycle`, {
-      status: answer.status,
-      trace: answer.trace,
-      hint: `look at it before you try again: fleet bicycles get ${uuid}`,
-    });
-  }
+  if (value === undefined) throw unclear(answer, uuid, label, 'the answer is not this bicycle');
+  const left = leftAsTheyWere(answer, edited);
+  for (const [field, text] of left) await context.notice(`! the service left ${clean(field)} as it was: ${text}`);
   if ((await context.settings()).output.value === 'table' && context.flags.jq === undefined) {
     const name = textOf(value.name)?.slice(0, LONGEST_VALUE_CHARACTERS);
-    await context.notice(`✓ ${name === undefined || name === '' ? label : name}: edited`);
+    if (left.length < changed.length)
+      await context.notice(`✓ ${name === undefined || name === '' ? label : name}: edited`);
     return;
   }
   const result = await openResult(context, { ...BICYCLES, single: true });
   await result.write([{ json: squeeze(answer.text.trim()), value }]);
   await result.end();
+}
+
+/** The fields that were to be changed and are in the answer as they were. Observed: a service ignores some in some states. */
+function leftAsTheyWere(answer: HttpAnswer, { before, changed }: Edited): (readonly [field: string, text: string])[] {
+  const after = readExact(answer.text) as Fields;
+  return changed
+    .filter(([field]) => Object.hasOwn(after, field) && writeJson(after[field]) === writeJson(before[field]))
+    .map(([field]) => [field, showValue(after[field])] as const);
 }
 
 function readBicycleOf(answer: HttpAnswer, uuid: string): Bicycle | undefined {
@@ -219,6 +266,7 @@ function readBicycleOf(answer: HttpAnswer, uuid: string): Bicycle | undefined {
   if (!isObject(value)) return undefined;
   const bicycle = value as Bicycle;
   if (Object.hasOwn(bicycle, 'error') || Object.hasOwn(bicycle, 'errors')) return undefined;
-  if (bicycle.uuid === undefined || bicycle.uuid === null) return bicycle;
-  return bicycle.uuid.toLowerCase() === uuid ? bicycle : undefined;
+  const { uuid: named = null } = value;
+  if (named === null) return bicycle;
+  return typeof named === 'string' && named.toLowerCase() === uuid ? bicycle : undefined;
 }
