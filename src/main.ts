@@ -115,12 +115,12 @@ function isOutputError(thrown: unknown): boolean {
   return thrown instanceof FleetError && thrown.kind === 'output';
 }
 
-/** The lines for people. On a terminal the error is broken between words; a hint is left as it is, for it holds what is to be pasted. */
+/** The lines for people. On a terminal they are broken between words. */
 async function showError(error: FleetError, { stderr }: Io): Promise<string[]> {
   const [first = '', ...hints] = errorLines(error).map(clean);
   if (!stderr.isTerminal) return [first, ...hints];
-  const { wrap } = await import('./terminal/cells.js');
-  return [...wrap(first, stderr.width()), ...hints];
+  const { wrap, wrapHint } = await import('./terminal/cells.js');
+  return [...wrap(first, stderr.width()), ...hints.flatMap((hint) => wrapHint(hint, stderr.width()))];
 }
 
 async function report(error: FleetError, io: Io, isVerbose: boolean): Promise<void> {

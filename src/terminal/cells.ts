@@ -122,6 +122,43 @@ export function wrap(text: string, width: number | undefined, indent = ''): stri
   return [...lines, line];
 }
 
+/**
+ * A hint in lines of at most `width` columns. What is to be pasted stays whole, however wide: no word is broken, nor is what stands in
+ * quotes or a line of fleet behind a colon.
+ */
+export function wrapHint(text: string, width: number | undefined): string[] {
+  if (width === undefined || widthOf(text) <= width) return [text];
+  const lines: string[] = [];
+  let line = '';
+  for (const word of unbroken(text)) {
+    const longer = line === '' ? word : `${line} ${word}`;
+    if (line !== '' && widthOf(longer) > width) {
+      lines.push(line);
+      line = word;
+    } else line = longer;
+  }
+  return [...lines, line];
+}
+
+/** The words of a hint; what belongs together is one. */
+function unbroken(text: string): string[] {
+  const groups: string[] = [];
+  let group = '';
+  let inQuotes = false;
+  let inCommand = false;
+  let last = ':';
+  for (const word of text.split(' ')) {
+    group = group === '' ? word : `${group} ${word}`;
+    if (word.split('"').length % 2 === 0) inQuotes = !inQuotes;
+    inCommand = (inCommand || (word === 'fleet' && last.endsWith(':'))) && !/[;,]$/.test(word);
+    last = word;
+    if (inQuotes || inCommand) continue;
+    groups.push(group);
+    group = '';
+  }
+  return group === '' ? groups : [...groups, group];
+}
+
 /** The beginning of a word that is too wide: up to a place to break it in its second half, or as much as fits; one character at least. */
 function breakWord(word: string, width: number): string {
   const head = beginning(word, Math.max(1, width));

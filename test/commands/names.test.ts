@@ -32,7 +32,7 @@ describe.each(KINDS)('a service of the kind %s', (service) => {
       for (const text of [name, uuid.slice(0, 8)]) {
         const act = await fleet(sandbox, ['bicycles', 'act', text, 'reserve', '--dry-run']);
         expect([act.code, act.stdout]).toEqual([0, expect.stringContaining(`/bicycles/${uuid}/actions/`)]);
-        expect(act.stderr).toContain(`"${text}" is ${uuid} (${name})`);
+        expect(act.stderr).toContain(text === name ? `"${text}" is ${uuid}\n` : `"${text}" is ${uuid} (${name})\n`);
         const alerts = await fleet(sandbox, ['alerts', 'list', '--bicycle', text, '--all', '--json']);
         expect(alerts.code).toBe(0);
         expect(sandbox.requests.at(-1)?.url).toContain(`bicycle=${uuid}`);

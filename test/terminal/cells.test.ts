@@ -3,7 +3,7 @@
 import fc from 'fast-check';
 import stringWidth from 'string-width';
 import { describe, expect, it } from 'vitest';
-import { cut, pad, widthOf } from '../../src/terminal/cells.js';
+import { cut, pad, widthOf, wrapHint } from '../../src/terminal/cells.js';
 import { clean } from '../../src/terminal/clean.js';
 import { NAUGHTY } from '../support/naughty.js';
 
@@ -94,5 +94,24 @@ describe('pad', () => {
     ['abcde', 4, 'left', 'abcde'],
   ] as const)('%j to %d, %s', (text, width, align, expected) => {
     expect(pad(text, width, align)).toBe(expected);
+  });
+});
+
+describe('wrapHint', () => {
+  it.each([
+    ['hint: look at it before you try again', ['hint: look at it', 'before you try again']],
+    ['hint: see "fleet config get base_url" for it', ['hint: see', '"fleet config get base_url"', 'for it']],
+    [
+      'hint: did you mean: fleet bicycles list -o uuid; or not',
+      ['hint: did you mean:', 'fleet bicycles list -o uuid;', 'or not'],
+    ],
+    [
+      'one of: 9e3779b1-0000-4000-8000-000000000001 (a), b',
+      ['one of:', '9e3779b1-0000-4000-8000-000000000001', '(a), b'],
+    ],
+    ['an open " quote to the end', ['an open', '" quote to the end']],
+    ['short', ['short']],
+  ])('%j in 20 columns', (text, lines) => {
+    expect(wrapHint(text, 20)).toEqual(lines);
   });
 });

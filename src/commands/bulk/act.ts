@@ -84,7 +84,7 @@ async function findTargets(
   for (const text of texts) {
     const { uuid, item } = await find(text);
     const name = item?.value[resource.nameField];
-    if (item !== undefined) await context.notice(`"${text}" is ${describe(uuid, name)}`);
+    if (item !== undefined) await context.notice(`"${text}" is ${name === text ? uuid : describe(uuid, name)}`);
     const before = item === undefined ? {} : { before: describeBefore(item.value) };
     if (!targets.has(uuid)) targets.set(uuid, { uuid, ...(typeof name === 'string' ? { name } : {}), ...before });
   }
