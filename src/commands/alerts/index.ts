@@ -24,10 +24,13 @@ export function addAlerts(program: Command, run: Run): void {
     ['count them', 'fleet alerts list --state new --count'],
     ['print new alerts as they come', 'fleet alerts watch --state new'],
   );
+  addList(alerts, run);
   addAct(alerts, run);
   addWatch(alerts, run);
   addListen(alerts, run);
+}
 
+function addList(alerts: Command, run: Run): void {
   const list = alerts
     .command('list')
     .summary('list alerts')
@@ -72,7 +75,7 @@ function addAct(alerts: Command, run: Run): void {
       ].join('\n'),
     )
     .usage('<alert>... <action>')
-    .argument('<words...>', 'the alerts, or - for stdin, then the action', collectWith(offerAction))
+    .argument('<alert...>', 'the alerts, or - for stdin, then the action', collectWith(offerAction))
     .option('-y, --yes', 'do not ask before acting on more than one')
     .option('--field <name=value>', 'add a text field to the request body (repeatable)', collect)
     .option('--allow-unknown', 'send an action that is not in the list above');

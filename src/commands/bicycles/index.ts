@@ -122,7 +122,7 @@ function addEdit(bicycles: Command, run: Run): void {
       [
         'Change fields of one bicycle. Shows "old -> new" for each, and asks on a terminal. Links take a URL or a UUID.',
         'PUT sends every writable field, PATCH only the changes; the default is the one that the service supports.',
-        "The version that was read is sent too, so that nobody else's edit is overwritten.",
+        'The version that was read is sent too, so that the edit of somebody else is not overwritten.',
       ].join('\n'),
     )
     .argument('<bicycle>', BICYCLE_ARGUMENT, anyText(BICYCLES))
@@ -206,7 +206,7 @@ function addAct(bicycles: Command, run: Run): void {
       ].join('\n'),
     )
     .usage('<bicycle>... <transition>')
-    .argument('<words...>', 'the bicycles, or - for stdin, then the transition', collectWith(offerAction))
+    .argument('<bicycle...>', 'the bicycles, or - for stdin, then the transition', collectWith(offerAction))
     .option('-y, --yes', 'do not ask before retire, declare_unrecoverable and changes to more than one')
     .option('--field <name=value>', 'add a text field to the request body (repeatable)', collect)
     .option('--dry-run-remote', 'ask the service whether each would be allowed; change nothing')
