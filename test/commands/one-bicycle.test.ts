@@ -258,6 +258,14 @@ describe('edit', () => {
     expect(sure.code).toBe(0);
   });
 
+  test.each([
+    ['concurrency_version=3', '"concurrency_version":3}'],
+    ['__proto__=1', '"__proto__":1'],
+  ])('--field %s is sent as it was shown', async (field, sentText) => {
+    const ran = await run({ isObserved: true, edit: accept }, ['edit', UUID_1, '--field', field, '--dry-run']);
+    expect([ran.code, ran.stdout]).toEqual([0, expect.stringContaining(sentText)]);
+  });
+
   test('--dry-run prints the request and sends nothing', async () => {
     const ran = await run({ isObserved: true, edit: accept }, ['edit', UUID_1, '--name', 'Ada', '--dry-run']);
     expect(ran.code).toBe(0);

@@ -121,3 +121,11 @@ test('a list that stays short is counted and ends with 9', async () => {
     },
   );
 });
+
+test.each(['__proto__', 'constructor', 'toString'])(
+  'a field that is called %s is a field like another',
+  async (field) => {
+    const rows = await rowsFor(`--by ${field}`);
+    expect(rows).toEqual([{ group: field, value: expect.any(String), count: 300, percent: 100 }]);
+  },
+);

@@ -91,14 +91,14 @@ function readChanges(baseUrl: URL, options: EditOptions): Fields {
     lock: link('locks', lock),
     organization: link('organizations', organization),
   };
-  const changes: { [field: string]: unknown } = {};
-  for (const [field, value] of Object.entries(flags)) if (value !== undefined) changes[field] = value;
+  // A map has no names of its own, such as __proto__.
+  const changes = new Map(Object.entries(flags).filter(([, value]) => value !== undefined));
   const further = (options.field ?? []).map((text) => typedField(...splitField(text)));
   for (const [field, value] of Object.entries(readExact(bodyOf(further)) as Fields)) {
-    if (Object.hasOwn(changes, field)) throw usageError(`"${field}" is given twice`);
-    changes[field] = value;
+    if (changes.has(field)) throw usageError(`"${field}" is given twice`);
+    changes.set(field, value);
   }
-  if (Object.keys(changes).length > 0) return changes;
+  if (changes.size > 0) return Object.fromEntries(changes);
   throw usageError(
     'nothing to change: no field is given',
     'give --name, --description, --serial-number, --model, --lock, --organization or --field NAME=VALUE',
@@ -135,7 +135,9 @@ function requestFor(method: EditMethod, uuid: string, before: Fields, changes: F
     ...(method === 'PUT' ? Object.fromEntries(kept) : {}),
     ...changes,
     // Observed: an edit without it is not checked against edits of others.
-    ...(version === undefined || version === null ? {} : { concurrency_version: version }),
+    ...(version === undefined || version === null || Object.hasOwn(changes, 'concurrency_version')
+      ? {}
+      : { concurrency_version: version }),
   };
   return { method, path: bicyclePath(uuid), body: writeJson(body), subject: SUBJECT };
 }

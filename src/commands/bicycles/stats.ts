@@ -49,10 +49,10 @@ const GROUPS: { readonly [group: string]: (bicycle: Bicycle, now: number) => str
 const DEFAULT_GROUPS = ['state', 'charge', 'silence'] as const;
 
 /** Groups whose values have an order of their own; the others are ordered by count. */
-const ORDERS: { readonly [group: string]: readonly string[] } = {
-  charge: [...Array.from({ length: 10 }, (_, ten) => tenOf(ten * 10)), NONE],
-  silence: [...SILENCES.map(([name]) => name), NEVER],
-};
+const ORDERS: ReadonlyMap<string, readonly string[]> = new Map([
+  ['charge', [...Array.from({ length: 10 }, (_, ten) => tenOf(ten * 10)), NONE]],
+  ['silence', [...SILENCES.map(([name]) => name), NEVER]],
+]);
 
 /** Counts and prints. Throws what a list throws: a count of a list that stayed short ends with `partial`. */
 export async function showStats(context: Context, { by, ...filters }: StatsOptions): Promise<void> {
@@ -121,7 +121,7 @@ function sum(counts: Counts = new Map()): number {
 function rowsOf(group: string, counts: Counts): StatsRow[] {
   const total = sum(counts);
   const order =
-    ORDERS[group] ?? [...counts].sort(([a, m], [b, n]) => n - m || (a < b ? -1 : 1)).map(([value]) => value);
+    ORDERS.get(group) ?? [...counts].sort(([a, m], [b, n]) => n - m || (a < b ? -1 : 1)).map(([value]) => value);
   return order.flatMap((value) => {
     const count = counts.get(value) ?? 0;
     // A ten without bicycles belongs to the picture; a value that nobody has does not.
