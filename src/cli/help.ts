@@ -90,7 +90,7 @@ function usageOf(command: Command): string {
 
 function otherNames(command: Command): string {
   const aliases = command.aliases();
-  return aliases.length === 0 ? '' : ` Also written ${aliases.join(', ')}.`;
+  return aliases.length === 0 ? '' : ` Aliases: ${aliases.join(', ')}.`;
 }
 
 /** Paragraphs as one line each, whatever width they were written at; lists, whose lines begin with a space, stay. */

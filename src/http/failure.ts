@@ -19,7 +19,7 @@ export function kindOfStatus(status: number): ErrorKind {
 const HINTS: Readonly<Record<number, string>> = {
   401: 'log in again with "fleet auth login", or check FLEET_TOKEN; "fleet auth status" shows which token is used',
   403: 'the token is good but its role may not do this; "fleet auth status" shows its claims',
-  404: 'check the identifier, and that the base URL has the right prefix ("fleet config get base_url")',
+  404: 'check the ID, and the prefix of the base URL: "fleet doctor" finds the right one',
   407: 'put user and password into the address in HTTPS_PROXY or HTTP_PROXY: http://USER:PASSWORD@HOST:PORT',
   409: 'it was not carried out: look at it as it is now, and try again',
   406: 'the service does not speak the API version asked for; try another --api-version',

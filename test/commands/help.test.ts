@@ -81,7 +81,7 @@ describe('every page', () => {
   it('has a summary of one line, and tells the aliases', async () => {
     const commands = everyCommand().slice(1);
     expect(commands.filter((command) => command.summary() === '').map((command) => command.name())).toEqual([]);
-    expect((await fleet('bicycles --help')).stdout).toContain('Also written bicycle, bikes, bike.');
+    expect((await fleet('bicycles --help')).stdout).toContain('Aliases: bicycle, bikes, bike.');
     expect((await fleet('bike list --help')).stdout).toContain('Usage: fleet bicycles list [flags]\n');
   });
 
