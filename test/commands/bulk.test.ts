@@ -111,7 +111,7 @@ describe('outcomes', () => {
         const name = sandbox.bicycle(uuid)?.name ?? '';
         const { code, stdout, stderr } = await act(sandbox, [index === 0 ? name : uuid.slice(0, 8), 'reserve']);
         expect({ code, stdout }).toEqual({ code: 0, stdout: `${name}: reserved\n` });
-        expect(stderr).toContain(`(${name})`);
+        expect(stderr).toContain(index === 0 ? `"${name}" is ${uuid}` : `is ${uuid} (${name})`);
         expect(sandbox.actionCount(uuid)).toBe(1);
       }
       expect((await act(sandbox, ['Nobody 0000', 'reserve'])).code).toBe(5);
