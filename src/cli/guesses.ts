@@ -178,6 +178,11 @@ function withoutDefault(words: readonly string[]): string[] {
   return / -X GET$/i.test(words.join(' ')) ? words.slice(0, -2) : [...words];
 }
 
+/** Whether the word is a transition of bicycles or an action on alerts. */
+export function isAction(word: string | undefined): boolean {
+  return [...TRANSITIONS, ...ALERT_ACTIONS].some((known) => known === word);
+}
+
 /** Words as a shell takes them. */
 export function quoteLine(words: readonly string[]): string {
   return words.map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`)).join(' ');

@@ -1,7 +1,7 @@
 // What was probably meant by a command line that commander refused: the nearest command or flag, else where to look.
 
 import type { CommandUnknownOpts as Command, CommanderError } from '@commander-js/extra-typings';
-import { guessLine, quoteLine, tokenHint } from './guesses.js';
+import { guessLine, isAction, quoteLine, tokenHint } from './guesses.js';
 import { pathOf } from './help.js';
 import { findBelow, flagsOf, followLine, namesBelow, readFlag } from './line.js';
 import { nearest } from './nearest.js';
@@ -10,12 +10,15 @@ import { nearest } from './nearest.js';
 export function hintOfGuess(program: Command, argv: readonly string[]): string | undefined {
   const token = tokenHint(argv);
   if (token !== undefined) return token;
-  const { command: typed } = followLine(program, argv);
+  const { command: typed, operands: given } = followLine(program, argv);
   const guess = guessLine(argv, (word) => typed.commands.length === 0 && isKnownFlag(typed, word));
   const piped = pipedLine(program, guess ?? argv);
   if (piped !== undefined) return `did you mean: ${piped}`;
   if (guess === undefined) return undefined;
   const { command, operands } = followLine(program, guess);
+  // `act rent retire` is complete: a bicycle called rent. The other way round it would be another action on another bicycle.
+  const isComplete = typed.name() === 'act' && given.length > 1 && isAction(given.at(-1));
+  if (isComplete && operands.join('\0') !== given.join('\0')) return undefined;
   const { registeredArguments: places } = command;
   const hasRoom = operands.length <= places.length || places.at(-1)?.variadic === true;
   // `get -o uuid d238` is no list of all: what stands behind the flags counts, too.

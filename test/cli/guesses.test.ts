@@ -5,7 +5,7 @@ import { guessLine } from '../../src/cli/guesses.js';
 import { followLine } from '../../src/cli/line.js';
 import { buildQuietProgram } from '../support/pages.js';
 import { runFleet } from '../support/run.js';
-import { withServer } from '../support/server.js';
+import { sendJson, withServer } from '../support/server.js';
 
 const U = 'd238dc92-4ed5-4cec-a476-fe5f869ff26e';
 
@@ -124,4 +124,18 @@ test('a token as a flag is refused without being shown, with the ways to give it
 test.each(['version', '--version', '-V'])('fleet %s prints the version', async (word) => {
   const { code, stdout } = await runFleet([word]);
   expect([code, stdout]).toEqual([0, expect.stringMatching(/^\d+\.\d+\.\d+\n$/)]);
+});
+
+test('a bicycle that is called like a transition: no other action is proposed when the question is not answered with yes', async () => {
+  const env = { FLEET_BASE_URL: 'http://127.0.0.1:9', FLEET_TOKEN: 'secret-token' };
+  const bicycle = { uuid: U, name: 'rent', state: 'available' };
+  await withServer(
+    (response) => sendJson(response, 200, { count: 1, next: null, previous: null, results: [bicycle] }),
+    async ({ url }) => {
+      const options = { env: { ...env, FLEET_BASE_URL: url } };
+      const { code, stderr } = await runFleet(['bicycles', 'act', 'rent', 'retire'], options);
+      expect(code).toBe(2);
+      expect(stderr).not.toContain('did you mean');
+    },
+  );
 });
