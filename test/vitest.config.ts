@@ -10,7 +10,7 @@ export default defineConfig({
     // One process a worker, not one a file: nothing of fleet is kept in a module, and what is compiled is compiled once.
     isolate: false,
     // Many tests wait for sockets and processes: more files at a time than there are cores.
-    maxWorkers: 4,
+    maxWorkers: 6,
     testTimeout: 30_000,
     hookTimeout: 30_000,
   },
