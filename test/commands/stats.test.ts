@@ -125,7 +125,20 @@ test('a list that stays short is counted and ends with 9', async () => {
 test.each(['__proto__', 'constructor', 'toString'])(
   'a field that is called %s is a field like another',
   async (field) => {
-    const rows = await rowsFor(`--by ${field}`);
-    expect(rows).toEqual([{ group: field, value: expect.any(String), count: 300, percent: 100 }]);
+    expect((await stats(`--by ${field}`)).code).toBe(2);
+    await withServer(
+      (response) => sendJson(response, 200, `[{"uuid":"u","${field}":"x"}]`),
+      async ({ url }) => {
+        const env = { FLEET_BASE_URL: url, FLEET_TOKEN: 't' };
+        const { code, stdout } = await runFleet(['bicycles', 'stats', '--by', field, '--json'], { env });
+        expect([code, JSON.parse(stdout)]).toEqual([0, [{ group: field, value: 'x', count: 1, percent: 100 }]]);
+      },
+    );
   },
 );
+
+test('a field that no bicycle has is refused, with the nearest one', async () => {
+  const { code, stdout, stderr } = await stats('--by stat');
+  expect([code, stdout]).toEqual([2, '']);
+  expect(stderr).toContain('did you mean "state"?');
+});

@@ -1,12 +1,14 @@
 // `fleet bicycles stats`: counts the fleet, or what the filters of a list leave, by state, charge, silence, alerts or any field.
 
 import { ALERTS_PATH, type Alert } from '../../api/alert.js';
-import type { Bicycle } from '../../api/bicycle.js';
+import { BICYCLE_FIELDS, type Bicycle } from '../../api/bicycle.js';
 import { uuidOfLink } from '../../api/links.js';
+import { unknownWord } from '../../cli/nearest.js';
 import type { Context } from '../../context.js';
 import { asFleetError } from '../../errors.js';
 import type { HttpRequest } from '../../http/types.js';
 import { loadPaint } from '../../terminal/colour.js';
+import { fieldsOf } from '../../terminal/formats/columns.js';
 import { forScreen } from '../../terminal/marks.js';
 import { readTime } from '../../terminal/time.js';
 import { numberOf, readPath, textOf } from '../../terminal/values.js';
@@ -14,6 +16,7 @@ import { drawStats, STATS, type StatsRow } from '../../views/stats.js';
 import { type ListPlan, printList } from '../list/list.js';
 import { openResult } from '../list/result.js';
 import { chosenOrganization } from '../organization.js';
+import { STATS_GROUPS } from './choices.js';
 import { type ListBicyclesOptions, planBicycles } from './list.js';
 
 export interface StatsOptions extends Omit<ListBicyclesOptions, 'page' | 'limit' | 'all' | 'count' | 'ordering'> {
@@ -60,6 +63,7 @@ export async function showStats(context: Context, { by, ...filters }: StatsOptio
   const counts = new Map<string, Counts>(groups.map((group) => [group, new Map()]));
   const seen = new Set<string>();
   const now = context.clock.wallMs();
+  const fields = new Set<string>(BICYCLE_FIELDS);
   const plan: ListPlan<Bicycle> = {
     ...(await planBicycles(context, filters)),
     onlyReads: (bicycles) => {
@@ -67,6 +71,7 @@ export async function showStats(context: Context, { by, ...filters }: StatsOptio
         if (typeof value.uuid === 'string') seen.add(value.uuid.toLowerCase());
         for (const [group, values] of counts) add(values, valueIn(group, value, now));
       }
+      for (const field of fieldsOf(bicycles.map(({ value }) => value))) fields.add(field);
     },
   };
   let incomplete: unknown;
@@ -74,10 +79,18 @@ export async function showStats(context: Context, { by, ...filters }: StatsOptio
     if (asFleetError(thrown).kind !== 'partial') throw thrown;
     incomplete = thrown;
   });
+  checkGroup(by, fields);
   const rows = [...counts].flatMap(([group, values]) => rowsOf(group, values));
   if (by === undefined) rows.push(...(await countAlerts(context, filters.organization, seen)));
   await print(context, rows, sum(counts.get(groups[0] ?? '')));
   if (incomplete !== undefined) throw incomplete;
+}
+
+/** Refuses a group that is neither one of ours nor a field of any bicycle: it would count everything as `(none)`. */
+function checkGroup(by: string | undefined, fields: ReadonlySet<string>): void {
+  if (by === undefined || Object.hasOwn(GROUPS, by) || fields.has(by)) return;
+  const [first = by] = by.split('.', 1);
+  if (!fields.has(first)) throw unknownWord('field', by, [...new Set([...STATS_GROUPS, ...fields])]);
 }
 
 function valueIn(group: string, bicycle: Bicycle, now: number): string {
