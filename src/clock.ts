@@ -47,3 +47,8 @@ export function sleep(clock: Clock, milliseconds: number, signal: AbortSignal): 
     signal.addEventListener('abort', onAbort, { once: true });
   });
 }
+
+/** The pause before try number `attempt`, from 1 on, in milliseconds: each is twice as long as the one before, up to the longest. */
+export function doublingPauseMs(attempt: number, firstMs: number, longestMs: number): number {
+  return Math.min(longestMs, firstMs * 2 ** (attempt - 1));
+}

@@ -21,11 +21,6 @@ export function bicycleTopic(organization: string, bicycle: string): string {
   return `/${organization}/admin/bicycles/${bicycle}/`;
 }
 
-/** Assumed: updates of the bicycles of all organizations below a parent; its own need the topic above. */
-export function childrenTopic(parent: string): string {
-  return `/${parent}/*/admin/bicycles/*`;
-}
-
 /**
  * Section 4.6: the subscription's path below the push address. "{topic} is the topic string URL-encoded with no safe
  * characters", slashes and the asterisk included; "the trailing slash after the encoded topic is required".

@@ -1,5 +1,6 @@
 // Decides alone whether a request that brought no success is sent again, and after how long.
 
+import { doublingPauseMs } from '../clock.js';
 import { DEADLINE_CODE } from './exchange.js';
 
 /** How a try ended: with an answer that is no success, or without any. */
@@ -74,7 +75,7 @@ export function isTlsCode(code: string): boolean {
 
 /** The pause before repetition number `repetition`, from 1 on: exponential, half of it random. */
 export function pauseBefore(repetition: number, random: () => number = Math.random): number {
-  const longest = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (repetition - 1));
+  const longest = doublingPauseMs(repetition, FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
   return Math.round(longest * (0.5 + 0.5 * random()));
 }
 

@@ -3,6 +3,7 @@
 import type { Alert } from '../api/alert.js';
 import { BICYCLE_STATES, type Bicycle } from '../api/bicycle.js';
 import type { Gap } from '../http/stream/events.js';
+import { drawBar } from '../terminal/bar.js';
 import { cut, pad, widthOf } from '../terminal/cells.js';
 import { clean } from '../terminal/clean.js';
 import type { Paint } from '../terminal/colour.js';
@@ -95,7 +96,6 @@ const LOW_ROWS = 10;
 /** Seconds that the rate is the mean of: long enough to be read, short enough to follow. */
 const RATE_SECONDS = 10;
 const SPARKS = '▁▂▃▄▅▆▇█';
-const EIGHTHS = ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉'];
 /** The longest state, `unrecoverable`, and a space. */
 const STATE_COLUMNS = 15;
 const COUNT_COLUMNS = 7;
@@ -231,8 +231,7 @@ function stateRows({ counts, isWhole }: BoardInput, width: number, paint: Paint)
   const room = Math.max(0, width - stateColumns - COUNT_COLUMNS);
   return states.map((state) => {
     const count = counts.get(state) ?? 0;
-    const eighths = Math.round((count / most) * room * 8);
-    const bar = '█'.repeat(Math.floor(eighths / 8)) + (EIGHTHS[eighths % 8] ?? '');
+    const bar = drawBar(count / most, room);
     const name = pad(cut(clean(state), stateColumns - 1), stateColumns);
     const number = isWhole ? String(count) : count === 0 ? '?' : `${count}+`;
     const { color } = stateColor(state);

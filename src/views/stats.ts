@@ -1,5 +1,6 @@
 // Counts as bars on a terminal, as rows everywhere else.
 
+import { drawBar } from '../terminal/bar.js';
 import { cut, pad, widthOf } from '../terminal/cells.js';
 import { clean } from '../terminal/clean.js';
 import type { Color, Paint } from '../terminal/colour.js';
@@ -47,7 +48,6 @@ export interface StatsOptions {
 const GAP = '  ';
 const WIDEST_BAR_COLUMNS = 40;
 const NARROWEST_BAR_COLUMNS = 5;
-const EIGHTHS = ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉'];
 
 /** A block a group: each value with its count, its part and a bar; every line ends in a newline and fits the width. */
 export function drawStats(rows: readonly StatsRow[], { width, paint, total, isWhole = false }: StatsOptions): string {
@@ -74,11 +74,6 @@ export function drawStats(rows: readonly StatsRow[], { width, paint, total, isWh
     }
   }
   return lines.map((line) => `${line}\n`).join('');
-}
-
-function drawBar(part: number, columns: number): string {
-  const eighths = Math.round(part * columns * 8);
-  return '█'.repeat(Math.floor(eighths / 8)) + (EIGHTHS[eighths % 8] ?? '');
 }
 
 /** Charges below this many percent need somebody soon. */

@@ -1,5 +1,6 @@
 // What passing webhooks on does next: `forwardState(state, event, now)`. One body at a time, in order; tried again until it is taken.
 
+import { doublingPauseMs } from '../../clock.js';
 import type { Moment } from '../../mirror/knowledge.js';
 
 export interface ForwardState {
@@ -74,7 +75,7 @@ export function forwardState(state: ForwardState, event: ForwardEvent, { monoton
     return next(done, effects, monotonicMs);
   }
   const failures = state.failures + 1;
-  const backoffMs = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** Math.min(failures - 1, 10));
+  const backoffMs = doublingPauseMs(failures, FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
   const retryInMs = Math.max(backoffMs, Math.min(askedMs, ASKED_LIMIT_MS));
   const isFirst = state.failingSinceMs === undefined;
   const failed: ForwardState = {

@@ -7,7 +7,7 @@ import { randomBytes } from 'node:crypto';
 import { closeSync, constants, openSync, writeSync } from 'node:fs';
 import { open, realpath, rename, unlink } from 'node:fs/promises';
 import { configError, FleetError } from '../../errors.js';
-import { parseJson } from '../../json/parse.js';
+import { isObject, parseJson } from '../../json/parse.js';
 import { refuseForeign } from '../../settings/trust.js';
 import { readTime } from '../../terminal/time.js';
 import { type KnownAlerts, openKnownAlerts, type Source, type Version } from './known.js';
@@ -126,7 +126,7 @@ async function restore(path: string, baseUrl: string, known: KnownAlerts): Promi
   if (text === undefined || text === '') return undefined;
   const lines = text.split('\n');
   const head = readLine(lines[0] ?? '');
-  if (!isRecord(head) || head['fleet'] !== 'alerts' || head['format'] !== FORMAT) {
+  if (!isObject(head) || head['fleet'] !== 'alerts' || head['format'] !== FORMAT) {
     throw configError(`${path} is not a state file of fleet, and was left as it is`, 'choose another path');
   }
   if (head['base_url'] !== baseUrl) {
@@ -139,7 +139,7 @@ async function restore(path: string, baseUrl: string, known: KnownAlerts): Promi
   // What stands behind the last newline breaks off.
   for (const line of lines.slice(1, -1)) {
     const record = readLine(line);
-    if (isRecord(record)) cursorMs = readTime(record['cursor']) ?? cursorMs;
+    if (isObject(record)) cursorMs = readTime(record['cursor']) ?? cursorMs;
     if (!Array.isArray(record)) continue;
     const [id, modified, state, source] = record as unknown[];
     if (typeof id !== 'string' || typeof modified !== 'string' || typeof state !== 'string') continue;
@@ -154,10 +154,6 @@ function readLine(line: string): unknown {
   } catch {
     return undefined;
   }
-}
-
-function isRecord(value: unknown): value is { [name: string]: unknown } {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** The text of a file that nobody else may write; undefined when it is not there. */

@@ -1,5 +1,7 @@
 // How fast the list of alerts is asked: slower when nothing happens, and when the service asks for it. Pure.
 
+import { doublingPauseMs } from '../../clock.js';
+
 /** All in milliseconds. */
 export interface Pace {
   /** What was asked for. */
@@ -55,7 +57,7 @@ export function afterFailure(
   { askedMs = 0, isThrottled }: FailureInput,
 ): { pace: Pace; pauseMs: number; cappedFromMs: number | undefined } {
   const failures = pace.failures + 1;
-  const backoffMs = Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** Math.min(failures - 1, 10));
+  const backoffMs = doublingPauseMs(failures, FIRST_RETRY_MS, LONGEST_RETRY_MS);
   const leastMs = isThrottled
     ? Math.min(THROTTLED_LIMIT_MS, Math.max(pace.leastMs, pace.wantedMs) * THROTTLED_GROWTH)
     : pace.leastMs;

@@ -2,7 +2,7 @@
 
 import type { Alert } from '../../api/alert.js';
 import { pairItems } from '../../http/json.js';
-import { JsonError, parseJson } from '../../json/parse.js';
+import { isObject, JsonError, parseJson } from '../../json/parse.js';
 import { propertyStart, valueText } from '../../json/text.js';
 import type { AlertItem } from './known.js';
 
@@ -28,8 +28,4 @@ function itemsOf(value: unknown, text: string, at: number): readonly AlertItem[]
   const inner = isObject(message) || Array.isArray(message) ? propertyStart(text, at, 'message') : undefined;
   if (inner !== undefined) return itemsOf(message, text, inner);
   return [{ value, json: valueText(text, at) }];
-}
-
-function isObject(value: unknown): value is { [field: string]: unknown } {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -3,6 +3,7 @@
 import type { Resource } from '../../api/resource.js';
 import { FleetError } from '../../errors.js';
 import { ExchangeError } from '../../http/exchange.js';
+import { htmlTitle } from '../../http/foreign.js';
 import type { HttpAnswer } from '../../http/types.js';
 import { isObject, parseJson } from '../../json/parse.js';
 import type { Outcome } from '../../views/action.js';
@@ -60,7 +61,7 @@ export function readChange(answer: HttpAnswer, { resource, isOwn }: Subject): Re
 function describeText(text: string): string {
   const start = text.slice(0, 2000);
   if (!start.startsWith('<')) return /^[[{"]/.test(start) ? 'JSON that breaks off' : `text ("${start.slice(0, 60)}")`;
-  const title = /<title[^>]{0,100}>([^<]{1,200})/i.exec(start)?.[1]?.trim();
+  const title = htmlTitle(start);
   return title === undefined ? 'an HTML page' : `an HTML page ("${title.slice(0, 100)}")`;
 }
 

@@ -3,6 +3,7 @@
 // asking -> connecting -> open -> (lost) -> pausing -> asking …, until it is closed. The loop around it (../stream.ts) carries
 // out the effects and reports what came of them; `run` numbers what was asked for, so that a late report counts for nothing.
 
+import { doublingPauseMs } from '../../clock.js';
 import { FleetError } from '../../errors.js';
 import type { Headers } from '../exchange.js';
 import { traceOf } from '../headers.js';
@@ -542,7 +543,7 @@ function pauseBefore(
   const date = Date.parse(headers?.['date'] ?? '');
   const retryAfterMs = readRetryAfter(headers?.['retry-after'], Number.isNaN(date) ? now.wallMs : date) ?? 0;
   const askedMs = Math.max(retryMs, retryAfterMs);
-  const longestMs = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** Math.min(attempt - 1, 16));
+  const longestMs = doublingPauseMs(attempt, FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
   const spreadMs = now.random * longestMs;
   if (askedMs > LONGEST_ASKED_PAUSE_MS)
     return { pauseMs: Math.round(LONGEST_ASKED_PAUSE_MS - spreadMs), cappedFromMs: askedMs };
