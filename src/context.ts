@@ -11,6 +11,7 @@ import type { Stored } from './settings/store.js';
 import type { TokenSource } from './settings/token.js';
 import { clean, escapeJson } from './terminal/clean.js';
 import { loadPaint } from './terminal/colour.js';
+import type { PictureFormat } from './terminal/formats.js';
 import type { Io, Streams } from './terminal/io.js';
 import type { Jq } from './terminal/jq/results.js';
 import { drawMark, splitMark } from './terminal/marks.js';
@@ -56,6 +57,8 @@ export interface GlobalFlags {
   color?: boolean;
   /** `-o wide`: every column, whole values. */
   wide?: boolean;
+  /** `-o svg` or `-o html`. */
+  picture?: PictureFormat;
   /** False after `--no-truncate`. */
   truncate?: boolean;
   /** False after `--no-headers`. */

@@ -18,18 +18,19 @@ import { addConfig } from './commands/config/index.js';
 import { addDemo } from './commands/demo/index.js';
 import { addDoctor } from './commands/doctor/index.js';
 import { addHelp } from './commands/help/index.js';
+import { addMap } from './commands/map/index.js';
 import { addProfile } from './commands/profile/index.js';
 import { addSandbox } from './commands/sandbox/index.js';
 import { addWatch } from './commands/watch/index.js';
 import { type GlobalFlags, type Interruption, type OpenContext, openContext, type Run, type World } from './context.js';
 import { FleetError, usageError } from './errors.js';
 import { programVersion } from './place.js';
-import { FORMATS } from './terminal/formats.js';
+import { FORMATS, PICTURES } from './terminal/formats.js';
 import type { Io } from './terminal/io.js';
 
 /** Each noun's words, under the headings of the first page of help; a new noun is one line here. */
 const NOUNS: { readonly [heading: string]: readonly ((program: Command, run: Run) => void)[] } = {
-  'Work with the fleet:': [addBicycles, addAlerts, addWatch, addApi],
+  'Work with the fleet:': [addBicycles, addAlerts, addWatch, addMap, addApi],
   'Settings:': [addAuth, addConfig, addProfile],
   'Help:': [addDoctor, addCompletion, addHelp, addSandbox, addDemo],
 };
@@ -38,6 +39,8 @@ const NOUNS: { readonly [heading: string]: readonly ((program: Command, run: Run
 const WIDE = 'wide';
 const [TABLE, ...FILES] = FORMATS;
 const OUTPUTS = [TABLE, WIDE, ...FILES] as const;
+/** The only command that draws pictures. */
+const MAP = 'map';
 
 /** A pipe of no certain width: how help looks unless somebody says otherwise. */
 const PIPE: HelpScreen = { width: undefined, hasColors: false };
@@ -55,8 +58,7 @@ export async function runProgram(
     async (command, action) => {
       const typed: GlobalFlags = command.optsWithGlobals();
       checkGlobalFlags(typed);
-      const flags = typed.output === WIDE ? { ...typed, output: 'table', wide: true } : typed;
-      opened = openContext(world, io, flags, interruption);
+      opened = openContext(world, io, readOutput(typed, command), interruption);
       // A program of --jq that does not compile is refused before anything is sent.
       await opened.context.jq();
       await action(opened.context);
@@ -75,6 +77,15 @@ export async function runProgram(
     await opened?.close();
   }
   await io.stdout.write(helpText);
+}
+
+/** `-o wide` is the table with all of it; a picture is no format, and goes to those who draw. */
+function readOutput({ output, ...flags }: GlobalFlags, command: Command): GlobalFlags {
+  if (output === WIDE) return { ...flags, output: TABLE, wide: true };
+  const picture = PICTURES.find((each) => each === output);
+  if (picture === undefined) return output === undefined ? flags : { ...flags, output };
+  if (command.name() === MAP) return { ...flags, picture };
+  throw usageError(`-o ${picture} draws a map`, `use fleet map -o ${picture}`);
 }
 
 /** A command line that other tools would understand is answered with the one of ours, whoever refused it. */
@@ -141,8 +152,8 @@ function addGlobalFlags(program: Command): void {
   program
     .option(
       '-o, --output <format>',
-      `how the result is written: ${OUTPUTS.join(', ')} (default: table)`,
-      oneOf('format', OUTPUTS),
+      `how the result is written: ${OUTPUTS.join(', ')}; a map also ${PICTURES.join(', ')} (default: table)`,
+      readOutputName,
     )
     .option('--json', 'short for -o json')
     .option('--columns <a,b,…>', 'columns to show, in this order (table, csv, tsv)', readColumns)
@@ -162,6 +173,10 @@ function addGlobalFlags(program: Command): void {
     .option('--no-input', 'never ask; a question is a usage error')
     .option('--no-color', 'no colours; also NO_COLOR, and FORCE_COLOR turns them on');
 }
+
+const readOutputName = withOffers(oneOf('format', [...OUTPUTS, ...PICTURES]), ({ command }) => ({
+  words: plain(command.name() === MAP ? PICTURES : OUTPUTS),
+}));
 
 const readColumns = withOffers(parseColumns, ({ command }) => ({ words: plain(columnsOf(command)), isList: true }));
 

@@ -9,6 +9,10 @@ export type { Renderer, RendererOptions, Row, Shape } from './formats/renderer.j
 export const FORMATS = ['table', 'json', 'jsonl', 'csv', 'tsv', 'yaml', 'geojson', 'uuid'] as const;
 export type Format = (typeof FORMATS)[number];
 
+/** What `-o` of a command that draws can be besides. */
+export const PICTURES = ['svg', 'html'] as const;
+export type PictureFormat = (typeof PICTURES)[number];
+
 /** The formats that have columns to choose from. */
 const FORMATS_WITH_COLUMNS: readonly Format[] = ['table', 'csv', 'tsv'];
 

@@ -24,6 +24,7 @@ Work with the fleet:
   bicycles    list, create and act on bicycles
   alerts      list, watch and act on alerts
   watch       follow updates as they happen
+  map         draw the fleet on a map
   api         send any request to the service
 
 Settings:
@@ -74,7 +75,7 @@ describe('every page', () => {
     const long = (await everyPage()).map(({ name, text }) => [name, text.split('\n').length - 1] as const);
     // Those with the most flags take a large one, and act lists its transitions.
     const most = (name: string) =>
-      /bicycles act /.test(name) ? 66 : /bicycles (list|create)|alerts (list|act)|watch|api/.test(name) ? 53 : 40;
+      /bicycles act /.test(name) ? 66 : /bicycles (list|create)|alerts (list|act)|watch|map|api/.test(name) ? 53 : 40;
     expect(long.filter(([name, lines]) => lines > most(name))).toEqual([]);
   });
 

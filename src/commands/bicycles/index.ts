@@ -1,7 +1,7 @@
 // The words of `fleet bicycles`: its verbs, their flags and examples.
 
-import type { CommandUnknownOpts as Command, OptionValues, Command as TypedCommand } from '@commander-js/extra-typings';
-import { BICYCLE_FIELDS, BICYCLE_STATES, TRANSITION_MEANINGS, TRANSITIONS } from '../../api/bicycle.js';
+import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
+import { BICYCLE_FIELDS, TRANSITION_MEANINGS, TRANSITIONS } from '../../api/bicycle.js';
 import { examples } from '../../cli/examples.js';
 import {
   anyText,
@@ -14,14 +14,13 @@ import {
   type Place,
   plain,
 } from '../../cli/offers.js';
-import { collect, oneOf, someOf } from '../../cli/options.js';
+import { collect, oneOf } from '../../cli/options.js';
 import type { Run } from '../../context.js';
 import { addBulkFlags } from '../bulk/flags.js';
-import { addListFlags, readCondition, readOrganization, readUuid } from '../list/flags.js';
+import { addListFlags } from '../list/flags.js';
 import { BICYCLE_VOCABULARY } from '../list/vocabulary.js';
-import { parseBbox } from './area.js';
 import { BICYCLE_ARGUMENT, EDIT_METHODS, STATS_GROUPS } from './choices.js';
-import { parseNear, parseRadius } from './near.js';
+import { addFilters, addFleetFilters } from './filters.js';
 
 /** The body of section 4.2. */
 const FIELDS_OF_NEW = 'name, organization, model, lock, serial_number, description';
@@ -96,16 +95,9 @@ function addStats(bicycles: Command, run: Run): void {
       `count by ${STATS_GROUPS.join(', ')} or any field, such as extra.tags`,
       anyText(() => ({ words: plain([...new Set([...STATS_GROUPS, ...BICYCLE_FIELDS])]) })),
     );
-  addFilters(stats)
-    .option('--organization <uuid|name>', 'of this organization (default: from the settings)', readOrganization())
-    .option(
-      '--where <condition>',
-      'only what matches FIELD=VALUE; see "fleet help conditions" (repeatable)',
-      readCondition(BICYCLE_VOCABULARY),
-    )
-    .action((options, command) =>
-      run(command, async (context) => (await import('./stats.js')).showStats(context, options)),
-    );
+  addFleetFilters(stats).action((options, command) =>
+    run(command, async (context) => (await import('./stats.js')).showStats(context, options)),
+  );
   examples(
     stats,
     ['the fleet at a glance', 'fleet bicycles stats'],
@@ -242,27 +234,4 @@ async function offerAction(place: Place): Promise<Offers> {
     return { words: words.map((value) => ({ value, description: TRANSITION_MEANINGS[value] })) };
   const offers = await from.bicycles(typed);
   return { ...offers, words: offers.words.filter(({ value }) => !operands.includes(value)) };
-}
-
-/** The filters that the service itself applies. */
-function addFilters<A extends unknown[], O extends OptionValues>(command: TypedCommand<A, O>) {
-  return command
-    .option(
-      '--state <state,…>',
-      `in these states: ${BICYCLE_STATES.join(', ')} (repeatable)`,
-      someOf('state', BICYCLE_STATES),
-    )
-    .option('--name <text>', 'whose name contains this text, ignoring case')
-    .option(
-      '--bbox <ne_lon,ne_lat,sw_lon,sw_lat>',
-      'inside the box with these north-east and south-west corners',
-      parseBbox,
-    )
-    .option(
-      '--near <lat,lon>',
-      'around this point, nearest first unless --ordering is given; needs --radius',
-      parseNear,
-    )
-    .option('--radius <metres>', 'how far from --near: 800, 1.5km', parseRadius)
-    .option('--zone <uuid>', 'inside this geographic zone', readUuid('--zone'));
 }

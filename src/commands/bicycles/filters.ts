@@ -1,0 +1,43 @@
+// The flags that choose a part of the fleet, for lists and for what counts or draws one.
+
+import type { OptionValues, Command as TypedCommand } from '@commander-js/extra-typings';
+import { BICYCLE_STATES } from '../../api/bicycle.js';
+import { someOf } from '../../cli/options.js';
+import { readCondition, readOrganization, readUuid } from '../list/flags.js';
+import { BICYCLE_VOCABULARY } from '../list/vocabulary.js';
+import { parseBbox } from './area.js';
+import { parseNear, parseRadius } from './near.js';
+
+/** The filters that the service itself applies. */
+export function addFilters<A extends unknown[], O extends OptionValues>(command: TypedCommand<A, O>) {
+  return command
+    .option(
+      '--state <state,…>',
+      `in these states: ${BICYCLE_STATES.join(', ')} (repeatable)`,
+      someOf('state', BICYCLE_STATES),
+    )
+    .option('--name <text>', 'whose name contains this text, ignoring case')
+    .option(
+      '--bbox <ne_lon,ne_lat,sw_lon,sw_lat>',
+      'inside the box with these north-east and south-west corners',
+      parseBbox,
+    )
+    .option(
+      '--near <lat,lon>',
+      'around this point, nearest first unless --ordering is given; needs --radius',
+      parseNear,
+    )
+    .option('--radius <metres>', 'how far from --near: 800, 1.5km', parseRadius)
+    .option('--zone <uuid>', 'inside this geographic zone', readUuid('--zone'));
+}
+
+/** All filters, for a command that reads every page. */
+export function addFleetFilters<A extends unknown[], O extends OptionValues>(command: TypedCommand<A, O>) {
+  return addFilters(command)
+    .option('--organization <uuid|name>', 'of this organization (default: from the settings)', readOrganization())
+    .option(
+      '--where <condition>',
+      'only what matches FIELD=VALUE; see "fleet help conditions" (repeatable)',
+      readCondition(BICYCLE_VOCABULARY),
+    );
+}

@@ -1,0 +1,45 @@
+// Reads the alerts that are new or escalated and belong to certain bicycles.
+
+import { ALERTS_PATH, type Alert } from '../../api/alert.js';
+import { uuidOfLink } from '../../api/links.js';
+import type { Context } from '../../context.js';
+import { asFleetError } from '../../errors.js';
+import type { HttpRequest, Item } from '../../http/types.js';
+import { chosenOrganization } from '../organization.js';
+
+/** Undefined, after a notice, when they cannot be read; `bicycles` are UUIDs in lower case. */
+export async function readOpenAlerts(
+  context: Context,
+  asked: string | undefined,
+  bicycles: ReadonlySet<string>,
+): Promise<Item<Alert>[] | undefined> {
+  const organization = await chosenOrganization(context, asked);
+  const request: HttpRequest = {
+    path: ALERTS_PATH,
+    query: [
+      ...(organization === undefined ? [] : [['organization', organization] as const]),
+      ['state', 'new'],
+      ['state', 'escalated'],
+    ],
+    subject: 'the list of alerts',
+  };
+  const alerts: Item<Alert>[] = [];
+  try {
+    for await (const { fresh } of (await context.client()).pages<Alert>(request, { seen: new Set() })) {
+      for (const item of fresh) if (isOpen(item.value) && isAbout(item.value, bicycles)) alerts.push(item);
+    }
+  } catch (thrown) {
+    if (context.signal.aborted) throw context.signal.reason;
+    await context.notice(`! alerts are left out: ${asFleetError(thrown).message}`);
+    return undefined;
+  }
+  return alerts;
+}
+
+function isOpen({ state }: Alert): boolean {
+  return state === 'new' || state === 'escalated';
+}
+
+function isAbout({ bicycle }: Alert, bicycles: ReadonlySet<string>): boolean {
+  return typeof bicycle === 'string' && bicycles.has((uuidOfLink(bicycle) ?? bicycle).toLowerCase());
+}

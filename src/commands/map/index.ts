@@ -1,0 +1,45 @@
+// What `fleet map` takes: its flags and examples.
+
+import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
+import { examples } from '../../cli/examples.js';
+import { wholeNumber } from '../../cli/options.js';
+import type { Run } from '../../context.js';
+import { usageError } from '../../errors.js';
+import { addFleetFilters } from '../bicycles/filters.js';
+import { readSize } from './size.js';
+
+const DESCRIPTION = `Draw the whole fleet, or what the filters match, on a map: on the terminal, as a picture
+(-o svg) or as a page for the browser (-o html). Every bicycle is drawn or counted: those
+that would hide each other are one number, and what has no position or lies outside is named.`;
+
+/** What --serve listens on when no port is given. */
+const DEFAULT_PORT = 4030;
+
+export function addMap(program: Command, run: Run): void {
+  const map = program.command('map').summary('draw the fleet on a map').description(DESCRIPTION);
+  addFleetFilters(map)
+    .option('--file <path>', 'write it to this .svg, .html or .txt file')
+    .option('--size <width,height>', 'columns and rows, or pixels of an SVG: 120,40', readSize)
+    .option('--live', 'fill the terminal, moving as messages come')
+    .option('--serve [port]', `serve the page on this machine, moving as messages come (${DEFAULT_PORT})`, readPort)
+    .option('--tiles <url>', 'load the background of the page from this tile server')
+    .action((options, command) =>
+      run(command, async (context) => {
+        const { serve, ...others } = options;
+        const port = serve === true ? DEFAULT_PORT : serve;
+        const { showMap } = await import('./map.js');
+        await showMap(context, port === undefined ? others : { ...others, serve: port });
+      }),
+    );
+  examples(
+    map,
+    ['the fleet on the terminal', 'fleet map'],
+    ['one city, as a picture for a report', 'fleet map --near 52.52,13.405 --radius 8km -o svg --file berlin.svg'],
+  );
+}
+
+function readPort(text: string): number {
+  const port = wholeNumber('--serve', 0)(text);
+  if (port <= 65_535) return port;
+  throw usageError(`--serve takes a port up to 65535, not "${text}"`);
+}

@@ -1,0 +1,95 @@
+// `fleet map`: reads the fleet, and draws it where the flags say: terminal, picture, page, file.
+
+import { extname } from 'node:path';
+import type { Context } from '../../context.js';
+import { usageError } from '../../errors.js';
+import { NO_PAINT } from '../../terminal/colour.js';
+import { drawStats } from '../../views/stats.js';
+import { type MapFilters, readFleet } from './read.js';
+import type { Size } from './size.js';
+import { openTarget } from './target.js';
+
+export interface MapOptions extends MapFilters {
+  file?: string;
+  size?: Size;
+  live?: boolean;
+  /** The port; 0 is any free one. */
+  serve?: number;
+  tiles?: string;
+}
+
+/** What is drawn: text, a picture or a page. */
+type Form = 'text' | 'svg' | 'html';
+
+const FORMS_BY_ENDING: ReadonlyMap<string, Form> = new Map([
+  ['.svg', 'svg'],
+  ['.html', 'html'],
+  ['.htm', 'html'],
+  ['.txt', 'text'],
+]);
+
+/** Draws the fleet. Throws what a list throws; a list that stayed short is drawn, and ends with `partial`. */
+export async function showMap(context: Context, options: MapOptions): Promise<void> {
+  const { file, size, live, serve, tiles, ...filters } = options;
+  const form = await chooseForm(context, options);
+  if (serve !== undefined) {
+    const { servePage } = await import('./serve.js');
+    return servePage(context, { filters, port: serve, tiles });
+  }
+  if (live === true) throw usageError('not yet');
+  const { picture, incomplete } = await readFleet(context, filters);
+  const target = await openTarget(context, file);
+  try {
+    if (form === 'html') {
+      const { writePage } = await import('./html.js');
+      await writePage(context, picture, { tiles }, target.write);
+    } else
+      await target.write(drawStats(picture.counts, { width: 80, paint: NO_PAINT, total: picture.bicycles.length }));
+    await target.end();
+  } catch (thrown) {
+    await target.discard();
+    throw thrown;
+  }
+  if (incomplete !== undefined) throw incomplete;
+}
+
+/** What the flags ask for together. Throws a usage error for what excludes each other. */
+async function chooseForm(context: Context, { file, live, serve, tiles, size }: MapOptions): Promise<Form> {
+  const { flags, io } = context;
+  const exclude = (one: string, other: string) =>
+    usageError(`${one} and ${other} exclude each other`, 'leave one of them out');
+  if (flags.jq !== undefined) throw usageError('a map is no JSON, and takes no --jq', LISTS);
+  if (flags.columns !== undefined) throw usageError('a map has no columns', LISTS);
+  if (flags.output !== undefined && flags.output !== 'table') {
+    throw usageError(`map draws: -o svg or -o html, not ${flags.output}`, LISTS);
+  }
+  if (flags.json === true) throw usageError('map draws, and makes no JSON', LISTS);
+  const ending = file === undefined ? undefined : FORMS_BY_ENDING.get(extname(file).toLowerCase());
+  const form = flags.picture ?? ending ?? 'text';
+  if (file !== undefined && flags.picture === undefined && ending === undefined) {
+    throw usageError(`--file "${file}" does not say what to draw`, 'name it .svg, .html or .txt, or give -o');
+  }
+  for (const [flag, isGiven] of [['--live', live === true] as const, ['--serve', serve !== undefined] as const]) {
+    if (!isGiven) continue;
+    if (file !== undefined) throw exclude(flag, '--file');
+    if (size !== undefined) throw exclude(flag, '--size');
+    if (flags.picture !== undefined && !(flag === '--serve' && flags.picture === 'html'))
+      throw exclude(flag, `-o ${flags.picture}`);
+  }
+  if (live === true && serve !== undefined) throw exclude('--live', '--serve');
+  if (live === true && !io.stdout.isTerminal) {
+    throw usageError(
+      '--live draws on a terminal, and stdout is not one',
+      'leave it out, or give --serve for a browser',
+    );
+  }
+  const isPage = form === 'html' || serve !== undefined;
+  if (tiles !== undefined && !isPage) throw usageError('--tiles goes with -o html or --serve');
+  if (size !== undefined && isPage) throw usageError('--size goes with the terminal and with -o svg, not with a page');
+  if (form === 'html' && serve === undefined && file === undefined && io.stdout.isTerminal) {
+    throw usageError('a page would flood the terminal', 'give --file fleet.html, or send it into a file');
+  }
+  return form;
+}
+
+const LISTS = '"fleet bicycles list --all" has the bicycles and "fleet bicycles stats" the numbers, in every format';

@@ -1,0 +1,74 @@
+// Reads the fleet for a map: every page of the list, with the filters of `bicycles list`, and the open alerts.
+
+import type { Bicycle } from '../../api/bicycle.js';
+import type { Context } from '../../context.js';
+import { FleetError } from '../../errors.js';
+import type { Row } from '../../terminal/formats.js';
+import { ID_DIGITS } from '../../views/bicycle.js';
+import { showDistance } from '../../views/distance.js';
+import { type FleetPicture, makePicture } from '../../views/map/picture.js';
+import { type ListBicyclesOptions, planBicycles } from '../bicycles/list.js';
+import { readOpenAlerts } from '../bicycles/open-alerts.js';
+import { printList } from '../list/list.js';
+import { chosenOrganization } from '../organization.js';
+
+/** What of the fleet is drawn. */
+export type MapFilters = Omit<ListBicyclesOptions, 'page' | 'limit' | 'all' | 'count' | 'ordering' | 'param'>;
+
+export interface ReadFleet {
+  picture: FleetPicture;
+  /** The error of kind `partial` to end with when the picture is out: some bicycles that the service counts did not come. */
+  incomplete: FleetError | undefined;
+}
+
+/** Reads all that is to be drawn. Throws what a list throws. */
+export async function readFleet(context: Context, asked: MapFilters): Promise<ReadFleet> {
+  const organization = await chosenOrganization(context, asked.organization);
+  const filters = organization === undefined ? asked : { ...asked, organization };
+  const bicycles: Row<Bicycle>[] = [];
+  const plan = await planBicycles(context, filters);
+  const onlyReads = (items: readonly Row<Bicycle>[]) => {
+    for (const item of items) bicycles.push(item);
+  };
+  const incomplete = await printList(context, { ...plan, onlyReads }, { ...filters, all: true }).then(
+    () => undefined,
+    (thrown: unknown) => {
+      if (thrown instanceof FleetError && thrown.kind === 'partial') return thrown;
+      throw thrown;
+    },
+  );
+  const uuids = new Set(
+    bicycles.flatMap(({ value: { uuid } }) => (typeof uuid === 'string' ? uuid.toLowerCase() : [])),
+  );
+  const takenAtMs = context.clock.wallMs();
+  const picture = makePicture({
+    title: await describeFleet(context, filters),
+    takenAtMs,
+    offsetMinutes: -new Date(takenAtMs).getTimezoneOffset(),
+    bicycles,
+    alerts: await readOpenAlerts(context, organization, uuids),
+    missing: missingOf(incomplete),
+  });
+  return { picture, incomplete };
+}
+
+/** Whose fleet it is, and the filters as they were typed; `organization` is a UUID. */
+export async function describeFleet(context: Context, filters: MapFilters): Promise<string> {
+  const { organization, state, name, near, radius, zone, bbox, where } = filters;
+  const { baseUrl } = await context.settings();
+  const parts = [
+    organization === undefined ? (baseUrl.value?.host ?? 'fleet') : `organization ${organization.slice(0, ID_DIGITS)}`,
+    ...(state === undefined ? [] : [state.join(' or ')]),
+    ...(name === undefined ? [] : [`called "${name}"`]),
+    ...(near === undefined ? [] : [`within ${showDistance(radius ?? 0)} of ${near.latitude}, ${near.longitude}`]),
+    ...(bbox === undefined ? [] : ['inside a box']),
+    ...(zone === undefined ? [] : [`zone ${zone.slice(0, ID_DIGITS)}`]),
+    ...(where ?? []).map(({ text }) => text),
+  ];
+  return parts.join(', ');
+}
+
+function missingOf(incomplete: FleetError | undefined): number {
+  const { missing } = (incomplete?.detail ?? {}) as { missing?: unknown };
+  return typeof missing === 'number' ? missing : 0;
+}

@@ -1,0 +1,123 @@
+// Counts bicycles and alerts by group: the one place that decides which value of a group a bicycle has.
+
+import type { Alert } from '../api/alert.js';
+import type { Bicycle } from '../api/bicycle.js';
+import { uuidOfLink } from '../api/links.js';
+import { readTime } from '../terminal/time.js';
+import { numberOf, readPath, textOf } from '../terminal/values.js';
+import type { StatsRow } from './stats.js';
+
+/** How many have each value. */
+type Counts = Map<string, number>;
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+const NONE = '(none)';
+
+/** Since when nothing was heard of a bicycle, the shortest first. */
+const SILENCES = [
+  ['within an hour', HOUR_MS],
+  ['within a day', DAY_MS],
+  ['within a week', 7 * DAY_MS],
+  ['longer ago', Number.POSITIVE_INFINITY],
+] as const;
+const NEVER = 'never';
+
+/** The value of a bicycle in each group that has a name of its own; any other name is a field. */
+const GROUPS: { readonly [group: string]: (bicycle: Bicycle, now: number) => string } = {
+  state: ({ state }) => nameOf(state),
+  charge: ({ state_of_charge }) => tenOf(numberOf(state_of_charge)),
+  silence: ({ latest_gps_timestamp }, now) => silenceOf(latest_gps_timestamp, now),
+  model: (bicycle) => nameOf(bicycle['bicycle_model_name'] ?? uuidIn(bicycle.model)),
+  organization: (bicycle) => nameOf(uuidIn(bicycle['organization'])),
+};
+
+/** What is counted unless a group is asked for. */
+export const DEFAULT_GROUPS = ['state', 'charge', 'silence'] as const;
+
+/** Groups whose values have an order of their own; the others are ordered by count. */
+const ORDERS: ReadonlyMap<string, readonly string[]> = new Map([
+  ['charge', [...Array.from({ length: 10 }, (_, ten) => tenOf(ten * 10)), NONE]],
+  ['silence', [...SILENCES.map(([name]) => name), NEVER]],
+]);
+
+export interface Counter {
+  add(bicycle: Bicycle): void;
+  /** Each group in turn, its values in their order. */
+  rows(): StatsRow[];
+  /** How many bicycles were counted. */
+  total(): number;
+}
+
+/** Counts bicycles by groups; silence is as of `now`, in milliseconds since the epoch. */
+export function openCounter(groups: readonly string[], now: number): Counter {
+  const counts = groups.map((group) => ({ group, values: new Map<string, number>() }));
+  let total = 0;
+  return {
+    add(bicycle) {
+      total += 1;
+      for (const { group, values } of counts) count(values, valueIn(group, bicycle, now));
+    },
+    rows: () => counts.flatMap(({ group, values }) => rowsOf(group, values)),
+    total: () => total,
+  };
+}
+
+/** Open alerts by type. */
+export function countAlerts(alerts: Iterable<Alert>): StatsRow[] {
+  const counts: Counts = new Map();
+  for (const { alert_type } of alerts) count(counts, nameOf(alert_type));
+  return rowsOf('open alerts', counts);
+}
+
+/** Whether a group has a name of its own; any other is the name of a field. */
+export function isNamedGroup(group: string): boolean {
+  return Object.hasOwn(GROUPS, group);
+}
+
+/** The value of a bicycle in a group. */
+export function valueIn(group: string, bicycle: Bicycle, now: number): string {
+  const find = Object.hasOwn(GROUPS, group) ? GROUPS[group] : undefined;
+  return find === undefined ? nameOf(readPath(bicycle, group)) : find(bicycle, now);
+}
+
+/** A name longer than this is cut, and counts with those that begin alike. */
+const LONGEST_NAME_CHARACTERS = 200;
+
+function nameOf(value: unknown): string {
+  const text = textOf(value);
+  return text === undefined || text === '' ? NONE : text.slice(0, LONGEST_NAME_CHARACTERS);
+}
+
+function uuidIn(link: unknown): unknown {
+  return typeof link === 'string' ? (uuidOfLink(link) ?? link) : link;
+}
+
+/** `50-59` for 57; the last ten ends at 100. */
+function tenOf(percent: number | undefined): string {
+  if (percent === undefined) return NONE;
+  const start = Math.min(90, Math.max(0, Math.floor(percent / 10) * 10));
+  return start === 90 ? '90-100' : `${start}-${start + 9}`;
+}
+
+function silenceOf(time: unknown, now: number): string {
+  const seenAt = readTime(time);
+  if (seenAt === undefined) return NEVER;
+  return SILENCES.find(([, longest]) => now - seenAt <= longest)?.[0] ?? NEVER;
+}
+
+function count(counts: Counts, value: string): void {
+  counts.set(value, (counts.get(value) ?? 0) + 1);
+}
+
+function rowsOf(group: string, counts: Counts): StatsRow[] {
+  const total = [...counts.values()].reduce((sum, number) => sum + number, 0);
+  const order =
+    ORDERS.get(group) ?? [...counts].sort(([a, m], [b, n]) => n - m || (a < b ? -1 : 1)).map(([value]) => value);
+  return order.flatMap((value) => {
+    const found = counts.get(value) ?? 0;
+    // A ten without bicycles belongs to the picture; a value that nobody has does not.
+    if (found === 0 && (value === NONE || value === NEVER)) return [];
+    return [{ group, value, count: found, percent: total === 0 ? 0 : Math.round((found / total) * 1000) / 10 }];
+  });
+}
