@@ -69,6 +69,8 @@ const manual = {
 await build({
   input: ['src/main.ts', 'src/manual.ts', 'src/terminal/jq/jq-worker.cjs'],
   platform: 'node',
+  // Optional parts of pg that nobody installed.
+  external: ['pg-native', 'pg-cloudflare'],
   // What its package.json names first loads its own files in a way that cannot be bundled.
   resolve: { alias: { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' } },
   plugins: [licences, manual],

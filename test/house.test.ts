@@ -59,7 +59,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   context: ['settings', 'http', 'terminal', 'views', 'errors'],
   mirror: ['api', 'http', 'terminal', 'errors'],
   views: ['api', 'http', 'terminal', 'errors'],
-  settings: ['http', 'cli', 'terminal', 'errors'],
+  settings: ['mirror', 'http', 'cli', 'terminal', 'errors'],
   api: ['http', 'errors'],
   http: ['errors'],
   terminal: ['cli', 'errors'],
@@ -115,6 +115,8 @@ const HEAVY = [
   'yaml',
   'csv-stringify/sync',
   'cli-table3',
+  'pg',
+  'pg-cursor',
 ];
 
 test.each(HEAVY)('%s has one importing file, and is loaded lazily', (library) => {

@@ -1,6 +1,7 @@
 // The keys of a profile: where else each can be said, and how its text becomes a value or is refused with the reason.
 
 import { nearest } from '../cli/nearest.js';
+import { type MirrorAddress, parseMirrorAddress, showMirrorAddress } from '../mirror/address.js';
 import { FORMATS, type Format } from '../terminal/formats.js';
 
 /** The flags that say a setting, by their names in `GlobalFlags`, which is assignable to this. */
@@ -192,6 +193,13 @@ export const KEYS = {
     name: 'protected',
     summary: 'ask before every change, or require --yes',
     ...BOOLEAN,
+  }),
+  mirror: key<MirrorAddress, undefined>({
+    name: 'mirror',
+    summary: 'database of the mirror: sqlite:PATH or postgres://…',
+    fallback: undefined,
+    parse: (text) => parseMirrorAddress(text),
+    store: showMirrorAddress,
   }),
 };
 

@@ -3,6 +3,7 @@
 import { nearest } from '../cli/nearest.js';
 import { configError, type FleetError, usageError } from '../errors.js';
 import { isLoopback } from '../http/network.js';
+import type { MirrorAddress } from '../mirror/address.js';
 import type { Format } from '../terminal/formats.js';
 import { KEY_NAMES, KEYS, type Key, type KeyName, type SettingFlags } from './keys.js';
 import { checkProfileName, DEFAULT_PROFILE, type Stored } from './store.js';
@@ -34,6 +35,8 @@ export interface Settings {
   allowHttp: Setting<boolean>;
   /** Whether every change asks first or needs `--yes`. */
   isProtected: Setting<boolean>;
+  /** The database of the mirror; undefined: the file of the profile. */
+  mirror: Setting<MirrorAddress | undefined>;
 }
 
 /** One setting as `config list` shows it. */
@@ -115,6 +118,7 @@ export function resolveSettings(
     tokenCommand: find(KEYS.token_command, places),
     allowHttp: find(KEYS.allow_http, places),
     isProtected: find(KEYS.protected, places),
+    mirror: find(KEYS.mirror, places),
   };
 }
 

@@ -126,6 +126,7 @@ describe('config list', () => {
         'token_command  -                          default',
         'allow_http     false                      default',
         'protected      false                      default',
+        'mirror         -                          default',
         'token          (hidden)                   profile: stored by auth login',
         '',
       ].join('\n'),
@@ -136,7 +137,7 @@ describe('config list', () => {
   it('writes JSON, without tokens', async () => {
     const run = await fleet('config list --json', { FLEET_TOKEN: 'secret' });
     const rows = JSON.parse(run.stdout);
-    expect(rows).toHaveLength(12);
+    expect(rows).toHaveLength(13);
     expect(rows[1]).toEqual({ key: 'base_url', value: null, origin: 'default', from: 'default' });
     expect(rows.at(-1)).toEqual({ key: 'token', value: '(hidden)', origin: 'environment', from: 'FLEET_TOKEN' });
     expect(run.stdout).not.toContain('secret');

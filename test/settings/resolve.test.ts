@@ -308,6 +308,7 @@ describe('what config list shows', () => {
       ['token_command', 'echo x', 'profile', 'profile "default"'],
       ['allow_http', 'true', 'profile', 'profile "default"'],
       ['protected', 'false', 'default', 'default'],
+      ['mirror', null, 'default', 'default'],
     ]);
   });
 
@@ -326,6 +327,7 @@ describe('what config list shows', () => {
       null,
       'false',
       'false',
+      null,
     ]);
   });
 

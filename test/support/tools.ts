@@ -1,6 +1,7 @@
 // What some tests need and not every machine has. What is missing is said loudly at the end of a run, so that no skip goes unnoticed.
 
 import { spawnSync } from 'node:child_process';
+import { hasPostgres } from './postgres.js';
 
 /** Each tool, and what is not tested without it. */
 const TOOLS = {
@@ -13,6 +14,7 @@ const TOOLS = {
   curl: 'examples that use curl',
   script: 'whatever needs a terminal: prompts, the board, the real shells, a stopped terminal',
   root: 'files and folders of another user',
+  postgres: 'mirrors in PostgreSQL, whose server npm brings to Linux, macOS and Windows',
 } as const;
 
 export type Tool = keyof typeof TOOLS;
@@ -24,6 +26,7 @@ export function hasCommand(name: string): boolean {
 
 /** Whether a test that needs the tool can run. */
 export function hasTool(tool: Tool): boolean {
+  if (tool === 'postgres') return hasPostgres();
   if (tool === 'root') return process.geteuid?.() === 0;
   // Only the `script` of util-linux lends a terminal in the way that the tests ask for.
   if (tool === 'script' && process.platform !== 'linux') return false;

@@ -1,0 +1,393 @@
+// SQLite: `node:sqlite` where Node has it, else the package libsql; one file, that others may read while it is written.
+
+import { chmod, mkdir, open, stat } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { dirname } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { configError, FleetError, usageError } from '../errors.js';
+import {
+  type Answer,
+  CHUNK_ROWS,
+  type Database,
+  type OpenOptions,
+  objectsOf,
+  onConflict,
+  queue,
+  storable,
+  type Value,
+} from './engine.js';
+
+type Cell = string | number | bigint | null | Uint8Array | ArrayBuffer;
+
+interface Statement {
+  run(values: readonly unknown[]): void;
+  rows(values: readonly unknown[]): Iterator<readonly Cell[]>;
+  readonly names: readonly string[];
+}
+
+interface Driver {
+  prepare(sql: string): Statement;
+  exec(sql: string): void;
+  close(): void;
+}
+
+type OpenDriver = (path: string, isReadOnly: boolean) => Driver;
+
+/** How long SQLite itself waits for another writer: short, for nothing else runs meanwhile. */
+const BUSY_MS = 250;
+/** How often a transaction is begun anew when another program writes: 15 s in all. */
+const MOST_BUSY_TRIES = 60;
+const MOST_STATEMENTS = 200;
+const OWN_FILE = 0o600;
+const OWN_FOLDER = 0o700;
+
+/** Opens the file. With access to write it is made, with its folder, for the user alone. */
+export async function openSqlite(path: string, { access, signal }: OpenOptions): Promise<Database> {
+  signal.throwIfAborted();
+  const openDriver = findDriver();
+  const isReadOnly = access === 'read';
+  if (isReadOnly) await refuseMissing(path);
+  else await makeFile(path);
+  const understand = (error: unknown) => asSqliteError(error, path);
+  const run = <T>(work: () => T): T => {
+    signal.throwIfAborted();
+    try {
+      return work();
+    } catch (error) {
+      throw understand(error);
+    }
+  };
+  const driver = run(() => {
+    const opened = openDriver(path, isReadOnly);
+    try {
+      opened.exec(`pragma busy_timeout = ${BUSY_MS}`);
+      if (!isReadOnly) opened.exec('pragma journal_mode = wal; pragma synchronous = normal');
+      // Reads the first page: a file that is no database is refused here.
+      opened.prepare('select count(*) from sqlite_master').rows([]).next();
+    } catch (error) {
+      opened.close();
+      throw error;
+    }
+    return opened;
+  });
+  if (!isReadOnly) await keepOwn(path);
+  return databaseOf(driver, run);
+}
+
+type Run = <T>(work: () => T) => T;
+
+function databaseOf(driver: Driver, run: Run): Database {
+  const kept = new Map<string, Statement>();
+  const prepare = (sql: string): Statement => {
+    const found = kept.get(sql);
+    if (found !== undefined) return found;
+    if (kept.size >= MOST_STATEMENTS) kept.clear();
+    const statement = driver.prepare(sql);
+    kept.set(sql, statement);
+    return statement;
+  };
+  let isInTransaction = false;
+  const inTurn = queue();
+  const transaction = <T>(work: () => Promise<T>): Promise<T> =>
+    inTurn(async () => {
+      await begin(driver, run);
+      isInTransaction = true;
+      try {
+        const result = await work();
+        run(() => driver.exec('commit'));
+        return result;
+      } catch (error) {
+        // SQLite rolls some back by itself, when the disk is full for instance.
+        try {
+          driver.exec('rollback');
+        } catch {}
+        throw error;
+      } finally {
+        isInTransaction = false;
+      }
+    });
+  return {
+    kind: 'sqlite',
+    all: async (sql, values = []) =>
+      run(() => {
+        const statement = prepare(sql);
+        return objectsOf(statement.names, takeAll(statement.rows(bind(values))));
+      }),
+    async *each(sql, values = []) {
+      const { names, chunks } = read(driver, run, sql, values);
+      for await (const chunk of chunks) yield objectsOf(names, chunk);
+    },
+    query: async (sql): Promise<Answer> => {
+      const { names, chunks } = read(driver, queryRun(run), sql, []);
+      return { columns: names.map((name) => ({ name, isDecimal: false, isJson: false })), chunks };
+    },
+    transaction,
+    write: async (table, columns, rows, key) => {
+      if (rows.length === 0) return;
+      const insert = () =>
+        run(() => {
+          const statement = prepare(insertText(table, columns, key));
+          for (const row of rows) statement.run(bind(row));
+        });
+      await (isInTransaction ? insert() : transaction(async () => insert()));
+    },
+    close: async () => run(() => driver.close()),
+  };
+}
+
+/** An error of a query is the operator's: the same with exit code 2, unless the database itself is at fault. */
+function queryRun(run: Run): Run {
+  return (work) => {
+    try {
+      return run(work);
+    } catch (error) {
+      if (error instanceof FleetError && error.kind === 'internal') throw usageError(error.message);
+      throw error;
+    }
+  };
+}
+
+async function begin(driver: Driver, run: Run): Promise<void> {
+  for (let left = MOST_BUSY_TRIES; ; left -= 1) {
+    try {
+      return run(() => driver.exec('begin immediate'));
+    } catch (error) {
+      if (left === 0 || codeOf((error as Error).cause) !== CODES.busy) throw error;
+    }
+    await nextTurn();
+  }
+}
+
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+function insertText(table: string, columns: readonly string[], key: readonly string[] | undefined): string {
+  const insert = `insert into ${table} (${columns.join(', ')}) values (${columns.map(() => '?').join(', ')})`;
+  return insert + onConflict(columns, key);
+}
+
+interface Reading {
+  readonly names: readonly string[];
+  readonly chunks: AsyncIterable<readonly (readonly Value[])[]>;
+}
+
+/** A statement of its own, for its rows are read between other calls. */
+function read(driver: Driver, run: Run, sql: string, values: readonly Value[]): Reading {
+  const { statement, rows } = run(() => {
+    const prepared = driver.prepare(sql);
+    return { statement: prepared, rows: prepared.rows(bind(values)) };
+  });
+  async function* chunks() {
+    for (;;) {
+      const chunk = run(() => take(rows, CHUNK_ROWS));
+      if (chunk.length > 0) yield chunk;
+      if (chunk.length < CHUNK_ROWS) return;
+      await nextTurn();
+    }
+  }
+  return { names: statement.names, chunks: chunks() };
+}
+
+function take(rows: Iterator<readonly Cell[]>, most: number): Value[][] {
+  const taken: Value[][] = [];
+  while (taken.length < most) {
+    const next = rows.next();
+    if (next.done === true) break;
+    taken.push(next.value.map(readCell));
+  }
+  return taken;
+}
+
+function takeAll(rows: Iterator<readonly Cell[]>): Value[][] {
+  return take(rows, Number.POSITIVE_INFINITY);
+}
+
+/** Whole numbers must be bound as such: both drivers bind a number as a real one. */
+function bind(values: readonly Value[]): unknown[] {
+  return values.map((value) => {
+    if (typeof value === 'string') return storable(value);
+    if (typeof value === 'number') return Number.isSafeInteger(value) ? BigInt(value) : value;
+    return typeof value === 'boolean' ? BigInt(value) : value;
+  });
+}
+
+function readCell(cell: Cell): Value {
+  if (typeof cell === 'bigint')
+    return cell >= Number.MIN_SAFE_INTEGER && cell <= Number.MAX_SAFE_INTEGER ? Number(cell) : cell;
+  if (typeof cell === 'object' && cell !== null) {
+    return `\\x${Buffer.from(cell instanceof ArrayBuffer ? new Uint8Array(cell) : cell).toString('hex')}`;
+  }
+  return cell;
+}
+
+async function refuseMissing(path: string): Promise<void> {
+  const found = await stat(path).catch((error: NodeJS.ErrnoException) => error);
+  if (!(found instanceof Error)) return;
+  if (found.code === 'ENOENT' || found.code === 'ENOTDIR')
+    throw configError(`there is no mirror at ${path}`, 'start one: fleet mirror run');
+  throw configError(`${path} cannot be opened: ${found.message}`, undefined, found);
+}
+
+/** Makes the file before SQLite does, whose own would be readable by all; what SQLite puts beside it gets the same mode. */
+async function makeFile(path: string): Promise<void> {
+  try {
+    await mkdir(dirname(path), { recursive: true, mode: OWN_FOLDER });
+    await (await open(path, 'a', OWN_FILE)).close();
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === 'EISDIR') throw configError(`${path} is a folder, not a database`);
+    throw new FleetError('output', `${path} cannot be written: ${message}`, { cause: error });
+  }
+}
+
+/** Files that an earlier version left readable. */
+async function keepOwn(path: string): Promise<void> {
+  for (const each of [`${path}-wal`, `${path}-shm`])
+    await chmod(each, (await stat(path)).mode & 0o777).catch(() => undefined);
+}
+
+/** Primary result codes (https://sqlite.org/rescode.html). */
+const CODES = {
+  perm: 3,
+  busy: 5,
+  locked: 6,
+  readOnly: 8,
+  io: 10,
+  corrupt: 11,
+  full: 13,
+  cannotOpen: 14,
+  notDatabase: 26,
+} as const;
+
+function codeOf(error: unknown): number | undefined {
+  if (typeof error !== 'object' || error === null) return undefined;
+  const { errcode, rawCode, message } = error as { errcode?: unknown; rawCode?: unknown; message?: unknown };
+  // libsql names the code of a connection that failed at the end of its text alone.
+  const last = /: (\d+)"\)$/.exec(String(message))?.[1];
+  const code =
+    typeof errcode === 'number'
+      ? errcode
+      : typeof rawCode === 'number'
+        ? rawCode
+        : last === undefined
+          ? undefined
+          : Number(last);
+  return code === undefined ? undefined : code & 0xff;
+}
+
+function asSqliteError(error: unknown, path: string): unknown {
+  const code = codeOf(error);
+  if (error instanceof FleetError || code === undefined) return error;
+  const { message } = error as Error;
+  switch (code) {
+    case CODES.corrupt:
+    case CODES.notDatabase:
+      return configError(
+        `${path} is damaged or no database: ${message}`,
+        'move it away, and start a new one: fleet mirror run',
+        error,
+      );
+    case CODES.full:
+      return new FleetError('output', `${path} cannot be written: the disk is full`, { cause: error });
+    case CODES.busy:
+    case CODES.locked:
+      return new FleetError('output', `${path} is locked by another program`, { cause: error });
+    case CODES.perm:
+    case CODES.readOnly:
+    case CODES.io:
+    case CODES.cannotOpen:
+      return new FleetError(
+        'output',
+        `${path} cannot be ${code === CODES.cannotOpen ? 'opened' : 'written'}: ${message}`,
+        { cause: error },
+      );
+    default:
+      return new FleetError('internal', `the database says: ${message}`, { cause: error });
+  }
+}
+
+interface NodeStatement {
+  run(...values: unknown[]): unknown;
+  iterate(...values: unknown[]): Iterator<readonly Cell[]>;
+  columns(): readonly { readonly name: string }[];
+  setReadBigInts(isOn: boolean): void;
+  setReturnArrays(isOn: boolean): void;
+}
+
+interface NodeSqlite {
+  readonly DatabaseSync: new (
+    path: string,
+    options: { readOnly: boolean },
+  ) => { prepare(sql: string): NodeStatement; exec(sql: string): void; close(): void };
+  readonly StatementSync: { readonly prototype: object };
+}
+
+interface LibsqlStatement {
+  run(values: readonly unknown[]): unknown;
+  raw(): LibsqlStatement;
+  iterate(values: readonly unknown[]): Iterator<readonly Cell[]>;
+  columns(): readonly { readonly name: string }[];
+}
+
+type Libsql = new (
+  path: string,
+) => {
+  prepare(sql: string): LibsqlStatement;
+  exec(sql: string): void;
+  close(): void;
+  defaultSafeIntegers(): unknown;
+};
+
+/** What this Node offers. */
+function findDriver(): OpenDriver {
+  const own = process.getBuiltinModule('node:sqlite') as NodeSqlite | undefined;
+  // Before 22.16 it could not tell columns of the same name apart.
+  if (own !== undefined && 'setReturnArrays' in own.StatementSync.prototype)
+    return (path, readOnly) => openNodeSqlite(own, path, readOnly);
+  let Libsql: Libsql;
+  try {
+    Libsql = createRequire(import.meta.url)('libsql');
+  } catch (error) {
+    throw configError(
+      `this Node (${process.versions.node}) has no SQLite, and the package libsql is not installed`,
+      'use Node 22.16 or later, install libsql beside fleet, or keep the mirror in PostgreSQL: --to postgres://…',
+      error,
+    );
+  }
+  return (path, isReadOnly) => openLibsql(Libsql, path, isReadOnly);
+}
+
+function openNodeSqlite({ DatabaseSync }: NodeSqlite, path: string, readOnly: boolean): Driver {
+  const database = new DatabaseSync(path, { readOnly });
+  return {
+    prepare(sql) {
+      const statement = database.prepare(sql);
+      statement.setReadBigInts(true);
+      statement.setReturnArrays(true);
+      return {
+        run: (values) => void statement.run(...values),
+        rows: (values) => statement.iterate(...values),
+        names: statement.columns().map(({ name }) => name),
+      };
+    },
+    exec: (sql) => database.exec(sql),
+    close: () => database.close(),
+  };
+}
+
+function openLibsql(LibsqlDatabase: Libsql, path: string, isReadOnly: boolean): Driver {
+  const database = new LibsqlDatabase(isReadOnly ? `${pathToFileURL(path).href}?mode=ro` : path);
+  database.defaultSafeIntegers();
+  return {
+    prepare(sql) {
+      const statement = database.prepare(sql);
+      const names = statement.columns().map(({ name }) => name);
+      // Only what has columns can be read raw.
+      const reading = names.length > 0 ? statement.raw() : statement;
+      return { run: (values) => void statement.run(values), rows: (values) => reading.iterate(values), names };
+    },
+    exec: (sql) => database.exec(sql),
+    close: () => database.close(),
+  };
+}

@@ -1,0 +1,230 @@
+// Both databases of a mirror: the same rows, transactions and errors, whichever it is.
+
+import { randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
+import { type MirrorAddress, parseMirrorAddress } from '../../src/mirror/address.js';
+import { type Database, type OpenOptions, openDatabase, type Value } from '../../src/mirror/database.js';
+import { usePostgres } from '../support/postgres.js';
+import { hasTool } from '../support/tools.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'fleet-mirror-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const never = new AbortController().signal;
+const options = (access: OpenOptions['access'], env = {}): OpenOptions => ({ access, signal: never, env });
+
+function addressOf(text: string): MirrorAddress {
+  const parsed = parseMirrorAddress(text);
+  if ('reason' in parsed) throw new Error(parsed.reason);
+  return parsed.value;
+}
+
+const newPostgres = hasTool('postgres') ? usePostgres() : undefined;
+const ENGINES: [string, () => Promise<MirrorAddress>][] = [
+  ['sqlite', async () => addressOf(`sqlite:${join(folder, randomUUID(), 'fleet.db')}`)],
+];
+if (newPostgres !== undefined) ENGINES.push(['postgres', async () => addressOf(await newPostgres())]);
+
+async function withDatabase(address: MirrorAddress, use: (database: Database) => Promise<void>): Promise<void> {
+  const database = await openDatabase(address, options('write'));
+  try {
+    await use(database);
+  } finally {
+    await database.close();
+  }
+}
+
+describe.each(ENGINES)('%s', (kind, newAddress) => {
+  const REAL = kind === 'sqlite' ? 'real' : 'numeric';
+  const TABLE = `create table things (id integer primary key, name text, big bigint, part ${REAL}, yes boolean)`;
+  const COLUMNS = ['id', 'name', 'big', 'part', 'yes'];
+
+  test('keeps values exactly, and replaces rows of the same key', async () => {
+    await withDatabase(await newAddress(), async (database) => {
+      await database.all(TABLE);
+      const row: Value[] = [1, `it's "ü" \\ {x,y} ?\n😀`, 2n ** 62n, 13.25, true];
+      await database.write('things', COLUMNS, [row, [2, 'half \ud800', 7, null, false], [3, 'nul \0', null, 0, null]]);
+      const part = (value: number) => (kind === 'sqlite' ? value : String(value));
+      const yes = (value: boolean) => (kind === 'sqlite' ? Number(value) : value);
+      const before = await database.all('select * from things order by id');
+      expect(before).toEqual([
+        { id: 1, name: row[1], big: 2n ** 62n, part: part(13.25), yes: yes(true) },
+        { id: 2, name: 'half \ufffd', big: 7, part: null, yes: yes(false) },
+        { id: 3, name: 'nul \ufffd', big: null, part: part(0), yes: null },
+      ]);
+      await database.write(
+        'things',
+        ['id', 'name'],
+        [
+          [2, 'first'],
+          [2, 'last'],
+          [4, 'new'],
+        ],
+        ['id'],
+      );
+      expect(
+        await database.all("select id, name, big from things where id > ? and name <> '?' order by id", [1]),
+      ).toEqual([
+        { id: 2, name: 'last', big: 7 },
+        { id: 3, name: 'nul \ufffd', big: null },
+        { id: 4, name: 'new', big: null },
+      ]);
+    });
+  });
+
+  test('a transaction is whole or not at all, and several wait for each other', async () => {
+    await withDatabase(await newAddress(), async (database) => {
+      await database.all(TABLE);
+      const failing = database.transaction(async () => {
+        await database.write('things', ['id'], [[1]]);
+        throw new Error('no');
+      });
+      const passing = database.transaction(async () => {
+        await database.write('things', ['id'], [[2]]);
+        return 'yes';
+      });
+      await expect(failing).rejects.toThrow('no');
+      expect(await passing).toBe('yes');
+      expect(await database.all('select id from things')).toEqual([{ id: 2 }]);
+    });
+  });
+
+  test('many rows come in chunks, between other calls, and can be left early', async () => {
+    await withDatabase(await newAddress(), async (database) => {
+      await database.all(TABLE);
+      await database.write(
+        'things',
+        ['id', 'name'],
+        Array.from({ length: 12_000 }, (_, id) => [id, `n${id}`]),
+      );
+      let count = 0;
+      for await (const chunk of database.each('select id from things where id >= ? order by id', [0])) {
+        expect(chunk[0]).toEqual({ id: count });
+        count += chunk.length;
+        await database.all('select max(id) from things');
+      }
+      expect(count).toBe(12_000);
+      for await (const chunk of database.each('select id from things')) {
+        expect(chunk.length).toBeGreaterThan(0);
+        break;
+      }
+      await database.write('things', ['id'], [[20_000]]);
+    });
+  });
+
+  test('read access changes nothing, and a bad query is the error of the one who wrote it', async () => {
+    const address = await newAddress();
+    await withDatabase(address, async (database) => {
+      await database.all(TABLE);
+      const reader = await openDatabase(address, options('read'));
+      for (const text of ['delete from things', 'insert into things (id) values (1)', 'create table t (a int)'])
+        await expect(reader.all(text)).rejects.toMatchObject({ kind: 'output', exitCode: 10 });
+      await database.write('things', ['id'], [[5]]);
+      expect(await reader.all('select id from things')).toEqual([{ id: 5 }]);
+      const found = await reader.query("select id, id as id, '?' as mark, 1.50 as part from things");
+      expect(found.columns.map(({ name }) => name)).toEqual(['id', 'id', 'mark', 'part']);
+      for await (const chunk of found.chunks) expect(chunk).toEqual([[5, 5, '?', kind === 'sqlite' ? 1.5 : '1.50']]);
+      await expect(reader.query('selct 1')).rejects.toMatchObject({ kind: 'usage', message: /syntax error/ });
+      await expect(reader.query('select nothing from things')).rejects.toMatchObject({
+        kind: 'usage',
+        message: /nothing/,
+      });
+      await reader.close();
+    });
+  });
+
+  test('an abort ends what runs with its reason', async () => {
+    const address = await newAddress();
+    const abort = new AbortController();
+    const database = await openDatabase(address, { ...options('write'), signal: abort.signal });
+    const running = kind === 'postgres' ? database.all('select pg_sleep(30)') : undefined;
+    abort.abort(new Error('stop'));
+    await expect(running ?? database.all('select 1')).rejects.toThrow('stop');
+  });
+});
+
+describe('a file', () => {
+  test('is for its owner alone, and so is what stands beside it', async () => {
+    const path = join(folder, 'own', 'fleet.db');
+    await withDatabase({ kind: 'sqlite', path }, async (database) => {
+      await database.all('create table t (a int)');
+      for (const each of [path, `${path}-wal`, `${path}-shm`]) expect(statSync(each).mode & 0o777).toBe(0o600);
+      expect(statSync(join(folder, 'own')).mode & 0o777).toBe(0o700);
+    });
+  });
+
+  test.each([
+    ['is not there', () => undefined, 'config', /there is no mirror at/],
+    [
+      'is no database',
+      (path: string) => writeFileSync(path, 'no database'.repeat(1000)),
+      'config',
+      /damaged or no database/,
+    ],
+  ])('that %s is refused', async (name, make, kind, message) => {
+    const path = join(folder, `${name}.db`);
+    make(path);
+    await expect(openDatabase({ kind: 'sqlite', path }, options('read'))).rejects.toMatchObject({ kind, message });
+  });
+
+  test('that another program writes is waited for', async () => {
+    const path = join(folder, 'busy.db');
+    await withDatabase({ kind: 'sqlite', path }, async (first) => {
+      await first.all('create table t (a int)');
+      const second = await openDatabase({ kind: 'sqlite', path }, options('write'));
+      let writing: Promise<void> | undefined;
+      await first.transaction(async () => {
+        writing = second.write('t', ['a'], [[2]]);
+        await first.write('t', ['a'], [[1]]);
+      });
+      await writing;
+      expect(await first.all('select a from t order by a')).toEqual([{ a: 1 }, { a: 2 }]);
+      await second.close();
+    });
+  });
+});
+
+describe.skipIf(newPostgres === undefined)('a server', () => {
+  test('out of reach is exit 8, a database that is not there exit 3', async () => {
+    const url = (await newPostgres?.()) ?? '';
+    const gone = addressOf(url.replace(/:\d+\//, ':1/'));
+    await expect(openDatabase(gone, options('read'))).rejects.toMatchObject({
+      kind: 'network',
+      message: /out of reach/,
+    });
+    const missing = addressOf(url.replace(/[^/]*$/, 'nothing_here'));
+    await expect(openDatabase(missing, options('read'))).rejects.toMatchObject({
+      kind: 'config',
+      message: /not there/,
+    });
+  });
+
+  test('that goes away ends what waits for it with exit 8', async () => {
+    const address = addressOf((await newPostgres?.()) ?? '');
+    await withDatabase(address, async (other) => {
+      const database = await openDatabase(address, options('write'));
+      const [row] = await database.all('select pg_backend_pid() as pid');
+      const waiting = expect(database.all('select pg_sleep(30)')).rejects.toMatchObject({ kind: 'network' });
+      await other.all('select pg_terminate_backend(?)', [row?.['pid'] ?? 0]);
+      await waiting;
+      await expect(database.all('select 1')).rejects.toMatchObject({ kind: 'network' });
+      await database.close();
+    });
+  });
+
+  test('is found by a service file', async () => {
+    const url = new URL((await newPostgres?.()) ?? '');
+    const file = join(folder, 'service.conf');
+    writeFileSync(
+      file,
+      `[other]\nhost=nowhere\n[bikes]\nhost=127.0.0.1\nport=${url.port}\nuser=postgres\ndbname=${url.pathname.slice(1)}\n`,
+    );
+    const env = { PGSERVICEFILE: file, PGSERVICE: 'bikes', PGPORT: '1' };
+    const database = await openDatabase(addressOf('postgres:///'), options('read', env));
+    expect(await database.all('select current_database() as name')).toEqual([{ name: url.pathname.slice(1) }]);
+    await database.close();
+  });
+});

