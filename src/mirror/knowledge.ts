@@ -57,6 +57,8 @@ export interface Knowledge {
   /** Where things stood at a moment of the monotonic clock that is over. */
   mark(fromMs: number): Mark;
   get(uuid: string | undefined): Bicycle | undefined;
+  /** Whether a `modified` in milliseconds is none that lies in the future of the service. */
+  isPlausible(modifiedMs: number | undefined, monotonicMs: number): boolean;
   /** How many messages were merged so far. */
   heard(): number;
   /** Whether every bicycle of the service is known. */
@@ -86,9 +88,10 @@ const MOST_SAMPLES = 15;
 const CAUGHT_UP_LIMIT = 32;
 
 /** Fields of the service's own keeping, and what depends on the request: they make no news. */
-const BOOKKEEPING: ReadonlySet<string> = new Set(['modified', 'concurrency_version', 'devices', 'distance']);
+export const BOOKKEEPING: ReadonlySet<string> = new Set(['modified', 'concurrency_version', 'devices', 'distance']);
 
-interface Known {
+/** What is kept of one bicycle. */
+export interface Known {
   readonly bicycle: Bicycle;
   /** The `concurrency_version` of the last statement; undefined when it had none. */
   readonly version: number | undefined;
@@ -162,21 +165,55 @@ function uuidOf(item: Bicycle): string | undefined {
   return typeof item.uuid === 'string' && item.uuid !== '' ? item.uuid.toLowerCase() : undefined;
 }
 
-export function openKnowledge(startedAt: Moment): Knowledge {
+/** Where the bicycles that are known are kept: in memory, or in a database. */
+export interface Memory {
+  get(uuid: string): Known | undefined;
+  /** Returns false when another bicycle had to be forgotten for it. */
+  keep(uuid: string, entry: Known): boolean;
+  size(): number;
+  /** Whether another bicycle would make one forgotten. */
+  isFull(): boolean;
+  /** The latest `modified` up to `latestMs` of what was not touched after `fromMs` of the monotonic clock. */
+  latestModifiedMs(fromMs: number, latestMs: number): number | undefined;
+  entries(): Iterable<Known>;
+}
+
+/** Keeps the bicycles in memory; the longest untouched is forgotten first. */
+export function openMemory(limit: number): Memory {
   const known = new Map<string, Known>();
+  return {
+    get: (uuid) => known.get(uuid),
+    keep(uuid, entry) {
+      // Taken out first, so that the order of the map is the order of touching.
+      known.delete(uuid);
+      known.set(uuid, entry);
+      if (known.size <= limit) return true;
+      const [oldest = ''] = known.keys();
+      known.delete(oldest);
+      return false;
+    },
+    size: () => known.size,
+    isFull: () => known.size >= limit,
+    latestModifiedMs(fromMs, latestMs) {
+      let modifiedMs: number | undefined;
+      for (const entry of known.values()) {
+        if (entry.modifiedMs === undefined || entry.touchedMs > fromMs || entry.modifiedMs > latestMs) continue;
+        if (modifiedMs === undefined || entry.modifiedMs > modifiedMs) modifiedMs = entry.modifiedMs;
+      }
+      return modifiedMs;
+    },
+    entries: () => known.values(),
+  };
+}
+
+export function openKnowledge(startedAt: Moment, memory: Memory = openMemory(KNOWN_LIMIT)): Knowledge {
   /** What the service's clock was ahead of the monotonic one at the last messages. */
   const samples: number[] = [];
   let heard = 0;
   let floorMs: number | undefined;
 
   const keep = (uuid: string, entry: Known) => {
-    // Taken out first, so that the order of the map is the order of touching.
-    known.delete(uuid);
-    known.set(uuid, entry);
-    if (known.size <= KNOWN_LIMIT) return;
-    floorMs = undefined;
-    const [oldest = ''] = known.keys();
-    known.delete(oldest);
+    if (!memory.keep(uuid, entry)) floorMs = undefined;
   };
 
   /** What time it is at the service: the middle of what its messages said, which no single wrong time moves. */
@@ -228,7 +265,7 @@ export function openKnowledge(startedAt: Moment): Knowledge {
       const modifiedMs = readTime(message.modified);
       if (modifiedMs !== undefined && samples.push(modifiedMs - now.monotonicMs) > MOST_SAMPLES) samples.shift();
       if (uuid === undefined) return { kind: 'update', uuid, before: undefined, after: message, fields: [] };
-      const entry = known.get(uuid);
+      const entry = memory.get(uuid);
       const before = entry?.bicycle;
       const after = before === undefined || saysAll(message, before) ? message : { ...before, ...message };
       const fields = before === undefined ? [] : changedFields(before, after);
@@ -257,18 +294,18 @@ export function openKnowledge(startedAt: Moment): Knowledge {
     learn(item, now) {
       const uuid = uuidOf(item);
       if (uuid === undefined) return;
-      const entry = known.get(uuid);
+      const entry = memory.get(uuid);
       // The stream spoke first, and a list on its way may be older: it only fills in what the stream did not say.
       if (entry !== undefined) return keep(uuid, { ...entry, bicycle: { ...item, ...entry.bicycle } });
       keep(uuid, firstOf(item, now));
     },
     cover(ms) {
-      if (known.size < KNOWN_LIMIT) floorMs = ms;
+      if (!memory.isFull()) floorMs = ms;
     },
     compare(item, mark, askedAt, now) {
       const uuid = uuidOf(item);
       if (uuid === undefined) return { change: undefined, isUnknown: true, isUncertain: true };
-      const entry = known.get(uuid);
+      const entry = memory.get(uuid);
       if (entry === undefined) return meet(uuid, item, mark, now);
       const before = entry.bicycle;
       const isHeardSince = entry.heard > askedAt;
@@ -300,24 +337,20 @@ export function openKnowledge(startedAt: Moment): Knowledge {
       return { change, isUnknown: isUncertain, isUncertain };
     },
     mark(fromMs) {
-      const latest = serviceTime(fromMs) + AHEAD_MS;
-      let modifiedMs: number | undefined;
-      for (const entry of known.values()) {
-        if (entry.modifiedMs === undefined || entry.touchedMs > fromMs || entry.modifiedMs > latest) continue;
-        if (modifiedMs === undefined || entry.modifiedMs > modifiedMs) modifiedMs = entry.modifiedMs;
-      }
+      const modifiedMs = memory.latestModifiedMs(fromMs, serviceTime(fromMs) + AHEAD_MS);
       return {
         fromMs,
         modifiedMs: modifiedMs ?? serviceTime(fromMs) - CLOCK_SLACK_MS,
         isProven: modifiedMs !== undefined,
       };
     },
-    get: (uuid) => (uuid === undefined ? undefined : known.get(uuid)?.bicycle),
+    get: (uuid) => (uuid === undefined ? undefined : memory.get(uuid)?.bicycle),
+    isPlausible,
     heard: () => heard,
     isWhole: () => floorMs === Number.NEGATIVE_INFINITY,
-    size: () => known.size,
+    size: memory.size,
     *bicycles() {
-      for (const { bicycle } of known.values()) yield bicycle;
+      for (const { bicycle } of memory.entries()) yield bicycle;
     },
   };
 }

@@ -1,0 +1,120 @@
+// One writer a database: a lease in `meta` with a heartbeat, so that a second one is refused and a dead one replaced.
+
+import { configError, type FleetError } from '../errors.js';
+import type { Database } from './database.js';
+import { readMeta, writeMeta } from './schema.js';
+
+/** Who writes: `heartbeat` is UTC by the database's own clock. `heartbeat` is null once it was let go. */
+export interface Lease {
+  readonly owner: string;
+  readonly host: string;
+  readonly pid: number;
+  readonly heartbeat: string | null;
+}
+
+/** How often a writer says that it lives. */
+export const HEARTBEAT_MS = 5_000;
+/** A writer that gave no heartbeat for so long may be replaced. */
+export const LEASE_MS = 15_000;
+/** Clocks of SQLite's writers are those of their machines: a heartbeat so far in the future is a mistake. */
+const AHEAD_MS = 60_000;
+
+/** What `meta` says of the writer; undefined where there was none. */
+export function readLease(text: string | undefined): Lease | undefined {
+  if (text === undefined) return undefined;
+  const value = JSON.parse(text) as Partial<Lease>;
+  const { owner, host, pid, heartbeat } = value;
+  return {
+    owner: String(owner),
+    host: String(host),
+    pid: Number(pid),
+    heartbeat: typeof heartbeat === 'string' ? heartbeat : null,
+  };
+}
+
+/** The age of a heartbeat in milliseconds; undefined for none. */
+export function heartbeatAgeMs(lease: Lease | undefined, now: string): number | undefined {
+  const heartbeat = lease?.heartbeat;
+  return typeof heartbeat === 'string' ? Date.parse(now) - Date.parse(heartbeat) : undefined;
+}
+
+/** Whether a writer lives, as far as its heartbeat shows. */
+export function isAlive(lease: Lease | undefined, now: string): boolean {
+  const ageMs = heartbeatAgeMs(lease, now);
+  return ageMs !== undefined && ageMs < LEASE_MS && ageMs > -AHEAD_MS;
+}
+
+/** What time it is at the database, UTC. */
+export async function databaseTime(database: Database): Promise<string> {
+  const [row] = await database.all(
+    database.kind === 'sqlite'
+      ? "SELECT strftime('%Y-%m-%dT%H:%M:%fZ', 'now') AS now"
+      : `SELECT to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS now`,
+  );
+  return String(row?.['now']);
+}
+
+export interface Writer {
+  readonly owner: string;
+  readonly host: string;
+  readonly pid: number;
+  /** Whether a process of this machine is known to have ended. */
+  isGone(pid: number): boolean;
+}
+
+/** Becomes the writer. Throws a FleetError of kind `config` that names the one that lives. */
+export async function takeLease(database: Database, writer: Writer): Promise<void> {
+  await database.transaction(async () => {
+    await lockLease(database);
+    const now = await databaseTime(database);
+    const lease = readLease(await readMeta(database, 'lease'));
+    const isDead = lease !== undefined && lease.host === writer.host && writer.isGone(lease.pid);
+    if (lease !== undefined && lease.owner !== writer.owner && !isDead && isAlive(lease, now)) throw inUse(lease, now);
+    await writeMeta(database, 'lease', leaseText(writer, now));
+  });
+}
+
+/**
+ * Checks, inside the transaction of a batch, that this is still the writer, and says that it lives. Throws a FleetError of kind `config`
+ * where another one has taken over: a writer that slept must not write.
+ */
+export async function keepLease(database: Database, writer: Writer): Promise<void> {
+  await lockLease(database);
+  const lease = readLease(await readMeta(database, 'lease'));
+  if (lease?.owner !== writer.owner) throw replaced(lease);
+  await writeMeta(database, 'lease', leaseText(writer, await databaseTime(database)));
+}
+
+/** Lets go, so that the next writer need not wait; nothing where another one took over. */
+export async function releaseLease(database: Database, writer: Writer): Promise<void> {
+  await database.transaction(async () => {
+    await lockLease(database);
+    if (readLease(await readMeta(database, 'lease'))?.owner !== writer.owner) return;
+    await writeMeta(database, 'lease', leaseText(writer, null));
+  });
+}
+
+function leaseText({ owner, host, pid }: Writer, heartbeat: string | null): string {
+  return JSON.stringify({ owner, host, pid, heartbeat } satisfies Lease);
+}
+
+/** SQLite's transactions are one after another; PostgreSQL's wait for the one row that all of them read. */
+async function lockLease(database: Database): Promise<void> {
+  if (database.kind === 'postgres') await database.all("SELECT value FROM meta WHERE key = 'schema' FOR UPDATE");
+}
+
+function inUse(lease: Lease, now: string): FleetError {
+  const seconds = Math.max(0, Math.round((heartbeatAgeMs(lease, now) ?? 0) / 1000));
+  return configError(
+    `another writer keeps this mirror: process ${lease.pid} on ${lease.host}, heard ${seconds} s ago`,
+    `stop it, or wait until it has been silent for ${LEASE_MS / 1000} s`,
+  );
+}
+
+function replaced(lease: Lease | undefined): FleetError {
+  const who = lease === undefined ? 'nobody' : `process ${lease.pid} on ${lease.host}`;
+  return configError(
+    `this writer was silent for too long, and ${who} keeps the mirror now`,
+    'nothing of this one was written since; let one writer alone keep a mirror',
+  );
+}

@@ -1,0 +1,264 @@
+// What one batch of the mirror's writer knows and writes: rows loaded from the database, compared, and written with their changes.
+
+import type { Bicycle } from '../api/bicycle.js';
+import { needsExactReading, readExact, writeJson } from '../json/exact.js';
+import { readTime } from '../terminal/time.js';
+import type { Database, Row, Value } from './database.js';
+import { BOOKKEEPING, type Known, type Memory } from './knowledge.js';
+import { bicycleRow, utcOf, utcOfMs, versionValue } from './rows.js';
+
+/** Where the next statement about a bicycle comes from. */
+export interface Origin {
+  readonly source: 'push' | 'list';
+  /** By the machine's date, in milliseconds. */
+  readonly receivedMs: number;
+  /** The organization whose list or topic it is. */
+  readonly followed: string;
+  /** The object as it came, where it came alone. */
+  readonly json: string | undefined;
+  /** A bicycle that was not known was there already: it is no change. */
+  readonly isFirstReading: boolean;
+  /** Whether a `modified` can be the time of a change. */
+  isPlausible(modifiedMs: number | undefined): boolean;
+}
+
+/** What a batch writes, in the order of the columns. */
+export interface Writes {
+  /** As BICYCLE_COLUMNS. */
+  readonly bicycles: readonly (readonly Value[])[];
+  /** As CHANGE_COLUMNS. */
+  readonly changes: readonly (readonly Value[])[];
+}
+
+export const CHANGE_COLUMNS: readonly string[] = [
+  'at',
+  'received',
+  'bicycle',
+  'version',
+  'field',
+  'old',
+  'new',
+  'source',
+];
+
+export interface Ledger extends Memory {
+  /** Loads the rows of these bicycles, those that are loaded already apart. */
+  load(database: Database, uuids: Iterable<string>): Promise<void>;
+  /** Asks the database what `latestModifiedMs` answers next. */
+  loadLatest(database: Database, fromWallMs: number, latestWallMs: number): Promise<void>;
+  /** What the next calls of the knowledge are about. */
+  from(origin: Origin): void;
+  /** What was changed since the last time; the rows are forgotten. */
+  take(): Writes;
+  /** How many bicycles the mirror has that are not gone. */
+  setSize(count: number): void;
+  /** Changes that lists showed, counted for ever. */
+  found(): number;
+}
+
+interface Entry {
+  known: Known;
+  raw: string;
+  followed: string | null;
+  gone: string | null;
+  firstSeen: string;
+  lastSeen: string;
+  isDirty: boolean;
+}
+
+/** What is remembered of a message until the lists that were asked for before it have come. */
+type Recent = Pick<Known, 'heard' | 'touchedMs' | 'loose'>;
+
+/** Of how many bicycles that is remembered: more than messages come while a page is in flight. */
+const RECENT_LIMIT = 50_000;
+
+const UNTOUCHED: Recent = { heard: 0, touchedMs: Number.NEGATIVE_INFINITY, loose: undefined };
+
+export function openLedger(): Ledger {
+  const entries = new Map<string, Entry>();
+  const missing = new Set<string>();
+  const recent = new Map<string, Recent>();
+  let changes: Value[][] = [];
+  let origin: Origin | undefined;
+  let size = 0;
+  let found = 0;
+  let latestModifiedMs: number | undefined;
+
+  const remember = (uuid: string, { heard, touchedMs, loose }: Known) => {
+    recent.delete(uuid);
+    recent.set(uuid, { heard, touchedMs, loose });
+    if (recent.size <= RECENT_LIMIT) return;
+    const [oldest = ''] = recent.keys();
+    recent.delete(oldest);
+  };
+
+  const record = (uuid: string, at: string, received: string, change: Omit<Change, 'uuid'>) => {
+    const { version, field, old, now } = change;
+    changes.push([at, received, uuid, version, field, old, now, origin?.source ?? 'list']);
+    if (origin?.source === 'list') found++;
+  };
+
+  const add = (uuid: string, known: Known, from: Origin) => {
+    const received = utcOfMs(from.receivedMs);
+    const raw = from.json ?? writeJson(known.bicycle);
+    entries.set(uuid, {
+      known,
+      raw,
+      followed: from.followed,
+      gone: null,
+      firstSeen: received,
+      lastSeen: received,
+      isDirty: true,
+    });
+    size++;
+    if (from.isFirstReading) return;
+    const version = versionValue(known.bicycle.concurrency_version);
+    const at = timeOf(undefined, known.bicycle, from) ?? received;
+    record(uuid, at, received, { version, field: '*', old: null, now: raw });
+  };
+
+  const update = (uuid: string, entry: Entry, known: Known, from: Origin) => {
+    const before = entry.known.bicycle;
+    const after = known.bicycle;
+    entry.known = known;
+    const received = utcOfMs(from.receivedMs);
+    const version = versionValue(after.concurrency_version);
+    // A push about a bicycle that no list shows any more does not bring it back.
+    if (entry.gone !== null && from.source === 'list') {
+      const old = JSON.stringify(entry.gone);
+      record(uuid, received, received, { version, field: 'gone', old, now: 'null' });
+      Object.assign(entry, { gone: null, isDirty: true });
+      size++;
+    }
+    if (from.source === 'list') entry.followed = from.followed;
+    let at: string | undefined;
+    let isChanged = false;
+    for (const field in after) {
+      const [old, now] = [before[field], after[field]];
+      if (old === now) continue;
+      const texts = [old === undefined ? null : writeJson(old), writeJson(now)] as const;
+      if (texts[0] === texts[1]) continue;
+      isChanged = true;
+      if (BOOKKEEPING.has(field)) continue;
+      at ??= timeOf(before, after, from) ?? received;
+      record(uuid, at, received, { version, field, old: texts[0], now: texts[1] });
+    }
+    if (isChanged) Object.assign(entry, { raw: writeJson(after), isDirty: true });
+    if (isChanged || from.source === 'push') entry.lastSeen = received;
+    entry.isDirty ||= from.source === 'push';
+  };
+
+  return {
+    get(uuid) {
+      return entries.get(uuid)?.known;
+    },
+    keep(uuid, known) {
+      if (origin === undefined) throw new Error('nobody said where it comes from');
+      const entry = entries.get(uuid);
+      // Lists say again what messages said; of what a mirror has shown nothing needs to be kept.
+      const kept = { ...known, isSilent: false, caughtUp: [] };
+      if (entry === undefined) add(uuid, kept, origin);
+      else update(uuid, entry, kept, origin);
+      if (known.heard > 0) remember(uuid, known);
+      return true;
+    },
+    size: () => size,
+    isFull: () => false,
+    latestModifiedMs: () => latestModifiedMs,
+    *entries() {
+      for (const { known } of entries.values()) yield known;
+    },
+    async load(database, uuids) {
+      const wanted = [...new Set(uuids)].filter((uuid) => !entries.has(uuid) && !missing.has(uuid));
+      if (wanted.length === 0) return;
+      const rows = await database.all(ROWS[database.kind], [JSON.stringify(wanted)]);
+      for (const row of rows) {
+        const uuid = String(row['uuid']);
+        entries.set(uuid, entryOf(row, recent.get(uuid) ?? UNTOUCHED));
+      }
+      for (const uuid of wanted) if (!entries.has(uuid)) missing.add(uuid);
+    },
+    async loadLatest(database, fromWallMs, latestWallMs) {
+      const [row] = await database.all(LATEST, [utcOfMs(latestWallMs), utcOfMs(fromWallMs)]);
+      latestModifiedMs = row === undefined ? undefined : readTime(row['modified_utc']);
+    },
+    from(next) {
+      origin = next;
+    },
+    take() {
+      const bicycles: Value[][] = [];
+      for (const [uuid, { known, isDirty, ...facts }] of entries) {
+        if (isDirty) bicycles.push(bicycleRow(known.bicycle, { ...facts, uuid }));
+      }
+      const writes = { bicycles, changes };
+      changes = [];
+      entries.clear();
+      missing.clear();
+      return writes;
+    },
+    setSize(count) {
+      size = count;
+    },
+    found: () => found,
+  };
+}
+
+interface Change {
+  readonly uuid: string;
+  readonly version: Value;
+  readonly field: string;
+  readonly old: string | null;
+  readonly now: string;
+}
+
+const COLUMNS = 'uuid, followed, gone, first_seen, last_seen, raw';
+/** One parameter, however many rows. */
+const ROWS = {
+  sqlite: `SELECT ${COLUMNS} FROM bicycles WHERE uuid IN (SELECT value FROM json_each(?))`,
+  postgres: `SELECT ${COLUMNS} FROM bicycles WHERE uuid IN (SELECT json_array_elements_text(?::json))`,
+} as const;
+
+const LATEST =
+  'SELECT modified_utc FROM bicycles WHERE modified_utc <= ? AND last_seen <= ? ORDER BY modified_utc DESC LIMIT 1';
+
+function entryOf(row: Row, recent: Recent): Entry {
+  const raw = String(row['raw']);
+  const bicycle = readRaw(raw);
+  const { concurrency_version: version, modified } = bicycle;
+  return {
+    known: {
+      ...recent,
+      bicycle,
+      version: typeof version === 'number' && Number.isSafeInteger(version) ? version : undefined,
+      modifiedMs: readTime(modified),
+      isSilent: false,
+      caughtUp: [],
+    },
+    raw,
+    followed: textOf(row['followed']),
+    gone: textOf(row['gone']),
+    firstSeen: String(row['first_seen']),
+    lastSeen: String(row['last_seen']),
+    isDirty: false,
+  };
+}
+
+function textOf(value: Value | undefined): string | null {
+  return value === null || value === undefined ? null : String(value);
+}
+
+/** An object as this program wrote it, numbers as they were sent. */
+export function readRaw(raw: string): Bicycle {
+  return (needsExactReading(raw) ? readExact(raw) : JSON.parse(raw)) as Bicycle;
+}
+
+/** When the service says that a change was made; undefined where it does not say, or cannot be believed. */
+function timeOf(before: Bicycle | undefined, after: Bicycle, from: Origin): string | undefined {
+  const { modified } = after;
+  if (typeof modified !== 'string') return undefined;
+  const isSaid = modified !== before?.modified || after.concurrency_version !== before?.concurrency_version;
+  const modifiedMs = readTime(modified);
+  if (!isSaid || modifiedMs === undefined || !from.isPlausible(modifiedMs)) return undefined;
+  const beforeMs = readTime(before?.modified);
+  return beforeMs !== undefined && modifiedMs < beforeMs ? undefined : utcOf(modified);
+}

@@ -1,0 +1,124 @@
+// How a bicycle and an alert become rows: numbers exactly as sent beside numbers to reckon with, times as sent and in UTC.
+
+import { ALERT_FIELDS } from '../api/alert.js';
+import { BICYCLE_FIELDS } from '../api/bicycle.js';
+import { wholeUuid } from '../api/links.js';
+import { writeJson, writtenNumber } from '../json/exact.js';
+import { readTime } from '../terminal/time.js';
+import type { Value } from './database.js';
+
+type Object = { readonly [field: string]: unknown };
+
+/** Fields whose number stands in a column to reckon with, and as it was sent in `…_text`. */
+const DECIMALS: ReadonlySet<string> = new Set(['latitude', 'longitude', 'latest_gps_accuracy', 'state_of_charge']);
+/** Fields whose time stands in a column as it was sent, and in `…_utc`. */
+const TIMES: ReadonlySet<string> = new Set(['created', 'modified', 'latest_gps_timestamp']);
+/** Fields of alerts that are kept as JSON. */
+const JSON_FIELDS: ReadonlySet<string> = new Set(['roles', 'extra']);
+
+/** The columns that a field fills. */
+function columnsOf(field: string): string[] {
+  if (DECIMALS.has(field)) return [field, `${field}_text`];
+  return TIMES.has(field) ? [field, `${field}_utc`] : [field];
+}
+
+/** The columns of a bicycle, in the order of `bicycleRow`. */
+export const BICYCLE_COLUMNS: readonly string[] = [
+  ...BICYCLE_FIELDS.flatMap(columnsOf),
+  'concurrency_version',
+  ...['organization', 'followed', 'gone', 'first_seen', 'last_seen', 'raw'],
+];
+
+/** The columns of an alert, in the order of `alertRow`. */
+export const ALERT_COLUMNS: readonly string[] = [
+  // A word of SQL's own: only PostgreSQL minds.
+  ...ALERT_FIELDS.flatMap(columnsOf).map((name) => (name === 'user' ? '"user"' : name)),
+  ...['bicycle_uuid', 'organization_uuid', 'first_seen', 'last_seen', 'raw'],
+];
+
+/** What the mirror knows of a row beside the object; times in UTC as `utcOf` writes them. */
+export interface RowFacts {
+  readonly uuid: string;
+  /** The organization whose list or topic shows it. */
+  readonly followed: string | null;
+  readonly gone: string | null;
+  readonly firstSeen: string;
+  readonly lastSeen: string;
+  readonly raw: string;
+}
+
+export function bicycleRow(bicycle: Object, facts: RowFacts): Value[] {
+  const row: Value[] = [];
+  for (const field of BICYCLE_FIELDS) pushField(row, field, field === 'uuid' ? facts.uuid : bicycle[field]);
+  const own = bicycle['organization'];
+  row.push(versionValue(bicycle['concurrency_version']));
+  row.push((typeof own === 'string' ? wholeUuid(own) : undefined) ?? facts.followed, facts.followed);
+  row.push(facts.gone, facts.firstSeen, facts.lastSeen, facts.raw);
+  return row;
+}
+
+export function alertRow(alert: Object, facts: Omit<RowFacts, 'followed' | 'gone'>): Value[] {
+  const row: Value[] = [];
+  for (const field of ALERT_FIELDS) pushField(row, field, field === 'uuid' ? facts.uuid : alert[field]);
+  const { bicycle, organization } = alert;
+  row.push(typeof bicycle === 'string' ? (wholeUuid(bicycle) ?? null) : null);
+  row.push(typeof organization === 'string' ? (wholeUuid(organization) ?? null) : null);
+  row.push(facts.firstSeen, facts.lastSeen, facts.raw);
+  return row;
+}
+
+function pushField(row: Value[], field: string, value: unknown): void {
+  if (DECIMALS.has(field)) row.push(decimalValue(value), textValue(value));
+  else if (TIMES.has(field)) row.push(textValue(value), typeof value === 'string' ? (utcOf(value) ?? null) : null);
+  else if (JSON_FIELDS.has(field)) row.push(value === undefined ? null : writeJson(value));
+  else row.push(textValue(value));
+}
+
+function textValue(value: unknown): Value {
+  if (typeof value === 'string') return value;
+  if (value === null || value === undefined) return null;
+  return typeof value === 'object' ? writeJson(value) : String(value);
+}
+
+/** What both databases take as a number. */
+const DECIMAL = /^-?\d{1,60}(?:\.\d{1,60})?(?:[eE][+-]?\d{1,2})?$/;
+
+/** A number, also where it was sent as a string; text where a double would round it. */
+function decimalValue(value: unknown): Value {
+  if (typeof value === 'number') return value;
+  const written = typeof value === 'string' ? value.trim() : writtenNumber(value);
+  if (written === undefined || !DECIMAL.test(written)) return null;
+  return String(Number(written)) === written ? Number(written) : written;
+}
+
+const LARGEST_VERSION = 2n ** 63n - 1n;
+
+/** A whole number that both databases hold; null for any other version. */
+export function versionValue(value: unknown): Value {
+  if (typeof value === 'number') return Number.isSafeInteger(value) ? value : null;
+  const written = typeof value === 'string' ? value : writtenNumber(value);
+  if (written === undefined || !/^\d{1,19}$/.test(written)) return null;
+  const number = BigInt(written);
+  return number > LARGEST_VERSION ? null : number;
+}
+
+const SECONDS_CHARACTERS = 19;
+const UTC = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z$/;
+const FRACTION = /[.,](\d{1,9})/;
+const FIRST_YEAR_MS = Date.parse('0001-01-01T00:00:00Z');
+const LAST_YEAR_MS = Date.UTC(9999, 11, 31);
+
+/** A time that the service sent, in UTC to the microsecond, as text of one width that sorts; undefined for what is no time. */
+export function utcOf(text: string): string | undefined {
+  if (text.length > 64) return undefined;
+  const ms = readTime(text);
+  if (ms === undefined || ms < FIRST_YEAR_MS || ms > LAST_YEAR_MS) return undefined;
+  const fraction = (FRACTION.exec(text)?.[1] ?? '').padEnd(6, '0').slice(0, 6);
+  const whole = UTC.test(text) ? text : new Date(ms).toISOString();
+  return `${whole.slice(0, SECONDS_CHARACTERS)}.${fraction}Z`;
+}
+
+/** Milliseconds since the epoch, in the same form. */
+export function utcOfMs(ms: number): string {
+  return `${new Date(ms).toISOString().slice(0, -1)}000Z`;
+}

@@ -1,0 +1,107 @@
+// The tables of a mirror: made in steps, the same on both databases, and what is no mirror refused.
+
+import { describe, expect, test } from 'vitest';
+import { CHANGE_COLUMNS } from '../../src/mirror/ledger.js';
+import { BICYCLE_COLUMNS, bicycleRow, utcOf, versionValue } from '../../src/mirror/rows.js';
+import { checkBaseUrl, migrate, readMeta, readSchema, SCHEMA_NUMBER, writeMeta } from '../../src/mirror/schema.js';
+import { useEngines, withDatabase } from '../support/mirror.js';
+
+const UUID = '6f1c0b5e-2f0e-4c56-9d3a-0d6f3a1f7c11';
+const OTHER = '0b0e7c1c-6d0a-4b9e-8a34-5f2d9f3a7c10';
+const at = (time: string) => `2026-11-21T${time}.000000Z`;
+
+function rowOf(uuid: string, fields: { [field: string]: unknown }, gone: string | null = null) {
+  const [firstSeen, lastSeen] = [at('10:00:00'), at('12:00:00')];
+  const facts = { uuid, followed: OTHER, gone, firstSeen, lastSeen, raw: JSON.stringify(fields) };
+  return bicycleRow({ uuid, ...fields }, facts);
+}
+
+describe.each(useEngines())('%s', (_kind, newDatabase) => {
+  test('is brought up to the schema once, and belongs to one service', async () => {
+    await withDatabase(await newDatabase(), async (database) => {
+      expect(await readSchema(database)).toBeUndefined();
+      await migrate(database);
+      await writeMeta(database, 'base_url', 'https://one.example/api');
+      await migrate(database);
+      expect(await readSchema(database)).toBe(SCHEMA_NUMBER);
+      const found = await readMeta(database, 'base_url');
+      checkBaseUrl(found, new URL('https://one.example/api/'));
+      expect(() => checkBaseUrl(found, new URL('https://two.example/'))).toThrow(
+        'the mirror belongs to https://one.example/api, not to https://two.example',
+      );
+    });
+  });
+
+  test('a newer schema and a database of other tables are refused', async () => {
+    await withDatabase(await newDatabase(), async (database) => {
+      await migrate(database);
+      await writeMeta(database, 'schema', String(SCHEMA_NUMBER + 1));
+      await expect(migrate(database)).rejects.toThrow(/has schema 2, and this version of fleet knows 1 at most/);
+    });
+    await withDatabase(await newDatabase(), async (database) => {
+      await database.all('create table bicycles (colour text)');
+      await expect(migrate(database)).rejects.toThrow('the database holds other tables, and is no mirror');
+    });
+  });
+
+  test('views show the present fleet, how long each state lasted, rentals and silence', async () => {
+    await withDatabase(await newDatabase(), async (database) => {
+      await migrate(database);
+      await database.write('bicycles', BICYCLE_COLUMNS, [
+        rowOf(UUID, {
+          state: 'available',
+          name: 'B1',
+          latitude: '52.10',
+          latest_gps_timestamp: '2020-01-01T00:00:00Z',
+        }),
+        rowOf(OTHER, { state: 'lost', name: 'B2', concurrency_version: 7 }, at('11:30:00')),
+      ]);
+      const change = (time: string, old: string, now: string) => [
+        ...[at(time), at(time), UUID, 1, 'state', JSON.stringify(old), JSON.stringify(now), 'push'],
+      ];
+      await database.write('changes', CHANGE_COLUMNS, [
+        change('10:30:00', 'available', 'rented'),
+        change('10:45:30', 'rented', 'available'),
+      ]);
+      expect(await database.all('select name, state from latest')).toEqual([{ name: 'B1', state: 'available' }]);
+      const durations = await database.all(
+        'select name, state, seconds, next_state from state_durations where ended is not null order by name, started',
+      );
+      expect(durations.map((row) => ({ ...row, seconds: Number(row['seconds']) }))).toEqual([
+        { name: 'B1', state: 'available', seconds: 1800, next_state: 'rented' },
+        { name: 'B1', state: 'rented', seconds: 930, next_state: 'available' },
+        { name: 'B2', state: 'lost', seconds: 5400, next_state: null },
+      ]);
+      expect(await database.all('select name, returned_as from rentals')).toEqual([
+        { name: 'B1', returned_as: 'available' },
+      ]);
+      const [silent] = await database.all('select name, hours from silent where hours > 24');
+      expect(silent?.['name']).toBe('B1');
+      const [row] = await database.all(
+        "select latitude_text, raw ->> 'name' as name from bicycles where state = 'available'",
+      );
+      expect(row).toEqual({ latitude_text: '52.10', name: 'B1' });
+    });
+  });
+});
+
+test.each([
+  ['2026-11-21T12:00:00Z', '2026-11-21T12:00:00.000000Z'],
+  ['2026-11-21T12:00:00.123456789Z', '2026-11-21T12:00:00.123456Z'],
+  ['2026-11-21 12:00:00,5', '2026-11-21T12:00:00.500000Z'],
+  ['2026-11-21T12:00:00.25+02:00', '2026-11-21T10:00:00.250000Z'],
+  ['2026-11-21', '2026-11-21T00:00:00.000000Z'],
+  ['tomorrow', undefined],
+])('%s in UTC is %s', (text, utc) => {
+  expect(utcOf(text)).toBe(utc);
+});
+
+test.each([
+  [1, 1],
+  ['17', 17n],
+  ['9223372036854775808', null],
+  [1.5, null],
+  [undefined, null],
+])('the version %s is kept as %s', (version, kept) => {
+  expect(versionValue(version)).toBe(kept);
+});

@@ -1,0 +1,43 @@
+// The databases that a mirror is tested on: a new SQLite file, or a new database of the run's PostgreSQL.
+
+import { randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll } from 'vitest';
+import { type MirrorAddress, parseMirrorAddress } from '../../src/mirror/address.js';
+import { type Database, openDatabase } from '../../src/mirror/database.js';
+import { usePostgres } from './postgres.js';
+import { hasTool } from './tools.js';
+
+export type Engine = [kind: Database['kind'], newText: () => Promise<string>];
+
+/** Each engine of this machine, with what gives the address of a new database. */
+export function useEngines(): Engine[] {
+  const folder = mkdtempSync(join(tmpdir(), 'fleet-mirror-'));
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+  const engines: Engine[] = [['sqlite', async () => `sqlite:${join(folder, randomUUID(), 'fleet.db')}`]];
+  if (hasTool('postgres')) engines.push(['postgres', usePostgres()]);
+  return engines;
+}
+
+export function addressOf(text: string): MirrorAddress {
+  const parsed = parseMirrorAddress(text);
+  if ('reason' in parsed) throw new Error(parsed.reason);
+  return parsed.value;
+}
+
+/** Opens a database for writing, or reading, and closes it afterwards. */
+export async function withDatabase<Result>(
+  text: string,
+  use: (database: Database) => Promise<Result>,
+  access: 'read' | 'write' = 'write',
+): Promise<Result> {
+  const signal = new AbortController().signal;
+  const database = await openDatabase(addressOf(text), { access, signal, env: {} });
+  try {
+    return await use(database);
+  } finally {
+    await database.close();
+  }
+}
