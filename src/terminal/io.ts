@@ -1,8 +1,10 @@
 // Where text leaves and enters the program: two outputs judged apart for width and colour, one input, the environment.
 
-import type { Readable, Writable } from 'node:stream';
+import { write } from 'node:fs';
+import { type Readable, Writable } from 'node:stream';
 import type { Clock } from '../clock.js';
 import { FleetError } from '../errors.js';
+import { BUN_VERSION } from '../place.js';
 import { openSecrets, type Secrets } from '../secrets.js';
 
 /** What a process hands in: real streams in `bin/fleet.js`, streams in memory in tests. */
@@ -118,7 +120,7 @@ interface EndableOutput extends Output {
 
 function openOutput(stream: Streams['stdout'], { env, noColor, clock, toError }: OutputOptions): EndableOutput {
   const isTerminal = stream.isTTY === true;
-  if (isTerminal) stopBlocking(stream);
+  const target = isTerminal ? withoutBlocking(stream) : stream;
   return {
     isTerminal,
     colorLevel: colorLevel(isTerminal, env, noColor),
@@ -129,16 +131,29 @@ function openOutput(stream: Streams['stdout'], { env, noColor, clock, toError }:
       return Math.min(MAXIMUM_WIDTH_COLUMNS, Math.max(MINIMUM_WIDTH_COLUMNS, columns));
     },
     height: () => stream.rows ?? 24,
-    ...openDelivery(stream, clock, toError),
+    ...openDelivery(target, clock, toError),
   };
 }
 
 /**
- * While Node writes to a terminal, the whole process waits, deaf to signals when somebody has stopped the terminal by Ctrl-S. Node has
- * no public way to ask for anything else; where this one goes, the process is deaf again and nothing else changes.
+ * While Node or Bun writes to a terminal, the whole process waits, deaf to signals when somebody has stopped the terminal by Ctrl-S. Node
+ * has no public way to ask for anything else; where this one goes, the process is deaf again and nothing else changes.
  */
-function stopBlocking(stream: object): void {
-  (stream as { _handle?: { setBlocking?(isBlocking: boolean): unknown } })._handle?.setBlocking?.(false);
+function withoutBlocking(stream: Streams['stdout']): Writable {
+  const { fd, _handle: handle } = stream as { fd?: number; _handle?: { setBlocking?(isBlocking: boolean): unknown } };
+  if (BUN_VERSION !== undefined && fd !== undefined) return writeInBackground(fd);
+  handle?.setBlocking?.(false);
+  return stream;
+}
+
+/** A stream whose writes wait in another thread. */
+function writeInBackground(fd: number): Writable {
+  const writeAll = (bytes: Buffer, done: (error: Error | null) => void) =>
+    write(fd, bytes, (error, written) => {
+      if (error !== null || written === bytes.length) done(error);
+      else writeAll(bytes.subarray(written), done);
+    });
+  return new Writable({ write: (bytes: Buffer, _, done) => writeAll(bytes, done) });
 }
 
 /** Hands texts to a stream, and keeps count of what was not taken. */

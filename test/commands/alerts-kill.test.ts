@@ -4,15 +4,13 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Sandbox } from '../../src/sandbox/index.js';
 import { environmentOf } from '../support/environment.js';
+import { PROGRAM_ARGS, PROGRAM_FILE } from '../support/program.js';
 import { eventually, type Running, runningOf } from '../support/running.js';
 import { withSandbox } from '../support/sandbox.js';
 import { startServer } from '../support/server.js';
-
-const PROGRAM = fileURLToPath(new URL('../../bin/fleet.js', import.meta.url));
 
 let folder: string;
 beforeEach(async () => {
@@ -21,7 +19,7 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
 async function start(sandbox: Sandbox, args: readonly string[]): Promise<Running> {
-  const child: ChildProcess = spawn(process.execPath, [PROGRAM, 'alerts', ...args], {
+  const child: ChildProcess = spawn(PROGRAM_FILE, [...PROGRAM_ARGS, 'alerts', ...args], {
     env: { PATH: process.env['PATH'], FLEET_CONFIG_DIR: join(folder, 'settings'), ...(await environmentOf(sandbox)) },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -153,8 +151,8 @@ test.each([
         ...(await environmentOf(sandbox)),
       };
       const child = spawn(
-        process.execPath,
-        [PROGRAM, 'alerts', 'watch', '--since', '1m', '--json', ...state, ...args],
+        PROGRAM_FILE,
+        [...PROGRAM_ARGS, 'alerts', 'watch', '--since', '1m', '--json', ...state, ...args],
         { env },
       );
       let stderr = '';

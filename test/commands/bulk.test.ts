@@ -9,6 +9,7 @@ import { describe, expect, test } from 'vitest';
 import type { Sandbox } from '../../src/sandbox/index.js';
 import { environmentOf } from '../support/environment.js';
 import { openQuickClock } from '../support/journal.js';
+import { PROGRAM_ARGS, PROGRAM_FILE } from '../support/program.js';
 import { type RunOptions, runFleet } from '../support/run.js';
 import { withSandbox } from '../support/sandbox.js';
 import { sendJson, withServer } from '../support/server.js';
@@ -359,8 +360,9 @@ describe('what stops a run', () => {
       const uuids = inState(sandbox, 'available', 60);
       const { spawn } = await import('node:child_process');
       const env = { ...process.env, ...(await environmentOf(sandbox)) };
-      const bin = new URL('../../bin/fleet.js', import.meta.url).pathname;
-      const child = spawn(process.execPath, [bin, 'bicycles', 'act', ...uuids, 'reserve', '--yes', '--json'], { env });
+      const child = spawn(PROGRAM_FILE, [...PROGRAM_ARGS, 'bicycles', 'act', ...uuids, 'reserve', '--yes', '--json'], {
+        env,
+      });
       child.stdout.once('data', () => child.stdout.destroy());
       let said = '';
       child.stderr.on('data', (chunk) => (said += chunk));

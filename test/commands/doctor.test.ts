@@ -6,7 +6,6 @@ import { createServer as createTls } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -16,6 +15,7 @@ import type { Sandbox } from '../../src/sandbox/index.js';
 import { saveProfile, saveToken, useProfile } from '../../src/settings/store.js';
 import { hostile } from '../support/hostile.js';
 import { startMisbehaving } from '../support/misbehaving.js';
+import { PROGRAM_LINE } from '../support/program.js';
 import { type RunOptions, runFleet } from '../support/run.js';
 import { useSandbox, withSandbox } from '../support/sandbox.js';
 import { type Answer, sendJson, withServer } from '../support/server.js';
@@ -79,7 +79,7 @@ describe('all is well', () => {
       .replaceAll(service().sseUrl, 'PUSH')
       .replace(/\d+ bicycles/g, 'N bicycles')
       .replace(/[0-9a-f]{8}-[0-9a-f-]{27}/g, 'UUID')
-      .replace(/version .*, Node .*/, 'version V')
+      .replace(/version .*, npm package, Node .*/, 'version V')
       .replace(/ends in .*?;/, 'ends in T;');
     expect(masked).toBe(`ok  fleet          version V
 ok  settings file  FOLDER/config.json, 1 profile
@@ -168,9 +168,8 @@ describe('settings', () => {
   it.skipIf(process.platform === 'win32')('a disk that takes nothing more', async () => {
     await settle(service());
     const env = { PATH: process.env['PATH'], FLEET_CONFIG_DIR: folder };
-    const program = fileURLToPath(new URL('../../bin/fleet.js', import.meta.url));
     // A limit of file sizes fails writes as a full disk does.
-    const line = `ulimit -f 0; "${process.execPath}" "${program}" doctor --json --timeout 5 2>&1 | cat`;
+    const line = `ulimit -f 0; ${PROGRAM_LINE} doctor --json --timeout 5 2>&1 | cat`;
     // The service that is asked lives in this process, which must not stand still meanwhile.
     const { stdout } = await promisify(execFile)('sh', ['-c', line], { env });
     expect(stdout).toMatch(/"check":"disk","outcome":"failure","finding":"[^"]* cannot be written: EFBIG/);

@@ -11,6 +11,7 @@ import { followHolder, type Holder } from '../../src/commands/bulk/lock.js';
 import { readJournal } from '../../src/commands/bulk/records.js';
 import { OUTCOMES } from '../../src/views/action.js';
 import { BINDING, leaveJournal, openQuickClock, withJournal } from '../support/journal.js';
+import { PROGRAM_ARGS, PROGRAM_FILE, PROGRAM_LINE, preload } from '../support/program.js';
 import { sendJson, withServer } from '../support/server.js';
 
 const HEADER = `${JSON.stringify({ fleet_journal: 2, ...BINDING })}\n`;
@@ -266,20 +267,22 @@ describe('opening', () => {
   });
 });
 
-const BIN = fileURLToPath(new URL('../../bin/fleet.js', import.meta.url));
 const A = 'aaaaaaaa-0000-4000-8000-000000000001';
 const B = 'bbbbbbbb-0000-4000-8000-000000000002';
 
 /** Makes a process live so many times faster. */
 const HURRY = {
-  NODE_OPTIONS: `--import ${new URL('../support/hurry.js', import.meta.url).href}`,
+  ...preload(fileURLToPath(new URL('../support/hurry.js', import.meta.url))),
   FLEET_TEST_HURRY: '3',
 };
 
 /** Starts `fleet ARGS` as a process of its own. */
 function start(args: readonly string[], url: string, more: NodeJS.ProcessEnv = {}) {
   const env = { ...process.env, FLEET_BASE_URL: url, FLEET_TOKEN: 't', FLEET_CONFIG_DIR: '/nonexistent', ...more };
-  const child: ChildProcess = spawn(process.execPath, [BIN, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child: ChildProcess = spawn(PROGRAM_FILE, [...PROGRAM_ARGS, ...args], {
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   let stderr = '';
   let stdout = '';
   child.stderr?.on('data', (chunk) => (stderr += chunk));
@@ -372,7 +375,7 @@ describe('processes', () => {
           const list = `${path}.uuids`;
           await writeFile(list, uuids.join('\n'));
           // A file of this process may grow to 4 kB and no further; SIGXFSZ ignored, so that the write fails as on a full disk.
-          const command = `trap '' XFSZ; ulimit -f 4; exec "${process.execPath}" "${BIN}" bicycles act - rent --yes --json --journal "${path}" < "${list}"`;
+          const command = `trap '' XFSZ; ulimit -f 4; exec ${PROGRAM_LINE} bicycles act - rent --yes --json --journal "${path}" < "${list}"`;
           const env = { ...process.env, FLEET_BASE_URL: url, FLEET_TOKEN: 't', FLEET_CONFIG_DIR: '/nonexistent' };
           const child = spawn('bash', ['-c', command], { env, stdio: ['ignore', 'pipe', 'pipe'] });
           let stdout = '';

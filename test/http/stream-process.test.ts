@@ -1,11 +1,10 @@
 // The built program on a live stream: it ends in time whatever its token command does, and Node has nothing to warn of.
 
 import { spawn } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { type Behaviour, sendStream, startMisbehaving } from '../support/misbehaving.js';
+import { PROGRAM_ARGS, PROGRAM_FILE } from '../support/program.js';
 
-const PROGRAM = fileURLToPath(new URL('../../bin/fleet.js', import.meta.url));
 const ORGANIZATION = '6f1c0b5e-2f0e-4c56-9d3a-0d6f3a1f7c11';
 
 interface Ended {
@@ -24,7 +23,7 @@ async function watch(
 ): Promise<Ended> {
   const server = await startMisbehaving(behave);
   const startedAt = performance.now();
-  const child = spawn(process.execPath, [PROGRAM, 'watch', ...args, '--resync-pages', '0'], {
+  const child = spawn(PROGRAM_FILE, [...PROGRAM_ARGS, 'watch', ...args, '--resync-pages', '0'], {
     env: {
       PATH: process.env['PATH'],
       FLEET_CONFIG_DIR: '/nonexistent/fleet-tests',

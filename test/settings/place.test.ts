@@ -15,13 +15,12 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { findPlace } from '../../src/settings/place.js';
+import { PROGRAM_ARGS, PROGRAM_FILE, PROGRAM_LINE, preload } from '../support/program.js';
 import { type RunResult, runFleet } from '../support/run.js';
 import { hasTool } from '../support/tools.js';
 
-const PROGRAM = fileURLToPath(new URL('../../bin/fleet.js', import.meta.url));
 const ADDRESS = 'http://127.0.0.1:1';
 /** Of nobody who runs tests. */
 const STRANGER_UID = 54_321;
@@ -172,7 +171,7 @@ describe.skipIf(process.platform === 'win32')('settings that others own or may w
 
   it.each(['000', '002', '022', '077', '277'])('new ones are for the owner alone with umask %s', (umask) => {
     const folder = join(root, 'a', 'b', 'fleet');
-    const line = `umask ${umask} && exec "${process.execPath}" "${PROGRAM}" auth login --with-token --no-check --base-url ${ADDRESS}`;
+    const line = `umask ${umask} && exec ${PROGRAM_LINE} auth login --with-token --no-check --base-url ${ADDRESS}`;
     const run = spawnSync('sh', ['-c', line], { env: { FLEET_CONFIG_DIR: folder }, input: 'a-token-to-keep' });
     expect(run.status).toBe(0);
     const modes = ['', 'config.json', 'credentials.json'].map((name) => statSync(join(folder, name)).mode & 0o777);
@@ -196,8 +195,8 @@ describe.skipIf(process.platform === 'win32')('settings that others own or may w
          return writeSync(file, part);
        };`,
     );
-    const env = { FLEET_CONFIG_DIR: folder, NODE_OPTIONS: `--require ${short}` };
-    const run = spawnSync(process.execPath, [PROGRAM, 'config', 'set', 'retries', '3'], { env, encoding: 'utf8' });
+    const env = { FLEET_CONFIG_DIR: folder, ...preload(short) };
+    const run = spawnSync(PROGRAM_FILE, [...PROGRAM_ARGS, 'config', 'set', 'retries', '3'], { env, encoding: 'utf8' });
     expect(run).toMatchObject({ status: 3, stdout: '' });
     expect(run.stderr).toContain(`error: ${config} could not be written: no space left on the device\n`);
     expect(JSON.parse(readFileSync(config, 'utf8'))).toEqual(JSON.parse(whole));

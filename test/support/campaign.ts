@@ -9,10 +9,10 @@ import type { Sandbox } from '../../src/sandbox/index.js';
 import { createRandom } from '../../src/sandbox/random.js';
 import { environmentOf } from './environment.js';
 import { withJournal } from './journal.js';
+import { PROGRAM_ARGS, PROGRAM_FILE, preload } from './program.js';
 import { withSandbox } from './sandbox.js';
 
-const BIN = fileURLToPath(new URL('../../bin/fleet.js', import.meta.url));
-const HURRY_FILE = new URL('./hurry.js', import.meta.url).href;
+const HURRY_FILE = fileURLToPath(new URL('./hurry.js', import.meta.url));
 
 /** The processes live ten times faster: ten seconds of `--settle` are one. */
 const HURRY = 10;
@@ -137,9 +137,11 @@ interface Command {
 /** Starts the command; `kill` says when it is to die, by requests that came or by time. */
 function attempt({ env, journal, input }: Command, gateway: Gateway, kill: Kill | undefined): Promise<Attempt> {
   const flags = ['--settle', String(SETTLE_SECONDS), '--timeout', String(TIMEOUT_SECONDS), '--unknown', 'leave'];
-  const args = ['--import', HURRY_FILE, BIN, 'bicycles', 'act', '-', 'take_over', '--yes', '--json', '-q', ...flags];
+  const args = [...PROGRAM_ARGS, 'bicycles', 'act', '-', 'take_over', '--yes', '--json', '-q', ...flags];
   const before = gateway.posts();
-  const child: ChildProcess = spawn(process.execPath, [...args, '--journal', journal], { env });
+  const child: ChildProcess = spawn(PROGRAM_FILE, [...args, '--journal', journal], {
+    env: { ...env, ...preload(HURRY_FILE) },
+  });
   let stdout = '';
   let stderr = '';
   child.stdout?.on('data', (chunk) => (stdout += chunk));

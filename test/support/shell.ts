@@ -4,9 +4,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-
-const PROGRAM = fileURLToPath(new URL('../../bin/fleet.js', import.meta.url));
+import { PROGRAM_LINE } from './program.js';
 
 /** A home of its own: an empty folder, and a PATH on which `fleet` is the built program. */
 export interface Home {
@@ -20,7 +18,7 @@ export async function makeHome(env: NodeJS.ProcessEnv = {}, tools: { [name: stri
   const folder = await mkdtemp(join(tmpdir(), 'fleet-home-'));
   const bin = join(folder, 'bin');
   await mkdir(bin);
-  const scripts = { ...tools, fleet: `exec '${process.execPath}' '${PROGRAM}' "$@"` };
+  const scripts = { ...tools, fleet: `exec ${PROGRAM_LINE} "$@"` };
   for (const [name, script] of Object.entries(scripts)) {
     await writeFile(join(bin, name), `#!/bin/sh\n${script}\n`);
     await chmod(join(bin, name), 0o755);

@@ -11,10 +11,10 @@ import { fileURLToPath } from 'node:url';
 import type { Bicycle } from '../../src/api/bicycle.js';
 import { LONGEST_ASKED_PAUSE_MS } from '../../src/http/stream/machine.js';
 import { type Behaviour, type PushRequest, STREAM_HEAD, sendStatus, startMisbehaving } from './misbehaving.js';
+import { PROGRAM_ARGS, PROGRAM_FILE, preload } from './program.js';
 import { type History, judge, type Made, openLuck, type Reading, type Shown } from './watch-oracle.js';
 
-const PROGRAM = fileURLToPath(new URL('../../bin/fleet.js', import.meta.url));
-const FAST_LIFE = new URL('./fast-life.js', import.meta.url).href;
+const FAST_LIFE = fileURLToPath(new URL('./fast-life.js', import.meta.url));
 const ORGANIZATION = '6f1c0b5e-2f0e-4c56-9d3a-0d6f3a1f7c11';
 
 /** Twenty seconds of life a second: a process on a busy machine keeps up with that. */
@@ -379,13 +379,14 @@ export async function runProcessScenario({ seed, durationMs }: ProcessScenario):
   ]);
   const names = Array.from({ length: traits.followed }, (_, index) => uuidAt(index));
   const args = [
-    ...['--import', FAST_LIFE, PROGRAM, 'watch', ORGANIZATION, '--idle', String(IDLE_SECONDS)],
+    ...['watch', ORGANIZATION, '--idle', String(IDLE_SECONDS)],
     ...['--resync-pages', isBounded ? '1' : '100', '--timeout', '45', '--sender', 'bicycle'],
     ...names.flatMap((uuid) => ['--bicycle', uuid]),
     ...(form === 'json' ? ['--json'] : []),
   ];
-  const child = spawn(process.execPath, args, {
+  const child = spawn(PROGRAM_FILE, [...PROGRAM_ARGS, ...args], {
     env: {
+      ...preload(FAST_LIFE),
       PATH: process.env['PATH'],
       FLEET_CONFIG_DIR: '/nonexistent/fleet-tests',
       FLEET_BASE_URL: service.url,

@@ -1,7 +1,6 @@
 // The real jq behind `--jq`: exact numbers, raw strings, its own messages, many inputs, terminals.
 
 import { spawnSync } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
 import { afterAll, describe, expect, test } from 'vitest';
 import { FleetError } from '../../src/errors.js';
@@ -9,6 +8,7 @@ import { type JqOptions, openJq as openForGood } from '../../src/terminal/jq/ope
 import type { Jq, JqResult } from '../../src/terminal/jq/results.js';
 import { openQuickClock } from '../support/journal.js';
 import { EXACT_NUMBERS, findControls, HOSTILE, NAUGHTY } from '../support/naughty.js';
+import { PROGRAM_ARGS, PROGRAM_FILE } from '../support/program.js';
 
 const PIPE = { terminal: false };
 
@@ -291,9 +291,11 @@ describe.concurrent('item by item', () => {
 });
 
 test('the built program finds jq as well', () => {
-  const program = fileURLToPath(new URL('../../bin/fleet.js', import.meta.url));
   const env = { PATH: process.env['PATH'], FLEET_CONFIG_DIR: '/nonexistent/fleet-tests' };
-  const run = spawnSync(process.execPath, [program, 'config', 'list', '--jq', 'length > 3'], { env, encoding: 'utf8' });
+  const run = spawnSync(PROGRAM_FILE, [...PROGRAM_ARGS, 'config', 'list', '--jq', 'length > 3'], {
+    env,
+    encoding: 'utf8',
+  });
   expect(run).toMatchObject({ status: 0, stdout: 'true\n', stderr: '' });
 });
 

@@ -5,12 +5,10 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readStdin, readStdinLines } from '../../src/terminal/stdin.js';
+import { PROGRAM_LINE } from '../support/program.js';
 import { runFleet } from '../support/run.js';
-
-const PROGRAM = fileURLToPath(new URL('../../bin/fleet.js', import.meta.url));
 
 let folder: string;
 
@@ -25,15 +23,13 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 function shell(args: string, redirection: string): Promise<{ code: number; stderr: string }> {
   const env = {
     PATH: process.env['PATH'],
-    NODE: process.execPath,
-    PROGRAM,
     FLEET_CONFIG_DIR: folder,
     FLEET_BASE_URL: 'http://127.0.0.1:9',
     FLEET_TOKEN: 'secret-token',
     FLEET_ORGANIZATION: '6f1c0b5e-2f0e-4c56-9d3a-0d6f3a1f7c11',
   };
   return new Promise((resolve) => {
-    execFile('sh', ['-c', `"$NODE" "$PROGRAM" ${args} ${redirection}`], { env, cwd: folder }, (error, _, stderr) =>
+    execFile('sh', ['-c', `${PROGRAM_LINE} ${args} ${redirection}`], { env, cwd: folder }, (error, _, stderr) =>
       resolve({ code: error === null ? 0 : Number(error.code), stderr }),
     );
   });

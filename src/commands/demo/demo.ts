@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Context } from '../../context.js';
 import { FleetError } from '../../errors.js';
-import { programPath } from '../../place.js';
+import { ownCommand } from '../../place.js';
 import { startSandbox } from '../../sandbox/index.js';
 import { loadPaint } from '../../terminal/colour.js';
 
@@ -88,7 +88,8 @@ async function show(context: Context, env: NodeJS.ProcessEnv, purpose: string, a
   const line = args.map((argument) => (/^[\w./:=,-]+$/.test(argument) ? argument : `"${argument}"`)).join(' ');
   await io.stdout.write(`\n${purpose}\n${paint.cyan(`$ fleet ${line}`)}\n`);
   const isReal = io.streams.stdout === process.stdout;
-  const child = spawn(process.execPath, [programPath(), ...args], {
+  const [file, ...first] = ownCommand();
+  const child = spawn(file, [...first, ...args], {
     env,
     signal,
     stdio: ['ignore', isReal ? 'inherit' : 'pipe', isReal ? 'inherit' : 'pipe'],

@@ -16,7 +16,7 @@ import type { Probe } from './probe.js';
 import { checkPush } from './push.js';
 import { checkService } from './service.js';
 import { checkSettings, checkToken, type Known } from './settings.js';
-import { checkCertificate, checkFolder, checkNode, checkTerminal, findCache } from './surroundings.js';
+import { checkBuild, checkCertificate, checkFolder, checkTerminal, findCache } from './surroundings.js';
 
 /**
  * Prints what it finds, failures first, then throws the first failure: causes are looked at before what follows from them. Resolves when
@@ -65,7 +65,7 @@ async function findAll(context: Context): Promise<Finding[]> {
   if (cache !== undefined) disk.push(await checkFolder('cache', cache));
   const { token, renewal, finding } = await checkToken(context, known);
   return [
-    checkNode(programVersion()),
+    checkBuild(programVersion()),
     ...findings,
     ...disk,
     finding,

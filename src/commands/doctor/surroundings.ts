@@ -6,11 +6,14 @@ import { isIP } from 'node:net';
 import { dirname, isAbsolute, join } from 'node:path';
 import { connect } from 'node:tls';
 import type { Context } from '../../context.js';
+import { BUN_VERSION } from '../../place.js';
 import { quoteForShell } from '../../settings/trust.js';
 import { type Finding, failure, ok, warning } from './finding.js';
 
-export function checkNode(version: string): Finding {
-  return ok('fleet', `version ${version}, Node ${process.versions.node}, ${process.platform} ${process.arch}`);
+export function checkBuild(version: string): Finding {
+  const build =
+    BUN_VERSION === undefined ? `npm package, Node ${process.versions.node}` : `one executable, Bun ${BUN_VERSION}`;
+  return ok('fleet', `version ${version}, ${build}, ${process.platform} ${process.arch}`);
 }
 
 export function checkTerminal({ io }: Context): Finding {
@@ -55,6 +58,7 @@ export async function checkFolder(check: string, folder: string): Promise<Findin
 
 /** The folder in which Node keeps what it compiled, where there is one (`bin/compile-cache.js`). */
 export function findCache(env: NodeJS.ProcessEnv): string | undefined {
+  if (BUN_VERSION !== undefined) return undefined;
   const home = [env['XDG_CACHE_HOME'] ?? '', join(env['HOME'] ?? '', '.cache')].find(isAbsolute);
   const folder = home === undefined ? undefined : join(home, 'fleet');
   return folder !== undefined && existsSync(folder) ? folder : undefined;

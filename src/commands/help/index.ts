@@ -19,7 +19,10 @@ export function addHelp(program: Command, run: Run): void {
     .summary('show help for a command or topic; "help topics" lists topics')
     .description(`Show help for a command or a topic:\n${TOPIC_LINES.join('\n')}`)
     .argument('[words...]', 'a command such as bicycles list, or a topic', collectWith(offerPages))
-    .action((words: string[] = [], _options: object, command: Command) => {
+    .option('--man-pages <folder>', 'write the manual into this folder, as pages for man')
+    .action((words: string[] = [], { manPages }: { manPages?: string }, command: Command) => {
+      if (manPages !== undefined)
+        return run(command, async (context) => (await import('./manual.js')).writeManual(context, program, manPages));
       if (words.length === 1 && words[0]?.toLowerCase() === 'topics')
         return run(command, (context) => context.io.stdout.write(`${TOPIC_LINES.join('\n')}\n`));
       const topic = TOPIC_NAMES.find((known) => known === words[0]?.toLowerCase());
@@ -30,6 +33,7 @@ export function addHelp(program: Command, run: Run): void {
     help,
     ['help for a command, the same as --help', 'fleet help bicycles list'],
     ['list the topics', 'fleet help topics'],
+    ['write the manual where man looks', 'fleet help --man-pages ~/.local/share/man'],
   );
 }
 

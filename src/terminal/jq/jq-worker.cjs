@@ -1,9 +1,8 @@
-// The thread that runs jq, so that a program that does not end can be ended with it. Plain CommonJS: tests start it from here, the
-// build copies it beside the bundle.
+// The thread that runs jq, so that a program that does not end can be ended with it. The build puts it
+// and jq's WebAssembly beside the bundle.
 
 const { readFileSync } = require('node:fs');
-const { createRequire } = require('node:module');
-const { parentPort } = require('node:worker_threads');
+const { parentPort, workerData } = require('node:worker_threads');
 const { loadJq } = require('jq-wasm');
 
 /**
@@ -27,8 +26,8 @@ let limitBytes = 0;
  * @returns {Promise<import('jq-wasm').Jq>}
  */
 function load() {
-  // Found by its name: the library looks beside its own file, which is elsewhere once the program has been bundled.
-  const bytes = readFileSync(createRequire(__filename).resolve('jq-wasm/jq.wasm'));
+  // The library would look beside its own file, which is elsewhere once the program has been bundled.
+  const bytes = readFileSync(workerData);
   return loadJq({
     instantiateWasm(imports, onSuccess) {
       /** @type {WebAssembly.Memory | undefined} */

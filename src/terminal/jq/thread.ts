@@ -3,6 +3,7 @@
 import { Worker } from 'node:worker_threads';
 import type { Clock } from '../../clock.js';
 import { FleetError } from '../../errors.js';
+import { BUN_VERSION, distPath } from '../../place.js';
 
 /** How long a run may go on after the signal, so that results in flight are still printed. */
 const GRACE_MS = 500;
@@ -24,7 +25,11 @@ export function openThread(clock: Clock): Thread {
 
   function start(): Worker {
     // Without the environment, which holds the token.
-    const started = new Worker(new URL('./jq-worker.cjs', import.meta.url), { env: {}, execArgv: [] });
+    const started = new Worker(distPath('jq-worker.cjs'), {
+      env: {},
+      execArgv: [],
+      workerData: distPath('jq.wasm'),
+    });
     // Idle, it keeps no program from ending.
     started.unref();
     return started;
@@ -33,7 +38,9 @@ export function openThread(clock: Clock): Thread {
   async function stop(): Promise<void> {
     const stopped = worker;
     worker = undefined;
-    await stopped?.terminate();
+    // Bun cannot end WebAssembly that loops, and would wait for it at its exit once it was asked to; left alone it ends with the program.
+    if (BUN_VERSION === undefined) await stopped?.terminate();
+    else stopped?.unref();
   }
 
   function answer(request: object, signal: AbortSignal | undefined): Promise<Reply> {

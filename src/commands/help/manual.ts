@@ -1,32 +1,45 @@
-// Writes the manual: a page for `man` for each command and each topic of help, from the words of the program itself. Run by the build.
+// Writes the manual: a page for `man` for each command and each topic of help, from the words of the program itself.
 
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
-import { type Example, examplesOf } from './cli/examples.js';
-import { pathOf } from './cli/help.js';
-import { TOPIC_NAMES, TOPICS, type Topic } from './commands/help/names.js';
-import { PAGES, type Section } from './commands/help/topics.js';
-import { programVersion } from './place.js';
-import { buildProgram } from './program.js';
+import { type Example, examplesOf } from '../../cli/examples.js';
+import { pathOf } from '../../cli/help.js';
+import type { Context } from '../../context.js';
+import { FleetError } from '../../errors.js';
+import { programVersion } from '../../place.js';
+import { TOPIC_NAMES, TOPICS, type Topic } from './names.js';
+import { PAGES, type Section } from './topics.js';
 
 /** The sections of the manual: commands, and what belongs to no single one. */
 const COMMANDS = 1;
 const TOPICS_SECTION = 7;
 
-/** Writes the pages into a folder, which is made: `fleet-bicycles-list.1`, `fleet-exit-codes.7`. `date` is `2026-03-01`. */
-export async function writeManual(folder: string, date: string): Promise<void> {
-  const program = buildProgram(
-    async () => {},
-    () => {},
-  );
-  await mkdir(folder, { recursive: true });
-  for (const command of everyCommand(program)) {
-    await writeFile(join(folder, `${pageOf(command)}.${COMMANDS}`), datePage(commandPage(command, program), date));
+/**
+ * Writes the pages where man looks below a folder, which is made: `man1/fleet-bicycles-list.1`, `man7/fleet-exit-codes.7`. They bear
+ * today's date, or that of SOURCE_DATE_EPOCH, as reproducible builds want it. Throws a FleetError of kind `output`.
+ */
+export async function writeManual({ io, clock, notice }: Context, program: Command, folder: string): Promise<void> {
+  const { SOURCE_DATE_EPOCH: epoch } = io.env;
+  const date = new Date(epoch === undefined ? clock.wallMs() : Number(epoch) * 1000).toISOString().slice(0, 10);
+  const pages = [
+    ...everyCommand(program).map((command) => ({
+      path: `man${COMMANDS}/${pageOf(command)}.${COMMANDS}`,
+      text: commandPage(command, program),
+    })),
+    ...TOPIC_NAMES.map((topic) => ({
+      path: `man${TOPICS_SECTION}/fleet-${topic}.${TOPICS_SECTION}`,
+      text: topicPage(topic, program),
+    })),
+  ];
+  try {
+    for (const number of [COMMANDS, TOPICS_SECTION]) await mkdir(join(folder, `man${number}`), { recursive: true });
+    for (const { path, text } of pages) await writeFile(join(folder, path), datePage(text, date));
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new FleetError('output', `the manual could not be written: ${reason}`, { cause: error });
   }
-  for (const topic of TOPIC_NAMES) {
-    await writeFile(join(folder, `fleet-${topic}.${TOPICS_SECTION}`), datePage(topicPage(topic, program), date));
-  }
+  await notice(`wrote ${pages.length} pages of the manual to ${folder}`);
 }
 
 /** Puts the date where the title has none. */

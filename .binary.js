@@ -1,0 +1,54 @@
+// Compiles the built program into one executable, dist/fleet: `npm run build:binary [-- PLATFORM]`, where PLATFORM is what Bun calls it
+// (linux-x64, linux-aarch64, darwin-aarch64 …), this machine's when absent. npm brings Bun when it is wanted, into a folder of its own.
+
+import { execFileSync } from 'node:child_process';
+import { existsSync, readdirSync, statSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+
+const BUN_VERSION = '1.4.5';
+const FOLDER = resolve('node_modules/.cache/bun');
+const OUTPUT = 'dist/fleet';
+
+const PLATFORM_NAMES = { win32: 'windows', arm64: 'aarch64' };
+const ownPlatform = [process.platform, process.arch].map((name) => PLATFORM_NAMES[name] ?? name).join('-');
+const platform = process.argv[2] ?? ownPlatform;
+
+/** The path of Bun for a platform; installed where it is missing. */
+function bunFor(name) {
+  const prefix = join(FOLDER, `${BUN_VERSION}-${name}`);
+  const path = join(prefix, 'node_modules/@oven', `bun-${name}`, 'bin', name.startsWith('windows') ? 'bun.exe' : 'bun');
+  if (!existsSync(path)) {
+    const npm = process.env.npm_execpath;
+    const [file, ...first] = npm?.endsWith('js') ? [process.execPath, npm] : ['npm'];
+    // npm refuses the packages of other platforms unless it is forced.
+    const args = ['install', '--no-save', '--force', '--no-audit', '--no-fund', '--loglevel=error', '--prefix', prefix];
+    execFileSync(file, [...first, ...args, `@oven/bun-${name}@${BUN_VERSION}`], { stdio: ['ignore', 2, 2] });
+  }
+  return path;
+}
+
+/** All of `dist` that is no code: the executable holds it under the same names (`src/place.ts`). It writes its manual itself. */
+const assets = readdirSync('dist').filter((name) => !/\.(?:cjs|map)$|^(?:man|fleet)$/.test(name));
+
+execFileSync(
+  bunFor(ownPlatform),
+  [
+    'build',
+    '--compile',
+    '--bytecode',
+    '--minify',
+    ...(platform === ownPlatform ? [] : [`--target=bun-${platform}`, `--compile-executable-path=${bunFor(platform)}`]),
+    // Settings come from absolute paths alone: Bun would read these from the current directory.
+    '--no-compile-autoload-dotenv',
+    '--no-compile-autoload-bunfig',
+    '--entry-naming=[name].[ext]',
+    'bin/fleet.js',
+    'dist/jq-worker.cjs',
+    ...assets.flatMap((name) => ['--asset', `dist/${name}`]),
+    '--outfile',
+    OUTPUT,
+  ],
+  { stdio: ['ignore', 'ignore', 2] },
+);
+const megabytes = Math.round(statSync(OUTPUT).size / 1e6);
+process.stdout.write(`${OUTPUT}: ${platform}, ${megabytes} MB\n`);

@@ -1,0 +1,51 @@
+// The one executable (`npm run build:binary`): what it holds, and what it must not take from where it is started.
+
+import { execFile } from 'node:child_process';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { isExecutable, PROGRAM_FILE } from './support/program.js';
+
+describe.runIf(isExecutable)('the executable', () => {
+  let folder: string;
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'fleet-executable-'));
+  });
+  afterAll(() => rm(folder, { recursive: true, force: true }));
+
+  const fleet = async (args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<string> => {
+    const { stdout } = await promisify(execFile)(PROGRAM_FILE, args, {
+      cwd: folder,
+      env: { HOME: folder, FLEET_CONFIG_DIR: join(folder, 'settings'), ...env },
+    });
+    return stdout;
+  };
+
+  test('says its version and which build it is', async () => {
+    const { version } = JSON.parse(await readFile(new URL('../package.json', import.meta.url), 'utf8'));
+    expect(await fleet(['--version'])).toBe(`${version}\n`);
+    const found = await fleet(['doctor', '--json']).catch(({ stdout }) => stdout);
+    expect(found).toContain(`version ${version}, one executable, Bun `);
+  });
+
+  test('reads no settings of Bun from the current folder', async () => {
+    await writeFile(join(folder, '.env'), 'FLEET_OUTPUT=csv\nFLEET_RETRIES=9\n');
+    await writeFile(join(folder, 'bunfig.toml'), 'preload = ["./hostile.js"]\n');
+    await writeFile(join(folder, 'hostile.js'), 'throw new Error("this ran")');
+    await writeFile(join(folder, 'package.json'), '{"name": "hostile", "imports": {"#x": "./hostile.js"}}');
+    await writeFile(join(folder, 'tsconfig.json'), '{');
+    expect(await fleet(['config', 'get', 'output'])).toBe('table\n');
+  });
+
+  test('holds its manual', async () => {
+    await fleet(['help', '--man-pages', join(folder, 'man'), '-q']);
+    expect(await readdir(join(folder, 'man', 'man1'))).toContain('fleet-bicycles-list.1');
+  });
+
+  test('makes no folder for compiled code', async () => {
+    await fleet(['config', 'list']);
+    expect(await readdir(folder)).not.toContain('.cache');
+  });
+});

@@ -1,0 +1,99 @@
+// https from the built program: a private certificate authority, names that do not match, and a proxy in between.
+
+import { execFile, execFileSync } from 'node:child_process';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { createServer as createProxy } from 'node:http';
+import { createServer, type Server } from 'node:https';
+import { type AddressInfo, connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { PROGRAM_ARGS, PROGRAM_FILE } from './support/program.js';
+import { hasTool } from './support/tools.js';
+
+describe.runIf(hasTool('openssl'))('https', () => {
+  let folder: string;
+  let server: Server;
+  let port: number;
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'fleet-tls-'));
+    const openssl = (line: string) => execFileSync('sh', ['-c', `openssl ${line}`], { cwd: folder, stdio: 'ignore' });
+    const key = '-newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes';
+    openssl(`req -x509 ${key} -subj /CN=authority -days 3 -keyout ca.key -out ca.pem`);
+    openssl(
+      `req ${key} -subj /CN=localhost -addext subjectAltName=DNS:localhost,DNS:fleet.test -keyout key.pem -out request.pem`,
+    );
+    openssl(
+      'x509 -req -in request.pem -CA ca.pem -CAkey ca.key -CAcreateserial -copy_extensions copy -days 3 -out cert.pem',
+    );
+    const [keyPem, cert] = await Promise.all(['key.pem', 'cert.pem'].map((name) => readFile(join(folder, name))));
+    server = createServer({ key: keyPem, cert }, (_, response) => {
+      response.setHeader('content-type', 'application/json');
+      response.end('[{"uuid":"6f1c0b5e-2f0e-4c56-9d3a-000000000001","name":"Ada"}]');
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    port = (server.address() as AddressInfo).port;
+  });
+  afterAll(async () => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  function list(host: string, more: NodeJS.ProcessEnv = {}): Promise<{ code: number; stdout: string; stderr: string }> {
+    const env = {
+      PATH: process.env['PATH'],
+      FLEET_CONFIG_DIR: '/nonexistent/fleet-tests',
+      FLEET_BASE_URL: `https://${host}:${port}`,
+      FLEET_TOKEN: 'token-of-the-test',
+      ...more,
+    };
+    const args = [...PROGRAM_ARGS, 'bicycles', 'list', '--jq', '.[].name', '--retries', '0'];
+    return new Promise((resolve) => {
+      execFile(PROGRAM_FILE, args, { env }, (error, stdout, stderr) =>
+        resolve({ code: Number(error?.code ?? 0), stdout, stderr }),
+      );
+    });
+  }
+
+  test('a certificate that nobody vouches for is refused, and the hint names the variable', async () => {
+    const { code, stderr } = await list('localhost');
+    expect([code, stderr]).toEqual([8, expect.stringMatching(/certificate.*NODE_EXTRA_CA_CERTS/s)]);
+  });
+
+  test('one of the authority that the variable names is taken', async () => {
+    const ended = await list('localhost', { NODE_EXTRA_CA_CERTS: join(folder, 'ca.pem') });
+    expect(ended).toEqual({ code: 0, stdout: 'Ada\n', stderr: '' });
+  });
+
+  test('for another name it is not', async () => {
+    const { code, stderr } = await list('127.0.0.1', { NODE_EXTRA_CA_CERTS: join(folder, 'ca.pem') });
+    expect([code, stderr]).toEqual([8, expect.stringContaining('certificate')]);
+  });
+
+  test('through the tunnel of a proxy as well', async () => {
+    const asked: string[] = [];
+    const proxy = createProxy().on('connect', (request, socket) => {
+      asked.push(request.url ?? '');
+      const upstream = connect(port, '127.0.0.1', () => {
+        socket.write('HTTP/1.1 200 Connection established\r\n\r\n');
+        upstream.pipe(socket).pipe(upstream);
+      });
+      for (const end of [socket, upstream]) end.on('error', () => {});
+    });
+    await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+    const HTTPS_PROXY = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+    try {
+      const trusted = await list('fleet.test', {
+        HTTPS_PROXY,
+
+        NODE_EXTRA_CA_CERTS: join(folder, 'ca.pem'),
+      });
+      expect([trusted, asked]).toEqual([{ code: 0, stdout: 'Ada\n', stderr: '' }, [`fleet.test:${port}`]]);
+      expect((await list('fleet.test', { HTTPS_PROXY })).code).toBe(8);
+    } finally {
+      proxy.close();
+    }
+  });
+});

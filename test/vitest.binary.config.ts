@@ -1,0 +1,18 @@
+import { defineConfig } from 'vitest/config';
+import usual from './vitest.config.js';
+
+// The tests of a process, run against the executable (`npm run test:binary`).
+export default defineConfig({
+  test: {
+    ...usual.test,
+    include: [
+      'test/executable.test.ts',
+      'test/{process,tls}.test.ts',
+      'test/settings/place.test.ts',
+      'test/http/stream-process.test.ts',
+      'test/terminal/{jq,stdin}.test.ts',
+      'test/commands/{alerts-kill,bulk,bulk-kill,completion,doctor,examples,journal-file,watch-random,watch-terminal}.test.ts',
+    ],
+    env: { FLEET_BINARY: new URL('../dist/fleet', import.meta.url).pathname },
+  },
+});
