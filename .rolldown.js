@@ -3,9 +3,11 @@
 // modules and the bundle is CommonJS, for Node takes 3 ms longer to start the loader of the former.
 
 import { execFileSync } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { build } from 'rolldown';
 
 const FOLDER = 'dist';
@@ -35,17 +37,115 @@ const request = [
   'terminal/formats/json',
 ].reduce((reached, file) => reach(resolve(`src/${file}.ts`), reached), new Set());
 
+/** Text that stands in a script element as it is: nothing in it may end the element. */
+function inScript(text) {
+  return text.replaceAll('</script', '<\\/script').replaceAll('<!--', '<\\!--');
+}
+
+function hashOf(text) {
+  return `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
+}
+
+/** Coastlines and borders of Natural Earth; the names of countries are not drawn. */
+function readWorld() {
+  const world = JSON.parse(readFileSync(fileURLToPath(import.meta.resolve('world-atlas/countries-50m.json')), 'utf8'));
+  for (const country of world.objects.countries.geometries) {
+    delete country.properties;
+    delete country.id;
+  }
+  return JSON.stringify(world);
+}
+
+/** uPlot formats numbers by the language of the browser, and fails at what Chromium calls it where LANG is C: en-US@posix. */
+const englishNumbers = {
+  name: 'english-numbers',
+  transform: (code, id) => (id.includes('/uplot/') ? code.replace('domEnv ? nav.language :', '') : null),
+};
+
+/**
+ * The page of the map: template, style, script, MapLibre's worker and coastlines in one file. What fleet puts in later stands as
+ * `{{fleet:…}}`. Returns the text and the files it was made of.
+ */
+async function buildPage() {
+  const bundle = async (input) => {
+    const { output } = await build({
+      input,
+      platform: 'browser',
+      write: false,
+      tsconfig: 'src/page/tsconfig.json',
+      transform: { define: { 'import.meta': '{}' } },
+      plugins: [englishNumbers],
+      output: { format: 'iife', name: 'page', minify: true, comments: false, charset: 'ascii' },
+    });
+    return output[0];
+  };
+  const script = await bundle('src/page/main.ts');
+  const worker = await bundle(fileURLToPath(import.meta.resolve('maplibre-gl/dist/maplibre-gl-worker.mjs')));
+  const plotStyle = readFileSync(join(dirname(fileURLToPath(import.meta.resolve('uplot'))), 'uPlot.min.css'), 'utf8');
+  const style = `${plotStyle.trim()}\n${readFileSync('src/page/style.css', 'utf8')}`;
+  const code = inScript(script.code);
+  const policy = [
+    "default-src 'none'",
+    `script-src ${hashOf(code)}`,
+    `style-src ${hashOf(style)}`,
+    'img-src data: blob:{{fleet:elsewhere}}',
+    'connect-src blob:{{fleet:elsewhere}}',
+    'worker-src blob:',
+    "base-uri 'none'",
+    "form-action 'none'",
+    "require-trusted-types-for 'script'",
+    'trusted-types default',
+  ].join('; ');
+  const parts = {
+    policy,
+    style,
+    script: code,
+    worker: inScript(worker.code),
+    world: inScript(readWorld()),
+    title: '{{fleet:title}}',
+    fleet: '{{fleet:data}}',
+    details: '{{fleet:details}}',
+  };
+  const text = readFileSync('src/page/template.html', 'utf8').replaceAll(/{{(\w+)}}/g, (_all, name) => parts[name]);
+  return { text, moduleIds: [...script.moduleIds, ...worker.moduleIds] };
+}
+
+const page = await buildPage();
+
+/** The map's page as a file of its own: nothing but the map loads it. */
+const pageAsset = {
+  name: 'page',
+  generateBundle() {
+    this.emitFile({ type: 'asset', fileName: 'page.html', source: page.text });
+  },
+};
+
+/** Folders of libraries that are inside a bundle of another: MapLibre GL ships its own in one file. */
+function foldersWithin(folder, found = new Set()) {
+  const { dependencies = {} } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+  for (const name of Object.keys(dependencies).filter((each) => !each.startsWith('@types/'))) {
+    const inner = [join(folder, 'node_modules', name), resolve('node_modules', name)].find((each) => existsSync(each));
+    if (inner === undefined || found.has(inner)) continue;
+    foldersWithin(inner, found.add(inner));
+  }
+  return [...found];
+}
+
 /** Writes `THIRD-PARTY-LICENSES.txt`: name, version and licence of each library of which something went into the bundle. */
 const licences = {
   name: 'licences',
   generateBundle(_options, bundle) {
-    const files = Object.values(bundle).flatMap(({ moduleIds = [] }) => moduleIds);
-    const folders = files.flatMap((file) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(file) ?? []);
+    const files = [...Object.values(bundle).flatMap(({ moduleIds = [] }) => moduleIds), ...page.moduleIds];
+    const found = files.flatMap((file) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(file) ?? []);
+    const within = foldersWithin(resolve('node_modules/maplibre-gl'));
+    const folders = [...found, resolve('node_modules/world-atlas'), ...within];
     const texts = [...new Set(folders)].sort().map((folder) => {
       const { name, version, license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
       const file = readdirSync(folder).find((each) => /^licen[cs]e/i.test(each));
-      if (file === undefined) throw new Error(`${name} has no licence to ship`);
-      return `${name} ${version} (${license})\n\n${readFileSync(join(folder, file), 'utf8').trim()}\n`;
+      // What MapLibre GL may have taken in names its licence at least.
+      if (file === undefined && !within.includes(folder)) throw new Error(`${name} has no licence to ship`);
+      const text = file === undefined ? `See ${name} on npm.` : readFileSync(join(folder, file), 'utf8').trim();
+      return `${name} ${version} (${license ?? 'MIT'})\n\n${text}\n`;
     });
     this.emitFile({
       type: 'asset',
@@ -71,7 +171,7 @@ await build({
   external: ['pg-native', 'pg-cloudflare'],
   // What its package.json names first loads its own files in a way that cannot be bundled.
   resolve: { alias: { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' } },
-  plugins: [licences, webAssembly],
+  plugins: [pageAsset, licences, webAssembly],
   output: {
     dir: FOLDER,
     format: 'cjs',

@@ -75,6 +75,11 @@ export function isNamedGroup(group: string): boolean {
   return Object.hasOwn(GROUPS, group);
 }
 
+/** The values of a group that have an order of their own, in that order; none for any other group. */
+export function valuesOf(group: string): readonly string[] {
+  return ORDERS.get(group) ?? [];
+}
+
 /** The value of a bicycle in a group. */
 export function valueIn(group: string, bicycle: Bicycle, now: number): string {
   const find = Object.hasOwn(GROUPS, group) ? GROUPS[group] : undefined;

@@ -7,6 +7,7 @@ import type { Run } from '../../context.js';
 import { usageError } from '../../errors.js';
 import { addFleetFilters } from '../bicycles/filters.js';
 import { readSize } from './size.js';
+import { readTiles } from './tiles.js';
 
 const DESCRIPTION = `Draw the whole fleet, or what the filters match, on a map: on the terminal, as a picture
 (-o svg) or as a page for the browser (-o html). Every bicycle is drawn or counted: those
@@ -22,7 +23,12 @@ export function addMap(program: Command, run: Run): void {
     .option('--size <width,height>', 'columns and rows, or pixels of an SVG: 120,40', readSize)
     .option('--live', 'fill the terminal, moving as messages come')
     .option('--serve [port]', `serve the page on this machine, moving as messages come (${DEFAULT_PORT})`, readPort)
-    .option('--tiles <url>', 'load the background of the page from this tile server')
+    .option(
+      '--tiles <url>',
+      'load the background of the page from this tile server: https://…/{z}/{x}/{y}.png',
+      readTiles,
+    )
+    .option('--attribution <text>', 'whom the tiles are owed to, shown on the page')
     .action((options, command) =>
       run(command, async (context) => {
         const { serve, ...others } = options;

@@ -16,6 +16,8 @@ export interface MapOptions extends MapFilters {
   /** The port; 0 is any free one. */
   serve?: number;
   tiles?: string;
+  /** Whom the tiles are owed to. */
+  attribution?: string;
 }
 
 /** What is drawn: text, a picture or a page. */
@@ -30,11 +32,11 @@ const FORMS_BY_ENDING: ReadonlyMap<string, Form> = new Map([
 
 /** Draws the fleet. Throws what a list throws; a list that stayed short is drawn, and ends with `partial`. */
 export async function showMap(context: Context, options: MapOptions): Promise<void> {
-  const { file, size, live, serve, tiles, ...filters } = options;
+  const { file, size, live, serve, tiles, attribution, ...filters } = options;
   const form = await chooseForm(context, options);
   if (serve !== undefined) {
     const { servePage } = await import('./serve.js');
-    return servePage(context, { filters, port: serve, tiles });
+    return servePage(context, { filters, port: serve, tiles, attribution });
   }
   if (live === true) throw usageError('not yet');
   const { picture, incomplete } = await readFleet(context, filters);
@@ -42,7 +44,7 @@ export async function showMap(context: Context, options: MapOptions): Promise<vo
   try {
     if (form === 'html') {
       const { writePage } = await import('./html.js');
-      await writePage(context, picture, { tiles }, target.write);
+      await writePage(context, picture, { tiles, attribution }, target.write);
     } else
       await target.write(drawStats(picture.counts, { width: 80, paint: NO_PAINT, total: picture.bicycles.length }));
     await target.end();

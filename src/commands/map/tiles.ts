@@ -1,0 +1,34 @@
+// The tile server that `--tiles` names, read at the door.
+
+import { usageError } from '../../errors.js';
+import type { Tiles } from '../../page/payload.js';
+
+/** A parser for commander: the template of a tile server's addresses. */
+export function readTiles(text: string): string {
+  let url: URL;
+  try {
+    url = new URL(text);
+  } catch {
+    throw usageError(`--tiles takes the address of a tile server, not "${text}"`, EXAMPLE);
+  }
+  if (url.protocol !== 'https:' && url.protocol !== 'http:')
+    throw usageError(`--tiles takes http or https, not "${text}"`);
+  if (url.username !== '' || url.password !== '')
+    throw usageError('--tiles takes no password: it would stand in the page');
+  const missing = ['{z}', '{x}', '{y}'].filter((name) => !text.includes(name));
+  if (missing.length === 0) return text;
+  throw usageError(`--tiles needs ${missing.join(' and ')} in the address`, EXAMPLE);
+}
+
+const EXAMPLE = 'for example https://tile.openstreetmap.org/{z}/{x}/{y}.png';
+
+/** What the page has to know of them. Assumed: vector tiles are called .pbf or .mvt, as everywhere. */
+export function tilesOf(url: string, attribution: string | undefined): Tiles {
+  const { pathname, hostname } = new URL(url);
+  const isOpenStreetMap = hostname === 'openstreetmap.org' || hostname.endsWith('.openstreetmap.org');
+  return {
+    kind: /\.(pbf|mvt)$/i.test(pathname) ? 'vector' : 'raster',
+    url,
+    attribution: attribution ?? (isOpenStreetMap ? '© OpenStreetMap contributors' : `Map: ${hostname}`),
+  };
+}

@@ -1,0 +1,91 @@
+// Makes elements; text only ever becomes text.
+
+type Attributes = Readonly<Record<string, string | number | boolean | undefined>>;
+
+export function element<K extends keyof HTMLElementTagNameMap>(
+  name: K,
+  attributes: Attributes = {},
+  ...children: readonly (Node | string)[]
+): HTMLElementTagNameMap[K] {
+  const made = document.createElement(name);
+  setAttributes(made, attributes);
+  made.append(...children);
+  return made;
+}
+
+export function svg<K extends keyof SVGElementTagNameMap>(
+  name: K,
+  attributes: Attributes = {},
+  ...children: readonly Node[]
+): SVGElementTagNameMap[K] {
+  const made = document.createElementNS('http://www.w3.org/2000/svg', name);
+  setAttributes(made, attributes);
+  made.append(...children);
+  return made;
+}
+
+function setAttributes(target: Element, attributes: Attributes): void {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === undefined || value === false) continue;
+    target.setAttribute(name, value === true ? '' : String(value));
+  }
+}
+
+/** The element of the template with this id; the template and the page are built together. */
+export function byId(id: string): HTMLElement {
+  const found = document.getElementById(id);
+  if (found === null) throw new Error(`the page has no #${id}`);
+  return found;
+}
+
+/** Calls at most once a frame, however often it is asked to. */
+export function oncePerFrame(draw: () => void): () => void {
+  let isAsked = false;
+  return () => {
+    if (isAsked) return;
+    isAsked = true;
+    requestAnimationFrame(() => {
+      isAsked = false;
+      draw();
+    });
+  };
+}
+
+const NUMBERS = new Intl.NumberFormat('en');
+
+/** `100,000`. */
+export function showNumber(value: number): string {
+  return NUMBERS.format(value);
+}
+
+const UNITS = [
+  [86_400_000, 'd'],
+  [3_600_000, 'h'],
+  [60_000, 'min'],
+  [1000, 's'],
+] as const;
+
+/** `3 min`. */
+export function showSpan(milliseconds: number): string {
+  for (const [unit, word] of UNITS) if (milliseconds >= unit) return `${Math.floor(milliseconds / unit)} ${word}`;
+  return '0 s';
+}
+
+/** `3 min ago`, as the terminal says it. */
+export function showAge(atMs: number, nowMs: number): string {
+  if (Number.isNaN(atMs)) return '–';
+  const elapsed = nowMs - atMs;
+  if (Math.abs(elapsed) < 5_000) return 'just now';
+  return elapsed > 0 ? `${showSpan(elapsed)} ago` : `in ${showSpan(-elapsed)}`;
+}
+
+const TIME = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', second: '2-digit' });
+const DATE = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short' });
+
+export function showTime(atMs: number): string {
+  return TIME.format(atMs);
+}
+
+export function showDate(atMs: number): string {
+  return DATE.format(atMs);
+}

@@ -1,0 +1,161 @@
+// The filters, which are charts as well: how many have each state, charge and silence, and a press shows only those.
+
+import { BICYCLE_STATES } from '../api/bicycle.js';
+import { chargeChart } from './charts.js';
+import { element, showNumber } from './dom.js';
+import { EVERYTHING, type Filter, isEverything } from './filter.js';
+import { countWords, type Fleet } from './fleet.js';
+import { showState, stateMark, type Theme } from './looks.js';
+import type { GroupName } from './payload.js';
+
+export interface FacetsOptions {
+  readonly container: HTMLElement;
+  readonly theme: Theme;
+  onFilter(filter: Filter): void;
+}
+
+export interface Facets {
+  /** `matching`: the places that pass the filter. */
+  draw(filter: Filter, matching: Uint32Array): void;
+  paint(theme: Theme): void;
+}
+
+const TEXT_CHARACTERS = 100;
+
+export function openFacets(fleet: Fleet, { container, theme, onFilter }: FacetsOptions): Facets {
+  let filter: Filter = EVERYTHING;
+  const change = (changes: Partial<Filter>) => onFilter({ ...filter, ...changes });
+
+  const search = element('input', {
+    type: 'search',
+    id: 'search',
+    placeholder: 'Name or ID',
+    'aria-label': 'Name or ID contains',
+    maxlength: TEXT_CHARACTERS,
+    autocomplete: 'off',
+    spellcheck: 'false',
+  });
+  search.addEventListener('input', () => change({ text: search.value }));
+  const reset = element('button', { type: 'button', class: 'reset', hidden: true }, 'Clear filters');
+  reset.addEventListener('click', () => {
+    search.value = '';
+    onFilter(EVERYTHING);
+    search.focus();
+  });
+
+  const least = percentInput('Least charge', (value) => change({ leastPercent: value }));
+  const most = percentInput('Most charge', (value) => change({ mostPercent: value }));
+  const chart = chargeChart(theme, (from, to) => change({ leastPercent: from, mostPercent: to }));
+  const uncharged = element('p', { class: 'note' });
+  const states = element('ul', { class: 'bars' });
+  const silences = element('ul', { class: 'bars' });
+  const section = (title: string, ...children: Node[]) =>
+    element('section', { class: 'facet', 'aria-label': title }, element('h2', {}, title), ...children);
+  container.append(
+    element('div', { class: 'search' }, search, reset),
+    section('State', states),
+    section(
+      'Charge',
+      chart.element,
+      element('div', { class: 'range' }, least, element('span', {}, 'to'), most, element('span', {}, '%')),
+      uncharged,
+    ),
+    section('Silence', element('p', { class: 'note' }, 'Last position heard'), silences),
+  );
+
+  const toggle = (name: GroupName, word: string) => {
+    const wanted = new Set(filter.words[name]);
+    if (!wanted.delete(word)) wanted.add(word);
+    const { [name]: _before, ...others } = filter.words;
+    change({ words: wanted.size === 0 ? others : { ...others, [name]: wanted } });
+  };
+  const bars = (list: HTMLElement, name: GroupName, matching: Uint32Array) => {
+    const all = countWords(fleet, name);
+    const shown = countWords(fleet, name, matching);
+    const widest = Math.max(1, ...all);
+    const focused = list.contains(document.activeElement)
+      ? document.activeElement?.getAttribute('data-word')
+      : undefined;
+    const { words } = fleet.groups[name];
+    const order = [...words.keys()].sort((a, b) => rankOf(words[a] ?? '') - rankOf(words[b] ?? ''));
+    const items = order.flatMap((index) => {
+      const word = words[index] ?? '';
+      const [whole = 0, part = 0] = [all[index], shown[index]];
+      const isWanted = filter.words[name]?.has(word);
+      if (whole === 0 && isWanted !== true) return [];
+      const button = element(
+        'button',
+        {
+          type: 'button',
+          class: 'bar',
+          'aria-pressed': String(isWanted === true),
+          'data-word': word,
+          'data-count': whole,
+        },
+        ...(name === 'state' ? [stateMark(word)] : []),
+        element('bdi', { class: 'bar-word' }, name === 'state' ? showState(word) : word),
+        element(
+          'span',
+          { class: 'bar-count' },
+          part === whole ? showNumber(whole) : `${showNumber(part)} of ${showNumber(whole)}`,
+        ),
+        element('span', { class: 'bar-track', 'aria-hidden': 'true' }, ...[whole / widest, part / widest].map(fill)),
+      );
+      button.addEventListener('click', () => toggle(name, word));
+      if (word === focused) queueMicrotask(() => button.focus());
+      return [element('li', {}, button)];
+    });
+    list.replaceChildren(...items);
+  };
+
+  return {
+    draw(wanted, matching) {
+      filter = wanted;
+      reset.hidden = isEverything(filter);
+      if (document.activeElement !== search) search.value = filter.text;
+      setPercent(least, filter.leastPercent);
+      setPercent(most, filter.mostPercent);
+      bars(states, 'state', matching);
+      bars(silences, 'silence', matching);
+      const { words } = fleet.groups.charge;
+      const [all, shown] = [countWords(fleet, 'charge'), countWords(fleet, 'charge', matching)];
+      chart.draw(words, all, shown, filter);
+      const none = words.reduce((sum, word, index) => (/^\d/.test(word) ? sum : sum + (all[index] ?? 0)), 0);
+      uncharged.textContent = none === 0 ? '' : `${showNumber(none)} without a charge`;
+      uncharged.hidden = none === 0;
+    },
+    paint: chart.paint,
+  };
+}
+
+/** States in the order of their life, what the interface does not name after them; other groups have an order already. */
+function rankOf(word: string): number {
+  const rank = (BICYCLE_STATES as readonly string[]).indexOf(word);
+  return rank === -1 ? BICYCLE_STATES.length : rank;
+}
+
+function fill(part: number): HTMLElement {
+  const bar = element('span', {});
+  bar.style.width = `${(part * 100).toFixed(2)}%`;
+  return bar;
+}
+
+function percentInput(label: string, onChange: (value: number | undefined) => void): HTMLInputElement {
+  const input = element('input', {
+    type: 'number',
+    min: 0,
+    max: 100,
+    step: 1,
+    inputmode: 'numeric',
+    'aria-label': `${label} in percent`,
+  });
+  input.addEventListener('change', () => {
+    const value = Number(input.value);
+    onChange(input.value === '' || !Number.isFinite(value) ? undefined : value);
+  });
+  return input;
+}
+
+function setPercent(input: HTMLInputElement, value: number | undefined): void {
+  if (document.activeElement !== input) input.value = value === undefined ? '' : String(value);
+}

@@ -1,0 +1,263 @@
+// The page of `fleet map -o html` and `--serve`: reads what fleet put into it, and keeps map, filters, table and card together.
+
+import { fieldsAt, openCard } from './card.js';
+import { byId, element, oncePerFrame, showDate, showNumber, showTime } from './dom.js';
+import { openFacets } from './facets.js';
+import { EVERYTHING, type Filter, filterFleet, inView, isEverything, type Sort, sortPlaces } from './filter.js';
+import { openFleet, takeRow, takeWord } from './fleet.js';
+import { drawAlerts, openFeed } from './lists.js';
+import { askForFields, followFleet } from './live.js';
+import { openMap } from './map.js';
+import type { Alerts, Details, Link, Payload, Update } from './payload.js';
+import { printWith } from './print.js';
+import { openTable } from './table.js';
+import { openTabs } from './tabs.js';
+import { openTheme } from './theme.js';
+
+function start(): void {
+  const payload = JSON.parse(byId('fleet').textContent ?? '') as Payload;
+  const fleet = openFleet(payload);
+  let { alerts, atMs } = payload;
+  let filter: Filter = EVERYTHING;
+  let sort: Sort = { field: 'charge', isDescending: false };
+  let matching: Uint32Array = new Uint32Array(0);
+  let listed: Uint32Array = new Uint32Array(0);
+  let chosen: number | undefined;
+  /** Of a page from a disk, ages are those of the moment when the fleet was read. */
+  const nowMs = () => (payload.live === null ? atMs : Date.now());
+
+  const theme = openTheme(byId('theme'));
+  const tabs = openTabs(byId('tabs'));
+  const follows = byId('follows') as HTMLInputElement;
+
+  const choose = (place: number | undefined, from: 'map' | 'table' | 'list' | 'card') => {
+    chosen = place;
+    map.choose(place, from === 'list');
+    table.choose(place, from !== 'table');
+    card.show(place);
+  };
+  const chooseUuid = (uuid: string) => {
+    const place = fleet.places.get(uuid);
+    if (place !== undefined) choose(place, 'list');
+  };
+
+  const table = openTable(fleet, {
+    container: byId('table'),
+    nowMs,
+    onChoose: (place) => choose(place, 'table'),
+    onSort(wanted) {
+      sort = wanted;
+      table.sorted(sort);
+      list();
+    },
+  });
+  const card = openCard(fleet, {
+    container: byId('card'),
+    nowMs,
+    alertsOf: (uuid) => alerts.rows.filter(({ bicycle }) => bicycle === uuid),
+    fieldsOf: async (uuid, place) => (payload.live === null ? fieldsAt(readDetails(), place) : askForFields(uuid)),
+    onClose: () => choose(undefined, 'card'),
+    onLocate: (place) => map.choose(place, true),
+  });
+  const facets = openFacets(fleet, {
+    container: byId('facets'),
+    theme: theme.current(),
+    onFilter(wanted) {
+      filter = wanted;
+      apply();
+    },
+  });
+  const feed = openFeed(byId('feed'), chooseUuid);
+  const map = openMap(fleet, {
+    container: byId('map'),
+    tiles: payload.tiles,
+    theme: theme.current(),
+    onChoose: (place) => choose(place, 'map'),
+    onView: () => list(),
+    onFirstPaint: () => performance.mark('points'),
+  });
+  theme.onChange((current) => {
+    map.paint(current);
+    facets.paint(current);
+  });
+
+  /** What the table shows: what passes the filter, and what of that the map shows. */
+  const list = oncePerFrame(() => {
+    const view = follows.checked ? inView(fleet, matching, map.view()) : matching;
+    listed = sortPlaces(fleet, view, sort);
+    table.show(listed);
+    if (chosen !== undefined) table.choose(chosen, false);
+    drawSums();
+  });
+  const apply = oncePerFrame(() => {
+    matching = filterFleet(fleet, filter);
+    map.show(matching);
+    facets.draw(filter, matching);
+    list();
+  });
+  const drawSums = () => {
+    const whole = fleet.size - fleet.gone.reduce((sum, gone) => sum + gone, 0);
+    byId('total').textContent = showNumber(whole);
+    byId('total').setAttribute('data-count', String(whole));
+    let unplaced = 0;
+    for (const place of matching) if (Number.isNaN(fleet.xs[place])) unplaced++;
+    const parts = [
+      ...(isEverything(filter) ? [] : [`${showNumber(matching.length)} match`]),
+      ...(unplaced === 0 ? [] : [`${showNumber(unplaced)} without a position`]),
+    ];
+    byId('sums').textContent = parts.join(' · ');
+    byId('count-bicycles').textContent = showNumber(listed.length);
+  };
+  const showAlerts = (news: Alerts) => {
+    alerts = news;
+    byId('count-alerts').textContent = showNumber(alerts.rows.length);
+    drawAlerts(byId('alerts'), alerts, nowMs(), chooseUuid);
+  };
+
+  follows.addEventListener('change', () => list());
+  byId('fit').addEventListener('click', () => map.fit(matching));
+  byId('nearer').addEventListener('click', () => map.zoom(1));
+  byId('farther').addEventListener('click', () => map.zoom(-1));
+  byId('attribution').textContent = attributionOf(payload);
+  document.addEventListener('keydown', (event) => {
+    if (event.key === 'Escape' && chosen !== undefined) choose(undefined, 'card');
+    if (event.key !== '/' || event.target instanceof HTMLInputElement) return;
+    event.preventDefault();
+    tabs.show('filters');
+    byId('search').focus();
+  });
+  printWith({ fleet, listed: () => listed, picture: () => map.picture(), nowMs });
+
+  byId('title').textContent = payload.title;
+  byId('note').textContent = payload.note ?? '';
+  byId('note').hidden = payload.note === null;
+  byId('at').textContent = `as of ${showDate(atMs)}`;
+  table.sorted(sort);
+  showAlerts(alerts);
+  apply();
+
+  if (payload.live === null) return;
+  document.documentElement.classList.add('is-live');
+  const link = openLinkSign();
+  const takeSums = ({ gaps, total, link: state }: Pick<Update, 'gaps' | 'total' | 'link'>) => {
+    if (state !== undefined) link.service(state);
+    if (gaps !== undefined) link.gaps(gaps);
+    if (total !== undefined)
+      link.reading(total === null ? undefined : `reading ${showNumber(fleet.size)} of ${showNumber(total)}`);
+  };
+  feed.add(payload.live.events);
+  takeSums(payload.live);
+  setInterval(table.refresh, 5_000);
+  followFleet({
+    sequence: payload.live.sequence,
+    onConnection: link.fleet,
+    onUpdate(update) {
+      const now = performance.now();
+      atMs = update.atMs;
+      for (const uuid of update.gone ?? []) fleet.gone[fleet.places.get(uuid) ?? -1] = 1;
+      for (const [uuid, word] of update.silences ?? []) {
+        const place = fleet.places.get(uuid);
+        if (place !== undefined) takeWord(fleet, 'silence', place, word);
+      }
+      for (const row of update.rows ?? []) card.refresh(takeRow(fleet, row, now));
+      if (update.events !== undefined) feed.add(update.events);
+      if (update.alerts !== undefined) showAlerts(update.alerts);
+      takeSums(update);
+      if (update.rows !== undefined || update.gone !== undefined || update.silences !== undefined) apply();
+    },
+    onSnapshot(snapshot) {
+      atMs = snapshot.atMs;
+      const uuid = chosen === undefined ? undefined : fleet.uuids[chosen];
+      Object.assign(fleet, openFleet(snapshot));
+      chosen = uuid === undefined ? undefined : fleet.places.get(uuid);
+      if (uuid !== undefined) choose(chosen, 'map');
+      showAlerts(snapshot.alerts);
+      feed.clear();
+      if (snapshot.live !== null) {
+        feed.add(snapshot.live.events);
+        takeSums(snapshot.live);
+      }
+      apply();
+    },
+  });
+}
+
+/** Says in the head of the page whether it is current. */
+function openLinkSign() {
+  const sign = byId('link');
+  const gapSign = byId('gaps');
+  let service: Link = { state: 'connecting', sinceMs: Date.now(), message: null };
+  let isFleetThere = true;
+  let reading: string | undefined;
+  let lostMs = 0;
+  const draw = () => {
+    const isGood = isFleetThere && service.state === 'open';
+    sign.className = `link ${isGood ? 'is-open' : isFleetThere && service.state === 'connecting' ? 'is-connecting' : 'is-lost'}`;
+    const text = !isFleetThere
+      ? `fleet does not answer since ${showTime(lostMs)}`
+      : service.state === 'open'
+        ? (reading ?? 'live')
+        : service.state === 'connecting'
+          ? 'connecting'
+          : `blind since ${showTime(service.sinceMs)}: ${service.message ?? ''}`;
+    if (sign.textContent !== text) sign.textContent = text;
+  };
+  return {
+    service(link: Link) {
+      service = link;
+      draw();
+    },
+    fleet(isThere: boolean) {
+      if (isFleetThere && !isThere) lostMs = Date.now();
+      isFleetThere = isThere;
+      draw();
+    },
+    reading(text: string | undefined) {
+      reading = text;
+      draw();
+    },
+    gaps(count: number) {
+      gapSign.hidden = count === 0;
+      gapSign.textContent = count === 1 ? '1 gap' : `${showNumber(count)} gaps`;
+    },
+  };
+}
+
+let details: Details | undefined;
+
+/** The block of all fields stands behind the script, and is read when the first card is opened. */
+function readDetails(): Details {
+  if (details === undefined) details = JSON.parse(byId('details').textContent ?? '') as Details;
+  return details;
+}
+
+function attributionOf({ tiles }: Payload): string {
+  return ['Coastlines: Natural Earth', ...(tiles === null ? [] : [tiles.attribution])].join(' · ');
+}
+
+/** A page without its script would be an empty frame: what went wrong is said in it. */
+function startOrSay(): void {
+  try {
+    start();
+  } catch (error) {
+    byId('map').replaceChildren(
+      element(
+        'p',
+        { class: 'failure', role: 'alert' },
+        `The page could not start: ${error instanceof Error ? error.message : String(error)}`,
+      ),
+    );
+    throw error;
+  }
+}
+
+if (window.trustedTypes !== undefined) {
+  // Nothing in this page may become HTML or script, but the worker that stands in it.
+  window.trustedTypes.createPolicy('default', {
+    createScriptURL: (url) => {
+      if (url.startsWith('blob:')) return url;
+      throw new TypeError(`no script is loaded from ${url}`);
+    },
+  });
+}
+startOrSay();

@@ -1,0 +1,336 @@
+// The map beside the table: points, clusters with their counts, the chosen bicycle, scale and degrees.
+
+import { Map as MapLibre, setWorkerUrl } from 'maplibre-gl';
+import { type Cluster, gather } from './clusters.js';
+import { element, oncePerFrame, showNumber } from './dom.js';
+import type { View } from './filter.js';
+import { type Fleet, mercatorX, mercatorY } from './fleet.js';
+import { drawDegrees, paintLand, styleOf } from './land.js';
+import { lookOf, showState, type Theme } from './looks.js';
+import type { Tiles } from './payload.js';
+import { openPoints, pointPixels } from './points.js';
+
+export interface MapOptions {
+  readonly container: HTMLElement;
+  readonly tiles: Tiles | null;
+  readonly theme: Theme;
+  onChoose(place: number | undefined): void;
+  onView(): void;
+  onFirstPaint(): void;
+}
+
+export interface FleetMap {
+  show(places: Uint32Array): void;
+  /** Positions or states have changed. */
+  refresh(): void;
+  /** `near`: the map moves to it, else only where it is out of sight. */
+  choose(place: number | undefined, near: boolean): void;
+  paint(theme: Theme): void;
+  fit(places: Uint32Array): void;
+  zoom(levels: number): void;
+  view(): View;
+  /** The map as it is now, for paper. */
+  picture(): string;
+}
+
+const TILE_PIXELS = 512;
+const CLICK_PIXELS = 14;
+const CLOSEST_FIT = 16;
+const CARD_PIXELS = 360;
+const PADDING_PIXELS = 48;
+
+export function openMap(fleet: Fleet, options: MapOptions): FleetMap {
+  const { container, tiles } = options;
+  let theme = options.theme;
+  let shown: Uint32Array = new Uint32Array(0);
+  let clusters: readonly Cluster[] = [];
+  let gatheredZoom = Number.NaN;
+  let chosen: number | undefined;
+  let isReady = false;
+
+  setWorkerUrl(workerUrl());
+  const map = new MapLibre({
+    container,
+    style: styleOf(theme, tiles),
+    attributionControl: false,
+    dragRotate: false,
+    pitchWithRotate: false,
+    touchPitch: false,
+    maxPitch: 0,
+    maxZoom: 20,
+    fadeDuration: 0,
+    bounds: boundsOf(fleet, allPlaces(fleet)),
+    fitBoundsOptions: { padding: paddingOf(container), maxZoom: CLOSEST_FIT },
+    trackResize: true,
+  });
+  map.touchZoomRotate.disableRotation();
+  map.keyboard.disableRotation();
+  const canvas = map.getCanvas();
+  canvas.setAttribute(
+    'aria-label',
+    'Map of the bicycles: arrows move it, + and - zoom. The table lists what it shows.',
+  );
+
+  const overlay = element('div', { class: 'overlay' });
+  const degrees = element('div', { class: 'degrees', 'aria-hidden': 'true' });
+  const bubbles = element('div', { class: 'bubbles' });
+  const ring = element('div', { class: 'chosen', 'aria-hidden': 'true', hidden: true });
+  const tip = element('div', { class: 'tip', role: 'status', hidden: true });
+  const scale = element('div', { class: 'scale', 'aria-hidden': 'true' });
+  overlay.append(degrees, bubbles, ring, tip);
+  container.append(overlay, scale);
+
+  const points = openPoints(fleet, map, theme, options.onFirstPaint);
+  const worldPixels = () => TILE_PIXELS * 2 ** map.getZoom();
+
+  const regather = () => {
+    gatheredZoom = stepOf(map.getZoom());
+    const gathered = gather(fleet, shown, TILE_PIXELS * 2 ** gatheredZoom);
+    clusters = gathered.clusters;
+    points.show(gathered.points);
+    drawBubbles();
+  };
+
+  const place = (target: HTMLElement, x: number, y: number) => {
+    const centre = map.getCenter();
+    const middle = mercatorX(centre.lng);
+    const turned = x + Math.round(middle - x);
+    const left = (turned - middle) * worldPixels() + canvas.clientWidth / 2;
+    const top = (y - mercatorY(centre.lat)) * worldPixels() + canvas.clientHeight / 2;
+    target.style.transform = `translate(${left.toFixed(1)}px, ${top.toFixed(1)}px)`;
+    return left > -60 && top > -60 && left < canvas.clientWidth + 60 && top < canvas.clientHeight + 60;
+  };
+
+  /** The bubbles that are there, by cluster: only what can be seen is in the document. */
+  const drawn = new Map<Cluster, HTMLElement>();
+  const drawBubbles = () => {
+    for (const [cluster, bubble] of drawn) {
+      if (clusters.includes(cluster)) continue;
+      bubble.remove();
+      drawn.delete(cluster);
+    }
+    for (const cluster of clusters) {
+      const bubble = drawn.get(cluster) ?? bubbleOf(fleet, cluster, theme, () => fitCluster(cluster));
+      const isSeen = place(bubble, cluster.x, cluster.y);
+      if (isSeen && !bubble.isConnected) bubbles.append(bubble);
+      if (!isSeen) bubble.remove();
+      drawn.set(cluster, bubble);
+    }
+  };
+  const fitCluster = ({ west, east, north, south, x, y }: Cluster) => {
+    const isSpot = east - west < 1e-9 && south - north < 1e-9;
+    const centre: [number, number] = [x * 360 - 180, latitudeOf(y)];
+    if (isSpot) map.easeTo({ center: centre, zoom: Math.min(20, map.getZoom() + 3) });
+    else
+      map.fitBounds([west * 360 - 180, latitudeOf(south), east * 360 - 180, latitudeOf(north)], {
+        padding: paddingOf(container),
+      });
+  };
+
+  const drawChosen = () => {
+    const [x, y] = [fleet.xs[chosen ?? -1] ?? Number.NaN, fleet.ys[chosen ?? -1] ?? Number.NaN];
+    ring.hidden = chosen === undefined || Number.isNaN(x);
+    if (ring.hidden) return;
+    place(ring, x, y);
+    ring.style.setProperty('--size', `${pointPixels(map.getZoom()) + 12}px`);
+  };
+
+  const follow = oncePerFrame(() => {
+    if (!isReady) return;
+    if (stepOf(map.getZoom()) !== gatheredZoom) regather();
+    drawBubbles();
+    drawChosen();
+    drawScale(map, scale);
+    drawDegrees(map, degrees);
+  });
+
+  map.on('style.load', () => {
+    map.addLayer(points.layer);
+    isReady = true;
+    regather();
+    follow();
+    options.onView();
+  });
+  map.on('move', follow);
+  map.on('resize', follow);
+  map.on('moveend', () => options.onView());
+  map.on('click', ({ point }) => options.onChoose(points.nearest(point.x, point.y, CLICK_PIXELS)));
+
+  let pointer: { x: number; y: number } | undefined;
+  const hover = oncePerFrame(() => {
+    const found = pointer === undefined ? undefined : points.nearest(pointer.x, pointer.y, CLICK_PIXELS);
+    tip.hidden = found === undefined;
+    canvas.classList.toggle('is-over', found !== undefined);
+    if (found === undefined) return;
+    place(tip, fleet.xs[found] ?? 0, fleet.ys[found] ?? 0);
+    tip.textContent = tipOf(fleet, found);
+  });
+  map.on('mousemove', ({ point }) => {
+    pointer = point;
+    hover();
+  });
+  canvas.addEventListener('mouseleave', () => {
+    pointer = undefined;
+    hover();
+  });
+
+  return {
+    show(places) {
+      shown = places;
+      if (isReady) regather();
+    },
+    refresh() {
+      if (!isReady) return;
+      regather();
+      drawChosen();
+    },
+    choose(wanted, near) {
+      chosen = wanted;
+      drawChosen();
+      if (wanted === undefined || Number.isNaN(fleet.xs[wanted])) return;
+      const center: [number, number] = [fleet.longitudes[wanted] ?? 0, fleet.latitudes[wanted] ?? 0];
+      if (!near && map.getBounds().contains(center)) return;
+      // The card lies over the right of a wide map.
+      const offset: [number, number] = [canvas.clientWidth > CARD_PIXELS * 2 ? -CARD_PIXELS / 2 : 0, 0];
+      map.easeTo({ center, offset, zoom: Math.max(map.getZoom(), near ? 15 : 12), duration: 600 });
+    },
+    paint(wanted) {
+      theme = wanted;
+      for (const bubble of drawn.values()) bubble.remove();
+      drawn.clear();
+      points.paint(theme);
+      if (!isReady) return;
+      paintLand(map, theme, tiles);
+      drawBubbles();
+    },
+    fit(places) {
+      map.fitBounds(boundsOf(fleet, places), { padding: paddingOf(container), maxZoom: CLOSEST_FIT });
+    },
+    zoom(levels) {
+      map.zoomTo(map.getZoom() + levels);
+    },
+    view() {
+      const bounds = map.getBounds();
+      return {
+        west: mercatorX(bounds.getWest()),
+        east: mercatorX(bounds.getEast()),
+        north: mercatorY(bounds.getNorth()),
+        south: mercatorY(bounds.getSouth()),
+      };
+    },
+    picture() {
+      map.redraw();
+      return canvas.toDataURL('image/png');
+    },
+  };
+}
+
+/** The worker is text in the page: a file on a disk may load no other file. */
+function workerUrl(): string {
+  const source = document.getElementById('worker')?.textContent ?? '';
+  // MapLibre takes an address that ends so for a classic script; a module may not be started from a disk.
+  return `${URL.createObjectURL(new Blob([source], { type: 'text/javascript' }))}#.cjs`;
+}
+
+/** Clusters are gathered anew at each half level, so that they stay while the map moves. */
+function stepOf(zoom: number): number {
+  return Math.floor(zoom * 2) / 2;
+}
+
+function latitudeOf(y: number): number {
+  return (Math.atan(Math.exp((0.5 - y) * 2 * Math.PI)) * 360) / Math.PI - 90;
+}
+
+function paddingOf({ clientWidth, clientHeight }: HTMLElement): number {
+  return Math.min(PADDING_PIXELS, Math.floor(Math.min(clientWidth, clientHeight) / 5));
+}
+
+function allPlaces(fleet: Fleet): Uint32Array {
+  return Uint32Array.from({ length: fleet.size }, (_, place) => place);
+}
+
+const COLUMNS = 720;
+const WHOLE_WORLD: [number, number, number, number] = [-160, -58, 170, 74];
+
+/** West, south, east and north of all places, over the date line where that is narrower. */
+function boundsOf(fleet: Fleet, places: Uint32Array): [number, number, number, number] {
+  let [south, north] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+  const isTaken = new Uint8Array(COLUMNS);
+  for (const place of places) {
+    const y = fleet.latitudes[place] ?? Number.NaN;
+    if (Number.isNaN(y)) continue;
+    south = Math.min(south, y);
+    north = Math.max(north, y);
+    isTaken[Math.floor((fleet.xs[place] ?? 0) * COLUMNS) % COLUMNS] = 1;
+  }
+  if (south > north) return WHOLE_WORLD;
+  const gap = widestGap(isTaken);
+  // Everything east of the gap is where it stands, everything west of it one turn further.
+  let [west, east] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+  for (const place of places) {
+    const longitude = fleet.longitudes[place] ?? Number.NaN;
+    if (Number.isNaN(longitude)) continue;
+    const turned = (fleet.xs[place] ?? 0) * COLUMNS < gap ? longitude + 360 : longitude;
+    west = Math.min(west, turned);
+    east = Math.max(east, turned);
+  }
+  return west >= 180 ? [west - 360, south, east - 360, north] : [west, south, east, north];
+}
+
+/** The column where the widest stretch without places ends. */
+function widestGap(isTaken: Uint8Array): number {
+  let [best, bestLength, length] = [0, 0, 0];
+  for (let column = 0; column < isTaken.length * 2; column++) {
+    length = isTaken[column % isTaken.length] === 1 ? 0 : length + 1;
+    if (length <= bestLength || column - length + 1 >= isTaken.length) continue;
+    bestLength = length;
+    best = (column + 1) % isTaken.length;
+  }
+  return best;
+}
+
+function bubbleOf(fleet: Fleet, { count, states }: Cluster, theme: Theme, zoom: () => void): HTMLElement {
+  const { words } = fleet.groups.state;
+  const parts = states.flatMap((number, index) => (number === 0 ? [] : [{ number, word: words[index] ?? '' }]));
+  const named = parts
+    .toSorted((a, b) => b.number - a.number)
+    .map(({ number, word }) => `${showNumber(number)} ${showState(word)}`);
+  const text = count < 10_000 ? showNumber(count) : `${Math.round(count / 1000)}k`;
+  const label = `${showNumber(count)} bicycles here: ${named.join(', ')}. Zoom in`;
+  const bubble = element(
+    'button',
+    { class: 'bubble', type: 'button', 'aria-label': label, title: named.join('\n') },
+    element('span', {}, text),
+  );
+  let from = 0;
+  const slices = parts.map(({ number, word }) => {
+    const to = from + (number / count) * 360;
+    const slice = `${lookOf(word)[theme]} ${from.toFixed(1)}deg ${to.toFixed(1)}deg`;
+    from = to;
+    return slice;
+  });
+  bubble.style.background = `conic-gradient(${slices.join(', ')})`;
+  bubble.style.setProperty('--size', `${Math.round(36 + Math.min(28, Math.log10(count) * 7))}px`);
+  bubble.addEventListener('click', zoom);
+  return bubble;
+}
+
+function tipOf(fleet: Fleet, place: number): string {
+  const percent = fleet.percents[place] ?? Number.NaN;
+  const { words, places } = fleet.groups.state;
+  const charge = Number.isNaN(percent) ? '' : `, ${Math.round(percent)} %`;
+  return `${fleet.names[place] ?? fleet.uuids[place]?.slice(0, 8) ?? ''}: ${showState(words[places[place] ?? 0] ?? '')}${charge}`;
+}
+
+const EARTH_METRES = 40_075_016.7;
+const SCALE_PIXELS = 110;
+
+function drawScale(map: MapLibre, scale: HTMLElement): void {
+  const metresPerPixel =
+    (Math.cos((map.getCenter().lat * Math.PI) / 180) * EARTH_METRES) / (TILE_PIXELS * 2 ** map.getZoom());
+  const most = metresPerPixel * SCALE_PIXELS;
+  const power = 10 ** Math.floor(Math.log10(most));
+  const metres = [5, 2, 1].map((digit) => digit * power).find((length) => length <= most) ?? power;
+  scale.style.width = `${Math.round(metres / metresPerPixel)}px`;
+  scale.textContent = metres >= 1000 ? `${showNumber(metres / 1000)} km` : `${showNumber(metres)} m`;
+}
