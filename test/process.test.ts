@@ -464,7 +464,7 @@ describe.concurrent('what does not end by itself', () => {
   test('--for ends a watch whose jq program does not end', async () => {
     await withEndless(async ({ url }) => {
       const child = start(
-        ['watch', '--topic', '/t', '--jq', 'def f: f; f', '--for', '2s', '-q', '--resync-pages', '0'],
+        ['watch', '--topic', '/t', '--jq', 'def f: f; f', '--for', '1s', '-q', '--resync-pages', '0'],
         {
           FLEET_BASE_URL: url,
           FLEET_SSE_URL: url,
@@ -474,7 +474,7 @@ describe.concurrent('what does not end by itself', () => {
       const { code, tookMs } = await endBy(child);
       // What was not delivered is no good end (cli.md section 4, promise 8).
       expect(code).toBe(10);
-      expect(tookMs).toBeLessThan(2000 + 2 * END_LIMIT_MS);
+      expect(tookMs).toBeLessThan(1000 + 2 * END_LIMIT_MS);
     });
   });
 });

@@ -175,7 +175,10 @@ test.each([
       const whole = stdout.split('\n').slice(0, -1);
       const seen = () =>
         new Set([...whole.map((line) => JSON.parse(line).uuid), ...again.objects().map(({ uuid }) => uuid)]);
-      await eventually(() => raised.every((uuid) => seen().has(uuid)), again.stderr);
+      await eventually(() => {
+        const all = seen();
+        return raised.every((uuid) => all.has(uuid));
+      }, again.stderr);
       await again.stop();
       // The one that was in the pipe when it ended may come twice.
       expect(

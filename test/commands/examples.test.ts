@@ -185,7 +185,8 @@ function readmeLines(): string[] {
 }
 
 describe.concurrent('of the README', () => {
-  for (const line of new Set(readmeLines())) {
+  const isOnAPage = new Set(PAGES.flatMap(examplesOf));
+  for (const line of new Set(readmeLines().filter((each) => !isOnAPage.has(each)))) {
     const canRun = isInstalled(line) && (wayOf(line).isTerminal !== true || hasTool('script'));
     test.runIf(canRun)(line, () => tryExample(line), 60_000);
   }

@@ -11,6 +11,7 @@ import { followHolder, type Holder } from '../../src/commands/bulk/lock.js';
 import { readJournal } from '../../src/commands/bulk/records.js';
 import { OUTCOMES } from '../../src/views/action.js';
 import { BINDING, leaveJournal, openQuickClock, withJournal } from '../support/journal.js';
+import { anyText } from '../support/naughty.js';
 import { PROGRAM_ARGS, PROGRAM_FILE, PROGRAM_LINE, preload } from '../support/program.js';
 import { sendJson, withServer } from '../support/server.js';
 
@@ -42,7 +43,7 @@ describe('reading', () => {
     state: fc.option(fc.string()),
     request_id: fc.option(fc.string()),
     milliseconds: fc.option(fc.nat()),
-    message: fc.option(fc.string({ unit: 'binary' })),
+    message: fc.option(anyText()),
   });
   const record = fc.oneof(
     fc.record({ run: fc.constant('r'), start: fc.constant(START) }),

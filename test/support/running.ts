@@ -50,18 +50,26 @@ export interface RunningParts {
   signal(name: NodeJS.Signals): void;
 }
 
+/** The objects of the whole lines of a text that grows, each read once. */
+function openParser(read: () => string): () => { [field: string]: unknown }[] {
+  const objects: { [field: string]: unknown }[] = [];
+  let seen = 0;
+  return () => {
+    const text = read();
+    const lines = text.slice(seen, text.lastIndexOf('\n') + 1).split('\n');
+    for (const line of lines) if (line.startsWith('{')) objects.push(JSON.parse(line));
+    seen = Math.max(seen, text.lastIndexOf('\n') + 1);
+    return [...objects];
+  };
+}
+
 export function runningOf({ stdout, stderr, ended, signal }: RunningParts): Running {
-  const parse = (text: string) =>
-    text
-      .split('\n')
-      .slice(0, -1)
-      .filter((line) => line.startsWith('{'))
-      .map((line) => JSON.parse(line) as { [field: string]: unknown });
+  const events = openParser(stderr);
   return {
     stdout,
     stderr,
-    objects: () => parse(stdout()),
-    events: (name) => parse(stderr()).filter(({ event }) => event === name),
+    objects: openParser(stdout),
+    events: (name) => events().filter(({ event }) => event === name),
     until: (condition) => eventually(condition, () => `stdout: ${stdout()}\nstderr: ${stderr()}`),
     stop(name = 'SIGINT') {
       signal(name);

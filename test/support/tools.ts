@@ -19,9 +19,13 @@ const TOOLS = {
 
 export type Tool = keyof typeof TOOLS;
 
-/** Whether a command is installed. */
+const found = new Map<string, boolean>();
+
+/** Whether a command is installed; looked for once. */
 export function hasCommand(name: string): boolean {
-  return spawnSync('sh', ['-c', `command -v ${name}`]).status === 0;
+  const isFound = found.get(name) ?? spawnSync('sh', ['-c', `command -v ${name}`]).status === 0;
+  found.set(name, isFound);
+  return isFound;
 }
 
 /** Whether a test that needs the tool can run. */

@@ -5,11 +5,11 @@ import stringWidth from 'string-width';
 import { describe, expect, it } from 'vitest';
 import { cut, pad, widthOf, wrapHint } from '../../src/terminal/cells.js';
 import { clean } from '../../src/terminal/clean.js';
-import { NAUGHTY } from '../support/naughty.js';
+import { anyText, NAUGHTY } from '../support/naughty.js';
 
 const cleanText = () =>
   fc
-    .array(fc.oneof(fc.string({ unit: 'grapheme' }), fc.string({ unit: 'binary' }), fc.constantFrom(...NAUGHTY)), {
+    .array(fc.oneof(fc.string({ unit: 'grapheme' }), anyText(), fc.constantFrom(...NAUGHTY)), {
       maxLength: 4,
     })
     .map((texts) => clean(texts.join('')));
