@@ -54,7 +54,7 @@ export async function checkSettings({ io, flags }: Context): Promise<{ known: Kn
   for (const key of places) findings.push(checkPlace(find(explained, key), name));
   const others = settings.filter(({ key }) => ![...places, 'token_command', 'protected'].includes(key));
   for (const { problem } of others) if (problem !== undefined) findings.push(failed('settings', problem));
-  const good = others.filter(({ problem }) => problem === undefined);
+  const good = others.filter(({ value, problem }) => problem === undefined && value !== null);
   const shown = good.map(({ key, value, from }) => `${key} ${value}${from === 'default' ? '' : ` (${from})`}`);
   findings.push(ok('settings', shown.join(', ')));
   return { known: gather(usable, name, explained), findings };
