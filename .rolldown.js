@@ -9,6 +9,7 @@ import { createRequire } from 'node:module';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'rolldown';
+import { feature } from 'topojson-client';
 
 const FOLDER = 'dist';
 
@@ -131,6 +132,29 @@ function foldersWithin(folder, found = new Set()) {
   return [...found];
 }
 
+/** Natural Earth's data, in the public domain. */
+const WORLD = 'node_modules/world-atlas';
+
+/**
+ * Writes `coastline.json`: the rings of the land, each a list of longitude and latitude in hundredths of a degree, the first pair as it is
+ * and each further one as the difference to the one before.
+ */
+const coastline = {
+  name: 'coastline',
+  generateBundle() {
+    const world = JSON.parse(readFileSync(join(WORLD, 'land-110m.json'), 'utf8'));
+    const rings = feature(world, world.objects.land).features.flatMap(({ geometry }) => geometry.coordinates.flat());
+    const encoded = rings.map((ring) => {
+      const hundredths = ring.map((place) => place.map((degrees) => Math.round(degrees * 100)));
+      return hundredths.flatMap(([x, y], index) => {
+        const [beforeX, beforeY] = hundredths[index - 1] ?? [0, 0];
+        return [x - beforeX, y - beforeY];
+      });
+    });
+    this.emitFile({ type: 'asset', fileName: 'coastline.json', source: JSON.stringify(encoded) });
+  },
+};
+
 /** Writes `THIRD-PARTY-LICENSES.txt`: name, version and licence of each library of which something went into the bundle. */
 const licences = {
   name: 'licences',
@@ -138,7 +162,7 @@ const licences = {
     const files = [...Object.values(bundle).flatMap(({ moduleIds = [] }) => moduleIds), ...page.moduleIds];
     const found = files.flatMap((file) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(file) ?? []);
     const within = foldersWithin(resolve('node_modules/maplibre-gl'));
-    const folders = [...found, resolve('node_modules/world-atlas'), ...within];
+    const folders = [...found, resolve(WORLD), ...within];
     const texts = [...new Set(folders)].sort().map((folder) => {
       const { name, version, license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
       const file = readdirSync(folder).find((each) => /^licen[cs]e/i.test(each));
@@ -171,7 +195,7 @@ await build({
   external: ['pg-native', 'pg-cloudflare'],
   // What its package.json names first loads its own files in a way that cannot be bundled.
   resolve: { alias: { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' } },
-  plugins: [pageAsset, licences, webAssembly],
+  plugins: [pageAsset, coastline, licences, webAssembly],
   output: {
     dir: FOLDER,
     format: 'cjs',

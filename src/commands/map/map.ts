@@ -3,8 +3,6 @@
 import { extname } from 'node:path';
 import type { Context } from '../../context.js';
 import { usageError } from '../../errors.js';
-import { NO_PAINT } from '../../terminal/colour.js';
-import { drawStats } from '../../views/stats.js';
 import { type MapFilters, readFleet } from './read.js';
 import type { Size } from './size.js';
 import { openTarget } from './target.js';
@@ -45,8 +43,10 @@ export async function showMap(context: Context, options: MapOptions): Promise<vo
     if (form === 'html') {
       const { writePage } = await import('./html.js');
       await writePage(context, picture, { tiles, attribution }, target.write);
-    } else
-      await target.write(drawStats(picture.counts, { width: 80, paint: NO_PAINT, total: picture.bicycles.length }));
+    } else {
+      const { drawText } = await import('./text.js');
+      await target.write(await drawText(context, picture, { size, isFile: file !== undefined }));
+    }
     await target.end();
   } catch (thrown) {
     await target.discard();

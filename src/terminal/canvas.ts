@@ -1,0 +1,124 @@
+// A drawing in cells of a terminal: text with its ink put anywhere, written whole, or only where it differs from the one before.
+
+import { widthOf } from './cells.js';
+import type { Color, Paint, Style } from './colour.js';
+
+/** Colour and style of a cell, such as `red` or `bold inverse`; '' is neither. */
+export type Ink = '' | Color | Style | `${Style} ${Color}` | `${Style} ${Style}` | `${Style} ${Style} ${Color}`;
+
+export interface Canvas {
+  readonly width: number;
+  readonly height: number;
+  /** What stands in each cell, row by row; '' behind a character that is two columns wide. */
+  readonly texts: string[];
+  readonly inks: Ink[];
+}
+
+export function openCanvas(width: number, height: number): Canvas {
+  const size = Math.max(0, width) * Math.max(0, height);
+  return { width, height, texts: new Array<string>(size).fill(' '), inks: new Array<Ink>(size).fill('') };
+}
+
+const NARROW_TEXT = /^[\x20-\x7E\u2500-\u259F\u2800-\u28FF\u00B0\u00B7\u2026]*$/;
+let segmenter: Intl.Segmenter | undefined;
+
+/** Puts text at a cell; what lies outside of the canvas is left out. The text has been cleaned and is short. */
+export function put(canvas: Canvas, column: number, row: number, text: string, ink: Ink = ''): void {
+  if (row < 0 || row >= canvas.height) return;
+  let at = column;
+  for (const cluster of clustersOf(text)) {
+    const width = NARROW_TEXT.test(cluster) ? 1 : widthOf(cluster);
+    if (at >= 0 && at + width <= canvas.width) {
+      const cell = row * canvas.width + at;
+      if (width === 0) {
+        if (at > 0) canvas.texts[cell - 1] += cluster;
+        continue;
+      }
+      canvas.texts[cell] = cluster;
+      canvas.inks[cell] = ink;
+      for (let more = 1; more < width; more++) {
+        canvas.texts[cell + more] = '';
+        canvas.inks[cell + more] = ink;
+      }
+    }
+    at += width;
+  }
+}
+
+function clustersOf(text: string): Iterable<string> {
+  if (NARROW_TEXT.test(text)) return text;
+  segmenter ??= new Intl.Segmenter();
+  return Array.from(segmenter.segment(text), ({ segment }) => segment);
+}
+
+/** Whether nothing but background stands in a row of cells. */
+export function isFree(canvas: Canvas, column: number, row: number, width: number): boolean {
+  if (row < 0 || row >= canvas.height || column < 0 || column + width > canvas.width) return false;
+  const start = row * canvas.width + column;
+  for (let cell = start; cell < start + width; cell++) if (canvas.texts[cell] !== ' ') return false;
+  return true;
+}
+
+/** The canvas as lines, without spaces at their ends. */
+export function canvasLines(canvas: Canvas, paint: Paint): string[] {
+  return Array.from({ length: canvas.height }, (_, row) => {
+    let end = canvas.width;
+    const start = row * canvas.width;
+    while (end > 0 && canvas.texts[start + end - 1] === ' ' && canvas.inks[start + end - 1] === '') end -= 1;
+    return paintCells(canvas, start, start + end, paint);
+  });
+}
+
+const ESCAPE = '\x1b';
+/** Moving the cursor takes about as many characters; fewer cells that stayed are written again. */
+const JOINED_CELLS = 6;
+
+/** What makes a terminal that shows one canvas show the other: only cells that differ. Both have the same size. */
+export function canvasChanges(before: Canvas, after: Canvas, paint: Paint): string {
+  const { width, height } = after;
+  let text = '';
+  for (let row = 0; row < height; row++) {
+    const start = row * width;
+    for (let column = 0; column < width; ) {
+      if (isSame(before, after, start + column)) {
+        column += 1;
+        continue;
+      }
+      let end = column + 1;
+      for (let next = end; next < width && next < end + JOINED_CELLS; next++) {
+        if (!isSame(before, after, start + next)) end = next + 1;
+      }
+      // A character of two columns is written whole, the old one and the new one.
+      while (column > 0 && (after.texts[start + column] === '' || before.texts[start + column] === '')) column -= 1;
+      while (end < width && (after.texts[start + end] === '' || before.texts[start + end] === '')) end += 1;
+      text += `${ESCAPE}[${row + 1};${column + 1}H${paintCells(after, start + column, start + end, paint)}`;
+      column = end;
+    }
+  }
+  return text;
+}
+
+function isSame(before: Canvas, after: Canvas, cell: number): boolean {
+  return before.texts[cell] === after.texts[cell] && before.inks[cell] === after.inks[cell];
+}
+
+/** Cells in a row; those with the same ink are painted together. */
+function paintCells({ texts, inks }: Canvas, from: number, to: number, paint: Paint): string {
+  let line = '';
+  for (let start = from; start < to; ) {
+    const ink = inks[start] ?? '';
+    let end = start + 1;
+    while (end < to && inks[end] === ink) end += 1;
+    line += paintText(texts.slice(start, end).join(''), ink, paint);
+    start = end;
+  }
+  return line;
+}
+
+/** A text in an ink. */
+export function paintText(text: string, ink: Ink, paint: Paint): string {
+  if (ink === '') return text;
+  let painted = text;
+  for (const name of ink.split(' ').reverse()) painted = paint[name as Color | Style](painted);
+  return painted;
+}

@@ -1,0 +1,104 @@
+// Lines of latitude and longitude with their degrees, the scale bar, and how degrees are written.
+
+import { eastOf, latitudeOf, longitudeOf, metresPerDot, type View, worldX, worldY } from './projection.js';
+
+const STEPS_DEGREES = [
+  60, 30, 20, 10, 5, 2, 1, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001, 0.0005, 0.0002, 0.0001, 0.00005,
+  0.00002, 0.00001,
+];
+
+export interface Tick {
+  /** In dots from the left or the top. */
+  readonly at: number;
+  readonly label: string;
+}
+
+export interface Graticule {
+  readonly meridians: readonly Tick[];
+  readonly parallels: readonly Tick[];
+}
+
+export interface GraticuleOptions {
+  width: number;
+  height: number;
+  /** How far lines are apart at least, in dots. */
+  meridianDots: number;
+  parallelDots: number;
+  /** `°` behind the number. */
+  hasDegreeSign: boolean;
+}
+
+/** The lines of a view, at round degrees. */
+export function graticule(view: View, options: GraticuleOptions): Graticule {
+  const { width, height, hasDegreeSign } = options;
+  const dotsPerDegree = view.worldDots / 360;
+  const meridianStep = smallestStep(options.meridianDots / dotsPerDegree);
+  const cos = Math.cos((latitudeOf(view.y) * Math.PI) / 180);
+  const parallelStep = smallestStep((options.parallelDots / dotsPerDegree) * cos);
+  const meridians: Tick[] = [];
+  // A drawing wider than the world has empty sides.
+  const across = Math.min(width, view.worldDots);
+  const west = longitudeOf(view.x) - (across / 2 / view.worldDots) * 360;
+  const first = Math.ceil(west / meridianStep);
+  const last = Math.floor((west + (across / view.worldDots) * 360) / meridianStep);
+  for (let index = first; index <= last && index - first < width; index++) {
+    const degrees = wrapDegrees(index * meridianStep);
+    const at = eastOf(view, worldX(degrees)) * view.worldDots + width / 2;
+    if (at < 0 || at >= width || meridians.some((tick) => Math.abs(tick.at - at) < 1)) continue;
+    meridians.push({ at, label: showDegrees(degrees, 'EW', meridianStep, hasDegreeSign) });
+  }
+  const parallels: Tick[] = [];
+  const south = latitudeOf(Math.min(1, view.y + height / 2 / view.worldDots));
+  const north = latitudeOf(Math.max(0, view.y - height / 2 / view.worldDots));
+  for (let index = Math.ceil(south / parallelStep); index <= Math.floor(north / parallelStep); index++) {
+    const degrees = index * parallelStep;
+    const at = (worldY(degrees) - view.y) * view.worldDots + height / 2;
+    if (at < 0 || at >= height || parallels.length >= height) continue;
+    parallels.push({ at, label: showDegrees(degrees, 'NS', parallelStep, hasDegreeSign) });
+  }
+  return { meridians, parallels };
+}
+
+function smallestStep(least: number): number {
+  return STEPS_DEGREES.filter((step) => step >= least).at(-1) ?? 60;
+}
+
+function wrapDegrees(degrees: number): number {
+  const wrapped = degrees - 360 * Math.floor((degrees + 180) / 360);
+  return wrapped;
+}
+
+/** `13.4°E`: as many decimals as the step needs, and no sign. */
+export function showDegrees(degrees: number, [plus, minus]: string, step: number, hasDegreeSign: boolean): string {
+  const decimals = Math.max(0, Math.ceil(-Math.log10(step) - 1e-9));
+  const text = Math.abs(degrees).toFixed(decimals);
+  const isZero = Number(text) === 0 || (plus === 'E' && Number(text) === 180);
+  return `${text}${hasDegreeSign ? '°' : ''}${isZero ? '' : degrees > 0 ? plus : minus}`;
+}
+
+/** A point of the world as people write it, with as many decimals as a dot of the view is worth: `52.52°N 13.41°E`. */
+export function showPoint(
+  x: number,
+  y: number,
+  { worldDots }: Pick<View, 'worldDots'>,
+  hasDegreeSign: boolean,
+): string {
+  const step = Math.min(1, Math.max(0.00001, 10 ** Math.floor(Math.log10(720 / worldDots))));
+  const latitude = showDegrees(latitudeOf(y), 'NS', step, hasDegreeSign);
+  return `${latitude} ${showDegrees(longitudeOf(x), 'EW', step, hasDegreeSign)}`;
+}
+
+export interface ScaleBar {
+  readonly dots: number;
+  /** `500 m`, `20 km`. */
+  readonly label: string;
+}
+
+/** A round length of at most so many dots, true in the middle of the view. */
+export function scaleBar(view: View, mostDots: number): ScaleBar {
+  const metres = metresPerDot(view) * mostDots;
+  const power = 10 ** Math.floor(Math.log10(metres));
+  const round = [5, 2, 1].map((factor) => factor * power).find((length) => length <= metres) ?? power;
+  const label = round >= 1000 ? `${round / 1000} km` : round >= 1 ? `${round} m` : `${Math.round(round * 100)} cm`;
+  return { dots: round / metresPerDot(view), label };
+}

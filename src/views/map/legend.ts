@@ -1,0 +1,182 @@
+// What stands beside or below a map of the terminal: states with their counts, the scale, and every bicycle that is not on it.
+
+import type { Ink } from '../../terminal/canvas.js';
+import { cut, pad, widthOf } from '../../terminal/cells.js';
+import { clean } from '../../terminal/clean.js';
+import { scaleBar, showPoint } from './graticule.js';
+import type { Layout } from './layout.js';
+import { MOST_STATES, type Places } from './places.js';
+import { eastOf, type View } from './projection.js';
+import { signOf } from './signs.js';
+
+/** Text in one ink. */
+export interface Piece {
+  readonly text: string;
+  readonly ink?: Ink;
+}
+
+export interface LegendInput {
+  readonly places: Places;
+  readonly counts: readonly { readonly value: string; readonly count: number }[];
+  nameOf(bicycle: number): string;
+  readonly layout: Layout;
+  readonly view: View;
+  readonly look: {
+    readonly width: number;
+    readonly height: number;
+    readonly hasColor: boolean;
+    readonly hasUnicode: boolean;
+  };
+}
+
+interface Room {
+  readonly columns: number;
+  readonly rows: number;
+}
+
+/** From this size on there is a panel at the right, else lines below. */
+const PANEL_FROM = { width: 100, height: 16 };
+const LONGEST_STATE_COLUMNS = 16;
+const MOST_NAMES = 3;
+
+export function hasPanel({ width, height }: { width: number; height: number }): boolean {
+  return width >= PANEL_FROM.width && height >= PANEL_FROM.height;
+}
+
+/** The sign and the name of each state, its number behind. */
+function stateEntries({ counts, places, look }: LegendInput): { pieces: Piece[]; count: number }[] {
+  return counts.map(({ value, count }, index) => {
+    const state = places.states[Math.min(index, MOST_STATES - 1)];
+    const { color, sign, letter } = signOf(state);
+    const mark = look.hasUnicode ? (look.hasColor ? '●' : sign) : letter;
+    const name = cut(clean(value), LONGEST_STATE_COLUMNS);
+    return {
+      count,
+      pieces: [{ text: mark, ink: look.hasColor ? (color ?? '') : '' }, { text: ` ${asciiOf(name, look)}` }],
+    };
+  });
+}
+
+function asciiOf(text: string, { hasUnicode }: { hasUnicode: boolean }): string {
+  return hasUnicode ? text : text.replace(/[^\x20-\x7E]/g, '?');
+}
+
+/** `├────┤ 500 m`. */
+function scalePieces({ view, look }: LegendInput, columns: number): Piece[] {
+  const { dots, label } = scaleBar(view, columns * 2);
+  const length = Math.max(2, Math.round(dots / 2));
+  const [start, line, end] = look.hasUnicode ? ['├', '─', '┤'] : ['|', '-', '|'];
+  return [{ text: `${start}${line?.repeat(length - 2)}${end} ${label}`, ink: 'dim' }];
+}
+
+/** What is not on the map: each kind with its number and the first names. */
+export function absences(input: LegendInput): { label: string; count: number; bicycles: readonly number[] }[] {
+  const { layout, places, view } = input;
+  const { missing, impossible, polar } = places.unplaced;
+  const outside = layout.outside.map((place) => places.bicycleOf[place] ?? 0);
+  return [
+    { label: `outside the view${directions(layout.outside, places, view)}`, count: outside.length, bicycles: outside },
+    { label: 'without a position', count: missing.length, bicycles: missing },
+    { label: 'with an impossible position', count: impossible.length, bicycles: impossible },
+    { label: 'beyond 85 degrees north or south', count: polar.length, bicycles: polar },
+  ].filter(({ count }) => count > 0);
+}
+
+/** ` (12 west, 3 north)`: where most of those outside are. */
+function directions(outside: readonly number[], { xs, ys }: Places, view: View): string {
+  if (outside.length === 0) return '';
+  const counts = { west: 0, east: 0, north: 0, south: 0 };
+  for (const place of outside) {
+    const [east, south] = [eastOf(view, xs[place] ?? 0), (ys[place] ?? 0) - view.y];
+    if (Math.abs(east) >= Math.abs(south)) counts[east < 0 ? 'west' : 'east'] += 1;
+    else counts[south < 0 ? 'north' : 'south'] += 1;
+  }
+  const parts = Object.entries(counts).flatMap(([name, count]) => (count === 0 ? [] : [`${count} ${name}`]));
+  return ` (${parts.join(', ')})`;
+}
+
+function names(bicycles: readonly number[], input: LegendInput): string {
+  const shown = bicycles.slice(0, MOST_NAMES).map((index) => clean(input.nameOf(index).slice(0, 100)));
+  const more = bicycles.length - shown.length;
+  return asciiOf(shown.join(', '), input.look) + (more > 0 ? ' …' : '');
+}
+
+/** Lines below the map: the states first, then the scale and what is not on the map. */
+export function legendLines(input: LegendInput, { columns, rows }: Room): Piece[][] {
+  if (rows === 0) return [];
+  const scale = scalePieces(input, Math.max(4, Math.min(20, Math.floor(columns / 4))));
+  const last: Piece[] = [...scale];
+  for (const { label, count, bicycles } of absences(input)) {
+    last.push({ text: `  ${count} ${label}` }, { text: `: ${names(bicycles, input)}`, ink: 'dim' });
+  }
+  return [...flow(stateEntries(input), columns, rows - 1), last];
+}
+
+/** Entries one behind the other in so many lines; those without room are one number. */
+function flow(entries: { pieces: Piece[]; count: number }[], columns: number, rows: number): Piece[][] {
+  const lines: Piece[][] = [[]];
+  let width = 0;
+  for (const [index, { pieces, count }] of entries.entries()) {
+    const text = [...pieces, { text: ` ${count}` }];
+    const own = text.reduce((sum, piece) => sum + widthOf(piece.text), 0);
+    const rest = entries.slice(index).reduce((sum, entry) => sum + entry.count, 0);
+    const others = `+ ${rest} others`;
+    const isLast = index === entries.length - 1;
+    const gap = width === 0 ? 0 : 2;
+    const fits = (room: number) => width + gap + own + (isLast ? 0 : room) <= columns;
+    if (lines.length === rows && !fits(others.length + 2)) {
+      lines.at(-1)?.push({ text: `${' '.repeat(gap)}${cut(others, Math.max(0, columns - width - gap))}` });
+      return lines;
+    }
+    if (!fits(0)) {
+      lines.push([]);
+      width = 0;
+    }
+    const space = width === 0 ? '' : '  ';
+    lines.at(-1)?.push({ text: space }, ...text);
+    width += space.length + own;
+  }
+  return lines;
+}
+
+/** The panel at the right: states with bars of their own, the largest clusters with where they are, what is not on the map. */
+export function panelLines(input: LegendInput, { columns, rows }: Room): Piece[][] {
+  const total = input.counts.reduce((sum, { count }) => sum + count, 0);
+  const heading = (text: string): Piece[] => [{ text: cut(text, columns), ink: 'bold' }];
+  const states = stateEntries(input).map(({ pieces, count }) => {
+    const used = pieces.reduce((sum, { text }) => sum + widthOf(text), 0);
+    return [...pieces, { text: pad(String(count), Math.max(1, columns - used), 'right') }];
+  });
+  const absent = absences(input).flatMap(({ label, count, bicycles }) => [
+    [{ text: cut(`${count} ${label}`, columns) }],
+    [{ text: cut(`  ${names(bicycles, input)}`, columns), ink: 'dim' as Ink }],
+  ]);
+  const head = [heading(`STATES of ${total}`), ...states];
+  const foot = [
+    ...(absent.length === 0 ? [] : [[], heading('NOT ON THE MAP'), ...absent]),
+    [],
+    scalePieces(input, columns - 10),
+  ];
+  const left = rows - head.length - foot.length - 2;
+  const clusters = clusterLines(input, columns, left);
+  const lines = [...head, ...clusters];
+  const fill = Math.max(0, rows - lines.length - foot.length);
+  return [...lines, ...Array.from({ length: fill }, () => []), ...foot].slice(0, rows);
+}
+
+function clusterLines({ layout, view, look }: LegendInput, columns: number, rows: number): Piece[][] {
+  const { clusters } = layout;
+  if (clusters.length === 0 || rows < 2) return [];
+  const shown = clusters.slice(0, clusters.length > rows ? rows - 1 : rows);
+  const digits = String(clusters[0]?.count ?? 0).length;
+  const lines: Piece[][] = shown.map(({ count, x, y }) => [
+    { text: String(count).padStart(digits) },
+    { text: `  ${cut(showPoint(x, y, view, look.hasUnicode), columns - digits - 2)}`, ink: 'dim' },
+  ]);
+  const rest = clusters.slice(shown.length);
+  if (rest.length > 0) {
+    const count = rest.reduce((sum, cluster) => sum + cluster.count, 0);
+    lines.push([{ text: cut(`${count} in ${rest.length} more`, columns), ink: 'dim' }]);
+  }
+  return [[], [{ text: 'CLUSTERS', ink: 'bold' }], ...lines];
+}

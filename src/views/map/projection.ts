@@ -1,0 +1,106 @@
+// Web Mercator: places on the globe as points of a square world, and a window on it in dots.
+
+import { EARTH_RADIUS_METRES } from '../distance.js';
+
+/** Beyond this latitude the square world ends; what is nearer to a pole has no place on it. */
+export const LIMIT_DEGREES = 85.0511287798066;
+const CIRCUMFERENCE_METRES = 2 * Math.PI * EARTH_RADIUS_METRES;
+/** A drawing shows so many metres at least from edge to edge. */
+const LEAST_METRES = 400;
+/** What a fitted view leaves free at its edges, of the whole. */
+const MARGIN = 0.06;
+
+/** A window on the world; dots are square. */
+export interface View {
+  /** The middle: 0 to 1 from west to east, from north to south. */
+  readonly x: number;
+  readonly y: number;
+  /** How many dots the world is wide. */
+  readonly worldDots: number;
+}
+
+/** The extent of a drawing in dots. */
+export interface Extent {
+  readonly width: number;
+  readonly height: number;
+}
+
+/** From 0 at 180° west to 1 at 180° east. */
+export function worldX(longitude: number): number {
+  const x = (longitude + 180) / 360;
+  return x - Math.floor(x);
+}
+
+/** From 0 in the north to 1 in the south; outside of that beyond LIMIT_DEGREES. */
+export function worldY(latitude: number): number {
+  return 0.5 - Math.log(Math.tan(Math.PI / 4 + (latitude * Math.PI) / 360)) / (2 * Math.PI);
+}
+
+/** Degrees from -180 to 180. */
+export function longitudeOf(x: number): number {
+  const degrees = (x - Math.floor(x)) * 360 - 180;
+  return degrees;
+}
+
+export function latitudeOf(y: number): number {
+  return (Math.atan(Math.exp((0.5 - y) * 2 * Math.PI)) * 360) / Math.PI - 90;
+}
+
+/** How far east of the middle a point is, the short way round the world: from -0.5 to 0.5. */
+export function eastOf(view: View, x: number): number {
+  const east = x - view.x;
+  return east - Math.round(east);
+}
+
+/** Metres that a dot in the middle of the view is wide. */
+export function metresPerDot({ y, worldDots }: View): number {
+  return (CIRCUMFERENCE_METRES * Math.cos((latitudeOf(y) * Math.PI) / 180)) / worldDots;
+}
+
+/** The view that shows all points, also across the antimeridian; the whole world when there are none. */
+export function fitView(xs: Float64Array, ys: Float64Array, extent: Extent): View {
+  if (xs.length === 0) return { x: 0.5, y: 0.5, worldDots: Math.min(extent.width, extent.height) };
+  const { west, width } = shortestArc(xs);
+  let [north, south] = [1, 0];
+  for (const y of ys) {
+    if (y < north) north = y;
+    if (y > south) south = y;
+  }
+  const y = (north + south) / 2;
+  const leastWidth = LEAST_METRES / (CIRCUMFERENCE_METRES * Math.cos((latitudeOf(y) * Math.PI) / 180));
+  const room = 1 - 2 * MARGIN;
+  const worldDots = Math.min(
+    (extent.width * room) / Math.max(width, leastWidth),
+    (extent.height * room) / Math.max(south - north, (leastWidth * extent.height) / extent.width),
+  );
+  return boundView({ x: west + width / 2, y, worldDots }, extent);
+}
+
+/** The western end and the length of the shortest arc that holds all points: what is left without the widest gap. */
+function shortestArc(xs: Float64Array): { west: number; width: number } {
+  const sorted = Float64Array.from(xs).sort();
+  const [first = 0] = sorted;
+  const last = sorted.at(-1) ?? first;
+  let west = first;
+  let widest = first + 1 - last;
+  for (let index = 1; index < sorted.length; index++) {
+    const gap = (sorted[index] ?? 0) - (sorted[index - 1] ?? 0);
+    if (gap <= widest) continue;
+    widest = gap;
+    west = sorted[index] ?? 0;
+  }
+  return { west, width: 1 - widest };
+}
+
+/** A view can be so near that a dot is a few centimetres, and so far that the world fills the drawing. */
+const CLOSEST_WORLD_DOTS = CIRCUMFERENCE_METRES / 0.05;
+
+/** The view within what can be drawn: not nearer, not farther, its middle in the world. */
+export function boundView({ x, y, worldDots }: View, { width, height }: Extent): View {
+  const least = Math.min(width, height);
+  return {
+    x: x - Math.floor(x),
+    y: Math.min(1, Math.max(0, y)),
+    worldDots: Math.min(CLOSEST_WORLD_DOTS, Math.max(least, worldDots)),
+  };
+}

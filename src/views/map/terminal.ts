@@ -1,0 +1,354 @@
+// The map as cells of a terminal: bicycles, clusters, coast, degrees and scale, with a legend that accounts for every bicycle.
+
+import { type Canvas, type Ink, openCanvas, put } from '../../terminal/canvas.js';
+import { cut, widthOf } from '../../terminal/cells.js';
+import { clean } from '../../terminal/clean.js';
+import { type Coast, forCoast, LEAST_METRES_A_COLUMN } from './coast.js';
+import { graticule } from './graticule.js';
+import { type Cluster, type Grid, type Layout, layOut } from './layout.js';
+import { hasPanel, legendLines, type Piece, panelLines } from './legend.js';
+import type { Places } from './places.js';
+import { type Extent, eastOf, fitView, metresPerDot, type View } from './projection.js';
+import { signOf } from './signs.js';
+
+/** What the terminal can show. */
+export interface Look {
+  readonly width: number;
+  readonly height: number;
+  readonly hasColor: boolean;
+  readonly hasUnicode: boolean;
+}
+
+export interface MapInput {
+  /** Left and right in the first line; text that nobody has cleaned. */
+  readonly title: string;
+  readonly moment: string;
+  readonly places: Places;
+  /** How many bicycles are in each state, of all that the legend accounts for. */
+  readonly counts: readonly { readonly value: string; readonly count: number }[];
+  /** The name of a bicycle, by its index in the input of the places. */
+  nameOf(bicycle: number): string;
+  readonly coast: Coast;
+  /** What is seen; everything when absent. */
+  readonly view?: View | undefined;
+  /** What Tab has chosen. */
+  readonly selected?: Target | undefined;
+  /** The last line, in place of none. */
+  readonly footer?: readonly Piece[];
+}
+
+/** What can be chosen on a map: a cluster, or a bicycle with a dot of its own. */
+export interface Target {
+  readonly type: 'cluster' | 'bicycle';
+  /** The index of one of its places. */
+  readonly place: number;
+}
+
+export interface DrawnMap {
+  readonly canvas: Canvas;
+  readonly layout: Layout;
+  readonly view: View;
+  readonly extent: Extent;
+}
+
+/** A cell in Braille is two dots wide and four high, which makes them square. */
+const BRAILLE = { across: 2, down: 4 };
+/** The bits of a Braille character, by row and column of its dots. */
+const BRAILLE_BITS = [
+  [0x01, 0x08],
+  [0x02, 0x10],
+  [0x04, 0x20],
+  [0x40, 0x80],
+] as const;
+const BRAILLE_START = 0x2800;
+
+/** How far a bicycle is drawn from its place at most: two columns and a half, or two where it has a cell of its own. */
+const REACH_DOTS = 5;
+const REACH_CELLS = 2;
+/** A drawing with fewer bicycles than one in so many cells shows each as a sign: a lone dot of Braille is easily missed. */
+const CELLS_A_SIGN = 60;
+/** Few enough to be called by their names. */
+const MOST_NAMED = 24;
+const NAME_COLUMNS = 18;
+
+/** Below this height there is no room for a title. */
+const TITLE_ROWS = 6;
+
+/** The area of the drawing within the terminal. */
+interface Area {
+  readonly column: number;
+  readonly row: number;
+  readonly columns: number;
+  readonly rows: number;
+}
+
+/** The dots of a terminal's map: what is handed to those who move the view. */
+export function extentOf(area: { columns: number; rows: number }): Extent {
+  return { width: area.columns * BRAILLE.across, height: area.rows * BRAILLE.down };
+}
+
+/** Draws the map; it fills the size of the look. */
+export function drawMap(input: MapInput, look: Look): DrawnMap {
+  const canvas = openCanvas(look.width, look.height);
+  const area = areaOf(input, look);
+  const extent = extentOf(area);
+  const view = input.view ?? fitView(input.places.xs, input.places.ys, extent);
+  const layout = layOut(input.places, view, gridOf(input, look, area, view));
+  const isBusy = new Uint8Array(look.width * look.height);
+  drawBackground(canvas, input, { look, area, view, extent });
+  drawDots(canvas, input, { look, area, layout, view, isBusy });
+  for (const cluster of layout.clusters) drawCluster(canvas, cluster, input, { look, area, isBusy });
+  drawDegrees(canvas, { look, area, view, extent, isBusy });
+  if (layout.dots.length <= MOST_NAMED) drawNames(canvas, input, { look, area, layout, isBusy });
+  drawAround(canvas, input, { look, area, view, layout });
+  return { canvas, layout, view, extent };
+}
+
+function areaOf(input: MapInput, look: Look): Area {
+  const title = look.height >= TITLE_ROWS ? 1 : 0;
+  const footer = input.footer === undefined ? 0 : 1;
+  if (hasPanel(look)) {
+    const columns = look.width - PANEL_COLUMNS - 1;
+    return { column: 0, row: title, columns, rows: look.height - title - footer };
+  }
+  const legend = legendRows(look);
+  const rows = Math.max(1, look.height - title - footer - legend);
+  return { column: 0, row: title, columns: look.width, rows };
+}
+
+/** The panel beside the map, on a wide terminal. */
+export const PANEL_COLUMNS = 30;
+
+/** Rows below the map, where there is no panel. */
+function legendRows({ height, width }: Look): number {
+  if (height < 4) return 0;
+  if (height < 10) return 2;
+  return width < 60 ? 4 : 3;
+}
+
+/** Whether the map is drawn in signs, a cell each, or in dots of Braille. */
+function gridOf({ places }: MapInput, look: Look, area: Area, view: View): Grid {
+  const { columns, rows } = area;
+  const { width, height } = extentOf(area);
+  let inside = 0;
+  for (let index = 0; index < places.xs.length; index++) {
+    const x = Math.abs(eastOf(view, places.xs[index] ?? 0)) * view.worldDots;
+    if (x <= width / 2 && Math.abs((places.ys[index] ?? 0) - view.y) * view.worldDots <= height / 2) inside += 1;
+  }
+  const isSigns = !look.hasColor || !look.hasUnicode || inside <= (columns * rows) / CELLS_A_SIGN;
+  const dots = isSigns ? { across: 1, down: 1, reachDots: REACH_CELLS } : { ...BRAILLE, reachDots: REACH_DOTS };
+  return {
+    columns,
+    rows,
+    ...dots,
+    cell: { width: BRAILLE.across, height: BRAILLE.down },
+    gatherColumns: 4,
+    gatherRows: 1,
+    labelOf: (count) => ({ columns: Math.min(columns, String(count).length + 2), rows: 1 }),
+  };
+}
+
+interface Frame {
+  look: Look;
+  area: Area;
+  view: View;
+  extent: Extent;
+}
+
+/** Degrees as faint lines, and the coast where its data is good enough. */
+function drawBackground(canvas: Canvas, { coast }: MapInput, { look, area, view, extent }: Frame): void {
+  const { meridians, parallels } = ticksOf(view, extent, look);
+  const [vertical, horizontal, crossing] = look.hasUnicode ? ['┊', '┈', '┼'] : [':', '.', '+'];
+  const ink: Ink = 'gray';
+  for (const { at } of meridians) {
+    const column = area.column + Math.floor(at / BRAILLE.across);
+    for (let row = 0; row < area.rows; row++) put(canvas, column, area.row + row, vertical ?? '', ink);
+  }
+  for (const { at } of parallels) {
+    const row = area.row + Math.floor(at / BRAILLE.down);
+    const isCrossing = new Set(meridians.map((tick) => area.column + Math.floor(tick.at / BRAILLE.across)));
+    for (let column = area.column; column < area.column + area.columns; column++)
+      put(canvas, column, row, (isCrossing.has(column) ? crossing : horizontal) ?? '', ink);
+  }
+  if (metresPerDot(view) * BRAILLE.across < LEAST_METRES_A_COLUMN) return;
+  drawCoast(canvas, coast, { look, area, view, extent });
+}
+
+function drawCoast(canvas: Canvas, coast: Coast, { look, area, view, extent }: Frame): void {
+  const toDots = (x: number, y: number) =>
+    [eastOf(view, x) * view.worldDots + extent.width / 2, (y - view.y) * view.worldDots + extent.height / 2] as const;
+  const bits = new Uint8Array(area.columns * area.rows);
+  forCoast(coast, toDots, { ...extent, worldDots: view.worldDots }, ([x1, y1, x2, y2]) => {
+    const steps = Math.max(1, Math.ceil(Math.max(Math.abs(x2 - x1), Math.abs(y2 - y1))));
+    for (let step = 0; step <= steps; step++) {
+      const x = Math.round(x1 + ((x2 - x1) * step) / steps);
+      const y = Math.round(y1 + ((y2 - y1) * step) / steps);
+      const cell = Math.floor(y / BRAILLE.down) * area.columns + Math.floor(x / BRAILLE.across);
+      bits[cell] = (bits[cell] ?? 0) | (BRAILLE_BITS[y % BRAILLE.down]?.[x % BRAILLE.across === 0 ? 0 : 1] ?? 0);
+    }
+  });
+  for (const [cell, value] of bits.entries()) {
+    if (value === 0) continue;
+    const sign = look.hasUnicode ? String.fromCharCode(BRAILLE_START + value) : ',';
+    put(canvas, area.column + (cell % area.columns), area.row + Math.floor(cell / area.columns), sign, 'dim');
+  }
+}
+
+interface Drawn {
+  look: Look;
+  area: Area;
+  layout: Layout;
+  isBusy: Uint8Array;
+}
+
+function drawDots(canvas: Canvas, input: MapInput, { look, area, layout, view, isBusy }: Drawn & { view: View }): void {
+  const { across, down } = gridOf(input, look, area, view);
+  const isBraille = across === BRAILLE.across;
+  const cells = new Map<number, { bits: number; state: number; isSelected: boolean }>();
+  for (const { x, y, state, place } of layout.dots) {
+    const cell = Math.floor(y / down) * area.columns + Math.floor(x / across);
+    const before = cells.get(cell) ?? { bits: 0, state, isSelected: false };
+    const bit = isBraille ? (BRAILLE_BITS[y % down]?.[x % across === 0 ? 0 : 1] ?? 0) : 0;
+    const isSelected = before.isSelected || (input.selected?.type === 'bicycle' && input.selected.place === place);
+    cells.set(cell, { bits: before.bits | bit, state, isSelected });
+  }
+  for (const [cell, { bits, state, isSelected }] of cells) {
+    const [column, row] = [area.column + (cell % area.columns), area.row + Math.floor(cell / area.columns)];
+    const { sign, letter } = signOf(input.places.states[state]);
+    const text = isBraille ? String.fromCharCode(BRAILLE_START + bits) : look.hasUnicode ? sign : letter;
+    put(canvas, column, row, text, isSelected ? inverse(inkOf(input, state)) : inkOf(input, state));
+    isBusy[row * canvas.width + column] = 1;
+    if (isSelected) drawPointer(canvas, column, row, look);
+  }
+}
+
+/** Around what is chosen, where there is room. */
+function drawPointer(canvas: Canvas, column: number, row: number, { hasUnicode }: Look): void {
+  put(canvas, column - 1, row, hasUnicode ? '▸' : '>', 'bold');
+  put(canvas, column + 1, row, hasUnicode ? '◂' : '<', 'bold');
+}
+
+function inkOf({ places }: Pick<MapInput, 'places'>, state: number): Ink {
+  return signOf(places.states[state]).color ?? '';
+}
+
+function inverse(ink: Ink): Ink {
+  return ink === '' ? 'inverse' : (`inverse ${ink}` as Ink);
+}
+
+/** A cluster is its number on a bar of its states: so many cells of each colour as there is room for. */
+function drawCluster(
+  canvas: Canvas,
+  cluster: Cluster,
+  input: MapInput,
+  { look, area, isBusy }: Omit<Drawn, 'layout'>,
+): void {
+  const { columns, count, byState, members } = cluster;
+  const [column, row] = [area.column + cluster.column, area.row + cluster.row];
+  const isSelected = input.selected?.type === 'cluster' && members.includes(input.selected.place);
+  const [left, right] = bracketsOf(look, isSelected);
+  const text = columns < String(count).length + 2 ? cut(String(count), columns) : `${left}${count}${right}`;
+  const shares = look.hasColor ? shareCells(byState, columns) : [];
+  for (const [index, sign] of [...text].entries()) {
+    const state = shares[index];
+    const ink: Ink = state === undefined ? (isSelected ? 'bold' : '') : inverse(inkOf(input, state));
+    put(canvas, column + index, row, sign, isSelected && state !== undefined ? (`bold ${ink}` as Ink) : ink);
+    isBusy[row * canvas.width + column + index] = 1;
+  }
+}
+
+function bracketsOf({ hasColor, hasUnicode }: Look, isSelected: boolean): readonly [string, string] {
+  if (isSelected) return hasUnicode ? ['▸', '◂'] : ['>', '<'];
+  return hasColor ? [' ', ' '] : ['(', ')'];
+}
+
+/** Which state each of so many cells shows: every share rounded, the largest remainders first, in the order of the legend. */
+export function shareCells(byState: readonly number[], cells: number): number[] {
+  const total = byState.reduce((sum, number) => sum + number, 0);
+  const shares = byState.map((number, state) => ({ state, exact: (number / total) * cells }));
+  const whole = shares.map(({ state, exact }) => ({ state, cells: Math.floor(exact), rest: exact % 1 }));
+  let left = cells - whole.reduce((sum, share) => sum + share.cells, 0);
+  for (const share of [...whole].sort((a, b) => b.rest - a.rest || a.state - b.state)) {
+    if (left <= 0) break;
+    share.cells += 1;
+    left -= 1;
+  }
+  return whole.flatMap((share) => new Array<number>(share.cells).fill(share.state));
+}
+
+function ticksOf(view: View, extent: Extent, { hasUnicode }: Look) {
+  return graticule(view, { ...extent, meridianDots: 32, parallelDots: 24, hasDegreeSign: hasUnicode });
+}
+
+/** Degrees at the left and the bottom edge, where no bicycle is. */
+function drawDegrees(canvas: Canvas, { look, area, view, extent, isBusy }: Frame & { isBusy: Uint8Array }): void {
+  const { meridians, parallels } = ticksOf(view, extent, look);
+  const write = (column: number, row: number, label: string) => {
+    if (column < area.column || column + label.length > area.column + area.columns) return;
+    const start = row * canvas.width + column;
+    if (isBusy.subarray(start, start + label.length).some((busy) => busy === 1)) return;
+    put(canvas, column, row, label, 'gray');
+    isBusy.fill(1, start, start + label.length);
+  };
+  for (const { at, label } of parallels) write(area.column, area.row + Math.floor(at / BRAILLE.down), label);
+  const bottom = area.row + area.rows - 1;
+  for (const { at, label } of meridians) {
+    write(area.column + Math.floor(at / BRAILLE.across) - Math.floor(label.length / 2), bottom, label);
+  }
+}
+
+/** The names of single bicycles, where there is room behind them. */
+function drawNames(canvas: Canvas, input: MapInput, { look, area, layout, isBusy }: Drawn): void {
+  const isDots = layout.dots.some(({ x }) => x >= area.columns);
+  if (isDots) return;
+  for (const { place, x, y } of layout.dots) {
+    const name = cut(clean(input.nameOf(input.places.bicycleOf[place] ?? 0).slice(0, 200)), NAME_COLUMNS);
+    const [column, row] = [area.column + x + 2, area.row + y];
+    const width = widthOf(name);
+    const start = row * canvas.width + column;
+    if (column + width > area.column + area.columns) continue;
+    if (isBusy.subarray(start - 1, start + width + 1).some((busy) => busy === 1)) continue;
+    put(canvas, column - 1, row, ' ');
+    put(canvas, column, row, look.hasUnicode ? name : name.replace(/[^\x20-\x7E]/g, '?'), 'dim');
+    isBusy.fill(1, start, start + width);
+  }
+}
+
+/** Title, legend or panel, footer. */
+function drawAround(
+  canvas: Canvas,
+  input: MapInput,
+  { look, area, view, layout }: Omit<Drawn, 'isBusy'> & { view: View },
+): void {
+  if (area.row > 0) drawTitle(canvas, input, look);
+  const facts = { ...input, look, layout, view };
+  if (hasPanel(look)) {
+    const column = area.columns + 1;
+    for (let row = 0; row < area.rows; row++)
+      put(canvas, area.columns, area.row + row, look.hasUnicode ? '│' : '|', 'gray');
+    for (const [row, line] of panelLines(facts, { columns: PANEL_COLUMNS - 1, rows: area.rows }).entries())
+      putPieces(canvas, column + 1, area.row + row, line);
+  } else {
+    const rows = legendRows(look);
+    for (const [row, line] of legendLines(facts, { columns: look.width, rows }).entries())
+      putPieces(canvas, 0, area.row + area.rows + row, line);
+  }
+  if (input.footer !== undefined) putPieces(canvas, 0, look.height - 1, input.footer);
+}
+
+function drawTitle(canvas: Canvas, { title, moment }: MapInput, { width }: Look): void {
+  const right = ` ${moment}`;
+  const left = cut(clean(title.slice(0, 1_000)), Math.max(1, width - widthOf(right)));
+  put(canvas, 0, 0, left, 'bold');
+  if (widthOf(left) + widthOf(right) <= width) put(canvas, width - widthOf(right), 0, right, 'gray');
+}
+
+/** Pieces one behind the other; what has no room is cut. */
+function putPieces(canvas: Canvas, column: number, row: number, pieces: readonly Piece[]): void {
+  let at = column;
+  for (const { text, ink = '' } of pieces) {
+    const fitting = cut(text, Math.max(0, canvas.width - at));
+    put(canvas, at, row, fitting, ink);
+    at += widthOf(fitting);
+  }
+}
