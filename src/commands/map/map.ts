@@ -43,6 +43,9 @@ export async function showMap(context: Context, options: MapOptions): Promise<vo
     if (form === 'html') {
       const { writePage } = await import('./html.js');
       await writePage(context, picture, { tiles, attribution }, target.write);
+    } else if (form === 'svg') {
+      const { drawPicture } = await import('./svg.js');
+      await target.write(drawPicture(picture, size));
     } else {
       const { drawText } = await import('./text.js');
       await target.write(await drawText(context, picture, { size, isFile: file !== undefined }));

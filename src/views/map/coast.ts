@@ -8,6 +8,9 @@ export type Coast = readonly Float64Array[];
 /** Data of 1:110 million is some kilometres off: it says nothing where a drawing shows less than this for each column. */
 export const LEAST_METRES_A_COLUMN = 3_000;
 
+/** Antarctica reaches around the world, and is cut open at the edge; in hundredths of a degree. */
+const SOUTHERN_LAND = -6_000;
+
 /** Reads what the build wrote: rings of longitude and latitude in hundredths of a degree, each pair the difference to the one before. */
 export function readCoast(rings: readonly (readonly number[])[]): Coast {
   return rings.map((ring) => {
@@ -16,8 +19,10 @@ export function readCoast(rings: readonly (readonly number[])[]): Coast {
     for (let index = 0; index < ring.length; index += 2) {
       longitude += ring[index] ?? 0;
       latitude += ring[index + 1] ?? 0;
-      // The eastern edge of the world stays its edge, so that no line crosses the whole map.
-      points[index] = longitude >= 18_000 ? 1 : worldX(longitude / 100);
+      // The eastern edge of the world stays its edge, and land that lies across it goes on behind it: no line crosses the whole map.
+      const x = longitude >= 18_000 ? 1 : worldX(longitude / 100);
+      const step = x - (points[index - 2] ?? x);
+      points[index] = Math.abs(step) > 0.5 && latitude > SOUTHERN_LAND ? x - Math.sign(step) : x;
       points[index + 1] = Math.min(1, worldY(Math.max(-89, latitude / 100)));
     }
     return points;

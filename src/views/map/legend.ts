@@ -21,6 +21,8 @@ export interface LegendInput {
   nameOf(bicycle: number): string;
   readonly layout: Layout;
   readonly view: View;
+  /** Whether signs stand for states, and not dots in their colours. */
+  readonly hasSigns: boolean;
   readonly look: {
     readonly width: number;
     readonly height: number;
@@ -44,11 +46,11 @@ export function hasPanel({ width, height }: { width: number; height: number }): 
 }
 
 /** The sign and the name of each state, its number behind. */
-function stateEntries({ counts, places, look }: LegendInput): { pieces: Piece[]; count: number }[] {
+function stateEntries({ counts, places, look, hasSigns }: LegendInput): { pieces: Piece[]; count: number }[] {
   return counts.map(({ value, count }, index) => {
     const state = places.states[Math.min(index, MOST_STATES - 1)];
     const { color, sign, letter } = signOf(state);
-    const mark = look.hasUnicode ? (look.hasColor ? '●' : sign) : letter;
+    const mark = look.hasUnicode ? (hasSigns ? sign : '⣿') : letter;
     const name = cut(clean(value), LONGEST_STATE_COLUMNS);
     return {
       count,

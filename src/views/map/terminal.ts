@@ -65,8 +65,8 @@ const BRAILLE_START = 0x2800;
 /** How far a bicycle is drawn from its place at most: two columns and a half, or two where it has a cell of its own. */
 const REACH_DOTS = 5;
 const REACH_CELLS = 2;
-/** A drawing with fewer bicycles than one in so many cells shows each as a sign: a lone dot of Braille is easily missed. */
-const CELLS_A_SIGN = 60;
+/** With fewer bicycles than one in so many cells each may have a sign of its own: a lone dot of Braille is easily missed. */
+const CELLS_A_SIGN = 8;
 /** Few enough to be called by their names. */
 const MOST_NAMED = 24;
 const NAME_COLUMNS = 18;
@@ -93,10 +93,10 @@ export function drawMap(input: MapInput, look: Look): DrawnMap {
   const area = areaOf(input, look);
   const extent = extentOf(area);
   const view = input.view ?? fitView(input.places.xs, input.places.ys, extent);
-  const layout = layOut(input.places, view, gridOf(input, look, area, view));
+  const layout = layOutFor(input, look, area, view);
   const isBusy = new Uint8Array(look.width * look.height);
   drawBackground(canvas, input, { look, area, view, extent });
-  drawDots(canvas, input, { look, area, layout, view, isBusy });
+  drawDots(canvas, input, { look, area, layout, isBusy });
   for (const cluster of layout.clusters) drawCluster(canvas, cluster, input, { look, area, isBusy });
   drawDegrees(canvas, { look, area, view, extent, isBusy });
   if (layout.dots.length <= MOST_NAMED) drawNames(canvas, input, { look, area, layout, isBusy });
@@ -126,26 +126,39 @@ function legendRows({ height, width }: Look): number {
   return width < 60 ? 4 : 3;
 }
 
-/** Whether the map is drawn in signs, a cell each, or in dots of Braille. */
-function gridOf({ places }: MapInput, look: Look, area: Area, view: View): Grid {
+/** The layout in signs, a cell for each bicycle, as long as nothing has to be clustered then; else in dots of Braille, where there are any. */
+function layOutFor(
+  { places }: MapInput,
+  { hasColor, hasUnicode }: Look,
+  area: Area,
+  view: View,
+): Layout & { grid: Grid } {
   const { columns, rows } = area;
-  const { width, height } = extentOf(area);
-  let inside = 0;
-  for (let index = 0; index < places.xs.length; index++) {
-    const x = Math.abs(eastOf(view, places.xs[index] ?? 0)) * view.worldDots;
-    if (x <= width / 2 && Math.abs((places.ys[index] ?? 0) - view.y) * view.worldDots <= height / 2) inside += 1;
-  }
-  const isSigns = !look.hasColor || !look.hasUnicode || inside <= (columns * rows) / CELLS_A_SIGN;
-  const dots = isSigns ? { across: 1, down: 1, reachDots: REACH_CELLS } : { ...BRAILLE, reachDots: REACH_DOTS };
-  return {
+  const common = {
     columns,
     rows,
-    ...dots,
     cell: { width: BRAILLE.across, height: BRAILLE.down },
     gatherColumns: 4,
     gatherRows: 1,
-    labelOf: (count) => ({ columns: Math.min(columns, String(count).length + 2), rows: 1 }),
+    labelOf: (count: number) => ({ columns: Math.min(columns, String(count).length + 2), rows: 1 }),
   };
+  const signs: Grid = { ...common, across: 1, down: 1, reachDots: REACH_CELLS };
+  const dots: Grid = { ...common, ...BRAILLE, reachDots: REACH_DOTS };
+  if (!hasColor || !hasUnicode) return { ...layOut(places, view, signs), grid: signs };
+  if (countInside(places, view, extentOf(area)) <= (columns * rows) / CELLS_A_SIGN) {
+    const layout = layOut(places, view, signs);
+    if (layout.clusters.length === 0) return { ...layout, grid: signs };
+  }
+  return { ...layOut(places, view, dots), grid: dots };
+}
+
+function countInside({ xs, ys }: Places, view: View, { width, height }: Extent): number {
+  let inside = 0;
+  for (let index = 0; index < xs.length; index++) {
+    const x = Math.abs(eastOf(view, xs[index] ?? 0)) * view.worldDots;
+    if (x <= width / 2 && Math.abs((ys[index] ?? 0) - view.y) * view.worldDots <= height / 2) inside += 1;
+  }
+  return inside;
 }
 
 interface Frame {
@@ -158,8 +171,8 @@ interface Frame {
 /** Degrees as faint lines, and the coast where its data is good enough. */
 function drawBackground(canvas: Canvas, { coast }: MapInput, { look, area, view, extent }: Frame): void {
   const { meridians, parallels } = ticksOf(view, extent, look);
-  const [vertical, horizontal, crossing] = look.hasUnicode ? ['┊', '┈', '┼'] : [':', '.', '+'];
-  const ink: Ink = 'gray';
+  const [vertical, horizontal, crossing] = look.hasUnicode ? ['┊', '┈', '┼'] : [':', '-', '+'];
+  const ink: Ink = 'dim gray';
   for (const { at } of meridians) {
     const column = area.column + Math.floor(at / BRAILLE.across);
     for (let row = 0; row < area.rows; row++) put(canvas, column, area.row + row, vertical ?? '', ink);
@@ -189,7 +202,7 @@ function drawCoast(canvas: Canvas, coast: Coast, { look, area, view, extent }: F
   });
   for (const [cell, value] of bits.entries()) {
     if (value === 0) continue;
-    const sign = look.hasUnicode ? String.fromCharCode(BRAILLE_START + value) : ',';
+    const sign = look.hasUnicode ? String.fromCharCode(BRAILLE_START + value) : '.';
     put(canvas, area.column + (cell % area.columns), area.row + Math.floor(cell / area.columns), sign, 'dim');
   }
 }
@@ -197,12 +210,12 @@ function drawCoast(canvas: Canvas, coast: Coast, { look, area, view, extent }: F
 interface Drawn {
   look: Look;
   area: Area;
-  layout: Layout;
+  layout: Layout & { grid: Grid };
   isBusy: Uint8Array;
 }
 
-function drawDots(canvas: Canvas, input: MapInput, { look, area, layout, view, isBusy }: Drawn & { view: View }): void {
-  const { across, down } = gridOf(input, look, area, view);
+function drawDots(canvas: Canvas, input: MapInput, { look, area, layout, isBusy }: Drawn): void {
+  const { across, down } = layout.grid;
   const isBraille = across === BRAILLE.across;
   const cells = new Map<number, { bits: number; state: number; isSelected: boolean }>();
   for (const { x, y, state, place } of layout.dots) {
@@ -299,8 +312,7 @@ function drawDegrees(canvas: Canvas, { look, area, view, extent, isBusy }: Frame
 
 /** The names of single bicycles, where there is room behind them. */
 function drawNames(canvas: Canvas, input: MapInput, { look, area, layout, isBusy }: Drawn): void {
-  const isDots = layout.dots.some(({ x }) => x >= area.columns);
-  if (isDots) return;
+  if (layout.grid.across !== 1) return;
   for (const { place, x, y } of layout.dots) {
     const name = cut(clean(input.nameOf(input.places.bicycleOf[place] ?? 0).slice(0, 200)), NAME_COLUMNS);
     const [column, row] = [area.column + x + 2, area.row + y];
@@ -321,7 +333,8 @@ function drawAround(
   { look, area, view, layout }: Omit<Drawn, 'isBusy'> & { view: View },
 ): void {
   if (area.row > 0) drawTitle(canvas, input, look);
-  const facts = { ...input, look, layout, view };
+  const hasSigns = layout.grid.across === 1;
+  const facts = { ...input, look, layout, view, hasSigns };
   if (hasPanel(look)) {
     const column = area.columns + 1;
     for (let row = 0; row < area.rows; row++)

@@ -1,0 +1,312 @@
+// The map as a picture for a report: an SVG that needs nothing from elsewhere, the same for the same fleet.
+
+import { cut } from '../../terminal/cells.js';
+import { clean } from '../../terminal/clean.js';
+import { type Coast, LEAST_METRES_A_COLUMN } from './coast.js';
+import { graticule, scaleBar } from './graticule.js';
+import { type Cluster, type Grid, layOut } from './layout.js';
+import { absences } from './legend.js';
+import type { Places } from './places.js';
+import { eastOf, fitView, latitudeOf, longitudeOf, metresPerDot, type View } from './projection.js';
+import { type StateSign, signOf } from './signs.js';
+
+export interface SvgInput {
+  readonly title: string;
+  /** When the fleet was read. */
+  readonly moment: string;
+  readonly places: Places;
+  readonly counts: readonly { readonly value: string; readonly count: number }[];
+  nameOf(bicycle: number): string;
+  readonly coast: Coast;
+  /** In pixels. */
+  readonly width: number;
+  readonly height: number;
+}
+
+const INK = {
+  text: '#1f2933',
+  faint: '#64748b',
+  sea: '#eaf1f7',
+  ground: '#f4f6f8',
+  land: '#ffffff',
+  coast: '#b6c4d2',
+  line: '#d3dee8',
+};
+const FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', 'DejaVu Sans', sans-serif";
+const HEAD = 58;
+const LINE = 20;
+const MARGIN = 20;
+/** A bicycle's mark is so wide; marks of neighbours just touch. */
+const CELL = 10;
+const RADIUS = 4.8;
+/** An upper limit for what is written of a name or a title. */
+const LONGEST_TEXT_COLUMNS = 120;
+
+/** Draws the picture: map above, legend below. */
+export function drawSvg(input: SvgInput): string {
+  const { width, height, places } = input;
+  const legend = legendItems(input);
+  const notes = noteLines(input);
+  const foot = MARGIN + (legend.rows + notes.length) * LINE;
+  const map = { width, height: Math.max(40, height - HEAD - foot) };
+  const view = fitView(places.xs, places.ys, map);
+  const layout = layOut(places, view, gridOf(map));
+  const credit = [
+    ...(layout.clusters.length > 0 ? ['A ring is a cluster with its number'] : []),
+    ...(hasCoast(view) ? ['Coastline: Natural Earth'] : []),
+  ];
+  const absent = absences({ ...input, layout, view, hasSigns: true, look: LOOK });
+  const title = text(input.title);
+  const body = [
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img" font-family="${FONT}" font-size="13" fill="${INK.text}">`,
+    `<title>${title}</title>`,
+    `<desc>${legend.words}${absent.map(({ count, label }) => `; ${count} ${text(label)}`).join('')}</desc>`,
+    `<rect width="${width}" height="${height}" fill="#fff"/>`,
+    `<text x="${MARGIN}" y="27" font-size="18" font-weight="600">${title}</text>`,
+    `<text x="${MARGIN}" y="46" fill="${INK.faint}">${[text(input.moment), ...credit].join('. ')}</text>`,
+    `<svg y="${HEAD}" width="${map.width}" height="${map.height}" viewBox="0 0 ${map.width} ${map.height}">`,
+    `<rect width="${map.width}" height="${map.height}" fill="${hasCoast(view) ? INK.sea : INK.ground}"/>`,
+    ...(hasCoast(view) ? land(input.coast, view, map) : []),
+    ...lines(view, map),
+    ...layout.dots.map(({ place, x, y, state }) => mark(input, { place, x, y, state, view, map })),
+    ...layout.clusters.map((cluster) => badge(cluster, input, view)),
+    scale(view, map),
+    '</svg>',
+    ...legend.marks(HEAD + map.height + MARGIN),
+    ...notes.map((note, index) => {
+      const y = HEAD + map.height + MARGIN + (legend.rows + index) * LINE;
+      return `<text x="${MARGIN}" y="${y}" fill="${INK.faint}">${note}</text>`;
+    }),
+    '</svg>',
+    '',
+  ];
+  return body.join('\n');
+}
+
+const LOOK = { width: 0, height: 0, hasColor: true, hasUnicode: true };
+
+interface Area {
+  width: number;
+  height: number;
+}
+
+function gridOf({ width, height }: Area): Grid {
+  return {
+    columns: Math.max(1, Math.floor(width / CELL)),
+    rows: Math.max(1, Math.floor(height / CELL)),
+    across: 1,
+    down: 1,
+    cell: { width: CELL, height: CELL },
+    reachDots: 2,
+    gatherColumns: 3,
+    gatherRows: 3,
+    labelOf: (count) => {
+      const cells = Math.ceil((2 * radiusOf(count)) / CELL);
+      return { columns: cells, rows: cells };
+    },
+  };
+}
+
+/** Pixels of a cluster's circle: room for its number. */
+function radiusOf(count: number): number {
+  return 12 + 3.2 * String(count).length;
+}
+
+/** A number in a picture: a tenth of a pixel is enough, and the same on every machine. */
+function at(value: number): string {
+  return String(Math.round(value * 10) / 10 + 0);
+}
+
+/** Text of the service, cleaned, cut and escaped. */
+function text(value: string): string {
+  return cut(clean(value.slice(0, 1_000)), LONGEST_TEXT_COLUMNS)
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll('"', '&quot;');
+}
+
+function toPixels(view: View, { width, height }: Area, x: number, y: number): readonly [number, number] {
+  return [eastOf(view, x) * view.worldDots + width / 2, (y - view.y) * view.worldDots + height / 2];
+}
+
+/** Whether the data of the coast is good enough for a view. */
+function hasCoast(view: View): boolean {
+  return metresPerDot(view) * 2 >= LEAST_METRES_A_COLUMN / 4;
+}
+
+/** The land as filled shapes, as often as the world is repeated. */
+function land(coast: Coast, view: View, map: Area): string[] {
+  const copies = [-2, -1, 0, 1, 2].map((copy) => (copy - view.x) * view.worldDots + map.width / 2);
+  const top = -view.y * view.worldDots + map.height / 2;
+  const path = coast
+    .map((ring) => {
+      let shape = '';
+      for (let index = 0; index + 1 < ring.length; index += 2) {
+        shape += `${index === 0 ? 'M' : 'L'}${at((ring[index] ?? 0) * view.worldDots)} ${at((ring[index + 1] ?? 0) * view.worldDots)}`;
+      }
+      return `${shape}Z`;
+    })
+    .join('');
+  const uses = copies
+    // Land across the antimeridian reaches into the next world.
+    .filter((left) => left - view.worldDots < map.width && left + 2 * view.worldDots > 0)
+    .map((left) => `<use href="#land" x="${at(left)}" y="${at(top)}"/>`);
+  return [
+    `<defs><path id="land" d="${path}" fill="${INK.land}" stroke="${INK.coast}" stroke-width="0.8" stroke-linejoin="round"/></defs>`,
+    ...uses,
+  ];
+}
+
+function lines(view: View, map: Area): string[] {
+  const options = { ...map, meridianDots: 150, parallelDots: 110, hasDegreeSign: true };
+  const { meridians, parallels } = graticule(view, options);
+  const label = (x: number, y: number, words: string, anchor: string) =>
+    `<text x="${at(x)}" y="${at(y)}" font-size="11" fill="${INK.faint}" text-anchor="${anchor}">${words}</text>`;
+  return [
+    `<g stroke="${INK.line}" stroke-width="1">`,
+    ...meridians.map((tick) => `<path d="M${at(tick.at)} 0V${at(map.height)}"/>`),
+    ...parallels.map((tick) => `<path d="M0 ${at(tick.at)}H${at(map.width)}"/>`),
+    '</g>',
+    ...meridians
+      .filter((tick) => tick.at > 60 && tick.at < map.width - 30)
+      .map((tick) => label(tick.at, map.height - 6, tick.label, 'middle')),
+    ...parallels
+      .filter((tick) => tick.at > 14 && tick.at < map.height - 24)
+      .map((tick) => label(6, tick.at - 4, tick.label, 'start')),
+  ];
+}
+
+interface MarkOptions {
+  place: number;
+  x: number;
+  y: number;
+  state: number;
+  view: View;
+  map: Area;
+}
+
+/** A bicycle: where it is, or in the middle of the cell that it got beside the others. */
+function mark(input: SvgInput, { place, x, y, state, view, map }: MarkOptions): string {
+  const { places } = input;
+  const [left, top] = toPixels(view, map, places.xs[place] ?? 0, places.ys[place] ?? 0);
+  const isAtHome = Math.floor(left / CELL) === x && Math.floor(top / CELL) === y;
+  const [middleX, middleY] = isAtHome ? [left, top] : [(x + 0.5) * CELL, (y + 0.5) * CELL];
+  const name = places.states[state] ?? '';
+  const words = text(`${input.nameOf(places.bicycleOf[place] ?? 0)}: ${name}`);
+  return `<g transform="translate(${at(middleX)} ${at(middleY)})"><title>${words}</title>${shape(signOf(name), RADIUS)}</g>`;
+}
+
+const STROKE = 'stroke="#fff" stroke-width="0.9"';
+
+/** The sign of a state as a shape around 0, 0, so that it can be told without colour. */
+function shape({ sign, hex }: StateSign, radius: number): string {
+  const r = (factor: number) => at(radius * factor);
+  switch (sign) {
+    case '●':
+      return `<circle r="${r(1)}" fill="${hex}" ${STROKE}/>`;
+    case '▲':
+      return `<path d="M0 ${r(-1.2)}L${r(1.1)} ${r(0.8)}H${r(-1.1)}Z" fill="${hex}" ${STROKE}/>`;
+    case '◆':
+      return `<path d="M0 ${r(-1.25)}L${r(1.25)} 0L0 ${r(1.25)}L${r(-1.25)} 0Z" fill="${hex}" ${STROKE}/>`;
+    case '■':
+      return `<path d="M${r(-0.9)} ${r(-0.9)}H${r(0.9)}V${r(0.9)}H${r(-0.9)}Z" fill="${hex}" ${STROKE}/>`;
+    case '×':
+      return `<path d="M${r(-0.9)} ${r(-0.9)}L${r(0.9)} ${r(0.9)}M${r(0.9)} ${r(-0.9)}L${r(-0.9)} ${r(0.9)}" stroke="${hex}" stroke-width="${r(0.55)}" stroke-linecap="round"/>`;
+    case '★':
+      return `<path d="${starPath(radius * 1.3)}" fill="${hex}" ${STROKE}/>`;
+    case '○':
+      return `<circle r="${r(0.8)}" fill="#fff" stroke="${hex}" stroke-width="${r(0.4)}"/>`;
+    default:
+      return `<path d="M0 ${r(-1)}V${r(1)}M${r(-1)} 0H${r(1)}" stroke="${hex}" stroke-width="${r(0.55)}" stroke-linecap="round"/>`;
+  }
+}
+
+function starPath(radius: number): string {
+  const points = Array.from({ length: 10 }, (_, index) => {
+    const length = index % 2 === 0 ? radius : radius * 0.45;
+    const angle = (index * Math.PI) / 5 - Math.PI / 2;
+    return `${at(length * Math.cos(angle))} ${at(length * Math.sin(angle))}`;
+  });
+  return `M${points.join('L')}Z`;
+}
+
+/** A cluster: its number in a ring of its states. */
+function badge(
+  { column, row, columns, rows, count, byState, x, y }: Cluster,
+  { places }: SvgInput,
+  view: View,
+): string {
+  const radius = radiusOf(count);
+  const [middleX, middleY] = [(column + columns / 2) * CELL, (row + rows / 2) * CELL];
+  const circumference = 2 * Math.PI * (radius - 2.5);
+  let start = 0;
+  const arcs = byState.flatMap((number, state) => {
+    if (number === 0) return [];
+    const length = (number / count) * circumference;
+    const arc = `<circle r="${at(radius - 2.5)}" fill="none" stroke="${signOf(places.states[state]).hex}" stroke-width="5" stroke-dasharray="${at(length)} ${at(circumference)}" stroke-dashoffset="${at(-start)}" transform="rotate(-90)"/>`;
+    start += length;
+    return [arc];
+  });
+  const where = `${latitudeOf(y).toFixed(4)}, ${longitudeOf(x).toFixed(4)}`;
+  const parts = byState.flatMap((number, state) =>
+    number === 0 ? [] : [`${number} ${text(places.states[state] ?? '')}`],
+  );
+  // Far out the middle of a cluster is no more exact than its circle.
+  const words = `${count} bicycles around ${metresPerDot(view) > 1_000 ? where.replace(/\d\d(?=,|$)/g, '') : where}: ${parts.join(', ')}`;
+  return [
+    `<g transform="translate(${at(middleX)} ${at(middleY)})"><title>${words}</title>`,
+    `<circle r="${at(radius)}" fill="#fff" stroke="#fff" stroke-width="2"/>`,
+    ...arcs,
+    `<text y="4.5" text-anchor="middle" font-size="12" font-weight="600">${count}</text></g>`,
+  ].join('');
+}
+
+function scale(view: View, { width, height }: Area): string {
+  const { dots, label } = scaleBar(view, Math.max(20, Math.min(160, width / 4)));
+  const [left, bottom] = [width - MARGIN - dots, height - 26];
+  return [
+    `<path d="M${at(left)} ${bottom - 5}V${bottom}H${at(left + dots)}V${bottom - 5}" fill="none" stroke="${INK.text}" stroke-width="1.5"/>`,
+    `<text x="${at(left + dots / 2)}" y="${bottom - 7}" text-anchor="middle" font-size="11">${label}</text>`,
+  ].join('');
+}
+
+/** Each state with its mark and number, in as many rows as they need. */
+function legendItems({ counts, width, places }: SvgInput) {
+  const items = counts.map(({ value, count }, index) => {
+    const words = `${text(value)} ${count}`;
+    return { sign: signOf(places.states[index]), words, room: 34 + words.length * 7.6 };
+  });
+  let [x, row] = [MARGIN, 0];
+  const placed = items.map((item) => {
+    if (x > MARGIN && x + item.room > width - MARGIN) [x, row] = [MARGIN, row + 1];
+    const own = { ...item, x, row };
+    x += item.room;
+    return own;
+  });
+  return {
+    rows: row + 1,
+    words: items.map(({ words }) => words).join(', '),
+    marks: (top: number) =>
+      placed.map(
+        (item) =>
+          `<g transform="translate(${at(item.x + 6)} ${top + item.row * LINE - 4.5})">${shape(item.sign, 5)}<text x="12" y="4.5">${item.words}</text></g>`,
+      ),
+  };
+}
+
+/** What is not on the map. */
+function noteLines(input: SvgInput): string[] {
+  const { missing, impossible, polar } = input.places.unplaced;
+  const kinds = [
+    [missing, 'without a position'],
+    [impossible, 'with an impossible position'],
+    [polar, 'beyond 85 degrees north or south'],
+  ] as const;
+  const notes = kinds.flatMap(([bicycles, label]) => {
+    if (bicycles.length === 0) return [];
+    const names = bicycles.slice(0, 5).map((index) => input.nameOf(index).slice(0, 40));
+    return [text(`Not on the map: ${bicycles.length} ${label}: ${names.join(', ')}${bicycles.length > 5 ? ' …' : ''}`)];
+  });
+  return notes;
+}
