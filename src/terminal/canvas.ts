@@ -34,12 +34,12 @@ export function put(canvas: Canvas, column: number, row: number, text: string, i
         if (at > 0) canvas.texts[cell - 1] += cluster;
         continue;
       }
+      // Of a character of two columns that is covered by half, the other half goes, too.
+      if (canvas.texts[cell] === '') canvas.texts[cell - 1] = ' ';
+      if (at + width < canvas.width && canvas.texts[cell + width] === '') canvas.texts[cell + width] = ' ';
+      canvas.texts.fill('', cell, cell + width);
+      canvas.inks.fill(ink, cell, cell + width);
       canvas.texts[cell] = cluster;
-      canvas.inks[cell] = ink;
-      for (let more = 1; more < width; more++) {
-        canvas.texts[cell + more] = '';
-        canvas.inks[cell + more] = ink;
-      }
     }
     at += width;
   }

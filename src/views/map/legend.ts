@@ -54,13 +54,9 @@ function stateEntries({ counts, places, look, hasSigns }: LegendInput): { pieces
     const name = cut(clean(value), LONGEST_STATE_COLUMNS);
     return {
       count,
-      pieces: [{ text: mark, ink: look.hasColor ? (color ?? '') : '' }, { text: ` ${asciiOf(name, look)}` }],
+      pieces: [{ text: mark, ink: look.hasColor ? (color ?? '') : '' }, { text: ` ${name}` }],
     };
   });
-}
-
-function asciiOf(text: string, { hasUnicode }: { hasUnicode: boolean }): string {
-  return hasUnicode ? text : text.replace(/[^\x20-\x7E]/g, '?');
 }
 
 /** `├────┤ 500 m`. */
@@ -71,22 +67,31 @@ function scalePieces({ view, look }: LegendInput, columns: number): Piece[] {
   return [{ text: `${start}${line?.repeat(length - 2)}${end} ${label}`, ink: 'dim' }];
 }
 
-/** What is not on the map: each kind with its number and the first names. */
-export function absences(input: LegendInput): { label: string; count: number; bicycles: readonly number[] }[] {
+interface Absence {
+  readonly count: number;
+  readonly label: string;
+  /** In which directions they are, or the first of their names. */
+  readonly detail: string;
+}
+
+/** What is not on the map, each kind with its number. */
+export function absences(input: LegendInput): Absence[] {
   const { layout, places, view } = input;
   const { missing, impossible, polar } = places.unplaced;
-  const outside = layout.outside.map((place) => places.bicycleOf[place] ?? 0);
+  const kinds = [
+    [missing, 'without a position'],
+    [impossible, 'with an impossible position'],
+    [polar, 'nearer than 5 degrees to a pole'],
+  ] as const;
+  const where = directions(layout.outside, places, view);
   return [
-    { label: `outside the view${directions(layout.outside, places, view)}`, count: outside.length, bicycles: outside },
-    { label: 'without a position', count: missing.length, bicycles: missing },
-    { label: 'with an impossible position', count: impossible.length, bicycles: impossible },
-    { label: 'beyond 85 degrees north or south', count: polar.length, bicycles: polar },
+    { count: layout.outside.length, label: 'outside the view', detail: where },
+    ...kinds.map(([bicycles, label]) => ({ count: bicycles.length, label, detail: names(bicycles, input) })),
   ].filter(({ count }) => count > 0);
 }
 
-/** ` (12 west, 3 north)`: where most of those outside are. */
+/** `12 west, 3 north`: where those outside are. */
 function directions(outside: readonly number[], { xs, ys }: Places, view: View): string {
-  if (outside.length === 0) return '';
   const counts = { west: 0, east: 0, north: 0, south: 0 };
   for (const place of outside) {
     const [east, south] = [eastOf(view, xs[place] ?? 0), (ys[place] ?? 0) - view.y];
@@ -94,13 +99,13 @@ function directions(outside: readonly number[], { xs, ys }: Places, view: View):
     else counts[south < 0 ? 'north' : 'south'] += 1;
   }
   const parts = Object.entries(counts).flatMap(([name, count]) => (count === 0 ? [] : [`${count} ${name}`]));
-  return ` (${parts.join(', ')})`;
+  return parts.join(', ');
 }
 
 function names(bicycles: readonly number[], input: LegendInput): string {
   const shown = bicycles.slice(0, MOST_NAMES).map((index) => clean(input.nameOf(index).slice(0, 100)));
   const more = bicycles.length - shown.length;
-  return asciiOf(shown.join(', '), input.look) + (more > 0 ? ' …' : '');
+  return shown.join(', ') + (more > 0 ? ' …' : '');
 }
 
 /** Lines below the map: the states first, then the scale and what is not on the map. */
@@ -108,8 +113,8 @@ export function legendLines(input: LegendInput, { columns, rows }: Room): Piece[
   if (rows === 0) return [];
   const scale = scalePieces(input, Math.max(4, Math.min(20, Math.floor(columns / 4))));
   const last: Piece[] = [...scale];
-  for (const { label, count, bicycles } of absences(input)) {
-    last.push({ text: `  ${count} ${label}` }, { text: `: ${names(bicycles, input)}`, ink: 'dim' });
+  for (const { label, count, detail } of absences(input)) {
+    last.push({ text: `  ${count} ${label}` }, { text: `: ${detail}`, ink: 'dim' });
   }
   return [...flow(stateEntries(input), columns, rows - 1), last];
 }
@@ -122,7 +127,7 @@ function flow(entries: { pieces: Piece[]; count: number }[], columns: number, ro
     const text = [...pieces, { text: ` ${count}` }];
     const own = text.reduce((sum, piece) => sum + widthOf(piece.text), 0);
     const rest = entries.slice(index).reduce((sum, entry) => sum + entry.count, 0);
-    const others = `+ ${rest} others`;
+    const others = index === 0 ? `${rest} in ${entries.length} states` : `+ ${rest} others`;
     const isLast = index === entries.length - 1;
     const gap = width === 0 ? 0 : 2;
     const fits = (room: number) => width + gap + own + (isLast ? 0 : room) <= columns;
@@ -149,9 +154,9 @@ export function panelLines(input: LegendInput, { columns, rows }: Room): Piece[]
     const used = pieces.reduce((sum, { text }) => sum + widthOf(text), 0);
     return [...pieces, { text: pad(String(count), Math.max(1, columns - used), 'right') }];
   });
-  const absent = absences(input).flatMap(({ label, count, bicycles }) => [
+  const absent = absences(input).flatMap(({ label, count, detail }) => [
     [{ text: cut(`${count} ${label}`, columns) }],
-    [{ text: cut(`  ${names(bicycles, input)}`, columns), ink: 'dim' as Ink }],
+    [{ text: cut(`  ${detail}`, columns), ink: 'dim' as Ink }],
   ]);
   const head = [heading(`STATES of ${total}`), ...states];
   const foot = [

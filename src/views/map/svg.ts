@@ -64,14 +64,15 @@ export function drawSvg(input: SvgInput): string {
     `<rect width="${width}" height="${height}" fill="#fff"/>`,
     `<text x="${MARGIN}" y="27" font-size="18" font-weight="600">${title}</text>`,
     `<text x="${MARGIN}" y="46" fill="${INK.faint}">${[text(input.moment), ...credit].join('. ')}</text>`,
-    `<svg y="${HEAD}" width="${map.width}" height="${map.height}" viewBox="0 0 ${map.width} ${map.height}">`,
+    `<clipPath id="map"><rect width="${map.width}" height="${map.height}"/></clipPath>`,
+    `<g transform="translate(0 ${HEAD})" clip-path="url(#map)">`,
     `<rect width="${map.width}" height="${map.height}" fill="${hasCoast(view) ? INK.sea : INK.ground}"/>`,
     ...(hasCoast(view) ? land(input.coast, view, map) : []),
     ...lines(view, map),
     ...layout.dots.map(({ place, x, y, state }) => mark(input, { place, x, y, state, view, map })),
     ...layout.clusters.map((cluster) => badge(cluster, input, view)),
     scale(view, map),
-    '</svg>',
+    '</g>',
     ...legend.marks(HEAD + map.height + MARGIN),
     ...notes.map((note, index) => {
       const y = HEAD + map.height + MARGIN + (legend.rows + index) * LINE;
@@ -301,7 +302,7 @@ function noteLines(input: SvgInput): string[] {
   const kinds = [
     [missing, 'without a position'],
     [impossible, 'with an impossible position'],
-    [polar, 'beyond 85 degrees north or south'],
+    [polar, 'nearer than 5 degrees to a pole'],
   ] as const;
   const notes = kinds.flatMap(([bicycles, label]) => {
     if (bicycles.length === 0) return [];

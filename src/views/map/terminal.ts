@@ -99,8 +99,9 @@ export function drawMap(input: MapInput, look: Look): DrawnMap {
   drawDots(canvas, input, { look, area, layout, isBusy });
   for (const cluster of layout.clusters) drawCluster(canvas, cluster, input, { look, area, isBusy });
   drawDegrees(canvas, { look, area, view, extent, isBusy });
-  if (layout.dots.length <= MOST_NAMED) drawNames(canvas, input, { look, area, layout, isBusy });
+  if (layout.dots.length <= MOST_NAMED) drawNames(canvas, input, { area, layout, isBusy });
   drawAround(canvas, input, { look, area, view, layout });
+  if (!look.hasUnicode) writeAscii(canvas);
   return { canvas, layout, view, extent };
 }
 
@@ -114,6 +115,11 @@ function areaOf(input: MapInput, look: Look): Area {
   const legend = legendRows(look);
   const rows = Math.max(1, look.height - title - footer - legend);
   return { column: 0, row: title, columns: look.width, rows };
+}
+
+/** Leaves nothing in the cells that is no ASCII: what is ours has letters already, but for the mark of what was cut. */
+function writeAscii({ texts }: Canvas): void {
+  for (const [cell, text] of texts.entries()) if (!/^[\x20-\x7E]$/.test(text)) texts[cell] = text === '…' ? '~' : '?';
 }
 
 /** The panel beside the map, on a wide terminal. */
@@ -311,7 +317,7 @@ function drawDegrees(canvas: Canvas, { look, area, view, extent, isBusy }: Frame
 }
 
 /** The names of single bicycles, where there is room behind them. */
-function drawNames(canvas: Canvas, input: MapInput, { look, area, layout, isBusy }: Drawn): void {
+function drawNames(canvas: Canvas, input: MapInput, { area, layout, isBusy }: Omit<Drawn, 'look'>): void {
   if (layout.grid.across !== 1) return;
   for (const { place, x, y } of layout.dots) {
     const name = cut(clean(input.nameOf(input.places.bicycleOf[place] ?? 0).slice(0, 200)), NAME_COLUMNS);
@@ -321,7 +327,7 @@ function drawNames(canvas: Canvas, input: MapInput, { look, area, layout, isBusy
     if (column + width > area.column + area.columns) continue;
     if (isBusy.subarray(start - 1, start + width + 1).some((busy) => busy === 1)) continue;
     put(canvas, column - 1, row, ' ');
-    put(canvas, column, row, look.hasUnicode ? name : name.replace(/[^\x20-\x7E]/g, '?'), 'dim');
+    put(canvas, column, row, name, 'dim');
     isBusy.fill(1, start, start + width);
   }
 }

@@ -1,0 +1,383 @@
+// The map: every bicycle in view has a dot of its own or is a part of a cluster, and everything else is accounted for by name and number.
+
+import { readFileSync } from 'node:fs';
+import fastCheck from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { Bicycle } from '../../src/api/bicycle.js';
+import { canvasChanges, canvasLines, openCanvas, put } from '../../src/terminal/canvas.js';
+import { widthOf } from '../../src/terminal/cells.js';
+import { loadPaint, NO_PAINT } from '../../src/terminal/colour.js';
+import { clip, readCoast } from '../../src/views/map/coast.js';
+import { graticule, scaleBar, showPoint } from '../../src/views/map/graticule.js';
+import { type Grid, type Layout, layOut } from '../../src/views/map/layout.js';
+import { makePicture } from '../../src/views/map/picture.js';
+import { findPlaces } from '../../src/views/map/places.js';
+import { fitView, latitudeOf, longitudeOf, metresPerDot, worldX, worldY } from '../../src/views/map/projection.js';
+import { drawSvg } from '../../src/views/map/svg.js';
+import { drawMap, type Look, type MapInput, shareCells } from '../../src/views/map/terminal.js';
+
+const STATES = ['available', 'rented', 'in_maintenance', 'lost', 'reserved', 'unrecoverable', 'retired', 'on_fire'];
+
+const BRAILLE: Grid = {
+  columns: 40,
+  rows: 12,
+  across: 2,
+  down: 4,
+  cell: { width: 2, height: 4 },
+  reachDots: 5,
+  gatherColumns: 4,
+  gatherRows: 1,
+  labelOf: (count) => ({ columns: String(count).length + 2, rows: 1 }),
+};
+const SIGNS: Grid = { ...BRAILLE, across: 1, down: 1, reachDots: 2 };
+const SQUARES: Grid = { ...SIGNS, gatherRows: 3, labelOf: () => ({ columns: 4, rows: 4 }) };
+
+function bicycle(latitude: unknown, longitude: unknown, state = 'available', name = 'Ada'): Bicycle {
+  return { uuid: `${name}-${latitude}-${longitude}`, latitude, longitude, state, name } as Bicycle;
+}
+
+/** Bicycles around some places, many of them at the same one. */
+const fleets = fastCheck.array(
+  fastCheck
+    .tuple(
+      fastCheck.constantFrom([52.5, 13.4], [-16.8, 179.99], [-16.8, -179.99], [38.7, -9.1], [52.51, 13.42]),
+      fastCheck.constantFrom(0, 0, 0.001, 0.01, 0.05, 2),
+      fastCheck.double({ min: -1, max: 1, noNaN: true }),
+      fastCheck.double({ min: -1, max: 1, noNaN: true }),
+      fastCheck.constantFrom(...STATES),
+      fastCheck.integer({ min: 1, max: 40 }),
+    )
+    .map(([[north = 0, east = 0], spread, up, right, state, times]) => {
+      const wrapped = ((east + right * spread + 540) % 360) - 180;
+      return new Array<Bicycle>(times).fill(bicycle(north + up * spread, wrapped, state));
+    }),
+  { maxLength: 60 },
+);
+
+function check(layout: Layout, grid: Grid, total: number): void {
+  const shown = layout.dots.map(({ place }) => place);
+  const counted = layout.clusters.flatMap(({ members }) => members);
+  expect([...shown, ...counted, ...layout.outside].sort((a, b) => a - b)).toEqual(
+    Array.from({ length: total }, (_, index) => index),
+  );
+  for (const { count, members, byState } of layout.clusters) {
+    expect([members.length, byState.reduce((sum, number) => sum + number, 0)]).toEqual([count, count]);
+  }
+  expect(new Set(layout.dots.map(({ x, y }) => `${x} ${y}`)).size).toBe(layout.dots.length);
+  const states = new Map<string, number>();
+  for (const { x, y, state } of layout.dots) {
+    const cell = `${Math.floor(x / grid.across)} ${Math.floor(y / grid.down)}`;
+    expect(states.get(cell) ?? state).toBe(state);
+    states.set(cell, state);
+  }
+  for (const { column, row, columns, rows } of layout.clusters) {
+    for (let y = row; y < row + rows; y++) {
+      for (let x = column; x < column + columns; x++) {
+        // Under a label is neither a dot nor another label.
+        expect([x < grid.columns && y < grid.rows, states.has(`${x} ${y}`)]).toEqual([true, false]);
+        states.set(`${x} ${y}`, -1);
+      }
+    }
+  }
+}
+
+describe('layout', () => {
+  test.each([
+    ['Braille', BRAILLE],
+    ['signs', SIGNS],
+    ['squares', SQUARES],
+  ])('%s: each bicycle once, nothing hidden, whatever their order', (_name, grid) => {
+    fastCheck.assert(
+      fastCheck.property(fleets, fastCheck.double({ min: 0.3, max: 8, noNaN: true }), (groups, zoom) => {
+        const bicycles = groups.flat();
+        const extent = { width: grid.columns * grid.cell.width, height: grid.rows * grid.cell.height };
+        const places = findPlaces(bicycles, STATES);
+        const fitted = fitView(places.xs, places.ys, extent);
+        const view = { ...fitted, worldDots: fitted.worldDots * zoom };
+        const layout = layOut(places, view, grid);
+        check(layout, grid, bicycles.length);
+        const turned = layOut(findPlaces([...bicycles].reverse(), STATES), view, grid);
+        const look = ({ dots, clusters }: Layout) => [
+          dots.map(({ x, y, state }) => `${x} ${y} ${state}`).sort(),
+          clusters.map(({ column, row, count, byState }) => [column, row, count, byState]),
+        ];
+        expect(look(turned)).toEqual(look(layout));
+      }),
+      { numRuns: 40 },
+    );
+  });
+
+  test('a fitted view has everything in it', () => {
+    fastCheck.assert(
+      fastCheck.property(fleets, (groups) => {
+        const places = findPlaces(groups.flat(), STATES);
+        const view = fitView(places.xs, places.ys, { width: 80, height: 48 });
+        expect(layOut(places, view, BRAILLE).outside).toEqual([]);
+      }),
+      { numRuns: 40 },
+    );
+  });
+});
+
+describe('the world', () => {
+  test.each([
+    [0, 0],
+    [52.52, 13.405],
+    [-33.8688, 151.2093],
+    [84.9, -179.9],
+    [-84.9, 179.9],
+  ])('%d, %d is where it was', (latitude, longitude) => {
+    expect(latitudeOf(worldY(latitude))).toBeCloseTo(latitude, 9);
+    expect(longitudeOf(worldX(longitude))).toBeCloseTo(longitude, 9);
+  });
+
+  test.each<[string, Bicycle, string]>([
+    ['nothing', bicycle(null, null), 'missing'],
+    ['half a position', bicycle(52, undefined), 'missing'],
+    ['an empty text', bicycle('', ''), 'missing'],
+    ['no number', bicycle('NaN', '13'), 'impossible'],
+    ['words', bicycle('north', 'east'), 'impossible'],
+    ['an object', bicycle({}, []), 'impossible'],
+    ['more than 180 degrees', bicycle(52, 181), 'impossible'],
+    ['more than 90 degrees', bicycle(-90.5, 13), 'impossible'],
+    ['the pole', bicycle(90, 0), 'polar'],
+    ['near the other pole', bicycle(-89.2, '17.5'), 'polar'],
+    ['texts', bicycle(' 52.5 ', '13.4'), 'placed'],
+    ['the equator', bicycle(0, 0), 'placed'],
+  ])('%s', (_name, value, kind) => {
+    const { unplaced, xs } = findPlaces([value], STATES);
+    const kinds = {
+      ...Object.fromEntries(Object.entries(unplaced).map(([name, list]) => [name, list.length])),
+      placed: xs.length,
+    };
+    expect(kinds).toEqual({ missing: 0, impossible: 0, polar: 0, placed: 0, [kind]: 1 });
+  });
+
+  test('two sides of the antimeridian are neighbours', () => {
+    const { xs, ys } = findPlaces([bicycle(-16.8, 179.9), bicycle(-16.8, -179.9)], STATES);
+    const view = fitView(xs, ys, { width: 160, height: 80 });
+    expect(metresPerDot(view) * 160).toBeLessThan(40_000);
+    expect(Math.abs(longitudeOf(view.x))).toBeCloseTo(180, 5);
+    expect(
+      graticule(view, {
+        width: 160,
+        height: 80,
+        meridianDots: 40,
+        parallelDots: 30,
+        hasDegreeSign: true,
+      }).meridians.map(({ label }) => label),
+    ).toContain('180.0°');
+  });
+
+  test('scale: round lengths, true at the latitude of the middle', () => {
+    const view = { x: worldX(13.4), y: worldY(60), worldDots: 1_000_000 };
+    const { dots, label } = scaleBar(view, 60);
+    expect(label).toBe('1 km');
+    // At 60 degrees a parallel is half as long as the equator.
+    expect(dots).toBeCloseTo((1_000 / (40_030_228 / 2)) * 1_000_000, 0);
+  });
+
+  test('a point is named to a part of a dot', () => {
+    expect(showPoint(worldX(-70.6693), worldY(-33.4489), { worldDots: 300 }, true)).toBe('33.4°S 70.7°W');
+    expect(showPoint(worldX(13.405), worldY(52.52), { worldDots: 1e6 }, false)).toBe('52.52000N 13.40500E');
+  });
+
+  test('lines are clipped to the drawing', () => {
+    expect(clip([-10, 5, 20, 5], 11, 11)).toEqual([0, 5, 10, 5]);
+    expect(clip([-10, -5, 20, -5], 11, 11)).toBeUndefined();
+  });
+});
+
+const COAST = readCoast(
+  JSON.parse(readFileSync(new URL('../../dist/coastline.json', import.meta.url), 'utf8')) as number[][],
+);
+
+function inputOf(bicycles: readonly Bicycle[], more: Partial<MapInput> = {}): MapInput {
+  const rows = bicycles.map((value) => ({ json: JSON.stringify(value), value }));
+  const picture = makePicture({ title: '', takenAtMs: 0, offsetMinutes: 0, bicycles: rows, alerts: [], missing: 0 });
+  const counts = picture.counts.filter(({ group }) => group === 'state');
+  return {
+    title: `${bicycles.length} bicycles`,
+    moment: '14:03',
+    counts,
+    places: findPlaces(
+      bicycles,
+      counts.map(({ value }) => value),
+    ),
+    nameOf: (index) => String(bicycles[index]?.name),
+    coast: COAST,
+    ...more,
+  };
+}
+
+/** The sandbox's manner: some cities far apart. */
+function cities(count: number): Bicycle[] {
+  const middles = [
+    [52.52, 13.405],
+    [38.7223, -9.1393],
+    [-33.8688, 151.2093],
+    [-16.8, 179.99],
+  ] as const;
+  return Array.from({ length: count }, (_, index) => {
+    const [north, east] = middles[index % middles.length] ?? [0, 0];
+    const [up, right] = [Math.sin(index * 12.9898) * 0.04, Math.cos(index * 78.233) * 0.04];
+    return bicycle(
+      north + up,
+      east + right > 180 ? east + right - 360 : east + right,
+      STATES[index % 7],
+      `Ada ${index}`,
+    );
+  });
+}
+
+const HOSTILE = [
+  bicycle(52.5, 13.4, 'available\u001b[2J', 'Vera \u001b]0;x\u0007'),
+  bicycle(52.5, 13.41, '在庫', '王小明 271'),
+  bicycle(52.5, 13.42, '', 'فاطمة'),
+  bicycle(null, null, 'x'.repeat(5_000), '👩‍👩‍👧‍👦 family'),
+];
+
+const FLEETS: readonly (readonly [string, readonly Bicycle[]])[] = [
+  ['nothing', []],
+  ['one', [bicycle(52.52, 13.405)]],
+  ['one point', new Array<Bicycle>(500).fill(bicycle(52.52, 13.405, 'lost'))],
+  ['cities', cities(400)],
+  ['one city', cities(1_200).filter((_, index) => index % 4 === 0)],
+  ['no position', [bicycle(null, null), bicycle(91, 0), bicycle(-90, 0)]],
+  ['hostile', HOSTILE],
+];
+const SIZES = [
+  [20, 8],
+  [1, 1],
+  [60, 5],
+  [80, 24],
+  [140, 50],
+  [300, 100],
+] as const;
+
+describe('the terminal', () => {
+  for (const [name, bicycles] of FLEETS) {
+    test.each(SIZES)(`${name} fits %i by %i`, async (width, height) => {
+      for (const [hasColor, hasUnicode] of [
+        [true, true],
+        [false, true],
+        [false, false],
+      ] as const) {
+        const { canvas } = drawMap(inputOf(bicycles), { width, height, hasColor, hasUnicode });
+        const lines = canvasLines(canvas, NO_PAINT);
+        expect(lines.length).toBe(height);
+        expect(lines.filter((line) => widthOf(line) > width)).toEqual([]);
+        expect(lines.join('')).not.toMatch(/[\u0000-\u001f\u007f-\u009f]/);
+        if (!hasUnicode) expect(lines.join('')).toMatch(/^[\x20-\x7E]*$/);
+      }
+    });
+  }
+
+  test.each([
+    [80, 24],
+    [140, 40],
+  ])('the legend of %i by %i is exact, and names what is not on the map', (width, height) => {
+    const bicycles = [...cities(397), bicycle(null, 3, 'lost', 'No position'), bicycle(0, 400, 'lost', 'Beyond')];
+    const input = inputOf(bicycles);
+    const { canvas } = drawMap(input, { width, height, hasColor: false, hasUnicode: true });
+    const text = canvasLines(canvas, NO_PAINT).join('\n');
+    for (const { value, count } of input.counts) expect(text).toMatch(new RegExp(`${value} +${count}\\b`));
+    expect(text).toContain('1 without a position');
+    expect(text).toContain('No position');
+    if (width > 100) expect(text).toContain('1 with an impossible position');
+  });
+
+  test('what lies outside of the view is counted by direction', () => {
+    const input = inputOf(cities(40), { view: { x: worldX(13.405), y: worldY(52.52), worldDots: 300_000 } });
+    const { canvas, layout } = drawMap(input, { width: 140, height: 40, hasColor: true, hasUnicode: true });
+    expect(layout.outside.length).toBe(30);
+    expect(canvasLines(canvas, NO_PAINT).join('\n')).toMatch(/30 outside the view *\n.*10 west, 20/);
+  });
+
+  test('the cells of a cluster show its states by their shares', () => {
+    expect(shareCells([50, 50, 0], 4)).toEqual([0, 0, 1, 1]);
+    expect(shareCells([90, 10], 5)).toEqual([0, 0, 0, 0, 0]);
+    expect(shareCells([60, 20, 20], 5)).toEqual([0, 0, 0, 1, 2]);
+    expect(shareCells([1], 3)).toEqual([0, 0, 0]);
+  });
+
+  const looks: readonly (readonly [string, Look])[] = [
+    ['80x24', { width: 80, height: 24, hasColor: true, hasUnicode: true }],
+    ['80x24 without colour', { width: 80, height: 24, hasColor: false, hasUnicode: true }],
+    ['60x16 in ASCII', { width: 60, height: 16, hasColor: false, hasUnicode: false }],
+    ['120x30', { width: 120, height: 30, hasColor: true, hasUnicode: true }],
+    ['20x8', { width: 20, height: 8, hasColor: true, hasUnicode: true }],
+  ];
+  test.each(looks)('golden screen: cities on %s', async (_name, look) => {
+    expect(canvasLines(drawMap(inputOf(cities(300)), look).canvas, NO_PAINT).join('\n')).toMatchSnapshot();
+  });
+  test.each(looks)('golden screen: one city on %s', async (_name, look) => {
+    const one = inputOf(cities(300).filter((_, index) => index % 4 === 0));
+    expect(canvasLines(drawMap(one, look).canvas, NO_PAINT).join('\n')).toMatchSnapshot();
+  });
+});
+
+describe('the picture', () => {
+  const svgOf = (bicycles: readonly Bicycle[]) => drawSvg({ ...inputOf(bicycles), width: 900, height: 600 });
+
+  test('golden: an SVG is the same for the same fleet', async () => {
+    await expect(svgOf([...cities(200), ...HOSTILE])).toMatchFileSnapshot('map.golden.svg');
+  });
+
+  test.each(FLEETS)('%s: well formed, and every bicycle in it', (_name, bicycles) => {
+    const svg = svgOf(bicycles);
+    expect(svg).not.toMatch(/NaN|undefined|Infinity|[\u0000-\u0008\u000b-\u001f]/);
+    const open = [...svg.matchAll(/<([a-z]+)(?=[ >/])[^>]*?(\/?)>/g)].filter(([, , closed]) => closed === '');
+    expect(open.length).toBe([...svg.matchAll(/<\/[a-z]+>/g)].length);
+    const { xs } = inputOf(bicycles).places;
+    const marks = [...svg.matchAll(/<title>[^<]*: [^<]*<\/title>/g)].filter(
+      ([title]) => !/bicycles around/.test(title),
+    );
+    const clustered = [...svg.matchAll(/<title>(\d+) bicycles around/g)].map(([, count]) => Number(count));
+    expect(marks.length + clustered.reduce((sum, count) => sum + count, 0)).toBe(xs.length);
+  });
+});
+
+/** What a terminal shows that understands where the cursor is put, and nothing else. */
+function apply(screen: string[][], text: string): void {
+  for (const [, row, column, rest = ''] of text.matchAll(/\u001b\[(\d+);(\d+)H((?:(?!\u001b\[\d+;\d+H)[\s\S])*)/g)) {
+    let at = Number(column) - 1;
+    for (const character of rest.replace(/\u001b\[[\d;]*m/g, '')) {
+      const line = screen[Number(row) - 1] ?? [];
+      line[at] = character;
+      if (widthOf(character) === 2) line[at + 1] = '';
+      at += widthOf(character);
+    }
+  }
+}
+
+describe('the canvas', () => {
+  test('the changes from one to the next show the next, and what stays is not written', async () => {
+    const paint = await loadPaint(1);
+    const words = fastCheck.array(
+      fastCheck.tuple(
+        fastCheck.integer({ min: -2, max: 22 }),
+        fastCheck.integer({ min: 0, max: 4 }),
+        fastCheck.constantFrom('●', 'word', '王小', '⣿⣿', '   ', 'x'),
+        fastCheck.constantFrom('' as const, 'red' as const, 'bold green' as const),
+      ),
+    );
+    const draw = (
+      list: Parameters<typeof put> extends [...infer _] ? [number, number, string, '' | 'red' | 'bold green'][] : never,
+    ) => {
+      const canvas = openCanvas(20, 5);
+      for (const [column, row, text, ink] of list) put(canvas, column, row, text, ink);
+      return canvas;
+    };
+    fastCheck.assert(
+      fastCheck.property(words, words, (first, second) => {
+        const [before, after] = [draw(first), draw(second)];
+        const rows = (texts: string[]) => Array.from({ length: 5 }, (_, row) => texts.slice(row * 20, row * 20 + 20));
+        const screen = rows(before.texts);
+        apply(screen, canvasChanges(before, after, paint));
+        expect(screen).toEqual(rows(after.texts));
+        expect(canvasChanges(after, after, paint)).toBe('');
+      }),
+    );
+  });
+});
