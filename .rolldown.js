@@ -165,10 +165,14 @@ const licences = {
     const folders = [...found, resolve(WORLD), ...within];
     const texts = [...new Set(folders)].sort().map((folder) => {
       const { name, version, license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
-      const file = readdirSync(folder).find((each) => /^licen[cs]e/i.test(each));
+      const names = readdirSync(folder);
+      const file = names.find((each) => /^licen[cs]e/i.test(each)) ?? names.find((each) => /^readme/i.test(each));
+      const whole = file === undefined ? '' : readFileSync(join(folder, file), 'utf8').trim();
+      // A few have it at the end of their README.
+      const start = /^licen[cs]e/i.test(file) ? 0 : whole.search(/^#+ *licen[cs]e/im);
       // What MapLibre GL may have taken in names its licence at least.
-      if (file === undefined && !within.includes(folder)) throw new Error(`${name} has no licence to ship`);
-      const text = file === undefined ? `See ${name} on npm.` : readFileSync(join(folder, file), 'utf8').trim();
+      if (start < 0 && !within.includes(folder)) throw new Error(`${name} has no licence to ship`);
+      const text = start < 0 ? `See ${name} on npm.` : whole.slice(start);
       return `${name} ${version} (${license ?? 'MIT'})\n\n${text}\n`;
     });
     this.emitFile({

@@ -63,6 +63,8 @@ export interface GlobalFlags {
   truncate?: boolean;
   /** False after `--no-headers`. */
   headers?: boolean;
+  /** False after `--no-mirror`. */
+  mirror?: boolean;
 }
 
 /** What a command may replace in a client of its own. */
@@ -78,6 +80,8 @@ export interface Context {
   readonly signal: AbortSignal;
   /** Aborted by the second one: stop without waiting for what is in flight. */
   readonly urgentSignal: AbortSignal;
+  /** From here on a signal ends the process at once: for work that nothing else can interrupt, and that leaves nothing half done. */
+  leaveSignals(): void;
   settings(): Promise<Settings>;
   token(): Promise<TokenSource>;
   /** The dispatcher of the process; the client and every stream share it. */
@@ -175,7 +179,20 @@ export function openContext(world: World, io: Io, flags: GlobalFlags, interrupti
   const client: Context['client'] = (overrides) => (overrides === undefined ? sharedClient() : clientWith(overrides));
   const jq = once(async () => (flags.jq === undefined ? undefined : startJq(flags.jq, io, clock, signal, notice)));
   return {
-    context: { io, flags, clock, signal, urgentSignal, settings, token, network, client, jq, notice },
+    context: {
+      io,
+      flags,
+      clock,
+      signal,
+      urgentSignal,
+      leaveSignals: interruption.stop,
+      settings,
+      token,
+      network,
+      client,
+      jq,
+      notice,
+    },
     close: async () => {
       over.abort(new FleetError('interrupted', 'the command is over'));
       // One that could not be opened has said so already.

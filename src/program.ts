@@ -19,6 +19,7 @@ import { addDemo } from './commands/demo/index.js';
 import { addDoctor } from './commands/doctor/index.js';
 import { addHelp } from './commands/help/index.js';
 import { addMap } from './commands/map/index.js';
+import { addMirror } from './commands/mirror/index.js';
 import { addProfile } from './commands/profile/index.js';
 import { addSandbox } from './commands/sandbox/index.js';
 import { addWatch } from './commands/watch/index.js';
@@ -30,7 +31,7 @@ import type { Io } from './terminal/io.js';
 
 /** Each noun's words, under the headings of the first page of help; a new noun is one line here. */
 const NOUNS: { readonly [heading: string]: readonly ((program: Command, run: Run) => void)[] } = {
-  'Work with the fleet:': [addBicycles, addAlerts, addWatch, addMap, addApi],
+  'Work with the fleet:': [addBicycles, addAlerts, addWatch, addMap, addMirror, addApi],
   'Settings:': [addAuth, addConfig, addProfile],
   'Help:': [addDoctor, addCompletion, addHelp, addSandbox, addDemo],
 };
@@ -61,7 +62,9 @@ export async function runProgram(
       opened = openContext(world, io, readOutput(typed, command), interruption);
       // A program of --jq that does not compile is refused before anything is sent.
       await opened.context.jq();
-      await action(opened.context);
+      if ((typed as { offline?: boolean }).offline === true) {
+        await (await import('./commands/offline.js')).runOffline(opened.context, action);
+      } else await action(opened.context);
     },
     (text) => {
       helpText += text;
@@ -170,6 +173,7 @@ function addGlobalFlags(program: Command): void {
     .option('--trace', 'one line per response on stderr with the three trace headers')
     .option('-v, --verbose', 'requests and responses on stderr, secrets redacted')
     .option('-q, --quiet', 'no progress, hints or notices on stderr; errors still')
+    .option('--no-mirror', 'ask the service alone, also where a mirror is current')
     .option('--no-input', 'never ask; a question is a usage error')
     .option('--no-color', 'no colours; also NO_COLOR, and FORCE_COLOR turns them on');
 }

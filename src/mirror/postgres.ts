@@ -99,7 +99,7 @@ function databaseOf(client: Client, server: Server): Database {
       const names = columns.map(({ name }) => name);
       for await (const chunk of chunks) yield objectsOf(names, chunk);
     },
-    query: (sql) => read(server, sql, [], (error) => (error.kind === 'internal' ? usageError(error.message) : error)),
+    query: (sql) => read(server, sql, [], asQueryError),
     transaction,
     write: async (table, columns, rows, key) => {
       if (rows.length === 0) return;
@@ -118,6 +118,13 @@ function databaseOf(client: Client, server: Server): Database {
     },
     close: () => client.end().catch(() => undefined),
   };
+}
+
+/** An error of a query is the operator's: the same with exit code 2, unless the database itself is at fault. */
+function asQueryError(error: FleetError): FleetError {
+  const { code } = (error.cause ?? {}) as { code?: string };
+  if (code === '25006' || code === '42501') return usageError(`a query only reads: ${(error.cause as Error).message}`);
+  return error.kind === 'internal' ? usageError(error.message) : error;
 }
 
 /** The types of a table's columns, asked once. */

@@ -141,7 +141,10 @@ function queryRun(run: Run): Run {
     try {
       return run(work);
     } catch (error) {
-      if (error instanceof FleetError && error.kind === 'internal') throw usageError(error.message);
+      if (!(error instanceof FleetError)) throw error;
+      if (codeOf(error.cause) === CODES.readOnly)
+        throw usageError(`a query only reads: ${(error.cause as Error).message}`);
+      if (error.kind === 'internal') throw usageError(error.message);
       throw error;
     }
   };

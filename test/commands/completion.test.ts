@@ -61,7 +61,7 @@ async function offers(line: string, env: NodeJS.ProcessEnv = {}) {
 describe('what is offered', () => {
   it.each<[string, readonly string[]]>([
     ['fleet bi', ['bicycles']],
-    ['fleet bicycles ', ['list', 'get', 'stats', 'edit', 'create', 'act']],
+    ['fleet bicycles ', ['list', 'get', 'history', 'stats', 'edit', 'create', 'act']],
     ['fleet bikes l', ['list']],
     ['fleet profile ', ['list', 'use', 'delete']],
     ['fleet bicycles list -o ', ['table', 'wide', ...FORMATS.slice(1)]],
@@ -79,7 +79,7 @@ describe('what is offered', () => {
     ['fleet watch --until state!=l', ['state!=lost']],
     ['fleet watch --sender ', SENDERS],
     ['fleet bicycles list --lim', ['--limit']],
-    ['fleet bicycles list --no-', ['--no-truncate', '--no-headers', '--no-input', '--no-color']],
+    ['fleet bicycles list --no-', ['--no-truncate', '--no-headers', '--no-mirror', '--no-input', '--no-color']],
     [`fleet bicycles act ${BICYCLE} re`, ['rent', 'return', 'retire', 'reserve']],
     [`fleet bicycles act ${BICYCLE} `, TRANSITIONS],
     ['fleet bicycles act - take', ['take_over']],
@@ -87,7 +87,7 @@ describe('what is offered', () => {
     ['fleet config set output cs', ['csv']],
     ['fleet config set protected ', ['true', 'false']],
     ['fleet completion ', ['bash', 'zsh', 'fish']],
-    ['fleet help bicycles ', ['list', 'get', 'stats', 'edit', 'create', 'act']],
+    ['fleet help bicycles ', ['list', 'get', 'history', 'stats', 'edit', 'create', 'act']],
     ['fleet help exit', ['exit-codes']],
     ['fleet api /b', ['/bicycles/']],
     ['fleet api /bicycles/ -X P', ['POST', 'PUT', 'PATCH']],

@@ -14,6 +14,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Sandbox } from '../../src/sandbox/index.js';
 import { saveProfile, saveToken, useProfile } from '../../src/settings/store.js';
 import { openQuickClock } from '../support/journal.js';
+import { makeMirror } from '../support/made-mirror.js';
 import { everyPage, examplesOf } from '../support/pages.js';
 import { runFleet } from '../support/run.js';
 import { useSandbox, withSandbox } from '../support/sandbox.js';
@@ -58,6 +59,7 @@ const WAYS: { readonly [beginning: string]: Way } = {
   'fleet profile delete berlin --yes': {},
   'fleet config edit': { instead: 'EDITOR=true fleet config edit' },
   "VISUAL='code": { instead: "VISUAL='sed -i s/berlin/hamburg/' fleet config edit" },
+  'fleet mirror status': { code: 9 },
   'fleet demo': { instead: 'fleet demo --seconds 2' },
   // "what went wrong, as one word": the list fails, as it should.
   'fleet bicycles list --zone nowhere': { code: 2 },
@@ -113,6 +115,8 @@ let sharedSettings: string;
 beforeAll(async () => {
   sharedSettings = await mkdtemp(join(tmpdir(), 'fleet-examples-'));
   await settle(sharedSettings, shared());
+  // Whose writer has stopped: how old it is, and not current, is what the examples show.
+  await makeMirror(`sqlite:${join(sharedSettings, 'state', 'sandbox.db')}`, { sandbox: shared(), isAlive: false });
 });
 
 afterAll(() => rm(sharedSettings, { recursive: true, force: true }));

@@ -25,6 +25,7 @@ Work with the fleet:
   alerts      list, watch and act on alerts
   watch       follow updates as they happen
   map         draw the fleet on a map
+  mirror      keep and ask a copy of the fleet in a database
   api         send any request to the service
 
 Settings:
@@ -48,7 +49,7 @@ Examples:
 Flags of every command ("fleet help flags" explains them):
   -V  -o  --json  --columns  --no-truncate  --no-headers  --jq  --profile
   --base-url  --sse-url  --api-version  --timeout  --deadline  --retries
-  --trace  -v  -q  --no-input  --no-color  -h
+  --trace  -v  -q  --no-mirror  --no-input  --no-color  -h
 `);
   });
 

@@ -39,5 +39,6 @@ export function addFleetFilters<A extends unknown[], O extends OptionValues>(com
       '--where <condition>',
       'only what matches FIELD=VALUE; see "fleet help conditions" (repeatable)',
       readCondition(BICYCLE_VOCABULARY),
-    );
+    )
+    .option('--offline', 'answer from the mirror; nothing is sent');
 }

@@ -100,7 +100,8 @@ function notFound(text: string, organization: string | undefined): FleetError {
   });
 }
 
-function ambiguous(text: string, items: readonly Item<Bicycle>[]): FleetError {
+/** The error for a text that means several. */
+export function ambiguous(text: string, items: readonly Item<Bicycle>[]): FleetError {
   const shown = items.slice(0, MOST_LISTED).map(({ value }) => describe(value));
   const more = items.length > MOST_LISTED ? `, and ${items.length - MOST_LISTED} more` : '';
   return usageError(

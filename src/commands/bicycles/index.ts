@@ -14,9 +14,10 @@ import {
   type Place,
   plain,
 } from '../../cli/offers.js';
-import { collect, oneOf } from '../../cli/options.js';
+import { collect, oneOf, someOf } from '../../cli/options.js';
 import type { Run } from '../../context.js';
 import { addBulkFlags } from '../bulk/flags.js';
+import { readTo } from '../database.js';
 import { addListFlags } from '../list/flags.js';
 import { BICYCLE_VOCABULARY } from '../list/vocabulary.js';
 import { BICYCLE_ARGUMENT, EDIT_METHODS, STATS_GROUPS } from './choices.js';
@@ -36,7 +37,7 @@ export function addBicycles(program: Command, run: Run): void {
     ['list one page', 'fleet bicycles list'],
     ['rent a bicycle', 'fleet bicycles act d238dc92-4ed5-4cec-a476-fe5f869ff26e rent'],
   );
-  for (const add of [addList, addGet, addStats, addEdit, addCreate, addAct]) add(bicycles, run);
+  for (const add of [addList, addGet, addHistory, addStats, addEdit, addCreate, addAct]) add(bicycles, run);
 }
 
 function addList(bicycles: Command, run: Run): void {
@@ -68,6 +69,7 @@ function addGet(bicycles: Command, run: Run): void {
     .summary('show one bicycle')
     .description('Show one bicycle: every field, and on a terminal its newest alerts.')
     .argument('<bicycle>', BICYCLE_ARGUMENT, anyText(BICYCLES))
+    .option('--offline', 'answer from the mirror; nothing is sent')
     .action((text, _options, command) =>
       run(command, async (context) => (await import('./get.js')).getBicycle(context, text)),
     );
@@ -77,6 +79,29 @@ function addGet(bicycles: Command, run: Run): void {
     ['by ID, as tables show it', 'fleet bicycles get d238dc92'],
     ['by name', 'fleet bicycles get "Emmy 0001"'],
     ['print only its state', 'fleet bicycles get d238dc92-4ed5-4cec-a476-fe5f869ff26e --jq .state'],
+  );
+}
+
+function addHistory(bicycles: Command, run: Run): void {
+  const history = bicycles
+    .command('history')
+    .summary('show what a mirror recorded of one bicycle')
+    .description('Show the changes of one bicycle that the mirror recorded, and when it could record none.')
+    .argument('<bicycle>', BICYCLE_ARGUMENT, anyText(BICYCLES))
+    .option('--since <time>', 'only from then on: a time, or an age such as 7d')
+    .option(
+      '--field <name,…>',
+      `only changes of these fields, such as state (repeatable)`,
+      someOf('field', BICYCLE_FIELDS),
+    )
+    .option('--to <address>', 'database of the mirror: sqlite:PATH or postgres://… (default: from the profile)', readTo)
+    .action((text, options, command) =>
+      run(command, async (context) => (await import('./history.js')).showHistory(context, text, options)),
+    );
+  examples(
+    history,
+    ['what happened to it', 'fleet bicycles history d238dc92'],
+    ['its states of the last week, as CSV', 'fleet bicycles history "Emmy 0001" --since 7d --field state -o csv'],
   );
 }
 

@@ -10,7 +10,7 @@ export type List = Pick<HttpRequest, 'path' | 'subject' | 'query'>;
 /** What is asked of each page of a look-up; observed: up to 100 are given, and a service without the parameter ignores it. */
 export const PAGE_SIZE = '100';
 /** Fewer digits than this would often match by accident. */
-const SHORTEST_PREFIX_DIGITS = 4;
+export const SHORTEST_PREFIX_DIGITS = 4;
 
 /** The beginning of a UUID: hexadecimal digits, with dashes where a UUID has them. */
 const BEGINNING = /^[0-9a-f]{1,8}$|^[0-9a-f]{8}-[0-9a-f-]{0,27}$/i;

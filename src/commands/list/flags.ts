@@ -88,5 +88,6 @@ export function addListFlags<A extends unknown[], O extends OptionValues>(
       readCondition(vocabulary),
     )
     .option('--count', 'print only the number of matches')
+    .option('--offline', 'answer from the mirror; nothing is sent')
     .option('--param <name=value>', 'send a further query parameter (repeatable)', readParameter);
 }

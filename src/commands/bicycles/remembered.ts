@@ -1,0 +1,57 @@
+// Finds bicycles in a mirror: by UUID, the beginning of one, or an exact name, serial number or bleid.
+
+import type { Bicycle } from '../../api/bicycle.js';
+import { wholeUuid } from '../../api/links.js';
+import type { Item } from '../../http/types.js';
+import { parseJson } from '../../json/parse.js';
+import type { Database, Value } from '../../mirror/database.js';
+import { isBeginning, SHORTEST_PREFIX_DIGITS } from '../list/around.js';
+
+export interface FindOptions {
+  /** Only of this organization. */
+  readonly organization?: string | undefined;
+  /** Also those that left the list. */
+  readonly withGone?: boolean;
+}
+
+/** More matches than an error lists. */
+const MOST_MATCHES = 100;
+
+/** Every bicycle that the text may mean, as `isMeant` of the list's look-up has it. */
+export async function findRemembered(
+  database: Database,
+  text: string,
+  { organization, withGone = false }: FindOptions,
+): Promise<Item<Bicycle>[]> {
+  const uuid = wholeUuid(text);
+  const parts: string[] = [];
+  const values: Value[] = [];
+  if (uuid !== undefined) {
+    parts.push('uuid = ?');
+    values.push(uuid);
+  } else {
+    parts.push('name = ?', 'serial_number = ?', 'bleid = ?');
+    values.push(text, text, text);
+    if (text.length >= SHORTEST_PREFIX_DIGITS && isBeginning(text)) {
+      const prefix = text.toLowerCase();
+      // Behind every digit and the dash comes g.
+      parts.push(database.kind === 'sqlite' ? '(uuid >= ? AND uuid < ?)' : 'uuid LIKE ?');
+      values.push(...(database.kind === 'sqlite' ? [prefix, `${prefix}g`] : [`${prefix}%`]));
+    }
+  }
+  // A condition each: of several joined by OR, a database would not use every index.
+  const scope = `${withGone ? '' : ' AND gone IS NULL'}${organization === undefined ? '' : ' AND followed = ?'}`;
+  const found = new Map<string, Item<Bicycle>>();
+  let used = 0;
+  for (const part of parts) {
+    const own = values.slice(used, used + part.split('?').length - 1);
+    used += own.length;
+    const sql = `SELECT uuid, raw FROM bicycles WHERE ${part}${scope} LIMIT ${MOST_MATCHES}`;
+    const rows = await database.all(sql, organization === undefined ? own : [...own, organization]);
+    for (const row of rows) {
+      const json = String(row['raw']);
+      found.set(String(row['uuid']).toLowerCase(), { json, value: parseJson(json) as Bicycle });
+    }
+  }
+  return [...found.values()];
+}

@@ -1,0 +1,122 @@
+// `fleet mirror query`: one SQL statement that only reads, its rows in every format as they come.
+
+import type { Context } from '../../context.js';
+import { usageError } from '../../errors.js';
+import { type ExactNumber, toNumber, writeJson } from '../../json/exact.js';
+import { parseJson } from '../../json/parse.js';
+import type { MirrorAddress } from '../../mirror/address.js';
+import type { Answer, Column, Value } from '../../mirror/database.js';
+import { readStatement } from '../../mirror/statement.js';
+import { clean } from '../../terminal/clean.js';
+import type { Row, Shape } from '../../terminal/formats.js';
+import { readStdin } from '../../terminal/stdin.js';
+import { MISSING, pointOf, textOf } from '../../terminal/values.js';
+import { openResult } from '../list/result.js';
+import { withMirror } from '../offline.js';
+
+export interface QueryOptions {
+  to?: MirrorAddress;
+}
+
+/** A row as an object; JSON columns hold what their text says. */
+type Record = { readonly [column: string]: unknown };
+
+/** Columns of the mirror that hold JSON: it is part of the JSON that is printed, not a text in it. */
+const JSON_COLUMNS: readonly string[] = ['raw', 'old', 'new', 'extra', 'roles'];
+/** JSON's own grammar of numbers. */
+const JSON_NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
+
+/** Runs the statement and prints its rows. Throws a usage error for one that writes, several, and what the database refuses. */
+export async function runQuery(context: Context, text: string, { to }: QueryOptions): Promise<void> {
+  const sql = readStatement(text === '-' ? (await readStdin(context)).toString() : text);
+  await withMirror(
+    context,
+    async ({ database }) => {
+      // SQLite works in this thread: nothing here could end it.
+      if (database.kind === 'sqlite') context.leaveSignals();
+      await print(context, await database.query(sql));
+    },
+    to,
+  );
+}
+
+async function print(context: Context, { columns, chunks }: Answer): Promise<void> {
+  if (columns.length === 0) throw usageError('the statement has no rows to show');
+  const names = uniqueNames(columns);
+  const isJson = columns.map(({ name, isJson }) => isJson || JSON_COLUMNS.includes(name.toLowerCase()));
+  const result = await openResult(context, shapeOf(names));
+  let count = 0;
+  for await (const chunk of chunks) {
+    count += chunk.length;
+    await result.write(chunk.map((values) => rowOf(names, values, columns, isJson)));
+  }
+  await result.end(count === 0 && context.io.stdout.isTerminal ? ['No rows'] : []);
+}
+
+/** An object has each name once: a second `id` is `id_2`. */
+function uniqueNames(columns: readonly Column[]): string[] {
+  const taken = new Set<string>();
+  return columns.map(({ name }) => {
+    let unique = name;
+    for (let number = 2; taken.has(unique); number += 1) unique = `${name}_${number}`;
+    taken.add(unique);
+    return unique;
+  });
+}
+
+function shapeOf(names: readonly string[]): Shape<Record> {
+  const hasPosition = names.includes('latitude') && names.includes('longitude');
+  return {
+    noun: { one: 'row', many: 'rows' },
+    fields: names,
+    columns: names.map((name, index) => ({
+      header: clean(name.toUpperCase()),
+      field: name,
+      keep: names.length - index,
+      cell: (row: Record) => ({ text: clean(textOf(row[name]) ?? MISSING) }),
+      ...(name === 'uuid' || name === 'bicycle' ? { minimum: 36 } : {}),
+    })),
+    ...(hasPosition
+      ? {
+          position: (row: Record) => pointOf(row['longitude'], row['latitude']),
+          positionFields: ['latitude', 'longitude'],
+        }
+      : {}),
+  };
+}
+
+function rowOf(
+  names: readonly string[],
+  values: readonly Value[],
+  columns: readonly Column[],
+  isJson: readonly boolean[],
+): Row<Record> {
+  const fields: [string, unknown][] = [];
+  const texts: string[] = [];
+  for (const [index, name] of names.entries()) {
+    const [value, json] = cellOf(values[index] ?? null, columns[index]?.isDecimal === true, isJson[index] === true);
+    fields.push([name, value]);
+    texts.push(`${JSON.stringify(name)}:${json}`);
+  }
+  return { json: `{${texts.join(',')}}`, value: Object.fromEntries(fields) };
+}
+
+/** The value of a cell and its JSON: numbers with all their digits, JSON as such. */
+function cellOf(value: Value, isDecimal: boolean, isJson: boolean): [value: unknown, json: string] {
+  if (typeof value === 'bigint') return numberCell(String(value));
+  if (typeof value !== 'string') return [value, JSON.stringify(value)];
+  if (isDecimal && JSON_NUMBER.test(value)) return numberCell(value);
+  if (isJson) {
+    try {
+      return [parseJson(value), value];
+    } catch {
+      // A column of that name which is none of ours.
+    }
+  }
+  return [value, JSON.stringify(value)];
+}
+
+function numberCell(written: string): [ExactNumber | number, string] {
+  const number = toNumber(written);
+  return [number, writeJson(number)];
+}

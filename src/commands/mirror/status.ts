@@ -1,0 +1,127 @@
+// `fleet mirror status`: how old the mirror is, how whole, and which gaps it has.
+
+import type { Context } from '../../context.js';
+import { FleetError } from '../../errors.js';
+import { type MirrorAddress, showMirrorAddress } from '../../mirror/address.js';
+import { type Gap, gapOf, type Mirror, type MirrorStatus } from '../../mirror/open.js';
+import { drawList } from '../../terminal/list.js';
+import { age, showDuration } from '../../terminal/time.js';
+import { chosenDatabase } from '../database.js';
+import { describeAge, withMirror } from '../offline.js';
+import { chooseReportFormat, printReport } from '../report.js';
+
+/** How many gaps that are over are shown, the newest. */
+const GAPS_SHOWN = 5;
+
+export interface StatusOptions {
+  to?: MirrorAddress;
+}
+
+/** What is counted, one query each. */
+const COUNTS = {
+  bicycles: 'SELECT count(*) AS n FROM bicycles WHERE gone IS NULL',
+  gone: 'SELECT count(*) AS n FROM bicycles WHERE gone IS NOT NULL',
+  alerts: 'SELECT count(*) AS n FROM alerts',
+  changes: 'SELECT count(*) AS n FROM changes',
+  gaps: 'SELECT count(*) AS n FROM gaps',
+} as const;
+
+type Counts = { readonly [Name in keyof typeof COUNTS]: number };
+
+interface Report {
+  readonly database: string;
+  readonly base_url: string | null;
+  readonly organizations: readonly string[];
+  readonly current: boolean;
+  readonly whole: boolean;
+  readonly as_of: string | null;
+  readonly age_seconds: number | null;
+  readonly writer: { readonly host: string; readonly pid: number; readonly alive: boolean } | null;
+  readonly kept_since: string | null;
+  readonly counts: Counts;
+  /** The open ones, then the newest of the others. */
+  readonly gaps: readonly Gap[];
+}
+
+/** Prints the status. Throws a FleetError of kind `partial` when the mirror cannot be taken for the service. */
+export async function showStatus(context: Context, { to }: StatusOptions): Promise<void> {
+  const format = chooseReportFormat((await context.settings()).output);
+  const address = await chosenDatabase(context, to);
+  const status = await withMirror(
+    context,
+    async (mirror) => {
+      const found = await mirror.status();
+      const report = await reportOf(mirror, found, showMirrorAddress(address));
+      const { flags, io } = context;
+      if (format === 'table' && flags.jq === undefined && flags.columns === undefined)
+        await io.stdout.write(drawList(linesOf(report, found, context.clock.wallMs()), io.stdout.width()));
+      else await printReport(context, { noun: NOUN, columns: [], fields: [], single: true }, [report], format);
+      return found;
+    },
+    address,
+  );
+  if (status.isCurrent) return;
+  throw new FleetError('partial', `the mirror is not current: ${describeAge(status).replace(/^.*?: /, '')}`);
+}
+
+const NOUN = { one: 'mirror', many: 'mirrors' };
+
+async function reportOf(
+  { database, baseUrl, organizations }: Mirror,
+  status: MirrorStatus,
+  address: string,
+): Promise<Report> {
+  const counts: { [name: string]: number } = {};
+  for (const [name, sql] of Object.entries(COUNTS)) counts[name] = Number((await database.all(sql))[0]?.['n'] ?? 0);
+  const over = await database.all(
+    'SELECT started, ended, reason, found FROM gaps WHERE ended IS NOT NULL ORDER BY id DESC LIMIT ?',
+    [GAPS_SHOWN],
+  );
+  const { writer, ageMs } = status;
+  return {
+    database: address,
+    base_url: baseUrl ?? null,
+    organizations,
+    current: status.isCurrent,
+    whole: status.isWhole,
+    as_of: status.asOf ?? null,
+    age_seconds: ageMs === undefined ? null : Math.round(ageMs / 1000),
+    writer: writer === undefined ? null : { host: writer.host, pid: writer.pid, alive: writer.isAlive },
+    kept_since: status.keptSince ?? null,
+    counts: counts as Counts,
+    gaps: [...status.openGaps, ...over.map(gapOf)],
+  };
+}
+
+function linesOf(report: Report, status: MirrorStatus, now: number): string[][] {
+  const { counts, writer } = report;
+  const heard = status.writer?.heartbeatAgeMs;
+  const writes =
+    writer?.alive === true
+      ? `process ${writer.pid} on ${writer.host}, heard ${showDuration(heard ?? 0)} ago`
+      : 'nobody';
+  return [
+    ['database', report.database],
+    ['service', report.base_url ?? '-'],
+    ['organizations', report.organizations.join(', ') || '-'],
+    [
+      'status',
+      describeAge(status)
+        .replace(/^! /, '')
+        .replace(/^from the mirror, /, ''),
+    ],
+    ['as of', report.as_of === null ? '-' : `${report.as_of} (${age(report.as_of, now)})`],
+    ['writer', writes],
+    ['bicycles', `${counts.bicycles}${counts.gone === 0 ? '' : `, and ${counts.gone} that are gone`}`],
+    ['alerts', String(counts.alerts)],
+    ['changes', `${counts.changes}${report.kept_since === null ? '' : ` since ${report.kept_since}`}`],
+    ['gaps', `${counts.gaps}, ${status.openGaps.length} open`],
+    ...report.gaps.map((gap) => ['', describeGap(gap)]),
+  ];
+}
+
+/** `2026-… for 4 min: the stream was cut; 12 changes found`. */
+export function describeGap({ started, ended, reason, found }: Gap): string {
+  const length = ended === null ? 'still open' : `for ${showDuration(Date.parse(ended) - Date.parse(started))}`;
+  return `${started} ${length}: ${reason}${found === 0 ? '' : `; ${found} changes found`}`;
+}

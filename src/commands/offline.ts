@@ -1,0 +1,52 @@
+// `--offline`: the same command, its client answered by the mirror, and a line on stderr that says how old that is.
+
+import type { Context } from '../context.js';
+import { usageError } from '../errors.js';
+import type { Mirror, MirrorStatus } from '../mirror/open.js';
+import { showDuration } from '../terminal/time.js';
+import { chosenDatabase } from './database.js';
+
+/** Runs the action with the mirror of this run, opened for reading and closed afterwards. */
+export async function withMirror<T>(
+  context: Context,
+  use: (mirror: Mirror) => Promise<T>,
+  to?: Parameters<typeof chosenDatabase>[1],
+): Promise<T> {
+  const { openMirror } = await import('../mirror/open.js');
+  const address = await chosenDatabase(context, to);
+  const baseUrl = (await context.settings()).baseUrl.value;
+  const mirror = await openMirror(address, { signal: context.signal, env: context.io.env, baseUrl });
+  try {
+    return await use(mirror);
+  } finally {
+    await mirror.close().catch(() => undefined);
+  }
+}
+
+/** Runs the action with a context whose client is the mirror. */
+export async function runOffline(context: Context, action: (context: Context) => Promise<void>): Promise<void> {
+  if (context.flags.mirror === false)
+    throw usageError('--offline and --no-mirror exclude each other', 'leave one of them out');
+  await withMirror(context, async (mirror) => {
+    const { openMirrorClient } = await import('../mirror/client.js');
+    await context.notice(describeAge(await mirror.status()));
+    const client = openMirrorClient(mirror);
+    const refuse = async (): Promise<never> => {
+      throw usageError('this needs the service, and --offline asks the mirror alone', 'leave --offline out');
+    };
+    await action({ ...context, client: async () => client, token: refuse, network: refuse });
+  });
+}
+
+/** `from the mirror, current, heard 2 s ago`, or what it lacks. */
+export function describeAge({ ageMs, isCurrent, isWhole, openGaps, writer }: MirrorStatus): string {
+  const isWritten = writer?.isAlive === true;
+  const age = ageMs === undefined ? 'of unknown age' : `${isWritten ? 'heard' : 'as of'} ${showDuration(ageMs)} ago`;
+  if (isCurrent) return `from the mirror, current, ${age}`;
+  const reasons = [
+    ...(isWhole ? [] : ['its first reading of the fleet is not complete']),
+    ...(openGaps.length === 0 ? [] : [`${openGaps.length === 1 ? 'a gap is' : `${openGaps.length} gaps are`} open`]),
+    ...(isWritten ? [] : ['nobody writes it (fleet mirror run)']),
+  ];
+  return `! from the mirror, ${age}: ${reasons.join(', ')}`;
+}

@@ -1,0 +1,289 @@
+// The mirror as a client of the service: the same requests for lists, answered from the database; whatever else needs the service.
+
+import { ALERTS_PATH } from '../api/alert.js';
+import { BICYCLES_PATH, bicyclePath } from '../api/bicycle.js';
+import { wholeUuid } from '../api/links.js';
+import { FleetError, usageError } from '../errors.js';
+import type { Client } from '../http/client.js';
+import type { ListPage } from '../http/pages.js';
+import type { HttpAnswer, HttpRequest, Item, Query } from '../http/types.js';
+import { parseJson } from '../json/parse.js';
+import type { Database, Row, Value } from './database.js';
+import type { Mirror } from './open.js';
+
+/** Pages as the service has them, where a list is not read whole. */
+const PAGE_ITEMS = 20;
+const MOST_PAGE_ITEMS = 100;
+
+/** What a list asks of the database. */
+interface Selection {
+  readonly table: 'bicycles' | 'alerts';
+  /** Joined by AND. */
+  readonly conditions: readonly string[];
+  readonly values: readonly Value[];
+  readonly order: string;
+  readonly page: number;
+  readonly pageItems: number;
+}
+
+/** Throws a FleetError of kind `usage` for a request that the mirror cannot answer. */
+export function openMirrorClient({ database, baseUrl, organizations }: Mirror): Client {
+  return {
+    baseUrl: new URL(baseUrl ?? 'http://localhost/'),
+    send: (request) => sendOne(database, request),
+    probe: async (request) => {
+      throw needsService(request);
+    },
+    preview: (request) => {
+      throw needsService(request);
+    },
+    pages<T>(request: HttpRequest, options: Parameters<Client['pages']>[1] = {}) {
+      const selection = selectionOf(database, organizations, request);
+      const seen = options.seen ?? new Set<string>();
+      if (options.ahead === 0) return readPages<T>(database, selection, seen);
+      const { limit = Number.POSITIVE_INFINITY } = options;
+      return readWhole<T>(database, selection, Number.isFinite(limit) ? limit : undefined);
+    },
+  };
+}
+
+function needsService({ subject, path }: HttpRequest): FleetError {
+  return usageError(`${subject ?? path} needs the service, and --offline asks the mirror alone`, 'leave --offline out');
+}
+
+/** One bicycle at its own address. */
+async function sendOne(database: Database, request: HttpRequest): Promise<HttpAnswer> {
+  const uuid = wholeUuid(request.path.split('/').at(-2) ?? '');
+  if ((request.method ?? 'GET') !== 'GET' || uuid === undefined || request.path !== bicyclePath(uuid))
+    throw needsService(request);
+  const [row] = await database.all('SELECT raw, gone FROM bicycles WHERE uuid = ?', [uuid]);
+  if (row === undefined || row['gone'] !== null) {
+    const gone = row === undefined ? '' : `: it left the list at ${row['gone']}`;
+    throw new FleetError('not-found', `no bicycle ${uuid} in the mirror${gone}`, {
+      hint: row === undefined ? undefined : `see its history: fleet bicycles history ${uuid}`,
+    });
+  }
+  const text = String(row['raw']);
+  return { status: 200, headers: {}, text, bytes: Buffer.from(text), trace: {}, milliseconds: 0 };
+}
+
+function selectionOf(database: Database, organizations: readonly string[], request: HttpRequest): Selection {
+  if (request.path === BICYCLES_PATH) return selectBicycles(database, organizations, request.query ?? []);
+  if (request.path === ALERTS_PATH) return selectAlerts(database, organizations, request.query ?? []);
+  throw needsService(request);
+}
+
+/** Fields that a list of the mirror can be ordered by, with their columns. */
+const BICYCLE_ORDER: { readonly [field: string]: string } = {
+  uuid: 'uuid',
+  created: 'created_utc',
+  modified: 'modified_utc',
+  latitude: 'latitude',
+  longitude: 'longitude',
+  latest_gps_accuracy: 'latest_gps_accuracy',
+  latest_gps_timestamp: 'latest_gps_timestamp_utc',
+  state_of_charge: 'state_of_charge',
+  name: 'name',
+  description: 'description',
+  model: 'model',
+  bleid: 'bleid',
+  device_type: 'device_type',
+  lock: 'lock',
+  image_url: 'image_url',
+  serial_number: 'serial_number',
+  state: 'state',
+};
+const ALERT_ORDER: { readonly [field: string]: string } = {
+  uuid: 'uuid',
+  created: 'created_utc',
+  modified: 'modified_utc',
+  alert_type: 'alert_type',
+  message: 'message',
+  state: 'state',
+  url: 'url',
+};
+
+function selectBicycles(database: Database, organizations: readonly string[], query: Query): Selection {
+  const filters = groupQuery(query, ['organization', 'bbox', 'state', 'query', 'uuid']);
+  const conditions = ['gone IS NULL'];
+  const values: Value[] = [];
+  for (const organization of filters.get('organization') ?? [])
+    addOrganization(organization, organizations, 'followed', conditions, values);
+  addAny('state', filters.get('state'), conditions, values);
+  const [box] = filters.get('bbox') ?? [];
+  if (box !== undefined) {
+    const [east = 0, north = 0, west = 0, south = 0] = box.split(',').map(Number);
+    conditions.push('latitude BETWEEN ? AND ?', 'longitude BETWEEN ? AND ?');
+    values.push(south, north, west, east);
+  }
+  const [text] = filters.get('query') ?? [];
+  if (text !== undefined) addText(database, text, conditions, values);
+  return { table: 'bicycles', conditions, values, ...place(database, query, BICYCLE_ORDER) };
+}
+
+function selectAlerts(database: Database, organizations: readonly string[], query: Query): Selection {
+  const filters = groupQuery(query, ['organization', 'state', 'alert_type', 'bicycle']);
+  const conditions: string[] = [];
+  const values: Value[] = [];
+  for (const organization of filters.get('organization') ?? [])
+    addOrganization(organization, organizations, 'organization_uuid', conditions, values);
+  addAny('state', filters.get('state'), conditions, values);
+  addAny('alert_type', filters.get('alert_type'), conditions, values);
+  addAny('bicycle_uuid', filters.get('bicycle'), conditions, values);
+  return { table: 'alerts', conditions, values, ...place(database, query, ALERT_ORDER) };
+}
+
+/** The parameters by name. Throws for one that only the service can apply. */
+function groupQuery(query: Query, known: readonly string[]): ReadonlyMap<string, readonly string[]> {
+  const filters = new Map<string, string[]>();
+  for (const [name, value] of query) {
+    if (['page', 'page_size', 'ordering'].includes(name)) continue;
+    if (!known.includes(name)) {
+      throw usageError(
+        `--offline cannot filter by "${name}", which only the service can`,
+        'leave it out, use --where, or ask the service without --offline',
+      );
+    }
+    filters.set(name, [...(filters.get(name) ?? []), value]);
+  }
+  return filters;
+}
+
+/** A mirror of that organization alone needs no condition, which would read every row. */
+function addOrganization(
+  wanted: string,
+  organizations: readonly string[],
+  column: string,
+  conditions: string[],
+  values: Value[],
+): void {
+  if (!organizations.includes(wanted)) {
+    throw usageError(
+      `the mirror does not hold organization ${wanted}`,
+      organizations.length === 0 ? undefined : `it holds ${organizations.join(', ')}`,
+    );
+  }
+  if (organizations.length === 1) return;
+  conditions.push(`${column} = ?`);
+  values.push(wanted);
+}
+
+function addAny(column: string, wanted: readonly string[] | undefined, conditions: string[], values: Value[]): void {
+  if (wanted === undefined) return;
+  conditions.push(`${column} IN (${wanted.map(() => '?').join(', ')})`);
+  values.push(...wanted);
+}
+
+/** Observed: `query` finds a text in these three fields. SQLite folds the letters of ASCII alone: of others it leaves the choice to the caller. */
+function addText(database: Database, text: string, conditions: string[], values: Value[]): void {
+  if (database.kind === 'sqlite' && /[^\x20-\x7e]/.test(text)) return;
+  const find = database.kind === 'sqlite' ? 'instr(lower(COLUMN), ?) > 0' : 'position(? in lower(COLUMN)) > 0';
+  const fields = ['name', 'serial_number', 'bleid'];
+  conditions.push(`(${fields.map((column) => find.replace('COLUMN', column)).join(' OR ')})`);
+  values.push(...fields.map(() => text.toLowerCase()));
+}
+
+/** The order, "what has no value last either way", and which page. Observed: the newest first unless the request says otherwise. */
+function place(database: Database, query: Query, columns: { readonly [field: string]: string }) {
+  const one = (name: string) => query.find(([found]) => found === name)?.[1];
+  const orders = (one('ordering') ?? '-created').split(',').map((field) => {
+    const name = field.replace(/^-/, '');
+    const column = Object.hasOwn(columns, name) ? columns[name] : undefined;
+    if (column === undefined) {
+      throw usageError(`--offline cannot order by "${name}"`, `it orders by ${Object.keys(columns).join(', ')}`);
+    }
+    return `${column} ${field.startsWith('-') ? 'DESC' : 'ASC'} NULLS LAST`;
+  });
+  const isByUuid = orders.some((order) => order.startsWith('uuid '));
+  // Text in the order of its bytes, as SQLite has it.
+  const textual = (order: string) =>
+    database.kind === 'sqlite' || /_utc |^latitude|^longitude|^latest|^state_of_charge/.test(order)
+      ? order
+      : order.replace(' ', ' COLLATE "C" ');
+  return {
+    order: [...orders, ...(isByUuid ? [] : ['uuid ASC'])].map(textual).join(', '),
+    page: Math.max(1, Number(one('page') ?? 1)),
+    pageItems: Math.min(MOST_PAGE_ITEMS, Number(one('page_size') ?? PAGE_ITEMS)),
+  };
+}
+
+function whereOf({ conditions }: Selection): string {
+  return conditions.length === 0 ? '' : ` WHERE ${conditions.join(' AND ')}`;
+}
+
+async function countRows(database: Database, selection: Selection): Promise<number> {
+  const [row] = await database.all(
+    `SELECT count(*) AS n FROM ${selection.table}${whereOf(selection)}`,
+    selection.values,
+  );
+  return Number(row?.['n'] ?? 0);
+}
+
+/** Page by page, each when it is asked for. */
+async function* readPages<T>(
+  database: Database,
+  selection: Selection,
+  seen: Set<string>,
+): AsyncGenerator<ListPage<T>, void, undefined> {
+  const { table, order, values, pageItems } = selection;
+  const count = await countRows(database, selection);
+  for (let { page } = selection; ; page += 1) {
+    const offset = (page - 1) * pageItems;
+    const rows = await database.all(
+      `SELECT raw FROM ${table}${whereOf(selection)} ORDER BY ${order} LIMIT ? OFFSET ?`,
+      [...values, pageItems, offset],
+    );
+    const items = rows.map((row) => itemOf<T>(row));
+    const fresh = items.filter(({ value }) => {
+      const size = seen.size;
+      return seen.add(String((value as { uuid?: unknown }).uuid)).size > size;
+    });
+    const hasMore = offset + rows.length < count && rows.length > 0;
+    yield { count, items, fresh, next: hasMore ? [['page', String(page + 1)]] : undefined, trace: {} };
+    if (!hasMore) return;
+  }
+}
+
+/** The list as one reading of the database, of which `count` is at last exactly what came. */
+async function* readWhole<T>(
+  database: Database,
+  selection: Selection,
+  limit: number | undefined,
+): AsyncGenerator<ListPage<T>, void, undefined> {
+  const { table, order, values, page, pageItems } = selection;
+  const skipped = (page - 1) * pageItems;
+  const count = await countRows(database, selection);
+  // One more than is wanted shows that there are more.
+  const most = limit === undefined ? '' : ` LIMIT ${limit + 1}`;
+  const offset =
+    skipped === 0 ? '' : `${most === '' && database.kind === 'sqlite' ? ' LIMIT -1' : most} OFFSET ${skipped}`;
+  const sql = `SELECT raw FROM ${table}${whereOf(selection)} ORDER BY ${order}${offset === '' ? most : offset}`;
+  let came = 0;
+  let held: Item<T>[] | undefined;
+  const pageOf = (items: Item<T>[], isLast: boolean): ListPage<T> => ({
+    count: isLast && limit === undefined ? skipped + came : Math.max(count, skipped + came),
+    items,
+    fresh: items,
+    next: isLast ? undefined : [['page', '0']],
+    trace: {},
+  });
+  for await (const rows of database.each(sql, values)) {
+    if (held !== undefined) yield pageOf(held, false);
+    held = rows.map((row) => itemOf<T>(row));
+    came += held.length;
+  }
+  yield pageOf(held ?? [], true);
+}
+
+/** An object as the mirror has it; its value is read when it is asked for. */
+function itemOf<T>({ raw }: Row): Item<T> {
+  const json = String(raw);
+  let value: T | undefined;
+  return {
+    json,
+    get value(): T {
+      value ??= parseJson(json) as T;
+      return value;
+    },
+  };
+}

@@ -1,0 +1,123 @@
+// A mirror opened for reading: whose it is, how old, how whole, and whether it can be taken for the service.
+
+import { configError } from '../errors.js';
+import { isObject } from '../json/parse.js';
+import { readTime } from '../terminal/time.js';
+import { type MirrorAddress, showMirrorAddress } from './address.js';
+import { type Database, type OpenOptions, openDatabase } from './database.js';
+import { databaseTime, heartbeatAgeMs, isAlive, type Lease, readLease } from './lease.js';
+import { checkBaseUrl, readSchema } from './schema.js';
+
+export interface Mirror {
+  readonly database: Database;
+  /** The service that it is a copy of; undefined until a writer said so. */
+  readonly baseUrl: string | undefined;
+  /** The organizations whose bicycles it holds. */
+  readonly organizations: readonly string[];
+  status(): Promise<MirrorStatus>;
+  close(): Promise<void>;
+}
+
+export interface Gap {
+  readonly started: string;
+  /** Null while it is open. */
+  readonly ended: string | null;
+  readonly reason: string;
+  /** Changes that were found afterwards. */
+  readonly found: number;
+}
+
+export interface MirrorStatus {
+  readonly profile: string | undefined;
+  /** The writer of the last heartbeat; `heartbeatAgeMs` is undefined when it let go. */
+  readonly writer: (Lease & { readonly isAlive: boolean; readonly heartbeatAgeMs: number | undefined }) | undefined;
+  /** Whether the first reading of the whole list is in. */
+  readonly isWhole: boolean;
+  /** Until when it is true, UTC; undefined when it never was. */
+  readonly asOf: string | undefined;
+  readonly ageMs: number | undefined;
+  readonly openGaps: readonly Gap[];
+  /** Since when changes are kept. */
+  readonly keptSince: string | undefined;
+  /** A live writer, the whole fleet, and no open gap: it can be taken for the service. */
+  readonly isCurrent: boolean;
+}
+
+/**
+ * Opens a mirror for reading. With a base URL, that of another service is refused. Throws as `openDatabase` does, and a FleetError of
+ * kind `config` for a database that is none of ours.
+ */
+export async function openMirror(
+  address: MirrorAddress,
+  { baseUrl, ...options }: Omit<OpenOptions, 'access'> & { baseUrl?: URL | undefined },
+): Promise<Mirror> {
+  const database = await openDatabase(address, { ...options, access: 'read' });
+  try {
+    if ((await readSchema(database)) === undefined)
+      throw configError(`there is no mirror in ${showMirrorAddress(address)}`, 'start one: fleet mirror run');
+    const meta = await readAllMeta(database);
+    if (baseUrl !== undefined) checkBaseUrl(meta.get('base_url'), baseUrl);
+    return {
+      database,
+      baseUrl: meta.get('base_url'),
+      organizations: readList(meta.get('organizations')),
+      status: () => readStatus(database),
+      close: () => database.close(),
+    };
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+}
+
+async function readAllMeta(database: Database): Promise<ReadonlyMap<string, string>> {
+  const rows = await database.all('SELECT key, value FROM meta');
+  return new Map(rows.map(({ key, value }) => [String(key), String(value)]));
+}
+
+async function readStatus(database: Database): Promise<MirrorStatus> {
+  const now = await databaseTime(database);
+  const meta = await readAllMeta(database);
+  const gaps = await database.all(
+    'SELECT started, ended, reason, found FROM gaps WHERE ended IS NULL ORDER BY id LIMIT 100',
+  );
+  const openGaps = gaps.map(gapOf);
+  const lease = readLease(meta.get('lease'));
+  const isWritten = isAlive(lease, now);
+  const isWhole = fieldOf(meta.get('snapshot'), 'done') !== undefined;
+  const asOf = isWritten ? (lease?.heartbeat ?? undefined) : fieldOf(meta.get('position'), 'heard');
+  const asOfMs = readTime(asOf);
+  return {
+    profile: meta.get('profile'),
+    writer: lease && { ...lease, isAlive: isWritten, heartbeatAgeMs: heartbeatAgeMs(lease, now) },
+    isWhole,
+    asOf,
+    ageMs: asOfMs === undefined ? undefined : Math.max(0, (readTime(now) ?? asOfMs) - asOfMs),
+    openGaps,
+    keptSince: meta.get('kept_since'),
+    isCurrent: isWritten && isWhole && openGaps.length === 0,
+  };
+}
+
+/** A row of `gaps`. */
+export function gapOf(row: { readonly [column: string]: unknown }): Gap {
+  const { started, ended, reason, found } = row;
+  return {
+    started: String(started),
+    ended: ended === null ? null : String(ended),
+    reason: String(reason),
+    found: Number(found),
+  };
+}
+
+/** A text of an object in `meta`; undefined where there is none. */
+function fieldOf(json: string | undefined, field: string): string | undefined {
+  const value: unknown = json === undefined ? undefined : JSON.parse(json);
+  const found = isObject(value) ? value[field] : undefined;
+  return typeof found === 'string' ? found : undefined;
+}
+
+function readList(json: string | undefined): string[] {
+  const value: unknown = json === undefined ? undefined : JSON.parse(json);
+  return Array.isArray(value) ? value.map(String) : [];
+}

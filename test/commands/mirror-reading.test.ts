@@ -1,0 +1,238 @@
+// What reads a mirror, on both databases: status, query, history, and --offline beside what the service answers.
+
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { environmentOf } from '../support/environment.js';
+import { makeMirror, organizationOf } from '../support/made-mirror.js';
+import { addressOf, useEngines, withDatabase } from '../support/mirror.js';
+import { type RunResult, runFleet } from '../support/run.js';
+import { useSandbox } from '../support/sandbox.js';
+
+const sandbox = useSandbox({ bicycles: 90 });
+const engines = useEngines();
+const START = '2026-03-01T12:00:00.000000Z';
+
+/** Splits at spaces, but not within single quotes. */
+function words(line: string): string[] {
+  return [...line.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? '');
+}
+
+/** A folder of settings whose profile names the mirror. */
+function configWith(mirror: string): string {
+  const folder = mkdtempSync(join(tmpdir(), 'fleet-config-'));
+  folders.push(folder);
+  writeFileSync(join(folder, 'config.json'), JSON.stringify({ profiles: { default: { mirror } } }));
+  return folder;
+}
+
+const folders: string[] = [];
+afterAll(() => {
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+});
+
+describe.each(engines)('%s', (kind, newText) => {
+  let text = '';
+  let bicycle = '';
+  let other = '';
+  let env: NodeJS.ProcessEnv = {};
+  const fleet = (line: string, more: NodeJS.ProcessEnv = {}): Promise<RunResult> =>
+    runFleet(words(line), { env: { ...env, ...more } });
+  const asked = () => sandbox().requests.length;
+
+  beforeAll(async () => {
+    text = await newText();
+    const all = sandbox().bicycles(organizationOf(sandbox()));
+    [bicycle = '', other = ''] = all.map(({ uuid }) => uuid);
+    await makeMirror(text, {
+      sandbox: sandbox(),
+      changes: [
+        { at: START, bicycle, field: 'state', old: 'available', new: 'rented' },
+        { at: '2026-03-01T13:00:00.000000Z', bicycle, field: 'state', old: 'rented', new: 'available' },
+        { at: '2026-03-01T13:00:01.000000Z', bicycle, field: 'state_of_charge', old: 50.5, new: 20 },
+        { at: START, bicycle: other, field: 'state', old: 'lost', new: 'available' },
+      ],
+      gaps: [
+        {
+          started: '2026-03-01T12:30:00.000000Z',
+          ended: '2026-03-01T12:34:00.000000Z',
+          reason: 'the stream was cut',
+          found: 3,
+        },
+      ],
+    });
+    env = {
+      ...(await environmentOf(sandbox())),
+      FLEET_ORGANIZATION: organizationOf(sandbox()),
+      FLEET_CONFIG_DIR: configWith(text),
+    };
+  });
+
+  const FILTERS = [
+    '--all',
+    '--all --ordering uuid',
+    '--all --ordering -name',
+    '--all --ordering state,-state_of_charge,uuid',
+    '--all --state available,lost --ordering uuid',
+    '--all --name emmy --ordering uuid',
+    '--all --name É --ordering uuid',
+    '--all --where state_of_charge<40 --ordering uuid',
+    "--all --where 'latest_gps_timestamp!=null' --ordering -latest_gps_timestamp,uuid",
+    '--all --bbox 13.5,52.6,13.3,52.4 --ordering uuid',
+    '--near 52.52,13.405 --radius 3km',
+    '--near 52.52,13.405 --radius 3km --limit 3',
+    '--ordering uuid',
+    '--ordering uuid --page 2',
+    '--ordering uuid --limit 33',
+    '--ordering uuid --limit 33 --page 2',
+    '--count',
+    '--count --state available',
+    '--all --where state=nothing',
+  ];
+  test.each(FILTERS)('list %s --offline is what the service answers, and nothing is sent', async (filter) => {
+    const online = await fleet(`bicycles list ${filter} -o jsonl`);
+    const before = asked();
+    const offline = await fleet(`bicycles list ${filter} -o jsonl --offline`);
+    expect(asked()).toBe(before);
+    const [told, ...footer] = offline.stderr.split('\n');
+    expect(told).toMatch(/^\{"notice":"from the mirror, current, heard /);
+    // SQLite folds no letters but those of ASCII, and every bicycle is looked at.
+    if (!filter.includes('É')) expect(footer.join('\n')).toBe(online.stderr);
+    const sorted = (lines: string) => (filter === '--all' ? lines.split('\n').sort().join('\n') : lines);
+    // The service's own distance to the middle of the box is part of no mirror.
+    const same = (lines: string) => sorted(lines.replaceAll(/,"distance":[^,}]*/g, ''));
+    expect(same(offline.stdout)).toBe(same(online.stdout));
+    expect(offline.code).toBe(online.code);
+  });
+
+  test.each([
+    'bicycles get BICYCLE --json',
+    'bicycles get BICYCLE',
+    'bicycles stats -o csv',
+    'bicycles stats --by model --state available',
+    'alerts list --all --json',
+    'alerts list --state new --count',
+    'alerts list --bicycle BICYCLE --json',
+  ])('%s --offline is what the service answers', async (line) => {
+    const command = line.replace('BICYCLE', bicycle);
+    const online = await fleet(command);
+    const before = asked();
+    const offline = await fleet(`${command} --offline`);
+    expect(asked()).toBe(before);
+    const same = (text: string) =>
+      line.includes('list --all') ? text.replaceAll(/,$/gm, '').split('\n').sort().join('\n') : text;
+    expect([offline.code, same(offline.stdout)]).toEqual([online.code, same(online.stdout)]);
+  });
+
+  test.each([
+    ['bicycles list --offline --zone 6f1c0b5e-2f0e-4c56-9d3a-0d6f3a1f7c11', 2, /cannot filter by "zone"/],
+    ['bicycles list --offline --param x=1', 2, /cannot filter by "x"/],
+    ['bicycles list --offline --ordering bleid,distance', 2, /cannot order by "distance"/],
+    ['bicycles list --offline --organization 6f1c0b5e-2f0e-4c56-9d3a-0d6f3a1f7c11', 2, /does not hold organization/],
+    ['bicycles list --offline --no-mirror', 2, /exclude each other/],
+    ['bicycles get 6f1c0b5e-2f0e-4c56-9d3a-0d6f3a1f7c11 --offline', 5, /in the mirror/],
+  ])('%s is exit %i', async (line, code, message) => {
+    const run = await fleet(line);
+    expect([run.code, run.stderr]).toEqual([code, expect.stringMatching(message)]);
+  });
+
+  test('status says how old and how whole, and is 0 only when it is current', async () => {
+    const address = addressOf(text);
+    const run = await fleet('mirror status --json');
+    expect(JSON.parse(run.stdout)).toMatchObject({
+      current: true,
+      whole: true,
+      base_url: sandbox().baseUrl,
+      counts: { bicycles: sandbox().bicycles(organizationOf(sandbox())).length, gone: 0, changes: 4, gaps: 1 },
+      gaps: [{ reason: 'the stream was cut', found: 3 }],
+    });
+    expect([run.code, run.stderr]).toEqual([0, '']);
+    const lines = (await fleet('mirror status')).stdout;
+    expect(lines).toMatch(/^status +current, heard \d+ m?s ago$/m);
+    expect(lines).toMatch(/ for 4 min: the stream was cut; 3 changes found$/m);
+    const set = (sql: string) => withDatabase(text, (database) => database.all(sql));
+    await set("INSERT INTO gaps (started, reason) VALUES ('2026-03-02T00:00:00.000000Z', 'the stream was cut')");
+    const behind = await fleet('mirror status');
+    expect([behind.code, behind.stderr]).toEqual([9, 'error: the mirror is not current: a gap is open\n']);
+    expect((await fleet('bicycles list --offline -o uuid --limit 1')).stderr).toMatch(
+      /^! from the mirror, heard .* ago: a gap is open\n/,
+    );
+    await set('DELETE FROM gaps WHERE ended IS NULL');
+    expect(address.kind).toBe(kind);
+  });
+
+  test('history shows the changes of one bicycle with the gaps between, and finds what is gone', async () => {
+    const run = await fleet(`bicycles history ${bicycle.slice(0, 8)} -o csv`);
+    expect(run.stdout.replaceAll(/000000Z|000Z/g, 'Z').replaceAll('.Z', 'Z')).toBe(
+      [
+        'at,field,old,new,source,version,note',
+        '2026-03-01T12:00:00Z,state,available,rented,push,1,',
+        '2026-03-01T12:30:00Z,,,,,,"gap, 4 min: the stream was cut"',
+        '2026-03-01T13:00:00Z,state,rented,available,push,1,',
+        '2026-03-01T13:00:01Z,state_of_charge,50.5,20,push,1,',
+        '',
+      ].join('\n'),
+    );
+    const since = await fleet(`bicycles history ${bicycle} --since 2026-03-01T12:50:00Z --field state --json`);
+    expect(JSON.parse(since.stdout)).toMatchObject([{ field: 'state', old: 'rented', new: 'available' }]);
+    const none = await fleet(`bicycles history ${bicycle} --since 1h`);
+    expect(none.stderr).toMatch(/No changes of .* are recorded since/);
+    expect((await fleet('bicycles history nobody')).code).toBe(5);
+  });
+
+  test('query prints rows in every format, numbers exactly', async () => {
+    const sql =
+      "'select uuid, state, 12345678901234567890.10 as big, 9007199254740993 as whole, raw, latitude, longitude from bicycles order by uuid limit 2'";
+    const rows = JSON.parse((await fleet(`mirror query ${sql} --json`)).stdout);
+    expect(rows[0]).toMatchObject({ uuid: rows[0].raw.uuid, state: rows[0].raw.state });
+    const lines = (await fleet(`mirror query ${sql} -o jsonl`)).stdout;
+    expect(lines).toContain('"whole":9007199254740993,');
+    if (kind === 'postgres') expect(lines).toContain('"big":12345678901234567890.10,');
+    expect(JSON.parse((await fleet(`mirror query ${sql} -o geojson`)).stdout).features).toHaveLength(2);
+    expect((await fleet(`mirror query ${sql} -o uuid`)).stdout).toBe(`${rows[0].uuid}\n${rows[1].uuid}\n`);
+    const count = "'select state, count(*) as n from latest group by state order by n desc, state'";
+    expect((await fleet(`mirror query ${count} --jq '.[0].n'`)).stdout).toMatch(/^\d+\n$/);
+    expect((await fleet(`mirror query ${count} -o csv`)).stdout).toMatch(/^state,n\n/);
+    expect((await fleet(`mirror query ${count}`)).stdout).toMatch(/^STATE +N\n/);
+    expect((await fleet("mirror query 'select 1 as a, 2 as a' --json")).stdout).toBe('[\n{"a":1,"a_2":2}\n]\n');
+    expect((await fleet("mirror query 'select uuid from bicycles where 1 = 0' -o csv")).stdout).toBe('uuid\n');
+  });
+
+  test.each([
+    ['delete from bicycles', /"delete" is refused/],
+    ['with gone as (delete from bicycles returning uuid) select * from gone', /./],
+    ['select 1; select 2', /has several/],
+    ['selct 1', /"selct" is refused/],
+    ['select nothing from bicycles', /nothing/],
+    ['explain select 1; drop table bicycles', /has several/],
+    ['', /is empty/],
+  ])('query %j is refused with exit 2', async (sql, message) => {
+    const run = await runFleet(['mirror', 'query', sql], { env });
+    expect([run.code, run.stdout, run.stderr]).toEqual([2, '', expect.stringMatching(message)]);
+  });
+
+  test('a mirror of another service is refused', async () => {
+    const run = await fleet('bicycles list --offline --base-url http://localhost:1');
+    expect([run.code, run.stderr]).toEqual([3, expect.stringMatching(/the mirror belongs to/)]);
+  });
+});
+
+describe('without a mirror', () => {
+  let env: NodeJS.ProcessEnv = {};
+  beforeAll(async () => {
+    env = { ...(await environmentOf(sandbox())), FLEET_CONFIG_DIR: configWith('sqlite:/nonexistent/fleet.db') };
+  });
+  test.each([
+    'mirror status',
+    "mirror query 'select 1'",
+    'bicycles list --offline',
+    `bicycles history ${'0'.repeat(8)}`,
+  ])('%s says so', async (line) => {
+    const run = await runFleet(words(line), { env });
+    expect([run.code, run.stderr]).toEqual([
+      3,
+      expect.stringMatching(/there is no mirror at .*hint: start one: fleet mirror run/s),
+    ]);
+  });
+});

@@ -1,0 +1,93 @@
+// Mirrors as a writer leaves them, made of what a sandbox lists, without the writer.
+
+import { hostname } from 'node:os';
+import type { Value } from '../../src/mirror/database.js';
+import { ALERT_COLUMNS, alertRow, BICYCLE_COLUMNS, bicycleRow, utcOfMs } from '../../src/mirror/rows.js';
+import { type MetaKey, migrate, writeMeta } from '../../src/mirror/schema.js';
+import type { Sandbox } from '../../src/sandbox/index.js';
+import { withDatabase } from './mirror.js';
+import { headersFor } from './sandbox.js';
+
+export interface RecordedChange {
+  at: string;
+  bicycle: string;
+  field: string;
+  old: unknown;
+  new: unknown;
+}
+
+export interface MadeOf {
+  /** The mirror of this sandbox's organization. */
+  sandbox: Sandbox;
+  /** A live writer's heartbeat; a mirror without one is not current. */
+  isAlive?: boolean;
+  changes?: readonly RecordedChange[];
+  gaps?: readonly { started: string; ended: string | null; reason: string; found: number }[];
+  /** Bicycles that left the list. */
+  gone?: readonly string[];
+}
+
+/** The first organization, of which the mirror is. */
+export function organizationOf({ organizations }: Sandbox): string {
+  return organizations[0]?.uuid ?? '';
+}
+
+/** Fills an empty database. */
+export async function makeMirror(
+  address: string,
+  { sandbox, isAlive = true, changes = [], gaps = [], gone = [] }: MadeOf,
+) {
+  const bicycles = await readAll(sandbox, 'bicycles');
+  const alerts = await readAll(sandbox, 'alerts');
+  const now = utcOfMs(Date.now());
+  await withDatabase(address, async (database) => {
+    await migrate(database);
+    const rows = bicycles.map((json) => {
+      const value = JSON.parse(json);
+      const facts = { uuid: value.uuid, followed: organizationOf(sandbox), firstSeen: now, lastSeen: now, raw: json };
+      return bicycleRow(value, { ...facts, gone: gone.includes(value.uuid) ? now : null });
+    });
+    await database.write('bicycles', BICYCLE_COLUMNS, rows, ['uuid']);
+    const alertRows = alerts.map((json) => {
+      const value = JSON.parse(json);
+      return alertRow(value, { uuid: value.uuid, firstSeen: now, lastSeen: now, raw: json });
+    });
+    await database.write('alerts', ALERT_COLUMNS, alertRows, ['uuid']);
+    const changed = changes.map(({ at, bicycle, field, old, new: value }): Value[] => [
+      at,
+      at,
+      bicycle,
+      1,
+      field,
+      JSON.stringify(old),
+      JSON.stringify(value),
+      'push',
+    ]);
+    await database.write('changes', ['at', 'received', 'bicycle', 'version', 'field', 'old', 'new', 'source'], changed);
+    await database.write(
+      'gaps',
+      ['started', 'ended', 'reason', 'found'],
+      gaps.map((gap) => [gap.started, gap.ended, gap.reason, gap.found]),
+    );
+    const meta: { [Key in MetaKey]?: unknown } = {
+      organizations: [organizationOf(sandbox)],
+      position: { heard: now },
+      snapshot: { done: now },
+      lease: { owner: 'test', host: hostname(), pid: process.pid, heartbeat: isAlive ? now : null },
+    };
+    for (const [key, value] of Object.entries(meta)) await writeMeta(database, key as MetaKey, JSON.stringify(value));
+    await writeMeta(database, 'base_url', sandbox.baseUrl.replace(/\/+$/, ''));
+  });
+}
+
+/** The objects of a list of the sandbox's organization, as text. */
+async function readAll(sandbox: Sandbox, what: string): Promise<string[]> {
+  const texts: string[] = [];
+  const headers = await headersFor(sandbox);
+  for (let page = 1; ; page += 1) {
+    const url = `${sandbox.baseUrl.replace(/\/+$/, '')}/${what}/?organization=${organizationOf(sandbox)}&page_size=100&page=${page}`;
+    const body = (await (await fetch(url, { headers })).json()) as { results: unknown[]; next: string | null };
+    texts.push(...body.results.map((each) => JSON.stringify(each)));
+    if (body.next === null || body.next === '') return texts;
+  }
+}
