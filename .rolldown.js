@@ -183,23 +183,60 @@ const licences = {
   },
 };
 
+/** Parts of undici that a plain request does without, in files of their own: V8 would read them at each start. */
+const APART = {
+  'undici-http2': 'undici/lib/dispatcher/client-h2.js',
+  'undici-body': 'undici/lib/web/fetch/body.js',
+  'undici-parser': 'undici/lib/llhttp/llhttp-wasm.js',
+};
+const require = createRequire(import.meta.url);
+const apart = new Map(Object.entries(APART).map(([name, path]) => [require.resolve(path), `./${name}.cjs`]));
+const HTTP2 = "const connectH2 = require('./client-h2.js')";
+
+/** The rest of what its Agent needs: all that `require` leads to from it, and our own two files around it. */
+const undici = ['src/http/agent.ts', 'src/http/dial.ts'].map((file) => resolve(file));
+const addUndici = (file) => {
+  if (undici.includes(file) || apart.has(file)) return;
+  undici.push(file);
+  for (const [, from] of readFileSync(file, 'utf8').matchAll(/require\('(\.[^']+)'\)/g))
+    addUndici(createRequire(file).resolve(from));
+};
+for (const file of ['dispatcher/agent.js', 'core/connect.js']) addUndici(require.resolve(`undici/lib/${file}`));
+
+/** undici asks for these parts when it needs them, but for HTTP/2, which it asks for at its start: that is put off until a connection speaks it. */
+const undiciApart = {
+  name: 'undici-apart',
+  resolveId(source, importer = '') {
+    if (!importer.includes('/undici/') || !source.startsWith('.')) return null;
+    const id = apart.get(resolve(dirname(importer), source)) ?? apart.get(`${resolve(dirname(importer), source)}.js`);
+    return id === undefined ? null : { id, external: true };
+  },
+  transform(code, id) {
+    if (!id.endsWith('/undici/lib/dispatcher/client.js')) return null;
+    if (!code.includes(HTTP2)) throw new Error('undici loads HTTP/2 in another way');
+    return {
+      code: code.replace(HTTP2, "const connectH2 = (...input) => require('./client-h2.js')(...input)"),
+      map: null,
+    };
+  },
+};
+
 /** Puts jq's WebAssembly beside the bundle. */
 const webAssembly = {
   name: 'web-assembly',
   generateBundle() {
-    const path = createRequire(import.meta.url).resolve('jq-wasm/jq.wasm');
-    this.emitFile({ type: 'asset', fileName: 'jq.wasm', source: readFileSync(path) });
+    this.emitFile({ type: 'asset', fileName: 'jq.wasm', source: readFileSync(require.resolve('jq-wasm/jq.wasm')) });
   },
 };
 
 await build({
-  input: ['src/main.ts', 'src/terminal/jq/jq-worker.cjs'],
+  input: { main: 'src/main.ts', 'jq-worker': 'src/terminal/jq/jq-worker.cjs', ...APART },
   platform: 'node',
   // Optional parts of pg that nobody installed.
   external: ['pg-native', 'pg-cloudflare'],
   // What its package.json names first loads its own files in a way that cannot be bundled.
   resolve: { alias: { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' } },
-  plugins: [pageAsset, coastline, licences, webAssembly],
+  plugins: [pageAsset, coastline, licences, undiciApart, webAssembly],
   output: {
     dir: FOLDER,
     format: 'cjs',
@@ -214,6 +251,7 @@ await build({
         { name: 'start', test: (id) => start.has(id), priority: 3 },
         { name: 'program', test: (id) => program.has(id) || /node_modules\/(commander|leven)\//.test(id), priority: 2 },
         { name: 'request', test: (id) => request.has(id), priority: 1 },
+        { name: 'undici', test: (id) => undici.includes(id), priority: 1 },
       ],
     },
   },

@@ -17,7 +17,8 @@ if (isTooOld()) {
   );
   process.exitCode = 3;
 } else {
-  require('./compile-cache.js').keepCompiledCode(process.env);
+  if (require('node:module').enableCompileCache !== undefined)
+    require('./compile-cache.js').keepCompiledCode(process.env);
   const { main, systemClock } = require('../dist/main.cjs');
   // Node prints its warnings, of experimental features for instance, unless somebody else listens; main does.
   process.removeAllListeners('warning');

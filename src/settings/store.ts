@@ -6,6 +6,7 @@ import { basename, dirname } from 'node:path';
 import type Conf from 'conf';
 import { configError, FleetError, usageError } from '../errors.js';
 import { isObject, parseJson } from '../json/parse.js';
+import { latePattern } from '../terminal/late.js';
 import { findPlace, type Place } from './place.js';
 import { quoteForShell, refuseForeign, refuseForeignFolders, showMode } from './trust.js';
 
@@ -43,7 +44,7 @@ const LIMIT_BYTES = 1_000_000;
 const OTHERS_MODE_BITS = 0o077;
 
 /** Letters, digits and `_ . @ -`: a name goes into commands to paste, and `__proto__` is nobody's profile. */
-const PROFILE_NAME = /^[\p{L}\p{N}][\p{L}\p{N}_.@-]{0,63}$/u;
+const PROFILE_NAME = latePattern(String.raw`^[\p{L}\p{N}][\p{L}\p{N}_.@-]{0,63}$`);
 
 /**
  * Reads config.json; a file that is not there is an empty one, and so is one that nobody can have (no home folder). Throws a
@@ -171,7 +172,7 @@ export function checkProfileName(
   name: string,
   refuse: (message: string, hint: string) => FleetError = usageError,
 ): void {
-  if (PROFILE_NAME.test(name)) return;
+  if (PROFILE_NAME().test(name)) return;
   throw refuse(
     `"${name}" cannot be the name of a profile`,
     'use up to 64 letters, digits and _ . @ -, a letter or digit first',

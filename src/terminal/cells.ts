@@ -1,6 +1,7 @@
 // Text in columns of a terminal: how wide it is, cut to a width, padded to one.
 
 import { eastAsianWidth } from 'get-east-asian-width';
+import { latePattern } from './late.js';
 
 /**
  * One column for each UTF-16 unit: ASCII, Latin, Greek and Cyrillic letters, punctuation such as the ellipsis, control pictures. No
@@ -9,11 +10,13 @@ import { eastAsianWidth } from 'get-east-asian-width';
 const NARROW =
   /^[\x20-\x7E\xA1-\xAC\xAE-\u02FF\u0370-\u0373\u0376\u0377\u037B-\u037F\u0391-\u03A1\u03A3-\u03FF\u0400-\u0482\u048A-\u052F\u2013\u2014\u2018-\u201E\u2026\u2400-\u2426]*$/;
 
-const VISIBLE = /[^\p{Default_Ignorable_Code_Point}\p{Cc}\p{Cf}\p{Mn}\p{Me}\p{Cs}]/u;
-const SPACING_MARK = /[\p{Mc}\uFF00-\uFFEF]/u;
+const VISIBLE = latePattern(String.raw`[^\p{Default_Ignorable_Code_Point}\p{Cc}\p{Cf}\p{Mn}\p{Me}\p{Cs}]`);
+const SPACING_MARK = latePattern(String.raw`[\p{Mc}\uFF00-\uFFEF]`);
 /** What makes a cluster an emoji two columns wide although its first character alone is narrow. */
-const EMOJI_MAKER =
-  /\p{Extended_Pictographic}.*[\uFE0F\u{1F3FB}-\u{1F3FF}]|\p{Extended_Pictographic}.*\u200D.*\p{Extended_Pictographic}|[\d#*]\uFE0F?\u20E3|[\u{1F1E6}-\u{1F1FF}]{2}/su;
+const EMOJI_MAKER = latePattern(
+  String.raw`\p{Extended_Pictographic}.*[\uFE0F\u{1F3FB}-\u{1F3FF}]|\p{Extended_Pictographic}.*\u200D.*\p{Extended_Pictographic}|[\d#*]\uFE0F?\u20E3|[\u{1F1E6}-\u{1F1FF}]{2}`,
+  'su',
+);
 /** Clusters longer than this are no emoji but marks heaped on a letter. */
 const LONGEST_EMOJI_UNITS = 50;
 
@@ -49,14 +52,14 @@ function cutUnits(text: string, units: number): string {
 }
 
 function clusterWidth(cluster: string): number {
-  const start = cluster.search(VISIBLE);
+  const start = cluster.search(VISIBLE());
   if (start === -1) return 0;
-  if (cluster.length > 1 && cluster.length <= LONGEST_EMOJI_UNITS && EMOJI_MAKER.test(cluster)) return 2;
+  if (cluster.length > 1 && cluster.length <= LONGEST_EMOJI_UNITS && EMOJI_MAKER().test(cluster)) return 2;
   let width = 0;
   for (const character of cluster.slice(start)) {
     // The first visible character has its own width; of what follows in the cluster only spacing marks take room.
     const code = character.codePointAt(0) ?? 0;
-    if (width === 0 || SPACING_MARK.test(character)) width += eastAsianWidth(code);
+    if (width === 0 || SPACING_MARK().test(character)) width += eastAsianWidth(code);
   }
   return width;
 }

@@ -1,11 +1,14 @@
 // Text from the service is data: makes what would steer a terminal, or hide in it, visible before it gets there.
 
+import { latePattern } from './late.js';
+
 /**
  * What a reader cannot see or a terminal obeys: C0, DEL and C1 controls, line and paragraph separators, lone surrogates, and all
  * that Unicode calls default ignorable (zero-width and bidi controls, soft hyphen, fillers, tags, variation selectors).
  */
-const HIDDEN = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\p{Default_Ignorable_Code_Point}\uFFF9-\uFFFB]/u;
-const EVERY_HIDDEN = new RegExp(HIDDEN.source, 'gu');
+const HIDDEN_CLASS = String.raw`[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\p{Default_Ignorable_Code_Point}\uFFF9-\uFFFB]`;
+const HIDDEN = latePattern(HIDDEN_CLASS);
+const EVERY_HIDDEN = latePattern(HIDDEN_CLASS, 'gu');
 
 /** Text of this kind needs no closer look, and nearly all text is of this kind. */
 const PRINTABLE_ASCII = /^[\x20-\x7E]*$/;
@@ -14,12 +17,13 @@ const ZERO_WIDTH_NON_JOINER = 0x200c;
 const ZERO_WIDTH_JOINER = 0x200d;
 
 /** Scripts whose letters change shape or join by ZWJ and ZWNJ: there both belong to the spelling. */
-const SHAPED_LETTER =
-  /(?:\p{sc=Arab}|\p{sc=Syrc}|\p{sc=Nkoo}|\p{sc=Mong}|\p{sc=Deva}|\p{sc=Beng}|\p{sc=Guru}|\p{sc=Gujr}|\p{sc=Orya}|\p{sc=Taml}|\p{sc=Telu}|\p{sc=Knda}|\p{sc=Mlym}|\p{sc=Sinh}|\p{sc=Khmr}|\p{sc=Mymr}|\p{sc=Tibt})$/u;
-const BEFORE_EMOJI_JOINER = /(?:\p{Extended_Pictographic}|\p{Emoji_Modifier}|\uFE0F)$/u;
-const EMOJI_START = /^\p{Extended_Pictographic}/u;
-const EMOJI_END = /\p{Emoji}$/u;
-const HAN_END = /\p{sc=Han}$/u;
+const SHAPED_LETTER = latePattern(
+  String.raw`(?:\p{sc=Arab}|\p{sc=Syrc}|\p{sc=Nkoo}|\p{sc=Mong}|\p{sc=Deva}|\p{sc=Beng}|\p{sc=Guru}|\p{sc=Gujr}|\p{sc=Orya}|\p{sc=Taml}|\p{sc=Telu}|\p{sc=Knda}|\p{sc=Mlym}|\p{sc=Sinh}|\p{sc=Khmr}|\p{sc=Mymr}|\p{sc=Tibt})$`,
+);
+const BEFORE_EMOJI_JOINER = latePattern(String.raw`(?:\p{Extended_Pictographic}|\p{Emoji_Modifier}|\uFE0F)$`);
+const EMOJI_START = latePattern(String.raw`^\p{Extended_Pictographic}`);
+const EMOJI_END = latePattern(String.raw`\p{Emoji}$`);
+const HAN_END = latePattern(String.raw`\p{sc=Han}$`);
 /** The three flags that are spelled with tags (Unicode's RGI list): England, Scotland, Wales. */
 const TAGGED_FLAGS = ['gbeng', 'gbsct', 'gbwls'].map(
   (region) =>
@@ -40,16 +44,16 @@ function endingAt(text: string, offset: number): string {
 function isSpelling(code: number, text: string, offset: number): boolean {
   if (code === ZERO_WIDTH_JOINER || code === ZERO_WIDTH_NON_JOINER) {
     const before = endingAt(text, offset);
-    if (SHAPED_LETTER.test(before)) return true;
+    if (SHAPED_LETTER().test(before)) return true;
     return (
       code === ZERO_WIDTH_JOINER &&
-      BEFORE_EMOJI_JOINER.test(before) &&
-      EMOJI_START.test(text.slice(offset + 1, offset + 3))
+      BEFORE_EMOJI_JOINER().test(before) &&
+      EMOJI_START().test(text.slice(offset + 1, offset + 3))
     );
   }
-  if (code === 0xfe0e || code === 0xfe0f) return EMOJI_END.test(endingAt(text, offset));
+  if (code === 0xfe0e || code === 0xfe0f) return EMOJI_END().test(endingAt(text, offset));
   if ((code >= 0xfe00 && code <= 0xfe0d) || (code >= 0xe0100 && code <= 0xe01ef)) {
-    return HAN_END.test(endingAt(text, offset));
+    return HAN_END().test(endingAt(text, offset));
   }
   if (code >= 0xe0061 && code <= 0xe007f) {
     const start = Math.max(0, offset - TAGGED_FLAG_UNITS + 2);
@@ -73,8 +77,8 @@ function symbolOf(code: number): string {
  * these is returned as it is.
  */
 export function clean(text: string): string {
-  if (PRINTABLE_ASCII.test(text) || !HIDDEN.test(text)) return text;
-  return text.replace(EVERY_HIDDEN, (character, offset: number) => {
+  if (PRINTABLE_ASCII.test(text) || !HIDDEN().test(text)) return text;
+  return text.replace(EVERY_HIDDEN(), (character, offset: number) => {
     const code = character.codePointAt(0) ?? 0;
     return isSpelling(code, text, offset) ? character : symbolOf(code);
   });
@@ -95,8 +99,8 @@ function isAsciiWithoutDelete(text: string): boolean {
  * spelling stay. For notations that have escapes of their own.
  */
 export function escapeHidden(text: string, replacement: (character: string) => string): string {
-  if (isAsciiWithoutDelete(text) || !HIDDEN.test(text)) return text;
-  return text.replace(EVERY_HIDDEN, (character, offset: number) => {
+  if (isAsciiWithoutDelete(text) || !HIDDEN().test(text)) return text;
+  return text.replace(EVERY_HIDDEN(), (character, offset: number) => {
     const code = character.codePointAt(0) ?? 0;
     return code < 0x20 || isSpelling(code, text, offset) ? character : replacement(character);
   });

@@ -2,6 +2,7 @@
 
 import { nearest, unknownWord } from '../../cli/nearest.js';
 import { usageError } from '../../errors.js';
+import { latePattern } from '../../terminal/late.js';
 import { parseDuration, readTime } from '../../terminal/time.js';
 import { readPath, textOf } from '../../terminal/values.js';
 import { compareDecimals, isDecimal, isJsonNumber, writtenDecimal } from './decimals.js';
@@ -137,12 +138,12 @@ function meets(condition: Condition, found: unknown, now: number): boolean {
 
 /** Pieces in which a long text is read: a run of accents takes `normalize` quadratic time. */
 const PIECE_CHARACTERS = 1000;
-const PIECE = new RegExp(`[^]{1,${PIECE_CHARACTERS}}\\p{M}{0,8}`, 'gu');
+const PIECE = latePattern(`[^]{1,${PIECE_CHARACTERS}}\\p{M}{0,8}`, 'gu');
 
 /** Text as `~` sees it: letters in one case, accents in one spelling. */
 function fold(text: string): string {
   if (text.length <= PIECE_CHARACTERS) return text.normalize('NFC').toLowerCase();
-  return text.replace(PIECE, (piece) => piece.normalize('NFC')).toLowerCase();
+  return text.replace(PIECE(), (piece) => piece.normalize('NFC')).toLowerCase();
 }
 
 /** A text equals itself; a number every way to write it, but a text such as `007` only itself. */
