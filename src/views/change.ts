@@ -5,7 +5,7 @@ import type { Bicycle } from '../api/bicycle.js';
 import type { PushEnvelope } from '../api/push.js';
 import { cut, pad, widthOf } from '../terminal/cells.js';
 import { clean } from '../terminal/clean.js';
-import type { Color, Paint } from '../terminal/colour.js';
+import { type Color, NO_PAINT, type Paint } from '../terminal/colour.js';
 import { MISSING, numberOf, readPath, textOf } from '../terminal/values.js';
 import { alertStateColor, showAlertBicycle } from './alert.js';
 import { showCharge, showPosition, stateColor } from './bicycle.js';
@@ -245,6 +245,12 @@ function sparing(what: readonly Piece[], width: number): readonly Piece[] {
   if (from === undefined || arrow?.text !== ' -> ' || to === undefined) return what;
   const room = Math.max(1, width - widthOf(arrow.text) - widthOf(to.text) - (rest.length > 0 ? 1 : 0));
   return [{ ...from, text: cut(from.text, room) }, arrow, to, ...rest];
+}
+
+/** What a line says besides time, charge and place: whose it is, and what changed. */
+export function changeText(entry: Entry): { name: string; text: string } {
+  const { name, what } = cellsOf(entry, 0, { width: undefined, terminal: true, offsetMinutes: 0, paint: NO_PAINT });
+  return { name: name.text, text: what.map(({ text }) => text).join('') };
 }
 
 /** One line without its newline: time, name, what changed, charge, place. */

@@ -6,8 +6,8 @@ import { escapeJson } from '../../terminal/clean.js';
 import { loadPaint } from '../../terminal/colour.js';
 import { changeLine, type Entry } from '../../views/change.js';
 
-/** Lines, JSON lines, or a board that draws by itself. */
-export type Form = 'lines' | 'json' | 'board';
+/** Lines, JSON lines, a board on the terminal or a page in a browser that draw by themselves. */
+export type Form = 'lines' | 'json' | 'board' | 'page';
 
 /** One message, or what was found in the list, as it is to be printed. */
 export interface Printable {

@@ -1,9 +1,23 @@
 // `fleet map --serve`: the page of the fleet on this machine, moving as messages come.
 
+import type { Bicycle } from '../../api/bicycle.js';
 import type { Context } from '../../context.js';
-import { usageError } from '../../errors.js';
-import type { PageOptions } from './html.js';
-import type { MapFilters } from './read.js';
+import { asFleetError, type FleetError, usageError } from '../../errors.js';
+import { numberOf } from '../../terminal/values.js';
+import { packAlerts } from '../../views/map/pack.js';
+import type { Box } from '../bicycles/area.js';
+import { planBicycles } from '../bicycles/list.js';
+import { readOpenAlerts } from '../bicycles/open-alerts.js';
+import { matches } from '../list/where.js';
+import type { Display, LiveOptions } from '../watch/live.js';
+import { makePlan, type Plan } from '../watch/plan.js';
+import type { WatchState } from '../watch/state.js';
+import { runWatch } from '../watch/watch.js';
+import { type Feed, openFeed } from './feed.js';
+import { type PageOptions, readTemplate } from './html.js';
+import { describeFleet, type MapFilters } from './read.js';
+import { openPageServer, type PageServer } from './server.js';
+import { tilesOf } from './tiles.js';
 
 export interface ServeOptions extends PageOptions {
   filters: MapFilters;
@@ -11,7 +25,160 @@ export interface ServeOptions extends PageOptions {
   port: number;
 }
 
+/** Ten updates a second at most. */
+const FLUSH_MS = 100;
+/** Finding what changed takes at most a tenth of the time, however large the fleet is. */
+const FLUSH_COST_FACTOR = 10;
+/** The interface shows no topic that pushes alerts (section 6.1). */
+const ALERTS_PAUSE_MS = 30_000;
+const AGE_PAUSE_MS = 15_000;
+/** How long silence of the stream may last, and how many pages are read after a gap, as `watch` has it. */
+const IDLE_MS = 90_000;
+const RESYNC_PAGES = 5;
+
 /** Serves the page until the command is interrupted. */
-export async function servePage(_context: Context, _options: ServeOptions): Promise<void> {
-  throw usageError('this version serves no page yet', 'use --live');
+export async function servePage(context: Context, options: ServeOptions): Promise<void> {
+  const { filters, port, tiles, attribution } = options;
+  if (filters.zone !== undefined) {
+    throw usageError('--serve cannot tell who enters a --zone', 'give --bbox, or --near and --radius');
+  }
+  const { keep } = await planBicycles(context, filters);
+  const plan: Plan = {
+    ...(await makePlan(context, filters.organization, { idle: IDLE_MS, resyncPages: RESYNC_PAGES })),
+    form: 'page',
+  };
+  const [organization] = plan.organizations;
+  const title = await describeFleet(context, organization === undefined ? filters : { ...filters, organization });
+  const isWanted = (value: Bicycle) =>
+    (keep === undefined || keep({ json: '', value })) &&
+    (filters.bbox === undefined || isInside(value, filters.bbox)) &&
+    (filters.where ?? []).every((condition) => matches(condition, value, context.clock.wallMs()));
+  const template = await readTemplate();
+  await runWatch(context, plan, async (live) => {
+    const { offsetMinutes } = live;
+    const feed = openFeed({
+      title,
+      tiles: tiles === undefined ? null : tilesOf(tiles, attribution),
+      offsetMinutes,
+      keep: isWanted,
+    });
+    const { wallMs } = context.clock;
+    const server = await openPageServer({
+      port,
+      template,
+      payload: () => feed.payload(wallMs()),
+      fields: feed.fields,
+    }).catch((error) => Promise.reject(notServed(error, port)));
+    await context.io.stdout.write(`${server.url}\n`);
+    await context.notice('open this address in a browser of this machine; Ctrl-C ends it');
+    return followPage(live, feed, server, organization);
+  });
+}
+
+/** Hands what the watch learns to the page, at a pace that tabs can follow. */
+function followPage(
+  { context, over }: LiveOptions,
+  feed: Feed,
+  server: PageServer,
+  organization: string | undefined,
+): Display {
+  const { clock } = context;
+  const cancels = new Set<() => void>();
+  const every = (pauseMs: number, work: () => Promise<void> | void) => {
+    const run = async () => {
+      await work();
+      if (!over.aborted) wait();
+    };
+    const wait = () => {
+      const cancel = clock.after(pauseMs, () => {
+        cancels.delete(cancel);
+        void run();
+      });
+      cancels.add(cancel);
+    };
+    wait();
+  };
+
+  let isDue = false;
+  let pauseMs = FLUSH_MS;
+  const flush = () => {
+    isDue = false;
+    const startMs = clock.monotonicMs();
+    const flushed = feed.flush(clock.wallMs());
+    if (flushed !== undefined) server.send(flushed.sequence, flushed.update);
+    pauseMs = Math.max(FLUSH_MS, FLUSH_COST_FACTOR * (clock.monotonicMs() - startMs));
+  };
+  const wantFlush = () => {
+    if (isDue || over.aborted) return;
+    isDue = true;
+    const cancel = clock.after(pauseMs, () => {
+      cancels.delete(cancel);
+      flush();
+    });
+    cancels.add(cancel);
+  };
+
+  let isTold = false;
+  /** Alerts that cannot be read are said once, not twice a minute. */
+  const quiet: Context = {
+    ...context,
+    async notice(line) {
+      if (!isTold) await context.notice(line);
+      isTold = true;
+    },
+  };
+  const readAlerts = async () => {
+    try {
+      feed.takeAlerts(packAlerts(await readOpenAlerts(quiet, organization, feed.uuids())));
+      wantFlush();
+    } catch {
+      // It is over.
+    }
+  };
+  let isRead = false;
+  const firstAlerts = ({ knowledge }: WatchState) => {
+    if (isRead || !knowledge.isWhole()) return;
+    isRead = true;
+    flush();
+    void readAlerts();
+  };
+
+  every(ALERTS_PAUSE_MS, readAlerts);
+  every(AGE_PAUSE_MS, () => {
+    feed.age(clock.wallMs());
+    server.beat();
+    wantFlush();
+  });
+  return {
+    take(effects, state) {
+      feed.take(effects, state.knowledge, clock.wallMs());
+      firstAlerts(state);
+      wantFlush();
+    },
+    async close() {
+      for (const cancel of cancels) cancel();
+      cancels.clear();
+      await server.close();
+    },
+  };
+}
+
+function isInside({ latitude, longitude }: Bicycle, { northEast, southWest }: Box): boolean {
+  const [north, east] = [numberOf(latitude), numberOf(longitude)];
+  if (north === undefined || east === undefined) return false;
+  if (north > northEast.latitude || north < southWest.latitude) return false;
+  const isAcross = northEast.longitude < southWest.longitude;
+  const [isEastOfWest, isWestOfEast] = [east >= southWest.longitude, east <= northEast.longitude];
+  return isAcross ? isEastOfWest || isWestOfEast : isEastOfWest && isWestOfEast;
+}
+
+function notServed(thrown: NodeJS.ErrnoException, port: number): FleetError {
+  if (thrown.code === 'EADDRINUSE')
+    return usageError(
+      `port ${port} is in use`,
+      'stop what listens there, or give --serve another port, such as 0 for any free one',
+    );
+  if (thrown.code === 'EACCES')
+    return usageError(`port ${port} may not be listened to by this user`, 'give a port from 1024 on');
+  return asFleetError(thrown);
 }

@@ -99,7 +99,7 @@ export function startWatch(plan: Plan, now: Moment): WatchState {
     organizations: plan.organizations,
     bicycles: plan.bicycles,
     mostPages: plan.resyncPages,
-    readsWhole: plan.form === 'board' && plan.bicycles === undefined && plan.resyncPages > 0,
+    readsWhole: (plan.form === 'board' || plan.form === 'page') && plan.bicycles === undefined && plan.resyncPages > 0,
   };
   return {
     plan,

@@ -11,7 +11,7 @@ import { type Alarms, momentOf, openAlarms, runLoop } from '../follow/loop.js';
 import { openPrinter, type Printable } from '../follow/print.js';
 import { openStderr } from '../follow/stderr.js';
 import { followTopics } from '../follow/stream.js';
-import type { Display } from './live.js';
+import type { Display, LiveOptions } from './live.js';
 import { makePlan, type Plan, type WatchOptions } from './plan.js';
 import { read } from './read.js';
 import { openReport, type Reporter } from './report.js';
@@ -22,8 +22,12 @@ export async function watch(context: Context, organization: string | undefined, 
   await runWatch(context, await makePlan(context, organization, options));
 }
 
-/** Runs a plan to its end. */
-export async function runWatch(context: Context, plan: Plan): Promise<void> {
+/** Runs a plan to its end. What draws by itself is opened by `openDisplay`: the board, unless it is something else. */
+export async function runWatch(
+  context: Context,
+  plan: Plan,
+  openDisplay: (options: LiveOptions) => Promise<Display> = openBoard,
+): Promise<void> {
   const { clock, flags, io } = context;
   const settings = await context.settings();
   const queue = openQueue<WatchEvent>();
@@ -51,10 +55,8 @@ export async function runWatch(context: Context, plan: Plan): Promise<void> {
       log: { ...log, retry: report.retry },
       signal: over.signal,
     });
-    if (plan.form === 'board') {
-      const { openLive } = await import('./live.js');
-      display = await openLive({ context, plan, client, offsetMinutes, over: over.signal, stop });
-    }
+    if (plan.form === 'board' || plan.form === 'page')
+      display = await openDisplay({ context, plan, client, offsetMinutes, over: over.signal, stop });
     const { push: emit, room } = queue;
     following = followTopics(context, { ...plan, signal: over.signal, log, emit, room });
     // A mistake of ours in there must end the watch, not leave it waiting for ever.
@@ -81,6 +83,10 @@ export async function runWatch(context: Context, plan: Plan): Promise<void> {
     await display?.close();
     await following?.catch(() => {});
   }
+}
+
+async function openBoard(options: LiveOptions): Promise<Display> {
+  return (await import('./live.js')).openLive(options);
 }
 
 interface Parts {
