@@ -1,5 +1,7 @@
 // What the service says of the push channel: envelope, senders, topics and their encoding (interface.md sections 2.5, 4.6 and 6.1).
 
+import { uuidOfLink } from './links.js';
+
 /** A pushed message (section 2.5). `message` is a whole resource, part of one, or an object with a state alone. */
 export interface PushEnvelope {
   topic?: string | null;
@@ -32,4 +34,11 @@ export function subscribePath(topic: string): string {
     (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
   );
   return `/subscribe/${encoded}/`;
+}
+
+/** The bicycle a message is about: its own uuid, else the one at the end of its topic (section 6.1). */
+export function uuidOfMessage({ topic, message }: PushEnvelope): string | undefined {
+  const own = message?.['uuid'];
+  if (typeof own === 'string' && own !== '') return own.toLowerCase();
+  return typeof topic === 'string' ? uuidOfLink(topic)?.toLowerCase() : undefined;
 }

@@ -70,8 +70,8 @@ export interface PageOptions {
   ahead: number;
   /** How many distinct items are wanted; no page beyond them is asked for. */
   limit?: number;
-  /** The items that came before, when the list is read again; those that come are added. */
-  seen?: Set<string>;
+  /** The items that came before, when the list is read again; those that come are added. One that forgets bounds the memory. */
+  seen?: Pick<Set<string>, 'add' | 'size'>;
   /** Ends after so many pages, also where they bring nothing new: what is read again seldom does. */
   mostPages?: number;
 }
@@ -167,7 +167,10 @@ function isTooBig(error: unknown): boolean {
  * The items that have not come before. One without a uuid may be meant although the same one came before: it counts as an item, but not
  * as news.
  */
-function addNew<T>(items: readonly Item<T>[], seen: Set<string>): { fresh: Item<T>[]; count: number } {
+function addNew<T>(
+  items: readonly Item<T>[],
+  seen: Pick<Set<string>, 'add' | 'size'>,
+): { fresh: Item<T>[]; count: number } {
   const before = seen.size;
   const fresh = items.filter((item) => {
     const { uuid } = item.value as { uuid?: unknown };

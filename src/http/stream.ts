@@ -45,6 +45,8 @@ export interface StreamOptions {
   emit(event: StreamEvent, size?: number): void;
   /** A promise while the one who takes the events is behind: the sockets are held back until then. */
   room(): Promise<void> | undefined;
+  /** Called when anything came on a topic, a comment included, after its events. */
+  onLife?(topic: string): void;
   onRequest(url: URL, headers: Headers): void;
   onAnswer(url: URL, status: number, headers: Headers, milliseconds: number): void;
 }
@@ -186,7 +188,10 @@ function openWorld(
         onRequest: options.onRequest,
         onAnswer: (answered, status, headers) => onAnswer(answered, status, headers, clock.monotonicMs() - startedMs),
         onOpen: (headers) => report({ type: 'opened', run, headers }),
-        onReceived: (received) => report({ type: 'received', run, received }),
+        onReceived: (received) => {
+          report({ type: 'received', run, received });
+          options.onLife?.(topic);
+        },
         onHold: (isHeld) => report({ type: 'hold', run, isHeld }),
       },
     });

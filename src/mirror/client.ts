@@ -39,7 +39,7 @@ export function openMirrorClient({ database, baseUrl, organizations }: Mirror): 
     },
     pages<T>(request: HttpRequest, options: Parameters<Client['pages']>[1] = {}) {
       const selection = selectionOf(database, organizations, request);
-      const seen = options.seen ?? new Set<string>();
+      const seen = (options.seen ?? new Set()) as Set<string>;
       if (options.ahead === 0) return readPages<T>(database, selection, seen);
       const { limit = Number.POSITIVE_INFINITY } = options;
       return readWhole<T>(database, selection, Number.isFinite(limit) ? limit : undefined);

@@ -4,10 +4,12 @@ import { configError, type FleetError } from '../errors.js';
 import type { Database } from './database.js';
 import { readMeta, writeMeta } from './schema.js';
 
-/** Who writes: `heartbeat` is UTC by the database's own clock. `heartbeat` is null once it was let go. */
+/** Who writes. `heartbeat` is UTC by the database's own clock, null once the lease was let go. */
 export interface Lease {
   readonly owner: string;
   readonly host: string;
+  /** Where `pid` is unique: a container has processes of its own. */
+  readonly place: string;
   readonly pid: number;
   readonly heartbeat: string | null;
 }
@@ -23,10 +25,11 @@ const AHEAD_MS = 60_000;
 export function readLease(text: string | undefined): Lease | undefined {
   if (text === undefined) return undefined;
   const value = JSON.parse(text) as Partial<Lease>;
-  const { owner, host, pid, heartbeat } = value;
+  const { owner, host, place, pid, heartbeat } = value;
   return {
     owner: String(owner),
     host: String(host),
+    place: String(place),
     pid: Number(pid),
     heartbeat: typeof heartbeat === 'string' ? heartbeat : null,
   };
@@ -57,6 +60,7 @@ export async function databaseTime(database: Database): Promise<string> {
 export interface Writer {
   readonly owner: string;
   readonly host: string;
+  readonly place: string;
   readonly pid: number;
   /** Whether a process of this machine is known to have ended. */
   isGone(pid: number): boolean;
@@ -68,21 +72,22 @@ export async function takeLease(database: Database, writer: Writer): Promise<voi
     await lockLease(database);
     const now = await databaseTime(database);
     const lease = readLease(await readMeta(database, 'lease'));
-    const isDead = lease !== undefined && lease.host === writer.host && writer.isGone(lease.pid);
+    const isDead = lease !== undefined && lease.place === writer.place && writer.isGone(lease.pid);
     if (lease !== undefined && lease.owner !== writer.owner && !isDead && isAlive(lease, now)) throw inUse(lease, now);
     await writeMeta(database, 'lease', leaseText(writer, now));
   });
 }
 
 /**
- * Checks, inside the transaction of a batch, that this is still the writer, and says that it lives. Throws a FleetError of kind `config`
- * where another one has taken over: a writer that slept must not write.
+ * Checks, inside the transaction of a batch, that this is still the writer, and with `beats` says that it lives. Throws a FleetError of
+ * kind `config` where another one has taken over: a writer that slept must not write.
  */
-export async function keepLease(database: Database, writer: Writer): Promise<void> {
-  await lockLease(database);
-  const lease = readLease(await readMeta(database, 'lease'));
+export async function keepLease(database: Database, writer: Writer, beats: boolean): Promise<void> {
+  const forUpdate = database.kind === 'postgres' ? ' FOR UPDATE' : '';
+  const [row] = await database.all(`SELECT value FROM meta WHERE key = 'lease'${forUpdate}`);
+  const lease = readLease(row === undefined ? undefined : String(row['value']));
   if (lease?.owner !== writer.owner) throw replaced(lease);
-  await writeMeta(database, 'lease', leaseText(writer, await databaseTime(database)));
+  if (beats) await writeMeta(database, 'lease', leaseText(writer, await databaseTime(database)));
 }
 
 /** Lets go, so that the next writer need not wait; nothing where another one took over. */
@@ -94,13 +99,14 @@ export async function releaseLease(database: Database, writer: Writer): Promise<
   });
 }
 
-function leaseText({ owner, host, pid }: Writer, heartbeat: string | null): string {
-  return JSON.stringify({ owner, host, pid, heartbeat } satisfies Lease);
+function leaseText({ owner, host, place, pid }: Writer, heartbeat: string | null): string {
+  return JSON.stringify({ owner, host, place, pid, heartbeat } satisfies Lease);
 }
 
-/** SQLite's transactions are one after another; PostgreSQL's wait for the one row that all of them read. */
+/** SQLite's transactions are one after another; PostgreSQL's wait for rows that are there: the lease may not be. */
 async function lockLease(database: Database): Promise<void> {
-  if (database.kind === 'postgres') await database.all("SELECT value FROM meta WHERE key = 'schema' FOR UPDATE");
+  if (database.kind === 'postgres')
+    await database.all("SELECT value FROM meta WHERE key IN ('lease', 'schema') ORDER BY key FOR UPDATE");
 }
 
 function inUse(lease: Lease, now: string): FleetError {

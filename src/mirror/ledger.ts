@@ -44,8 +44,8 @@ export const CHANGE_COLUMNS: readonly string[] = [
 export interface Ledger extends Memory {
   /** Loads the rows of these bicycles, those that are loaded already apart. */
   load(database: Database, uuids: Iterable<string>): Promise<void>;
-  /** Asks the database what `latestModifiedMs` answers next. */
-  loadLatest(database: Database, fromWallMs: number, latestWallMs: number): Promise<void>;
+  /** Asks the database what `latestModifiedMs` answers next: of what was seen before that moment of the machine's date. */
+  loadLatest(database: Database, fromWallMs: number): Promise<void>;
   /** What the next calls of the knowledge are about. */
   from(origin: Origin): void;
   /** What was changed since the last time; the rows are forgotten. */
@@ -71,6 +71,9 @@ type Recent = Pick<Known, 'heard' | 'touchedMs' | 'loose'>;
 
 /** Of how many bicycles that is remembered: more than messages come while a page is in flight. */
 const RECENT_LIMIT = 50_000;
+
+/** A `modified` further ahead of the moment that it was seen is a mistake. */
+const AHEAD_MS = 5_000;
 
 const UNTOUCHED: Recent = { heard: 0, touchedMs: Number.NEGATIVE_INFINITY, loose: undefined };
 
@@ -139,7 +142,8 @@ export function openLedger(): Ledger {
       const texts = [old === undefined ? null : writeJson(old), writeJson(now)] as const;
       if (texts[0] === texts[1]) continue;
       isChanged = true;
-      if (BOOKKEEPING.has(field)) continue;
+      // A message came before the first reading, which fills in what it left out.
+      if (BOOKKEEPING.has(field) || (from.isFirstReading && old === undefined)) continue;
       at ??= timeOf(before, after, from) ?? received;
       record(uuid, at, received, { version, field, old: texts[0], now: texts[1] });
     }
@@ -178,8 +182,8 @@ export function openLedger(): Ledger {
       }
       for (const uuid of wanted) if (!entries.has(uuid)) missing.add(uuid);
     },
-    async loadLatest(database, fromWallMs, latestWallMs) {
-      const [row] = await database.all(LATEST, [utcOfMs(latestWallMs), utcOfMs(fromWallMs)]);
+    async loadLatest(database, fromWallMs) {
+      const [row] = await database.all(LATEST, [utcOfMs(fromWallMs + AHEAD_MS), utcOfMs(fromWallMs)]);
       latestModifiedMs = row === undefined ? undefined : readTime(row['modified_utc']);
     },
     from(next) {

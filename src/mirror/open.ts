@@ -6,7 +6,7 @@ import { readTime } from '../terminal/time.js';
 import { type MirrorAddress, showMirrorAddress } from './address.js';
 import { type Database, type OpenOptions, openDatabase } from './database.js';
 import { databaseTime, heartbeatAgeMs, isAlive, type Lease, readLease } from './lease.js';
-import { checkBaseUrl, readSchema } from './schema.js';
+import { checkBaseUrl, readSchema, readSnapshot } from './schema.js';
 
 export interface Mirror {
   readonly database: Database;
@@ -84,7 +84,7 @@ async function readStatus(database: Database): Promise<MirrorStatus> {
   const openGaps = gaps.map(gapOf);
   const lease = readLease(meta.get('lease'));
   const isWritten = isAlive(lease, now);
-  const isWhole = fieldOf(meta.get('snapshot'), 'done') !== undefined;
+  const isWhole = readSnapshot(meta.get('snapshot'))?.isWhole === true;
   const asOf = isWritten ? (lease?.heartbeat ?? undefined) : fieldOf(meta.get('position'), 'heard');
   const asOfMs = readTime(asOf);
   return {

@@ -18,7 +18,9 @@ export type MetaKey =
   | 'position'
   | 'snapshot'
   | 'lease'
-  | 'kept_since';
+  | 'kept_since'
+  /** JSON: the organizations whose alerts were read to the end once. */
+  | 'alerts';
 
 /** `meta.position`, JSON: until when the push channel, or a catch-up, has told everything. */
 export interface Position {
@@ -33,6 +35,8 @@ export interface Position {
 export interface Snapshot {
   /** Every bicycle of every organization was read once. */
   readonly isWhole: boolean;
+  /** UTC: a large part of the fleet was not in the list then; null where it was. */
+  readonly suspected: string | null;
   /** The reading in progress, the first one or a later one; null where there is none. */
   readonly reading: SnapshotReading | null;
 }
@@ -47,9 +51,9 @@ export interface SnapshotReading {
   /** Organizations whose lists are read to the end, and the page of the next one that comes next. */
   readonly organizations: number;
   readonly page: number;
-  /** Bicycles met, and the service's count as far as it is known. */
+  /** Bicycles met in this pass, and the service's count of each organization as far as it is known. */
   readonly read: number;
-  readonly total: number | null;
+  readonly counts: readonly (number | null)[];
 }
 
 interface Dialect {
@@ -230,4 +234,9 @@ export async function writeMeta(database: Database, key: MetaKey, value: string)
     'INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value',
     [key, value],
   );
+}
+
+/** What `meta.snapshot` says; undefined for a mirror that was never written. */
+export function readSnapshot(text: string | undefined): Snapshot | undefined {
+  return text === undefined ? undefined : (JSON.parse(text) as Snapshot);
 }

@@ -60,6 +60,12 @@ const WAYS: { readonly [beginning: string]: Way } = {
   'fleet config edit': { instead: 'EDITOR=true fleet config edit' },
   "VISUAL='code": { instead: "VISUAL='sed -i s/berlin/hamburg/' fleet config edit" },
   'fleet mirror status': { code: 9 },
+  'fleet mirror run': { code: 130, steps: [{ when: /watching/, press: 'SIGINT' }] },
+  'fleet mirror run --to postgres': {
+    code: 130,
+    instead: 'fleet mirror run --keep 90d --metrics 0',
+    steps: [{ when: /watching/, press: 'SIGINT' }],
+  },
   'fleet demo': { instead: 'fleet demo --seconds 2' },
   // "what went wrong, as one word": the list fails, as it should.
   'fleet bicycles list --zone nowhere': { code: 2 },

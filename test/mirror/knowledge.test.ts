@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'vitest';
 import type { Bicycle } from '../../src/api/bicycle.js';
-import { uuidOfMessage } from '../../src/commands/watch/state.js';
+import { uuidOfMessage } from '../../src/api/push.js';
 import { KNOWN_LIMIT, type Moment, openKnowledge } from '../../src/mirror/knowledge.js';
 
 const UUID = '6f1c0b5e-2f0e-4c56-9d3a-0d6f3a1f7c11';

@@ -72,7 +72,7 @@ export async function makeMirror(
     const meta: { [Key in MetaKey]?: unknown } = {
       organizations: [organizationOf(sandbox)],
       position: { heard: now },
-      snapshot: { done: now },
+      snapshot: { isWhole: true, suspected: null, reading: null },
       lease: { owner: 'test', host: hostname(), pid: process.pid, heartbeat: isAlive ? now : null },
     };
     for (const [key, value] of Object.entries(meta)) await writeMeta(database, key as MetaKey, JSON.stringify(value));

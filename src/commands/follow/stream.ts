@@ -19,11 +19,13 @@ export interface TopicOptions {
   emit(event: StreamEvent, size?: number): void;
   /** A promise while the one who takes the events is behind. */
   room(): Promise<void> | undefined;
+  /** Called when anything came on a topic, a comment included, after its events. */
+  onLife?(topic: string): void;
 }
 
 /** Follows the topics until the signal is aborted or one of them is closed for good. */
 export async function followTopics(context: Context, options: TopicOptions): Promise<void> {
-  const { topics, sseUrl, idleMs, giveUpAfterMs, signal, log, emit, room } = options;
+  const { topics, sseUrl, idleMs, giveUpAfterMs, signal, log, emit, room, onLife } = options;
   const [settings, tokens, network] = await Promise.all([context.settings(), context.token(), context.network()]);
   await followStream({
     subscriptions: topics.map((topic) => ({ topic, url: joinUrl(sseUrl, subscribePath(topic)) })),
@@ -38,6 +40,7 @@ export async function followTopics(context: Context, options: TopicOptions): Pro
     signal,
     emit,
     room,
+    ...(onLife === undefined ? {} : { onLife }),
     onRequest: (url, headers) => log.request('GET', url, headers, undefined),
     onAnswer: (url, status, headers, milliseconds) => log.response('GET', url, status, headers, milliseconds),
   });

@@ -5,8 +5,7 @@
 
 import type { Alert } from '../../api/alert.js';
 import type { Bicycle } from '../../api/bicycle.js';
-import { uuidOfLink } from '../../api/links.js';
-import { bicycleTopic, type PushEnvelope } from '../../api/push.js';
+import { bicycleTopic, type PushEnvelope, uuidOfMessage } from '../../api/push.js';
 import type { FleetError } from '../../errors.js';
 import type { Gap, Lost, Message, StreamEvent } from '../../http/stream/events.js';
 import { isObject, JsonError, parseJson } from '../../json/parse.js';
@@ -430,13 +429,6 @@ export function summaryOf(state: WatchState, reason: WatchEnd, now: Moment): Wat
     isUnread: state.plan.resyncPages > 0 && gaps > 0 && isBehind(state.catchUp),
     undelivered: 0,
   };
-}
-
-/** The bicycle a message is about: its own uuid, else the one at the end of its topic (section 6.1). */
-export function uuidOfMessage({ topic, message }: PushEnvelope): string | undefined {
-  const own = message?.['uuid'];
-  if (typeof own === 'string' && own !== '') return own.toLowerCase();
-  return typeof topic === 'string' ? uuidOfLink(topic)?.toLowerCase() : undefined;
 }
 
 export function entryOf({ kind, uuid, before, after, fields }: Change): Entry {

@@ -5,6 +5,8 @@ export interface Queue<T> {
   push(item: T, size?: number): void;
   /** Resolves when there is room for more: the sockets wait here while the reader of the output is slow. */
   room(): Promise<void> | undefined;
+  /** Resolves when there is no more room, or the queue is closed: who gathers before taking waits no longer. */
+  filled(): Promise<void>;
   /** No more items will come; the batches end when the queue is empty. */
   close(): void;
   /** Everything that has arrived, each time there is something. */
@@ -14,12 +16,14 @@ export interface Queue<T> {
 /** How much may wait to be printed: enough to keep a fast reader busy, too little to be seen in memory. */
 const QUEUE_LIMIT_CHARACTERS = 256 * 1024;
 
-export function openQueue<T>(): Queue<T> {
+export function openQueue<T>(limitCharacters = QUEUE_LIMIT_CHARACTERS): Queue<T> {
   let items: T[] = [];
   let weight = 0;
   let isClosed = false;
   let wakeReader: (() => void) | undefined;
   let waiting: (() => void)[] = [];
+  let onFilled: (() => void) | undefined;
+  const isFilled = () => weight >= limitCharacters || isClosed;
 
   return {
     push(item, size = 0) {
@@ -27,14 +31,22 @@ export function openQueue<T>(): Queue<T> {
       items.push(item);
       weight += size;
       wakeReader?.();
+      if (isFilled()) onFilled?.();
     },
     room() {
-      if (weight < QUEUE_LIMIT_CHARACTERS || isClosed) return undefined;
+      if (weight < limitCharacters || isClosed) return undefined;
       return new Promise((resolve) => waiting.push(resolve));
+    },
+    filled() {
+      if (isFilled()) return Promise.resolve();
+      return new Promise((resolve) => {
+        onFilled = resolve;
+      });
     },
     close() {
       isClosed = true;
       wakeReader?.();
+      onFilled?.();
     },
     async *batches() {
       for (;;) {

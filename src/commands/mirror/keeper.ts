@@ -1,0 +1,84 @@
+// The database of a running writer: opened, tried again while it is out of reach or full, and let go of at the end.
+
+import { doublingPauseMs, sleep } from '../../clock.js';
+import type { Context } from '../../context.js';
+import { asFleetError, FleetError } from '../../errors.js';
+import type { MirrorAddress } from '../../mirror/address.js';
+import { type Database, openDatabase } from '../../mirror/database.js';
+import { patienceMs } from '../../mirror/store.js';
+
+export interface Keeper {
+  /**
+   * Does something in the database. While it is out of reach it is tried again for ten minutes, while it cannot be written for one;
+   * then, and at the end of the program, what failed is thrown. `isRetry`: what was done before may have been written.
+   */
+  run<T>(work: (database: Database, isRetry: boolean) => Promise<T>): Promise<T>;
+  /** At the end: what hangs is given up after a moment, and nothing is tried again. */
+  hurry(): void;
+  close(): Promise<void>;
+}
+
+export interface KeeperOptions {
+  readonly address: MirrorAddress;
+  /** Aborted at the end: pauses end with it. */
+  readonly over: AbortSignal;
+  /** What the database failed with; told once for each time that it fails. */
+  onTrouble(error: FleetError, retryForMs: number): void;
+  onReturn(downMs: number): void;
+  onError(): void;
+}
+
+const FIRST_PAUSE_MS = 250;
+const LONGEST_PAUSE_MS = 10_000;
+/** What is left to write at the end has so long. */
+const END_MS = 1_200;
+
+/** Opens the database. Throws what opening throws: at the start nothing is tried again. */
+export async function openKeeper({ clock, io }: Context, options: KeeperOptions): Promise<Keeper> {
+  const { address, over, onTrouble, onReturn, onError } = options;
+  const cut = new AbortController();
+  const open = () => openDatabase(address, { access: 'write', signal: cut.signal, env: io.env });
+  let database: Database | undefined = await open();
+  let cancelHurry: (() => void) | undefined;
+
+  const pause = async (attempt: number) => {
+    const longestMs = doublingPauseMs(attempt, FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
+    await sleep(clock, longestMs * (0.5 + clock.random() / 2), over);
+  };
+  return {
+    async run(work) {
+      let failedAtMs: number | undefined;
+      for (let attempt = 1; ; attempt++) {
+        try {
+          database ??= await open();
+          const result = await work(database, attempt > 1);
+          if (failedAtMs !== undefined) onReturn(clock.monotonicMs() - failedAtMs);
+          return result;
+        } catch (thrown) {
+          onError();
+          const error = asFleetError(thrown);
+          const leftMs = patienceMs(error) - (clock.monotonicMs() - (failedAtMs ?? clock.monotonicMs()));
+          if (leftMs <= 0 || over.aborted) throw error;
+          if (failedAtMs === undefined) onTrouble(error, leftMs);
+          failedAtMs ??= clock.monotonicMs();
+          if (error.kind === 'network') {
+            await database?.close().catch(() => {});
+            database = undefined;
+          }
+          await pause(attempt).catch(() => {
+            throw error;
+          });
+        }
+      }
+    },
+    hurry() {
+      cancelHurry ??= clock.after(END_MS, () =>
+        cut.abort(new FleetError('network', 'the database did not answer in time at the end')),
+      );
+    },
+    async close() {
+      cancelHurry?.();
+      await database?.close().catch(() => {});
+    },
+  };
+}

@@ -1,0 +1,148 @@
+// Asks the service for what the mirror's writer wants to read: the head of a list after a gap, a whole list, the newest alerts.
+
+import { ALERTS_PATH, type Alert } from '../../api/alert.js';
+import { BICYCLES_PATH, type Bicycle } from '../../api/bicycle.js';
+import { asFleetError, FleetError } from '../../errors.js';
+import type { Client } from '../../http/client.js';
+import type { Item, Page, Query } from '../../http/types.js';
+import { exactValue } from '../../json/exact.js';
+import type { CatchUpEvent } from '../../mirror/catch-up.js';
+import type { WriterEffect, WriterEvent } from '../../mirror/writer.js';
+
+/** The largest page of a service that is asked for one (Assumed: `page_size`, clamped or ignored where it is not known). */
+const PAGE_SIZE = ['page_size', '100'] as const;
+/** Pages that are asked for while one is written: enough to hide the service's latency. */
+const PAGES_AHEAD = 6;
+/** Of how many items it is known whether they came before: more than are moved between two pages in flight. */
+const SEEN_LIMIT = 5_000;
+
+/** Reads a page of the list in `-modified` order; never rejects. */
+export async function readHead(client: Client, effect: WriterEffect & { type: 'read-page' }): Promise<CatchUpEvent> {
+  const { id, organization, next } = effect;
+  const query: Query = next ?? [['ordering', '-modified'], ['organization', organization], PAGE_SIZE];
+  try {
+    const page = await firstPage<Bicycle>(client, BICYCLES_PATH, query, 'the list of bicycles');
+    return { type: 'page', id, page: { ...page, items: page.items.map(exactItem) } };
+  } catch (thrown) {
+    return { type: 'failed', id, error: asFleetError(thrown) };
+  }
+}
+
+async function firstPage<T>(client: Client, path: string, query: Query, subject: string): Promise<Page<T>> {
+  // A limit of one item is met by any page, so that none is fetched ahead.
+  for await (const page of client.pages<T>({ path, query, subject }, { ahead: 0, limit: 1 })) return page;
+  return { count: 0, items: [], next: undefined, trace: {} };
+}
+
+/** An item whose value has its numbers as they were sent. */
+function exactItem<T>(item: Item<T>): Item<T> {
+  return { json: item.json, value: exactValue(item) };
+}
+
+export interface WholeOptions {
+  readonly signal: AbortSignal;
+  /** How many messages were merged so far. */
+  heard(): number;
+  emit(event: WriterEvent & { type: 'whole-page' | 'whole-list' | 'whole-failed' }, size: number): void;
+  room(): Promise<void> | undefined;
+  random(): number;
+}
+
+/** Reads the list of an organization to its end, several pages ahead; never rejects. */
+export async function readWhole(
+  client: Client,
+  effect: WriterEffect & { type: 'read-whole' },
+  { signal, heard, emit, room, random }: WholeOptions,
+): Promise<void> {
+  const { id, organization, page: first } = effect;
+  const query: Query = [
+    // New bicycles come at the end, where they move no other to another page.
+    ['ordering', 'created'],
+    ['organization', organization],
+    PAGE_SIZE,
+    ...(first > 1 ? [['page', String(first)] as const] : []),
+  ];
+  const request = { path: BICYCLES_PATH, query, subject: 'the list of bicycles' };
+  // A page was asked for when one came that stood so many before it, at the earliest.
+  const heardAt = [heard()];
+  try {
+    for await (const page of client.pages<Bicycle>(request, { ahead: PAGES_AHEAD, seen: openSeen(SEEN_LIMIT) })) {
+      if (signal.aborted) return;
+      const items = page.items.map(exactItem);
+      const size = items.reduce((sum, { json }) => sum + json.length, 0);
+      const nextPage = Number(page.next?.find(([name]) => name === 'page')?.[1]);
+      emit(
+        {
+          type: 'whole-page',
+          id,
+          items,
+          count: page.count,
+          nextPage: Number.isSafeInteger(nextPage) ? nextPage : undefined,
+          askedAt: heardAt[0] ?? 0,
+        },
+        size,
+      );
+      heardAt.push(heard());
+      if (heardAt.length > PAGES_AHEAD + 2) heardAt.shift();
+      await room();
+    }
+    emit({ type: 'whole-list', id }, 0);
+  } catch (thrown) {
+    if (!signal.aborted) emit({ type: 'whole-failed', id, error: asFleetError(thrown), random: random() }, 0);
+  }
+}
+
+/** Tells new items from those that came shortly before; a set of a million would be most of the memory. */
+function openSeen(limit: number): Pick<Set<string>, 'add' | 'size'> {
+  const kept = new Set<string>();
+  let size = 0;
+  return {
+    get size() {
+      return size;
+    },
+    add(uuid) {
+      if (kept.has(uuid)) return kept as Set<string>;
+      kept.add(uuid);
+      size++;
+      if (kept.size > limit) {
+        const [oldest = ''] = kept;
+        kept.delete(oldest);
+      }
+      return kept as Set<string>;
+    },
+  };
+}
+
+/**
+ * Reads the alerts of an organization, the newest first, until a page brings nothing new; all of them with `isWhole`. `take` writes a
+ * page, and says how many of its alerts were new or changed. Throws what the client throws.
+ */
+export async function readAlerts(
+  client: Client,
+  organization: string,
+  isWhole: boolean,
+  take: (items: readonly Item<Alert>[]) => Promise<number>,
+): Promise<void> {
+  const pages = (ordering: string) =>
+    client.pages<Alert>(
+      {
+        path: ALERTS_PATH,
+        query: [['ordering', ordering], ['organization', organization], PAGE_SIZE],
+        subject: 'the list of alerts',
+      },
+      { ahead: 0, seen: openSeen(SEEN_LIMIT) },
+    );
+  const readAll = async (ordering: string) => {
+    for await (const page of pages(ordering)) {
+      const changed = await take(page.items);
+      if (changed === 0 && !isWhole) return;
+    }
+  };
+  try {
+    await readAll('-modified');
+  } catch (thrown) {
+    // Section 4.5 shows `-created` alone.
+    if (!(thrown instanceof FleetError) || thrown.status !== 400) throw thrown;
+    await readAll('-created');
+  }
+}

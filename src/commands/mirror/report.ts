@@ -1,0 +1,120 @@
+// What the mirror's writer prints on stderr: lines for people, JSON lines for programs, one status line on a terminal.
+
+import type { Context } from '../../context.js';
+import type { FleetError } from '../../errors.js';
+import type { StreamEvent } from '../../http/stream/events.js';
+import type { WriterEffect, WriterState } from '../../mirror/writer.js';
+import { isCurrent } from '../../mirror/writer.js';
+import { openProgress } from '../../terminal/progress.js';
+import { showDuration } from '../../terminal/time.js';
+import { openStderr } from '../follow/stderr.js';
+import type { Counters } from './counters.js';
+
+export interface Report {
+  /** A line for people and its fields for programs; `always`: not held back by `--quiet`. */
+  print(always: boolean, fields: { readonly event: string; readonly [field: string]: unknown }, line: string): void;
+  stream(event: StreamEvent): void;
+  /** What the catch-up and the whole reading report. */
+  effect(effect: WriterEffect): void;
+  log(line: string): void;
+  retry(reason: string, pauseMs: number, attempt: number, most: number): void;
+  /** The state that the status line shows. */
+  show(state: WriterState): void;
+  close(): Promise<void>;
+}
+
+/** How often progress is a line where stderr is no terminal. */
+const PROGRESS_LINE_MS = 10_000;
+
+export async function openReport(context: Context, counters: Counters, namesTopic: boolean): Promise<Report> {
+  const { clock, io } = context;
+  const { output } = await context.settings();
+  const isJson = output.value === 'json' || output.value === 'jsonl';
+  const offsetMinutes = -new Date(clock.wallMs()).getTimezoneOffset();
+  const stderr = openStderr(context, { isJson, namesTopic, offsetMinutes, wallMs: clock.wallMs });
+  let state: WriterState | undefined;
+  const rate = openRate(() => clock.monotonicMs());
+  const draw = () => (state === undefined ? 'starting' : statusLine(state, counters, rate(counters.messages)));
+  const status = openProgress(context, { draw });
+  // A service's log gets a line now and then while the list is read, and none afterwards.
+  let reading: ReturnType<typeof openProgress> | undefined;
+
+  const print: Report['print'] = (always, fields, line) => {
+    void status.clear();
+    stderr.print(always, fields, stderr.atNow(line));
+  };
+  return {
+    print,
+    stream(event) {
+      void status.clear();
+      stderr.stream(event);
+    },
+    effect(effect) {
+      if (effect.type === 'notice')
+        print(effect.event !== 'whole', { event: effect.event, message: effect.message }, effect.message);
+      if (effect.type === 'gap-close') {
+        const { found } = effect;
+        print(false, { event: 'caught-up', found }, `caught up: ${found} changes found in the list`);
+      }
+      if (effect.type === 'mark-gone') print(true, { event: 'gone' }, 'bicycles that left the list are marked as gone');
+      if (effect.type === 'unread') {
+        const { error, retryInMs } = effect;
+        const later = retryInMs === undefined ? '' : `; trying again in ${showDuration(retryInMs)}`;
+        const fields = { event: 'unread', kind: error.kind, message: error.message, status: error.status ?? null };
+        print(true, fields, `the list cannot be read: ${error.message}${later}`);
+      }
+    },
+    log(line) {
+      void status.clear();
+      stderr.log(line);
+    },
+    retry(reason, pauseMs) {
+      print(false, { event: 'retry', message: reason }, `${reason}; trying again in ${showDuration(pauseMs)}`);
+    },
+    show(next) {
+      state = next;
+      const isReading = next.whole !== undefined;
+      if (isReading && reading === undefined && !io.stderr.isTerminal)
+        reading = openProgress(context, { draw, lineEveryMs: PROGRESS_LINE_MS });
+      if (isReading || reading === undefined) return;
+      void reading.end();
+      reading = undefined;
+    },
+    async close() {
+      await reading?.end();
+      await status.end();
+    },
+  };
+}
+
+/** Messages a second, since the last time that it was asked, at least a second ago. */
+function openRate(monotonicMs: () => number): (count: number) => number {
+  let before = { atMs: monotonicMs(), count: 0 };
+  let perSecond = 0;
+  return (count) => {
+    const atMs = monotonicMs();
+    if (atMs - before.atMs >= 1000) {
+      perSecond = ((count - before.count) * 1000) / (atMs - before.atMs);
+      before = { atMs, count };
+    }
+    return perSecond;
+  };
+}
+
+function statusLine(state: WriterState, counters: Counters, perSecond: number): string {
+  const { whole, ledger } = state;
+  const traffic = `${perSecond.toFixed(perSecond < 10 ? 1 : 0)} messages/s`;
+  if (whole !== undefined) {
+    const total = whole.counts.reduce<number>((sum, count) => sum + (count ?? 0), 0);
+    const share = total > 0 ? `, ${Math.min(100, Math.floor((whole.read / total) * 100))} %` : '';
+    const of = total > 0 ? ` of ${total}` : '';
+    return `reading the list: ${whole.read}${of} bicycles${share} · ${traffic}`;
+  }
+  const condition = isCurrent(state) ? 'current' : state.blind.size > 0 ? 'not connected' : 'catching up';
+  return `${condition} · ${ledger.size()} bicycles · ${traffic} · ${counters.changes} changes · ${counters.gaps} gaps`;
+}
+
+/** What the database failed with, while it is tried again. */
+export function troubleLine(error: FleetError, retryForMs: number): string {
+  return `${error.message}; trying again for ${showDuration(retryForMs)}`;
+}

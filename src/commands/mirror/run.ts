@@ -1,0 +1,178 @@
+// `fleet mirror run` and `fleet mirror once`: what they follow, and what goes on beside the writer.
+
+import { organizationTopic } from '../../api/push.js';
+import { sleep } from '../../clock.js';
+import type { Context } from '../../context.js';
+import { asFleetError, FleetError } from '../../errors.js';
+import type { Client } from '../../http/client.js';
+import type { MirrorAddress } from '../../mirror/address.js';
+import { requireBaseUrl, requireSseUrl } from '../../settings/resolve.js';
+import { openHttpLog } from '../../views/exchange.js';
+import { chosenDatabase } from '../database.js';
+import { followTopics } from '../follow/stream.js';
+import { serveMetrics } from './counters.js';
+import { chosenOrganizations } from './organizations.js';
+import { readAlerts } from './read.js';
+import { endWith, knownAlerts, openSession, rememberAlerts, type Session, takeAlerts } from './session.js';
+
+export interface OnceOptions {
+  to?: MirrorAddress;
+  organization?: string[];
+  /** Milliseconds. */
+  keep?: number;
+}
+
+export interface RunOptions extends OnceOptions {
+  metrics?: number;
+  /** Milliseconds. */
+  idle: number;
+}
+
+/** A catch-up that would read more of an organization reads the whole list instead, several pages at a time. */
+const MOST_PAGES = 200;
+const ALERTS_MS = 30_000;
+
+/** Keeps the mirror until it is stopped. Throws what ended it (cli.md, mirror). */
+export async function runMirror(context: Context, options: RunOptions): Promise<void> {
+  const sseUrl = requireSseUrl(await context.settings());
+  const session = await open(context, options, true);
+  const { ending, queue, report, counters, options: chosen } = session;
+  const signal = ending.over.signal;
+  let following: Promise<void> | undefined;
+  let server: Awaited<ReturnType<typeof serveMetrics>> | undefined;
+  try {
+    if (options.metrics !== undefined) server = await serveMetrics(options.metrics, counters, session.look);
+    const client = await clientOf(context, session);
+    announce(session);
+    following = followTopics(context, {
+      topics: [...chosen.plan.topics.keys()],
+      sseUrl,
+      idleMs: options.idle,
+      giveUpAfterMs: undefined,
+      signal,
+      log: openHttpLog({ ...context.flags, isJson: context.io.isJson }, report.log),
+      emit: queue.push,
+      room: queue.room,
+      onLife: (topic) => void session.life.set(topic, context.clock.wallMs()),
+    });
+    following.catch(endWith(session));
+    followAlerts(session, client).catch(endWith(session));
+    await session.run(client, () => {});
+  } finally {
+    await session.close();
+    server?.closeAllConnections();
+    server?.close();
+    await following?.catch(() => {});
+  }
+}
+
+/** Brings the mirror up to date and ends. Throws a FleetError of kind `partial` where something could not be read. */
+export async function mirrorOnce(context: Context, options: OnceOptions): Promise<void> {
+  const session = await open(context, options, false);
+  const { ending, counters, report } = session;
+  let isSettled = false;
+  try {
+    const client = await clientOf(context, session);
+    const state = await session.run(client, () => {
+      if (isSettled) return;
+      isSettled = true;
+      readAllAlerts(session, client).then(
+        () => ending.stop('for'),
+        (thrown) => ending.stop('failed', asFleetError(thrown)),
+      );
+    });
+    if (!state.isWhole || state.gap !== undefined || state.wholeWanted !== undefined)
+      throw incomplete(state.wholeWanted?.reason);
+    const { changes, gone, alerts } = counters;
+    const rows = session.ledger.size();
+    report.print(
+      false,
+      { event: 'current', bicycles: rows, changes, gone, alerts },
+      `the mirror is up to date: ${rows} bicycles, ${changes} changes, ${alerts} alerts new or changed`,
+    );
+  } finally {
+    await session.close();
+  }
+}
+
+function incomplete(reason: string | undefined): FleetError {
+  return new FleetError('partial', `the mirror is not whole${reason === undefined ? '' : `: ${reason}`}`, {
+    hint: 'run it again; what was read is kept',
+  });
+}
+
+async function open(context: Context, options: OnceOptions, follows: boolean): Promise<Session> {
+  const settings = await context.settings();
+  const baseUrl = requireBaseUrl(settings);
+  const address = await chosenDatabase(context, options.to);
+  const organizations = await chosenOrganizations(context, options.organization ?? []);
+  const topics = new Map(follows ? organizations.map((each) => [organizationTopic(each), each]) : []);
+  return openSession(context, {
+    address,
+    identity: { baseUrl, profile: settings.profile.value, organizations },
+    plan: { topics, organizations, mostPages: MOST_PAGES },
+    keepMs: options.keep,
+  });
+}
+
+/** A client of its own: its retries are reported like the rest, and its requests end with the writer. */
+async function clientOf(context: Context, { ending, report }: Session): Promise<Client> {
+  const log = openHttpLog({ ...context.flags, isJson: context.io.isJson }, report.log);
+  return context.client({ log: { ...log, retry: report.retry }, signal: ending.over.signal });
+}
+
+function announce({ report, found, options }: Session): void {
+  const { organizations } = options.identity;
+  const before =
+    found.heardMs === undefined
+      ? 'a new mirror'
+      : `${found.rows} bicycles, heard until ${new Date(found.heardMs).toISOString()}`;
+  report.print(
+    false,
+    { event: 'start', organizations, bicycles: found.rows },
+    `mirroring ${organizations.length === 1 ? organizations[0] : `${organizations.length} organizations`}: ${before}`,
+  );
+  if (found.left.length === 0) return;
+  const message = `${found.left.join(', ')} is not mirrored any more: its bicycles are marked as gone`;
+  report.print(true, { event: 'left', organizations: found.left }, message);
+}
+
+// Alerts
+
+/** Reads the alerts now and every 30 seconds; what fails is said once and tried again. */
+async function followAlerts(session: Session, client: Client): Promise<void> {
+  const { ending, report, context } = session;
+  const signal = ending.over.signal;
+  let lastFailure: string | undefined;
+  while (!signal.aborted) {
+    try {
+      await readAllAlerts(session, client);
+      lastFailure = undefined;
+    } catch (thrown) {
+      if (signal.aborted) return;
+      const error = asFleetError(thrown);
+      if (error.kind === 'internal') throw error;
+      if (error.message !== lastFailure) {
+        const fields = { event: 'alerts-unread', kind: error.kind, message: error.message };
+        report.print(
+          true,
+          fields,
+          `the alerts cannot be read: ${error.message}; trying again every ${ALERTS_MS / 1000} s`,
+        );
+      }
+      lastFailure = error.message;
+    }
+    await sleep(context.clock, ALERTS_MS * (0.9 + context.clock.random() / 5), signal).catch(() => {});
+  }
+}
+
+async function readAllAlerts(session: Session, client: Client): Promise<void> {
+  let known = await knownAlerts(session);
+  for (const organization of session.options.identity.organizations) {
+    const isWhole = !known.includes(organization);
+    await readAlerts(client, organization, isWhole, (items) => takeAlerts(session, items));
+    if (!isWhole) continue;
+    known = [...known, organization];
+    await rememberAlerts(session, known);
+  }
+}

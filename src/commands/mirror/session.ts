@@ -1,0 +1,456 @@
+// The loop of the mirror's writer: events become batches, each is stepped through the machine and written in one transaction.
+
+import { randomUUID } from 'node:crypto';
+import type { Alert } from '../../api/alert.js';
+import { type PushEnvelope, uuidOfMessage } from '../../api/push.js';
+import { sleep } from '../../clock.js';
+import type { Context } from '../../context.js';
+import { asFleetError, type FleetError } from '../../errors.js';
+import type { Client } from '../../http/client.js';
+import type { Message, StreamEvent } from '../../http/stream/events.js';
+import { openQueue, type Queue } from '../../http/stream/queue.js';
+import type { Item } from '../../http/types.js';
+import { needsExactReading, readExact } from '../../json/exact.js';
+import { isObject, JsonError, parseJson } from '../../json/parse.js';
+import type { MirrorAddress } from '../../mirror/address.js';
+import type { Database, Value } from '../../mirror/database.js';
+import { HEARTBEAT_MS, releaseLease, type Writer } from '../../mirror/lease.js';
+import { type Ledger, openLedger } from '../../mirror/ledger.js';
+import { thisWriter } from '../../mirror/process.js';
+import { readMeta, writeMeta } from '../../mirror/schema.js';
+import {
+  adopt,
+  changedAlerts,
+  commit,
+  type Found,
+  type MirrorIdentity,
+  prune,
+  type StoredEffect,
+  verify,
+} from '../../mirror/store.js';
+import {
+  isCurrent,
+  isHearing,
+  startWriter,
+  type WriterEffect,
+  type WriterEvent,
+  type WriterPlan,
+  type WriterState,
+  writerState,
+} from '../../mirror/writer.js';
+import { type Ending, openEnding } from '../follow/ending.js';
+import { type Alarms, momentOf, openAlarms } from '../follow/loop.js';
+import { type Counters, openCounters, type Reading } from './counters.js';
+import { type Keeper, openKeeper } from './keeper.js';
+import { readHead, readWhole } from './read.js';
+import { openReport, type Report, troubleLine } from './report.js';
+
+/** A page of alerts on its way to the database; `done` is told how many were new or changed. */
+interface AlertsPage {
+  readonly type: 'alerts';
+  readonly items: readonly Item<Alert>[];
+  done(changed: number): void;
+}
+
+export type SessionEvent = StreamEvent | Exclude<WriterEvent, { type: 'heard' | 'unreadable' }> | AlertsPage;
+
+export interface SessionOptions {
+  readonly address: MirrorAddress;
+  readonly identity: MirrorIdentity;
+  readonly plan: WriterPlan;
+  /** How long history is kept; undefined is for ever. */
+  readonly keepMs: number | undefined;
+}
+
+/** What the writer's parts share. */
+export interface Session {
+  readonly context: Context;
+  readonly options: SessionOptions;
+  readonly queue: Queue<SessionEvent>;
+  readonly ending: Ending;
+  readonly keeper: Keeper;
+  readonly counters: Counters;
+  readonly report: Report;
+  readonly ledger: Ledger;
+  readonly found: Found;
+  readonly writer: Writer;
+  /** When each topic gave its last sign of life, by the machine's date: a message or a comment. */
+  readonly life: Map<string, number>;
+  /** The state of the moment. */
+  state(): WriterState;
+  look(): Reading;
+  /** Writes until the end. Throws what ended it; `onSettled` is called when lists alone are read and nothing is left to read. */
+  run(client: Client, onSettled: () => void): Promise<WriterState>;
+  /** Lets go of the database. */
+  close(): Promise<void>;
+}
+
+/** What waits to be written: some hundred milliseconds of a very fast stream. */
+const QUEUE_LIMIT_CHARACTERS = 1024 * 1024;
+/** Messages are gathered for so long before they are written. */
+const GATHER_MS = 100;
+const TICK_MS = 1_000;
+/** How often old history is looked for. */
+const PRUNE_MS = 3_600_000;
+/** Catch-ups are stopped from asking the database more often than this. */
+const STORED: ReadonlySet<string> = new Set([
+  'clear-listed',
+  'listed',
+  'mark-gone',
+  'gap-open',
+  'gap-close',
+  'gap-drop',
+  'snapshot',
+]);
+
+/** Opens the mirror as its one writer. */
+export async function openSession(context: Context, options: SessionOptions): Promise<Session> {
+  const { clock } = context;
+  const queue = openQueue<SessionEvent>(QUEUE_LIMIT_CHARACTERS);
+  const ending = openEnding(context, queue.push, { forMs: undefined, until: undefined });
+  const counters = openCounters();
+  const report = await openReport(context, counters, options.plan.topics.size > 1);
+  const writer = thisWriter(randomUUID());
+  const keeper = await openKeeper(context, {
+    address: options.address,
+    over: ending.over.signal,
+    onTrouble(error, retryForMs) {
+      const fields = { event: 'database-lost', kind: error.kind, message: error.message };
+      report.print(true, fields, troubleLine(error, retryForMs));
+    },
+    onReturn: (downMs) =>
+      report.print(true, { event: 'database-back', down_s: Math.round(downMs / 1000) }, 'the database is back'),
+    onError: () => {
+      counters.databaseErrors++;
+    },
+  }).catch(async (thrown) => {
+    ending.close();
+    await report.close();
+    throw thrown;
+  });
+  try {
+    const ledger = openLedger();
+    const found = await keeper.run((database) => adopt(database, writer, options.identity, clock.wallMs()));
+    ledger.setSize(found.rows);
+    const life = new Map([...options.plan.topics.keys()].map((topic) => [topic, 0]));
+    return sessionOf({ context, options, queue, ending, keeper, counters, report, ledger, found, writer, life });
+  } catch (thrown) {
+    ending.close();
+    await report.close();
+    await keeper.close();
+    throw thrown;
+  }
+}
+
+type Parts = Omit<Session, 'state' | 'look' | 'run' | 'close'>;
+
+function sessionOf(parts: Parts): Session {
+  const { context, options, queue, ending, keeper, report, ledger, found, writer } = parts;
+  const { clock } = context;
+  let state = startWriter(options.plan, ledger, momentOf(clock));
+  const work: Work = {
+    ...parts,
+    alarms: openAlarms(clock, () => queue.push({ type: 'tick' })),
+    batch: 0,
+    beatAtMs: Number.NEGATIVE_INFINITY,
+    heardMs: found.heardMs ?? clock.wallMs(),
+    pruneDueMs: clock.monotonicMs(),
+  };
+  return {
+    ...parts,
+    state: () => state,
+    look: () => ({
+      rows: ledger.size(),
+      isStreamUp: isHearing(state),
+      isGapOpen: state.gap !== undefined,
+      isWhole: state.isWhole,
+      // A writer whose database is away says so by its heartbeat.
+      isCurrent: isCurrent(state) && clock.monotonicMs() - work.beatAtMs < 3 * HEARTBEAT_MS,
+    }),
+    async run(client, onSettled) {
+      queue.push({ type: 'resume', ...found });
+      const stopTicks = tickEvery(context, queue);
+      try {
+        for await (const batch of queue.batches()) {
+          const step = await takeBatch(work, state, batch);
+          state = step.state;
+          report.show(state);
+          const end = step.effects.find((effect) => effect.type === 'end');
+          if (end?.type === 'end') {
+            if (end.error !== undefined) throw end.error;
+            break;
+          }
+          await perform(work, client, state, step.effects, onSettled);
+          if (!ending.over.signal.aborted) await gather(context, queue, ending.over.signal);
+        }
+        return state;
+      } finally {
+        stopTicks();
+        work.alarms.close();
+      }
+    },
+    async close() {
+      ending.close();
+      queue.close();
+      keeper.hurry();
+      await keeper.run((database) => releaseLease(database, writer)).catch(() => {});
+      await keeper.close();
+      await report.close();
+    },
+  };
+}
+
+interface Work extends Parts {
+  readonly alarms: Alarms;
+  /** The number of the last batch. */
+  batch: number;
+  /** When the last heartbeat was written, and when history is looked through next, on the monotonic clock. */
+  beatAtMs: number;
+  pruneDueMs: number;
+  /** Until when everything was heard, by the machine's date. */
+  heardMs: number;
+}
+
+function tickEvery({ clock }: Context, queue: Queue<SessionEvent>): () => void {
+  let cancel = () => {};
+  const next = () => {
+    cancel = clock.after(TICK_MS, () => {
+      queue.push({ type: 'tick' });
+      next();
+    });
+  };
+  next();
+  return () => cancel();
+}
+
+/** Lets messages gather, so that a transaction holds many; not for longer than the queue has room. */
+async function gather({ clock }: Context, queue: Queue<SessionEvent>, over: AbortSignal): Promise<void> {
+  const enough = new AbortController();
+  const signal = AbortSignal.any([over, enough.signal]);
+  await Promise.race([sleep(clock, GATHER_MS, signal).catch(() => {}), queue.filled()]);
+  enough.abort(new Error('enough was gathered'));
+}
+
+interface BatchStep {
+  readonly state: WriterState;
+  readonly effects: readonly WriterEffect[];
+}
+
+/** Steps the machine through a batch and writes what came of it; one transaction. */
+async function takeBatch(work: Work, before: WriterState, batch: readonly SessionEvent[]): Promise<BatchStep> {
+  const { context, keeper, ledger, counters } = work;
+  const { clock } = context;
+  const nowMs = clock.wallMs();
+  for (const event of batch) if (event.type === 'open') work.life.set(event.topic, event.atMs);
+  // What came up to here is in this batch, or was before it.
+  const lifeMs = Math.min(...work.life.values());
+  const events = batch.flatMap((event) => (event.type === 'alerts' ? [] : [readEvent(event)]));
+  await keeper.run((database) => load(database, work, before, events));
+  const now = momentOf(clock);
+  const effects: WriterEffect[] = [];
+  let state = before;
+  for (const event of events) {
+    const step = writerState(state, event, now);
+    state = step.state;
+    for (const effect of step.effects) effects.push(effect);
+    if (effects.at(-1)?.type === 'end') break;
+  }
+  if (isHearing(state)) work.heardMs = Math.max(work.heardMs, lifeMs);
+  count(counters, events, effects);
+  const pages = batch.filter((event) => event.type === 'alerts');
+  const pushed = effects.flatMap((effect) => (effect.type === 'alert' ? [pushedAlert(effect.alert)] : []));
+  await write(work, effects, [...pages.map(({ items }) => items), pushed], nowMs, (index, changed) =>
+    pages[index]?.done(changed),
+  );
+  counters.lagMs = lagOf(events, clock.wallMs());
+  counters.found = ledger.found();
+  counters.lastHeardWallMs = work.heardMs;
+  return { state, effects };
+}
+
+async function write(
+  work: Work,
+  effects: readonly WriterEffect[],
+  alerts: readonly (readonly Item<Alert>[])[],
+  nowMs: number,
+  onAlerts: (index: number, changed: number) => void,
+): Promise<void> {
+  const { keeper, ledger, writer, counters } = work;
+  const { clock } = work.context;
+  const writes = ledger.take();
+  const stored = withoutOvertaken(effects.filter((effect): effect is StoredEffect => STORED.has(effect.type)));
+  const beats = clock.monotonicMs() - work.beatAtMs >= HEARTBEAT_MS;
+  const isEnd = effects.at(-1)?.type === 'end';
+  const isEmpty = writes.bicycles.length === 0 && stored.length === 0 && alerts.every(({ length }) => length === 0);
+  if (isEmpty && !beats && !isEnd) {
+    for (const index of alerts.keys()) onAlerts(index, 0);
+    return;
+  }
+  work.batch++;
+  const { batch, heardMs } = work;
+  const changed: Value[][][] = [];
+  const gone = await keeper.run(async (database, isRetry) => {
+    changed.length = 0;
+    for (const items of alerts) changed.push(await changedAlerts(database, items, nowMs));
+    const rows = { batch, writes, effects: stored, alerts: changed.flat(), heardMs, nowMs, beats };
+    return commit(database, writer, rows, isRetry);
+  });
+  if (gone > 0) ledger.setSize(ledger.size() - gone);
+  if (beats) work.beatAtMs = clock.monotonicMs();
+  counters.batches++;
+  counters.changes += writes.changes.length + gone;
+  counters.gone += gone;
+  counters.alerts += changed.flat().length;
+  counters.lastCommitWallMs = clock.wallMs();
+  for (const [index, { length }] of changed.entries()) onAlerts(index, length);
+}
+
+/** Of several states of the snapshot in one batch the last one counts. */
+function withoutOvertaken(effects: readonly StoredEffect[]): StoredEffect[] {
+  const last = effects.findLastIndex(({ type }) => type === 'snapshot');
+  return effects.filter(({ type }, index) => type !== 'snapshot' || index === last);
+}
+
+// What came
+
+/** A message as the machine takes it: read, its numbers as they were sent. */
+function readEvent(event: Exclude<SessionEvent, AlertsPage>): WriterEvent {
+  return event.type === 'message' ? readMessage(event) : event;
+}
+
+function readMessage(event: Message): WriterEvent {
+  const { data } = event;
+  // An event without data says nothing.
+  if (data === '') return { type: 'heard', event, envelope: {}, uuid: undefined };
+  try {
+    const parsed = parseJson(data);
+    const value = needsExactReading(data) ? readExact(data) : parsed;
+    const envelope = isObject(value) ? (value as PushEnvelope) : {};
+    return { type: 'heard', event, envelope, uuid: uuidOfMessage(envelope) };
+  } catch (error) {
+    return { type: 'unreadable', event, reason: error instanceof JsonError ? error.message : String(error) };
+  }
+}
+
+function pushedAlert(alert: { readonly [field: string]: unknown }): Item<Alert> {
+  return { json: JSON.stringify(alert), value: alert };
+}
+
+/** Loads the rows that the events are about, and what a new mark of a gap needs. */
+async function load(database: Database, { ledger, heardMs }: Work, state: WriterState, events: readonly WriterEvent[]) {
+  const uuids = new Set<string>();
+  let isMarking = false;
+  for (const event of events) {
+    if (event.type === 'heard') {
+      if (event.uuid !== undefined) uuids.add(event.uuid);
+    } else if (event.type === 'page' || event.type === 'whole-page') {
+      const items = event.type === 'page' ? event.page.items : event.items;
+      for (const { value } of items) if (typeof value.uuid === 'string') uuids.add(value.uuid.toLowerCase());
+    } else if (event.type !== 'tick' || state.catchUp.wanted !== undefined || state.wantedSinceMs !== undefined) {
+      isMarking = true;
+    }
+  }
+  await ledger.load(database, uuids);
+  if (!isMarking && state.mismatches === 0) return;
+  const resume = events.find((event) => event.type === 'resume');
+  const gapMs = (resume?.type === 'resume' ? resume.gap : state.gap)?.startedMs ?? heardMs;
+  await ledger.loadLatest(database, Math.min(heardMs, gapMs));
+}
+
+function count(counters: Counters, events: readonly WriterEvent[], effects: readonly WriterEffect[]): void {
+  for (const event of events) {
+    if (event.type === 'heard') counters.messages++;
+    else if (event.type === 'unreadable') counters.unreadable++;
+    else if (event.type === 'page' || event.type === 'whole-page') counters.pages++;
+    else if (event.type === 'open' && event.isReturn) counters.reconnects++;
+  }
+  for (const { type } of effects) if (type === 'gap-open') counters.gaps++;
+}
+
+function lagOf(events: readonly WriterEvent[], nowMs: number): number {
+  const first = events.find((event) => event.type === 'heard');
+  return first?.type === 'heard' ? Math.max(0, nowMs - first.event.atMs) : 0;
+}
+
+// What is to be done
+
+async function perform(
+  work: Work,
+  client: Client,
+  state: WriterState,
+  effects: readonly WriterEffect[],
+  onSettled: () => void,
+): Promise<void> {
+  const { queue, keeper, report, ending, context } = work;
+  for (const effect of effects) {
+    report.effect(effect);
+    switch (effect.type) {
+      case 'stream':
+        report.stream(effect.event);
+        break;
+      case 'wake':
+        work.alarms.set(effect.inMs);
+        break;
+      case 'read-page':
+        void readHead(client, effect).then((event) => {
+          if (event.type === 'page' || event.type === 'failed') queue.push(event);
+        });
+        break;
+      case 'read-whole': {
+        const { push: emit, room } = queue;
+        const { random } = context.clock;
+        const { heard } = state.knowledge;
+        void readWhole(client, effect, { signal: ending.over.signal, heard, emit, room, random });
+        break;
+      }
+      case 'verify': {
+        const { id } = effect;
+        const meeting = await keeper.run((database) => verify(database, effect.pass, effect.startedMs));
+        queue.push({ type: 'whole-met', id, ...meeting });
+        break;
+      }
+      case 'settled':
+        onSettled();
+        break;
+    }
+  }
+  await pruneSome(work);
+}
+
+/** Forgets a part of the history that is older than it is kept. */
+async function pruneSome(work: Work): Promise<void> {
+  const { keeper, writer, options, context } = work;
+  const { keepMs } = options;
+  const nowMs = context.clock.monotonicMs();
+  if (keepMs === undefined || nowMs < work.pruneDueMs) return;
+  const hasMore = await keeper.run((database) => prune(database, writer, context.clock.wallMs() - keepMs));
+  work.pruneDueMs = nowMs + (hasMore ? TICK_MS : PRUNE_MS);
+}
+
+/** The organizations whose alerts were read to the end once. */
+export async function knownAlerts({ keeper }: Session): Promise<string[]> {
+  const text = await keeper.run((database) => readMeta(database, 'alerts'));
+  return text === undefined ? [] : (JSON.parse(text) as string[]);
+}
+
+export async function rememberAlerts({ keeper }: Session, organizations: readonly string[]): Promise<void> {
+  await keeper.run((database) =>
+    database.transaction(() => writeMeta(database, 'alerts', JSON.stringify(organizations))),
+  );
+}
+
+/** Hands a page of alerts to the writer; resolves when it is written, with how many were new or changed. */
+export function takeAlerts({ queue, ending }: Session, items: readonly Item<Alert>[]): Promise<number> {
+  return new Promise((done, reject) => {
+    const size = items.reduce((sum, { json }) => sum + json.length, 0);
+    queue.push({ type: 'alerts', items, done }, size);
+    ending.over.signal.addEventListener('abort', () => reject(ending.over.signal.reason), { once: true });
+  });
+}
+
+/** A failure of one of the writer's helpers ends it. */
+export function endWith(session: Session): (thrown: unknown) => void {
+  return (thrown) => {
+    if (!session.ending.over.signal.aborted) session.ending.stop('failed', asFleetError(thrown) as FleetError);
+  };
+}

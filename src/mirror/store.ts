@@ -1,0 +1,253 @@
+// The writer's way into the database: what it finds at its start, and one transaction a batch.
+
+import type { Alert } from '../api/alert.js';
+import { FleetError } from '../errors.js';
+import type { Item } from '../http/types.js';
+import { readExact } from '../json/exact.js';
+import type { Database, Value } from './database.js';
+import { keepLease, takeLease, type Writer } from './lease.js';
+import { CHANGE_COLUMNS, type Writes } from './ledger.js';
+import { ALERT_COLUMNS, alertRow, BICYCLE_COLUMNS, utcOfMs } from './rows.js';
+import { addressOf, checkBaseUrl, migrate, type Position, readMeta, type Snapshot, writeMeta } from './schema.js';
+import type { Meeting, WriterEffect } from './writer.js';
+
+export interface MirrorIdentity {
+  readonly baseUrl: URL;
+  readonly profile: string;
+  readonly organizations: readonly string[];
+}
+
+/** What a writer finds at its start. */
+export interface Found {
+  /** Until when everything was heard, by the machine's date; undefined for a new mirror. */
+  readonly heardMs: number | undefined;
+  readonly gap: { readonly startedMs: number; readonly reason: string } | undefined;
+  readonly snapshot: Snapshot;
+  /** Bicycles that are not gone. */
+  readonly rows: number;
+  /** Organizations that are followed no more; their bicycles are gone. */
+  readonly left: readonly string[];
+}
+
+/** The effects that are written in the batch's transaction. */
+export type StoredEffect = Extract<
+  WriterEffect,
+  { type: 'clear-listed' | 'listed' | 'mark-gone' | 'gap-open' | 'gap-close' | 'gap-drop' | 'snapshot' }
+>;
+
+export interface Commit {
+  /** Counted by the writer, from 1. */
+  readonly batch: number;
+  readonly writes: Writes;
+  readonly effects: readonly StoredEffect[];
+  readonly alerts: readonly (readonly Value[])[];
+  /** Until when everything was heard. */
+  readonly heardMs: number;
+  readonly nowMs: number;
+  /** Whether to say that the writer lives. */
+  readonly beats: boolean;
+}
+
+const NOTHING_READ: Snapshot = { isWhole: false, suspected: null, reading: null };
+
+/** Rows that one statement deletes. */
+const PRUNED_ROWS = 10_000;
+
+/**
+ * Brings the database up to the schema, becomes its writer, and says where to go on. Throws a FleetError of kind `config` for a database
+ * of another service or a newer program, and where another writer lives.
+ */
+export async function adopt(
+  database: Database,
+  writer: Writer,
+  identity: MirrorIdentity,
+  nowMs: number,
+): Promise<Found> {
+  await migrate(database);
+  checkBaseUrl(await readMeta(database, 'base_url'), identity.baseUrl);
+  await takeLease(database, writer);
+  const snapshot = readJson<Snapshot>(await readMeta(database, 'snapshot')) ?? NOTHING_READ;
+  const before = readJson<string[]>(await readMeta(database, 'organizations')) ?? [];
+  const position = readJson<Position>(await readMeta(database, 'position'));
+  const left = before.filter((organization) => !identity.organizations.includes(organization));
+  const isGrown = identity.organizations.some((organization) => !before.includes(organization));
+  const isSame = left.length === 0 && !isGrown;
+  // The bicycles of an organization that is new were not read yet; an interrupted reading was of other lists.
+  const next = isSame ? snapshot : { isWhole: snapshot.isWhole && !isGrown, suspected: null, reading: null };
+  await database.transaction(async () => {
+    await keepLease(database, writer, true);
+    await writeMeta(database, 'base_url', addressOf(identity.baseUrl));
+    await writeMeta(database, 'profile', identity.profile);
+    await writeMeta(database, 'organizations', JSON.stringify(identity.organizations));
+    await writeMeta(database, 'snapshot', JSON.stringify(next));
+    for (const organization of left) await markGone(database, 'followed = ?', [organization], nowMs);
+  });
+  const [gap] = await database.all('SELECT started, reason FROM gaps WHERE ended IS NULL ORDER BY id LIMIT 1');
+  return {
+    heardMs: position === undefined ? undefined : Date.parse(position.heard),
+    gap:
+      gap === undefined ? undefined : { startedMs: Date.parse(String(gap['started'])), reason: String(gap['reason']) },
+    snapshot: next,
+    rows: await countRows(database),
+    left,
+  };
+}
+
+function readJson<T>(text: string | undefined): T | undefined {
+  return text === undefined ? undefined : (JSON.parse(text) as T);
+}
+
+async function countRows(database: Database): Promise<number> {
+  const [row] = await database.all('SELECT count(*) AS rows FROM bicycles WHERE gone IS NULL');
+  return Number(row?.['rows']);
+}
+
+/**
+ * Writes a batch, whole or not at all. Throws a FleetError of kind `config` where another writer took over. Returns how many bicycles it
+ * marked as gone. A batch that is written already, whose answer was lost, is not written again.
+ */
+export async function commit(database: Database, writer: Writer, batch: Commit, isRetry: boolean): Promise<number> {
+  return database.transaction(async () => {
+    await keepLease(database, writer, batch.beats || isRetry);
+    if (isRetry && (await isWritten(database, writer, batch.batch))) return 0;
+    await database.write('bicycles', BICYCLE_COLUMNS, batch.writes.bicycles, ['uuid']);
+    await database.write('changes', CHANGE_COLUMNS, batch.writes.changes);
+    await database.write('alerts', ALERT_COLUMNS, batch.alerts, ['uuid']);
+    let gone = 0;
+    for (const effect of batch.effects) gone += await store(database, effect, batch.nowMs);
+    const position = { heard: utcOfMs(batch.heardMs), owner: writer.owner, batch: batch.batch };
+    await writeMeta(database, 'position', JSON.stringify(position satisfies Position));
+    return gone;
+  });
+}
+
+async function isWritten(database: Database, writer: Writer, batch: number): Promise<boolean> {
+  const position = readJson<Position>(await readMeta(database, 'position'));
+  return position?.owner === writer.owner && position.batch >= batch;
+}
+
+async function store(database: Database, effect: StoredEffect, nowMs: number): Promise<number> {
+  switch (effect.type) {
+    case 'clear-listed':
+      await database.all('DELETE FROM listed');
+      return 0;
+    case 'listed':
+      await database.write(
+        'listed',
+        ['uuid', 'pass'],
+        effect.uuids.map((uuid) => [uuid, effect.pass]),
+        ['uuid'],
+      );
+      return 0;
+    case 'mark-gone':
+      return markGone(database, MISSING, [utcOfMs(effect.startedMs)], nowMs);
+    case 'gap-open':
+      await database.all('DELETE FROM gaps WHERE ended IS NULL');
+      await database.write('gaps', ['started', 'reason'], [[utcOfMs(effect.startedMs), effect.reason]]);
+      return 0;
+    case 'gap-close':
+      await database.all('UPDATE gaps SET ended = ?, found = ? WHERE ended IS NULL', [
+        utcOfMs(effect.endedMs),
+        effect.found,
+      ]);
+      return 0;
+    case 'gap-drop':
+      await database.all('DELETE FROM gaps WHERE ended IS NULL');
+      return 0;
+    case 'snapshot':
+      await writeMeta(database, 'snapshot', JSON.stringify(effect.snapshot));
+      return 0;
+  }
+}
+
+/** What a whole reading did not show, and no message either since it began. */
+const MISSING = 'last_seen < ? AND NOT EXISTS (SELECT 1 FROM listed WHERE listed.uuid = bicycles.uuid)';
+
+async function markGone(
+  database: Database,
+  condition: string,
+  values: readonly Value[],
+  nowMs: number,
+): Promise<number> {
+  const where = `WHERE gone IS NULL AND ${condition}`;
+  const [row] = await database.all(`SELECT count(*) AS rows FROM bicycles ${where}`, values);
+  const at = utcOfMs(nowMs);
+  const time = database.kind === 'sqlite' ? '?' : 'cast(? AS timestamptz)';
+  await database.all(
+    `INSERT INTO changes (${CHANGE_COLUMNS.join(', ')})
+      SELECT ${time}, ${time}, uuid, concurrency_version, 'gone', 'null', cast(? AS TEXT), 'list' FROM bicycles ${where}`,
+    [at, at, JSON.stringify(at), ...values],
+  );
+  await database.all(`UPDATE bicycles SET gone = ${time} ${where}`, [at, ...values]);
+  return Number(row?.['rows']);
+}
+
+/** Holds a whole reading against the table. */
+export async function verify(database: Database, pass: number, startedMs: number): Promise<Meeting> {
+  const number = async (sql: string, values: readonly Value[] = []) =>
+    Number((await database.all(sql, values))[0]?.['n'] ?? 0);
+  const started = utcOfMs(startedMs);
+  const met = await number('SELECT count(*) AS n FROM listed WHERE pass = ?', [pass]);
+  const missing = await number(`SELECT count(*) AS n FROM bicycles WHERE gone IS NULL AND ${MISSING}`, [started]);
+  const rows = await countRows(database);
+  if (missing === 0) return { met, missing, rows, looksFiltered: false };
+  const others = await number(
+    `SELECT count(*) AS n FROM bicycles WHERE gone IS NULL AND state <> 'available'
+      AND EXISTS (SELECT 1 FROM listed WHERE listed.uuid = bicycles.uuid)`,
+  );
+  const available = await number(
+    `SELECT count(*) AS n FROM bicycles WHERE gone IS NULL AND state = 'available' AND ${MISSING}`,
+    [started],
+  );
+  return { met, missing, rows, looksFiltered: others === 0 && available === 0 };
+}
+
+/** The rows of those alerts that are new or changed, as ALERT_COLUMNS. */
+export async function changedAlerts(
+  database: Database,
+  items: readonly Item<Alert>[],
+  nowMs: number,
+): Promise<Value[][]> {
+  const named = new Map(
+    items.flatMap((item) => (typeof item.value.uuid === 'string' ? [[item.value.uuid.toLowerCase(), item]] : [])),
+  );
+  if (named.size === 0) return [];
+  const list =
+    database.kind === 'sqlite' ? 'SELECT value FROM json_each(?)' : 'SELECT json_array_elements_text(?::json)';
+  const rows = await database.all(`SELECT uuid, first_seen, raw FROM alerts WHERE uuid IN (${list})`, [
+    JSON.stringify([...named.keys()]),
+  ]);
+  const known = new Map(rows.map((row) => [String(row['uuid']), row]));
+  const now = utcOfMs(nowMs);
+  const changed: Value[][] = [];
+  for (const [uuid, { json }] of named) {
+    const before = known.get(uuid);
+    if (before?.['raw'] === json) continue;
+    const firstSeen = before === undefined ? now : String(before['first_seen']);
+    const alert = readExact(json) as { [field: string]: unknown };
+    changed.push(alertRow(alert, { uuid, firstSeen, lastSeen: now, raw: json }));
+  }
+  return changed;
+}
+
+/** Forgets history before a moment, a part each time: true when there may be more. */
+export async function prune(database: Database, writer: Writer, beforeMs: number): Promise<boolean> {
+  const before = utcOfMs(beforeMs);
+  return database.transaction(async () => {
+    await keepLease(database, writer, false);
+    const rows = await database.all(
+      `DELETE FROM changes WHERE id IN (SELECT id FROM changes WHERE at < ? ORDER BY at LIMIT ${PRUNED_ROWS}) RETURNING 1 AS one`,
+      [before],
+    );
+    await database.all('DELETE FROM gaps WHERE ended < ?', [before]);
+    await writeMeta(database, 'kept_since', before);
+    return rows.length === PRUNED_ROWS;
+  });
+}
+
+/** Whether to try again when the database failed, and for how long: it may come back, or somebody may make room. */
+export function patienceMs(error: unknown): number {
+  if (!(error instanceof FleetError)) return 0;
+  if (error.kind === 'network') return 10 * 60_000;
+  return error.kind === 'output' ? 60_000 : 0;
+}

@@ -1,0 +1,756 @@
+// What the mirror's writer does next: `writerState(state, event, now)` gives the state after an event and what is to be done, without I/O.
+//
+// Messages are merged as they come. A cut opens a gap, which the catch-up closes; where that cannot be complete, the whole list is read.
+// A whole reading is proven when it met as many bicycles as the service counted on any of its pages. What two proven readings did not
+// show is gone. The knowledge and its ledger, which hold the rows of one batch, alone change in place.
+
+import type { Bicycle } from '../api/bicycle.js';
+import type { PushEnvelope } from '../api/push.js';
+import { doublingPauseMs } from '../clock.js';
+import type { FleetError } from '../errors.js';
+import type { Closed, Gap, Lost, Message, Opened, Resync } from '../http/stream/events.js';
+import type { Item } from '../http/types.js';
+import { isObject } from '../json/parse.js';
+import {
+  type CatchUpEffect,
+  type CatchUpEvent,
+  type CatchUpState,
+  catchUp,
+  isBehind,
+  startCatchUp,
+} from './catch-up.js';
+import { type Knowledge, type Moment, openKnowledge } from './knowledge.js';
+import type { Ledger } from './ledger.js';
+import { utcOfMs } from './rows.js';
+import type { Snapshot, SnapshotReading } from './schema.js';
+
+export interface WriterPlan {
+  /** The organization of each topic that is followed; none: lists alone are read. */
+  readonly topics: ReadonlyMap<string, string>;
+  readonly organizations: readonly string[];
+  /** The most pages of one organization that a catch-up reads; beyond, the whole list is read. */
+  readonly mostPages: number;
+}
+
+export interface WriterState {
+  readonly plan: WriterPlan;
+  readonly startedAt: Moment;
+  readonly knowledge: Knowledge;
+  readonly ledger: Ledger;
+  readonly catchUp: CatchUpState;
+  /** The topics without a connection. */
+  readonly blind: ReadonlySet<string>;
+  readonly gap: OpenGap | undefined;
+  /** A catch-up that waits for its turn: since when, by the machine's date. */
+  readonly wantedSinceMs: number | undefined;
+  /** The service's count of each organization, as the catch-up in progress saw it. */
+  readonly totals: ReadonlyMap<string, number | undefined>;
+  readonly isWhole: boolean;
+  readonly whole: Whole | undefined;
+  readonly wholeWanted: WholeWanted | undefined;
+  readonly wholes: number;
+  /** Whole readings in a row that failed, or did not end with tables that equal the list. */
+  readonly failures: number;
+  /** Comparisons in a row of the count with the service's that failed. */
+  readonly mismatches: number;
+  /** On the monotonic clock: when the count is compared next, and before when no whole reading begins for its sake. */
+  readonly checkDueMs: number;
+  readonly wholeAllowedMs: number;
+  /** When a large part of the fleet seemed gone, by the machine's date. */
+  readonly suspectedMs: number | undefined;
+  /** Lists are read from the first word of the push channel on, so that nothing falls between the two. */
+  readonly mayRead: boolean;
+}
+
+export interface OpenGap {
+  /** By the machine's date, in milliseconds. */
+  readonly startedMs: number;
+  /** When the channel stood again; undefined while it does not. */
+  readonly endedMs: number | undefined;
+  readonly reason: string;
+  /** All of it was sent again so far. */
+  readonly isBridged: boolean;
+  /** What `ledger.found()` was when it began. */
+  readonly foundBefore: number;
+}
+
+/** A reading of all lists. */
+export interface Whole {
+  readonly id: number;
+  readonly startedMs: number;
+  readonly isConfirming: boolean;
+  readonly pass: number;
+  /** The organization that is read now, by its place in the plan, and the page that comes next. */
+  readonly organization: number;
+  readonly page: number;
+  readonly pagesHere: number;
+  readonly metHere: number;
+  readonly read: number;
+  /** The largest count of each organization; undefined where the service said none. */
+  readonly counts: readonly (number | undefined)[];
+}
+
+interface WholeWanted {
+  readonly reason: string;
+  readonly dueMs: number;
+  readonly isConfirming: boolean;
+  /** Where one that was interrupted goes on. */
+  readonly resumed: SnapshotReading | undefined;
+}
+
+export type WriterEvent =
+  /** The first event: until when everything was heard before, the gap that was open, the reading that was interrupted. */
+  | {
+      readonly type: 'resume';
+      readonly heardMs: number | undefined;
+      readonly gap: { readonly startedMs: number; readonly reason: string } | undefined;
+      readonly snapshot: Snapshot;
+    }
+  | Opened
+  | Lost
+  | Gap
+  | Resync
+  | Closed
+  | {
+      readonly type: 'heard';
+      readonly event: Message;
+      readonly envelope: PushEnvelope;
+      readonly uuid: string | undefined;
+    }
+  | { readonly type: 'unreadable'; readonly event: Message; readonly reason: string }
+  | Exclude<CatchUpEvent, { type: 'blind' | 'wanted' }>
+  | {
+      readonly type: 'whole-page';
+      readonly id: number;
+      readonly items: readonly Item<Bicycle>[];
+      readonly count: number | undefined;
+      /** The number of the next page; undefined on the last one, and where it has none. */
+      readonly nextPage: number | undefined;
+      /** What `heard()` was when it can have been asked for at the earliest. */
+      readonly askedAt: number;
+    }
+  /** The list of an organization is read to its end. */
+  | { readonly type: 'whole-list'; readonly id: number }
+  /** What the database says of the whole reading. */
+  | ({ readonly type: 'whole-met'; readonly id: number } & Meeting)
+  | { readonly type: 'whole-failed'; readonly id: number; readonly error: FleetError; readonly random: number }
+  | { readonly type: 'stop'; readonly error?: FleetError };
+
+/** A whole reading held against the table. */
+export interface Meeting {
+  /** Distinct bicycles that the pass met. */
+  readonly met: number;
+  /** Bicycles of the table, not gone, that the reading did not show. */
+  readonly missing: number;
+  readonly rows: number;
+  /** Everything it showed is available, and nothing that it did not show is: what a token without rights sees. */
+  readonly looksFiltered: boolean;
+}
+
+export type WriterEffect =
+  | (CatchUpEffect & { readonly type: 'read-page' | 'read-bicycle' | 'wake' | 'unread' | 'read' })
+  | { readonly type: 'read-whole'; readonly id: number; readonly organization: string; readonly page: number }
+  | { readonly type: 'clear-listed' }
+  | { readonly type: 'listed'; readonly uuids: readonly string[]; readonly pass: number }
+  | { readonly type: 'verify'; readonly id: number; readonly pass: number; readonly startedMs: number }
+  | { readonly type: 'mark-gone'; readonly startedMs: number }
+  | { readonly type: 'gap-open'; readonly startedMs: number; readonly reason: string }
+  | { readonly type: 'gap-close'; readonly endedMs: number; readonly found: number }
+  | { readonly type: 'gap-drop' }
+  | { readonly type: 'snapshot'; readonly snapshot: Snapshot }
+  | { readonly type: 'stream'; readonly event: Opened | Lost | Gap | Resync | Closed }
+  | { readonly type: 'alert'; readonly alert: { readonly [field: string]: unknown } }
+  | { readonly type: 'notice'; readonly event: string; readonly message: string }
+  /** Everything that can be known without waiting is known. */
+  | { readonly type: 'settled' }
+  | { readonly type: 'end'; readonly error: FleetError | undefined };
+
+export interface WriterStep {
+  readonly state: WriterState;
+  readonly effects: readonly WriterEffect[];
+}
+
+/** How often the count is compared with the service's: one page each time. */
+const CHECK_MS = 5 * 60_000;
+/** A count that differs is looked at once more: a bicycle may have come meanwhile. */
+const RECHECK_MS = 15_000;
+/** How often the pages are read at most before a reading counts as not proven. */
+const MOST_PASSES = 3;
+/** When more than a fifth of a fleet seems gone, it has to seem so again later: a service in trouble shows half of its list. */
+const SUSPICIOUS_SHARE = 0.2;
+const SUSPICIOUS_BICYCLES = 10;
+const SUSPICION_MS = 10 * 60_000;
+/** Pauses after whole readings that failed, and that came to nothing. */
+const FIRST_PAUSE_MS = 5_000;
+const LONGEST_PAUSE_MS = 5 * 60_000;
+const FIRST_VAIN_PAUSE_MS = 10 * 60_000;
+const LONGEST_VAIN_PAUSE_MS = 6 * 3_600_000;
+
+const NO_DOUBT = { failures: 0, mismatches: 0, suspectedMs: undefined } as const;
+
+/** Everything that a list shows is compared. */
+const NO_MARK = { fromMs: Number.NEGATIVE_INFINITY, modifiedMs: Number.NEGATIVE_INFINITY, isProven: true } as const;
+
+export function startWriter(plan: WriterPlan, ledger: Ledger, now: Moment): WriterState {
+  return {
+    plan,
+    startedAt: now,
+    knowledge: openKnowledge(now, ledger),
+    ledger,
+    catchUp: startCatchUp(catchUpOptions(plan)),
+    blind: new Set(plan.topics.keys()),
+    gap: undefined,
+    wantedSinceMs: undefined,
+    totals: new Map(),
+    isWhole: false,
+    whole: undefined,
+    wholeWanted: undefined,
+    wholes: 0,
+    failures: 0,
+    mismatches: 0,
+    checkDueMs: now.monotonicMs + CHECK_MS,
+    wholeAllowedMs: Number.NEGATIVE_INFINITY,
+    suspectedMs: undefined,
+    mayRead: plan.topics.size === 0,
+  };
+}
+
+function catchUpOptions({ organizations, mostPages }: WriterPlan) {
+  return { organizations, bicycles: undefined, mostPages, readsWhole: false };
+}
+
+/** Whether the push channel tells everything now. */
+export function isHearing({ plan, blind }: WriterState): boolean {
+  return plan.topics.size > 0 && blind.size === 0;
+}
+
+/** Whether the tables are as true as they can be. */
+export function isCurrent(state: WriterState): boolean {
+  return state.isWhole && isHearing(state) && state.gap === undefined;
+}
+
+export function writerState(state: WriterState, event: WriterEvent, now: Moment): WriterStep {
+  switch (event.type) {
+    case 'heard':
+      return takeHeard(state, event);
+    case 'stop':
+      return { state, effects: [{ type: 'end', error: event.error }] };
+    case 'closed':
+      return {
+        state,
+        effects: [
+          { type: 'stream', event },
+          { type: 'end', error: event.error },
+        ],
+      };
+    default:
+      return followedBy(take(state, event, now), (next) => schedule(next, now));
+  }
+}
+
+type Taken = Exclude<WriterEvent, { type: 'heard' | 'stop' | 'closed' }>;
+
+function take(state: WriterState, event: Taken, now: Moment): WriterStep {
+  switch (event.type) {
+    case 'resume':
+      return takeResume(state, event, now);
+    case 'open':
+      return takeOpen(state, event, now);
+    case 'lost':
+      return takeLost(state, event, now);
+    case 'gap':
+      return takeGap(state, event, now);
+    case 'resync':
+      return takeResync(state, event);
+    case 'unreadable':
+      return takeUnreadable(state, event, now);
+    case 'whole-page':
+      return event.id === state.whole?.id ? takePage(state, state.whole, event, now) : same(state);
+    case 'whole-list':
+      return event.id === state.whole?.id ? takeListEnd(state, state.whole) : same(state);
+    case 'whole-met':
+      return event.id === state.whole?.id ? takeMeeting(state, state.whole, event, now) : same(state);
+    case 'whole-failed':
+      return event.id === state.whole?.id ? takeWholeFailure(state, state.whole, event, now) : same(state);
+    default:
+      return lookUp(state, event, now);
+  }
+}
+
+function same(state: WriterState): WriterStep {
+  return { state, effects: [] };
+}
+
+function followedBy(step: WriterStep, next: (state: WriterState) => WriterStep): WriterStep {
+  const { state, effects } = next(step.state);
+  return { state, effects: step.effects.length === 0 ? effects : [...step.effects, ...effects] };
+}
+
+// Messages
+
+function takeHeard(state: WriterState, { event, envelope, uuid }: WriterEvent & { type: 'heard' }): WriterStep {
+  const { knowledge, ledger, plan, isWhole } = state;
+  const message = isObject(envelope.message) ? envelope.message : undefined;
+  if (message === undefined) return same(state);
+  if (envelope.sender === 'alert') return { state, effects: [{ type: 'alert', alert: message }] };
+  // "bicycle_leaving_state" names the state that is left, which the message before it said.
+  if (envelope.sender !== 'bicycle' || uuid === undefined) return same(state);
+  ledger.from({
+    source: 'push',
+    receivedMs: event.atMs,
+    followed: plan.topics.get(event.topic) ?? '',
+    json: undefined,
+    isFirstReading: !isWhole,
+    isPlausible: (modifiedMs) => knowledge.isPlausible(modifiedMs, event.monotonicMs),
+  });
+  knowledge.hear(uuid, message as Bicycle, { monotonicMs: event.monotonicMs, wallMs: event.atMs });
+  return same(state);
+}
+
+/** One bad message is a gap of no length: the list is asked what it may have said. */
+function takeUnreadable(
+  state: WriterState,
+  { event, reason }: WriterEvent & { type: 'unreadable' },
+  now: Moment,
+): WriterStep {
+  const message = `a message of ${event.data.length} characters cannot be read: ${reason}`;
+  const opened = openGap(state, { startedMs: event.atMs, reason: message, isBridged: false }, now);
+  const noticed: WriterStep = {
+    state: opened.state,
+    effects: [...opened.effects, { type: 'notice', event: 'unreadable', message }],
+  };
+  return followedBy(noticed, (open) => blinded(open, event.monotonicMs, event.atMs, now));
+}
+
+// The connection and its gaps
+
+function takeResume(state: WriterState, event: WriterEvent & { type: 'resume' }, now: Moment): WriterStep {
+  const { heardMs, snapshot } = event;
+  const { isWhole } = snapshot;
+  const reason = isWhole ? undefined : 'the first reading';
+  const resumed = snapshot.reading ?? undefined;
+  const wholeWanted: WholeWanted | undefined =
+    reason === undefined && resumed === undefined
+      ? undefined
+      : {
+          reason: reason ?? 'a reading that was interrupted',
+          dueMs: now.monotonicMs,
+          isConfirming: resumed?.isConfirming ?? false,
+          resumed,
+        };
+  const suspectedMs = snapshot.suspected === null ? undefined : Date.parse(snapshot.suspected);
+  const next = { ...state, isWhole, wholeWanted, suspectedMs };
+  if (isWhole) state.knowledge.cover(Number.NEGATIVE_INFINITY);
+  if (heardMs === undefined) return same(next);
+  // The gap that a writer left open when it was killed began before the last thing it heard.
+  const startedMs = Math.min(heardMs, event.gap?.startedMs ?? heardMs);
+  const gap: OpenGap = {
+    startedMs,
+    endedMs: state.plan.topics.size === 0 ? now.wallMs : undefined,
+    reason: event.gap?.reason ?? 'the mirror was not running',
+    isBridged: false,
+    foundBefore: state.ledger.found(),
+  };
+  const opened: WriterStep = {
+    state: { ...next, gap },
+    effects: event.gap === undefined ? [{ type: 'gap-open', startedMs, reason: gap.reason }] : [],
+  };
+  const fromMs = now.monotonicMs - Math.max(0, now.wallMs - startedMs);
+  return followedBy(opened, (open) =>
+    state.plan.topics.size === 0 ? blinded(open, fromMs, startedMs, now) : lookUp(open, { type: 'blind', fromMs }, now),
+  );
+}
+
+function takeOpen(state: WriterState, event: Opened, now: Moment): WriterStep {
+  const blind = new Set(state.blind);
+  blind.delete(event.topic);
+  const { gap } = state;
+  const ended =
+    gap !== undefined && gap.endedMs === undefined && blind.size === 0 ? { ...gap, endedMs: now.wallMs } : gap;
+  return { state: { ...state, blind, gap: ended, mayRead: true }, effects: [{ type: 'stream', event }] };
+}
+
+function takeLost(state: WriterState, event: Lost, now: Moment): WriterStep {
+  const { topic, lastLifeWallMs, blindMs } = event;
+  const next = { ...state, blind: new Set(state.blind).add(topic), mayRead: true };
+  const startedMs = lastLifeWallMs ?? state.startedAt.wallMs;
+  const fromMs = lastLifeWallMs === undefined ? state.startedAt.monotonicMs : event.monotonicMs - blindMs;
+  const opened = openGap(
+    next,
+    { startedMs, reason: event.error.message, isBridged: lastLifeWallMs !== undefined },
+    now,
+  );
+  const told: WriterStep = { state: opened.state, effects: [{ type: 'stream', event }, ...opened.effects] };
+  return followedBy(told, (open) => lookUp(open, { type: 'blind', fromMs }, now));
+}
+
+function takeGap(state: WriterState, event: Gap, now: Moment): WriterStep {
+  const told: WriterStep = { state, effects: [{ type: 'stream', event }] };
+  const startedMs = event.fromWallMs;
+  const opened = followedBy(told, (open) =>
+    openGap(open, { startedMs, reason: event.message, isBridged: event.replayed }, now),
+  );
+  return followedBy(opened, (open) =>
+    lookUp(open, { type: 'blind', fromMs: event.monotonicMs - event.durationMs }, now),
+  );
+}
+
+/** The channel stands, and a replay has had its chance: what it did not say is looked up. */
+function takeResync(state: WriterState, event: Resync): WriterStep {
+  const next = { ...state, mayRead: true };
+  const sinceMs = event.sinceWallMs ?? state.gap?.startedMs;
+  if (sinceMs === undefined) return same(next);
+  return same({ ...next, wantedSinceMs: Math.min(sinceMs, next.wantedSinceMs ?? sinceMs) });
+}
+
+interface Blindness {
+  readonly startedMs: number;
+  readonly reason: string;
+  /** What was sent meanwhile may come after all. */
+  readonly isBridged: boolean;
+}
+
+/** Gaps that overlap are one; it lasts as long as a topic is without a connection. */
+function openGap(state: WriterState, { startedMs, reason, isBridged }: Blindness, now: Moment): WriterStep {
+  const { gap } = state;
+  const endedMs = state.blind.size === 0 ? now.wallMs : undefined;
+  if (gap === undefined) {
+    const opened: OpenGap = { startedMs, endedMs, reason, isBridged, foundBefore: state.ledger.found() };
+    return { state: { ...state, gap: opened }, effects: [{ type: 'gap-open', startedMs, reason }] };
+  }
+  const earliestMs = Math.min(gap.startedMs, startedMs);
+  const longer = { ...gap, startedMs: earliestMs, endedMs, isBridged: gap.isBridged && isBridged };
+  const effects: WriterEffect[] =
+    earliestMs < gap.startedMs ? [{ type: 'gap-open', startedMs: earliestMs, reason: gap.reason }] : [];
+  return { state: { ...state, gap: longer }, effects };
+}
+
+/** Everything since then is to be looked up. */
+function blinded(state: WriterState, fromMs: number, sinceMs: number, now: Moment): WriterStep {
+  const marked = lookUp(state, { type: 'blind', fromMs }, now);
+  const wantedSinceMs = Math.min(sinceMs, marked.state.wantedSinceMs ?? sinceMs);
+  return { state: { ...marked.state, wantedSinceMs }, effects: marked.effects };
+}
+
+/** What was missed is found: the gap is over, unless the channel is down again. */
+function closeGap(state: WriterState): WriterStep {
+  const { gap } = state;
+  if (gap?.endedMs === undefined || state.wantedSinceMs !== undefined) return same(state);
+  const found = state.ledger.found() - gap.foundBefore;
+  const next = { ...state, gap: undefined };
+  // "A cut that the replay bridged is none."
+  if (gap.isBridged && found === 0) return { state: next, effects: [{ type: 'gap-drop' }] };
+  return { state: next, effects: [{ type: 'gap-close', endedMs: Math.max(gap.endedMs, gap.startedMs), found }] };
+}
+
+// The catch-up
+
+function lookUp(state: WriterState, event: CatchUpEvent, now: Moment): WriterStep {
+  const { knowledge, ledger } = state;
+  const organization = state.catchUp.reading?.organizations[0];
+  if (event.type === 'page' && organization !== undefined) {
+    ledger.from({
+      source: 'list',
+      receivedMs: now.wallMs,
+      followed: organization,
+      json: undefined,
+      isFirstReading: !state.isWhole,
+      isPlausible: (modifiedMs) => knowledge.isPlausible(modifiedMs, now.monotonicMs),
+    });
+  }
+  const read = catchUp(state.catchUp, event, now, knowledge);
+  let step: WriterStep = same({ ...state, catchUp: read.state });
+  for (const effect of read.effects) {
+    if (effect.type === 'learned' || effect.type === 'caught-up') continue;
+    step = followedBy(step, (open) => takeCatchUp(open, effect, organization, now));
+  }
+  return step;
+}
+
+function takeCatchUp(
+  state: WriterState,
+  effect: Exclude<CatchUpEffect, { type: 'learned' | 'caught-up' }>,
+  organization: string | undefined,
+  now: Moment,
+): WriterStep {
+  if (effect.type === 'counted') {
+    if (organization === undefined) return same(state);
+    return same({ ...state, totals: new Map(state.totals).set(organization, effect.total) });
+  }
+  const told: WriterStep = { state, effects: [effect] };
+  if (effect.type === 'unread') {
+    // What is refused is refused again: the whole list may be asked for in another order.
+    return effect.retryInMs === undefined
+      ? followedBy(told, (open) => wantWhole(open, effect.error.message, now))
+      : told;
+  }
+  if (effect.type !== 'read') return told;
+  if (!effect.report.isComplete)
+    return followedBy(told, (open) => wantWhole(open, 'the catch-up was not complete', now));
+  return followedBy(followedBy(told, closeGap), (open) => compareCount(open, now));
+}
+
+/** Bicycles leave the list without a word: where the counts differ, the whole list is read. */
+function compareCount(state: WriterState, now: Moment): WriterStep {
+  const totals = state.plan.organizations.map((organization) => state.totals.get(organization));
+  const total = totals.reduce<number | undefined>(
+    (sum, each) => (sum === undefined || each === undefined ? undefined : sum + each),
+    0,
+  );
+  const isEqual = total === undefined || total === state.ledger.size();
+  const mismatches = isEqual ? 0 : state.mismatches + 1;
+  const checkDueMs = now.monotonicMs + (mismatches === 1 ? RECHECK_MS : CHECK_MS);
+  const next = { ...state, mismatches, checkDueMs, totals: new Map() };
+  if (mismatches < 2 || now.monotonicMs < state.wholeAllowedMs) return same(next);
+  return wantWhole(
+    { ...next, mismatches: 0 },
+    `the service counts ${total} bicycles, the mirror ${state.ledger.size()}`,
+    now,
+  );
+}
+
+// The whole list
+
+function wantWhole(state: WriterState, reason: string, now: Moment): WriterStep {
+  if (state.whole !== undefined || state.wholeWanted !== undefined) return same(state);
+  const dueMs = state.isWhole ? Math.max(now.monotonicMs, state.wholeAllowedMs) : now.monotonicMs;
+  const wholeWanted = { reason, dueMs, isConfirming: false, resumed: undefined };
+  return {
+    state: { ...state, wholeWanted },
+    effects: [{ type: 'notice', event: 'whole', message: `reading the whole list: ${reason}` }],
+  };
+}
+
+/** Begins what waits for its turn; one reading at a time. */
+function schedule(state: WriterState, now: Moment): WriterStep {
+  const { wholeWanted, catchUp: reading, plan } = state;
+  if (!state.mayRead || state.whole !== undefined || reading.reading !== undefined) return same(state);
+  const isStanding = plan.topics.size === 0 || state.blind.size === 0;
+  let step = same(state);
+  // While the channel is down the first reading alone is of use: another one would have to be followed by one more.
+  if (wholeWanted !== undefined && (isStanding || !state.isWhole)) {
+    const inMs = wholeWanted.dueMs - now.monotonicMs;
+    if (inMs <= 0) return beginWhole(state, wholeWanted, now);
+    // Who reads once does not wait for what is due later.
+    if (plan.topics.size === 0) return { state, effects: [{ type: 'settled' }] };
+    step = { state, effects: [{ type: 'wake', inMs: Math.ceil(inMs) }] };
+  }
+  if (!isStanding || !state.isWhole) return step;
+  const { wantedSinceMs } = state;
+  if (wantedSinceMs !== undefined) {
+    const next = { ...state, wantedSinceMs: undefined, totals: new Map() };
+    return followedBy({ ...step, state: next }, (open) =>
+      lookUp(open, { type: 'wanted', sinceWallMs: wantedSinceMs }, now),
+    );
+  }
+  if (reading.wanted !== undefined || isBehind(reading) || wholeWanted !== undefined) return step;
+  if (state.mismatches === 1 && plan.topics.size === 0) return check(state, now);
+  if (plan.topics.size === 0) return { state, effects: [...step.effects, { type: 'settled' }] };
+  if (now.monotonicMs >= state.checkDueMs) return check(state, now);
+  return step;
+}
+
+/** Reads the head of the list as after a gap of no length: its count, and what was changed without a word. */
+function check(state: WriterState, now: Moment): WriterStep {
+  const next = { ...state, checkDueMs: now.monotonicMs + CHECK_MS, totals: new Map() };
+  const marked = lookUp(next, { type: 'blind', fromMs: now.monotonicMs }, now);
+  return followedBy(marked, (open) => lookUp(open, { type: 'wanted', sinceWallMs: now.wallMs }, now));
+}
+
+function beginWhole(state: WriterState, { isConfirming, resumed }: WholeWanted, now: Moment): WriterStep {
+  const { organizations } = state.plan;
+  const isResumed = resumed !== undefined && resumed.organizations < organizations.length;
+  const whole: Whole = {
+    id: state.wholes + 1,
+    startedMs: isResumed ? Date.parse(resumed.started) : now.wallMs,
+    isConfirming,
+    pass: isResumed ? resumed.pass : 1,
+    organization: isResumed ? resumed.organizations : 0,
+    page: isResumed ? resumed.page : 1,
+    pagesHere: isResumed ? resumed.page - 1 : 0,
+    metHere: 0,
+    read: isResumed ? resumed.read : 0,
+    counts: isResumed ? resumed.counts.map((count) => count ?? undefined) : [],
+  };
+  const begun: WriterStep = {
+    state: { ...state, whole, wholeWanted: undefined, wholes: whole.id },
+    // What a second reading shows counts beside what the first one showed.
+    effects: isConfirming || isResumed ? [] : [{ type: 'clear-listed' }],
+  };
+  return followedBy(begun, (open) => readOn(open, whole));
+}
+
+function readOn(state: WriterState, whole: Whole): WriterStep {
+  const organization = state.plan.organizations[whole.organization];
+  if (organization === undefined) {
+    const { id, pass, startedMs } = whole;
+    return { state, effects: [{ type: 'verify', id, pass, startedMs }] };
+  }
+  return { state, effects: [snapshotOf(state), { type: 'read-whole', id: whole.id, organization, page: whole.page }] };
+}
+
+function snapshotOf({ whole, isWhole, suspectedMs }: WriterState): WriterEffect & { type: 'snapshot' } {
+  const suspected = suspectedMs === undefined ? null : utcOfMs(suspectedMs);
+  if (whole === undefined) return { type: 'snapshot', snapshot: { isWhole, suspected, reading: null } };
+  const { isConfirming, pass, organization, page, read, counts } = whole;
+  const started = utcOfMs(whole.startedMs);
+  const reading = {
+    started,
+    isConfirming,
+    pass,
+    organizations: organization,
+    page,
+    read,
+    counts: counts.map((count) => count ?? null),
+  };
+  return { type: 'snapshot', snapshot: { isWhole, suspected, reading } };
+}
+
+function takePage(
+  state: WriterState,
+  before: Whole,
+  event: WriterEvent & { type: 'whole-page' },
+  now: Moment,
+): WriterStep {
+  const { knowledge, ledger, plan, isWhole } = state;
+  const uuids: string[] = [];
+  for (const { value, json } of event.items) {
+    if (typeof value.uuid !== 'string' || value.uuid === '') continue;
+    uuids.push(value.uuid.toLowerCase());
+    ledger.from({
+      source: 'list',
+      receivedMs: now.wallMs,
+      followed: plan.organizations[before.organization] ?? '',
+      json,
+      isFirstReading: !isWhole,
+      isPlausible: (modifiedMs) => knowledge.isPlausible(modifiedMs, now.monotonicMs),
+    });
+    knowledge.compare(value, NO_MARK, event.askedAt, now);
+  }
+  const counts = [...before.counts];
+  const count = counts[before.organization];
+  counts[before.organization] = event.count === undefined ? count : Math.max(event.count, count ?? 0);
+  const whole: Whole = {
+    ...before,
+    page: event.nextPage ?? before.page,
+    pagesHere: before.pagesHere + 1,
+    metHere: before.metHere + uuids.length,
+    read: before.read + uuids.length,
+    counts,
+  };
+  const next = { ...state, whole };
+  return { state: next, effects: [{ type: 'listed', uuids, pass: whole.pass }, snapshotOf(next)] };
+}
+
+function takeListEnd(state: WriterState, before: Whole): WriterStep {
+  const counts = [...before.counts];
+  // A bare array has no count; where it came in one piece, nothing can have slipped between its pages.
+  if (counts[before.organization] === undefined && before.pagesHere === 1) counts[before.organization] = before.metHere;
+  const whole = { ...before, counts, organization: before.organization + 1, page: 1, pagesHere: 0, metHere: 0 };
+  return readOn({ ...state, whole }, whole);
+}
+
+function takeMeeting(
+  state: WriterState,
+  whole: Whole,
+  event: WriterEvent & { type: 'whole-met' },
+  now: Moment,
+): WriterStep {
+  const { organizations } = state.plan;
+  const counts = organizations.map((_, index) => whole.counts[index]);
+  const total = counts.reduce<number>((sum, count) => sum + (count ?? 0), 0);
+  const isCounted = counts.every((count) => count !== undefined);
+  const ended = { ...state, whole: undefined };
+  if (isCounted && event.met < total) {
+    if (whole.pass < MOST_PASSES) {
+      const again = { ...whole, pass: whole.pass + 1, organization: 0, page: 1, read: 0, counts: [] };
+      return readOn({ ...state, whole: again }, again);
+    }
+    const message = `the list showed ${event.met} of ${total} bicycles, ${MOST_PASSES} times; it is read again later`;
+    return inVain(ended, 'incomplete', message, now, true);
+  }
+  const done = finishWhole(ended, whole, now);
+  if (event.missing === 0) return followedBy(done, (open) => same({ ...open, ...NO_DOUBT }));
+  const reason = cannotMark(event, isCounted, total);
+  if (reason !== undefined) {
+    const message = `${event.missing} bicycles of the mirror are not in the list and stay as they are: ${reason}`;
+    return followedBy(done, (open) => inVain(open, 'kept', message, now, false));
+  }
+  if (whole.isConfirming) {
+    return followedBy(done, (open) => ({
+      state: { ...open, ...NO_DOUBT },
+      effects: [{ type: 'mark-gone', startedMs: whole.startedMs }],
+    }));
+  }
+  return followedBy(done, (open) => confirm(open, event, now));
+}
+
+/** What one proven reading did not show may have slipped between two pages: a second one has to agree. */
+function confirm(state: WriterState, { missing, rows }: Meeting, now: Moment): WriterStep {
+  const suspectedMs = isSuspicious({ missing, rows }) ? (state.suspectedMs ?? now.wallMs) : undefined;
+  const inMs = suspectedMs === undefined ? 0 : Math.max(0, suspectedMs + SUSPICION_MS - now.wallMs);
+  const later = inMs > 0 ? ` in ${Math.ceil(inMs / 60_000)} min` : '';
+  const message = `${missing} of ${rows} bicycles are not in the list any more; it is read once more${later} to be sure`;
+  const wholeWanted = { reason: message, dueMs: now.monotonicMs + inMs, isConfirming: true, resumed: undefined };
+  const next = { ...state, suspectedMs, wholeWanted };
+  return { state: next, effects: [snapshotOf(next), { type: 'notice', event: 'confirm', message }] };
+}
+
+function isSuspicious({ missing, rows }: Pick<Meeting, 'missing' | 'rows'>): boolean {
+  return missing > SUSPICIOUS_BICYCLES && missing > rows * SUSPICIOUS_SHARE;
+}
+
+function cannotMark(meeting: Meeting, isCounted: boolean, total: number): string | undefined {
+  if (!isCounted) return 'the service does not say how many there are';
+  if (total === 0) return 'the list is empty';
+  const isFiltered = meeting.looksFiltered && isSuspicious(meeting);
+  return isFiltered ? 'the list shows available bicycles alone, as to a token with fewer rights' : undefined;
+}
+
+/** The tables hold what the list holds; a gap that was over when the reading began is made up for. */
+function finishWhole(state: WriterState, whole: Whole, now: Moment): WriterStep {
+  state.knowledge.cover(Number.NEGATIVE_INFINITY);
+  const next: WriterState = { ...state, isWhole: true, checkDueMs: now.monotonicMs + CHECK_MS };
+  const { gap } = next;
+  const isMadeUp = gap === undefined || (gap.endedMs !== undefined && gap.endedMs <= whole.startedMs);
+  const settled = isMadeUp
+    ? { ...next, wantedSinceMs: undefined, catchUp: startCatchUp(catchUpOptions(next.plan)) }
+    : next;
+  return followedBy(isMadeUp ? closeGap(settled) : same(settled), (open) => ({
+    state: open,
+    effects: [snapshotOf(open)],
+  }));
+}
+
+/** A reading that did not make the tables equal to the list: the next one waits, longer each time. */
+function inVain(state: WriterState, name: string, message: string, now: Moment, isWanted: boolean): WriterStep {
+  const failures = state.failures + 1;
+  const wholeAllowedMs = now.monotonicMs + doublingPauseMs(failures, FIRST_VAIN_PAUSE_MS, LONGEST_VAIN_PAUSE_MS);
+  const wholeWanted = isWanted
+    ? { reason: message, dueMs: wholeAllowedMs, isConfirming: false, resumed: undefined }
+    : undefined;
+  const next = { ...state, failures, wholeAllowedMs, mismatches: 0, wholeWanted };
+  return { state: next, effects: [snapshotOf(next), { type: 'notice', event: name, message }] };
+}
+
+/** A list that cannot be read is read on from the same page. */
+function takeWholeFailure(
+  state: WriterState,
+  whole: Whole,
+  event: WriterEvent & { type: 'whole-failed' },
+  now: Moment,
+): WriterStep {
+  const failures = state.failures + 1;
+  const pauseMs = Math.ceil((0.5 + event.random / 2) * doublingPauseMs(failures, FIRST_PAUSE_MS, LONGEST_PAUSE_MS));
+  const resumed = snapshotOf(state).snapshot.reading ?? undefined;
+  const wholeWanted: WholeWanted = {
+    reason: event.error.message,
+    dueMs: now.monotonicMs + pauseMs,
+    isConfirming: whole.isConfirming,
+    resumed,
+  };
+  return {
+    state: { ...state, whole: undefined, wholeWanted, failures },
+    effects: [{ type: 'unread', error: event.error, sinceWallMs: undefined, retryInMs: pauseMs }],
+  };
+}
