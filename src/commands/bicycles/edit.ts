@@ -2,19 +2,19 @@
 
 import { type Bicycle, bicyclePath } from '../../api/bicycle.js';
 import { resourceLink } from '../../api/links.js';
+import { BICYCLE } from '../../api/resource.js';
 import type { Context } from '../../context.js';
 import { FleetError, usageError } from '../../errors.js';
 import type { Client } from '../../http/client.js';
-import { readJson } from '../../http/json.js';
 import type { HttpAnswer, HttpRequest } from '../../http/types.js';
 import { readExact, writeJson } from '../../json/exact.js';
-import { isObject } from '../../json/parse.js';
 import { squeeze } from '../../json/text.js';
 import { clean } from '../../terminal/clean.js';
 import { askYesNo, canAsk } from '../../terminal/prompt.js';
 import { textOf } from '../../terminal/values.js';
 import { BICYCLES } from '../../views/bicycle.js';
 import { bodyOf, splitField, typedField } from '../api/fields.js';
+import { readChange } from '../bulk/answer.js';
 import { openResult } from '../list/result.js';
 import { chosenOrganization } from '../organization.js';
 import { askIfProtected } from '../protected.js';
@@ -235,8 +235,11 @@ async function printResult(context: Context, answer: HttpAnswer, edited: Edited)
     await context.notice(`✓ ${label}: edited`);
     return;
   }
-  const value = readBicycleOf(answer, uuid);
-  if (value === undefined) throw unclear(answer, uuid, label, 'the answer is not this bicycle');
+  const isOwn = (body: Fields) => textOf(body['uuid'])?.toLowerCase() === uuid;
+  const reading = readChange(answer, { resource: BICYCLE, isOwn });
+  if (reading.kind === 'unclear')
+    throw unclear(answer, uuid, label, `the answer is not this bicycle but ${reading.what}`);
+  const value: Bicycle = reading.body ?? {};
   const left = leftAsTheyWere(answer, edited);
   for (const [field, text] of left) await context.notice(`! the service left ${clean(field)} as it was: ${text}`);
   if ((await context.settings()).output.value === 'table' && context.flags.jq === undefined) {
@@ -256,19 +259,4 @@ function leftAsTheyWere(answer: HttpAnswer, { before, changed }: Edited): (reado
   return changed
     .filter(([field]) => Object.hasOwn(after, field) && writeJson(after[field]) === writeJson(before[field]))
     .map(([field]) => [field, showValue(after[field])] as const);
-}
-
-function readBicycleOf(answer: HttpAnswer, uuid: string): Bicycle | undefined {
-  let value: unknown;
-  try {
-    value = readJson(answer);
-  } catch {
-    return undefined;
-  }
-  if (!isObject(value)) return undefined;
-  const bicycle = value as Bicycle;
-  if (Object.hasOwn(bicycle, 'error') || Object.hasOwn(bicycle, 'errors')) return undefined;
-  const { uuid: named = null } = value;
-  if (named === null) return bicycle;
-  return typeof named === 'string' && named.toLowerCase() === uuid ? bicycle : undefined;
 }

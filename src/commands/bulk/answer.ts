@@ -25,22 +25,26 @@ export interface Verdict {
 export interface Subject {
   resource: Resource;
   /** Whether an answer with a uuid is about this one. */
-  isOwn(body: { [name: string]: unknown }): boolean;
+  isOwn(body: Body): boolean;
 }
+
+/** A JSON object as it was answered. */
+type Body = { [name: string]: unknown };
 
 /** What the body of a 2xx answer says. */
 export type Reading =
-  | { kind: 'done'; uuid: string | null; name: string | null; state: string | null }
+  | { kind: 'done'; uuid: string | null; name: string | null; state: string | null; body: Body | undefined }
   | { kind: 'unclear'; what: string };
 
 /**
- * Reads the answer to a change: nothing, or a JSON object for which `isOwn` holds or that names no uuid and holds no `error` or
- * `errors`, is a success; anything else may come from a proxy or be about something else. Assumed: the object is what was changed.
+ * Reads the answer to a change: nothing, or a JSON object for which `isOwn` holds and no `error` or `errors` says anything, or that
+ * names no uuid and holds neither, is a success; anything else may come from a proxy or be about something else. Assumed: the object
+ * is what was changed.
  */
 export function readChange(answer: HttpAnswer, { resource, isOwn }: Subject): Reading {
   const { one, nameField } = resource;
   const text = answer.text.trim();
-  if (text === '') return { kind: 'done', uuid: null, name: null, state: null };
+  if (text === '') return { kind: 'done', uuid: null, name: null, state: null, body: undefined };
   let body: unknown;
   try {
     body = parseJson(text);
@@ -48,14 +52,22 @@ export function readChange(answer: HttpAnswer, { resource, isOwn }: Subject): Re
     return { kind: 'unclear', what: describeText(text) };
   }
   if (!isObject(body)) return { kind: 'unclear', what: `JSON that is no object (${text.slice(0, 40)})` };
-  const { uuid, [nameField]: name, state } = body;
-  const named = typeof uuid === 'string' ? uuid : null;
-  if (named !== null && !isOwn(body)) return { kind: 'unclear', what: `another ${one} (${named.slice(0, 40)})` };
-  if (named === null && ('error' in body || 'errors' in body)) {
-    return { kind: 'unclear', what: `an error (${text.slice(0, 100)})` };
-  }
-  const textOf = (value: unknown) => (typeof value === 'string' ? value : null);
-  return { kind: 'done', uuid: named, name: textOf(name), state: textOf(state) };
+  const { uuid = null, [nameField]: name, state } = body;
+  if (uuid !== null && (typeof uuid !== 'string' || !isOwn(body)))
+    return { kind: 'unclear', what: `another ${one} (${String(uuid).slice(0, 40)})` };
+  const isError = (field: string) => Object.hasOwn(body, field) && (uuid === null || saysSomething(body[field]));
+  if (isError('error') || isError('errors')) return { kind: 'unclear', what: `an error (${text.slice(0, 100)})` };
+  return { kind: 'done', uuid, name: textOf(name), state: textOf(state), body };
+}
+
+function textOf(value: unknown): string | null {
+  return typeof value === 'string' ? value : null;
+}
+
+/** A field `errors` of a bicycle may be there and empty. */
+function saysSomething(value: unknown): boolean {
+  if (typeof value === 'object' && value !== null) return Object.keys(value).length > 0;
+  return value !== null && value !== false && value !== '';
 }
 
 function describeText(text: string): string {
