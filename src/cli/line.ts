@@ -7,7 +7,7 @@ export interface FollowedLine {
   command: Command;
   /** The words that belong to the command itself, flags and their values left out. */
   operands: string[];
-  /** What was given for each flag that takes a value, by its long name. */
+  /** What was given for each flag, by its long name; nothing for one that takes no value. */
   values: ReadonlyMap<string, readonly string[]>;
   /** The flag whose value the next word is. */
   awaiting: Option | undefined;
@@ -57,7 +57,11 @@ export function followLine(program: Command, words: readonly string[]): Followed
       isLiteral = true;
     } else {
       const { option, value } = readFlag(command, word);
-      if (option === undefined || !takesValue(option)) continue;
+      if (option === undefined) continue;
+      if (!takesValue(option)) {
+        values.set(option.long ?? option.flags, []);
+        continue;
+      }
       if (value === undefined) awaiting = option;
       else give(option, value);
     }

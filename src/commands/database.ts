@@ -14,7 +14,10 @@ export function readTo(text: string): MirrorAddress {
 }
 
 /** The database of this run's mirror. Throws a FleetError of kind `config` where there is no folder for one. */
-export async function chosenDatabase({ settings, io }: Context, to: MirrorAddress | undefined): Promise<MirrorAddress> {
+export async function chosenDatabase(
+  { settings, io }: Pick<Context, 'settings' | 'io'>,
+  to: MirrorAddress | undefined,
+): Promise<MirrorAddress> {
   if (to !== undefined) return to;
   const { mirror, profile } = await settings();
   if (mirror.value !== undefined) return mirror.value;

@@ -26,9 +26,16 @@ interface Selection {
   readonly pageItems: number;
 }
 
+/** A client that says what is behind it. */
+export interface MirrorClient extends Client {
+  readonly mirror: Mirror;
+}
+
 /** Throws a FleetError of kind `usage` for a request that the mirror cannot answer. */
-export function openMirrorClient({ database, baseUrl, organizations }: Mirror): Client {
+export function openMirrorClient(mirror: Mirror): MirrorClient {
+  const { database, baseUrl, organizations } = mirror;
   return {
+    mirror,
     baseUrl: new URL(baseUrl ?? 'http://localhost/'),
     send: (request) => sendOne(database, request),
     probe: async (request) => {

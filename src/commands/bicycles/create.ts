@@ -190,7 +190,7 @@ function planFor(rows: readonly NewRow[], source: string, baseUrl: URL, profile:
       binding: { command: 'bicycles create', profile, base_url: baseUrl.href.replace(/\/+$/, '') },
       check: (keys) => checkRows(rows, keys, source),
     },
-    doubts: { beforeOf: () => null, lookUp: lookUpCreations },
+    doubts: { beforeOf: async () => null, lookUp: lookUpCreations },
   };
 }
 

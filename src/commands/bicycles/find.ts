@@ -8,7 +8,9 @@ import { FleetError, usageError } from '../../errors.js';
 import type { Client } from '../../http/client.js';
 import { cutTo } from '../../http/foreign.js';
 import type { Item, Query } from '../../http/types.js';
+import type { Mirror } from '../../mirror/open.js';
 import { clean } from '../../terminal/clean.js';
+import { holdsAll, mirrorOf, withCurrentMirror } from '../current.js';
 import { beginsWith, everyPage, isBeginning, PAGE_SIZE, pagesAround } from '../list/around.js';
 
 export interface FoundBicycle {
@@ -33,11 +35,36 @@ export async function findBicycle(context: Context, text: string, scope?: string
   if (text.trim() === '') throw usageError('an empty text names no bicycle', 'give a UUID, its beginning, or a name');
   const client = await context.client();
   const organization = scope ?? (await context.settings()).organization.value;
-  const matches = await lookUp(client, text, organization);
+  const matches = (await remember(context, client, text, organization)) ?? (await lookUp(client, text, organization));
   const [only] = matches.values();
   if (only === undefined) throw notFound(text, organization);
   if (matches.size > 1) throw ambiguous(text, [...matches.values()]);
   return { uuid: only.value.uuid?.toLowerCase() ?? '', item: only };
+}
+
+/**
+ * What the mirror knows by that name: of `--offline` all of it, else the one that a current mirror has. One that knows none or
+ * several leaves it to the service.
+ */
+async function remember(
+  context: Context,
+  client: Client,
+  text: string,
+  organization: string | undefined,
+): Promise<Map<string, Item<Bicycle>> | undefined> {
+  const find = async ({ database, organizations }: Mirror) => {
+    const { findRemembered } = await import('./remembered.js');
+    const scope = organizations.length === 1 ? undefined : organization;
+    const items = await findRemembered(database, text, { organization: scope });
+    return new Map(items.map((item) => [String(item.value.uuid).toLowerCase(), item]));
+  };
+  const offline = mirrorOf(client);
+  if (offline !== undefined) return find(offline);
+  const found = await withCurrentMirror(context, async (mirror) => {
+    const token = async () => (await context.token()).get();
+    return (await holdsAll(mirror, organization, token)) ? find(mirror) : undefined;
+  });
+  return found?.size === 1 ? found : undefined;
 }
 
 /** Every bicycle that the text may mean, by its UUID in lower case. */

@@ -55,3 +55,29 @@ export async function findRemembered(
   }
   return [...found.values()];
 }
+
+/** Bicycles whose UUID or name begins as typed, whatever the case of plain letters; those that changed last when nothing was typed. */
+export async function findBeginning(
+  database: Database,
+  typed: string,
+  organization: string | undefined,
+  most: number,
+): Promise<Item<Bicycle>[]> {
+  const conditions = ['gone IS NULL'];
+  const values: Value[] = [];
+  if (organization !== undefined) {
+    conditions.push('followed = ?');
+    values.push(organization);
+  }
+  if (typed !== '') {
+    const pattern = `${typed.toLowerCase().replace(/[\\%_]/g, '\\$&')}%`;
+    conditions.push("(uuid LIKE ? ESCAPE '\\' OR lower(name) LIKE ? ESCAPE '\\')");
+    values.push(pattern, pattern);
+  }
+  const order = typed === '' ? 'modified_utc DESC NULLS LAST' : 'name, uuid';
+  const rows = await database.all(
+    `SELECT raw FROM bicycles WHERE ${conditions.join(' AND ')} ORDER BY ${order} LIMIT ?`,
+    [...values, most],
+  );
+  return rows.map(({ raw }) => ({ json: String(raw), value: parseJson(String(raw)) as Bicycle }));
+}

@@ -1,11 +1,13 @@
 // Runs one action on one bicycle or alert, or on many, each at most once.
 
-import type { Resource } from '../../api/resource.js';
+import { BICYCLE, type Resource } from '../../api/resource.js';
 import type { Context } from '../../context.js';
 import { FleetError, usageError } from '../../errors.js';
 import type { Client } from '../../http/client.js';
 import type { Item } from '../../http/types.js';
+import { parseJson } from '../../json/parse.js';
 import { ACTION, ACTIONS, type ActionResult } from '../../views/action.js';
+import { openStates } from '../current.js';
 import { carryOut } from './carry-out.js';
 import { decideDoubts } from './doubts.js';
 import { describeBefore, gatherEvidence } from './evidence.js';
@@ -107,6 +109,7 @@ function planFor(
 ): Plan<Target, ActionResult> {
   const { resource, name, nameOf } = action;
   const { one, many } = resource;
+  const states = openStates(context);
   return {
     resource,
     verb: name,
@@ -125,7 +128,12 @@ function planFor(
     },
     journal: { binding },
     doubts: {
-      beforeOf: ({ before }) => before ?? null,
+      async beforeOf({ uuid, before }) {
+        if (before !== undefined || resource !== BICYCLE) return before ?? null;
+        const found = await states.of(uuid);
+        return found === null ? null : describeBefore(parseJson(found.raw) as { [field: string]: unknown });
+      },
+      close: states.close,
       lookUp: (client, doubts) => lookUpActions(client, doubts, action),
     },
   };

@@ -51,6 +51,7 @@ export async function carryOut<T, R extends Ended>(
     const stoppedBy = end.stoppedBy ?? unwritten;
     await conclude({ context, plan, options, reporter, end: { ...end, stoppedBy }, lastError: state.lastError });
   } finally {
+    await plan.doubts.close?.();
     await journal?.close();
   }
 }

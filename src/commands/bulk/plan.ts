@@ -83,8 +83,10 @@ export interface JournalRules {
 }
 
 export interface DoubtRules<T> {
-  /** The bicycle as the input has it. */
-  beforeOf(task: T): Before | null;
+  /** The bicycle as the input has it, else as a current mirror does. */
+  beforeOf(task: T): Promise<Before | null>;
+  /** Lets go of the mirror. */
+  close?(): Promise<void>;
   /** Asks the service for evidence about the tasks in doubt, and gives what decides them by it and by what is known then. */
   lookUp(client: Client, doubts: readonly Doubt<T>[]): Promise<Decide<T>>;
 }

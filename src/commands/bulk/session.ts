@@ -128,7 +128,7 @@ async function openSender<T, R extends Ended>(session: Session<T, R>) {
   const { clock, urgentSignal } = context;
   const patience = patienceOf((await context.settings()).retries.value, plan.input.isSingle);
   const exchange = openExchange({ client, patience, clock, urgentSignal });
-  const announce = async (task: T) => journal?.announce(plan.change.keyOf(task), plan.doubts.beforeOf(task));
+  const announce = async (task: T) => journal?.announce(plan.change.keyOf(task), await plan.doubts.beforeOf(task));
   return {
     isFailFast: options.failFast === true,
     clock,

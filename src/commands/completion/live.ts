@@ -11,6 +11,7 @@ import type { Context } from '../../context.js';
 import type { Client } from '../../http/client.js';
 import type { Item } from '../../http/types.js';
 import { parseJson } from '../../json/parse.js';
+import type { Settings } from '../../settings/resolve.js';
 
 /** How long the bicycles of one key press are good for the next. */
 const CACHE_LIFE_MS = 60_000;
@@ -69,6 +70,8 @@ export async function findLiveBicycles(line: Line, typed: string): Promise<Offer
   if (token === undefined) return NOTHING;
   const asked = line.values.get('--organization')?.at(-1) ?? settings.organization.value;
   const organization = asked !== undefined && isUuid(asked) ? asked : undefined;
+  const remembered = await searchMirror(line, settings, { organization, token, typed });
+  if (remembered !== undefined) return toOffers(remembered, typed);
   const service = { baseUrl: requireBaseUrl(settings), organization, token, apiVersion: settings.apiVersion.value };
 
   const key = createHash('sha256').update([service.baseUrl.href, organization, token].join('\n')).digest('hex');
@@ -86,6 +89,26 @@ export async function findLiveBicycles(line: Line, typed: string): Promise<Offer
     if (isEnough(fleet)) return toOffers(fleet, typed);
     const found = await search(client, organization, typed);
     return toOffers({ ...found, bicycles: [...found.bicycles, ...fleet.bicycles] }, typed);
+  });
+}
+
+/** What a current mirror has that begins as typed, without a request; undefined where it is not to be asked. */
+async function searchMirror(
+  line: Line,
+  settings: Settings,
+  { organization, token, typed }: { organization: string | undefined; token: string; typed: string },
+): Promise<Fleet | undefined> {
+  const { holdsAll, withCurrentMirror } = await import('../current.js');
+  const flags = line.values.has('--no-mirror') ? { mirror: false } : {};
+  return withCurrentMirror({ ...line, flags, settings: async () => settings }, async (mirror) => {
+    if (!(await holdsAll(mirror, organization, async () => token))) return undefined;
+    const { findBeginning } = await import('../bicycles/remembered.js');
+    const scope = mirror.organizations.length === 1 ? undefined : organization;
+    const items = await findBeginning(mirror.database, typed, scope, MOST_SHOWN + 1);
+    const pages = (async function* () {
+      yield items;
+    })();
+    return gather(pages, MOST_SHOWN, (known) => fits(known, typed));
   });
 }
 

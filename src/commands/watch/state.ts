@@ -64,6 +64,8 @@ interface Leaving {
 export type WatchEvent =
   | StreamEvent
   | Exclude<CatchUpEvent, { type: 'blind' | 'wanted' }>
+  /** The whole fleet as a mirror has it, as of that moment of the monotonic clock. */
+  | { readonly type: 'remembered'; readonly bicycles: readonly Bicycle[]; readonly fromMs: number }
   /** Ctrl-C, a signal, the end of `--for`, a failure. */
   | { readonly type: 'stop'; readonly end: WatchEnd; readonly error?: FleetError };
 
@@ -129,6 +131,8 @@ export function watchState(state: WatchState, event: WatchEvent, now: Moment): W
       const told: WatchEffect = { type: 'stream', event };
       return followedBy({ state, effects: [told] }, (open) => end(open, 'failed', event.error));
     }
+    case 'remembered':
+      return remember(state, event, now);
     case 'stop':
       return end(state, event.end, event.error);
     case 'tick':
@@ -153,6 +157,24 @@ function add(state: WatchState, counts: Partial<Counts>): WatchState {
   const sums: { -readonly [name in keyof Counts]: number } = { ...state.counts };
   for (const name in counts) sums[name as keyof Counts] += counts[name as keyof Counts] ?? 0;
   return { ...state, counts: sums };
+}
+
+/** Whether a mirror can say how everything was: a bicycle that is followed by name is read at its own address. */
+export function wantsFleet(plan: Plan): boolean {
+  return plan.bicycles === undefined && plan.resyncPages > 0 && plan.organizations.length > 0 && isRemembering(plan);
+}
+
+/** What changed since the mirror was read is looked up as after a gap. */
+function remember(
+  state: WatchState,
+  { bicycles, fromMs }: WatchEvent & { type: 'remembered' },
+  now: Moment,
+): WatchStep {
+  const { knowledge } = state;
+  for (const bicycle of bicycles) knowledge.learn(bicycle, { ...now, monotonicMs: fromMs });
+  knowledge.cover(Number.NEGATIVE_INFINITY);
+  const step: WatchStep = { state, effects: [{ type: 'counted', total: bicycles.length }] };
+  return followedBy(step, (known) => lookUp(known, { type: 'blind', fromMs }, now));
 }
 
 // The connection

@@ -4,6 +4,7 @@ import type { Context } from '../../context.js';
 import { asFleetError } from '../../errors.js';
 import type { Client } from '../../http/client.js';
 import { openQueue, type Queue } from '../../http/stream/queue.js';
+import { KNOWN_LIMIT } from '../../mirror/knowledge.js';
 import { requireBaseUrl } from '../../settings/resolve.js';
 import { openHttpLog } from '../../views/exchange.js';
 import { openEnding } from '../follow/ending.js';
@@ -15,7 +16,7 @@ import type { Display, LiveOptions } from './live.js';
 import { makePlan, type Plan, type WatchOptions } from './plan.js';
 import { read } from './read.js';
 import { openReport, type Reporter } from './report.js';
-import { entryOf, startWatch, summaryOf, type WatchEffect, type WatchEvent, watchState } from './state.js';
+import { entryOf, startWatch, summaryOf, type WatchEffect, type WatchEvent, wantsFleet, watchState } from './state.js';
 
 /** Runs `fleet watch`. Throws a FleetError for every end but the wanted ones (cli.md section 3). */
 export async function watch(context: Context, organization: string | undefined, options: WatchOptions): Promise<void> {
@@ -57,6 +58,14 @@ export async function runWatch(
     });
     if (plan.form === 'board' || plan.form === 'page')
       display = await openDisplay({ context, plan, client, offsetMinutes, over: over.signal, stop });
+    if (wantsFleet(plan)) {
+      const { rememberFleet } = await import('../current.js');
+      const remembered = await rememberFleet(context, plan.organizations, KNOWN_LIMIT);
+      if (remembered !== undefined) {
+        queue.push({ type: 'remembered', ...remembered });
+        stderr.detail(`${remembered.bicycles.length} bicycles known from the mirror`);
+      }
+    }
     const { push: emit, room } = queue;
     following = followTopics(context, { ...plan, signal: over.signal, log, emit, room });
     // A mistake of ours in there must end the watch, not leave it waiting for ever.

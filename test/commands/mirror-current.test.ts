@@ -1,0 +1,163 @@
+// A current mirror is used without being asked for: look-ups, completion, a watch, the state before a change; and in doubt it is not.
+
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { environmentOf } from '../support/environment.js';
+import { makeMirror, organizationOf } from '../support/made-mirror.js';
+import { withDatabase } from '../support/mirror.js';
+import { runFleet } from '../support/run.js';
+import { useSandbox } from '../support/sandbox.js';
+
+const sandbox = useSandbox({ bicycles: 150 });
+const folder = mkdtempSync(join(tmpdir(), 'fleet-current-'));
+const mirror = `sqlite:${join(folder, 'state', 'default.db')}`;
+let env: NodeJS.ProcessEnv = {};
+let bicycle = { uuid: '', name: '' };
+let second = bicycle;
+
+beforeAll(async () => {
+  await makeMirror(mirror, { sandbox: sandbox() });
+  const organization = organizationOf(sandbox());
+  env = { ...(await environmentOf(sandbox())), FLEET_ORGANIZATION: organization, FLEET_CONFIG_DIR: folder };
+  // One that the list shows last, so that few pages do not hold it.
+  const found = sandbox()
+    .bicycles(organization)
+    .filter(({ name, state }) => typeof name === 'string' && state === 'available');
+  const sorted = found.sort((a, b) => String(a.modified).localeCompare(String(b.modified)));
+  const [oldest, next] = sorted.map(({ uuid, name }) => ({ uuid, name: String(name) }));
+  if (oldest !== undefined && next !== undefined) [bicycle, second] = [oldest, next];
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const execute = (sql: string) => withDatabase(mirror, (database) => database.all(sql));
+
+/** A heartbeat of so many seconds ago; a writer gives one every five. */
+function beat(secondsAgo = 0): Promise<unknown> {
+  const heartbeat = new Date(Date.now() - secondsAgo * 1000).toISOString();
+  const lease = JSON.stringify({ owner: 'test', host: 'here', pid: 1, heartbeat });
+  return execute(`UPDATE meta SET value = '${lease}' WHERE key = 'lease'`);
+}
+
+async function requestsOf(
+  args: readonly string[],
+  more: NodeJS.ProcessEnv = {},
+): Promise<{ code: number; stdout: string; stderr: string; paths: string[] }> {
+  const before = sandbox().requests.length;
+  const run = await runFleet(args, { env: { ...env, ...more } });
+  return {
+    ...run,
+    paths: sandbox()
+      .requests.slice(before)
+      .map(({ url }) => url.split('?')[0] ?? ''),
+  };
+}
+
+test('a bicycle is looked up in the mirror, by name or first digits', async () => {
+  await beat();
+  for (const text of [bicycle.name, bicycle.uuid.slice(0, 8)]) {
+    const run = await requestsOf(['bicycles', 'get', text, '--jq', '.uuid']);
+    expect(run.stdout).toBe(`${bicycle.uuid}\n`);
+    expect(run.paths).toEqual([expect.stringContaining(bicycle.uuid)]);
+  }
+});
+
+test.each([
+  ['--no-mirror', async () => beat(), ['--no-mirror'], {}],
+  ['a writer that is silent for 16 s', async () => beat(16), [], {}],
+  [
+    'a gap that is open',
+    async () => execute("INSERT INTO gaps (started, reason) VALUES ('2026-03-02T00:00:00.000000Z', 'cut')"),
+    [],
+    {},
+  ],
+  ['a reading that is not whole', async () => execute("UPDATE meta SET value = '{}' WHERE key = 'snapshot'"), [], {}],
+  ['another organization', async () => beat(), [], { FLEET_ORGANIZATION: '' }],
+])('with %s the service is asked', async (_name, prepare, flags, more) => {
+  await beat();
+  const snapshot = (await execute("SELECT value FROM meta WHERE key = 'snapshot'")) as { value: string }[];
+  await prepare();
+  const run = await requestsOf(['bicycles', 'get', bicycle.name, '--jq', '.uuid', ...flags], more);
+  expect(run.stdout).toBe(`${bicycle.uuid}\n`);
+  expect(run.paths.length).toBeGreaterThan(1);
+  await execute('DELETE FROM gaps');
+  await execute(`UPDATE meta SET value = '${snapshot[0]?.value}' WHERE key = 'snapshot'`);
+});
+
+test('what the mirror does not know, or knows twice, is left to the service', async () => {
+  await beat();
+  const stranger = await requestsOf(['bicycles', 'get', 'nobody is called so']);
+  expect([stranger.code, stranger.paths.length > 0]).toEqual([5, true]);
+  await execute(
+    `UPDATE bicycles SET name = '${bicycle.name}' WHERE uuid = (SELECT min(uuid) FROM bicycles WHERE uuid <> '${bicycle.uuid}')`,
+  );
+  const twice = await requestsOf(['bicycles', 'get', bicycle.name, '--jq', '.uuid']);
+  expect(twice.stdout).toBe(`${bicycle.uuid}\n`);
+  expect(twice.paths.length).toBeGreaterThan(1);
+});
+
+test('a damaged file costs nothing but the request', async () => {
+  const other = mkdtempSync(join(tmpdir(), 'fleet-damaged-'));
+  writeFileSync(join(other, 'default.db'), 'no database'.repeat(1000));
+  const run = await requestsOf(['bicycles', 'get', bicycle.name, '--jq', '.uuid'], { XDG_STATE_HOME: other });
+  expect([run.code, run.stdout, run.stderr]).toEqual([0, `${bicycle.uuid}\n`, '']);
+  rmSync(other, { recursive: true });
+});
+
+test('completion offers what the mirror has, without a request', async () => {
+  await beat();
+  const run = await requestsOf(['__complete', '--', 'bicycles', 'get', bicycle.uuid.slice(0, 6)]);
+  expect(run.stdout.split('\n')[0]).toMatch(new RegExp(`^${bicycle.uuid}\t`));
+  expect(run.paths).toEqual([]);
+  const plain = await requestsOf(['__complete', '--', 'bicycles', 'get', '--no-mirror', bicycle.uuid.slice(0, 6)]);
+  expect([plain.stdout, plain.paths.length]).toEqual([expect.stringContaining(bicycle.uuid), expect.any(Number)]);
+  expect(plain.paths.length).toBeGreaterThan(0);
+});
+
+test('a watch knows every bicycle from the start, and what changed since the mirror was read', async () => {
+  const seen = async ({ uuid }: { uuid: string }, flags: readonly string[]) => {
+    await beat();
+    const before = sandbox().requests.length;
+    const isOpen = setInterval(() => {
+      if (
+        !sandbox()
+          .requests.slice(before)
+          .some(({ url }) => url.includes('/subscribe/'))
+      )
+        return;
+      clearInterval(isOpen);
+      setTimeout(() => sandbox().changeBicycle(uuid, { state: 'unrecoverable' }), 300);
+    }, 20);
+    const run = await runFleet(
+      ['watch', '--until', 'state=unrecoverable', '--for', '20s', '--resync-pages', '1', ...flags],
+      {
+        env,
+      },
+    );
+    return run;
+  };
+  // The fleet moved after the mirror was made: that is caught up.
+  const changed = sandbox()
+    .bicycles(organizationOf(sandbox()))
+    .find(({ uuid, state }) => ![bicycle.uuid, second.uuid].includes(uuid) && state === 'available');
+  sandbox().changeBicycle(String(changed?.uuid), { state: 'lost' });
+  const known = await seen(bicycle, []);
+  expect(known.stdout).toContain('available -> unrecoverable');
+  expect(known.stdout).toContain('available -> lost');
+  const unknown = await seen(second, ['--no-mirror']);
+  expect(unknown.stdout).not.toContain('available -> unrecoverable');
+});
+
+test('the journal of a bulk run has the state before from the mirror, which decides a doubt', async () => {
+  await beat();
+  const third = String(
+    sandbox()
+      .bicycles(organizationOf(sandbox()))
+      .find(({ state }) => state === 'available')?.uuid,
+  );
+  const journal = join(folder, 'run.journal');
+  const run = await runFleet(['bicycles', 'act', third, 'reserve', '--yes', '--journal', journal], { env });
+  expect(run.code).toBe(0);
+  expect(readFileSync(journal, 'utf8')).toMatch(new RegExp(`"${third}".*"before":\\{"state":"available"`));
+});
