@@ -24,7 +24,12 @@ const TEXT_CHARACTERS = 100;
 
 export function openFacets(fleet: Fleet, { container, theme, onFilter }: FacetsOptions): Facets {
   let filter: Filter = EVERYTHING;
-  const change = (changes: Partial<Filter>) => onFilter({ ...filter, ...changes });
+  // The next press may come before this one is drawn.
+  const use = (wanted: Filter) => {
+    filter = wanted;
+    onFilter(filter);
+  };
+  const change = (changes: Partial<Filter>) => use({ ...filter, ...changes });
 
   const search = element('input', {
     type: 'search',
@@ -39,7 +44,7 @@ export function openFacets(fleet: Fleet, { container, theme, onFilter }: FacetsO
   const reset = element('button', { type: 'button', class: 'reset', hidden: true }, 'Clear filters');
   reset.addEventListener('click', () => {
     search.value = '';
-    onFilter(EVERYTHING);
+    use(EVERYTHING);
     search.focus();
   });
 

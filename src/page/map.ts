@@ -121,10 +121,7 @@ export function openMap(fleet: Fleet, options: MapOptions): FleetMap {
     const isSpot = east - west < 1e-9 && south - north < 1e-9;
     const centre: [number, number] = [x * 360 - 180, latitudeOf(y)];
     if (isSpot) map.easeTo({ center: centre, zoom: Math.min(20, map.getZoom() + 3) });
-    else
-      map.fitBounds([west * 360 - 180, latitudeOf(south), east * 360 - 180, latitudeOf(north)], {
-        padding: paddingOf(container),
-      });
+    else map.fitBounds([west * 360 - 180, latitudeOf(south), east * 360 - 180, latitudeOf(north)], flightOf(container));
   };
 
   const drawChosen = () => {
@@ -204,7 +201,7 @@ export function openMap(fleet: Fleet, options: MapOptions): FleetMap {
       drawBubbles();
     },
     fit(places) {
-      map.fitBounds(boundsOf(fleet, places), { padding: paddingOf(container), maxZoom: CLOSEST_FIT });
+      map.fitBounds(boundsOf(fleet, places), flightOf(container));
     },
     zoom(levels) {
       map.zoomTo(map.getZoom() + levels);
@@ -243,6 +240,11 @@ function latitudeOf(y: number): number {
 
 function paddingOf({ clientWidth, clientHeight }: HTMLElement): number {
   return Math.min(PADDING_PIXELS, Math.floor(Math.min(clientWidth, clientHeight) / 5));
+}
+
+/** Straight to what is to be seen. */
+function flightOf(container: HTMLElement) {
+  return { padding: paddingOf(container), maxZoom: CLOSEST_FIT, linear: true, duration: 700 };
 }
 
 function allPlaces(fleet: Fleet): Uint32Array {

@@ -1,0 +1,295 @@
+// The page of `fleet map` in a real browser: from a disk and served, and that it asks nobody else and runs nothing of the service's text.
+
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, onTestFinished, type TestContext, test } from 'vitest';
+import type { StatsRow } from '../../src/views/stats.js';
+import { type OpenedPage, openPage, type startBrowser, useBrowser } from '../support/browser.js';
+import { environmentOf } from '../support/environment.js';
+import { runFleet } from '../support/run.js';
+import { startFleet } from '../support/running.js';
+import { useSandbox } from '../support/sandbox.js';
+
+const HOSTILE = [
+  '<img src=x onerror="window.hacked=1">',
+  '</script><script>window.hacked=2</script>',
+  '<!--<script>window.hacked=3',
+  `line\u2028separator\u2029end \${window.hacked=4}`,
+  '{{fleet:data}}',
+];
+
+const sandbox = useSandbox({ bicycles: 80 });
+const browser = useBrowser();
+let folder = '';
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'fleet-page-'));
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+/** What must hold in a moment; the machine may be busy. */
+function soon<T>(value: () => T) {
+  return expect.poll(value, { timeout: 20_000 });
+}
+
+/** The browser, or the test is skipped; why was said when it did not start. */
+function chromium(context: TestContext): NonNullable<Awaited<ReturnType<typeof startBrowser>>> {
+  const found = browser();
+  if (found === undefined) return context.skip('Chromium does not start here');
+  return found;
+}
+
+async function environment(): Promise<NodeJS.ProcessEnv> {
+  const { organizations } = sandbox();
+  return { ...(await environmentOf(sandbox())), FLEET_ORGANIZATION: organizations[0]?.uuid };
+}
+
+/** Bicycles of the organization that the page is about. */
+function bicycles() {
+  return sandbox().bicycles(sandbox().organizations[0]?.uuid);
+}
+
+async function draw(name: string, ...flags: string[]): Promise<string> {
+  const path = join(folder, name);
+  const { code, stderr } = await runFleet(['map', '-o', 'html', '--file', path, ...flags], {
+    env: await environment(),
+  });
+  expect({ code, stderr }).toMatchObject({ code: 0 });
+  return `file://${path}`;
+}
+
+async function readStats(): Promise<StatsRow[]> {
+  const { stdout } = await runFleet(['bicycles', 'stats', '--json'], { env: await environment() });
+  return JSON.parse(stdout);
+}
+
+/** The numbers of the page by group and value, as `bicycles stats` has them. */
+function numbersOf(page: Page): Promise<StatsRow[]> {
+  return page.evaluate(`(() => {
+    const bars = (name) => [...document.querySelectorAll('section[aria-label=' + name + '] .bar')].map((bar) => ({
+      group: name.toLowerCase(), value: bar.dataset.word, count: Number(bar.dataset.count) }));
+    const tens = document.querySelector('.chart').dataset.counts.split(' ').map((count, ten) => ({
+      group: 'charge', value: ten === 9 ? '90-100' : ten * 10 + '-' + (ten * 10 + 9), count: Number(count) }));
+    const alerts = [...document.querySelectorAll('.types li')].map((type) => ({
+      group: 'open alerts', value: type.dataset.type, count: Number(type.dataset.count) }));
+    return [...bars('State'), ...tens, ...bars('Silence'), ...alerts];
+  })()`);
+}
+
+/** What the page and the terminal both say; what nobody has is left out of the page. */
+function comparable(rows: readonly StatsRow[]): string[] {
+  return rows
+    .filter(({ count, value }) => count > 0 && value !== '(none)')
+    .map(({ group, value, count }) => `${group} ${value}: ${count}`)
+    .sort();
+}
+
+async function rowNames(page: Page): Promise<string[]> {
+  return page.locator('.rows .row .cell-name').allTextContents();
+}
+
+function expectQuiet({ complaints, requests }: OpenedPage, isOwn: (url: string) => boolean = () => false): void {
+  expect(complaints).toEqual([]);
+  expect(requests.filter((url) => !isOwn(url))).toEqual([]);
+}
+
+describe('from a disk', () => {
+  let shared: OpenedPage | undefined;
+  /** One page for the tests that leave it as they found it: drawing it takes most of their time. */
+  const open = async (context: TestContext) => {
+    shared ??= await openPage(chromium(context), await draw('fleet.html'));
+    return shared;
+  };
+  afterAll(() => shared?.context.close());
+
+  test('its numbers are those of bicycles stats, and it asks nobody for anything', async (context) => {
+    const opened = await open(context);
+    const { page } = opened;
+    expect(comparable(await numbersOf(page))).toEqual(comparable(await readStats()));
+    expect(await page.locator('#total').textContent()).toBe(String(bicycles().length));
+    const unplaced = bicycles().filter(({ latitude }) => latitude === null).length;
+    expect(await page.locator('#sums').textContent()).toContain(`${unplaced} without a position`);
+    expectQuiet(opened);
+  });
+
+  test('filters by state, charge, silence and text; the table follows map and filter', async (context) => {
+    const opened = await open(context);
+    const { page } = opened;
+    await page.locator('#follows').uncheck();
+    const count = async () => Number(await page.locator('#count-bicycles').textContent());
+    const all = bicycles();
+    const settle = async (wanted: number) => soon(count).toBe(wanted);
+    await settle(all.length);
+    await page.locator('.bar[data-word=lost]').click();
+    await settle(all.filter(({ state }) => state === 'lost').length);
+    await page.locator('.bar[data-word=retired]').click();
+    await settle(all.filter(({ state }) => state === 'lost' || state === 'retired').length);
+    await page.locator('.reset').click();
+    await page.getByLabel('Most charge in percent').fill('30');
+    await page.keyboard.press('Enter');
+    await settle(all.filter(({ state_of_charge: charge }) => charge !== null && Number(charge) <= 30).length);
+    await page.locator('.reset').click();
+    const wanted = all.find(({ name }) => /^\w+ \d+$/.test(name))?.name ?? '';
+    await page.keyboard.press('/');
+    await page.locator('#search').fill(wanted.toUpperCase());
+    await soon(() => rowNames(page)).toEqual([wanted]);
+    await page.locator('.reset').click();
+    await page.getByRole('button', { name: 'Name' }).click();
+    const { compare } = new Intl.Collator('en', { numeric: true });
+    await expect
+      .poll(() => rowNames(page))
+      .toSatisfy((names: string[]) => names.join() === names.toSorted(compare).join());
+    // What the map does not show leaves the table.
+    await page.locator('#follows').check();
+    await page.locator('.bubble').first().click();
+    await soon(count).toBeLessThan(all.length / 2);
+    await page.locator('#fit').click();
+    await soon(count).toBeGreaterThan(all.length / 2);
+    expectQuiet(opened);
+  });
+
+  test('a card by the keyboard alone: every field as it was sent, and back to where it was opened', async (context) => {
+    const opened = await open(context);
+    const { page } = opened;
+    await page.locator('.table').focus();
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Enter');
+    const name = await page.locator('#card-title').textContent();
+    const bicycle = bicycles().find((one) => one.name === name);
+    const fields = page.locator('.card .fields');
+    await soon(() => fields.textContent()).toContain(String(bicycle?.serial_number));
+    for (const text of [bicycle?.uuid, bicycle?.bleid, bicycle?.latest_gps_timestamp, bicycle?.created, bicycle?.lock])
+      if (text !== null) expect(await fields.textContent()).toContain(text);
+    await page.keyboard.press('Escape');
+    expect(await page.locator('#card').isHidden()).toBe(true);
+    expect(await page.evaluate('document.activeElement.className')).toBe('table');
+    expectQuiet(opened);
+  });
+
+  test('text of the service stays text, whatever it says', async (context) => {
+    for (const [index, name] of HOSTILE.entries()) {
+      const uuid = bicycles()[index]?.uuid ?? '';
+      sandbox().changeBicycle(uuid, { name, description: name, latitude: 1.5, longitude: 1.5, state_of_charge: index });
+      sandbox().raiseAlert(uuid, 'bicycle.too_long_idle', { message: name });
+    }
+    const opened = await openPage(chromium(context), await draw('hostile.html', '--where', 'state_of_charge<5'));
+    const { page } = opened;
+    const names = await rowNames(page);
+    for (const [index, name] of HOSTILE.entries()) {
+      expect(names).toContain(name);
+      await page.locator('.rows .row').nth(names.indexOf(name)).click();
+      await soon(() => page.locator('.card .fields').textContent()).toContain(name);
+      if (index === 0) expect(await page.locator('.card img').count()).toBe(0);
+    }
+    await page.locator('#tab-alerts').click();
+    for (const name of HOSTILE) expect(await page.locator('#alerts').textContent()).toContain(name);
+    expect(await page.evaluate('typeof window.hacked')).toBe('undefined');
+    expectQuiet(opened);
+    await opened.context.close();
+  });
+
+  test('dark and light by the system and by the switch; on paper with map and table', async (context) => {
+    const opened = await open(context);
+    const { page } = opened;
+    const theme = () => page.evaluate('document.documentElement.dataset.theme');
+    expect(await theme()).toBe('dark');
+    await page.emulateMedia({ colorScheme: 'light' });
+    await soon(theme).toBe('light');
+    await page.locator('#theme').click();
+    expect(await theme()).toBe('dark');
+    await page.evaluate("dispatchEvent(new Event('beforeprint'))");
+    expect(await page.locator('#paper tbody tr').count()).toBe(
+      Number(await page.locator('#count-bicycles').textContent()),
+    );
+    // The land is there a moment after the points.
+    const coloursOnPaper = () =>
+      page.evaluate(`(async () => {
+      dispatchEvent(new Event('beforeprint'));
+      const image = document.querySelector('#paper img');
+      await image.decode();
+      const canvas = document.createElement('canvas');
+      const drawing = canvas.getContext('2d');
+      drawing.drawImage(image, 0, 0);
+      return new Set(new Uint32Array(drawing.getImageData(0, 0, 300, 150).data.buffer)).size;
+    })()`);
+    await soon(coloursOnPaper).toBeGreaterThan(3);
+    expectQuiet(opened);
+  });
+
+  test('--tiles opens the policy for that server alone, and names whom the tiles are owed to', async (context) => {
+    const asked: string[] = [];
+    const tiles = await serveTiles(asked);
+    const origin = `http://127.0.0.1:${(tiles.address() as AddressInfo).port}`;
+    onTestFinished(() => void tiles.close());
+    const flags = ['--tiles', `${origin}/{z}/{x}/{y}.png`, '--attribution', '© <b>Somebody</b>'];
+    const opened = await openPage(chromium(context), await draw('tiles.html', ...flags));
+    const { page } = opened;
+    await soon(() => asked.length).toBeGreaterThan(0);
+    expect(asked.every((path) => /^\/\d+\/\d+\/\d+\.png$/.test(path))).toBe(true);
+    expect(await page.locator('#attribution').textContent()).toContain('© <b>Somebody</b>');
+    const policy = await page.locator('meta[http-equiv]').getAttribute('content');
+    expect(policy).toContain(`connect-src blob: ${origin};`);
+    expectQuiet(opened, (url) => url.startsWith(origin));
+    await opened.context.close();
+  });
+});
+
+/** A picture of one pixel for every tile. */
+async function serveTiles(asked: string[]): Promise<Server> {
+  const pixel = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+  const server = createServer((request, response) => {
+    asked.push(request.url ?? '');
+    response.writeHead(200, { 'Content-Type': 'image/png', 'Access-Control-Allow-Origin': '*' });
+    response.end(Buffer.from(pixel, 'base64'));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return server;
+}
+
+describe('served', () => {
+  test('moves as messages come, in every tab; a reload loses nothing; a gap is shown; the end is said', async (context) => {
+    const chrome = chromium(context);
+    const served = startFleet(['map', '--serve', '0'], { env: await environment() });
+    await served.until(() => served.stdout().includes('\n') && served.stderr().includes('watching'));
+    const url = served.stdout().trim();
+    expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/[\w-]{24}\/$/);
+    const isOwn = (asked: string) => asked.startsWith(url);
+    const first = await openPage(chrome, url);
+    const { page } = first;
+    const second = await openPage(chrome, url, { context: first.context });
+    await soon(() => page.locator('#link').textContent()).toBe('live');
+    await soon(() => page.locator('#total').textContent()).toBe(String(bicycles().length));
+    await soon(async () => comparable(await numbersOf(page))).toEqual(comparable(await readStats()));
+
+    const bicycle = bicycles().find(({ state, latitude }) => state === 'available' && latitude !== null);
+    const uuid = bicycle?.uuid ?? '';
+    sandbox().changeBicycle(uuid, { name: 'Moved <b>now</b>', latitude: 52.5, longitude: 13.4, state_of_charge: 1 });
+    for (const tab of [page, second.page]) {
+      await tab.locator('#search').fill('moved <b>');
+      await soon(() => rowNames(tab)).toEqual(['Moved <b>now</b>']);
+    }
+    await page.locator('.rows .row').click();
+    await soon(() => page.locator('.card .facts').textContent()).toContain('52.5, 13.4');
+    sandbox().act(uuid, 'declare_lost');
+    await soon(() => page.locator('.card .state').textContent()).toBe('lost');
+    await second.page.reload();
+    await soon(async () => comparable(await numbersOf(second.page))).toEqual(comparable(await readStats()));
+    await second.page.close();
+
+    sandbox().dropStreams();
+    await soon(() => page.locator('#gaps').textContent()).toBe('1 gap');
+    await page.locator('#tab-feed').click();
+    expect(await page.locator('.item-gap').first().textContent()).toContain('blind from');
+    expectQuiet(first, isOwn);
+
+    const startMs = performance.now();
+    expect((await served.stop()).code).toBe(130);
+    expect(performance.now() - startMs).toBeLessThan(2_000);
+    await soon(() => page.locator('#link').textContent()).toContain('fleet does not answer');
+    await first.context.close();
+  });
+});

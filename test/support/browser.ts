@@ -1,0 +1,76 @@
+// Chromium for tests of the page: one for all tests of a file, and everything that it complains about.
+
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import { afterAll, beforeAll } from 'vitest';
+
+/** Its own protections stay on: without them a page may do what a real browser refuses. One process would end with its first context. */
+const UNWANTED =
+  /^--(?:single-process|disable-web-security|allow-running-insecure-content|disable-site-isolation-trials)$/;
+
+export interface OpenedPage {
+  readonly page: Page;
+  readonly context: BrowserContext;
+  /** Errors of the console and of scripts, and what the policy of the page refused. */
+  readonly complaints: string[];
+  /** Everything that was asked for beyond the disk and the page itself. */
+  readonly requests: string[];
+}
+
+export interface OpenOptions {
+  width?: number;
+  height?: number;
+  scheme?: 'dark' | 'light';
+  /** Opened in the browser of another page, as a further tab. */
+  context?: BrowserContext;
+}
+
+/** The browser; undefined where Chromium cannot start, which is said at the end of the run. */
+export async function startBrowser(): Promise<Browser | undefined> {
+  try {
+    const { default: packed } = await import('@sparticuz/chromium');
+    return await chromium.launch({
+      executablePath: await packed.executablePath(),
+      args: packed.args.filter((flag) => !UNWANTED.test(flag)),
+      headless: true,
+    });
+  } catch (error) {
+    process.stderr.write(`\n!!! SKIPPED: Chromium does not start here: ${String(error).split('\n', 1)[0]}\n`);
+    return undefined;
+  }
+}
+
+/** One browser for all tests of the file. Call the result inside tests only; undefined: skip. */
+export function useBrowser(): () => Browser | undefined {
+  let browser: Browser | undefined;
+  beforeAll(async () => {
+    browser = await startBrowser();
+  }, 60_000);
+  afterAll(() => browser?.close());
+  return () => browser;
+}
+
+/** Opens the page and waits until the bicycles are drawn. */
+export async function openPage(browser: Browser, url: string, options: OpenOptions = {}): Promise<OpenedPage> {
+  // As small as the wide layout can be: Chromium draws it on the processor.
+  const { width = 1090, height = 480, scheme = 'dark' } = options;
+  const context =
+    options.context ??
+    (await browser.newContext({ viewport: { width, height }, colorScheme: scheme, reducedMotion: 'reduce' }));
+  const page = await context.newPage();
+  const complaints: string[] = [];
+  const requests: string[] = [];
+  page.on('console', (message) => {
+    if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text());
+  });
+  page.on('pageerror', (error) => complaints.push(String(error)));
+  page.on('request', (request) => {
+    if (!/^(?:file|blob|data):/.test(request.url())) requests.push(request.url());
+  });
+  await page.addInitScript(
+    `document.addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI }) =>
+      console.error('refused by the policy: ' + violatedDirective + ' ' + blockedURI))`,
+  );
+  await page.goto(url);
+  await page.waitForFunction("performance.getEntriesByName('points').length > 0");
+  return { page, context, complaints, requests };
+}
