@@ -176,6 +176,8 @@ export interface Memory {
   /** The latest `modified` up to `latestMs` of what was not touched after `fromMs` of the monotonic clock. */
   latestModifiedMs(fromMs: number, latestMs: number): number | undefined;
   entries(): Iterable<Known>;
+  /** Of the same version the list says more than a message, which leaves out links: a table takes it, a watch does not show it. */
+  readonly isTable: boolean;
 }
 
 /** Keeps the bicycles in memory; the longest untouched is forgotten first. */
@@ -203,6 +205,7 @@ export function openMemory(limit: number): Memory {
       return modifiedMs;
     },
     entries: () => known.values(),
+    isTable: false,
   };
 }
 
@@ -237,7 +240,7 @@ export function openKnowledge(startedAt: Moment, memory: Memory = openMemory(KNO
   const isNewer = (item: Bicycle, entry: Known, isHeardSince: boolean, now: Moment): boolean => {
     const version = versionOf(item);
     if (version !== undefined && entry.version !== undefined && entry.loose === undefined)
-      return version > entry.version;
+      return memory.isTable ? version >= entry.version : version > entry.version;
     // Equal is not older: what was said last is what holds.
     if (!isHeardSince) return !isOlder(item, entry, now);
     // A time in the future says nothing: the list may have been read before what was heard.

@@ -168,6 +168,7 @@ export function openLedger(): Ledger {
     },
     size: () => size,
     isFull: () => false,
+    isTable: true,
     latestModifiedMs: () => latestModifiedMs,
     *entries() {
       for (const { known } of entries.values()) yield known;

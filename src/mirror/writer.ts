@@ -55,6 +55,9 @@ export interface WriterState {
   readonly mismatches: number;
   /** On the monotonic clock: when the count is compared next, and before when no whole reading begins for its sake. */
   readonly checkDueMs: number;
+  /** Since when the list has not been read, by the machine's date: the next comparison reads what changed since. */
+  readonly checkedMs: number;
+  readonly isChecking: boolean;
   readonly wholeAllowedMs: number;
   /** When a large part of the fleet seemed gone, by the machine's date. */
   readonly suspectedMs: number | undefined;
@@ -172,6 +175,8 @@ export interface WriterStep {
 
 /** How often the count is compared with the service's: one page each time. */
 const CHECK_MS = 5 * 60_000;
+/** So many pages at most; of a fleet that moves faster the links are as old as the last whole reading. */
+const CHECK_PAGES = 20;
 /** A count that differs is looked at once more: a bicycle may have come meanwhile. */
 const RECHECK_MS = 15_000;
 /** How often the pages are read at most before a reading counts as not proven. */
@@ -209,6 +214,8 @@ export function startWriter(plan: WriterPlan, ledger: Ledger, now: Moment): Writ
     failures: 0,
     mismatches: 0,
     checkDueMs: now.monotonicMs + CHECK_MS,
+    checkedMs: now.wallMs,
+    isChecking: false,
     wholeAllowedMs: Number.NEGATIVE_INFINITY,
     suspectedMs: undefined,
     mayRead: plan.topics.size === 0,
@@ -485,13 +492,14 @@ function takeCatchUp(
       : told;
   }
   if (effect.type !== 'read') return told;
-  if (!effect.report.isComplete)
+  if (!effect.report.isComplete && !state.isChecking)
     return followedBy(told, (open) => wantWhole(open, 'the catch-up was not complete', now));
   return followedBy(followedBy(told, closeGap), (open) => compareCount(open, now));
 }
 
 /** Bicycles leave the list without a word: where the counts differ, the whole list is read. */
-function compareCount(state: WriterState, now: Moment): WriterStep {
+function compareCount(before: WriterState, now: Moment): WriterStep {
+  const state = { ...before, isChecking: false, checkedMs: now.wallMs };
   const totals = state.plan.organizations.map((organization) => state.totals.get(organization));
   const total = totals.reduce<number | undefined>(
     (sum, each) => (sum === undefined || each === undefined ? undefined : sum + each),
@@ -538,7 +546,13 @@ function schedule(state: WriterState, now: Moment): WriterStep {
   if (!isStanding || !state.isWhole) return step;
   const { wantedSinceMs } = state;
   if (wantedSinceMs !== undefined) {
-    const next = { ...state, wantedSinceMs: undefined, totals: new Map() };
+    const next = {
+      ...state,
+      ...boundBy(state, plan.mostPages),
+      isChecking: false,
+      wantedSinceMs: undefined,
+      totals: new Map(),
+    };
     return followedBy({ ...step, state: next }, (open) =>
       lookUp(open, { type: 'wanted', sinceWallMs: wantedSinceMs }, now),
     );
@@ -550,9 +564,14 @@ function schedule(state: WriterState, now: Moment): WriterStep {
   return step;
 }
 
-/** Reads the head of the list as after a gap of no length: its count, and what was changed without a word. */
+function boundBy({ catchUp: reading }: WriterState, mostPages: number): Pick<WriterState, 'catchUp'> {
+  return { catchUp: { ...reading, options: { ...reading.options, mostPages } } };
+}
+
+/** Reads what the list says was modified since the last time: its count, and what messages leave out, such as links. */
 function check(state: WriterState, now: Moment): WriterStep {
-  const next = { ...state, checkDueMs: now.monotonicMs + CHECK_MS, totals: new Map() };
+  const checkDueMs = now.monotonicMs + CHECK_MS;
+  const next = { ...state, ...boundBy(state, CHECK_PAGES), isChecking: true, checkDueMs, totals: new Map() };
   const marked = lookUp(next, { type: 'blind', fromMs: now.monotonicMs }, now);
   return followedBy(marked, (open) => lookUp(open, { type: 'wanted', sinceWallMs: now.wallMs }, now));
 }

@@ -337,9 +337,16 @@ function pushedAlert(alert: { readonly [field: string]: unknown }): Item<Alert> 
 }
 
 /** Loads the rows that the events are about, and what a new mark of a gap needs. */
-async function load(database: Database, { ledger, heardMs }: Work, state: WriterState, events: readonly WriterEvent[]) {
+async function load(
+  database: Database,
+  { ledger, heardMs, context }: Work,
+  state: WriterState,
+  events: readonly WriterEvent[],
+) {
+  const clockMs = context.clock.monotonicMs();
   const uuids = new Set<string>();
-  let isMarking = false;
+  const isChecking = clockMs >= state.checkDueMs;
+  let isMarking = isChecking;
   for (const event of events) {
     if (event.type === 'heard') {
       if (event.uuid !== undefined) uuids.add(event.uuid);
@@ -354,7 +361,7 @@ async function load(database: Database, { ledger, heardMs }: Work, state: Writer
   if (!isMarking && state.mismatches === 0) return;
   const resume = events.find((event) => event.type === 'resume');
   const gapMs = (resume?.type === 'resume' ? resume.gap : state.gap)?.startedMs ?? heardMs;
-  await ledger.loadLatest(database, Math.min(heardMs, gapMs));
+  await ledger.loadLatest(database, Math.min(heardMs, gapMs, isChecking ? state.checkedMs : heardMs));
 }
 
 function count(counters: Counters, events: readonly WriterEvent[], effects: readonly WriterEffect[]): void {
