@@ -1,13 +1,31 @@
 // What was pressed: the bytes of a terminal in raw mode as keys.
 
 /** A character, or one of these names. */
-export type Key = 'up' | 'down' | 'page-up' | 'page-down' | 'enter' | 'escape' | 'backspace' | (string & {});
+export type Key =
+  | 'up'
+  | 'down'
+  | 'left'
+  | 'right'
+  | 'tab'
+  | 'back-tab'
+  | 'page-up'
+  | 'page-down'
+  | 'enter'
+  | 'escape'
+  | 'backspace'
+  | (string & {});
 
 const SEQUENCES: ReadonlyMap<string, Key> = new Map([
   ['\x1b[A', 'up'],
   ['\x1bOA', 'up'],
   ['\x1b[B', 'down'],
   ['\x1bOB', 'down'],
+  ['\x1b[C', 'right'],
+  ['\x1bOC', 'right'],
+  ['\x1b[D', 'left'],
+  ['\x1bOD', 'left'],
+  ['\t', 'tab'],
+  ['\x1b[Z', 'back-tab'],
   ['\x1b[5~', 'page-up'],
   ['\x1b[6~', 'page-down'],
   ['\r', 'enter'],

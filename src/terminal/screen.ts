@@ -1,5 +1,7 @@
 // A whole screen to draw on and its keys, and the terminal left as it was found whatever happens.
 
+import { type Canvas, canvasChanges, canvasLines } from './canvas.js';
+import type { Paint } from './colour.js';
 import type { Streams } from './io.js';
 import { type Key, readKeys, SIGNAL_KEYS } from './keys.js';
 
@@ -16,6 +18,8 @@ const DEADLY_SIGNALS = ['SIGHUP', 'SIGQUIT'] as const;
 export interface Screen {
   /** The text that draws these lines from the top, each no wider than the terminal; '' while the terminal is the shell's. */
   frame(lines: readonly string[]): string;
+  /** The text that draws a canvas from the top: where the last frame was one of this size, only what differs; '' as above. */
+  draw(canvas: Canvas, paint: Paint): string;
   /** Gives the terminal back. */
   close(): void;
 }
@@ -31,6 +35,8 @@ export interface ScreenOptions {
 /** Takes over the terminal. */
 export function openScreen({ stdout, stdin, onChange, onKey }: ScreenOptions): Screen {
   let isOurs = false;
+  /** What the terminal shows, where that is a canvas. */
+  let shown: Canvas | undefined;
   // On a terminal Node writes at once, so that this works in the last moment of a crash, too.
   const leave = () => {
     if (!isOurs) return;
@@ -41,6 +47,7 @@ export function openScreen({ stdout, stdin, onChange, onKey }: ScreenOptions): S
   const enter = () => {
     if (isOurs) return;
     isOurs = true;
+    shown = undefined;
     setRaw(true);
     stdout.write(ENTER);
     onChange();
@@ -62,6 +69,10 @@ export function openScreen({ stdout, stdin, onChange, onKey }: ScreenOptions): S
     setRaw(false);
     enter();
   };
+  const onResize = () => {
+    shown = undefined;
+    onChange();
+  };
   const onData = (chunk: Buffer | string) => {
     for (const key of readKeys(chunk.toString())) {
       const signal = SIGNAL_KEYS.get(key);
@@ -78,7 +89,7 @@ export function openScreen({ stdout, stdin, onChange, onKey }: ScreenOptions): S
     return [signal, die] as const;
   });
   const close = () => {
-    stdout.off('resize', onChange);
+    stdout.off('resize', onResize);
     stdin.off('data', onData);
     process.off('exit', leave);
     process.off('SIGTSTP', suspend);
@@ -87,20 +98,32 @@ export function openScreen({ stdout, stdin, onChange, onKey }: ScreenOptions): S
     leave();
     stdin.pause();
   };
-  stdout.on('resize', onChange);
+  stdout.on('resize', onResize);
   process.on('exit', leave);
   process.on('SIGTSTP', suspend);
   process.on('SIGCONT', resume);
   if (stdin.isTTY === true) stdin.on('data', onData);
   enter();
   return {
+    draw(canvas, paint) {
+      if (!isOurs) return '';
+      const isSame = shown?.width === canvas.width && shown.height === canvas.height;
+      const text =
+        isSame && shown !== undefined ? canvasChanges(shown, canvas, paint) : rowsOf(canvasLines(canvas, paint));
+      shown = canvas;
+      return text === '' ? '' : `${BEGIN_FRAME}${text}${END_FRAME}`;
+    },
     frame(lines) {
       // Between Ctrl-Z and `fg` nothing may be drawn: it would stay on the shell's own screen.
       if (!isOurs) return '';
-      // Each line is erased before it is written: afterwards, at the right edge, its last character would go.
-      const rows = lines.map((line, index) => `${ESCAPE}[${index + 1};1H${ESCAPE}[2K${line}`);
-      return `${BEGIN_FRAME}${rows.join('')}${END_FRAME}`;
+      shown = undefined;
+      return `${BEGIN_FRAME}${rowsOf(lines)}${END_FRAME}`;
     },
     close,
   };
+}
+
+/** Each line is erased before it is written: afterwards, at the right edge, its last character would go. */
+function rowsOf(lines: readonly string[]): string {
+  return lines.map((line, index) => `${ESCAPE}[${index + 1};1H${ESCAPE}[2K${line}`).join('');
 }

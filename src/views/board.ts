@@ -28,6 +28,7 @@ export interface BoardConnection {
 /** What can be seen at once. */
 export type BoardPanel =
   | { readonly type: 'fleet' }
+  | { readonly type: 'map' }
   | { readonly type: 'help' }
   /** Everything that is known of one bicycle. */
   | { readonly type: 'card'; readonly uuid: string; readonly scroll: number };
@@ -37,6 +38,8 @@ export type Sort = (typeof SORTS)[number];
 
 export interface BoardView {
   panel: BoardPanel;
+  /** What help and a card are closed to. */
+  home: 'fleet' | 'map';
   sort: Sort;
   /** What bicycles and changes have to contain; '' for all. */
   filter: string;
@@ -107,7 +110,19 @@ const KEYS: readonly (readonly [key: string, does: string])[] = [
   ['/', 'filter bicycles and changes; Enter keeps it, Esc drops it'],
   ['s', 'sort the bicycles by charge, name, state or last change'],
   ['↑ ↓ PgUp PgDn', 'scroll'],
+  ['m', 'map, and back'],
   ['Enter', 'open the bicycle; Esc closes it'],
+];
+
+const MAP_KEYS: readonly (readonly [key: string, does: string])[] = [
+  ['q', 'quit'],
+  ['?', 'help, and back'],
+  ['← ↑ → ↓', 'move'],
+  ['+ -', 'nearer, farther'],
+  ['0', 'everything'],
+  ['Tab', 'choose the next cluster, or bicycle where there is none; Shift-Tab the one before'],
+  ['Enter', 'go into the cluster, open the bicycle; Esc closes it'],
+  ['m', 'board, and back'],
 ];
 
 /** How many rows of bicycles the board has room for; the caller fetches no more. */
@@ -128,7 +143,7 @@ export function boardLines(input: BoardInput, place: BoardPlace): string[] {
   const body = height - 2;
   const lines =
     input.view.panel.type === 'help'
-      ? helpLines(place)
+      ? helpLines(input.view.home === 'map' ? MAP_KEYS : KEYS, place)
       : input.view.panel.type === 'card'
         ? cardLines(input, input.view.panel.scroll, place)
         : fleetLines(input, place);
@@ -302,9 +317,9 @@ function cardLines({ card }: BoardInput, scroll: number, { width, paint }: Board
   return [paint.bold(cut(clean(boundedName(card)), width)), ...rows.slice(scroll)];
 }
 
-function helpLines({ width, paint }: BoardPlace): string[] {
+function helpLines(keys: typeof KEYS, { width, paint }: BoardPlace): string[] {
   const columns = 15;
-  return [paint.bold(cut('KEYS', width)), ...KEYS.map(([key, does]) => cut(`${pad(key, columns)}${does}`, width))];
+  return [paint.bold(cut('KEYS', width)), ...keys.map(([key, does]) => cut(`${pad(key, columns)}${does}`, width))];
 }
 
 /** The keys in as many words as there is room for, and the state of the connection. */
@@ -314,7 +329,7 @@ function footerLine(input: BoardInput, { width, paint }: BoardPlace): string {
   const spellings = view.isTyping
     ? [`filter: ${clean(view.filter)}_`]
     : view.panel.type === 'fleet'
-      ? ['q quit  ? help  / filter  s sort  ↑↓ scroll  Enter open', 'q ? / s ↑↓ Enter', 'q ? / s']
+      ? ['q quit  ? help  / filter  s sort  m map  ↑↓ scroll  Enter open', 'q ? / s m ↑↓ Enter', 'q ? / s m']
       : ['q quit  Esc back  ↑↓ scroll', 'q Esc ↑↓'];
   const fitting = spellings.find((keys) => widthOf(keys) + widthOf(text) + 2 <= width) ?? spellings.at(-1) ?? '';
   const keys = cut(fitting, width);
@@ -324,7 +339,10 @@ function footerLine(input: BoardInput, { width, paint }: BoardPlace): string {
 }
 
 /** One text for all connections that stand, else one for the first that does not. */
-function connectionText({ connections }: BoardInput): { text: string; color: 'green' | 'yellow' | 'red' } {
+export function connectionText({ connections }: Pick<BoardInput, 'connections'>): {
+  text: string;
+  color: 'green' | 'yellow' | 'red';
+} {
   const open = connections.filter(({ state }) => state === 'open');
   const odd = connections.find(({ state }) => state !== 'open');
   if (odd === undefined) {

@@ -45,6 +45,7 @@ const GAPS: Gap[] = [40_000, 900_000].map((ago) => ({
 
 const VIEW: BoardView = {
   panel: { type: 'fleet' },
+  home: 'fleet',
   sort: 'charge',
   filter: '',
   isTyping: false,
@@ -123,7 +124,7 @@ test('20x5', () => {
     5.3/s █▄▁▇▄ ▆▃█▅ 12…
     STATES of 134
     available         69
-    q ? / s  ● connecte…
+    q ? / s m  ● connec…
     "
   `);
 });
@@ -150,7 +151,7 @@ test('60x20', () => {
     15:03:53  Ada 3            available -> rented          50 %
     15:03:52  Ada 4            available -> lost            50 %
     15:03:50  Ada 5            available -> lost            50 %
-    q ? / s ↑↓ Enter                        ● connected for 40 s
+    q ? / s m ↑↓ Enter                      ● connected for 40 s
     "
   `);
 });
@@ -181,7 +182,7 @@ test('80x24', () => {
     ALERTS
     1 min ago  Emmy 0197        new        lock.bat.low  Battery below 10 %
     1 h ago    6f1c0b5e         escalated  bicycle.outside_operational_period  Out␊…
-    q quit  ? help  / filter  s sort  ↑↓ scroll  Enter open     ● connected for 40 s
+    q ? / s m ↑↓ Enter                                          ● connected for 40 s
     "
   `);
 });
@@ -238,7 +239,7 @@ test('140x50', () => {
 
 
 
-    q quit  ? help  / filter  s sort  ↑↓ scroll  Enter open                                                                 ● connected for 40 s
+    q quit  ? help  / filter  s sort  m map  ↑↓ scroll  Enter open                                                          ● connected for 40 s
     "
   `);
 });
@@ -269,7 +270,7 @@ test('while the fleet is read it says how much it knows, and counts nothing that
     ALERTS
     1 min ago  Emmy 0197        new        lock.bat.low  Battery below 10 %
     1 h ago    6f1c0b5e         escalated  bicycle.outside_operational_period  Out␊…
-    q quit  ? help  / filter  s sort  ↑↓ scroll  Enter open     ● connected for 40 s
+    q ? / s m ↑↓ Enter                                          ● connected for 40 s
     "
   `);
 });
@@ -284,8 +285,8 @@ test('help, and the card of a bicycle', () => {
     /              filter bicycles and changes; Enter keeps it,…
     s              sort the bicycles by charge, name, state or …
     ↑ ↓ PgUp PgDn  scroll
+    m              map, and back
     Enter          open the bicycle; Esc closes it
-
 
 
     q quit  Esc back  ↑↓ scroll             ● connected for 40 s
@@ -337,7 +338,7 @@ describe('the footer: keys, and the connection', () => {
     ],
   ] satisfies [string, Partial<BoardInput>, string][])('%s', (_name, input, text) => {
     const footer = draw(160, 24, input).at(-1) ?? '';
-    expect(footer).toMatch(/^q quit {2}\? help {2}\/ filter {2}s sort {2}↑↓ scroll {2}Enter open {2,}/);
+    expect(footer).toMatch(/^q quit {2}\? help {2}\/ filter {2}s sort {2}m map {2}↑↓ scroll {2}Enter open {2,}/);
     expect(footer.endsWith(text)).toBe(true);
   });
 });

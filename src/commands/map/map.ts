@@ -36,7 +36,10 @@ export async function showMap(context: Context, options: MapOptions): Promise<vo
     const { servePage } = await import('./serve.js');
     return servePage(context, { filters, port: serve, tiles, attribution });
   }
-  if (live === true) throw usageError('not yet');
+  if (live === true) {
+    const { followMap } = await import('./live.js');
+    return followMap(context, filters);
+  }
   const { picture, incomplete } = await readFleet(context, filters);
   const target = await openTarget(context, file);
   try {

@@ -7,10 +7,12 @@ import type { Key } from '../../terminal/keys.js';
 import { readTime } from '../../terminal/time.js';
 import { type BoardView, SORTS } from '../../views/board.js';
 import type { Entry } from '../../views/change.js';
+import { type MapSeen, type MapState, mapKey, neighbourOf, START_OF_MAP } from './map-view.js';
 import { entryOf, type WatchEffect } from './state.js';
 
 export interface BoardState {
   readonly view: BoardView;
+  readonly map: MapState;
   readonly connections: ReadonlyMap<string, Connection>;
   /** The newest first. */
   readonly changes: readonly { entry: Entry; atMs: number }[];
@@ -39,16 +41,19 @@ export type BoardEvent =
       readonly first: number;
       readonly rows: number;
       readonly matching: number;
+      /** The map as it was drawn last. */
+      readonly map?: MapSeen | undefined;
     };
 
 /** How much is kept of what scrolls: more rows than any screen has. */
 const KEPT_ROWS = 200;
 const FILTER_CHARACTERS = 100;
 
-export function startBoard(topics: readonly string[], now: Moment): BoardState {
+export function startBoard(topics: readonly string[], now: Moment, home: BoardView['home'] = 'fleet'): BoardState {
   const sinceMs = now.monotonicMs;
   return {
-    view: { panel: { type: 'fleet' }, sort: 'charge', filter: '', isTyping: false, selected: 0, scroll: 0 },
+    map: START_OF_MAP,
+    view: { panel: { type: home }, home, sort: 'charge', filter: '', isTyping: false, selected: 0, scroll: 0 },
     connections: new Map(topics.map((topic) => [topic, { state: 'connecting', sinceMs }])),
     changes: [],
     alerts: [],
@@ -115,10 +120,19 @@ function takeKey(state: BoardState, event: BoardEvent & { type: 'key' }): BoardS
   const change = (changes: Partial<BoardView>): BoardState => ({ ...state, view: { ...view, ...changes } });
   if (view.isTyping) return change(typed(view, key));
   if (key === 'q') return { ...state, isOver: true };
-  if (key === '?') return change({ panel: { type: view.panel.type === 'help' ? 'fleet' : 'help' } });
+  if (key === '?') return change({ panel: { type: view.panel.type === 'help' ? view.home : 'help' } });
+  if (key === 'm') {
+    const home = view.home === 'map' ? 'fleet' : 'map';
+    return change({ home, panel: { type: home } });
+  }
+  if (view.panel.type === 'map') return takeMapKey(state, event);
   if (view.panel.type !== 'fleet') {
-    if (key === 'escape' || key === 'enter') return change({ panel: { type: 'fleet' } });
+    if (key === 'escape' || key === 'enter') return change({ panel: { type: view.home } });
     if (view.panel.type !== 'card') return state;
+    if (event.map !== undefined && view.home === 'map' && (key === 'tab' || key === 'back-tab')) {
+      const uuid = neighbourOf(view.panel.uuid, event.map, key === 'tab' ? 1 : -1);
+      return { ...change({ panel: { type: 'card', uuid, scroll: 0 } }), map: { ...state.map, chosen: uuid } };
+    }
     return change({ panel: { ...view.panel, scroll: Math.max(0, view.panel.scroll + stepOf(key, event.rows)) } });
   }
   if (key === '/') return change({ isTyping: true, filter: '', selected: 0, scroll: 0 });
@@ -133,6 +147,13 @@ function takeKey(state: BoardState, event: BoardEvent & { type: 'key' }): BoardS
   const selected = Math.max(0, Math.min(event.matching - 1, view.selected + stepOf(key, event.rows)));
   const lowest = Math.max(0, selected - event.rows + 1);
   return change({ selected, scroll: Math.max(lowest, Math.min(view.scroll, selected)) });
+}
+
+function takeMapKey(state: BoardState, { key, map: seen }: BoardEvent & { type: 'key' }): BoardState {
+  if (seen === undefined) return state;
+  const { state: map, open } = mapKey(state.map, key, seen);
+  if (open === undefined) return { ...state, map };
+  return { ...state, map, view: { ...state.view, panel: { type: 'card', uuid: open, scroll: 0 } } };
 }
 
 function stepOf(key: Key, rows: number): number {

@@ -7,13 +7,24 @@ import type { Client } from '../../http/client.js';
 import type { Query } from '../../http/types.js';
 import type { Moment } from '../../mirror/knowledge.js';
 import { loadPaint } from '../../terminal/colour.js';
+import { countNoun } from '../../terminal/formats/renderer.js';
 import type { Key } from '../../terminal/keys.js';
 import { openScreen } from '../../terminal/screen.js';
 import { textOf } from '../../terminal/values.js';
-import { type BoardInput, bicycleRows, boardLines, matchesFilter, pickRows } from '../../views/board.js';
-import type { Entry } from '../../views/change.js';
+import { BICYCLES } from '../../views/bicycle.js';
+import {
+  type BoardInput,
+  bicycleRows,
+  boardLines,
+  connectionText,
+  matchesFilter,
+  pickRows,
+} from '../../views/board.js';
+import { type Entry, showClock } from '../../views/change.js';
 import type { WatchEnd } from '../../views/stream.js';
 import { type BoardEvent, type BoardState, boardState, startBoard } from './board.js';
+import { type LiveMapInput, openLiveMap } from './live-map.js';
+import type { MapSeen } from './map-view.js';
 import type { Plan } from './plan.js';
 import type { WatchEffect, WatchState } from './state.js';
 
@@ -36,6 +47,8 @@ export interface LiveOptions {
 
 /** Ten frames a second at most: more cannot be read, and a slow line would choke on them. */
 const FRAME_MS = 100;
+/** The map follows its keys, and writes no more than what changed. */
+const MAP_FRAME_MS = 34;
 /** Drawing takes at most a tenth of the time, however large the fleet is. */
 const FRAME_COST_FACTOR = 10;
 /** Ages on the board go on without messages. */
@@ -52,7 +65,9 @@ export async function openLive(options: LiveOptions): Promise<Display> {
   const moment = (): Moment => ({ monotonicMs: clock.monotonicMs(), wallMs: clock.wallMs() });
   const openedAt = moment();
   const rate = openRate(openedAt.monotonicMs);
-  let board = startBoard(plan.topics, openedAt);
+  let board = startBoard(plan.topics, openedAt, plan.map === undefined ? 'fleet' : 'map');
+  const map = openLiveMap();
+  let seenMap: MapSeen | undefined;
   let watched: WatchState | undefined;
   /** What the last frame showed: keys are about that. */
   let seen: Pick<BoardEvent & { type: 'key' }, 'uuids' | 'first' | 'matching'> = { uuids: [], first: 0, matching: 0 };
@@ -62,8 +77,8 @@ export async function openLive(options: LiveOptions): Promise<Display> {
   let cancelFrame = () => {};
   let dueMs = Number.POSITIVE_INFINITY;
   let lastFrameMs = Number.NEGATIVE_INFINITY;
-  const wantFrame = (inMs: number) => {
-    const atMs = Math.max(clock.monotonicMs() + inMs, lastFrameMs + frameMs);
+  const wantFrame = (inMs: number, apartMs = frameMs) => {
+    const atMs = Math.max(clock.monotonicMs() + inMs, lastFrameMs + apartMs);
     if (atMs >= dueMs) return;
     cancelFrame();
     dueMs = atMs;
@@ -73,33 +88,43 @@ export async function openLive(options: LiveOptions): Promise<Display> {
   const take = (event: BoardEvent) => {
     board = boardState(board, event);
     if (board.isOver) stop('quit', quitError(plan));
-    wantFrame(0);
+    wantFrame(0, event.type === 'key' && board.view.home === 'map' ? MAP_FRAME_MS : undefined);
+  };
+  const boardFrame = (state: WatchState) => {
+    const { width, height } = size();
+    const input = inputOf(board, state, moment(), {
+      rows: bicycleRows(height),
+      rate,
+      openedAt,
+      offsetMinutes: options.offsetMinutes,
+    });
+    const uuids = input.rows.map(({ uuid }) => textOf(uuid)?.toLowerCase());
+    seen = { uuids, first: board.view.scroll, matching: input.matching };
+    return screen.frame(boardLines(input, { width, height, paint }));
+  };
+  const mapFrame = (state: WatchState) => {
+    const look = { ...size(), hasColor: io.stdout.colorLevel > 0, hasUnicode: io.stdout.hasUnicode };
+    const drawn = map.frame({ ...mapInputOf(board, state, moment(), options.offsetMinutes), look });
+    seenMap = drawn.seen;
+    return screen.draw(drawn.canvas, paint);
   };
 
   function draw(): void {
     dueMs = Number.POSITIVE_INFINITY;
     const startMs = clock.monotonicMs();
     lastFrameMs = startMs;
+    const isMap = board.view.panel.type === 'map';
     if (watched !== undefined && !isWriting) {
-      const { width, height } = size();
-      const input = inputOf(board, watched, moment(), {
-        rows: bicycleRows(height),
-        rate,
-        openedAt,
-        offsetMinutes: options.offsetMinutes,
-      });
-      const uuids = input.rows.map(({ uuid }) => textOf(uuid)?.toLowerCase());
-      seen = { uuids, first: board.view.scroll, matching: input.matching };
       isWriting = true;
       // A terminal that is held back by Ctrl-S gets the next frame when it takes this one.
-      void io.stdout.write(screen.frame(boardLines(input, { width, height, paint }))).then(
+      void io.stdout.write(isMap ? mapFrame(watched) : boardFrame(watched)).then(
         () => {
           isWriting = false;
         },
         () => stop('failed', new FleetError('output', 'the terminal has gone')),
       );
     }
-    frameMs = Math.max(FRAME_MS, FRAME_COST_FACTOR * (clock.monotonicMs() - startMs));
+    frameMs = Math.max(isMap ? MAP_FRAME_MS : FRAME_MS, FRAME_COST_FACTOR * (clock.monotonicMs() - startMs));
     wantFrame(IDLE_FRAME_MS);
   }
 
@@ -107,7 +132,7 @@ export async function openLive(options: LiveOptions): Promise<Display> {
     stdout: io.streams.stdout,
     stdin: io.stdin,
     onChange: () => wantFrame(0),
-    onKey: (key: Key) => take({ type: 'key', key, rows: bicycleRows(size().height), ...seen }),
+    onKey: (key: Key) => take({ type: 'key', key, rows: bicycleRows(size().height), ...seen, map: seenMap }),
   });
   const cancelAlerts = pollAlerts(client, plan, context, over, (alerts) => take({ type: 'alerts', alerts }));
   let isClosed = false;
@@ -179,13 +204,7 @@ function inputOf(board: BoardState, watched: WatchState, now: Moment, frame: Fra
     nowMs: now.wallMs,
     offsetMinutes: frame.offsetMinutes,
     title: plan.topics.join(' '),
-    connections: [...board.connections].map(([topic, { state, sinceMs, message, retryAtMs }]) => ({
-      topic,
-      state,
-      forMs: Math.max(0, now.monotonicMs - sinceMs),
-      ...(message === undefined ? {} : { message }),
-      ...(retryAtMs === undefined ? {} : { retryInMs: Math.max(0, retryAtMs - now.monotonicMs) }),
-    })),
+    connections: connectionsOf(board, now),
     messages,
     lastMessageMs: watched.lastMessageMs === undefined ? undefined : now.monotonicMs - watched.lastMessageMs,
     perSecond: frame.rate.perSecond(now.monotonicMs),
@@ -202,6 +221,45 @@ function inputOf(board: BoardState, watched: WatchState, now: Moment, frame: Fra
     gaps: board.gaps,
     gapCount,
     blindMs,
+  };
+}
+
+function connectionsOf(board: BoardState, now: Moment): BoardInput['connections'] {
+  return [...board.connections].map(([topic, { state, sinceMs, message, retryAtMs }]) => ({
+    topic,
+    state,
+    forMs: Math.max(0, now.monotonicMs - sinceMs),
+    ...(message === undefined ? {} : { message }),
+    ...(retryAtMs === undefined ? {} : { retryInMs: Math.max(0, retryAtMs - now.monotonicMs) }),
+  }));
+}
+
+const MAP_KEYS = 'q quit  ? help  arrows move  + - 0 zoom  Tab next  Enter open  m board';
+
+/** What the map draws of a watch. */
+function mapInputOf(
+  board: BoardState,
+  { plan, knowledge }: WatchState,
+  now: Moment,
+  offsetMinutes: number,
+): Omit<LiveMapInput, 'look'> {
+  const wanted = board.view.filter.toLowerCase();
+  const bicycles = [...knowledge.bicycles()].filter(
+    (bicycle) => (plan.map?.keep(bicycle) ?? true) && (wanted === '' || matchesFilter(bicycle, wanted)),
+  );
+  const isWhole = plan.bicycles === undefined ? knowledge.isWhole() : knowledge.size() >= plan.bicycles.size;
+  const known = isWhole ? '' : ` so far, ${knowledge.size()} of ${board.total ?? '?'} read`;
+  const connection = connectionText({ connections: connectionsOf(board, now) });
+  return {
+    state: board.map,
+    bicycles,
+    isWhole,
+    title: `${countNoun(bicycles.length, BICYCLES.noun)}${known}, ${plan.map?.title ?? plan.topics.join(' ')}`,
+    moment: showClock(now.wallMs, offsetMinutes),
+    footer: [
+      { text: `${connection.text}  `, ink: connection.color },
+      { text: MAP_KEYS, ink: 'dim' },
+    ],
   };
 }
 

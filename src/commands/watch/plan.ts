@@ -28,8 +28,17 @@ export interface WatchOptions {
   live?: boolean;
 }
 
+/** A watch that draws a map instead of the board. */
+export interface MapPlan {
+  title: string;
+  /** What of the fleet is drawn. */
+  keep(bicycle: Bicycle): boolean;
+}
+
 export interface Plan {
   form: Form;
+  /** Undefined: the board comes first. */
+  map?: MapPlan;
   sseUrl: URL;
   topics: readonly string[];
   /** Organizations whose list can tell what was missed. */

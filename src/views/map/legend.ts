@@ -67,6 +67,19 @@ function scalePieces({ view, look }: LegendInput, columns: number): Piece[] {
   return [{ text: `${start}${line?.repeat(length - 2)}${end} ${label}`, ink: 'dim' }];
 }
 
+/** What is chosen, in words: `90 at 33.4°S 70.7°W: 53 available, 14 rented`, or the name of a bicycle and its state. */
+export function chosenPieces({ layout, places, view, look, nameOf }: LegendInput, place: number): Piece[] {
+  const cluster = layout.clusters.find(({ members }) => members.includes(place));
+  const stateName = (state: number) => clean((places.states[state] ?? '').slice(0, 100));
+  if (cluster === undefined) {
+    const name = clean(nameOf(places.bicycleOf[place] ?? 0).slice(0, 100));
+    return [{ text: `${name} ${stateName(places.stateOf[place] ?? 0)}  `, ink: 'bold' }];
+  }
+  const states = cluster.byState.flatMap((count, state) => (count === 0 ? [] : [`${count} ${stateName(state)}`]));
+  const where = showPoint(cluster.x, cluster.y, view, look.hasUnicode);
+  return [{ text: `${cluster.count} at ${where}: ${states.join(', ')}  `, ink: 'bold' }];
+}
+
 interface Absence {
   readonly count: number;
   readonly label: string;

@@ -6,7 +6,7 @@ import { clean } from '../../terminal/clean.js';
 import { type Coast, forCoast, LEAST_METRES_A_COLUMN } from './coast.js';
 import { graticule } from './graticule.js';
 import { type Cluster, type Grid, type Layout, layOut } from './layout.js';
-import { hasPanel, legendLines, type Piece, panelLines } from './legend.js';
+import { chosenPieces, hasPanel, legendLines, type Piece, panelLines } from './legend.js';
 import type { Places } from './places.js';
 import { type Extent, eastOf, fitView, metresPerDot, type View } from './projection.js';
 import { signOf } from './signs.js';
@@ -31,17 +31,10 @@ export interface MapInput {
   readonly coast: Coast;
   /** What is seen; everything when absent. */
   readonly view?: View | undefined;
-  /** What Tab has chosen. */
-  readonly selected?: Target | undefined;
+  /** The index of a place: what shows it is marked, a dot or a cluster. */
+  readonly selected?: number | undefined;
   /** The last line, in place of none. */
   readonly footer?: readonly Piece[];
-}
-
-/** What can be chosen on a map: a cluster, or a bicycle with a dot of its own. */
-export interface Target {
-  readonly type: 'cluster' | 'bicycle';
-  /** The index of one of its places. */
-  readonly place: number;
 }
 
 export interface DrawnMap {
@@ -228,23 +221,36 @@ function drawDots(canvas: Canvas, input: MapInput, { look, area, layout, isBusy 
     const cell = Math.floor(y / down) * area.columns + Math.floor(x / across);
     const before = cells.get(cell) ?? { bits: 0, state, isSelected: false };
     const bit = isBraille ? (BRAILLE_BITS[y % down]?.[x % across === 0 ? 0 : 1] ?? 0) : 0;
-    const isSelected = before.isSelected || (input.selected?.type === 'bicycle' && input.selected.place === place);
+    const isSelected = before.isSelected || input.selected === place;
     cells.set(cell, { bits: before.bits | bit, state, isSelected });
   }
+  let selected: { column: number; row: number } | undefined;
   for (const [cell, { bits, state, isSelected }] of cells) {
     const [column, row] = [area.column + (cell % area.columns), area.row + Math.floor(cell / area.columns)];
     const { sign, letter } = signOf(input.places.states[state]);
     const text = isBraille ? String.fromCharCode(BRAILLE_START + bits) : look.hasUnicode ? sign : letter;
     put(canvas, column, row, text, isSelected ? inverse(inkOf(input, state)) : inkOf(input, state));
     isBusy[row * canvas.width + column] = 1;
-    if (isSelected) drawPointer(canvas, column, row, look);
+    if (isSelected) selected = { column, row };
   }
+  if (selected !== undefined) drawPointer(canvas, selected, look, area, isBusy);
 }
 
-/** Around what is chosen, where there is room. */
-function drawPointer(canvas: Canvas, column: number, row: number, { hasUnicode }: Look): void {
-  put(canvas, column - 1, row, hasUnicode ? '▸' : '>', 'bold');
-  put(canvas, column + 1, row, hasUnicode ? '◂' : '<', 'bold');
+/** Around what is chosen, where no other bicycle is. */
+function drawPointer(
+  canvas: Canvas,
+  { column, row }: { column: number; row: number },
+  { hasUnicode }: Look,
+  area: Area,
+  isBusy: Uint8Array,
+): void {
+  const [right, left] = hasUnicode ? ['▸', '◂'] : ['>', '<'];
+  for (const [at, sign] of [[column - 1, right] as const, [column + 1, left] as const]) {
+    const cell = row * canvas.width + at;
+    if (at < area.column || at >= area.column + area.columns || isBusy[cell] === 1) continue;
+    put(canvas, at, row, sign ?? '', 'bold');
+    isBusy[cell] = 1;
+  }
 }
 
 function inkOf({ places }: Pick<MapInput, 'places'>, state: number): Ink {
@@ -264,7 +270,7 @@ function drawCluster(
 ): void {
   const { columns, count, byState, members } = cluster;
   const [column, row] = [area.column + cluster.column, area.row + cluster.row];
-  const isSelected = input.selected?.type === 'cluster' && members.includes(input.selected.place);
+  const isSelected = input.selected !== undefined && members.includes(input.selected);
   const [left, right] = bracketsOf(look, isSelected);
   const text = columns < String(count).length + 2 ? cut(String(count), columns) : `${left}${count}${right}`;
   const shares = look.hasColor ? shareCells(byState, columns) : [];
@@ -352,7 +358,9 @@ function drawAround(
     for (const [row, line] of legendLines(facts, { columns: look.width, rows }).entries())
       putPieces(canvas, 0, area.row + area.rows + row, line);
   }
-  if (input.footer !== undefined) putPieces(canvas, 0, look.height - 1, input.footer);
+  if (input.footer === undefined) return;
+  const chosen = input.selected === undefined ? [] : chosenPieces(facts, input.selected);
+  putPieces(canvas, 0, look.height - 1, [...chosen, ...input.footer]);
 }
 
 function drawTitle(canvas: Canvas, { title, moment }: MapInput, { width }: Look): void {

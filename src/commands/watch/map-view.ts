@@ -1,0 +1,106 @@
+// What the keys do to the map of `--live`: move, zoom, choose, open. A machine without I/O.
+
+import type { Key } from '../../terminal/keys.js';
+import { boundView, type Extent, eastOf, fitView, type View } from '../../views/map/projection.js';
+
+export interface MapState {
+  /** What is seen; undefined: everything. */
+  readonly view: View | undefined;
+  /** The bicycle that is chosen, by itself or with the cluster it is in. */
+  readonly chosen: string | undefined;
+}
+
+/** What can be chosen: a cluster or a bicycle. */
+export interface MapTarget {
+  /** Its bicycles, by uuid. */
+  readonly uuids: readonly string[];
+  /** Their points of the world. */
+  readonly xs: Float64Array;
+  readonly ys: Float64Array;
+}
+
+/** What the last frame showed: keys are about that. */
+export interface MapSeen {
+  readonly view: View;
+  readonly extent: Extent;
+  /** Clusters, the largest first; single bicycles where there are none. Made when they are asked for. */
+  targets(): readonly MapTarget[];
+  /** What shows a bicycle. */
+  find(uuid: string): MapTarget | undefined;
+}
+
+export const START_OF_MAP: MapState = { view: undefined, chosen: undefined };
+
+/** How far an arrow moves, of what is seen; how much nearer `+` goes. */
+const STEP = 0.25;
+const ZOOM = 2;
+/** A cluster that opening would not spread at least this much is a heap. */
+const LEAST_SPREAD = 1.3;
+
+const DIRECTIONS: ReadonlyMap<Key, readonly [right: number, down: number]> = new Map([
+  ['left', [-1, 0]],
+  ['right', [1, 0]],
+  ['up', [0, -1]],
+  ['down', [0, 1]],
+]);
+
+/** The state after a key, and the bicycle whose card it opens. */
+export function mapKey(state: MapState, key: Key, seen: MapSeen): { state: MapState; open?: string } {
+  const { view, extent } = seen;
+  const direction = DIRECTIONS.get(key);
+  if (direction !== undefined) {
+    const x = view.x + (direction[0] * STEP * extent.width) / view.worldDots;
+    const y = view.y + (direction[1] * STEP * extent.height) / view.worldDots;
+    return { state: { ...state, view: boundView({ ...view, x, y }, extent) } };
+  }
+  if (key === '+' || key === '=') return { state: { ...state, view: zoom(state, seen, ZOOM) } };
+  if (key === '-' || key === '_') return { state: { ...state, view: zoom(state, seen, 1 / ZOOM) } };
+  if (key === '0') return { state: START_OF_MAP };
+  if (key === 'escape') return { state: { ...state, chosen: undefined } };
+  if (key === 'tab' || key === 'back-tab')
+    return { state: { ...state, chosen: nextOf(state, seen, key === 'tab' ? 1 : -1) } };
+  return key === 'enter' ? enter(state, seen) : { state };
+}
+
+/** Nearer or farther, around what is chosen. */
+function zoom({ chosen }: MapState, { view, extent, find }: MapSeen, factor: number): View {
+  const target = chosen === undefined ? undefined : find(chosen);
+  const worldDots = view.worldDots * factor;
+  if (target === undefined || factor < 1) return boundView({ ...view, worldDots }, extent);
+  const { x, y } = fitView(target.xs, target.ys, extent);
+  return boundView({ x, y, worldDots }, extent);
+}
+
+function nextOf({ chosen }: MapState, seen: MapSeen, step: number): string | undefined {
+  const targets = seen.targets();
+  const at = chosen === undefined ? -1 : targets.findIndex(({ uuids }) => uuids.includes(chosen));
+  const next = at === -1 ? (step > 0 ? 0 : targets.length - 1) : (at + step + targets.length) % targets.length;
+  return targets[next]?.uuids[0];
+}
+
+/** Opens what is chosen, else what is nearest to the middle: a cluster by going nearer, a bicycle as its card. */
+function enter(state: MapState, seen: MapSeen): { state: MapState; open?: string } {
+  const target = (state.chosen === undefined ? undefined : seen.find(state.chosen)) ?? nearestToMiddle(seen);
+  const [first] = target?.uuids ?? [];
+  if (target === undefined || first === undefined) return { state };
+  const chosen = state.chosen !== undefined && target.uuids.includes(state.chosen) ? state.chosen : first;
+  if (target.uuids.length > 1) {
+    const near = fitView(target.xs, target.ys, seen.extent);
+    if (near.worldDots > seen.view.worldDots * LEAST_SPREAD) return { state: { view: near, chosen: undefined } };
+  }
+  return { state: { ...state, chosen }, open: chosen };
+}
+
+function nearestToMiddle({ view, targets }: MapSeen): MapTarget | undefined {
+  const distance = ({ xs, ys }: MapTarget) => Math.hypot(eastOf(view, xs[0] ?? 0), (ys[0] ?? 0) - view.y);
+  let nearest: MapTarget | undefined;
+  for (const target of targets()) if (nearest === undefined || distance(target) < distance(nearest)) nearest = target;
+  return nearest;
+}
+
+/** The bicycle behind or before one in its heap; itself where it is alone. */
+export function neighbourOf(uuid: string, seen: MapSeen, step: number): string {
+  const uuids = seen.find(uuid)?.uuids ?? [];
+  const at = uuids.indexOf(uuid);
+  return uuids[(at + step + uuids.length) % Math.max(1, uuids.length)] ?? uuid;
+}

@@ -1,0 +1,248 @@
+// `fleet map` over sockets: its numbers are those of `bicycles stats`, its files whole or not there, its flags at one with each other.
+
+import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
+import { boardState, startBoard } from '../../src/commands/watch/board.js';
+import { openLiveMap } from '../../src/commands/watch/live-map.js';
+import type { MapSeen } from '../../src/commands/watch/map-view.js';
+import { canvasLines } from '../../src/terminal/canvas.js';
+import { NO_PAINT } from '../../src/terminal/colour.js';
+import { readKeys } from '../../src/terminal/keys.js';
+import type { StatsRow } from '../../src/views/stats.js';
+import { environmentOf } from '../support/environment.js';
+import { type RunOptions, runFleet } from '../support/run.js';
+import { useSandbox } from '../support/sandbox.js';
+import { sendJson, withServer } from '../support/server.js';
+
+const sandbox = useSandbox({ bicycles: 300 });
+const folder = mkdtempSync(join(tmpdir(), 'fleet-map-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+async function fleet(line: string, options: RunOptions = {}) {
+  const env = { ...(await environmentOf(sandbox())), ...options.env };
+  return runFleet(
+    line.split(' ').filter((word) => word !== ''),
+    { ...options, env },
+  );
+}
+
+/** The states and their numbers in the legend of a drawing without colours. */
+function legendOf(text: string, states: readonly string[]): { [state: string]: number } {
+  const last = (state: string) => [...text.matchAll(new RegExp(`${state}\\s+(\\d+)`, 'g'))].at(-1)?.[1];
+  return Object.fromEntries(states.map((state) => [state, Number(last(state))]));
+}
+
+describe('every number is that of bicycles stats', () => {
+  test.each([
+    ['', ''],
+    ['--state lost,rented', ''],
+    ['--near 52.52,13.405 --radius 4km', ''],
+    ['--where state_of_charge<50', ''],
+  ])('%s', async (filters) => {
+    const rows = JSON.parse((await fleet(`bicycles stats --by state --json ${filters}`)).stdout) as StatsRow[];
+    const counts = Object.fromEntries(rows.map(({ value, count }) => [value, count]));
+    const total = rows.reduce((sum, { count }) => sum + count, 0);
+    for (const [line, options] of [
+      [`map ${filters}`, {}],
+      [`map ${filters}`, { terminal: { columns: 140, rows: 41 }, env: { NO_COLOR: '1' } }],
+      [`map ${filters} -o svg`, {}],
+    ] as const) {
+      const { code, stdout, stderr } = await fleet(line, options);
+      expect([code, stderr.replaceAll(/\r[^\n]*/g, '')]).toEqual([0, '']);
+      expect(legendOf(stdout, Object.keys(counts))).toEqual(counts);
+      expect(stdout).toContain(`${total} bicycle`);
+    }
+  });
+
+  test('clusters, marks and what is not on the map make the whole fleet', async () => {
+    const { stdout } = await fleet('map -o svg');
+    const clusters = [...stdout.matchAll(/<title>(\d+) bicycles around/g)].map(([, count]) => Number(count));
+    const marks = [...stdout.matchAll(/<title>[^<]+: [a-z_]+<\/title>/g)].length;
+    const absent = Number(/; (\d+) without a position/.exec(stdout)?.[1] ?? 0);
+    expect(clusters.reduce((sum, count) => sum + count, 0) + marks + absent).toBe(sandbox().bicycles().length);
+  });
+});
+
+describe('where it is drawn', () => {
+  test('a pipe gets ASCII of 80 by 24, a terminal Braille or signs in its size, a dumb one ASCII', async () => {
+    const pipe = (await fleet('map')).stdout;
+    expect(pipe).toMatch(/^[\x20-\x7E\n]*$/);
+    expect(pipe.split('\n')).toHaveLength(25);
+    const terminal = (await fleet('map', { terminal: { columns: 100, rows: 30 } })).stdout;
+    expect(terminal).toMatch(/[\u2800-\u28ff]/);
+    expect(terminal).toContain('\u001b[');
+    expect(terminal.split('\n')).toHaveLength(30);
+    const dumb = (await fleet('map', { terminal: { columns: 60, rows: 20 }, env: { TERM: 'dumb' } })).stdout;
+    expect(dumb).toMatch(/^[\x20-\x7E\n]*$/);
+  });
+
+  test('--size', async () => {
+    const { stdout } = await fleet('map --size 120x40');
+    expect(stdout.split('\n')).toHaveLength(41);
+    expect(Math.max(...stdout.split('\n').map(({ length }) => length))).toBeLessThanOrEqual(120);
+    expect((await fleet('map --size 640,480 -o svg')).stdout).toContain('viewBox="0 0 640 480"');
+  });
+
+  test('a file is written whole, its ending says what; a link leads to it; nothing is left where it fails', async () => {
+    const [svg, link] = [join(folder, 'fleet.svg'), join(folder, 'link.svg')];
+    writeFileSync(svg, 'before');
+    symlinkSync(svg, link);
+    expect(await fleet(`map --file ${link}`)).toMatchObject({ code: 0, stdout: '' });
+    expect(readFileSync(svg, 'utf8')).toMatch(/^<svg [\s\S]*<\/svg>\n$/);
+    expect((await fleet(`map --file ${join(folder, 'fleet.txt')}`)).code).toBe(0);
+    expect(readFileSync(join(folder, 'fleet.txt'), 'utf8')).toMatch(/^300 bicycles|^\d+ bicycles/);
+    const { code, stderr } = await fleet(`map --file ${join(folder, 'nowhere', 'fleet.svg')}`);
+    expect([code, stderr]).toEqual([10, expect.stringContaining('could not be written')]);
+    expect(readdirSync(folder).sort()).toEqual(['fleet.svg', 'fleet.txt', 'link.svg']);
+    expect(await fleet('map -o svg --file /dev/null')).toMatchObject({ code: 0 });
+  });
+});
+
+test.each([
+  ['map --json', 'map draws'],
+  ['map -o csv', 'not csv'],
+  ['map --jq .', '--jq'],
+  ['map --columns name', 'no columns'],
+  ['map --file fleet.png', '.svg, .html or .txt'],
+  ['map --live', 'stdout is not one'],
+  ['map --live --serve', '--live and --serve'],
+  ['map --live --file a.svg', '--live and --file'],
+  ['map --size 0,4', '--size'],
+  ['map --size wide', '--size'],
+  ['map --size 80,24 -o html', '--size'],
+  ['map --serve 70000', '65535'],
+  ['map --tiles https://tiles.example/{z}/{x}/{y}.png', '--tiles'],
+  ['bicycles list -o svg', 'fleet map -o svg'],
+  ['map -o png', 'png'],
+])('%s is refused, and nothing is sent', async (line, reason) => {
+  const before = sandbox().requests.length;
+  const { code, stdout, stderr } = await fleet(line);
+  expect([code, stdout, stderr]).toEqual([2, '', expect.stringContaining(reason)]);
+  expect(sandbox().requests.length).toBe(before);
+});
+
+test('a fleet of odd positions: drawn where it can be, counted and named where it cannot', async () => {
+  const bicycles = [
+    { uuid: '1', name: 'Text', latitude: '52.5', longitude: ' 13.4 ', state: 'lost' },
+    { uuid: '2', name: 'Words', latitude: 'NaN', longitude: '13.4', state: 'lost' },
+    { uuid: '3', name: 'Far', latitude: 52, longitude: 400, state: 'lost' },
+    { uuid: '4', name: 'Pole', latitude: -89.9, longitude: 0, state: 'lost' },
+    { uuid: '5', name: 'Nowhere', latitude: null, longitude: null, state: null },
+  ];
+  const answer = (response: Parameters<typeof sendJson>[0], { path }: { path: string }) =>
+    sendJson(response, 200, path.startsWith('/alerts') ? [] : bicycles);
+  await withServer(answer, async ({ url }) => {
+    const env = { FLEET_BASE_URL: url, FLEET_TOKEN: 't', NO_COLOR: '1' };
+    const { code, stdout } = await runFleet(['map'], { env, terminal: { columns: 120, rows: 30 } });
+    expect(code).toBe(0);
+    for (const part of [
+      '5 bicycles',
+      'Text',
+      'Words, Far',
+      'Pole',
+      'Nowhere',
+      '(none) +1',
+      '2 with an impossible position',
+    ]) {
+      expect(stdout).toMatch(new RegExp(part.replace(/[()]/g, '\\$&')));
+    }
+  });
+});
+
+test('a list that stays short is drawn, and ends with 9', async () => {
+  const answer = (response: Parameters<typeof sendJson>[0], { path }: { path: string }) =>
+    sendJson(response, 200, {
+      count: path.startsWith('/alerts') ? 0 : 3,
+      next: null,
+      results: path.startsWith('/alerts') ? [] : [{ uuid: 'u', state: 'lost', latitude: 1, longitude: 2 }],
+    });
+  await withServer(answer, async ({ url }) => {
+    const { code, stdout } = await runFleet(['map', '-q'], { env: { FLEET_BASE_URL: url, FLEET_TOKEN: 't' } });
+    expect([code, stdout]).toEqual([9, expect.stringContaining('1 bicycle')]);
+  });
+});
+
+describe('the keys of --live', () => {
+  const BICYCLES = [
+    ...Array.from({ length: 40 }, (_, index) => ({
+      uuid: `a${index}`,
+      latitude: 52.5 + index / 1e4,
+      longitude: 13.4,
+      state: 'lost',
+    })),
+    ...Array.from({ length: 120 }, (_, index) => ({
+      uuid: `b${index}`,
+      latitude: 38.7,
+      longitude: -9.1,
+      state: 'rented',
+      name: `B ${index}`,
+    })),
+  ];
+  const look = { width: 100, height: 30, hasColor: true, hasUnicode: true };
+
+  /** Presses keys, each about the frame before it. */
+  function press(input: string) {
+    const map = openLiveMap();
+    let state = startBoard(['t'], { monotonicMs: 0, wallMs: 0 }, 'map');
+    const draw = () =>
+      map.frame({
+        state: state.map,
+        bicycles: BICYCLES,
+        isWhole: true,
+        title: 'x',
+        moment: '',
+        footer: [{ text: 'keys' }],
+        look,
+      });
+    for (const key of readKeys(input)) {
+      const seen: MapSeen = draw().seen;
+      state = boardState(state, { type: 'key', key, uuids: [], first: 0, rows: 0, matching: 0, map: seen });
+    }
+    const { canvas, seen } = draw();
+    return { state, seen, text: canvasLines(canvas, NO_PAINT).join('\n') };
+  }
+
+  test('Tab goes from cluster to cluster, the largest first, and round', () => {
+    expect(press('\t').text).toMatch(/▸120◂/);
+    expect(press('\t').text).toMatch(/120 at 38\.70°N 9\.10°W: 120 rented {2}keys/);
+    expect(press('\t\t').text).toMatch(/▸40◂/);
+    expect(press('\t\t\t').text).toMatch(/▸120◂/);
+    expect(press('\u001b[Z').text).toMatch(/▸40◂/);
+    expect(press('\t\u001b').text).not.toContain('▸');
+  });
+
+  test('Enter goes into a cluster; 0 comes back', () => {
+    const inside = press('\t\t\r');
+    expect(inside.text).toMatch(/120 outside the view/);
+    expect(inside.seen.view.worldDots).toBeGreaterThan(press('').seen.view.worldDots * 100);
+    expect(press('\t\t\r0').text).toBe(press('').text);
+  });
+
+  test('a heap that no zoom spreads opens as a card, and Tab goes on to the next one in it', () => {
+    const heap = '\t\r\r';
+    expect(press(heap).state.view.panel).toMatchObject({ type: 'card', uuid: 'b0' });
+    expect(press(`${heap}\t`).state.view.panel).toMatchObject({ type: 'card', uuid: 'b1' });
+    expect(press(`${heap}\u001b`).state.view.panel).toEqual({ type: 'map' });
+  });
+
+  test('arrows move by a quarter, + and - change by two, and neither leaves the world', () => {
+    const start = press('').seen.view;
+    const right = press('\u001b[C').seen.view;
+    expect((right.x - start.x) * start.worldDots).toBeCloseTo(press('').seen.extent.width / 4, 3);
+    expect(press('+').seen.view.worldDots).toBeCloseTo(start.worldDots * 2, 3);
+    expect(press('++-').seen.view.worldDots).toBeCloseTo(start.worldDots * 2, 3);
+    const far = press(`${'-'.repeat(20)}${'\u001b[A'.repeat(9)}`).seen;
+    expect([far.view.y, far.view.worldDots]).toEqual([0, Math.min(far.extent.width, far.extent.height)]);
+    expect(press('+'.repeat(60)).seen.view.worldDots).toBeLessThan(1e9);
+  });
+
+  test('m is the board and back, ? the keys, q the end', () => {
+    expect(press('m').state.view).toMatchObject({ panel: { type: 'fleet' }, home: 'fleet' });
+    expect(press('mm').state.view).toMatchObject({ panel: { type: 'map' }, home: 'map' });
+    expect(press('?').state.view).toMatchObject({ panel: { type: 'help' } });
+    expect(press('??').state.view).toMatchObject({ panel: { type: 'map' } });
+    expect(press('q').state.isOver).toBe(true);
+  });
+});
