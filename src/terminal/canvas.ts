@@ -25,6 +25,14 @@ let segmenter: Intl.Segmenter | undefined;
 /** Puts text at a cell; what lies outside of the canvas is left out. The text has been cleaned and is short. */
 export function put(canvas: Canvas, column: number, row: number, text: string, ink: Ink = ''): void {
   if (row < 0 || row >= canvas.height) return;
+  if (text.length === 1 && column > 0 && column + 1 < canvas.width && isNarrow(text.charCodeAt(0))) {
+    const cell = row * canvas.width + column;
+    if (canvas.texts[cell] !== '' && canvas.texts[cell + 1] !== '') {
+      canvas.texts[cell] = text;
+      canvas.inks[cell] = ink;
+      return;
+    }
+  }
   let at = column;
   for (const cluster of clustersOf(text)) {
     const width = NARROW_TEXT.test(cluster) ? 1 : widthOf(cluster);
@@ -43,6 +51,11 @@ export function put(canvas: Canvas, column: number, row: number, text: string, i
     }
     at += width;
   }
+}
+
+/** ASCII, lines and Braille: what a drawing is made of. */
+function isNarrow(code: number): boolean {
+  return (code >= 0x20 && code < 0x7f) || (code >= 0x2500 && code < 0x25a0) || (code >= 0x2800 && code < 0x2900);
 }
 
 function clustersOf(text: string): Iterable<string> {

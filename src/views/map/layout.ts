@@ -65,8 +65,9 @@ const HOPELESS_FACTOR = 4;
 interface Projected {
   /** Indexes of places, ordered by dot, then by state. */
   readonly places: Uint32Array;
-  /** The dot of each, in the same order. */
+  /** The dot and the cell of each, in the same order. */
   readonly dots: Uint32Array;
+  readonly cells: Uint32Array;
   readonly outside: readonly number[];
 }
 
@@ -94,7 +95,8 @@ export function layOut(places: Places, view: View, grid: Grid): Layout {
   }
 }
 
-function project({ xs, ys, stateOf }: Places, view: View, { columns, rows, across, down, cell }: Grid): Projected {
+function project({ xs, ys, stateOf }: Places, view: View, grid: Grid): Projected {
+  const { columns, rows, across, down, cell } = grid;
   const [width, height] = [columns * across, rows * down];
   const [scaleX, scaleY] = [(view.worldDots * across) / cell.width, (view.worldDots * down) / cell.height];
   const found = new Uint32Array(xs.length);
@@ -112,22 +114,30 @@ function project({ xs, ys, stateOf }: Places, view: View, { columns, rows, acros
     dotOf[index] = y * width + x;
     count += 1;
   }
-  const byState = sortBy(found.subarray(0, count), (place) => stateOf[place] ?? 0, MOST_STATES);
-  const sorted = sortBy(byState, (place) => dotOf[place] ?? 0, width * height);
-  return { places: sorted, dots: sorted.map((place) => dotOf[place] ?? 0), outside };
+  const byState = sortBy(found.subarray(0, count), stateOf, MOST_STATES);
+  const places = sortBy(byState, dotOf, width * height);
+  const dots = new Uint32Array(count);
+  const cells = new Uint32Array(count);
+  for (let index = 0; index < count; index++) {
+    const dot = dotOf[places[index] ?? 0] ?? 0;
+    dots[index] = dot;
+    cells[index] = cellOf(dot, grid);
+  }
+  return { places, dots, cells, outside };
 }
 
-/** Sorts by whole numbers below `limit`, in linear time, and keeps the order of equals. */
-function sortBy(items: Uint32Array, keyOf: (item: number) => number, limit: number): Uint32Array {
+/** Sorts by the keys of the items, whole numbers below `limit`, in linear time, and keeps the order of equals. */
+function sortBy(items: Uint32Array, keys: Uint32Array | Uint8Array, limit: number): Uint32Array {
   const starts = new Uint32Array(limit + 1);
-  for (const item of items) {
-    const key = keyOf(item) + 1;
+  for (let index = 0; index < items.length; index++) {
+    const key = (keys[items[index] ?? 0] ?? 0) + 1;
     starts[key] = (starts[key] ?? 0) + 1;
   }
   for (let key = 1; key <= limit; key++) starts[key] = (starts[key] ?? 0) + (starts[key - 1] ?? 0);
   const sorted = new Uint32Array(items.length);
-  for (const item of items) {
-    const key = keyOf(item);
+  for (let index = 0; index < items.length; index++) {
+    const item = items[index] ?? 0;
+    const key = keys[item] ?? 0;
     const at = starts[key] ?? 0;
     sorted[at] = item;
     starts[key] = at + 1;
@@ -151,17 +161,17 @@ function cellOf(dot: number, { columns, across, down }: Grid): number {
   return row * columns + Math.floor((dot % width) / across);
 }
 
-function countCells({ places: order, dots }: Projected, { stateOf }: Places, grid: Grid): Cells {
+function countCells({ places: order, dots, cells }: Projected, { stateOf }: Places, grid: Grid): Cells {
   const cellCount = grid.columns * grid.rows;
   const width = grid.columns * grid.across;
   const byState = new Uint32Array(cellCount * MOST_STATES);
   const counts = new Uint32Array(cellCount);
   const sumX = new Float64Array(cellCount);
   const sumY = new Float64Array(cellCount);
-  for (const [index, place] of order.entries()) {
+  for (let index = 0; index < order.length; index++) {
     const dot = dots[index] ?? 0;
-    const cell = cellOf(dot, grid);
-    const state = cell * MOST_STATES + (stateOf[place] ?? 0);
+    const cell = cells[index] ?? 0;
+    const state = cell * MOST_STATES + (stateOf[order[index] ?? 0] ?? 0);
     byState[state] = (byState[state] ?? 0) + 1;
     counts[cell] = (counts[cell] ?? 0) + 1;
     sumX[cell] = (sumX[cell] ?? 0) + (dot % width) / grid.across;
@@ -190,12 +200,11 @@ interface Work {
 
 /** Tries to give each bicycle that belongs to no cluster a dot; hands back the cells in which one got none, the fullest first. */
 function placeDots(
-  { places: order, dots: wanted }: Projected,
+  { places: order, dots: wanted, cells: cellOfEach }: Projected,
   { stateOf }: Places,
   { grid, cells, owners, gathered }: Work,
 ): { dots: Int32Array; failures: number[] } {
-  const [width, height] = [grid.columns * grid.across, grid.rows * grid.down];
-  const isTaken = new Uint8Array(width * height);
+  const isTaken = new Uint8Array(grid.columns * grid.across * grid.rows * grid.down);
   const stateOfCell = cells.states.map((state, cell) => ((owners[cell] ?? FREE) === FREE ? state : FREE));
   for (const cluster of gathered.values()) {
     forCells(cluster, grid, (cell) => {
@@ -206,51 +215,71 @@ function placeDots(
   const failed = new Map<number, number>();
   const hopeless = HOPELESS_FACTOR * grid.across * grid.down;
   const displaced: number[] = [];
-  for (const [index, place] of order.entries()) {
-    const dot = wanted[index] ?? 0;
-    const cell = cellOf(dot, grid);
+  for (let index = 0; index < order.length; index++) {
+    const cell = cellOfEach[index] ?? 0;
     if ((owners[cell] ?? FREE) !== FREE) continue;
+    const dot = wanted[index] ?? 0;
     if ((cells.counts[cell] ?? 0) > hopeless) failed.set(cell, cells.counts[cell] ?? 0);
-    else if (stateOfCell[cell] === stateOf[place] && isTaken[dot] === 0) {
+    else if (stateOfCell[cell] === stateOf[order[index] ?? 0] && isTaken[dot] === 0) {
       isTaken[dot] = 1;
       dots[index] = dot;
     } else displaced.push(index);
   }
   const steps = stepsWithin(grid.reachDots);
   for (const index of displaced) {
-    const dot = wanted[index] ?? 0;
-    const state = stateOf[order[index] ?? 0] ?? 0;
-    const [x, y] = [dot % width, Math.floor(dot / width)];
-    const step = steps.find(([right, down]) => {
-      const [toX, toY] = [x + right, y + down];
-      if (toX < 0 || toY < 0 || toX >= width || toY >= height) return false;
-      const to = toY * width + toX;
-      const inCell = stateOfCell[cellOf(to, grid)];
-      return isTaken[to] === 0 && (inCell === state || inCell === FREE);
-    });
-    if (step === undefined) {
-      const cell = cellOf(dot, grid);
+    const cell = cellOfEach[index] ?? 0;
+    // One that found no room in a cell leaves none for the others: all of the cell will be a cluster.
+    if (failed.has(cell)) {
       failed.set(cell, (failed.get(cell) ?? 0) + 1);
       continue;
     }
-    const to = (y + step[1]) * width + x + step[0];
-    isTaken[to] = 1;
-    stateOfCell[cellOf(to, grid)] = state;
-    dots[index] = to;
+    const state = stateOf[order[index] ?? 0] ?? 0;
+    const dot = findFree(wanted[index] ?? 0, state, { grid, steps, isTaken, stateOfCell });
+    if (dot === FREE) {
+      failed.set(cell, 1);
+      continue;
+    }
+    isTaken[dot] = 1;
+    stateOfCell[cellOf(dot, grid)] = state;
+    dots[index] = dot;
   }
   const failures = [...failed].sort(([a, m], [b, n]) => n - m || a - b).map(([cell]) => cell);
   return { dots, failures };
 }
 
-/** Steps to the dots around one, the nearest first. */
-function stepsWithin(reach: number): (readonly [right: number, down: number])[] {
+interface Room {
+  grid: Grid;
+  steps: Int32Array;
+  isTaken: Uint8Array;
+  stateOfCell: Int16Array;
+}
+
+/** The nearest dot that nobody has, in a cell without another state; FREE when there is none within reach. */
+function findFree(dot: number, state: number, { grid, steps, isTaken, stateOfCell }: Room): number {
+  const [width, height] = [grid.columns * grid.across, grid.rows * grid.down];
+  const [x, y] = [dot % width, Math.floor(dot / width)];
+  for (let step = 0; step < steps.length; step += 2) {
+    const toX = x + (steps[step] ?? 0);
+    const toY = y + (steps[step + 1] ?? 0);
+    if (toX < 0 || toY < 0 || toX >= width || toY >= height) continue;
+    const to = toY * width + toX;
+    if (isTaken[to] === 1) continue;
+    const inCell = stateOfCell[cellOf(to, grid)];
+    if (inCell === state || inCell === FREE) return to;
+  }
+  return FREE;
+}
+
+/** Steps to the dots around one, right and down in turn, the nearest first. */
+function stepsWithin(reach: number): Int32Array {
   const steps: (readonly [number, number])[] = [];
   for (let down = -reach; down <= reach; down++) {
     for (let right = -reach; right <= reach; right++) {
       if (right * right + down * down <= reach * reach) steps.push([right, down]);
     }
   }
-  return steps.sort(([a, b], [c, d]) => a * a + b * b - c * c - d * d || b - d || a - c);
+  steps.sort(([a, b], [c, d]) => a * a + b * b - c * c - d * d || b - d || a - c);
+  return Int32Array.from(steps.flat());
 }
 
 /** Calls for each cell of a rectangle that lies in the grid. */
@@ -339,18 +368,19 @@ function putLabel(cluster: Gathered, grid: Grid): void {
 
 /** The layout in the end: every place in view is a dot, or a member of a cluster. */
 function finish(
-  { places: order, dots: wanted, outside }: Projected,
+  { places: order, cells, outside }: Projected,
   places: Places,
   { grid, owners, gathered, dots }: Omit<Work, 'cells'> & { dots: Int32Array },
 ): Layout {
   const width = grid.columns * grid.across;
   const shown: Dot[] = [];
   const members = new Map<number, number[]>([...gathered.keys()].map((name) => [name, []]));
-  for (const [index, place] of order.entries()) {
+  for (let index = 0; index < order.length; index++) {
+    const place = order[index] ?? 0;
     const dot = dots[index] ?? FREE;
     const state = places.stateOf[place] ?? 0;
     if (dot !== FREE) shown.push({ place, x: dot % width, y: Math.floor(dot / width), state });
-    else members.get(owners[cellOf(wanted[index] ?? 0, grid)] ?? FREE)?.push(place);
+    else members.get(owners[cells[index] ?? 0] ?? FREE)?.push(place);
   }
   const clusters = [...gathered].map(([name, { column, row, columns, rows, count }]): Cluster => {
     const own = members.get(name) ?? [];

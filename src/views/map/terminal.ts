@@ -176,9 +176,9 @@ function drawBackground(canvas: Canvas, { coast }: MapInput, { look, area, view,
     const column = area.column + Math.floor(at / BRAILLE.across);
     for (let row = 0; row < area.rows; row++) put(canvas, column, area.row + row, vertical ?? '', ink);
   }
+  const isCrossing = new Set(meridians.map((tick) => area.column + Math.floor(tick.at / BRAILLE.across)));
   for (const { at } of parallels) {
     const row = area.row + Math.floor(at / BRAILLE.down);
-    const isCrossing = new Set(meridians.map((tick) => area.column + Math.floor(tick.at / BRAILLE.across)));
     for (let column = area.column; column < area.column + area.columns; column++)
       put(canvas, column, row, (isCrossing.has(column) ? crossing : horizontal) ?? '', ink);
   }
