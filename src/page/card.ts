@@ -96,7 +96,7 @@ export function openCard(fleet: Fleet, options: CardOptions): Card {
         element('dd', {}, uuid),
         ...set.flatMap(([name, text]) => [
           element('dt', {}, element('bdi', {}, name)),
-          element('dd', {}, element('bdi', {}, text ?? '')),
+          element('dd', {}, fieldText(text ?? '')),
         ]),
       ),
       ...(unset.length === 0
@@ -141,6 +141,12 @@ export function openCard(fleet: Fleet, options: CardOptions): Card {
       load(place);
     },
   };
+}
+
+/** What a link leads to is named by its UUID, which other commands take, as on the terminal. */
+function fieldText(text: string): HTMLElement {
+  const [, uuid] = /^https?:.*\/([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})\/?$/i.exec(text) ?? [];
+  return uuid === undefined ? element('bdi', {}, text) : element('bdi', { title: text }, uuid);
 }
 
 function alertsOf(alerts: readonly AlertRow[], nowMs: number): HTMLElement[] {

@@ -33,8 +33,9 @@ function start(): void {
   const choose = (place: number | undefined, from: 'map' | 'table' | 'list' | 'card') => {
     chosen = place;
     map.choose(place, from === 'list');
-    table.choose(place, from !== 'table');
     card.show(place);
+    // The card takes room from the table: the row is looked for after it.
+    table.choose(place, true);
   };
   const chooseUuid = (uuid: string) => {
     const place = fleet.places.get(uuid);

@@ -36,7 +36,6 @@ export interface FleetMap {
 const TILE_PIXELS = 512;
 const CLICK_PIXELS = 14;
 const CLOSEST_FIT = 16;
-const CARD_PIXELS = 360;
 const PADDING_PIXELS = 48;
 
 export function openMap(fleet: Fleet, options: MapOptions): FleetMap {
@@ -187,9 +186,7 @@ export function openMap(fleet: Fleet, options: MapOptions): FleetMap {
       if (wanted === undefined || Number.isNaN(fleet.xs[wanted])) return;
       const center: [number, number] = [fleet.longitudes[wanted] ?? 0, fleet.latitudes[wanted] ?? 0];
       if (!near && map.getBounds().contains(center)) return;
-      // The card lies over the right of a wide map.
-      const offset: [number, number] = [canvas.clientWidth > CARD_PIXELS * 2 ? -CARD_PIXELS / 2 : 0, 0];
-      map.easeTo({ center, offset, zoom: Math.max(map.getZoom(), near ? 15 : 12), duration: 600 });
+      map.easeTo({ center, zoom: Math.max(map.getZoom(), near ? 15 : 12), duration: 600 });
     },
     paint(wanted) {
       theme = wanted;

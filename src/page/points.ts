@@ -18,6 +18,7 @@ export interface Points {
 /** How long a change is shown by a halo. */
 const HALO_MS = 1_800;
 const FLOATS = 8;
+const ROOMY = 3_000;
 const TILE_PIXELS = 512;
 
 /*
@@ -174,7 +175,9 @@ export function openPoints(fleet: Fleet, map: MapLibre, startTheme: Theme, onFir
     context.uniform2f(at('centreHigh'), Math.fround(x), Math.fround(y));
     context.uniform2f(at('centreLow'), x - Math.fround(x), y - Math.fround(y));
     context.uniform2f(at('scale'), (worldPixels / width) * 2, (worldPixels / height) * 2);
-    context.uniform1f(at('size'), pointPixels(map.getZoom()) * ratio);
+    // Where there is room for it, a point is large enough to hit.
+    const room = places.length < ROOMY ? 1.2 : 1;
+    context.uniform1f(at('size'), pointPixels(map.getZoom()) * ratio * room);
     context.uniform1f(at('now'), isStill() ? Number.MAX_SAFE_INTEGER : performance.now() - startMs);
     context.uniform3fv(at('rim'), theme === 'dark' ? [0.04, 0.06, 0.09] : [1, 1, 1]);
     context.uniform1f(at('strength'), 0.96);
@@ -233,7 +236,7 @@ function isStill(): boolean {
 
 /** Points grow as the map comes nearer. */
 export function pointPixels(zoom: number): number {
-  return Math.max(7, Math.min(20, 7 + (zoom - 9) * 1.6));
+  return Math.max(8, Math.min(22, 8 + (zoom - 9) * 1.5));
 }
 
 function link(gl: WebGL2RenderingContext): WebGLProgram {
