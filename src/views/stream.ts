@@ -7,7 +7,16 @@ import { showDuration } from '../terminal/time.js';
 import { showClock } from './change.js';
 
 /** How a watch ended. */
-export type WatchEnd = 'until' | 'for' | 'max-events' | 'interrupted' | 'terminated' | 'hangup' | 'quit' | 'failed';
+export type WatchEnd =
+  | 'until'
+  | 'for'
+  | 'max-events'
+  | 'replayed'
+  | 'interrupted'
+  | 'terminated'
+  | 'hangup'
+  | 'quit'
+  | 'failed';
 
 /** What a watch can say of itself at its end. */
 export interface WatchSummary {

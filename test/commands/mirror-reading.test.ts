@@ -49,9 +49,9 @@ describe.each(engines)('%s', (kind, newText) => {
       sandbox: sandbox(),
       changes: [
         { at: START, bicycle, field: 'state', old: 'available', new: 'rented' },
+        { at: START, bicycle: other, field: 'state', old: 'lost', new: 'available' },
         { at: '2026-03-01T13:00:00.000000Z', bicycle, field: 'state', old: 'rented', new: 'available' },
         { at: '2026-03-01T13:00:01.000000Z', bicycle, field: 'state_of_charge', old: 50.5, new: 20 },
-        { at: START, bicycle: other, field: 'state', old: 'lost', new: 'available' },
       ],
       gaps: [
         {
@@ -179,6 +179,29 @@ describe.each(engines)('%s', (kind, newText) => {
     const none = await fleet(`bicycles history ${bicycle} --since 1h`);
     expect(none.stderr).toMatch(/No changes of .* are recorded since/);
     expect((await fleet('bicycles history nobody')).code).toBe(5);
+  });
+
+  test('replay shows what a watch would have shown, from the fleet as it was', async () => {
+    const run = await fleet('mirror replay --speed max');
+    const lines = run.stdout.split('\n');
+    expect(lines).toEqual([
+      expect.stringMatching(/^2026-03-01T12:00:00.000Z +.* available -> rented/),
+      expect.stringMatching(/^2026-03-01T12:00:00.000Z +.* lost -> available/),
+      expect.stringMatching(/^2026-03-01T13:00:00.000Z +.* rented -> available/),
+      expect.stringMatching(/^2026-03-01T13:00:01.000Z +.* charge -30.5 %/),
+      '',
+    ]);
+    expect(run.stderr).toMatch(/back after 4 min, blind from .*: the stream was cut\n/);
+    const json = await fleet(
+      'mirror replay --speed max --since 2026-03-01T12:30:00Z --until 2026-03-01T13:00:01Z --json',
+    );
+    expect(JSON.parse(json.stdout)).toMatchObject({
+      sender: 'bicycle',
+      message: { uuid: bicycle, state: 'available' },
+    });
+    const none = await fleet('mirror replay --since 1h');
+    expect([none.code, none.stdout, none.stderr]).toEqual([0, '', 'No changes are recorded in that time\n']);
+    expect((await fleet('mirror replay --speed 0')).code).toBe(2);
   });
 
   test('query prints rows in every format, numbers exactly', async () => {

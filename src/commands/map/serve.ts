@@ -54,7 +54,7 @@ export async function servePage(context: Context, options: ServeOptions): Promis
     (filters.bbox === undefined || isInside(value, filters.bbox)) &&
     (filters.where ?? []).every((condition) => matches(condition, value, context.clock.wallMs()));
   const template = await readTemplate();
-  await runWatch(context, plan, async (live) => {
+  const openDisplay = async (live: LiveOptions) => {
     const { offsetMinutes } = live;
     const feed = openFeed({
       title,
@@ -72,7 +72,8 @@ export async function servePage(context: Context, options: ServeOptions): Promis
     await context.io.stdout.write(`${server.url}\n`);
     await context.notice('open this address in a browser of this machine; Ctrl-C ends it');
     return followPage(live, feed, server, organization);
-  });
+  };
+  await runWatch(context, plan, { openDisplay });
 }
 
 /** Hands what the watch learns to the page, at a pace that tabs can follow. */

@@ -2,14 +2,18 @@
 
 import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
 import { examples } from '../../cli/examples.js';
+import { wholeNumber } from '../../cli/options.js';
 import type { Run } from '../../context.js';
+import { usageError } from '../../errors.js';
 import { readTo } from '../database.js';
+import { readCondition } from '../list/flags.js';
+import { BICYCLE_VOCABULARY } from '../list/vocabulary.js';
 
 /** The flag of every command of the mirror, and what it is for. */
 export const TO = ['--to <address>', 'database: sqlite:PATH or postgres://… (default: from the profile)'] as const;
 
 export function addReading(mirror: Command, run: Run): void {
-  for (const add of [addStatus, addQuery]) add(mirror, run);
+  for (const add of [addStatus, addQuery, addReplay]) add(mirror, run);
 }
 
 function addStatus(mirror: Command, run: Run): void {
@@ -50,4 +54,40 @@ function addQuery(mirror: Command, run: Run): void {
     ['the fleet by state', "fleet mirror query 'select state, count(*) from latest group by state order by 2 desc'"],
     ['as CSV, for a spreadsheet', "fleet mirror query 'select * from rentals order by started desc limit 1000' -o csv"],
   );
+}
+
+const REPLAY = `Play the recorded changes as "fleet watch" would have shown them: lines, JSON lines with --json, or
+the board with --live. What a list showed after a gap comes when it was found.`;
+
+function addReplay(mirror: Command, run: Run): void {
+  const replay = mirror
+    .command('replay')
+    .summary('play what was recorded, at any speed')
+    .description(REPLAY)
+    .option(...TO, readTo)
+    .option('--since <time>', 'from then on: a time, or an age such as 2h (default: from the beginning)')
+    .option('--until <time>', 'up to then: a time, or an age such as 1h (default: to the end)')
+    .option('--speed <factor>', 'so many times faster than it happened; max: without pauses', readSpeed, DEFAULT_SPEED)
+    .option('--where <condition>', 'show only what matches FIELD=VALUE (repeatable)', readCondition(BICYCLE_VOCABULARY))
+    .option('--max-events <n>', 'exit after this many messages', wholeNumber('--max-events', 1))
+    .option('--live', 'draw a full-screen board instead of lines')
+    .action((options, command) =>
+      run(command, async (context) => (await import('./replay.js')).replayMirror(context, options)),
+    );
+  examples(
+    replay,
+    ['the last two hours in two minutes', 'fleet mirror replay --since 2h'],
+    ['what was lost yesterday, as JSON lines', 'fleet mirror replay --since 1d --where state=lost --speed max --json'],
+  );
+}
+
+/** An hour in a minute. */
+const DEFAULT_SPEED = 60;
+
+/** A parser for commander: a factor above 0, or `max`. */
+export function readSpeed(text: string): number {
+  if (text === 'max') return Number.POSITIVE_INFINITY;
+  const factor = /^\d*\.?\d+x?$/.test(text) ? Number.parseFloat(text) : Number.NaN;
+  if (factor > 0) return factor;
+  throw usageError(`--speed takes a factor above 0, or max, not "${text}"`, 'for example 1, 60 or 0.5');
 }

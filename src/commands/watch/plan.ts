@@ -139,13 +139,13 @@ async function readWitnesses(context: Context, bicycles: readonly FoundBicycle[]
 }
 
 /** Lines or JSON lines. Another format of the settings means lists; asked for by flag it cannot be given. */
-async function chooseForm(context: Context, options: WatchOptions): Promise<Form> {
+export async function chooseForm(context: Context, options: Pick<WatchOptions, 'live'>, verb = 'watch'): Promise<Form> {
   const { output } = await context.settings();
   const isJson = output.value === 'json' || output.value === 'jsonl';
   if (output.origin === 'flag' && !isJson && output.value !== 'table') {
-    throw usageError(`watch writes lines, or JSON lines with --json, not ${output.value}`);
+    throw usageError(`${verb} writes lines, or JSON lines with --json, not ${output.value}`);
   }
-  if (context.flags.columns !== undefined) throw usageError('watch writes lines and takes no --columns');
+  if (context.flags.columns !== undefined) throw usageError(`${verb} writes lines and takes no --columns`);
   const isFiltered = context.flags.jq !== undefined;
   if (isFiltered && options.live === true)
     throw usageError('--live and --jq exclude each other', 'leave one of them out');

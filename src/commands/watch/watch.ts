@@ -23,11 +23,28 @@ export async function watch(context: Context, organization: string | undefined, 
   await runWatch(context, await makePlan(context, organization, options));
 }
 
-/** Runs a plan to its end. What draws by itself is opened by `openDisplay`: the board, unless it is something else. */
+/** Where the events of a watch go. */
+export interface Sink {
+  /** `size` is the event's weight in characters. */
+  emit(event: WatchEvent, size?: number): void;
+  /** A promise while the one who takes the events is behind. */
+  room(): Promise<void> | undefined;
+  /** Aborted when the watch is over. */
+  readonly signal: AbortSignal;
+}
+
+export interface WatchParts {
+  /** Opens what draws by itself; the board when absent. */
+  openDisplay?(options: LiveOptions): Promise<Display>;
+  /** Where events come from; the push channel when absent. */
+  source?(sink: Sink): Promise<void>;
+}
+
+/** Runs a plan to its end. */
 export async function runWatch(
   context: Context,
   plan: Plan,
-  openDisplay: (options: LiveOptions) => Promise<Display> = openBoard,
+  { openDisplay = openBoard, source }: WatchParts = {},
 ): Promise<void> {
   const { clock, flags, io } = context;
   const settings = await context.settings();
@@ -67,9 +84,12 @@ export async function runWatch(
       }
     }
     const { push: emit, room } = queue;
-    following = followTopics(context, { ...plan, signal: over.signal, log, emit, room });
+    const sink = { signal: over.signal, emit, room };
+    following = source === undefined ? followTopics(context, { ...plan, ...sink, log }) : source(sink);
     // A mistake of ours in there must end the watch, not leave it waiting for ever.
-    following.catch((thrown) => stop('failed', asFleetError(thrown)));
+    following.catch((thrown) => {
+      if (!over.signal.aborted) stop('failed', asFleetError(thrown));
+    });
     const alarms = openAlarms(clock, () => queue.push({ type: 'tick' }));
     const parts: Parts = { client, queue, report, context, alarms, over: over.signal };
     const ended = await runLoop(context, queue, over, {

@@ -1,0 +1,133 @@
+// `fleet mirror replay`: the recorded changes as a watch would have shown them, at any speed.
+
+import { bicycleTopic, organizationTopic } from '../../api/push.js';
+import { sleep } from '../../clock.js';
+import type { Context } from '../../context.js';
+import { usageError } from '../../errors.js';
+import type { Client } from '../../http/client.js';
+import type { MirrorAddress } from '../../mirror/address.js';
+import { type Gap, gapOf, type Mirror } from '../../mirror/open.js';
+import { findRange, type Happening, messageOf, type Range, readHappenings, readPast } from '../../mirror/past.js';
+import { readSince } from '../alerts/plan.js';
+import type { Condition } from '../list/where.js';
+import { withMirror } from '../offline.js';
+import { chooseForm, type Plan } from '../watch/plan.js';
+import { runWatch, type Sink } from '../watch/watch.js';
+
+export interface ReplayOptions {
+  to?: MirrorAddress;
+  /** A time or an age, as it was typed. */
+  since?: string;
+  until?: string;
+  /** How many times faster than it happened; Infinity without pauses. */
+  speed: number;
+  where?: Condition[];
+  maxEvents?: number;
+  live?: boolean;
+}
+
+/** More gaps than a replay shows. */
+const MOST_GAPS = 10_000;
+const IDLE_MS = 90_000;
+
+/** Plays what was recorded, to its end or Ctrl-C. */
+export async function replayMirror(context: Context, options: ReplayOptions): Promise<void> {
+  const nowMs = context.clock.wallMs();
+  const sinceMs = options.since === undefined ? undefined : readSince(options.since, nowMs);
+  const untilMs = options.until === undefined ? undefined : readSince(options.until, nowMs);
+  if (sinceMs !== undefined && untilMs !== undefined && untilMs <= sinceMs)
+    throw usageError('--until is not after --since', 'give the earlier time to --since');
+  const form = await chooseForm(context, options, 'mirror replay');
+  await withMirror(
+    context,
+    async (mirror) => {
+      const range = await findRange(mirror.database, sinceMs, untilMs);
+      if (range.fromId >= range.untilId) return context.notice('No changes are recorded in that time');
+      const plan = planOf(mirror, form, options);
+      const source = (sink: Sink) => play(context, mirror, range, options.speed, sink);
+      await runWatch({ ...context, client: async () => NOBODY }, plan, { source });
+    },
+    options.to,
+  );
+}
+
+/** Nothing is asked of the service. */
+const NOBODY = { pages: async function* () {} } as unknown as Client;
+
+function planOf({ organizations }: Mirror, form: Plan['form'], { where = [], maxEvents }: ReplayOptions): Plan {
+  return {
+    form,
+    sseUrl: new URL('http://localhost/'),
+    topics: organizations.map(organizationTopic),
+    organizations: [],
+    bicycles: undefined,
+    senders: undefined,
+    where,
+    until: undefined,
+    forMs: undefined,
+    maxEvents,
+    idleMs: IDLE_MS,
+    resyncPages: 0,
+    giveUpAfterMs: undefined,
+  };
+}
+
+/** Hands the past to the watch: the fleet as it was, then each change and each gap when its time has come. */
+async function play(
+  context: Context,
+  mirror: Mirror,
+  range: Range,
+  speed: number,
+  { emit, room, signal }: Sink,
+): Promise<void> {
+  const { clock } = context;
+  const { database, organizations } = mirror;
+  const past = await readPast(database, range.fromId);
+  emit({ type: 'remembered', bicycles: [...past.values()].map(({ bicycle }) => bicycle), fromMs: clock.monotonicMs() });
+  const rows = await database.all(
+    `SELECT started, ended, reason, found FROM gaps WHERE ended IS NOT NULL ORDER BY ended LIMIT ${MOST_GAPS}`,
+  );
+  const gaps = rows.map(gapOf);
+  const [topic = ''] = organizations.map(organizationTopic);
+  const startedMs = clock.monotonicMs();
+  let firstMs: number | undefined;
+  for await (const happening of readHappenings(database, range)) {
+    const atMs = Date.parse(happening.received);
+    if (firstMs === undefined) {
+      firstMs = atMs;
+      while ((endOf(gaps[0]) ?? atMs) < atMs) gaps.shift();
+      for (const each of organizations) {
+        const moment = { topic: organizationTopic(each), atMs, monotonicMs: clock.monotonicMs() };
+        emit({ type: 'open', ...moment, isReturn: false, downMs: 0, trace: {} });
+      }
+    }
+    const leftMs = (atMs - firstMs) / speed - (clock.monotonicMs() - startedMs);
+    if (leftMs > 0) await sleep(clock, leftMs, signal);
+    while ((endOf(gaps[0]) ?? Number.POSITIVE_INFINITY) <= atMs)
+      emitGap(gaps.shift(), topic, clock.monotonicMs(), emit);
+    const organization = past.get(happening.bicycle)?.organization ?? organizations[0] ?? '';
+    const data = envelopeOf(happening, organization);
+    emit({ type: 'message', topic, atMs, monotonicMs: clock.monotonicMs(), data, name: 'message' }, data.length);
+    await room();
+    signal.throwIfAborted();
+  }
+  emit({ type: 'stop', end: 'replayed' });
+}
+
+function endOf(gap: Gap | undefined): number | undefined {
+  return gap?.ended === null || gap === undefined ? undefined : Date.parse(gap.ended);
+}
+
+function emitGap(gap: Gap | undefined, topic: string, monotonicMs: number, emit: Sink['emit']): void {
+  if (gap === undefined) return;
+  const [fromWallMs, atMs] = [Date.parse(gap.started), endOf(gap) ?? Date.parse(gap.started)];
+  const what = { cause: 'ended', message: gap.reason, replayed: false, droppedEvents: 0 } as const;
+  emit({ type: 'gap', topic, atMs, monotonicMs, fromWallMs, durationMs: Math.max(0, atMs - fromWallMs), ...what });
+}
+
+/** Assumed: what left the list or came back is no message of the service's; it comes from `mirror`. */
+function envelopeOf(happening: Happening, organization: string): string {
+  const topic = JSON.stringify(bicycleTopic(organization, happening.bicycle));
+  const sender = happening.changes.some(([field]) => field === 'gone') ? 'mirror' : 'bicycle';
+  return `{"topic":${topic},"sender":"${sender}","message":${messageOf(happening)}}`;
+}

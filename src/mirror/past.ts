@@ -1,0 +1,138 @@
+// The recorded past: the fleet as it was at a moment, and what happened from then on, in the order in which it was recorded.
+
+import type { Bicycle } from '../api/bicycle.js';
+import { parseJson } from '../json/parse.js';
+import type { Database, Row } from './database.js';
+
+/** Changes of one bicycle that came together. */
+export interface Happening {
+  readonly bicycle: string;
+  /** When it happened at the service, and when it was heard of; UTC. */
+  readonly at: string;
+  readonly received: string;
+  readonly version: number | bigint | undefined;
+  readonly source: string;
+  /** Field and new value as JSON text, in the order in which they were recorded; `*` is a whole bicycle that came, `gone` one that left or came back. */
+  readonly changes: readonly (readonly [field: string, json: string])[];
+}
+
+/** Rows of `changes` by id, from the first on and without the second. */
+export interface Range {
+  readonly fromId: number;
+  readonly untilId: number;
+}
+
+export interface PastBicycle {
+  readonly bicycle: Bicycle;
+  readonly organization: string;
+}
+
+/** What is of the last statement, and not of the past. */
+const BOOKKEEPING = ['modified', 'concurrency_version'];
+
+/** The changes that were heard of in a time, in milliseconds since the epoch. */
+export async function findRange(
+  database: Database,
+  sinceMs = Number.NEGATIVE_INFINITY,
+  untilMs = Number.POSITIVE_INFINITY,
+): Promise<Range> {
+  const [ends] = await database.all('SELECT min(id) AS low, max(id) AS high FROM changes');
+  const low = Number(ends?.['low'] ?? 0);
+  const high = Number(ends?.['high'] ?? -1) + 1;
+  return { fromId: await findId(database, low, high, sinceMs), untilId: await findId(database, low, high, untilMs) };
+}
+
+/** The first id that was received at that moment or later: found by halving, for times are recorded in their order. */
+async function findId(database: Database, first: number, end: number, momentMs: number): Promise<number> {
+  let [low, high] = [first, end];
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2);
+    const [row] = await database.all('SELECT received FROM changes WHERE id >= ? ORDER BY id LIMIT 1', [middle]);
+    if (row !== undefined && Date.parse(String(row['received'])) < momentMs) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** The fleet as it was before the change with that id: how it is now, with everything since undone. */
+export async function readPast(database: Database, fromId: number): Promise<Map<string, PastBicycle>> {
+  const fleet = new Map<string, PastBicycle>();
+  const gone = new Set<string>();
+  for await (const rows of database.each('SELECT uuid, followed, gone, raw FROM bicycles')) {
+    for (const row of rows) {
+      const uuid = String(row['uuid']);
+      const bicycle = parseJson(String(row['raw'])) as Bicycle;
+      for (const field of BOOKKEEPING) delete bicycle[field];
+      fleet.set(uuid, { bicycle, organization: String(row['followed'] ?? '') });
+      if (row['gone'] !== null) gone.add(uuid);
+    }
+  }
+  const sql = 'SELECT bicycle, field, old FROM changes WHERE id >= ? ORDER BY id DESC';
+  for await (const rows of database.each(sql, [fromId])) {
+    for (const { bicycle: uuid, field, old } of rows) undo(fleet, gone, String(uuid), String(field), old);
+  }
+  for (const uuid of gone) fleet.delete(uuid);
+  return fleet;
+}
+
+function undo(
+  fleet: Map<string, PastBicycle>,
+  gone: Set<string>,
+  uuid: string,
+  field: string,
+  old: Row[string] | undefined,
+): void {
+  const bicycle = fleet.get(uuid)?.bicycle;
+  if (bicycle === undefined) return;
+  const isNothing = old === null || old === undefined;
+  if (field === '*') gone.add(uuid);
+  else if (field === 'gone') {
+    if (isNothing || old === 'null') gone.delete(uuid);
+    else gone.add(uuid);
+  } else if (isNothing) delete bicycle[field];
+  else bicycle[field] = parseJson(String(old));
+}
+
+/** What happened, one after the other. */
+export async function* readHappenings(
+  database: Database,
+  { fromId, untilId }: Range,
+): AsyncGenerator<Happening, void, undefined> {
+  const sql =
+    'SELECT at, received, bicycle, version, field, new, source FROM changes WHERE id >= ? AND id < ? ORDER BY id';
+  let open: Happening | undefined;
+  for await (const rows of database.each(sql, [fromId, untilId])) {
+    for (const row of rows) {
+      const change = [String(row['field']), row['new'] === null ? 'null' : String(row['new'])] as const;
+      const { bicycle, received, source } = row;
+      if (open !== undefined && open.bicycle === bicycle && open.received === received && open.source === source) {
+        open = { ...open, changes: [...open.changes, change] };
+        continue;
+      }
+      if (open !== undefined) yield open;
+      open = happeningOf(row, change);
+    }
+  }
+  if (open !== undefined) yield open;
+}
+
+function happeningOf(row: Row, change: readonly [string, string]): Happening {
+  const { at, received, bicycle, version, source } = row;
+  return {
+    bicycle: String(bicycle),
+    at: String(at),
+    received: String(received),
+    version: typeof version === 'number' || typeof version === 'bigint' ? version : undefined,
+    source: String(source),
+    changes: [change],
+  };
+}
+
+/** The changes of a happening as the JSON of a pushed message: the fields that changed, or the whole bicycle that came. */
+export function messageOf({ bicycle, at, version, changes }: Happening): string {
+  const whole = changes.find(([field]) => field === '*')?.[1];
+  if (whole !== undefined) return whole;
+  const fields = changes.map(([field, json]) => `${JSON.stringify(field)}:${json}`);
+  const known = version === undefined ? [] : [`"concurrency_version":${version}`];
+  return `{${[`"uuid":${JSON.stringify(bicycle)}`, ...fields, `"modified":${JSON.stringify(at)}`, ...known].join(',')}}`;
+}
