@@ -1,9 +1,9 @@
-// Measures what is slow and prints one table: what, figure, peer, ratio, target, met or not. `npm run bench [-- startup lists watch bulk webhooks page]`
+// Measures what is slow and prints one table: what, figure, peer, ratio, target, met or not. `npm run bench [-- startup lists watch bulk webhooks map page]`
 
 import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
-const PARTS = ['startup', 'lists', 'watch', 'bulk', 'webhooks', 'page'];
+const PARTS = ['startup', 'lists', 'watch', 'bulk', 'webhooks', 'map', 'page'];
 const chosen = process.argv.slice(2).length > 0 ? process.argv.slice(2) : PARTS;
 
 const server = fork(fileURLToPath(new URL('server.js', import.meta.url)));
