@@ -59,8 +59,9 @@ export interface Layout {
 
 const FREE = -1;
 const LABEL = -2;
-/** A cell with so many times more bicycles than dots is a part of a cluster without trying. */
-const HOPELESS_FACTOR = 4;
+/** A cell with more bicycles than this is a part of a cluster: so many times its dots, and four at least. */
+const CROWD_FACTOR = 1.5;
+const LEAST_CROWD = 4;
 
 interface Projected {
   /** Indexes of places, ordered by dot, then by state. */
@@ -213,13 +214,13 @@ function placeDots(
   }
   const dots = new Int32Array(order.length).fill(FREE);
   const failed = new Map<number, number>();
-  const hopeless = HOPELESS_FACTOR * grid.across * grid.down;
+  const crowd = Math.max(LEAST_CROWD, CROWD_FACTOR * grid.across * grid.down);
   const displaced: number[] = [];
   for (let index = 0; index < order.length; index++) {
     const cell = cellOfEach[index] ?? 0;
     if ((owners[cell] ?? FREE) !== FREE) continue;
     const dot = wanted[index] ?? 0;
-    if ((cells.counts[cell] ?? 0) > hopeless) failed.set(cell, cells.counts[cell] ?? 0);
+    if ((cells.counts[cell] ?? 0) > crowd) failed.set(cell, cells.counts[cell] ?? 0);
     else if (stateOfCell[cell] === stateOf[order[index] ?? 0] && isTaken[dot] === 0) {
       isTaken[dot] = 1;
       dots[index] = dot;

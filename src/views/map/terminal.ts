@@ -55,8 +55,8 @@ const BRAILLE_BITS = [
 ] as const;
 const BRAILLE_START = 0x2800;
 
-/** How far a bicycle is drawn from its place at most: two columns and a half, or two where it has a cell of its own. */
-const REACH_DOTS = 5;
+/** How far a bicycle is drawn from its place at most: two columns, also where it has a cell of its own. */
+const REACH_DOTS = 4;
 const REACH_CELLS = 2;
 /** With fewer bicycles than one in so many cells each may have a sign of its own: a lone dot of Braille is easily missed. */
 const CELLS_A_SIGN = 8;
@@ -172,15 +172,18 @@ function drawBackground(canvas: Canvas, { coast }: MapInput, { look, area, view,
   const { meridians, parallels } = ticksOf(view, extent, look);
   const [vertical, horizontal, crossing] = look.hasUnicode ? ['┊', '┈', '┼'] : [':', '-', '+'];
   const ink: Ink = 'dim gray';
-  for (const { at } of meridians) {
+  for (const { at } of look.hasColor ? meridians : []) {
     const column = area.column + Math.floor(at / BRAILLE.across);
     for (let row = 0; row < area.rows; row++) put(canvas, column, area.row + row, vertical ?? '', ink);
   }
   const isCrossing = new Set(meridians.map((tick) => area.column + Math.floor(tick.at / BRAILLE.across)));
   for (const { at } of parallels) {
     const row = area.row + Math.floor(at / BRAILLE.down);
-    for (let column = area.column; column < area.column + area.columns; column++)
-      put(canvas, column, row, (isCrossing.has(column) ? crossing : horizontal) ?? '', ink);
+    for (let column = area.column; column < area.column + area.columns; column++) {
+      // Without colour a line cannot be faint: the crossings say enough.
+      if (isCrossing.has(column)) put(canvas, column, row, crossing ?? '', ink);
+      else if (look.hasColor) put(canvas, column, row, horizontal ?? '', ink);
+    }
   }
   if (metresPerDot(view) * BRAILLE.across < LEAST_METRES_A_COLUMN) return;
   drawCoast(canvas, coast, { look, area, view, extent });
