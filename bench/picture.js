@@ -1,5 +1,5 @@
-// Draws the picture of the README: runs real commands on a terminal against a sandbox, and writes what they show as SVG.
-// `npm run picture`; needs `script` of util-linux, which lends the terminal.
+// Draws the pictures of the README: runs real commands on a terminal against a sandbox, and writes what they show as SVG.
+// `npm run picture [-- session map]`; needs `script` of util-linux, which lends the terminal.
 
 import { spawn } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -9,10 +9,6 @@ import { fileURLToPath } from 'node:url';
 import stringWidth from 'string-width';
 import { PROGRAM } from './measure.js';
 
-const PICTURE = fileURLToPath(new URL('picture.svg', import.meta.url));
-
-const COLUMNS = 92;
-const ROWS = 22;
 const CELL = { width: 8.4, height: 19 };
 const MARGIN = 18;
 const TITLE_HEIGHT = 30;
@@ -22,14 +18,30 @@ const PAPER = '#161b22';
 /** What terminals make of the eight colours, by their number. */
 const COLOURS = ['#6e7681', '#ff7b72', '#7ee787', '#e3b341', '#79c0ff', '#d2a8ff', '#76e3ea', '#f0f6fc'];
 
-/** The session: lines as they are typed. `$LOST` and `$FREE` are bicycles of the sandbox. */
-const LINES = [
-  'fleet bicycles list --ordering state_of_charge --limit 5',
-  'fleet bicycles act $FREE rent',
-  'fleet bicycles act $LOST rent',
-  'fleet watch --for 8s',
-  'fleet watch --live --for 8s',
-];
+/** Each picture: lines as they are typed, on a terminal of this size. `$LOST` and `$FREE` are bicycles of the sandbox. */
+const PICTURES = {
+  session: {
+    file: 'picture.svg',
+    title:
+      'A session of fleet: the lowest batteries, a change and a refused one, a watch with a gap, and the board of the fleet',
+    columns: 92,
+    rows: 22,
+    lines: [
+      'fleet bicycles list --ordering state_of_charge --limit 5',
+      'fleet bicycles act $FREE rent',
+      'fleet bicycles act $LOST rent',
+      'fleet watch --for 8s',
+      'fleet watch --live --for 8s',
+    ],
+  },
+  map: {
+    file: 'map.svg',
+    title: 'The fleet as fleet map draws it: clusters around the world, then each bicycle of one city',
+    columns: 118,
+    rows: 25,
+    lines: ['fleet map', 'fleet map --near 52.52,13.405 --radius 8km'],
+  },
+};
 
 /** The sandbox breaks each stream after this time, so that a watch has a gap to report. */
 const DROP = 'drop=5s';
@@ -39,15 +51,15 @@ function quote(word) {
 }
 
 /** Runs a line on a terminal of so many columns; what it wrote there. */
-function onTerminal(line, env) {
-  const script = `stty cols ${COLUMNS} rows ${ROWS}; bash -c ${quote(line)}`;
+function onTerminal(line, env, { columns, rows } = PICTURES.session) {
+  const script = `stty cols ${columns} rows ${rows}; bash -c ${quote(line)}`;
   const child = spawn('script', ['-qec', script, '/dev/null'], { env, stdio: ['ignore', 'pipe', 'inherit'] });
   const chunks = [];
   child.stdout.on('data', (chunk) => chunks.push(chunk));
   return new Promise((resolve) => child.on('close', () => resolve(Buffer.concat(chunks).toString())));
 }
 
-async function record() {
+async function record(picture) {
   const folder = await mkdtemp(join(tmpdir(), 'fleet-picture-'));
   const env = {
     PATH: `${folder}:${process.env.PATH}`,
@@ -70,9 +82,9 @@ async function record() {
       (await onTerminal(`fleet bicycles list --all --where state=${state} --limit 1 -o uuid -q`, env)).trim();
     const bicycles = { LOST: (await find('lost')).slice(0, 8), FREE: (await find('available')).slice(0, 8) };
     let text = '';
-    for (const line of LINES) {
+    for (const line of picture.lines) {
       const typed = line.replace(/\$([A-Z]+)/g, (_, name) => bicycles[name]);
-      text += `\u001b[36m$\u001b[39m \u001b[1m${typed}\u001b[22m\r\n${lastFrame(await onTerminal(typed, env))}\r\n`;
+      text += `\u001b[36m$\u001b[39m \u001b[1m${typed}\u001b[22m\r\n${lastFrame(await onTerminal(typed, env, picture))}\r\n`;
     }
     return text;
   } finally {
@@ -91,7 +103,7 @@ function lastFrame(text) {
 }
 
 /** What stands on the terminal at last: rows of pieces, each with its column, text and look. */
-function readScreen(text) {
+function readScreen(text, columns) {
   const rows = [[]];
   let look = {};
   let column = 0;
@@ -106,8 +118,8 @@ function readScreen(text) {
     else if (token === '\r') column = 0;
     else if (ending === undefined) {
       let left = token;
-      while (column + left.length > COLUMNS) {
-        const room = COLUMNS - column;
+      while (column + left.length > columns) {
+        const room = columns - column;
         rows.at(-1).push({ column, text: left.slice(0, room), look });
         left = left.slice(room);
         nextRow();
@@ -151,14 +163,12 @@ function drawPiece({ column, text, look }, row) {
   return `${look.isInverse ? ground : ''}<text x="${x}" y="${y}" textLength="${width}"${style}>${asXml(text)}</text>`;
 }
 
-function drawPicture(rows) {
-  const width = Math.ceil(2 * MARGIN + COLUMNS * CELL.width);
+function drawPicture(rows, { title, columns }) {
+  const width = Math.ceil(2 * MARGIN + columns * CELL.width);
   const height = TITLE_HEIGHT + MARGIN + rows.length * CELL.height;
   const buttons = ['#ff5f57', '#febc2e', '#28c840'].map(
     (colour, index) => `<circle cx="${20 + index * 20}" cy="18" r="6" fill="${colour}"/>`,
   );
-  const title =
-    'A session of fleet: the lowest batteries, a change and a refused one, a watch with a gap, and the board of the fleet';
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img">`,
     `<title>${title}</title>`,
@@ -166,7 +176,7 @@ function drawPicture(rows) {
     ...buttons,
     `<g font-family="${FONT}" font-size="14" fill="${INK}">`,
     ...rows.flatMap((pieces, row) =>
-      pieces.filter(({ text }) => text.trim() !== '').map((piece) => drawPiece(piece, row)),
+      pieces.filter(({ text, look }) => text.trim() !== '' || look.isInverse).map((piece) => drawPiece(piece, row)),
     ),
     '</g>',
     '</svg>',
@@ -174,4 +184,9 @@ function drawPicture(rows) {
   ].join('\n');
 }
 
-await writeFile(PICTURE, drawPicture(readScreen((await record()).trimEnd())));
+const chosen = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(PICTURES);
+for (const name of chosen) {
+  const picture = PICTURES[name];
+  const rows = readScreen((await record(picture)).trimEnd(), picture.columns);
+  await writeFile(fileURLToPath(new URL(picture.file, import.meta.url)), drawPicture(rows, picture));
+}

@@ -37,6 +37,7 @@ const WAYS: { readonly [beginning: string]: Way } = {
   'fleet sandbox': { code: 130, steps: [{ when: /saved as the profile/, press: 'SIGINT' }] },
   'fleet watch': UNTIL_INTERRUPTED,
   'fleet watch --live': { code: 130, isTerminal: true, steps: [{ when: /NAME|bicycles/, press: CTRL_C }] },
+  'fleet map --live': { isTerminal: true, steps: [{ when: /CLUSTERS|STATES/, press: 'q' }] },
   'fleet watch --for': {},
   'fleet watch --until': {},
   'fleet watch --bicycle': {},

@@ -17,6 +17,10 @@ const EVENTS_PER_SECOND = 3;
 /** How long the watch runs before something is done to the bicycle it should show. */
 const ACT_AFTER_MS = 1500;
 
+/** A small map: the whole demo is to be read. */
+const MAP_COLUMNS = 80;
+const MAP_ROWS = 20;
+
 /** A bicycle needs a device before it can be made available. */
 const LOCK = '5f0c1d2e-3b4a-4958-8677-6a5b4c3d2e1f';
 
@@ -69,6 +73,12 @@ export async function runDemo(context: Context, { seconds }: { seconds: number }
       `${seconds}s`,
     ]);
     clearTimeout(rent);
+    const columns = Math.min(MAP_COLUMNS, context.io.stdout.width() ?? MAP_COLUMNS);
+    await show(context, env, 'Where they are: a dot is a bicycle, a number is a cluster:', [
+      'map',
+      '--size',
+      `${columns},${MAP_ROWS}`,
+    ]);
     await say(context, 'Next: "fleet sandbox" keeps such a service running; "fleet --help" shows every command.');
   } finally {
     await sandbox.close();

@@ -10,7 +10,7 @@ export function addDemo(program: Command, run: Run): void {
     .command('demo')
     .summary('walk through the main commands on a sandbox of its own')
     .description(
-      'Start a sandbox on free ports, walk through list, create, act, alerts and watch with each command shown before its output, and stop it.',
+      'Start a sandbox on free ports, walk through list, create, act, alerts, watch and map with each command shown before its output, and stop it.',
     )
     .option('--seconds <n>', 'how long to watch at the end', wholeNumber('--seconds', 1), 5)
     .action((options, command) =>

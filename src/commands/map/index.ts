@@ -40,6 +40,7 @@ export function addMap(program: Command, run: Run): void {
   examples(
     map,
     ['the fleet on the terminal', 'fleet map'],
+    ['follow it on a full screen', 'fleet map --live'],
     ['one city, as a picture for a report', 'fleet map --near 52.52,13.405 --radius 8km -o svg --file berlin.svg'],
   );
 }
