@@ -25,6 +25,8 @@ export interface Range {
 export interface PastBicycle {
   readonly bicycle: Bicycle;
   readonly organization: string;
+  /** Whether it had left the list. */
+  readonly isGone: boolean;
 }
 
 /** What is of the last statement, and not of the past. */
@@ -54,9 +56,9 @@ async function findId(database: Database, first: number, end: number, momentMs: 
   return low;
 }
 
-/** The fleet as it was before the change with that id: how it is now, with everything since undone. */
+/** The fleet as it was before the change with that id, those apart that were not there: how it is now, with everything since undone. */
 export async function readPast(database: Database, fromId: number): Promise<Map<string, PastBicycle>> {
-  const fleet = new Map<string, PastBicycle>();
+  const fleet = new Map<string, Omit<PastBicycle, 'isGone'>>();
   const gone = new Set<string>();
   for await (const rows of database.each('SELECT uuid, followed, gone, raw FROM bicycles')) {
     for (const row of rows) {
@@ -71,12 +73,11 @@ export async function readPast(database: Database, fromId: number): Promise<Map<
   for await (const rows of database.each(sql, [fromId])) {
     for (const { bicycle: uuid, field, old } of rows) undo(fleet, gone, String(uuid), String(field), old);
   }
-  for (const uuid of gone) fleet.delete(uuid);
-  return fleet;
+  return new Map([...fleet].map(([uuid, found]) => [uuid, { ...found, isGone: gone.has(uuid) }]));
 }
 
 function undo(
-  fleet: Map<string, PastBicycle>,
+  fleet: ReadonlyMap<string, Pick<PastBicycle, 'bicycle'>>,
   gone: Set<string>,
   uuid: string,
   field: string,

@@ -12,6 +12,7 @@ import {
   historyOf,
   type Model,
   type Organization,
+  removeBicycle,
   runTransition,
   type ServedAlert,
   type ServedBicycle,
@@ -20,6 +21,7 @@ import {
 import { startLife } from './life.js';
 import { createPush, type PushLine } from './push.js';
 import { createRandom, randomUuid } from './random.js';
+import { addRecorded, addRecordedBicycle, leadHere, type Recorded, type RecordedBicycle } from './recorded.js';
 import { seedFleet } from './seed.js';
 import { closeServer, createLoopbackServer, listen, type RecordedRequest, type RequestLine } from './server.js';
 import { createTokens, type TokenOptions } from './token.js';
@@ -30,6 +32,7 @@ export type { Fault } from './faults.js';
 export { parseFault } from './faults.js';
 export type { ActionLine, HistoryEntry, Model, Organization, ServedAlert, ServedBicycle, Zone } from './fleet.js';
 export type { PushLine } from './push.js';
+export type { Recorded, RecordedBicycle } from './recorded.js';
 export type { RecordedRequest, RequestLine } from './server.js';
 export type { Role, TokenOptions } from './token.js';
 export type { SandboxState, Transition } from './transitions.js';
@@ -48,6 +51,8 @@ export interface SandboxOptions {
   ssePort?: number;
   /** How many bicycles there are at the beginning; 500. */
   bicycles?: number;
+  /** A fleet that was recorded, instead of so many bicycles; nothing happens by itself then, unless `rate` says so. */
+  recorded?: Recorded;
   /** The same seed and number of bicycles give the same fleet; 1. */
   seed?: number;
   /** Events a second that happen by themselves; 2. 0 is still. */
@@ -112,6 +117,12 @@ export interface Sandbox {
   alerts: () => ServedAlert[];
   /** Changes fields of a bicycle, pushes it, and returns a copy. Throws when there is no such bicycle. */
   changeBicycle: (uuid: string, changes: Partial<Bicycle>) => ServedBicycle;
+  /** Changes a recorded bicycle, its links led here; nothing happens where it is not there. */
+  playChanges: (uuid: string, changes: Partial<Bicycle>) => void;
+  /** Adds a recorded bicycle. */
+  playArrival: (arrival: RecordedBicycle) => void;
+  /** Takes a bicycle out of the lists. */
+  playDeparture: (uuid: string) => void;
   /** Runs a transition as the service itself. Throws when the bicycle's state does not allow it. */
   act: (uuid: string, transition: Transition, rider?: string) => ServedBicycle;
   /** Raises an alert about a bicycle; `changes` are laid over its fields. */
@@ -217,7 +228,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   }
   seeded = seedFleet({
     seed,
-    bicycles: options.bicycles ?? 500,
+    bicycles: options.recorded === undefined ? (options.bicycles ?? 500) : 0,
     baseUrl,
     isObserved,
     now,
@@ -225,9 +236,14 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     onAlert: (alert) => webhook?.send(JSON.stringify(alert)),
     log: (line) => keep(actionLog, line, RECORDED_LINES),
   });
+  if (options.recorded !== undefined) addRecorded(seeded, options.recorded);
   const [admin = '', operator = '', renter = ''] = seeded.users;
   Object.assign(subjects, { admin, fleet_operator: operator, renter });
-  const endLife = startLife(seeded, createRandom(seed ^ LIFE_SEED), options.rate ?? 2);
+  const endLife = startLife(
+    seeded,
+    createRandom(seed ^ LIFE_SEED),
+    options.rate ?? (options.recorded === undefined ? 2 : 0),
+  );
 
   const bicycleRow = (uuid: string) => required(fleet().bicyclesByUuid.get(uuid), 'bicycle', uuid);
   const alertRow = (uuid: string) => required(fleet().alertsByUuid.get(uuid), 'alert', uuid);
@@ -263,6 +279,19 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
       const row = bicycleRow(uuid);
       changeBicycle(fleet(), row, changes);
       return structuredClone(row.body);
+    },
+    playChanges: (uuid, changes) => {
+      const row = fleet().bicyclesByUuid.get(uuid);
+      const led = leadHere(changes, options.recorded?.baseUrl ?? baseUrl, baseUrl) as Partial<Bicycle>;
+      if (row !== undefined) changeBicycle(fleet(), row, led);
+    },
+    playArrival: (arrival) => {
+      const row = addRecordedBicycle(fleet(), arrival, options.recorded?.baseUrl ?? baseUrl);
+      changeBicycle(fleet(), row, {});
+    },
+    playDeparture: (uuid) => {
+      const row = fleet().bicyclesByUuid.get(uuid);
+      if (row !== undefined) removeBicycle(fleet(), row);
     },
     act: (uuid, transition, rider) => {
       const row = bicycleRow(uuid);

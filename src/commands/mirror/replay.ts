@@ -83,7 +83,11 @@ async function play(
   const { clock } = context;
   const { database, organizations } = mirror;
   const past = await readPast(database, range.fromId);
-  emit({ type: 'remembered', bicycles: [...past.values()].map(({ bicycle }) => bicycle), fromMs: clock.monotonicMs() });
+  emit({
+    type: 'remembered',
+    bicycles: [...past.values()].flatMap(({ bicycle, isGone }) => (isGone ? [] : [bicycle])),
+    fromMs: clock.monotonicMs(),
+  });
   const rows = await database.all(
     `SELECT started, ended, reason, found FROM gaps WHERE ended IS NOT NULL ORDER BY ended LIMIT ${MOST_GAPS}`,
   );

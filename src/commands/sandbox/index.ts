@@ -6,7 +6,10 @@ import { collectWith, plain } from '../../cli/offers.js';
 import { oneOf, wholeNumber } from '../../cli/options.js';
 import type { Run } from '../../context.js';
 import { usageError } from '../../errors.js';
+import { type MirrorAddress, parseMirrorAddress } from '../../mirror/address.js';
 import type { ServiceKind } from '../../sandbox/index.js';
+
+import { readSpeed } from '../mirror/reading.js';
 
 /** The highest port of TCP. */
 const HIGHEST_PORT = 65_535;
@@ -52,6 +55,9 @@ export function addSandbox(program: Command, run: Run): void {
       oneOf('service', SERVICES),
       'observed' as ServiceKind,
     )
+    .option('--replay <database>', 'serve what a mirror recorded: sqlite:PATH or postgres://…', readReplay)
+    .option('--since <time>', 'replay from then on: a time, or an age such as 2h (default: from the beginning)')
+    .option('--speed <factor>', 'replay so many times faster than it happened; max: without pauses', readSpeed, 1)
     .option('--webhook <url>', 'send each new or changed alert to this address on this machine')
     .option('--webhook-secret <secret>', 'sign the webhooks: X-Fleet-Signature, HMAC-SHA256 of the body')
     .action((options, command) =>
@@ -69,6 +75,12 @@ export function addSandbox(program: Command, run: Run): void {
       'fleet sandbox --webhook http://127.0.0.1:4020/ --webhook-secret try',
     ],
   );
+}
+
+function readReplay(text: string): MirrorAddress {
+  const parsed = parseMirrorAddress(text, process.cwd());
+  if ('reason' in parsed) throw usageError(`--replay: ${parsed.reason}`, parsed.hint);
+  return parsed.value;
 }
 
 function readPort(flag: string): (text: string) => number {

@@ -3,9 +3,11 @@
 import { sleep } from '../../clock.js';
 import type { Context } from '../../context.js';
 import { usageError } from '../../errors.js';
+import type { MirrorAddress } from '../../mirror/address.js';
 import {
   parseFault,
   parseWebhookUrl,
+  type Recorded,
   type Sandbox,
   type SandboxOptions,
   type ServiceKind,
@@ -27,11 +29,31 @@ export interface SandboxFlags {
   service: ServiceKind;
   webhook?: string;
   webhookSecret?: string;
+  /** The database whose history is served. */
+  replay?: MirrorAddress;
+  since?: string;
+  speed: number;
 }
 
 /** Runs the sandbox service until the signal ends it. Throws a FleetError of kind `usage` when a port is taken. */
 export async function runSandbox(context: Context, flags: SandboxFlags): Promise<void> {
-  const { fault, webhook, webhookSecret, ...options } = flags;
+  const { replay, since, speed, ...others } = flags;
+  if (replay === undefined) return serve(context, others);
+  const { withPast } = await import('./replay.js');
+  await withPast(context, { to: replay, since, speed }, (recorded, play) => serve(context, others, { recorded, play }));
+}
+
+interface Replay {
+  recorded: Recorded;
+  play(sandbox: Sandbox): Promise<void>;
+}
+
+async function serve(
+  context: Context,
+  { fault, webhook, webhookSecret, ...given }: Omit<SandboxFlags, 'replay' | 'since' | 'speed'>,
+  replay?: Replay,
+): Promise<void> {
+  const options = replay === undefined ? given : { ...given, rate: 0, recorded: replay.recorded };
   const faults = (fault ?? []).map((text) => orUsageError(() => parseFault(text)));
   const sandbox = await start(context, { ...options, ...readWebhook(webhook, webhookSecret), faults });
   try {
@@ -39,7 +61,7 @@ export async function runSandbox(context: Context, flags: SandboxFlags): Promise
     const place = findPlace(context.io.env);
     const isSaved = await saveAsProfile(context, place, sandbox, token);
     await announce(context, sandbox, token, isSaved);
-    await keepToken(context, place, sandbox, token);
+    await Promise.all([keepToken(context, place, sandbox, token), replay?.play(sandbox)]);
   } finally {
     await sandbox.close();
   }

@@ -1,0 +1,91 @@
+// `fleet sandbox --replay`: the fleet of a mirror as it was, and what happened to it since, at any speed.
+
+import type { Bicycle } from '../../api/bicycle.js';
+import { sleep } from '../../clock.js';
+import type { Context } from '../../context.js';
+import { configError } from '../../errors.js';
+import { parseJson } from '../../json/parse.js';
+import { type MirrorAddress, showMirrorAddress } from '../../mirror/address.js';
+import { openMirror } from '../../mirror/open.js';
+import { findRange, type Happening, readHappenings, readPast } from '../../mirror/past.js';
+import type { Recorded, Sandbox } from '../../sandbox/index.js';
+import { readSince } from '../alerts/plan.js';
+
+export interface PastOptions {
+  to: MirrorAddress;
+  /** A time or an age, as it was typed. */
+  since: string | undefined;
+  speed: number;
+}
+
+/** Opens the mirror while `use` runs, and hands it the fleet as it was and what plays the rest. */
+export async function withPast(
+  context: Context,
+  { to, since, speed }: PastOptions,
+  use: (recorded: Recorded, play: (sandbox: Sandbox) => Promise<void>) => Promise<void>,
+): Promise<void> {
+  const sinceMs = since === undefined ? undefined : readSince(since, context.clock.wallMs());
+  // Whose fleet it is makes no difference here.
+  const mirror = await openMirror(to, { signal: context.signal, env: context.io.env });
+  try {
+    const { database, organizations, baseUrl = '' } = mirror;
+    if (organizations.length === 0) throw configError(`${showMirrorAddress(to)} holds no fleet yet`);
+    const range = await findRange(database, sinceMs);
+    const past = await readPast(database, range.fromId);
+    const departed = new Map(
+      [...past].filter(([, { isGone }]) => isGone).map(([uuid, { bicycle }]) => [uuid, bicycle]),
+    );
+    const organizationOf = (uuid: string) => past.get(uuid)?.organization ?? organizations[0] ?? '';
+    const play = async (sandbox: Sandbox) => {
+      const count = await playAll(context, readHappenings(database, range), speed, (happening) =>
+        take(sandbox, happening, organizationOf(happening.bicycle), departed),
+      );
+      await context.notice(`replayed: ${count} updates; the fleet stands still now`);
+    };
+    const bicycles = [...past.values()].filter(({ isGone }) => !isGone);
+    await use({ baseUrl, organizations, bicycles }, play);
+  } finally {
+    await mirror.close().catch(() => undefined);
+  }
+}
+
+/** Hands on each happening when its time has come; resolves with how many there were. */
+async function playAll(
+  { clock, signal }: Context,
+  happenings: AsyncIterable<Happening>,
+  speed: number,
+  each: (happening: Happening) => void,
+): Promise<number> {
+  const startedMs = clock.monotonicMs();
+  let firstMs: number | undefined;
+  let count = 0;
+  for await (const happening of happenings) {
+    const atMs = Date.parse(happening.received);
+    firstMs ??= atMs;
+    const leftMs = (atMs - firstMs) / speed - (clock.monotonicMs() - startedMs);
+    if (leftMs > 0) await sleep(clock, leftMs, signal);
+    each(happening);
+    count += 1;
+  }
+  return count;
+}
+
+/** What left the list is kept in `departed` until it comes back. */
+function take(
+  sandbox: Sandbox,
+  { bicycle: uuid, changes }: Happening,
+  organization: string,
+  departed: Map<string, Bicycle>,
+): void {
+  const values = new Map(changes.map(([field, json]) => [field, parseJson(json)]));
+  const gone = values.get('gone');
+  const isBack = values.delete('gone') && gone === null;
+  const arrival = isBack ? departed.get(uuid) : (values.get('*') as Bicycle | undefined);
+  values.delete('*');
+  if (gone !== undefined && gone !== null) {
+    const bicycle = sandbox.bicycle(uuid);
+    if (bicycle !== undefined) departed.set(uuid, bicycle);
+    sandbox.playDeparture(uuid);
+  } else if (arrival === undefined) sandbox.playChanges(uuid, Object.fromEntries(values));
+  else sandbox.playArrival({ bicycle: { ...arrival, ...Object.fromEntries(values) }, organization });
+}

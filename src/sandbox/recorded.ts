@@ -1,0 +1,85 @@
+// A recorded fleet in place of a made-up one: its organizations and bicycles as they were, with links that lead to the sandbox.
+import type { Bicycle } from '../api/bicycle.js';
+import {
+  addBicycle,
+  type BicycleRow,
+  type Fleet,
+  nextMoment,
+  removeBicycle,
+  type ServedBicycle,
+  timeText,
+} from './fleet.js';
+
+/** A fleet as somebody recorded it. */
+export interface Recorded {
+  /** Where it was recorded; links below it are led to the sandbox. */
+  baseUrl: string;
+  /** The uuids of its organizations, the main one first. */
+  organizations: readonly string[];
+  bicycles: Iterable<RecordedBicycle>;
+}
+
+export interface RecordedBicycle {
+  bicycle: Bicycle;
+  /** The uuid of the organization. */
+  organization: string;
+}
+
+/** Fills a fleet that has no bicycle yet. */
+export function addRecorded(fleet: Fleet, recorded: Recorded): void {
+  const [main = ''] = recorded.organizations;
+  const organizations = recorded.organizations.map((uuid, index) => ({
+    uuid,
+    name: fleet.organizations[index]?.name ?? `Organization ${index + 1}`,
+    parent: undefined,
+  }));
+  fleet.organizations.splice(0, fleet.organizations.length, ...organizations);
+  fleet.bicyclesByOrganization.clear();
+  for (const { uuid } of organizations) fleet.bicyclesByOrganization.set(uuid, []);
+  for (const zone of fleet.zones) zone.organization = main;
+  const created = ({ bicycle }: RecordedBicycle) => String(bicycle.created ?? '');
+  const sorted = [...recorded.bicycles].sort((a, b) =>
+    created(a) < created(b) ? -1 : created(a) > created(b) ? 1 : 0,
+  );
+  for (const each of sorted) addRecordedBicycle(fleet, each, recorded.baseUrl);
+}
+
+/** Adds a bicycle that came later; nothing is pushed, as for one that somebody else gave away. */
+export function addRecordedBicycle(
+  fleet: Fleet,
+  { bicycle, organization }: RecordedBicycle,
+  baseUrl: string,
+): BicycleRow {
+  const moment = nextMoment(fleet);
+  const modified = timeText(fleet, moment);
+  const body = {
+    created: modified,
+    name: '',
+    state: 'available',
+    ...(leadHere(bicycle, baseUrl, fleet.baseUrl) as Bicycle),
+    modified,
+    ...(fleet.isObserved ? { concurrency_version: moment } : {}),
+  } as ServedBicycle;
+  const index = (fleet.bicycles.at(-1)?.index ?? -1) + 1;
+  const row: BicycleRow = {
+    index,
+    organization: fleet.bicyclesByOrganization.has(organization) ? organization : (fleet.organizations[0]?.uuid ?? ''),
+    modifiedAt: moment,
+    body,
+    json: undefined,
+    rider: undefined,
+    stateSince: moment,
+  };
+  const before = fleet.bicyclesByUuid.get(body.uuid);
+  if (before !== undefined) removeBicycle(fleet, before);
+  addBicycle(fleet, row);
+  return row;
+}
+
+/** A value with its links below one address led to another. */
+export function leadHere(value: unknown, from: string, to: string): unknown {
+  if (typeof value === 'string') return value.startsWith(`${from}/`) ? to + value.slice(from.length) : value;
+  if (Array.isArray(value)) return value.map((each) => leadHere(each, from, to));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([field, each]) => [field, leadHere(each, from, to)]));
+}

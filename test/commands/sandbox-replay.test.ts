@@ -1,0 +1,77 @@
+// `fleet sandbox --replay`: a recorded history is served as a live service, from the fleet as it was.
+
+import { EventEmitter } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, test } from 'vitest';
+import { makeMirror, organizationOf } from '../support/made-mirror.js';
+import { withDatabase } from '../support/mirror.js';
+import { runFleet } from '../support/run.js';
+import { useSandbox } from '../support/sandbox.js';
+
+const recorded = useSandbox({ bicycles: 30 });
+const folder = mkdtempSync(join(tmpdir(), 'fleet-replay-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+test('the fleet is as it was, then moves as it did, and ends as the mirror has it', async () => {
+  const mirror = `sqlite:${join(folder, 'fleet.db')}`;
+  const all = recorded().bicycles(organizationOf(recorded()));
+  const [first, second, third] = all;
+  if (first === undefined || second === undefined || third === undefined) throw new Error('three bicycles are needed');
+  const at = (second: number) => `2026-03-01T12:00:0${second}.000000Z`;
+  await makeMirror(mirror, {
+    sandbox: recorded(),
+    changes: [
+      { at: at(0), bicycle: first.uuid, field: 'state', old: 'lost', new: first.state },
+      { at: at(1), bicycle: second.uuid, field: '*', old: null, new: second },
+      { at: at(2), bicycle: third.uuid, field: 'gone', old: null, new: at(2) },
+      { at: at(3), bicycle: third.uuid, field: 'gone', old: at(2), new: null },
+      { at: at(9), bicycle: first.uuid, field: 'name', old: 'before', new: first.name },
+    ],
+  });
+  const signals = new EventEmitter();
+  const env = { FLEET_CONFIG_DIR: folder };
+  const seen: string[] = [];
+  const asking: Promise<void>[] = [];
+  const ask = async () => {
+    const state = await runFleet(['--profile', 'sandbox', 'bicycles', 'list', '--all', '--no-mirror', '-o', 'jsonl'], {
+      env,
+    });
+    seen.push(state.stdout);
+  };
+  let isAsked = false;
+  const run = await runFleet(['sandbox', '--port', '0', '--sse-port', '0', '--replay', mirror, '--speed', '6'], {
+    env,
+    signals,
+    onStderr: (text) => {
+      if (text.includes('saved as the profile') && !isAsked) {
+        isAsked = true;
+        asking.push(ask());
+      }
+      if (text.includes('replayed: 5 updates')) asking.push(ask().finally(() => signals.emit('SIGINT', 'SIGINT')));
+    },
+  });
+  await Promise.all(asking);
+  expect([run.code, run.stderr]).toEqual([
+    130,
+    expect.stringContaining('replayed: 5 updates; the fleet stands still now'),
+  ]);
+  const [before, after] = seen.map(
+    (lines) =>
+      new Map(
+        lines
+          .trim()
+          .split('\n')
+          .map((line) => [JSON.parse(line).uuid, JSON.parse(line)]),
+      ),
+  );
+  expect(before?.get(first.uuid)).toMatchObject({ name: 'before' });
+  expect(after?.size).toBe(all.length);
+  expect(after?.get(first.uuid)).toMatchObject({ name: first.name, state: first.state });
+  // Links lead to the one who serves them now.
+  expect(JSON.stringify([...(after?.values() ?? [])])).not.toContain(recorded().baseUrl);
+  expect(await withDatabase(mirror, (database) => database.all('select count(*) as n from changes'))).toEqual([
+    { n: 5 },
+  ]);
+});
