@@ -35,6 +35,11 @@ const UNTIL_INTERRUPTED: Way = { code: 130, steps: [{ when: /following|open|\d/,
 /** How the examples end that do not end by themselves with 0; by the beginning of their line, the longest that fits. */
 const WAYS: { readonly [beginning: string]: Way } = {
   'fleet sandbox': { code: 130, steps: [{ when: /saved as the profile/, press: 'SIGINT' }] },
+  // These run in this folder, and must leave nothing in it.
+  'fleet map -o html': { instead: 'fleet map -o html --file /dev/null' },
+  'fleet map -o svg': { instead: 'fleet map -o svg --file /dev/null' },
+  'fleet map --near': { instead: 'fleet map --near 52.52,13.405 --radius 8km -o svg --file /dev/null' },
+  'fleet map --serve': { code: 130, instead: 'fleet map --serve 0', steps: [{ when: /http:/, press: 'SIGINT' }] },
   'fleet watch': UNTIL_INTERRUPTED,
   'fleet watch --live': { code: 130, isTerminal: true, steps: [{ when: /NAME|bicycles/, press: CTRL_C }] },
   'fleet map --live': { isTerminal: true, steps: [{ when: /CLUSTERS|STATES/, press: 'q' }] },

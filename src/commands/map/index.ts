@@ -41,6 +41,8 @@ export function addMap(program: Command, run: Run): void {
     map,
     ['the fleet on the terminal', 'fleet map'],
     ['follow it on a full screen', 'fleet map --live'],
+    ['a page that works from a disk, offline', 'fleet map -o html --file fleet.html'],
+    ['the same page, moving as messages come', 'fleet map --serve'],
     ['one city, as a picture for a report', 'fleet map --near 52.52,13.405 --radius 8km -o svg --file berlin.svg'],
   );
 }

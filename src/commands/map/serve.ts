@@ -1,21 +1,17 @@
 // `fleet map --serve`: the page of the fleet on this machine, moving as messages come.
 
-import type { Bicycle } from '../../api/bicycle.js';
 import type { Context } from '../../context.js';
 import { asFleetError, type FleetError, usageError } from '../../errors.js';
-import { numberOf } from '../../terminal/values.js';
 import { packAlerts } from '../../views/map/pack.js';
-import type { Box } from '../bicycles/area.js';
-import { planBicycles } from '../bicycles/list.js';
 import { readOpenAlerts } from '../bicycles/open-alerts.js';
-import { matches } from '../list/where.js';
 import type { Display, LiveOptions } from '../watch/live.js';
-import { makePlan, type Plan } from '../watch/plan.js';
+import { makePlan } from '../watch/plan.js';
 import type { WatchState } from '../watch/state.js';
 import { runWatch } from '../watch/watch.js';
 import { type Feed, openFeed } from './feed.js';
 import { type PageOptions, readTemplate } from './html.js';
-import { describeFleet, type MapFilters } from './read.js';
+import { choosePart } from './part.js';
+import type { MapFilters } from './read.js';
 import { openPageServer, type PageServer } from './server.js';
 import { tilesOf } from './tiles.js';
 
@@ -39,29 +35,13 @@ const RESYNC_PAGES = 5;
 /** Serves the page until the command is interrupted. */
 export async function servePage(context: Context, options: ServeOptions): Promise<void> {
   const { filters, port, tiles, attribution } = options;
-  if (filters.zone !== undefined) {
-    throw usageError('--serve cannot tell who enters a --zone', 'give --bbox, or --near and --radius');
-  }
-  const { keep } = await planBicycles(context, filters);
-  const plan: Plan = {
-    ...(await makePlan(context, filters.organization, { idle: IDLE_MS, resyncPages: RESYNC_PAGES })),
-    form: 'page',
-  };
-  const [organization] = plan.organizations;
-  const title = await describeFleet(context, organization === undefined ? filters : { ...filters, organization });
-  const isWanted = (value: Bicycle) =>
-    (keep === undefined || keep({ json: '', value })) &&
-    (filters.bbox === undefined || isInside(value, filters.bbox)) &&
-    (filters.where ?? []).every((condition) => matches(condition, value, context.clock.wallMs()));
+  const part = await choosePart(context, filters, '--serve');
+  const watched = await makePlan(context, part.organization, { idle: IDLE_MS, resyncPages: RESYNC_PAGES });
+  const [organization] = watched.organizations;
   const template = await readTemplate();
   const openDisplay = async (live: LiveOptions) => {
     const { offsetMinutes } = live;
-    const feed = openFeed({
-      title,
-      tiles: tiles === undefined ? null : tilesOf(tiles, attribution),
-      offsetMinutes,
-      keep: isWanted,
-    });
+    const feed = openFeed({ ...part, tiles: tiles === undefined ? null : tilesOf(tiles, attribution), offsetMinutes });
     const { wallMs } = context.clock;
     const server = await openPageServer({
       port,
@@ -73,7 +53,7 @@ export async function servePage(context: Context, options: ServeOptions): Promis
     await context.notice('open this address in a browser of this machine; Ctrl-C ends it');
     return followPage(live, feed, server, organization);
   };
-  await runWatch(context, plan, { openDisplay });
+  await runWatch(context, { ...watched, form: 'page' }, { openDisplay });
 }
 
 /** Hands what the watch learns to the page, at a pace that tabs can follow. */
@@ -162,15 +142,6 @@ function followPage(
       await server.close();
     },
   };
-}
-
-function isInside({ latitude, longitude }: Bicycle, { northEast, southWest }: Box): boolean {
-  const [north, east] = [numberOf(latitude), numberOf(longitude)];
-  if (north === undefined || east === undefined) return false;
-  if (north > northEast.latitude || north < southWest.latitude) return false;
-  const isAcross = northEast.longitude < southWest.longitude;
-  const [isEastOfWest, isWestOfEast] = [east >= southWest.longitude, east <= northEast.longitude];
-  return isAcross ? isEastOfWest || isWestOfEast : isEastOfWest && isWestOfEast;
 }
 
 function notServed(thrown: NodeJS.ErrnoException, port: number): FleetError {

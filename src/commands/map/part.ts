@@ -1,0 +1,46 @@
+// The part of a fleet that a map follows: what the filters of `bicycles list` leave, told on this side for what is pushed.
+
+import type { Bicycle } from '../../api/bicycle.js';
+import type { Context } from '../../context.js';
+import { usageError } from '../../errors.js';
+import { numberOf } from '../../terminal/values.js';
+import type { Box } from '../bicycles/area.js';
+import { planBicycles } from '../bicycles/list.js';
+import { matches } from '../list/where.js';
+import { chosenOrganization } from '../organization.js';
+import { describeFleet, type MapFilters } from './read.js';
+
+export interface FleetPart {
+  organization: string | undefined;
+  title: string;
+  keep(bicycle: Bicycle): boolean;
+}
+
+/** `flag` is what asks for it. Throws a usage error for a zone. */
+export async function choosePart(context: Context, asked: MapFilters, flag: '--live' | '--serve'): Promise<FleetPart> {
+  if (asked.zone !== undefined) {
+    const reason = `${flag} cannot tell what comes into a zone, which the service alone knows`;
+    throw usageError(reason, 'use --bbox or --near');
+  }
+  const organization = await chosenOrganization(context, asked.organization);
+  const filters = organization === undefined ? asked : { ...asked, organization };
+  const { keep } = await planBicycles(context, filters);
+  const { bbox, where = [] } = filters;
+  return {
+    organization,
+    title: await describeFleet(context, filters),
+    keep: (bicycle) =>
+      (bbox === undefined || isWithin(bicycle, bbox)) &&
+      (keep?.({ json: '', value: bicycle }) ?? true) &&
+      where.every((condition) => matches(condition, bicycle, context.clock.wallMs())),
+  };
+}
+
+/** Whether a bicycle is in a box, also in one that lies across the antimeridian. */
+function isWithin({ latitude, longitude }: Bicycle, { northEast, southWest }: Box): boolean {
+  const [north, east] = [numberOf(latitude), numberOf(longitude)];
+  if (north === undefined || east === undefined) return false;
+  if (north > northEast.latitude || north < southWest.latitude) return false;
+  const [isWestOfEast, isEastOfWest] = [east <= northEast.longitude, east >= southWest.longitude];
+  return northEast.longitude < southWest.longitude ? isWestOfEast || isEastOfWest : isWestOfEast && isEastOfWest;
+}
