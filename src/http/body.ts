@@ -45,18 +45,26 @@ export function unpack(body: Readable, coding: string): Readable {
   return decoder;
 }
 
+/** More than this is not set aside before it came. */
+const MOST_ANNOUNCED_BYTES = 1024 * 1024;
+
+function announcedBytes(contentLength: string | undefined, limitBytes: number): number {
+  const bytes = Number(contentLength ?? 0);
+  return Number.isSafeInteger(bytes) && bytes > 0 ? Math.min(bytes, limitBytes, MOST_ANNOUNCED_BYTES) : 0;
+}
+
 /**
  * Reads a body to its end or to the limit, which counts unpacked bytes while they are unpacked. Resolves with what came and, when that is not
  * all of it, with what broke it off: a BodyError, or the error of the body itself.
  */
 export async function readBody(
   body: Readable,
-  contentEncoding: string | undefined,
+  headers: Readonly<Record<string, string>>,
   limitBytes: number,
 ): Promise<{ bytes: Buffer; error?: unknown }> {
-  const coding = codingOf(contentEncoding);
-  /** Grows by doubling; the chunks themselves are let go of at once, for they would double the memory. */
-  let store = Buffer.alloc(0);
+  const coding = codingOf(headers['content-encoding']);
+  /** Of the length announced, or grows by doubling; the chunks themselves are let go of at once, for they would double the memory. */
+  let store = Buffer.allocUnsafeSlow(announcedBytes(headers['content-length'], limitBytes));
   let size = 0;
   let isCodingBroken = false;
   const unpacked = unpack(body, coding);

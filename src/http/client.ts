@@ -49,7 +49,7 @@ export interface Client {
   probe(request: HttpRequest): Promise<HttpAnswer>;
   /** The request as `send` would send it, the token hidden; nothing is sent. */
   preview(request: HttpRequest): RequestPreview;
-  /** Reads a list page by page (section 2.6). Up to six pages are fetched ahead of the one in use. */
+  /** Reads a list page by page (section 2.6). Up to eight pages are fetched ahead of the one in use. */
   pages<T = { [field: string]: unknown }>(
     request: HttpRequest,
     options?: Partial<PageOptions>,
@@ -60,7 +60,7 @@ export interface Client {
 const DEADLINE_TIMEOUTS = 10;
 
 /** Pages on their way while one is printed: enough to hide 20 ms of latency, few enough to be polite. */
-const PAGES_AHEAD = 6;
+const PAGES_AHEAD = 8;
 
 /** The URL of a request: the base's prefix and every trailing slash survive (`new URL('/x', base)` would drop a prefix). */
 export function joinUrl(baseUrl: URL, path: string, query: HttpRequest['query'] = []): URL {

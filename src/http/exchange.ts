@@ -178,7 +178,7 @@ export async function readWhole(dispatcher: Dispatcher, request: WireRequest, de
   const { status, headers, body } = await openExchange(dispatcher, request, deadline);
   const isSuccess = status >= 200 && status < 300;
   const limitBytes = isSuccess ? (request.limitBytes ?? ANSWER_LIMIT_BYTES) : ERROR_BODY_LIMIT_BYTES;
-  const { bytes, error } = await readBody(body, headers['content-encoding'], limitBytes);
+  const { bytes, error } = await readBody(body, headers, limitBytes);
   if (error !== undefined && (isSuccess || request.signal.aborted))
     throw error instanceof BodyError ? Object.assign(error, { head: { status, headers } }) : error;
   // undici waits a turn of the event loop before it uses the connection again; a request sent sooner would open another.

@@ -2,6 +2,7 @@
 
 import { FleetError } from '../errors.js';
 import { JsonError, parseJson } from '../json/parse.js';
+import type { ScannedItem } from '../json/scan.js';
 import { elementTexts } from '../json/text.js';
 import { foreignText, htmlTitle } from './foreign.js';
 import type { HttpAnswer, Item } from './types.js';
@@ -47,6 +48,25 @@ function describeBody(answer: HttpAnswer, error: unknown): string {
   }
   if (!/^[[{"\d\-tfn]/.test(text)) return `text ("${foreignText(text, 60)}") ${EXPECTED}`;
   return error instanceof JsonError ? error.message : 'broken JSON';
+}
+
+/** What every late item has in common: thousands need no functions of their own. */
+const LATE: Item<unknown> = {
+  get json() {
+    const { bytes, start, end } = (this as Required<Item>).raw;
+    return bytes.toString('utf8', start, end);
+  },
+  get value() {
+    const value = parseJson(this.json);
+    Object.defineProperty(this, 'value', { value, enumerable: true });
+    return value;
+  },
+};
+
+/** An item that is read when somebody asks for its text or its value. */
+export function lateItem<T>(raw: ScannedItem<Buffer>): Item<T> {
+  const item: Item<T> = Object.create(LATE);
+  return Object.assign(item, { raw });
 }
 
 /** The items of a list: their values and, beside each, the text it came in. `array` is what was read from it. */

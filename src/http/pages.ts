@@ -1,10 +1,12 @@
 // A list as pages: envelope or bare array, next links followed on our own address, some pages fetched ahead.
 
 import { FleetError } from '../errors.js';
-import { isObject } from '../json/parse.js';
+import { DEPTH_LIMIT, isObject, parseJson } from '../json/parse.js';
+import { type Span, scanList } from '../json/scan.js';
 import { propertyStart } from '../json/text.js';
 import { BodyError } from './body.js';
-import { pairItems, readJson, unexpected } from './json.js';
+import { lateItem, pairItems, readJson, unexpected } from './json.js';
+import { hasUuid, openSeen, type Seen } from './seen.js';
 import type { HttpAnswer, HttpRequest, Item, Page, Query } from './types.js';
 
 /**
@@ -12,10 +14,22 @@ import type { HttpAnswer, HttpRequest, Item, Page, Query } from './types.js';
  * describes the envelope" (section 4): both work. Throws a FleetError of kind `service` for anything else.
  */
 export function readPage<T>(answer: HttpAnswer): Page<T> {
+  const { trace, bytes } = answer;
+  const scanned = scanList(bytes, DEPTH_LIMIT);
+  if (scanned !== undefined) {
+    const { items, count, next } = scanned;
+    const valueOf = (span: Span | undefined) =>
+      span === undefined ? undefined : parseJson(bytes.toString('utf8', span.start, span.end));
+    return {
+      count: readCount(valueOf(count)),
+      items: items.map((item) => lateItem<T>(item)),
+      next: readNext(answer, valueOf(next)),
+      trace,
+    };
+  }
   const body = readJson(answer);
   const text = answer.text;
   const start = text.search(/[[{]/);
-  const { trace } = answer;
   const page = (array: readonly unknown[], at: number, count: number | undefined, next: Query | undefined): Page<T> => {
     const odd = array.findIndex((element) => !isObject(element));
     if (odd >= 0) throw unexpected(answer, `item ${odd + 1} of the list is not an object`);
@@ -71,7 +85,7 @@ export interface PageOptions {
   /** How many distinct items are wanted; no page beyond them is asked for. */
   limit?: number;
   /** The items that came before, when the list is read again; those that come are added. One that forgets bounds the memory. */
-  seen?: Pick<Set<string>, 'add' | 'size'>;
+  seen?: Seen;
   /** Ends after so many pages, also where they bring nothing new: what is read again seldom does. */
   mostPages?: number;
 }
@@ -95,7 +109,7 @@ const AHEAD_LIMIT_CHARACTERS = 8 * 1024 * 1024;
 export async function* followPages<T>(
   request: HttpRequest,
   fetchPage: (request: HttpRequest) => Promise<Page<T>>,
-  { ahead, limit = Number.POSITIVE_INFINITY, seen = new Set(), mostPages }: PageOptions,
+  { ahead, limit = Number.POSITIVE_INFINITY, seen = openSeen(), mostPages }: PageOptions,
 ): AsyncGenerator<ListPage<T>, void, undefined> {
   const queue = openQueue(request, fetchPage);
   const queries = new Set<string>();
@@ -152,7 +166,12 @@ function openQueue<T>(request: HttpRequest, fetchPage: (request: HttpRequest) =>
     },
     /** Asks for these pages, and forgets all others. */
     prepare(queries: readonly Query[]): void {
-      inFlight = new Map(queries.map((query) => [keyOf(query), inFlight.get(keyOf(query)) ?? startAhead(query)]));
+      inFlight = new Map(
+        queries.map((query) => {
+          const key = keyOf(query);
+          return [key, inFlight.get(key) ?? startAhead(query)];
+        }),
+      );
     },
     stop: () => stop.abort(new Error('the rest of the list is not wanted')),
   };
@@ -167,29 +186,18 @@ function isTooBig(error: unknown): boolean {
  * The items that have not come before. One without a uuid may be meant although the same one came before: it counts as an item, but not
  * as news.
  */
-function addNew<T>(
-  items: readonly Item<T>[],
-  seen: Pick<Set<string>, 'add' | 'size'>,
-): { fresh: Item<T>[]; count: number } {
+function addNew<T>(items: readonly Item<T>[], seen: Seen): { fresh: Item<T>[]; count: number } {
   const before = seen.size;
-  const fresh = items.filter((item) => {
-    const { uuid } = item.value as { uuid?: unknown };
-    const size = seen.size;
-    seen.add(typeof uuid === 'string' ? uuid : hashOf(item.json));
-    return typeof uuid !== 'string' || seen.size > size;
-  });
+  const fresh = items.filter((item) => seen.add(item) || !hasUuid(item));
   return { fresh, count: seen.size - before };
 }
 
-/** A short name of a text (FNV-1a, 32 bits). Two texts of one name do no harm: a page that brings nothing else new is rare. */
-function hashOf(text: string): string {
-  let hash = 0x811c9dc5;
-  for (let index = 0; index < text.length; index++) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
-  return `${text.length} ${hash >>> 0}`;
+function lengthOf(item: Item<unknown>): number {
+  return item.raw === undefined ? item.json.length : item.raw.end - item.raw.start;
 }
 
 function pagesThatFit<T>({ items }: Page<T>): number {
-  const characters = items.reduce((sum, { json }) => sum + json.length, 0);
+  const characters = items.reduce((sum, item) => sum + lengthOf(item), 0);
   return Math.floor(AHEAD_LIMIT_CHARACTERS / Math.max(1, characters));
 }
 

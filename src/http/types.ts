@@ -1,6 +1,7 @@
 // The values that travel between the HTTP room and its users: requests, answers, items and pages.
 
 import type { FleetError, Trace } from '../errors.js';
+import type { ScannedItem } from '../json/scan.js';
 
 /** Query parameters in the order they are sent; a name may come more than once (`state=new&state=escalated`). */
 export type Query = readonly (readonly [name: string, value: string])[];
@@ -50,7 +51,7 @@ export interface HttpAnswer {
   /** The body, decompressed and decoded as UTF-8. */
   text: string;
   /** The same before it was decoded, for what is no text. */
-  bytes: Uint8Array;
+  bytes: Buffer;
   trace: Trace;
   /** Milliseconds from the first try to the end of the body. */
   milliseconds: number;
@@ -61,6 +62,8 @@ export interface Item<T = { [field: string]: unknown }> {
   /** JSON text on one line, numbers and unknown fields as they came. */
   readonly json: string;
   readonly value: T;
+  /** The same text in the bytes of its page, where it was found without being read. */
+  readonly raw?: ScannedItem<Buffer>;
 }
 
 export interface Page<T = { [field: string]: unknown }> {

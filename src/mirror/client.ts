@@ -6,6 +6,7 @@ import { wholeUuid } from '../api/links.js';
 import { FleetError, usageError } from '../errors.js';
 import type { Client } from '../http/client.js';
 import type { ListPage } from '../http/pages.js';
+import { openSeen, type Seen } from '../http/seen.js';
 import type { HttpAnswer, HttpRequest, Item, Query } from '../http/types.js';
 import { parseJson } from '../json/parse.js';
 import type { Database, Row, Value } from './database.js';
@@ -46,7 +47,7 @@ export function openMirrorClient(mirror: Mirror): MirrorClient {
     },
     pages<T>(request: HttpRequest, options: Parameters<Client['pages']>[1] = {}) {
       const selection = selectionOf(database, organizations, request);
-      const seen = (options.seen ?? new Set()) as Set<string>;
+      const seen = options.seen ?? openSeen();
       if (options.ahead === 0) return readPages<T>(database, selection, seen);
       const { limit = Number.POSITIVE_INFINITY } = options;
       return readWhole<T>(database, selection, Number.isFinite(limit) ? limit : undefined);
@@ -230,7 +231,7 @@ async function countRows(database: Database, selection: Selection): Promise<numb
 async function* readPages<T>(
   database: Database,
   selection: Selection,
-  seen: Set<string>,
+  seen: Seen,
 ): AsyncGenerator<ListPage<T>, void, undefined> {
   const { table, order, values, pageItems } = selection;
   const count = await countRows(database, selection);
@@ -241,10 +242,7 @@ async function* readPages<T>(
       [...values, pageItems, offset],
     );
     const items = rows.map((row) => itemOf<T>(row));
-    const fresh = items.filter(({ value }) => {
-      const size = seen.size;
-      return seen.add(String((value as { uuid?: unknown }).uuid)).size > size;
-    });
+    const fresh = items.filter((item) => seen.add(item));
     const hasMore = offset + rows.length < count && rows.length > 0;
     yield { count, items, fresh, next: hasMore ? [['page', String(page + 1)]] : undefined, trace: {} };
     if (!hasMore) return;

@@ -25,7 +25,7 @@ export async function readOpenAlerts(
   };
   const alerts: Item<Alert>[] = [];
   try {
-    for await (const { fresh } of (await context.client()).pages<Alert>(request, { seen: new Set() })) {
+    for await (const { fresh } of (await context.client()).pages<Alert>(request)) {
       for (const item of fresh) if (isOpen(item.value) && isAbout(item.value, bicycles)) alerts.push(item);
     }
   } catch (thrown) {

@@ -69,7 +69,7 @@ async function subscribe(
       body.destroy();
       return undefined;
     }
-    const { bytes } = await readBody(body, undefined, ERROR_BODY_LIMIT_BYTES);
+    const { bytes } = await readBody(body, {}, ERROR_BODY_LIMIT_BYTES);
     const text = context.io.secrets.hide(bytes.toString('utf8'));
     if (status !== 200) return answerFailure(status, headers, text, 'the subscription', url);
     const title = htmlTitle(text);

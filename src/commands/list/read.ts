@@ -1,6 +1,7 @@
 // Reads the items of a list, each once; pages that brought fewer than the service counts are read again for the rest.
 
 import type { Client } from '../../http/client.js';
+import { openSeen, type Seen } from '../../http/seen.js';
 import type { HttpRequest, Item, Query } from '../../http/types.js';
 import type { Tally } from './tally.js';
 
@@ -41,12 +42,12 @@ export async function* readItems<T extends Listed>(
   tally: Tally,
   options: ReadOptions,
 ): AsyncGenerator<Batch<T>, void, undefined> {
-  const seenBefore: Set<string>[] = [];
+  const seenBefore: Seen[] = [];
   for (const [index, request] of requests.entries()) {
     const isLast = index + 1 === requests.length;
-    const seen = new Set<string>();
+    const seen = openSeen();
     // What lies on the edge of two areas comes in both.
-    const isNew = ({ value: { uuid } }: Item<T>) => !seenBefore.some((before) => before.has(String(uuid)));
+    const isNew = (item: Item<T>) => !seenBefore.some((before) => before.has(item));
     for await (const { items, hasMore } of readRequest<T>(client, request, { ...options, tally, index, seen })) {
       const fresh = seenBefore.length === 0 ? items : items.filter(isNew);
       tally.read += fresh.length;
@@ -59,7 +60,7 @@ export async function* readItems<T extends Listed>(
 interface RequestOptions extends ReadOptions {
   tally: Tally;
   index: number;
-  seen: Set<string>;
+  seen: Seen;
 }
 
 async function* readRequest<T extends Listed>(

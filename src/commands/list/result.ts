@@ -36,13 +36,15 @@ export async function openResult<T>(context: Context, shape: Shape<T>, format?: 
   let isBegun = false;
   let isWithinLine = false;
   let hasWritten = false;
-  const write = async (text: string) => {
-    const whole = isBegun ? text : renderer.begin() + text;
+  const write = async (text: string | Buffer) => {
+    const beginning = isBegun ? '' : renderer.begin();
+    const whole = beginning === '' ? text : beginning + String(text);
     isBegun = true;
-    if (whole === '') return;
-    isWithinLine = !whole.endsWith('\n');
+    if (whole.length === 0) return;
+    // Bytes are whole lines.
+    isWithinLine = typeof whole === 'string' && !whole.endsWith('\n');
     hasWritten = true;
-    await io.stdout.write(chosen === 'table' ? forScreen(whole, io.stdout) : whole);
+    await io.stdout.write(chosen === 'table' ? forScreen(String(whole), io.stdout) : whole);
   };
   return {
     async write(rows) {

@@ -4,6 +4,7 @@ import { ALERTS_PATH, type Alert } from '../../api/alert.js';
 import { BICYCLES_PATH, type Bicycle } from '../../api/bicycle.js';
 import { asFleetError, FleetError } from '../../errors.js';
 import type { Client } from '../../http/client.js';
+import { openSeen, type Seen } from '../../http/seen.js';
 import type { Item, Page, Query } from '../../http/types.js';
 import { exactValue } from '../../json/exact.js';
 import type { CatchUpEvent } from '../../mirror/catch-up.js';
@@ -66,7 +67,7 @@ export async function readWhole(
   // A page was asked for when one came that stood so many before it, at the earliest.
   const heardAt = [heard()];
   try {
-    for await (const page of client.pages<Bicycle>(request, { ahead: PAGES_AHEAD, seen: openSeen(SEEN_LIMIT) })) {
+    for await (const page of client.pages<Bicycle>(request, { ahead: PAGES_AHEAD, seen: openRecent(SEEN_LIMIT) })) {
       if (signal.aborted) return;
       const items = page.items.map(exactItem);
       const size = items.reduce((sum, { json }) => sum + json.length, 0);
@@ -92,23 +93,21 @@ export async function readWhole(
   }
 }
 
-/** Tells new items from those that came shortly before; a set of a million would be most of the memory. */
-function openSeen(limit: number): Pick<Set<string>, 'add' | 'size'> {
-  const kept = new Set<string>();
+/** Tells new items from those that came shortly before, at most twice `limit`; all of a million would take 32 MB. */
+function openRecent(limit: number): Seen {
+  let recent = openSeen();
+  let earlier = recent;
   let size = 0;
   return {
     get size() {
       return size;
     },
-    add(uuid) {
-      if (kept.has(uuid)) return kept as Set<string>;
-      kept.add(uuid);
+    has: (item) => recent.has(item) || earlier.has(item),
+    add(item) {
+      if (earlier.has(item) || !recent.add(item)) return false;
       size++;
-      if (kept.size > limit) {
-        const [oldest = ''] = kept;
-        kept.delete(oldest);
-      }
-      return kept as Set<string>;
+      if (recent.size >= limit) [earlier, recent] = [recent, openSeen()];
+      return true;
     },
   };
 }
@@ -130,7 +129,7 @@ export async function readAlerts(
         query: [['ordering', ordering], ['organization', organization], PAGE_SIZE],
         subject: 'the list of alerts',
       },
-      { ahead: 0, seen: openSeen(SEEN_LIMIT) },
+      { ahead: 0, seen: openRecent(SEEN_LIMIT) },
     );
   const readAll = async (ordering: string) => {
     for await (const page of pages(ordering)) {

@@ -227,7 +227,7 @@ async function eventStreamOf(
 /** The first bytes of a body as text, as far as they come in time; the rest is let go. */
 async function readBeginning(body: Readable, { clock, secrets }: ConnectionOptions): Promise<string> {
   const cancel = clock.after(ERROR_BODY_LIMIT_MS, () => body.destroy());
-  const { bytes } = await readBody(body, undefined, ERROR_BODY_LIMIT_BYTES);
+  const { bytes } = await readBody(body, {}, ERROR_BODY_LIMIT_BYTES);
   cancel();
   return secrets.hide(bytes.toString('utf8'));
 }

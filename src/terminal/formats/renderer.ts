@@ -8,6 +8,8 @@ import type { Column } from '../table.js';
 export interface Row<T> {
   readonly json: string;
   readonly value: T;
+  /** Where the text stands in the bytes it came in, when that is known. */
+  readonly raw?: { readonly bytes: Buffer; readonly start: number; readonly end: number; readonly uuidAt: number };
 }
 
 /** What the formats need to know of a kind of resource. */
@@ -30,7 +32,7 @@ export interface Shape<T> {
 /** One format at work: `begin`, any number of batches, `end`. Each returns text to write as it is. */
 export interface Renderer<T> {
   begin(): string;
-  rows(rows: readonly Row<T>[]): string;
+  rows(rows: readonly Row<T>[]): string | Buffer;
   end(): string;
   /** After the end: what the operator should know of what is not in the output, a line each. */
   notices(): string[];
