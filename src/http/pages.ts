@@ -18,12 +18,12 @@ export function readPage<T>(answer: HttpAnswer): Page<T> {
   const scanned = scanList(bytes, DEPTH_LIMIT);
   if (scanned !== undefined) {
     const { items, count, next } = scanned;
-    const valueOf = (span: Span | undefined) =>
+    const readSpan = (span: Span | undefined) =>
       span === undefined ? undefined : parseJson(bytes.toString('utf8', span.start, span.end));
     return {
-      count: readCount(valueOf(count)),
+      count: readCount(readSpan(count)),
       items: items.map((item) => lateItem<T>(item)),
-      next: readNext(answer, valueOf(next)),
+      next: readNext(answer, readSpan(next)),
       trace,
     };
   }
