@@ -16,6 +16,8 @@ export interface Origin {
   readonly followed: string;
   /** The object as it came, where it came alone. */
   readonly json: string | undefined;
+  /** Whether it says when it was modified: a message may leave that out. */
+  readonly saysModified: boolean;
   /** A bicycle that was not known was there already: it is no change. */
   readonly isFirstReading: boolean;
   /** Whether a `modified` can be the time of a change. */
@@ -263,7 +265,7 @@ function timeOf(before: Bicycle | undefined, after: Bicycle, from: Origin): stri
   if (typeof modified !== 'string') return undefined;
   const isSaid = modified !== before?.modified || after.concurrency_version !== before?.concurrency_version;
   const modifiedMs = readTime(modified);
-  if (!isSaid || modifiedMs === undefined || !from.isPlausible(modifiedMs)) return undefined;
+  if (!from.saysModified || !isSaid || modifiedMs === undefined || !from.isPlausible(modifiedMs)) return undefined;
   const beforeMs = readTime(before?.modified);
   return beforeMs !== undefined && modifiedMs < beforeMs ? undefined : utcOf(modified);
 }

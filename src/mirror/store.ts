@@ -32,7 +32,7 @@ export interface Found {
 /** The effects that are written in the batch's transaction. */
 export type StoredEffect = Extract<
   WriterEffect,
-  { type: 'clear-listed' | 'listed' | 'mark-gone' | 'gap-open' | 'gap-close' | 'gap-drop' | 'snapshot' }
+  { type: 'clear-listed' | 'listed' | 'mark-gone' | 'gap-open' | 'gap-close' | 'gap-drop' | 'gap-moment' | 'snapshot' }
 >;
 
 export interface Commit {
@@ -49,6 +49,8 @@ export interface Commit {
 }
 
 const NOTHING_READ: Snapshot = { isWhole: false, suspected: null, reading: null };
+
+const NEAR_MS = 60_000;
 
 /** Rows that one statement deletes. */
 const PRUNED_ROWS = 10_000;
@@ -154,10 +156,27 @@ async function store(database: Database, effect: StoredEffect, nowMs: number): P
     case 'gap-drop':
       await database.all('DELETE FROM gaps WHERE ended IS NULL');
       return 0;
+    case 'gap-moment':
+      await storeMoment(database, effect);
+      return 0;
     case 'snapshot':
       await writeMeta(database, 'snapshot', JSON.stringify(effect.snapshot));
       return 0;
   }
+}
+
+/** Moments that are near each other are one row. */
+async function storeMoment(database: Database, { atMs, reason }: StoredEffect & { type: 'gap-moment' }): Promise<void> {
+  const at = utcOfMs(atMs);
+  const [last] = await database.all('SELECT id FROM gaps WHERE reason = ? AND started <= ? AND ended >= ? LIMIT 1', [
+    reason,
+    utcOfMs(atMs + NEAR_MS),
+    utcOfMs(atMs - NEAR_MS),
+  ]);
+  if (last === undefined) return database.write('gaps', ['started', 'ended', 'reason'], [[at, at, reason]]);
+  const id = last['id'] ?? 0;
+  await database.all('UPDATE gaps SET started = ? WHERE id = ? AND started > ?', [at, id, at]);
+  await database.all('UPDATE gaps SET ended = ? WHERE id = ? AND ended < ?', [at, id, at]);
 }
 
 /** What a whole reading did not show, and no message either since it began. */

@@ -11,6 +11,7 @@ import type { FleetError } from '../errors.js';
 import type { Closed, Gap, Lost, Message, Opened, Resync } from '../http/stream/events.js';
 import type { Item } from '../http/types.js';
 import { isObject } from '../json/parse.js';
+import { readTime } from '../terminal/time.js';
 import {
   type CatchUpEffect,
   type CatchUpEvent,
@@ -160,6 +161,8 @@ export type WriterEffect =
   | { readonly type: 'gap-open'; readonly startedMs: number; readonly reason: string }
   | { readonly type: 'gap-close'; readonly endedMs: number; readonly found: number }
   | { readonly type: 'gap-drop' }
+  /** One change that is not recorded. */
+  | { readonly type: 'gap-moment'; readonly atMs: number; readonly reason: string }
   | { readonly type: 'snapshot'; readonly snapshot: Snapshot }
   | { readonly type: 'stream'; readonly event: Opened | Lost | Gap | Resync | Closed }
   | { readonly type: 'alert'; readonly alert: { readonly [field: string]: unknown } }
@@ -172,6 +175,8 @@ export interface WriterStep {
   readonly state: WriterState;
   readonly effects: readonly WriterEffect[];
 }
+
+const LATE = 'messages came after the list had shown what followed them';
 
 /** How often the count is compared with the service's: one page each time. */
 const CHECK_MS = 5 * 60_000;
@@ -307,11 +312,15 @@ function takeHeard(state: WriterState, { event, envelope, uuid }: WriterEvent & 
     receivedMs: event.atMs,
     followed: plan.topics.get(event.topic) ?? '',
     json: undefined,
+    saysModified: typeof message['modified'] === 'string',
     isFirstReading: !isWhole,
     isPlausible: (modifiedMs) => knowledge.isPlausible(modifiedMs, event.monotonicMs),
   });
-  knowledge.hear(uuid, message as Bicycle, { monotonicMs: event.monotonicMs, wallMs: event.atMs });
-  return same(state);
+  const moment = { monotonicMs: event.monotonicMs, wallMs: event.atMs };
+  const { kind } = knowledge.hear(uuid, message as Bicycle, moment);
+  // A list had shown already what followed it: the step between is not recorded.
+  if (kind !== 'late' || !isWhole) return same(state);
+  return { state, effects: [{ type: 'gap-moment', atMs: readTime(message['modified']) ?? event.atMs, reason: LATE }] };
 }
 
 /** One bad message is a gap of no length: the list is asked what it may have said. */
@@ -461,6 +470,7 @@ function lookUp(state: WriterState, event: CatchUpEvent, now: Moment): WriterSte
       receivedMs: now.wallMs,
       followed: organization,
       json: undefined,
+      saysModified: true,
       isFirstReading: !state.isWhole,
       isPlausible: (modifiedMs) => knowledge.isPlausible(modifiedMs, now.monotonicMs),
     });
@@ -641,6 +651,7 @@ function takePage(
       receivedMs: now.wallMs,
       followed: plan.organizations[before.organization] ?? '',
       json,
+      saysModified: true,
       isFirstReading: !isWhole,
       isPlausible: (modifiedMs) => knowledge.isPlausible(modifiedMs, now.monotonicMs),
     });

@@ -214,6 +214,7 @@ async function copyWhole(to: string, runner: Runner, now: () => number, onWait: 
     await pause(150);
     const copy = await withDatabase(to, (database) =>
       database.transaction(async (): Promise<Copy | undefined> => {
+        if (database.kind === 'postgres') await database.all('set transaction isolation level repeatable read');
         if (readSnapshot(await readMeta(database, 'snapshot').catch(() => undefined))?.isWhole !== true)
           return undefined;
         const rows = await database.all('select uuid, raw from bicycles');

@@ -42,7 +42,7 @@ import { type Ending, openEnding } from '../follow/ending.js';
 import { type Alarms, momentOf, openAlarms } from '../follow/loop.js';
 import { type Counters, openCounters, type Reading } from './counters.js';
 import { type Keeper, openKeeper } from './keeper.js';
-import { readHead, readWhole } from './read.js';
+import { readHead, readWhole, type WholeOptions } from './read.js';
 import { openReport, type Report, troubleLine } from './report.js';
 
 /** A page of alerts on its way to the database; `done` is told how many were new or changed. */
@@ -90,6 +90,8 @@ const QUEUE_LIMIT_CHARACTERS = 1024 * 1024;
 /** Messages are gathered for so long before they are written. */
 const GATHER_MS = 100;
 const TICK_MS = 1_000;
+/** A list waits for so long before it is taken: messages about what it shows may be on their way, and come first. */
+const OVERTAKING_MS = 500;
 /** How often old history is looked for. */
 const PRUNE_MS = 3_600_000;
 /** Catch-ups are stopped from asking the database more often than this. */
@@ -100,6 +102,7 @@ const STORED: ReadonlySet<string> = new Set([
   'gap-open',
   'gap-close',
   'gap-drop',
+  'gap-moment',
   'snapshot',
 ]);
 
@@ -389,6 +392,9 @@ async function perform(
   onSettled: () => void,
 ): Promise<void> {
   const { queue, keeper, report, ending, context } = work;
+  // Before the first reading is whole no step is recorded that a list could overtake.
+  const waits = isHearing(state) && state.isWhole;
+  const later = (action: () => void) => void (waits ? context.clock.after(OVERTAKING_MS, action) : action());
   for (const effect of effects) {
     report.effect(effect);
     switch (effect.type) {
@@ -400,11 +406,14 @@ async function perform(
         break;
       case 'read-page':
         void readHead(client, effect).then((event) => {
-          if (event.type === 'page' || event.type === 'failed') queue.push(event);
+          later(() => {
+            if (event.type === 'page' || event.type === 'failed') queue.push(event);
+          });
         });
         break;
       case 'read-whole': {
-        const { push: emit, room } = queue;
+        const { push, room } = queue;
+        const emit: WholeOptions['emit'] = (event, size) => later(() => push(event, size));
         const { random } = context.clock;
         const { heard } = state.knowledge;
         void readWhole(client, effect, { signal: ending.over.signal, heard, emit, room, random });
@@ -418,6 +427,10 @@ async function perform(
       }
       case 'settled':
         onSettled();
+        break;
+      case 'unread':
+        // Who reads once leaves another try to the next time.
+        if (work.options.plan.topics.size === 0) ending.stop('failed', effect.error);
         break;
     }
   }
@@ -450,8 +463,14 @@ export async function rememberAlerts({ keeper }: Session, organizations: readonl
 export function takeAlerts({ queue, ending }: Session, items: readonly Item<Alert>[]): Promise<number> {
   return new Promise((done, reject) => {
     const size = items.reduce((sum, { json }) => sum + json.length, 0);
-    queue.push({ type: 'alerts', items, done }, size);
-    ending.over.signal.addEventListener('abort', () => reject(ending.over.signal.reason), { once: true });
+    const { signal } = ending.over;
+    const onAbort = () => reject(signal.reason);
+    signal.addEventListener('abort', onAbort, { once: true });
+    const onDone = (changed: number) => {
+      signal.removeEventListener('abort', onAbort);
+      done(changed);
+    };
+    queue.push({ type: 'alerts', items, done: onDone }, size);
   });
 }
 

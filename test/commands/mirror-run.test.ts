@@ -1,0 +1,387 @@
+// `fleet mirror run` and `once` against a sandbox: what the tables hold after each kind of event, and how failures end.
+
+import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createServer, connect as dial, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
+import { type Clock, systemClock } from '../../src/clock.js';
+import type { Row } from '../../src/mirror/database.js';
+import { writeMeta } from '../../src/mirror/schema.js';
+import { type Sandbox, startSandbox } from '../../src/sandbox/index.js';
+import { environmentOf } from '../support/environment.js';
+import { organizationOf } from '../support/made-mirror.js';
+import { useEngines, withDatabase } from '../support/mirror.js';
+import { runFleet } from '../support/run.js';
+import { type Running, startFleet } from '../support/running.js';
+import { headersFor } from '../support/sandbox.js';
+
+/** How many seconds program and service live in one: pauses of the writer are 10 s and more. */
+const SPEED = 20;
+const POLL_MS = 25;
+const LIMIT_MS = 20_000;
+
+const epochMs = Date.now();
+const startedAt = performance.now();
+const now = () => Math.round(epochMs + (performance.now() - startedAt) * SPEED);
+const clock: Clock = {
+  ...systemClock(now),
+  monotonicMs: () => performance.now() * SPEED,
+  after: (milliseconds, action) => systemClock().after(milliseconds / SPEED, action),
+};
+const folder = mkdtempSync(join(tmpdir(), 'fleet-run-'));
+const engines = useEngines();
+const [sqlite] = engines;
+const newSqlite = sqlite?.[1] ?? (async () => '');
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+interface Scene {
+  sandbox: Sandbox;
+  organization: string;
+  to: string;
+  env: NodeJS.ProcessEnv;
+  run(...args: string[]): Running;
+  once(...args: string[]): ReturnType<typeof runFleet>;
+  ask(sql: string): Promise<Row[]>;
+  /** Resolves when the query has these rows. */
+  until(sql: string, ...rows: object[]): Promise<void>;
+  remove(uuid: string): Promise<void>;
+}
+
+async function withScene(to: string, use: (scene: Scene) => Promise<void>, bicycles = 30): Promise<void> {
+  const sandbox = await startSandbox({ bicycles, rate: 0, heartbeatMs: 200, now });
+  const organization = organizationOf(sandbox);
+  const env = { ...(await environmentOf(sandbox)), FLEET_ORGANIZATION: organization };
+  const started: Running[] = [];
+  const ask = (sql: string) => withDatabase(to, (database) => database.all(sql), 'read');
+  try {
+    await use({
+      sandbox,
+      organization,
+      to,
+      env,
+      ask,
+      run(...args) {
+        const running = startFleet(['mirror', 'run', '--to', to, ...args], { env, clock });
+        started.push(running);
+        return running;
+      },
+      once: (...args) => runFleet(['mirror', 'once', '--to', to, ...args], { env, clock }),
+      async until(sql, ...rows) {
+        let found: unknown;
+        for (const endAt = performance.now() + LIMIT_MS; performance.now() < endAt; ) {
+          found = await ask(sql).catch((error) => error);
+          if (JSON.stringify(found) === JSON.stringify(rows)) return;
+          await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+        }
+        expect(found, started.map(({ stderr }) => stderr()).join('---\n')).toEqual(rows);
+      },
+      async remove(uuid) {
+        const url = `${sandbox.baseUrl}/bicycles/${uuid}/`;
+        await fetch(url, { method: 'DELETE', headers: await headersFor(sandbox) });
+      },
+    });
+  } finally {
+    for (const running of started) await running.stop('SIGTERM').catch(() => {});
+    await sandbox.close();
+  }
+}
+
+const CURRENT = 'select count(*) as n from gaps where ended is null';
+const uuidsOf = ({ sandbox, organization }: Scene) => sandbox.bicycles(organization).map(({ uuid }) => uuid);
+
+describe.each(engines)('%s', (_kind, newText) => {
+  test('reads the list, follows messages, records each change once, and ends at SIGTERM', async () => {
+    await withScene(await newText(), async (scene) => {
+      const { sandbox, run, ask, until } = scene;
+      const running = run('--json');
+      const [uuid = ''] = uuidsOf(scene);
+      const total = uuidsOf(scene).length;
+      await until('select count(*) as n from latest', { n: total });
+      await running.until(() => running.events('open').length > 0);
+      await until(`select count(*) as n from meta where key = 'snapshot' and value like '%"isWhole":true%'`, { n: 1 });
+      sandbox.changeBicycle(uuid, { description: 'one', state_of_charge: 12.5 });
+      sandbox.changeBicycle(uuid, { description: 'two' });
+      sandbox.publish(`/x/admin/bicycles/${uuid}/`, 'bicycle', { uuid, note: 1, modified: null });
+      await until(
+        `select field, new, source from changes where bicycle = '${uuid}' and field in ('description', 'state_of_charge', 'modified') order by id`,
+        { field: 'state_of_charge', new: '12.5', source: 'push' },
+        { field: 'description', new: '"one"', source: 'push' },
+        { field: 'description', new: '"two"', source: 'push' },
+      );
+      const [row] = await ask(`select description, state_of_charge_text, raw from bicycles where uuid = '${uuid}'`);
+      expect(row).toMatchObject({ description: 'two', state_of_charge_text: '12.5' });
+      const alert = sandbox.raiseAlert(uuid, 'lock.bat.low');
+      await until(`select bicycle_uuid, state from alerts where uuid = '${alert.uuid}'`, {
+        bicycle_uuid: uuid,
+        state: 'new',
+      });
+      expect((await running.stop('SIGTERM')).code).toBe(143);
+      expect(await ask(CURRENT)).toEqual([{ n: 0 }]);
+    });
+  });
+
+  test('what happened while nobody ran is one gap, found by the list, without the whole list', async () => {
+    await withScene(await newText(), async (scene) => {
+      const { sandbox, once, ask } = scene;
+      const first = await once();
+      expect(first).toMatchObject({ code: 0 });
+      const [uuid = '', other = ''] = uuidsOf(scene);
+      sandbox.changeBicycle(uuid, { description: 'seen at last' });
+      sandbox.requests.length = 0;
+      expect((await once()).code).toBe(0);
+      expect(sandbox.requests.filter(({ url }) => url.startsWith('/bicycles/'))).toHaveLength(1);
+      expect(await ask('select reason, found from gaps')).toEqual([{ reason: 'the mirror was not running', found: 1 }]);
+      expect(await ask('select bicycle, field, source from changes')).toEqual([
+        { bicycle: uuid, field: 'description', source: 'list' },
+      ]);
+      expect(await ask(`select count(*) as n from bicycles where uuid = '${other}' and gone is null`)).toEqual([
+        { n: 1 },
+      ]);
+    });
+  });
+});
+
+describe('bicycles that leave the list', () => {
+  test('are marked as gone when two whole readings have shown it', async () => {
+    await withScene(await newSqlite(), async (scene) => {
+      const { run, remove, sandbox, until, ask } = scene;
+      run();
+      const [uuid = '', other = ''] = uuidsOf(scene);
+      await until(`select count(*) as n from latest where uuid = '${uuid}'`, { n: 1 });
+      await remove(uuid);
+      sandbox.setFaults([{ kind: 'noreplay' }]);
+      sandbox.dropStreams();
+      await until(`select uuid from bicycles where gone is not null`, { uuid });
+      await until(`select field, old, source from changes where field = 'gone'`, {
+        field: 'gone',
+        old: 'null',
+        source: 'list',
+      });
+      expect(await ask(`select count(*) as n from latest where uuid in ('${uuid}', '${other}')`)).toEqual([{ n: 1 }]);
+    });
+  });
+
+  test('stay as they are when a list is empty, cut short or has no count', async () => {
+    await withScene(await newSqlite(), async (scene) => {
+      const { once, env, ask, sandbox } = scene;
+      expect((await once()).code).toBe(0);
+      const total = uuidsOf(scene).length;
+      for (const body of [
+        { count: 0, next: null, previous: null, results: [] },
+        { count: total, next: null, previous: null, results: sandbox.bicycles(scene.organization).slice(0, 3) },
+        { count: null, next: '?page=2', previous: null, results: [] },
+      ]) {
+        const server = await serveBody(JSON.stringify(body), sandbox.baseUrl);
+        await withDatabase(scene.to, (database) => writeMeta(database, 'base_url', server.url));
+        const { code } = await runFleet(['mirror', 'once', '--to', scene.to], {
+          env: { ...env, FLEET_BASE_URL: server.url },
+          clock,
+        });
+        server.close();
+        expect([0, 7, 9]).toContain(code);
+        expect(await ask('select count(*) as n from latest')).toEqual([{ n: total }]);
+      }
+    });
+  });
+
+  test('those of an organization that is followed no more are gone, and read anew when it is again', async () => {
+    await withScene(await newSqlite(), async (scene) => {
+      const { sandbox, env, to, ask } = scene;
+      const [one = '', two = ''] = sandbox.organizations.map(({ uuid }) => uuid);
+      const once = (...organizations: string[]) =>
+        runFleet(['mirror', 'once', '--to', to, ...organizations.flatMap((each) => ['--organization', each])], {
+          env,
+          clock,
+        });
+      const present = () => ask('select organization, count(*) as n from latest group by organization order by n');
+      expect((await once(one, two)).code).toBe(0);
+      const both = await present();
+      expect(both).toHaveLength(2);
+      await once(one);
+      expect(await present()).toEqual(both.filter(({ organization }) => organization === one));
+      await once(one, two);
+      expect(await present()).toEqual(both);
+    });
+  });
+});
+
+describe('one writer', () => {
+  test('a second one is refused and told who writes; one that lost its lease writes nothing more', async () => {
+    await withScene(await newSqlite(), async (scene) => {
+      const { run, once, to, until, sandbox } = scene;
+      const running = run();
+      await until(CURRENT, { n: 0 });
+      await running.until(() => running.stderr().includes('watching'));
+      const lease = {
+        owner: 'other',
+        host: 'elsewhere',
+        place: 'elsewhere',
+        pid: 7,
+        heartbeat: new Date().toISOString(),
+      };
+      await withDatabase(to, (database) => writeMeta(database, 'lease', JSON.stringify(lease)));
+      const second = await once();
+      expect(second.code).toBe(3);
+      expect(second.stderr).toContain('another writer keeps this mirror: process 7 on elsewhere');
+      sandbox.changeBicycle(uuidsOf(scene)[0] ?? '', { description: 'after it' });
+      const { code, stderr } = await running.ended;
+      expect(code).toBe(3);
+      expect(stderr).toContain('process 7 on elsewhere keeps the mirror now');
+      await until(`select count(*) as n from changes where new = '"after it"'`, { n: 0 });
+    });
+  });
+});
+
+describe('what ends it, and what it survives', () => {
+  test('another service, a damaged file', async () => {
+    await withScene(await newSqlite(), async ({ once, to, env }) => {
+      expect((await once()).code).toBe(0);
+      const other = { ...env, FLEET_BASE_URL: 'http://127.0.0.1:9' };
+      const foreign = await runFleet(['mirror', 'once', '--to', to], { env: other, clock });
+      expect(foreign).toMatchObject({ code: 3, stderr: expect.stringContaining('the mirror belongs to') });
+      const path = join(folder, 'damaged.db');
+      writeFileSync(path, 'this is no database, and long enough to be taken for one'.repeat(100));
+      expect((await runFleet(['mirror', 'once', '--to', `sqlite:${path}`], { env, clock })).code).toBe(3);
+      expect(statSync(to.replace('sqlite:', '')).mode & 0o777).toBe(0o600);
+    });
+  });
+
+  const postgres = engines.find(([kind]) => kind === 'postgres')?.[1];
+  test.runIf(postgres !== undefined)(
+    'a database that goes away and comes back: nothing is lost, nothing twice',
+    async () => {
+      const to = (await postgres?.()) ?? '';
+      const gate = await openGate(Number(new URL(to).port));
+      await withScene(to, async (scene) => {
+        const { sandbox, env, until } = scene;
+        const through = to.replace(/:\d+\//, `:${gate.port}/`);
+        const running = startFleet(['mirror', 'run', '--to', through], { env, clock });
+        const [uuid = ''] = uuidsOf(scene);
+        await running.until(() => running.stderr().includes('watching'));
+        await until(`select count(*) as n from latest where uuid = '${uuid}'`, { n: 1 });
+        gate.shut();
+        for (const text of ['one', 'two', 'three']) sandbox.changeBicycle(uuid, { description: text });
+        await running.until(() => running.stderr().includes('trying again for'));
+        gate.open();
+        await running.until(() => running.stderr().includes('the database is back'));
+        await until(
+          `select new from changes where field = 'description' order by id`,
+          ...['one', 'two', 'three'].map((text) => ({ new: JSON.stringify(text) })),
+        );
+        await running.stop('SIGTERM');
+      });
+      gate.close();
+    },
+  );
+
+  test('a message that cannot be read is a gap of no length, and the list says what it may have said', async () => {
+    await withScene(await newSqlite(), async (scene) => {
+      const { run, sandbox, organization, until } = scene;
+      const running = run();
+      await running.until(() => running.stderr().includes('watching'));
+      await until(`select count(*) as n from latest`, { n: uuidsOf(scene).length });
+      sandbox.publish(`/${organization}/admin/bicycles/*`, 'bicycle', { toJSON: () => ({ deep: deep(600) }) });
+      await until('select count(*) as n from gaps where ended is not null', { n: 1 });
+    });
+  });
+
+  test('--keep forgets what is older; --metrics counts, and is healthy only when current', async () => {
+    await withScene(await newSqlite(), async (scene) => {
+      const { once, run, ask, sandbox, until } = scene;
+      expect((await once()).code).toBe(0);
+      const [uuid = ''] = uuidsOf(scene);
+      sandbox.changeBicycle(uuid, { description: 'kept' });
+      expect((await once()).code).toBe(0);
+      await withDatabase(scene.to, (database) =>
+        database.all(
+          "insert into changes (at, received, bicycle, field, source) values ('2020-01-01T00:00:00.000000Z', '2020-01-01T00:00:00.000000Z', 'x', 'state', 'push')",
+        ),
+      );
+      const port = await freePort();
+      const running = run('--keep', '90d', '--metrics', String(port));
+      await running.until(() => running.stderr().includes('watching'));
+      await until("select count(*) as n from changes where at < '2021-01-01'", { n: 0 });
+      expect(await ask("select count(*) as n from meta where key = 'kept_since'")).toEqual([{ n: 1 }]);
+      let health = await fetch(`http://127.0.0.1:${port}/healthz`);
+      for (let tries = 0; health.status !== 200 && tries < 200; tries++) {
+        await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+        health = await fetch(`http://127.0.0.1:${port}/healthz`);
+      }
+      expect(health.status).toBe(200);
+      const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+      expect(text).toContain(`fleet_mirror_rows ${uuidsOf(scene).length}\n`);
+      for (const name of ['messages_total', 'lag_seconds', 'gaps_total', 'database_errors_total'])
+        expect(text).toContain(`fleet_mirror_${name} `);
+      sandbox.setFaults([{ kind: 'error', status: 503, share: 1 }]);
+      sandbox.dropStreams();
+      await running.until(() => running.stderr().includes('lost'));
+      expect((await fetch(`http://127.0.0.1:${port}/healthz`)).status).toBe(503);
+    });
+  });
+});
+
+function deep(levels: number): unknown {
+  let value: unknown = 1;
+  for (let level = 0; level < levels; level++) value = [value];
+  return value;
+}
+
+/** Answers every list of bicycles with the same body; the rest is the sandbox's. */
+async function serveBody(body: string, behind: string) {
+  const { createServer: createHttp } = await import('node:http');
+  const server = createHttp(async (request, response) => {
+    const isList = request.url?.startsWith('/bicycles/') === true;
+    const text = isList
+      ? body
+      : await (
+          await fetch(`${behind}${request.url}`, {
+            headers: { authorization: request.headers.authorization ?? '', accept: request.headers.accept ?? '' },
+          })
+        ).text();
+    response.writeHead(200, { 'content-type': 'application/json' }).end(text);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  const port = typeof address === 'object' && address !== null ? address.port : 0;
+  return { url: `http://127.0.0.1:${port}`, close: () => void server.close(() => {}) };
+}
+
+/** A way to a database that can be shut and opened. */
+async function openGate(target: number) {
+  const sockets = new Set<Socket>();
+  let isShut = false;
+  const server = createServer((socket) => {
+    if (isShut) return void socket.destroy();
+    const other = dial(target, '127.0.0.1');
+    for (const each of [socket, other]) {
+      sockets.add(each);
+      each.on('error', () => {});
+      each.on('close', () => {
+        sockets.delete(each);
+        socket.destroy();
+        other.destroy();
+      });
+    }
+    socket.pipe(other).pipe(socket);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  return {
+    port: typeof address === 'object' && address !== null ? address.port : 0,
+    shut() {
+      isShut = true;
+      for (const socket of sockets) socket.destroy();
+    },
+    open() {
+      isShut = false;
+    },
+    close: () => void server.close(() => {}),
+  };
+}
+
+async function freePort(): Promise<number> {
+  const gate = await openGate(0);
+  gate.close();
+  return gate.port;
+}

@@ -1,0 +1,109 @@
+// What a batch records: each field that changed, when the service says, and nothing for what only keeps its own books.
+
+import { expect, test } from 'vitest';
+import type { Bicycle } from '../../src/api/bicycle.js';
+import type { Database } from '../../src/mirror/database.js';
+import { openKnowledge } from '../../src/mirror/knowledge.js';
+import { CHANGE_COLUMNS, type Origin, openLedger } from '../../src/mirror/ledger.js';
+import { BICYCLE_COLUMNS } from '../../src/mirror/rows.js';
+import { migrate } from '../../src/mirror/schema.js';
+import { useEngines, withDatabase } from '../support/mirror.js';
+
+const UUID = '6f1c0b5e-2f0e-4c56-9d3a-0d6f3a1f7c11';
+const START_MS = Date.UTC(2026, 10, 21, 12);
+const RECEIVED = '2026-11-21T12:00:30.000000Z';
+const [sqlite] = useEngines();
+
+const MODIFIED = { modified: '2026-11-21T12:00:20Z', concurrency_version: 2 };
+const BEFORE: Bicycle = {
+  uuid: UUID,
+  modified: '2026-11-21T12:00:00Z',
+  concurrency_version: 1,
+  state: 'available',
+  latitude: 52.1,
+  lock: 'https://x/1/',
+};
+const NO_MARK = { fromMs: Number.NEGATIVE_INFINITY, modifiedMs: Number.NEGATIVE_INFINITY, isProven: true };
+
+interface Told {
+  source: Origin['source'];
+  item: Bicycle;
+  gone?: boolean;
+  isFirstReading?: boolean;
+}
+
+/** What is recorded of one statement about the bicycle above. */
+async function record(database: Database, { source, item, gone = false, isFirstReading = false }: Told) {
+  await database.all('delete from bicycles');
+  const ledger = openLedger();
+  const now = { monotonicMs: 30_000, wallMs: START_MS + 30_000 };
+  const knowledge = openKnowledge({ monotonicMs: 0, wallMs: START_MS }, ledger);
+  const origin: Origin = {
+    source,
+    receivedMs: now.wallMs,
+    followed: 'o',
+    json: undefined,
+    saysModified: typeof item.modified === 'string',
+    isFirstReading,
+    isPlausible: (modifiedMs) => knowledge.isPlausible(modifiedMs, now.monotonicMs),
+  };
+  ledger.from({ ...origin, source: 'list', isFirstReading: true });
+  knowledge.compare(BEFORE, NO_MARK, 0, now);
+  await database.write('bicycles', BICYCLE_COLUMNS, ledger.take().bicycles, ['uuid']);
+  if (gone) await database.all(`update bicycles set gone = '${RECEIVED}'`);
+  ledger.from(origin);
+  await ledger.load(database, [UUID]);
+  if (source === 'push') knowledge.hear(UUID, item, now);
+  else knowledge.compare(item, NO_MARK, 0, now);
+  const { bicycles, changes } = ledger.take();
+  const named = (columns: readonly string[], row: readonly unknown[]) =>
+    Object.fromEntries(columns.map((column, index) => [column, row[index]]));
+  return {
+    rows: bicycles.map((row) => named(BICYCLE_COLUMNS, row)),
+    changes: changes.map((row) => {
+      const { at, field, old, new: now } = named(CHANGE_COLUMNS, row);
+      return [at, field, old, now];
+    }),
+  };
+}
+
+test('what is recorded of a message and of a list', async () => {
+  await withDatabase((await sqlite?.[1]()) ?? '', async (database) => {
+    await migrate(database);
+    const at = '2026-11-21T12:00:20.000000Z';
+    const told = (told: Told) => record(database, told);
+    const rented = { ...MODIFIED, state: 'rented' };
+    expect((await told({ source: 'push', item: { uuid: UUID, ...rented } })).changes).toEqual([
+      [at, 'state', '"available"', '"rented"'],
+    ]);
+    // Without a time of its own it is dated by its arrival; a time in the future is none.
+    expect((await told({ source: 'push', item: { uuid: UUID, state: 'lost' } })).changes).toEqual([
+      [RECEIVED, 'state', '"available"', '"lost"'],
+    ]);
+    const future = { ...rented, modified: '2031-01-01T00:00:00Z' };
+    expect((await told({ source: 'push', item: { uuid: UUID, ...future } })).changes[0]?.[0]).toBe(RECEIVED);
+    // Bookkeeping makes a row true, and no history.
+    const books = await told({ source: 'list', item: { ...BEFORE, ...MODIFIED } });
+    expect(books).toMatchObject({ changes: [], rows: [{ concurrency_version: 2 }] });
+    expect((await told({ source: 'list', item: BEFORE })).rows).toEqual([]);
+    // A field that was not known before has no old value; in the first reading that is no change.
+    const wider = { ...BEFORE, ...MODIFIED, note: { a: 1 } };
+    expect((await told({ source: 'list', item: wider })).changes).toEqual([[at, 'note', null, '{"a":1}']]);
+    expect((await told({ source: 'list', item: wider, isFirstReading: true })).changes).toEqual([]);
+    // Of the same version the list says more: messages leave out links.
+    expect((await told({ source: 'list', item: { ...BEFORE, lock: null } })).changes[0]?.slice(1)).toEqual([
+      ...['lock', '"https://x/1/"', 'null'],
+    ]);
+  });
+});
+
+test('a message does not bring back a bicycle that left the list, a list does', async () => {
+  await withDatabase((await sqlite?.[1]()) ?? '', async (database) => {
+    await migrate(database);
+    const item = { uuid: UUID, ...MODIFIED };
+    expect((await record(database, { source: 'push', item, gone: true })).rows[0]?.['gone']).toBe(RECEIVED);
+    const back = await record(database, { source: 'list', item: BEFORE, gone: true });
+    expect(back.rows[0]?.['gone']).toBeNull();
+    expect(back.changes).toEqual([[RECEIVED, 'gone', JSON.stringify(RECEIVED), 'null']]);
+  });
+});
