@@ -71,12 +71,12 @@ export async function openSqlite(path: string, { access, signal }: OpenOptions):
     return opened;
   });
   if (!isReadOnly) await keepOwn(path);
-  return databaseOf(driver, run);
+  return databaseOf(driver, run, isReadOnly);
 }
 
 type Run = <T>(work: () => T) => T;
 
-function databaseOf(driver: Driver, run: Run): Database {
+function databaseOf(driver: Driver, run: Run, isReadOnly: boolean): Database {
   const kept = new Map<string, Statement>();
   const prepare = (sql: string): Statement => {
     const found = kept.get(sql);
@@ -131,7 +131,16 @@ function databaseOf(driver: Driver, run: Run): Database {
         });
       await (isInTransaction ? insert() : transaction(async () => insert()));
     },
-    close: async () => run(() => driver.close()),
+    async close() {
+      kept.clear();
+      try {
+        // libsql lets go of the file when its statements are collected, and leaves what was written beside it until then.
+        if (!isReadOnly) driver.exec('pragma wal_checkpoint(truncate)');
+        driver.close();
+      } catch {
+        // One that is in trouble has said so before.
+      }
+    },
   };
 }
 

@@ -150,7 +150,7 @@ async function tryExample(line: string): Promise<void> {
   const settings = join(home.folder, 'settings');
   try {
     if (!isChanging(line)) {
-      await cp(sharedSettings, settings, { recursive: true });
+      await cp(sharedSettings, settings, { recursive: true, filter: (path) => !/-(?:shm|wal)$/.test(path) });
       return await tryIn(home, line);
     }
     await withSandbox({}, async (sandbox) => {

@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { QUERIES } from '../../src/commands/help/mirror.js';
 import { environmentOf } from '../support/environment.js';
 import { makeMirror, organizationOf } from '../support/made-mirror.js';
 import { addressOf, useEngines, withDatabase } from '../support/mirror.js';
@@ -220,6 +221,12 @@ describe.each(engines)('%s', (kind, newText) => {
     expect((await fleet(`mirror query ${count}`)).stdout).toMatch(/^STATE +N\n/);
     expect((await fleet("mirror query 'select 1 as a, 2 as a' --json")).stdout).toBe('[\n{"a":1,"a_2":2}\n]\n');
     expect((await fleet("mirror query 'select uuid from bicycles where 1 = 0' -o csv")).stdout).toBe('uuid\n');
+  });
+
+  test.each(QUERIES)('the query of "fleet help mirror" for %s has rows', async (_purpose, sql) => {
+    const run = await runFleet(['mirror', 'query', sql, '-o', 'jsonl'], { env });
+    expect([run.code, run.stderr]).toEqual([0, '']);
+    expect(run.stdout.split('\n').length).toBeGreaterThan(1);
   });
 
   test.each([

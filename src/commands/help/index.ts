@@ -61,7 +61,11 @@ function offerPages({ command: help, operands }: Place): Offers {
   for (const operand of operands) at = findBelow(at, operand) ?? help;
   const pages = at.createHelp().visibleCommands(at).map(offerCommand);
   const topics = [
-    ...TOPIC_NAMES.map((value) => ({ value, description: TOPICS[value] })),
+    // A page that has the name of a command stands for both.
+    ...TOPIC_NAMES.filter((name) => findBelow(at, name) === undefined).map((value) => ({
+      value,
+      description: TOPICS[value],
+    })),
     { value: 'topics', description: 'the topics' },
   ];
   return { words: operands.length === 0 ? [...pages, ...topics] : pages };

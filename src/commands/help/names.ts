@@ -7,6 +7,7 @@ export const TOPICS = {
   output: 'formats, what goes to stdout and what to stderr',
   'push-topics': 'what fleet watch can follow',
   conditions: 'what --where and --until take',
+  mirror: 'the tables of a mirror, and ten queries',
   flags: 'the flags of every command',
 } as const;
 

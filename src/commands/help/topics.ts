@@ -7,6 +7,7 @@ import type { Context } from '../../context.js';
 import { type ErrorKind, EXIT_CODES } from '../../errors.js';
 import { KEY_NAMES, KEYS } from '../../settings/keys.js';
 import { FORMATS, type Format } from '../../terminal/formats.js';
+import { describeMirror } from './mirror.js';
 import type { Topic } from './names.js';
 
 /** A heading with lines below it: text that is wrapped, or pairs of a term and what it means. */
@@ -31,6 +32,7 @@ export const PAGES: { readonly [Name in Topic]: (program: Command) => Section[] 
   output: describeOutput,
   'push-topics': describePushTopics,
   conditions: describeConditions,
+  mirror: describeMirror,
   flags: describeFlags,
 };
 

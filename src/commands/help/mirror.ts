@@ -1,0 +1,116 @@
+// The page `fleet help mirror`: the tables of a mirror with their columns, and ten queries to begin with.
+
+import { BICYCLE_FIELDS } from '../../api/bicycle.js';
+import type { Example } from '../../cli/examples.js';
+
+/** Queries that work in SQLite and PostgreSQL alike; each is run by a test on both. */
+export const QUERIES: readonly (readonly [purpose: string, sql: string])[] = [
+  ['the fleet by state', 'select state, count(*) as bicycles from latest group by state order by bicycles desc'],
+  [
+    'available, and nearly empty',
+    "select name, state_of_charge, uuid from latest where state = 'available' and state_of_charge < 20 order by 2",
+  ],
+  [
+    'silent for more than a day',
+    'select name, state, hours, last_position from silent where hours > 24 order by hours desc',
+  ],
+  [
+    'rentals a day, and how long they took',
+    'select substr(cast(started as text), 1, 10) as day, count(*) as rentals, round(avg(seconds) / 60) as minutes from rentals group by 1 order by 1',
+  ],
+  [
+    'what is rented most',
+    'select name, count(*) as rentals, round(sum(seconds) / 3600, 1) as hours from rentals group by bicycle, name order by rentals desc limit 20',
+  ],
+  [
+    'how long bicycles stay in each state',
+    'select state, count(*) as times, round(avg(seconds) / 3600, 1) as hours from state_durations where ended is not null group by state order by hours desc',
+  ],
+  [
+    'what happened to the bicycle that changes most',
+    'select at, field, old, new, source from changes where bicycle = (select bicycle from changes group by bicycle order by count(*) desc limit 1) order by at, id',
+  ],
+  [
+    'new alerts with the names of their bicycles',
+    "select a.created_utc, a.alert_type, b.name, a.message from alerts a left join bicycles b on b.uuid = a.bicycle_uuid where a.state = 'new' order by a.created_utc desc",
+  ],
+  [
+    'a field without a column, read from raw',
+    "select raw ->> 'bicycle_model_name' as model, count(*) as bicycles from bicycles where gone is null group by 1 order by 2 desc",
+  ],
+  [
+    'when nothing was heard, and what was found afterwards',
+    'select started, ended, reason, found from gaps order by started desc',
+  ],
+];
+
+const QUERY_EXAMPLES = QUERIES.map(([purpose, sql]): Example => [purpose, `fleet mirror query "${sql}"`]);
+
+export function describeMirror() {
+  return [
+    {
+      text: 'A mirror is a copy of the fleet in SQLite or PostgreSQL, with its history. "fleet mirror run" keeps it current, "fleet mirror status" says how old it is, and any SQL tool can read it. "fleet mirror --help" shows the commands.',
+    },
+    {
+      heading: 'Tables:',
+      pairs: [
+        ['bicycles', 'one row for each, also for those that left the list'],
+        ['alerts', 'one row for each'],
+        ['changes', 'one row for each field that changed'],
+        [
+          'gaps',
+          'when nothing was heard: started, ended (null while it is open), reason, found (changes found afterwards)',
+        ],
+        ['meta', 'key and value: base_url, organizations, schema, and what the writer keeps'],
+      ] as const,
+    },
+    {
+      heading: 'Columns of bicycles:',
+      pairs: [
+        ['the documented fields', `as sent: ${BICYCLE_FIELDS.join(', ')}`],
+        ['created_utc and so on', 'modified_utc, latest_gps_timestamp_utc: the times in UTC, to compare and sort'],
+        [
+          'latitude_text and so on',
+          'longitude_text, latest_gps_accuracy_text, state_of_charge_text: all digits as sent',
+        ],
+        ['organization, followed', 'its owner; the organization whose list shows it'],
+        ['concurrency_version', 'the version of the last save'],
+        ['gone', 'when it left the list; null while it is there'],
+        ['first_seen, last_seen', 'when the mirror heard of it'],
+        ['raw', "everything the service sent, as JSON: raw ->> 'note'"],
+      ] as const,
+    },
+    {
+      heading: 'Columns of alerts:',
+      pairs: [
+        ['the documented fields', 'as sent; roles and extra as JSON'],
+        ['created_utc, modified_utc', 'times in UTC'],
+        ['bicycle_uuid, organization_uuid', 'from the links'],
+        ['first_seen, last_seen, raw', 'as with bicycles'],
+      ] as const,
+    },
+    {
+      heading: 'Columns of changes:',
+      pairs: [
+        ['at, received', 'when it happened by the service, when it was heard; UTC'],
+        ['bicycle, version', 'its UUID and its version'],
+        ['field', 'the field; * for a bicycle that came, gone for one that left or came back'],
+        ['old, new', 'the values as JSON: "rented" with its quotes'],
+        ['source', 'push, or list where a reading of the list found it'],
+      ] as const,
+    },
+    {
+      heading: 'Views:',
+      pairs: [
+        ['latest', 'bicycles that are there, with the columns most asked for'],
+        ['state_durations', 'bicycle, name, state, started, ended, seconds, next_state'],
+        ['rentals', 'bicycle, name, started, ended, seconds, returned_as'],
+        ['silent', 'uuid, name, state, organization, last_position, hours'],
+      ] as const,
+    },
+    {
+      text: 'In SQLite, times in UTC are text such as 2026-03-01T12:00:00.000000Z, which sorts; in PostgreSQL they are timestamptz. Numbers are REAL in SQLite and numeric in PostgreSQL.',
+    },
+    { heading: 'Examples:', examples: QUERY_EXAMPLES },
+  ];
+}
