@@ -3,6 +3,7 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import { afterAll, describe, expect, test } from 'vitest';
 import { boardState, startBoard } from '../../src/commands/watch/board.js';
 import { openLiveMap } from '../../src/commands/watch/live-map.js';
@@ -162,6 +163,39 @@ test('a list that stays short is drawn, and ends with 9', async () => {
     const { code, stdout } = await runFleet(['map', '-q'], { env: { FLEET_BASE_URL: url, FLEET_TOKEN: 't' } });
     expect([code, stdout]).toEqual([9, expect.stringContaining('1 bicycle')]);
   });
+});
+
+test('--live moves as messages come, m is the board and back, q ends it with 0', async () => {
+  const stdin = new Readable({ read() {} });
+  const [moved] = sandbox()
+    .bicycles()
+    .filter(({ state }) => state === 'available');
+  const count = sandbox()
+    .bicycles()
+    .filter(({ state }) => state === 'available').length;
+  // Each is done once, when the text before it has come.
+  const steps: [when: RegExp, then: () => unknown][] = [
+    [/STATES of \d+[\s\S]*connected/, () => sandbox().act(moved?.uuid ?? '', 'rent')],
+    [new RegExp(`;\\d+H[^\u001b]*${String(count - 1).slice(-1)}`), () => stdin.push('m')],
+    [/BICYCLES by charge/, () => stdin.push('m')],
+    [/STATES of \d+/, () => stdin.push('?')],
+    [/nearer, farther/, () => stdin.push('q')],
+  ];
+  let text = '';
+  const { code } = await fleet(`map --live --organization ${sandbox().organizations[0]?.uuid}`, {
+    terminal: { columns: 120, rows: 30 },
+    env: { NO_COLOR: '1' },
+    stdin,
+    onStdout(piece) {
+      text += piece;
+      const [step] = steps;
+      if (step === undefined || !step[0].test(text)) return;
+      steps.shift();
+      text = '';
+      step[1]();
+    },
+  });
+  expect([code, steps]).toEqual([0, []]);
 });
 
 describe('the keys of --live', () => {

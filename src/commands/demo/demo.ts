@@ -74,7 +74,7 @@ export async function runDemo(context: Context, { seconds }: { seconds: number }
     ]);
     clearTimeout(rent);
     const columns = Math.min(MAP_COLUMNS, context.io.stdout.width() ?? MAP_COLUMNS);
-    await show(context, env, 'Where they are: a dot is a bicycle, a number is a cluster:', [
+    await show(context, env, 'Where they are; a number stands for that many in one place:', [
       'map',
       '--size',
       `${columns},${MAP_ROWS}`,

@@ -149,7 +149,7 @@ function describeOutput(): Section[] {
           'fleet bicycles list --all -o csv --columns uuid,name,state_of_charge',
         ],
         ['where alerts were raised', 'fleet alerts list --columns alert_type,extra.location'],
-        ['a map', 'fleet bicycles list --all -o geojson > fleet.geojson'],
+        ['for a geographic tool', 'fleet bicycles list --all -o geojson > fleet.geojson'],
       ],
     },
   ];
@@ -159,7 +159,8 @@ function describeOutput(): Section[] {
 function describeFormats(): (readonly [string, string])[] {
   const [table, ...others] = FORMATS.map((format) => [format, FORMAT_MEANINGS[format]] as const);
   const wide = ['wide', 'the table with every column and whole values, wider than the screen if needed'] as const;
-  return [...(table === undefined ? [] : [table]), wide, ...others];
+  const pictures = ['svg, html', 'a picture and a page for the browser; "fleet map" alone'] as const;
+  return [...(table === undefined ? [] : [table]), wide, ...others, pictures];
 }
 
 /** The main organization of the sandbox, and a bicycle of it, so that the examples can be pasted. */

@@ -11,6 +11,7 @@ export interface MapOptions extends MapFilters {
   file?: string;
   size?: Size;
   live?: boolean;
+  offline?: boolean;
   /** The port; 0 is any free one. */
   serve?: number;
   tiles?: string;
@@ -30,7 +31,7 @@ const FORMS_BY_ENDING: ReadonlyMap<string, Form> = new Map([
 
 /** Draws the fleet. Throws what a list throws; a list that stayed short is drawn, and ends with `partial`. */
 export async function showMap(context: Context, options: MapOptions): Promise<void> {
-  const { file, size, live, serve, tiles, attribution, ...filters } = options;
+  const { file, size, live, serve, tiles, attribution, offline: _offline, ...filters } = options;
   const form = await chooseForm(context, options);
   if (serve !== undefined) {
     const { servePage } = await import('./serve.js');
@@ -62,7 +63,7 @@ export async function showMap(context: Context, options: MapOptions): Promise<vo
 }
 
 /** What the flags ask for together. Throws a usage error for what excludes each other. */
-async function chooseForm(context: Context, { file, live, serve, tiles, size }: MapOptions): Promise<Form> {
+async function chooseForm(context: Context, { file, live, offline, serve, tiles, size }: MapOptions): Promise<Form> {
   const { flags, io } = context;
   const exclude = (one: string, other: string) =>
     usageError(`${one} and ${other} exclude each other`, 'leave one of them out');
@@ -85,6 +86,8 @@ async function chooseForm(context: Context, { file, live, serve, tiles, size }: 
       throw exclude(flag, `-o ${flags.picture}`);
   }
   if (live === true && serve !== undefined) throw exclude('--live', '--serve');
+  if (offline === true && live === true) throw exclude('--live', '--offline');
+  if (offline === true && serve !== undefined) throw exclude('--serve', '--offline');
   if (live === true && !io.stdout.isTerminal) {
     throw usageError(
       '--live draws on a terminal, and stdout is not one',

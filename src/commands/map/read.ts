@@ -4,11 +4,13 @@ import type { Bicycle } from '../../api/bicycle.js';
 import type { Context } from '../../context.js';
 import { FleetError } from '../../errors.js';
 import type { Row } from '../../terminal/formats.js';
+import { showDuration } from '../../terminal/time.js';
 import { ID_DIGITS } from '../../views/bicycle.js';
 import { showDistance } from '../../views/distance.js';
 import { type FleetPicture, makePicture } from '../../views/map/picture.js';
 import { type ListBicyclesOptions, planBicycles } from '../bicycles/list.js';
 import { readOpenAlerts } from '../bicycles/open-alerts.js';
+import { mirrorOf } from '../current.js';
 import { printList } from '../list/list.js';
 import { chosenOrganization } from '../organization.js';
 
@@ -41,8 +43,10 @@ export async function readFleet(context: Context, asked: MapFilters): Promise<Re
     bicycles.flatMap(({ value: { uuid } }) => (typeof uuid === 'string' ? uuid.toLowerCase() : [])),
   );
   const takenAtMs = context.clock.wallMs();
+  const ageMs = (await mirrorOf(await context.client())?.status())?.ageMs;
+  const age = ageMs === undefined ? '' : `, as of ${showDuration(ageMs)} before`;
   const picture = makePicture({
-    title: await describeFleet(context, filters),
+    title: `${await describeFleet(context, filters)}${age}`,
     takenAtMs,
     offsetMinutes: -new Date(takenAtMs).getTimezoneOffset(),
     bicycles,

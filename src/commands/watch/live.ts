@@ -6,6 +6,7 @@ import { FleetError } from '../../errors.js';
 import type { Client } from '../../http/client.js';
 import type { Query } from '../../http/types.js';
 import type { Moment } from '../../mirror/knowledge.js';
+import { widthOf } from '../../terminal/cells.js';
 import { loadPaint } from '../../terminal/colour.js';
 import { countNoun } from '../../terminal/formats/renderer.js';
 import type { Key } from '../../terminal/keys.js';
@@ -21,6 +22,7 @@ import {
   pickRows,
 } from '../../views/board.js';
 import { type Entry, showClock } from '../../views/change.js';
+import type { Look } from '../../views/map/terminal.js';
 import type { WatchEnd } from '../../views/stream.js';
 import { type BoardEvent, type BoardState, boardState, startBoard } from './board.js';
 import { type LiveMapInput, openLiveMap } from './live-map.js';
@@ -104,7 +106,7 @@ export async function openLive(options: LiveOptions): Promise<Display> {
   };
   const mapFrame = (state: WatchState) => {
     const look = { ...size(), hasColor: io.stdout.colorLevel > 0, hasUnicode: io.stdout.hasUnicode };
-    const drawn = map.frame({ ...mapInputOf(board, state, moment(), options.offsetMinutes), look });
+    const drawn = map.frame(mapInputOf(board, state, moment(), { offsetMinutes: options.offsetMinutes, look }));
     seenMap = drawn.seen;
     return screen.draw(drawn.canvas, paint);
   };
@@ -234,15 +236,20 @@ function connectionsOf(board: BoardState, now: Moment): BoardInput['connections'
   }));
 }
 
-const MAP_KEYS = 'q quit  ? help  arrows move  + - 0 zoom  Tab next  Enter open  m board';
+/** The keys in as many words as there is room for. */
+const MAP_KEYS = [
+  'q quit  ? help  arrows move  + - 0 zoom  Tab next  Enter open  m board',
+  'q ? arrows + - 0 Tab Enter m',
+  'q ? m',
+];
 
 /** What the map draws of a watch. */
 function mapInputOf(
   board: BoardState,
   { plan, knowledge }: WatchState,
   now: Moment,
-  offsetMinutes: number,
-): Omit<LiveMapInput, 'look'> {
+  { offsetMinutes, look }: { offsetMinutes: number; look: Look },
+): LiveMapInput {
   const wanted = board.view.filter.toLowerCase();
   const bicycles = [...knowledge.bicycles()].filter(
     (bicycle) => (plan.map?.keep(bicycle) ?? true) && (wanted === '' || matchesFilter(bicycle, wanted)),
@@ -258,8 +265,9 @@ function mapInputOf(
     moment: showClock(now.wallMs, offsetMinutes),
     footer: [
       { text: `${connection.text}  `, ink: connection.color },
-      { text: MAP_KEYS, ink: 'dim' },
+      { text: MAP_KEYS.find((keys) => widthOf(keys) + widthOf(connection.text) + 2 <= look.width) ?? '', ink: 'dim' },
     ],
+    look,
   };
 }
 
