@@ -3,7 +3,7 @@
 import { element, showAge, showDate } from './dom.js';
 import type { Fleet } from './fleet.js';
 import { showState, stateMark } from './looks.js';
-import type { AlertRow, DetailColumn, Details, Fields } from './payload.js';
+import type { AlertRow, Fields } from './payload.js';
 import { chargeOf } from './table.js';
 
 export interface CardOptions {
@@ -164,18 +164,4 @@ function alertsOf(alerts: readonly AlertRow[], nowMs: number): HTMLElement[] {
     element('h3', {}, alerts.length === 1 ? 'One open alert' : `${alerts.length} open alerts`),
     element('ul', { class: 'card-alerts' }, ...items),
   ];
-}
-
-/** The fields of the bicycle at a place of the columns. */
-export function fieldsAt({ fields }: Details, place: number): Fields {
-  return fields.flatMap((column) => {
-    const text = textAt(column, place);
-    return text === undefined ? [] : [[column.field, text] as const];
-  });
-}
-
-function textAt({ values, words, prefix, suffix }: DetailColumn, place: number): string | null | undefined {
-  const value = values[place];
-  const text = typeof value === 'number' ? (words?.[value] ?? null) : value;
-  return typeof text === 'string' ? `${prefix}${text}${suffix}` : text;
 }

@@ -3,7 +3,7 @@
 import type { Fleet } from './fleet.js';
 
 export interface Cluster {
-  /** The middle, in Web Mercator. */
+  /** The middle, in Web Mercator; above 1 behind the date line. */
   readonly x: number;
   readonly y: number;
   readonly west: number;
@@ -43,11 +43,12 @@ const ROW = 2 ** 25;
 
 /** `worldPixels`: how wide the whole world is. Bicycles without a position are in neither. */
 export function gather(fleet: Fleet, places: Uint32Array, worldPixels: number): Clustering {
+  const seam = seamOf(fleet, places);
   const cells = worldPixels / CELL_PIXELS;
   const bins = new Map<number, Bin>();
   const binOf = new Array<Bin | undefined>(places.length);
   for (const [index, place] of places.entries()) {
-    const [x = Number.NaN, y = Number.NaN] = [fleet.xs[place], fleet.ys[place]];
+    const [x, y] = [turned(fleet.xs[place] ?? Number.NaN, seam), fleet.ys[place] ?? Number.NaN];
     if (Number.isNaN(x) || Number.isNaN(y)) continue;
     const key = Math.floor(x * cells) * ROW + Math.floor(y * cells);
     let bin = bins.get(key);
@@ -77,6 +78,31 @@ export function gather(fleet: Fleet, places: Uint32Array, worldPixels: number): 
     states: states[index] ?? [],
   }));
   return { clusters, points: points.subarray(0, count) };
+}
+
+/** Parts of the world that are looked at for where nothing is. */
+const COLUMNS = 720;
+
+/** Where the world is best cut open: at the end of the widest stretch without bicycles, from 0 to 1. */
+export function seamOf(fleet: Fleet, places: Uint32Array): number {
+  const isTaken = new Uint8Array(COLUMNS);
+  for (const place of places) {
+    const x = fleet.xs[place] ?? Number.NaN;
+    if (!Number.isNaN(x)) isTaken[Math.floor(x * COLUMNS) % COLUMNS] = 1;
+  }
+  let [best, bestLength, length] = [0, 0, 0];
+  for (let column = 0; column < COLUMNS * 2; column++) {
+    length = isTaken[column % COLUMNS] === 1 ? 0 : length + 1;
+    if (length <= bestLength || length > COLUMNS) continue;
+    bestLength = length;
+    best = (column + 1) % COLUMNS;
+  }
+  return best / COLUMNS;
+}
+
+/** What lies before the seam comes after everything else. */
+export function turned(x: number, seam: number): number {
+  return x < seam ? x + 1 : x;
 }
 
 type Part = Omit<Bin, 'cluster'>;

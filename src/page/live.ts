@@ -13,26 +13,36 @@ export interface LiveOptions {
 
 const RETRY_MS = 2_000;
 
-export function followFleet({ sequence, onUpdate, onSnapshot, onConnection }: LiveOptions): void {
+export interface Following {
+  /** Hears nothing more, until it is to go on with how things are then. */
+  pause(): void;
+  resume(): void;
+}
+
+export function followFleet({ sequence, onUpdate, onSnapshot, onConnection }: LiveOptions): Following {
   let known = sequence;
+  let isPaused = false;
+  let source: EventSource | undefined;
   const open = () => {
-    const source = new EventSource(`events?after=${known}`);
-    source.addEventListener('open', () => onConnection(true));
-    source.addEventListener('update', ({ data }) => {
+    if (isPaused) return;
+    const opened = new EventSource(`events?after=${known}`);
+    source = opened;
+    opened.addEventListener('open', () => onConnection(true));
+    opened.addEventListener('update', ({ data }) => {
       const update = JSON.parse(data) as Update;
-      if (update.sequence <= known) return;
+      if (update.sequence <= known || isPaused) return;
       known = update.sequence;
       onUpdate(update);
     });
-    source.addEventListener('reset', () => {
-      source.close();
+    opened.addEventListener('reset', () => {
+      opened.close();
       void readAgain();
     });
-    source.addEventListener('error', () => {
+    opened.addEventListener('error', () => {
       onConnection(false);
       // The browser tries again by itself, unless it was answered with something else.
-      if (source.readyState !== EventSource.CLOSED) return;
-      source.close();
+      if (opened.readyState !== EventSource.CLOSED) return;
+      opened.close();
       setTimeout(() => void readAgain(), RETRY_MS);
     });
   };
@@ -41,6 +51,7 @@ export function followFleet({ sequence, onUpdate, onSnapshot, onConnection }: Li
       const answer = await fetch('fleet.json');
       if (!answer.ok) throw new Error(String(answer.status));
       const payload = (await answer.json()) as Payload;
+      if (isPaused) return;
       known = payload.live?.sequence ?? known;
       onSnapshot(payload);
       open();
@@ -50,6 +61,22 @@ export function followFleet({ sequence, onUpdate, onSnapshot, onConnection }: Li
     }
   };
   open();
+  return {
+    pause() {
+      isPaused = true;
+      source?.close();
+    },
+    resume() {
+      isPaused = false;
+      void readAgain();
+    },
+  };
+}
+
+/** The fleet at a moment of the past; undefined where it cannot be had. */
+export async function askForPast(atMs: number, signal: AbortSignal): Promise<Payload | undefined> {
+  const answer = await fetch(`past?at=${atMs}`, { signal });
+  return answer.ok ? ((await answer.json()) as Payload) : undefined;
 }
 
 /** Every field of one bicycle, from fleet. */

@@ -1,6 +1,7 @@
 // The page of `fleet map -o html` and `--serve`: reads what fleet put into it, and keeps map, filters, table and card together.
 
-import { fieldsAt, openCard } from './card.js';
+import { openCard } from './card.js';
+import { fieldsAt } from './details.js';
 import { byId, element, oncePerFrame, showDate, showNumber, showTime } from './dom.js';
 import { openFacets } from './facets.js';
 import { EVERYTHING, type Filter, filterFleet, inView, isEverything, type Sort, sortPlaces } from './filter.js';
@@ -8,6 +9,7 @@ import { openFleet, takeRow, takeWord } from './fleet.js';
 import { drawAlerts, openFeed } from './lists.js';
 import { askForFields, followFleet } from './live.js';
 import { openMap } from './map.js';
+import { openPast } from './past.js';
 import type { Alerts, Details, Link, Payload, Update } from './payload.js';
 import { printWith } from './print.js';
 import { openTable } from './table.js';
@@ -18,13 +20,15 @@ function start(): void {
   const payload = JSON.parse(byId('fleet').textContent ?? '') as Payload;
   const fleet = openFleet(payload);
   let { alerts, atMs } = payload;
+  /** What is shown is a moment of the past. */
+  let isPast = false;
   let filter: Filter = EVERYTHING;
   let sort: Sort = { field: 'charge', isDescending: false };
   let matching: Uint32Array = new Uint32Array(0);
   let listed: Uint32Array = new Uint32Array(0);
   let chosen: number | undefined;
-  /** Of a page from a disk, ages are those of the moment when the fleet was read. */
-  const nowMs = () => (payload.live === null ? atMs : Date.now());
+  /** Of a page from a disk and of the past, ages are those of the moment when the fleet was read. */
+  const nowMs = () => (payload.live === null || isPast ? atMs : Date.now());
 
   const theme = openTheme(byId('theme'));
   const tabs = openTabs(byId('tabs'));
@@ -56,7 +60,11 @@ function start(): void {
     container: byId('card'),
     nowMs,
     alertsOf: (uuid) => alerts.rows.filter(({ bicycle }) => bicycle === uuid),
-    fieldsOf: async (uuid, place) => (payload.live === null ? fieldsAt(readDetails(), place) : askForFields(uuid)),
+    fieldsOf: async (uuid, place) => {
+      if (payload.live === null) return fieldsAt(readDetails(), place);
+      // Of the past the page knows what it draws.
+      return isPast ? [] : askForFields(uuid);
+    },
     onClose: () => choose(undefined, 'card'),
     onLocate: (place) => map.choose(place, true),
   });
@@ -149,7 +157,17 @@ function start(): void {
   feed.add(payload.live.events);
   takeSums(payload.live);
   setInterval(table.refresh, 5_000);
-  followFleet({
+  /** Puts another fleet in the place of this one. */
+  const replace = (news: Payload) => {
+    atMs = news.atMs;
+    const uuid = chosen === undefined ? undefined : fleet.uuids[chosen];
+    Object.assign(fleet, openFleet(news));
+    chosen = uuid === undefined ? undefined : fleet.places.get(uuid);
+    if (uuid !== undefined) choose(chosen, 'map');
+    showAlerts(news.alerts);
+    apply();
+  };
+  const following = followFleet({
     sequence: payload.live.sequence,
     onConnection: link.fleet,
     onUpdate(update) {
@@ -167,18 +185,21 @@ function start(): void {
       if (update.rows !== undefined || update.gone !== undefined || update.silences !== undefined) apply();
     },
     onSnapshot(snapshot) {
-      atMs = snapshot.atMs;
-      const uuid = chosen === undefined ? undefined : fleet.uuids[chosen];
-      Object.assign(fleet, openFleet(snapshot));
-      chosen = uuid === undefined ? undefined : fleet.places.get(uuid);
-      if (uuid !== undefined) choose(chosen, 'map');
-      showAlerts(snapshot.alerts);
+      isPast = false;
+      replace(snapshot);
       feed.clear();
-      if (snapshot.live !== null) {
-        feed.add(snapshot.live.events);
-        takeSums(snapshot.live);
-      }
-      apply();
+      if (snapshot.live === null) return;
+      feed.add(snapshot.live.events);
+      takeSums(snapshot.live);
+    },
+  });
+  if (payload.live.pastFromMs === null) return;
+  openPast({
+    fromMs: payload.live.pastFromMs,
+    following,
+    onPast(past) {
+      isPast = true;
+      replace(past);
     },
   });
 }

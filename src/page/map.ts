@@ -1,7 +1,7 @@
 // The map beside the table: points, clusters with their counts, the chosen bicycle, scale and degrees.
 
 import { Map as MapLibre, setWorkerUrl } from 'maplibre-gl';
-import { type Cluster, gather } from './clusters.js';
+import { type Cluster, gather, seamOf, turned } from './clusters.js';
 import { element, oncePerFrame, showNumber } from './dom.js';
 import type { View } from './filter.js';
 import { type Fleet, mercatorX, mercatorY } from './fleet.js';
@@ -93,8 +93,8 @@ export function openMap(fleet: Fleet, options: MapOptions): FleetMap {
   const place = (target: HTMLElement, x: number, y: number) => {
     const centre = map.getCenter();
     const middle = mercatorX(centre.lng);
-    const turned = x + Math.round(middle - x);
-    const left = (turned - middle) * worldPixels() + canvas.clientWidth / 2;
+    const nearest = x + Math.round(middle - x);
+    const left = (nearest - middle) * worldPixels() + canvas.clientWidth / 2;
     const top = (y - mercatorY(centre.lat)) * worldPixels() + canvas.clientHeight / 2;
     target.style.transform = `translate(${left.toFixed(1)}px, ${top.toFixed(1)}px)`;
     return left > -60 && top > -60 && left < canvas.clientWidth + 60 && top < canvas.clientHeight + 60;
@@ -248,44 +248,24 @@ function allPlaces(fleet: Fleet): Uint32Array {
   return Uint32Array.from({ length: fleet.size }, (_, place) => place);
 }
 
-const COLUMNS = 720;
 const WHOLE_WORLD: [number, number, number, number] = [-160, -58, 170, 74];
 
 /** West, south, east and north of all places, over the date line where that is narrower. */
 function boundsOf(fleet: Fleet, places: Uint32Array): [number, number, number, number] {
+  const seam = seamOf(fleet, places);
   let [south, north] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
-  const isTaken = new Uint8Array(COLUMNS);
-  for (const place of places) {
-    const y = fleet.latitudes[place] ?? Number.NaN;
-    if (Number.isNaN(y)) continue;
-    south = Math.min(south, y);
-    north = Math.max(north, y);
-    isTaken[Math.floor((fleet.xs[place] ?? 0) * COLUMNS) % COLUMNS] = 1;
-  }
-  if (south > north) return WHOLE_WORLD;
-  const gap = widestGap(isTaken);
-  // Everything east of the gap is where it stands, everything west of it one turn further.
   let [west, east] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
   for (const place of places) {
-    const longitude = fleet.longitudes[place] ?? Number.NaN;
-    if (Number.isNaN(longitude)) continue;
-    const turned = (fleet.xs[place] ?? 0) * COLUMNS < gap ? longitude + 360 : longitude;
-    west = Math.min(west, turned);
-    east = Math.max(east, turned);
+    const latitude = fleet.latitudes[place] ?? Number.NaN;
+    if (Number.isNaN(latitude)) continue;
+    south = Math.min(south, latitude);
+    north = Math.max(north, latitude);
+    const longitude = turned(fleet.xs[place] ?? 0, seam) * 360 - 180;
+    west = Math.min(west, longitude);
+    east = Math.max(east, longitude);
   }
+  if (south > north) return WHOLE_WORLD;
   return west >= 180 ? [west - 360, south, east - 360, north] : [west, south, east, north];
-}
-
-/** The column where the widest stretch without places ends. */
-function widestGap(isTaken: Uint8Array): number {
-  let [best, bestLength, length] = [0, 0, 0];
-  for (let column = 0; column < isTaken.length * 2; column++) {
-    length = isTaken[column % isTaken.length] === 1 ? 0 : length + 1;
-    if (length <= bestLength || column - length + 1 >= isTaken.length) continue;
-    bestLength = length;
-    best = (column + 1) % isTaken.length;
-  }
-  return best;
 }
 
 function bubbleOf(fleet: Fleet, { count, states }: Cluster, theme: Theme, zoom: () => void): HTMLElement {

@@ -88,6 +88,8 @@ export interface Live {
   /** How many bicycles the service counts, while they are still being read. */
   readonly total: number | null;
   readonly gaps: number;
+  /** Since when the past can be shown, in milliseconds since the epoch; null where no mirror keeps it. */
+  readonly pastFromMs: number | null;
 }
 
 /** Whether fleet hears the service. */

@@ -30,7 +30,14 @@ const PAYLOAD: Payload = {
   },
   alerts: { rows: [], byType: [], note: null },
   tiles: null,
-  live: { sequence: 0, link: { state: 'open', sinceMs: 0, message: null }, events: [], total: null, gaps: 0 },
+  live: {
+    sequence: 0,
+    link: { state: 'open', sinceMs: 0, message: null },
+    events: [],
+    total: null,
+    gaps: 0,
+    pastFromMs: null,
+  },
 };
 const TEMPLATE = '<meta http-equiv="Content-Security-Policy" content="default-src x{{fleet:elsewhere}}">{{fleet:data}}';
 
@@ -38,7 +45,7 @@ let server: PageServer | undefined;
 afterEach(() => server?.close());
 
 async function start(): Promise<PageServer> {
-  const options = { port: 0, template: TEMPLATE, payload: () => PAYLOAD, fields: () => undefined };
+  const options = { port: 0, template: TEMPLATE, payload: () => PAYLOAD, fields: () => undefined, past: undefined };
   server = await openPageServer(options);
   return server;
 }

@@ -14,6 +14,8 @@ export interface FeedOptions {
   title: string;
   tiles: Tiles | null;
   offsetMinutes: number;
+  /** Since when the past can be shown. */
+  pastFromMs: number | null;
   /** Whether a bicycle is among those asked for. */
   keep(bicycle: Bicycle): boolean;
 }
@@ -27,6 +29,8 @@ export interface Feed {
   /** Bicycles that have been silent for longer than their group says by now come with the next update. */
   age(nowMs: number): void;
   payload(nowMs: number): Payload;
+  /** Other bicycles in the same page: those of a moment of the past. */
+  payloadOf(bicycles: readonly Bicycle[], atMs: number): Payload;
   fields(uuid: string): Fields | undefined;
   /** The bicycles that are shown. */
   uuids(): ReadonlySet<string>;
@@ -43,11 +47,13 @@ const MOST_ROWS = 2_000;
 /** Lines of what happened that a new tab is shown, and that one update may carry. */
 const KEPT_EVENTS = 200;
 
-export function openFeed({ title, tiles, offsetMinutes, keep }: FeedOptions): Feed {
+export function openFeed({ title, tiles, offsetMinutes, pastFromMs, keep }: FeedOptions): Feed {
   let knowledge: Knowledge | undefined;
   let sequence = 0;
   /** What the tabs know: the silence of each bicycle, by its uuid. */
   const shown = new Map<string, string>();
+  /** Every bicycle that was looked at, whether it is among those asked for or not. */
+  const met = new Set<string>();
   let dirty = new Set<string>();
   let silences = new Map<string, string>();
   let events: FeedEntry[] = [];
@@ -67,6 +73,7 @@ export function openFeed({ title, tiles, offsetMinutes, keep }: FeedOptions): Fe
   const addChange = (kind: 'change' | 'caught-up', entry: Entry, atMs: number) => {
     const uuid = entry.type === 'bicycle' || entry.type === 'leaving' ? entry.uuid : undefined;
     const bicycle = knowledge?.get(uuid);
+    if (uuid !== undefined) met.add(uuid);
     if (uuid !== undefined) dirty.add(uuid);
     if (bicycle === undefined || !keep(bicycle)) return;
     const { name, text } = changeText(entry);
@@ -100,8 +107,8 @@ export function openFeed({ title, tiles, offsetMinutes, keep }: FeedOptions): Fe
           changed.add('total');
         }
       }
-      // What the list of the start told was shown to nobody.
-      if (known.size() > shown.size) changed.add('total');
+      // What the list of the start brought was shown to nobody.
+      if (known.size() > met.size) changed.add('total');
     },
     takeAlerts(news) {
       alerts = news;
@@ -116,8 +123,14 @@ export function openFeed({ title, tiles, offsetMinutes, keep }: FeedOptions): Fe
     },
     flush(nowMs) {
       if (knowledge === undefined) return undefined;
-      if (changed.has('total'))
-        for (const bicycle of knowledge.bicycles()) if (!shown.has(uuidOf(bicycle))) dirty.add(uuidOf(bicycle));
+      if (changed.has('total')) {
+        for (const bicycle of knowledge.bicycles()) {
+          const uuid = uuidOf(bicycle);
+          if (met.has(uuid)) continue;
+          met.add(uuid);
+          dirty.add(uuid);
+        }
+      }
       if (dirty.size + silences.size + pending.length + changed.size === 0) return undefined;
       sequence++;
       const isMuch = dirty.size + silences.size > MOST_ROWS;
@@ -154,8 +167,12 @@ export function openFeed({ title, tiles, offsetMinutes, keep }: FeedOptions): Fe
     },
     payload(nowMs) {
       const bicycles = [...(knowledge?.bicycles() ?? [])].filter((bicycle) => shown.has(uuidOf(bicycle)));
-      const live = { sequence, link, events, total: reading(), gaps };
+      const live = { sequence, link, events, total: reading(), gaps, pastFromMs };
       return { title, atMs: nowMs, note: null, ...packFleet(bicycles, nowMs), alerts, tiles, live };
+    },
+    payloadOf(bicycles, atMs) {
+      const nothing = { rows: [], byType: [], note: 'Alerts are those of now, and not shown for the past.' };
+      return { title, atMs, note: null, ...packFleet(bicycles, atMs), alerts: nothing, tiles, live: null };
     },
     fields(uuid) {
       const bicycle = shown.has(uuid) ? knowledge?.get(uuid) : undefined;

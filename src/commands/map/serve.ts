@@ -11,6 +11,7 @@ import { runWatch } from '../watch/watch.js';
 import { type Feed, openFeed } from './feed.js';
 import { type PageOptions, readTemplate } from './html.js';
 import { choosePart } from './part.js';
+import { openPast } from './past.js';
 import type { MapFilters } from './read.js';
 import { openPageServer, type PageServer } from './server.js';
 import { tilesOf } from './tiles.js';
@@ -41,17 +42,28 @@ export async function servePage(context: Context, options: ServeOptions): Promis
   const template = await readTemplate();
   const openDisplay = async (live: LiveOptions) => {
     const { offsetMinutes } = live;
-    const feed = openFeed({ ...part, tiles: tiles === undefined ? null : tilesOf(tiles, attribution), offsetMinutes });
+    const past = await openPast(context, { organizations: watched.organizations, keep: part.keep });
+    const pastFromMs = past?.fromMs ?? null;
+    const shownTiles = tiles === undefined ? null : tilesOf(tiles, attribution);
+    const feed = openFeed({ ...part, tiles: shownTiles, offsetMinutes, pastFromMs });
     const { wallMs } = context.clock;
     const server = await openPageServer({
       port,
       template,
       payload: () => feed.payload(wallMs()),
       fields: feed.fields,
+      past: past && (async (atMs) => feed.payloadOf(await past.read(atMs), atMs)),
     }).catch((error) => Promise.reject(notServed(error, port)));
     await context.io.stdout.write(`${server.url}\n`);
     await context.notice('open this address in a browser of this machine; Ctrl-C ends it');
-    return followPage(live, feed, server, organization);
+    const display = followPage(live, feed, server, organization);
+    return {
+      ...display,
+      async close() {
+        await display.close();
+        await past?.close();
+      },
+    };
   };
   await runWatch(context, { ...watched, form: 'page' }, { openDisplay });
 }

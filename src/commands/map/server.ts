@@ -15,6 +15,8 @@ export interface PageServerOptions {
   template: string;
   payload(): Payload;
   fields(uuid: string): Fields | undefined;
+  /** The fleet at a moment of the past; undefined where no mirror keeps it. */
+  past: ((atMs: number) => Promise<Payload>) | undefined;
 }
 
 export interface PageServer {
@@ -47,7 +49,13 @@ interface Tab {
 }
 
 /** Starts to listen. Rejects with Node's own error, EADDRINUSE for instance. */
-export async function openPageServer({ port, template, payload, fields }: PageServerOptions): Promise<PageServer> {
+export async function openPageServer({
+  port,
+  template,
+  payload,
+  fields,
+  past,
+}: PageServerOptions): Promise<PageServer> {
   const token = randomBytes(TOKEN_BYTES).toString('base64url');
   const tabs = new Set<Tab>();
   const kept = openKept();
@@ -92,6 +100,11 @@ export async function openPageServer({ port, template, payload, fields }: PageSe
   app.get(`/${token}/bicycles/:uuid`, (context) => {
     const found = fields(context.req.param('uuid').toLowerCase());
     return context.json(found ?? [], found === undefined ? 404 : 200, headersOf(undefined));
+  });
+  app.get(`/${token}/past`, async (context) => {
+    const atMs = Number(context.req.query('at') ?? Number.NaN);
+    if (past === undefined || !Number.isSafeInteger(atMs)) return context.text('no past\n', 404, headersOf(undefined));
+    return context.json(await past(atMs), 200, headersOf(undefined));
   });
   app.get(`/${token}/events`, (context) => {
     const after = Number(context.req.header('Last-Event-ID') ?? context.req.query('after') ?? Number.NaN);

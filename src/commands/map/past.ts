@@ -1,0 +1,65 @@
+// The fleet as it was: what a mirror recorded, for the time slider of a served page.
+
+import type { Bicycle } from '../../api/bicycle.js';
+import type { Context } from '../../context.js';
+import { readTime } from '../../terminal/time.js';
+import { chosenDatabase } from '../database.js';
+
+export interface Past {
+  /** The first moment that is known, in milliseconds since the epoch. */
+  readonly fromMs: number;
+  /** The bicycles of that moment that are among those asked for. */
+  read(atMs: number): Promise<Bicycle[]>;
+  close(): Promise<void>;
+}
+
+export interface PastOptions {
+  organizations: readonly string[];
+  keep(bicycle: Bicycle): boolean;
+}
+
+/** Undefined where there is no mirror of this service, or nothing is recorded in it: the page goes without its slider. */
+export async function openPast(context: Context, { organizations, keep }: PastOptions): Promise<Past | undefined> {
+  if (context.flags.mirror === false) return undefined;
+  const { openMirror } = await import('../../mirror/open.js');
+  const { findRange, readPast } = await import('../../mirror/past.js');
+  const baseUrl = (await context.settings()).baseUrl.value;
+  const opened = async () => {
+    const address = await chosenDatabase(context, undefined);
+    return openMirror(address, { signal: context.signal, env: context.io.env, baseUrl });
+  };
+  const mirror = await opened().catch(() => undefined);
+  if (mirror === undefined) return undefined;
+  const { database } = mirror;
+  const close = () => mirror.close().catch(() => undefined);
+  const first = await database.all('SELECT min(received) AS first FROM changes').catch(() => []);
+  const fromMs = readTime(textOf(first[0]?.['first']));
+  if (fromMs === undefined) {
+    await close();
+    return undefined;
+  }
+  const isOwn = new Set(organizations);
+  /** One at a time: each reads the whole fleet. */
+  let last: Promise<unknown> = Promise.resolve();
+  const read = async (atMs: number): Promise<Bicycle[]> => {
+    const { fromId } = await findRange(database, atMs);
+    const fleet = await readPast(database, fromId);
+    return [...fleet.values()].flatMap(({ bicycle, organization, isGone }) =>
+      !isGone && isOwn.has(organization) && keep(bicycle) ? [bicycle] : [],
+    );
+  };
+  return {
+    fromMs,
+    close,
+    read(atMs) {
+      const next = last.then(() => read(atMs));
+      last = next.catch(() => {});
+      return next;
+    },
+  };
+}
+
+/** PostgreSQL gives a Date, SQLite its text. */
+function textOf(value: unknown): unknown {
+  return value instanceof Date ? value.toISOString() : value;
+}

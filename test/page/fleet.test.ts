@@ -1,0 +1,118 @@
+// What the page makes of its columns, without a browser: clusters, filters, order, and numbers that lose nothing.
+
+import { describe, expect, test } from 'vitest';
+import type { Bicycle } from '../../src/api/bicycle.js';
+import { gather, seamOf } from '../../src/page/clusters.js';
+import { fieldsAt } from '../../src/page/details.js';
+import { EVERYTHING, filterFleet, inView, sortPlaces } from '../../src/page/filter.js';
+import { countWords, type Fleet, openFleet, takeRow } from '../../src/page/fleet.js';
+import { packDetails, packFleet, rowOf } from '../../src/views/map/pack.js';
+
+const NOW = Date.parse('2026-11-21T12:00:00Z');
+
+interface Place {
+  longitude?: unknown;
+  latitude?: unknown;
+  state?: unknown;
+  state_of_charge?: unknown;
+  name?: unknown;
+}
+
+function fleetOf(places: readonly Place[]): Fleet {
+  const bicycles = places.map((place, index) => ({ uuid: `u${index}`, ...place }) as Bicycle);
+  return openFleet(packFleet(bicycles, NOW));
+}
+
+const all = ({ size }: Fleet) => Uint32Array.from({ length: size }, (_, place) => place);
+const spot = (longitude: number, latitude: number, count: number): Place[] =>
+  Array.from({ length: count }, (_, index) => ({ longitude: longitude + (index % 5) / 1e3, latitude }));
+
+describe('clusters', () => {
+  test.each([
+    ['two cities', [...spot(13.4, 52.5, 90), ...spot(2.3, 48.8, 30)], [90, 30], 0],
+    ['a city on both sides of the date line', [...spot(179.99, -17, 40), ...spot(-179.99, -17, 30)], [70], 0],
+    ['few are points', [...spot(13.4, 52.5, 90), ...spot(2.3, 48.8, 3)], [90], 3],
+    ['all at one spot', Array.from({ length: 50 }, () => ({ longitude: 1, latitude: 1 })), [50], 0],
+    ['the poles', [...spot(10, 90, 20), ...spot(10, -90, 20)], [20, 20], 0],
+  ])('%s', (_name, places, counts, points) => {
+    const fleet = fleetOf(places);
+    const gathered = gather(fleet, all(fleet), 512 * 2 ** 2);
+    expect(gathered.clusters.map(({ count }) => count).sort((a, b) => b - a)).toEqual(counts);
+    expect(gathered.points).toHaveLength(points);
+  });
+
+  test('every bicycle with a position is in a cluster or a point, at every zoom', () => {
+    const places = Array.from({ length: 4_000 }, (_, index) => ({
+      longitude: ((index * 37.7) % 360) - 180,
+      latitude: index % 3 === 0 ? 52 + (index % 100) / 1e4 : ((index * 17.3) % 180) - 90,
+    }));
+    const fleet = fleetOf([...places, {}, { longitude: 'x', latitude: 1 }, { longitude: 181, latitude: 1 }]);
+    for (let zoom = 0; zoom <= 20; zoom += 0.5) {
+      const { clusters, points } = gather(fleet, all(fleet), 512 * 2 ** zoom);
+      expect(clusters.reduce((sum, { count }) => sum + count, points.length)).toBe(4_000);
+      expect(clusters.every(({ count, states }) => states.reduce((sum, number) => sum + number, 0) === count)).toBe(
+        true,
+      );
+    }
+  });
+
+  test('the world is cut open where nothing is', () => {
+    const fleet = fleetOf([...spot(179, 0, 1), ...spot(-179, 0, 1)]);
+    const seam = seamOf(fleet, all(fleet));
+    expect(seam).toBeGreaterThan(0.5);
+    expect(seam).toBeLessThanOrEqual(1);
+  });
+});
+
+test('the view finds what the date line parts', () => {
+  const fleet = fleetOf([
+    { longitude: 179, latitude: 0 },
+    { longitude: -179, latitude: 0 },
+    { longitude: 0, latitude: 0 },
+  ]);
+  const view = { west: 0.99, east: 1.01, north: 0.4, south: 0.6 };
+  expect([...inView(fleet, all(fleet), view)]).toEqual([0, 1]);
+  expect([...inView(fleet, all(fleet), { ...view, west: -0.01, east: 0.01 })]).toEqual([0, 1]);
+});
+
+test('filters and order: what has no value comes last both ways', () => {
+  const charges = [50, null, '20.5', 100, 'x', 0];
+  const fleet = fleetOf(charges.map((charge, index) => ({ state_of_charge: charge, name: `B ${index}` })));
+  const rising = sortPlaces(fleet, all(fleet), { field: 'charge', isDescending: false });
+  expect([...rising]).toEqual([5, 2, 0, 3, 1, 4]);
+  expect([...sortPlaces(fleet, all(fleet), { field: 'charge', isDescending: true })]).toEqual([3, 0, 2, 5, 1, 4]);
+  expect([...filterFleet(fleet, { ...EVERYTHING, leastPercent: 20, mostPercent: 60 })]).toEqual([0, 2]);
+  expect([...filterFleet(fleet, { ...EVERYTHING, text: ' b 4' })]).toEqual([4]);
+});
+
+test('rows that come later: new bicycles, new words, more than there was room for', () => {
+  const fleet = fleetOf([{ state: 'available' }]);
+  for (let index = 0; index < 300; index++) {
+    takeRow(
+      fleet,
+      rowOf({ uuid: `n${index}`, state: index % 2 === 0 ? 'available' : 'flying', latitude: 1, longitude: 2 }, NOW),
+      1,
+    );
+  }
+  takeRow(fleet, rowOf({ uuid: 'n0', state: 'flying' }, NOW), 2);
+  expect(fleet.size).toBe(301);
+  expect(fleet.groups.state.words).toEqual(['available', 'flying']);
+  expect(countWords(fleet, 'state')).toEqual([150, 151]);
+  expect(fleet.xs[fleet.places.get('n0') ?? -1]).toBeNaN();
+});
+
+test('every field of every bicycle comes back as it was sent', () => {
+  const texts = [
+    '{"uuid":"a","latitude":52.50000000000000001,"model":"http://x/m/1/","state_of_charge":1.50,"tags":["x"],"note":null}',
+    '{"uuid":"b","latitude":-0,"model":"http://x/m/2/","state_of_charge":1e400,"name":"\\ud83d\\ude00"}',
+    '{"uuid":"c","model":"http://x/m/1/","name":"\\ud83d\\ude01","extra":{"deep":[1.0]}}',
+  ];
+  const details = packDetails(texts.map((json) => ({ json, value: JSON.parse(json) })));
+  const fields = texts.map((_, place) => Object.fromEntries(fieldsAt(details, place)));
+  const none = { extra: null, name: null, note: null, tags: null, latitude: null };
+  expect(fields).toEqual([
+    { ...none, latitude: '52.50000000000000001', model: 'http://x/m/1/', state_of_charge: '1.50', tags: '["x"]' },
+    { ...none, latitude: '-0', model: 'http://x/m/2/', state_of_charge: '1e400', name: '😀' },
+    { ...none, state_of_charge: null, model: 'http://x/m/1/', name: '😁', extra: '{"deep":[1.0]}' },
+  ]);
+});
