@@ -1,13 +1,17 @@
 // The server of `fleet map --serve`: who may ask, what a tab is sent, and what is kept for one that is slow or comes back.
 
+import { mkdtempSync, rmSync } from 'node:fs';
 import { request } from 'node:http';
 import { connect } from 'node:net';
-import { afterEach, expect, test } from 'vitest';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, describe, expect, test } from 'vitest';
 import { openPageServer, type PageServer } from '../../src/commands/map/server.js';
 import type { Payload, Update } from '../../src/page/payload.js';
 import { environmentOf } from '../support/environment.js';
+import { makeMirror, organizationOf } from '../support/made-mirror.js';
 import { runFleet } from '../support/run.js';
-import { eventually } from '../support/running.js';
+import { eventually, startFleet } from '../support/running.js';
 import { useSandbox } from '../support/sandbox.js';
 
 const sandbox = useSandbox({ bicycles: 20 });
@@ -184,4 +188,74 @@ test('a port in use, a zone and a bad tile server are refused before anything is
     'https://me:you@x.example/{z}/{x}/{y}',
   ])
     expect(await run('-o', 'html', '--tiles', tiles)).toMatchObject({ code: 2, stdout: '' });
+});
+
+describe('with a sandbox behind it', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'fleet-map-serve-'));
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+  async function serve(...args: string[]) {
+    const env = { ...(await environmentOf(sandbox())), FLEET_ORGANIZATION: organizationOf(sandbox()) };
+    const served = startFleet(['map', '--serve', '0', ...args], { env: { ...env, FLEET_CONFIG_DIR: folder } });
+    await served.until(() => served.stdout().includes('\n'));
+    const url = served.stdout().trim();
+    const read = async (path: string): Promise<Payload> => JSON.parse((await ask(`${url}${path}`)).body);
+    return { served, url, read };
+  }
+  /** The words of a group of one bicycle. */
+  const stateOf = ({ columns, groups }: Payload, uuid: string) =>
+    groups.state[columns.state[columns.uuid.indexOf(uuid)] ?? -1];
+
+  test('filters hold for what is pushed, and nothing is sent while nothing changes', async () => {
+    const { served, read } = await serve('--state', 'lost');
+    const lost = () =>
+      sandbox()
+        .bicycles(organizationOf(sandbox()))
+        .filter(({ state }) => state === 'lost');
+    let now = await read('fleet.json');
+    await served.until(() => served.stderr().includes('watching'));
+    for (let tries = 0; tries < 200 && now.columns.uuid.length < lost().length; tries++) now = await read('fleet.json');
+    expect([...now.columns.uuid].sort()).toEqual(
+      lost()
+        .map(({ uuid }) => uuid)
+        .sort(),
+    );
+    await new Promise((resolve) => setTimeout(resolve, 400));
+    const { sequence = -1 } = (await read('fleet.json')).live ?? {};
+    await new Promise((resolve) => setTimeout(resolve, 600));
+    expect((await read('fleet.json')).live?.sequence).toBe(sequence);
+
+    const before =
+      sandbox()
+        .bicycles(organizationOf(sandbox()))
+        .find(({ state }) => state === 'available')?.uuid ?? '';
+    sandbox().act(before, 'declare_lost');
+    for (let tries = 0; tries < 500 && !now.columns.uuid.includes(before); tries++) now = await read('fleet.json');
+    expect(stateOf(now, before)).toBe('lost');
+    sandbox().changeBicycle(before, { state: 'available' });
+    for (let tries = 0; tries < 500 && now.columns.uuid.includes(before); tries++) now = await read('fleet.json');
+    expect(now.columns.uuid).not.toContain(before);
+    expect((await served.stop()).code).toBe(130);
+  });
+
+  test('a mirror gives the page its past', async () => {
+    const [bicycle] = sandbox().bicycles(organizationOf(sandbox()));
+    const uuid = bicycle?.uuid ?? '';
+    const changes = [
+      { at: '2026-03-01T12:00:00.000000Z', bicycle: uuid, field: 'state', old: 'lost', new: 'rented' },
+      { at: '2026-03-01T13:00:00.000000Z', bicycle: uuid, field: 'state', old: 'rented', new: bicycle?.state },
+    ];
+    await makeMirror(`sqlite:${join(folder, 'state', 'default.db')}`, { sandbox: sandbox(), isAlive: false, changes });
+    const { served, url, read } = await serve();
+    expect((await read('fleet.json')).live?.pastFromMs).toBe(Date.parse('2026-03-01T12:00:00Z'));
+    const at = async (time: string) => stateOf(await read(`past?at=${Date.parse(time)}`), uuid);
+    expect(await at('2026-03-01T12:00:00Z')).toBe('lost');
+    expect(await at('2026-03-01T12:30:00Z')).toBe('rented');
+    expect(await at('2026-03-01T13:30:00Z')).toBe(bicycle?.state);
+    expect((await ask(`${url}past?at=x`)).status).toBe(404);
+    await served.stop();
+    const without = await serve('--no-mirror');
+    expect((await without.read('fleet.json')).live?.pastFromMs).toBeNull();
+    await without.served.stop();
+  });
 });

@@ -105,7 +105,12 @@ export function packDetails(items: readonly Item<Bicycle>[]): Details {
       column[place] = text;
     }
   }
-  return { fields: [...columns].map(([field, texts]) => packColumn(field, texts)) };
+  return {
+    fields: [...columns].map(([field, texts]) => {
+      texts.length = items.length;
+      return packColumn(field, texts);
+    }),
+  };
 }
 
 /** Where a text comes again so often on the average, it is worth a list of words. */
