@@ -177,9 +177,13 @@ function drawBackground(canvas: Canvas, { coast }: MapInput, { look, area, view,
     for (let row = 0; row < area.rows; row++) put(canvas, column, area.row + row, vertical ?? '', ink);
   }
   const isCrossing = new Set(meridians.map((tick) => area.column + Math.floor(tick.at / BRAILLE.across)));
+  // A drawing wider than the world ends where it does.
+  const half = Math.min(extent.width, view.worldDots) / 2;
+  const left = area.column + Math.floor((extent.width / 2 - half) / BRAILLE.across);
+  const right = area.column + Math.ceil((extent.width / 2 + half) / BRAILLE.across);
   for (const { at } of parallels) {
     const row = area.row + Math.floor(at / BRAILLE.down);
-    for (let column = area.column; column < area.column + area.columns; column++) {
+    for (let column = left; column < right; column++) {
       // Without colour a line cannot be faint: the crossings say enough.
       if (isCrossing.has(column)) put(canvas, column, row, crossing ?? '', ink);
       else if (look.hasColor) put(canvas, column, row, horizontal ?? '', ink);
@@ -315,6 +319,12 @@ function drawDegrees(canvas: Canvas, { look, area, view, extent, isBusy }: Frame
     if (column < area.column || column + label.length > area.column + area.columns) return;
     const start = row * canvas.width + column;
     if (isBusy.subarray(start, start + label.length).some((busy) => busy === 1)) return;
+    // A free column keeps it apart from what is beside it.
+    for (const beside of [column - 1, column + label.length]) {
+      if (beside < area.column || beside >= area.column + area.columns) continue;
+      if (isBusy[row * canvas.width + beside] !== 1) put(canvas, beside, row, ' ');
+      isBusy[row * canvas.width + beside] = 1;
+    }
     put(canvas, column, row, label, 'gray');
     isBusy.fill(1, start, start + label.length);
   };
