@@ -38,6 +38,21 @@ function uuids(folder, count) {
   return path;
 }
 
+/** undici alone: what the service and the transport take by themselves. */
+const UNDICI = `
+import { readFileSync } from 'node:fs';
+import { Agent } from 'undici';
+const [, path, most] = process.argv;
+const agent = new Agent({ connections: Number(most) });
+const uuids = readFileSync(path, 'utf8').trim().split('\\n');
+const act = (uuid) => new Promise((resolve, onResponseError) =>
+  agent.dispatch({ origin: process.env.FLEET_BASE_URL, path: '/bicycles/' + uuid + '/actions/', method: 'POST', body: '{"type":"reserve"}',
+    headers: { authorization: 'JWT ' + process.env.FLEET_TOKEN, 'content-type': 'application/json' } },
+    { onRequestStart() {}, onResponseStart() {}, onResponseData() {}, onResponseEnd: resolve, onResponseError }));
+await Promise.all(Array.from({ length: Number(most) }, async () => { for (let uuid = uuids.pop(); uuid !== undefined; uuid = uuids.pop()) await act(uuid); }));
+await agent.destroy();
+`;
+
 async function beside(url, folder) {
   const path = uuids(folder, ACTIONS);
   const journal = join(folder, 'journal');
@@ -50,11 +65,12 @@ async function beside(url, folder) {
     const lines = [
       `${act} < ${path} > /dev/null`,
       `rm -f ${journal}; ${act} --journal ${journal} < ${path} > /dev/null`,
+      `"$NODE" --input-type=module -e '${UNDICI.replaceAll("'", `'"'"'`)}' ${path} ${concurrency}`,
       ...(hasPeer
         ? [`xargs -P ${PEER_CONCURRENCY} -I @ ${curl} -d '{"type":"reserve"}' ${url}/bicycles/@/actions/ < ${path}`]
         : []),
     ];
-    const [plain, kept, peer] = await interleave(
+    const [plain, kept, bare, peer] = await interleave(
       lines,
       rounds,
       environment({ FLEET_BASE_URL: url, FLEET_TOKEN: token }),
@@ -65,6 +81,7 @@ async function beside(url, folder) {
       rows.push(compare(`${what}, journal`, kept, peer, `xargs -P ${PEER_CONCURRENCY} curl`, 0.3));
     }
     rows.push(compare(`${what}, journal beside none`, kept, plain, 'without', 1.25));
+    rows.push(compare(what, plain, bare, 'a bare undici loop', concurrency === 8 ? 1.2 : undefined));
     // No client can be faster than the service lets so many at once be.
     const floor = { seconds: (ACTIONS / concurrency) * (delayMs / 1000) };
     rows.push({

@@ -5,6 +5,8 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 export const PROGRAM = fileURLToPath(new URL('../bin/fleet.js', import.meta.url));
+/** The same in one executable. */
+const BINARY = fileURLToPath(new URL('../dist/fleet', import.meta.url));
 
 /**
  * One line of the report.
@@ -14,7 +16,14 @@ export const PROGRAM = fileURLToPath(new URL('../bin/fleet.js', import.meta.url)
 /** The environment of every measured command: nothing of the machine's that only one side would pay for. */
 export function environment(more = {}) {
   const { NODE_EXTRA_CA_CERTS: _left, NODE_OPTIONS: _out, ...env } = process.env;
-  return { ...env, FLEET_CONFIG_DIR: '/nonexistent/fleet-bench', NODE: process.execPath, FLEET: PROGRAM, ...more };
+  return {
+    ...env,
+    FLEET_CONFIG_DIR: '/nonexistent/fleet-bench',
+    NODE: process.execPath,
+    FLEET: PROGRAM,
+    BINARY,
+    ...more,
+  };
 }
 
 /** Whether a command is installed. */
@@ -66,7 +75,8 @@ function programsBelow(pid) {
     }
     for (const child of children.trim().split(' ').filter(Boolean)) {
       try {
-        if (readFileSync(`/proc/${child}/cmdline`, 'utf8').includes('fleet.js')) found.push(child);
+        const [first, second] = readFileSync(`/proc/${child}/cmdline`, 'utf8').split('\0');
+        if (first === BINARY || second === PROGRAM) found.push(child);
       } catch {
         // It has ended meanwhile.
       }
@@ -102,6 +112,7 @@ export async function interleave(lines, rounds, env) {
   }
   return runs.map((ofOne) => ({
     seconds: median(ofOne.map(({ seconds }) => seconds)),
+    least: Math.min(...ofOne.map(({ seconds }) => seconds)),
     cpu: median(ofOne.map(({ cpu }) => cpu)),
     peakMb: median(ofOne.map(({ peakMb }) => peakMb)),
   }));
@@ -111,13 +122,18 @@ export function milliseconds(seconds) {
   return seconds < 10 ? `${Math.round(seconds * 1000)} ms` : `${seconds.toFixed(1)} s`;
 }
 
+/** The median, and the least where it is known. */
+function showTime({ seconds, least }) {
+  return least === undefined ? milliseconds(seconds) : `${milliseconds(seconds)} (min ${milliseconds(least)})`;
+}
+
 /** A row that compares two times; `most` is the largest ratio that meets the target. */
 export function compare(what, ours, peer, peerName, most) {
   const ratio = ours.seconds / peer.seconds;
   return {
     what,
-    figure: milliseconds(ours.seconds),
-    peer: `${peerName} ${milliseconds(peer.seconds)}`,
+    figure: showTime(ours),
+    peer: `${peerName} ${showTime(peer)}`,
     ratio,
     ...(most === undefined ? {} : { most, met: ratio <= most }),
   };

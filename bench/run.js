@@ -1,14 +1,35 @@
 // Measures what is slow and prints one table: what, figure, peer, ratio, target, met or not. `npm run bench [-- startup lists watch bulk webhooks map page]`
 
-import { fork } from 'node:child_process';
+import { execFileSync, fork } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { isInstalled } from './measure.js';
 
 const PARTS = ['startup', 'lists', 'watch', 'bulk', 'webhooks', 'map', 'page'];
 const chosen = process.argv.slice(2).length > 0 ? process.argv.slice(2) : PARTS;
 
-const server = fork(fileURLToPath(new URL('server.js', import.meta.url)));
-const port = await new Promise((resolve) => server.once('message', resolve));
+const folder = mkdtempSync(join(tmpdir(), 'fleet-bench-'));
+
+/** An authority and a certificate of it for this machine; none without openssl. */
+function makeCertificate() {
+  const openssl = (line) => execFileSync('openssl', line.split(' '), { cwd: folder, stdio: 'ignore' });
+  const key = '-newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj';
+  openssl(`req -x509 ${key} /CN=authority -days 3 -keyout ca.key -out ca.pem`);
+  openssl(`req ${key} /CN=127.0.0.1 -addext subjectAltName=IP:127.0.0.1 -keyout key.pem -out request.pem`);
+  openssl(
+    'x509 -req -in request.pem -CA ca.pem -CAkey ca.key -CAcreateserial -copy_extensions copy -days 3 -out cert.pem',
+  );
+  return [join(folder, 'key.pem'), join(folder, 'cert.pem')];
+}
+
+const certificate = (await isInstalled('openssl')) ? makeCertificate() : [];
+const server = fork(fileURLToPath(new URL('server.js', import.meta.url)), certificate);
+const [port, securePort] = await new Promise((resolve) => server.once('message', resolve));
 const url = `http://127.0.0.1:${port}`;
+const secure =
+  securePort === undefined ? undefined : { url: `https://127.0.0.1:${securePort}`, authority: join(folder, 'ca.pem') };
 
 const rows = [];
 try {
@@ -18,10 +39,11 @@ try {
     const measure = Object.values(measures).find(
       (value) => typeof value === 'function' && value.name.startsWith('bench'),
     );
-    rows.push(...(await measure(url)));
+    rows.push(...(await measure(url, secure)));
   }
 } finally {
   server.kill();
+  rmSync(folder, { recursive: true, force: true });
 }
 
 const cells = [

@@ -1,6 +1,8 @@
 // The service of the bench, in a process of its own: prepared pages and streams, so that what is measured is the client.
 
+import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
+import { createServer as createSecureServer } from 'node:https';
 
 const PAGE_SIZE = 100;
 
@@ -79,7 +81,7 @@ function drip(response, perSecond, count) {
 
 const HEADERS = { 'content-type': 'application/json', 'x-service-requestid': 'bench', 'x-service-from': 'bench' };
 
-const server = createServer((request, response) => {
+const take = (request, response) => {
   const url = new URL(request.url, 'http://x');
   // The token chooses what the service is like, for the program has no flag that reaches it.
   const wish = Object.fromEntries(
@@ -110,6 +112,14 @@ const server = createServer((request, response) => {
   const total = Number(url.searchParams.get('total') ?? wish.total ?? 20);
   const size = Number(url.searchParams.get('size') ?? wish.size ?? PAGE_SIZE);
   answer(200, page(Number(url.searchParams.get('page') ?? 1), total, size));
-});
-server.keepAliveTimeout = 60_000;
-server.listen(0, '127.0.0.1', () => process.send?.(server.address().port));
+};
+
+const listen = (server) =>
+  new Promise((resolve) => {
+    server.keepAliveTimeout = 60_000;
+    server.listen(0, '127.0.0.1', () => resolve(server.address().port));
+  });
+const [key, cert] = process.argv.slice(2).map((path) => readFileSync(path));
+const ports = [await listen(createServer(take))];
+if (cert !== undefined) ports.push(await listen(createSecureServer({ key, cert }, take)));
+process.send?.(ports);
