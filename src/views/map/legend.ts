@@ -46,7 +46,12 @@ export function hasPanel({ width, height }: { width: number; height: number }): 
 }
 
 /** The sign and the name of each state, its number behind. */
-function stateEntries({ counts, places, look, hasSigns }: LegendInput): { pieces: Piece[]; count: number }[] {
+function stateEntries({
+  counts,
+  places,
+  look,
+  hasSigns,
+}: Pick<LegendInput, 'counts' | 'places' | 'look' | 'hasSigns'>): { pieces: Piece[]; count: number }[] {
   return counts.map(({ value, count }, index) => {
     const state = places.states[Math.min(index, MOST_STATES - 1)];
     const { color, sign, letter } = signOf(state);
@@ -130,6 +135,14 @@ export function legendLines(input: LegendInput, { columns, rows }: Room): Piece[
     last.push({ text: `  ${count} ${label}` }, { text: `: ${detail}`, ink: 'dim' });
   }
   return [...flow(stateEntries(input), columns, rows - 1), last];
+}
+
+/** How many lines there are below the map, `most` at most. */
+export function legendHeight(
+  input: Pick<LegendInput, 'counts' | 'places' | 'look' | 'hasSigns'>,
+  most: number,
+): number {
+  return flow(stateEntries(input), input.look.width, most - 1).length + 1;
 }
 
 /** Entries one behind the other in so many lines; those without room are one number. */

@@ -6,7 +6,7 @@ import { clean } from '../../terminal/clean.js';
 import { type Coast, forCoast, LEAST_METRES_A_COLUMN } from './coast.js';
 import { graticule } from './graticule.js';
 import { type Cluster, type Grid, type Layout, layOut } from './layout.js';
-import { chosenPieces, hasPanel, legendLines, type Piece, panelLines } from './legend.js';
+import { chosenPieces, hasPanel, legendHeight, legendLines, type Piece, panelLines } from './legend.js';
 import type { Places } from './places.js';
 import { type Extent, eastOf, fitView, metresPerDot, type View } from './projection.js';
 import { signOf } from './signs.js';
@@ -55,7 +55,7 @@ const BRAILLE_BITS = [
 ] as const;
 const BRAILLE_START = 0x2800;
 
-/** How far a bicycle is drawn from its place at most: two columns, also where it has a cell of its own. */
+/** How far a bicycle is drawn from its place at most: two columns in Braille, two cells where it has one of its own. */
 const REACH_DOTS = 4;
 const REACH_CELLS = 2;
 /** With fewer bicycles than one in so many cells each may have a sign of its own: a lone dot of Braille is easily missed. */
@@ -105,7 +105,7 @@ function areaOf(input: MapInput, look: Look): Area {
     const columns = look.width - PANEL_COLUMNS - 1;
     return { column: 0, row: title, columns, rows: look.height - title - footer };
   }
-  const legend = legendRows(look);
+  const legend = legendRows(input, look);
   const rows = Math.max(1, look.height - title - footer - legend);
   return { column: 0, row: title, columns: look.width, rows };
 }
@@ -118,14 +118,17 @@ function writeAscii({ texts }: Canvas): void {
 /** The panel beside the map, on a wide terminal. */
 export const PANEL_COLUMNS = 30;
 
-/** Rows below the map, where there is no panel. */
-function legendRows({ height, width }: Look): number {
+/** Rows below the map, where there is no panel: as many as it takes, and no more than the map can spare. */
+function legendRows(input: MapInput, { height, ...look }: Look): number {
   if (height < 4) return 0;
   if (height < 10) return 2;
-  return width < 60 ? 4 : 3;
+  return legendHeight({ ...input, look: { height, ...look }, hasSigns: true }, look.width < 60 ? 4 : 3);
 }
 
-/** The layout in signs, a cell for each bicycle, as long as nothing has to be clustered then; else in dots of Braille, where there are any. */
+/**
+ * The layout in signs, a cell for each bicycle, as long as nothing has to be clustered then; else in dots of Braille, where the terminal has
+ * them and no coast is drawn in them.
+ */
 function layOutFor(
   { places }: MapInput,
   { hasColor, hasUnicode }: Look,
@@ -143,6 +146,8 @@ function layOutFor(
   };
   const signs: Grid = { ...common, across: 1, down: 1, reachDots: REACH_CELLS };
   const dots: Grid = { ...common, ...BRAILLE, reachDots: REACH_DOTS };
+  // Where a cell is kilometres wide, two beside each other are a place of their own already.
+  if (hasCoast(view)) return { ...layOut(places, view, { ...signs, reachDots: 1 }), grid: signs };
   if (!hasColor || !hasUnicode) return { ...layOut(places, view, signs), grid: signs };
   if (countInside(places, view, extentOf(area)) <= (columns * rows) / CELLS_A_SIGN) {
     const layout = layOut(places, view, signs);
@@ -189,8 +194,12 @@ function drawBackground(canvas: Canvas, { coast }: MapInput, { look, area, view,
       else if (look.hasColor) put(canvas, column, row, horizontal ?? '', ink);
     }
   }
-  if (metresPerDot(view) * BRAILLE.across < LEAST_METRES_A_COLUMN) return;
-  drawCoast(canvas, coast, { look, area, view, extent });
+  if (hasCoast(view)) drawCoast(canvas, coast, { look, area, view, extent });
+}
+
+/** Whether the data of the coast is good enough for a view. */
+function hasCoast(view: View): boolean {
+  return metresPerDot(view) * BRAILLE.across >= LEAST_METRES_A_COLUMN;
 }
 
 function drawCoast(canvas: Canvas, coast: Coast, { look, area, view, extent }: Frame): void {
@@ -367,7 +376,7 @@ function drawAround(
     for (const [row, line] of panelLines(facts, { columns: PANEL_COLUMNS - 1, rows: area.rows }).entries())
       putPieces(canvas, column + 1, area.row + row, line);
   } else {
-    const rows = legendRows(look);
+    const rows = legendRows(input, look);
     for (const [row, line] of legendLines(facts, { columns: look.width, rows }).entries())
       putPieces(canvas, 0, area.row + area.rows + row, line);
   }
