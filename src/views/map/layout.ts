@@ -151,7 +151,7 @@ interface Cells {
   readonly counts: Uint32Array;
   /** The state that most of them have. */
   readonly states: Int16Array;
-  /** The sums of their dots' columns and rows. */
+  /** The sums of where their dots are, in cells from the left and the top. */
   readonly sumX: Float64Array;
   readonly sumY: Float64Array;
 }
@@ -175,8 +175,8 @@ function countCells({ places: order, dots, cells }: Projected, { stateOf }: Plac
     const state = cell * MOST_STATES + (stateOf[order[index] ?? 0] ?? 0);
     byState[state] = (byState[state] ?? 0) + 1;
     counts[cell] = (counts[cell] ?? 0) + 1;
-    sumX[cell] = (sumX[cell] ?? 0) + (dot % width) / grid.across;
-    sumY[cell] = (sumY[cell] ?? 0) + Math.floor(dot / width) / grid.down;
+    sumX[cell] = (sumX[cell] ?? 0) + ((dot % width) + 0.5) / grid.across;
+    sumY[cell] = (sumY[cell] ?? 0) + (Math.floor(dot / width) + 0.5) / grid.down;
   }
   const states = new Int16Array(cellCount).fill(FREE);
   for (let cell = 0; cell < cellCount; cell++) {
@@ -363,8 +363,8 @@ function putLabel(cluster: Gathered, grid: Grid): void {
   const [middleX, middleY] = [cluster.sumX / cluster.count, cluster.sumY / cluster.count];
   cluster.columns = columns;
   cluster.rows = rows;
-  cluster.column = Math.max(0, Math.min(grid.columns - columns, Math.round(middleX - (columns - 1) / 2)));
-  cluster.row = Math.max(0, Math.min(grid.rows - rows, Math.round(middleY - (rows - 1) / 2)));
+  cluster.column = Math.max(0, Math.min(grid.columns - columns, Math.round(middleX - columns / 2)));
+  cluster.row = Math.max(0, Math.min(grid.rows - rows, Math.round(middleY - rows / 2)));
 }
 
 /** The layout in the end: every place in view is a dot, or a member of a cluster. */
