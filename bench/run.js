@@ -1,4 +1,4 @@
-// Measures what is slow and prints one table: what, figure, peer, ratio, target, met or not. `npm run bench [-- startup lists watch bulk webhooks map page]`
+// Measures what is slow and prints one table: what, figure, peer, ratio, target, met or not. `npm run bench [-- startup lists watch bulk webhooks mirror map page]`
 
 import { execFileSync, fork } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isInstalled } from './measure.js';
 
-const PARTS = ['startup', 'lists', 'watch', 'bulk', 'webhooks', 'map', 'page'];
+const PARTS = ['startup', 'lists', 'watch', 'bulk', 'webhooks', 'mirror', 'map', 'page'];
 const chosen = process.argv.slice(2).length > 0 ? process.argv.slice(2) : PARTS;
 
 const folder = mkdtempSync(join(tmpdir(), 'fleet-bench-'));

@@ -32,6 +32,7 @@ function bicycle(index) {
 }
 
 const pages = new Map();
+const MOST_KEPT = 200_000;
 
 /** Page `number` of a list of `total`, made once and kept as bytes. */
 function page(number, total, size) {
@@ -43,7 +44,8 @@ function page(number, total, size) {
     const next =
       first + size < total ? `http://127.0.0.1/bicycles/?total=${total}&size=${size}&page=${number + 1}` : null;
     bytes = Buffer.from(JSON.stringify({ count: total, next, previous: null, results }));
-    pages.set(key, bytes);
+    // A million bicycles would be most of the machine's memory.
+    if (total <= MOST_KEPT) pages.set(key, bytes);
   }
   return bytes;
 }
@@ -53,6 +55,32 @@ function event(index, sentAt) {
   const message = { ...bicycle(index % 1000), modified: sentAt };
   const data = JSON.stringify({ topic: '/organization/admin/bicycles/*', sender: 'bicycle', message });
   return `id: ${index}\ndata: ${data}\n\n`;
+}
+
+/** One event of a bicycle that moved: position, charge and time are new each time it comes. */
+function move(index, fleet) {
+  const modified = new Date(Date.UTC(2026, 10, 21, 10) + index).toISOString();
+  const moved = {
+    latitude: 52.5 + (index % 9973) / 100_000,
+    longitude: 13.3 + (index % 9967) / 100_000,
+    latest_gps_timestamp: modified,
+    modified,
+    concurrency_version: index + 1,
+  };
+  const message = { ...bicycle(index % fleet), ...moved };
+  const data = JSON.stringify({ topic: '/organization/admin/bicycles/*', sender: 'bicycle', message });
+  return `id: ${index}\ndata: ${data}\n\n`;
+}
+
+/** Writes `count` events of `fleet` moving bicycles as fast as the reader takes them, and stays open. */
+async function pourMoves(response, count, fleet) {
+  const BATCH = 200;
+  for (let index = 0; index < count; index += BATCH) {
+    let text = '';
+    for (let at = index; at < Math.min(count, index + BATCH); at++) text += move(at, fleet);
+    if (!response.write(text)) await new Promise((resolve) => response.once('drain', resolve));
+  }
+  setInterval(() => response.write(': alive\n\n'), 5_000).unref();
 }
 
 /** Writes `count` events as fast as the reader takes them, then ends. */
@@ -99,7 +127,8 @@ const take = (request, response) => {
   if (url.pathname.startsWith('/subscribe/')) {
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     response.write(': open\n\n');
-    if (wish.rate !== undefined) drip(response, Number(wish.rate), Number(wish.count));
+    if (wish.moves !== undefined) void pourMoves(response, Number(wish.moves), Number(wish.total));
+    else if (wish.rate !== undefined) drip(response, Number(wish.rate), Number(wish.count));
     else void pour(response, Number(wish.count ?? 0));
     return;
   }
@@ -109,6 +138,7 @@ const take = (request, response) => {
     request.on('end', () => answer(200, Buffer.from(JSON.stringify({ ...bicycle(1), uuid, state: 'reserved' }))));
     return;
   }
+  if (url.pathname.startsWith('/alerts/')) return answer(200, page(1, 0, PAGE_SIZE));
   const total = Number(url.searchParams.get('total') ?? wish.total ?? 20);
   const size = Number(url.searchParams.get('size') ?? wish.size ?? PAGE_SIZE);
   answer(200, page(Number(url.searchParams.get('page') ?? 1), total, size));

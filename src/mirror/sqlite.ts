@@ -38,6 +38,10 @@ const BUSY_MS = 250;
 /** How often a transaction is begun anew when another program writes: 15 s in all. */
 const MOST_BUSY_TRIES = 60;
 const MOST_STATEMENTS = 200;
+/** Of one insert. */
+const MOST_PARAMETERS = 500;
+/** A checkpoint waits for the disk: one for 32 MB of changes. Indexes of a million rows are read again and again: 8 MB are kept. */
+const FAST_WRITES = 'pragma wal_autocheckpoint = 8000; pragma cache_size = -8000';
 const OWN_FILE = 0o600;
 const OWN_FOLDER = 0o700;
 
@@ -61,7 +65,7 @@ export async function openSqlite(path: string, { access, signal }: OpenOptions):
     const opened = openDriver(path, isReadOnly);
     try {
       opened.exec(`pragma busy_timeout = ${BUSY_MS}`);
-      if (!isReadOnly) opened.exec('pragma journal_mode = wal; pragma synchronous = normal');
+      if (!isReadOnly) opened.exec(`pragma journal_mode = wal; pragma synchronous = normal; ${FAST_WRITES}`);
       // Reads the first page: a file that is no database is refused here.
       opened.prepare('select count(*) from sqlite_master').rows([]).next();
     } catch (error) {
@@ -126,8 +130,14 @@ function databaseOf(driver: Driver, run: Run, isReadOnly: boolean): Database {
       if (rows.length === 0) return;
       const insert = () =>
         run(() => {
-          const statement = prepare(insertText(table, columns, key));
-          for (const row of rows) statement.run(bind(row));
+          const most = Math.max(1, Math.floor(MOST_PARAMETERS / columns.length));
+          for (let from = 0; from < rows.length; ) {
+            // Many rows at once: each call of a statement costs as much as several rows. Two sizes, so that two statements are kept.
+            const count = rows.length - from >= most ? most : 1;
+            const statement = prepare(insertText(table, columns, key, count));
+            statement.run(bind(count === 1 ? (rows[from] ?? []) : rows.slice(from, from + count).flat()));
+            from += count;
+          }
         });
       await (isInTransaction ? insert() : transaction(async () => insert()));
     },
@@ -174,8 +184,14 @@ function nextTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-function insertText(table: string, columns: readonly string[], key: readonly string[] | undefined): string {
-  const insert = `insert into ${table} (${columns.join(', ')}) values (${columns.map(() => '?').join(', ')})`;
+function insertText(
+  table: string,
+  columns: readonly string[],
+  key: readonly string[] | undefined,
+  rows: number,
+): string {
+  const row = `(${columns.map(() => '?').join(', ')})`;
+  const insert = `insert into ${table} (${columns.join(', ')}) values ${Array.from({ length: rows }, () => row).join(', ')}`;
   return insert + onConflict(columns, key);
 }
 

@@ -13,7 +13,7 @@ import type { WriterEffect, WriterEvent } from '../../mirror/writer.js';
 /** The largest page of a service that is asked for one (Assumed: `page_size`, clamped or ignored where it is not known). */
 const PAGE_SIZE = ['page_size', '100'] as const;
 /** Pages that are asked for while one is written: enough to hide the service's latency. */
-const PAGES_AHEAD = 6;
+const PAGES_AHEAD = 4;
 /** Of how many items it is known whether they came before: more than are moved between two pages in flight. */
 const SEEN_LIMIT = 5_000;
 

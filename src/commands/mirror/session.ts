@@ -86,7 +86,7 @@ export interface Session {
 }
 
 /** What waits to be written: some hundred milliseconds of a very fast stream. */
-const QUEUE_LIMIT_CHARACTERS = 1024 * 1024;
+const QUEUE_LIMIT_CHARACTERS = 512 * 1024;
 /** Messages are gathered for so long before they are written. */
 const GATHER_MS = 100;
 const TICK_MS = 1_000;
