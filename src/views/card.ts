@@ -20,6 +20,15 @@ export interface CardOptions {
   now: number;
   /** Nothing is cut or shortened, and lines may be longer than the width. */
   isWhole?: boolean;
+  /** Its last changes, the newest first, where a mirror knows them. */
+  changes?: readonly CardChange[] | undefined;
+}
+
+export interface CardChange {
+  at: unknown;
+  field: string;
+  old: unknown;
+  new: unknown;
 }
 
 interface Field {
@@ -62,6 +71,9 @@ export function drawCard(bicycle: Bicycle, alerts: readonly Alert[] | undefined,
     ...layOut(set, options),
     ...(unset.length === 0 ? [] : wrap(`Not set: ${unset.join(', ')}`, width, '  ').map((line) => paint.dim(line))),
     ...(alerts === undefined ? [] : ['', ...alertLines(alerts, options)]),
+    ...(options.changes === undefined || options.changes.length === 0
+      ? []
+      : ['', ...changeLines(options.changes, options)]),
   ];
   return lines.map((line) => `${line}\n`).join('');
 }
@@ -161,6 +173,23 @@ function alertLines(alerts: readonly Alert[], { width, paint, now, isWhole = fal
       const shown = color === undefined ? (state ?? '') : paint[color](state ?? '');
       const left = isWhole ? message : cut(message, room - widthOf(state ?? '') - GAP);
       return left === '' ? `${head}${shown}` : `${head}${shown}${gap}${left}`;
+    }),
+  ];
+}
+
+/** `3 min ago  state  available -> rented`. */
+function changeLines(changes: readonly CardChange[], { width, paint, now, isWhole = false }: CardOptions): string[] {
+  const rows = changes.map(({ at, field, old, new: value }) => ({
+    cells: [age(at, now), clean(LABELS.get(field) ?? field.replaceAll('_', ' '))] as const,
+    what: `${showText(old).text} -> ${showText(value).text}`,
+  }));
+  const widths = [0, 1].map((column) => Math.max(...rows.map(({ cells }) => widthOf(cells[column] ?? ''))));
+  const gap = ' '.repeat(GAP);
+  return [
+    paint.bold('Last changes'),
+    ...rows.map(({ cells, what }) => {
+      const line = `${gap}${cells.map((cell, column) => pad(cell, widths[column] ?? 0)).join(gap)}${gap}${what}`;
+      return isWhole ? line : cut(line, width);
     }),
   ];
 }

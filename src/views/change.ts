@@ -67,7 +67,7 @@ const NAME_MOST_COLUMNS = 30;
 const WHAT_MOST_COLUMNS = 48;
 
 /** What follows from a place or a charge, which are shown, or says only that the bicycle was heard of. */
-const MEASUREMENTS: readonly string[] = [
+export const MEASUREMENTS: readonly string[] = [
   'latitude',
   'longitude',
   'latest_gps_timestamp',

@@ -182,6 +182,24 @@ describe.each(engines)('%s', (kind, newText) => {
     expect((await fleet('bicycles history nobody')).code).toBe(5);
   });
 
+  test('the card of a bicycle has its last changes, from a current mirror or with --offline', async () => {
+    const now = new Date().toISOString();
+    const lease = JSON.stringify({ owner: 'test', host: 'here', pid: 1, heartbeat: now });
+    await withDatabase(text, (database) => database.all("UPDATE meta SET value = ? WHERE key = 'lease'", [lease]));
+    for (const flags of [[], ['--offline']]) {
+      const before = asked();
+      const run = await runFleet(['bicycles', 'get', bicycle.slice(0, 8), ...flags], {
+        env,
+        terminal: { columns: 100 },
+      });
+      expect(run.stdout.replace(/\u001b\[\d+m/g, '')).toMatch(
+        /Last changes\n +\d+ d ago {2}state {2}rented -> available\n +\d+ d ago {2}state {2}available -> rented\n$/,
+      );
+      // Found in the mirror, the bicycle and its alerts are asked for alone.
+      expect(asked() - before).toBe(flags.length === 0 ? 2 : 0);
+    }
+  });
+
   test('replay shows what a watch would have shown, from the fleet as it was', async () => {
     const run = await fleet('mirror replay --speed max');
     const lines = run.stdout.split('\n');

@@ -8,19 +8,24 @@ import { asFleetError, FleetError } from '../../errors.js';
 import type { Client } from '../../http/client.js';
 import { readJson } from '../../http/json.js';
 import type { Item } from '../../http/types.js';
-import { exactValue } from '../../json/exact.js';
+import { exactValue, readExact } from '../../json/exact.js';
 import { isObject } from '../../json/parse.js';
 import { squeeze } from '../../json/text.js';
+import type { Mirror } from '../../mirror/open.js';
 import { loadPaint } from '../../terminal/colour.js';
 import { drawList } from '../../terminal/list.js';
 import { forScreen } from '../../terminal/marks.js';
 import { MISSING, textOf } from '../../terminal/values.js';
 import { BICYCLES } from '../../views/bicycle.js';
+import type { CardChange } from '../../views/card.js';
+import { MEASUREMENTS } from '../../views/change.js';
+import { mirrorOf, withCurrentMirror } from '../current.js';
 import { openResult } from '../list/result.js';
 import { findBicycle, findByUuid } from './find.js';
 
-/** How many of its alerts the card shows. */
+/** How many of its alerts and changes the card shows. */
 const ALERTS_SHOWN = 5;
+const CHANGES_SHOWN = 5;
 
 /** Shows one bicycle. `text` is a UUID, the beginning of one, or an exact name, serial number or bleid. */
 export async function getBicycle(context: Context, text: string): Promise<void> {
@@ -44,6 +49,7 @@ export async function getBicycle(context: Context, text: string): Promise<void> 
     paint: await loadPaint(io.stdout.colorLevel),
     now: context.clock.wallMs(),
     isWhole: flags.wide === true || flags.truncate === false,
+    changes: await readLastChanges(context, client, uuid),
   });
   await io.stdout.write(forScreen(card, io.stdout));
 }
@@ -81,6 +87,24 @@ function notABicycle(status: number): FleetError {
       status,
     },
   );
+}
+
+/** Its last changes but for those of place and charge, as the mirror of `--offline`, or a current one, has them. */
+async function readLastChanges(context: Context, client: Client, uuid: string): Promise<CardChange[] | undefined> {
+  const read = async ({ database }: Mirror): Promise<CardChange[]> => {
+    const left = [...MEASUREMENTS, 'state_of_charge', '*', 'gone'];
+    const sql = `SELECT at, field, old, new FROM changes WHERE bicycle = ? AND field NOT IN (${left.map(() => '?').join(', ')}) ORDER BY id DESC LIMIT ?`;
+    const rows = await database.all(sql, [uuid, ...left, CHANGES_SHOWN]);
+    const readSide = (json: unknown) => (typeof json === 'string' ? readExact(json) : undefined);
+    return rows.map(({ at, field, old, new: now }) => ({
+      at,
+      field: String(field),
+      old: readSide(old),
+      new: readSide(now),
+    }));
+  };
+  const offline = mirrorOf(client);
+  return offline === undefined ? withCurrentMirror(context, read) : read(offline);
 }
 
 /** The newest alerts of a bicycle; undefined, after a notice, when they cannot be read: the card is worth printing without. */
