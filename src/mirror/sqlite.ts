@@ -67,7 +67,7 @@ export async function openSqlite(path: string, { access, signal }: OpenOptions):
       opened.exec(`pragma busy_timeout = ${BUSY_MS}`);
       if (!isReadOnly) opened.exec(`pragma journal_mode = wal; pragma synchronous = normal; ${FAST_WRITES}`);
       // Reads the first page: a file that is no database is refused here.
-      opened.prepare('select count(*) from sqlite_master').rows([]).next();
+      takeAll(opened.prepare('select count(*) from sqlite_master').rows([]));
     } catch (error) {
       opened.close();
       throw error;
@@ -207,11 +207,15 @@ function read(driver: Driver, run: Run, sql: string, values: readonly Value[]): 
     return { statement: prepared, rows: prepared.rows(bind(values)) };
   });
   async function* chunks() {
-    for (;;) {
-      const chunk = run(() => take(rows, CHUNK_ROWS));
-      if (chunk.length > 0) yield chunk;
-      if (chunk.length < CHUNK_ROWS) return;
-      await nextTurn();
+    try {
+      for (;;) {
+        const chunk = run(() => take(rows, CHUNK_ROWS));
+        if (chunk.length > 0) yield chunk;
+        if (chunk.length < CHUNK_ROWS) return;
+        await nextTurn();
+      }
+    } finally {
+      rows.return?.();
     }
   }
   return { names: statement.names, chunks: chunks() };
@@ -227,8 +231,13 @@ function take(rows: Iterator<readonly Cell[]>, most: number): Value[][] {
   return taken;
 }
 
+/** A statement that is not read to its end would keep the connection at what it saw. */
 function takeAll(rows: Iterator<readonly Cell[]>): Value[][] {
-  return take(rows, Number.POSITIVE_INFINITY);
+  try {
+    return take(rows, Number.POSITIVE_INFINITY);
+  } finally {
+    rows.return?.();
+  }
 }
 
 /** Whole numbers must be bound as such: both drivers bind a number as a real one. */
