@@ -13,12 +13,19 @@ export interface Verdict {
   outcome: Outcome;
   /** The answer of a success. */
   answer?: HttpAnswer;
+  /** What that answer says of what was changed. */
+  named?: Named;
   /** Why it is not done. */
   error?: FleetError;
   /** Whether the service is well: it answered, if only with a refusal. */
   isWell: boolean;
   /** Whether the same will happen to the others, so that the run stops. */
   isFatal: boolean;
+}
+
+/** A verdict, and how many milliseconds went from the last sending to the answer. */
+export interface Exchanged extends Verdict {
+  milliseconds: number | null;
 }
 
 /** What an answer is to be about. */
@@ -31,10 +38,15 @@ export interface Subject {
 /** A JSON object as it was answered. */
 type Body = { [name: string]: unknown };
 
+/** What was changed as an answer shows it; null where it does not say. */
+export interface Named {
+  uuid: string | null;
+  name: string | null;
+  state: string | null;
+}
+
 /** What the body of a 2xx answer says. */
-export type Reading =
-  | { kind: 'done'; uuid: string | null; name: string | null; state: string | null; body: Body | undefined }
-  | { kind: 'unclear'; what: string };
+export type Reading = { kind: 'done'; named: Named; body: Body | undefined } | { kind: 'unclear'; what: string };
 
 /**
  * Reads the answer to a change: nothing, or a JSON object for which `isOwn` holds and no `error` or `errors` says anything, or that
@@ -44,7 +56,7 @@ export type Reading =
 export function readChange(answer: HttpAnswer, { resource, isOwn }: Subject): Reading {
   const { one, nameField } = resource;
   const text = answer.text.trim();
-  if (text === '') return { kind: 'done', uuid: null, name: null, state: null, body: undefined };
+  if (text === '') return { kind: 'done', named: { uuid: null, name: null, state: null }, body: undefined };
   let body: unknown;
   try {
     body = parseJson(text);
@@ -57,7 +69,7 @@ export function readChange(answer: HttpAnswer, { resource, isOwn }: Subject): Re
     return { kind: 'unclear', what: `another ${one} (${String(uuid).slice(0, 40)})` };
   const isError = (field: string) => Object.hasOwn(body, field) && (uuid === null || saysSomething(body[field]));
   if (isError('error') || isError('errors')) return { kind: 'unclear', what: `an error (${text.slice(0, 100)})` };
-  return { kind: 'done', uuid, name: textOf(name), state: textOf(state), body };
+  return { kind: 'done', named: { uuid, name: textOf(name), state: textOf(state) }, body };
 }
 
 function textOf(value: unknown): string | null {

@@ -4,7 +4,15 @@ import type { Clock } from '../../clock.js';
 import { FleetError } from '../../errors.js';
 import type { Client } from '../../http/client.js';
 import type { HttpAnswer, HttpRequest } from '../../http/types.js';
-import { isConcurrentEdit, judgeFailure, readChange, type Subject, unclearAnswer, type Verdict } from './answer.js';
+import {
+  type Exchanged,
+  isConcurrentEdit,
+  judgeFailure,
+  readChange,
+  type Subject,
+  unclearAnswer,
+  type Verdict,
+} from './answer.js';
 
 /** Thrown by a pause that a stop of the run ended: the service had not taken the request. */
 export class StoppedWaiting extends Error {
@@ -36,11 +44,6 @@ export interface ExchangeOptions {
   clock: Clock;
   /** Gives up what is in flight. */
   urgentSignal: AbortSignal;
-}
-
-/** A verdict, and how many milliseconds went from the last sending to the answer. */
-export interface Exchanged extends Verdict {
-  milliseconds: number | null;
 }
 
 /** The pause before a request is sent again that met another save of the same bicycle. */
@@ -92,8 +95,10 @@ function judgeAnswer(answer: HttpAnswer, change: Change): Verdict {
     });
     return { outcome: 'unknown', error, isWell: false, isFatal: false };
   }
-  if (!isDryRun) return { outcome: 'done', answer, isWell: true, isFatal: false };
-  if (answer.text.trim() === '') return { outcome: 'allowed', answer, isWell: true, isFatal: false };
+  const isAllowed = isDryRun && answer.text.trim() === '';
+  if (!isDryRun || isAllowed) {
+    return { outcome: isAllowed ? 'allowed' : 'done', answer, named: reading.named, isWell: true, isFatal: false };
+  }
   // Assumed: a dry run is answered with nothing. A bicycle in the answer may mean that it was carried out.
   const error = new FleetError('service', `the service may not know dry_run: it answered ${asked} with the ${one}`, {
     status: answer.status,

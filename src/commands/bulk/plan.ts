@@ -5,6 +5,7 @@ import type { Client } from '../../http/client.js';
 import type { Shape } from '../../terminal/formats.js';
 import type { ChangeResult } from '../../views/action.js';
 import type { Ended } from '../../views/endings.js';
+import type { Named } from './answer.js';
 import type { Change } from './exchange.js';
 import type { Question } from './question.js';
 import type { Before, Binding, Entry } from './records.js';
@@ -62,17 +63,11 @@ export interface ChangeRules<T> {
 
 export interface ResultRules<T, R extends Ended> {
   shape: Shape<R>;
-  of(task: T, result: ChangeResult, named: Named): R;
+  of(task: T, result: ChangeResult, named: Pick<Named, 'uuid' | 'name'>): R;
   /** Where the result stands in the output, from 1 on; undefined: in the order of their ending. */
   placeOf(task: T): number | undefined;
   /** Asks for the name of a bicycle, for lines that people read. */
   nameOf?(uuid: string): Promise<string | undefined>;
-}
-
-/** The bicycle as an answer or the list has it; null where it does not say. */
-export interface Named {
-  uuid: string | null;
-  name: string | null;
 }
 
 export interface JournalRules {

@@ -1,27 +1,17 @@
 // Runs many changes: workers that pull from one stream of tasks through one gate, and an orderly stop.
 
+import { setMaxListeners } from 'node:events';
 import { type Clock, sleep } from '../../clock.js';
 import { FleetError } from '../../errors.js';
-import type { HttpAnswer } from '../../http/types.js';
 import { ReaderLeft } from '../../terminal/io.js';
 import type { Outcome } from '../../views/action.js';
-import { type Exchanged, type Pause, StoppedWaiting } from './exchange.js';
+import type { Exchanged, Verdict } from './answer.js';
+import { type Pause, StoppedWaiting } from './exchange.js';
 import { type Gate, openGate } from './gate.js';
 import { startPace } from './pace.js';
 
-/** What became of one task. */
-export interface Ending<T> {
-  task: T;
-  outcome: Outcome;
-  /** The whole answer of a success. */
-  answer?: HttpAnswer;
-  /** Why it is not done, when a request was tried. */
-  error?: FleetError;
-  /** Milliseconds from the sending to the answer. */
-  milliseconds: number | null;
-  /** Whether it was announced. */
-  isAnnounced: boolean;
-}
+/** What became of one task; `isAnnounced`: a request may have left. */
+export type Ending<T> = Omit<Exchanged, keyof Pick<Verdict, 'isWell' | 'isFatal'>> & { task: T; isAnnounced: boolean };
 
 export interface BulkOptions<T> {
   tasks: AsyncIterable<T>;
@@ -32,6 +22,8 @@ export interface BulkOptions<T> {
   /** Waited for before the request of a task leaves. */
   announce(task: T): Promise<void>;
   exchange(task: T, pause: Pause): Promise<Exchanged>;
+  /** Takes what became of a task; what it throws stops the run. */
+  take(ending: Ending<T>): Promise<void>;
   /** Says what the run does beside sending. */
   say(line: string): void;
   /** Asks to end: what is in flight is let finish. */
@@ -55,7 +47,7 @@ export class FailedFast extends Error {
 }
 
 /** So many failures in a row are no bad luck: the service is down, and the rest is better left untouched. */
-export const OUTAGE_FAILURES = 20;
+const OUTAGE_FAILURES = 20;
 
 /** The failures in a row that are worth a line. */
 const REPORTED_FAILURES = 3;
@@ -73,49 +65,55 @@ export function isBad(outcome: Outcome): boolean {
 }
 
 /**
- * Runs the tasks and gives each one's ending as it comes. A request is sent at most once unless the service provably did not take it
- * (cli.md section 4, promise 1): that is the client's decision, the run only says when. 401, 403, an outage and the signal stop the
- * run: nothing more is sent, what is in flight is let finish, what is left of the input ends as `not-sent`.
+ * Runs the tasks and hands on each one's ending as it comes; never rejects. A request is sent at most once unless the service provably
+ * did not take it (cli.md section 4, promise 1): that is the client's decision, the run only says when. 401, 403, an outage and the
+ * signal stop the run: nothing more is sent, what is in flight is let finish, what is left of the input ends as `not-sent`.
  */
-export async function* runBulk<T>(options: BulkOptions<T>): AsyncGenerator<Ending<T>, RunEnd, undefined> {
-  const { concurrency, signal, clock } = options;
+export async function runBulk<T>(options: BulkOptions<T>): Promise<RunEnd> {
+  const { concurrency, clock } = options;
+  const stop = new AbortController();
+  const over = AbortSignal.any([options.signal, stop.signal]);
   const gate = openGate(startPace(concurrency.most, concurrency.first), clock);
-  const stop = openStop(() => gate.stop());
-  const endings = openChannel<Ending<T>>();
+  // Every worker listens, and there can be 64: no leak that Node should warn of.
+  setMaxListeners(0, over);
+  over.addEventListener('abort', gate.stop);
   const input = options.tasks[Symbol.asyncIterator]();
   /** Reads that were in flight when the run was stopped. */
   const unused: Promise<IteratorResult<T>>[] = [];
   const attempt = openAttempt(options, gate, stop);
-
-  const onSignal = () => stop.now(signal.reason);
-  if (signal.aborted) onSignal();
-  signal.addEventListener('abort', onSignal);
-  try {
-    void Promise.all(Array.from({ length: concurrency.most }, work)).finally(endings.close);
-    yield* endings.items();
-    const limitMs =
-      isSignal(stop.reason()) || stop.reason() instanceof ReaderLeft ? REST_UNHEARD_MS : REST_AFTER_STOP_MS;
-    const isReadToItsEnd = !stop.isStopped() || (yield* nameRest(input, unused, stop, openTimeLimit(clock, limitMs)));
-    return { stoppedBy: stop.reason(), isReadToItsEnd };
-  } finally {
-    signal.removeEventListener('abort', onSignal);
-  }
+  const take = (ending: Ending<T>) => options.take(ending).catch((error) => stop.abort(error));
 
   async function work(): Promise<void> {
-    while (!stop.isStopped()) {
+    let taking: Promise<void> | undefined;
+    while (!over.aborted) {
       const read = input.next();
-      let got: IteratorResult<T> | undefined;
-      try {
-        got = await stop.orBefore(read);
-      } catch (error) {
-        return stop.now(error);
-      }
+      const got = await unlessAborted(read, over);
       if (got === undefined) unused.push(read);
-      if (got === undefined || got.done === true) return;
+      if (got === undefined || got.done === true) break;
       const ending = await attempt(got.value);
-      if (options.isFailFast && isBad(ending.outcome)) stop.now(new FailedFast());
-      await endings.put(ending);
+      if (options.isFailFast && isBad(ending.outcome)) stop.abort(new FailedFast());
+      // The next request need not wait until this ending is on the disk.
+      await taking;
+      taking = take(ending);
     }
+    await taking;
+  }
+
+  const working = Array.from({ length: concurrency.most }, () => work().catch((error) => stop.abort(error)));
+  await Promise.all(working);
+  if (!over.aborted) return { stoppedBy: undefined, isReadToItsEnd: true };
+  const isUnheard = isSignal(over.reason) || over.reason instanceof ReaderLeft;
+  const endsAtMs = clock.monotonicMs() + (isUnheard ? REST_UNHEARD_MS : REST_AFTER_STOP_MS);
+  const next = () => unused.shift() ?? input.next();
+  try {
+    for (;;) {
+      const got = await inTime(next, clock, endsAtMs);
+      if (got === undefined) return { stoppedBy: over.reason, isReadToItsEnd: false };
+      if (got.done === true) return { stoppedBy: over.reason, isReadToItsEnd: true };
+      await take(untouched(got.value));
+    }
+  } catch {
+    return { stoppedBy: over.reason, isReadToItsEnd: false };
   }
 }
 
@@ -133,7 +131,7 @@ function untouched<T>(task: T): Ending<T> {
 function openAttempt<T>(
   { announce, exchange, say, clock }: BulkOptions<T>,
   gate: Gate,
-  stop: Stop,
+  stop: AbortController,
 ): (task: T) => Promise<Ending<T>> {
   /** A pause stops many at once, and is reported once. */
   let silentUntilMs = 0;
@@ -150,8 +148,10 @@ function openAttempt<T>(
     if (!(await gate.enter())) return untouched(task);
     let hasLeave = true;
     const pause: Pause = async (milliseconds, failure) => {
-      if (failure.status !== 409) sayPause(milliseconds, failure);
-      hasLeave = await (failure.status === 409 ? waitAlone(milliseconds) : gate.pause(milliseconds));
+      // A conflict is one bicycle's own: nobody else waits for it.
+      if (failure.status === 409) return sleep(clock, milliseconds, NEVER);
+      sayPause(milliseconds, failure);
+      hasLeave = await gate.pause(milliseconds);
       if (!hasLeave) throw new StoppedWaiting(failure);
     };
     let isWell = false;
@@ -162,126 +162,38 @@ function openAttempt<T>(
       const { isWell: wasWell, isFatal, ...ended } = await exchange(task, pause);
       isWell = wasWell;
       const failures = isWell ? 0 : gate.failuresInARow() + 1;
-      if (isFatal || failures >= OUTAGE_FAILURES) stop.now(ended.error);
+      if (isFatal || failures >= OUTAGE_FAILURES) stop.abort(ended.error);
       else if (failures === REPORTED_FAILURES) say(`${failures} failures in a row; slowing down`);
       return { ...ended, task, isAnnounced };
     } catch (thrown) {
       // The journal could not take it, and nothing was sent; or a bug, and nobody knows.
-      stop.now(thrown);
+      stop.abort(thrown);
       return isAnnounced ? { task, outcome: 'unknown', milliseconds: null, isAnnounced } : untouched(task);
     } finally {
       if (hasLeave) gate.leave(isWell);
     }
   };
-
-  /** A conflict is one bicycle's own: nobody else waits for it. */
-  async function waitAlone(milliseconds: number): Promise<true> {
-    await sleep(clock, milliseconds, NEVER);
-    return true;
-  }
 }
 
 const NEVER = new AbortController().signal;
 
-/** Reads what is left of the input and names it as not sent; false when it comes too slowly. */
-async function* nameRest<T>(
-  input: AsyncIterator<T>,
-  unused: Promise<IteratorResult<T>>[],
-  stop: Stop,
-  inTime: <V>(promise: Promise<V>) => Promise<V | undefined>,
-): AsyncGenerator<Ending<T>, boolean, undefined> {
-  try {
-    for (;;) {
-      const got = await inTime(unused.shift() ?? input.next());
-      if (got === undefined) return false;
-      if (got.done === true) return true;
-      yield untouched(got.value);
-    }
-  } catch (error) {
-    stop.now(error);
-    return false;
-  }
+/** What a promise brings, or undefined when the signal comes first; nothing of it is left behind at the signal. */
+function unlessAborted<V>(promise: Promise<V>, signal: AbortSignal): Promise<V | undefined> {
+  return new Promise((resolve, reject) => {
+    const onAbort = () => resolve(undefined);
+    if (signal.aborted) return onAbort();
+    signal.addEventListener('abort', onAbort);
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
+  });
 }
 
-interface Stop {
-  isStopped(): boolean;
-  reason(): unknown;
-  /** The first reason counts. */
-  now(by: unknown): void;
-  /** What the promise brings, or undefined when the stop comes first. */
-  orBefore<V>(promise: Promise<V>): Promise<V | undefined>;
-}
-
-/** A stop that many can wait for without a trace being left of those who no longer do. */
-function openStop(onStop: () => void): Stop {
-  let stopped: { by: unknown } | undefined;
-  const waiting = new Set<() => void>();
-  return {
-    isStopped: () => stopped !== undefined,
-    reason: () => stopped?.by,
-    now(by) {
-      if (stopped !== undefined) return;
-      stopped = { by };
-      onStop();
-      for (const wake of waiting) wake();
-      waiting.clear();
-    },
-    orBefore: (promise) =>
-      new Promise((resolve, reject) => {
-        const wake = () => resolve(undefined);
-        waiting.add(wake);
-        promise.then(
-          (value) => {
-            // A value that comes after the stop is found by whoever reads the rest.
-            if (waiting.delete(wake)) resolve(value);
-          },
-          (error) => {
-            waiting.delete(wake);
-            reject(error);
-          },
-        );
-      }),
-  };
-}
-
-/** A channel from many to one; `put` resolves when the value was taken. */
-function openChannel<V>() {
-  const values: { value: V; taken: () => void }[] = [];
-  let isClosed = false;
-  let wake = () => {};
-  return {
-    put: (value: V) =>
-      new Promise<void>((taken) => {
-        values.push({ value, taken });
-        wake();
-      }),
-    close: () => {
-      isClosed = true;
-      wake();
-    },
-    async *items(): AsyncGenerator<V, void, undefined> {
-      for (;;) {
-        const next = values.shift();
-        if (next !== undefined) {
-          next.taken();
-          yield next.value;
-        } else if (isClosed) return;
-        else await new Promise<void>((resolve) => (wake = resolve));
-      }
-    },
-  };
-}
-
-/** Gives what a promise brings, or undefined when it takes too long or the time for all of them is over. */
-function openTimeLimit(clock: Clock, allMs: number): <V>(promise: Promise<V>) => Promise<V | undefined> {
-  const endsAtMs = clock.monotonicMs() + allMs;
-  return (promise) =>
-    new Promise((resolve, reject) => {
-      const leftMs = endsAtMs - clock.monotonicMs();
-      if (leftMs <= 0) resolve(undefined);
-      const cancel = clock.after(Math.min(leftMs, NEXT_OF_REST_MS), () => resolve(undefined));
-      promise.then(resolve, reject).finally(cancel);
-    });
+/** What comes next of the rest, or undefined when that takes too long or the time for all of it is over. */
+async function inTime<V>(next: () => Promise<V>, clock: Clock, endsAtMs: number): Promise<V | undefined> {
+  const leftMs = endsAtMs - clock.monotonicMs();
+  if (leftMs <= 0) return undefined;
+  const late = new AbortController();
+  const cancel = clock.after(Math.min(leftMs, NEXT_OF_REST_MS), () => late.abort());
+  return unlessAborted(next(), late.signal).finally(cancel);
 }
 
 /** Many tasks that are at hand, as a stream. */

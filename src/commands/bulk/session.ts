@@ -6,10 +6,10 @@ import type { Client } from '../../http/client.js';
 import { kindOfStatus } from '../../http/failure.js';
 import type { ChangeResult } from '../../views/action.js';
 import type { Ended } from '../../views/endings.js';
-import { readChange, type Subject } from './answer.js';
-import { openExchange, type Pause } from './exchange.js';
+import type { Named } from './answer.js';
+import { openExchange } from './exchange.js';
 import type { OpenJournal } from './journal.js';
-import type { ChangeOptions, Doubt, Named, Plan } from './plan.js';
+import type { ChangeOptions, Doubt, Plan } from './plan.js';
 import { judgeEntry } from './records.js';
 import type { Reporter } from './report.js';
 import { type Ending, type RunEnd, runBulk } from './run.js';
@@ -72,7 +72,7 @@ export function report<T, R extends Ended>(
   { plan, reporter }: Session<T, R>,
   task: T,
   result: ChangeResult,
-  named: Named,
+  named: Pick<Named, 'uuid' | 'name'>,
 ): Promise<void> {
   return reporter.take(plan.result.of(task, result, named), plan.result.placeOf(task));
 }
@@ -97,91 +97,57 @@ export async function* openTasks<T, R extends Ended>(session: Session<T, R>): As
 
 /** Sends tasks. Every one of them is reported once, whatever fails; never rejects: what stopped it is in its end. */
 export async function send<T, R extends Ended>(session: Session<T, R>, tasks: AsyncIterable<T>): Promise<RunEnd> {
-  const { context, options, plan, journal } = session;
-  const stop = new AbortController();
-  const most = plan.input.isSingle ? 1 : options.concurrency;
-  const signals = [context.signal, stop.signal, ...(journal === undefined ? [] : [journal.lost])];
-  const endings = runBulk({
-    ...(await openSender(session)),
+  const { context, options, plan, client, journal, reporter, state } = session;
+  const { clock, urgentSignal } = context;
+  const { isSingle } = plan.input;
+  const retries = (await context.settings()).retries.value;
+  const patience = isSingle || retries === 0 ? retries : Math.max(retries, BULK_PATIENCE);
+  const exchange = openExchange({ client, patience, clock, urgentSignal });
+  const announce = async (task: T) => journal?.announce(plan.change.keyOf(task), await plan.doubts.beforeOf(task));
+  const most = isSingle ? 1 : options.concurrency;
+  return runBulk({
     tasks,
     // A dry run begins alone: a service that does not know it is noticed by one bicycle.
     concurrency: { most, first: plan.change.isDryRun ? 1 : most },
-    signal: AbortSignal.any(signals),
-  });
-  const busy = new Set<Promise<void>>();
-  for (;;) {
-    const next = await endings.next();
-    if (next.done === true) {
-      await Promise.all(busy);
-      return { ...next.value, stoppedBy: next.value.stoppedBy ?? stop.signal.reason };
-    }
-    const taking = takeEnding(session, next.value)
-      .catch((error: unknown) => stop.abort(error))
-      .finally(() => busy.delete(taking));
-    busy.add(taking);
-    if (busy.size >= most) await Promise.race(busy);
-  }
-}
-
-async function openSender<T, R extends Ended>(session: Session<T, R>) {
-  const { context, plan, options, client, journal, reporter, state } = session;
-  const { clock, urgentSignal } = context;
-  const patience = patienceOf((await context.settings()).retries.value, plan.input.isSingle);
-  const exchange = openExchange({ client, patience, clock, urgentSignal });
-  const announce = async (task: T) => journal?.announce(plan.change.keyOf(task), await plan.doubts.beforeOf(task));
-  return {
     isFailFast: options.failFast === true,
     clock,
     say: reporter.say,
-    async announce(task: T) {
+    signal: AbortSignal.any([context.signal, ...(journal === undefined ? [] : [journal.lost])]),
+    async announce(task) {
       await announce(task);
       state.inFlight += 1;
     },
-    exchange: (task: T, pause: Pause) =>
+    exchange: (task, pause) =>
       exchange(plan.change.changeOf(task), async (milliseconds, failure) => {
         await pause(milliseconds, failure);
         // While it waited, another run may have taken the journal over.
         await announce(task);
       }),
-  };
-}
-
-function patienceOf(retries: number, isSingle: boolean): number {
-  return isSingle || retries === 0 ? retries : Math.max(retries, BULK_PATIENCE);
+    take: (ending) => takeEnding(session, ending),
+  });
 }
 
 async function takeEnding<T, R extends Ended>(session: Session<T, R>, ending: Ending<T>): Promise<void> {
   const { plan, journal, state } = session;
-  const { task, error, isAnnounced } = ending;
+  const { task, error, isAnnounced, outcome, answer, milliseconds } = ending;
+  const { uuid, name, state: reached } = ending.named ?? { uuid: null, name: null, state: null };
   if (isAnnounced) state.inFlight -= 1;
-  const { result, named } = resultOf(ending, plan.change.changeOf(task));
-  const { uuid } = named;
   if (error !== undefined) state.lastError = error;
+  const result: ChangeResult = {
+    outcome,
+    status: answer?.status ?? error?.status ?? null,
+    state: reached,
+    request_id: answer?.trace.requestId ?? error?.trace.requestId ?? null,
+    milliseconds,
+    message: outcome === 'done' || outcome === 'allowed' ? null : (error?.message ?? null),
+  };
   learn(plan, state, result, uuid);
   try {
     if (isAnnounced) await journal?.record(plan.change.keyOf(task), result, plan.change.makesBicycles ? uuid : null);
   } finally {
     // What was sent is reported, also when the journal cannot be written.
-    await report(session, task, result, named);
+    await report(session, task, result, { uuid, name });
   }
-}
-
-/** What is known of a task that was tried. */
-function resultOf<T>(
-  { outcome, answer, error, milliseconds }: Ending<T>,
-  subject: Subject,
-): { result: ChangeResult; named: Named } {
-  const reading = answer === undefined ? undefined : readChange(answer, subject);
-  const { uuid, name, state } = reading?.kind === 'done' ? reading : { uuid: null, name: null, state: null };
-  const result: ChangeResult = {
-    outcome,
-    status: answer?.status ?? error?.status ?? null,
-    state,
-    request_id: answer?.trace.requestId ?? error?.trace.requestId ?? null,
-    milliseconds,
-    message: outcome === 'done' || outcome === 'allowed' ? null : (error?.message ?? null),
-  };
-  return { result, named: { uuid, name } };
 }
 
 /** The failure of a task that only the journal knows. */
