@@ -7,10 +7,10 @@ import { elementTexts } from '../json/text.js';
 import { foreignText, htmlTitle } from './foreign.js';
 import type { HttpAnswer, Item } from './types.js';
 
-/** Reads the answer's body as JSON. Throws a FleetError of kind `service` that says what came instead. */
-export function readJson(answer: HttpAnswer): unknown {
+/** Reads the answer's body, or a part of its text, as JSON. Throws a FleetError of kind `service` that says what came instead. */
+export function readJson(answer: HttpAnswer, text = answer.text): unknown {
   try {
-    return parseJson(answer.text);
+    return parseJson(text);
   } catch (error) {
     const isDeep = error instanceof JsonError && error.kind === 'depth';
     const hint = isDeep ? 'nothing in the interface nests so deep; ask those who run the service' : undefined;

@@ -122,6 +122,25 @@ export function elementTexts(text: string, at: number): string[] {
   return texts;
 }
 
+/**
+ * The texts of the elements of the array that opens at `at`, each as it stands there, and the index behind the array; undefined where
+ * something other than one comma stands between two of them, or the text ends before. The elements themselves need not be JSON.
+ */
+export function splitArray(text: string, at: number): { texts: string[]; end: number } | undefined {
+  const texts: string[] = [];
+  let index = skipSpace(text, at + 1);
+  if (text.charCodeAt(index) === CLOSE_BRACKET) return { texts, end: index + 1 };
+  while (index < text.length) {
+    const end = Math.max(skipValue(text, index), index + 1);
+    texts.push(text.slice(index, end));
+    index = skipSpace(text, end);
+    if (text.charCodeAt(index) === CLOSE_BRACKET) return { texts, end: index + 1 };
+    if (text.charCodeAt(index) !== COMMA) return undefined;
+    index = skipSpace(text, index + 1);
+  }
+  return undefined;
+}
+
 /** The text of the value that starts at `at` in valid JSON text, on one line. */
 export function valueText(text: string, at: number): string {
   const start = skipSpace(text, at);

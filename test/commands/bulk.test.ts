@@ -349,7 +349,9 @@ describe('what stops a run', () => {
       const signals = new EventEmitter();
       const running = act(sandbox, ['-', 'reserve'], { stdin, signals });
       stdin.write(`${A}\n`);
-      setTimeout(() => signals.emit('SIGTERM'), 50);
+      // What was written is taken by then.
+      while (stdin.readableLength > 0) await new Promise((resolve) => setTimeout(resolve, 20));
+      signals.emit('SIGTERM');
       expect(await running).toMatchObject({ code: 143, stdout: '', stderr: '' });
       expect(posts(sandbox)).toBe(0);
     });

@@ -240,3 +240,50 @@ describe('texts are kept as they came', () => {
     );
   });
 });
+
+describe('a large page is read item by item', () => {
+  const fill = `"note":"${'x'.repeat(1_000_000)}"`;
+  const item = (index: number, more = fill) => `{"uuid":"u${index}","exact":1.50,\n${more}}`;
+  const items = Array.from({ length: 9 }, (_, index) => item(index));
+  const page = (results: string) => `{"count":9,"next":null,"results":${results},"previous":null}`;
+  const read = (body: string) => readAll((response) => void response.end(body));
+
+  test.each([
+    ['an envelope', page(`[${items.join(' , ')}]`), 9],
+    ['a bare array', `\n[${items.join(',\n')} ]\n`, undefined],
+    ['results twice, of which the last counts', page(`[{"uuid":"no"}],"results":[${items.join(',')}]`), 9],
+  ])('%s', async (_what, body, count) => {
+    const { pages, uuids, error } = await read(body);
+    expect(error).toBeUndefined();
+    expect(uuids).toEqual(items.map((_, index) => `u${index}`));
+    expect(pages[0]?.count).toBe(count);
+    expect(pages[0]?.items[3]?.json).toBe(`{"uuid":"u3","exact":1.50,${fill}}`);
+  });
+
+  test.each([
+    ['a broken item', page(`[${items.join(',')},{"uuid":}]`), 'broken JSON'],
+    ['no comma', page(`[${items.join(' ')}]`), 'broken JSON'],
+    ['a comma too many', page(`[${items.join(',')},]`), 'broken JSON'],
+    ['something behind it', `${page(`[${items.join(',')}]`)}]`, 'broken JSON'],
+    ['one that breaks off', page(`[${items.join(',')}]`).slice(0, -30), 'breaks off'],
+    ['an item that is none', page(`[${items.join(',')},5]`), 'item 10 of the list is not an object'],
+    ['a name that is no text', page(`[${items.join(',')}],"\\x":1`), 'broken JSON'],
+  ])('%s is an error', async (_what, body, message) => {
+    const { error, uuids } = await read(body);
+    expect(error).toMatchObject({ kind: 'service', message: expect.stringContaining(message) });
+    expect(uuids).toEqual([]);
+  });
+
+  test('more than 4 million values below 64 MB', async () => {
+    const numbers = `"many":[${'1,'.repeat(500_000)}1]`;
+    const many = Array.from({ length: 9 }, (_, index) => item(index, numbers));
+    const { uuids, error } = await read(page(`[${many.join(',')}]`));
+    expect(error).toBeUndefined();
+    expect(uuids).toHaveLength(9);
+  });
+
+  test('more items than have room beside their text', async () => {
+    const { error } = await read(`[${'{},'.repeat(3_000_000)}{}]`);
+    expect(error?.message).toContain('a page of more than 1.5 million items');
+  });
+});

@@ -16,7 +16,7 @@ import { readPath } from '../../terminal/values.js';
 import { writeFooter } from '../footer.js';
 import { isDecimal } from './decimals.js';
 import type { ListOptions } from './flags.js';
-import { type Listed, readItems } from './read.js';
+import { type Batch, type Listed, readItems } from './read.js';
 import { openResult, type Result } from './result.js';
 import { closingLines, incompleteError, showProgress, startTally, type Tally } from './tally.js';
 import { warnOfCondition, warnOfOrdering } from './warnings.js';
@@ -143,7 +143,8 @@ async function showItems<T extends Listed>(
     },
   });
   let isChecked = false;
-  for await (const { items: came, hasMore } of batches) {
+  // A function of its own: what it names is let go of before the next page is read.
+  const take = async ({ items: came, hasMore }: Batch<T>): Promise<boolean> => {
     const items = plan.extend === undefined ? came : came.map(plan.extend);
     if (!isChecked && items.length > 0) checkFields(conditions, items, plan);
     isChecked ||= items.length > 0;
@@ -151,13 +152,14 @@ async function showItems<T extends Listed>(
     tally.kept += kept.length;
     if (compare !== undefined) {
       for (const item of kept) gathered.push(item);
-      continue;
+      return false;
     }
     const rows = wanted === undefined ? kept : kept.slice(0, wanted - tally.shown);
     await show(rows);
     tally.hasMore = hasMore || rows.length < kept.length;
-    if (wanted === undefined || tally.shown >= wanted) return;
-  }
+    return wanted === undefined || tally.shown >= wanted;
+  };
+  for await (const batch of batches) if (await take(batch)) return;
   if (compare === undefined) return;
   gathered.sort(compare);
   await show(gathered.slice(0, wanted));

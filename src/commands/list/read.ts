@@ -19,7 +19,7 @@ export interface ReadOptions {
   onShort(missing: number, total: number): Promise<void>;
 }
 
-/** Some items that came for the first time. */
+/** Some items that came for the first time; the array is emptied when the next are asked for. */
 export interface Batch<T> {
   items: Item<T>[];
   /** Whether the service has more. */
@@ -91,6 +91,9 @@ async function* readRequest<T extends Listed>(
         tally.repeated += page.items.length - items.length;
       } else tally.late += items.length;
       yield { items, hasMore: isFirst ? page.next !== undefined : missing() > 0 };
+      // What was taken is let go of: a page may be of any size, and whoever reads on would hold it until the next has come.
+      page.items.length = 0;
+      page.fresh.length = 0;
       if (!isFirst && missing() === 0) return;
     }
     if (!isAwaited || missing() === 0) return;

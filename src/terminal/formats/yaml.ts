@@ -23,6 +23,9 @@ function quote(text: string): string {
   return escapeHidden(JSON.stringify(text), yamlEscape).replace(NO_YAML, yamlEscape);
 }
 
+/** A row becomes nodes of thirty times its size before it is text, which are to be gone before there are many. */
+const ROWS_AT_ONCE = 20;
+
 /**
  * Values as they were sent: numbers with all their digits, hostile characters as escapes. Words that older readers (YAML 1.1) take for
  * something else, such as `no` or a time, are quoted.
@@ -61,7 +64,10 @@ export async function openYaml<T>(shape: Shape<T>): Promise<Renderer<T>> {
     rows(rows) {
       if (rows.length === 0) return '';
       count += rows.length;
-      return write(rows.map(exactValue));
+      let text = '';
+      for (let at = 0; at < rows.length; at += ROWS_AT_ONCE)
+        text += write(rows.slice(at, at + ROWS_AT_ONCE).map(exactValue));
+      return text;
     },
     end: () => (count === 0 && isList ? '[]\n' : ''),
     notices: () => [],

@@ -1,0 +1,61 @@
+// What large pages cost: 64 MB of an answer in at most 400 MB of memory (cli.md section 4, promise 6), in every format.
+
+import { spawn } from 'node:child_process';
+import { expect, test } from 'vitest';
+import { FORMATS } from '../src/terminal/formats.js';
+import { isExecutable, PROGRAM_ARGS, PROGRAM_FILE } from './support/program.js';
+import { withServer } from './support/server.js';
+
+const LIMIT_KB = 400 * 1024;
+const PAGE_BYTES = 60 * 2 ** 20;
+
+/** Says at the end what the program took at its peak. */
+const HOOK = `data:text/javascript,${encodeURIComponent(
+  "process.on('exit', () => process._rawDebug('peak ' + process.resourceUsage().maxRSS))",
+)}`;
+
+function largePage(number: number): Buffer {
+  const items: string[] = [];
+  for (let bytes = 0, index = 0; bytes < PAGE_BYTES; index++) {
+    const uuid = `${String(index).padStart(8, '0')}-0000-4000-8000-00000000000${number}`;
+    const fields = { name: `Emmy ${index}`, state: 'available', latitude: 52.5, longitude: 13.4, lock: null, tags: [] };
+    const links = { model: `http://127.0.0.1/bicycle_models/${uuid}/`, lock: `http://127.0.0.1/locks/${uuid}/` };
+    const text = JSON.stringify({
+      uuid,
+      ...fields,
+      ...links,
+      modified: '2026-03-01T12:00:00Z',
+      description: 'a'.repeat(300),
+    });
+    items.push(text);
+    bytes += text.length + 1;
+  }
+  const next = number === 1 ? '"http://127.0.0.1/bicycles/?page=2"' : 'null';
+  return Buffer.from(`{"count":${2 * items.length},"next":${next},"results":[${items.join(',')}]}`);
+}
+
+// What only Node's own runtime says.
+test.skipIf(isExecutable).each(FORMATS.map((format) => [format]))(
+  'two pages of 60 MB as %s',
+  async (format) => {
+    const pages = [largePage(1), largePage(2)];
+    await withServer(
+      (response, { path }) => {
+        response.writeHead(200, { 'content-type': 'application/json' });
+        response.end(pages[path.includes('page=2') ? 1 : 0]);
+      },
+      async ({ url }) => {
+        const args = ['--import', HOOK, ...PROGRAM_ARGS, 'bicycles', 'list', '--all', '-q', '-o', format];
+        const env = { FLEET_BASE_URL: url, FLEET_TOKEN: 't', FLEET_CONFIG_DIR: '/nonexistent/fleet-tests' };
+        const child = spawn(PROGRAM_FILE, args, { env, stdio: ['ignore', 'ignore', 'pipe'] });
+        let stderr = '';
+        child.stderr.on('data', (chunk) => (stderr += chunk));
+        const code = await new Promise((resolve) => child.on('close', resolve));
+        const [, peakKb] = /^peak (\d+)$/m.exec(stderr) ?? [];
+        expect({ code, stderr: stderr.replace(/^peak .*\n/m, '') }).toEqual({ code: 0, stderr: '' });
+        expect(Number(peakKb)).toBeLessThan(LIMIT_KB);
+      },
+    );
+  },
+  120_000,
+);
