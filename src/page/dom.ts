@@ -51,6 +51,28 @@ export function oncePerFrame(draw: () => void): () => void {
   };
 }
 
+/** Calls as soon as it has not worked for `REST_FACTOR` times as long as it did the last time: what comes ten times a second must leave room. */
+export function gently(work: () => void): () => void {
+  let isAsked = false;
+  let tookMs = 0;
+  return () => {
+    if (isAsked) return;
+    isAsked = true;
+    setTimeout(
+      () => {
+        isAsked = false;
+        const start = performance.now();
+        work();
+        tookMs = performance.now() - start;
+      },
+      Math.min(LONGEST_REST_MS, tookMs * REST_FACTOR),
+    );
+  };
+}
+
+const REST_FACTOR = 4;
+const LONGEST_REST_MS = 2_000;
+
 const NUMBERS = new Intl.NumberFormat('en');
 
 /** `100,000`. */

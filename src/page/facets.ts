@@ -74,43 +74,28 @@ export function openFacets(fleet: Fleet, { container, theme, onFilter }: FacetsO
     const { [name]: _before, ...others } = filter.words;
     change({ words: wanted.size === 0 ? others : { ...others, [name]: wanted } });
   };
+  /** Buttons stay where they are, so that they can be pressed while numbers move. */
+  const made = new Map<string, Bar>();
   const bars = (list: HTMLElement, name: GroupName, matching: Uint32Array) => {
     const all = countWords(fleet, name);
     const shown = countWords(fleet, name, matching);
     const widest = Math.max(1, ...all);
-    const focused = list.contains(document.activeElement)
-      ? document.activeElement?.getAttribute('data-word')
-      : undefined;
     const { words } = fleet.groups[name];
     const order = [...words.keys()].sort((a, b) => rankOf(words[a] ?? '') - rankOf(words[b] ?? ''));
     const items = order.flatMap((index) => {
       const word = words[index] ?? '';
       const [whole = 0, part = 0] = [all[index], shown[index]];
-      const isWanted = filter.words[name]?.has(word);
-      if (whole === 0 && isWanted !== true) return [];
-      const button = element(
-        'button',
-        {
-          type: 'button',
-          class: 'bar',
-          'aria-pressed': String(isWanted === true),
-          'data-word': word,
-          'data-count': whole,
-        },
-        ...(name === 'state' ? [stateMark(word)] : []),
-        element('bdi', { class: 'bar-word' }, name === 'state' ? showState(word) : word),
-        element(
-          'span',
-          { class: 'bar-count' },
-          part === whole ? showNumber(whole) : `${showNumber(part)} of ${showNumber(whole)}`,
-        ),
-        element('span', { class: 'bar-track', 'aria-hidden': 'true' }, ...[whole / widest, part / widest].map(fill)),
-      );
-      button.addEventListener('click', () => toggle(name, word));
-      if (word === focused) queueMicrotask(() => button.focus());
-      return [element('li', {}, button)];
+      const isWanted = filter.words[name]?.has(word) === true;
+      if (whole === 0 && !isWanted) return [];
+      const key = `${name} ${word}`;
+      const bar = made.get(key) ?? openBar(name, word, () => toggle(name, word));
+      made.set(key, bar);
+      drawBar(bar, { whole, part, widest, isWanted });
+      return [bar.item];
     });
-    list.replaceChildren(...items);
+    const isSame =
+      items.length === list.childElementCount && items.every((item, index) => item === list.children[index]);
+    if (!isSame) list.replaceChildren(...items);
   };
 
   return {
@@ -139,10 +124,41 @@ function rankOf(word: string): number {
   return rank === -1 ? BICYCLE_STATES.length : rank;
 }
 
-function fill(part: number): HTMLElement {
-  const bar = element('span', {});
-  bar.style.width = `${(part * 100).toFixed(2)}%`;
-  return bar;
+interface Bar {
+  readonly item: HTMLElement;
+  readonly button: HTMLElement;
+  readonly count: HTMLElement;
+  readonly fills: readonly [whole: HTMLElement, part: HTMLElement];
+}
+
+function openBar(name: GroupName, word: string, onPress: () => void): Bar {
+  const count = element('span', { class: 'bar-count' });
+  const fills = [element('span'), element('span')] as const;
+  const button = element(
+    'button',
+    { type: 'button', class: 'bar', 'data-word': word },
+    ...(name === 'state' ? [stateMark(word)] : []),
+    element('bdi', { class: 'bar-word' }, name === 'state' ? showState(word) : word),
+    count,
+    element('span', { class: 'bar-track', 'aria-hidden': 'true' }, ...fills),
+  );
+  button.addEventListener('click', onPress);
+  return { item: element('li', {}, button), button, count, fills };
+}
+
+interface BarNumbers {
+  readonly whole: number;
+  readonly part: number;
+  readonly widest: number;
+  readonly isWanted: boolean;
+}
+
+function drawBar({ button, count, fills }: Bar, { whole, part, widest, isWanted }: BarNumbers): void {
+  button.setAttribute('aria-pressed', String(isWanted));
+  button.setAttribute('data-count', String(whole));
+  count.textContent = part === whole ? showNumber(whole) : `${showNumber(part)} of ${showNumber(whole)}`;
+  for (const [index, fill] of fills.entries())
+    fill.style.width = `${(((index === 0 ? whole : part) / widest) * 100).toFixed(2)}%`;
 }
 
 function percentInput(label: string, onChange: (value: number | undefined) => void): HTMLInputElement {

@@ -2,7 +2,7 @@
 
 import { openCard } from './card.js';
 import { fieldsAt } from './details.js';
-import { byId, element, oncePerFrame, showDate, showNumber, showTime } from './dom.js';
+import { byId, element, gently, oncePerFrame, showDate, showNumber, showTime } from './dom.js';
 import { openFacets } from './facets.js';
 import { EVERYTHING, type Filter, filterFleet, inView, isEverything, type Sort, sortPlaces } from './filter.js';
 import { openFleet, takeRow, takeWord } from './fleet.js';
@@ -98,12 +98,14 @@ function start(): void {
     if (chosen !== undefined) table.choose(chosen, false);
     drawSums();
   });
-  const apply = oncePerFrame(() => {
+  const applyNow = () => {
     matching = filterFleet(fleet, filter);
     map.show(matching);
     facets.draw(filter, matching);
     list();
-  });
+  };
+  const apply = oncePerFrame(applyNow);
+  const applyGently = gently(applyNow);
   const drawSums = () => {
     const whole = fleet.size - fleet.gone.reduce((sum, gone) => sum + gone, 0);
     byId('total').textContent = showNumber(whole);
@@ -182,7 +184,7 @@ function start(): void {
       if (update.events !== undefined) feed.add(update.events);
       if (update.alerts !== undefined) showAlerts(update.alerts);
       takeSums(update);
-      if (update.rows !== undefined || update.gone !== undefined || update.silences !== undefined) apply();
+      if (update.rows !== undefined || update.gone !== undefined || update.silences !== undefined) applyGently();
     },
     onSnapshot(snapshot) {
       isPast = false;

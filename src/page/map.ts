@@ -35,6 +35,8 @@ export interface FleetMap {
 
 const TILE_PIXELS = 512;
 const CLICK_PIXELS = 14;
+/** A cluster this near to one of before is the same one. */
+const REUSE_PIXELS = 40;
 const CLOSEST_FIT = 16;
 const PADDING_PIXELS = 48;
 
@@ -87,7 +89,7 @@ export function openMap(fleet: Fleet, options: MapOptions): FleetMap {
     const gathered = gather(fleet, shown, TILE_PIXELS * 2 ** gatheredZoom);
     clusters = gathered.clusters;
     points.show(gathered.points);
-    drawBubbles();
+    redrawBubbles();
   };
 
   const place = (target: HTMLElement, x: number, y: number) => {
@@ -100,20 +102,27 @@ export function openMap(fleet: Fleet, options: MapOptions): FleetMap {
     return left > -60 && top > -60 && left < canvas.clientWidth + 60 && top < canvas.clientHeight + 60;
   };
 
-  /** The bubbles that are there, by cluster: only what can be seen is in the document. */
-  const drawn = new Map<Cluster, HTMLElement>();
+  /** The bubbles that are there; they stay while their crowd does, so that they can be pressed while bicycles move. */
+  let drawn: Bubble[] = [];
+  const redrawBubbles = () => {
+    const reach = REUSE_PIXELS / worldPixels();
+    const left = new Set(drawn);
+    drawn = clusters.map((cluster) => {
+      const old = [...left].find(({ cluster: { x, y } }) => Math.hypot(x - cluster.x, y - cluster.y) < reach);
+      if (old !== undefined) left.delete(old);
+      const bubble = old ?? openBubble(() => fitCluster(bubble.cluster));
+      bubble.cluster = cluster;
+      paintBubble(fleet, bubble, theme);
+      return bubble;
+    });
+    for (const { element: gone } of left) gone.remove();
+    drawBubbles();
+  };
   const drawBubbles = () => {
-    for (const [cluster, bubble] of drawn) {
-      if (clusters.includes(cluster)) continue;
-      bubble.remove();
-      drawn.delete(cluster);
-    }
-    for (const cluster of clusters) {
-      const bubble = drawn.get(cluster) ?? bubbleOf(fleet, cluster, theme, () => fitCluster(cluster));
+    for (const { element: bubble, cluster } of drawn) {
       const isSeen = place(bubble, cluster.x, cluster.y);
       if (isSeen && !bubble.isConnected) bubbles.append(bubble);
       if (!isSeen) bubble.remove();
-      drawn.set(cluster, bubble);
     }
   };
   const fitCluster = ({ west, east, north, south, x, y }: Cluster) => {
@@ -190,12 +199,10 @@ export function openMap(fleet: Fleet, options: MapOptions): FleetMap {
     },
     paint(wanted) {
       theme = wanted;
-      for (const bubble of drawn.values()) bubble.remove();
-      drawn.clear();
       points.paint(theme);
       if (!isReady) return;
       paintLand(map, theme, tiles);
-      drawBubbles();
+      redrawBubbles();
     },
     fit(places) {
       map.fitBounds(boundsOf(fleet, places), flightOf(container));
@@ -268,19 +275,31 @@ function boundsOf(fleet: Fleet, places: Uint32Array): [number, number, number, n
   return west >= 180 ? [west - 360, south, east - 360, north] : [west, south, east, north];
 }
 
-function bubbleOf(fleet: Fleet, { count, states }: Cluster, theme: Theme, zoom: () => void): HTMLElement {
+interface Bubble {
+  readonly element: HTMLElement;
+  readonly text: HTMLElement;
+  cluster: Cluster;
+}
+
+const NO_CLUSTER: Cluster = { x: 0, y: 0, west: 0, east: 0, north: 0, south: 0, count: 0, states: [] };
+
+function openBubble(zoom: () => void): Bubble {
+  const text = element('span', {});
+  const bubble = element('button', { class: 'bubble', type: 'button' }, text);
+  bubble.addEventListener('click', zoom);
+  return { element: bubble, text, cluster: NO_CLUSTER };
+}
+
+/** The count in a ring of its states. */
+function paintBubble(fleet: Fleet, { element: bubble, text, cluster: { count, states } }: Bubble, theme: Theme): void {
   const { words } = fleet.groups.state;
   const parts = states.flatMap((number, index) => (number === 0 ? [] : [{ number, word: words[index] ?? '' }]));
   const named = parts
     .toSorted((a, b) => b.number - a.number)
     .map(({ number, word }) => `${showNumber(number)} ${showState(word)}`);
-  const text = count < 10_000 ? showNumber(count) : `${Math.round(count / 1000)}k`;
-  const label = `${showNumber(count)} bicycles here: ${named.join(', ')}. Zoom in`;
-  const bubble = element(
-    'button',
-    { class: 'bubble', type: 'button', 'aria-label': label, title: named.join('\n') },
-    element('span', {}, text),
-  );
+  text.textContent = count < 10_000 ? showNumber(count) : `${Math.round(count / 1000)}k`;
+  bubble.setAttribute('aria-label', `${showNumber(count)} bicycles here: ${named.join(', ')}. Zoom in`);
+  bubble.title = named.join('\n');
   let from = 0;
   const slices = parts.map(({ number, word }) => {
     const to = from + (number / count) * 360;
@@ -290,8 +309,6 @@ function bubbleOf(fleet: Fleet, { count, states }: Cluster, theme: Theme, zoom: 
   });
   bubble.style.background = `conic-gradient(${slices.join(', ')})`;
   bubble.style.setProperty('--size', `${Math.round(36 + Math.min(28, Math.log10(count) * 7))}px`);
-  bubble.addEventListener('click', zoom);
-  return bubble;
 }
 
 function tipOf(fleet: Fleet, place: number): string {

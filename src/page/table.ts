@@ -66,38 +66,44 @@ export function openTable(fleet: Fleet, { container, nowMs, onChoose, onSort }: 
     ];
   };
 
+  /** Rows that are drawn again stay where they are, so that they can be pressed while values move. */
+  const pool: HTMLElement[] = [];
+  const drawn = new WeakMap<HTMLElement, string>();
+  const drawRow = (row: HTMLElement, index: number) => {
+    const place = places[index] ?? 0;
+    const { state } = fleet.groups;
+    const values = [fleet.names[place], state.places[place], fleet.percents[place], fleet.uuids[place]];
+    const looks = [showAge(fleet.seenMs[place] ?? Number.NaN, nowMs()), place === chosen, index === active, index];
+    const key = JSON.stringify([...values, ...looks]);
+    if (drawn.get(row) === key) return;
+    drawn.set(row, key);
+    row.id = `row-${index}`;
+    row.setAttribute('aria-rowindex', String(index + 2));
+    row.setAttribute('aria-selected', String(place === chosen));
+    row.classList.toggle('is-active', index === active);
+    row.style.transform = `translateY(${index * ROW_PIXELS}px)`;
+    row.replaceChildren(...cellsOf(place));
+  };
   const draw = () => {
     const first = Math.max(0, Math.floor(body.scrollTop / ROW_PIXELS) - SPARE_ROWS);
     const last = Math.min(places.length, Math.ceil((body.scrollTop + body.clientHeight) / ROW_PIXELS) + SPARE_ROWS);
     rows.style.height = `${places.length * ROW_PIXELS}px`;
-    const made: HTMLElement[] = [];
-    for (let index = first; index < last; index++) {
-      const place = places[index] ?? 0;
-      const row = element(
-        'div',
-        {
-          role: 'row',
-          class: 'row',
-          id: `row-${index}`,
-          'aria-rowindex': index + 2,
-          'aria-selected': place === chosen,
-        },
-        ...cellsOf(place),
-      );
-      if (place === chosen) row.setAttribute('aria-selected', 'true');
-      row.classList.toggle('is-active', index === active);
-      row.style.transform = `translateY(${index * ROW_PIXELS}px)`;
-      row.addEventListener('click', () => {
-        active = index;
-        onChoose(place);
-      });
-      made.push(row);
-    }
-    rows.replaceChildren(...made);
+    while (pool.length < last - first) pool.push(element('div', { role: 'row', class: 'row' }));
+    const used = pool.slice(0, last - first);
+    for (const [offset, row] of used.entries()) drawRow(row, first + offset);
+    if (rows.childElementCount !== used.length) rows.replaceChildren(...used);
     if (places.length > 0 && active >= first && active < last)
       grid.setAttribute('aria-activedescendant', `row-${active}`);
     else grid.removeAttribute('aria-activedescendant');
   };
+  // Where the press was counts: the cells below it may have been drawn anew in between.
+  rows.addEventListener('click', ({ clientY }) => {
+    const index = Math.floor((clientY - rows.getBoundingClientRect().top) / ROW_PIXELS);
+    const place = places[index];
+    if (place === undefined) return;
+    active = index;
+    onChoose(place);
+  });
   const drawSoon = oncePerFrame(draw);
   body.addEventListener('scroll', drawSoon, { passive: true });
   new ResizeObserver(drawSoon).observe(body);
