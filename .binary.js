@@ -35,6 +35,9 @@ execFileSync(
   [
     'build',
     '--compile',
+    // In parts, of which a command loads what it needs; Bun splits ES modules alone.
+    '--splitting',
+    '--format=esm',
     '--bytecode',
     '--minify',
     ...(platform === ownPlatform ? [] : [`--target=bun-${platform}`, `--compile-executable-path=${bunFor(platform)}`]),
