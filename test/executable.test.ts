@@ -6,7 +6,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { environmentOf } from './support/environment.js';
 import { isExecutable, PROGRAM_FILE } from './support/program.js';
+import { withSandbox } from './support/sandbox.js';
 
 describe.runIf(isExecutable)('the executable', () => {
   let folder: string;
@@ -18,6 +20,7 @@ describe.runIf(isExecutable)('the executable', () => {
   const fleet = async (args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<string> => {
     const { stdout } = await promisify(execFile)(PROGRAM_FILE, args, {
       cwd: folder,
+      maxBuffer: 16 * 1024 * 1024,
       env: { HOME: folder, FLEET_CONFIG_DIR: join(folder, 'settings'), ...env },
     });
     return stdout;
@@ -37,6 +40,19 @@ describe.runIf(isExecutable)('the executable', () => {
     await writeFile(join(folder, 'package.json'), '{"name": "hostile", "imports": {"#x": "./hostile.js"}}');
     await writeFile(join(folder, 'tsconfig.json'), '{');
     expect(await fleet(['config', 'get', 'output'])).toBe('table\n');
+  });
+
+  test('holds SQLite, the coastline and the page of the map', async () => {
+    await withSandbox({ bicycles: 30 }, async (sandbox) => {
+      const env = { XDG_STATE_HOME: join(folder, 'state'), ...(await environmentOf(sandbox)) };
+      await fleet(['mirror', 'once'], env);
+      const count = await fleet(['bicycles', 'list', '--count', '-q'], env);
+      expect(await fleet(['mirror', 'query', 'select count(*) as n from bicycles', '-o', 'csv'], env)).toBe(
+        `n\n${count}`,
+      );
+      expect(await fleet(['map'], env)).toContain('available');
+      expect(await fleet(['map', '-o', 'html'], env)).toContain('</html>');
+    });
   });
 
   test('holds its manual', async () => {
