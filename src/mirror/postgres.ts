@@ -288,15 +288,11 @@ function asPostgresError(error: unknown, { host, port, database }: Connection): 
   const where = `the database "${database}" at ${host.startsWith('/') ? host : `${host}:${port}`}`;
   // A name with several addresses: each failed, and the first says why.
   const text = message || ((error as AggregateError).errors?.[0] as Error | undefined)?.message || code;
+  // pg's own word for a password that was asked for and not given.
+  if (text.startsWith('SASL')) return refusedLogin(where, 'it asks for a password', error);
   if (!/^[0-9A-Z]{5}$/.test(code))
     return new FleetError('network', `${where} is out of reach: ${text}`, { cause: error });
-  if (code.startsWith('28')) {
-    return configError(
-      `${where} refuses the login: ${text}`,
-      'check the user, and PGPASSWORD, PGPASSFILE, PGSERVICE or ~/.pgpass',
-      error,
-    );
-  }
+  if (code.startsWith('28')) return refusedLogin(where, text, error);
   if (code === '3D000') return configError(`${where} is not there: ${text}`, `create it: createdb ${database}`, error);
   if (code === '42501' || code === '25006' || code.startsWith('53') || code === '58030') {
     if (code === '53300')
@@ -306,4 +302,12 @@ function asPostgresError(error: unknown, { host, port, database }: Connection): 
   if (code.startsWith('08') || code.startsWith('57P'))
     return new FleetError('network', `${where} is out of reach: ${text}`, { cause: error });
   return new FleetError('internal', `the database says: ${text}`, { cause: error });
+}
+
+function refusedLogin(where: string, why: string, cause: unknown): FleetError {
+  return configError(
+    `${where} refuses the login: ${why}`,
+    'check the user, and PGPASSWORD, PGPASSFILE, PGSERVICE or ~/.pgpass',
+    cause,
+  );
 }

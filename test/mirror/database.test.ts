@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { type MirrorAddress, parseMirrorAddress } from '../../src/mirror/address.js';
 import { type Database, type OpenOptions, openDatabase, type Value } from '../../src/mirror/database.js';
-import { usePostgres } from '../support/postgres.js';
+import { LOCKED_USER, usePostgres } from '../support/postgres.js';
 import { hasTool } from '../support/tools.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'fleet-mirror-'));
@@ -213,6 +213,27 @@ describe.skipIf(newPostgres === undefined)('a server', () => {
       await expect(database.all('select 1')).rejects.toMatchObject({ kind: 'network' });
       await database.close();
     });
+  });
+
+  test('asks for a password, which comes from PGPASSWORD or a password file, and is never repeated', async () => {
+    const url = new URL((await newPostgres?.()) ?? '');
+    await withDatabase(addressOf(url.href), async (database) => {
+      await database.all(`create role ${LOCKED_USER} login superuser password 's3cret'`);
+    });
+    url.username = LOCKED_USER;
+    const address = addressOf(url.href);
+    const file = join(folder, 'pgpass');
+    writeFileSync(file, `127.0.0.1:*:*:${LOCKED_USER}:s3cret\n`, { mode: 0o600 });
+    for (const env of [{ PGPASSWORD: 's3cret' }, { PGPASSFILE: file }]) {
+      const database = await openDatabase(address, options('read', env));
+      expect(await database.all('select current_user as name')).toEqual([{ name: LOCKED_USER }]);
+      await database.close();
+    }
+    for (const env of [{ PGPASSWORD: 'wr0ng' }, { HOME: folder }]) {
+      const refused = await openDatabase(address, options('read', env)).catch((error: unknown) => error);
+      expect(refused).toMatchObject({ kind: 'config', message: /refuses the login/ });
+      expect(String(refused)).not.toContain('wr0ng');
+    }
   });
 
   test('is found by a service file', async () => {

@@ -15,6 +15,8 @@ const VARIABLE = 'FLEET_TEST_POSTGRES';
 const PATIENCE_MS = 60_000;
 /** Who runs the server when root does the tests, for PostgreSQL refuses root: `nobody`. */
 const NOBODY = 65534;
+/** Who needs a password; a test that uses it creates it. */
+export const LOCKED_USER = 'locked';
 
 /** Whether npm brought a server for this machine. */
 export function hasPostgres(): boolean {
@@ -100,6 +102,9 @@ async function start(folder: string): Promise<number> {
   ];
   const made = spawnSync(join(native, 'bin', 'initdb'), init, { ...asUser, cwd: folder, encoding: 'utf8' });
   if (made.status !== 0) throw new Error(`initdb failed: ${made.stderr || made.error?.message}`);
+  // Everybody is trusted but this one, who is asked for a password.
+  const rules = join(data, 'pg_hba.conf');
+  writeFileSync(rules, `host all ${LOCKED_USER} 127.0.0.1/32 scram-sha-256\n${readFileSync(rules, 'utf8')}`);
   const port = await freePort();
   const settings = {
     port,
