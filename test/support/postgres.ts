@@ -35,13 +35,14 @@ function nativeFolder(): string | undefined {
 }
 
 /** Names the folder for the run; what it returns stops the server, if one was started. */
-export function announcePostgres(): () => void {
+export function announcePostgres(): () => Promise<void> {
   const folder = join(tmpdir(), `fleet-postgres-${process.pid}`);
   process.env[VARIABLE] = folder;
-  return () => {
+  return async () => {
     if (!existsSync(folder)) return;
     const pid = Number(readFileSync(join(folder, 'data', 'postmaster.pid'), 'utf8').split('\n')[0]);
     process.kill(pid, 'SIGQUIT');
+    for (let tries = 0; existsSync(join(folder, 'data', 'postmaster.pid')) && tries < 100; tries += 1) await pause(20);
     rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });
   };
 }
@@ -81,6 +82,10 @@ async function startOnce(): Promise<number> {
   return port;
 }
 
+/** Runs a command until a process has gone, whose number is $0. */
+const WATCHED =
+  '"$@" & while ps -p "$0" > /dev/null && ps -p $! > /dev/null; do sleep 1; done; kill -QUIT $! 2> /dev/null';
+
 async function start(folder: string): Promise<number> {
   const isRoot = process.geteuid?.() === 0;
   const asUser = isRoot ? { uid: NOBODY, gid: NOBODY } : {};
@@ -117,11 +122,15 @@ async function start(folder: string): Promise<number> {
     autovacuum: 'off',
   };
   const log = openSync(join(folder, 'log'), 'a');
-  const server = spawn(
-    join(native, 'bin', 'postgres'),
-    ['-D', data, ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])],
-    { ...asUser, cwd: folder, detached: true, stdio: ['ignore', log, log] },
-  );
+  const command = [join(native, 'bin', 'postgres'), '-D', data];
+  for (const [name, value] of Object.entries(settings)) command.push('-c', `${name}=${value}`);
+  // It ends with the run, also where that is killed.
+  const server = spawn('sh', ['-c', WATCHED, folder.split('-').at(-1) ?? '', ...command], {
+    ...asUser,
+    cwd: folder,
+    detached: true,
+    stdio: ['ignore', log, log],
+  });
   server.unref();
   const deadline = Date.now() + PATIENCE_MS;
   while (!readFileSync(join(folder, 'log'), 'utf8').includes('ready to accept connections')) {
