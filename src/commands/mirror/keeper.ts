@@ -13,14 +13,12 @@ export interface Keeper {
    * then, and at the end of the program, what failed is thrown. `isRetry`: what was done before may have been written.
    */
   run<T>(work: (database: Database, isRetry: boolean) => Promise<T>): Promise<T>;
-  /** At the end: what hangs is given up after a moment, and nothing is tried again. */
-  hurry(): void;
   close(): Promise<void>;
 }
 
 export interface KeeperOptions {
   readonly address: MirrorAddress;
-  /** Aborted at the end: pauses end with it. */
+  /** Aborted at the end: pauses end with it, and what hangs is given up a moment later. */
   readonly over: AbortSignal;
   /** What the database failed with; told once for each time that it fails. */
   onTrouble(error: FleetError, retryForMs: number): void;
@@ -39,7 +37,13 @@ export async function openKeeper({ clock, io }: Context, options: KeeperOptions)
   const cut = new AbortController();
   const open = () => openDatabase(address, { access: 'write', signal: cut.signal, env: io.env });
   let database: Database | undefined = await open();
-  let cancelHurry: (() => void) | undefined;
+  let cancelHurry = () => {};
+  const hurry = () => {
+    cancelHurry = clock.after(END_MS, () =>
+      cut.abort(new FleetError('network', 'the database did not answer in time at the end')),
+    );
+  };
+  over.addEventListener('abort', hurry, { once: true });
 
   const pause = async (attempt: number) => {
     const longestMs = doublingPauseMs(attempt, FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
@@ -71,13 +75,9 @@ export async function openKeeper({ clock, io }: Context, options: KeeperOptions)
         }
       }
     },
-    hurry() {
-      cancelHurry ??= clock.after(END_MS, () =>
-        cut.abort(new FleetError('network', 'the database did not answer in time at the end')),
-      );
-    },
     async close() {
-      cancelHurry?.();
+      over.removeEventListener('abort', hurry);
+      cancelHurry();
       await database?.close().catch(() => {});
     },
   };

@@ -1,5 +1,6 @@
 // `fleet mirror run` and `fleet mirror once`: what they follow, and what goes on beside the writer.
 
+import { setFlagsFromString } from 'node:v8';
 import { organizationTopic } from '../../api/push.js';
 import { sleep } from '../../clock.js';
 import type { Context } from '../../context.js';
@@ -101,7 +102,17 @@ function incomplete(reason: string | undefined): FleetError {
   });
 }
 
+/** Batches are garbage as soon as they are written: V8 would let its young generation grow by 25 MB for them, and gain 5 % of time. */
+function keepYoungGenerationSmall(): void {
+  try {
+    setFlagsFromString('--semi-space-growth-factor=1');
+  } catch {
+    // An engine that has no such flag.
+  }
+}
+
 async function open(context: Context, options: OnceOptions, follows: boolean): Promise<Session> {
+  keepYoungGenerationSmall();
   const settings = await context.settings();
   const baseUrl = requireBaseUrl(settings);
   const address = await chosenDatabase(context, options.to);

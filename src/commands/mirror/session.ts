@@ -195,7 +195,6 @@ function sessionOf(parts: Parts): Session {
     async close() {
       ending.close();
       queue.close();
-      keeper.hurry();
       await keeper.run((database) => releaseLease(database, writer)).catch(() => {});
       await keeper.close();
       await report.close();
