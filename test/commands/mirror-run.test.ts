@@ -269,7 +269,12 @@ describe('what ends it, and what it survives', () => {
           `select new from changes where field = 'description' order by id`,
           ...['one', 'two', 'three'].map((text) => ({ new: JSON.stringify(text) })),
         );
-        await running.stop('SIGTERM');
+        // One that hangs does not keep the program alive.
+        gate.stall();
+        sandbox.changeBicycle(uuid, { description: 'four' });
+        const { code, stderr } = await running.stop('SIGTERM');
+        expect(code, stderr).toBe(8);
+        gate.shut();
       });
       gate.close();
     },
@@ -372,6 +377,12 @@ async function openGate(target: number) {
     shut() {
       isShut = true;
       for (const socket of sockets) socket.destroy();
+    },
+    stall() {
+      for (const socket of sockets) {
+        socket.unpipe();
+        socket.pause();
+      }
     },
     open() {
       isShut = false;
