@@ -6,12 +6,12 @@ import { type Network, openNetwork } from '../../http/network.js';
 import { programVersion } from '../../place.js';
 import type { Secrets } from '../../secrets.js';
 import { chooseOutput } from '../../settings/resolve.js';
-import { escapeJson } from '../../terminal/clean.js';
 import { loadPaint } from '../../terminal/colour.js';
-import { writeResults } from '../../terminal/jq/results.js';
+import type { Shape } from '../../terminal/formats.js';
 import { chooseListFormat } from '../../terminal/list.js';
 import { openProgress } from '../../terminal/progress.js';
-import { type Finding, failed, findingRows, ok, sortFindings, toRecord } from './finding.js';
+import { printReport } from '../report.js';
+import { type Finding, type FindingRecord, failed, findingRows, ok, sortFindings, toRecord } from './finding.js';
 import type { Probe } from './probe.js';
 import { checkPush } from './push.js';
 import { checkService } from './service.js';
@@ -25,7 +25,8 @@ import { checkBuild, checkCertificate, checkFolder, checkTerminal, findCache } f
 export async function examine(context: Context): Promise<void> {
   const { io, notice } = context;
   const format = chooseFormat(context);
-  const jq = await context.jq();
+  // A program that does not compile is said before anything is looked at.
+  const isTable = (await context.jq()) === undefined && format === 'table';
   const progress = openProgress(context, { draw: () => 'looking at settings, network and service' });
   let findings: Finding[];
   try {
@@ -33,12 +34,7 @@ export async function examine(context: Context): Promise<void> {
   } finally {
     await progress.end();
   }
-  const records = findings.map(toRecord);
-  const lines = records.map((record) => `${toJson(record)}\n`).join('');
-  if (jq !== undefined)
-    await writeResults(await jq.run(format === 'jsonl' ? records.map(toJson) : [toJson(records)]), io.stdout.write);
-  else if (format === 'jsonl') await io.stdout.write(lines);
-  else if (format === 'json') await io.stdout.write(`${toJson(records)}\n`);
+  if (!isTable) await printReport(context, FINDINGS, findings.map(toRecord), format);
   else {
     const paint = await loadPaint(io.stdout.colorLevel);
     const { drawRows } = await import('../../terminal/report.js');
@@ -46,6 +42,8 @@ export async function examine(context: Context): Promise<void> {
   }
   await conclude(findings, notice);
 }
+
+const FINDINGS: Shape<FindingRecord> = { noun: { one: 'finding', many: 'findings' }, columns: [], fields: [] };
 
 /** What the service says of itself (request ids, titles, addresses) may quote the token, and the report goes to stdout. */
 function withoutSecrets(finding: Finding, { hide }: Secrets): Finding {
@@ -72,10 +70,6 @@ async function findAll(context: Context): Promise<Finding[]> {
     ...(await checkNetwork(context, { ...known, renewal }, token)),
     checkTerminal(context),
   ];
-}
-
-function toJson(value: object): string {
-  return escapeJson(JSON.stringify(value));
 }
 
 /** A format that is broken in the settings must not keep the doctor from saying so. */
