@@ -1,0 +1,107 @@
+// A leaf: runs a command of the operator's through the shell, in bounded time, and reads what it prints line by line.
+
+import { spawn } from 'node:child_process';
+import type { Readable } from 'node:stream';
+import type { Clock } from './clock.js';
+
+export interface ShellOptions {
+  env: NodeJS.ProcessEnv;
+  clock: Clock;
+  /** Stops the command: it is asked to end, and ended for good soon after. */
+  signal: AbortSignal;
+  /** How long it may run. */
+  limitMs: number;
+  /** What it reads; without it nothing, so that it cannot eat what is piped into fleet. */
+  input?: string;
+  /** A group of its own: what it starts ends with it, and Ctrl-C is ours to pass on. Without one it has the terminal, where it may ask. */
+  isGroup: boolean;
+  onOutput(stdout: Readable, stderr: Readable): void;
+}
+
+/** How a command ended. */
+export interface ShellEnd {
+  code: number | null;
+  killedBy: NodeJS.Signals | null;
+  /** Why it was ended, when it was. */
+  why?: 'late' | 'stopped';
+  /** Why it could not be started. */
+  error?: Error;
+}
+
+/** From being asked to end until it is ended. */
+const KILL_AFTER_MS = 1_000;
+/** How long its last output may take to arrive. */
+const LAST_OUTPUT_MS = 500;
+
+/** Runs a command; never rejects. What it leaves in the background is not waited for. */
+export function runShell(command: string, options: ShellOptions): Promise<ShellEnd> {
+  const { env, clock, signal, limitMs, input, isGroup, onOutput } = options;
+  return new Promise((resolve) => {
+    const child = spawn(command, { shell: true, stdio: ['pipe', 'pipe', 'pipe'], env, detached: isGroup });
+    let why: ShellEnd['why'];
+    let cancelNext = () => {};
+    const kill = (name: NodeJS.Signals) => {
+      try {
+        if (isGroup && child.pid !== undefined) process.kill(-child.pid, name);
+        else child.kill(name);
+      } catch {
+        child.kill(name);
+      }
+    };
+    const settle = (end: Omit<ShellEnd, 'why'>) => {
+      cancelLimit();
+      cancelNext();
+      signal.removeEventListener('abort', onAbort);
+      // What has left the group may hold the pipes.
+      for (const stream of [child.stdin, child.stdout, child.stderr]) stream.destroy();
+      child.unref();
+      resolve(why === undefined ? end : { ...end, why });
+    };
+    const stop = (reason: ShellEnd['why']) => {
+      if (why !== undefined) return;
+      why = reason;
+      kill('SIGTERM');
+      cancelNext = clock.after(KILL_AFTER_MS, () => {
+        kill('SIGKILL');
+        settle({ code: null, killedBy: 'SIGKILL' });
+      });
+    };
+    const onAbort = () => stop('stopped');
+    const cancelLimit = clock.after(limitMs, () => stop('late'));
+    signal.addEventListener('abort', onAbort, { once: true });
+    onOutput(child.stdout, child.stderr);
+    child.on('error', (error) => settle({ code: null, killedBy: null, error }));
+    child.on('exit', (code, killedBy) => {
+      cancelNext();
+      cancelNext = clock.after(LAST_OUTPUT_MS, () => settle({ code, killedBy }));
+    });
+    child.on('close', (code, killedBy) => settle({ code, killedBy }));
+    // A command that does not read its input has no need of it.
+    child.stdin.on('error', () => {});
+    child.stdin.end(input);
+    if (signal.aborted) onAbort();
+  });
+}
+
+/** `ended by SIGTERM`, or with `failed`: `failed with exit code 1`. */
+export function describeEnd({ code, killedBy }: ShellEnd, failed: string): string {
+  return code === null ? `was ended by ${killedBy}` : `${failed} with exit code ${code}`;
+}
+
+/** Hands over the lines of a stream that say something; one that is longer than the limit comes in parts. */
+export function readLines(stream: Readable, limitCharacters: number, take: (line: string) => void): void {
+  let pending = '';
+  const flush = (lines: readonly string[]) => {
+    for (const line of lines) if (line.trim() !== '') take(line);
+  };
+  stream.setEncoding('utf8').on('data', (chunk: string) => {
+    const lines = (pending + chunk).split('\n');
+    pending = lines.pop() ?? '';
+    flush(lines);
+    if (pending.length < limitCharacters) return;
+    flush([pending]);
+    pending = '';
+  });
+  stream.on('end', () => flush([pending]));
+  stream.on('error', () => {});
+}
