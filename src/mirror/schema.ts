@@ -70,6 +70,9 @@ interface Dialect {
   plain(json: string): string;
   seconds(from: string, to: string): string;
   least(a: string, b: string): string;
+  greatest(a: string, b: string): string;
+  /** A text that is a time. */
+  time(text: string): string;
 }
 
 const DIALECTS: { readonly [kind in Database['kind']]: Dialect } = {
@@ -84,6 +87,8 @@ const DIALECTS: { readonly [kind in Database['kind']]: Dialect } = {
     plain: (json) => `(${json} ->> '$')`,
     seconds: (from, to) => `round((julianday(${to}) - julianday(${from})) * 86400, 3)`,
     least: (a, b) => `min(${a}, ${b})`,
+    greatest: (a, b) => `max(${a}, ${b})`,
+    time: (text) => text,
   },
   postgres: {
     utc: 'timestamptz',
@@ -96,6 +101,8 @@ const DIALECTS: { readonly [kind in Database['kind']]: Dialect } = {
     plain: (json) => `(${json}::json #>> '{}')`,
     seconds: (from, to) => `round(extract(epoch from ${to} - ${from})::numeric, 3)`,
     least: (a, b) => `least(${a}, ${b})`,
+    greatest: (a, b) => `greatest(${a}, ${b})`,
+    time: (text) => `${text}::timestamptz`,
   },
 };
 
@@ -141,17 +148,19 @@ function tables({ utc, decimal, integer, json, id, newest }: Dialect): string[] 
   ];
 }
 
-function views({ plain, seconds, least, now }: Dialect): string[] {
+function views({ plain, seconds, least, greatest, time, now }: Dialect): string[] {
+  const keptSince = time("(SELECT value FROM meta WHERE key = 'kept_since')");
+  const since = greatest('b.first_seen', `coalesce(${keptSince}, b.first_seen)`);
   return [
     `CREATE VIEW latest AS SELECT uuid, name, state, state_of_charge, latitude, longitude, latest_gps_timestamp_utc,
       latest_gps_accuracy, organization, model, device_type, bleid, serial_number, modified_utc, last_seen
       FROM bicycles WHERE gone IS NULL`,
-    // Before its first recorded change a bicycle was in the state that the change left; without any, in the one it has.
+    // History may have been cut. Before its first recorded change a bicycle was in the state that the change left; without any, in the one it has.
     `CREATE VIEW state_durations AS
       WITH steps AS (
         SELECT bicycle, id, at AS started, ${plain('new')} AS state FROM changes WHERE field = 'state'
         UNION ALL
-        SELECT b.uuid, 0, ${least('b.first_seen', 'coalesce(c.at, b.first_seen)')},
+        SELECT b.uuid, 0, ${least(since, `coalesce(c.at, ${since})`)},
           CASE WHEN c.id IS NULL THEN b.state ELSE ${plain('c.old')} END
         FROM bicycles b LEFT JOIN changes c ON c.id = (
           SELECT f.id FROM changes f WHERE f.bicycle = b.uuid AND f.field = 'state' ORDER BY f.at, f.id LIMIT 1)

@@ -75,6 +75,11 @@ describe.each(useEngines())('%s', (_kind, newDatabase) => {
       expect(await database.all('select name, returned_as from rentals')).toEqual([
         { name: 'B1', returned_as: 'available' },
       ]);
+      await writeMeta(database, 'kept_since', at('10:15:00'));
+      const [cut] = await database.all(
+        "select seconds from state_durations where name = 'B1' order by started limit 1",
+      );
+      expect(Number(cut?.['seconds'])).toBe(900);
       const [silent] = await database.all('select name, hours from silent where hours > 24');
       expect(silent?.['name']).toBe('B1');
       const [row] = await database.all(

@@ -258,6 +258,9 @@ async function takeBatch(work: Work, before: WriterState, batch: readonly Sessio
     if (effects.at(-1)?.type === 'end') break;
   }
   if (isHearing(state)) work.heardMs = Math.max(work.heardMs, lifeMs);
+  // Lists alone were read: they show what was before the first of them was asked for.
+  const isUpToDate = state.isWhole && state.gap === undefined;
+  if (isUpToDate && effects.some(({ type }) => type === 'settled')) work.heardMs = state.startedAt.wallMs;
   count(counters, events, effects);
   const pages = batch.filter((event) => event.type === 'alerts');
   const pushed = effects.flatMap((effect) => (effect.type === 'alert' ? [pushedAlert(effect.alert)] : []));
