@@ -93,7 +93,9 @@ export async function runTrial({ seed, to, durationMs, bicycles }: Trial): Promi
     const faults = await settle(sandbox, organization, to);
     const endMs = performance.now();
     const code = await runner.stop();
-    if (code !== 143) faults.push(`SIGTERM ended it with ${code}`);
+    // In its hasty life the database of a busy machine may be too slow for the last batch.
+    const isTooSlow = code === 8 && runner.stderr().includes('did not answer in time at the end');
+    if (code !== 143 && !isTooSlow) faults.push(`SIGTERM ended it with ${code}`);
     if (performance.now() - endMs > 10_000) faults.push('SIGTERM took longer than ten seconds');
     const { found, recorded, gaps } = await withDatabase(to, (database) => judge(database, copy, made));
     return { faults: [...faults, ...found], made: made.length, recorded, gaps, kills, stderr: runner.stderr() };
