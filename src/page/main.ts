@@ -5,10 +5,10 @@ import { fieldsAt } from './details.js';
 import { byId, element, gently, oncePerFrame, showDate, showNumber, showTime } from './dom.js';
 import { openFacets } from './facets.js';
 import { EVERYTHING, type Filter, filterFleet, inView, isEverything, type Sort, sortPlaces } from './filter.js';
-import { openFleet, takeRow, takeWord } from './fleet.js';
+import { type Fleet, openFleet, takeRow, takeWord } from './fleet.js';
 import { drawAlerts, openFeed } from './lists.js';
 import { askForFields, followFleet } from './live.js';
-import { openMap } from './map.js';
+import { type FleetMap, type MapOptions, openMap } from './map.js';
 import { openPast } from './past.js';
 import type { Alerts, Details, Link, Payload, Update } from './payload.js';
 import { printWith } from './print.js';
@@ -77,7 +77,7 @@ function start(): void {
     },
   });
   const feed = openFeed(byId('feed'), chooseUuid);
-  const map = openMap(fleet, {
+  const map = openMapOrSay(fleet, {
     container: byId('map'),
     tiles: payload.tiles,
     theme: theme.current(),
@@ -206,6 +206,25 @@ function start(): void {
   });
 }
 
+/** Where the browser can draw no map, the table, the filters and the cards are still there. */
+function openMapOrSay(fleet: Fleet, options: MapOptions): FleetMap {
+  try {
+    return openMap(fleet, options);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    const said = element(
+      'p',
+      { class: 'failure', role: 'alert' },
+      `This browser draws no map: it needs WebGL 2. ${reason}`,
+    );
+    options.container.replaceChildren(said);
+    options.onFirstPaint();
+    const nothing = () => {};
+    const view = () => ({ west: 0, east: 1, north: 0, south: 1 });
+    return { show: nothing, choose: nothing, paint: nothing, fit: nothing, zoom: nothing, view, picture: () => '' };
+  }
+}
+
 /** Says in the head of the page whether it is current. */
 function openLinkSign() {
   const sign = byId('link');
@@ -224,7 +243,9 @@ function openLinkSign() {
         : service.state === 'connecting'
           ? 'connecting'
           : `blind since ${showTime(service.sinceMs)}: ${service.message ?? ''}`;
-    if (sign.textContent !== text) sign.textContent = text;
+    if (sign.textContent === text) return;
+    sign.textContent = text;
+    sign.title = text;
   };
   return {
     service(link: Link) {

@@ -21,8 +21,6 @@ export interface MapOptions {
 
 export interface FleetMap {
   show(places: Uint32Array): void;
-  /** Positions or states have changed. */
-  refresh(): void;
   /** `near`: the map moves to it, else only where it is out of sight. */
   choose(place: number | undefined, near: boolean): void;
   paint(theme: Theme): void;
@@ -182,9 +180,6 @@ export function openMap(fleet: Fleet, options: MapOptions): FleetMap {
   return {
     show(places) {
       shown = places;
-      if (isReady) regather();
-    },
-    refresh() {
       if (!isReady) return;
       regather();
       drawChosen();

@@ -8,8 +8,6 @@ export interface Points {
   readonly layer: CustomLayerInterface;
   /** The places to draw; everything else is hidden. */
   show(places: Uint32Array): void;
-  /** Positions or states have changed. */
-  refresh(): void;
   paint(theme: Theme): void;
   /** The place of the nearest drawn point within so many pixels of one of the map's. */
   nearest(x: number, y: number, withinPixels: number): number | undefined;
@@ -198,10 +196,6 @@ export function openPoints(fleet: Fleet, map: MapLibre, startTheme: Theme, onFir
     show(shown) {
       places = shown;
       isShown = true;
-      isStale = true;
-      map.triggerRepaint();
-    },
-    refresh() {
       isStale = true;
       map.triggerRepaint();
     },

@@ -34,8 +34,9 @@ export function printWith({ fleet, listed, picture, nowMs }: PrintOptions): void
       ...['Name', 'State', 'Charge', 'Seen', 'ID'].map((title) => element('th', {}, title)),
     );
     const rest = places.length - rows.length;
+    const map = picture();
     sheet.replaceChildren(
-      element('img', { src: picture(), alt: 'The map' }),
+      ...(map === '' ? [] : [element('img', { src: map, alt: 'The map' })]),
       element('table', {}, element('thead', {}, head), element('tbody', {}, ...rows)),
       ...(rest === 0 ? [] : [element('p', {}, `and ${showNumber(rest)} more, which are not printed`)]),
     );

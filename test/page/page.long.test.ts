@@ -105,6 +105,17 @@ describe('100,000 bicycles', () => {
   }, 120_000);
 });
 
+test('without WebGL table, filters and cards are there', async (context) => {
+  const started = chromium(context);
+  const opened = await started.newContext();
+  await opened.addInitScript('HTMLCanvasElement.prototype.getContext = () => null');
+  const { page } = await openPage(started, await write('plain.html', 400), { context: opened });
+  expect(await page.locator('#map').textContent()).toContain('draws no map');
+  await page.locator('.rows .row').nth(2).click();
+  expect(await page.locator('#card-title').textContent()).toContain('Ada');
+  await opened.close();
+});
+
 describe('in every width', () => {
   test.each(
     [390, 760, 1080, 1280, 2560].flatMap((width) =>

@@ -272,7 +272,11 @@ describe('served', () => {
 
     const bicycle = bicycles().find(({ state, latitude }) => state === 'available' && latitude !== null);
     const uuid = bicycle?.uuid ?? '';
+    // What can be pressed stays while the fleet moves.
+    await page.evaluate("window.kept = ['.bubble', '.bar', '.rows .row'].map((one) => document.querySelector(one))");
     sandbox().changeBicycle(uuid, { name: 'Moved <b>now</b>', latitude: 52.5, longitude: 13.4, state_of_charge: 1 });
+    await soon(() => page.locator('.rows').textContent()).toContain('Moved');
+    expect(await page.evaluate('window.kept.every((one) => one.isConnected)')).toBe(true);
     await page.locator('#search').fill('moved <b>');
     await soon(() => rowNames(page)).toEqual(['Moved <b>now</b>']);
     await page.locator('.rows .row').click();

@@ -111,6 +111,7 @@ export function openFeed({ title, tiles, offsetMinutes, pastFromMs, keep }: Feed
       if (known.size() > met.size) changed.add('total');
     },
     takeAlerts(news) {
+      if (JSON.stringify(news) === JSON.stringify(alerts)) return;
       alerts = news;
       changed.add('alerts');
     },

@@ -187,7 +187,7 @@ function refusalOf({
     return { status: 403, reason: 'other pages are not answered' };
   const site = headers['sec-fetch-site'];
   if (site === 'cross-site' || site === 'same-site') return { status: 403, reason: 'other pages are not answered' };
-  return method === 'GET' || method === 'HEAD' ? undefined : { status: 405, reason: 'only GET' };
+  return method === 'GET' ? undefined : { status: 405, reason: 'only GET' };
 }
 
 function headersOf(policy: string | undefined): Record<string, string> {
