@@ -96,6 +96,7 @@ async function chooseForm(context: Context, { file, live, offline, serve, tiles,
   }
   const isPage = form === 'html' || serve !== undefined;
   if (tiles !== undefined && !isPage) throw usageError('--tiles goes with -o html or --serve');
+  if (attribution !== undefined && tiles === undefined) throw usageError('--attribution goes with --tiles');
   if (size !== undefined && isPage) throw usageError('--size goes with the terminal and with -o svg, not with a page');
   if (form === 'html' && serve === undefined && file === undefined && io.stdout.isTerminal) {
     throw usageError('a page would flood the terminal', 'give --file fleet.html, or send it into a file');
