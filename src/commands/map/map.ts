@@ -63,7 +63,10 @@ export async function showMap(context: Context, options: MapOptions): Promise<vo
 }
 
 /** What the flags ask for together. Throws a usage error for what excludes each other. */
-async function chooseForm(context: Context, { file, live, offline, serve, tiles, size }: MapOptions): Promise<Form> {
+async function chooseForm(
+  context: Context,
+  { file, live, offline, serve, tiles, attribution, size }: MapOptions,
+): Promise<Form> {
   const { flags, io } = context;
   const exclude = (one: string, other: string) =>
     usageError(`${one} and ${other} exclude each other`, 'leave one of them out');
