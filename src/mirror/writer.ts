@@ -362,7 +362,7 @@ function takeResume(state: WriterState, event: WriterEvent & { type: 'resume' },
   const startedMs = Math.min(heardMs, event.gap?.startedMs ?? heardMs);
   const gap: OpenGap = {
     startedMs,
-    endedMs: state.plan.topics.size === 0 ? now.wallMs : undefined,
+    endedMs: state.plan.topics.size === 0 ? state.startedAt.wallMs : undefined,
     reason: event.gap?.reason ?? 'the mirror was not running',
     isBridged: false,
     foundBefore: state.ledger.found(),
