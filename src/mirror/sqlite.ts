@@ -131,10 +131,12 @@ function databaseOf(driver: Driver, run: Run, isReadOnly: boolean): Database {
       const insert = () =>
         run(() => {
           const most = Math.max(1, Math.floor(MOST_PARAMETERS / columns.length));
+          const one = insertText(table, columns, key, 1);
+          const many = rows.length < most ? one : insertText(table, columns, key, most);
           for (let from = 0; from < rows.length; ) {
             // Many rows at once: each call of a statement costs as much as several rows. Two sizes, so that two statements are kept.
             const count = rows.length - from >= most ? most : 1;
-            const statement = prepare(insertText(table, columns, key, count));
+            const statement = prepare(count === 1 ? one : many);
             statement.run(bind(count === 1 ? (rows[from] ?? []) : rows.slice(from, from + count).flat()));
             from += count;
           }
