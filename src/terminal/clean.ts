@@ -3,10 +3,11 @@
 import { latePattern } from './late.js';
 
 /**
- * What a reader cannot see or a terminal obeys: C0, DEL and C1 controls, line and paragraph separators, lone surrogates, and all
- * that Unicode calls default ignorable (zero-width and bidi controls, soft hyphen, fillers, tags, variation selectors).
+ * What a reader cannot see or a terminal obeys: C0, DEL and C1 controls, line and paragraph separators, lone surrogates, what
+ * Unicode keeps free of characters (XML cannot write it), and all that it calls default ignorable (zero-width and bidi controls, soft
+ * hyphen, fillers, tags, variation selectors).
  */
-const HIDDEN_CLASS = String.raw`[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\p{Default_Ignorable_Code_Point}\uFFF9-\uFFFB]`;
+const HIDDEN_CLASS = String.raw`[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\p{Default_Ignorable_Code_Point}\p{Noncharacter_Code_Point}\uFFF9-\uFFFB]`;
 const HIDDEN = latePattern(HIDDEN_CLASS);
 const EVERY_HIDDEN = latePattern(HIDDEN_CLASS, 'gu');
 

@@ -18,6 +18,8 @@ describe('clean', () => {
     ['a\u2028b', 'a<U+2028>b'],
     ['x\u{E0041}', 'x<U+E0041>'],
     ['half \ud83d', 'half \uFFFD'],
+    // XML and YAML have no way to write these.
+    ['a\uFFFE\uFFFFb', 'a<U+FFFE><U+FFFF>b'],
     // A joiner between Latin letters hides; one inside a family does not.
     ['a\u200db', 'a<U+200D>b'],
     ['👨\u200d👩', '👨\u200d👩'],
