@@ -115,6 +115,13 @@ test.each([
   ['map --size 80,24 -o html', '--size'],
   ['map --serve 70000', '65535'],
   ['map --tiles https://tiles.example/{z}/{x}/{y}.png', '--tiles'],
+  ['map -o html --tiles javascript:alert(1)//{z}{x}{y}', 'http or https'],
+  ['map -o html --tiles https://tiles.example;sandbox/{z}/{x}/{y}.png', 'name of a server'],
+  ['map -o html --tiles https://tiles"onload.example/{z}/{x}/{y}.png', 'name of a server'],
+  ['map -o html --tiles https://*/{z}/{x}/{y}.png', 'name of a server'],
+  ['map -o html --tiles https://{s}.tiles.example/{z}/{x}/{y}.png', 'name of a server'],
+  ['map -o html --tiles https://{z}.tiles.example/{x}/{y}.png', '{z}'],
+  ['map -o html --tiles https://tiles.example/{x}/{y}.png#{z}', '{z}'],
   ['bicycles list -o svg', 'fleet map -o svg'],
   ['map -o png', 'png'],
 ])('%s is refused, and nothing is sent', async (line, reason) => {

@@ -3,6 +3,9 @@
 import { usageError } from '../../errors.js';
 import type { Tiles } from '../../page/payload.js';
 
+/** A host as it may stand in the policy of a page: no wildcard, nothing that ends a directive or an attribute. */
+const HOST = /^(?:[a-z0-9_-]+\.)*[a-z0-9_-]+\.?$|^\[[0-9a-f:.]+\]$/;
+
 /** A parser for commander: the template of a tile server's addresses. */
 export function readTiles(text: string): string {
   let url: URL;
@@ -15,8 +18,11 @@ export function readTiles(text: string): string {
     throw usageError(`--tiles takes http or https, not "${text}"`);
   if (url.username !== '' || url.password !== '')
     throw usageError('--tiles takes no password: it would stand in the page');
-  const missing = ['{z}', '{x}', '{y}'].filter((name) => !text.includes(name));
-  if (missing.length === 0) return text;
+  const path = (url.pathname + url.search).replaceAll(/%7B/gi, '{').replaceAll(/%7D/gi, '}');
+  const missing = ['{z}', '{x}', '{y}'].filter((name) => !path.includes(name));
+  if (missing.length === 0 && !HOST.test(url.hostname))
+    throw usageError(`--tiles takes the name of a server, not "${url.hostname}"`, EXAMPLE);
+  if (missing.length === 0) return url.origin + path;
   throw usageError(`--tiles needs ${missing.join(' and ')} in the address`, EXAMPLE);
 }
 
