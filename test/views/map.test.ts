@@ -117,6 +117,15 @@ describe('layout', () => {
       { numRuns: 25 },
     );
   });
+
+  test('where the square world ends is in a view, or named as too near to a pole', () => {
+    for (const latitude of [85.0511287798066, 85.051, 85.05, 85.049, -85.05, -85.049, -85.0511287798066]) {
+      const places = findPlaces([bicycle(latitude, 0), bicycle(-latitude, 180)], STATES);
+      const view = fitView(places.xs, places.ys, { width: 80, height: 48 });
+      const { outside, dots } = layOut(places, view, BRAILLE);
+      expect([latitude, outside, dots.length + places.unplaced.polar.length]).toEqual([latitude, [], 2]);
+    }
+  });
 });
 
 describe('the world', () => {
@@ -255,6 +264,19 @@ const SIZES = [
   [300, 100],
 ] as const;
 
+/** Hundreds of states, and bicycles that are not on the map. */
+function manyStates(): Bicycle[] {
+  const states = Array.from({ length: 300 }, (_, index) => bicycle(52.5, 13.4, `state ${index}`));
+  const odd = [bicycle(null, 1), bicycle(400, 1), bicycle(89, 1)];
+  return [...states, ...odd, bicycle(52.5, 13.4)];
+}
+
+function drawMany(width: number, height: number) {
+  const input = inputOf(manyStates());
+  const drawn = drawMap(input, { width, height, hasColor: false, hasUnicode: true });
+  return { input, drawn, text: canvasLines(drawn.canvas, NO_PAINT).join('\n') };
+}
+
 describe('the terminal', () => {
   for (const [name, bicycles] of FLEETS) {
     const input = inputOf(bicycles);
@@ -286,6 +308,31 @@ describe('the terminal', () => {
     expect(text).toContain('1 without a position');
     expect(text).toContain('No position');
     if (width > 100) expect(text).toContain('1 with an impossible position');
+  });
+
+  test.each([
+    [100, 16],
+    [120, 30],
+    [300, 100],
+  ])('hundreds of states leave room for the scale and for what is not on the map: %i by %i', (width, height) => {
+    const { text, input } = drawMany(width, height);
+    const shown = [...text.matchAll(/[+●▲◆■×★○] (?:available|state \d+) +(\d+)/g)].map(([, count]) => Number(count));
+    const [, others, rest] = /\+ (\d+) others +(\d+)/.exec(text) ?? [];
+    expect([shown.length + Number(others), shown.reduce((sum, count) => sum + count, Number(rest))]).toEqual([
+      input.counts.length,
+      input.counts.reduce((sum, { count }) => sum + count, 0),
+    ]);
+    expect(text).toMatch(/├─+┤ \d+ m/);
+    for (const label of ['without a position', 'with an impossible position', 'nearer than 5 degrees'])
+      expect(text).toContain(label);
+  });
+
+  test('states beyond the first are one, that bears the name of none of them', () => {
+    const { drawn, input } = drawMany(120, 30);
+    const [cluster] = drawn.layout.clusters;
+    expect(cluster?.byState.reduce((sum, count) => sum + count, 0)).toBe(cluster?.count);
+    expect(input.places.states.at(-1)).toBe('other');
+    expect(input.places.states.at(-2)).toBe(input.counts[input.places.states.length - 2]?.value);
   });
 
   test('what lies outside of the view is counted by direction', () => {
@@ -336,6 +383,29 @@ describe('the picture', () => {
     );
     const clustered = [...svg.matchAll(/<title>(\d+) bicycles around/g)].map(([, count]) => Number(count));
     expect(marks.length + clustered.reduce((sum, count) => sum + count, 0)).toBe(xs.length);
+  });
+});
+
+describe('the legend of a picture', () => {
+  test.each([
+    [200, 200],
+    [300, 250],
+    [900, 600],
+    [4000, 300],
+  ])('hundreds of states stay in a picture of %i by %i', (width, height) => {
+    const input = inputOf(manyStates());
+    const svg = drawSvg({ ...input, width, height });
+    const bottom = Math.max(...[...svg.matchAll(/translate\([\d.-]+ ([\d.-]+)\)/g)].map(([, y]) => Number(y)));
+    expect(bottom).toBeLessThan(height);
+    const notes = [...svg.matchAll(/<text [^>]*y="(\d+)"[^>]*>Not on the map/g)].map(([, y]) => Number(y));
+    expect([notes.length, Math.max(...notes) < height]).toEqual([3, true]);
+    const legend = svg.slice(svg.lastIndexOf('</clipPath>'));
+    const shown = [...legend.matchAll(/y="4.5">(?:available|state \d+) (\d+)</g)].map(([, count]) => Number(count));
+    const [, others, rest] = /(\d+) (?:others|states) (\d+)</.exec(legend) ?? [];
+    expect([shown.length + Number(others), shown.reduce((sum, count) => sum + count, Number(rest))]).toEqual([
+      input.counts.length,
+      304,
+    ]);
   });
 });
 

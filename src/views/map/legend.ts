@@ -175,26 +175,41 @@ function flow(entries: { pieces: Piece[]; count: number }[], columns: number, ro
 /** The panel at the right: states with bars of their own, the largest clusters with where they are, what is not on the map. */
 export function panelLines(input: LegendInput, { columns, rows }: Room): Piece[][] {
   const total = input.counts.reduce((sum, { count }) => sum + count, 0);
-  const heading = (text: string): Piece[] => [{ text: cut(text, columns), ink: 'bold' }];
-  const states = stateEntries(input).map(({ pieces, count }) => {
+  const foot = footLines(input, columns, rows - 1 - input.counts.length);
+  const states = stateLines(input, columns, Math.max(1, rows - 1 - foot.length));
+  const head = [heading(`STATES of ${total}`, columns), ...states];
+  const lines = [...head, ...clusterLines(input, columns, rows - head.length - foot.length - 2)];
+  const fill = Math.max(0, rows - lines.length - foot.length);
+  return [...lines, ...Array.from({ length: fill }, () => []), ...foot].slice(0, rows);
+}
+
+function heading(text: string, columns: number): Piece[] {
+  return [{ text: cut(text, columns), ink: 'bold' }];
+}
+
+/** A line a state; those without room are one line. */
+function stateLines(input: LegendInput, columns: number, rows: number): Piece[][] {
+  const entries = stateEntries(input);
+  const shown = entries.length > rows ? entries.slice(0, rows - 1) : entries;
+  const rest = entries.slice(shown.length);
+  const restCount = rest.reduce((sum, { count }) => sum + count, 0);
+  const others = { pieces: [{ text: cut(`+ ${rest.length} others`, columns) }], count: restCount };
+  return [...shown, ...(rest.length === 0 ? [] : [others])].map(({ pieces, count }) => {
     const used = pieces.reduce((sum, { text }) => sum + widthOf(text), 0);
     return [...pieces, { text: pad(String(count), Math.max(1, columns - used), 'right') }];
   });
-  const absent = absences(input).flatMap(({ label, count, detail }) => [
+}
+
+/** What is not on the map, with its details where there is room for them, and the scale. */
+function footLines(input: LegendInput, columns: number, rows: number): Piece[][] {
+  const absent = absences(input);
+  const scale = scalePieces(input, columns - 10);
+  const hasDetails = 4 + 2 * absent.length <= rows;
+  const lines = absent.flatMap(({ label, count, detail }) => [
     [{ text: cut(`${count} ${label}`, columns) }],
-    [{ text: cut(`  ${detail}`, columns), ink: 'dim' as Ink }],
+    ...(hasDetails ? [[{ text: cut(`  ${detail}`, columns), ink: 'dim' as Ink }]] : []),
   ]);
-  const head = [heading(`STATES of ${total}`), ...states];
-  const foot = [
-    ...(absent.length === 0 ? [] : [[], heading('NOT ON THE MAP'), ...absent]),
-    [],
-    scalePieces(input, columns - 10),
-  ];
-  const left = rows - head.length - foot.length - 2;
-  const clusters = clusterLines(input, columns, left);
-  const lines = [...head, ...clusters];
-  const fill = Math.max(0, rows - lines.length - foot.length);
-  return [...lines, ...Array.from({ length: fill }, () => []), ...foot].slice(0, rows);
+  return [...(absent.length === 0 ? [] : [[], heading('NOT ON THE MAP', columns), ...lines]), [], scale];
 }
 
 function clusterLines({ layout, view, look }: LegendInput, columns: number, rows: number): Piece[][] {

@@ -7,6 +7,8 @@ import { LIMIT_DEGREES, worldX, worldY } from './projection.js';
 
 /** States beyond these are drawn alike: a service may send any number of them. */
 export const MOST_STATES = 16;
+/** What they are called together. */
+const OTHER_STATES = 'other';
 
 export interface Places {
   /** A point of the world each, see projection.ts. */
@@ -16,7 +18,7 @@ export interface Places {
   readonly stateOf: Uint8Array;
   /** Which bicycle of the input it is. */
   readonly bicycleOf: Uint32Array;
-  /** The names of states, the most frequent first; the last of MOST_STATES stands for all further ones. */
+  /** The names of states, the most frequent first; where there are more than MOST_STATES, the last is `other`. */
   readonly states: readonly string[];
   /** Bicycles of the input that have no place: without a position, with one that cannot be, too near to a pole. */
   readonly unplaced: Unplaced;
@@ -30,7 +32,7 @@ export interface Unplaced {
 
 /** Finds the places of bicycles; `counts` are the states by their number, in the order of the legend. */
 export function findPlaces(bicycles: readonly Bicycle[], states: readonly string[]): Places {
-  const known = states.slice(0, MOST_STATES);
+  const known = states.length > MOST_STATES ? [...states.slice(0, MOST_STATES - 1), OTHER_STATES] : states;
   const indexes = new Map(states.map((name, index) => [name, Math.min(index, MOST_STATES - 1)]));
   const xs = new Float64Array(bicycles.length);
   const ys = new Float64Array(bicycles.length);

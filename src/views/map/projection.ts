@@ -2,8 +2,8 @@
 
 import { EARTH_RADIUS_METRES } from '../distance.js';
 
-/** Beyond this latitude the square world ends; what is nearer to a pole has no place on it. */
-export const LIMIT_DEGREES = 85.0511287798066;
+/** Beyond this latitude the square world ends, at 85.0511°; what is nearer to a pole has no place on it. */
+export const LIMIT_DEGREES = 85.05;
 const CIRCUMFERENCE_METRES = 2 * Math.PI * EARTH_RADIUS_METRES;
 /** A drawing shows so many metres at least from edge to edge. */
 const LEAST_METRES = 400;

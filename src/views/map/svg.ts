@@ -35,6 +35,7 @@ const INK = {
 const FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', 'DejaVu Sans', sans-serif";
 const HEAD = 58;
 const LINE = 20;
+const LEAST_MAP_HEIGHT = 40;
 const MARGIN = 20;
 /** A bicycle's mark is so wide; marks of neighbours just touch. */
 const CELL = 10;
@@ -45,10 +46,11 @@ const LONGEST_TEXT_COLUMNS = 120;
 /** Draws the picture: map above, legend below. */
 export function drawSvg(input: SvgInput): string {
   const { width, height, places } = input;
-  const legend = legendItems(input);
   const notes = noteLines(input);
+  const rows = Math.max(1, Math.floor((height - HEAD - LEAST_MAP_HEIGHT - MARGIN) / LINE) - notes.length);
+  const legend = legendItems(input, rows);
   const foot = MARGIN + (legend.rows + notes.length) * LINE;
-  const map = { width, height: Math.max(40, height - HEAD - foot) };
+  const map = { width, height: Math.max(LEAST_MAP_HEIGHT, height - HEAD - foot) };
   const view = fitView(places.xs, places.ys, map);
   const layout = layOut(places, view, gridOf(map));
   const credit = [
@@ -272,28 +274,53 @@ function scale(view: View, { width, height }: Area): string {
   ].join('');
 }
 
-/** Each state with its mark and number, in as many rows as they need. */
-function legendItems({ counts, width, places }: SvgInput) {
-  const items = counts.map(({ value, count }, index) => {
-    const words = `${text(value)} ${count}`;
-    return { sign: signOf(places.states[index]), words, room: 34 + words.length * 7.6 };
-  });
-  let [x, row] = [MARGIN, 0];
-  const placed = items.map((item) => {
-    if (x > MARGIN && x + item.room > width - MARGIN) [x, row] = [MARGIN, row + 1];
-    const own = { ...item, x, row };
+/** About how wide a character of the legend is. */
+const CHARACTER = 7.6;
+
+/** Each state with its mark and number, in as many rows as they need and `rows` at most; those without room are one number. */
+function legendItems({ counts, width, places }: SvgInput, rows: number) {
+  const items = counts.map(({ value, count }, index) => itemOf(signOf(places.states[index]), text(value), count));
+  const all = counts.reduce((sum, { count }) => sum + count, 0);
+  const othersRoom = itemOf(undefined, `+ ${items.length} others`, all).room;
+  let [x, row, rest] = [MARGIN, 0, all];
+  const placed: (LegendItem & { x: number; row: number })[] = [];
+  const put = (item: LegendItem, room: number) => {
+    if (x > MARGIN && x + room > width - MARGIN) [x, row] = [MARGIN, row + 1];
+    placed.push({ ...item, x, row });
     x += item.room;
-    return own;
-  });
+  };
+  for (const [index, item] of items.entries()) {
+    const room = index === items.length - 1 ? item.room : item.room + othersRoom;
+    if (row === rows - 1 && x + room > width - MARGIN && (index > 0 || items.length > 1)) {
+      const left = items.length - index;
+      put(itemOf(undefined, index === 0 ? `${left} states` : `+ ${left} others`, rest), 0);
+      break;
+    }
+    put(item, item.room);
+    rest -= item.count;
+  }
   return {
     rows: row + 1,
-    words: items.map(({ words }) => words).join(', '),
+    words: placed.map(({ words }) => words).join(', '),
     marks: (top: number) =>
       placed.map(
         (item) =>
-          `<g transform="translate(${at(item.x + 6)} ${top + item.row * LINE - 4.5})">${shape(item.sign, 5)}<text x="12" y="4.5">${item.words}</text></g>`,
+          `<g transform="translate(${at(item.x + 6)} ${top + item.row * LINE - 4.5})">${item.sign === undefined ? '' : shape(item.sign, 5)}<text x="12" y="4.5">${item.words}</text></g>`,
       ),
   };
+}
+
+interface LegendItem {
+  readonly sign: StateSign | undefined;
+  readonly words: string;
+  readonly count: number;
+  /** How wide it is. */
+  readonly room: number;
+}
+
+function itemOf(sign: StateSign | undefined, name: string, count: number): LegendItem {
+  const words = `${name} ${count}`;
+  return { sign, words, count, room: 34 + words.length * CHARACTER };
 }
 
 /** What is not on the map. */
