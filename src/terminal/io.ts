@@ -120,7 +120,7 @@ interface EndableOutput extends Output {
 
 function openOutput(stream: Streams['stdout'], { env, noColor, clock, toError }: OutputOptions): EndableOutput {
   const isTerminal = stream.isTTY === true;
-  const target = isTerminal ? withoutBlocking(stream) : stream;
+  const target = withoutBlocking(stream, isTerminal, clock);
   return {
     isTerminal,
     colorLevel: colorLevel(isTerminal, env, noColor),
@@ -135,22 +135,29 @@ function openOutput(stream: Streams['stdout'], { env, noColor, clock, toError }:
   };
 }
 
+const STDERR = 2;
+/** How soon a pipe that somebody made non-blocking is tried again when it is full. */
+const FULL_PIPE_MS = 10;
+
 /**
  * While Node or Bun writes to a terminal, the whole process waits, deaf to signals when somebody has stopped the terminal by Ctrl-S. Node
- * has no public way to ask for anything else; where this one goes, the process is deaf again and nothing else changes.
+ * has no public way to ask for anything else; where this one goes, the process is deaf again and nothing else changes. Bun, too, says
+ * of stderr that it has written what a process that exits then loses.
  */
-function withoutBlocking(stream: Streams['stdout']): Writable {
+function withoutBlocking(stream: Streams['stdout'], isTerminal: boolean, clock: Clock): Writable {
   const { fd, _handle: handle } = stream as { fd?: number; _handle?: { setBlocking?(isBlocking: boolean): unknown } };
-  if (BUN_VERSION !== undefined && fd !== undefined) return writeInBackground(fd);
-  handle?.setBlocking?.(false);
+  if (BUN_VERSION !== undefined && (isTerminal || fd === STDERR) && fd !== undefined)
+    return writeInBackground(fd, clock);
+  if (isTerminal) handle?.setBlocking?.(false);
   return stream;
 }
 
 /** A stream whose writes wait in another thread. */
-function writeInBackground(fd: number): Writable {
+function writeInBackground(fd: number, clock: Clock): Writable {
   const writeAll = (bytes: Buffer, done: (error: Error | null) => void) =>
     write(fd, bytes, (error, written) => {
-      if (error !== null || written === bytes.length) done(error);
+      if (error?.code === 'EAGAIN') clock.after(FULL_PIPE_MS, () => writeAll(bytes, done));
+      else if (error !== null || written === bytes.length) done(error);
       else writeAll(bytes.subarray(written), done);
     });
   return new Writable({ write: (bytes: Buffer, _, done) => writeAll(bytes, done) });
