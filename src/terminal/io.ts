@@ -135,19 +135,17 @@ function openOutput(stream: Streams['stdout'], { env, noColor, clock, toError }:
   };
 }
 
-const STDERR = 2;
 /** How soon a pipe that somebody made non-blocking is tried again when it is full. */
 const FULL_PIPE_MS = 10;
 
 /**
  * While Node or Bun writes to a terminal, the whole process waits, deaf to signals when somebody has stopped the terminal by Ctrl-S. Node
- * has no public way to ask for anything else; where this one goes, the process is deaf again and nothing else changes. Bun, too, says
- * of stderr that it has written what a process that exits then loses.
+ * has no public way to ask for anything else; where this one goes, the process is deaf again and nothing else changes. Bun, too, calls
+ * bytes written that wait in the process still.
  */
 function withoutBlocking(stream: Streams['stdout'], isTerminal: boolean, clock: Clock): Writable {
   const { fd, _handle: handle } = stream as { fd?: number; _handle?: { setBlocking?(isBlocking: boolean): unknown } };
-  if (BUN_VERSION !== undefined && (isTerminal || fd === STDERR) && fd !== undefined)
-    return writeInBackground(fd, clock);
+  if (BUN_VERSION !== undefined && fd !== undefined) return writeInBackground(fd, clock);
   if (isTerminal) handle?.setBlocking?.(false);
   return stream;
 }
