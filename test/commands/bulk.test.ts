@@ -329,9 +329,13 @@ describe('what stops a run', () => {
     await withSandbox({ bicycles: 60 }, async (sandbox) => {
       const [first = ''] = inState(sandbox, 'available', 1);
       const signals = new EventEmitter();
-      const endless = (function* () {
+      const endless = (async function* () {
         yield `${first}\n`;
-        for (let index = 0; ; index++) yield `${index.toString(16).padStart(8, '0')}-0000-4000-8000-000000000000\n`;
+        for (let index = 0; ; index++) {
+          // As a process would, it lets the event loop turn.
+          if (index % 1000 === 0) await new Promise((resolve) => setImmediate(resolve));
+          yield `${index.toString(16).padStart(8, '0')}-0000-4000-8000-000000000000\n`;
+        }
       })();
       const stdin = Readable.from(endless).pipe(new PassThrough());
       const running = act(sandbox, ['-', 'reserve', '--yes', '--json'], { stdin, signals, clock: openQuickClock(10) });
