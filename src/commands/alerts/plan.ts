@@ -4,6 +4,7 @@ import type { Context } from '../../context.js';
 import { usageError } from '../../errors.js';
 import type { Query } from '../../http/types.js';
 import { parseDuration, readTime } from '../../terminal/time.js';
+import { chooseLines } from '../follow/print.js';
 import type { Condition } from '../list/where.js';
 
 /** The flags that `alerts watch` and `alerts listen` share; times are in milliseconds. */
@@ -36,22 +37,11 @@ export interface AlertsPlan {
 /** The parts of a plan that come from the shared flags and the settings. */
 export async function commonPlan(context: Context, verb: string, options: EndOptions) {
   return {
-    form: await chooseForm(context, verb),
+    form: await chooseLines(context, `alerts ${verb}`),
     until: options.until,
     forMs: options.for,
     maxEvents: options.maxEvents,
   };
-}
-
-/** Lines or JSON lines. Another format of the settings means lists; asked for by flag it cannot be given. */
-async function chooseForm({ settings, flags }: Context, verb: string): Promise<AlertsPlan['form']> {
-  const { output } = await settings();
-  const isJson = output.value === 'json' || output.value === 'jsonl';
-  if (output.origin === 'flag' && !isJson && output.value !== 'table') {
-    throw usageError(`alerts ${verb} writes lines, or JSON lines with --json, not ${output.value}`);
-  }
-  if (flags.columns !== undefined) throw usageError(`alerts ${verb} writes lines and takes no --columns`);
-  return isJson || flags.jq !== undefined ? 'json' : 'lines';
 }
 
 /** Milliseconds since the epoch of a time, or of an age before `wallMs` such as `2h` or `-2h`. Throws a usage error for anything else. */

@@ -1,13 +1,24 @@
 // Where what is followed goes: lines, JSON lines or what jq makes of them; a message that cannot be shown costs itself alone.
 
 import type { Context } from '../../context.js';
-import { asFleetError, type FleetError } from '../../errors.js';
+import { asFleetError, type FleetError, usageError } from '../../errors.js';
 import { escapeJson } from '../../terminal/clean.js';
 import { loadPaint } from '../../terminal/colour.js';
 import { changeLine, type Entry } from '../../views/change.js';
 
 /** Lines, JSON lines, a board on the terminal or a page in a browser that draw by themselves. */
 export type Form = 'lines' | 'json' | 'board' | 'page';
+
+/** Lines or JSON lines for `verb`. Another format of the settings means lists; asked for by flag it cannot be given (kind `usage`). */
+export async function chooseLines({ settings, flags }: Context, verb: string): Promise<'lines' | 'json'> {
+  const { output } = await settings();
+  const isJson = output.value === 'json' || output.value === 'jsonl';
+  if (output.origin === 'flag' && !isJson && output.value !== 'table') {
+    throw usageError(`${verb} writes lines, or JSON lines with --json, not ${output.value}`);
+  }
+  if (flags.columns !== undefined) throw usageError(`${verb} writes lines and takes no --columns`);
+  return isJson || flags.jq !== undefined ? 'json' : 'lines';
+}
 
 /** One message, or what was found in the list, as it is to be printed. */
 export interface Printable {

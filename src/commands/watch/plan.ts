@@ -6,7 +6,7 @@ import type { Context } from '../../context.js';
 import { usageError } from '../../errors.js';
 import { requireSseUrl } from '../../settings/resolve.js';
 import { type FoundBicycle, findBicycle } from '../bicycles/find.js';
-import type { Form } from '../follow/print.js';
+import { chooseLines, type Form } from '../follow/print.js';
 import { ALERT_VOCABULARY, BICYCLE_VOCABULARY } from '../list/vocabulary.js';
 import { warnOfCondition } from '../list/warnings.js';
 import { type Condition, checkCondition, type Vocabulary } from '../list/where.js';
@@ -138,19 +138,12 @@ async function readWitnesses(context: Context, bicycles: readonly FoundBicycle[]
   return (await Promise.all(known)).filter((bicycle) => bicycle !== undefined);
 }
 
-/** Lines or JSON lines. Another format of the settings means lists; asked for by flag it cannot be given. */
+/** Lines, JSON lines or the board; what contradicts it is refused (kind `usage`). */
 export async function chooseForm(context: Context, options: Pick<WatchOptions, 'live'>, verb = 'watch'): Promise<Form> {
-  const { output } = await context.settings();
-  const isJson = output.value === 'json' || output.value === 'jsonl';
-  if (output.origin === 'flag' && !isJson && output.value !== 'table') {
-    throw usageError(`${verb} writes lines, or JSON lines with --json, not ${output.value}`);
-  }
-  if (context.flags.columns !== undefined) throw usageError(`${verb} writes lines and takes no --columns`);
-  const isFiltered = context.flags.jq !== undefined;
-  if (isFiltered && options.live === true)
-    throw usageError('--live and --jq exclude each other', 'leave one of them out');
-  if (options.live !== true) return isJson || isFiltered ? 'json' : 'lines';
-  if (isJson && output.origin === 'flag')
+  const form = await chooseLines(context, verb);
+  if (options.live !== true) return form;
+  if (context.flags.jq !== undefined) throw usageError('--live and --jq exclude each other', 'leave one of them out');
+  if (form === 'json' && (await context.settings()).output.origin === 'flag')
     throw usageError('--live and --json exclude each other', 'leave one of them out');
   if (!context.io.stdout.isTerminal) {
     throw usageError('--live draws on a terminal, and stdout is not one', 'leave it out for lines, or give --json');
