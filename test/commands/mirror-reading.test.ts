@@ -91,7 +91,9 @@ describe.each(engines)('%s', (kind, newText) => {
     '--count --state available',
     '--all --where state=nothing',
   ];
-  test.each(FILTERS)('list %s --offline is what the service answers, and nothing is sent', async (filter) => {
+  // Each on SQLite, every other one on PostgreSQL too.
+  const filters = FILTERS.filter((_, index) => kind === 'sqlite' || index % 2 === 1);
+  test.each(filters)('list %s --offline is what the service answers, and nothing is sent', async (filter) => {
     const online = await fleet(`bicycles list ${filter} -o jsonl`);
     const before = asked();
     const offline = await fleet(`bicycles list ${filter} -o jsonl --offline`);

@@ -44,7 +44,8 @@ export async function replayMirror(context: Context, options: ReplayOptions): Pr
       const range = await findRange(mirror.database, sinceMs, untilMs);
       if (range.fromId >= range.untilId) return context.notice('No changes are recorded in that time');
       const plan = planOf(mirror, form, options);
-      const source = (sink: Sink) => play(context, mirror, range, options.speed, sink);
+      const pace = { speed: options.speed, isBoard: form === 'board' };
+      const source = (sink: Sink) => play(context, mirror, range, pace, sink);
       await runWatch({ ...context, client: async () => NOBODY }, plan, { source });
     },
     options.to,
@@ -77,7 +78,7 @@ async function play(
   context: Context,
   mirror: Mirror,
   range: Range,
-  speed: number,
+  { speed, isBoard }: { speed: number; isBoard: boolean },
   { emit, room, signal }: Sink,
 ): Promise<void> {
   const { clock } = context;
@@ -115,7 +116,8 @@ async function play(
     await room();
     signal.throwIfAborted();
   }
-  emit({ type: 'stop', end: 'replayed' });
+  // The board stays until somebody leaves it.
+  if (!isBoard) emit({ type: 'stop', end: 'replayed' });
 }
 
 function endOf(gap: Gap | undefined): number | undefined {
