@@ -25,9 +25,8 @@ export function addCompletion(program: Command, run: Run): void {
     .option('-y, --yes', 'do not ask')
     .action((shell: Shell, options: InstallOptions & { install?: boolean; uninstall?: boolean }, command: Command) =>
       run(command, async (context) => {
-        if (options.install === true) return (await import('./install.js')).installCompletion(context, shell, options);
-        if (options.uninstall === true)
-          return (await import('./install.js')).uninstallCompletion(context, shell, options);
+        const to = options.install === true ? 'installed' : options.uninstall === true ? 'removed' : undefined;
+        if (to !== undefined) return (await import('./install.js')).changeCompletion(context, shell, to, options);
         await context.io.stdout.write((await import('./scripts.js')).SCRIPTS[shell]);
       }),
     );

@@ -21,61 +21,57 @@ interface Plan {
   startLine?: { path: string; line: string };
 }
 
-/** Throws a FleetError of kind `usage` when nobody can be asked and `--yes` is missing, of kind `output` when it cannot be written. */
-export async function installCompletion(context: Context, shell: Shell, options: InstallOptions): Promise<void> {
-  const plan = makePlan(shell, context.io.env);
-  const changes = await orElse(shell, 'installed', () => findChanges(shell, plan));
-  if (changes.length === 0)
-    return context.notice(`completion for ${shell} is installed already, in ${plan.scriptPath}`);
-  const instead = `give --yes to do it without being asked, or put the script in place yourself: fleet completion ${shell}`;
-  if (!(await confirm(context, changes, options, instead))) return;
-  for (const { change } of changes) await orElse(shell, 'installed', change);
-  await context.notice(`completion for ${shell} is installed; it works in shells that you start from now on`);
-}
+/** What is said of the two directions, and what they change. */
+const DIRECTIONS = {
+  installed: {
+    find: (shell: Shell, plan: Plan) => findChanges(shell, plan),
+    nothing: (shell: Shell, { scriptPath }: Plan) => `completion for ${shell} is installed already, in ${scriptPath}`,
+    done: (shell: Shell) => `completion for ${shell} is installed; it works in shells that you start from now on`,
+    byHand: (shell: Shell) => `put the script in place yourself: fleet completion ${shell}`,
+  },
+  removed: {
+    find: (_shell: Shell, plan: Plan) => findRemovals(plan),
+    nothing: (shell: Shell) => `completion for ${shell} is not installed`,
+    done: (shell: Shell) => `completion for ${shell} is removed; shells that run already keep it`,
+    byHand: () => 'remove the file and the line that were named yourself',
+  },
+};
 
-/** Takes away what installCompletion wrote, and nothing else. Throws as it does. */
-export async function uninstallCompletion(context: Context, shell: Shell, options: InstallOptions): Promise<void> {
-  const plan = makePlan(shell, context.io.env);
-  const changes = await orElse(shell, 'removed', () => findRemovals(plan));
-  if (changes.length === 0) return context.notice(`completion for ${shell} is not installed`);
-  const instead = 'give --yes to do it without being asked';
-  if (!(await confirm(context, changes, options, instead))) return;
-  for (const { change } of changes) await orElse(shell, 'removed', change);
-  await context.notice(`completion for ${shell} is removed; shells that run already keep it`);
-}
-
-/** Says what will be changed, and asks unless `--yes` says so. */
-async function confirm(
+/**
+ * Installs the completion, or takes away what that wrote and nothing else; says before what it changes, and asks unless `--yes` says so. Throws
+ * a FleetError of kind `usage` when nobody can be asked and `--yes` is missing, of kind `output` when it cannot be written.
+ */
+export async function changeCompletion(
   context: Context,
-  changes: readonly Change[],
+  shell: Shell,
+  to: keyof typeof DIRECTIONS,
   { yes }: InstallOptions,
-  instead: string,
-): Promise<boolean> {
+): Promise<void> {
   const { io, notice } = context;
-  if (yes === true) {
-    for (const { said } of changes) await notice(said);
-    return true;
+  const { find, nothing, done, byHand } = DIRECTIONS[to];
+  const step = async <T>(run: () => Promise<T>): Promise<T> => {
+    try {
+      return await run();
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      const hint = byHand(shell);
+      throw new FleetError('output', `the completion could not be ${to}: ${reason}`, { hint, cause: error });
+    }
+  };
+  const plan = makePlan(shell, io.env);
+  const changes = await step(() => find(shell, plan));
+  if (changes.length === 0) return notice(nothing(shell, plan));
+  if (yes === true) for (const { said } of changes) await notice(said);
+  else {
+    // Not a notice: whoever says yes must know to what.
+    for (const { said } of changes) await io.stderr.write(`${clean(said)}\n`);
+    const message = changes.length === 1 ? 'Do this?' : 'Do both?';
+    const or = to === 'installed' ? `, or ${byHand(shell)}` : '';
+    const instead = `give --yes to do it without being asked${or}`;
+    if (!(await askYesNo(context, { message, instead }))) return notice('nothing was changed');
   }
-  // Not a notice: whoever says yes must know to what.
-  for (const { said } of changes) await io.stderr.write(`${clean(said)}\n`);
-  const message = changes.length === 1 ? 'Do this?' : 'Do both?';
-  const isSure = await askYesNo(context, { message, instead });
-  if (!isSure) await notice('nothing was changed');
-  return isSure;
-}
-
-/** Runs a step; its failure is reported with the way around it. */
-async function orElse<T>(shell: Shell, done: string, step: () => Promise<T>): Promise<T> {
-  try {
-    return await step();
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    const hint =
-      done === 'installed'
-        ? `put the script in place yourself: fleet completion ${shell}`
-        : 'remove the file and the line that were named yourself';
-    throw new FleetError('output', `the completion could not be ${done}: ${reason}`, { hint, cause: error });
-  }
+  for (const { change } of changes) await step(change);
+  await notice(done(shell));
 }
 
 function makePlan(shell: Shell, env: NodeJS.ProcessEnv): Plan {
