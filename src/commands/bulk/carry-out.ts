@@ -10,7 +10,7 @@ import { type OpenJournal, openJournal } from './journal.js';
 import type { ChangeOptions, Plan } from './plan.js';
 import { askBefore, EXAMPLES_SHOWN } from './question.js';
 import { judgeEntry } from './records.js';
-import { openReporter, type Reporter } from './report.js';
+import { openReporter } from './report.js';
 import { leaveDoubts, settleDoubts } from './resume.js';
 import { FailedFast, isSignal, type RunEnd } from './run.js';
 import { openState, openTasks, type Session, send } from './session.js';
@@ -48,8 +48,7 @@ export async function carryOut<T, R extends Ended>(
       () => undefined,
       (error: unknown) => error,
     );
-    const stoppedBy = end.stoppedBy ?? unwritten;
-    await conclude({ context, plan, options, reporter, end: { ...end, stoppedBy }, lastError: state.lastError });
+    await conclude(session, { ...end, stoppedBy: end.stoppedBy ?? unwritten });
   } finally {
     await plan.doubts.close?.();
     await journal?.close();
@@ -105,23 +104,14 @@ async function askWhereNeeded<T, R extends Ended>(
   await askBefore(context, { resource, verb, count: left.length, examples, ...question }, input.isStdin);
 }
 
-interface Conclusion<T, R extends Ended> {
-  context: Context;
-  plan: Plan<T, R>;
-  options: ChangeOptions;
-  reporter: Reporter<R>;
-  end: RunEnd;
-  lastError: FleetError | undefined;
-}
-
 /** Sums up, and throws what the exit code is to be. */
-async function conclude<T, R extends Ended>(conclusion: Conclusion<T, R>): Promise<void> {
-  const { context, plan, options, reporter, lastError } = conclusion;
-  const { stoppedBy, isReadToItsEnd } = conclusion.end;
+async function conclude<T, R extends Ended>(session: Session<T, R>, end: RunEnd): Promise<void> {
+  const { context, plan, options, reporter } = session;
+  const { stoppedBy, isReadToItsEnd } = end;
   const badCount = reporter.badCount();
   if (plan.input.isSingle) {
     if (isSignal(stoppedBy) && reporter.count('not-sent') > 0) throw stoppedBy;
-    if (badCount > 0) throw lastError ?? stoppedBy;
+    if (badCount > 0) throw session.state.lastError ?? stoppedBy;
     if (stoppedBy !== undefined) throw stoppedBy;
     return;
   }
@@ -140,10 +130,7 @@ async function conclude<T, R extends Ended>(conclusion: Conclusion<T, R>): Promi
       : 'the same command resumes where this one stopped';
   if (!isStopped || (stoppedBy instanceof ReaderLeft && badCount > 0) || (isUsage && wasSent)) {
     const why = stoppedBy instanceof Error && !(stoppedBy instanceof ReaderLeft) ? `${stoppedBy.message}; ` : '';
-    throw new FleetError('partial', `${why}${summary}`, {
-      hint,
-      cause: stoppedBy,
-    });
+    throw new FleetError('partial', `${why}${summary}`, { hint, cause: stoppedBy });
   }
   if (wasSent || reporter.count('not-sent') > 0)
     await context.notice(hint === undefined ? summary : `${summary}; ${hint}`);
