@@ -7,7 +7,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { environment, PROGRAM, run } from './measure.js';
+import { compare, environment, interleave, PROGRAM, run } from './measure.js';
 
 const ORGANIZATION = '6f1c0b5e-2f0e-4c56-9d3a-0d6f3a1f7c11';
 const FLEET = 1_000;
@@ -15,6 +15,7 @@ const MESSAGES = 200_000;
 const MANY = 100_000;
 const MILLION = Number(process.env.FLEET_BENCH_MILLION ?? 1_000_000);
 const MOST_MB = 150;
+const ROUNDS = 15;
 
 const wish = (url, token) =>
   environment({ FLEET_BASE_URL: url, FLEET_SSE_URL: url, FLEET_ORGANIZATION: ORGANIZATION, FLEET_TOKEN: token });
@@ -32,7 +33,9 @@ export async function benchMirror(url) {
     const rows = [await messages(url, 'SQLite', database('messages'), 20_000)];
     const postgres = process.env.FLEET_BENCH_POSTGRES;
     if (postgres !== undefined) rows.push(await messages(url, 'PostgreSQL', postgres, 10_000));
-    rows.push(await firstReading(url, database('many')), ...(await million(url, database('million'))));
+    // Where the program looks for a mirror by itself.
+    const own = `sqlite:${join(folder, 'fleet', 'default.db')}`;
+    rows.push(await firstReading(url, own), await offline(url, folder), ...(await million(url, database('million'))));
     return rows;
   } finally {
     rmSync(folder, { recursive: true, force: true });
@@ -91,6 +94,17 @@ async function firstReading(url, to) {
     most: 2,
     met: mirror.seconds <= 2 * list.seconds,
   };
+}
+
+/** One page of a mirror of many, beside one page of the service. */
+async function offline(url, folder) {
+  const env = { ...wish(url, `total=${MANY}.size=20`), XDG_STATE_HOME: folder };
+  const [mirror, service] = await interleave(
+    ['"$NODE" "$FLEET" bicycles list --json -q --offline', '"$NODE" "$FLEET" bicycles list --json -q --no-mirror'],
+    ROUNDS,
+    env,
+  );
+  return compare(`one page of ${MANY} bicycles, --offline`, mirror, service, 'one page from the service', 1);
 }
 
 async function million(url, to) {
