@@ -33,7 +33,7 @@ describe.concurrent('the built program over real sockets, with failing tokens an
       const { faults, changes, stderr } = await runProcessScenario({ seed, durationMs: TWO_MINUTES_MS });
       expect(faults, stderr).toEqual([]);
       // How many fit into the time depends on the machine; that there are some does not.
-      expect(changes).toBeGreaterThan(5);
+      expect(changes).toBeGreaterThan(0);
     },
     120_000,
   );
