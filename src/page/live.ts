@@ -24,7 +24,9 @@ export function followFleet({ sequence, onUpdate, onSnapshot, onConnection }: Li
   let isPaused = false;
   let source: EventSource | undefined;
   const open = () => {
-    if (isPaused) return;
+    source?.close();
+    // A browser keeps six connections to a server, and each tab that listens holds one: those that nobody sees let theirs go.
+    if (isPaused || document.visibilityState === 'hidden') return;
     const opened = new EventSource(`events?after=${known}`);
     source = opened;
     opened.addEventListener('open', () => onConnection(true));
@@ -61,6 +63,7 @@ export function followFleet({ sequence, onUpdate, onSnapshot, onConnection }: Li
     }
   };
   open();
+  document.addEventListener('visibilitychange', open);
   return {
     pause() {
       isPaused = true;

@@ -256,6 +256,12 @@ async function serveTiles(asked: string[]): Promise<Server> {
   return server;
 }
 
+/** Without a window every tab is seen: what a browser says of one behind another is said by hand. */
+function see(page: Page, state: 'hidden' | 'visible'): Promise<unknown> {
+  return page.evaluate(`Object.defineProperty(document, 'visibilityState', { value: '${state}', configurable: true });
+    document.dispatchEvent(new Event('visibilitychange'))`);
+}
+
 describe('served', () => {
   test('moves as messages come, in every tab; a reload loses nothing; a gap is shown; the end is said', async (context) => {
     const chrome = chromium(context);
@@ -290,6 +296,15 @@ describe('served', () => {
     await second.page.locator('#search').fill('moved again');
     await page.locator('#search').fill('moved again');
     for (const tab of [page, second.page]) await soon(() => rowNames(tab)).toEqual(['Moved again']);
+    // A tab that nobody sees lets its connection go, of which a browser has six, and catches up when it is seen.
+    await see(page, 'hidden');
+    sandbox().changeBicycle(uuid, { name: 'Moved unseen' });
+    await second.page.locator('#search').fill('moved unseen');
+    await soon(() => rowNames(second.page)).toEqual(['Moved unseen']);
+    expect(await rowNames(page)).toEqual(['Moved again']);
+    await see(page, 'visible');
+    await page.locator('#search').fill('moved unseen');
+    await soon(() => rowNames(page)).toEqual(['Moved unseen']);
     await second.page.close();
 
     sandbox().dropStreams();
