@@ -60,7 +60,8 @@ export function gather(fleet: Fleet, places: Uint32Array, worldPixels: number): 
     binOf[index] = bin;
   }
   const merged = joinNear(bins, mergeBins(bins, WIDEST_PIXELS / worldPixels), NEAREST_PIXELS / worldPixels);
-  const states = merged.map(() => fleet.groups.state.words.map(() => 0));
+  // A service may send as many states as bicycles: what a cluster has none of takes no room.
+  const states = merged.map((): number[] => []);
   const points = new Uint32Array(places.length);
   let count = 0;
   for (const [index, place] of places.entries()) {

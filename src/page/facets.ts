@@ -53,12 +53,13 @@ export function openFacets(fleet: Fleet, { container, theme, onFilter }: FacetsO
   const chart = chargeChart(theme, (from, to) => change({ leastPercent: from, mostPercent: to }));
   const uncharged = element('p', { class: 'note' });
   const states = element('ul', { class: 'bars' });
+  const furtherStates = element('p', { class: 'note', hidden: true });
   const silences = element('ul', { class: 'bars' });
   const section = (title: string, ...children: Node[]) =>
     element('section', { class: 'facet', 'aria-label': title }, element('h2', {}, title), ...children);
   container.append(
     element('div', { class: 'search' }, search, reset),
-    section('State', states),
+    section('State', states, furtherStates),
     section(
       'Charge',
       chart.element,
@@ -79,19 +80,25 @@ export function openFacets(fleet: Fleet, { container, theme, onFilter }: FacetsO
   const bars = (list: HTMLElement, name: GroupName, matching: Uint32Array) => {
     const all = countWords(fleet, name);
     const shown = countWords(fleet, name, matching);
-    const widest = Math.max(1, ...all);
+    const widest = all.reduce((most, count) => Math.max(most, count), 1);
     const { words } = fleet.groups[name];
-    const order = [...words.keys()].sort((a, b) => rankOf(words[a] ?? '') - rankOf(words[b] ?? ''));
-    const items = order.flatMap((index) => {
+    const isPressed = (index: number) => filter.words[name]?.has(words[index] ?? '') === true;
+    const { most, others } = fullest(all, isPressed);
+    const order = most.sort((a, b) => rankOf(words[a] ?? '') - rankOf(words[b] ?? ''));
+    if (name === 'state') {
+      const count = others.reduce((sum, index) => sum + (all[index] ?? 0), 0);
+      furtherStates.textContent = `and ${showNumber(count)} in ${showNumber(others.length)} further states`;
+      furtherStates.hidden = others.length === 0;
+    }
+    const items = order.map((index) => {
       const word = words[index] ?? '';
       const [whole = 0, part = 0] = [all[index], shown[index]];
-      const isWanted = filter.words[name]?.has(word) === true;
-      if (whole === 0 && !isWanted) return [];
+      const isWanted = isPressed(index);
       const key = `${name} ${word}`;
       const bar = made.get(key) ?? openBar(name, word, () => toggle(name, word));
       made.set(key, bar);
       drawBar(bar, { whole, part, widest, isWanted });
-      return [bar.item];
+      return bar.item;
     });
     const isSame =
       items.length === list.childElementCount && items.every((item, index) => item === list.children[index]);
@@ -116,6 +123,21 @@ export function openFacets(fleet: Fleet, { container, theme, onFilter }: FacetsO
     },
     paint: chart.paint,
   };
+}
+
+/** More bars than anybody looks through. */
+const MOST_BARS = 100;
+
+/** The words that have a bar, in the order they came: those that somebody has, the most frequent where there are too many, and what is pressed. */
+function fullest(
+  counts: readonly number[],
+  isPressed: (index: number) => boolean,
+): { most: number[]; others: number[] } {
+  const present = [...counts.keys()].filter((index) => (counts[index] ?? 0) > 0 || isPressed(index));
+  if (present.length <= MOST_BARS) return { most: present, others: [] };
+  const ranked = present.toSorted((a, b) => (counts[b] ?? 0) - (counts[a] ?? 0));
+  const most = new Set(ranked.filter((index, rank) => rank < MOST_BARS || isPressed(index)));
+  return { most: present.filter((index) => most.has(index)), others: present.filter((index) => !most.has(index)) };
 }
 
 /** States in the order of their life, what the interface does not name after them; other groups have an order already. */

@@ -5,7 +5,7 @@ import type { Columns, GroupName, Groups, Payload, Row } from './payload.js';
 export interface Group {
   readonly words: string[];
   /** The place of each bicycle's word. */
-  places: Uint16Array;
+  places: Uint32Array;
 }
 
 export interface Fleet {
@@ -77,7 +77,7 @@ function numberOr(value: number | null): number {
 }
 
 function openGroup(name: GroupName, groups: Groups, columns: Columns): Group {
-  return { words: [...groups[name]], places: Uint16Array.from(columns[name]) };
+  return { words: [...groups[name]], places: Uint32Array.from(columns[name]) };
 }
 
 function project(fleet: Fleet, place: number): void {
@@ -116,7 +116,7 @@ export function takeWord(fleet: Fleet, name: GroupName, place: number, word: str
 
 function grow(fleet: Fleet): void {
   const length = Math.max(64, fleet.xs.length * 2);
-  const larger = <T extends Float64Array | Float32Array | Uint16Array | Uint8Array>(old: T, made: T): T => {
+  const larger = <T extends Float64Array | Float32Array | Uint32Array | Uint8Array>(old: T, made: T): T => {
     made.set(old);
     return made;
   };
@@ -129,7 +129,7 @@ function grow(fleet: Fleet): void {
   fleet.changedMs = larger(fleet.changedMs, new Float64Array(length).fill(Number.NEGATIVE_INFINITY));
   fleet.gone = larger(fleet.gone, new Uint8Array(length));
   for (const name of GROUP_NAMES) {
-    fleet.groups[name].places = larger(fleet.groups[name].places, new Uint16Array(length));
+    fleet.groups[name].places = larger(fleet.groups[name].places, new Uint32Array(length));
   }
 }
 

@@ -101,6 +101,22 @@ test('rows that come later: new bicycles, new words, more than there was room fo
   expect(fleet.xs[fleet.places.get('n0') ?? -1]).toBeNaN();
 });
 
+test('as many states as bicycles are counted each, and a cluster holds only those of its bicycles', () => {
+  const count = 70_000;
+  const places = Array.from({ length: count }, (_, index) => ({
+    state: `s${index}`,
+    longitude: (index % 350) - 175,
+    latitude: (index % 160) - 80,
+  }));
+  const fleet = fleetOf(places);
+  takeRow(fleet, rowOf({ uuid: 'new', state: 's69999' }, NOW), 1);
+  const counts = countWords(fleet, 'state');
+  expect([counts.length, counts.at(-1), counts.filter((each) => each === 1).length]).toEqual([count, 2, count - 1]);
+  const { clusters } = gather(fleet, all(fleet), 512 * 2 ** 4);
+  expect(clusters.length).toBeGreaterThan(100);
+  expect(clusters.every((each) => Object.keys(each.states).length <= each.count)).toBe(true);
+});
+
 test('every field of every bicycle comes back as it was sent', () => {
   const texts = [
     '{"uuid":"a","latitude":52.50000000000000001,"model":"http://x/m/1/","state_of_charge":1.50,"tags":["x"],"note":null}',
