@@ -1,6 +1,15 @@
 // `fleet map` over sockets: its numbers are those of `bicycles stats`, its files whole or not there, its flags at one with each other.
 
-import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -99,6 +108,19 @@ describe('where it is drawn', () => {
     expect(readdirSync(folder).sort()).toEqual(['fleet.svg', 'fleet.txt', 'link.svg']);
     expect(await fleet('map -o svg --file /dev/null')).toMatchObject({ code: 0 });
   });
+
+  test('who may read a file stays as it was; a link leads to a file that is not there yet', async () => {
+    const [own, link, target] = ['own.svg', 'dangling.svg', 'target.svg'].map((name) => join(folder, name)) as [
+      string,
+      string,
+      string,
+    ];
+    writeFileSync(own, 'before', { mode: 0o600 });
+    symlinkSync('target.svg', link);
+    for (const file of [own, link]) expect((await fleet(`map --file ${file}`)).code).toBe(0);
+    expect([statSync(own).mode & 0o777, readFileSync(own, 'utf8').slice(0, 4)]).toEqual([0o600, '<svg']);
+    expect([readlinkSync(link), readFileSync(target, 'utf8').slice(0, 4)]).toEqual(['target.svg', '<svg']);
+  });
 });
 
 test.each([
@@ -112,6 +134,7 @@ test.each([
   ['map --live --file a.svg', '--live and --file'],
   ['map --size 0,4', '--size'],
   ['map --size wide', '--size'],
+  ['map --size 10000,10000', 'too large'],
   ['map --size 80,24 -o html', '--size'],
   ['map --serve 70000', '65535'],
   ['map --tiles https://tiles.example/{z}/{x}/{y}.png', '--tiles'],

@@ -22,6 +22,9 @@ export interface MapOptions extends MapFilters {
 /** What is drawn: text, a picture or a page. */
 type Form = 'text' | 'svg' | 'html';
 
+/** A drawing of text with more cells is a slip, and would take gigabytes. */
+const MOST_CELLS = 1_000_000;
+
 const FORMS_BY_ENDING: ReadonlyMap<string, Form> = new Map([
   ['.svg', 'svg'],
   ['.html', 'html'],
@@ -97,6 +100,11 @@ async function chooseForm(
       'leave it out, or give --serve for a browser',
     );
   }
+  if (form === 'text' && size !== undefined && size.width * size.height > MOST_CELLS)
+    throw usageError(
+      '--size is in columns and rows here, and that is too large',
+      'give -o svg for a picture in pixels, or a size such as 300,100',
+    );
   const isPage = form === 'html' || serve !== undefined;
   if (tiles !== undefined && !isPage) throw usageError('--tiles goes with -o html or --serve');
   if (attribution !== undefined && tiles === undefined) throw usageError('--attribution goes with --tiles');

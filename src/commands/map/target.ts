@@ -1,6 +1,7 @@
 // Where a drawing goes: stdout, or a file that is there whole or not at all.
 
-import { open, realpath, rename, rm, stat } from 'node:fs/promises';
+import { access, constants, open, readlink, realpath, rename, rm, stat } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
 import type { Context } from '../../context.js';
 import { FleetError } from '../../errors.js';
 
@@ -10,6 +11,16 @@ export interface Target {
   end(): Promise<void>;
   /** It failed on the way: nothing of it stays. */
   discard(): Promise<void>;
+}
+
+/** Who may read the file stays as it was. */
+const PERMISSIONS = 0o777;
+
+/** The file that is meant, also where a link leads to one that is not there yet. */
+async function followLink(file: string): Promise<string> {
+  const found = await realpath(file).catch(() => undefined);
+  const link = found === undefined ? await readlink(file).catch(() => undefined) : undefined;
+  return found ?? (link === undefined ? file : resolve(dirname(file), link));
 }
 
 /** Throws a FleetError of kind `output` for a file that cannot be written. */
@@ -23,13 +34,14 @@ export async function openTarget(context: Context, file: string | undefined): Pr
     }
   };
   // What is no plain file, such as /dev/null or a pipe, is not to be replaced by one; a link leads to the file that is meant.
-  const path = await realpath(file).catch(() => file);
-  const isReplaced = await stat(path).then(
-    (found) => found.isFile(),
-    () => true,
-  );
+  const path = await followLink(file);
+  const before = await stat(path).catch(() => undefined);
+  const isReplaced = before === undefined || before.isFile();
+  // A rename asks whether the folder may be written, not the file.
+  if (before !== undefined) await attempt(() => access(path, constants.W_OK));
   const draft = isReplaced ? `${path}.${process.pid}.draft` : path;
   const handle = await attempt(() => open(draft, isReplaced ? 'wx' : 'w'));
+  if (isReplaced && before !== undefined) await handle.chmod(before.mode & PERMISSIONS).catch(() => {});
   const discard = async () => {
     await handle.close().catch(() => {});
     if (isReplaced) await rm(draft, { force: true });
