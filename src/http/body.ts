@@ -53,6 +53,33 @@ function announcedBytes(contentLength: string | undefined, limitBytes: number): 
   return Number.isSafeInteger(bytes) && bytes > 0 ? Math.min(bytes, limitBytes, MOST_ANNOUNCED_BYTES) : 0;
 }
 
+/** The bytes of a body, as far as they fit. */
+export interface Store {
+  /** Adds a chunk; false when it does not fit whole. */
+  add(chunk: Buffer): boolean;
+  bytes(): Buffer;
+}
+
+/** Opens one of the length announced, or that grows by doubling; the chunks themselves are let go of at once, for they would double the memory. */
+export function openStore(headers: Readonly<Record<string, string>>, limitBytes: number): Store {
+  let bytes = Buffer.allocUnsafeSlow(announcedBytes(headers['content-length'], limitBytes));
+  let size = 0;
+  return {
+    add(chunk) {
+      const kept = Math.min(chunk.length, limitBytes - size);
+      if (size + kept > bytes.length) {
+        const grown = Buffer.allocUnsafeSlow(Math.min(limitBytes, Math.max(2 * bytes.length, size + kept)));
+        bytes.copy(grown, 0, 0, size);
+        bytes = grown;
+      }
+      chunk.copy(bytes, size, 0, kept);
+      size += kept;
+      return kept === chunk.length;
+    },
+    bytes: () => bytes.subarray(0, size),
+  };
+}
+
 /**
  * Reads a body to its end or to the limit, which counts unpacked bytes while they are unpacked. Resolves with what came and, when that is not
  * all of it, with what broke it off: a BodyError, or the error of the body itself.
@@ -63,9 +90,7 @@ export async function readBody(
   limitBytes: number,
 ): Promise<{ bytes: Buffer; error?: unknown }> {
   const coding = codingOf(headers['content-encoding']);
-  /** Of the length announced, or grows by doubling; the chunks themselves are let go of at once, for they would double the memory. */
-  let store = Buffer.allocUnsafeSlow(announcedBytes(headers['content-length'], limitBytes));
-  let size = 0;
+  const store = openStore(headers, limitBytes);
   let isCodingBroken = false;
   const unpacked = unpack(body, coding);
   // Asked before the pipeline hears of it and ends the body with the same error.
@@ -73,20 +98,11 @@ export async function readBody(
     isCodingBroken = body.errored === null;
   });
   try {
-    for await (const chunk of unpacked as AsyncIterable<Buffer>) {
-      const kept = chunk.subarray(0, limitBytes - size);
-      if (size + kept.length > store.length) {
-        const grown = Buffer.allocUnsafeSlow(Math.min(limitBytes, Math.max(2 * store.length, size + kept.length)));
-        store.copy(grown, 0, 0, size);
-        store = grown;
-      }
-      kept.copy(store, size);
-      size += kept.length;
-      if (kept.length < chunk.length) throw new BodyError('too-big', coding);
-    }
-    return { bytes: store.subarray(0, size) };
+    for await (const chunk of unpacked as AsyncIterable<Buffer>)
+      if (!store.add(chunk)) throw new BodyError('too-big', coding);
+    return { bytes: store.bytes() };
   } catch (error) {
-    const bytes = store.subarray(0, size);
+    const bytes = store.bytes();
     // Nothing at all is no broken coding: an answer to HEAD names one, too.
     if (body.readableEnded && !body.readableDidRead) return { bytes };
     const isTyped = error instanceof BodyError || !isCodingBroken;
