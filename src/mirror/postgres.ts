@@ -124,6 +124,8 @@ function databaseOf(client: Client, server: Server): Database {
 function asQueryError(error: FleetError): FleetError {
   const { code } = (error.cause ?? {}) as { code?: string };
   if (code === '25006' || code === '42501') return usageError(`a query only reads: ${(error.cause as Error).message}`);
+  // A parameter that has no value.
+  if (code === '08P01') return usageError(`the database says: ${(error.cause as Error).message}`);
   return error.kind === 'internal' ? usageError(error.message) : error;
 }
 
@@ -161,6 +163,8 @@ async function read(
   // Only PostgreSQL 14 and later know it: a query whose reader is gone ends on the server, too.
   await client.query("set client_connection_check_interval to '1s'").catch(() => undefined);
   const end = () => client.end().catch(() => undefined);
+  // Never committed: "explain analyze create table" is not refused as a write.
+  await run(() => client.query('begin read only'));
   const cursor = client.query(new Cursor(text, values.map(bind), { rowMode: 'array', types: TYPES }));
   let columns: Column[] = [];
   const next = () =>

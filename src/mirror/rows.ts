@@ -13,6 +13,8 @@ type Object = { readonly [field: string]: unknown };
 const DECIMALS: ReadonlySet<string> = new Set(['latitude', 'longitude', 'latest_gps_accuracy', 'state_of_charge']);
 /** Fields whose time stands in a column as it was sent, and in `…_utc`. */
 const TIMES: ReadonlySet<string> = new Set(['created', 'modified', 'latest_gps_timestamp']);
+const INDEXED: ReadonlySet<string> = new Set(['name', 'serial_number', 'bleid', 'state']);
+const MOST_INDEXED_BYTES = 600;
 /** Fields of alerts that are kept as JSON. */
 const JSON_FIELDS: ReadonlySet<string> = new Set(['roles', 'extra']);
 
@@ -71,7 +73,15 @@ function pushField(row: Value[], field: string, value: unknown): void {
   if (DECIMALS.has(field)) row.push(decimalValue(value), textValue(value));
   else if (TIMES.has(field)) row.push(textValue(value), typeof value === 'string' ? (utcOf(value) ?? null) : null);
   else if (JSON_FIELDS.has(field)) row.push(value === undefined ? null : writeJson(value));
-  else row.push(textValue(value));
+  else row.push(INDEXED.has(field) ? indexable(textValue(value)) : textValue(value));
+}
+
+/** What an index of PostgreSQL can hold, of three such texts and a uuid; `raw` has the whole. */
+function indexable(value: Value): Value {
+  if (typeof value !== 'string' || value.length * 3 <= MOST_INDEXED_BYTES) return value;
+  const bytes = Buffer.from(value);
+  if (bytes.length <= MOST_INDEXED_BYTES) return value;
+  return `${bytes.toString('utf8', 0, MOST_INDEXED_BYTES).replace(/\uFFFD+$/, '')}…`;
 }
 
 function textValue(value: unknown): Value {
@@ -103,7 +113,8 @@ export function versionValue(value: unknown): Value {
 }
 
 const SECONDS_CHARACTERS = 19;
-const UTC = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z$/;
+/** A time as the databases write it: its day is in every month, its hour in every day. */
+const UTC = /^\d{4}-\d\d-(?:[01]\d|2[0-8])T(?:[01]\d|2[0-3]):\d\d:\d\d(?:\.\d+)?Z$/;
 const FRACTION = /[.,](\d{1,9})/;
 const FIRST_YEAR_MS = Date.parse('0001-01-01T00:00:00Z');
 const LAST_YEAR_MS = Date.UTC(9999, 11, 31);

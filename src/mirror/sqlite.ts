@@ -28,6 +28,8 @@ interface Statement {
 interface Driver {
   prepare(sql: string): Statement;
   exec(sql: string): void;
+  /** Throws a usage error for a query that could write another file. */
+  check(sql: string): void;
   close(): void;
 }
 
@@ -122,6 +124,7 @@ function databaseOf(driver: Driver, run: Run, isReadOnly: boolean): Database {
       for await (const chunk of chunks) yield objectsOf(names, chunk);
     },
     query: async (sql): Promise<Answer> => {
+      queryRun(run)(() => driver.check(sql));
       const { names, chunks } = read(driver, queryRun(run), sql, []);
       return { columns: names.map((name) => ({ name, isDecimal: false, isJson: false })), chunks };
     },
@@ -411,6 +414,7 @@ function openNodeSqlite({ DatabaseSync }: NodeSqlite, path: string, readOnly: bo
       };
     },
     exec: (sql) => database.exec(sql),
+    check: () => {},
     close: () => database.close(),
   };
 }
@@ -426,7 +430,25 @@ function openLibsql(LibsqlDatabase: Libsql, path: string, isReadOnly: boolean): 
       const reading = names.length > 0 ? statement.raw() : statement;
       return { run: (values) => void statement.run(values), rows: (values) => reading.iterate(values), names };
     },
-    exec: (sql) => database.exec(sql),
+    exec: (sql) => void database.exec(sql),
+    check(sql) {
+      let program: LibsqlStatement;
+      try {
+        program = database.prepare(`explain ${sql}`).raw();
+      } catch {
+        // What cannot be explained, an explanation for instance, does nothing, or fails when it is run.
+        return;
+      }
+      refuseFileWriting(program.iterate([]));
+    },
     close: () => database.close(),
   };
+}
+
+/** libsql comes with the functions of the shell of SQLite, which a name in quotes calls too: the program of the statement has it plainly. */
+function refuseFileWriting(program: Iterator<readonly Cell[]>): void {
+  for (const [, operation, , , , name] of takeAll(program)) {
+    if (/^(?:Pure)?Func/.test(String(operation)) && /^writefile\(/i.test(String(name)))
+      throw usageError('a query only reads: writefile is refused');
+  }
 }

@@ -121,6 +121,37 @@ describe.each(engines)('%s', (_kind, newText) => {
     });
   });
 
+  test('what no database can hold costs a character, or that message, and never the writer', async () => {
+    await withScene(await newText(), async (scene) => {
+      const { sandbox, organization, run, until } = scene;
+      const [uuid = '', other = '', third = ''] = uuidsOf(scene);
+      // Lists show them, and messages after them.
+      sandbox.changeBicycle(uuid, { description: 'a\0b\ud800c\\u0000', [`\0`]: 1 });
+      const running = run();
+      await running.until(() => running.stderr().includes('watching'));
+      await until('select count(*) as n from latest', { n: uuidsOf(scene).length });
+      const push = (message: object, sender = 'bicycle') =>
+        sandbox.publish(`/${organization}/admin/bicycles/*`, sender, message);
+      const long = Array.from({ length: 20_000 }, (_, index) => ((index * 7919) % 99_991).toString(36)).join('');
+      for (const name of ['\0', '\ud800', long]) {
+        push({ uuid: name, name });
+        push({ uuid: name, message: name }, 'alert');
+      }
+      push({ uuid: other, name: long, bleid: long, serial_number: long, state: long });
+      push({ uuid: third, latest_gps_timestamp: '2026-02-30T10:00:00Z', state: 'a\udc00\0', description: 'last' });
+      await until(`select description from bicycles where uuid = '${third}'`, { description: 'last' });
+      const field = "raw ->> 'description'";
+      await until(`select ${field} as text from bicycles where uuid = '${uuid}'`, { text: 'a\ufffdb\ufffdc\\u0000' });
+      await until(`select count(${field}) - count(${field}) as n from bicycles`, { n: 0 });
+      await until(`select count(*) as n from state_durations where state = 'a\ufffd\ufffd'`, { n: 1 });
+      await until(
+        `select count(*) as n from bicycles where uuid = '${other}' and ${field.replace('description', 'name')} = '${long}'`,
+        { n: 1 },
+      );
+      expect((await running.stop('SIGTERM')).code).toBe(143);
+    });
+  });
+
   test('what happened while nobody ran is one gap, found by the list, without the whole list', async () => {
     await withScene(await newText(), async (scene) => {
       const { sandbox, once, ask } = scene;
@@ -318,6 +349,8 @@ describe('what ends it, and what it survives', () => {
         health = await fetch(`http://127.0.0.1:${port}/healthz`);
       }
       expect(health.status).toBe(200);
+      // No address of a request ends the writer.
+      for (const target of ['//', 'http://[', '*']) expect(await statusOf(port, target)).toBe(404);
       const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
       expect(text).toContain(`fleet_mirror_rows ${uuidsOf(scene).length}\n`);
       for (const name of ['messages_total', 'lag_seconds', 'gaps_total', 'database_errors_total'])
@@ -329,6 +362,19 @@ describe('what ends it, and what it survives', () => {
     });
   });
 });
+
+/** The status of a request whose target is written as it is. */
+function statusOf(port: number, target: string): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const socket = dial(port, '127.0.0.1', () => socket.write(`GET ${target} HTTP/1.1\r\nHost: a\r\n\r\n`));
+    socket.on('data', (piece) => {
+      resolve(Number(String(piece).split(' ')[1]));
+      socket.destroy();
+    });
+    socket.on('close', () => reject(new Error('no answer')));
+    socket.on('error', reject);
+  });
+}
 
 function deep(levels: number): unknown {
   let value: unknown = 1;

@@ -1,7 +1,7 @@
 // Both databases of a mirror: the same rows, transactions and errors, whichever it is.
 
 import { randomUUID } from 'node:crypto';
-import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
@@ -127,6 +127,17 @@ describe.each(ENGINES)('%s', (kind, newAddress) => {
       const found = await reader.query("select id, id as id, '?' as mark, 1.50 as part from things");
       expect(found.columns.map(({ name }) => name)).toEqual(['id', 'id', 'mark', 'part']);
       for await (const chunk of found.chunks) expect(chunk).toEqual([[5, 5, '?', kind === 'sqlite' ? 1.5 : '1.50']]);
+      // Neither a table nor a file comes of a query.
+      const file = join(folder, `${kind}.written`);
+      for (const text of ['explain analyze create table made as select 1', `select "writefile"('${file}', 'x')`]) {
+        const answer = await reader.query(text).catch(() => undefined);
+        for await (const chunk of answer?.chunks ?? []) expect(chunk.length).toBeGreaterThan(0);
+      }
+      expect(existsSync(file)).toBe(false);
+      await expect(reader.all('select 1 from made')).rejects.toThrow('made');
+      await expect(reader.query(kind === 'postgres' ? 'select $1' : 'select (')).rejects.toMatchObject({
+        kind: 'usage',
+      });
       await expect(reader.query('selct 1')).rejects.toMatchObject({ kind: 'usage', message: /syntax error/ });
       await expect(reader.query('select nothing from things')).rejects.toMatchObject({
         kind: 'usage',

@@ -91,7 +91,7 @@ export function metricsText(counters: Counters, reading: Reading): string {
 /** Serves `/metrics` and `/healthz` on loopback. Throws a FleetError of kind `config` when the port is taken. */
 export async function serveMetrics(port: number, counters: Counters, look: () => Reading): Promise<Server> {
   const server = createServer((request, response) => {
-    const { pathname } = new URL(request.url ?? '/', 'http://localhost');
+    const [pathname] = (request.url ?? '').split('?', 1);
     const send = (status: number, text: string) => {
       response.writeHead(status, {
         'content-type': 'text/plain; version=0.0.4; charset=utf-8',

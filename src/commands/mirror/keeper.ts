@@ -61,10 +61,11 @@ export async function openKeeper({ clock, io }: Context, options: KeeperOptions)
         } catch (thrown) {
           onError();
           const error = asFleetError(thrown);
-          const leftMs = patienceMs(error) - (clock.monotonicMs() - (failedAtMs ?? clock.monotonicMs()));
+          const nowMs = clock.monotonicMs();
+          const leftMs = patienceMs(error) - (nowMs - (failedAtMs ?? nowMs));
           if (leftMs <= 0 || over.aborted) throw error;
           if (failedAtMs === undefined) onTrouble(error, leftMs);
-          failedAtMs ??= clock.monotonicMs();
+          failedAtMs ??= nowMs;
           if (error.kind === 'network') {
             await database?.close().catch(() => {});
             database = undefined;

@@ -6,7 +6,7 @@ import { asFleetError, FleetError } from '../../errors.js';
 import type { Client } from '../../http/client.js';
 import { openSeen, type Seen } from '../../http/seen.js';
 import type { Item, Page, Query } from '../../http/types.js';
-import { exactValue } from '../../json/exact.js';
+import { admitted } from '../../mirror/admit.js';
 import type { CatchUpEvent } from '../../mirror/catch-up.js';
 import type { WriterEffect, WriterEvent } from '../../mirror/writer.js';
 
@@ -23,7 +23,7 @@ export async function readHead(client: Client, effect: WriterEffect & { type: 'r
   const query: Query = next ?? [['ordering', '-modified'], ['organization', organization], PAGE_SIZE];
   try {
     const page = await firstPage<Bicycle>(client, BICYCLES_PATH, query, 'the list of bicycles');
-    return { type: 'page', id, page: { ...page, items: page.items.map(exactItem) } };
+    return { type: 'page', id, page: { ...page, items: admitted(page.items) } };
   } catch (thrown) {
     return { type: 'failed', id, error: asFleetError(thrown) };
   }
@@ -33,11 +33,6 @@ async function firstPage<T>(client: Client, path: string, query: Query, subject:
   // A limit of one item is met by any page, so that none is fetched ahead.
   for await (const page of client.pages<T>({ path, query, subject }, { ahead: 0, limit: 1 })) return page;
   return { count: 0, items: [], next: undefined, trace: {} };
-}
-
-/** An item whose value has its numbers as they were sent. */
-function exactItem<T>(item: Item<T>): Item<T> {
-  return { json: item.json, value: exactValue(item) };
 }
 
 export interface WholeOptions {
@@ -69,7 +64,7 @@ export async function readWhole(
   try {
     for await (const page of client.pages<Bicycle>(request, { ahead: PAGES_AHEAD, seen: openRecent(SEEN_LIMIT) })) {
       if (signal.aborted) return;
-      const items = page.items.map(exactItem);
+      const items = admitted(page.items);
       const size = items.reduce((sum, { json }) => sum + json.length, 0);
       const nextPage = Number(page.next?.find(([name]) => name === 'page')?.[1]);
       emit(
@@ -133,7 +128,7 @@ export async function readAlerts(
     );
   const readAll = async (ordering: string) => {
     for await (const page of pages(ordering)) {
-      const changed = await take(page.items);
+      const changed = await take(admitted(page.items));
       if (changed === 0 && !isWhole) return;
     }
   };

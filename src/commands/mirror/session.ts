@@ -2,7 +2,7 @@
 
 import { randomUUID } from 'node:crypto';
 import type { Alert } from '../../api/alert.js';
-import { type PushEnvelope, uuidOfMessage } from '../../api/push.js';
+import type { PushEnvelope } from '../../api/push.js';
 import { sleep } from '../../clock.js';
 import type { Context } from '../../context.js';
 import { asFleetError, type FleetError } from '../../errors.js';
@@ -13,6 +13,7 @@ import type { Item } from '../../http/types.js';
 import { needsExactReading, readExact } from '../../json/exact.js';
 import { isObject, JsonError, parseJson } from '../../json/parse.js';
 import type { MirrorAddress } from '../../mirror/address.js';
+import { admitted, admittedUuid, storableJson } from '../../mirror/admit.js';
 import type { Database, Value } from '../../mirror/database.js';
 import { HEARTBEAT_MS, releaseLease, type Writer } from '../../mirror/lease.js';
 import { type Ledger, openLedger } from '../../mirror/ledger.js';
@@ -263,7 +264,7 @@ async function takeBatch(work: Work, before: WriterState, batch: readonly Sessio
   if (isUpToDate && effects.some(({ type }) => type === 'settled')) work.heardMs = state.startedAt.wallMs;
   count(counters, events, effects);
   const pages = batch.filter((event) => event.type === 'alerts');
-  const pushed = effects.flatMap((effect) => (effect.type === 'alert' ? [pushedAlert(effect.alert)] : []));
+  const pushed = effects.flatMap((effect) => (effect.type === 'alert' ? admitted([pushedAlert(effect.alert)]) : []));
   await write(work, effects, [...pages.map(({ items }) => items), pushed], nowMs, (index, changed) =>
     pages[index]?.done(changed),
   );
@@ -324,14 +325,14 @@ function readEvent(event: Exclude<SessionEvent, AlertsPage>): WriterEvent {
 }
 
 function readMessage(event: Message): WriterEvent {
-  const { data } = event;
+  const data = storableJson(event.data);
   // An event without data says nothing.
   if (data === '') return { type: 'heard', event, envelope: {}, uuid: undefined };
   try {
     const parsed = parseJson(data);
     const value = needsExactReading(data) ? readExact(data) : parsed;
     const envelope = isObject(value) ? (value as PushEnvelope) : {};
-    return { type: 'heard', event, envelope, uuid: uuidOfMessage(envelope) };
+    return { type: 'heard', event, envelope, uuid: admittedUuid(envelope) };
   } catch (error) {
     return { type: 'unreadable', event, reason: error instanceof JsonError ? error.message : String(error) };
   }
