@@ -87,6 +87,8 @@ export function writeJson(value: unknown): string {
   const written = writtenNumber(value);
   if (written !== undefined) return written;
   if (Array.isArray(value)) return `[${value.map(writeJson).join(',')}]`;
+  // Without anything inside, most are: an exact number is an object.
+  if (Object.values(value).every((inner) => inner === null || typeof inner !== 'object')) return JSON.stringify(value);
   return `{${Object.entries(value)
     .map(([key, inner]) => `${JSON.stringify(key)}:${writeJson(inner)}`)
     .join(',')}}`;

@@ -5,7 +5,7 @@ import { needsExactReading, readExact, writeJson } from '../json/exact.js';
 import { readTime } from '../terminal/time.js';
 import type { Database, Row, Value } from './database.js';
 import { BOOKKEEPING, type Known, type Memory } from './knowledge.js';
-import { bicycleRow, utcOf, utcOfMs, versionValue } from './rows.js';
+import { bicycleRow, MOVED_COLUMNS, movedRow, utcOf, utcOfMs, versionValue } from './rows.js';
 
 /** Where the next statement about a bicycle comes from. */
 export interface Origin {
@@ -28,6 +28,8 @@ export interface Origin {
 export interface Writes {
   /** As BICYCLE_COLUMNS. */
   readonly bicycles: readonly (readonly Value[])[];
+  /** Of bicycles that only moved, as MOVED_COLUMNS: most indexes need not be touched for them. */
+  readonly moved: readonly (readonly Value[])[];
   /** As CHANGE_COLUMNS. */
   readonly changes: readonly (readonly Value[])[];
 }
@@ -50,8 +52,10 @@ export interface Ledger extends Memory {
   loadLatest(database: Database, fromWallMs: number): Promise<void>;
   /** What the next calls of the knowledge are about. */
   from(origin: Origin): void;
-  /** What was changed since the last time; the rows are forgotten. */
+  /** What was changed since the last time; of the rows those that messages were about are kept, as they are written now. */
   take(): Writes;
+  /** The table was changed past the ledger: what is kept of it is forgotten. */
+  forget(): void;
   /** How many bicycles the mirror has that are not gone. */
   setSize(count: number): void;
   /** Changes that lists showed, counted for ever. */
@@ -60,12 +64,15 @@ export interface Ledger extends Memory {
 
 interface Entry {
   known: Known;
-  raw: string;
+  /** Undefined when `known` has become another. */
+  raw: string | undefined;
   followed: string | null;
   gone: string | null;
   firstSeen: string;
   lastSeen: string;
   isDirty: boolean;
+  /** Whether a column beside those that a bicycle on its way changes is another. */
+  isOther: boolean;
 }
 
 /** What is remembered of a message until the lists that were asked for before it have come. */
@@ -73,6 +80,8 @@ type Recent = Pick<Known, 'heard' | 'touchedMs' | 'loose'>;
 
 /** Of how many bicycles that is remembered: more than messages come while a page is in flight. */
 const RECENT_LIMIT = 50_000;
+/** Whose rows are kept from batch to batch, some 2 kB each. */
+const KEPT_LIMIT = 5_000;
 
 /** A `modified` further ahead of the moment that it was seen is a mistake. */
 const AHEAD_MS = 5_000;
@@ -81,6 +90,8 @@ const UNTOUCHED: Recent = { heard: 0, touchedMs: Number.NEGATIVE_INFINITY, loose
 
 export function openLedger(): Ledger {
   const entries = new Map<string, Entry>();
+  /** What batches before have written, the longest untouched first. */
+  const kept = new Map<string, Entry>();
   const missing = new Set<string>();
   const recent = new Map<string, Recent>();
   let changes: Value[][] = [];
@@ -95,6 +106,14 @@ export function openLedger(): Ledger {
     if (recent.size <= RECENT_LIMIT) return;
     const [oldest = ''] = recent.keys();
     recent.delete(oldest);
+  };
+
+  const forget = (limit: number) => {
+    for (const [uuid, { known }] of kept) {
+      if (kept.size <= limit) return;
+      kept.delete(uuid);
+      remember(uuid, known);
+    }
   };
 
   const record = (uuid: string, at: string, received: string, change: Omit<Change, 'uuid'>) => {
@@ -114,6 +133,7 @@ export function openLedger(): Ledger {
       firstSeen: received,
       lastSeen: received,
       isDirty: true,
+      isOther: true,
     });
     size++;
     if (from.isFirstReading) return;
@@ -132,10 +152,15 @@ export function openLedger(): Ledger {
     if (entry.gone !== null && from.source === 'list') {
       const old = JSON.stringify(entry.gone);
       record(uuid, received, received, { version, field: 'gone', old, now: 'null' });
-      Object.assign(entry, { gone: null, isDirty: true });
+      entry.gone = null;
+      entry.isOther = true;
+      entry.isDirty = true;
       size++;
     }
-    if (from.source === 'list') entry.followed = from.followed;
+    if (from.source === 'list' && entry.followed !== from.followed) {
+      entry.followed = from.followed;
+      entry.isOther = true;
+    }
     let at: string | undefined;
     let isChanged = false;
     for (const field in after) {
@@ -144,14 +169,16 @@ export function openLedger(): Ledger {
       const texts = [old === undefined ? null : writeJson(old), writeJson(now)] as const;
       if (texts[0] === texts[1]) continue;
       isChanged = true;
+      entry.isOther ||= !MOVED_COLUMNS.includes(field);
       // A message came before the first reading, which fills in what it left out.
       if (BOOKKEEPING.has(field) || (from.isFirstReading && old === undefined)) continue;
       at ??= timeOf(before, after, from) ?? received;
       record(uuid, at, received, { version, field, old: texts[0], now: texts[1] });
     }
-    if (isChanged) Object.assign(entry, { raw: writeJson(after), isDirty: true });
-    if (isChanged || from.source === 'push') entry.lastSeen = received;
-    entry.isDirty ||= from.source === 'push';
+    if (isChanged) entry.raw = undefined;
+    if (!isChanged && from.source === 'list') return;
+    entry.lastSeen = received;
+    entry.isDirty = true;
   };
 
   return {
@@ -162,10 +189,9 @@ export function openLedger(): Ledger {
       if (origin === undefined) throw new Error('nobody said where it comes from');
       const entry = entries.get(uuid);
       // Lists say again what messages said; of what a mirror has shown nothing needs to be kept.
-      const kept = { ...known, isSilent: false, caughtUp: [] };
-      if (entry === undefined) add(uuid, kept, origin);
-      else update(uuid, entry, kept, origin);
-      if (known.heard > 0) remember(uuid, known);
+      const shown = { ...known, isSilent: false, caughtUp: [] };
+      if (entry === undefined) add(uuid, shown, origin);
+      else update(uuid, entry, shown, origin);
       return true;
     },
     size: () => size,
@@ -176,7 +202,12 @@ export function openLedger(): Ledger {
       for (const { known } of entries.values()) yield known;
     },
     async load(database, uuids) {
-      const wanted = [...new Set(uuids)].filter((uuid) => !entries.has(uuid) && !missing.has(uuid));
+      const wanted: string[] = [];
+      for (const uuid of new Set(uuids)) {
+        const entry = kept.get(uuid);
+        if (entry !== undefined) entries.set(uuid, entry);
+        else if (!entries.has(uuid) && !missing.has(uuid)) wanted.push(uuid);
+      }
       if (wanted.length === 0) return;
       const rows = await database.all(ROWS[database.kind], [JSON.stringify(wanted)]);
       for (const row of rows) {
@@ -194,15 +225,28 @@ export function openLedger(): Ledger {
     },
     take() {
       const bicycles: Value[][] = [];
-      for (const [uuid, { known, isDirty, ...facts }] of entries) {
-        if (isDirty) bicycles.push(bicycleRow(known.bicycle, { ...facts, uuid }));
+      const moved: Value[][] = [];
+      for (const [uuid, entry] of entries) {
+        const { known, followed, gone, firstSeen, lastSeen, isDirty, isOther } = entry;
+        if (isDirty) {
+          entry.raw ??= writeJson(known.bicycle);
+          const row = bicycleRow(known.bicycle, { uuid, followed, gone, firstSeen, lastSeen, raw: entry.raw });
+          if (isOther) bicycles.push(row);
+          else moved.push(movedRow(row));
+          entry.isDirty = false;
+          entry.isOther = false;
+        }
+        kept.delete(uuid);
+        if (known.heard > 0) kept.set(uuid, entry);
       }
-      const writes = { bicycles, changes };
+      const writes = { bicycles, moved, changes };
       changes = [];
       entries.clear();
       missing.clear();
+      forget(KEPT_LIMIT);
       return writes;
     },
+    forget: () => forget(0),
     setSize(count) {
       size = count;
     },
@@ -247,6 +291,7 @@ function entryOf(row: Row, recent: Recent): Entry {
     firstSeen: String(row['first_seen']),
     lastSeen: String(row['last_seen']),
     isDirty: false,
+    isOther: false,
   };
 }
 

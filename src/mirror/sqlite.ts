@@ -140,7 +140,7 @@ function databaseOf(driver: Driver, run: Run, isReadOnly: boolean): Database {
             // Many rows at once: each call of a statement costs as much as several rows. Two sizes, so that two statements are kept.
             const count = rows.length - from >= most ? most : 1;
             const statement = prepare(count === 1 ? one : many);
-            statement.run(bind(count === 1 ? (rows[from] ?? []) : rows.slice(from, from + count).flat()));
+            statement.run(count === 1 ? bind(rows[from] ?? []) : rows.slice(from, from + count).flatMap(bind));
             from += count;
           }
         });

@@ -7,7 +7,7 @@ import { readExact } from '../json/exact.js';
 import type { Database, Value } from './database.js';
 import { keepLease, takeLease, type Writer } from './lease.js';
 import { CHANGE_COLUMNS, type Writes } from './ledger.js';
-import { ALERT_COLUMNS, alertRow, BICYCLE_COLUMNS, utcOfMs } from './rows.js';
+import { ALERT_COLUMNS, alertRow, BICYCLE_COLUMNS, MOVED_COLUMNS, utcOfMs } from './rows.js';
 import { addressOf, checkBaseUrl, migrate, type Position, readMeta, type Snapshot, writeMeta } from './schema.js';
 import type { Meeting, WriterEffect } from './writer.js';
 
@@ -113,6 +113,7 @@ export async function commit(database: Database, writer: Writer, batch: Commit, 
     await keepLease(database, writer, batch.beats || isRetry);
     if (isRetry && (await isWritten(database, writer, batch.batch))) return 0;
     await database.write('bicycles', BICYCLE_COLUMNS, batch.writes.bicycles, ['uuid']);
+    await database.write('bicycles', MOVED_COLUMNS, batch.writes.moved, ['uuid']);
     await database.write('changes', CHANGE_COLUMNS, batch.writes.changes);
     await database.write('alerts', ALERT_COLUMNS, batch.alerts, ['uuid']);
     let gone = 0;

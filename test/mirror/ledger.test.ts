@@ -5,7 +5,7 @@ import type { Bicycle } from '../../src/api/bicycle.js';
 import type { Database } from '../../src/mirror/database.js';
 import { openKnowledge } from '../../src/mirror/knowledge.js';
 import { CHANGE_COLUMNS, type Origin, openLedger } from '../../src/mirror/ledger.js';
-import { BICYCLE_COLUMNS } from '../../src/mirror/rows.js';
+import { BICYCLE_COLUMNS, MOVED_COLUMNS } from '../../src/mirror/rows.js';
 import { migrate } from '../../src/mirror/schema.js';
 import { useEngines, withDatabase } from '../support/mirror.js';
 
@@ -55,11 +55,11 @@ async function record(database: Database, { source, item, gone = false, isFirstR
   await ledger.load(database, [UUID]);
   if (source === 'push') knowledge.hear(UUID, item, now);
   else knowledge.compare(item, NO_MARK, 0, now);
-  const { bicycles, changes } = ledger.take();
+  const { bicycles, moved, changes } = ledger.take();
   const named = (columns: readonly string[], row: readonly unknown[]) =>
     Object.fromEntries(columns.map((column, index) => [column, row[index]]));
   return {
-    rows: bicycles.map((row) => named(BICYCLE_COLUMNS, row)),
+    rows: [...bicycles.map((row) => named(BICYCLE_COLUMNS, row)), ...moved.map((row) => named(MOVED_COLUMNS, row))],
     changes: changes.map((row) => {
       const { at, field, old, new: now } = named(CHANGE_COLUMNS, row);
       return [at, field, old, now];
@@ -101,9 +101,49 @@ test('a message does not bring back a bicycle that left the list, a list does', 
   await withDatabase((await sqlite?.[1]()) ?? '', async (database) => {
     await migrate(database);
     const item = { uuid: UUID, ...MODIFIED };
-    expect((await record(database, { source: 'push', item, gone: true })).rows[0]?.['gone']).toBe(RECEIVED);
+    const pushed = await record(database, { source: 'push', item, gone: true });
+    expect(pushed.rows[0]).not.toHaveProperty('gone', null);
     const back = await record(database, { source: 'list', item: BEFORE, gone: true });
     expect(back.rows[0]?.['gone']).toBeNull();
     expect(back.changes).toEqual([[RECEIVED, 'gone', JSON.stringify(RECEIVED), 'null']]);
+  });
+});
+
+test('rows that messages were about are kept from batch to batch, until the table is changed past the ledger', async () => {
+  await withDatabase((await sqlite?.[1]()) ?? '', async (database) => {
+    await migrate(database);
+    const ledger = openLedger();
+    const now = { monotonicMs: 30_000, wallMs: START_MS + 30_000 };
+    const knowledge = openKnowledge({ monotonicMs: 0, wallMs: START_MS }, ledger);
+    const batch = async (item: Bicycle) => {
+      await ledger.load(database, [UUID]);
+      ledger.from({
+        source: 'push',
+        receivedMs: now.wallMs,
+        followed: 'o',
+        json: undefined,
+        saysModified: true,
+        isFirstReading: false,
+        isPlausible: () => true,
+      });
+      knowledge.hear(UUID, item, now);
+      const writes = ledger.take();
+      await database.write('bicycles', BICYCLE_COLUMNS, writes.bicycles, ['uuid']);
+      await database.write('bicycles', MOVED_COLUMNS, writes.moved, ['uuid']);
+      return writes;
+    };
+    expect((await batch(BEFORE)).bicycles).toHaveLength(1);
+    await database.all("update bicycles set state = 'lost', raw = replace(raw, 'available', 'lost')");
+    // Nothing is asked for, and of a bicycle that only moved nothing else is written.
+    const moved = await batch({ ...BEFORE, latitude: 52.2, concurrency_version: 2 });
+    expect([moved.bicycles.length, moved.moved.length, moved.changes.length]).toEqual([0, 1, 1]);
+    expect(await database.all('select state, latitude from bicycles')).toEqual([{ state: 'lost', latitude: 52.2 }]);
+    ledger.forget();
+    await database.all("update bicycles set gone = '2026-11-21T12:00:40.000000Z'");
+    const rented = await batch({ ...BEFORE, state: 'rented', concurrency_version: 3 });
+    expect(rented.bicycles).toHaveLength(1);
+    expect(await database.all('select state, gone from bicycles')).toEqual([
+      { state: 'rented', gone: '2026-11-21T12:00:40.000000Z' },
+    ]);
   });
 });

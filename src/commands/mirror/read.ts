@@ -14,6 +14,8 @@ import type { WriterEffect, WriterEvent } from '../../mirror/writer.js';
 const PAGE_SIZE = ['page_size', '100'] as const;
 /** Pages that are asked for while one is written: enough to hide the service's latency. */
 const PAGES_AHEAD = 4;
+/** What an item weighs in the queue, by the length of its text: a fleet is read page by page, and larger batches gain little there. */
+const ITEM_WEIGHT = 4;
 /** Of how many items it is known whether they came before: more than are moved between two pages in flight. */
 const SEEN_LIMIT = 5_000;
 
@@ -65,7 +67,7 @@ export async function readWhole(
     for await (const page of client.pages<Bicycle>(request, { ahead: PAGES_AHEAD, seen: openRecent(SEEN_LIMIT) })) {
       if (signal.aborted) return;
       const items = admitted(page.items);
-      const size = items.reduce((sum, { json }) => sum + json.length, 0);
+      const size = ITEM_WEIGHT * items.reduce((sum, { json }) => sum + json.length, 0);
       const nextPage = Number(page.next?.find(([name]) => name === 'page')?.[1]);
       emit(
         {

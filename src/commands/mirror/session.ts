@@ -86,8 +86,8 @@ export interface Session {
   close(): Promise<void>;
 }
 
-/** What waits to be written: some hundred milliseconds of a very fast stream. */
-const QUEUE_LIMIT_CHARACTERS = 512 * 1024;
+/** What waits to be written: under load a batch holds so much, and pages of indexes are written once for many messages. */
+const QUEUE_LIMIT_CHARACTERS = 2 * 1024 * 1024;
 /** Messages are gathered for so long before they are written. */
 const GATHER_MS = 100;
 const TICK_MS = 1_000;
@@ -287,7 +287,10 @@ async function write(
   const stored = withoutOvertaken(effects.filter((effect): effect is StoredEffect => STORED.has(effect.type)));
   const beats = clock.monotonicMs() - work.beatAtMs >= HEARTBEAT_MS;
   const isEnd = effects.at(-1)?.type === 'end';
-  const isEmpty = writes.bicycles.length === 0 && stored.length === 0 && alerts.every(({ length }) => length === 0);
+  const isEmpty =
+    writes.bicycles.length + writes.moved.length === 0 &&
+    stored.length === 0 &&
+    alerts.every(({ length }) => length === 0);
   if (isEmpty && !beats && !isEnd) {
     for (const index of alerts.keys()) onAlerts(index, 0);
     return;
@@ -301,7 +304,9 @@ async function write(
     const rows = { batch, writes, effects: stored, alerts: changed.flat(), heardMs, nowMs, beats };
     return commit(database, writer, rows, isRetry);
   });
-  if (gone > 0) ledger.setSize(ledger.size() - gone);
+  ledger.setSize(ledger.size() - gone);
+  // Also where the answer was lost: then nobody says how many.
+  if (stored.some(({ type }) => type === 'mark-gone')) ledger.forget();
   if (beats) work.beatAtMs = clock.monotonicMs();
   counters.batches++;
   counters.changes += writes.changes.length + gone;
