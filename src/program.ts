@@ -29,11 +29,22 @@ import { programVersion } from './place.js';
 import { FORMATS, PICTURES } from './terminal/formats.js';
 import type { Io } from './terminal/io.js';
 
+type Nouns = { readonly [name: string]: (program: Command, run: Run) => void };
+
+/** Nouns that know of nothing but themselves. */
+const WORK: Nouns = {
+  bicycles: addBicycles,
+  alerts: addAlerts,
+  watch: addWatch,
+  map: addMap,
+  mirror: addMirror,
+  api: addApi,
+};
 /** Each noun's words, under the headings of the first page of help; a new noun is one line here. */
-const NOUNS: { readonly [heading: string]: readonly ((program: Command, run: Run) => void)[] } = {
-  'Work with the fleet:': [addBicycles, addAlerts, addWatch, addMap, addMirror, addApi],
-  'Settings:': [addAuth, addConfig, addProfile],
-  'Help:': [addDoctor, addCompletion, addHelp, addSandbox, addDemo],
+const NOUNS: { readonly [heading: string]: Nouns } = {
+  'Work with the fleet:': WORK,
+  'Settings:': { auth: addAuth, config: addConfig, profile: addProfile },
+  'Help:': { doctor: addDoctor, completion: addCompletion, help: addHelp, sandbox: addSandbox, demo: addDemo },
 };
 
 /** The table with every column and whole values. */
@@ -55,27 +66,29 @@ export async function runProgram(
 ): Promise<void> {
   let opened: OpenContext | undefined;
   let helpText = '';
-  const program = buildProgram(
-    async (command, action) => {
-      const typed: GlobalFlags = command.optsWithGlobals();
-      checkGlobalFlags(typed);
-      opened = openContext(world, io, readOutput(typed, command), interruption);
-      // A program of --jq that does not compile is refused before anything is sent.
-      await opened.context.jq();
-      if ((typed as { offline?: boolean }).offline === true) {
-        await (await import('./commands/offline.js')).runOffline(opened.context, action);
-      } else await action(opened.context);
-    },
-    (text) => {
-      helpText += text;
-    },
-    { width: io.stdout.width(), hasColors: io.stdout.colorLevel > 0 },
-  );
+  const run: Run = async (command, action) => {
+    const typed: GlobalFlags = command.optsWithGlobals();
+    checkGlobalFlags(typed);
+    opened = openContext(world, io, readOutput(typed, command), interruption);
+    // A program of --jq that does not compile is refused before anything is sent.
+    await opened.context.jq();
+    if ((typed as { offline?: boolean }).offline === true) {
+      await (await import('./commands/offline.js')).runOffline(opened.context, action);
+    } else await action(opened.context);
+  };
+  const build = (noun?: string) =>
+    buildProgram(run, {
+      write(text) {
+        helpText += text;
+      },
+      screen: { width: io.stdout.width(), hasColors: io.stdout.colorLevel > 0 },
+      noun,
+    });
   try {
-    await program.parseAsync(argv, { from: 'user' });
+    await build(argv[0]).parseAsync(argv, { from: 'user' });
   } catch (thrown) {
-    if (!(thrown instanceof CommanderError)) throw withGuess(thrown, program, argv);
-    if (thrown.exitCode !== 0 && thrown.code !== 'commander.help') throw usageErrorOf(thrown, program, argv);
+    if (!(thrown instanceof CommanderError)) throw withGuess(thrown, build, argv);
+    if (thrown.exitCode !== 0 && thrown.code !== 'commander.help') throw usageErrorOf(thrown, build(), argv);
   } finally {
     await opened?.close();
   }
@@ -92,9 +105,9 @@ function readOutput({ output, ...flags }: GlobalFlags, command: Command): Global
 }
 
 /** A command line that other tools would understand is answered with the one of ours, whoever refused it. */
-function withGuess(thrown: unknown, program: Command, argv: readonly string[]): unknown {
+function withGuess(thrown: unknown, build: () => Command, argv: readonly string[]): unknown {
   if (!(thrown instanceof FleetError) || thrown.kind !== 'usage') return thrown;
-  const hint = hintOfGuess(program, argv);
+  const hint = hintOfGuess(build(), argv);
   return hint === undefined ? thrown : usageError(thrown.message, hint);
 }
 
@@ -104,19 +117,23 @@ function usageErrorOf(error: CommanderError, program: Command, argv: readonly st
   return new FleetError('usage', first, { hint: hintFor(error, program, argv), cause: error });
 }
 
-/**
- * Builds the command line of `fleet`.
- * @param run runs a command's deed with its context
- * @param writeHelp takes help and version texts, which go to stdout
- * @param screen where they are read
- */
-export function buildProgram(run: Run, writeHelp: (text: string) => void, screen: HelpScreen = PIPE): Command {
+export interface ProgramOptions {
+  /** Takes help and version texts, which go to stdout. */
+  write(text: string): void;
+  /** Where they are read. */
+  screen?: HelpScreen;
+  /** The first word of the line: where it is a noun that knows of nothing but itself, the others are left out, which saves a third of it. */
+  noun?: string | undefined;
+}
+
+/** Builds the command line of `fleet`. `run` runs a command's action with its context. */
+export function buildProgram(run: Run, { write, screen = PIPE, noun = '' }: ProgramOptions): Command {
   const program: Command = createRoot('fleet')
     .description('List, create, act on and watch a fleet of rental bicycles.')
     .exitOverride()
     .configureOutput({
-      writeOut: (text) => writeHelp(fit(text, helpWidth(screen))),
-      writeErr: writeHelp,
+      writeOut: (text) => write(fit(text, helpWidth(screen))),
+      writeErr: write,
       outputError() {},
       getOutHelpWidth: () => helpWidth(screen),
       getErrHelpWidth: () => helpWidth(screen),
@@ -127,7 +144,7 @@ export function buildProgram(run: Run, writeHelp: (text: string) => void, screen
     .addHelpText('afterAll', ({ command }) => everyCommandsFlags(program, command, screen))
     .option('-V, --version', 'print the version')
     .on('option:version', () => {
-      writeHelp(`${programVersion()}\n`);
+      write(`${programVersion()}\n`);
       throw new CommanderError(0, 'commander.version', '');
     });
   addGlobalFlags(program);
@@ -137,10 +154,13 @@ export function buildProgram(run: Run, writeHelp: (text: string) => void, screen
     ['in another terminal', 'fleet --profile sandbox bicycles list --ordering state_of_charge'],
   );
   addInnerHelp(program);
-  for (const [heading, nouns] of Object.entries(NOUNS)) {
-    program.commandsGroup(heading);
-    for (const add of nouns) add(program, run);
-  }
+  const only = Object.hasOwn(WORK, noun) ? WORK[noun] : undefined;
+  if (only !== undefined) only(program, run);
+  else
+    for (const [heading, nouns] of Object.entries(NOUNS)) {
+      program.commandsGroup(heading);
+      for (const add of Object.values(nouns)) add(program, run);
+    }
   return program;
 }
 

@@ -1,6 +1,7 @@
 // Shows the pages of help: what is on the first one, how long and how wide they are, and what a slip is answered with.
 
 import { describe, expect, it } from 'vitest';
+import { pathOf } from '../../src/cli/help.js';
 import { TOPIC_NAMES } from '../../src/commands/help/names.js';
 import { EXIT_CODES } from '../../src/errors.js';
 import { KEY_NAMES, KEYS } from '../../src/settings/keys.js';
@@ -11,6 +12,14 @@ import { withSandbox } from '../support/sandbox.js';
 
 const fleet = (line: string, columns?: number) =>
   runFleet(line === '' ? [] : line.split(' '), columns === undefined ? {} : { terminal: { columns } });
+
+it('the page of a command is the same whether its noun alone is declared or all of them are', async () => {
+  const commands = everyCommand()
+    .slice(1)
+    .map((command) => pathOf(command).replace('fleet ', ''))
+    .filter((words) => !TOPIC_NAMES.some((topic) => topic === words));
+  for (const words of commands) expect(await fleet(`${words} --help`)).toEqual(await fleet(`help ${words}`));
+});
 
 describe('the first page', () => {
   it('is what fleet alone, --help, -h and help show', async () => {
