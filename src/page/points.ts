@@ -158,7 +158,7 @@ export function openPoints(fleet: Fleet, map: MapLibre, startTheme: Theme, onFir
         isPainted = true;
         onFirstPaint();
       }
-      if (performance.now() - youngestMs < HALO_MS) map.triggerRepaint();
+      if (!isStill() && performance.now() - youngestMs < HALO_MS) map.triggerRepaint();
     },
   };
 

@@ -2,10 +2,17 @@
 
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll } from 'vitest';
+import { reportSkip } from './tools.js';
 
 /** Its own protections stay on: without them a page may do what a real browser refuses. One process would end with its first context. */
 const UNWANTED =
   /^--(?:single-process|disable-web-security|allow-running-insecure-content|disable-site-isolation-trials)$/;
+
+/** Less processor time: WebGL's processor does not put the page together, and V8 compiles no more than it runs. */
+const THRIFTY = ['--disable-gpu-compositing', '--js-flags=--no-opt --single-threaded --max-lazy'];
+
+/** Said where WebGL draws on the processor, whoever asks for the picture. */
+const DRIVERS_NOTE = /GPU stall due to ReadPixels/;
 
 export interface OpenedPage {
   readonly page: Page;
@@ -20,30 +27,32 @@ export interface OpenOptions {
   width?: number;
   height?: number;
   scheme?: 'dark' | 'light';
+  /** 1 where somebody looks at the picture; half of it is a quarter of the work. */
+  pixelRatio?: number;
   /** Opened in the browser of another page, as a further tab. */
   context?: BrowserContext;
 }
 
 /** The browser; undefined where Chromium cannot start, which is said at the end of the run. */
-export async function startBrowser(): Promise<Browser | undefined> {
+export async function startBrowser(flags: readonly string[] = THRIFTY): Promise<Browser | undefined> {
   try {
     const { default: packed } = await import('@sparticuz/chromium');
     return await chromium.launch({
       executablePath: await packed.executablePath(),
-      args: packed.args.filter((flag) => !UNWANTED.test(flag)),
+      args: [...packed.args.filter((flag) => !UNWANTED.test(flag)), ...flags],
       headless: true,
     });
   } catch (error) {
-    process.stderr.write(`\n!!! SKIPPED: Chromium does not start here: ${String(error).split('\n', 1)[0]}\n`);
+    reportSkip(`SKIPPED without Chromium: the page in a browser (${String(error).split('\n', 1)[0]?.slice(0, 200)})`);
     return undefined;
   }
 }
 
 /** One browser for all tests of the file. Call the result inside tests only; undefined: skip. */
-export function useBrowser(): () => Browser | undefined {
+export function useBrowser(flags?: readonly string[]): () => Browser | undefined {
   let browser: Browser | undefined;
   beforeAll(async () => {
-    browser = await startBrowser();
+    browser = await startBrowser(flags);
   }, 60_000);
   afterAll(() => browser?.close());
   return () => browser;
@@ -52,15 +61,21 @@ export function useBrowser(): () => Browser | undefined {
 /** Opens the page and waits until the bicycles are drawn. */
 export async function openPage(browser: Browser, url: string, options: OpenOptions = {}): Promise<OpenedPage> {
   // As small as the wide layout can be: Chromium draws it on the processor.
-  const { width = 1090, height = 480, scheme = 'dark' } = options;
+  const { width = 1090, height = 480, scheme = 'dark', pixelRatio = 0.5 } = options;
   const context =
     options.context ??
-    (await browser.newContext({ viewport: { width, height }, colorScheme: scheme, reducedMotion: 'reduce' }));
+    (await browser.newContext({
+      viewport: { width, height },
+      deviceScaleFactor: pixelRatio,
+      colorScheme: scheme,
+      reducedMotion: 'reduce',
+    }));
   const page = await context.newPage();
   const complaints: string[] = [];
   const requests: string[] = [];
   page.on('console', (message) => {
-    if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text());
+    if (!['error', 'warning'].includes(message.type()) || DRIVERS_NOTE.test(message.text())) return;
+    complaints.push(message.text());
   });
   page.on('pageerror', (error) => complaints.push(String(error)));
   page.on('request', (request) => {

@@ -1,6 +1,7 @@
 // What some tests need and not every machine has. What is missing is said loudly at the end of a run, so that no skip goes unnoticed.
 
 import { spawnSync } from 'node:child_process';
+import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { hasPostgres } from './postgres.js';
 
 /** Each tool, and what is not tested without it. */
@@ -16,6 +17,9 @@ const TOOLS = {
   root: 'files and folders of another user',
   postgres: 'mirrors in PostgreSQL, whose server npm brings to Linux, macOS and Windows',
 } as const;
+
+/** The file of the skips that tests report; every worker inherits the variable. */
+export const SKIPS_VARIABLE = 'FLEET_TEST_SKIPS';
 
 export type Tool = keyof typeof TOOLS;
 
@@ -37,8 +41,17 @@ export function hasTool(tool: Tool): boolean {
   return hasCommand(tool);
 }
 
-/** A line for each tool that is missing. */
-export function missingTools(): string[] {
+/** A line for each tool that is missing, and each skip that a test reported. */
+export function skippedLines(): string[] {
   const missing = (Object.keys(TOOLS) as Tool[]).filter((tool) => !hasTool(tool));
-  return missing.map((tool) => `SKIPPED without ${tool}: ${TOOLS[tool]}`);
+  const path = process.env[SKIPS_VARIABLE] ?? '';
+  const reported = existsSync(path) ? readFileSync(path, 'utf8').split('\n').filter(Boolean) : [];
+  return [...missing.map((tool) => `SKIPPED without ${tool}: ${TOOLS[tool]}`), ...new Set(reported)];
+}
+
+/** Keeps a line for the end of the run, for what is only found missing when it is started. */
+export function reportSkip(line: string): void {
+  const path = process.env[SKIPS_VARIABLE];
+  if (path === undefined) process.stderr.write(`\n!!! ${line}\n`);
+  else appendFileSync(path, `${line}\n`);
 }
