@@ -38,15 +38,16 @@ export async function runOffline(context: Context, action: (context: Context) =>
   });
 }
 
-/** `from the mirror, current, heard 2 s ago`, or what it lacks. */
+/** `from the mirror, current, 2 s old`, or what it lacks. */
 export function describeAge({ ageMs, isCurrent, isWhole, openGaps, writer }: MirrorStatus): string {
   const isWritten = writer?.isAlive === true;
-  const age = ageMs === undefined ? 'of unknown age' : `${isWritten ? 'heard' : 'as of'} ${showDuration(ageMs)} ago`;
+  const age =
+    ageMs === undefined ? 'of unknown age' : ageMs < 1000 ? 'less than 1 s old' : `${showDuration(ageMs)} old`;
   if (isCurrent) return `from the mirror, current, ${age}`;
   const reasons = [
     ...(isWhole ? [] : ['its first reading of the fleet is not complete']),
     ...(openGaps.length === 0 ? [] : [`${openGaps.length === 1 ? 'a gap is' : `${openGaps.length} gaps are`} open`]),
-    ...(isWritten ? [] : ['nobody writes it (fleet mirror run)']),
+    ...(isWritten ? [] : ['it is not being updated (start fleet mirror run)']),
   ];
   return `! from the mirror, ${age}: ${reasons.join(', ')}`;
 }

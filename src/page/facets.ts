@@ -48,8 +48,8 @@ export function openFacets(fleet: Fleet, { container, theme, onFilter }: FacetsO
     search.focus();
   });
 
-  const least = percentInput('Least charge', (value) => change({ leastPercent: value }));
-  const most = percentInput('Most charge', (value) => change({ mostPercent: value }));
+  const least = percentInput('Minimum charge', (value) => change({ leastPercent: value }));
+  const most = percentInput('Maximum charge', (value) => change({ mostPercent: value }));
   const chart = chargeChart(theme, (from, to) => change({ leastPercent: from, mostPercent: to }));
   const uncharged = element('p', { class: 'note' });
   const states = element('ul', { class: 'bars' });

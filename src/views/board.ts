@@ -118,10 +118,10 @@ const MAP_KEYS: readonly (readonly [key: string, does: string])[] = [
   ['q', 'quit'],
   ['?', 'help, and back'],
   ['← ↑ → ↓', 'move'],
-  ['+ -', 'nearer, farther'],
-  ['0', 'everything'],
-  ['Tab', 'choose the next cluster, or bicycle where there is none; Shift-Tab the one before'],
-  ['Enter', 'go into the cluster, open the bicycle; Esc closes it'],
+  ['+ -', 'zoom in, zoom out'],
+  ['0', 'show everything'],
+  ['Tab', 'select the next cluster, or bicycle where there is none; Shift-Tab the previous'],
+  ['Enter', 'zoom into the cluster, open the bicycle; Esc closes it'],
   ['m', 'board, and back'],
 ];
 

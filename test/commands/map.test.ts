@@ -124,7 +124,7 @@ describe('where it is drawn', () => {
 });
 
 test.each([
-  ['map --json', 'map draws'],
+  ['map --json', 'a map has no JSON output'],
   ['map -o csv', 'not csv'],
   ['map --jq .', '--jq'],
   ['map --columns name', 'no columns'],
@@ -209,7 +209,7 @@ test('--live moves as messages come, m is the board and back, q ends it with 0',
     [new RegExp(`;\\d+H[^\u001b]*${String(count - 1).slice(-1)}`), () => stdin.push('m')],
     [/BICYCLES by charge/, () => stdin.push('m')],
     [/STATES of \d+/, () => stdin.push('?')],
-    [/nearer, farther/, () => stdin.push('q')],
+    [/zoom in, zoom out/, () => stdin.push('q')],
   ];
   let text = '';
   const { code } = await fleet(`map --live --organization ${sandbox().organizations[0]?.uuid}`, {

@@ -108,7 +108,7 @@ describe.each(engines)('%s', (kind, newText) => {
     const offline = await fleet(`bicycles list ${filter} -o jsonl --offline`);
     expect(asked()).toBe(before);
     const [told, ...footer] = offline.stderr.split('\n');
-    expect(told).toMatch(/^\{"notice":"from the mirror, current, heard /);
+    expect(told).toMatch(/^\{"notice":"from the mirror, current, .* old/);
     // SQLite folds no letters but those of ASCII, and every bicycle is looked at.
     if (!filter.includes('É')) expect(footer.join('\n')).toBe(online.stderr);
     const sorted = (lines: string) => (filter === '--all' ? lines.split('\n').sort().join('\n') : lines);
@@ -161,14 +161,14 @@ describe.each(engines)('%s', (kind, newText) => {
     });
     expect([run.code, run.stderr]).toEqual([0, '']);
     const lines = (await fleet('mirror status')).stdout;
-    expect(lines).toMatch(/^status +current, heard \d+ m?s ago$/m);
+    expect(lines).toMatch(/^status +current$/m);
     expect(lines).toMatch(/ for 4 min: the stream was cut; 3 changes found$/m);
     const set = (sql: string) => withDatabase(text, (database) => database.all(sql));
     await set("INSERT INTO gaps (started, reason) VALUES ('2026-03-02T00:00:00.000000Z', 'the stream was cut')");
     const behind = await fleet('mirror status');
     expect([behind.code, behind.stderr]).toEqual([9, 'error: the mirror is not current: a gap is open\n']);
     expect((await fleet('bicycles list --offline -o uuid --limit 1')).stderr).toMatch(
-      /^! from the mirror, heard .* ago: a gap is open\n/,
+      /^! from the mirror, .* old: a gap is open\n/,
     );
     await set('DELETE FROM gaps WHERE ended IS NULL');
     expect(address.kind).toBe(kind);

@@ -138,7 +138,7 @@ describe('from a disk', () => {
     await page.locator('.bar[data-word=retired]').click();
     await settle(all.filter(({ state }) => state === 'lost' || state === 'retired').length);
     await page.locator('.reset').click();
-    await page.getByLabel('Most charge in percent').fill('30');
+    await page.getByLabel('Maximum charge in percent').fill('30');
     await page.keyboard.press('Enter');
     await settle(all.filter(({ state_of_charge: charge }) => charge !== null && Number(charge) <= 30).length);
     await page.locator('.reset').click();

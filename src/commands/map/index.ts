@@ -11,7 +11,7 @@ import { readTiles } from './tiles.js';
 
 const DESCRIPTION = `Draw the whole fleet, or what the filters match, on a map: on the terminal, as a picture
 (-o svg) or as a page for the browser (-o html). Every bicycle is drawn or counted: those
-that would hide each other are one number, and what has no position or lies outside is named.`;
+that would hide each other are one number, and those without a position or outside the map are named.`;
 
 /** What --serve listens on when no port is given. */
 const DEFAULT_PORT = 4030;
@@ -22,13 +22,17 @@ export function addMap(program: Command, run: Run): void {
     .option('--file <path>', 'write it to this .svg, .html or .txt file')
     .option('--size <width,height>', 'columns and rows, or pixels of an SVG: 120,40', readSize)
     .option('--live', 'fill the terminal, moving as messages come')
-    .option('--serve [port]', `serve the page on this machine, moving as messages come (${DEFAULT_PORT})`, readPort)
+    .option(
+      '--serve [port]',
+      `serve the page on this machine, moving as messages come (default: ${DEFAULT_PORT})`,
+      readPort,
+    )
     .option(
       '--tiles <url>',
       'load the background of the page from this tile server: https://…/{z}/{x}/{y}.png',
       readTiles,
     )
-    .option('--attribution <text>', 'whom the tiles are owed to, shown on the page')
+    .option('--attribution <text>', 'credit for the tiles, shown on the page')
     .action((options, command) =>
       run(command, async (context) => {
         const { serve, ...others } = options;

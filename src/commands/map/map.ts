@@ -73,12 +73,12 @@ async function chooseForm(
   const { flags, io } = context;
   const exclude = (one: string, other: string) =>
     usageError(`${one} and ${other} exclude each other`, 'leave one of them out');
-  if (flags.jq !== undefined) throw usageError('a map is no JSON, and takes no --jq', LISTS);
+  if (flags.jq !== undefined) throw usageError('a map has no JSON output, so --jq has nothing to filter', LISTS);
   if (flags.columns !== undefined) throw usageError('a map has no columns', LISTS);
   if (flags.output !== undefined && flags.output !== 'table') {
-    throw usageError(`map draws: -o svg or -o html, not ${flags.output}`, LISTS);
+    throw usageError(`a map is -o svg or -o html, not ${flags.output}`, LISTS);
   }
-  if (flags.json === true) throw usageError('map draws, and makes no JSON', LISTS);
+  if (flags.json === true) throw usageError('a map has no JSON output', LISTS);
   const ending = file === undefined ? undefined : FORMS_BY_ENDING.get(extname(file).toLowerCase());
   const form = flags.picture ?? ending ?? 'text';
   if (file !== undefined && flags.picture === undefined && ending === undefined) {
@@ -106,9 +106,9 @@ async function chooseForm(
       'give -o svg for a picture in pixels, or a size such as 300,100',
     );
   const isPage = form === 'html' || serve !== undefined;
-  if (tiles !== undefined && !isPage) throw usageError('--tiles goes with -o html or --serve');
-  if (attribution !== undefined && tiles === undefined) throw usageError('--attribution goes with --tiles');
-  if (size !== undefined && isPage) throw usageError('--size goes with the terminal and with -o svg, not with a page');
+  if (tiles !== undefined && !isPage) throw usageError('--tiles needs -o html or --serve');
+  if (attribution !== undefined && tiles === undefined) throw usageError('--attribution needs --tiles');
+  if (size !== undefined && isPage) throw usageError('--size is for the terminal and -o svg; a page fits its window');
   if (form === 'html' && serve === undefined && file === undefined && io.stdout.isTerminal) {
     throw usageError('a page would flood the terminal', 'give --file fleet.html, or send it into a file');
   }

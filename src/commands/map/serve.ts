@@ -55,7 +55,7 @@ export async function servePage(context: Context, options: ServeOptions): Promis
       past: past && (async (atMs) => feed.payloadOf(await past.read(atMs), atMs)),
     }).catch((error) => Promise.reject(notServed(error, port)));
     await context.io.stdout.write(`${server.url}\n`);
-    await context.notice('open this address in a browser of this machine; Ctrl-C ends it');
+    await context.notice('open this address in a browser on this machine; Ctrl-C stops it');
     const display = followPage(live, feed, server, organization);
     return {
       ...display,

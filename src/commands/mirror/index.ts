@@ -17,7 +17,7 @@ export function addMirror(program: Command, run: Run): void {
   examples(
     mirror,
     ['keep it current', 'fleet mirror run'],
-    ['how old and how whole it is', 'fleet mirror status'],
+    ['how old and how complete it is', 'fleet mirror status'],
     ['the fleet by state', "fleet mirror query 'select state, count(*) from latest group by state'"],
   );
   addWriting(mirror, run);

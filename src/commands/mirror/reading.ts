@@ -19,9 +19,9 @@ export function addReading(mirror: Command, run: Run): void {
 function addStatus(mirror: Command, run: Run): void {
   const status = mirror
     .command('status')
-    .summary('show how old and how whole the mirror is')
+    .summary('show how old and how complete the mirror is')
     .description(
-      'Show how old the mirror is, how whole, and its gaps. Exits with 0 only when it is current, else with 9.',
+      'Show how old and how complete the mirror is, and its gaps. Exits with 0 only when it is current, else with 9.',
     )
     .option(...TO, readTo)
     .action((options, command) =>
@@ -29,7 +29,7 @@ function addStatus(mirror: Command, run: Run): void {
     );
   examples(
     status,
-    ['how old, how whole, which gaps', 'fleet mirror status'],
+    ['how old, how complete, which gaps', 'fleet mirror status'],
     ['only when it is current', 'fleet mirror status -q && fleet bicycles list --offline --all -o csv'],
   );
 }

@@ -42,7 +42,12 @@ export async function replayMirror(context: Context, options: ReplayOptions): Pr
     context,
     async (mirror) => {
       const range = await findRange(mirror.database, sinceMs, untilMs);
-      if (range.fromId >= range.untilId) return context.notice('No changes are recorded in that time');
+      if (range.fromId >= range.untilId)
+        return context.notice(
+          sinceMs === undefined && untilMs === undefined
+            ? 'No changes are recorded yet'
+            : 'No changes are recorded in that time',
+        );
       const plan = planOf(mirror, form, options);
       const pace = { speed: options.speed, isBoard: form === 'board' };
       const source = (sink: Sink) => play(context, mirror, range, pace, sink);

@@ -111,7 +111,11 @@ function statusLine(state: WriterState, counters: Counters, perSecond: number): 
     return `reading the list: ${whole.read}${of} bicycles${share} · ${traffic}`;
   }
   const condition = isCurrent(state) ? 'current' : state.blind.size > 0 ? 'not connected' : 'catching up';
-  return `${condition} · ${ledger.size()} bicycles · ${traffic} · ${counters.changes} changes · ${counters.gaps} gaps`;
+  return `${condition} · ${ledger.size()} bicycles · ${traffic} · ${counted(counters.changes, 'change')} · ${counted(counters.gaps, 'gap')}`;
+}
+
+function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
 
 /** What the database failed with, while it is tried again. */

@@ -137,7 +137,7 @@ function announce({ report, found, options }: Session): void {
   const before =
     found.heardMs === undefined
       ? 'a new mirror'
-      : `${found.rows} bicycles, heard until ${new Date(found.heardMs).toISOString()}`;
+      : `${found.rows} bicycles, up to date until ${new Date(found.heardMs).toISOString().replace(/\.\d+Z$/, 'Z')}`;
   report.print(
     false,
     { event: 'start', organizations, bicycles: found.rows },

@@ -61,7 +61,12 @@ export async function showStatus(context: Context, { to }: StatusOptions): Promi
     address,
   );
   if (status.isCurrent) return;
-  throw new FleetError('partial', `the mirror is not current: ${describeAge(status).replace(/^.*?: /, '')}`);
+  throw new FleetError('partial', `the mirror is not current: ${reasonOf(status)}`);
+}
+
+/** What it lacks, without its age. */
+function reasonOf(status: MirrorStatus): string {
+  return describeAge(status).replace(/^.*?: /, '');
 }
 
 const NOUN = { one: 'mirror', many: 'mirrors' };
@@ -98,30 +103,30 @@ function linesOf(report: Report, status: MirrorStatus, now: number): string[][] 
   const heard = status.writer?.heartbeatAgeMs;
   const writes =
     writer?.alive === true
-      ? `process ${writer.pid} on ${writer.host}, heard ${showDuration(heard ?? 0)} ago`
-      : 'nobody';
+      ? `process ${writer.pid} on ${writer.host}, last heartbeat ${showDuration(heard ?? 0)} ago`
+      : 'none';
   return [
     ['database', report.database],
     ['service', report.base_url ?? '-'],
     ['organizations', report.organizations.join(', ') || '-'],
-    [
-      'status',
-      describeAge(status)
-        .replace(/^! /, '')
-        .replace(/^from the mirror, /, ''),
-    ],
-    ['as of', report.as_of === null ? '-' : `${report.as_of} (${age(report.as_of, now)})`],
+    ['status', status.isCurrent ? 'current' : `not current: ${reasonOf(status)}`],
+    ['as of', report.as_of === null ? '-' : `${wholeSeconds(report.as_of)} (${age(report.as_of, now)})`],
     ['writer', writes],
     ['bicycles', `${counts.bicycles}${counts.gone === 0 ? '' : `, and ${counts.gone} that are gone`}`],
     ['alerts', String(counts.alerts)],
-    ['changes', `${counts.changes}${report.kept_since === null ? '' : ` since ${report.kept_since}`}`],
-    ['gaps', `${counts.gaps}, ${status.openGaps.length} open`],
+    ['changes', `${counts.changes}${report.kept_since === null ? '' : ` since ${wholeSeconds(report.kept_since)}`}`],
+    ['gaps', counts.gaps === 0 ? 'none' : `${counts.gaps}, ${status.openGaps.length || 'none'} open`],
     ...report.gaps.map((gap) => ['', describeGap(gap)]),
   ];
+}
+
+/** A time in UTC as people read it; JSON has all its digits. */
+function wholeSeconds(utc: string): string {
+  return utc.replace(/\.\d+Z$/, 'Z');
 }
 
 /** `2026-… for 4 min: the stream was cut; 12 changes found`. */
 export function describeGap({ started, ended, reason, found }: Gap): string {
   const length = ended === null ? 'still open' : `for ${showDuration(Date.parse(ended) - Date.parse(started))}`;
-  return `${started} ${length}: ${reason}${found === 0 ? '' : `; ${found} changes found`}`;
+  return `${wholeSeconds(started)} ${length}: ${reason}${found === 0 ? '' : `; ${found} ${found === 1 ? 'change' : 'changes'} found`}`;
 }
