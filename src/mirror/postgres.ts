@@ -16,7 +16,7 @@ import {
   storable,
   type Value,
 } from './engine.js';
-import { numberParameters } from './statement.js';
+import { numberParameters, QUERY_HINT } from './statement.js';
 
 type Pg = typeof import('pg').default;
 type Client = InstanceType<Pg['Client']>;
@@ -126,7 +126,7 @@ function asQueryError(error: FleetError): FleetError {
   if (code === '25006' || code === '42501') return usageError(`a query only reads: ${(error.cause as Error).message}`);
   // A parameter that has no value.
   if (code === '08P01') return usageError(`the database says: ${(error.cause as Error).message}`);
-  return error.kind === 'internal' ? usageError(error.message) : error;
+  return error.kind === 'internal' ? usageError(error.message, QUERY_HINT) : error;
 }
 
 /** The types of a table's columns, asked once. */

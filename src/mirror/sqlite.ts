@@ -16,6 +16,7 @@ import {
   storable,
   type Value,
 } from './engine.js';
+import { QUERY_HINT } from './statement.js';
 
 type Cell = string | number | bigint | null | Uint8Array | ArrayBuffer;
 
@@ -168,7 +169,7 @@ function queryRun(run: Run): Run {
       if (!(error instanceof FleetError)) throw error;
       if (codeOf(error.cause) === CODES.readOnly)
         throw usageError(`a query only reads: ${(error.cause as Error).message}`);
-      if (error.kind === 'internal') throw usageError(error.message);
+      if (error.kind === 'internal') throw usageError(error.message, QUERY_HINT);
       throw error;
     }
   };
@@ -267,7 +268,7 @@ async function refuseMissing(path: string): Promise<void> {
   const found = await stat(path).catch((error: NodeJS.ErrnoException) => error);
   if (!(found instanceof Error)) return;
   if (found.code === 'ENOENT' || found.code === 'ENOTDIR')
-    throw configError(`there is no mirror at ${path}`, 'start one: fleet mirror run');
+    throw configError(`there is no mirror at ${path}`, 'start one: fleet mirror run, or fleet mirror once');
   throw configError(`${path} cannot be opened: ${found.message}`, undefined, found);
 }
 

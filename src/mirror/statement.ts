@@ -7,6 +7,8 @@ const SKIPPED =
   /'(?:[^']|'')*'|"(?:[^"]|"")*"|`(?:[^`]|``)*`|--[^\n]*|\/\*(?:[^*]|\*(?!\/))*(?:\*\/|$)|\$([A-Za-z_]\w*)?\$[\s\S]*?(?:\$\1\$|$)/y;
 /** What a statement that only reads begins with. */
 const READING = ['SELECT', 'WITH', 'VALUES', 'EXPLAIN', 'PRAGMA', 'SHOW', 'TABLE'];
+/** What a statement that the database refuses is answered with. */
+export const QUERY_HINT = 'tables, columns and ten examples: fleet help mirror';
 const LONGEST_CHARACTERS = 100_000;
 
 /** Calls back for each character that is neither quoted nor in a comment. */
@@ -64,5 +66,7 @@ export function readStatement(text: string): string {
   if (!READING.includes(first.toUpperCase())) {
     throw usageError(`a query only reads: "${first}" is refused`, `a query begins with ${READING.join(', ')}`);
   }
+  if (first.toUpperCase() === 'PRAGMA' && text.includes('='))
+    throw usageError('a query only reads: a PRAGMA that sets a value is refused', 'leave the value out to read it');
   return text.slice(0, end).trim();
 }

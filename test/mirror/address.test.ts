@@ -100,6 +100,7 @@ test.each([
   [' ; ', /is empty/],
   ['select 1; select 2', /has several/],
   ['delete from bicycles', /"delete" is refused/],
+  ['pragma journal_mode = delete', /sets a value/],
   ["vacuum into '/tmp/x'", /"vacuum" is refused/],
   ["attach 'x' as y", /"attach" is refused/],
   ['set default_transaction_read_only to off', /"set" is refused/],

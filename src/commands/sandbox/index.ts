@@ -57,7 +57,11 @@ export function addSandbox(program: Command, run: Run): void {
     )
     .option('--replay <database>', 'serve what a mirror recorded: sqlite:PATH or postgres://…', readReplay)
     .option('--since <time>', 'replay from then on: a time, or an age such as 2h (default: from the beginning)')
-    .option('--speed <factor>', 'replay so many times faster than it happened; max: without pauses', readSpeed, 1)
+    .option(
+      '--speed <factor>',
+      'replay so many times faster than it happened; max: without pauses (default: 1)',
+      readSpeed,
+    )
     .option('--webhook <url>', 'send each new or changed alert to this address on this machine')
     .option('--webhook-secret <secret>', 'sign the webhooks: X-Fleet-Signature, HMAC-SHA256 of the body')
     .action((options, command) =>

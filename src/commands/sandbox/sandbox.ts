@@ -32,15 +32,21 @@ export interface SandboxFlags {
   /** The database whose history is served. */
   replay?: MirrorAddress;
   since?: string;
-  speed: number;
+  speed?: number;
 }
 
 /** Runs the sandbox service until the signal ends it. Throws a FleetError of kind `usage` when a port is taken. */
 export async function runSandbox(context: Context, flags: SandboxFlags): Promise<void> {
   const { replay, since, speed, ...others } = flags;
-  if (replay === undefined) return serve(context, others);
+  if (replay === undefined) {
+    if (since !== undefined) throw usageError('--since needs --replay');
+    if (speed !== undefined) throw usageError('--speed needs --replay', 'events a second without it: --rate 20');
+    return serve(context, others);
+  }
   const { withPast } = await import('./replay.js');
-  await withPast(context, { to: replay, since, speed }, (recorded, play) => serve(context, others, { recorded, play }));
+  await withPast(context, { to: replay, since, speed: speed ?? 1 }, (recorded, play) =>
+    serve(context, others, { recorded, play }),
+  );
 }
 
 interface Replay {

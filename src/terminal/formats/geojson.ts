@@ -11,7 +11,10 @@ import { countNoun, type Renderer, type Shape } from './renderer.js';
  */
 export function openGeojson<T>(shape: Shape<T>): Renderer<T> {
   if (shape.position === undefined) {
-    throw usageError(`${shape.noun.many} have no position to show as geojson`, 'use -o json');
+    throw usageError(
+      `${shape.noun.many} have no position to show as geojson`,
+      shape.noun.one === 'row' ? 'select the columns latitude and longitude, or use -o json' : 'use -o json',
+    );
   }
   const position = shape.position;
   const omitted = new Set(shape.positionFields ?? []);
