@@ -5,7 +5,8 @@
  * null, or a number written as a string.
  */
 export interface Bicycle {
-  uuid?: string | null;
+  /** Ask `bicycleUuid`: a number here must end no watch. */
+  uuid?: unknown;
   created?: string | null;
   latitude?: number | string | null;
   longitude?: number | string | null;
@@ -25,6 +26,11 @@ export interface Bicycle {
   /** Assumed: grows with each save, not by one; an edit that sends an old one is refused with 409. */
   concurrency_version?: number | string | null;
   [unknownField: string]: unknown;
+}
+
+/** The identity of a bicycle, in lower case; undefined where the service sent none that can be one. */
+export function bicycleUuid({ uuid }: Pick<Bicycle, 'uuid'>): string | undefined {
+  return typeof uuid === 'string' && uuid !== '' ? uuid.toLowerCase() : undefined;
 }
 
 /** The fields of section 2.1 in its order, then `modified`, which only the ordering parameter names. */

@@ -4,7 +4,7 @@
 // modified well before it, so the reading is complete when it gets there, or to the end of the list. An order that is not kept, a
 // bound that is reached, or a bicycle of which it cannot be said whether it changed make it incomplete.
 
-import type { Bicycle } from '../api/bicycle.js';
+import { type Bicycle, bicycleUuid } from '../api/bicycle.js';
 import type { FleetError } from '../errors.js';
 import type { Page, Query } from '../http/types.js';
 import { readTime } from '../terminal/time.js';
@@ -255,7 +255,7 @@ function takeItem(
 ): { reading: Reading; effects: CatchUpEffect[] } {
   if (reading.mark === undefined) {
     knowledge.learn(item, now);
-    return { reading, effects: [{ type: 'learned', bicycle: knowledge.get(item.uuid?.toLowerCase()) ?? item }] };
+    return { reading, effects: [{ type: 'learned', bicycle: knowledge.get(bicycleUuid(item)) ?? item }] };
   }
   const { change, isUnknown, isUncertain } = knowledge.compare(item, reading.mark, reading.askedAt, now);
   const taken = {
@@ -275,7 +275,7 @@ function takeOne(
   knowledge: Knowledge,
 ): CatchUpStep {
   const [uuid = '', ...names] = before.names;
-  if (bicycle === undefined || bicycle.uuid?.toLowerCase() !== uuid) {
+  if (bicycle === undefined || bicycleUuid(bicycle) !== uuid) {
     // Assumed: 404 and 405 are of a service without such an address as well; the list decides.
     return ask(state, { ...before, names }, undefined, knowledge);
   }

@@ -1,6 +1,6 @@
 // What is known of each bicycle: pushed messages merged, items of the list compared with it, and which of it is news.
 
-import type { Bicycle } from '../api/bicycle.js';
+import { type Bicycle, bicycleUuid } from '../api/bicycle.js';
 import { readTime } from '../terminal/time.js';
 
 /** One moment on both clocks: monotonic for order and durations, the machine's date to compare with the service's times. */
@@ -161,10 +161,6 @@ function firstOf(item: Bicycle, now: Moment): Known {
   return { ...nothing, bicycle: item, version, modifiedMs, touchedMs: now.monotonicMs };
 }
 
-function uuidOf(item: Bicycle): string | undefined {
-  return typeof item.uuid === 'string' && item.uuid !== '' ? item.uuid.toLowerCase() : undefined;
-}
-
 /** Where the bicycles that are known are kept: in memory, or in a database. */
 export interface Memory {
   get(uuid: string): Known | undefined;
@@ -295,7 +291,7 @@ export function openKnowledge(startedAt: Moment, memory: Memory = openMemory(KNO
       return { kind: entry !== undefined && fields.length === 0 ? 'repeat' : 'update', uuid, before, after, fields };
     },
     learn(item, now) {
-      const uuid = uuidOf(item);
+      const uuid = bicycleUuid(item);
       if (uuid === undefined) return;
       const entry = memory.get(uuid);
       // The stream spoke first, and a list on its way may be older: it only fills in what the stream did not say.
@@ -306,7 +302,7 @@ export function openKnowledge(startedAt: Moment, memory: Memory = openMemory(KNO
       if (!memory.isFull()) floorMs = ms;
     },
     compare(item, mark, askedAt, now) {
-      const uuid = uuidOf(item);
+      const uuid = bicycleUuid(item);
       if (uuid === undefined) return { change: undefined, isUnknown: true, isUncertain: true };
       const entry = memory.get(uuid);
       if (entry === undefined) return meet(uuid, item, mark, now);

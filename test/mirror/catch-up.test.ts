@@ -110,18 +110,26 @@ describe('after a gap', () => {
     expect(reports()[1]).toMatchObject({ isComplete: true, changes: 1, unknown: 0, pages: 2 });
   });
 
+  test.each([7, null, {}, true, ['x']])('a bicycle whose uuid is %j ends nothing', (uuid) => {
+    const odd = { ...item('x', 0), uuid };
+    const { read, gap, reports } = open();
+    read([odd, ...FLEET], 1);
+    gap(5, [odd, ...FLEET.slice(0, 5)], 20);
+    expect(reports()[1]).toMatchObject({ changes: 0, unknown: 1 });
+  });
+
   test('one bicycle in the future does not end the reading', () => {
     const future = item('z', 99_999);
     const { read, gap, reports, shown } = open();
     read([future, ...FLEET], 1);
-    const changed = FLEET.slice(0, 5).map(({ uuid }, index) => item(uuid ?? '', 10 - index, 'lost'));
+    const changed = FLEET.slice(0, 5).map(({ uuid }, index) => item(String(uuid), 10 - index, 'lost'));
     gap(5, [future, ...changed, item('f', -60)], 20);
     expect(shown()).toEqual(['a lost', 'b lost', 'c lost', 'd lost', 'e lost']);
     expect(reports()[1]).toMatchObject({ isComplete: true, changes: 5 });
   });
 
   test('a list without `modified` behind a bounded baseline is not complete, and the strangers are counted', () => {
-    const list = FLEET.map(({ uuid }) => item(uuid ?? '', undefined));
+    const list = FLEET.map(({ uuid }) => item(String(uuid), undefined));
     const { read, gap, reports, shown } = open({ mostPages: 2 });
     read(list, 1);
     gap(

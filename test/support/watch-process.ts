@@ -294,7 +294,7 @@ function openReader(form: Form, followed: ReadonlySet<string> | undefined, lifeM
     if (event === 'closed' && 'gap_count' in record) summary = record;
     if (event === 'resync' && 'bicycle' in record) {
       const bicycle = record['bicycle'] as Bicycle;
-      shown.push({ id: Number(bicycle.state_of_charge), uuid: bicycle.uuid ?? '', how: 'caught-up' });
+      shown.push({ id: Number(bicycle.state_of_charge), uuid: String(bicycle.uuid ?? ''), how: 'caught-up' });
     } else if (event === 'resync' && 'pages' in record) {
       reports.push({
         atMs: lifeMs(),

@@ -1,6 +1,6 @@
 // Finds the bicycle that an operator means: a UUID, the beginning of one, or an exact name, serial number or bleid.
 
-import { BICYCLES_PATH, type Bicycle } from '../../api/bicycle.js';
+import { BICYCLES_PATH, type Bicycle, bicycleUuid } from '../../api/bicycle.js';
 import { wholeUuid } from '../../api/links.js';
 import { quoteLine } from '../../cli/guesses.js';
 import type { Context } from '../../context.js';
@@ -39,7 +39,7 @@ export async function findBicycle(context: Context, text: string, scope?: string
   const [only] = matches.values();
   if (only === undefined) throw notFound(text, organization);
   if (matches.size > 1) throw ambiguous(text, [...matches.values()]);
-  return { uuid: only.value.uuid?.toLowerCase() ?? '', item: only };
+  return { uuid: bicycleUuid(only.value) ?? '', item: only };
 }
 
 /**

@@ -4,6 +4,7 @@ import type { Bicycle, NewBicycle } from '../../api/bicycle.js';
 import { uuidOfLink } from '../../api/links.js';
 import { BICYCLE } from '../../api/resource.js';
 import type { Client } from '../../http/client.js';
+import { textOf } from '../../terminal/values.js';
 import { newestFirst } from './evidence.js';
 import { isCertainlyNotLater, lastMomentBefore } from './moments.js';
 import type { Decide, Decision, Doubt, Known } from './plan.js';
@@ -65,7 +66,7 @@ export function decideCreations<T extends Creation>(
   { bicycles, isWhole }: Candidates,
   { made }: Pick<Known, 'made'>,
 ): Map<T, Decision> {
-  const left = bicycles.filter(({ uuid }) => !made.has(uuid ?? ''));
+  const left = bicycles.filter(({ uuid }) => !made.has(textOf(uuid) ?? ''));
   // Those that ask for the most come first: what fits them may fit others, too.
   const ordered = [...doubts].sort(
     (one, other) => Object.keys(other.task.body).length - Object.keys(one.task.body).length,
@@ -78,7 +79,10 @@ export function decideCreations<T extends Creation>(
       const found = fitting.find(({ created }) => !isCertainlyNotLater(created, start.newest));
       if (found !== undefined) {
         left.splice(left.indexOf(found), 1);
-        return [task, { kind: 'done', uuid: found.uuid ?? null, state: found.state ?? null, why: 'the list shows it' }];
+        return [
+          task,
+          { kind: 'done', uuid: textOf(found.uuid) ?? null, state: found.state ?? null, why: 'the list shows it' },
+        ];
       }
       if (isWhole && fitting.length === 0) return [task, { kind: 'untouched' }];
       const why = isWhole ? 'one like it came as the run began' : 'the list is too long';

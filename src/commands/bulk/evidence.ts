@@ -1,6 +1,6 @@
 // Asks the service what it knows of a few bicycles or alerts: how they are now, and its own history of what was done to them.
 
-import type { Bicycle } from '../../api/bicycle.js';
+import { type Bicycle, bicycleUuid } from '../../api/bicycle.js';
 import { wholeUuid } from '../../api/links.js';
 import type { Resource } from '../../api/resource.js';
 import { FleetError } from '../../errors.js';
@@ -100,7 +100,7 @@ async function readNow(client: Client, { path, one }: Resource, uuid: string): P
   try {
     const { text } = await client.send({ path: path(uuid), subject: `the ${one}` });
     const body = parseJson(text) as Bicycle | null;
-    return body?.uuid?.toLowerCase() === uuid ? describe(body) : undefined;
+    return body !== null && bicycleUuid(body) === uuid ? describe(body) : undefined;
   } catch (error) {
     if (error instanceof JsonError || isNotOffered(error)) return undefined;
     throw error;
@@ -140,7 +140,7 @@ async function findInList(client: Client, resource: Resource, evidence: Map<stri
   const missing = new Set([...evidence].filter(([, { now }]) => now === undefined).map(([uuid]) => uuid));
   if (missing.size === 0) return;
   for await (const bicycle of newestFirst(client, resource, 'modified')) {
-    const uuid = bicycle.uuid?.toLowerCase() ?? '';
+    const uuid = bicycleUuid(bicycle) ?? '';
     if (!missing.delete(uuid)) continue;
     evidence.set(uuid, { now: describe(bicycle), history: evidence.get(uuid)?.history });
     if (missing.size === 0) return;
