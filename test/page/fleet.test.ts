@@ -101,6 +101,10 @@ test('rows that come later: new bicycles, new words, more than there was room fo
   expect(fleet.xs[fleet.places.get('n0') ?? -1]).toBeNaN();
 });
 
+test('a uuid is whole however long it is: a served page finds its bicycle by it', () => {
+  expect(rowOf({ uuid: 'X'.repeat(2_000) }, NOW).uuid).toBe('x'.repeat(2_000));
+});
+
 test('as many states as bicycles are counted each, and a cluster holds only those of its bicycles', () => {
   const count = 70_000;
   const places = Array.from({ length: count }, (_, index) => ({

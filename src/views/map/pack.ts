@@ -160,5 +160,5 @@ function cutText(text: string | undefined): string | undefined {
 }
 
 export function uuidOf({ uuid }: Bicycle): string {
-  return cutText(textOf(uuid))?.toLowerCase() ?? '';
+  return textOf(uuid)?.toLowerCase() ?? '';
 }
