@@ -50,23 +50,28 @@ function describeBody(answer: HttpAnswer, error: unknown): string {
   return error instanceof JsonError ? error.message : 'broken JSON';
 }
 
+interface LateItem {
+  readonly raw: ScannedItem<Buffer>;
+  text: string | undefined;
+  read: unknown;
+}
+
 /** What every late item has in common: thousands need no functions of their own. */
-const LATE: Item<unknown> = {
+const LATE: Item<unknown> & ThisType<LateItem & Item<unknown>> = {
   get json() {
-    const { bytes, start, end } = (this as Required<Item>).raw;
-    return bytes.toString('utf8', start, end);
+    this.text ??= this.raw.bytes.toString('utf8', this.raw.start, this.raw.end);
+    return this.text;
   },
   get value() {
-    const value = parseJson(this.json);
-    Object.defineProperty(this, 'value', { value, enumerable: true });
-    return value;
+    this.read ??= parseJson(this.json);
+    return this.read;
   },
 };
 
 /** An item that is read when somebody asks for its text or its value. */
 export function lateItem<T>(raw: ScannedItem<Buffer>): Item<T> {
-  const item: Item<T> = Object.create(LATE);
-  return Object.assign(item, { raw });
+  const item: LateItem & Item<T> = Object.create(LATE);
+  return Object.assign(item, { raw, text: undefined, read: undefined });
 }
 
 /** The items of a list: their values and, beside each, the text it came in. `array` is what was read from it. */
