@@ -3,10 +3,17 @@
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
 
 export const PROGRAM = fileURLToPath(new URL('../bin/fleet.js', import.meta.url));
 /** The same in one executable. */
 const BINARY = fileURLToPath(new URL('../dist/fleet', import.meta.url));
+
+const { values, positionals } = parseArgs({ options: { rounds: { type: 'string' } }, allowPositionals: true });
+/** What is to be measured; everything where none is named. */
+export const CHOSEN_PARTS = positionals;
+/** How often, for every row; undefined where each has its own number. */
+export const CHOSEN_ROUNDS = values.rounds === undefined ? undefined : Number(values.rounds);
 
 /**
  * One line of the report.
@@ -104,7 +111,7 @@ export function median(values) {
 /** Runs several command lines in turn, A B C A B C …, one round not counted; resolves with the runs of each. */
 export async function interleave(lines, rounds, env) {
   const runs = lines.map(() => []);
-  for (let round = -1; round < rounds; round++) {
+  for (let round = -1; round < (CHOSEN_ROUNDS ?? rounds); round++) {
     for (const [index, line] of lines.entries()) {
       const one = await run(line, env);
       if (round >= 0) runs[index].push(one);

@@ -1,14 +1,14 @@
-// Measures what is slow and prints one table: what, figure, peer, ratio, target, met or not. `npm run bench [-- startup lists watch bulk webhooks mirror map page]`
+// Measures what is slow and prints a table for each part: what, figure, peer, ratio, target, met or not. `npm run bench [-- startup lists watch bulk webhooks mirror map page] [--rounds N]`
 
 import { execFileSync, fork } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { isInstalled } from './measure.js';
+import { CHOSEN_PARTS, isInstalled } from './measure.js';
 
 const PARTS = ['startup', 'lists', 'watch', 'bulk', 'webhooks', 'mirror', 'map', 'page'];
-const chosen = process.argv.slice(2).length > 0 ? process.argv.slice(2) : PARTS;
+const chosen = CHOSEN_PARTS.length > 0 ? CHOSEN_PARTS : PARTS;
 
 const folder = mkdtempSync(join(tmpdir(), 'fleet-bench-'));
 
@@ -31,7 +31,6 @@ const url = `http://127.0.0.1:${port}`;
 const secure =
   securePort === undefined ? undefined : { url: `https://127.0.0.1:${securePort}`, authority: join(folder, 'ca.pem') };
 
-const rows = [];
 try {
   for (const part of chosen) {
     process.stderr.write(`measuring ${part} …\n`);
@@ -39,29 +38,28 @@ try {
     const measure = Object.values(measures).find(
       (value) => typeof value === 'function' && value.name.startsWith('bench'),
     );
-    rows.push(...(await measure(url, secure)));
+    printTable(await measure(url, secure));
   }
 } finally {
   server.kill();
   rmSync(folder, { recursive: true, force: true });
 }
 
-const cells = [
-  ['what', 'figure', 'peer', 'ratio', 'target', ''],
-  ...rows.map(({ what, figure, peer, ratio, most, met }) => [
-    what,
-    figure,
-    peer,
-    ratio === undefined ? '-' : ratio.toFixed(2),
-    most === undefined ? '-' : `<= ${most}`,
-    met === undefined ? '' : met ? 'met' : 'NOT met',
-  ]),
-];
-const widths = cells[0].map((_, column) => Math.max(...cells.map((row) => row[column].length)));
-for (const row of cells)
-  console.log(
-    row
-      .map((cell, column) => cell.padEnd(widths[column]))
-      .join('  ')
-      .trimEnd(),
-  );
+function printTable(rows) {
+  const cells = [
+    ['what', 'figure', 'peer', 'ratio', 'target', ''],
+    ...rows.map(({ what, figure, peer, ratio, most, met }) => [
+      what,
+      figure,
+      peer,
+      ratio === undefined ? '-' : ratio.toFixed(2),
+      most === undefined ? '-' : `<= ${most}`,
+      met === undefined ? '' : met ? 'met' : 'NOT met',
+    ]),
+  ];
+  const widths = cells[0].map((_, column) => Math.max(...cells.map((row) => row[column].length)));
+  for (const row of cells) {
+    const line = row.map((cell, column) => cell.padEnd(widths[column])).join('  ');
+    console.log(line.trimEnd());
+  }
+}

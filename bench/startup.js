@@ -5,9 +5,9 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { compare, environment, interleave, isInstalled, median, PROGRAM, run } from './measure.js';
+import { CHOSEN_ROUNDS, compare, environment, interleave, isInstalled, median, PROGRAM, run } from './measure.js';
 
-const ROUNDS = 20;
+const ROUNDS = CHOSEN_ROUNDS ?? 20;
 /** What the service of the bench does, said in the token: one page of 20. */
 const TOKEN = 'total=20.size=20';
 const NODE_MAJOR = Number(process.versions.node.split('.')[0]);
@@ -24,7 +24,7 @@ export async function benchStartup(url, secure) {
       ...(await againstNode(env)),
       ...(await againstGh(url, env)),
       ...(secure === undefined ? [] : await overTls(secure, env)),
-      ...(await withoutFlag(env)),
+      ...(await besideUndici(env)),
       ...(await asPersonSees(url, folder)),
       ...phases(env, folder),
     ];
@@ -106,16 +106,19 @@ async function overTls({ url, authority }, env) {
   return rows;
 }
 
-/** What src/http/agent.ts buys by putting off the optimisation of undici's parser, which it does on Node 20 alone. */
-async function withoutFlag(env) {
-  if (NODE_MAJOR !== 20) return [];
+/** What is bought by changes to undici: .rolldown.js leaves HTTP/2 out until a connection speaks it, agent.ts puts off the optimisation of its parser on Node 20. */
+async function besideUndici(env) {
   const hook = fileURLToPath(new URL('without-flags.cjs', import.meta.url));
-  const [page, without] = await interleave(
-    ['"$NODE" "$FLEET" bicycles list --json -q', `"$NODE" -r ${hook} "$FLEET" bicycles list --json -q`],
+  const line = '"$FLEET" bicycles list --json -q';
+  const [page, withHttp2, ...others] = await interleave(
+    [`"$NODE" ${line}`, `"$NODE" -r node:http2 ${line}`, ...(NODE_MAJOR === 20 ? [`"$NODE" -r ${hook} ${line}`] : [])],
     ROUNDS,
     env,
   );
-  return [compare('one page of 20, parser optimised late', page, without, 'at once', 0.9)];
+  return [
+    compare('one page of 20, HTTP/2 not loaded', page, withHttp2, 'loaded', 0.98),
+    ...others.map((without) => compare('one page of 20, parser optimised late', page, without, 'at once', 0.9)),
+  ];
 }
 
 /** With settings from the stored profile, as a table on a terminal, which `script` lends. */

@@ -1,4 +1,4 @@
-// The private path of undici that agent.ts imports is still there, and is the public Agent.
+// The private path of undici that agent.ts imports is still there, and is the public Agent; what is changed about undici holds.
 
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
@@ -12,7 +12,8 @@ test('undici still keeps its Agent where agent.ts takes it from', async () => {
   await agent.close();
 });
 
-test('on Node 20 the parser is optimised late while it loads, and as ever after the first connection; elsewhere no flag is set', () => {
+/** One page of a list by the built program: the flags that it set, and Node's own modules that it loaded. */
+function runPage(): { flags: string[]; modules: string[] } {
   const program = fileURLToPath(new URL('../../bin/fleet.js', import.meta.url));
   const script = `
     const flags = [];
@@ -23,7 +24,7 @@ test('on Node 20 the parser is optimised late while it loads, and as ever after 
       require(${JSON.stringify(program)});
       setTimeout(() => { this.close(); this.closeAllConnections(); }, 1500);
     });
-    process.on('exit', () => process.stderr.write(JSON.stringify(flags)));
+    process.on('exit', () => process.stderr.write(JSON.stringify({ flags, modules: process.moduleLoadList })));
   `;
   const env = {
     PATH: process.env['PATH'],
@@ -32,8 +33,19 @@ test('on Node 20 the parser is optimised late while it loads, and as ever after 
   };
   const { stdout, stderr } = spawnSync(process.execPath, ['-e', script], { env, encoding: 'utf8' });
   expect(stdout).toBe('[]\n');
-  const budgets = (JSON.parse(stderr) as string[]).map((flag) => flag.replace(/=.*/, ''));
+  return JSON.parse(stderr);
+}
+
+const page = runPage();
+
+test('on Node 20 the parser is optimised late while it loads, and as ever after the first connection; elsewhere no flag is set', () => {
   const isNode20 = process.version.startsWith('v20.');
+  const budgets = page.flags.map((flag) => flag.replace(/=.*/, ''));
   expect(budgets).toEqual(isNode20 ? ['--wasm-tiering-budget', '--wasm-tiering-budget'] : []);
-  expect((JSON.parse(stderr) as string[]).at(-1)).toBe(isNode20 ? '--wasm-tiering-budget=1800000' : undefined);
+  expect(page.flags.at(-1)).toBe(isNode20 ? '--wasm-tiering-budget=1800000' : undefined);
+});
+
+test('a page loads undici without its HTTP/2, which costs 4 ms', () => {
+  expect(page.modules).toContain('NativeModule net');
+  expect(page.modules).not.toContain('NativeModule http2');
 });
