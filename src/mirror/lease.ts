@@ -2,7 +2,7 @@
 
 import { configError, type FleetError } from '../errors.js';
 import type { Database } from './database.js';
-import { readMeta, writeMeta } from './schema.js';
+import { readMeta, readState, writeMeta } from './schema.js';
 
 /** Who writes. `heartbeat` is UTC by the database's own clock, null once the lease was let go. */
 export interface Lease {
@@ -23,8 +23,8 @@ const AHEAD_MS = 60_000;
 
 /** What `meta` says of the writer; undefined where there was none. */
 export function readLease(text: string | undefined): Lease | undefined {
-  if (text === undefined) return undefined;
-  const value = JSON.parse(text) as Partial<Lease>;
+  const value = readState<Partial<Lease>>(text);
+  if (value === undefined) return undefined;
   const { owner, host, place, pid, heartbeat } = value;
   return {
     owner: String(owner),

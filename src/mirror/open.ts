@@ -1,12 +1,11 @@
 // A mirror opened for reading: whose it is, how old, how whole, and whether it can be taken for the service.
 
 import { configError } from '../errors.js';
-import { isObject } from '../json/parse.js';
 import { readTime } from '../terminal/time.js';
 import { type MirrorAddress, showMirrorAddress } from './address.js';
 import { type Database, type OpenOptions, openDatabase } from './database.js';
 import { databaseTime, heartbeatAgeMs, isAlive, type Lease, readLease } from './lease.js';
-import { checkBaseUrl, readSchema, readSnapshot } from './schema.js';
+import { checkBaseUrl, readList, readSchema, readSnapshot, readState } from './schema.js';
 
 export interface Mirror {
   readonly database: Database;
@@ -112,12 +111,6 @@ export function gapOf(row: { readonly [column: string]: unknown }): Gap {
 
 /** A text of an object in `meta`; undefined where there is none. */
 function fieldOf(json: string | undefined, field: string): string | undefined {
-  const value: unknown = json === undefined ? undefined : JSON.parse(json);
-  const found = isObject(value) ? value[field] : undefined;
+  const found = readState<{ [name: string]: unknown }>(json)?.[field];
   return typeof found === 'string' ? found : undefined;
-}
-
-function readList(json: string | undefined): string[] {
-  const value: unknown = json === undefined ? undefined : JSON.parse(json);
-  return Array.isArray(value) ? value.map(String) : [];
 }

@@ -40,6 +40,10 @@ const OID = {
 /** What both connections agree on: times in UTC in one spelling. */
 const SESSION = "set timezone to 'UTC'; set datestyle to 'ISO, YMD'; set intervalstyle to 'iso_8601'";
 
+const ONLY_READS = 'set default_transaction_read_only to on';
+/** A writer that froze within a transaction, or whose machine did, would lock out the one that replaces it. */
+const ENDS_WHEN_FROZEN = "set idle_in_transaction_session_timeout to '15s'";
+
 interface Server {
   readonly pg: Pg;
   readonly connection: Connection;
@@ -255,7 +259,7 @@ async function connect({ pg, connection, options }: Server): Promise<Client> {
     listenForAbort(client, options.signal);
     try {
       await client.connect();
-      await client.query(options.access === 'read' ? `${SESSION}; set default_transaction_read_only to on` : SESSION);
+      await client.query(`${SESSION}; ${options.access === 'read' ? ONLY_READS : ENDS_WHEN_FROZEN}`);
       return client;
     } catch (error) {
       await client.end().catch(() => undefined);
@@ -303,7 +307,8 @@ function asPostgresError(error: unknown, { host, port, database }: Connection): 
       return new FleetError('network', `${where} takes no more connections: ${text}`, { cause: error });
     return new FleetError('output', `${where} cannot be written: ${text}`, { cause: error });
   }
-  if (code.startsWith('08') || code.startsWith('57P'))
+  // 25P03: it was frozen within a transaction, which the server ended.
+  if (code.startsWith('08') || code.startsWith('57P') || code === '25P03')
     return new FleetError('network', `${where} is out of reach: ${text}`, { cause: error });
   return new FleetError('internal', `the database says: ${text}`, { cause: error });
 }

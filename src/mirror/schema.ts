@@ -4,6 +4,7 @@
 // `started` and the like: SQLite keeps them as text of one width that sorts (2026-11-21T12:00:00.000000Z), PostgreSQL as timestamptz.
 
 import { configError, type FleetError } from '../errors.js';
+import { isObject, parseJson } from '../json/parse.js';
 import type { Database } from './database.js';
 
 /** The number of the schema that this program writes. */
@@ -184,16 +185,19 @@ const MIGRATIONS: readonly ((dialect: Dialect) => readonly string[])[] = [
   (dialect) => [...tables(dialect), ...views(dialect)],
 ];
 
+/** What each schema has: other programs have a table `meta`, too. */
+const OWN = ['bicycles', 'alerts', 'changes', 'gaps', 'latest', 'state_durations', 'rentals', 'silent'];
+
 /** The number of the schema of a database; undefined for one without any table. Throws where it is no mirror, or a newer one. */
 export async function readSchema(database: Database): Promise<number | undefined> {
   const tables = await database.all(
     database.kind === 'sqlite'
-      ? "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' LIMIT 1000"
-      : "SELECT table_name AS name FROM information_schema.tables WHERE table_schema = current_schema() AND table_type = 'BASE TABLE' LIMIT 1000",
+      ? "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%' LIMIT 10000"
+      : 'SELECT table_name AS name FROM information_schema.tables WHERE table_schema = current_schema() LIMIT 10000',
   );
   const names = new Set(tables.map(({ name }) => name));
   if (!names.has('meta')) {
-    if (names.size === 0 || (database.kind === 'postgres' && !names.has('bicycles'))) return undefined;
+    if (names.size === 0 || (database.kind === 'postgres' && !OWN.some((name) => names.has(name)))) return undefined;
     throw foreign();
   }
   const value = await readMeta(database, 'schema').catch(() => undefined);
@@ -205,6 +209,7 @@ export async function readSchema(database: Database): Promise<number | undefined
       'use the newer fleet that wrote it, or another database with --to',
     );
   }
+  if (!OWN.every((name) => names.has(name))) throw foreign();
   return number;
 }
 
@@ -252,7 +257,32 @@ export async function writeMeta(database: Database, key: MetaKey, value: string)
   );
 }
 
+/** A value of `meta` that is JSON; undefined where there is none. Throws a FleetError of kind `config` for what no writer left there. */
+export function readState<T extends object>(text: string | undefined): T | undefined {
+  if (text === undefined) return undefined;
+  let value: unknown;
+  try {
+    value = parseJson(text);
+  } catch {}
+  if (isObject(value) || Array.isArray(value)) return value as T;
+  throw damaged();
+}
+
+/** A list of texts in `meta`. */
+export function readList(text: string | undefined): string[] {
+  const value = readState<unknown[]>(text) ?? [];
+  if (!Array.isArray(value)) throw damaged();
+  return value.map(String);
+}
+
+function damaged(): FleetError {
+  return configError(
+    'the mirror is damaged: its table "meta" is not as it was written',
+    'name another database with --to',
+  );
+}
+
 /** What `meta.snapshot` says; undefined for a mirror that was never written. */
 export function readSnapshot(text: string | undefined): Snapshot | undefined {
-  return text === undefined ? undefined : (JSON.parse(text) as Snapshot);
+  return readState<Snapshot>(text);
 }

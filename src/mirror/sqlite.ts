@@ -1,5 +1,6 @@
 // SQLite: `node:sqlite` where Node has it, else the package libsql; one file, that others may read while it is written.
 
+import type { Stats } from 'node:fs';
 import { chmod, mkdir, open, stat } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
@@ -266,21 +267,26 @@ function readCell(cell: Cell): Value {
 
 async function refuseMissing(path: string): Promise<void> {
   const found = await stat(path).catch((error: NodeJS.ErrnoException) => error);
-  if (!(found instanceof Error)) return;
+  if (!(found instanceof Error)) return refuseOther(path, found);
   if (found.code === 'ENOENT' || found.code === 'ENOTDIR')
     throw configError(`there is no mirror at ${path}`, 'start one: fleet mirror run, or fleet mirror once');
   throw configError(`${path} cannot be opened: ${found.message}`, undefined, found);
 }
 
+/** SQLite waits for ever for a pipe. */
+function refuseOther(path: string, found: Stats | undefined): void {
+  if (found?.isDirectory() === true) throw configError(`${path} is a folder, not a database`);
+  if (found?.isFile() === false) throw configError(`${path} is not a file, and no database`);
+}
+
 /** Makes the file before SQLite does, whose own would be readable by all; what SQLite puts beside it gets the same mode. */
 async function makeFile(path: string): Promise<void> {
+  refuseOther(path, await stat(path).catch(() => undefined));
   try {
     await mkdir(dirname(path), { recursive: true, mode: OWN_FOLDER });
     await (await open(path, 'a', OWN_FILE)).close();
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    if (code === 'EISDIR') throw configError(`${path} is a folder, not a database`);
-    throw new FleetError('output', `${path} cannot be written: ${message}`, { cause: error });
+    throw new FleetError('output', `${path} cannot be written: ${(error as Error).message}`, { cause: error });
   }
 }
 

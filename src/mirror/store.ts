@@ -4,11 +4,22 @@ import type { Alert } from '../api/alert.js';
 import { FleetError } from '../errors.js';
 import type { Item } from '../http/types.js';
 import { readExact } from '../json/exact.js';
+import { readTime } from '../terminal/time.js';
 import type { Database, Value } from './database.js';
 import { keepLease, takeLease, type Writer } from './lease.js';
 import { CHANGE_COLUMNS, type Writes } from './ledger.js';
 import { ALERT_COLUMNS, alertRow, BICYCLE_COLUMNS, MOVED_COLUMNS, utcOfMs } from './rows.js';
-import { addressOf, checkBaseUrl, migrate, type Position, readMeta, type Snapshot, writeMeta } from './schema.js';
+import {
+  addressOf,
+  checkBaseUrl,
+  migrate,
+  type Position,
+  readList,
+  readMeta,
+  readState,
+  type Snapshot,
+  writeMeta,
+} from './schema.js';
 import type { Meeting, WriterEffect } from './writer.js';
 
 export interface MirrorIdentity {
@@ -68,9 +79,9 @@ export async function adopt(
   await migrate(database);
   checkBaseUrl(await readMeta(database, 'base_url'), identity.baseUrl);
   await takeLease(database, writer);
-  const snapshot = readJson<Snapshot>(await readMeta(database, 'snapshot')) ?? NOTHING_READ;
-  const before = readJson<string[]>(await readMeta(database, 'organizations')) ?? [];
-  const position = readJson<Position>(await readMeta(database, 'position'));
+  const snapshot = readState<Snapshot>(await readMeta(database, 'snapshot')) ?? NOTHING_READ;
+  const before = readList(await readMeta(database, 'organizations'));
+  const position = readState<Position>(await readMeta(database, 'position'));
   const left = before.filter((organization) => !identity.organizations.includes(organization));
   const isGrown = identity.organizations.some((organization) => !before.includes(organization));
   const isSame = left.length === 0 && !isGrown;
@@ -86,17 +97,13 @@ export async function adopt(
   });
   const [gap] = await database.all('SELECT started, reason FROM gaps WHERE ended IS NULL ORDER BY id LIMIT 1');
   return {
-    heardMs: position === undefined ? undefined : Date.parse(position.heard),
+    heardMs: readTime(position?.heard),
     gap:
       gap === undefined ? undefined : { startedMs: Date.parse(String(gap['started'])), reason: String(gap['reason']) },
     snapshot: next,
     rows: await countRows(database),
     left,
   };
-}
-
-function readJson<T>(text: string | undefined): T | undefined {
-  return text === undefined ? undefined : (JSON.parse(text) as T);
 }
 
 async function countRows(database: Database): Promise<number> {
@@ -125,7 +132,7 @@ export async function commit(database: Database, writer: Writer, batch: Commit, 
 }
 
 async function isWritten(database: Database, writer: Writer, batch: number): Promise<boolean> {
-  const position = readJson<Position>(await readMeta(database, 'position'));
+  const position = readState<Position>(await readMeta(database, 'position'));
   return position?.owner === writer.owner && position.batch >= batch;
 }
 

@@ -1,5 +1,6 @@
 // Both databases of a mirror: the same rows, transactions and errors, whichever it is.
 
+import { spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -147,6 +148,17 @@ describe.each(ENGINES)('%s', (kind, newAddress) => {
     });
   });
 
+  test.runIf(kind === 'postgres')(
+    'a writer that freezes within a transaction holds no lock for longer than its lease',
+    async () => {
+      await withDatabase(await newAddress(), async (database) => {
+        expect(await database.all('show idle_in_transaction_session_timeout')).toMatchObject([
+          { idle_in_transaction_session_timeout: '15s' },
+        ]);
+      });
+    },
+  );
+
   test('an abort ends what runs with its reason', async () => {
     const address = await newAddress();
     const abort = new AbortController();
@@ -158,6 +170,14 @@ describe.each(ENGINES)('%s', (kind, newAddress) => {
 });
 
 describe('a file', () => {
+  test('that is none, or a pipe, is refused and not waited for', async () => {
+    const pipe = join(folder, 'pipe');
+    spawnSync('mkfifo', [pipe]);
+    for (const path of [pipe, folder])
+      for (const access of ['read', 'write'] as const)
+        await expect(openDatabase({ kind: 'sqlite', path }, options(access))).rejects.toMatchObject({ kind: 'config' });
+  });
+
   test('is for its owner alone, and so is what stands beside it', async () => {
     const path = join(folder, 'own', 'fleet.db');
     await withDatabase({ kind: 'sqlite', path }, async (database) => {

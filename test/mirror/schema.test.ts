@@ -1,9 +1,19 @@
 // The tables of a mirror: made in steps, the same on both databases, and what is no mirror refused.
 
 import { describe, expect, test } from 'vitest';
+import { readLease } from '../../src/mirror/lease.js';
 import { CHANGE_COLUMNS } from '../../src/mirror/ledger.js';
 import { BICYCLE_COLUMNS, bicycleRow, utcOf, versionValue } from '../../src/mirror/rows.js';
-import { checkBaseUrl, migrate, readMeta, readSchema, SCHEMA_NUMBER, writeMeta } from '../../src/mirror/schema.js';
+import {
+  checkBaseUrl,
+  migrate,
+  readList,
+  readMeta,
+  readSchema,
+  readSnapshot,
+  SCHEMA_NUMBER,
+  writeMeta,
+} from '../../src/mirror/schema.js';
 import { useEngines, withDatabase } from '../support/mirror.js';
 
 const UUID = '6f1c0b5e-2f0e-4c56-9d3a-0d6f3a1f7c11';
@@ -16,7 +26,9 @@ function rowOf(uuid: string, fields: { [field: string]: unknown }, gone: string 
   return bicycleRow({ uuid, ...fields }, facts);
 }
 
-describe.each(useEngines())('%s', (_kind, newDatabase) => {
+const engines = useEngines();
+
+describe.each(engines)('%s', (_kind, newDatabase) => {
   test('is brought up to the schema once, and belongs to one service', async () => {
     await withDatabase(await newDatabase(), async (database) => {
       expect(await readSchema(database)).toBeUndefined();
@@ -88,6 +100,26 @@ describe.each(useEngines())('%s', (_kind, newDatabase) => {
       expect(row).toEqual({ latitude_text: '52.10', name: 'B1' });
     });
   });
+});
+
+test.each([
+  ['a table meta of another program', 'create table meta (key text primary key, value text)'],
+  ['a view of that name', 'create view meta as select 1 as key'],
+  ['a table alerts', 'create table alerts (a int)'],
+])('%s is no mirror', async (_what, sql) => {
+  for (const [, newText] of engines) {
+    await withDatabase(await newText(), async (database) => {
+      await database.all(sql);
+      if (sql.includes('primary')) await database.all("insert into meta values ('schema', '1')");
+      await expect(readSchema(database)).rejects.toMatchObject({ kind: 'config', message: /holds other tables/ });
+      await expect(migrate(database)).rejects.toMatchObject({ kind: 'config' });
+    });
+  }
+});
+
+test.each(['{', 'null', '17', ''])('meta that says %j is damaged', (text) => {
+  for (const read of [readLease, readSnapshot, readList])
+    expect(() => read(text)).toThrow(expect.objectContaining({ kind: 'config' }));
 });
 
 test.each([

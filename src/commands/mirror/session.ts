@@ -18,7 +18,7 @@ import type { Database, Value } from '../../mirror/database.js';
 import { HEARTBEAT_MS, releaseLease, type Writer } from '../../mirror/lease.js';
 import { type Ledger, openLedger } from '../../mirror/ledger.js';
 import { thisWriter } from '../../mirror/process.js';
-import { readMeta, writeMeta } from '../../mirror/schema.js';
+import { readList, readMeta, writeMeta } from '../../mirror/schema.js';
 import {
   adopt,
   changedAlerts,
@@ -458,7 +458,7 @@ async function pruneSome(work: Work): Promise<void> {
 /** The organizations whose alerts were read to the end once. */
 export async function knownAlerts({ keeper }: Session): Promise<string[]> {
   const text = await keeper.run((database) => readMeta(database, 'alerts'));
-  return text === undefined ? [] : (JSON.parse(text) as string[]);
+  return readList(text);
 }
 
 export async function rememberAlerts({ keeper }: Session, organizations: readonly string[]): Promise<void> {
