@@ -188,7 +188,7 @@ describe('from a disk', () => {
   test('text of the service stays text, whatever it says', async (context) => {
     const opened = await open(context);
     const { page } = opened;
-    await page.getByLabel('Most charge in percent').fill('4');
+    await page.getByLabel('Maximum charge in percent').fill('4');
     await page.keyboard.press('Enter');
     await soon(async () => (await rowNames(page)).length).toBe(HOSTILE.length);
     const names = await rowNames(page);
