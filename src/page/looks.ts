@@ -5,7 +5,7 @@ import { svg } from './dom.js';
 
 export type Theme = 'dark' | 'light';
 
-export type Shape = 'disc' | 'ring' | 'square' | 'triangle' | 'diamond' | 'cross' | 'dot' | 'plus';
+export type Shape = 'disc' | 'ring' | 'square' | 'triangle' | 'diamond' | 'cross' | 'star' | 'plus';
 
 export interface Look {
   readonly shape: Shape;
@@ -13,22 +13,22 @@ export interface Look {
   readonly light: string;
 }
 
-/** The colours of the terminal: green, cyan, yellow, blue, red, magenta, gray. */
+/** The shapes and colours of the terminal: green, cyan, yellow, blue, red, magenta, gray. */
 const LOOKS: Readonly<Record<(typeof BICYCLE_STATES)[number], Look>> = {
   available: { shape: 'disc', dark: '#3fb950', light: '#1a8f3c' },
-  reserved: { shape: 'ring', dark: '#39c5cf', light: '#0b8a95' },
+  reserved: { shape: 'diamond', dark: '#39c5cf', light: '#0b8a95' },
   in_maintenance: { shape: 'square', dark: '#e3b341', light: '#a86f00' },
   rented: { shape: 'triangle', dark: '#58a6ff', light: '#1f6feb' },
-  lost: { shape: 'diamond', dark: '#ff6b61', light: '#d1242f' },
-  unrecoverable: { shape: 'cross', dark: '#e07ae8', light: '#a32cae' },
-  retired: { shape: 'dot', dark: '#8b949e', light: '#7a828b' },
+  lost: { shape: 'cross', dark: '#ff6b61', light: '#d1242f' },
+  unrecoverable: { shape: 'star', dark: '#e07ae8', light: '#a32cae' },
+  retired: { shape: 'ring', dark: '#8b949e', light: '#7a828b' },
 };
 
 /** Of a state that the interface does not name. */
 const OTHER: Look = { shape: 'plus', dark: '#d7dde4', light: '#3d444d' };
 
 /** In the order in which the points shader knows them. */
-export const SHAPES: readonly Shape[] = ['disc', 'ring', 'square', 'triangle', 'diamond', 'cross', 'dot', 'plus'];
+export const SHAPES: readonly Shape[] = ['disc', 'ring', 'square', 'triangle', 'diamond', 'cross', 'star', 'plus'];
 
 /** What is drawn over the others: what somebody has to look after. */
 const OVER: readonly string[] = [
@@ -61,7 +61,7 @@ const OUTLINES: Readonly<Record<Shape, string>> = {
   triangle: 'M8 2.5L13.7 12.5H2.3z',
   diamond: 'M8 1.8L14.2 8L8 14.2L1.8 8z',
   cross: 'M4.6 2.5L8 5.9L11.4 2.5L13.5 4.6L10.1 8L13.5 11.4L11.4 13.5L8 10.1L4.6 13.5L2.5 11.4L5.9 8L2.5 4.6z',
-  dot: 'M8 5a3 3 0 1 0 0 6a3 3 0 1 0 0-6z',
+  star: 'M8 2.1L9.6 6.2L14.1 6.5L10.7 9.4L11.8 13.7L8 11.3L4.2 13.7L5.3 9.4L1.9 6.5L6.4 6.2z',
   plus: 'M6.5 2.5h3v4h4v3h-4v4h-3v-4h-4v-3h4z',
 };
 

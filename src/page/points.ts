@@ -45,6 +45,11 @@ in vec3 fill; flat in int shape; in float halo; in float side;
 uniform float size; uniform vec3 rim; uniform float strength;
 out vec4 result;
 float box(vec2 p, vec2 b) { vec2 d = abs(p) - b; return length(max(d, 0.0)) + min(max(d.x, d.y), 0.0); }
+// Five tips at 0.8, the corners between at 0.36: how far beyond the edge that ends at the nearest tip.
+float star(vec2 p) {
+  float a = abs(mod(atan(p.x, -p.y) + 0.6283185, 1.256637) - 0.6283185);
+  return dot(length(p) * vec2(cos(a), sin(a)) - vec2(0.8, 0.0), vec2(0.384, 0.9233));
+}
 void main() {
   vec2 p = (gl_PointCoord - 0.5) * side / size * 2.0;
   float r = length(p);
@@ -56,7 +61,7 @@ void main() {
   else if (shape == 3) d = max(abs(p.x) * 0.866 - (p.y - 0.1) * 0.5, p.y - 0.1) - 0.4;
   else if (shape == 4) d = box(q, vec2(0.54));
   else if (shape == 5) d = min(box(q, vec2(0.72, 0.2)), box(q, vec2(0.2, 0.72)));
-  else if (shape == 6) d = r - 0.36;
+  else if (shape == 6) d = star(p);
   else d = min(box(p, vec2(0.66, 0.2)), box(p, vec2(0.2, 0.66)));
   float soft = 2.0 / size;
   float inside = 1.0 - smoothstep(-soft, soft * 0.5, d);

@@ -44,7 +44,8 @@ export async function readFleet(context: Context, asked: MapFilters): Promise<Re
   );
   const takenAtMs = context.clock.wallMs();
   const ageMs = (await mirrorOf(await context.client())?.status())?.ageMs;
-  const age = ageMs === undefined ? '' : `, as of ${showDuration(ageMs)} before`;
+  const age =
+    ageMs === undefined ? '' : `, from the mirror, ${ageMs < 1000 ? 'less than 1 s' : showDuration(ageMs)} old`;
   const picture = makePicture({
     title: `${await describeFleet(context, filters)}${age}`,
     takenAtMs,
