@@ -231,6 +231,12 @@ async function countRows(database: Database, selection: Selection): Promise<numb
   return Number(row?.['n'] ?? 0);
 }
 
+/** Observed: the service has a first page always, and knows none beyond the last. */
+function refuseBeyond({ page, pageItems }: Selection, count: number): void {
+  if (page > 1 && (page - 1) * pageItems >= count)
+    throw new FleetError('not-found', `the mirror has no page ${page} of this list, which holds ${count}`);
+}
+
 /** Page by page, each when it is asked for. */
 async function* readPages<T>(
   database: Database,
@@ -239,6 +245,7 @@ async function* readPages<T>(
 ): AsyncGenerator<ListPage<T>, void, undefined> {
   const { table, order, values, pageItems } = selection;
   const count = await countRows(database, selection);
+  refuseBeyond(selection, count);
   for (let { page } = selection; ; page += 1) {
     const offset = (page - 1) * pageItems;
     const rows = await database.all(
@@ -262,6 +269,7 @@ async function* readWhole<T>(
   const { table, order, values, page, pageItems } = selection;
   const skipped = (page - 1) * pageItems;
   const count = await countRows(database, selection);
+  refuseBeyond(selection, count);
   // One more than is wanted shows that there are more.
   const most = limit === undefined ? '' : ` LIMIT ${limit + 1}`;
   const offset =

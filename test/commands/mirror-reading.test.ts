@@ -149,6 +149,16 @@ describe.each(engines)('%s', (kind, newText) => {
     expect([run.code, run.stderr]).toEqual([code, expect.stringMatching(message)]);
   });
 
+  test('a page beyond the last is not found, as the service has it', async () => {
+    for (const args of [
+      ['--page', '99'],
+      ['--page', '99', '--offline'],
+    ]) {
+      const { code, stdout } = await runFleet(['bicycles', 'list', ...args], { env });
+      expect([code, stdout]).toEqual([5, '']);
+    }
+  });
+
   test('status says how old and how whole, and is 0 only when it is current', async () => {
     const address = addressOf(text);
     const run = await fleet('mirror status --json');
