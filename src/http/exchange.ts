@@ -127,35 +127,36 @@ function exchange(
     return;
   }
   request.signal.addEventListener('abort', onAbort);
-  dispatcher.dispatch(
-    {
-      origin: request.url.origin,
-      path: request.url.pathname + request.url.search,
-      method: request.method as Dispatcher.HttpMethod,
-      headers: request.headers,
-      body: request.body ?? null,
-      headersTimeout: request.headersTimeoutMs,
-      bodyTimeout: request.bodyTimeoutMs,
+  dispatcher.dispatch(dispatchOptions(request), {
+    // Called when a connection stands and the request is about to be written on it, not before.
+    onRequestStart(started) {
+      controller = started;
+      if (isOver) started.abort(new Error('given up while connecting'));
+      else sent = true;
     },
-    {
-      // Called when a connection stands and the request is about to be written on it, not before.
-      onRequestStart(started) {
-        controller = started;
-        if (isOver) started.abort(new Error('given up while connecting'));
-        else sent = true;
-      },
-      onResponseStart(_, status, headers) {
-        if (status < 200 || isOver) return;
-        head = { status, headers: flatten(headers) };
-        sink = open(head, { resume: () => controller?.resume(), abort });
-      },
-      onResponseData(_, chunk) {
-        if (!isOver && sink?.write(chunk) === false) controller?.pause();
-      },
-      onResponseEnd: () => finish(),
-      onResponseError: (_, error) => finish(error),
+    onResponseStart(_, status, headers) {
+      if (status < 200 || isOver) return;
+      head = { status, headers: flatten(headers) };
+      sink = open(head, { resume: () => controller?.resume(), abort });
     },
-  );
+    onResponseData(_, chunk) {
+      if (!isOver && sink?.write(chunk) === false) controller?.pause();
+    },
+    onResponseEnd: () => finish(),
+    onResponseError: (_, error) => finish(error),
+  });
+}
+
+function dispatchOptions(request: WireRequest): Dispatcher.DispatchOptions {
+  return {
+    origin: request.url.origin,
+    path: request.url.pathname + request.url.search,
+    method: request.method as Dispatcher.HttpMethod,
+    headers: request.headers,
+    body: request.body ?? null,
+    headersTimeout: request.headersTimeoutMs,
+    bodyTimeout: request.bodyTimeoutMs,
+  };
 }
 
 /** How many bytes may wait for a slow reader before the socket is asked to hold back. */
@@ -225,7 +226,7 @@ export async function readWhole(dispatcher: Dispatcher, request: WireRequest, de
   return { ...head, body: bytes };
 }
 
-/** A body that nothing packed is collected as it comes: a stream for each of thousands of answers would take a third of the time. */
+/** A body that nothing packed is collected as it comes: a stream for each answer would take a tenth more processor time. */
 function readAnswer(
   dispatcher: Dispatcher,
   request: WireRequest,
