@@ -7,6 +7,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { compare, environment, interleave, PROGRAM, run } from './measure.js';
 
 const ORGANIZATION = '6f1c0b5e-2f0e-4c56-9d3a-0d6f3a1f7c11';
@@ -35,7 +36,11 @@ export async function benchMirror(url) {
     if (postgres !== undefined) rows.push(await messages(url, 'PostgreSQL', postgres, 10_000));
     // Where the program looks for a mirror by itself.
     const own = `sqlite:${join(folder, 'fleet', 'default.db')}`;
-    rows.push(await firstReading(url, own), await offline(url, folder), ...(await million(url, database('million'))));
+    rows.push(
+      ...(await firstReading(url, own, database('flagless'))),
+      await offline(url, folder),
+      ...(await million(url, database('million'))),
+    );
     return rows;
   } finally {
     rmSync(folder, { recursive: true, force: true });
@@ -81,19 +86,32 @@ async function messages(url, name, to, goal) {
   }
 }
 
-async function firstReading(url, to) {
+/** The second row: what the flag of V8 buys that src/commands/mirror/run.ts sets. */
+async function firstReading(url, to, other) {
   const env = wish(url, `total=${MANY}`);
   await run('"$NODE" "$FLEET" bicycles list --all -o jsonl > /dev/null', env);
   const list = await run('"$NODE" "$FLEET" bicycles list --all -o jsonl > /dev/null', env);
   const mirror = await run(`"$NODE" "$FLEET" mirror once -q --to ${to}`, env);
-  return {
-    what: `first reading of ${MANY} bicycles (${Math.round(mirror.peakMb)} MB)`,
+  const hook = fileURLToPath(new URL('without-flags.cjs', import.meta.url));
+  const hooked = { ...env, NODE_OPTIONS: `--require ${hook}` };
+  const without = await run(`"$NODE" "$FLEET" mirror once -q --to ${other}`, hooked);
+  const first = {
+    what: `first reading of ${MANY} bicycles`,
     figure: `${mirror.seconds.toFixed(1)} s`,
     peer: `list --all -o jsonl, ${list.seconds.toFixed(1)} s`,
     ratio: mirror.seconds / list.seconds,
     most: 2,
     met: mirror.seconds <= 2 * list.seconds,
   };
+  const memory = {
+    what: `the same, memory (${mirror.cpu.toFixed(1)} s CPU)`,
+    figure: `${Math.round(mirror.peakMb)} MB`,
+    peer: `without a flag of V8, ${Math.round(without.peakMb)} MB (${without.cpu.toFixed(1)} s CPU)`,
+    ratio: mirror.peakMb / without.peakMb,
+    most: 0.95,
+    met: mirror.peakMb <= 0.95 * without.peakMb,
+  };
+  return [first, memory];
 }
 
 /** One page of a mirror of many, beside one page of the service. */

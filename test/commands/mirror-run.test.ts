@@ -1,9 +1,11 @@
 // `fleet mirror run` and `once` against a sandbox: what the tables hold after each kind of event, and how failures end.
 
+import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer, connect as dial, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, test } from 'vitest';
 import { type Clock, systemClock } from '../../src/clock.js';
 import type { Row } from '../../src/mirror/database.js';
@@ -446,3 +448,19 @@ async function freePort(): Promise<number> {
   gate.close();
   return gate.port;
 }
+
+test('a writer keeps the young generation of V8 small, a reader sets no flag', () => {
+  const program = fileURLToPath(new URL('../../bin/fleet.js', import.meta.url));
+  const flagsOf = (verb: string) => {
+    const script = `
+      const flags = [];
+      require('node:v8').setFlagsFromString = (flag) => flags.push(flag);
+      process.argv = [process.execPath, 'fleet', 'mirror', '${verb}', '--to', 'sqlite:/nonexistent/mirror.db'];
+      require(${JSON.stringify(program)});
+      process.on('exit', () => process.stdout.write(JSON.stringify(flags)));
+    `;
+    const env = { PATH: process.env['PATH'], FLEET_CONFIG_DIR: '/nonexistent/fleet-tests' };
+    return JSON.parse(spawnSync(process.execPath, ['-e', script], { env, encoding: 'utf8' }).stdout);
+  };
+  expect([flagsOf('once'), flagsOf('status')]).toEqual([['--semi-space-growth-factor=1'], []]);
+});

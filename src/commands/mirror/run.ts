@@ -102,7 +102,7 @@ function incomplete(reason: string | undefined): FleetError {
   });
 }
 
-/** Batches are garbage as soon as they are written: V8 would let its young generation grow by 25 MB for them, and gain 5 % of time. */
+/** Batches are garbage as soon as they are written: V8 would let its young generation grow by 20 to 50 MB for them (measured: bench/mirror.js). */
 function keepYoungGenerationSmall(): void {
   try {
     setFlagsFromString('--semi-space-growth-factor=1');

@@ -90,6 +90,8 @@ export interface Session {
 const QUEUE_LIMIT_CHARACTERS = 2 * 1024 * 1024;
 /** Messages are gathered for so long before they are written. */
 const GATHER_MS = 100;
+/** Events of a batch that are read at once. */
+const PART_EVENTS = 100;
 const TICK_MS = 1_000;
 /** A list waits for so long before it is taken: messages about what it shows may be on their way, and come first. */
 const OVERTAKING_MS = 500;
@@ -241,36 +243,48 @@ interface BatchStep {
 
 /** Steps the machine through a batch and writes what came of it; one transaction. */
 async function takeBatch(work: Work, before: WriterState, batch: readonly SessionEvent[]): Promise<BatchStep> {
-  const { context, keeper, ledger, counters } = work;
+  const { context, ledger, counters } = work;
   const { clock } = context;
   const nowMs = clock.wallMs();
   for (const event of batch) if (event.type === 'open') work.life.set(event.topic, event.atMs);
   // What came up to here is in this batch, or was before it.
   const lifeMs = Math.min(...work.life.values());
-  const events = batch.flatMap((event) => (event.type === 'alerts' ? [] : [readEvent(event)]));
-  await keeper.run((database) => load(database, work, before, events));
-  const now = momentOf(clock);
-  const effects: WriterEffect[] = [];
-  let state = before;
-  for (const event of events) {
-    const step = writerState(state, event, now);
-    state = step.state;
-    for (const effect of step.effects) effects.push(effect);
-    if (effects.at(-1)?.type === 'end') break;
-  }
+  const { state, effects } = await stepThrough(work, before, batch);
   if (isHearing(state)) work.heardMs = Math.max(work.heardMs, lifeMs);
   // Lists alone were read: they show what was before the first of them was asked for.
   const isUpToDate = state.isWhole && state.gap === undefined;
   if (isUpToDate && effects.some(({ type }) => type === 'settled')) work.heardMs = state.startedAt.wallMs;
-  count(counters, events, effects);
   const pages = batch.filter((event) => event.type === 'alerts');
   const pushed = effects.flatMap((effect) => (effect.type === 'alert' ? admitted([pushedAlert(effect.alert)]) : []));
   await write(work, effects, [...pages.map(({ items }) => items), pushed], nowMs, (index, changed) =>
     pages[index]?.done(changed),
   );
-  counters.lagMs = lagOf(events, clock.wallMs());
+  const first = batch.find((event) => event.type === 'message');
+  counters.lagMs = first?.type === 'message' ? Math.max(0, clock.wallMs() - first.atMs) : 0;
   counters.found = ledger.found();
   counters.lastHeardWallMs = work.heardMs;
+  return { state, effects };
+}
+
+/** A part at a time: what was read of it is garbage before it grows old. */
+async function stepThrough(work: Work, before: WriterState, batch: readonly SessionEvent[]): Promise<BatchStep> {
+  const { context, keeper, counters } = work;
+  const effects: WriterEffect[] = [];
+  let state = before;
+  for (let from = 0; from < batch.length && effects.at(-1)?.type !== 'end'; from += PART_EVENTS) {
+    const part = batch.slice(from, from + PART_EVENTS);
+    const events = part.flatMap((event) => (event.type === 'alerts' ? [] : [readEvent(event)]));
+    await keeper.run((database) => load(database, work, state, events));
+    const now = momentOf(context.clock);
+    for (const event of events) {
+      const step = writerState(state, event, now);
+      state = step.state;
+      for (const effect of step.effects) effects.push(effect);
+      count(counters, event);
+      if (effects.at(-1)?.type === 'end') break;
+    }
+  }
+  for (const { type } of effects) if (type === 'gap-open') counters.gaps++;
   return { state, effects };
 }
 
@@ -347,6 +361,9 @@ function pushedAlert(alert: { readonly [field: string]: unknown }): Item<Alert> 
   return { json: JSON.stringify(alert), value: alert };
 }
 
+/** Without a catch-up that waits these open no gap; of a first reading the mark would be looked for among all rows. */
+const MARKLESS: ReadonlySet<WriterEvent['type']> = new Set(['tick', 'whole-list', 'whole-met']);
+
 /** Loads the rows that the events are about, and what a new mark of a gap needs. */
 async function load(
   database: Database,
@@ -364,7 +381,7 @@ async function load(
     } else if (event.type === 'page' || event.type === 'whole-page') {
       const items = event.type === 'page' ? event.page.items : event.items;
       for (const { value } of items) if (typeof value.uuid === 'string') uuids.add(value.uuid.toLowerCase());
-    } else if (event.type !== 'tick' || state.catchUp.wanted !== undefined || state.wantedSinceMs !== undefined) {
+    } else if (!MARKLESS.has(event.type) || state.catchUp.wanted !== undefined || state.wantedSinceMs !== undefined) {
       isMarking = true;
     }
   }
@@ -375,19 +392,11 @@ async function load(
   await ledger.loadLatest(database, Math.min(heardMs, gapMs, isChecking ? state.checkedMs : heardMs));
 }
 
-function count(counters: Counters, events: readonly WriterEvent[], effects: readonly WriterEffect[]): void {
-  for (const event of events) {
-    if (event.type === 'heard') counters.messages++;
-    else if (event.type === 'unreadable') counters.unreadable++;
-    else if (event.type === 'page' || event.type === 'whole-page') counters.pages++;
-    else if (event.type === 'open' && event.isReturn) counters.reconnects++;
-  }
-  for (const { type } of effects) if (type === 'gap-open') counters.gaps++;
-}
-
-function lagOf(events: readonly WriterEvent[], nowMs: number): number {
-  const first = events.find((event) => event.type === 'heard');
-  return first?.type === 'heard' ? Math.max(0, nowMs - first.event.atMs) : 0;
+function count(counters: Counters, event: WriterEvent): void {
+  if (event.type === 'heard') counters.messages++;
+  else if (event.type === 'unreadable') counters.unreadable++;
+  else if (event.type === 'page' || event.type === 'whole-page') counters.pages++;
+  else if (event.type === 'open' && event.isReturn) counters.reconnects++;
 }
 
 // What is to be done
