@@ -3,7 +3,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { compare, environment, interleave, isInstalled } from './measure.js';
+import { compare, environment, interleave, isInstalled, PEER } from './measure.js';
 
 const TOTAL = 100_000;
 const SIZE = 100;
@@ -47,7 +47,7 @@ for (let page = 1; page <= ${TOTAL / SIZE}; page++) {
 }
 await agent.destroy();
 `;
-const asLine = (script) => `"$NODE" --input-type=module -e '${script.replaceAll("'", `'"'"'`)}' > /dev/null`;
+const asLine = (script) => `"$NODE" ${PEER} -e '${script.replaceAll("'", `'"'"'`)}' > /dev/null`;
 
 async function longList(url, folder) {
   const config = join(folder, 'urls');
@@ -107,11 +107,9 @@ async function latency(url) {
 }
 
 async function memory(url) {
-  const ofTotal = async (total) => {
-    const [runs] = await interleave([fleet('jsonl')], ROUNDS, wish(url, { total }));
-    return runs;
-  };
-  const [large, small] = [await ofTotal(TOTAL), await ofTotal(TOTAL / 10)];
+  const ofTotal = (total, lines) => interleave(lines, ROUNDS, wish(url, { total }));
+  const [large, bare] = await ofTotal(TOTAL, [fleet('jsonl'), asLine(UNDICI)]);
+  const [small] = await ofTotal(TOTAL / 10, [fleet('jsonl')]);
   const ratio = large.peakMb / small.peakMb;
   return [
     {
@@ -129,6 +127,12 @@ async function memory(url) {
       ratio,
       most: 1.25,
       met: ratio <= 1.25,
+    },
+    {
+      what: 'memory, 100,000 bicycles',
+      figure: `${Math.round(large.peakMb)} MB`,
+      peer: `a bare undici loop ${Math.round(bare.peakMb)} MB`,
+      ratio: large.peakMb / bare.peakMb,
     },
   ];
 }

@@ -8,6 +8,8 @@ import { parseArgs } from 'node:util';
 export const PROGRAM = fileURLToPath(new URL('../bin/fleet.js', import.meta.url));
 /** The same in one executable. */
 const BINARY = fileURLToPath(new URL('../dist/fleet', import.meta.url));
+/** What follows `node` where a script of the bench is the peer. */
+export const PEER = '--input-type=module';
 
 const { values, positionals } = parseArgs({ options: { rounds: { type: 'string' } }, allowPositionals: true });
 /** What is to be measured; everything where none is named. */
@@ -42,7 +44,7 @@ export function isInstalled(command) {
 
 /**
  * Runs a shell command line once: wall seconds, user and system seconds of everything in it, and the peak memory in MB of
- * the process that is the program, when there is one.
+ * the process that is the program, or a peer in Node, when there is one.
  */
 export function run(line, env = environment()) {
   return new Promise((resolve, reject) => {
@@ -70,7 +72,7 @@ export function run(line, env = environment()) {
   });
 }
 
-/** The processes below one that run the program, by their command line (Linux alone). */
+/** The processes below one that run the program or a peer in Node, by their command line (Linux alone). */
 function programsBelow(pid) {
   const found = [];
   const walk = (at) => {
@@ -83,7 +85,7 @@ function programsBelow(pid) {
     for (const child of children.trim().split(' ').filter(Boolean)) {
       try {
         const [first, second] = readFileSync(`/proc/${child}/cmdline`, 'utf8').split('\0');
-        if (first === BINARY || second === PROGRAM) found.push(child);
+        if (first === BINARY || second === PROGRAM || second === PEER) found.push(child);
       } catch {
         // It has ended meanwhile.
       }
