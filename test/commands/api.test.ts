@@ -12,6 +12,7 @@ import { bodyOf, textField, typedField } from '../../src/commands/api/fields.js'
 import type { FleetError } from '../../src/errors.js';
 import { environmentOf } from '../support/environment.js';
 import { findControls } from '../support/naughty.js';
+import { often } from '../support/often.js';
 import { type RunOptions, runFleet } from '../support/run.js';
 import { useSandbox } from '../support/sandbox.js';
 import { type Answer, sendJson, withServer } from '../support/server.js';
@@ -255,7 +256,7 @@ describe('refused before anything is sent (exit 2)', () => {
           }
         },
       ),
-      { numRuns: 2_000 },
+      { numRuns: often(2_000) },
     );
   });
 

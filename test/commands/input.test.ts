@@ -12,6 +12,7 @@ import {
   Unreadable,
 } from '../../src/commands/bulk/placed.js';
 import { anyText } from '../support/naughty.js';
+import { often } from '../support/often.js';
 
 /** What stands at a line and column of a text, as an editor counts them. */
 function textAt(text: string, { line, column }: { line: number; column: number }): string {
@@ -68,7 +69,7 @@ describe('CSV', () => {
           );
         }
       }),
-      { numRuns: 1000 },
+      { numRuns: often(1000) },
     );
   });
 
@@ -84,7 +85,7 @@ describe('CSV', () => {
         });
         expect(readCsv(text, one.delimiter).map((record) => record.map((field) => field.text))).toEqual(other);
       }),
-      { numRuns: 500 },
+      { numRuns: often(500) },
     );
   });
 
@@ -102,7 +103,7 @@ describe('CSV', () => {
           expect(line).toBeLessThanOrEqual(text.split(/\r\n|\r|\n/).length);
         },
       ),
-      { numRuns: 1000 },
+      { numRuns: often(1000) },
     );
   });
 
@@ -145,7 +146,7 @@ describe('JSON', () => {
           }
         }
       }),
-      { numRuns: 300 },
+      { numRuns: often(300) },
     );
   });
 
@@ -156,7 +157,7 @@ describe('JSON', () => {
         const cut = text.slice(0, 1 + (at % (text.length - 1)));
         expect(whereItFails(() => readJsonRows(cut))).not.toBe('nowhere');
       }),
-      { numRuns: 500 },
+      { numRuns: often(500) },
     );
   });
 

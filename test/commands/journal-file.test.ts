@@ -12,6 +12,7 @@ import { readJournal } from '../../src/commands/bulk/records.js';
 import { OUTCOMES } from '../../src/views/action.js';
 import { BINDING, leaveJournal, openQuickClock, withJournal } from '../support/journal.js';
 import { anyText } from '../support/naughty.js';
+import { often } from '../support/often.js';
 import { PROGRAM_ARGS, PROGRAM_FILE, PROGRAM_LINE, preload } from '../support/program.js';
 import { sendJson, withServer } from '../support/server.js';
 
@@ -78,7 +79,7 @@ describe('reading', () => {
         }
         expect(new Map([...read.entries].map(([name, entry]) => [name, entry.result]))).toEqual(expected);
       }),
-      { numRuns: 500 },
+      { numRuns: often(500) },
     );
   });
 

@@ -6,6 +6,7 @@ import { parseBbox, showBox } from '../../src/commands/bicycles/area.js';
 import { boxesAround, type Circle, parseNear, parseRadius } from '../../src/commands/bicycles/near.js';
 import { distanceMetres, type Place, showDistance } from '../../src/views/distance.js';
 import { environmentOf } from '../support/environment.js';
+import { often } from '../support/often.js';
 import { runFleet } from '../support/run.js';
 import { useSandbox } from '../support/sandbox.js';
 import { sendJson, withServer } from '../support/server.js';
@@ -92,7 +93,7 @@ describe('geometry', () => {
           expect(holds(circle, point)).toBe(true);
         },
       ),
-      { numRuns: 5_000 },
+      { numRuns: often(5_000) },
     );
   });
 
@@ -102,7 +103,7 @@ describe('geometry', () => {
         fc.pre(metresBetween(centre, point) <= radiusMetres);
         expect(holds({ centre, radiusMetres }, point)).toBe(true);
       }),
-      { numRuns: 2_000 },
+      { numRuns: often(2_000) },
     );
   });
 
@@ -122,7 +123,7 @@ describe('geometry', () => {
           expect(west.northEast.longitude).toBeLessThan(east.southWest.longitude);
         }
       }),
-      { numRuns: 2_000 },
+      { numRuns: often(2_000) },
     );
   });
 

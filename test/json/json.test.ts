@@ -6,6 +6,7 @@ import { needsExactReading, readExact, writeJson } from '../../src/json/exact.js
 import { DEPTH_LIMIT, JsonError, parseJson } from '../../src/json/parse.js';
 import { elementTexts, indent, readTokens, squeeze } from '../../src/json/text.js';
 import { EXACT_NUMBERS } from '../support/naughty.js';
+import { often } from '../support/often.js';
 
 describe('indent', () => {
   it('keeps numbers and escapes byte for byte', () => {
@@ -90,7 +91,7 @@ describe('readExact', () => {
         const json = `[${space}${numbers.join(`${space},${space}`)}${space}]`;
         expect(writeJson(needsExactReading(json) ? readExact(json) : JSON.parse(json))).toBe(`[${numbers.join(',')}]`);
       }),
-      { numRuns: 2000 },
+      { numRuns: often(2000) },
     );
   });
 

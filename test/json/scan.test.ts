@@ -7,6 +7,7 @@ import type { HttpAnswer, Page } from '../../src/http/types.js';
 import { scanList } from '../../src/json/scan.js';
 import { openJsonLines } from '../../src/terminal/formats/json.js';
 import { BYTES, INVALID, VALID } from '../support/json-cases.js';
+import { often } from '../support/often.js';
 
 const UUID = '6f1c0b5e-2f0e-4c56-9d3a-0d6f3a1f7c11';
 
@@ -123,7 +124,7 @@ describe('any page', () => {
   test('however it is laid out', () => {
     fc.assert(
       fc.property(page, layout, (value, space) => expectSame(Buffer.from(JSON.stringify(value, null, space)))),
-      { numRuns: 200 },
+      { numRuns: often(200) },
     );
   });
 
@@ -140,7 +141,7 @@ describe('any page', () => {
         }
         expectSame(bytes);
       }),
-      { numRuns: 400 },
+      { numRuns: often(400) },
     );
   });
 });

@@ -1,6 +1,7 @@
 // Faults on request: how they are written, and what each of them does on the wire.
 import { expect, test } from 'vitest';
 import { type Fault, parseFault, type Sandbox } from '../../src/sandbox/index.js';
+import { eventually } from '../support/running.js';
 import { headersFor, withSandbox } from '../support/sandbox.js';
 import { openStream } from './stream.js';
 
@@ -67,10 +68,17 @@ test('latency delays every answer, on both ports', () =>
   }));
 
 test('nobody minds a client that leaves during latency, nor a close', () =>
-  withSandbox({ bicycles: 10, faults: [parseFault('latency=100ms')] }, async (own) => {
+  withSandbox({ bicycles: 10, faults: [parseFault('latency=300ms')] }, async (own) => {
     const { Authorization } = await headersFor(own);
-    const leave = () =>
-      fetch(`${own.baseUrl}/bicycles/`, { headers: { Authorization }, signal: AbortSignal.timeout(20) });
+    /** Leaves as soon as the request has arrived. */
+    const leave = async () => {
+      const abort = new AbortController();
+      const before = own.requests.length;
+      const answer = fetch(`${own.baseUrl}/bicycles/`, { headers: { Authorization }, signal: abort.signal });
+      await Promise.race([eventually(() => own.requests.length > before), answer]);
+      abort.abort();
+      return answer;
+    };
     for (let count = 0; count < 3; count += 1) await expect(leave()).rejects.toThrow();
     expect((await list(own)).status).toBe(200);
     own.setFaults([parseFault('latency=1h')]);

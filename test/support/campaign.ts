@@ -279,6 +279,8 @@ function compare(
   }
   if (last.code !== 0 && last.code !== 9) wrong.push(`the last run ended with ${last.code}: ${last.stderr}`);
   for (const { code, stderr } of attempts) {
+    // A machine that is slow makes a run that lives look dead: the one that takes over goes on, the other stops before its next request.
+    if (code === 10 && stderr.includes('was taken over by another run')) continue;
     if (![null, 0, 2, 8, 9].includes(code)) wrong.push(`a run ended with ${code}: ${stderr}`);
   }
   const kills = attempts.filter(({ code }) => code === null).length;

@@ -13,7 +13,7 @@ import { PROGRAM_ARGS, PROGRAM_FILE } from '../support/program.js';
 const PIPE = { terminal: false };
 
 /** `npm run test:long` tries many more; each starts a thread. */
-const RANDOM_PROGRAMS = process.env['FLEET_TEST_LONG'] === '1' ? 500 : 20;
+const RANDOM_PROGRAMS = process.env['FLEET_TEST_LONG'] === '1' ? 500 : 6;
 
 const opened: Jq[] = [];
 

@@ -29,7 +29,7 @@ export interface KeeperOptions {
 const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 10_000;
 /** What is left to write at the end has so long. */
-const END_MS = 1_200;
+export const END_MS = 1_200;
 
 /** Opens the database. Throws what opening throws: at the start nothing is tried again. */
 export async function openKeeper({ clock, io }: Context, options: KeeperOptions): Promise<Keeper> {

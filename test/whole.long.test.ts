@@ -1,0 +1,16 @@
+// What `npm test` tries in part, tried as a whole: more random cases, larger fleets, longer times, every pair of ways.
+
+process.env['FLEET_TEST_LONG'] = '1';
+await import('./commands/alerts-listen.test.js');
+await import('./commands/api.test.js');
+await import('./commands/input.test.js');
+await import('./commands/journal-file.test.js');
+await import('./commands/near.test.js');
+await import('./commands/watch-long.test.js');
+await import('./http/stream-bytes.test.js');
+await import('./json/json.test.js');
+await import('./json/scan.test.js');
+await import('./process.test.js');
+await import('./promises.test.js');
+await import('./sandbox/seed.test.js');
+await import('./secrets.test.js');
