@@ -15,7 +15,7 @@ const PAGE_SIZE = ['page_size', '100'] as const;
 /** Pages that are asked for while one is written: enough to hide the service's latency. */
 const PAGES_AHEAD = 4;
 /** What an item weighs in the queue, by the length of its text: a fleet is read page by page, and larger batches gain little there. */
-const ITEM_WEIGHT = 4;
+const ITEM_WEIGHT = 8;
 /** Of how many items it is known whether they came before: more than are moved between two pages in flight. */
 const SEEN_LIMIT = 5_000;
 
