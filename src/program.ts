@@ -20,6 +20,7 @@ import { addDoctor } from './commands/doctor/index.js';
 import { addHelp } from './commands/help/index.js';
 import { addMap } from './commands/map/index.js';
 import { addMirror } from './commands/mirror/index.js';
+import type { OfflineFlags } from './commands/offline.js';
 import { addProfile } from './commands/profile/index.js';
 import { addSandbox } from './commands/sandbox/index.js';
 import { addWatch } from './commands/watch/index.js';
@@ -72,8 +73,11 @@ export async function runProgram(
     opened = openContext(world, io, readOutput(typed, command), interruption);
     // A program of --jq that does not compile is refused before anything is sent.
     await opened.context.jq();
-    if ((typed as { offline?: boolean }).offline === true) {
-      await (await import('./commands/offline.js')).runOffline(opened.context, action);
+    const { offline, to } = typed as OfflineFlags;
+    if (offline === true) {
+      await (await import('./commands/offline.js')).runOffline(opened.context, action, to);
+    } else if (to !== undefined && command.options.some(({ long }) => long === '--offline')) {
+      throw usageError('--to needs --offline', 'add --offline, or leave --to out');
     } else await action(opened.context);
   };
   const build = (noun?: string) =>

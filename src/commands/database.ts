@@ -6,6 +6,12 @@ import { configError, usageError } from '../errors.js';
 import { type MirrorAddress, parseMirrorAddress } from '../mirror/address.js';
 import { findStateFolder } from '../settings/place.js';
 
+/** The flag that names the database, wherever a mirror answers; `readTo` reads it. */
+export const TO = [
+  '--to <address>',
+  'database of the mirror: sqlite:PATH or postgres://… (default: from the profile)',
+] as const;
+
 /** Reads `--to` at the door; a relative path is below the current directory. Throws a usage error. */
 export function readTo(text: string): MirrorAddress {
   const parsed = parseMirrorAddress(text, process.cwd());

@@ -2,15 +2,22 @@
 
 import type { Context } from '../context.js';
 import { usageError } from '../errors.js';
+import type { MirrorAddress } from '../mirror/address.js';
 import type { Mirror, MirrorStatus } from '../mirror/open.js';
 import { showDuration } from '../terminal/time.js';
 import { chosenDatabase } from './database.js';
+
+export interface OfflineFlags {
+  offline?: boolean;
+  /** The database; undefined is that of the profile. */
+  to?: MirrorAddress;
+}
 
 /** Runs the action with the mirror of this run, opened for reading and closed afterwards. */
 export async function withMirror<T>(
   context: Context,
   use: (mirror: Mirror) => Promise<T>,
-  to?: Parameters<typeof chosenDatabase>[1],
+  to: MirrorAddress | undefined,
 ): Promise<T> {
   const { openMirror } = await import('../mirror/open.js');
   const address = await chosenDatabase(context, to);
@@ -23,19 +30,27 @@ export async function withMirror<T>(
   }
 }
 
-/** Runs the action with a context whose client is the mirror. */
-export async function runOffline(context: Context, action: (context: Context) => Promise<void>): Promise<void> {
+/** Runs the action with a context whose client is the mirror in the database `to`, else in that of the profile. */
+export async function runOffline(
+  context: Context,
+  action: (context: Context) => Promise<void>,
+  to: MirrorAddress | undefined,
+): Promise<void> {
   if (context.flags.mirror === false)
     throw usageError('--offline and --no-mirror exclude each other', 'leave one of them out');
-  await withMirror(context, async (mirror) => {
-    const { openMirrorClient } = await import('../mirror/client.js');
-    await context.notice(describeAge(await mirror.status()));
-    const client = openMirrorClient(mirror);
-    const refuse = async (): Promise<never> => {
-      throw usageError('this needs the service, and --offline asks the mirror alone', 'leave --offline out');
-    };
-    await action({ ...context, client: async () => client, token: refuse, network: refuse });
-  });
+  await withMirror(
+    context,
+    async (mirror) => {
+      const { openMirrorClient } = await import('../mirror/client.js');
+      await context.notice(describeAge(await mirror.status()));
+      const client = openMirrorClient(mirror);
+      const refuse = async (): Promise<never> => {
+        throw usageError('this needs the service, and --offline asks the mirror alone', 'leave --offline out');
+      };
+      await action({ ...context, client: async () => client, token: refuse, network: refuse });
+    },
+    to,
+  );
 }
 
 /** `from the mirror, current, 2 s old`, or what it lacks. */

@@ -278,6 +278,13 @@ describe.each(engines)('%s', (kind, newText) => {
     expect([run.code, run.stdout, run.stderr]).toEqual([2, '', expect.stringMatching(message)]);
   });
 
+  test('--to names the database of --offline, and needs it', async () => {
+    const elsewhere = await fleet('bicycles list --offline --to sqlite:/nonexistent/other.db');
+    expect([elsewhere.code, elsewhere.stderr]).toEqual([3, expect.stringContaining('/nonexistent/other.db')]);
+    const alone = await fleet('bicycles list --to sqlite:/nonexistent/other.db');
+    expect([alone.code, alone.stderr]).toEqual([2, expect.stringContaining('--to needs --offline')]);
+  });
+
   test('a mirror of another service is refused', async () => {
     const run = await fleet('bicycles list --offline --base-url http://localhost:1');
     expect([run.code, run.stderr]).toEqual([3, expect.stringMatching(/the mirror belongs to/)]);

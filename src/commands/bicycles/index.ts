@@ -17,7 +17,7 @@ import {
 import { collect, oneOf, someOf } from '../../cli/options.js';
 import type { Run } from '../../context.js';
 import { addBulkFlags } from '../bulk/flags.js';
-import { readTo } from '../database.js';
+import { readTo, TO } from '../database.js';
 import { addListFlags } from '../list/flags.js';
 import { BICYCLE_VOCABULARY } from '../list/vocabulary.js';
 import { BICYCLE_ARGUMENT, EDIT_METHODS, STATS_GROUPS } from './choices.js';
@@ -70,6 +70,7 @@ function addGet(bicycles: Command, run: Run): void {
     .description('Show one bicycle: every field, and on a terminal its newest alerts.')
     .argument('<bicycle>', BICYCLE_ARGUMENT, anyText(BICYCLES))
     .option('--offline', 'answer from the mirror; nothing is sent')
+    .option(...TO, readTo)
     .action((text, _options, command) =>
       run(command, async (context) => (await import('./get.js')).getBicycle(context, text)),
     );
@@ -94,7 +95,7 @@ function addHistory(bicycles: Command, run: Run): void {
       `only changes of these fields, such as state (repeatable)`,
       someOf('field', BICYCLE_FIELDS),
     )
-    .option('--to <address>', 'database of the mirror: sqlite:PATH or postgres://… (default: from the profile)', readTo)
+    .option(...TO, readTo)
     .action((text, options, command) =>
       run(command, async (context) => (await import('./history.js')).showHistory(context, text, options)),
     );

@@ -5,12 +5,9 @@ import { examples } from '../../cli/examples.js';
 import { wholeNumber } from '../../cli/options.js';
 import type { Run } from '../../context.js';
 import { usageError } from '../../errors.js';
-import { readTo } from '../database.js';
+import { readTo, TO } from '../database.js';
 import { readCondition } from '../list/flags.js';
 import { BICYCLE_VOCABULARY } from '../list/vocabulary.js';
-
-/** The flag of every command of the mirror, and what it is for. */
-export const TO = ['--to <address>', 'database: sqlite:PATH or postgres://… (default: from the profile)'] as const;
 
 export function addReading(mirror: Command, run: Run): void {
   for (const add of [addStatus, addQuery, addReplay]) add(mirror, run);

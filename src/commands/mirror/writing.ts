@@ -5,9 +5,8 @@ import { examples } from '../../cli/examples.js';
 import { collect, wholeNumber } from '../../cli/options.js';
 import type { Run } from '../../context.js';
 import { usageError } from '../../errors.js';
-import { readTo } from '../database.js';
+import { readTo, TO } from '../database.js';
 import { readDuration } from '../follow/flags.js';
-import { TO } from './reading.js';
 
 const RUN = `Keep the mirror current until Ctrl-C: reads the list once, follows the push channel, catches up after
 every gap, and reads alerts every 30 seconds. Goes on where it was stopped, also after a crash.
