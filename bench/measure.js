@@ -14,7 +14,7 @@ export const PEER = '--input-type=module';
 const { values, positionals } = parseArgs({ options: { rounds: { type: 'string' } }, allowPositionals: true });
 /** What is to be measured; everything where none is named. */
 export const CHOSEN_PARTS = positionals;
-/** How often, for every row; undefined where each has its own number. */
+/** How often at most, for every row; undefined where each has its own number. */
 export const CHOSEN_ROUNDS = values.rounds === undefined ? undefined : Number(values.rounds);
 
 /**
@@ -113,7 +113,7 @@ export function median(values) {
 /** Runs several command lines in turn, A B C A B C …, one round not counted; resolves with the runs of each. */
 export async function interleave(lines, rounds, env) {
   const runs = lines.map(() => []);
-  for (let round = -1; round < (CHOSEN_ROUNDS ?? rounds); round++) {
+  for (let round = -1; round < Math.min(rounds, CHOSEN_ROUNDS ?? rounds); round++) {
     for (const [index, line] of lines.entries()) {
       const one = await run(line, env);
       if (round >= 0) runs[index].push(one);
