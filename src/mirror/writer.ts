@@ -58,6 +58,8 @@ export interface WriterState {
   readonly checkDueMs: number;
   /** Since when the list has not been read, by the machine's date: the next comparison reads what changed since. */
   readonly checkedMs: number;
+  /** When the catch-up in progress was asked for: what is heard while it reads, it may not show. */
+  readonly askedMs: number;
   readonly isChecking: boolean;
   readonly wholeAllowedMs: number;
   /** When a large part of the fleet seemed gone, by the machine's date. */
@@ -220,6 +222,7 @@ export function startWriter(plan: WriterPlan, ledger: Ledger, now: Moment): Writ
     mismatches: 0,
     checkDueMs: now.monotonicMs + CHECK_MS,
     checkedMs: now.wallMs,
+    askedMs: now.wallMs,
     isChecking: false,
     wholeAllowedMs: Number.NEGATIVE_INFINITY,
     suspectedMs: undefined,
@@ -509,7 +512,7 @@ function takeCatchUp(
 
 /** Bicycles leave the list without a word: where the counts differ, the whole list is read. */
 function compareCount(before: WriterState, now: Moment): WriterStep {
-  const state = { ...before, isChecking: false, checkedMs: now.wallMs };
+  const state = { ...before, isChecking: false, checkedMs: before.askedMs };
   const totals = state.plan.organizations.map((organization) => state.totals.get(organization));
   const total = totals.reduce<number | undefined>(
     (sum, each) => (sum === undefined || each === undefined ? undefined : sum + each),
@@ -560,6 +563,7 @@ function schedule(state: WriterState, now: Moment): WriterStep {
       ...state,
       ...boundBy(state, plan.mostPages),
       isChecking: false,
+      askedMs: now.wallMs,
       wantedSinceMs: undefined,
       totals: new Map(),
     };
@@ -581,7 +585,8 @@ function boundBy({ catchUp: reading }: WriterState, mostPages: number): Pick<Wri
 /** Reads what the list says was modified since the last time: its count, and what messages leave out, such as links. */
 function check(state: WriterState, now: Moment): WriterStep {
   const checkDueMs = now.monotonicMs + CHECK_MS;
-  const next = { ...state, ...boundBy(state, CHECK_PAGES), isChecking: true, checkDueMs, totals: new Map() };
+  const bounded = boundBy(state, CHECK_PAGES);
+  const next = { ...state, ...bounded, isChecking: true, askedMs: now.wallMs, checkDueMs, totals: new Map() };
   const marked = lookUp(next, { type: 'blind', fromMs: now.monotonicMs }, now);
   return followedBy(marked, (open) => lookUp(open, { type: 'wanted', sinceWallMs: now.wallMs }, now));
 }
