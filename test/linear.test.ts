@@ -54,7 +54,7 @@ const CHARACTERS: Readonly<Record<string, string>> = {
 };
 
 /** `npm run test:long` takes texts two hundred times as long. */
-const SHORT = process.env['FLEET_TEST_LONG'] === '1' ? 100_000 : 500;
+const SHORT = process.env['FLEET_TEST_LONG'] === '1' ? 100_000 : 1_000;
 const LONG = 10 * SHORT;
 /** Ten times the text may take this many times the time: linear growth with much noise. Quadratic growth is a hundredfold. */
 const GROWTH = 40;
