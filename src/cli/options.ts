@@ -24,6 +24,19 @@ export function wholeNumber(flag: string, minimum: number): (text: string) => nu
   };
 }
 
+/** The highest port of TCP. */
+const HIGHEST_PORT = 65_535;
+
+/** A parser for commander: a port of TCP; 0 is any free one. */
+export function portNumber(flag: string): (text: string) => number {
+  const read = wholeNumber(flag, 0);
+  return (text) => {
+    const port = read(text);
+    if (port <= HIGHEST_PORT) return port;
+    throw usageError(`${flag} takes a port from 0 to ${HIGHEST_PORT}, not "${text}"`);
+  };
+}
+
 /** The longest time that is taken for meant: 30 days, for a typing error of a few digits more. */
 const LONGEST_SECONDS = 30 * 86_400;
 

@@ -12,6 +12,9 @@ export const TO = [
   'database of the mirror: sqlite:PATH or postgres://… (default: from the profile)',
 ] as const;
 
+/** The flag of what a mirror can answer; `--to` goes with it. */
+export const OFFLINE = ['--offline', 'answer from the mirror; nothing is sent'] as const;
+
 /** Reads `--to` at the door; a relative path is below the current directory. Throws a usage error. */
 export function readTo(text: string): MirrorAddress {
   const parsed = parseMirrorAddress(text, process.cwd());

@@ -3,7 +3,7 @@
 import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
 import { ALERT_STATES, ALERT_TYPES } from '../../api/alert.js';
 import { examples } from '../../cli/examples.js';
-import { collect, someOf, wholeNumber } from '../../cli/options.js';
+import { collect, portNumber, someOf } from '../../cli/options.js';
 import type { Run } from '../../context.js';
 import { usageError } from '../../errors.js';
 import { addEndFlags, readDuration } from '../follow/flags.js';
@@ -66,7 +66,7 @@ export function addListen(alerts: Command, run: Run): void {
     .command('listen')
     .summary('receive alerts as webhooks')
     .description(LISTEN_DESCRIPTION)
-    .option('--port <n>', 'port to listen on, 0 for any free one', readPort, 4020)
+    .option('--port <n>', 'port to listen on, 0 for any free one', portNumber('--port'), 4020)
     .option('--host <address>', 'address to listen on; a secret is required beyond loopback', '127.0.0.1')
     .option('--path <path>', 'path of the webhook', readPath, '/')
     .option('--secret-env <name>', 'environment variable with the secret for signatures')
@@ -102,15 +102,6 @@ function readPause(flag: string): (text: string) => number {
 
 function readBackfill(text: string): number {
   return /^0(ms|s|m|h|d)?$/.test(text.trim()) ? 0 : readPause('--backfill')(text);
-}
-
-/** The highest port of TCP. */
-const HIGHEST_PORT = 65_535;
-
-function readPort(text: string): number {
-  const port = wholeNumber('--port', 0)(text);
-  if (port <= HIGHEST_PORT) return port;
-  throw usageError(`--port takes a port from 0 to ${HIGHEST_PORT}, not "${text}"`);
 }
 
 function readPath(text: string): string {

@@ -7,6 +7,7 @@ import { openQueue } from '../../http/stream/queue.js';
 import { requireSseUrl } from '../../settings/resolve.js';
 import { openHttpLog } from '../../views/exchange.js';
 import { type Ending, OVER, openEnding } from '../follow/ending.js';
+import { IDLE_MS } from '../follow/flags.js';
 import { openAlarms, runLoop } from '../follow/loop.js';
 import { openPrinter, type Printable } from '../follow/print.js';
 import { openStderr, type Stderr } from '../follow/stderr.js';
@@ -55,7 +56,6 @@ type Item = AlertsEffect & { type: 'show' | 'learned' | 'cursor' | 'accepted' };
 const NO_MORE: SummaryInput['more'] = { fields: {}, facts: [], isPromise: false };
 /** Alerts that are written at once where nothing depends on each: more would wait longer than they need to. */
 const TOGETHER = 50;
-const IDLE_MS = 90_000;
 
 /** Follows alerts to the end. Throws a FleetError for every end but the wanted ones (cli.md section 3). */
 export async function followAlerts(context: Context, input: FollowInput): Promise<void> {

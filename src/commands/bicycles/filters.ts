@@ -3,7 +3,7 @@
 import type { OptionValues, Command as TypedCommand } from '@commander-js/extra-typings';
 import { BICYCLE_STATES } from '../../api/bicycle.js';
 import { someOf } from '../../cli/options.js';
-import { readTo, TO } from '../database.js';
+import { OFFLINE, readTo, TO } from '../database.js';
 import { readCondition, readOrganization, readUuid } from '../list/flags.js';
 import { BICYCLE_VOCABULARY } from '../list/vocabulary.js';
 import { parseBbox } from './area.js';
@@ -41,6 +41,6 @@ export function addFleetFilters<A extends unknown[], O extends OptionValues>(com
       'only what matches FIELD=VALUE; see "fleet help conditions" (repeatable)',
       readCondition(BICYCLE_VOCABULARY),
     )
-    .option('--offline', 'answer from the mirror; nothing is sent')
+    .option(...OFFLINE)
     .option(...TO, readTo);
 }

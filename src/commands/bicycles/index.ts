@@ -17,7 +17,7 @@ import {
 import { collect, oneOf, someOf } from '../../cli/options.js';
 import type { Run } from '../../context.js';
 import { addBulkFlags } from '../bulk/flags.js';
-import { readTo, TO } from '../database.js';
+import { OFFLINE, readTo, TO } from '../database.js';
 import { addListFlags } from '../list/flags.js';
 import { BICYCLE_VOCABULARY } from '../list/vocabulary.js';
 import { BICYCLE_ARGUMENT, EDIT_METHODS, STATS_GROUPS } from './choices.js';
@@ -69,7 +69,7 @@ function addGet(bicycles: Command, run: Run): void {
     .summary('show one bicycle')
     .description('Show one bicycle: every field, and on a terminal its newest alerts.')
     .argument('<bicycle>', BICYCLE_ARGUMENT, anyText(BICYCLES))
-    .option('--offline', 'answer from the mirror; nothing is sent')
+    .option(...OFFLINE)
     .option(...TO, readTo)
     .action((text, _options, command) =>
       run(command, async (context) => (await import('./get.js')).getBicycle(context, text)),

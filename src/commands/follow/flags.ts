@@ -15,6 +15,33 @@ export function readDuration(flag: string): (text: string) => number {
   };
 }
 
+/** How long silence of the push channel may last, unless somebody says otherwise. */
+export const IDLE_MS = 90_000;
+/** How many pages of the list are read at the start and after a gap, unless somebody says otherwise. */
+export const RESYNC_PAGES = 5;
+
+/** The longest a timer of Node can wait is 24 days; an idle limit beyond a day is none. */
+const LONGEST_IDLE_SECONDS = 86_400;
+
+function readIdle(text: string): number {
+  const seconds = Number(text);
+  if (/^\d+(\.\d+)?$/.test(text) && seconds > 0 && seconds <= LONGEST_IDLE_SECONDS) return seconds * 1000;
+  throw usageError(`--idle takes seconds above 0, up to ${LONGEST_IDLE_SECONDS}, not "${text}"`);
+}
+
+/** Adds `--idle`, which becomes milliseconds. */
+export function addIdleFlag<A extends unknown[], O extends OptionValues>(command: TypedCommand<A, O>) {
+  const added = command.option(
+    '--idle <seconds>',
+    'treat the connection as dead after this much silence',
+    readIdle,
+    IDLE_MS,
+  );
+  // Commander would show the default as it is kept, in milliseconds.
+  for (const option of added.options) if (option.long === '--idle') option.default(IDLE_MS, String(IDLE_MS / 1000));
+  return added;
+}
+
 /** Adds the flags that say when it ends; `readUntil` reads a condition. */
 export function addEndFlags<A extends unknown[], O extends OptionValues>(
   command: TypedCommand<A, O>,

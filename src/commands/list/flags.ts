@@ -5,7 +5,7 @@ import { wholeUuid } from '../../api/links.js';
 import { type Offers, ORGANIZATIONS, offerColumns, plain, withOffers } from '../../cli/offers.js';
 import { ordering, wholeNumber } from '../../cli/options.js';
 import { usageError } from '../../errors.js';
-import { readTo, TO } from '../database.js';
+import { OFFLINE, readTo, TO } from '../database.js';
 import { type Condition, checkCondition, parseCondition, type Vocabulary } from './where.js';
 
 /** What the common list flags became. */
@@ -89,7 +89,7 @@ export function addListFlags<A extends unknown[], O extends OptionValues>(
       readCondition(vocabulary),
     )
     .option('--count', 'print only the number of matches')
-    .option('--offline', 'answer from the mirror; nothing is sent')
+    .option(...OFFLINE)
     .option(...TO, readTo)
     .option('--param <name=value>', 'send a further query parameter (repeatable)', readParameter);
 }

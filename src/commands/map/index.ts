@@ -2,9 +2,8 @@
 
 import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
 import { examples } from '../../cli/examples.js';
-import { wholeNumber } from '../../cli/options.js';
+import { portNumber } from '../../cli/options.js';
 import type { Run } from '../../context.js';
-import { usageError } from '../../errors.js';
 import { addFleetFilters } from '../bicycles/filters.js';
 import { readSize } from './size.js';
 import { readTiles } from './tiles.js';
@@ -25,7 +24,7 @@ export function addMap(program: Command, run: Run): void {
     .option(
       '--serve [port]',
       `serve the page on this machine, moving as messages come (default: ${DEFAULT_PORT})`,
-      readPort,
+      portNumber('--serve'),
     )
     .option(
       '--tiles <url>',
@@ -49,10 +48,4 @@ export function addMap(program: Command, run: Run): void {
     ['the same page, moving as messages come', 'fleet map --serve'],
     ['one city, as a picture for a report', 'fleet map --near 52.52,13.405 --radius 8km -o svg --file berlin.svg'],
   );
-}
-
-function readPort(text: string): number {
-  const port = wholeNumber('--serve', 0)(text);
-  if (port <= 65_535) return port;
-  throw usageError(`--serve takes a port up to 65535, not "${text}"`);
 }

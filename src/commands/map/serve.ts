@@ -4,6 +4,7 @@ import type { Context } from '../../context.js';
 import { asFleetError, type FleetError, usageError } from '../../errors.js';
 import { packAlerts } from '../../views/map/pack.js';
 import { readOpenAlerts } from '../bicycles/open-alerts.js';
+import { IDLE_MS, RESYNC_PAGES } from '../follow/flags.js';
 import type { Display, LiveOptions } from '../watch/live.js';
 import { makePlan } from '../watch/plan.js';
 import type { WatchState } from '../watch/state.js';
@@ -29,9 +30,6 @@ const FLUSH_COST_FACTOR = 10;
 /** The interface shows no topic that pushes alerts (section 6.1). */
 const ALERTS_PAUSE_MS = 30_000;
 const AGE_PAUSE_MS = 15_000;
-/** How long silence of the stream may last, and how many pages are read after a gap, as `watch` has it. */
-const IDLE_MS = 90_000;
-const RESYNC_PAGES = 5;
 
 /** Serves the page until the command is interrupted. */
 export async function servePage(context: Context, options: ServeOptions): Promise<void> {

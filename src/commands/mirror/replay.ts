@@ -9,6 +9,7 @@ import type { MirrorAddress } from '../../mirror/address.js';
 import { type Gap, gapOf, type Mirror } from '../../mirror/open.js';
 import { findRange, type Happening, messageOf, type Range, readHappenings, readPast } from '../../mirror/past.js';
 import { readSince } from '../alerts/plan.js';
+import { IDLE_MS } from '../follow/flags.js';
 import type { Condition } from '../list/where.js';
 import { withMirror } from '../offline.js';
 import { chooseForm, type Plan } from '../watch/plan.js';
@@ -28,7 +29,6 @@ export interface ReplayOptions {
 
 /** More gaps than a replay shows. */
 const MOST_GAPS = 10_000;
-const IDLE_MS = 90_000;
 
 /** Plays what was recorded, to its end or Ctrl-C. */
 export async function replayMirror(context: Context, options: ReplayOptions): Promise<void> {

@@ -3,16 +3,13 @@
 import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
 import { examples } from '../../cli/examples.js';
 import { collectWith, plain } from '../../cli/offers.js';
-import { oneOf, wholeNumber } from '../../cli/options.js';
+import { oneOf, portNumber, wholeNumber } from '../../cli/options.js';
 import type { Run } from '../../context.js';
 import { usageError } from '../../errors.js';
 import { type MirrorAddress, parseMirrorAddress } from '../../mirror/address.js';
 import type { ServiceKind } from '../../sandbox/index.js';
 
 import { readSpeed } from '../mirror/reading.js';
-
-/** The highest port of TCP. */
-const HIGHEST_PORT = 65_535;
 
 const SERVICES: readonly ServiceKind[] = ['observed', 'interface'];
 
@@ -38,8 +35,8 @@ export function addSandbox(program: Command, run: Run): void {
         'organization and a token, and saves them as the profile "sandbox".',
       ].join('\n'),
     )
-    .option('--port <n>', 'port of the API, 0 for any free one', readPort('--port'), 4010)
-    .option('--sse-port <n>', 'port of the push channel, 0 for any free one', readPort('--sse-port'), 4011)
+    .option('--port <n>', 'port of the API, 0 for any free one', portNumber('--port'), 4010)
+    .option('--sse-port <n>', 'port of the push channel, 0 for any free one', portNumber('--sse-port'), 4011)
     .option('--bicycles <n>', 'how many bicycles', wholeNumber('--bicycles', 0), 500)
     .option('--seed <n>', 'the same seed gives the same fleet', wholeNumber('--seed', 0), 1)
     .option('--rate <events_per_second>', 'events that happen by themselves; 0: none', readRate, 2)
@@ -85,15 +82,6 @@ function readReplay(text: string): MirrorAddress {
   const parsed = parseMirrorAddress(text, process.cwd());
   if ('reason' in parsed) throw usageError(`--replay: ${parsed.reason}`, parsed.hint);
   return parsed.value;
-}
-
-function readPort(flag: string): (text: string) => number {
-  const read = wholeNumber(flag, 0);
-  return (text) => {
-    const port = read(text);
-    if (port <= HIGHEST_PORT) return port;
-    throw usageError(`${flag} takes a port from 0 to ${HIGHEST_PORT}, not "${text}"`);
-  };
 }
 
 function readRate(text: string): number {

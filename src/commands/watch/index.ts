@@ -7,8 +7,7 @@ import { examples } from '../../cli/examples.js';
 import { BICYCLES, collectWith, withOffers } from '../../cli/offers.js';
 import { collect, someOf, wholeNumber } from '../../cli/options.js';
 import type { Run } from '../../context.js';
-import { usageError } from '../../errors.js';
-import { readDuration } from '../follow/flags.js';
+import { addIdleFlag, RESYNC_PAGES, readDuration } from '../follow/flags.js';
 import { offerConditions, readOrganization } from '../list/flags.js';
 import { BICYCLE_VOCABULARY } from '../list/vocabulary.js';
 import { type Condition, parseCondition } from '../list/where.js';
@@ -25,36 +24,41 @@ stdout has one message per line exactly as received, and stderr has JSON lines. 
 lists the keys.`;
 
 export function addWatch(program: Command, run: Run): void {
-  const watch = program
-    .command('watch')
-    .summary('follow updates as they happen')
-    .description(DESCRIPTION)
-    .argument('[organization]', 'its UUID or name (default: from the settings)', readOrganization())
-    .option(
-      '--bicycle <bicycle>',
-      'follow only this bicycle, named as in "bicycles get" (repeatable)',
-      collectWith(BICYCLES),
-    )
-    .option('--topic <topic>', 'follow any topic, not encoded (repeatable)', collect)
-    .option(
-      '--sender <name>',
-      `show only messages from this sender, such as ${SENDERS.join(', ')} (repeatable)`,
-      someOf('sender', SENDERS),
-    )
-    .option(
-      '--where <condition>',
-      'show only what matches FIELD=VALUE; also != < <= > >= ~ (repeatable)',
-      readCondition(),
-    )
-    .option('--until <condition>', 'exit with 0 at the first match (repeatable)', readCondition())
-    .option('--for <duration>', 'exit after this time: with 0, or 124 when --until was not met', readDuration('--for'))
-    .option('--max-events <n>', 'exit after this many messages', wholeNumber('--max-events', 1))
-    .option('--idle <seconds>', 'treat the connection as dead after this much silence', readSeconds, 90_000)
+  const watch = addIdleFlag(
+    program
+      .command('watch')
+      .summary('follow updates as they happen')
+      .description(DESCRIPTION)
+      .argument('[organization]', 'its UUID or name (default: from the settings)', readOrganization())
+      .option(
+        '--bicycle <bicycle>',
+        'follow only this bicycle, named as in "bicycles get" (repeatable)',
+        collectWith(BICYCLES),
+      )
+      .option('--topic <topic>', 'follow any topic, not encoded (repeatable)', collect)
+      .option(
+        '--sender <name>',
+        `show only messages from this sender, such as ${SENDERS.join(', ')} (repeatable)`,
+        someOf('sender', SENDERS),
+      )
+      .option(
+        '--where <condition>',
+        'show only what matches FIELD=VALUE; also != < <= > >= ~ (repeatable)',
+        readCondition(),
+      )
+      .option('--until <condition>', 'exit with 0 at the first match (repeatable)', readCondition())
+      .option(
+        '--for <duration>',
+        'exit after this time: with 0, or 124 when --until was not met',
+        readDuration('--for'),
+      )
+      .option('--max-events <n>', 'exit after this many messages', wholeNumber('--max-events', 1)),
+  )
     .option(
       '--resync-pages <n>',
       'read at most this many pages of the list at the start and after a gap; 0: none',
       wholeNumber('--resync-pages', 0),
-      5,
+      RESYNC_PAGES,
     )
     .option(
       '--give-up-after <duration>',
@@ -65,8 +69,6 @@ export function addWatch(program: Command, run: Run): void {
     .action((organization, options, command) =>
       run(command, async (context) => (await import('./watch.js')).watch(context, organization, options)),
     );
-  // Commander would show the default as it is kept, in milliseconds.
-  for (const option of watch.options) if (option.long === '--idle') option.default(90_000, '90');
   examples(
     watch,
     ['follow an organization', 'fleet watch a087eaf3-00b3-49c9-8706-c4ebfb2627fd'],
@@ -85,13 +87,4 @@ function readCondition(): (text: string, before: Condition[] | undefined) => Con
     (text, before) => [...(before ?? []), parseCondition(text)],
     ({ typed }) => offerConditions(typed, { fields: BICYCLE_VOCABULARY.fields, words }),
   );
-}
-
-/** The longest a timer of Node can wait is 24 days; an idle limit beyond a day is none. */
-const LONGEST_IDLE_SECONDS = 86_400;
-
-function readSeconds(text: string): number {
-  const seconds = Number(text);
-  if (/^\d+(\.\d+)?$/.test(text) && seconds > 0 && seconds <= LONGEST_IDLE_SECONDS) return seconds * 1000;
-  throw usageError(`--idle takes seconds above 0, up to ${LONGEST_IDLE_SECONDS}, not "${text}"`);
 }
