@@ -7,6 +7,7 @@
 import { type Bicycle, bicycleUuid } from '../api/bicycle.js';
 import type { FleetError } from '../errors.js';
 import type { Page, Query } from '../http/types.js';
+import { after, type Step, same } from '../step.js';
 import { readTime } from '../terminal/time.js';
 import { type Change, DISORDER_MS, KNOWN_LIMIT, type Knowledge, type Mark, type Moment } from './knowledge.js';
 
@@ -113,10 +114,7 @@ export type CatchUpEffect =
       readonly retryInMs: number | undefined;
     };
 
-export interface CatchUpStep {
-  readonly state: CatchUpState;
-  readonly effects: readonly CatchUpEffect[];
-}
+type CatchUpStep = Step<CatchUpState, CatchUpEffect>;
 
 /** Two readings are at least this far apart: a connection that comes and goes must not become a crawl. */
 const READING_PAUSE_MS = 10_000;
@@ -168,14 +166,6 @@ export function catchUp(state: CatchUpState, event: CatchUpEvent, now: Moment, k
     case 'failed':
       return takeFailure(state, reading, event.error, now);
   }
-}
-
-function after(effects: readonly CatchUpEffect[], step: CatchUpStep): CatchUpStep {
-  return { state: step.state, effects: [...effects, ...step.effects] };
-}
-
-function same(state: CatchUpState): CatchUpStep {
-  return { state, effects: [] };
 }
 
 function want(state: CatchUpState, sinceWallMs: number | undefined, now: Moment, knowledge: Knowledge): CatchUpStep {

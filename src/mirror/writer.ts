@@ -11,6 +11,7 @@ import type { FleetError } from '../errors.js';
 import type { Closed, Gap, Lost, Message, Opened, Resync } from '../http/stream/events.js';
 import type { Item } from '../http/types.js';
 import { isObject } from '../json/parse.js';
+import { followedBy, forEach, type Step, same } from '../step.js';
 import { readTime } from '../terminal/time.js';
 import {
   type CatchUpEffect,
@@ -173,10 +174,7 @@ export type WriterEffect =
   | { readonly type: 'settled' }
   | { readonly type: 'end'; readonly error: FleetError | undefined };
 
-export interface WriterStep {
-  readonly state: WriterState;
-  readonly effects: readonly WriterEffect[];
-}
+export type WriterStep = Step<WriterState, WriterEffect>;
 
 const LATE = 'messages came after the list had shown what followed them';
 
@@ -290,15 +288,6 @@ function take(state: WriterState, event: Taken, now: Moment): WriterStep {
     default:
       return lookUp(state, event, now);
   }
-}
-
-function same(state: WriterState): WriterStep {
-  return { state, effects: [] };
-}
-
-function followedBy(step: WriterStep, next: (state: WriterState) => WriterStep): WriterStep {
-  const { state, effects } = next(step.state);
-  return { state, effects: step.effects.length === 0 ? effects : [...step.effects, ...effects] };
 }
 
 // Messages
@@ -479,12 +468,14 @@ function lookUp(state: WriterState, event: CatchUpEvent, now: Moment): WriterSte
     });
   }
   const read = catchUp(state.catchUp, event, now, knowledge);
-  let step: WriterStep = same({ ...state, catchUp: read.state });
-  for (const effect of read.effects) {
-    if (effect.type === 'learned' || effect.type === 'caught-up') continue;
-    step = followedBy(step, (open) => takeCatchUp(open, effect, organization, now));
-  }
-  return step;
+  return forEach(
+    { ...state, catchUp: read.state },
+    read.effects,
+    (open, effect): WriterStep =>
+      effect.type === 'learned' || effect.type === 'caught-up'
+        ? same(open)
+        : takeCatchUp(open, effect, organization, now),
+  );
 }
 
 function takeCatchUp(
@@ -547,7 +538,7 @@ function schedule(state: WriterState, now: Moment): WriterStep {
   const { wholeWanted, catchUp: reading, plan } = state;
   if (!state.mayRead || state.whole !== undefined || reading.reading !== undefined) return same(state);
   const isStanding = plan.topics.size === 0 || state.blind.size === 0;
-  let step = same(state);
+  let step: WriterStep = same(state);
   // While the channel is down the first reading alone is of use: another one would have to be followed by one more.
   if (wholeWanted !== undefined && (isStanding || !state.isWhole)) {
     const inMs = wholeWanted.dueMs - now.monotonicMs;
@@ -559,7 +550,7 @@ function schedule(state: WriterState, now: Moment): WriterStep {
   if (!isStanding || !state.isWhole) return step;
   const { wantedSinceMs } = state;
   if (wantedSinceMs !== undefined) {
-    const next = {
+    const next: WriterState = {
       ...state,
       ...boundBy(state, plan.mostPages),
       isChecking: false,

@@ -2,6 +2,7 @@
 
 import { doublingPauseMs } from '../../clock.js';
 import type { Moment } from '../../mirror/knowledge.js';
+import type { Step } from '../../step.js';
 
 export interface ForwardState {
   /** Bodies that wait, the one in flight included. */
@@ -36,10 +37,7 @@ export type ForwardEffect =
   | { readonly type: 'failing'; readonly reason: string; readonly retryInMs: number }
   | { readonly type: 'back'; readonly downMs: number };
 
-export interface ForwardStep {
-  readonly state: ForwardState;
-  readonly effects: readonly ForwardEffect[];
-}
+type ForwardStep = Step<ForwardState, ForwardEffect>;
 
 const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 30_000;

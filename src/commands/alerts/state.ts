@@ -10,6 +10,7 @@ import type { StreamEvent } from '../../http/stream/events.js';
 import type { Page, Query } from '../../http/types.js';
 import { parseJson } from '../../json/parse.js';
 import type { Moment } from '../../mirror/knowledge.js';
+import { add, after, followedBy, forEach, type Step, same } from '../../step.js';
 import { readTime } from '../../terminal/time.js';
 import { textOf } from '../../terminal/values.js';
 import type { WatchEnd } from '../../views/stream.js';
@@ -116,10 +117,7 @@ export type AlertsEffect =
   | { readonly type: 'detail'; readonly text: string }
   | End;
 
-export interface AlertsStep {
-  readonly state: AlertsState;
-  readonly effects: readonly AlertsEffect[];
-}
+type AlertsStep = Step<AlertsState, AlertsEffect>;
 
 /** What a restart knows. */
 export interface Remembered {
@@ -179,25 +177,8 @@ export function alertsState(state: AlertsState, event: AlertsEvent, now: Moment)
   }
 }
 
-function same(state: AlertsState): AlertsStep {
-  return { state, effects: [] };
-}
-
-/** A step, and the one after it unless all is over. */
-function followedBy(step: AlertsStep, next: (state: AlertsState) => AlertsStep): AlertsStep {
-  if (step.effects.at(-1)?.type === 'end') return step;
-  const { state, effects } = next(step.state);
-  return { state, effects: [...step.effects, ...effects] };
-}
-
 function end(state: AlertsState, reason: WatchEnd, error?: FleetError): AlertsStep {
   return { state, effects: [{ type: 'end', end: reason, ...(error === undefined ? {} : { error }) }] };
-}
-
-function add(state: AlertsState, counts: Partial<AlertCounts>): AlertsState {
-  const sums: { -readonly [name in keyof AlertCounts]: number } = { ...state.counts };
-  for (const name in counts) sums[name as keyof AlertCounts] += counts[name as keyof AlertCounts] ?? 0;
-  return { ...state, counts: sums };
 }
 
 // The reading of the list
@@ -294,27 +275,23 @@ function finish(state: AlertsState, reading: Reading, now: Moment): AlertsStep {
   const effects: AlertsEffect[] = [];
   if (failure !== undefined) effects.push({ type: 'back', downMs: now.monotonicMs - failure.sinceMs });
   if (reading.isBoundReached) effects.push({ type: 'bound', items: reading.items.length });
-  let open = add({ ...state, reading: undefined, failure: undefined }, { readings: 1 });
+  const over = add({ ...state, reading: undefined, failure: undefined }, { readings: 1 });
   let news = 0;
-  for (const item of oldestFirst(reading.items)) {
+  const shown = forEach(over, oldestFirst(reading.items), (open, item): AlertsStep => {
     const look = state.known.look(item);
-    if (look.kind === 'repeat' || look.kind === 'older') continue;
+    if (look.kind === 'repeat' || look.kind === 'older') return same(open);
     const changedMs = lastMsOf(item.value);
     const isOld = look.kind === 'unknown' && changedMs !== undefined && changedMs < state.floorMs;
-    if (state.cursorMs === undefined || isOld) {
-      effects.push({ type: 'learned', version: state.known.learn(item, 'list') });
-      continue;
-    }
+    if (state.cursorMs === undefined || isOld) return learn(open, item, 'list');
     news++;
     const mark = plan.isBackfill ? 'caught-up' : undefined;
-    const step = show(open, item, { source: 'list', before: look.before, mark }, now);
-    open = step.state;
-    effects.push(...step.effects);
-    if (effects.at(-1)?.type === 'end') return { state: open, effects };
-  }
-  const step = rest(open, reading, news, now);
-  if (open.counts.readings === 1) effects.push({ type: 'ready', alerts: reading.items.length });
-  return { state: step.state, effects: [...effects, ...step.effects] };
+    return show(open, item, { source: 'list', before: look.before, mark }, now);
+  });
+  const ready: AlertsEffect[] = over.counts.readings === 1 ? [{ type: 'ready', alerts: reading.items.length }] : [];
+  return after(
+    effects,
+    followedBy(shown, (open) => after(ready, rest(open, reading, news, now))),
+  );
 }
 
 /** Moves the cursor, and waits for the next reading. */
@@ -355,7 +332,7 @@ function takeFailure(
 ): AlertsStep {
   // Assumed: a service that does not order by `modified` says 400, as it was observed for other fields.
   if (error.status === 400 && state.order === 'modified' && reading.pages === 0) {
-    const next = { ...state, order: 'created' as const, reading: undefined, dueMs: now.monotonicMs };
+    const next: AlertsState = { ...state, order: 'created', reading: undefined, dueMs: now.monotonicMs };
     const detail: AlertsEffect = {
       type: 'detail',
       text: 'the service does not order alerts by modified; reading what is open again',
@@ -388,28 +365,21 @@ function isFinal({ kind, status }: FleetError, isProven: boolean, lastedMs: numb
 // What comes by itself
 
 function takeWebhook(state: AlertsState, { id, items }: AlertsEvent & { type: 'webhook' }, now: Moment): AlertsStep {
-  const effects: AlertsEffect[] = [];
-  let open = state;
   let isNews = items.length === 0;
-  for (const [index, item] of items.entries()) {
+  let left = items.length;
+  const { state: taken, effects } = forEach(state, items, (open, item): AlertsStep => {
     const { kind, before, isBrought } = state.known.look(item);
     isNews ||= !isBrought;
-    if (kind === 'repeat') {
-      // The list told of it first: from now on a webhook did as well.
-      if (!isBrought) effects.push({ type: 'learned', version: state.known.learn(item, 'webhook') });
-      continue;
-    }
+    left--;
     const mark = kind === 'older' ? 'late' : undefined;
-    const step = show(open, item, { source: 'webhook', before, mark }, now);
-    open = step.state;
-    effects.push(...step.effects);
-    const last = effects.at(-1);
-    if (last?.type !== 'end') continue;
-    // One that ends all is answered when nothing of it is left; else it is sent again to whoever listens next.
-    const answer: AlertsEffect[] = index + 1 === items.length ? [{ type: 'accepted', id, isNews }] : [];
-    return { state: open, effects: [...effects.slice(0, -1), ...answer, last] };
-  }
-  return { state: open, effects: [...effects, { type: 'accepted', id, isNews }] };
+    if (kind !== 'repeat') return show(open, item, { source: 'webhook', before, mark }, now);
+    // The list told of it first: from now on a webhook did as well.
+    return isBrought ? same(open) : learn(open, item, 'webhook');
+  });
+  // One that ends all is answered when nothing of it is left; else it is sent again to whoever listens next.
+  const answer: AlertsEffect[] = left === 0 ? [{ type: 'accepted', id, isNews }] : [];
+  const end = effects.filter(({ type }) => type === 'end');
+  return { state: taken, effects: [...effects.slice(0, effects.length - end.length), ...answer, ...end] };
 }
 
 function takePushed(state: AlertsState, event: StreamEvent, now: Moment): AlertsStep {
@@ -449,6 +419,10 @@ interface Bringing {
   readonly source: Source;
   readonly before: string | undefined;
   readonly mark: Show['mark'];
+}
+
+function learn(state: AlertsState, item: AlertItem, source: Source): AlertsStep {
+  return { state, effects: [{ type: 'learned', version: state.known.learn(item, source) }] };
 }
 
 /** Shows an alert unless the filters leave it out; ends what waited for it. */

@@ -18,8 +18,11 @@ import {
   startCatchUp,
 } from '../../mirror/catch-up.js';
 import { type Change, type Knowledge, type Moment, openKnowledge } from '../../mirror/knowledge.js';
+import { add, followedBy, forEach, type Step, same } from '../../step.js';
 import type { Entry } from '../../views/change.js';
 import type { WatchEnd, WatchSummary } from '../../views/stream.js';
+import type { Stop } from '../follow/ending.js';
+import type { End } from '../follow/loop.js';
 import { matches } from '../list/where.js';
 import type { Plan } from './plan.js';
 
@@ -66,8 +69,7 @@ export type WatchEvent =
   | Exclude<CatchUpEvent, { type: 'blind' | 'wanted' }>
   /** The whole fleet as a mirror has it, as of that moment of the monotonic clock. */
   | { readonly type: 'remembered'; readonly bicycles: readonly Bicycle[]; readonly fromMs: number }
-  /** Ctrl-C, a signal, the end of `--for`, a failure. */
-  | { readonly type: 'stop'; readonly end: WatchEnd; readonly error?: FleetError };
+  | Stop;
 
 export type WatchEffect =
   /** A message to show; `data` is the envelope as it came. */
@@ -77,12 +79,9 @@ export type WatchEffect =
   | Exclude<CatchUpEffect, { type: 'learned' | 'caught-up' }>
   /** `data`: an envelope of our own, where the change is what was waited for. */
   | { readonly type: 'caught-up'; readonly change: Change; readonly data: string | undefined }
-  | { readonly type: 'end'; readonly end: WatchEnd; readonly error?: FleetError };
+  | End;
 
-export interface WatchStep {
-  readonly state: WatchState;
-  readonly effects: readonly WatchEffect[];
-}
+type WatchStep = Step<WatchState, WatchEffect>;
 
 /** How many gaps are kept for the summary; all are counted. */
 const KEPT_GAPS = 1_000;
@@ -140,23 +139,6 @@ export function watchState(state: WatchState, event: WatchEvent, now: Moment): W
     default:
       return lookUp(state, event, now);
   }
-}
-
-/** A step, and the one after it unless the watch is over. */
-function followedBy(step: WatchStep, next: (state: WatchState) => WatchStep): WatchStep {
-  if (step.effects.at(-1)?.type === 'end') return step;
-  const { state, effects } = next(step.state);
-  return { state, effects: [...step.effects, ...effects] };
-}
-
-function same(state: WatchState): WatchStep {
-  return { state, effects: [] };
-}
-
-function add(state: WatchState, counts: Partial<Counts>): WatchState {
-  const sums: { -readonly [name in keyof Counts]: number } = { ...state.counts };
-  for (const name in counts) sums[name as keyof Counts] += counts[name as keyof Counts] ?? 0;
-  return { ...state, counts: sums };
 }
 
 /** Whether a mirror can say how everything was: a bicycle that is followed by name is read at its own address. */
@@ -355,33 +337,22 @@ function judge(plan: Plan, value: () => { [field: string]: unknown }, sender: st
 
 /** Shows what was said to leave a state and of which nothing was heard since. */
 function release(state: WatchState, monotonicMs: number): WatchStep {
-  let step = same(state);
-  for (const [uuid, { state: left, event, dueMs }] of state.leaving) {
-    if (dueMs > monotonicMs) continue;
-    const leaving = new Map(step.state.leaving);
+  return forEach(state, state.leaving, (open, [uuid, { state: left, event, dueMs }]): WatchStep => {
+    if (dueMs > monotonicMs) return same(open);
+    const leaving = new Map(open.leaving);
     leaving.delete(uuid);
-    const released = { ...step.state, leaving };
+    const released = { ...open, leaving };
     const bicycle = state.knowledge.get(uuid);
     const isTold = bicycle?.state !== undefined && bicycle.state !== left;
-    const entry: Entry = { type: 'leaving', uuid, state: left, bicycle };
-    step = followedBy({ state: released, effects: step.effects }, (open) =>
-      isTold ? same(open) : show(open, entry, event, false),
-    );
-    if (step.effects.at(-1)?.type === 'end') return step;
-  }
-  return step;
+    return isTold ? same(released) : show(released, { type: 'leaving', uuid, state: left, bicycle }, event, false);
+  });
 }
 
 // The catch-up
 
 function lookUp(state: WatchState, event: CatchUpEvent, now: Moment): WatchStep {
   const read = catchUp(state.catchUp, event, now, state.knowledge);
-  let step: WatchStep = same({ ...state, catchUp: read.state });
-  for (const effect of read.effects) {
-    step = followedBy(step, (open) => takeCatchUp(open, effect, now));
-    if (step.effects.at(-1)?.type === 'end') return step;
-  }
-  return step;
+  return forEach({ ...state, catchUp: read.state }, read.effects, (open, effect) => takeCatchUp(open, effect, now));
 }
 
 function takeCatchUp(state: WatchState, effect: CatchUpEffect, now: Moment): WatchStep {
