@@ -79,6 +79,9 @@ export function pauseBefore(repetition: number, random: () => number = Math.rand
   return Math.round(longest * (0.5 + 0.5 * random()));
 }
 
+/** What follows something for days obeys a service up to here (cli.md section 4, promise 6): it must not be blind for hours. */
+export const LONGEST_ASKED_PAUSE_MS = 300_000;
+
 /** Headers that are longer hold neither a number of seconds nor a date. */
 const RETRY_AFTER_LENGTH_CHARACTERS = 100;
 

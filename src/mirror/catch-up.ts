@@ -291,8 +291,7 @@ function takePage(
     const modifiedMs = readTime(value.modified);
     // Once out of order, always out of order: then nothing proves that the rest is older.
     lastMs = modifiedMs === undefined || lastMs === undefined || modifiedMs > lastMs ? undefined : modifiedMs;
-    const uuid = typeof value.uuid === 'string' ? value.uuid.toLowerCase() : '';
-    if (missing !== undefined && !missing.delete(uuid)) continue;
+    if (missing !== undefined && !missing.delete(bicycleUuid(value) ?? '')) continue;
     const taken = takeItem(reading, value, now, knowledge);
     reading = taken.reading;
     effects.push(...taken.effects);

@@ -108,7 +108,8 @@ export interface Known {
   readonly loose: Bicycle | undefined;
 }
 
-function versionOf(bicycle: Bicycle): number | undefined {
+/** The version that a statement has; undefined for none that can be compared. */
+export function versionOf(bicycle: Bicycle): number | undefined {
   const version = bicycle['concurrency_version'];
   return typeof version === 'number' && Number.isSafeInteger(version) ? version : undefined;
 }
@@ -123,7 +124,7 @@ function compareTimes(a: unknown, b: unknown): number | undefined {
 }
 
 /** The fields that both know and that differ. */
-export function changedFields(before: Bicycle, after: Bicycle): string[] {
+function changedFields(before: Bicycle, after: Bicycle): string[] {
   const fields: string[] = [];
   for (const field in after) {
     const [old, now] = [before[field], after[field]];

@@ -4,7 +4,7 @@ import type { Bicycle } from '../api/bicycle.js';
 import { needsExactReading, readExact, writeJson } from '../json/exact.js';
 import { readTime } from '../terminal/time.js';
 import type { Database, Row, Value } from './database.js';
-import { BOOKKEEPING, type Known, type Memory } from './knowledge.js';
+import { BOOKKEEPING, type Known, type Memory, versionOf } from './knowledge.js';
 import { bicycleRow, MOVED_COLUMNS, movedRow, utcOf, utcOfMs, versionValue } from './rows.js';
 
 /** Where the next statement about a bicycle comes from. */
@@ -116,7 +116,7 @@ export function openLedger(): Ledger {
     }
   };
 
-  const record = (uuid: string, at: string, received: string, change: Omit<Change, 'uuid'>) => {
+  const record = (uuid: string, at: string, received: string, change: Change) => {
     const { version, field, old, now } = change;
     changes.push([at, received, uuid, version, field, old, now, origin?.source ?? 'list']);
     if (origin?.source === 'list') found++;
@@ -255,7 +255,6 @@ export function openLedger(): Ledger {
 }
 
 interface Change {
-  readonly uuid: string;
   readonly version: Value;
   readonly field: string;
   readonly old: string | null;
@@ -275,13 +274,12 @@ const LATEST =
 function entryOf(row: Row, recent: Recent): Entry {
   const raw = String(row['raw']);
   const bicycle = readRaw(raw);
-  const { concurrency_version: version, modified } = bicycle;
   return {
     known: {
       ...recent,
       bicycle,
-      version: typeof version === 'number' && Number.isSafeInteger(version) ? version : undefined,
-      modifiedMs: readTime(modified),
+      version: versionOf(bicycle),
+      modifiedMs: readTime(bicycle.modified),
       isSilent: false,
       caughtUp: [],
     },

@@ -4,7 +4,7 @@
 // A whole reading is proven when it met as many bicycles as the service counted on any of its pages. What two proven readings did not
 // show is gone. The knowledge and its ledger, which hold the rows of one batch, alone change in place.
 
-import type { Bicycle } from '../api/bicycle.js';
+import { type Bicycle, bicycleUuid } from '../api/bicycle.js';
 import type { PushEnvelope } from '../api/push.js';
 import { doublingPauseMs } from '../clock.js';
 import type { FleetError } from '../errors.js';
@@ -640,8 +640,9 @@ function takePage(
   const { knowledge, ledger, plan, isWhole } = state;
   const uuids: string[] = [];
   for (const { value, json } of event.items) {
-    if (typeof value.uuid !== 'string' || value.uuid === '') continue;
-    uuids.push(value.uuid.toLowerCase());
+    const uuid = bicycleUuid(value);
+    if (uuid === undefined) continue;
+    uuids.push(uuid);
     ledger.from({
       source: 'list',
       receivedMs: now.wallMs,

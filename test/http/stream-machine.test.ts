@@ -2,6 +2,7 @@
 
 import { describe, expect, test } from 'vitest';
 import { FleetError } from '../../src/errors.js';
+import { LONGEST_ASKED_PAUSE_MS } from '../../src/http/retry.js';
 import type { Ending } from '../../src/http/stream/connection.js';
 import type { StreamEvent } from '../../src/http/stream/events.js';
 import {
@@ -9,7 +10,6 @@ import {
   type ConnectionEvent,
   type ConnectionState,
   connectionState,
-  LONGEST_ASKED_PAUSE_MS,
   type Now,
   nextTickInMs,
   startState,

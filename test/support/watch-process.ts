@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Bicycle } from '../../src/api/bicycle.js';
-import { LONGEST_ASKED_PAUSE_MS } from '../../src/http/stream/machine.js';
+import { LONGEST_ASKED_PAUSE_MS } from '../../src/http/retry.js';
 import { type Behaviour, type PushRequest, STREAM_HEAD, sendStatus, startMisbehaving } from './misbehaving.js';
 import { PROGRAM_ARGS, PROGRAM_FILE, preload } from './program.js';
 import { type History, judge, type Made, openLuck, type Reading, type Shown } from './watch-oracle.js';

@@ -1,6 +1,7 @@
 // What passing webhooks on does next: `forwardState(state, event, now)`. One body at a time, in order; tried again until it is taken.
 
 import { doublingPauseMs } from '../../clock.js';
+import { LONGEST_ASKED_PAUSE_MS } from '../../http/retry.js';
 import type { Moment } from '../../mirror/knowledge.js';
 import type { Step } from '../../step.js';
 
@@ -41,7 +42,6 @@ type ForwardStep = Step<ForwardState, ForwardEffect>;
 
 const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 30_000;
-const ASKED_LIMIT_MS = 5 * 60_000;
 /** A body that is refused so often is given up: it would hold up all behind it for ever. */
 const REFUSAL_LIMIT = 10;
 /** Client errors that ask to come again. */
@@ -74,7 +74,7 @@ export function forwardState(state: ForwardState, event: ForwardEvent, { monoton
   }
   const failures = state.failures + 1;
   const backoffMs = doublingPauseMs(failures, FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
-  const retryInMs = Math.max(backoffMs, Math.min(askedMs, ASKED_LIMIT_MS));
+  const retryInMs = Math.max(backoffMs, Math.min(askedMs, LONGEST_ASKED_PAUSE_MS));
   const isFirst = state.failingSinceMs === undefined;
   const failed: ForwardState = {
     ...state,

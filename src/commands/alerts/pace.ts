@@ -1,6 +1,7 @@
 // How fast the list of alerts is asked: slower when nothing happens, and when the service asks for it. Pure.
 
 import { doublingPauseMs } from '../../clock.js';
+import { LONGEST_ASKED_PAUSE_MS } from '../../http/retry.js';
 
 /** All in milliseconds. */
 export interface Pace {
@@ -28,8 +29,6 @@ const THROTTLED_LIMIT_MS = 10 * 60_000;
 /** The first pause after a failure; each further one is twice as long. */
 const FIRST_RETRY_MS = 1_000;
 const LONGEST_RETRY_MS = 60_000;
-/** The longest that is waited for what the service asks (cli.md promise 6). */
-const ASKED_LIMIT_MS = 5 * 60_000;
 
 export function startPace(wantedMs: number, slowsDown: boolean): Pace {
   return { wantedMs, slowsDown, everyMs: wantedMs, leastMs: wantedMs, quiet: 0, failures: 0 };
@@ -61,7 +60,7 @@ export function afterFailure(
   const leastMs = isThrottled
     ? Math.min(THROTTLED_LIMIT_MS, Math.max(pace.leastMs, pace.wantedMs) * THROTTLED_GROWTH)
     : pace.leastMs;
-  const pauseMs = Math.max(backoffMs, Math.min(askedMs, ASKED_LIMIT_MS), isThrottled ? leastMs : 0);
-  const cappedFromMs = askedMs > ASKED_LIMIT_MS ? askedMs : undefined;
+  const pauseMs = Math.max(backoffMs, Math.min(askedMs, LONGEST_ASKED_PAUSE_MS), isThrottled ? leastMs : 0);
+  const cappedFromMs = askedMs > LONGEST_ASKED_PAUSE_MS ? askedMs : undefined;
   return { pace: { ...pace, failures, leastMs }, pauseMs, cappedFromMs };
 }

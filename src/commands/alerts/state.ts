@@ -6,6 +6,7 @@
 
 import type { Alert } from '../../api/alert.js';
 import type { FleetError } from '../../errors.js';
+import { LARGE_PAGE } from '../../http/first-page.js';
 import type { StreamEvent } from '../../http/stream/events.js';
 import type { Page, Query } from '../../http/types.js';
 import { parseJson } from '../../json/parse.js';
@@ -135,8 +136,6 @@ const READING_LIMIT_ITEMS = 20_000;
 const OPEN_LIMIT_PAGES = 20;
 /** A list that goes on and on without an alert that is new is led in a circle. */
 const STALE_PAGES_LIMIT = 10;
-/** The largest page of a service that is asked for one (Assumed: `page_size`, clamped or ignored where it is not known). */
-const LARGE_PAGE = '100';
 /** After a list that was read, a refusal may pass for so long. */
 const REFUSAL_LIMIT_MS = 60_000;
 
@@ -206,7 +205,7 @@ function begin(state: AlertsState, now: Moment): AlertsStep {
   const query: Query = [
     ['ordering', `-${state.order}`],
     ...state.plan.query,
-    ...(isOfCreated || state.cursorMs === undefined ? [['page_size', LARGE_PAGE] as const] : []),
+    ...(isOfCreated || state.cursorMs === undefined ? [LARGE_PAGE] : []),
   ];
   const effect: AlertsEffect = { type: 'read-page', id: reading.id, query };
   return { state: { ...state, reading, readings: reading.id }, effects: [effect] };

@@ -6,12 +6,13 @@ import { quoteLine } from '../../cli/guesses.js';
 import type { Context } from '../../context.js';
 import { FleetError, usageError } from '../../errors.js';
 import type { Client } from '../../http/client.js';
+import { LARGE_PAGE } from '../../http/first-page.js';
 import { cutTo } from '../../http/foreign.js';
 import type { Item, Query } from '../../http/types.js';
 import type { Mirror } from '../../mirror/open.js';
 import { clean } from '../../terminal/clean.js';
 import { holdsAll, mirrorOf, withCurrentMirror } from '../current.js';
-import { beginsWith, everyPage, isBeginning, PAGE_SIZE, pagesAround } from '../list/around.js';
+import { beginsWith, everyPage, isBeginning, pagesAround } from '../list/around.js';
 
 export interface FoundBicycle {
   /** In lower case. */
@@ -102,7 +103,7 @@ export async function* candidatesFor(
   if (!isFound())
     yield* everyPage<Bicycle>(client, {
       ...list,
-      query: [...scope, ['query', cutTo(text, LONGEST_QUERY_CHARACTERS)], ['page_size', PAGE_SIZE]],
+      query: [...scope, ['query', cutTo(text, LONGEST_QUERY_CHARACTERS)], LARGE_PAGE],
     });
 }
 

@@ -1,6 +1,6 @@
 // `fleet bicycles stats`: counts the fleet, or what the filters of a list leave, by state, charge, silence, alerts or any field.
 
-import { BICYCLE_FIELDS, type Bicycle } from '../../api/bicycle.js';
+import { BICYCLE_FIELDS, type Bicycle, bicycleUuid } from '../../api/bicycle.js';
 import { unknownWord } from '../../cli/nearest.js';
 import type { Context } from '../../context.js';
 import { asFleetError } from '../../errors.js';
@@ -29,7 +29,8 @@ export async function showStats(context: Context, { by, ...filters }: StatsOptio
     ...(await planBicycles(context, filters)),
     onlyReads: (bicycles) => {
       for (const { value } of bicycles) {
-        if (typeof value.uuid === 'string') seen.add(value.uuid.toLowerCase());
+        const uuid = bicycleUuid(value);
+        if (uuid !== undefined) seen.add(uuid);
         counter.add(value);
       }
       for (const field of fieldsOf(bicycles.map(({ value }) => value))) fields.add(field);

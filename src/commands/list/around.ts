@@ -1,14 +1,13 @@
 // Finds things by the first digits of their UUIDs: by halving a list that is in their order, so that a large one costs few requests.
 
 import type { Client } from '../../http/client.js';
+import { firstPage, LARGE_PAGE } from '../../http/first-page.js';
 import type { HttpRequest, Item, Page, Query } from '../../http/types.js';
 import type { Listed } from './read.js';
 
 /** A list and its filters. */
 export type List = Pick<HttpRequest, 'path' | 'subject' | 'query'>;
 
-/** What is asked of each page of a look-up; observed: up to 100 are given, and a service without the parameter ignores it. */
-export const PAGE_SIZE = '100';
 /** Fewer digits than this would often match by accident. */
 export const SHORTEST_PREFIX_DIGITS = 4;
 
@@ -39,14 +38,13 @@ export async function* pagesAround<T extends Listed>(
   list: List,
   prefix: string,
 ): AsyncGenerator<readonly Item<T>[], void, undefined> {
-  const base: Query = [...(list.query ?? []), ['ordering', 'uuid'], ['page_size', PAGE_SIZE]];
-  const read = async (page: number): Promise<Page<T> | undefined> => {
+  const base: Query = [...(list.query ?? []), ['ordering', 'uuid'], LARGE_PAGE];
+  const read = async (page: number): Promise<Page<T>> => {
     const query: Query = [...base, ['page', String(page)]];
-    const first = await client.pages<T>({ ...list, query }, { ahead: 0 }).next();
-    return first.done === true ? undefined : first.value;
+    return firstPage<T>(client, { ...list, query });
   };
   const first = await read(1);
-  const pages = Math.ceil((first?.count ?? 0) / Math.max(1, first?.items.length ?? 1));
+  const pages = Math.ceil((first.count ?? 0) / Math.max(1, first.items.length));
   let [low, high] = [1, Math.max(1, pages)];
   while (low < high) {
     const middle = Math.floor((low + high) / 2);
@@ -57,7 +55,6 @@ export async function* pagesAround<T extends Listed>(
   }
   for (let number = low; ; number += 1) {
     const page = number === 1 ? first : await read(number);
-    if (page === undefined) return;
     const end = compareEnd(page, prefix);
     if (end === undefined && page.next !== undefined) return yield* everyPage<T>(client, { ...list, query: base });
     yield page.items;
@@ -74,8 +71,8 @@ export async function* everyPage<T>(client: Client, list: List): AsyncGenerator<
  * Whether a page ends before what begins with the prefix (below 0), within it (0) or behind it (above 0); undefined where the page is
  * empty or not in the order of UUIDs.
  */
-function compareEnd(page: Page<Listed> | undefined, prefix: string): number | undefined {
-  const uuids = page?.items.map(({ value }) => String(value.uuid ?? '').toLowerCase()) ?? [];
+function compareEnd(page: Page<Listed>, prefix: string): number | undefined {
+  const uuids = page.items.map(({ value }) => String(value.uuid ?? '').toLowerCase());
   const last = uuids.at(-1);
   if (last === undefined || uuids.some((uuid, index) => (uuids[index - 1] ?? '') > uuid)) return undefined;
   const end = last.slice(0, prefix.length);

@@ -2,6 +2,7 @@
 
 import type { Bicycle } from '../../api/bicycle.js';
 import type { Context } from '../../context.js';
+import { queue } from '../../mirror/engine.js';
 import { readTime } from '../../terminal/time.js';
 import { chosenDatabase } from '../database.js';
 
@@ -33,14 +34,14 @@ export async function openPast(context: Context, { organizations, keep }: PastOp
   const { database } = mirror;
   const close = () => mirror.close().catch(() => undefined);
   const first = await database.all('SELECT min(received) AS first FROM changes').catch(() => []);
-  const fromMs = readTime(textOf(first[0]?.['first']));
+  const fromMs = readTime(first[0]?.['first']);
   if (fromMs === undefined) {
     await close();
     return undefined;
   }
   const isOwn = new Set(organizations);
   /** One at a time: each reads the whole fleet. */
-  let last: Promise<unknown> = Promise.resolve();
+  const inTurn = queue();
   const read = async (atMs: number): Promise<Bicycle[]> => {
     const { fromId } = await findRange(database, atMs);
     const fleet = await readPast(database, fromId);
@@ -51,15 +52,6 @@ export async function openPast(context: Context, { organizations, keep }: PastOp
   return {
     fromMs,
     close,
-    read(atMs) {
-      const next = last.then(() => read(atMs));
-      last = next.catch(() => {});
-      return next;
-    },
+    read: (atMs) => inTurn(() => read(atMs)),
   };
-}
-
-/** PostgreSQL gives a Date, SQLite its text. */
-function textOf(value: unknown): unknown {
-  return value instanceof Date ? value.toISOString() : value;
 }

@@ -1,6 +1,6 @@
 // Reads the fleet for a map: every page of the list, with the filters of `bicycles list`, and the open alerts.
 
-import type { Bicycle } from '../../api/bicycle.js';
+import { type Bicycle, bicycleUuid } from '../../api/bicycle.js';
 import type { Context } from '../../context.js';
 import { FleetError } from '../../errors.js';
 import type { Row } from '../../terminal/formats.js';
@@ -39,9 +39,7 @@ export async function readFleet(context: Context, asked: MapFilters): Promise<Re
       throw thrown;
     },
   );
-  const uuids = new Set(
-    bicycles.flatMap(({ value: { uuid } }) => (typeof uuid === 'string' ? uuid.toLowerCase() : [])),
-  );
+  const uuids = new Set(bicycles.flatMap(({ value }) => bicycleUuid(value) ?? []));
   const takenAtMs = context.clock.wallMs();
   const ageMs = (await mirrorOf(await context.client())?.status())?.ageMs;
   const age =

@@ -4,14 +4,13 @@ import { ALERTS_PATH, type Alert } from '../../api/alert.js';
 import { BICYCLES_PATH, type Bicycle } from '../../api/bicycle.js';
 import { asFleetError, FleetError } from '../../errors.js';
 import type { Client } from '../../http/client.js';
+import { firstPage, LARGE_PAGE } from '../../http/first-page.js';
 import { openSeen, type Seen } from '../../http/seen.js';
-import type { Item, Page, Query } from '../../http/types.js';
+import type { Item, Query } from '../../http/types.js';
 import { admitted } from '../../mirror/admit.js';
 import type { CatchUpEvent } from '../../mirror/catch-up.js';
 import type { WriterEffect, WriterEvent } from '../../mirror/writer.js';
 
-/** The largest page of a service that is asked for one (Assumed: `page_size`, clamped or ignored where it is not known). */
-const PAGE_SIZE = ['page_size', '100'] as const;
 /** Pages that are asked for while one is written: enough to hide the service's latency. */
 const PAGES_AHEAD = 4;
 /** What an item weighs in the queue, by the length of its text: a fleet is read page by page, and larger batches gain little there. */
@@ -22,19 +21,13 @@ const SEEN_LIMIT = 5_000;
 /** Reads a page of the list in `-modified` order; never rejects. */
 export async function readHead(client: Client, effect: WriterEffect & { type: 'read-page' }): Promise<CatchUpEvent> {
   const { id, organization, next } = effect;
-  const query: Query = next ?? [['ordering', '-modified'], ['organization', organization], PAGE_SIZE];
+  const query: Query = next ?? [['ordering', '-modified'], ['organization', organization], LARGE_PAGE];
   try {
-    const page = await firstPage<Bicycle>(client, BICYCLES_PATH, query, 'the list of bicycles');
+    const page = await firstPage<Bicycle>(client, { path: BICYCLES_PATH, query, subject: 'the list of bicycles' });
     return { type: 'page', id, page: { ...page, items: admitted(page.items) } };
   } catch (thrown) {
     return { type: 'failed', id, error: asFleetError(thrown) };
   }
-}
-
-async function firstPage<T>(client: Client, path: string, query: Query, subject: string): Promise<Page<T>> {
-  // A limit of one item is met by any page, so that none is fetched ahead.
-  for await (const page of client.pages<T>({ path, query, subject }, { ahead: 0, limit: 1 })) return page;
-  return { count: 0, items: [], next: undefined, trace: {} };
 }
 
 export interface WholeOptions {
@@ -57,7 +50,7 @@ export async function readWhole(
     // New bicycles come at the end, where they move no other to another page.
     ['ordering', 'created'],
     ['organization', organization],
-    PAGE_SIZE,
+    LARGE_PAGE,
     ...(first > 1 ? [['page', String(first)] as const] : []),
   ];
   const request = { path: BICYCLES_PATH, query, subject: 'the list of bicycles' };
@@ -123,7 +116,7 @@ export async function readAlerts(
     client.pages<Alert>(
       {
         path: ALERTS_PATH,
-        query: [['ordering', ordering], ['organization', organization], PAGE_SIZE],
+        query: [['ordering', ordering], ['organization', organization], LARGE_PAGE],
         subject: 'the list of alerts',
       },
       { ahead: 0, seen: openRecent(SEEN_LIMIT) },

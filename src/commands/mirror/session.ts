@@ -2,6 +2,7 @@
 
 import { randomUUID } from 'node:crypto';
 import type { Alert } from '../../api/alert.js';
+import { bicycleUuid } from '../../api/bicycle.js';
 import type { PushEnvelope } from '../../api/push.js';
 import { sleep } from '../../clock.js';
 import type { Context } from '../../context.js';
@@ -380,7 +381,10 @@ async function load(
       if (event.uuid !== undefined) uuids.add(event.uuid);
     } else if (event.type === 'page' || event.type === 'whole-page') {
       const items = event.type === 'page' ? event.page.items : event.items;
-      for (const { value } of items) if (typeof value.uuid === 'string') uuids.add(value.uuid.toLowerCase());
+      for (const { value } of items) {
+        const uuid = bicycleUuid(value);
+        if (uuid !== undefined) uuids.add(uuid);
+      }
     } else if (!MARKLESS.has(event.type) || state.catchUp.wanted !== undefined || state.wantedSinceMs !== undefined) {
       isMarking = true;
     }

@@ -4,6 +4,7 @@ import { ALERTS_PATH, type Alert } from '../../api/alert.js';
 import type { Context } from '../../context.js';
 import { FleetError } from '../../errors.js';
 import type { Client } from '../../http/client.js';
+import { firstPage } from '../../http/first-page.js';
 import type { Query } from '../../http/types.js';
 import type { Moment } from '../../mirror/knowledge.js';
 import { widthOf } from '../../terminal/cells.js';
@@ -293,9 +294,8 @@ function pollAlerts(
   const request = { path: ALERTS_PATH, query, subject: 'the list of alerts' };
   const poll = async () => {
     try {
-      for await (const { items } of client.pages<Alert>(request, { ahead: 0, limit: 1 })) {
-        if (!over.aborted) onAlerts(items.map(({ value }) => value));
-      }
+      const { items } = await firstPage<Alert>(client, request);
+      if (!over.aborted) onAlerts(items.map(({ value }) => value));
     } catch {
       // The board shows the connection's troubles; alerts that are a little old are no other trouble.
     }

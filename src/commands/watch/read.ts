@@ -3,12 +3,10 @@
 import { BICYCLES_PATH, type Bicycle } from '../../api/bicycle.js';
 import { asFleetError, FleetError } from '../../errors.js';
 import type { Client } from '../../http/client.js';
+import { firstPage, LARGE_PAGE } from '../../http/first-page.js';
 import type { HttpRequest, Query } from '../../http/types.js';
 import { isObject, parseJson } from '../../json/parse.js';
 import type { CatchUpEffect, CatchUpEvent } from '../../mirror/catch-up.js';
-
-/** The largest page of a service that is asked for one (Assumed: `page_size`, clamped or ignored where it is not known). */
-const WHOLE_PAGE_SIZE = '100';
 
 /** Asks the service what the catch-up wants to know; never rejects. */
 export async function read(
@@ -21,12 +19,10 @@ export async function read(
     const query: Query = effect.next ?? [
       ['ordering', '-modified'],
       ['organization', effect.organization],
-      ...(effect.isWhole ? [['page_size', WHOLE_PAGE_SIZE] as const] : []),
+      ...(effect.isWhole ? [LARGE_PAGE] : []),
     ];
     const request = { path: BICYCLES_PATH, query, subject: 'the list of bicycles' };
-    // A limit of one item is met by any page, so that none is fetched ahead: the bound counts every page.
-    for await (const page of client.pages<Bicycle>(request, { ahead: 0, limit: 1 })) return { type: 'page', id, page };
-    return { type: 'page', id, page: { count: 0, items: [], next: undefined, trace: {} } };
+    return { type: 'page', id, page: await firstPage<Bicycle>(client, request) };
   } catch (thrown) {
     return { type: 'failed', id, error: asFleetError(thrown) };
   }

@@ -7,7 +7,7 @@ import { doublingPauseMs } from '../../clock.js';
 import { FleetError } from '../../errors.js';
 import type { Headers } from '../exchange.js';
 import { traceOf } from '../headers.js';
-import { readRetryAfter } from '../retry.js';
+import { LONGEST_ASKED_PAUSE_MS, readRetryAfter } from '../retry.js';
 import type { Ending, Received } from './connection.js';
 import type { Cause, Gap, StreamEvent } from './events.js';
 import { isContinuation } from './replay.js';
@@ -133,8 +133,6 @@ const SLOW_READER_MS = 1_000;
 /** The first pause is at most this long; each further one twice as long as the one before, up to the longest. */
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 30_000;
-/** `retry:` and `Retry-After` are obeyed up to here (cli.md section 4, promise 6): a watch must not be blind for hours. */
-export const LONGEST_ASKED_PAUSE_MS = 300_000;
 
 export function startState(settings: ConnectionSettings): ConnectionState {
   return {

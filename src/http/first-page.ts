@@ -1,0 +1,14 @@
+// One page of a list and no other: what a look at its head, or a halving of it, asks for.
+
+import type { Client } from './client.js';
+import type { HttpRequest, Page } from './types.js';
+
+/** Asks for the largest page. Observed: up to 100 are given. Assumed: clamped or ignored where it is not known. */
+export const LARGE_PAGE = ['page_size', '100'] as const;
+
+/** The first page of a list, and no request beyond it. Throws what the client throws. */
+export async function firstPage<T>(client: Client, request: HttpRequest): Promise<Page<T>> {
+  // A limit of one item is met by any page, so that none is fetched ahead.
+  for await (const page of client.pages<T>(request, { ahead: 0, limit: 1 })) return page;
+  return { count: 0, items: [], next: undefined, trace: {} };
+}
