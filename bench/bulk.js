@@ -3,7 +3,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { compare, environment, interleave, isInstalled, milliseconds } from './measure.js';
+import { compare, environment, interleave, isInstalled, milliseconds, PEER, run } from './measure.js';
 
 const ACTIONS = 2000;
 const PEER_CONCURRENCY = 8;
@@ -17,11 +17,12 @@ const SPEEDS = [
 const FEW = 1000;
 const MANY = 100_000;
 
-/** @returns {Promise<import('./measure.js').Row[]>} */
-export async function benchBulk(url) {
+/** @returns {AsyncGenerator<import('./measure.js').Row>} */
+export async function* benchBulk(url) {
   const folder = mkdtempSync(join(tmpdir(), 'fleet-bench-'));
   try {
-    return [...(await beside(url, folder)), ...(await memory(url, folder))];
+    yield* beside(url, folder);
+    yield* memory(url, folder);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -53,54 +54,45 @@ await Promise.all(Array.from({ length: Number(most) }, async () => { for (let uu
 await agent.destroy();
 `;
 
-async function beside(url, folder) {
+async function* beside(url, folder) {
   const path = uuids(folder, ACTIONS);
   const journal = join(folder, 'journal');
   const hasPeer = (await isInstalled('curl')) && (await isInstalled('xargs'));
-  const rows = [];
   for (const { delayMs, concurrency, rounds } of SPEEDS) {
     const act = `"$NODE" "$FLEET" bicycles act - reserve --yes -q -o jsonl --concurrency ${concurrency}`;
     const token = `delay=${delayMs}`;
     const curl = `curl -s -o /dev/null -H 'Authorization: JWT ${token}' -H 'Content-Type: application/json'`;
-    const lines = [
+    const ours = [
       `${act} < ${path} > /dev/null`,
       `rm -f ${journal}; ${act} --journal ${journal} < ${path} > /dev/null`,
-      `"$NODE" --input-type=module -e '${UNDICI.replaceAll("'", `'"'"'`)}' ${path} ${concurrency}`,
-      ...(hasPeer
-        ? [`xargs -P ${PEER_CONCURRENCY} -I @ ${curl} -d '{"type":"reserve"}' ${url}/bicycles/@/actions/ < ${path}`]
-        : []),
     ];
-    const [plain, kept, bare, peer] = await interleave(
-      lines,
-      rounds,
-      environment({ FLEET_BASE_URL: url, FLEET_TOKEN: token }),
-    );
+    const undici = `"$NODE" ${PEER} -e '${UNDICI.replaceAll("'", `'"'"'`)}' ${path} ${concurrency}`;
+    const xargs = `xargs -P ${PEER_CONCURRENCY} -I @ ${curl} -d '{"type":"reserve"}' ${url}/bicycles/@/actions/ < ${path}`;
+    const env = environment({ FLEET_BASE_URL: url, FLEET_TOKEN: token });
+    const [plain, kept, bare] = await interleave([...ours, undici], rounds, env);
     const what = `2,000 actions at ${delayMs} ms, concurrency ${concurrency}`;
-    if (peer !== undefined) {
-      rows.push(compare(what, plain, peer, `xargs -P ${PEER_CONCURRENCY} curl`, 0.3));
-      rows.push(compare(`${what}, journal`, kept, peer, `xargs -P ${PEER_CONCURRENCY} curl`, 0.3));
-    }
-    rows.push(compare(`${what}, journal beside none`, kept, plain, 'without', 1.25));
-    rows.push(compare(what, plain, bare, 'a bare undici loop', concurrency === 8 ? 1.2 : undefined));
+    yield compare(`${what}, journal beside none`, kept, plain, 'without', 1.25);
+    yield compare(what, plain, bare, 'a bare undici loop', concurrency === 8 ? 1.2 : undefined);
     // No client can be faster than the service lets so many at once be.
     const floor = { seconds: (ACTIONS / concurrency) * (delayMs / 1000) };
-    rows.push({
+    yield {
       ...compare(`${what}, beside what is possible`, plain, floor, 'floor'),
       peer: `floor ${milliseconds(floor.seconds)}`,
-    });
+    };
+    if (!hasPeer) continue;
+    // 2,000 processes take so long that one round tells.
+    const [once, keptOnce, peer] = await interleave([...ours, xargs], 1, env, 0);
+    yield compare(what, once, peer, `xargs -P ${PEER_CONCURRENCY} curl`, 0.3);
+    yield compare(`${what}, journal`, keptOnce, peer, `xargs -P ${PEER_CONCURRENCY} curl`, 0.3);
   }
-  return rows;
 }
 
-async function memory(url, folder) {
+async function* memory(url, folder) {
   const line = (count, more) =>
     `"$NODE" "$FLEET" bicycles act - reserve --yes -q -o jsonl ${more} < ${uuids(folder, count)} > /dev/null`;
   const journal = join(folder, 'memory-journal');
-  const [few, many, kept] = await interleave(
-    [line(FEW, ''), line(MANY, ''), `rm -f ${journal}; ${line(MANY, `--journal ${journal}`)}`],
-    1,
-    environment({ FLEET_BASE_URL: url, FLEET_TOKEN: 'bench' }),
-  );
+  const env = environment({ FLEET_BASE_URL: url, FLEET_TOKEN: 'bench' });
+  const few = await run(line(FEW, ''), env);
   const row = (what, { peakMb }) => ({
     what,
     figure: `${Math.round(peakMb)} MB`,
@@ -109,5 +101,7 @@ async function memory(url, folder) {
     most: 1.5,
     met: peakMb / few.peakMb <= 1.5,
   });
-  return [row('100,000 UUIDs on stdin, peak memory', many), row('100,000 UUIDs on stdin, peak, journal', kept)];
+  yield row('100,000 UUIDs on stdin, peak memory', await run(line(MANY, ''), env));
+  const kept = await run(line(MANY, `--journal ${journal}`), env);
+  yield row('100,000 UUIDs on stdin, peak, journal', kept);
 }

@@ -110,10 +110,10 @@ export function median(values) {
   return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
 }
 
-/** Runs several command lines in turn, A B C A B C …, one round not counted; resolves with the runs of each. */
-export async function interleave(lines, rounds, env) {
+/** Runs several command lines in turn, A B C A B C …, the first rounds not counted; resolves with the runs of each. */
+export async function interleave(lines, rounds, env, warmUps = 1) {
   const runs = lines.map(() => []);
-  for (let round = -1; round < Math.min(rounds, CHOSEN_ROUNDS ?? rounds); round++) {
+  for (let round = -warmUps; round < Math.min(rounds, CHOSEN_ROUNDS ?? rounds); round++) {
     for (const [index, line] of lines.entries()) {
       const one = await run(line, env);
       if (round >= 0) runs[index].push(one);

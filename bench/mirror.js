@@ -26,22 +26,19 @@ function limit(what, figure, value, most, unit) {
   return { what, figure, peer: `at most ${most} ${unit}`, ratio: value / most, most: 1, met: value <= most };
 }
 
-/** @returns {Promise<import('./measure.js').Row[]>} */
-export async function benchMirror(url) {
+/** @returns {AsyncGenerator<import('./measure.js').Row>} */
+export async function* benchMirror(url) {
   const folder = mkdtempSync(join(tmpdir(), 'fleet-bench-'));
   const database = (name) => `sqlite:${join(folder, name)}.db`;
   try {
-    const rows = [await messages(url, 'SQLite', database('messages'), 20_000)];
+    yield await messages(url, 'SQLite', database('messages'), 20_000);
     const postgres = process.env.FLEET_BENCH_POSTGRES;
-    if (postgres !== undefined) rows.push(await messages(url, 'PostgreSQL', postgres, 10_000));
+    if (postgres !== undefined) yield await messages(url, 'PostgreSQL', postgres, 10_000);
     // Where the program looks for a mirror by itself.
     const own = `sqlite:${join(folder, 'fleet', 'default.db')}`;
-    rows.push(
-      ...(await firstReading(url, own, database('flagless'))),
-      await offline(url, folder),
-      ...(await million(url, database('million'))),
-    );
-    return rows;
+    yield* await firstReading(url, own, database('flagless'));
+    yield await offline(url, folder);
+    yield* await million(url, database('million'));
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

@@ -9,23 +9,21 @@ const TOTAL = 100_000;
 const ROUNDS = 5;
 const PAINT_LIMIT_SECONDS = 3;
 
-/** @returns {Promise<import('./measure.js').Row[]>} */
-export async function benchPage(url) {
+/** @returns {AsyncGenerator<import('./measure.js').Row>} */
+export async function* benchPage(url) {
   const folder = mkdtempSync(join(tmpdir(), 'fleet-bench-'));
   const path = join(folder, 'fleet.html');
   try {
     const env = environment({ FLEET_BASE_URL: url, FLEET_TOKEN: `total=${TOTAL}.size=100` });
     const written = await run(`"$NODE" "$FLEET" map -o html --file ${path} -q`, env);
     const megabytes = (statSync(path).size / 1e6).toFixed(1);
-    const rows = [
-      {
-        what: '100,000 bicycles, page',
-        figure: milliseconds(written.seconds),
-        peer: `${megabytes} MB, ${Math.round(written.peakMb)} MB of memory`,
-      },
-    ];
+    yield {
+      what: '100,000 bicycles, page',
+      figure: milliseconds(written.seconds),
+      peer: `${megabytes} MB, ${Math.round(written.peakMb)} MB of memory`,
+    };
     const paint = await measurePaint(`file://${path}`);
-    return paint === undefined ? rows : [...rows, paint];
+    if (paint !== undefined) yield paint;
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

@@ -1,4 +1,4 @@
-// Measures what is slow and prints a table for each part: what, figure, peer, ratio, target, met or not. `npm run bench [-- startup lists watch bulk webhooks mirror map page] [--rounds N]`
+// Measures what is slow and prints a row for each as soon as it is known: what, figure, peer, ratio, target, met or not. `npm run bench [-- startup lists watch bulk webhooks mirror map page] [--rounds N]`
 
 import { execFileSync, fork } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -6,6 +6,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { CHOSEN_PARTS, isInstalled } from './measure.js';
+
+/** Columns of a row; one that is wider moves what follows it. */
+const WIDTHS = [64, 24, 44, 5, 7, 7];
 
 const PARTS = ['startup', 'lists', 'watch', 'bulk', 'webhooks', 'mirror', 'map', 'page'];
 const chosen = CHOSEN_PARTS.length > 0 ? CHOSEN_PARTS : PARTS;
@@ -38,28 +41,27 @@ try {
     const measure = Object.values(measures).find(
       (value) => typeof value === 'function' && value.name.startsWith('bench'),
     );
-    printTable(await measure(url, secure));
+    printRow(['what', 'figure', 'peer', 'ratio', 'target', '']);
+    for await (const { what, figure, peer, ratio, most, met } of measure(url, secure))
+      printRow([
+        what,
+        figure,
+        peer,
+        ratio === undefined ? '-' : ratio.toFixed(2),
+        most === undefined ? '-' : `<= ${most}`,
+        met === undefined ? '' : met ? 'met' : 'NOT met',
+      ]);
   }
 } finally {
   server.kill();
   rmSync(folder, { recursive: true, force: true });
 }
 
-function printTable(rows) {
-  const cells = [
-    ['what', 'figure', 'peer', 'ratio', 'target', ''],
-    ...rows.map(({ what, figure, peer, ratio, most, met }) => [
-      what,
-      figure,
-      peer,
-      ratio === undefined ? '-' : ratio.toFixed(2),
-      most === undefined ? '-' : `<= ${most}`,
-      met === undefined ? '' : met ? 'met' : 'NOT met',
-    ]),
-  ];
-  const widths = cells[0].map((_, column) => Math.max(...cells.map((row) => row[column].length)));
-  for (const row of cells) {
-    const line = row.map((cell, column) => cell.padEnd(widths[column])).join('  ');
-    console.log(line.trimEnd());
-  }
+function printRow(cells) {
+  console.log(
+    cells
+      .map((cell, column) => cell.padEnd(WIDTHS[column]))
+      .join('  ')
+      .trimEnd(),
+  );
 }

@@ -14,20 +14,18 @@ const NODE_MAJOR = Number(process.versions.node.split('.')[0]);
 /** Where Node keeps what it compiled, a page costs less. */
 const PAGE_MOST = NODE_MAJOR >= 22 ? 2.5 : 2.8;
 
-/** @returns {Promise<import('./measure.js').Row[]>} */
-export async function benchStartup(url, secure) {
+/** @returns {AsyncGenerator<import('./measure.js').Row>} */
+export async function* benchStartup(url, secure) {
   // `gh api` wants a token, whatever it is.
   const env = environment({ FLEET_BASE_URL: url, FLEET_TOKEN: TOKEN, GH_TOKEN: TOKEN });
   const folder = mkdtempSync(join(tmpdir(), 'fleet-bench-'));
   try {
-    return [
-      ...(await againstNode(env)),
-      ...(await againstGh(url, env)),
-      ...(secure === undefined ? [] : await overTls(secure, env)),
-      ...(await besideUndici(env)),
-      ...(await asPersonSees(url, folder)),
-      ...phases(env, folder),
-    ];
+    yield* await againstNode(env);
+    yield* await againstGh(url, env);
+    if (secure !== undefined) yield* overTls(secure, env);
+    yield* await besideUndici(env);
+    yield* await asPersonSees(url, folder);
+    yield* phases(env, folder);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -78,13 +76,12 @@ async function againstGh(url, env) {
 }
 
 /** With verification on, by an authority of our own. */
-async function overTls({ url, authority }, env) {
+async function* overTls({ url, authority }, env) {
   const ours = `NODE_EXTRA_CA_CERTS=${authority} FLEET_BASE_URL=${url}`;
   const peers = {
     curl: `curl -sf --cacert ${authority} -H "Authorization: JWT $FLEET_TOKEN" ${url}/bicycles/`,
     'gh api': `SSL_CERT_FILE=${authority} gh api ${url}/bicycles/`,
   };
-  const rows = [];
   for (const [name, line] of Object.entries(peers)) {
     if (!(await isInstalled(name.split(' ')[0]))) continue;
     const [page, binaryPage, peer] = await interleave(
@@ -92,18 +89,15 @@ async function overTls({ url, authority }, env) {
       ROUNDS,
       env,
     );
-    rows.push(
-      compare('one page of 20 over https, --json', page, peer, name),
-      compare(
-        'executable: one page of 20 over https, --json',
-        binaryPage,
-        peer,
-        name,
-        name === 'curl' ? undefined : 0.8,
-      ),
+    yield compare('one page of 20 over https, --json', page, peer, name);
+    yield compare(
+      'executable: one page of 20 over https, --json',
+      binaryPage,
+      peer,
+      name,
+      name === 'curl' ? undefined : 0.8,
     );
   }
-  return rows;
 }
 
 /** What is bought by changes to undici: .rolldown.js leaves HTTP/2 out until a connection speaks it, agent.ts puts off the optimisation of its parser on Node 20. */
