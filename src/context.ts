@@ -1,7 +1,6 @@
 // What every command is handed: the ways in and out, the settings, the client; each made on first use.
 
 import { setMaxListeners } from 'node:events';
-import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
 import type { Clock } from './clock.js';
 import { FleetError } from './errors.js';
 import type { Client, ClientOptions, HttpLog } from './http/client.js';
@@ -103,8 +102,13 @@ export interface Context {
   notice(line: string): Promise<void>;
 }
 
-/** Runs the action of a command with a context made from its flags; handed down by program.ts. */
-export type Run = (command: Command, action: (context: Context) => Promise<void>) => Promise<void>;
+/**
+ * What a noun declares as the action of a verb: loads it when it is wanted, and hands it a context made from the flags, then what
+ * commander read (operands, options). Handed down by program.ts.
+ */
+export type Run = <Given extends unknown[]>(
+  load: () => Promise<(context: Context, ...given: Given) => Promise<void>>,
+) => (...given: [...Given, ...unknown[]]) => Promise<void>;
 
 export interface OpenContext {
   context: Context;

@@ -24,12 +24,22 @@ import type { OfflineFlags } from './commands/offline.js';
 import { addProfile } from './commands/profile/index.js';
 import { addSandbox } from './commands/sandbox/index.js';
 import { addWatch } from './commands/watch/index.js';
-import { type GlobalFlags, type Interruption, type OpenContext, openContext, type Run, type World } from './context.js';
+import {
+  type Context,
+  type GlobalFlags,
+  type Interruption,
+  type OpenContext,
+  openContext,
+  type Run,
+  type World,
+} from './context.js';
 import { FleetError, usageError } from './errors.js';
 import { programVersion } from './place.js';
 import { FORMATS, PICTURES } from './terminal/formats.js';
 import type { Io } from './terminal/io.js';
 
+/** The action of a verb, for what commander read, whatever that is. */
+type Action = (context: Context, ...given: unknown[]) => Promise<void>;
 type Nouns = { readonly [name: string]: (program: Command, run: Run) => void };
 
 /** Nouns that know of nothing but themselves. */
@@ -67,19 +77,23 @@ export async function runProgram(
 ): Promise<void> {
   let opened: OpenContext | undefined;
   let helpText = '';
-  const run: Run = async (command, action) => {
-    const typed: GlobalFlags = command.optsWithGlobals();
-    checkGlobalFlags(typed);
-    opened = openContext(world, io, readOutput(typed, command), interruption);
-    // A program of --jq that does not compile is refused before anything is sent.
-    await opened.context.jq();
-    const { offline, to } = typed as OfflineFlags;
-    if (offline === true) {
-      await (await import('./commands/offline.js')).runOffline(opened.context, action, to);
-    } else if (to !== undefined && command.options.some(({ long }) => long === '--offline')) {
-      throw usageError('--to needs --offline', 'add --offline, or leave --to out');
-    } else await action(opened.context);
-  };
+  const run: Run =
+    (load) =>
+    async (...given) => {
+      const command = given.pop() as Command;
+      const typed: GlobalFlags = command.optsWithGlobals();
+      checkGlobalFlags(typed);
+      opened = openContext(world, io, readOutput(typed, command), interruption);
+      // A program of --jq that does not compile is refused before anything is sent.
+      await opened.context.jq();
+      const action = async (context: Context) => ((await load()) as Action)(context, ...given);
+      const { offline, to } = typed as OfflineFlags;
+      if (offline === true) {
+        await (await import('./commands/offline.js')).runOffline(opened.context, action, to);
+      } else if (to !== undefined && command.options.some(({ long }) => long === '--offline')) {
+        throw usageError('--to needs --offline', 'add --offline, or leave --to out');
+      } else await action(opened.context);
+    };
   const build = (noun?: string) =>
     buildProgram(run, {
       write(text) {

@@ -13,7 +13,7 @@ export interface Page {
 }
 
 export function buildQuietProgram(): Command {
-  return buildProgram(async () => {}, { write() {} });
+  return buildProgram(() => async () => {}, { write() {} });
 }
 
 /** Every command that help shows, the root first. */

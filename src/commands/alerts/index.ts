@@ -42,9 +42,7 @@ function addList(alerts: Command, run: Run): void {
     )
     .option('--type <type,…>', `of these types: ${ALERT_TYPES.join(', ')} (repeatable)`, someOf('type', ALERT_TYPES))
     .option('--bicycle <bicycle>', `of this bicycle: ${BICYCLE_ARGUMENT}`, anyText(BICYCLES));
-  addListFlags(list, ALERT_VOCABULARY, '-created').action((options, command) =>
-    run(command, async (context) => (await import('./list.js')).listAlerts(context, options)),
-  );
+  addListFlags(list, ALERT_VOCABULARY, '-created').action(run(async () => (await import('./list.js')).listAlerts));
   examples(
     list,
     ['new alerts about low batteries', 'fleet alerts list --state new --type lock.bat.low'],
@@ -79,9 +77,7 @@ function addAct(alerts: Command, run: Run): void {
     .option('-y, --yes', 'do not ask before acting on more than one')
     .option('--field <name=value>', 'add a text field to the request body (repeatable)', collect)
     .option('--allow-unknown', 'send an action that is not in the list above');
-  addBulkFlags(act).action((words, options, command) =>
-    run(command, async (context) => (await import('./act.js')).actOnAlerts(context, words, options)),
-  );
+  addBulkFlags(act).action(run(async () => (await import('./act.js')).actOnAlerts));
   examples(
     act,
     ['preview resolving one', 'fleet alerts act 3cbf2500-27cf-4651-a3e0-130b9c9b2b9d resolve --dry-run'],

@@ -33,9 +33,7 @@ export function addApi(program: Command, run: Run): void {
     .option('--paginate', 'read every page: one array of all items')
     .option('-i, --include', 'print status and headers before the body, secrets redacted')
     .option('-y, --yes', 'do not ask before a change with a protected profile')
-    .action((path, options, command) =>
-      run(command, async (context) => (await import('./api.js')).callApi(context, path, options)),
-    );
+    .action(run(async () => (await import('./api.js')).callApi));
   examples(
     api,
     ['the second page, with status and headers', "fleet api '/bicycles/?page=2' -i"],

@@ -3,7 +3,6 @@
 import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
 import { examples } from '../../cli/examples.js';
 import type { Run } from '../../context.js';
-import type { LoginOptions } from './login.js';
 
 export function addAuth(program: Command, run: Run): void {
   const auth = program
@@ -39,9 +38,7 @@ export function addAuth(program: Command, run: Run): void {
       .option('--with-token', 'read the token from stdin instead of asking')
       .option('--check', 'check with one request before saving (default)')
       .option('--no-check', 'save without a request')
-      .action((options: LoginOptions, command: Command) =>
-        run(command, async (context) => (await import('./login.js')).login(context, options)),
-      ),
+      .action(run(async () => (await import('./login.js')).login)),
     ['log in', 'fleet auth login'],
     [
       'with a token from a password manager, as a new profile',
@@ -57,9 +54,7 @@ export function addAuth(program: Command, run: Run): void {
       .command('logout')
       .summary('remove the stored token')
       .description('Remove the stored token of the profile in use, or of --profile. Its other settings stay.')
-      .action((_options: object, command: Command) =>
-        run(command, async (context) => (await import('./logout.js')).logout(context)),
-      ),
+      .action(run(async () => (await import('./logout.js')).logout)),
     ['the profile in use', 'fleet auth logout'],
     ['another profile', 'fleet auth logout --profile sandbox'],
   );
@@ -75,9 +70,7 @@ export function addAuth(program: Command, run: Run): void {
           'Exit code 0 with a token, 3 without, 4 when it has expired.',
         ].join('\n'),
       )
-      .action((_options: object, command: Command) =>
-        run(command, async (context) => (await import('./status.js')).showStatus(context)),
-      ),
+      .action(run(async () => (await import('./status.js')).showStatus)),
     ['show the status', 'fleet auth status'],
     ['print the seconds left, for a script', 'fleet auth status --jq .expires_in_seconds'],
   );
@@ -86,9 +79,7 @@ export function addAuth(program: Command, run: Run): void {
       .command('token')
       .summary('print the access token')
       .description('Print the access token in use, for another program.')
-      .action((_options: object, command: Command) =>
-        run(command, async (context) => (await import('./token.js')).printToken(context)),
-      ),
+      .action(run(async () => (await import('./token.js')).printToken)),
     ['with curl', 'curl -H "Authorization: JWT $(fleet auth token)" "$(fleet config get base_url)/bicycles/"'],
     ['from another profile', 'fleet auth token --profile sandbox'],
   );

@@ -45,9 +45,7 @@ function addList(bicycles: Command, run: Run): void {
     .command('list')
     .summary('list bicycles')
     .description('List bicycles: one page unless --limit or --all is given.');
-  addListFlags(addFilters(list), BICYCLE_VOCABULARY).action((options, command) =>
-    run(command, async (context) => (await import('./list.js')).listBicycles(context, options)),
-  );
+  addListFlags(addFilters(list), BICYCLE_VOCABULARY).action(run(async () => (await import('./list.js')).listBicycles));
   examples(
     list,
     ['the twenty with the lowest charge', 'fleet bicycles list --ordering state_of_charge'],
@@ -71,9 +69,7 @@ function addGet(bicycles: Command, run: Run): void {
     .argument('<bicycle>', BICYCLE_ARGUMENT, anyText(BICYCLES))
     .option(...OFFLINE)
     .option(...TO, readTo)
-    .action((text, _options, command) =>
-      run(command, async (context) => (await import('./get.js')).getBicycle(context, text)),
-    );
+    .action(run(async () => (await import('./get.js')).getBicycle));
   offerColumns(get, BICYCLE_FIELDS);
   examples(
     get,
@@ -96,9 +92,7 @@ function addHistory(bicycles: Command, run: Run): void {
       someOf('field', BICYCLE_FIELDS),
     )
     .option(...TO, readTo)
-    .action((text, options, command) =>
-      run(command, async (context) => (await import('./history.js')).showHistory(context, text, options)),
-    );
+    .action(run(async () => (await import('./history.js')).showHistory));
   examples(
     history,
     ['what happened to it', 'fleet bicycles history d238dc92'],
@@ -121,9 +115,7 @@ function addStats(bicycles: Command, run: Run): void {
       `count by ${STATS_GROUPS.join(', ')} or any field, such as extra.tags`,
       anyText(() => ({ words: plain([...new Set([...STATS_GROUPS, ...BICYCLE_FIELDS])]) })),
     );
-  addFleetFilters(stats).action((options, command) =>
-    run(command, async (context) => (await import('./stats.js')).showStats(context, options)),
-  );
+  addFleetFilters(stats).action(run(async () => (await import('./stats.js')).showStats));
   examples(
     stats,
     ['the fleet at a glance', 'fleet bicycles stats'],
@@ -158,9 +150,7 @@ function addEdit(bicycles: Command, run: Run): void {
     )
     .option('--dry-run', 'print the request; send nothing')
     .option('-y, --yes', 'do not ask')
-    .action((text, options, command) =>
-      run(command, async (context) => (await import('./edit.js')).editBicycle(context, text, options)),
-    );
+    .action(run(async () => (await import('./edit.js')).editBicycle));
   examples(
     edit,
     ['preview a new name', 'fleet bicycles edit d238dc92-4ed5-4cec-a476-fe5f869ff26e --name "Ada 0042" --dry-run'],
@@ -191,9 +181,7 @@ function addCreate(bicycles: Command, run: Run): void {
     .option('--description <text>', 'free-text description')
     .option('--from <file|->', 'create bicycles from a file, or from stdin')
     .option('-y, --yes', 'do not ask before creating several');
-  addBulkFlags(create).action((options, command) =>
-    run(command, async (context) => (await import('./create.js')).createBicycles(context, options)),
-  );
+  addBulkFlags(create).action(run(async () => (await import('./create.js')).createBicycles));
   examples(
     create,
     ['in the organization from the settings', 'fleet bicycles create --name "Ada 0042"'],
@@ -229,9 +217,7 @@ function addAct(bicycles: Command, run: Run): void {
     .option('--field <name=value>', 'add a text field to the request body (repeatable)', collect)
     .option('--dry-run-remote', 'ask the service whether each would be allowed; change nothing')
     .option('--allow-unknown', 'send a transition that is not in the list above');
-  addBulkFlags(act).action((words, options, command) =>
-    run(command, async (context) => (await import('./act.js')).actOnBicycles(context, words, options)),
-  );
+  addBulkFlags(act).action(run(async () => (await import('./act.js')).actOnBicycles));
   examples(
     act,
     ['rent a bicycle', 'fleet bicycles act d238dc92-4ed5-4cec-a476-fe5f869ff26e rent'],

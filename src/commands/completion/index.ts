@@ -6,8 +6,13 @@ import { examples } from '../../cli/examples.js';
 import { oneOf } from '../../cli/options.js';
 import type { Run } from '../../context.js';
 import type { CompleteOptions } from './complete.js';
-import type { InstallOptions } from './install.js';
 import { CALLBACK, SHELLS, type Shell } from './shells.js';
+
+interface CompletionOptions {
+  install?: boolean;
+  uninstall?: boolean;
+  yes?: boolean;
+}
 
 export function addCompletion(program: Command, run: Run): void {
   const completion = program
@@ -23,11 +28,11 @@ export function addCompletion(program: Command, run: Run): void {
     .option('--install', 'show the change, ask, and make it')
     .addOption(createOption('--uninstall', 'remove what --install wrote').conflicts('install'))
     .option('-y, --yes', 'do not ask')
-    .action((shell: Shell, options: InstallOptions & { install?: boolean; uninstall?: boolean }, command: Command) =>
-      run(command, async (context) => {
+    .action(
+      run(async () => async (context, shell: Shell, options: CompletionOptions) => {
         const to = options.install === true ? 'installed' : options.uninstall === true ? 'removed' : undefined;
         if (to !== undefined) return (await import('./install.js')).changeCompletion(context, shell, to, options);
-        await context.io.stdout.write((await import('./scripts.js')).SCRIPTS[shell]);
+        return context.io.stdout.write((await import('./scripts.js')).SCRIPTS[shell]);
       }),
     );
   examples(
@@ -41,7 +46,10 @@ export function addCompletion(program: Command, run: Run): void {
     .command(CALLBACK, { hidden: true })
     .argument('[words...]')
     .option('--line <text>')
-    .action((words: string[], options: CompleteOptions, command: Command) =>
-      run(command, async (context) => (await import('./complete.js')).complete(context, program, words, options)),
+    .action(
+      run(async () => {
+        const { complete } = await import('./complete.js');
+        return (context, words: string[], options: CompleteOptions) => complete(context, program, words, options);
+      }),
     );
 }

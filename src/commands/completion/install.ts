@@ -10,10 +10,6 @@ import { askYesNo } from '../../terminal/prompt.js';
 import { SCRIPTS } from './scripts.js';
 import type { Shell } from './shells.js';
 
-export interface InstallOptions {
-  yes?: boolean;
-}
-
 /** What the shell needs: the script in a file, and a line in the file that the shell reads at its start. */
 interface Plan {
   scriptPath: string;
@@ -45,7 +41,7 @@ export async function changeCompletion(
   context: Context,
   shell: Shell,
   to: keyof typeof DIRECTIONS,
-  { yes }: InstallOptions,
+  { yes }: { yes?: boolean },
 ): Promise<void> {
   const { io, notice } = context;
   const { find, nothing, done, byHand } = DIRECTIONS[to];

@@ -31,9 +31,7 @@ export function addConfig(program: Command, run: Run): void {
       .command('list')
       .summary('show every setting and its source')
       .description('Show every setting, its value and its source. Tokens are never shown.')
-      .action((_options: object, command: Command) =>
-        run(command, async (context) => (await import('./list.js')).listSettings(context)),
-      ),
+      .action(run(async () => (await import('./list.js')).listSettings)),
     ['show every setting', 'fleet config list'],
     ['only those from the environment', `fleet config list --jq '.[] | select(.origin == "environment")'`],
   );
@@ -43,9 +41,7 @@ export function addConfig(program: Command, run: Run): void {
       .argument('<key>', 'a key of "fleet config list"', anyText(offerKey))
       .summary('print the value in use')
       .description('Print the value in use of one setting. Exit code 3 when it is not set.')
-      .action((key: string, _options: object, command: Command) =>
-        run(command, async (context) => (await import('./get.js')).getSetting(context, key)),
-      ),
+      .action(run(async () => (await import('./get.js')).getSetting)),
     ['the address', 'fleet config get base_url'],
     ['from another profile', 'fleet config get organization --profile sandbox'],
   );
@@ -56,9 +52,7 @@ export function addConfig(program: Command, run: Run): void {
       .argument('<value>', 'as "fleet config get" prints it', anyText(offerSetting))
       .summary('set a value in the profile')
       .description('Set a value in the profile in use, or in --profile, which is created if needed.')
-      .action((key: string, value: string, _options: object, command: Command) =>
-        run(command, async (context) => (await import('./set.js')).setSetting(context, key, value)),
-      ),
+      .action(run(async () => (await import('./set.js')).setSetting)),
     ['the address', 'fleet config set base_url https://bikes.example.com/api'],
     ['a token from a password manager', `fleet config set token_command 'pass show fleet/token'`],
     ['a longer timeout, in another profile', 'fleet config set timeout 90 --profile slow'],
@@ -70,9 +64,7 @@ export function addConfig(program: Command, run: Run): void {
       .argument('<key>', 'one of the keys of "fleet config --help"', anyText(offerKey))
       .summary('remove a value from the profile')
       .description('Remove a value from the profile in use, or from --profile.')
-      .action((key: string, _options: object, command: Command) =>
-        run(command, async (context) => (await import('./unset.js')).unsetSetting(context, key)),
-      ),
+      .action(run(async () => (await import('./unset.js')).unsetSetting)),
     ['back to the default', 'fleet config unset timeout'],
     ['use the stored token again', 'fleet config unset token_command'],
   );
@@ -83,9 +75,7 @@ export function addConfig(program: Command, run: Run): void {
       .description(
         'Open the settings of all profiles in $VISUAL or $EDITOR. They are checked when the editor exits; invalid settings are not saved.',
       )
-      .action((_options: object, command: Command) =>
-        run(command, async (context) => (await import('./edit.js')).editConfig(context)),
-      ),
+      .action(run(async () => (await import('./edit.js')).editConfig)),
     ['in the default editor', 'fleet config edit'],
     ['in another editor', "VISUAL='code --wait' fleet config edit"],
   );
@@ -96,9 +86,7 @@ export function addConfig(program: Command, run: Run): void {
       .description(
         'Print the path of the settings file, which may not exist yet. Tokens are in credentials.json next to it.',
       )
-      .action((_options: object, command: Command) =>
-        run(command, async (context) => (await import('./path.js')).printPath(context)),
-      ),
+      .action(run(async () => (await import('./path.js')).printPath)),
     ['show the file', 'cat "$(fleet config path)"'],
     ['with another folder', 'FLEET_CONFIG_DIR=/tmp/fleet fleet config path'],
   );

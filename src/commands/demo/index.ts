@@ -13,8 +13,6 @@ export function addDemo(program: Command, run: Run): void {
       'Start a sandbox on free ports, walk through list, create, act, alerts, watch and map with each command shown before its output, and stop it.',
     )
     .option('--seconds <n>', 'how long to watch at the end', wholeNumber('--seconds', 1), 5)
-    .action((options, command) =>
-      run(command, async (context) => (await import('./demo.js')).runDemo(context, options)),
-    );
+    .action(run(async () => (await import('./demo.js')).runDemo));
   examples(demo, ['run the demo', 'fleet demo'], ['watch the fleet for longer', 'fleet demo --seconds 20']);
 }

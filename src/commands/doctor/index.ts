@@ -15,9 +15,7 @@ address, API version, organization, clock, push channel and terminal. Changes no
 
 Exit code 0 without failures, else the code of the first failure, which may be the cause of later ones.`,
     )
-    .action((_options: object, command: Command) =>
-      run(command, async (context) => (await import('./doctor.js')).examine(context)),
-    );
+    .action(run(async () => (await import('./doctor.js')).examine));
   examples(
     doctor,
     ['the profile in use', 'fleet doctor'],

@@ -20,15 +20,16 @@ export function addHelp(program: Command, run: Run): void {
     .description(`Show help for a command or a topic:\n${TOPIC_LINES.join('\n')}`)
     .argument('[words...]', 'a command such as bicycles list, or a topic', collectWith(offerPages))
     .option('--man-pages <folder>', 'write the manual into this folder, as pages for man')
-    .action((words: string[] = [], { manPages }: { manPages?: string }, command: Command) => {
-      if (manPages !== undefined)
-        return run(command, async (context) => (await import('./manual.js')).writeManual(context, program, manPages));
-      if (words.length === 1 && words[0]?.toLowerCase() === 'topics')
-        return run(command, (context) => context.io.stdout.write(`${TOPIC_LINES.join('\n')}\n`));
-      const topic = TOPIC_NAMES.find((known) => known === words[0]?.toLowerCase());
-      if (topic === undefined || words.length !== 1) return findCommand(program, words).outputHelp();
-      return run(command, async (context) => (await import('./topics.js')).showTopic(context, topic, program));
-    });
+    .action(
+      run(async () => async (context, words: string[] = [], { manPages }: { manPages?: string }) => {
+        if (manPages !== undefined) return (await import('./manual.js')).writeManual(context, program, manPages);
+        if (words.length === 1 && words[0]?.toLowerCase() === 'topics')
+          return context.io.stdout.write(`${TOPIC_LINES.join('\n')}\n`);
+        const topic = TOPIC_NAMES.find((known) => known === words[0]?.toLowerCase());
+        if (topic === undefined || words.length !== 1) return findCommand(program, words).outputHelp();
+        return (await import('./topics.js')).showTopic(context, topic, program);
+      }),
+    );
   examples(
     help,
     ['help for a command, the same as --help', 'fleet help bicycles list'],

@@ -32,14 +32,11 @@ export function addMap(program: Command, run: Run): void {
       readTiles,
     )
     .option('--attribution <text>', 'credit for the tiles, shown on the page')
-    .action((options, command) =>
-      run(command, async (context) => {
-        const { serve, ...others } = options;
-        const port = serve === true ? DEFAULT_PORT : serve;
-        const { showMap } = await import('./map.js');
-        await showMap(context, port === undefined ? others : { ...others, serve: port });
-      }),
-    );
+    .action(({ serve, ...others }, command) => {
+      const port = serve === true ? DEFAULT_PORT : serve;
+      const options = port === undefined ? others : { ...others, serve: port };
+      return run(async () => (await import('./map.js')).showMap)(options, command);
+    });
   examples(
     map,
     ['the fleet on the terminal', 'fleet map'],

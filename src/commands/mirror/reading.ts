@@ -21,9 +21,7 @@ function addStatus(mirror: Command, run: Run): void {
       'Show how old and how complete the mirror is, and its gaps. Exits with 0 only when it is current, else with 9.',
     )
     .option(...TO, readTo)
-    .action((options, command) =>
-      run(command, async (context) => (await import('./status.js')).showStatus(context, options)),
-    );
+    .action(run(async () => (await import('./status.js')).showStatus));
   examples(
     status,
     ['how old, how complete, which gaps', 'fleet mirror status'],
@@ -43,9 +41,7 @@ function addQuery(mirror: Command, run: Run): void {
     )
     .argument('<sql>', 'the statement, or - for stdin')
     .option(...TO, readTo)
-    .action((sql, options, command) =>
-      run(command, async (context) => (await import('./query.js')).runQuery(context, sql, options)),
-    );
+    .action(run(async () => (await import('./query.js')).runQuery));
   examples(
     query,
     ['the fleet by state', "fleet mirror query 'select state, count(*) from latest group by state order by 2 desc'"],
@@ -68,9 +64,7 @@ function addReplay(mirror: Command, run: Run): void {
     .option('--where <condition>', 'show only what matches FIELD=VALUE (repeatable)', readCondition(BICYCLE_VOCABULARY))
     .option('--max-events <n>', 'exit after this many messages', wholeNumber('--max-events', 1))
     .option('--live', 'draw a full-screen board instead of lines')
-    .action((options, command) =>
-      run(command, async (context) => (await import('./replay.js')).replayMirror(context, options)),
-    );
+    .action(run(async () => (await import('./replay.js')).replayMirror));
   examples(
     replay,
     ['the last two hours in two minutes', 'fleet mirror replay --since 2h'],

@@ -45,7 +45,7 @@ function addRun(mirror: Command, run: Run): void {
         'serve /metrics (Prometheus) and /healthz on this port of loopback',
         portNumber('--metrics'),
       ),
-  ).action((options, self) => run(self, async (context) => (await import('./run.js')).runMirror(context, options)));
+  ).action(run(async () => (await import('./run.js')).runMirror));
   examples(
     command,
     ['keep a mirror of the profile in use', 'fleet mirror run'],
@@ -60,7 +60,7 @@ function addOnce(mirror: Command, run: Run): void {
   const command = addWriter(mirror, 'once')
     .summary('bring the mirror up to date and exit')
     .description(ONCE)
-    .action((options, self) => run(self, async (context) => (await import('./run.js')).mirrorOnce(context, options)));
+    .action(run(async () => (await import('./run.js')).mirrorOnce));
   examples(
     command,
     ['every ten minutes, by cron', 'fleet mirror once --quiet'],

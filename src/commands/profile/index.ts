@@ -4,7 +4,6 @@ import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings'
 import { examples } from '../../cli/examples.js';
 import { anyText, PROFILES } from '../../cli/offers.js';
 import type { Run } from '../../context.js';
-import type { DeleteOptions } from './delete.js';
 
 export function addProfile(program: Command, run: Run): void {
   const profile = program
@@ -33,9 +32,7 @@ export function addProfile(program: Command, run: Run): void {
       .description(
         'List all profiles; * marks the one in use. TOKEN: whether one is stored or a command prints it. PROTECTED: whether every change asks first.',
       )
-      .action((_options: object, command: Command) =>
-        run(command, async (context) => (await import('./list.js')).listProfiles(context)),
-      ),
+      .action(run(async () => (await import('./list.js')).listProfiles)),
     ['list profiles', 'fleet profile list'],
     ['print only the names', `fleet profile list --jq '.[].name'`],
   );
@@ -45,9 +42,7 @@ export function addProfile(program: Command, run: Run): void {
       .argument('<name>', 'a profile of "fleet profile list"', anyText(PROFILES))
       .summary('switch to a profile')
       .description('Switch to a profile, which every command uses from then on.')
-      .action((name: string, _options: object, command: Command) =>
-        run(command, async (context) => (await import('./use.js')).chooseActive(context, name)),
-      ),
+      .action(run(async () => (await import('./use.js')).chooseActive)),
     ['the sandbox', 'fleet profile use sandbox'],
     ['back again', 'fleet profile use default'],
   );
@@ -58,9 +53,7 @@ export function addProfile(program: Command, run: Run): void {
       .option('-y, --yes', 'do not ask')
       .summary('delete a profile and its token')
       .description('Delete a profile and its stored token. Asks first; without a terminal --yes is needed.')
-      .action((name: string, options: DeleteOptions, command: Command) =>
-        run(command, async (context) => (await import('./delete.js')).removeProfile(context, name, options)),
-      ),
+      .action(run(async () => (await import('./delete.js')).removeProfile)),
     ['asks first', 'fleet profile delete berlin'],
     ['in a script', 'fleet profile delete berlin --yes'],
   );

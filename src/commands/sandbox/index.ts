@@ -61,9 +61,7 @@ export function addSandbox(program: Command, run: Run): void {
     )
     .option('--webhook <url>', 'send each new or changed alert to this address on this machine')
     .option('--webhook-secret <secret>', 'sign the webhooks: X-Fleet-Signature, HMAC-SHA256 of the body')
-    .action((options, command) =>
-      run(command, async (context) => (await import('./sandbox.js')).runSandbox(context, options)),
-    );
+    .action(run(async () => (await import('./sandbox.js')).runSandbox));
   examples(
     sandbox,
     ['then, in the next terminal: fleet --profile sandbox bicycles list', 'fleet sandbox'],

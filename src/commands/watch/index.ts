@@ -66,9 +66,7 @@ export function addWatch(program: Command, run: Run): void {
       readDuration('--give-up-after'),
     )
     .option('--live', 'draw a full-screen board instead of lines')
-    .action((organization, options, command) =>
-      run(command, async (context) => (await import('./watch.js')).watch(context, organization, options)),
-    );
+    .action(run(async () => (await import('./watch.js')).watch));
   examples(
     watch,
     ['follow an organization', 'fleet watch a087eaf3-00b3-49c9-8706-c4ebfb2627fd'],
