@@ -47,7 +47,7 @@ export class ExchangeError extends Error {
   constructor(cause: unknown, sent: boolean, head?: Head) {
     super(cause instanceof Error ? cause.message : String(cause), { cause });
     this.name = 'ExchangeError';
-    this.code = codeOf(cause);
+    [this.code = ''] = codesOf(cause);
     // What a proxy refuses does not reach the service.
     this.sent = sent && !this.code.startsWith('EPROXYREFUSED');
     this.head = head;
@@ -57,17 +57,19 @@ export class ExchangeError extends Error {
 /** The code of a request that was ended by its deadline. */
 export const DEADLINE_CODE = 'EDEADLINE';
 
-function codeOf(error: unknown): string {
-  for (let at = error, depth = 0; at instanceof Error && depth < 5; at = at.cause, depth++) {
+/** The codes of an error and of what caused it, outermost first. */
+export function codesOf(error: unknown): string[] {
+  const codes: string[] = [];
+  for (let at = error, depth = 0; at instanceof Error && depth < 8; at = at.cause, depth++) {
+    const { code } = at as NodeJS.ErrnoException;
     // undici's own words for a plain request that the proxy answers so.
-    if (at.message === 'Proxy Authentication Required (407)') return 'EPROXYREFUSEDLOGIN';
-    const code = (at as NodeJS.ErrnoException).code;
-    if (typeof code === 'string') return code;
+    if (at.message === 'Proxy Authentication Required (407)') codes.push('EPROXYREFUSEDLOGIN');
+    else if (typeof code === 'string' && code !== '') codes.push(code);
     // undici's parser says what it stumbled over, not always with a code.
-    if (at.name === 'HTTPParserError') return 'HPE_INVALID_CONSTANT';
-    if (at instanceof AggregateError && at.errors.length > 0) return codeOf(at.errors[0]);
+    else if (at.name === 'HTTPParserError') codes.push('HPE_INVALID_CONSTANT');
+    if (at instanceof AggregateError) codes.push(...at.errors.flatMap(codesOf));
   }
-  return '';
+  return codes;
 }
 
 /** An answer whose body is still on its way; while nobody reads it the socket is held back, and destroying it ends the exchange. */

@@ -201,6 +201,11 @@ const NETWORK_WORDS: Readonly<Record<string, readonly [words: string, hint: stri
   ],
 };
 
+/** What a code of Node or undici says; the code itself where it is not known. */
+export function networkWords(code: string): string {
+  return NETWORK_WORDS[code]?.[0] ?? code;
+}
+
 /** What happened to an exchange, and what to do about it. */
 function explain({ code, message }: ExchangeError): readonly [words: string, hint: string] {
   if (isTlsCode(code)) {

@@ -3,9 +3,8 @@
 import { nearest } from '../cli/nearest.js';
 import { configError, type FleetError, usageError } from '../errors.js';
 import { isLoopback } from '../http/network.js';
-import type { MirrorAddress } from '../mirror/address.js';
 import type { Format } from '../terminal/formats.js';
-import { KEY_NAMES, KEYS, type Key, type KeyName, type SettingFlags } from './keys.js';
+import { KEYS, type Key, type KeyName, type SettingFlags } from './keys.js';
 import { checkProfileName, DEFAULT_PROFILE, type Stored } from './store.js';
 
 /** Where a value came from, first one wins (cli.md section 1). */
@@ -18,37 +17,48 @@ export interface Setting<T> {
   from: string;
 }
 
+/** The key of each setting by the name that code has for it. */
+const SETTINGS = {
+  baseUrl: KEYS.base_url,
+  sseUrl: KEYS.sse_url,
+  organization: KEYS.organization,
+  apiVersion: KEYS.api_version,
+  output: KEYS.output,
+  timeoutMs: KEYS.timeout,
+  retries: KEYS.retries,
+  tokenCommand: KEYS.token_command,
+  allowHttp: KEYS.allow_http,
+  /** Whether every change asks first or needs `--yes`. */
+  isProtected: KEYS.protected,
+  /** The database of the mirror; undefined: the file of the profile. */
+  mirror: KEYS.mirror,
+};
+
+type Values = {
+  [Name in keyof typeof SETTINGS]: (typeof SETTINGS)[Name] extends Key<infer T, infer Fallback> ? T | Fallback : never;
+};
+
 /** All settings of one run. `undefined` values are not set anywhere. */
-export interface Settings {
-  profile: Setting<string> & {
+export type Settings = { readonly [Name in keyof Values]: Setting<Values[Name]> } & {
+  readonly profile: Setting<string> & {
     /** Why no profile can be stored: there is no home folder. */
     readonly problem?: FleetError;
   };
-  baseUrl: Setting<URL | undefined>;
-  sseUrl: Setting<URL | undefined>;
-  organization: Setting<string | undefined>;
-  apiVersion: Setting<string>;
-  output: Setting<Format>;
-  timeoutMs: Setting<number>;
-  retries: Setting<number>;
-  tokenCommand: Setting<string | undefined>;
-  allowHttp: Setting<boolean>;
-  /** Whether every change asks first or needs `--yes`. */
-  isProtected: Setting<boolean>;
-  /** The database of the mirror; undefined: the file of the profile. */
-  mirror: Setting<MirrorAddress | undefined>;
-}
+};
 
-/** One setting as `config list` shows it. */
-export interface Explained {
+/** One setting, whether it is refused or not. */
+export interface Explained<T = unknown> extends Setting<T> {
   key: 'profile' | KeyName;
   /** As `config set` would take it; as it was found when it is refused; null when it is not set anywhere. */
-  value: string | null;
-  origin: Origin;
-  from: string;
-  /** Why the value is refused; every command that needs settings ends with it. */
+  shown: string | null;
+  /** Why the value is refused, which is the default then; every command that needs settings ends with it. */
   problem?: FleetError;
 }
+
+/** All settings in the order in which they are listed, each with what is wrong with it. */
+export type ExplainedSettings = { readonly [Name in keyof Values]: Explained<Values[Name]> } & {
+  readonly profile: Explained<string>;
+};
 
 type Places = { flags: SettingFlags; env: NodeJS.ProcessEnv; stored: Stored; profile: string };
 
@@ -101,24 +111,17 @@ export function resolveSettings(
   stored: Stored,
   options?: { mayBeNew?: boolean },
 ): Settings {
-  const profile = chooseProfile(flags, env, stored, options);
-  const places = { flags, env, stored, profile: profile.value };
+  const explained = explainSettings(flags, env, stored, options);
+  const { organization } = explained;
+  for (const { problem, key } of Object.values(explained))
+    if (problem !== undefined && key !== 'profile' && key !== 'organization') throw problem;
   return {
-    profile,
-    baseUrl: find(KEYS.base_url, places),
-    sseUrl: find(KEYS.sse_url, places),
-    // Read where it is used: a command whose own flag names another one need not fail for it.
+    ...explained,
+    // Refused where it is used: a command whose own flag names another one need not fail for it.
     get organization() {
-      return find(KEYS.organization, places);
+      if (organization.problem !== undefined) throw organization.problem;
+      return organization;
     },
-    apiVersion: find(KEYS.api_version, places),
-    output: find(KEYS.output, places),
-    timeoutMs: find(KEYS.timeout, places),
-    retries: find(KEYS.retries, places),
-    tokenCommand: find(KEYS.token_command, places),
-    allowHttp: find(KEYS.allow_http, places),
-    isProtected: find(KEYS.protected, places),
-    mirror: find(KEYS.mirror, places),
   };
 }
 
@@ -128,13 +131,19 @@ export function chooseOutput(flags: SettingFlags, env: NodeJS.ProcessEnv, stored
 }
 
 /**
- * Every setting with its origin, for `config list`. A value that is refused is listed with its problem instead of
- * hiding the others. Throws when the named profile is not there.
+ * Every setting with its origin. A value that is refused comes with its problem instead of hiding the others. Throws when the named
+ * profile is not there.
  */
-export function explainSettings(flags: SettingFlags, env: NodeJS.ProcessEnv, stored: Stored): Explained[] {
-  const profile = chooseProfile(flags, env, stored);
+export function explainSettings(
+  flags: SettingFlags,
+  env: NodeJS.ProcessEnv,
+  stored: Stored,
+  options?: { mayBeNew?: boolean },
+): ExplainedSettings {
+  const profile = chooseProfile(flags, env, stored, options);
   const places = { flags, env, stored, profile: profile.value };
-  return [{ key: 'profile', ...profile }, ...KEY_NAMES.map((name) => read<unknown, unknown>(KEYS[name], places))];
+  const settings = Object.entries(SETTINGS).map(([name, key]) => [name, read<unknown, unknown>(key, places)]);
+  return { profile: { key: 'profile', shown: profile.value, ...profile }, ...Object.fromEntries(settings) };
 }
 
 /** One setting with its origin. Throws when the profile is not there; a refused value comes with its problem. */
@@ -148,35 +157,32 @@ interface Source {
   text: string;
 }
 
-/** One setting, its text and its value; a value that is refused comes as its problem. */
-function read<T, Fallback extends T | undefined>(
-  key: Key<T, Fallback>,
-  places: Places,
-): Explained & { parsed: T | Fallback } {
-  const { fallback: parsed } = key;
+/** One setting; a value that is refused comes as its problem. */
+function read<T, Fallback extends T | undefined>(key: Key<T, Fallback>, places: Places): Explained<T | Fallback> {
+  const { fallback: value } = key;
   const name = key.name as KeyName;
-  let value = parsed === undefined ? null : key.show(parsed);
+  let shown = value === undefined ? null : key.show(value);
   let source: Source | undefined;
   try {
     source = findSource(key, places);
-    if (source === undefined) return { key: name, value, parsed, origin: 'default', from: 'default' };
+    if (source === undefined) return { key: name, shown, value, origin: 'default', from: 'default' };
     const { origin, from, text } = source;
     // An address that is refused may hold a password, so it is not repeated.
-    value = name === 'base_url' || name === 'sse_url' ? '(refused)' : text;
+    shown = name === 'base_url' || name === 'sse_url' ? '(refused)' : text;
     const found = parseSource(key, source, places.profile);
-    value = key.show(found);
+    shown = key.show(found);
     if (found instanceof URL) refusePlainHttp(found, from, find(KEYS.allow_http, places).value, places.profile);
-    return { key: name, value, parsed: found, origin, from };
+    return { key: name, shown, value: found, origin, from };
   } catch (error) {
     const { origin, from } = source ?? { origin: 'profile' as const, from: `profile "${places.profile}"` };
-    return { key: name, value, parsed, origin, from, problem: error as FleetError };
+    return { key: name, shown, value, origin, from, problem: error as FleetError };
   }
 }
 
 function find<T, Fallback extends T | undefined>(key: Key<T, Fallback>, places: Places): Setting<T | Fallback> {
-  const { parsed, origin, from, problem } = read(key, places);
-  if (problem !== undefined) throw problem;
-  return { value: parsed, origin, from };
+  const found = read(key, places);
+  if (found.problem !== undefined) throw found.problem;
+  return found;
 }
 
 function findSource(

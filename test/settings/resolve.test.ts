@@ -295,8 +295,8 @@ describe('plain http', () => {
 
 describe('what config list shows', () => {
   it('has every key with its origin, in the spelling that config set takes', () => {
-    const rows = explainSettings(FULL_FLAGS, FULL_ENV, FULL);
-    expect(rows.map(({ key, value, origin, from }) => [key, value, origin, from])).toEqual([
+    const rows = Object.values(explainSettings(FULL_FLAGS, FULL_ENV, FULL));
+    expect(rows.map(({ key, shown, origin, from }) => [key, shown, origin, from])).toEqual([
       ['profile', 'default', 'default', 'default'],
       ['base_url', 'https://flag.example.com/api/', 'flag', '--base-url'],
       ['sse_url', 'http://localhost:4011', 'flag', '--sse-url'],
@@ -313,9 +313,9 @@ describe('what config list shows', () => {
   });
 
   it('has the defaults in an empty house', () => {
-    const rows = explainSettings({}, {}, NOTHING);
+    const rows = Object.values(explainSettings({}, {}, NOTHING));
     expect(rows.every(({ origin, from }) => origin === 'default' && from === 'default')).toBe(true);
-    expect(rows.map(({ value }) => value)).toEqual([
+    expect(rows.map(({ shown }) => shown)).toEqual([
       'default',
       null,
       null,
@@ -333,8 +333,8 @@ describe('what config list shows', () => {
 
   it('lists a refused value with its problem, and no password', () => {
     const stored = storedWith({ default: { base_url: 'https://u:secret@x', timeout: 'soon', retries: [] } });
-    const rows = explainSettings({}, { FLEET_SSE_URL: 'http://push.example.com' }, stored);
-    expect(rows.filter(({ problem }) => problem !== undefined).map(({ key, value }) => [key, value])).toEqual([
+    const rows = Object.values(explainSettings({}, { FLEET_SSE_URL: 'http://push.example.com' }, stored));
+    expect(rows.filter(({ problem }) => problem !== undefined).map(({ key, shown }) => [key, shown])).toEqual([
       ['base_url', '(refused)'],
       ['sse_url', 'http://push.example.com'],
       ['timeout', 'soon'],

@@ -1,12 +1,11 @@
 // The request with which `fleet auth login` finds out whether address, organization and token are right, and what came of it.
 
 import { BICYCLES_PATH } from '../../api/bicycle.js';
-import { prefixVariants } from '../../api/prefix.js';
+import { findPrefix } from '../../api/prefix.js';
 import type { Context } from '../../context.js';
 import { asFleetError, errorLines, type FleetError } from '../../errors.js';
 import type { Client } from '../../http/client.js';
 import { withHint } from '../../http/failure.js';
-import { isHtml } from '../../http/foreign.js';
 import { readPage } from '../../http/pages.js';
 import type { Query } from '../../http/types.js';
 import { KEYS } from '../../settings/keys.js';
@@ -53,7 +52,7 @@ export async function checkLogin(context: Context, settings: Settings, token: st
     await reportBicycles(context, clientAt(baseUrl), settings.organization.value);
     return { next: 'save' };
   } catch (thrown) {
-    if (signal.aborted) throw signal.reason;
+    signal.throwIfAborted();
     const failure = asFleetError(thrown);
     if (failure.kind === 'internal') throw failure;
     if (failure.kind === 'network') {
@@ -61,9 +60,12 @@ export async function checkLogin(context: Context, settings: Settings, token: st
       await notice('run "fleet doctor" to find out why');
       return { next: 'save' };
     }
-    const address = await findPrefix(failure, baseUrl, clientAt);
-    if (signal.aborted) throw signal.reason;
-    return await decide(context, failure, address);
+    const { kind, status } = failure;
+    const isElsewhere = kind === 'not-found' || (kind === 'service' && (status === undefined || status < 400));
+    const ask = (variant: URL) => clientAt(variant).probe({ path: BICYCLES_PATH });
+    const other = isElsewhere ? await findPrefix(baseUrl, ask) : undefined;
+    signal.throwIfAborted();
+    return await decide(context, failure, other?.address);
   } finally {
     await network.close();
   }
@@ -76,29 +78,6 @@ async function reportBicycles({ notice }: Context, client: Client, organization:
   await notice(`✓ checked: ${seen} ${seen === 1 ? 'bicycle' : 'bicycles'} at ${client.baseUrl.href}`);
   if (seen === 0 && organization !== undefined)
     await notice(`warning: this token sees no bicycles of organization ${organization}; check its UUID`);
-}
-
-/** Where the list of bicycles was not found or is none: the address with another prefix that answers as the service does. */
-async function findPrefix(
-  { kind, status }: FleetError,
-  baseUrl: URL,
-  clientAt: (address: URL) => Client,
-): Promise<URL | undefined> {
-  const isElsewhere = kind === 'not-found' || (kind === 'service' && (status === undefined || status < 400));
-  if (!isElsewhere) return undefined;
-  for (const variant of prefixVariants(baseUrl)) {
-    const answer = await clientAt(variant)
-      .probe({ path: BICYCLES_PATH })
-      .catch(() => undefined);
-    if (answer === undefined || isHtml(answer.text, answer.headers['content-type'])) continue;
-    if (answer.status === 401 || answer.status === 403) return variant;
-    try {
-      if (answer.status === 200 && readPage(answer) !== undefined) return variant;
-    } catch {
-      // It is no list either.
-    }
-  }
-  return undefined;
 }
 
 /** What the operator wants after a refusal. */

@@ -12,9 +12,9 @@ export async function getSetting({ io, flags }: Context, written: string): Promi
   const profile = chooseProfile(flags, io.env, stored).value;
   if (written === 'profile') return io.stdout.write(`${profile}\n`);
   const key = readKey(written);
-  const { value, problem } = explainSetting(key, flags, io.env, stored);
+  const { shown, problem } = explainSetting(key, flags, io.env, stored);
   if (problem !== undefined) throw problem;
-  if (value === null)
+  if (shown === null)
     throw configError(`${key} is not set`, `set it with: fleet config set ${key} VALUE${profileFlag(profile)}`);
-  await io.stdout.write(`${value}\n`);
+  await io.stdout.write(`${shown}\n`);
 }

@@ -1,8 +1,7 @@
 // `fleet config list`: every setting, its value and its origin.
 
 import type { Context } from '../../context.js';
-import { KEYS } from '../../settings/keys.js';
-import { type Explained, explainSettings } from '../../settings/resolve.js';
+import { type ExplainedSettings, explainSettings } from '../../settings/resolve.js';
 import { loadStored, type Stored } from '../../settings/store.js';
 import { findTokenPlace } from '../../settings/token-place.js';
 import type { Shape } from '../../terminal/formats.js';
@@ -22,18 +21,16 @@ interface Row {
 export async function listSettings(context: Context): Promise<void> {
   const { io, flags, notice } = context;
   const stored = await loadStored(io.env);
-  const explained = explainSettings(flags, io.env, stored);
-  const rows: Row[] = explained.map(({ key, value, origin, from }) => ({ key, value, origin, from }));
-  rows.push(await describeToken(context, stored, explained));
+  const settings = explainSettings(flags, io.env, stored);
+  const explained = Object.values(settings);
+  const rows: Row[] = explained.map(({ key, shown, origin, from }) => ({ key, value: shown, origin, from }));
+  rows.push(await describeToken(context, stored, settings));
 
-  const output = explained.find(({ key, problem }) => key === 'output' && problem === undefined);
-  const parsed = KEYS.output.parse(output?.value ?? 'table');
-  const value = 'value' in parsed ? parsed.value : 'table';
-  await printReport(context, SETTINGS, rows, chooseReportFormat({ value, origin: output?.origin ?? 'default' }));
+  await printReport(context, REPORT, rows, chooseReportFormat(settings.output));
   for (const { problem } of explained) if (problem !== undefined) await notice(`warning: ${problem.message}`);
 }
 
-const SETTINGS: Shape<Row> = {
+const REPORT: Shape<Row> = {
   noun: { one: 'setting', many: 'settings' },
   isReport: true,
   fields: ['key', 'value', 'origin', 'from'],
@@ -49,9 +46,13 @@ function describeOrigin({ origin, from }: Row): string {
   return from.startsWith(origin) ? from : `${origin}: ${from}`;
 }
 
-async function describeToken({ io }: Context, stored: Stored, explained: readonly Explained[]): Promise<Row> {
-  const find = (wanted: string) => explained.find(({ key }) => key === wanted)?.value ?? undefined;
-  const place = await findTokenPlace(io.env, stored, find('profile') ?? '', find('token_command'));
+async function describeToken(
+  { io }: Context,
+  stored: Stored,
+  { profile, tokenCommand }: ExplainedSettings,
+): Promise<Row> {
+  const command = tokenCommand.shown ?? undefined;
+  const place = await findTokenPlace(io.env, stored, profile.value, command);
   if (place === undefined) return { key: 'token', value: null, origin: 'default', from: 'default' };
   return { key: 'token', value: HIDDEN, origin: place.level, from: place.origin };
 }

@@ -3,20 +3,17 @@
 import type { Context } from '../../context.js';
 import { asFleetError, FleetError } from '../../errors.js';
 import { type Network, openNetwork } from '../../http/network.js';
-import { programVersion } from '../../place.js';
-import type { Secrets } from '../../secrets.js';
-import { chooseOutput } from '../../settings/resolve.js';
 import { loadPaint } from '../../terminal/colour.js';
 import type { Shape } from '../../terminal/formats.js';
 import { chooseListFormat } from '../../terminal/list.js';
 import { openProgress } from '../../terminal/progress.js';
 import { printReport } from '../report.js';
-import { type Finding, type FindingRecord, failed, findingRows, ok, sortFindings, toRecord } from './finding.js';
+import { type Finding, type FindingRecord, failed, findingRows, ok, sortFindings } from './finding.js';
 import type { Probe } from './probe.js';
 import { checkPush } from './push.js';
 import { checkService } from './service.js';
 import { checkSettings, checkToken, type Known } from './settings.js';
-import { checkBuild, checkCertificate, checkFolder, checkTerminal, findCache } from './surroundings.js';
+import { checkBuild, checkCertificate, checkFolders, checkTerminal } from './surroundings.js';
 
 /**
  * Prints what it finds, failures first, then throws the first failure: causes are looked at before what follows from them. Resolves when
@@ -24,97 +21,74 @@ import { checkBuild, checkCertificate, checkFolder, checkTerminal, findCache } f
  */
 export async function examine(context: Context): Promise<void> {
   const { io, notice } = context;
-  const format = chooseFormat(context);
-  // A program that does not compile is said before anything is looked at.
-  const isTable = (await context.jq()) === undefined && format === 'table';
+  const { known, findings } = await checkSettings(context);
+  const { output } = known.settings;
+  // A format of the profile is one for bicycles.
+  const format = output.origin === 'profile' ? 'table' : chooseListFormat(output);
   const progress = openProgress(context, { draw: () => 'looking at settings, network and service' });
-  let findings: Finding[];
   try {
-    findings = sortFindings(await findAll(context)).map((finding) => withoutSecrets(finding, io.secrets));
+    findings.unshift(checkBuild());
+    findings.push(...(await checkFolders(context, known)));
+    findings.push(await checkToken(context, known));
+    findings.push(...(await checkNetwork(context, known)));
+    findings.push(checkTerminal(context));
   } finally {
     await progress.end();
   }
-  if (!isTable) await printReport(context, FINDINGS, findings.map(toRecord), format);
-  else {
-    const paint = await loadPaint(io.stdout.colorLevel);
+  // What the service says of itself (request ids, titles, addresses) may quote the token, and the report goes to stdout.
+  const { hide } = io.secrets;
+  const report = sortFindings(findings).map(({ finding, next, ...others }) => ({
+    ...others,
+    finding: hide(finding),
+    next: next === null ? null : hide(next),
+  }));
+  if (format === 'table' && (await context.jq()) === undefined) {
     const { drawRows } = await import('../../terminal/report.js');
-    await io.stdout.write(drawRows(findingRows(findings, io.stdout, paint)));
+    await io.stdout.write(drawRows(findingRows(report, io.stdout, await loadPaint(io.stdout.colorLevel))));
+  } else {
+    const records = report.map(({ check, outcome, finding, next }) => ({ check, outcome, finding, next }));
+    await printReport(context, FINDINGS, records, format);
   }
-  await conclude(findings, notice);
+  await conclude(report, notice);
 }
 
 const FINDINGS: Shape<FindingRecord> = { noun: { one: 'finding', many: 'findings' }, columns: [], fields: [] };
 
-/** What the service says of itself (request ids, titles, addresses) may quote the token, and the report goes to stdout. */
-function withoutSecrets(finding: Finding, { hide }: Secrets): Finding {
-  return {
-    ...finding,
-    finding: hide(finding.finding),
-    next: finding.next === undefined ? undefined : hide(finding.next),
-  };
-}
-
-/** Looks at everything, in the order in which a command needs it. */
-async function findAll(context: Context): Promise<Finding[]> {
-  const { known, findings } = await checkSettings(context);
-  const { folder } = known.stored;
-  const disk = folder === '' ? [] : [await checkFolder('disk', folder)];
-  const cache = findCache(context.io.env);
-  if (cache !== undefined) disk.push(await checkFolder('cache', cache));
-  const { token, renewal, finding } = await checkToken(context, known);
-  return [
-    checkBuild(programVersion()),
-    ...findings,
-    ...disk,
-    finding,
-    ...(await checkNetwork(context, { ...known, renewal }, token)),
-    checkTerminal(context),
-  ];
-}
-
-/** A format that is broken in the settings must not keep the doctor from saying so. */
-function chooseFormat({ io, flags }: Context): 'table' | 'json' | 'jsonl' {
-  const nothing = { folder: '', configPath: '', credentialsPath: '', active: undefined, profiles: new Map() };
-  try {
-    return chooseListFormat(chooseOutput(flags, io.env, nothing));
-  } catch (error) {
-    if (error instanceof FleetError && error.kind === 'usage') throw error;
-    return 'table';
-  }
-}
-
-async function checkNetwork(context: Context, known: Known, token: string | undefined): Promise<Finding[]> {
+async function checkNetwork(context: Context, known: Known): Promise<Finding[]> {
+  const { baseUrl, sseUrl, timeoutMs } = known.settings;
   let network: Network;
   try {
-    network = await openNetwork(context.io.env, known.timeoutMs);
+    network = await openNetwork(context.io.env, timeoutMs.value);
   } catch (thrown) {
     return [failed('proxy', asFleetError(thrown))];
   }
-  const probe: Probe = { context, known, network, token };
-  const { baseUrl, sseUrl } = known;
+  const probe: Probe = { ...known, context, network };
   const findings: Finding[] = [];
-  /** Says how an address is asked; each certificate is looked at once. */
-  const lookAt = async (name: string, url: URL): Promise<void> => {
-    const { proxy, because } = network.routeTo(url);
-    const way = proxy === undefined ? `directly: ${because}` : `through ${proxy.origin} (${because})`;
-    findings.push(ok('proxy', `${name} is asked ${way}`));
-    if (proxy !== undefined || (name === 'push' && url.origin === baseUrl?.origin)) return;
-    const certificate = await checkCertificate(context, `${name} tls`, url, known.timeoutMs);
-    if (certificate !== undefined) findings.push(certificate);
-  };
   try {
-    if (baseUrl !== undefined) {
-      await lookAt('service', baseUrl);
-      findings.push(...(await checkService(probe, baseUrl)));
+    if (baseUrl.value !== undefined) {
+      findings.push(...(await checkWay(probe, 'service', baseUrl.value)));
+      findings.push(...(await checkService(probe, baseUrl.value)));
     }
-    if (sseUrl !== undefined) {
-      await lookAt('push', sseUrl);
-      findings.push(await checkPush(probe, sseUrl));
+    if (sseUrl.value !== undefined) {
+      findings.push(...(await checkWay(probe, 'push', sseUrl.value)));
+      findings.push(await checkPush(probe, sseUrl.value));
     }
     return findings;
   } finally {
     await network.close();
   }
+}
+
+/** How an address is asked; each certificate is looked at once. */
+async function checkWay({ context, network, settings }: Probe, name: string, url: URL): Promise<Finding[]> {
+  const { proxy, because } = network.routeTo(url);
+  const way = proxy === undefined ? `directly: ${because}` : `through ${proxy.origin} (${because})`;
+  const isSeen = name === 'push' && url.origin === settings.baseUrl.value?.origin;
+  const certificate =
+    proxy !== undefined || isSeen
+      ? undefined
+      : await checkCertificate(context, `${name} tls`, url, settings.timeoutMs.value);
+  return [ok('proxy', `${name} is asked ${way}`), ...(certificate === undefined ? [] : [certificate])];
 }
 
 /** Says how many are not well, and ends with the first failure's kind. */
@@ -128,6 +102,6 @@ async function conclude(findings: readonly Finding[], notice: Context['notice'])
   throw new FleetError(
     first.kind ?? 'internal',
     `${failures.length} ${failures.length === 1 ? 'failure' : 'failures'} (${names})${counted === '' ? '' : ` and ${counted}`}`,
-    { hint: first.next === undefined ? undefined : `begin with: ${first.next}` },
+    { hint: first.next === null ? undefined : `begin with: ${first.next}` },
   );
 }

@@ -7,36 +7,30 @@ import type { Paint } from '../../terminal/colour.js';
 import type { Output } from '../../terminal/io.js';
 import { drawMark } from '../../terminal/marks.js';
 
-export type Outcome = 'ok' | 'warning' | 'failure';
-
-export interface Finding {
+/** A finding as programs get it. */
+export interface FindingRecord {
   /** What was looked at: `token`, `dns`, `push`. */
   check: string;
-  outcome: Outcome;
+  outcome: 'ok' | 'warning' | 'failure';
   finding: string;
   /** What to do: a command to paste or a sentence. */
-  next?: string | undefined;
+  next: string | null;
+}
+
+export interface Finding extends FindingRecord {
   /** For a failure: whose exit code it has. */
   kind?: ErrorKind;
 }
 
-/** A finding as programs get it. */
-export interface FindingRecord {
-  check: string;
-  outcome: Outcome;
-  finding: string;
-  next: string | null;
-}
-
 export function ok(check: string, finding: string): Finding {
-  return { check, outcome: 'ok', finding };
+  return { check, outcome: 'ok', finding, next: null };
 }
 
-export function warning(check: string, finding: string, next?: string): Finding {
+export function warning(check: string, finding: string, next: string | null = null): Finding {
   return { check, outcome: 'warning', finding, next };
 }
 
-export function failure(check: string, kind: ErrorKind, finding: string, next?: string): Finding {
+export function failure(check: string, kind: ErrorKind, finding: string, next: string | null = null): Finding {
   return { check, outcome: 'failure', finding, next, kind };
 }
 
@@ -46,44 +40,43 @@ export function failed(check: string, { kind, message, hint, status, trace }: Fl
     ...(status === undefined ? [] : [`HTTP ${status}`]),
     ...(trace.requestId === undefined ? [] : [`request ${trace.requestId}`]),
   ];
-  return failure(check, kind, origin.length === 0 ? message : `${message} (${origin.join(', ')})`, hint);
+  return failure(check, kind, origin.length === 0 ? message : `${message} (${origin.join(', ')})`, hint ?? null);
 }
 
-const ORDER: readonly Outcome[] = ['failure', 'warning', 'ok'];
+/** How each outcome looks, the worst first. */
+const LOOKS = {
+  failure: { color: 'red', mark: 'failure' },
+  warning: { color: 'yellow', mark: 'warning' },
+  ok: { color: 'green', mark: 'done' },
+} as const;
 
 /** Failures first, then warnings; otherwise in the order in which a command needs what was looked at. */
 export function sortFindings(findings: readonly Finding[]): Finding[] {
-  return ORDER.flatMap((outcome) => findings.filter((finding) => finding.outcome === outcome));
+  return Object.keys(LOOKS).flatMap((outcome) => findings.filter((finding) => finding.outcome === outcome));
 }
 
-export function toRecord({ check, outcome, finding, next }: Finding): FindingRecord {
-  return { check, outcome, finding, next: next ?? null };
-}
-
-const COLORS = { ok: 'green', warning: 'yellow', failure: 'red' } as const;
-const MARKS = { ok: 'done', warning: 'warning', failure: 'failure' } as const;
 const GAP_COLUMNS = 2;
 /** Findings are wrapped no narrower. */
 const NARROWEST_COLUMNS = 20;
 
-/** The findings as rows for `drawRows`: outcome (a mark on a terminal), what was looked at, what was found, and below it the next step. */
+/** Sorted findings as rows for `drawRows`: outcome (a mark on a terminal), what was looked at, what was found, and below it the next step. */
 export function findingRows(findings: readonly Finding[], output: Output, paint: Paint): string[][] {
-  const width = output.width();
-  const outcomes = findings.map(({ outcome }) =>
-    output.isTerminal ? drawMark(MARKS[outcome], output, paint) : paint[COLORS[outcome]](outcome),
-  );
-  const outcomeColumns = output.isTerminal ? (output.hasUnicode ? 1 : 2) : 0;
+  const { isTerminal } = output;
+  const outcomeColumns = isTerminal ? (output.hasUnicode ? 1 : 2) : 0;
   const checkColumns = Math.max(0, ...findings.map(({ check }) => widthOf(check)));
-  const room =
-    width === undefined
-      ? undefined
-      : Math.max(NARROWEST_COLUMNS, width - outcomeColumns - checkColumns - 2 * GAP_COLUMNS);
-  const rows = findings.map(({ check, finding, next }, index) => {
-    const steps =
-      next === undefined ? [] : wrap(`next: ${clean(next)}`, room, '      ').map((line) => paint.bold(line));
-    return [outcomes[index] ?? '', check, [...wrap(clean(finding), room), ...steps].join('\n')];
+  const room = (output.width() ?? Number.POSITIVE_INFINITY) - outcomeColumns - checkColumns - 2 * GAP_COLUMNS;
+  const fit = (text: string, indent?: string) =>
+    wrap(clean(text), Number.isFinite(room) ? Math.max(NARROWEST_COLUMNS, room) : undefined, indent);
+  const rows = findings.map(({ check, outcome, finding, next }) => {
+    const { color, mark } = LOOKS[outcome];
+    const steps = next === null ? [] : fit(`next: ${next}`, '      ').map((line) => paint.bold(line));
+    return [
+      isTerminal ? drawMark(mark, output, paint) : paint[color](outcome),
+      check,
+      [...fit(finding), ...steps].join('\n'),
+    ];
   });
   const well = findings.findIndex(({ outcome }) => outcome === 'ok');
   // What needs a look stands apart from what is well.
-  return output.isTerminal && well > 0 ? [...rows.slice(0, well), ['', '', ''], ...rows.slice(well)] : rows;
+  return isTerminal && well > 0 ? [...rows.slice(0, well), ['', '', ''], ...rows.slice(well)] : rows;
 }

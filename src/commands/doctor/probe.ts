@@ -3,23 +3,21 @@
 import { BICYCLES_PATH } from '../../api/bicycle.js';
 import type { Context } from '../../context.js';
 import { asFleetError, FleetError } from '../../errors.js';
-import { type Client, openClient } from '../../http/client.js';
-import { ExchangeError } from '../../http/exchange.js';
+import { openClient } from '../../http/client.js';
+import { codesOf } from '../../http/exchange.js';
+import { networkWords } from '../../http/failure.js';
 import type { Network } from '../../http/network.js';
-import { readPage } from '../../http/pages.js';
 import { isTlsCode } from '../../http/retry.js';
 import type { HttpAnswer, Query } from '../../http/types.js';
 import { type Explained, profileFlag } from '../../settings/resolve.js';
 import { openHttpLog } from '../../views/exchange.js';
-import { type Finding, failed } from './finding.js';
+import { type Finding, failed, failure } from './finding.js';
 import type { Known } from './settings.js';
 
 /** What the checks of the network share. */
-export interface Probe {
+export interface Probe extends Known {
   context: Context;
-  known: Known;
   network: Network;
-  token: string | undefined;
 }
 
 export interface Question {
@@ -34,28 +32,20 @@ export interface Question {
 const NO_TOKEN = 'none';
 
 /** One page of bicycles, asked for once by the client of every command. Throws what the client throws. */
-export async function ask(probe: Probe, baseUrl: URL, question: Question = {}): Promise<HttpAnswer> {
-  const { organization, version, isWithoutToken = false } = question;
-  const query: Query = [
-    ...(organization === undefined ? [] : [['organization', organization] as const]),
-    ['page', '1'],
-  ];
-  return openProbe(probe, baseUrl, isWithoutToken ? undefined : probe.token, version).probe({
-    path: BICYCLES_PATH,
-    query,
-    subject: 'the list of bicycles',
-    ...(version === '' ? { headers: { accept: 'application/json' } } : {}),
-  });
-}
-
-function openProbe({ context, known, network }: Probe, baseUrl: URL, token = NO_TOKEN, version = ''): Client {
+export async function ask(
+  { context, settings, network, ...known }: Probe,
+  baseUrl: URL,
+  { organization, version, isWithoutToken = false }: Question = {},
+): Promise<HttpAnswer> {
   const { io, clock, signal, flags } = context;
-  return openClient({
+  const token = (isWithoutToken ? undefined : known.token) ?? NO_TOKEN;
+  const timeoutMs = settings.timeoutMs.value;
+  const client = openClient({
     baseUrl,
-    apiVersion: version === '' ? known.apiVersion : version,
-    timeoutMs: known.timeoutMs,
+    apiVersion: version || settings.apiVersion.value,
+    timeoutMs,
     // Silence and the whole are bounded alike: somebody waits for the report.
-    deadlineMs: known.timeoutMs,
+    deadlineMs: timeoutMs,
     retries: 0,
     network,
     token: { get: async () => token, renew: async () => undefined },
@@ -64,79 +54,61 @@ function openProbe({ context, known, network }: Probe, baseUrl: URL, token = NO_
     clock,
     signal,
   });
+  const query: Query = [['page', '1']];
+  return client.probe({
+    path: BICYCLES_PATH,
+    query: organization === undefined ? query : [['organization', organization], ...query],
+    subject: 'the list of bicycles',
+    ...(version === '' ? { headers: { accept: 'application/json' } } : {}),
+  });
 }
 
-/** How many bicycles an answer counts; undefined for one that is no page of them. */
-export function countOf(answer: HttpAnswer): number | undefined {
-  if (answer.status !== 200) return undefined;
-  try {
-    const { count, items } = readPage(answer);
-    return count ?? items.length;
-  } catch {
-    return undefined;
-  }
+/** The same where no answer says nothing; undefined then. Throws the reason of an abort. */
+export async function tryToAsk(probe: Probe, baseUrl: URL, question?: Question): Promise<HttpAnswer | undefined> {
+  const answer = await ask(probe, baseUrl, question).catch(() => undefined);
+  probe.context.signal.throwIfAborted();
+  return answer;
 }
 
 /** The command that changes a setting where it is set now. */
-export function changeCommand({ key, origin, from }: Explained, value: string, profile: string): string {
-  if (origin === 'flag')
-    return `${from} ${value}, or for good: fleet config set ${key} ${value}${profileFlag(profile)}`;
-  if (origin === 'environment') return `export ${from}=${value}`;
-  return `fleet config set ${key} ${value}${profileFlag(profile)}`;
+export function changeCommand({ settings }: Known, { key, origin, from }: Explained, value: string): string {
+  const command = `fleet config set ${key} ${value}${profileFlag(settings.profile.value)}`;
+  if (origin === 'flag') return `${from} ${value}, or for good: ${command}`;
+  return origin === 'environment' ? `export ${from}=${value}` : command;
 }
 
 /** Codes of a connection that was never made: through a proxy, the proxy's own. */
 const UNREACHED = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT)$/;
-const REFUSED_WORDS: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'connection refused',
-  ENOTFOUND: 'no such host',
-  EAI_AGAIN: 'its name could not be looked up',
-};
 
 /**
- * Why no answer came from an address: a dead proxy is named as that, and http where https is spoken, or the reverse, with the corrected
- * address. Throws the reason of an abort.
+ * Why no answer came from the address of a setting: a dead proxy is named as that, and http where https is spoken, or the reverse, with
+ * the corrected address. Throws the reason of an abort.
  */
-export async function explainSilence(
-  probe: Probe,
-  setting: Explained,
-  url: URL,
-  thrown: unknown,
-  name = 'the service',
-): Promise<Finding> {
-  const { context, known, network } = probe;
-  if (context.signal.aborted) throw context.signal.reason;
+export async function explainSilence(probe: Probe, setting: Explained, url: URL, thrown: unknown): Promise<Finding> {
+  const { context, network } = probe;
+  context.signal.throwIfAborted();
   const error = asFleetError(thrown);
-  const check = setting.key === 'sse_url' ? 'push' : 'http';
-  const codes = codesOf(error);
+  const isPush = setting.key === 'sse_url';
+  const check = isPush ? 'push' : 'http';
   const { proxy, because } = network.routeTo(url);
-  const unreached = codes.find((code) => UNREACHED.test(code));
+  const unreached = codesOf(error).find((code) => UNREACHED.test(code));
   if (proxy !== undefined && unreached !== undefined) {
-    const reason = REFUSED_WORDS[unreached] ?? unreached;
-    return failed(
-      'proxy',
-      new FleetError('network', `the proxy ${proxy.origin} (${because}) cannot be reached: ${reason}`, {
-        hint: `set ${because} to a proxy that runs, or: unset ${because}; NO_PROXY names hosts to reach directly it`,
-      }),
-    );
+    const found = `the proxy ${proxy.origin} (${because}) cannot be reached: ${networkWords(unreached)}`;
+    const next = `set ${because} to a proxy that runs, or: unset ${because}; NO_PROXY names hosts to reach directly it`;
+    return failure('proxy', 'network', found, next);
   }
   const other = unreached === undefined ? await findScheme(probe, url) : undefined;
   if (other !== undefined) {
-    const address = other.href.replace(/\/$/, '');
     const [wrong, right] = [url.protocol.slice(0, -1), other.protocol.slice(0, -1)];
-    const message = `the address says ${wrong}, and port ${other.port || (right === 'https' ? 443 : 80)} of ${url.hostname} speaks ${right}`;
-    return failed(check, new FleetError('network', message, { hint: changeCommand(setting, address, known.profile) }));
+    const port = other.port || (right === 'https' ? 443 : 80);
+    const found = `the address says ${wrong}, and port ${port} of ${url.hostname} speaks ${right}`;
+    return failure(check, 'network', found, changeCommand(probe, setting, other.href.replace(/\/$/, '')));
   }
+  if (!isPush) return failed(check, error);
   const isOff = context.io.env['NODE_TLS_REJECT_UNAUTHORIZED'] === '0';
-  const hint = check === 'push' && !isOff ? `check sse_url, ${url.href}; ${error.hint ?? ''}` : error.hint;
-  return failed(
-    check,
-    new FleetError(error.kind, error.message.replace('the service at', `${name} at`), {
-      trace: error.trace,
-      status: error.status,
-      hint,
-    }),
-  );
+  const hint = isOff ? error.hint : `check sse_url, ${url.href}; ${error.hint ?? ''}`;
+  const message = error.message.replace('the service at', 'the push channel at');
+  return failed(check, new FleetError(error.kind, message, { trace: error.trace, status: error.status, hint }));
 }
 
 /** The same address with the other scheme, where something speaks that; undefined else. It gets no token. */
@@ -153,15 +125,4 @@ export async function findScheme(probe: Probe, url: URL): Promise<URL | undefine
     const isCertificate = codesOf(thrown).some((code) => isTlsCode(code) && !/^EPROTO$|^ERR_SSL/.test(code));
     return other.protocol === 'https:' && isCertificate ? other : undefined;
   }
-}
-
-/** The codes of an error and of what caused it. */
-function codesOf(error: unknown): string[] {
-  const codes: string[] = [];
-  for (let at = error, depth = 0; at instanceof Error && depth < 8; at = at.cause, depth++) {
-    const { code } = at as NodeJS.ErrnoException;
-    if (typeof code === 'string' && !(at instanceof ExchangeError && code === '')) codes.push(code);
-    if (at instanceof AggregateError) codes.push(...at.errors.flatMap(codesOf));
-  }
-  return codes;
 }

@@ -1,6 +1,6 @@
 // Whether the service answers as the interface says: prefix, version, token, organization, clock.
 
-import { prefixVariants } from '../../api/prefix.js';
+import { countOf, findPrefix, isRefusal, prefixVariants } from '../../api/prefix.js';
 import { FleetError } from '../../errors.js';
 import { answerFailure } from '../../http/failure.js';
 import { foreignText, htmlTitle, isHtml } from '../../http/foreign.js';
@@ -10,7 +10,7 @@ import { profileFlag } from '../../settings/resolve.js';
 import { organizationsOf } from '../../settings/token.js';
 import { showDuration } from '../../terminal/time.js';
 import { type Finding, failed, failure, ok, warning } from './finding.js';
-import { ask, changeCommand, countOf, explainSilence, findScheme, type Probe } from './probe.js';
+import { ask, changeCommand, explainSilence, findScheme, type Probe, tryToAsk } from './probe.js';
 
 /** Beyond this, times of bicycles and the ends of tokens are judged wrongly. */
 const CLOCK_TOLERANCE_MS = 60_000;
@@ -19,171 +19,134 @@ const DOCUMENTED_VERSION = '1.0';
 
 /** Asks for a page of bicycles of the organization, and says what the answer means. */
 export async function checkService(probe: Probe, baseUrl: URL): Promise<Finding[]> {
-  const { known, context } = probe;
-  const { organization } = known;
+  const { settings, context } = probe;
+  const organization = settings.organization.value;
   let answer: HttpAnswer;
   try {
     answer = await ask(probe, baseUrl, { organization });
   } catch (thrown) {
-    return [await explainSilence(probe, known.origins.baseUrl, baseUrl, thrown)];
+    return [await explainSilence(probe, settings.baseUrl, baseUrl, thrown)];
   }
-  const { requestId } = answer.trace;
-  const trace = requestId === undefined ? 'without trace headers' : `request ${requestId}`;
+  const { status, milliseconds, trace } = answer;
+  const request = trace.requestId === undefined ? 'without trace headers' : `request ${trace.requestId}`;
+  const path = `${baseUrl.pathname.replace(/\/+$/, '')}/bicycles/`;
   const findings = [
-    ok(
-      'http',
-      `GET ${baseUrl.pathname.replace(/\/+$/, '')}/bicycles/ answered ${answer.status} in ${answer.milliseconds} ms, ${trace}`,
-    ),
+    ok('http', `GET ${path} answered ${status} in ${milliseconds} ms, ${request}`),
     checkClock(answer, context.clock.wallMs()),
   ];
-  if (organization !== undefined && !isHtml(answer.text, answer.headers['content-type'])) {
-    const whole = await askWithout(probe, baseUrl, answer);
-    const wrong = judgeOrganization(probe, organization, answer, whole);
-    if (wrong !== undefined) findings.push(wrong);
-    if (whole !== undefined && countOf(whole) !== undefined) answer = whole;
+  if (organization !== undefined && isSuspect(answer)) {
+    const whole = await tryToAsk(probe, baseUrl);
+    const all = whole === undefined ? undefined : countOf(whole);
+    if (whole !== undefined && all !== undefined) {
+      findings.push(...judgeOrganization(probe, organization, answer, all));
+      answer = whole;
+    }
   }
   return [...findings, ...(await judgeAnswer(probe, baseUrl, answer))];
 }
 
+/** Whether an answer may be as it is because of the organization that was asked for. */
+function isSuspect(answer: HttpAnswer): boolean {
+  const { status, text, headers } = answer;
+  return !isHtml(text, headers['content-type']) && ([400, 403, 404, 422].includes(status) || countOf(answer) === 0);
+}
+
 async function judgeAnswer(probe: Probe, baseUrl: URL, answer: HttpAnswer): Promise<Finding[]> {
-  const { known } = probe;
-  const { status, headers, text } = answer;
+  const { settings, token } = probe;
+  const { status, headers, trace } = answer;
   const address = KEYS.base_url.show(baseUrl);
   const count = countOf(answer);
   if (count !== undefined) {
-    const { version } = answer.trace;
-    const service = version === undefined ? '' : `; the service is ${version}`;
+    const service = trace.version === undefined ? '' : `; the service is ${trace.version}`;
     return [
       ok('prefix', `${address} leads to ${count} bicycles`),
-      ok('version', `${known.apiVersion} is understood${service}`),
+      ok('version', `${settings.apiVersion.value} is understood${service}`),
     ];
   }
   if (status === 406) return [await findVersion(probe, baseUrl)];
-  if ((status === 401 || status === 403) && !isHtml(text, headers['content-type'])) {
+  if (isRefusal(answer)) {
     const prefix = ok('prefix', `${address} leads to a service that asks who you are`);
-    return probe.token === undefined ? [prefix] : [prefix, judgeRefusal(probe, answer)];
+    return token === undefined ? [prefix] : [prefix, judgeRefusal(probe, answer)];
   }
-  if (status === 400) {
-    const other = await findScheme(probe, baseUrl);
-    if (other?.protocol === 'https:') {
-      const hint = changeCommand(known.origins.baseUrl, other.href.replace(/\/$/, ''), known.profile);
-      return [failure('http', 'network', `${address} says http, and that port speaks https`, hint)];
-    }
+  const other = status === 400 ? await findScheme(probe, baseUrl) : undefined;
+  if (other?.protocol === 'https:') {
+    const next = changeCommand(probe, settings.baseUrl, other.href.replace(/\/$/, ''));
+    return [failure('http', 'network', `${address} says http, and that port speaks https`, next)];
   }
   if (status === 407 || status === 429 || status >= 500)
-    return [failed('service', answerFailure(status, headers, hidden(probe, text), 'the list of bicycles'))];
-  return [await findPrefix(probe, baseUrl, answer)];
+    return [failed('service', answerFailure(status, headers, hidden(probe, answer), 'the list of bicycles'))];
+  return [await judgePrefix(probe, baseUrl, answer)];
 }
 
-function hidden({ context }: Probe, text: string): string {
+function hidden({ context }: Probe, { text }: HttpAnswer): string {
   return context.io.secrets.hide(text);
 }
 
-/** The same question without the organization, where the answer may be wrong because of it. */
-async function askWithout(probe: Probe, baseUrl: URL, answer: HttpAnswer): Promise<HttpAnswer | undefined> {
-  const isSuspect = [400, 403, 404, 422].includes(answer.status) || countOf(answer) === 0;
-  if (!isSuspect) return undefined;
-  const whole = await ask(probe, baseUrl).catch(() => undefined);
-  if (probe.context.signal.aborted) throw probe.context.signal.reason;
-  return whole;
-}
-
-/** What is wrong with the organization of the settings; undefined when nothing is, or when the organization is not to blame. */
-function judgeOrganization(
-  { known, token = '' }: Probe,
-  organization: string,
-  answer: HttpAnswer,
-  whole: HttpAnswer | undefined,
-): Finding | undefined {
-  const all = whole === undefined ? undefined : countOf(whole);
-  if (all === undefined) return undefined;
-  const named = organizationsOf(token);
-  const right = named.length === 1 && named[0] !== organization ? (named[0] ?? 'UUID') : 'UUID';
-  const next = changeCommand(known.origins.organization, right, known.profile);
+/** What is wrong with the organization of the settings, where the service has `all` bicycles without it. */
+function judgeOrganization(probe: Probe, organization: string, answer: HttpAnswer, all: number): Finding[] {
+  const named = organizationsOf(probe.token ?? '');
+  const [right = 'UUID'] = named.length === 1 && named[0] !== organization ? named : [];
+  const next = changeCommand(probe, probe.settings.organization, right);
   const names = named.length === 0 ? '' : `; the token names ${named.slice(0, 5).join(', ')}`;
-  if (countOf(answer) === undefined)
-    return failure('organization', 'config', `the service answers ${answer.status} for ${organization}${names}`, next);
-  if (all > 0) {
-    const reason = `${organization} has no bicycles for this token, which sees ${all} without it${names}`;
-    return failure('organization', 'config', reason, next);
-  }
-  if (named.length > 0 && !named.includes(organization))
-    return failure('organization', 'config', `${organization} is not one of the token's${names}`, next);
-  return warning('organization', `${organization} has no bicycles, or is not yours: the token sees none at all`);
+  const wrong = (finding: string) => [failure('organization', 'config', `${finding}${names}`, next)];
+  if (countOf(answer) === undefined) return wrong(`the service answers ${answer.status} for ${organization}`);
+  if (all > 0) return wrong(`${organization} has no bicycles for this token, which sees ${all} without it`);
+  if (named.length > 0 && !named.includes(organization)) return wrong(`${organization} is not one of the token's`);
+  return [warning('organization', `${organization} has no bicycles, or is not yours: the token sees none at all`)];
 }
 
-function judgeRefusal(probe: Probe, { status, headers, text }: HttpAnswer): Finding {
-  const { known } = probe;
-  const { kind, message, hint, trace } = answerFailure(status, headers, hidden(probe, text), 'the token');
-  const next = status === 401 ? (known.renewal ?? `fleet auth login${profileFlag(known.profile)}`) : hint;
-  return failed('access', new FleetError(kind, message, { status, trace, hint: next }));
+function judgeRefusal(probe: Probe, answer: HttpAnswer): Finding {
+  const { status, headers } = answer;
+  const { kind, message, hint, trace } = answerFailure(status, headers, hidden(probe, answer), 'the token');
+  const renewal = probe.renewal ?? `fleet auth login${profileFlag(probe.settings.profile.value)}`;
+  return failed('access', new FleetError(kind, message, { status, trace, hint: status === 401 ? renewal : hint }));
 }
 
 /** Section 4: "Some samples prefix paths with /api and some do not": looks whether it is the other way round here. */
-async function findPrefix(probe: Probe, baseUrl: URL, answer: HttpAnswer): Promise<Finding> {
-  const { known, context } = probe;
+async function judgePrefix(probe: Probe, baseUrl: URL, { status, headers, text }: HttpAnswer): Promise<Finding> {
   const address = KEYS.base_url.show(baseUrl);
-  const { status, headers, text } = answer;
-  const isPage = isHtml(text, headers['content-type']);
-  const title = isPage ? htmlTitle(text) : undefined;
-  const what = isPage
+  const title = htmlTitle(text);
+  const what = isHtml(text, headers['content-type'])
     ? `an HTML page${title === undefined ? '' : ` "${title}"`}`
     : status === 200
       ? 'something that is no list'
       : `${status}`;
   const found = `${address} answers ${what} instead of bicycles`;
   const kind = status === 404 || status === 410 ? 'not-found' : 'service';
-  const variants = prefixVariants(baseUrl);
-  for (const variant of variants) {
-    const other = await ask(probe, variant).catch(() => undefined);
-    if (context.signal.aborted) throw context.signal.reason;
-    if (other === undefined || isHtml(other.text, other.headers['content-type'])) continue;
-    const isThere = countOf(other) !== undefined;
-    if (!isThere && other.status !== 401 && other.status !== 403) continue;
-    const right = KEYS.base_url.show(variant);
-    const answers = `${found}, and ${right} answers ${isThere ? 'them' : other.status}`;
-    return failure('prefix', kind, answers, changeCommand(known.origins.baseUrl, right, known.profile));
+  const other = await findPrefix(baseUrl, (variant) => ask(probe, variant));
+  probe.context.signal.throwIfAborted();
+  if (other !== undefined) {
+    const right = KEYS.base_url.show(other.address);
+    const answers = `${found}, and ${right} answers ${other.status === 200 ? 'them' : other.status}`;
+    return failure('prefix', kind, answers, changeCommand(probe, probe.settings.baseUrl, right));
   }
   const location = headers['location'];
   if (location !== undefined && status >= 300 && status < 400) {
     const reason = `${address} redirects to ${foreignText(location)}, which gets no token`;
     return failure('prefix', 'service', reason, 'set base_url to where the service is now');
   }
-  const tried = variants.map((variant) => KEYS.base_url.show(variant)).join(' and ');
-  return failure(
-    'prefix',
-    kind,
-    `${found}; ${tried} ${variants.length === 1 ? 'does' : 'do'} not answer them either`,
-    'ask those who run the service for its address, prefix included',
-  );
+  const tried = prefixVariants(baseUrl).map((variant) => KEYS.base_url.show(variant));
+  const reason = `${found}; ${tried.join(' and ')} ${tried.length === 1 ? 'does' : 'do'} not answer them either`;
+  return failure('prefix', kind, reason, 'ask those who run the service for its address, prefix included');
 }
 
 /** 406: the version that was asked for is not there; looks for one that is. */
 async function findVersion(probe: Probe, baseUrl: URL): Promise<Finding> {
-  const { known, context } = probe;
-  const refused = `the service does not speak version ${known.apiVersion} (HTTP 406)`;
-  for (const version of [DOCUMENTED_VERSION, '']) {
-    if (version === known.apiVersion) continue;
-    const other = await ask(probe, baseUrl, { version }).catch(() => undefined);
-    if (context.signal.aborted) throw context.signal.reason;
-    if (other === undefined || other.status === 406) continue;
-    if (version !== '')
-      return failure(
-        'version',
-        'rejected',
-        `${refused}, but ${version}`,
-        changeCommand(known.origins.apiVersion, version, known.profile),
-      );
-    const own = other.trace.version === undefined ? '' : ` as ${other.trace.version}`;
-    return failure(
-      'version',
-      'rejected',
-      `${refused}; asked without a version it answers${own}`,
-      'ask those who run the service which version to name, then: fleet config set api_version VERSION',
-    );
-  }
+  const { apiVersion } = probe.settings;
+  const refused = `the service does not speak version ${apiVersion.value} (HTTP 406)`;
+  const judge = (finding: string, next: string) => failure('version', 'rejected', `${refused}${finding}`, next);
+  const speaks = async (version: string) => {
+    const answer = await tryToAsk(probe, baseUrl, { version });
+    return answer === undefined || answer.status === 406 ? undefined : answer;
+  };
+  if (apiVersion.value !== DOCUMENTED_VERSION && (await speaks(DOCUMENTED_VERSION)) !== undefined)
+    return judge(`, but ${DOCUMENTED_VERSION}`, changeCommand(probe, apiVersion, DOCUMENTED_VERSION));
+  const unnamed = await speaks('');
   const next = 'ask those who run the service which version to name';
-  return failure('version', 'rejected', `${refused}, nor any other that was tried`, next);
+  if (unnamed === undefined) return judge(', nor any other that was tried', next);
+  const own = unnamed.trace.version === undefined ? '' : ` as ${unnamed.trace.version}`;
+  const command = `${next}, then: fleet config set api_version VERSION`;
+  return judge(`; asked without a version it answers${own}`, command);
 }
 
 /** Where in its second a time in whole seconds lies, on average, and how far off that may be. */

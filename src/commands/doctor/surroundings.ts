@@ -6,14 +6,15 @@ import { isIP } from 'node:net';
 import { dirname, isAbsolute, join } from 'node:path';
 import { connect } from 'node:tls';
 import type { Context } from '../../context.js';
-import { BUN_VERSION } from '../../place.js';
+import { BUN_VERSION, programVersion } from '../../place.js';
 import { quoteForShell } from '../../settings/trust.js';
 import { type Finding, failure, ok, warning } from './finding.js';
+import type { Known } from './settings.js';
 
-export function checkBuild(version: string): Finding {
+export function checkBuild(): Finding {
   const build =
     BUN_VERSION === undefined ? `npm package, Node ${process.versions.node}` : `one executable, Bun ${BUN_VERSION}`;
-  return ok('fleet', `version ${version}, ${build}, ${process.platform} ${process.arch}`);
+  return ok('fleet', `version ${programVersion()}, ${build}, ${process.platform} ${process.arch}`);
 }
 
 export function checkTerminal({ io }: Context): Finding {
@@ -30,8 +31,18 @@ export function checkTerminal({ io }: Context): Finding {
   );
 }
 
-/** Whether a folder can be written, by writing there: a full disk looks well until then. Nothing is left behind. */
-export async function checkFolder(check: string, folder: string): Promise<Finding> {
+/** Whether the folder of the settings, and that in which Node keeps what it compiled (`bin/compile-cache.js`), can be written. */
+export async function checkFolders({ io: { env } }: Context, { stored }: Known): Promise<Finding[]> {
+  const home = [env['XDG_CACHE_HOME'] ?? '', join(env['HOME'] ?? '', '.cache')].find(isAbsolute);
+  const cache = home === undefined || BUN_VERSION !== undefined ? '' : join(home, 'fleet');
+  return [
+    ...(stored.folder === '' ? [] : [await checkFolder('disk', stored.folder)]),
+    ...(cache !== '' && existsSync(cache) ? [await checkFolder('cache', cache)] : []),
+  ];
+}
+
+/** Looks by writing there: a full disk looks well until then. Nothing is left behind. */
+async function checkFolder(check: string, folder: string): Promise<Finding> {
   let existing = folder;
   while (!existsSync(existing) && dirname(existing) !== existing) existing = dirname(existing);
   const path = join(existing, `.fleet-doctor-${process.pid}.tmp`);
@@ -45,23 +56,11 @@ export async function checkFolder(check: string, folder: string): Promise<Findin
     if (/^(EACCES|EPERM|EROFS)$/.test(code))
       return warning(check, problem, 'choose another folder with FLEET_CONFIG_DIR');
     const isFull = code === 'ENOSPC' || code === 'EDQUOT';
-    return failure(
-      check,
-      'config',
-      problem,
-      isFull ? `free some space: df -h ${quoteForShell(existing)}` : `look at ${existing}`,
-    );
+    const next = isFull ? `free some space: df -h ${quoteForShell(existing)}` : `look at ${existing}`;
+    return failure(check, 'config', problem, next);
   } finally {
     await rm(path, { force: true }).catch(() => {});
   }
-}
-
-/** The folder in which Node keeps what it compiled, where there is one (`bin/compile-cache.js`). */
-export function findCache(env: NodeJS.ProcessEnv): string | undefined {
-  if (BUN_VERSION !== undefined) return undefined;
-  const home = [env['XDG_CACHE_HOME'] ?? '', join(env['HOME'] ?? '', '.cache')].find(isAbsolute);
-  const folder = home === undefined ? undefined : join(home, 'fleet');
-  return folder !== undefined && existsSync(folder) ? folder : undefined;
 }
 
 /** A block: less may still fit where the disk is full. */
