@@ -1,6 +1,6 @@
 // Reads JSON text that others wrote: what is no JSON, or nests too deep to be walked through, is a typed error.
 
-import { findExcess } from './text.js';
+import { breaksOff, findExcess } from './text.js';
 
 /** The levels of brackets that are read (cli.md section 4, promise 6). Code that walks through a value may call itself so often. */
 export const DEPTH_LIMIT = 500;
@@ -40,8 +40,9 @@ export function parseJson(text: string): unknown {
   if (excess !== undefined) throw new JsonError(excess);
   try {
     return JSON.parse(text);
-  } catch (error) {
-    throw new JsonError('syntax', error instanceof Error && /end of JSON|Unterminated/i.test(error.message));
+  } catch {
+    // Each engine has words of its own for what is wrong.
+    throw new JsonError('syntax', breaksOff(text));
   }
 }
 

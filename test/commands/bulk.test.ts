@@ -404,7 +404,7 @@ describe('input', () => {
     [`[{"a":${'['.repeat(2000)}`, 'line 1 of stdin: brackets more than 500 levels deep (column 505)'],
     [`uuid,name\n${A},"Ada\nBea" x`, 'line 3 of stdin: text behind a closing quote (column 5)'],
     ['{"uuid":7}', 'line 1 of stdin: no "uuid" that is one'],
-    ['{"uuid"', 'line 1 of stdin: broken JSON'],
+    ['{"uuid"', 'line 1 of stdin: JSON that breaks off'],
   ])('%s is refused with its line, and nothing is sent', async (stdin, words) => {
     await withSandbox({ bicycles: 10 }, async (sandbox) => {
       const { code, stderr } = await act(sandbox, ['-', 'reserve', '--yes'], { stdin });

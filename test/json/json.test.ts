@@ -159,11 +159,25 @@ describe('parseJson', () => {
     ['["secret', true],
     ['{"token":secret}', false],
     ['[1]]', false],
+    ['[1 2', false],
+    ['{"a" 1', false],
+    ['{,', false],
+    ['["\n', false],
+    ['["\\x', false],
+    ['[01', false],
+    ['tru ', false],
+    [' ', true],
   ])('says of %j that it is no JSON, and quotes nothing of it', (text, isCutOff) => {
     const error = thrownBy(text);
     expect(error).toBeInstanceOf(JsonError);
     expect(error).toMatchObject({ kind: 'syntax', isCutOff });
     expect(`${error} ${(error as Error).stack} ${(error as Error).cause}`).not.toContain('secret');
+  });
+
+  it('each beginning of a JSON text is one that breaks off, in the words of every engine', () => {
+    const text = '{"a" : [1, -2.50e+3, true, false,null,{} ], "b\\u00e9\\"\\\\": {"c":"d"}, "e": [[]]}';
+    for (let end = 0; end < text.length; end++)
+      expect(thrownBy(text.slice(0, end)), text.slice(0, end)).toMatchObject({ isCutOff: true });
   });
 });
 

@@ -9,6 +9,7 @@ import { pairItems, readJson } from '../../http/json.js';
 import { isSafe } from '../../http/methods.js';
 import { readPage } from '../../http/pages.js';
 import type { HttpAnswer, HttpRequest, Item } from '../../http/types.js';
+import { JsonError, parseJson } from '../../json/parse.js';
 import { squeeze } from '../../json/text.js';
 import { clean } from '../../terminal/clean.js';
 import type { Format, Shape } from '../../terminal/formats.js';
@@ -222,10 +223,11 @@ async function readBody(
   const text = await readText('--input', input, standardInput);
   if (contentType !== undefined && !/\bjson\b/i.test(contentType)) return text;
   try {
-    JSON.parse(text);
+    parseJson(text);
   } catch (error) {
+    if (!(error instanceof JsonError) || error.kind !== 'syntax') return text;
     throw usageError(
-      `--input is no JSON: ${error instanceof Error ? error.message : String(error)}`,
+      `--input is no JSON${error.isCutOff ? ': it breaks off' : ''}`,
       "for something else say what it is: -H 'Content-Type: text/plain'",
     );
   }
