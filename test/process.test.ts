@@ -2,7 +2,16 @@
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chownSync,
+  existsSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -158,6 +167,14 @@ test('a service that is down', async () => {
   );
   expect(code).toBe(8);
   expect(stderr).toContain('connection refused');
+});
+
+test.runIf(hasTool('root'))('the user has the name that the system knows, whatever USER says', async () => {
+  const folder = cacheHome();
+  chownSync(folder, 54321, 54321);
+  const { code, stderr } = await ended(start(['auth', 'token'], { FLEET_CONFIG_DIR: folder, USER: 'mallory' }));
+  expect(code).toBe(3);
+  expect(stderr).toContain(`sudo chown root ${folder}`);
 });
 
 test('no settings at all', async () => {

@@ -1,10 +1,10 @@
 // How a PostgreSQL server is reached: address, then service file, then environment, as libpq does; `pg` itself reads few of them.
 
 import { readFile, stat } from 'node:fs/promises';
-import { homedir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import type { ConnectionOptions } from 'node:tls';
 import { configError } from '../errors.js';
+import { homeOfUser, nameOfUser } from '../user.js';
 
 export interface Connection {
   readonly host: string;
@@ -55,7 +55,7 @@ export async function readConnection(url: string, env: NodeJS.ProcessEnv): Promi
   const service = fromAddress['service'] ?? fromEnvironment['service'];
   const fromService = service === undefined ? {} : await readService(service, env);
   const find = (name: string) => fromAddress[name] ?? fromService[name] ?? fromEnvironment[name];
-  const user = find('user') ?? nameOfUser();
+  const user = find('user') ?? nameOfUser() ?? 'postgres';
   const host = find('host') ?? 'localhost';
   const port = wholeNumber('port', find('port') ?? String(DEFAULT_PORT));
   const database = find('dbname') ?? user;
@@ -89,16 +89,9 @@ function wholeNumber(name: string, text: string): number {
   throw configError(`the database's ${name} is not a number: "${text}"`);
 }
 
-function nameOfUser(): string {
-  try {
-    return userInfo().username;
-  } catch {
-    return 'postgres';
-  }
-}
-
+/** Where nobody has a home, nothing is read: never from the current directory. */
 function home(env: NodeJS.ProcessEnv): string {
-  return env['HOME'] || homedir();
+  return homeOfUser(env) ?? '/nonexistent';
 }
 
 function defaultPassfile(env: NodeJS.ProcessEnv): string {

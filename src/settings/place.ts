@@ -1,8 +1,8 @@
 // Where the settings are: a folder with an absolute path, never one that depends on the current directory.
 
-import { userInfo } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import { configError, type FleetError } from '../errors.js';
+import { homeOfUser } from '../user.js';
 
 /** Where the settings live; enough for every function that writes. */
 export interface Place {
@@ -47,7 +47,7 @@ export function findStateFolder(env: NodeJS.ProcessEnv): string | undefined {
       'State',
     );
   }
-  const home = env['HOME'] === undefined ? homeOfUser() : absolute(env['HOME']);
+  const home = homeOfUser(env);
   if (process.platform === 'darwin') return below(home, 'Library', 'Application Support', 'fleet');
   return below(home, '.local', 'state', 'fleet');
 }
@@ -61,7 +61,7 @@ function folderOfPlatform(env: NodeJS.ProcessEnv): string | undefined {
     const roaming = absolute(env['APPDATA']) ?? below(absolute(env['USERPROFILE']), 'AppData', 'Roaming');
     return below(roaming, 'fleet', 'Config');
   }
-  const home = env['HOME'] === undefined ? homeOfUser() : absolute(env['HOME']);
+  const home = homeOfUser(env);
   if (process.platform === 'darwin') return below(home, 'Library', 'Preferences', 'fleet');
   // "All paths set in these environment variables must be absolute. If … relative … consider the path invalid and ignore it."
   return below(absolute(env['XDG_CONFIG_HOME']) ?? below(home, '.config'), 'fleet');
@@ -73,13 +73,4 @@ function absolute(path: string | undefined): string | undefined {
 
 function below(folder: string | undefined, ...names: string[]): string | undefined {
   return folder === undefined ? undefined : join(folder, ...names);
-}
-
-/** The home folder that the system keeps for the user, where nothing in the environment names one (cron, systemd). */
-function homeOfUser(): string | undefined {
-  try {
-    return absolute(userInfo().homedir);
-  } catch {
-    return undefined;
-  }
 }

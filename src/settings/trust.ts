@@ -2,9 +2,9 @@
 
 import type { Stats } from 'node:fs';
 import { realpath, stat } from 'node:fs/promises';
-import { userInfo } from 'node:os';
 import { dirname } from 'node:path';
 import { configError } from '../errors.js';
+import { nameOfUser } from '../user.js';
 
 /** The permission bits that let the group or others write. */
 const OTHERS_WRITE_BITS = 0o022;
@@ -20,7 +20,7 @@ export function refuseForeign(path: string, found: Pick<Stats, 'uid' | 'mode'>):
   if (found.uid !== own && found.uid !== ROOT) {
     throw configError(
       `${path} belongs to another user (uid ${found.uid}), and is not used`,
-      `look at it first; if it is right, run: sudo chown ${nameOfUser(own)} ${quoteForShell(path)}`,
+      `look at it first; if it is right, run: sudo chown ${quoteForShell(nameOfUser() ?? String(own))} ${quoteForShell(path)}`,
     );
   }
   if ((found.mode & OTHERS_WRITE_BITS) !== 0) {
@@ -51,12 +51,4 @@ export function showMode(mode: number): string {
 /** The path as it can be pasted into a POSIX shell. */
 export function quoteForShell(path: string): string {
   return /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
-}
-
-function nameOfUser(uid: number): string {
-  try {
-    return quoteForShell(userInfo().username);
-  } catch {
-    return String(uid);
-  }
 }

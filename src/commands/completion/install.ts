@@ -1,12 +1,12 @@
 // `fleet completion --install` and `--uninstall`: puts the script where the shell finds it, or takes it away, and says before what that changes.
 
 import { appendFile, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { Context } from '../../context.js';
-import { FleetError } from '../../errors.js';
+import { configError, FleetError } from '../../errors.js';
 import { clean } from '../../terminal/clean.js';
 import { askYesNo } from '../../terminal/prompt.js';
+import { homeOfUser } from '../../user.js';
 import { SCRIPTS } from './scripts.js';
 import type { Shell } from './shells.js';
 
@@ -71,7 +71,8 @@ export async function changeCompletion(
 }
 
 function makePlan(shell: Shell, env: NodeJS.ProcessEnv): Plan {
-  const home = env['HOME'] || homedir();
+  const home = homeOfUser(env);
+  if (home === undefined) throw configError('there is no home folder: HOME is no absolute path');
   const data = env['XDG_DATA_HOME'] || join(home, '.local', 'share');
   const config = env['XDG_CONFIG_HOME'] || join(home, '.config');
   switch (shell) {
