@@ -23,10 +23,12 @@ if (isTooOld()) {
   // Node prints its warnings, of experimental features for instance, unless somebody else listens; main does.
   process.removeAllListeners('warning');
   let isAbandoned = false;
+  let stdin;
   main(process.argv.slice(2), {
     // Node makes each stream when it is asked for, and that takes time.
     get stdin() {
-      return process.stdin;
+      stdin = process.stdin;
+      return stdin;
     },
     get stdout() {
       return process.stdout;
@@ -42,6 +44,9 @@ if (isTooOld()) {
     clock: systemClock(),
   }).then((exitCode) => {
     process.exitCode = exitCode;
+    // Whoever still writes there, or could type there, is not waited for.
+    stdin?.destroy();
+    stdin?.unref?.();
     // What a reader does not take would keep the process waiting for ever.
     if (isAbandoned) process.exit();
   });

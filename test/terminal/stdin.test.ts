@@ -1,14 +1,17 @@
 // What stdin can be besides a pipe: a directory, closed, unreadable, too big; and its lines.
 
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readStdin, readStdinLines } from '../../src/terminal/stdin.js';
-import { PROGRAM_LINE } from '../support/program.js';
+import { PROGRAM_ARGS, PROGRAM_FILE, PROGRAM_LINE } from '../support/program.js';
 import { runFleet } from '../support/run.js';
+import { makeHome } from '../support/shell.js';
+import { openTerminal, PROMPT } from '../support/terminal.js';
+import { hasTool } from '../support/tools.js';
 
 let folder: string;
 
@@ -59,6 +62,31 @@ describe('a stdin that nothing can come from is a usage error that names the cau
     for (const redirection of ['< empty', '< /dev/null']) {
       expect((await shell('bicycles act - rent --yes', redirection)).stderr).not.toContain('stdin cannot be read');
       expect((await shell('api /bicycles/ --input -', redirection)).stderr).toContain('--input is no JSON');
+    }
+  });
+});
+
+describe('after an error nobody is waited for', () => {
+  const env = { FLEET_BASE_URL: 'http://127.0.0.1:9', FLEET_TOKEN: 'secret-token' };
+
+  it.each(['bicycles act - rent', 'alerts act - resolve'])('who could go on writing: fleet %s', async (args) => {
+    const child = spawn(PROGRAM_FILE, [...PROGRAM_ARGS, ...args.split(' ')], { env: { ...process.env, ...env } });
+    child.stdin.write('no UUID\n');
+    const ended = new Promise((resolve) => child.on('exit', resolve));
+    expect(await Promise.race([ended, new Promise((resolve) => setTimeout(resolve, 20_000, 'it waits'))])).toBe(2);
+  });
+
+  it.runIf(hasTool('script'))('who could go on typing', async () => {
+    const home = await makeHome(env);
+    const terminal = await openTerminal(home);
+    try {
+      terminal.press('fleet bicycles act - rent; echo "code $?"\n');
+      await terminal.until(/rent; echo/);
+      terminal.press('no UUID\n');
+      expect(await terminal.until(PROMPT)).toContain('code 2');
+    } finally {
+      await terminal.close();
+      await home.remove();
     }
   });
 });

@@ -69,8 +69,6 @@ export async function runAction(context: Context, action: Action, options: ActOp
   try {
     await carryOut(context, planFor(context, action, input, binding), options);
   } finally {
-    // A producer that is still writing is not waited for.
-    if (targets === undefined) context.io.stdin.destroy();
     if (leftOut > 0)
       await context.notice(`${leftOut} came more than once and ${leftOut === 1 ? 'was' : 'were'} taken once`);
   }
