@@ -50,3 +50,8 @@ export function parseJson(text: string): unknown {
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
+
+/** A text as JSON has them; null for anything else. */
+export function textOrNull(value: unknown): string | null {
+  return typeof value === 'string' ? value : null;
+}

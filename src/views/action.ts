@@ -28,21 +28,16 @@ export interface ChangeResult {
   message: string | null;
 }
 
-/** What became of one bicycle that was to be acted on. */
-export interface ActionResult extends ChangeResult {
-  uuid: string;
+/** What became of one bicycle or alert that was to be changed. */
+export interface Ended extends ChangeResult {
+  /** Of a creation the new bicycle's, where it was created and the service says it. */
+  uuid: string | null;
   /** As the input or the answer had it. */
   name: string | null;
-  transition: string;
-}
-
-/** What became of one bicycle that was to be created. */
-export interface CreationResult extends ChangeResult {
-  /** Counted from 1, the header of a CSV file not included. */
-  row: number;
-  name: string;
-  /** The new bicycle's, where it was created and the service says it. */
-  uuid: string | null;
+  /** The action. */
+  transition?: string;
+  /** Where a creation stands in the input, from 1 on, the header of a CSV file not included. */
+  row?: number;
 }
 
 /** The colour of each outcome, in tables and lines alike. */
@@ -73,7 +68,7 @@ const ACTION_FIELDS = [
 ];
 
 /** One bicycle: what became of it. */
-export const ACTION: Shape<ActionResult> = {
+export const ACTION: Shape<Ended> = {
   noun: { one: 'bicycle', many: 'bicycles' },
   fields: ACTION_FIELDS,
   single: true,
@@ -115,14 +110,14 @@ const FAILURE_COLUMNS = [
 ];
 
 /** Many bicycles; the table is meant for those that are not done. */
-export const ACTIONS: Shape<ActionResult> = {
+export const ACTIONS: Shape<Ended> = {
   noun: { one: 'bicycle', many: 'bicycles' },
   fields: ACTION_FIELDS,
   columns: [{ header: 'UUID', field: 'uuid', keep: 6, cell: ({ uuid }) => showText(uuid) }, ...FAILURE_COLUMNS],
 };
 
 /** Many new bicycles; the table is meant for those that are not created. */
-export const CREATIONS: Shape<CreationResult> = {
+export const CREATIONS: Shape<Ended> = {
   noun: { one: 'bicycle', many: 'bicycles' },
   fields: ['row', 'name', 'uuid', 'outcome', 'status', 'state', 'request_id', 'milliseconds', 'message'],
   columns: [

@@ -3,15 +3,7 @@
 import { cut, wrap } from '../terminal/cells.js';
 import { clean } from '../terminal/clean.js';
 import type { Paint } from '../terminal/colour.js';
-import { type ChangeResult, OUTCOME_COLORS, type Outcome } from './action.js';
-
-/** What is shown of one bicycle. */
-export interface Ended extends ChangeResult {
-  uuid: string | null;
-  name: string | null;
-  /** Where it stands in the input of a creation. */
-  row?: number;
-}
+import { type ChangeResult, type Ended, OUTCOME_COLORS, type Outcome } from './action.js';
 
 export interface EndingsOptions {
   /** Columns of the terminal; undefined where nothing is cut and all are listed. */

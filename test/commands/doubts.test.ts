@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'vitest';
 import { decideCreations } from '../../src/commands/bulk/created.js';
-import { decideDoubts, type Evidence, type HistoryEntry } from '../../src/commands/bulk/doubts.js';
+import { decideAction, type Evidence, type HistoryEntry } from '../../src/commands/bulk/doubts.js';
 import { isCertainlyNotLater } from '../../src/commands/bulk/moments.js';
 import type { Before, Start } from '../../src/commands/bulk/records.js';
 
@@ -159,12 +159,9 @@ const CASES: readonly Case[] = [
 ];
 
 test.each(CASES)('$name', ({ now, history, start = START, before = null, targets = ['in_maintenance'], decision }) => {
-  const doubt = { key: 'a', sending: { start, afterMs: AFTER_MS, before } };
-  const evidence = new Map([['a', { now, history }]]);
-  const decided = decideDoubts([doubt], evidence, { name: 'take_over', targets: new Set(targets) }).get('a');
-  expect(decided === undefined ? '' : 'why' in decided ? `${decided.kind}: ${decided.why}` : decided.kind).toBe(
-    decision,
-  );
+  const sending = { start, afterMs: AFTER_MS, before };
+  const decided = decideAction(sending, { now, history }, { name: 'take_over', targets: new Set(targets) });
+  expect('why' in decided ? `${decided.kind}: ${decided.why}` : decided.kind).toBe(decision);
 });
 
 describe('creations', () => {

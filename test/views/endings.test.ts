@@ -4,7 +4,8 @@ import { expect, test } from 'vitest';
 import { widthOf } from '../../src/terminal/cells.js';
 import { NO_PAINT } from '../../src/terminal/colour.js';
 import { drawRows } from '../../src/terminal/report.js';
-import { type Ended, showEndings, showSuccess } from '../../src/views/endings.js';
+import type { Ended } from '../../src/views/action.js';
+import { showEndings, showSuccess } from '../../src/views/endings.js';
 
 function ended(index: number, changes: Partial<Ended>): Ended {
   return {

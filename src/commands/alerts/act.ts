@@ -1,13 +1,11 @@
 // `fleet alerts act`: resolves, silences, escalates or stops one alert or many, each at most once.
 
 import { ALERT_ACTIONS, type AlertAction } from '../../api/alert.js';
-import { wholeUuid } from '../../api/links.js';
 import { ALERT } from '../../api/resource.js';
-import { unknownWord } from '../../cli/nearest.js';
 import type { Context } from '../../context.js';
 import { type FleetError, usageError } from '../../errors.js';
 import { withHint } from '../../http/failure.js';
-import { type ActOptions, readFields, readTexts, runAction } from '../bulk/act.js';
+import { type ActOptions, readFields, readWords, runAction } from '../bulk/act.js';
 import { findAlert } from './find.js';
 
 /** Assumed: the state that each action leads to, as it was observed. */
@@ -20,7 +18,8 @@ const TARGETS: { readonly [action in AlertAction]: string } = {
 
 /** Runs an action on each of the alerts. Assumed: the endpoint and its actions, as they were observed. `words` end in the action. */
 export async function actOnAlerts(context: Context, words: readonly string[], options: ActOptions): Promise<void> {
-  const name = readAction(words.at(-1) ?? '', options.allowUnknown === true);
+  const verbs = { kind: 'action', known: ALERT_ACTIONS, mayBeUnknown: options.allowUnknown === true };
+  const { texts, name } = readWords(words, ALERT, verbs);
   const fields = readFields(options.field);
   if (Object.hasOwn(fields, 'dry_run')) {
     throw usageError(
@@ -32,24 +31,13 @@ export async function actOnAlerts(context: Context, words: readonly string[], op
     resource: ALERT,
     name,
     fields,
-    texts: readTexts(words.slice(0, -1), name, ALERT),
+    texts,
     find: (text: string) => findAlert(context, text),
     isGrave: false,
     target: Object.entries(TARGETS).find(([known]) => known === name)?.[1],
     explain: explainMissing,
   };
   await runAction(context, action, options);
-}
-
-function readAction(word: string, mayBeUnknown: boolean): string {
-  if (word === '-' || wholeUuid(word) !== undefined) {
-    throw usageError(
-      'the action is missing: it is the last word, behind the alerts',
-      `actions: ${ALERT_ACTIONS.join(', ')}`,
-    );
-  }
-  if (mayBeUnknown || ALERT_ACTIONS.some((known) => known === word)) return word;
-  throw unknownWord('action', word, ALERT_ACTIONS);
 }
 
 /** Observed: a service with such actions says "No Alert matches …" of an alert that it does not show. */

@@ -1,13 +1,11 @@
 // `fleet bicycles act`: runs one transition on one bicycle or many, each at most once.
 
 import { TRANSITIONS } from '../../api/bicycle.js';
-import { wholeUuid } from '../../api/links.js';
 import { BICYCLE } from '../../api/resource.js';
-import { unknownWord } from '../../cli/nearest.js';
 import type { Context } from '../../context.js';
 import { FleetError, usageError } from '../../errors.js';
 import { withHint } from '../../http/failure.js';
-import { type Action, type ActOptions, type Fields, readFields, readTexts, runAction } from '../bulk/act.js';
+import { type Action, type ActOptions, type Fields, readFields, readWords, runAction } from '../bulk/act.js';
 import { findBicycle } from './find.js';
 import { readBicycle } from './get.js';
 
@@ -36,7 +34,8 @@ export async function actOnBicycles(
   words: readonly string[],
   options: ActOnBicyclesOptions,
 ): Promise<void> {
-  const { texts, transition } = readWords(words, options.allowUnknown === true);
+  const verbs = { kind: 'transition', known: TRANSITIONS, mayBeUnknown: options.allowUnknown === true };
+  const { texts, name: transition } = readWords(words, BICYCLE, verbs);
   const action: Action = {
     resource: BICYCLE,
     name: transition,
@@ -49,21 +48,6 @@ export async function actOnBicycles(
     explain: (error, uuid) => explainUnknown(error, uuid, transition),
   };
   await runAction(context, action, options);
-}
-
-/** Reads `<bicycle...> <transition>`. Throws a FleetError of kind `usage` for anything else, before anything is asked or sent. */
-function readWords(words: readonly string[], mayBeUnknown: boolean): { texts: Action['texts']; transition: string } {
-  const transition = words.at(-1) ?? '';
-  if (transition === '-' || wholeUuid(transition) !== undefined) {
-    throw usageError(
-      'the transition is missing: it is the last word, behind the bicycles',
-      `transitions: ${TRANSITIONS.join(', ')}`,
-    );
-  }
-  if (!mayBeUnknown && !(TRANSITIONS as readonly string[]).includes(transition)) {
-    throw unknownWord('transition', transition, TRANSITIONS);
-  }
-  return { texts: readTexts(words.slice(0, -1), transition, BICYCLE), transition };
 }
 
 /** The fields of the body. Refuses a dry run that does not go with another flag. */

@@ -11,7 +11,7 @@ import { squeeze } from '../../json/text.js';
 import { requireBaseUrl } from '../../settings/resolve.js';
 import { clean } from '../../terminal/clean.js';
 import { readStdin } from '../../terminal/stdin.js';
-import { CREATIONS, type CreationResult } from '../../views/action.js';
+import { CREATIONS } from '../../views/action.js';
 import { BICYCLES } from '../../views/bicycle.js';
 import { readChange, unclearAnswer } from '../bulk/answer.js';
 import { carryOut } from '../bulk/carry-out.js';
@@ -159,7 +159,7 @@ async function readRows(
   }
 }
 
-function planFor(rows: readonly NewRow[], source: string, baseUrl: URL, profile: string): Plan<NewRow, CreationResult> {
+function planFor(rows: readonly NewRow[], source: string, baseUrl: URL, profile: string): Plan<NewRow> {
   return {
     resource: BICYCLE,
     verb: 'create',

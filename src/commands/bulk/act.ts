@@ -1,15 +1,17 @@
 // Runs one action on one bicycle or alert, or on many, each at most once.
 
+import { wholeUuid } from '../../api/links.js';
 import { BICYCLE, type Resource } from '../../api/resource.js';
+import { unknownWord } from '../../cli/nearest.js';
 import type { Context } from '../../context.js';
 import { FleetError, usageError } from '../../errors.js';
 import type { Client } from '../../http/client.js';
 import type { Item } from '../../http/types.js';
 import { parseJson } from '../../json/parse.js';
-import { ACTION, ACTIONS, type ActionResult } from '../../views/action.js';
+import { ACTION, ACTIONS } from '../../views/action.js';
 import { openStates } from '../current.js';
 import { carryOut } from './carry-out.js';
-import { decideDoubts } from './doubts.js';
+import { decideAction } from './doubts.js';
 import { describeBefore, gatherEvidence } from './evidence.js';
 import type { ChangeOptions, ChangeRules, Decide, Doubt, Plan, TaskInput } from './plan.js';
 import { readTargets, type Target } from './targets.js';
@@ -103,8 +105,8 @@ function planFor(
   context: Context,
   action: Action,
   input: TaskInput<Target>,
-  binding: Plan<Target, ActionResult>['journal']['binding'],
-): Plan<Target, ActionResult> {
+  binding: Plan<Target>['journal']['binding'],
+): Plan<Target> {
   const { resource, name, nameOf } = action;
   const { one, many } = resource;
   const states = openStates(context);
@@ -185,31 +187,50 @@ async function lookUpActions(
 ): Promise<Decide<Target>> {
   const uuids = doubts.map(({ task }) => task.uuid);
   const evidence = await gatherEvidence(client, resource, uuids);
-  const actions = doubts.map(({ task, entry }) => ({ key: task.uuid, sending: entry.sending }));
   return ({ reached }) => {
     const targets = reached.size > 0 || target === undefined ? reached : new Set([target]);
-    const decisions = decideDoubts(actions, evidence, { name, targets });
-    return new Map(
-      doubts.flatMap(({ task }) => {
-        const decision = decisions.get(task.uuid);
-        return decision === undefined ? [] : [[task, decision] as const];
-      }),
-    );
+    const decide = ({ task, entry }: Doubt<Target>) =>
+      decideAction(entry.sending, evidence.get(task.uuid), { name, targets });
+    return new Map(doubts.map((doubt) => [doubt.task, decide(doubt)]));
   };
 }
 
 const STDIN = '-';
 
-/** The texts in front of an action; undefined for `-`. Throws a FleetError of kind `usage` for none, and for `-` among others. */
-export function readTexts(texts: readonly string[], action: string, { one, many }: Resource): Action['texts'] {
+/** What the last word of a command line may be. */
+export interface Verbs {
+  /** `transition`, `action`. */
+  kind: string;
+  known: readonly string[];
+  /** Whether others are sent, too. */
+  mayBeUnknown: boolean;
+}
+
+/**
+ * Reads `<bicycle...> <transition>`: the verb, and the texts in front of it, undefined for `-`. Throws a FleetError of kind `usage` for
+ * anything else, before anything is asked or sent.
+ */
+export function readWords(
+  words: readonly string[],
+  { one, many }: Resource,
+  { kind, known, mayBeUnknown }: Verbs,
+): { texts: Action['texts']; name: string } {
+  const name = words.at(-1) ?? '';
+  const texts = words.slice(0, -1);
+  if (name === STDIN || wholeUuid(name) !== undefined)
+    throw usageError(
+      `the ${kind} is missing: it is the last word, behind the ${many}`,
+      `${kind}s: ${known.join(', ')}`,
+    );
+  if (!mayBeUnknown && !known.includes(name)) throw unknownWord(kind, name, known);
   if (texts.length === 0) {
     throw usageError(
-      `there is no ${one} to ${action}`,
-      `write it in front: fleet ${many} act UUID ${action}, or - to read UUIDs from stdin`,
+      `there is no ${one} to ${name}`,
+      `write it in front: fleet ${many} act UUID ${name}, or - to read UUIDs from stdin`,
     );
   }
-  if (!texts.includes(STDIN)) return texts;
-  if (texts.length === 1) return undefined;
+  if (!texts.includes(STDIN)) return { texts, name };
+  if (texts.length === 1) return { texts: undefined, name };
   throw usageError('- stands for all of them and goes with no other', `name the ${many}, or pipe all of them in`);
 }
 

@@ -5,7 +5,7 @@ import { FleetError } from '../../errors.js';
 import { ExchangeError } from '../../http/exchange.js';
 import { htmlTitle } from '../../http/foreign.js';
 import type { HttpAnswer } from '../../http/types.js';
-import { isObject, parseJson } from '../../json/parse.js';
+import { isObject, parseJson, textOrNull } from '../../json/parse.js';
 import type { Outcome } from '../../views/action.js';
 
 /** What an exchange means for its task and for the run. */
@@ -69,11 +69,7 @@ export function readChange(answer: HttpAnswer, { resource, isOwn }: Subject): Re
     return { kind: 'unclear', what: `another ${one} (${String(uuid).slice(0, 40)})` };
   const isError = (field: string) => Object.hasOwn(body, field) && (uuid === null || saysSomething(body[field]));
   if (isError('error') || isError('errors')) return { kind: 'unclear', what: `an error (${text.slice(0, 100)})` };
-  return { kind: 'done', named: { uuid, name: textOf(name), state: textOf(state) }, body };
-}
-
-function textOf(value: unknown): string | null {
-  return typeof value === 'string' ? value : null;
+  return { kind: 'done', named: { uuid, name: textOrNull(name), state: textOrNull(state) }, body };
 }
 
 /** A field `errors` of a bicycle may be there and empty. */

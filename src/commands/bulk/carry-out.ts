@@ -3,7 +3,6 @@
 import type { Context } from '../../context.js';
 import { FleetError } from '../../errors.js';
 import { ReaderLeft } from '../../terminal/io.js';
-import type { Ended } from '../../views/endings.js';
 import { showRequests } from './dry-run.js';
 import { readStart, userOf } from './evidence.js';
 import { type OpenJournal, openJournal } from './journal.js';
@@ -19,11 +18,7 @@ import { openState, openTasks, type Session, send } from './session.js';
  * Carries a plan out. Ends normally when everything is done; throws the failure of a single task, what stopped the run (401, 403,
  * outage, signal), or a FleetError of kind `partial`, after everything was reported and summed up.
  */
-export async function carryOut<T, R extends Ended>(
-  context: Context,
-  plan: Plan<T, R>,
-  options: ChangeOptions,
-): Promise<void> {
+export async function carryOut<T>(context: Context, plan: Plan<T>, options: ChangeOptions): Promise<void> {
   const client = await context.client({ signal: context.urgentSignal });
   if (options.dryRun === true) return showRequests(context, client, plan, options);
   const journal = await openOwnJournal(context, plan, options);
@@ -55,9 +50,9 @@ export async function carryOut<T, R extends Ended>(
   }
 }
 
-async function openOwnJournal<T, R extends Ended>(
+async function openOwnJournal<T>(
   context: Context,
-  { journal }: Plan<T, R>,
+  { journal }: Plan<T>,
   options: ChangeOptions,
 ): Promise<OpenJournal | undefined> {
   if (options.journal === undefined) return undefined;
@@ -66,7 +61,7 @@ async function openOwnJournal<T, R extends Ended>(
 }
 
 /** Sends what is to be sent and reports every task once. Never rejects: what stopped it is in its end. */
-async function run<T, R extends Ended>(session: Session<T, R>, startedMs: number): Promise<RunEnd> {
+async function run<T>(session: Session<T>, startedMs: number): Promise<RunEnd> {
   const { context, reporter, state } = session;
   const onSignal = () => {
     if (state.inFlight > 0) reporter.say(`letting ${state.inFlight} in flight finish; Ctrl-C again gives them up`);
@@ -84,9 +79,9 @@ async function run<T, R extends Ended>(session: Session<T, R>, startedMs: number
   }
 }
 
-async function askWhereNeeded<T, R extends Ended>(
+async function askWhereNeeded<T>(
   context: Context,
-  { resource, verb, input, change }: Plan<T, R>,
+  { resource, verb, input, change }: Plan<T>,
   journal: OpenJournal | undefined,
 ): Promise<void> {
   // The input is at hand here: a stream is acted on only with --yes.
@@ -105,7 +100,7 @@ async function askWhereNeeded<T, R extends Ended>(
 }
 
 /** Sums up, and throws what the exit code is to be. */
-async function conclude<T, R extends Ended>(session: Session<T, R>, end: RunEnd): Promise<void> {
+async function conclude<T>(session: Session<T>, end: RunEnd): Promise<void> {
   const { context, plan, options, reporter } = session;
   const { stoppedBy, isReadToItsEnd } = end;
   const badCount = reporter.badCount();

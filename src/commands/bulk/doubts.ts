@@ -20,11 +20,6 @@ export interface Evidence {
   history: readonly HistoryEntry[] | undefined;
 }
 
-export interface DoubtfulAction {
-  key: string;
-  sending: Sending;
-}
-
 /** The transition that was sent, and the states it is known to lead to. */
 export interface SentTransition {
   name: string;
@@ -32,19 +27,11 @@ export interface SentTransition {
 }
 
 /**
- * Decides what became of actions. Done: the history shows the transition since it was sent, by nobody else, or, where there is no history, the state
- * before differs from the state now, which is a target. Untouched: the bicycle was not saved since the run began. A `modified` that moved
- * proves nothing, and neither does a history that does not show it. Everything else is unknown.
+ * Decides what became of an action. Done: the history shows the transition since it was sent, by nobody else, or, where there is no history, the
+ * state before differs from the state now, which is a target. Untouched: the bicycle was not saved since the run began. A `modified` that
+ * moved proves nothing, and neither does a history that does not show it. Everything else is unknown.
  */
-export function decideDoubts(
-  doubts: readonly DoubtfulAction[],
-  evidence: ReadonlyMap<string, Evidence>,
-  transition: SentTransition,
-): Map<string, Decision> {
-  return new Map(doubts.map((doubt) => [doubt.key, decide(doubt.sending, evidence.get(doubt.key), transition)]));
-}
-
-function decide(sending: Sending, evidence: Evidence | undefined, transition: SentTransition): Decision {
+export function decideAction(sending: Sending, evidence: Evidence | undefined, transition: SentTransition): Decision {
   const { now, history } = evidence ?? {};
   const state = now?.state ?? null;
   if (history?.some((entry) => showsAction(entry, sending, transition.name))) {

@@ -4,16 +4,15 @@ import type { Context } from '../../context.js';
 import type { Client } from '../../http/client.js';
 import { clean } from '../../terminal/clean.js';
 import { chooseListFormat } from '../../terminal/list.js';
-import type { Ended } from '../../views/endings.js';
 import { peekJournal } from './journal.js';
 import type { ChangeOptions, Plan } from './plan.js';
 import { judgeEntry } from './records.js';
 
 /** Prints the requests that would be sent, as HTTP messages or JSON lines. */
-export async function showRequests<T, R extends Ended>(
+export async function showRequests<T>(
   context: Context,
   client: Client,
-  plan: Plan<T, R>,
+  plan: Plan<T>,
   { journal }: ChangeOptions,
 ): Promise<void> {
   const format = chooseListFormat((await context.settings()).output);

@@ -6,7 +6,7 @@ import type { Resource } from '../../api/resource.js';
 import { FleetError } from '../../errors.js';
 import type { Client } from '../../http/client.js';
 import { readPage } from '../../http/pages.js';
-import { JsonError, parseJson } from '../../json/parse.js';
+import { JsonError, parseJson, textOrNull } from '../../json/parse.js';
 import { readClaims } from '../../settings/token.js';
 import { readTime } from '../../terminal/time.js';
 import type { Evidence, HistoryEntry } from './doubts.js';
@@ -118,8 +118,8 @@ async function readHistory(client: Client, { historyPath }: Resource, uuid: stri
       for (const { value } of page.items) {
         const { timestamp, transition, by } = value;
         history.push({
-          timestamp: textOf(timestamp),
-          transition: textOf(transition),
+          timestamp: textOrNull(timestamp),
+          transition: textOrNull(transition),
           by: wholeUuid(String(by)) ?? null,
         });
       }
@@ -163,18 +163,14 @@ export async function* newestFirst(
 }
 
 function describe(bicycle: Bicycle): NonNullable<Evidence['now']> {
-  return { ...describeBefore(bicycle), modified: textOf(bicycle.modified) };
+  return { ...describeBefore(bicycle), modified: textOrNull(bicycle.modified) };
 }
 
 /** State and version of a bicycle or alert as it stands in an input or an answer. */
 export function describeBefore(bicycle: { [field: string]: unknown }): Before {
   const version = bicycle['concurrency_version'];
   return {
-    state: textOf(bicycle['state']),
+    state: textOrNull(bicycle['state']),
     version: typeof version === 'number' || typeof version === 'string' ? String(version) : null,
   };
-}
-
-function textOf(value: unknown): string | null {
-  return typeof value === 'string' ? value : null;
 }

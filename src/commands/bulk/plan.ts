@@ -3,8 +3,7 @@
 import type { Resource } from '../../api/resource.js';
 import type { Client } from '../../http/client.js';
 import type { Shape } from '../../terminal/formats.js';
-import type { ChangeResult } from '../../views/action.js';
-import type { Ended } from '../../views/endings.js';
+import type { ChangeResult, Ended } from '../../views/action.js';
 import type { Named } from './answer.js';
 import type { Change } from './exchange.js';
 import type { Question } from './question.js';
@@ -26,15 +25,15 @@ export interface ChangeOptions {
   unknown?: UnknownChoice;
 }
 
-/** What is to be done; T is one task, R one result. */
-export interface Plan<T, R extends Ended> {
+/** What is to be done; T is one task. */
+export interface Plan<T> {
   /** What is changed. */
   resource: Resource;
   /** `retire`, `create`. */
   verb: string;
   input: TaskInput<T>;
   change: ChangeRules<T>;
-  result: ResultRules<T, R>;
+  result: ResultRules<T>;
   journal: JournalRules;
   doubts: DoubtRules<T>;
 }
@@ -61,9 +60,9 @@ export interface ChangeRules<T> {
   isDryRun: boolean;
 }
 
-export interface ResultRules<T, R extends Ended> {
-  shape: Shape<R>;
-  of(task: T, result: ChangeResult, named: Pick<Named, 'uuid' | 'name'>): R;
+export interface ResultRules<T> {
+  shape: Shape<Ended>;
+  of(task: T, result: ChangeResult, named: Pick<Named, 'uuid' | 'name'>): Ended;
   /** Where the result stands in the output, from 1 on; undefined: in the order of their ending. */
   placeOf(task: T): number | undefined;
   /** Asks for the name of a bicycle, for lines that people read. */

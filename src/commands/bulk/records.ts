@@ -1,7 +1,7 @@
 // What stands in a journal, read record by record: what it belongs to, who holds it, what is known of each task.
 
 import { type FleetError, usageError } from '../../errors.js';
-import { isObject, parseJson } from '../../json/parse.js';
+import { isObject, parseJson, textOrNull } from '../../json/parse.js';
 import type { ChangeResult } from '../../views/action.js';
 import { followHolder, type Holder } from './lock.js';
 
@@ -183,14 +183,10 @@ function takeRecord(journal: Journal, record: { [name: string]: unknown }): void
   }
 }
 
-function textOf(value: unknown): string | null {
-  return typeof value === 'string' ? value : null;
-}
-
 function readStart(value: unknown): Start {
   if (!isObject(value)) return NO_START;
   const { newest, isEmpty, date, user } = value;
-  return { newest: textOf(newest), isEmpty: isEmpty === true, date: textOf(date), user: textOf(user) };
+  return { newest: textOrNull(newest), isEmpty: isEmpty === true, date: textOrNull(date), user: textOrNull(user) };
 }
 
 function readSending(record: { [name: string]: unknown }, start: Start): Sending {
@@ -198,7 +194,7 @@ function readSending(record: { [name: string]: unknown }, start: Start): Sending
   return {
     start,
     afterMs: typeof after_ms === 'number' ? after_ms : 0,
-    before: isObject(before) ? { state: textOf(before['state']), version: textOf(before['version']) } : null,
+    before: isObject(before) ? { state: textOrNull(before['state']), version: textOrNull(before['version']) } : null,
   };
 }
 

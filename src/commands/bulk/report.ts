@@ -8,16 +8,16 @@ import { writeResults } from '../../terminal/jq/results.js';
 import { drawMark, forScreen } from '../../terminal/marks.js';
 import { drawBar, openProgress, type Progress } from '../../terminal/progress.js';
 import { showDuration } from '../../terminal/time.js';
-import { OUTCOMES, type Outcome } from '../../views/action.js';
-import { type Ended, showEndings, showSuccess } from '../../views/endings.js';
+import { type Ended, OUTCOMES, type Outcome } from '../../views/action.js';
+import { showEndings, showSuccess } from '../../views/endings.js';
 import { openResult } from '../list/result.js';
 import { isBad } from './run.js';
 
-export interface Reporter<R> {
+export interface Reporter {
   /** Starts the clock and the progress: questions are answered. */
   begin(): void;
   /** Takes one result. With `place`, a number from 1 on that each has once, they come out in that order. */
-  take(result: R, place?: number): Promise<void>;
+  take(result: Ended, place?: number): Promise<void>;
   /** A line on stderr that does not run into the progress. */
   say(line: string): void;
   /** Until when, on the monotonic clock, doubts wait; undefined: not any more. */
@@ -31,10 +31,10 @@ export interface Reporter<R> {
   summary(): string;
 }
 
-export interface ReporterOptions<R> {
+export interface ReporterOptions {
   /** `reserve`, `create`. */
   verb: string;
-  result: { shape: Shape<R>; nameOf?(uuid: string): Promise<string | undefined> };
+  result: { shape: Shape<Ended>; nameOf?(uuid: string): Promise<string | undefined> };
   /** How many there are, when that is known before the end. */
   total: number | undefined;
 }
@@ -48,7 +48,7 @@ const BAR_COLUMNS = 20;
 const RATE_SPAN_MS = 10_000;
 
 /** A result as `--jq` gets it. */
-const SAMPLE: Ended & { transition: string } = {
+const SAMPLE: Ended = {
   uuid: '6f1c0b5e-2f0e-4c56-9d3a-0d6f3a1f7c11',
   name: 'Ada 0042',
   transition: 'rent',
@@ -61,10 +61,7 @@ const SAMPLE: Ended & { transition: string } = {
 };
 
 /** Opens the report. What the format or its columns cannot show is refused here, before anything is sent. */
-export async function openReporter<R extends Ended>(
-  context: Context,
-  { verb, result, total }: ReporterOptions<R>,
-): Promise<Reporter<R>> {
+export async function openReporter(context: Context, { verb, result, total }: ReporterOptions): Promise<Reporter> {
   const { clock } = context;
   const { noun } = result.shape;
   const tally = openTally();
@@ -72,7 +69,7 @@ export async function openReporter<R extends Ended>(
   let progress: Progress | undefined;
   let settledAtMs: number | undefined;
   const writer = await openWriter(context, verb, result, async () => progress?.clear());
-  const ordered = openOrder<R>();
+  const ordered = openOrder();
   return {
     begin() {
       startedAt = clock.monotonicMs();
@@ -118,14 +115,14 @@ function openTally() {
 }
 
 /** Brings results that each have a place, from 1 on, into that order. */
-function openOrder<R>() {
-  const waiting = new Map<number, R>();
+function openOrder() {
+  const waiting = new Map<number, Ended>();
   let nextPlace = 1;
   return {
     /** Those that may come out now. */
-    take(value: R, place: number): R[] {
+    take(value: Ended, place: number): Ended[] {
       waiting.set(place, value);
-      const ready: R[] = [];
+      const ready: Ended[] = [];
       for (let next = waiting.get(nextPlace); next !== undefined; next = waiting.get(nextPlace)) {
         ready.push(next);
         waiting.delete(nextPlace);
@@ -133,7 +130,7 @@ function openOrder<R>() {
       }
       return ready;
     },
-    rest(): R[] {
+    rest(): Ended[] {
       const left = [...waiting].sort(([a], [b]) => a - b).map(([, value]) => value);
       waiting.clear();
       return left;
@@ -160,19 +157,19 @@ function openMeter(verb: string, total: number | undefined, startedAt: number) {
   };
 }
 
-interface Writer<R> {
-  write(results: readonly R[]): Promise<void>;
+interface Writer {
+  write(results: readonly Ended[]): Promise<void>;
   /** Writes what waits for the end; `badCount` are those not done. */
   end(badCount: number): Promise<void>;
 }
 
 /** Opens the way to stdout: lines for people once all results are there, every other format as they come. */
-async function openWriter<R extends Ended>(
+async function openWriter(
   context: Context,
   verb: string,
-  { shape, nameOf }: ReporterOptions<R>['result'],
+  { shape, nameOf }: ReporterOptions['result'],
   clear: () => Promise<void>,
-): Promise<Writer<R>> {
+): Promise<Writer> {
   checkColumns(context.flags.columns ?? [], shape);
   const jq = await context.jq();
   // It runs on one result after the other: a program that is made for anything else is refused before anything is sent.
@@ -181,9 +178,9 @@ async function openWriter<R extends Ended>(
   // One result a line as it comes: an array would be of no use to whoever wants to know after a crash.
   const format = asked === 'json' && shape.single !== true ? 'jsonl' : asked;
   const flags = jq !== undefined && format === 'jsonl' ? { ...context.flags, output: format } : context.flags;
-  const result = await openResult<R>({ ...context, flags }, shape, format);
+  const result = await openResult<Ended>({ ...context, flags }, shape, format);
   /** The table is for people, who want to know what went wrong; UUIDs are for the next command, which wants what went well. */
-  const isShown = ({ outcome }: R): boolean => {
+  const isShown = ({ outcome }: Ended): boolean => {
     if (shape.single === true) return !isBad(outcome);
     if (format === 'table') return isBad(outcome) || outcome === 'allowed';
     return format !== 'uuid' || !isBad(outcome);
@@ -206,15 +203,15 @@ async function openWriter<R extends Ended>(
 }
 
 /** What people read: one line for one success, else groups of what is not done. */
-function openLines<R extends Ended>(
+function openLines(
   { io, signal }: Context,
   verb: string,
-  shape: Shape<R>,
+  shape: Shape<Ended>,
   nameOf: ((uuid: string) => Promise<string | undefined>) | undefined,
-  isShown: (ended: R) => boolean,
-): Writer<R> {
+  isShown: (ended: Ended) => boolean,
+): Writer {
   const { stdout } = io;
-  const endings: R[] = [];
+  const endings: Ended[] = [];
   return {
     async write(results) {
       for (const ended of results) if (isShown(ended)) endings.push(ended);
@@ -233,7 +230,7 @@ function openLines<R extends Ended>(
 }
 
 /** Refuses a column that results do not have; the formats would find it out when the first has come, and been sent. */
-function checkColumns<R>(columns: readonly string[], { fields, columns: shown }: Shape<R>): void {
+function checkColumns(columns: readonly string[], { fields, columns: shown }: Shape<Ended>): void {
   const words = [...fields, ...shown.map(({ header }) => header.toLowerCase())];
   for (const column of columns) if (!words.includes(column.toLowerCase())) throw unknownWord('column', column, fields);
 }

@@ -2,28 +2,31 @@
 
 import { sleep } from '../../clock.js';
 import type { ChangeResult } from '../../views/action.js';
-import type { Ended } from '../../views/endings.js';
 import type { Decision, Doubt, UnknownChoice } from './plan.js';
 import { askAgain } from './question.js';
 import { type RunEnd, streamOf } from './run.js';
 import { failureOf, report, type Session, send } from './session.js';
 
-/** The doubts of a run, by what was decided of them. */
-interface Decided<T> {
-  untouched: Doubt<T>[];
-  unknown: { doubt: Doubt<T>; state: string | null; why: string }[];
+/** A doubt that no evidence decided. */
+interface Undecided<T> {
+  doubt: Doubt<T>;
+  /** What the bicycle is now, where that is known. */
+  state: string | null;
+  why: string;
 }
+
+const WHOLE: RunEnd = { stoppedBy: undefined, isReadToItsEnd: true };
 
 /**
  * Decides the doubts that openTasks found, after `--settle` counted from `startedMs` on the monotonic clock, and sends what was certainly
  * not carried out. Every doubt is reported once; never rejects.
  */
-export async function settleDoubts<T, R extends Ended>(session: Session<T, R>, startedMs: number): Promise<RunEnd> {
+export async function settleDoubts<T>(session: Session<T>, startedMs: number): Promise<RunEnd> {
   const { context, plan, options, reporter, state } = session;
-  const doubts = [...state.doubts];
-  if (doubts.length === 0) return { stoppedBy: undefined, isReadToItsEnd: true };
-  let unknown: Decided<T>['unknown'] = doubts.map((doubt) => ({ doubt, state: null, why: 'the run was stopped' }));
-  let end: RunEnd = { stoppedBy: undefined, isReadToItsEnd: true };
+  const { doubts } = state;
+  if (doubts.length === 0) return WHOLE;
+  let unknown = doubts.map(undecided);
+  let end = WHOLE;
   try {
     await waitUntilSettled(session, startedMs + options.settle * 1000);
     const decide = await plan.doubts.lookUp(await context.client(), doubts);
@@ -33,14 +36,13 @@ export async function settleDoubts<T, R extends Ended>(session: Session<T, R>, s
     reporter.say(
       `${doubts.length} in doubt since an earlier run: ${doneCount} done, ${first.untouched.length} not done and sent now, ${unknown.length} unknown`,
     );
-    end = await send(session, streamOf(first.untouched.map(({ task }) => task)));
-    // An answer may have shown by now where the transition leads.
+    end = await send(session, streamOf(first.untouched));
+    // An answer may have shown by now where the transition leads; what was read before the sending says nothing against what was decided.
+    const later = new Map([...decide(state)].filter(([, { kind }]) => kind !== 'untouched'));
     const open = unknown.map(({ doubt }) => doubt);
-    unknown = (await sort(session, open, onlyDone(decide(state)))).unknown;
+    unknown = (await sort(session, open, later)).unknown;
     if (end.stoppedBy === undefined && unknown.length > 0) {
-      const choice =
-        options.unknown ??
-        ((await askAgain(context, await questionOf(session, unknown), plan.input.isStdin)) ? 'resend' : 'leave');
+      const choice = options.unknown ?? (await askForChoice(session, unknown));
       const chosen = unknown;
       if (choice !== 'leave') unknown = [];
       end = await carryOutChoice(session, chosen, choice);
@@ -52,14 +54,16 @@ export async function settleDoubts<T, R extends Ended>(session: Session<T, R>, s
   return end;
 }
 
-/** Reports the doubts of a run that was stopped before it could decide them. */
-export async function leaveDoubts<T, R extends Ended>(session: Session<T, R>): Promise<void> {
-  for (const doubt of session.state.doubts) {
-    await leaveUnknown(session, { doubt, state: null, why: 'the run was stopped' });
-  }
+function undecided<T>(doubt: Doubt<T>): Undecided<T> {
+  return { doubt, state: null, why: 'the run was stopped' };
 }
 
-async function waitUntilSettled<T, R extends Ended>(session: Session<T, R>, untilMs: number): Promise<void> {
+/** Reports the doubts of a run that was stopped before it could decide them. */
+export async function leaveDoubts<T>(session: Session<T>): Promise<void> {
+  for (const doubt of session.state.doubts) await leaveUnknown(session, undecided(doubt));
+}
+
+async function waitUntilSettled<T>(session: Session<T>, untilMs: number): Promise<void> {
   const { context, reporter, state } = session;
   const restMs = untilMs - context.clock.monotonicMs();
   if (restMs <= 0) return;
@@ -72,33 +76,24 @@ async function waitUntilSettled<T, R extends Ended>(session: Session<T, R>, unti
 }
 
 /** Settles what is done, and sorts the rest. */
-async function sort<T, R extends Ended>(
-  session: Session<T, R>,
+async function sort<T>(
+  session: Session<T>,
   doubts: readonly Doubt<T>[],
   decisions: ReadonlyMap<T, Decision>,
-): Promise<Decided<T>> {
-  const decided: Decided<T> = { untouched: [], unknown: [] };
+): Promise<{ untouched: T[]; unknown: Undecided<T>[] }> {
+  const untouched: T[] = [];
+  const unknown: Undecided<T>[] = [];
   for (const doubt of doubts) {
     const decision = decisions.get(doubt.task) ?? { kind: 'unknown', state: null, why: 'nothing is known of it' };
-    if (decision.kind === 'untouched') decided.untouched.push(doubt);
-    else if (decision.kind === 'unknown') decided.unknown.push({ doubt, state: decision.state, why: decision.why });
+    if (decision.kind === 'untouched') untouched.push(doubt.task);
+    else if (decision.kind === 'unknown') unknown.push({ doubt, state: decision.state, why: decision.why });
     else await settle(session, doubt, decision);
   }
-  return decided;
+  return { untouched, unknown };
 }
 
-/** Evidence that was read before the sending says nothing against what was decided then; only a target may have become known. */
-function onlyDone<T>(decisions: ReadonlyMap<T, Decision>): Map<T, Decision> {
-  return new Map(
-    [...decisions].map(([task, decision]) => [
-      task,
-      decision.kind === 'untouched' ? { kind: 'unknown', state: null, why: 'nothing is known of it' } : decision,
-    ]),
-  );
-}
-
-async function settle<T, R extends Ended>(
-  session: Session<T, R>,
+async function settle<T>(
+  session: Session<T>,
   { task }: Doubt<T>,
   { uuid, state, why }: { uuid: string | null; state: string | null; why: string },
 ): Promise<void> {
@@ -112,35 +107,31 @@ async function settle<T, R extends Ended>(
   }
 }
 
-async function carryOutChoice<T, R extends Ended>(
-  session: Session<T, R>,
-  unknown: Decided<T>['unknown'],
+async function carryOutChoice<T>(
+  session: Session<T>,
+  unknown: readonly Undecided<T>[],
   choice: UnknownChoice,
 ): Promise<RunEnd> {
   if (choice === 'resend') return send(session, streamOf(unknown.map(({ doubt }) => doubt.task)));
-  if (choice === 'done') {
-    for (const { doubt, state } of unknown) {
+  if (choice === 'done')
+    for (const { doubt, state } of unknown)
       await settle(session, doubt, { uuid: null, state, why: 'so says --unknown done' });
-    }
-  }
-  return { stoppedBy: undefined, isReadToItsEnd: true };
+  return WHOLE;
 }
 
-async function questionOf<T, R extends Ended>(
-  { plan }: Session<T, R>,
-  unknown: Decided<T>['unknown'],
-): Promise<string> {
+async function askForChoice<T>(
+  { context, plan }: Session<T>,
+  unknown: readonly Undecided<T>[],
+): Promise<UnknownChoice> {
   const [first] = unknown;
   const label = first === undefined ? '' : await plan.change.labelOf(first.doubt.task);
   const state = first?.state == null ? '' : ` is ${first.state}`;
   const more = unknown.length > 1 ? ', …' : '';
-  return `${unknown.length} may have been done before or not (${label}${state}${more}); ${plan.verb} them again?`;
+  const question = `${unknown.length} may have been done before or not (${label}${state}${more}); ${plan.verb} them again?`;
+  return (await askAgain(context, question, plan.input.isStdin)) ? 'resend' : 'leave';
 }
 
-async function leaveUnknown<T, R extends Ended>(
-  session: Session<T, R>,
-  { doubt, state, why }: Decided<T>['unknown'][number],
-): Promise<void> {
+async function leaveUnknown<T>(session: Session<T>, { doubt, state, why }: Undecided<T>): Promise<void> {
   const { result } = doubt.entry;
   const now = state === null ? '' : `; it is ${state} now`;
   const message = `sent by an earlier run, and whether it was carried out is unknown: ${why}${now}`;

@@ -5,13 +5,13 @@ import { type Clock, sleep } from '../../clock.js';
 import { FleetError } from '../../errors.js';
 import { ReaderLeft } from '../../terminal/io.js';
 import type { Outcome } from '../../views/action.js';
-import type { Exchanged, Verdict } from './answer.js';
+import type { Exchanged } from './answer.js';
 import { type Pause, StoppedWaiting } from './exchange.js';
 import { type Gate, openGate } from './gate.js';
 import { startPace } from './pace.js';
 
 /** What became of one task; `isAnnounced`: a request may have left. */
-export type Ending<T> = Omit<Exchanged, keyof Pick<Verdict, 'isWell' | 'isFatal'>> & { task: T; isAnnounced: boolean };
+export type Ending<T> = Exchanged & { task: T; isAnnounced: boolean };
 
 export interface BulkOptions<T> {
   tasks: AsyncIterable<T>;
@@ -124,7 +124,7 @@ export function isSignal(reason: unknown): reason is FleetError {
 
 /** A task that a stop left untouched. */
 function untouched<T>(task: T): Ending<T> {
-  return { task, outcome: 'not-sent', milliseconds: null, isAnnounced: false };
+  return { task, outcome: 'not-sent', isWell: false, isFatal: false, milliseconds: null, isAnnounced: false };
 }
 
 /** Makes the worker's step: leave to send, the announcement, the exchange, and what it means for the run. */
@@ -154,23 +154,22 @@ function openAttempt<T>(
       hasLeave = await gate.pause(milliseconds);
       if (!hasLeave) throw new StoppedWaiting(failure);
     };
-    let isWell = false;
+    let ended: Exchanged | undefined;
     let isAnnounced = false;
     try {
       await announce(task);
       isAnnounced = true;
-      const { isWell: wasWell, isFatal, ...ended } = await exchange(task, pause);
-      isWell = wasWell;
-      const failures = isWell ? 0 : gate.failuresInARow() + 1;
-      if (isFatal || failures >= OUTAGE_FAILURES) stop.abort(ended.error);
+      ended = await exchange(task, pause);
+      const failures = ended.isWell ? 0 : gate.failuresInARow() + 1;
+      if (ended.isFatal || failures >= OUTAGE_FAILURES) stop.abort(ended.error);
       else if (failures === REPORTED_FAILURES) say(`${failures} failures in a row; slowing down`);
       return { ...ended, task, isAnnounced };
     } catch (thrown) {
       // The journal could not take it, and nothing was sent; or a bug, and nobody knows.
       stop.abort(thrown);
-      return isAnnounced ? { task, outcome: 'unknown', milliseconds: null, isAnnounced } : untouched(task);
+      return { ...untouched(task), isAnnounced, outcome: isAnnounced ? 'unknown' : 'not-sent' };
     } finally {
-      if (hasLeave) gate.leave(isWell);
+      if (hasLeave) gate.leave(ended?.isWell === true);
     }
   };
 }

@@ -5,7 +5,6 @@ import { FleetError } from '../../errors.js';
 import type { Client } from '../../http/client.js';
 import { kindOfStatus } from '../../http/failure.js';
 import type { ChangeResult } from '../../views/action.js';
-import type { Ended } from '../../views/endings.js';
 import type { Named } from './answer.js';
 import { openExchange } from './exchange.js';
 import type { OpenJournal } from './journal.js';
@@ -17,14 +16,14 @@ import { type Ending, type RunEnd, runBulk } from './run.js';
 /** How often a request of a long run is tried again after 429 or without a connection: half a minute and more in all. */
 const BULK_PATIENCE = 8;
 
-export interface Session<T, R extends Ended> {
+export interface Session<T> {
   context: Context;
-  plan: Plan<T, R>;
+  plan: Plan<T>;
   options: ChangeOptions;
   /** A client that the first signal to end leaves alone. */
   client: Client;
   journal: OpenJournal | undefined;
-  reporter: Reporter<R>;
+  reporter: Reporter;
   state: SessionState<T>;
 }
 
@@ -42,7 +41,7 @@ export interface SessionState<T> {
 }
 
 /** The state of a run at its beginning, with what the journal knows. */
-export function openState<T, R extends Ended>(plan: Plan<T, R>, journal: OpenJournal | undefined): SessionState<T> {
+export function openState<T>(plan: Plan<T>, journal: OpenJournal | undefined): SessionState<T> {
   const state: SessionState<T> = {
     doubts: [],
     reached: new Set(),
@@ -56,20 +55,15 @@ export function openState<T, R extends Ended>(plan: Plan<T, R>, journal: OpenJou
   return state;
 }
 
-function learn<T, R extends Ended>(
-  plan: Plan<T, R>,
-  state: SessionState<T>,
-  result: ChangeResult,
-  uuid: string | null,
-): void {
+function learn<T>(plan: Plan<T>, state: SessionState<T>, result: ChangeResult, uuid: string | null): void {
   if (result.outcome !== 'done') return;
   if (result.state !== null) state.reached.add(result.state);
   if (plan.change.makesBicycles && uuid !== null) state.made.add(uuid);
 }
 
 /** Reports what became of a task. */
-export function report<T, R extends Ended>(
-  { plan, reporter }: Session<T, R>,
+export function report<T>(
+  { plan, reporter }: Session<T>,
   task: T,
   result: ChangeResult,
   named: Pick<Named, 'uuid' | 'name'>,
@@ -78,7 +72,7 @@ export function report<T, R extends Ended>(
 }
 
 /** The tasks that are to be sent; what the journal knows of the others is reported at once, or kept as a doubt. */
-export async function* openTasks<T, R extends Ended>(session: Session<T, R>): AsyncGenerator<T, void, undefined> {
+export async function* openTasks<T>(session: Session<T>): AsyncGenerator<T, void, undefined> {
   const { plan, journal, state } = session;
   for await (const task of plan.input.tasks) {
     const entry = journal?.before.get(plan.change.keyOf(task));
@@ -96,7 +90,7 @@ export async function* openTasks<T, R extends Ended>(session: Session<T, R>): As
 }
 
 /** Sends tasks. Every one of them is reported once, whatever fails; never rejects: what stopped it is in its end. */
-export async function send<T, R extends Ended>(session: Session<T, R>, tasks: AsyncIterable<T>): Promise<RunEnd> {
+export async function send<T>(session: Session<T>, tasks: AsyncIterable<T>): Promise<RunEnd> {
   const { context, options, plan, client, journal, reporter, state } = session;
   const { clock, urgentSignal } = context;
   const { isSingle } = plan.input;
@@ -127,7 +121,7 @@ export async function send<T, R extends Ended>(session: Session<T, R>, tasks: As
   });
 }
 
-async function takeEnding<T, R extends Ended>(session: Session<T, R>, ending: Ending<T>): Promise<void> {
+async function takeEnding<T>(session: Session<T>, ending: Ending<T>): Promise<void> {
   const { plan, journal, state } = session;
   const { task, error, isAnnounced, outcome, answer, milliseconds } = ending;
   const { uuid, name, state: reached } = ending.named ?? { uuid: null, name: null, state: null };
