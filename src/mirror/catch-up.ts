@@ -24,6 +24,8 @@ export interface CatchUpOptions {
 
 export interface CatchUpState {
   readonly options: CatchUpOptions;
+  /** Asked and taught; it alone changes in place. */
+  readonly knowledge: Knowledge;
   /** Where things stood when the blindness began that no reading has made up for yet. */
   readonly mark: Mark | undefined;
   readonly wanted: Wanted | undefined;
@@ -40,7 +42,7 @@ interface Wanted {
 }
 
 /** One reading, over as many requests as it takes. */
-interface Reading extends Wanted {
+interface Reading extends Omit<Report, 'missing'> {
   readonly id: number;
   /** Undefined at the start, when nothing can have been missed. */
   readonly mark: Mark | undefined;
@@ -50,7 +52,6 @@ interface Reading extends Wanted {
   readonly organizations: readonly string[];
   /** The bicycles followed by name that were not met yet. */
   readonly missing: ReadonlySet<string> | undefined;
-  readonly pages: number;
   readonly pagesHere: number;
   /** Bicycles of the present list that were met, and the most that the service said there are. */
   readonly met: number;
@@ -59,10 +60,6 @@ interface Reading extends Wanted {
   readonly stalePages: number;
   /** What `heard()` was when the request in flight was made. */
   readonly askedAt: number;
-  readonly changes: number;
-  readonly unknown: number;
-  readonly isComplete: boolean;
-  readonly isBoundReached: boolean;
   /** The `modified` of the last item; undefined as soon as the order was not kept. */
   readonly lastMs: number | undefined;
 }
@@ -128,10 +125,11 @@ const STALE_PAGES_LIMIT = 10;
 /** Where the reading of each organization's list begins. */
 const LIST_START = { pagesHere: 0, met: 0, total: 0, stalePages: 0, lastMs: Number.POSITIVE_INFINITY };
 
-export function startCatchUp(options: CatchUpOptions): CatchUpState {
+export function startCatchUp(options: CatchUpOptions, knowledge: Knowledge): CatchUpState {
   const never = Number.NEGATIVE_INFINITY;
   return {
     options,
+    knowledge,
     mark: undefined,
     wanted: undefined,
     reading: undefined,
@@ -146,36 +144,36 @@ export function isBehind({ mark, reading }: CatchUpState): boolean {
   return mark !== undefined || reading?.mark !== undefined;
 }
 
-/** What a reading does next. The knowledge is asked and taught; nothing else is touched. */
-export function catchUp(state: CatchUpState, event: CatchUpEvent, now: Moment, knowledge: Knowledge): CatchUpStep {
+/** What a reading does next. */
+export function catchUp(state: CatchUpState, event: CatchUpEvent, now: Moment): CatchUpStep {
   switch (event.type) {
     case 'blind':
-      return { state: { ...state, mark: state.mark ?? knowledge.mark(event.fromMs) }, effects: [] };
+      return { state: { ...state, mark: state.mark ?? state.knowledge.mark(event.fromMs) }, effects: [] };
     case 'wanted':
-      return want(state, event.sinceWallMs, now, knowledge);
+      return want(state, event.sinceWallMs, now);
     case 'tick':
-      return begin(state, now, knowledge);
+      return begin(state, now);
   }
   const { reading } = state;
   if (event.id !== reading?.id) return same(state);
   switch (event.type) {
     case 'page':
-      return takePage(state, reading, event.page, now, knowledge);
+      return takePage(state, reading, event.page, now);
     case 'bicycle':
-      return takeOne(state, reading, event.bicycle, now, knowledge);
+      return takeOne(state, reading, event.bicycle, now);
     case 'failed':
       return takeFailure(state, reading, event.error, now);
   }
 }
 
-function want(state: CatchUpState, sinceWallMs: number | undefined, now: Moment, knowledge: Knowledge): CatchUpStep {
-  const { options, wanted } = state;
+function want(state: CatchUpState, sinceWallMs: number | undefined, now: Moment): CatchUpStep {
+  const { options, wanted, knowledge } = state;
   if (options.mostPages === 0 && !options.readsWhole) return same(state);
   if (options.organizations.length === 0) return same(state);
   const since = earliest(wanted?.sinceWallMs, sinceWallMs);
   // A gap without a mark is one event that could not be read: everything known still holds.
   const mark = sinceWallMs === undefined ? state.mark : (state.mark ?? knowledge.mark(now.monotonicMs));
-  return begin({ ...state, mark, wanted: { sinceWallMs: since } }, now, knowledge);
+  return begin({ ...state, mark, wanted: { sinceWallMs: since } }, now);
 }
 
 function earliest(a: number | undefined, b: number | undefined): number | undefined {
@@ -183,8 +181,8 @@ function earliest(a: number | undefined, b: number | undefined): number | undefi
 }
 
 /** Begins the reading that is wanted, or says when it may begin; one at a time. */
-function begin(state: CatchUpState, now: Moment, knowledge: Knowledge): CatchUpStep {
-  const { wanted, options } = state;
+function begin(state: CatchUpState, now: Moment): CatchUpStep {
+  const { wanted, options, knowledge } = state;
   if (wanted === undefined || state.reading !== undefined) return same(state);
   const inMs = (state.mark === undefined ? state.startDueMs : state.gapDueMs) - now.monotonicMs;
   // Rounded up: what is left of a millisecond by the arithmetic of floating numbers would wake for ever.
@@ -209,11 +207,12 @@ function begin(state: CatchUpState, now: Moment, knowledge: Knowledge): CatchUpS
   };
   const gapDueMs = mark === undefined ? state.gapDueMs : now.monotonicMs + READING_PAUSE_MS;
   const next = { ...state, mark: undefined, wanted: undefined, gapDueMs, readings: reading.id };
-  return ask(next, reading, undefined, knowledge);
+  return ask(next, reading, undefined);
 }
 
 /** Asks for what comes next: the bicycle of the next name, a page, or the report that all is read. */
-function ask(state: CatchUpState, before: Reading, next: Query | undefined, knowledge: Knowledge): CatchUpStep {
+function ask(state: CatchUpState, before: Reading, next: Query | undefined): CatchUpStep {
+  const { knowledge } = state;
   const reading = { ...before, askedAt: knowledge.heard() };
   const [uuid] = reading.names;
   const [organization] = reading.organizations;
@@ -238,10 +237,10 @@ function ask(state: CatchUpState, before: Reading, next: Query | undefined, know
 
 /** One item of a list or of its own address: learned at the start, compared after a gap. */
 function takeItem(
+  knowledge: Knowledge,
   reading: Reading,
   item: Bicycle,
   now: Moment,
-  knowledge: Knowledge,
 ): { reading: Reading; effects: CatchUpEffect[] } {
   if (reading.mark === undefined) {
     knowledge.learn(item, now);
@@ -257,33 +256,22 @@ function takeItem(
   return { reading: taken, effects: change === undefined ? [] : [{ type: 'caught-up', change }] };
 }
 
-function takeOne(
-  state: CatchUpState,
-  before: Reading,
-  bicycle: Bicycle | undefined,
-  now: Moment,
-  knowledge: Knowledge,
-): CatchUpStep {
+function takeOne(state: CatchUpState, before: Reading, bicycle: Bicycle | undefined, now: Moment): CatchUpStep {
   const [uuid = '', ...names] = before.names;
   if (bicycle === undefined || bicycleUuid(bicycle) !== uuid) {
     // Assumed: 404 and 405 are of a service without such an address as well; the list decides.
-    return ask(state, { ...before, names }, undefined, knowledge);
+    return ask(state, { ...before, names }, undefined);
   }
   const missing = new Set(before.missing);
   missing.delete(uuid);
-  const { reading, effects } = takeItem({ ...before, names, missing }, bicycle, now, knowledge);
-  return after(effects, ask(state, reading, undefined, knowledge));
+  const { reading, effects } = takeItem(state.knowledge, { ...before, names, missing }, bicycle, now);
+  return after(effects, ask(state, reading, undefined));
 }
 
-function takePage(
-  state: CatchUpState,
-  before: Reading,
-  page: Page<Bicycle>,
-  now: Moment,
-  knowledge: Knowledge,
-): CatchUpStep {
+function takePage(state: CatchUpState, before: Reading, page: Page<Bicycle>, now: Moment): CatchUpStep {
   const effects: CatchUpEffect[] = [{ type: 'counted', total: page.count }];
   const missing = before.missing === undefined ? undefined : new Set(before.missing);
+  const { knowledge } = state;
   const sizeBefore = knowledge.size();
   let { lastMs } = before;
   let reading: Reading = { ...before, missing, pages: before.pages + 1, pagesHere: before.pagesHere + 1 };
@@ -292,40 +280,41 @@ function takePage(
     // Once out of order, always out of order: then nothing proves that the rest is older.
     lastMs = modifiedMs === undefined || lastMs === undefined || modifiedMs > lastMs ? undefined : modifiedMs;
     if (missing !== undefined && !missing.delete(bicycleUuid(value) ?? '')) continue;
-    const taken = takeItem(reading, value, now, knowledge);
+    const taken = takeItem(knowledge, reading, value, now);
     reading = taken.reading;
     effects.push(...taken.effects);
   }
   const stalePages = knowledge.size() > sizeBefore ? 0 : before.stalePages + 1;
   const met = before.met + page.items.length;
   const total = Math.max(before.total, page.count ?? 0);
-  return after(effects, decide(state, { ...reading, met, total, lastMs, stalePages }, page.next, knowledge));
+  return after(effects, decide(state, { ...reading, met, total, lastMs, stalePages }, page.next));
 }
 
 /** After a page: the next one, or the next organization where this list is read as far as it has to be, or may be. */
-function decide(state: CatchUpState, reading: Reading, next: Query | undefined, knowledge: Knowledge): CatchUpStep {
+function decide(state: CatchUpState, reading: Reading, next: Query | undefined): CatchUpStep {
+  const { knowledge } = state;
   const { mark, lastMs, missing, organizations } = reading;
   const isWhole = state.options.readsWhole && mark === undefined;
-  if (missing?.size === 0) return endList(state, reading, true, knowledge);
+  if (missing?.size === 0) return endList(state, reading, true);
   // Where a bicycle left the list meanwhile, another one may have slipped from a page to the one before.
-  if (next === undefined) return endList(state, reading, reading.met >= reading.total, knowledge);
+  if (next === undefined) return endList(state, reading, reading.met >= reading.total);
   if (mark !== undefined && lastMs !== undefined && lastMs < mark.modifiedMs - DISORDER_MS) {
     // Those followed by name that were not met in the last organization stand further down, so they did not change.
     const isFound = missing !== undefined && organizations.length === 1;
     const below = isFound ? { ...reading, missing: new Set<string>() } : reading;
-    return endList(state, below, mark.isProven || knowledge.isWhole(), knowledge);
+    return endList(state, below, mark.isProven || knowledge.isWhole());
   }
   const isBoundReached = isWhole ? knowledge.size() >= KNOWN_LIMIT : reading.pagesHere >= state.options.mostPages;
-  if (isBoundReached) return endList(state, { ...reading, isBoundReached }, false, knowledge);
-  if (isWhole && reading.stalePages >= STALE_PAGES_LIMIT) return endList(state, reading, false, knowledge);
-  return ask(state, reading, next, knowledge);
+  if (isBoundReached) return endList(state, { ...reading, isBoundReached }, false);
+  if (isWhole && reading.stalePages >= STALE_PAGES_LIMIT) return endList(state, reading, false);
+  return ask(state, reading, next);
 }
 
 /** Goes on with the next organization; `lastMs` of the last one says later how far it was read. */
-function endList(state: CatchUpState, reading: Reading, isComplete: boolean, knowledge: Knowledge): CatchUpStep {
+function endList(state: CatchUpState, reading: Reading, isComplete: boolean): CatchUpStep {
   const organizations = reading.organizations.slice(1);
   const done = { ...reading, organizations, isComplete: reading.isComplete && isComplete };
-  return ask(state, organizations.length > 0 ? { ...done, ...LIST_START } : done, undefined, knowledge);
+  return ask(state, organizations.length > 0 ? { ...done, ...LIST_START } : done, undefined);
 }
 
 /** A list that cannot be read is no end, but what was missed stays missed: it is tried again later. */

@@ -150,7 +150,7 @@ async function store(database: Database, effect: StoredEffect, nowMs: number): P
       );
       return 0;
     case 'mark-gone':
-      return markGone(database, MISSING, [utcOfMs(effect.startedMs)], nowMs);
+      return markGone(database, MISSING, [effect.started], nowMs);
     case 'gap-open':
       await database.all('DELETE FROM gaps WHERE ended IS NULL');
       await database.write('gaps', ['started', 'reason'], [[utcOfMs(effect.startedMs), effect.reason]]);
@@ -209,11 +209,10 @@ async function markGone(
   return Number(row?.['rows']);
 }
 
-/** Holds a whole reading against the table. */
-export async function verify(database: Database, pass: number, startedMs: number): Promise<Meeting> {
+/** Holds a whole reading, which began at `started` (UTC), against the table. */
+export async function verify(database: Database, pass: number, started: string): Promise<Meeting> {
   const number = async (sql: string, values: readonly Value[] = []) =>
     Number((await database.all(sql, values))[0]?.['n'] ?? 0);
-  const started = utcOfMs(startedMs);
   const met = await number('SELECT count(*) AS n FROM listed WHERE pass = ?', [pass]);
   const missing = await number(`SELECT count(*) AS n FROM bicycles WHERE gone IS NULL AND ${MISSING}`, [started]);
   const rows = await countRows(database);

@@ -11,7 +11,7 @@ import type { FleetError } from '../errors.js';
 import type { Closed, Gap, Lost, Message, Opened, Resync } from '../http/stream/events.js';
 import type { Item } from '../http/types.js';
 import { isObject } from '../json/parse.js';
-import { followedBy, forEach, type Step, same } from '../step.js';
+import { after, followedBy, forEach, type Step, same } from '../step.js';
 import { readTime } from '../terminal/time.js';
 import {
   type CatchUpEffect,
@@ -22,7 +22,7 @@ import {
   startCatchUp,
 } from './catch-up.js';
 import { type Knowledge, type Moment, openKnowledge } from './knowledge.js';
-import type { Ledger } from './ledger.js';
+import type { Ledger, Origin } from './ledger.js';
 import { utcOfMs } from './rows.js';
 import type { Snapshot, SnapshotReading } from './schema.js';
 
@@ -84,25 +84,19 @@ export interface OpenGap {
 /** A reading of all lists. */
 export interface Whole {
   readonly id: number;
-  readonly startedMs: number;
-  readonly isConfirming: boolean;
-  readonly pass: number;
-  /** The organization that is read now, by its place in the plan, and the page that comes next. */
-  readonly organization: number;
-  readonly page: number;
+  /** How far it is: what outlives this program. */
+  readonly reading: SnapshotReading;
+  /** Of the organization that is read now. */
   readonly pagesHere: number;
   readonly metHere: number;
-  readonly read: number;
-  /** The largest count of each organization; undefined where the service said none. */
-  readonly counts: readonly (number | undefined)[];
 }
 
 interface WholeWanted {
   readonly reason: string;
   readonly dueMs: number;
-  readonly isConfirming: boolean;
+  readonly isConfirming?: boolean | undefined;
   /** Where one that was interrupted goes on. */
-  readonly resumed: SnapshotReading | undefined;
+  readonly resumed?: SnapshotReading | undefined;
 }
 
 export type WriterEvent =
@@ -159,8 +153,9 @@ export type WriterEffect =
   | { readonly type: 'read-whole'; readonly id: number; readonly organization: string; readonly page: number }
   | { readonly type: 'clear-listed' }
   | { readonly type: 'listed'; readonly uuids: readonly string[]; readonly pass: number }
-  | { readonly type: 'verify'; readonly id: number; readonly pass: number; readonly startedMs: number }
-  | { readonly type: 'mark-gone'; readonly startedMs: number }
+  /** `started` is UTC, as the rows have it. */
+  | { readonly type: 'verify'; readonly id: number; readonly pass: number; readonly started: string }
+  | { readonly type: 'mark-gone'; readonly started: string }
   | { readonly type: 'gap-open'; readonly startedMs: number; readonly reason: string }
   | { readonly type: 'gap-close'; readonly endedMs: number; readonly found: number }
   | { readonly type: 'gap-drop' }
@@ -196,18 +191,22 @@ const LONGEST_PAUSE_MS = 5 * 60_000;
 const FIRST_VAIN_PAUSE_MS = 10 * 60_000;
 const LONGEST_VAIN_PAUSE_MS = 6 * 3_600_000;
 
+/** Where a pass through the lists begins. */
+const FIRST_PAGE = { organizations: 0, page: 1, read: 0, counts: [] } as const;
+
 const NO_DOUBT = { failures: 0, mismatches: 0, suspectedMs: undefined } as const;
 
 /** Everything that a list shows is compared. */
 const NO_MARK = { fromMs: Number.NEGATIVE_INFINITY, modifiedMs: Number.NEGATIVE_INFINITY, isProven: true } as const;
 
 export function startWriter(plan: WriterPlan, ledger: Ledger, now: Moment): WriterState {
+  const knowledge = openKnowledge(now, ledger);
   return {
     plan,
     startedAt: now,
-    knowledge: openKnowledge(now, ledger),
+    knowledge,
     ledger,
-    catchUp: startCatchUp(catchUpOptions(plan)),
+    catchUp: startReading(plan, knowledge),
     blind: new Set(plan.topics.keys()),
     gap: undefined,
     wantedSinceMs: undefined,
@@ -228,8 +227,8 @@ export function startWriter(plan: WriterPlan, ledger: Ledger, now: Moment): Writ
   };
 }
 
-function catchUpOptions({ organizations, mostPages }: WriterPlan) {
-  return { organizations, bicycles: undefined, mostPages, readsWhole: false };
+function startReading({ organizations, mostPages }: WriterPlan, knowledge: Knowledge): CatchUpState {
+  return startCatchUp({ organizations, bicycles: undefined, mostPages, readsWhole: false }, knowledge);
 }
 
 /** Whether the push channel tells everything now. */
@@ -293,26 +292,35 @@ function take(state: WriterState, event: Taken, now: Moment): WriterStep {
 // Messages
 
 function takeHeard(state: WriterState, { event, envelope, uuid }: WriterEvent & { type: 'heard' }): WriterStep {
-  const { knowledge, ledger, plan, isWhole } = state;
+  const { knowledge, plan, isWhole } = state;
   const message = isObject(envelope.message) ? envelope.message : undefined;
   if (message === undefined) return same(state);
   if (envelope.sender === 'alert') return { state, effects: [{ type: 'alert', alert: message }] };
   // "bicycle_leaving_state" names the state that is left, which the message before it said.
   if (envelope.sender !== 'bicycle' || uuid === undefined) return same(state);
-  ledger.from({
-    source: 'push',
-    receivedMs: event.atMs,
-    followed: plan.topics.get(event.topic) ?? '',
-    json: undefined,
-    saysModified: typeof message['modified'] === 'string',
-    isFirstReading: !isWhole,
-    isPlausible: (modifiedMs) => knowledge.isPlausible(modifiedMs, event.monotonicMs),
-  });
   const moment = { monotonicMs: event.monotonicMs, wallMs: event.atMs };
+  const saysModified = typeof message['modified'] === 'string';
+  sayOrigin(state, moment, { source: 'push', followed: plan.topics.get(event.topic) ?? '', saysModified });
   const { kind } = knowledge.hear(uuid, message as Bicycle, moment);
   // A list had shown already what followed it: the step between is not recorded.
   if (kind !== 'late' || !isWhole) return same(state);
   return { state, effects: [{ type: 'gap-moment', atMs: readTime(message['modified']) ?? event.atMs, reason: LATE }] };
+}
+
+/** What the next statements about bicycles are. */
+function sayOrigin(
+  { ledger, knowledge, isWhole }: WriterState,
+  { monotonicMs, wallMs }: Moment,
+  origin: Pick<Origin, 'source' | 'followed'> & Partial<Origin>,
+): void {
+  ledger.from({
+    json: undefined,
+    saysModified: true,
+    receivedMs: wallMs,
+    isFirstReading: !isWhole,
+    isPlausible: (modifiedMs) => knowledge.isPlausible(modifiedMs, monotonicMs),
+    ...origin,
+  });
 }
 
 /** One bad message is a gap of no length: the list is asked what it may have said. */
@@ -322,49 +330,34 @@ function takeUnreadable(
   now: Moment,
 ): WriterStep {
   const message = `a message of ${event.data.length} characters cannot be read: ${reason}`;
-  const opened = openGap(state, { startedMs: event.atMs, reason: message, isBridged: false }, now);
-  const noticed: WriterStep = {
-    state: opened.state,
-    effects: [...opened.effects, { type: 'notice', event: 'unreadable', message }],
-  };
-  return followedBy(noticed, (open) => blinded(open, event.monotonicMs, event.atMs, now));
+  const notice: WriterEffect = { type: 'notice', event: 'unreadable', message };
+  return followedBy(openGap(state, { startedMs: event.atMs, reason: message, isBridged: false }, now), (open) =>
+    after([notice], blinded(open, event.monotonicMs, event.atMs, now)),
+  );
 }
 
 // The connection and its gaps
 
 function takeResume(state: WriterState, event: WriterEvent & { type: 'resume' }, now: Moment): WriterStep {
-  const { heardMs, snapshot } = event;
+  const { heardMs, gap, snapshot } = event;
   const { isWhole } = snapshot;
-  const reason = isWhole ? undefined : 'the first reading';
   const resumed = snapshot.reading ?? undefined;
+  const reason = isWhole ? resumed && 'a reading that was interrupted' : 'the first reading';
   const wholeWanted: WholeWanted | undefined =
-    reason === undefined && resumed === undefined
-      ? undefined
-      : {
-          reason: reason ?? 'a reading that was interrupted',
-          dueMs: now.monotonicMs,
-          isConfirming: resumed?.isConfirming ?? false,
-          resumed,
-        };
+    reason === undefined ? undefined : { reason, dueMs: now.monotonicMs, isConfirming: resumed?.isConfirming, resumed };
   const suspectedMs = snapshot.suspected === null ? undefined : Date.parse(snapshot.suspected);
   const next = { ...state, isWhole, wholeWanted, suspectedMs };
   if (isWhole) state.knowledge.cover(Number.NEGATIVE_INFINITY);
   if (heardMs === undefined) return same(next);
   // The gap that a writer left open when it was killed began before the last thing it heard.
-  const startedMs = Math.min(heardMs, event.gap?.startedMs ?? heardMs);
-  const gap: OpenGap = {
-    startedMs,
-    endedMs: state.plan.topics.size === 0 ? state.startedAt.wallMs : undefined,
-    reason: event.gap?.reason ?? 'the mirror was not running',
-    isBridged: false,
-    foundBefore: state.ledger.found(),
-  };
-  const opened: WriterStep = {
-    state: { ...next, gap },
-    effects: event.gap === undefined ? [{ type: 'gap-open', startedMs, reason: gap.reason }] : [],
-  };
+  const startedMs = Math.min(heardMs, gap?.startedMs ?? heardMs);
+  const opened = openGap(
+    next,
+    { startedMs, reason: gap?.reason ?? 'the mirror was not running', isBridged: false },
+    now,
+  );
   const fromMs = now.monotonicMs - Math.max(0, now.wallMs - startedMs);
-  return followedBy(opened, (open) =>
+  return followedBy(gap === undefined ? opened : same(opened.state), (open) =>
     state.plan.topics.size === 0 ? blinded(open, fromMs, startedMs, now) : lookUp(open, { type: 'blind', fromMs }, now),
   );
 }
@@ -383,23 +376,17 @@ function takeLost(state: WriterState, event: Lost, now: Moment): WriterStep {
   const next = { ...state, blind: new Set(state.blind).add(topic), mayRead: true };
   const startedMs = lastLifeWallMs ?? state.startedAt.wallMs;
   const fromMs = lastLifeWallMs === undefined ? state.startedAt.monotonicMs : event.monotonicMs - blindMs;
-  const opened = openGap(
-    next,
-    { startedMs, reason: event.error.message, isBridged: lastLifeWallMs !== undefined },
-    now,
+  const blindness = { startedMs, reason: event.error.message, isBridged: lastLifeWallMs !== undefined };
+  return followedBy(after([{ type: 'stream', event }], openGap(next, blindness, now)), (open) =>
+    lookUp(open, { type: 'blind', fromMs }, now),
   );
-  const told: WriterStep = { state: opened.state, effects: [{ type: 'stream', event }, ...opened.effects] };
-  return followedBy(told, (open) => lookUp(open, { type: 'blind', fromMs }, now));
 }
 
 function takeGap(state: WriterState, event: Gap, now: Moment): WriterStep {
-  const told: WriterStep = { state, effects: [{ type: 'stream', event }] };
-  const startedMs = event.fromWallMs;
-  const opened = followedBy(told, (open) =>
-    openGap(open, { startedMs, reason: event.message, isBridged: event.replayed }, now),
-  );
-  return followedBy(opened, (open) =>
-    lookUp(open, { type: 'blind', fromMs: event.monotonicMs - event.durationMs }, now),
+  const { fromWallMs: startedMs, message: reason, replayed: isBridged } = event;
+  const fromMs = event.monotonicMs - event.durationMs;
+  return followedBy(after([{ type: 'stream', event }], openGap(state, { startedMs, reason, isBridged }, now)), (open) =>
+    lookUp(open, { type: 'blind', fromMs }, now),
   );
 }
 
@@ -454,20 +441,10 @@ function closeGap(state: WriterState): WriterStep {
 // The catch-up
 
 function lookUp(state: WriterState, event: CatchUpEvent, now: Moment): WriterStep {
-  const { knowledge, ledger } = state;
   const organization = state.catchUp.reading?.organizations[0];
-  if (event.type === 'page' && organization !== undefined) {
-    ledger.from({
-      source: 'list',
-      receivedMs: now.wallMs,
-      followed: organization,
-      json: undefined,
-      saysModified: true,
-      isFirstReading: !state.isWhole,
-      isPlausible: (modifiedMs) => knowledge.isPlausible(modifiedMs, now.monotonicMs),
-    });
-  }
-  const read = catchUp(state.catchUp, event, now, knowledge);
+  if (event.type === 'page' && organization !== undefined)
+    sayOrigin(state, now, { source: 'list', followed: organization });
+  const read = catchUp(state.catchUp, event, now);
   return forEach(
     { ...state, catchUp: read.state },
     read.effects,
@@ -488,17 +465,16 @@ function takeCatchUp(
     if (organization === undefined) return same(state);
     return same({ ...state, totals: new Map(state.totals).set(organization, effect.total) });
   }
-  const told: WriterStep = { state, effects: [effect] };
-  if (effect.type === 'unread') {
-    // What is refused is refused again: the whole list may be asked for in another order.
-    return effect.retryInMs === undefined
-      ? followedBy(told, (open) => wantWhole(open, effect.error.message, now))
-      : told;
-  }
-  if (effect.type !== 'read') return told;
+  // What is refused is refused again: the whole list may be asked for in another order.
+  if (effect.type === 'unread' && effect.retryInMs === undefined)
+    return after([effect], wantWhole(state, effect.error.message, now));
+  if (effect.type !== 'read') return { state, effects: [effect] };
   if (!effect.report.isComplete && !state.isChecking)
-    return followedBy(told, (open) => wantWhole(open, 'the catch-up was not complete', now));
-  return followedBy(followedBy(told, closeGap), (open) => compareCount(open, now));
+    return after([effect], wantWhole(state, 'the catch-up was not complete', now));
+  return after(
+    [effect],
+    followedBy(closeGap(state), (open) => compareCount(open, now)),
+  );
 }
 
 /** Bicycles leave the list without a word: where the counts differ, the whole list is read. */
@@ -526,9 +502,8 @@ function compareCount(before: WriterState, now: Moment): WriterStep {
 function wantWhole(state: WriterState, reason: string, now: Moment): WriterStep {
   if (state.whole !== undefined || state.wholeWanted !== undefined) return same(state);
   const dueMs = state.isWhole ? Math.max(now.monotonicMs, state.wholeAllowedMs) : now.monotonicMs;
-  const wholeWanted = { reason, dueMs, isConfirming: false, resumed: undefined };
   return {
-    state: { ...state, wholeWanted },
+    state: { ...state, wholeWanted: { reason, dueMs } },
     effects: [{ type: 'notice', event: 'whole', message: `reading the whole list: ${reason}` }],
   };
 }
@@ -582,21 +557,13 @@ function check(state: WriterState, now: Moment): WriterStep {
   return followedBy(marked, (open) => lookUp(open, { type: 'wanted', sinceWallMs: now.wallMs }, now));
 }
 
-function beginWhole(state: WriterState, { isConfirming, resumed }: WholeWanted, now: Moment): WriterStep {
+function beginWhole(state: WriterState, { isConfirming = false, resumed }: WholeWanted, now: Moment): WriterStep {
   const { organizations } = state.plan;
   const isResumed = resumed !== undefined && resumed.organizations < organizations.length;
-  const whole: Whole = {
-    id: state.wholes + 1,
-    startedMs: isResumed ? Date.parse(resumed.started) : now.wallMs,
-    isConfirming,
-    pass: isResumed ? resumed.pass : 1,
-    organization: isResumed ? resumed.organizations : 0,
-    page: isResumed ? resumed.page : 1,
-    pagesHere: isResumed ? resumed.page - 1 : 0,
-    metHere: 0,
-    read: isResumed ? resumed.read : 0,
-    counts: isResumed ? resumed.counts.map((count) => count ?? undefined) : [],
-  };
+  const reading: SnapshotReading = isResumed
+    ? resumed
+    : { ...FIRST_PAGE, started: utcOfMs(now.wallMs), isConfirming, pass: 1 };
+  const whole = { id: state.wholes + 1, reading, pagesHere: reading.page - 1, metHere: 0 };
   const begun: WriterStep = {
     state: { ...state, whole, wholeWanted: undefined, wholes: whole.id },
     // What a second reading shows counts beside what the first one showed.
@@ -605,30 +572,25 @@ function beginWhole(state: WriterState, { isConfirming, resumed }: WholeWanted, 
   return followedBy(begun, (open) => readOn(open, whole));
 }
 
-function readOn(state: WriterState, whole: Whole): WriterStep {
-  const organization = state.plan.organizations[whole.organization];
-  if (organization === undefined) {
-    const { id, pass, startedMs } = whole;
-    return { state, effects: [{ type: 'verify', id, pass, startedMs }] };
-  }
-  return { state, effects: [snapshotOf(state), { type: 'read-whole', id: whole.id, organization, page: whole.page }] };
+function readOn(before: WriterState, whole: Whole): WriterStep {
+  const state = { ...before, whole };
+  const { id, reading } = whole;
+  const organization = state.plan.organizations[reading.organizations];
+  if (organization === undefined)
+    return { state, effects: [{ type: 'verify', id, pass: reading.pass, started: reading.started }] };
+  return { state, effects: [snapshotOf(state), { type: 'read-whole', id, organization, page: reading.page }] };
 }
 
 function snapshotOf({ whole, isWhole, suspectedMs }: WriterState): WriterEffect & { type: 'snapshot' } {
   const suspected = suspectedMs === undefined ? null : utcOfMs(suspectedMs);
-  if (whole === undefined) return { type: 'snapshot', snapshot: { isWhole, suspected, reading: null } };
-  const { isConfirming, pass, organization, page, read, counts } = whole;
-  const started = utcOfMs(whole.startedMs);
-  const reading = {
-    started,
-    isConfirming,
-    pass,
-    organizations: organization,
-    page,
-    read,
-    counts: counts.map((count) => count ?? null),
-  };
-  return { type: 'snapshot', snapshot: { isWhole, suspected, reading } };
+  return { type: 'snapshot', snapshot: { isWhole, suspected, reading: whole?.reading ?? null } };
+}
+
+/** The reading with a count of its present organization; null where the service says none. */
+function counted(reading: SnapshotReading, count: number | null): (number | null)[] {
+  const counts = [...reading.counts];
+  counts[reading.organizations] = count;
+  return counts;
 }
 
 function takePage(
@@ -637,44 +599,39 @@ function takePage(
   event: WriterEvent & { type: 'whole-page' },
   now: Moment,
 ): WriterStep {
-  const { knowledge, ledger, plan, isWhole } = state;
+  const { knowledge, plan } = state;
+  const { reading } = before;
+  const followed = plan.organizations[reading.organizations] ?? '';
   const uuids: string[] = [];
   for (const { value, json } of event.items) {
     const uuid = bicycleUuid(value);
     if (uuid === undefined) continue;
     uuids.push(uuid);
-    ledger.from({
-      source: 'list',
-      receivedMs: now.wallMs,
-      followed: plan.organizations[before.organization] ?? '',
-      json,
-      saysModified: true,
-      isFirstReading: !isWhole,
-      isPlausible: (modifiedMs) => knowledge.isPlausible(modifiedMs, now.monotonicMs),
-    });
+    sayOrigin(state, now, { source: 'list', followed, json });
     knowledge.compare(value, NO_MARK, event.askedAt, now);
   }
-  const counts = [...before.counts];
-  const count = counts[before.organization];
-  counts[before.organization] = event.count === undefined ? count : Math.max(event.count, count ?? 0);
+  const most = Math.max(event.count ?? -1, reading.counts[reading.organizations] ?? -1);
   const whole: Whole = {
     ...before,
-    page: event.nextPage ?? before.page,
+    reading: {
+      ...reading,
+      page: event.nextPage ?? reading.page,
+      read: reading.read + uuids.length,
+      counts: counted(reading, most < 0 ? null : most),
+    },
     pagesHere: before.pagesHere + 1,
     metHere: before.metHere + uuids.length,
-    read: before.read + uuids.length,
-    counts,
   };
   const next = { ...state, whole };
-  return { state: next, effects: [{ type: 'listed', uuids, pass: whole.pass }, snapshotOf(next)] };
+  return { state: next, effects: [{ type: 'listed', uuids, pass: reading.pass }, snapshotOf(next)] };
 }
 
-function takeListEnd(state: WriterState, before: Whole): WriterStep {
-  const counts = [...before.counts];
+function takeListEnd(state: WriterState, { id, reading, pagesHere, metHere }: Whole): WriterStep {
+  const count = reading.counts[reading.organizations] ?? null;
   // A bare array has no count; where it came in one piece, nothing can have slipped between its pages.
-  if (counts[before.organization] === undefined && before.pagesHere === 1) counts[before.organization] = before.metHere;
-  const whole = { ...before, counts, organization: before.organization + 1, page: 1, pagesHere: 0, metHere: 0 };
-  return readOn({ ...state, whole }, whole);
+  const counts = counted(reading, count === null && pagesHere === 1 ? metHere : count);
+  const next = { ...reading, counts, organizations: reading.organizations + 1, page: 1 };
+  return readOn(state, { id, reading: next, pagesHere: 0, metHere: 0 });
 }
 
 function takeMeeting(
@@ -683,30 +640,28 @@ function takeMeeting(
   event: WriterEvent & { type: 'whole-met' },
   now: Moment,
 ): WriterStep {
-  const { organizations } = state.plan;
-  const counts = organizations.map((_, index) => whole.counts[index]);
+  const { reading } = whole;
+  const counts = state.plan.organizations.map((_, index) => reading.counts[index] ?? undefined);
   const total = counts.reduce<number>((sum, count) => sum + (count ?? 0), 0);
   const isCounted = counts.every((count) => count !== undefined);
   const ended = { ...state, whole: undefined };
   if (isCounted && event.met < total) {
-    if (whole.pass < MOST_PASSES) {
-      const again = { ...whole, pass: whole.pass + 1, organization: 0, page: 1, read: 0, counts: [] };
-      return readOn({ ...state, whole: again }, again);
-    }
+    if (reading.pass < MOST_PASSES)
+      return readOn(state, { ...whole, reading: { ...reading, ...FIRST_PAGE, pass: reading.pass + 1 } });
     const message = `the list showed ${event.met} of ${total} bicycles, ${MOST_PASSES} times; it is read again later`;
     return inVain(ended, 'incomplete', message, now, true);
   }
-  const done = finishWhole(ended, whole, now);
+  const done = finishWhole(ended, Date.parse(reading.started), now);
   if (event.missing === 0) return followedBy(done, (open) => same({ ...open, ...NO_DOUBT }));
   const reason = cannotMark(event, isCounted, total);
   if (reason !== undefined) {
     const message = `${event.missing} bicycles of the mirror are not in the list and stay as they are: ${reason}`;
     return followedBy(done, (open) => inVain(open, 'kept', message, now, false));
   }
-  if (whole.isConfirming) {
+  if (reading.isConfirming) {
     return followedBy(done, (open) => ({
       state: { ...open, ...NO_DOUBT },
-      effects: [{ type: 'mark-gone', startedMs: whole.startedMs }],
+      effects: [{ type: 'mark-gone', started: reading.started }],
     }));
   }
   return followedBy(done, (open) => confirm(open, event, now));
@@ -718,7 +673,7 @@ function confirm(state: WriterState, { missing, rows }: Meeting, now: Moment): W
   const inMs = suspectedMs === undefined ? 0 : Math.max(0, suspectedMs + SUSPICION_MS - now.wallMs);
   const later = inMs > 0 ? ` in ${Math.ceil(inMs / 60_000)} min` : '';
   const message = `${missing} of ${rows} bicycles are not in the list any more; it is read once more${later} to be sure`;
-  const wholeWanted = { reason: message, dueMs: now.monotonicMs + inMs, isConfirming: true, resumed: undefined };
+  const wholeWanted = { reason: message, dueMs: now.monotonicMs + inMs, isConfirming: true };
   const next = { ...state, suspectedMs, wholeWanted };
   return { state: next, effects: [snapshotOf(next), { type: 'notice', event: 'confirm', message }] };
 }
@@ -735,13 +690,13 @@ function cannotMark(meeting: Meeting, isCounted: boolean, total: number): string
 }
 
 /** The tables hold what the list holds; a gap that was over when the reading began is made up for. */
-function finishWhole(state: WriterState, whole: Whole, now: Moment): WriterStep {
+function finishWhole(state: WriterState, startedMs: number, now: Moment): WriterStep {
   state.knowledge.cover(Number.NEGATIVE_INFINITY);
   const next: WriterState = { ...state, isWhole: true, checkDueMs: now.monotonicMs + CHECK_MS };
   const { gap } = next;
-  const isMadeUp = gap === undefined || (gap.endedMs !== undefined && gap.endedMs <= whole.startedMs);
+  const isMadeUp = gap === undefined || (gap.endedMs !== undefined && gap.endedMs <= startedMs);
   const settled = isMadeUp
-    ? { ...next, wantedSinceMs: undefined, catchUp: startCatchUp(catchUpOptions(next.plan)) }
+    ? { ...next, wantedSinceMs: undefined, catchUp: startReading(next.plan, next.knowledge) }
     : next;
   return followedBy(isMadeUp ? closeGap(settled) : same(settled), (open) => ({
     state: open,
@@ -753,9 +708,7 @@ function finishWhole(state: WriterState, whole: Whole, now: Moment): WriterStep 
 function inVain(state: WriterState, name: string, message: string, now: Moment, isWanted: boolean): WriterStep {
   const failures = state.failures + 1;
   const wholeAllowedMs = now.monotonicMs + doublingPauseMs(failures, FIRST_VAIN_PAUSE_MS, LONGEST_VAIN_PAUSE_MS);
-  const wholeWanted = isWanted
-    ? { reason: message, dueMs: wholeAllowedMs, isConfirming: false, resumed: undefined }
-    : undefined;
+  const wholeWanted = isWanted ? { reason: message, dueMs: wholeAllowedMs } : undefined;
   const next = { ...state, failures, wholeAllowedMs, mismatches: 0, wholeWanted };
   return { state: next, effects: [snapshotOf(next), { type: 'notice', event: name, message }] };
 }
@@ -763,19 +716,14 @@ function inVain(state: WriterState, name: string, message: string, now: Moment, 
 /** A list that cannot be read is read on from the same page. */
 function takeWholeFailure(
   state: WriterState,
-  whole: Whole,
+  { reading: resumed }: Whole,
   event: WriterEvent & { type: 'whole-failed' },
   now: Moment,
 ): WriterStep {
   const failures = state.failures + 1;
   const pauseMs = Math.ceil((0.5 + event.random / 2) * doublingPauseMs(failures, FIRST_PAUSE_MS, LONGEST_PAUSE_MS));
-  const resumed = snapshotOf(state).snapshot.reading ?? undefined;
-  const wholeWanted: WholeWanted = {
-    reason: event.error.message,
-    dueMs: now.monotonicMs + pauseMs,
-    isConfirming: whole.isConfirming,
-    resumed,
-  };
+  const { isConfirming } = resumed;
+  const wholeWanted = { reason: event.error.message, dueMs: now.monotonicMs + pauseMs, isConfirming, resumed };
   return {
     state: { ...state, whole: undefined, wholeWanted, failures },
     effects: [{ type: 'unread', error: event.error, sinceWallMs: undefined, retryInMs: pauseMs }],

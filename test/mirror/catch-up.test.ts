@@ -39,10 +39,11 @@ function pageOf(items: readonly Bicycle[], isLast: boolean): Page<Bicycle> {
 /** Drives the machine with a list that a test may change, one page after the other. */
 function open(options: Partial<CatchUpOptions> = {}, pageSize = 2) {
   const knowledge = openKnowledge(at(0));
-  let state = startCatchUp({ organizations: ['o'], bicycles: undefined, mostPages: 5, readsWhole: false, ...options });
+  const all = { organizations: ['o'], bicycles: undefined, mostPages: 5, readsWhole: false, ...options };
+  let state = startCatchUp(all, knowledge);
   const log: CatchUpEffect[] = [];
   const step = (event: CatchUpEvent, seconds: number): CatchUpEffect[] => {
-    const next = catchUp(state, event, at(seconds), knowledge);
+    const next = catchUp(state, event, at(seconds));
     state = next.state;
     log.push(...next.effects);
     return [...next.effects];

@@ -105,10 +105,10 @@ function statusLine(state: WriterState, counters: Counters, perSecond: number): 
   const { whole, ledger } = state;
   const traffic = `${perSecond.toFixed(perSecond < 10 ? 1 : 0)} messages/s`;
   if (whole !== undefined) {
-    const total = whole.counts.reduce<number>((sum, count) => sum + (count ?? 0), 0);
-    const share = total > 0 ? `, ${Math.min(100, Math.floor((whole.read / total) * 100))} %` : '';
+    const total = whole.reading.counts.reduce<number>((sum, count) => sum + (count ?? 0), 0);
+    const share = total > 0 ? `, ${Math.min(100, Math.floor((whole.reading.read / total) * 100))} %` : '';
     const of = total > 0 ? ` of ${total}` : '';
-    return `reading the list: ${whole.read}${of} bicycles${share} · ${traffic}`;
+    return `reading the list: ${whole.reading.read}${of} bicycles${share} · ${traffic}`;
   }
   const condition = isCurrent(state) ? 'current' : state.blind.size > 0 ? 'not connected' : 'catching up';
   return `${condition} · ${ledger.size()} bicycles · ${traffic} · ${counted(counters.changes, 'change')} · ${counted(counters.gaps, 'gap')}`;

@@ -442,7 +442,7 @@ async function perform(
       }
       case 'verify': {
         const { id } = effect;
-        const meeting = await keeper.run((database) => verify(database, effect.pass, effect.startedMs));
+        const meeting = await keeper.run((database) => verify(database, effect.pass, effect.started));
         queue.push({ type: 'whole-met', id, ...meeting });
         break;
       }

@@ -101,11 +101,12 @@ export function startWatch(plan: Plan, now: Moment): WatchState {
     mostPages: plan.resyncPages,
     readsWhole: (plan.form === 'board' || plan.form === 'page') && plan.bicycles === undefined && plan.resyncPages > 0,
   };
+  const knowledge = openKnowledge(now);
   return {
     plan,
     startedAt: now,
-    knowledge: openKnowledge(now),
-    catchUp: startCatchUp(options),
+    knowledge,
+    catchUp: startCatchUp(options, knowledge),
     counts,
     gaps: [],
     blind: new Map(plan.topics.map((topic) => [topic, { fromMs: now.monotonicMs, ...NOT_CONNECTED }])),
@@ -351,7 +352,7 @@ function release(state: WatchState, monotonicMs: number): WatchStep {
 // The catch-up
 
 function lookUp(state: WatchState, event: CatchUpEvent, now: Moment): WatchStep {
-  const read = catchUp(state.catchUp, event, now, state.knowledge);
+  const read = catchUp(state.catchUp, event, now);
   return forEach({ ...state, catchUp: read.state }, read.effects, (open, effect) => takeCatchUp(open, effect, now));
 }
 
