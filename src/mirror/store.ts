@@ -40,18 +40,31 @@ export interface Found {
   readonly left: readonly string[];
 }
 
+const STORED = [
+  'clear-listed',
+  'listed',
+  'mark-gone',
+  'gap-open',
+  'gap-close',
+  'gap-drop',
+  'gap-moment',
+  'snapshot',
+] as const;
+
 /** The effects that are written in the batch's transaction. */
-export type StoredEffect = Extract<
-  WriterEffect,
-  { type: 'clear-listed' | 'listed' | 'mark-gone' | 'gap-open' | 'gap-close' | 'gap-drop' | 'gap-moment' | 'snapshot' }
->;
+export type StoredEffect = Extract<WriterEffect, { type: (typeof STORED)[number] }>;
+
+export function isStored(effect: WriterEffect): effect is StoredEffect {
+  return STORED.some((type) => type === effect.type);
+}
 
 export interface Commit {
   /** Counted by the writer, from 1. */
   readonly batch: number;
   readonly writes: Writes;
   readonly effects: readonly StoredEffect[];
-  readonly alerts: readonly (readonly Value[])[];
+  /** What was pushed. */
+  readonly alerts: readonly Item<Alert>[];
   /** Until when everything was heard. */
   readonly heardMs: number;
   readonly nowMs: number;
@@ -112,22 +125,30 @@ async function countRows(database: Database): Promise<number> {
 }
 
 /**
- * Writes a batch, whole or not at all. Throws a FleetError of kind `config` where another writer took over. Returns how many bicycles it
- * marked as gone. A batch that is written already, whose answer was lost, is not written again.
+ * Writes a batch, whole or not at all. Throws a FleetError of kind `config` where another writer took over. Resolves with how many bicycles it
+ * marked as gone, and how many alerts were new or changed. A batch that is written already, whose answer was lost, is not written again.
  */
-export async function commit(database: Database, writer: Writer, batch: Commit, isRetry: boolean): Promise<number> {
+export async function commit(
+  database: Database,
+  writer: Writer,
+  batch: Commit,
+  isRetry: boolean,
+): Promise<{ gone: number; changedAlerts: number }> {
   return database.transaction(async () => {
     await keepLease(database, writer, batch.beats || isRetry);
-    if (isRetry && (await isWritten(database, writer, batch.batch))) return 0;
+    if (isRetry && (await isWritten(database, writer, batch.batch))) return { gone: 0, changedAlerts: 0 };
     await database.write('bicycles', BICYCLE_COLUMNS, batch.writes.bicycles, ['uuid']);
     await database.write('bicycles', MOVED_COLUMNS, batch.writes.moved, ['uuid']);
     await database.write('changes', CHANGE_COLUMNS, batch.writes.changes);
-    await database.write('alerts', ALERT_COLUMNS, batch.alerts, ['uuid']);
+    const changedAlerts = await writeAlerts(database, batch.alerts, batch.nowMs);
     let gone = 0;
-    for (const effect of batch.effects) gone += await store(database, effect, batch.nowMs);
+    for (const effect of batch.effects) {
+      if (effect.type === 'mark-gone') gone += await markGone(database, MISSING, [effect.started], batch.nowMs);
+      else await store(database, effect);
+    }
     const position = { heard: utcOfMs(batch.heardMs), owner: writer.owner, batch: batch.batch };
     await writeMeta(database, 'position', JSON.stringify(position satisfies Position));
-    return gone;
+    return { gone, changedAlerts };
   });
 }
 
@@ -136,42 +157,31 @@ async function isWritten(database: Database, writer: Writer, batch: number): Pro
   return position?.owner === writer.owner && position.batch >= batch;
 }
 
-async function store(database: Database, effect: StoredEffect, nowMs: number): Promise<number> {
+async function store(database: Database, effect: Exclude<StoredEffect, { type: 'mark-gone' }>): Promise<unknown> {
   switch (effect.type) {
     case 'clear-listed':
-      await database.all('DELETE FROM listed');
-      return 0;
-    case 'listed':
-      await database.write(
-        'listed',
-        ['uuid', 'pass'],
-        effect.uuids.map((uuid) => [uuid, effect.pass]),
-        ['uuid'],
-      );
-      return 0;
-    case 'mark-gone':
-      return markGone(database, MISSING, [effect.started], nowMs);
+      return database.all('DELETE FROM listed');
+    case 'listed': {
+      const rows = effect.uuids.map((uuid) => [uuid, effect.pass]);
+      return database.write('listed', ['uuid', 'pass'], rows, ['uuid']);
+    }
     case 'gap-open':
-      await database.all('DELETE FROM gaps WHERE ended IS NULL');
-      await database.write('gaps', ['started', 'reason'], [[utcOfMs(effect.startedMs), effect.reason]]);
-      return 0;
-    case 'gap-close':
-      await database.all('UPDATE gaps SET ended = ?, found = ? WHERE ended IS NULL', [
-        utcOfMs(effect.endedMs),
-        effect.found,
-      ]);
-      return 0;
+      await database.all(DROP_GAP);
+      return database.write('gaps', ['started', 'reason'], [[utcOfMs(effect.startedMs), effect.reason]]);
+    case 'gap-close': {
+      const values = [utcOfMs(effect.endedMs), effect.found];
+      return database.all('UPDATE gaps SET ended = ?, found = ? WHERE ended IS NULL', values);
+    }
     case 'gap-drop':
-      await database.all('DELETE FROM gaps WHERE ended IS NULL');
-      return 0;
+      return database.all(DROP_GAP);
     case 'gap-moment':
-      await storeMoment(database, effect);
-      return 0;
+      return storeMoment(database, effect);
     case 'snapshot':
-      await writeMeta(database, 'snapshot', JSON.stringify(effect.snapshot));
-      return 0;
+      return writeMeta(database, 'snapshot', JSON.stringify(effect.snapshot));
   }
 }
+
+const DROP_GAP = 'DELETE FROM gaps WHERE ended IS NULL';
 
 /** Moments that are near each other are one row. */
 async function storeMoment(database: Database, { atMs, reason }: StoredEffect & { type: 'gap-moment' }): Promise<void> {
@@ -228,16 +238,24 @@ export async function verify(database: Database, pass: number, started: string):
   return { met, missing, rows, looksFiltered: others === 0 && available === 0 };
 }
 
-/** The rows of those alerts that are new or changed, as ALERT_COLUMNS. */
-export async function changedAlerts(
+/** Writes a page of alerts; resolves with how many were new or changed. Throws as `commit`. */
+export async function storeAlerts(
   database: Database,
+  writer: Writer,
   items: readonly Item<Alert>[],
   nowMs: number,
-): Promise<Value[][]> {
+): Promise<number> {
+  return database.transaction(async () => {
+    await keepLease(database, writer, false);
+    return writeAlerts(database, items, nowMs);
+  });
+}
+
+async function writeAlerts(database: Database, items: readonly Item<Alert>[], nowMs: number): Promise<number> {
   const named = new Map(
     items.flatMap((item) => (typeof item.value.uuid === 'string' ? [[item.value.uuid.toLowerCase(), item]] : [])),
   );
-  if (named.size === 0) return [];
+  if (named.size === 0) return 0;
   const list =
     database.kind === 'sqlite' ? 'SELECT value FROM json_each(?)' : 'SELECT json_array_elements_text(?::json)';
   const rows = await database.all(`SELECT uuid, first_seen, raw FROM alerts WHERE uuid IN (${list})`, [
@@ -253,7 +271,8 @@ export async function changedAlerts(
     const alert = readExact(json) as { [field: string]: unknown };
     changed.push(alertRow(alert, { uuid, firstSeen, lastSeen: now, raw: json }));
   }
-  return changed;
+  await database.write('alerts', ALERT_COLUMNS, changed, ['uuid']);
+  return changed.length;
 }
 
 /** Forgets history before a moment, a part each time: true when there may be more. */

@@ -1,7 +1,6 @@
 // The loop around the machine of state.ts: reads, prints, runs commands and remembers, one alert after the other.
 
 import type { Context } from '../../context.js';
-import { asFleetError } from '../../errors.js';
 import type { Client } from '../../http/client.js';
 import { openQueue } from '../../http/stream/queue.js';
 import { requireSseUrl } from '../../settings/resolve.js';
@@ -63,7 +62,7 @@ export async function followAlerts(context: Context, input: FollowInput): Promis
   const { plan, memory, topics } = input;
   const queue = openQueue<AlertsEvent>();
   const ending = openEnding(context, queue.push, plan);
-  const { over, stop } = ending;
+  const { over } = ending;
   const offsetMinutes = -new Date(clock.wallMs()).getTimezoneOffset();
   const isJson = plan.form === 'json';
   const stderr = openStderr(context, { isJson, offsetMinutes, wallMs: clock.wallMs, namesTopic: topics.length > 1 });
@@ -85,7 +84,7 @@ export async function followAlerts(context: Context, input: FollowInput): Promis
         queue.push({ type: 'pushed', event }, size);
       const options = { topics, sseUrl, idleMs: IDLE_MS, giveUpAfterMs: undefined, signal: over.signal, log };
       following = followTopics(context, { ...options, emit, room: queue.room });
-      following.catch((thrown) => stop('failed', asFleetError(thrown)));
+      following.catch(ending.fail);
     }
     const alarms = openAlarms(clock, () => queue.push({ type: 'tick' }));
     const remembered = { known: memory?.known ?? openKnownAlerts(), cursorMs: memory?.cursorMs };

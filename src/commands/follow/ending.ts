@@ -28,6 +28,8 @@ export interface Ending {
   /** Aborted when it ends from outside, by a signal, `--for` or a failure; not by what was waited for. */
   readonly cut: AbortSignal;
   stop(end: WatchEnd, error?: FleetError): void;
+  /** A failure of what runs beside ends it, unless it is over. */
+  fail(thrown: unknown): void;
   close(): void;
 }
 
@@ -50,6 +52,9 @@ export function openEnding(context: Context, push: (event: Stop) => void, { forM
     over,
     cut: cut.signal,
     stop,
+    fail(thrown) {
+      if (!over.signal.aborted) stop('failed', asFleetError(thrown));
+    },
     close() {
       cancelEnd();
       signal.removeEventListener('abort', onSignal);

@@ -3,19 +3,26 @@
 import { createServer, type Server } from 'node:http';
 import { FleetError } from '../../errors.js';
 
+/** What is counted from the start on: its name and meaning for Prometheus. */
+const COUNTED = {
+  messages: ['messages_total', 'Messages received from the push channel.'],
+  unreadable: ['unreadable_messages_total', 'Messages that could not be read.'],
+  changes: ['changes_total', 'Changes recorded.'],
+  batches: ['batches_total', 'Transactions committed.'],
+  gaps: ['gaps_total', 'Gaps opened.'],
+  found: ['found_total', 'Changes found in the list after gaps.'],
+  gone: ['gone_total', 'Bicycles that left the list.'],
+  alerts: ['alerts_total', 'Alerts that were new or changed.'],
+  pages: ['list_pages_total', 'Pages of lists read.'],
+  reconnects: ['reconnects_total', 'Connections of the push channel after the first.'],
+  databaseErrors: ['database_errors_total', 'Failed calls of the database.'],
+} as const;
+
+type CounterName = keyof typeof COUNTED;
+const NAMES = Object.keys(COUNTED) as CounterName[];
+
 /** Changed in place by the writer; times in milliseconds. */
-export interface Counters {
-  messages: number;
-  unreadable: number;
-  changes: number;
-  batches: number;
-  gaps: number;
-  found: number;
-  gone: number;
-  alerts: number;
-  pages: number;
-  reconnects: number;
-  databaseErrors: number;
+export interface Counters extends Record<CounterName, number> {
   /** From the arrival of the oldest message of the last batch to its commit. */
   lagMs: number;
   lastCommitWallMs: number;
@@ -32,59 +39,30 @@ export interface Reading {
 }
 
 export function openCounters(): Counters {
-  return {
-    messages: 0,
-    unreadable: 0,
-    changes: 0,
-    batches: 0,
-    gaps: 0,
-    found: 0,
-    gone: 0,
-    alerts: 0,
-    pages: 0,
-    reconnects: 0,
-    databaseErrors: 0,
-    lagMs: 0,
-    lastCommitWallMs: 0,
-    lastHeardWallMs: 0,
-  };
+  const none = Object.fromEntries(NAMES.map((name) => [name, 0])) as Record<CounterName, number>;
+  return { ...none, lagMs: 0, lastCommitWallMs: 0, lastHeardWallMs: 0 };
 }
 
 /** The text of Prometheus' exposition format 0.0.4. */
-export function metricsText(counters: Counters, reading: Reading): string {
-  const flag = (isSet: boolean) => (isSet ? 1 : 0);
-  const lines: [name: string, type: 'counter' | 'gauge', help: string, value: number][] = [
-    ['messages_total', 'counter', 'Messages received from the push channel.', counters.messages],
-    ['unreadable_messages_total', 'counter', 'Messages that could not be read.', counters.unreadable],
-    ['changes_total', 'counter', 'Changes recorded.', counters.changes],
-    ['batches_total', 'counter', 'Transactions committed.', counters.batches],
-    ['gaps_total', 'counter', 'Gaps opened.', counters.gaps],
-    ['found_total', 'counter', 'Changes found in the list after gaps.', counters.found],
-    ['gone_total', 'counter', 'Bicycles that left the list.', counters.gone],
-    ['alerts_total', 'counter', 'Alerts that were new or changed.', counters.alerts],
-    ['list_pages_total', 'counter', 'Pages of lists read.', counters.pages],
-    ['reconnects_total', 'counter', 'Connections of the push channel after the first.', counters.reconnects],
-    ['database_errors_total', 'counter', 'Failed calls of the database.', counters.databaseErrors],
-    ['rows', 'gauge', 'Bicycles in the mirror that are not gone.', reading.rows],
-    ['lag_seconds', 'gauge', 'From the arrival of a message to its commit, in the last batch.', counters.lagMs / 1000],
-    [
-      'last_commit_timestamp_seconds',
-      'gauge',
-      'When the last transaction was committed.',
-      counters.lastCommitWallMs / 1000,
-    ],
-    ['last_heard_timestamp_seconds', 'gauge', 'Until when everything was heard.', counters.lastHeardWallMs / 1000],
-    ['stream_up', 'gauge', 'Whether every topic is connected.', flag(reading.isStreamUp)],
-    ['gap_open', 'gauge', 'Whether something that may have changed was not looked up yet.', flag(reading.isGapOpen)],
-    ['snapshot_whole', 'gauge', 'Whether the whole list was read once.', flag(reading.isWhole)],
-    ['current', 'gauge', 'Whether the mirror is current.', flag(reading.isCurrent)],
-    ['resident_memory_bytes', 'gauge', 'Memory of this process.', process.memoryUsage.rss()],
+function metricsText(counters: Counters, reading: Reading): string {
+  const counted = NAMES.map((name) => [...COUNTED[name], 'counter', counters[name]] as const);
+  const gauges: [name: string, help: string, value: number][] = [
+    ['rows', 'Bicycles in the mirror that are not gone.', reading.rows],
+    ['lag_seconds', 'From the arrival of a message to its commit, in the last batch.', counters.lagMs / 1000],
+    ['last_commit_timestamp_seconds', 'When the last transaction was committed.', counters.lastCommitWallMs / 1000],
+    ['last_heard_timestamp_seconds', 'Until when everything was heard.', counters.lastHeardWallMs / 1000],
+    ['stream_up', 'Whether every topic is connected.', Number(reading.isStreamUp)],
+    ['gap_open', 'Whether something that may have changed was not looked up yet.', Number(reading.isGapOpen)],
+    ['snapshot_whole', 'Whether the whole list was read once.', Number(reading.isWhole)],
+    ['current', 'Whether the mirror is current.', Number(reading.isCurrent)],
+    ['resident_memory_bytes', 'Memory of this process.', process.memoryUsage.rss()],
   ];
-  return lines
-    .map(
-      ([name, type, help, value]) =>
-        `# HELP fleet_mirror_${name} ${help}\n# TYPE fleet_mirror_${name} ${type}\nfleet_mirror_${name} ${value}\n`,
-    )
+  const measured = gauges.map(([name, help, value]) => [name, help, 'gauge', value] as const);
+  return [...counted, ...measured]
+    .map(([name, help, type, value]) => {
+      const metric = `fleet_mirror_${name}`;
+      return `# HELP ${metric} ${help}\n# TYPE ${metric} ${type}\n${metric} ${value}\n`;
+    })
     .join('');
 }
 

@@ -5,14 +5,19 @@ import type { Context } from '../../context.js';
 import { asFleetError, FleetError } from '../../errors.js';
 import type { MirrorAddress } from '../../mirror/address.js';
 import { type Database, openDatabase } from '../../mirror/database.js';
+import { queue } from '../../mirror/engine.js';
 import { patienceMs } from '../../mirror/store.js';
+import type { Counters } from './counters.js';
+import type { Report } from './report.js';
+
+type Work<T> = (database: Database, isRetry: boolean) => Promise<T>;
 
 export interface Keeper {
   /**
-   * Does something in the database. While it is out of reach it is tried again for ten minutes, while it cannot be written for one;
+   * Does something in the database, one after another. While it is out of reach it is tried again for ten minutes, while it cannot be written for one;
    * then, and at the end of the program, what failed is thrown. `isRetry`: what was done before may have been written.
    */
-  run<T>(work: (database: Database, isRetry: boolean) => Promise<T>): Promise<T>;
+  run<T>(work: Work<T>): Promise<T>;
   close(): Promise<void>;
 }
 
@@ -20,10 +25,8 @@ export interface KeeperOptions {
   readonly address: MirrorAddress;
   /** Aborted at the end: pauses end with it, and what hangs is given up a moment later. */
   readonly over: AbortSignal;
-  /** What the database failed with; told once for each time that it fails. */
-  onTrouble(error: FleetError, retryForMs: number): void;
-  onReturn(downMs: number): void;
-  onError(): void;
+  readonly report: Report;
+  readonly counters: Counters;
 }
 
 const FIRST_PAUSE_MS = 250;
@@ -33,7 +36,8 @@ export const END_MS = 1_200;
 
 /** Opens the database. Throws what opening throws: at the start nothing is tried again. */
 export async function openKeeper({ clock, io }: Context, options: KeeperOptions): Promise<Keeper> {
-  const { address, over, onTrouble, onReturn, onError } = options;
+  const { address, over, report, counters } = options;
+  const inTurn = queue();
   const cut = new AbortController();
   const open = () => openDatabase(address, { access: 'write', signal: cut.signal, env: io.env });
   let database: Database | undefined = await open();
@@ -49,33 +53,34 @@ export async function openKeeper({ clock, io }: Context, options: KeeperOptions)
     const longestMs = doublingPauseMs(attempt, FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
     await sleep(clock, longestMs * (0.5 + clock.random() / 2), over);
   };
-  return {
-    async run(work) {
-      let failedAtMs: number | undefined;
-      for (let attempt = 1; ; attempt++) {
-        try {
-          database ??= await open();
-          const result = await work(database, attempt > 1);
-          if (failedAtMs !== undefined) onReturn(clock.monotonicMs() - failedAtMs);
-          return result;
-        } catch (thrown) {
-          onError();
-          const error = asFleetError(thrown);
-          const nowMs = clock.monotonicMs();
-          const leftMs = patienceMs(error) - (nowMs - (failedAtMs ?? nowMs));
-          if (leftMs <= 0 || over.aborted) throw error;
-          if (failedAtMs === undefined) onTrouble(error, leftMs);
-          failedAtMs ??= nowMs;
-          if (error.kind === 'network') {
-            await database?.close().catch(() => {});
-            database = undefined;
-          }
-          await pause(attempt).catch(() => {
-            throw error;
-          });
+  const retry = async <T>(work: Work<T>): Promise<T> => {
+    let failedAtMs: number | undefined;
+    for (let attempt = 1; ; attempt++) {
+      try {
+        database ??= await open();
+        const result = await work(database, attempt > 1);
+        if (failedAtMs !== undefined) report.databaseBack(clock.monotonicMs() - failedAtMs);
+        return result;
+      } catch (thrown) {
+        counters.databaseErrors++;
+        const error = asFleetError(thrown);
+        const nowMs = clock.monotonicMs();
+        const leftMs = patienceMs(error) - (nowMs - (failedAtMs ?? nowMs));
+        if (leftMs <= 0 || over.aborted) throw error;
+        if (failedAtMs === undefined) report.databaseLost(error, leftMs);
+        failedAtMs ??= nowMs;
+        if (error.kind === 'network') {
+          await database?.close().catch(() => {});
+          database = undefined;
         }
+        await pause(attempt).catch(() => {
+          throw error;
+        });
       }
-    },
+    }
+  };
+  return {
+    run: (work) => inTurn(() => retry(work)),
     async close() {
       over.removeEventListener('abort', hurry);
       cancelHurry();

@@ -17,7 +17,9 @@ export interface Report {
   /** What the catch-up and the whole reading report. */
   effect(effect: WriterEffect): void;
   log(line: string): void;
-  retry(reason: string, pauseMs: number, attempt: number, most: number): void;
+  retry(reason: string, pauseMs: number): void;
+  databaseLost(error: FleetError, retryForMs: number): void;
+  databaseBack(downMs: number): void;
   /** The state that the status line shows. */
   show(state: WriterState): void;
   close(): Promise<void>;
@@ -71,6 +73,12 @@ export async function openReport(context: Context, counters: Counters, namesTopi
     retry(reason, pauseMs) {
       print(false, { event: 'retry', message: reason }, `${reason}; trying again in ${showDuration(pauseMs)}`);
     },
+    databaseLost({ kind, message }, retryForMs) {
+      const line = `${message}; trying again for ${showDuration(retryForMs)}`;
+      print(true, { event: 'database-lost', kind, message }, line);
+    },
+    databaseBack: (downMs) =>
+      print(true, { event: 'database-back', down_s: Math.round(downMs / 1000) }, 'the database is back'),
     show(next) {
       state = next;
       const isReading = next.whole !== undefined;
@@ -116,9 +124,4 @@ function statusLine(state: WriterState, counters: Counters, perSecond: number): 
 
 function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`;
-}
-
-/** What the database failed with, while it is tried again. */
-export function troubleLine(error: FleetError, retryForMs: number): string {
-  return `${error.message}; trying again for ${showDuration(retryForMs)}`;
 }

@@ -7,6 +7,7 @@ import type { Context } from '../../context.js';
 import { asFleetError, FleetError } from '../../errors.js';
 import type { Client } from '../../http/client.js';
 import type { MirrorAddress } from '../../mirror/address.js';
+import { readList, readMeta, writeMeta } from '../../mirror/schema.js';
 import { requireBaseUrl, requireSseUrl } from '../../settings/resolve.js';
 import { openHttpLog } from '../../views/exchange.js';
 import { chosenDatabase } from '../database.js';
@@ -14,7 +15,7 @@ import { followTopics } from '../follow/stream.js';
 import { serveMetrics } from './counters.js';
 import { chosenOrganizations } from './organizations.js';
 import { readAlerts } from './read.js';
-import { endWith, knownAlerts, openSession, rememberAlerts, type Session, takeAlerts } from './session.js';
+import { closeSession, lookAt, openSession, runSession, type Session, writeAlerts } from './session.js';
 
 export interface OnceOptions {
   to?: MirrorAddress;
@@ -42,7 +43,7 @@ export async function runMirror(context: Context, options: RunOptions): Promise<
   let following: Promise<void> | undefined;
   let server: Awaited<ReturnType<typeof serveMetrics>> | undefined;
   try {
-    if (options.metrics !== undefined) server = await serveMetrics(options.metrics, counters, session.look);
+    if (options.metrics !== undefined) server = await serveMetrics(options.metrics, counters, () => lookAt(session));
     const client = await clientOf(context, session);
     announce(session);
     following = followTopics(context, {
@@ -56,11 +57,11 @@ export async function runMirror(context: Context, options: RunOptions): Promise<
       room: queue.room,
       onLife: (topic) => void session.life.set(topic, context.clock.wallMs()),
     });
-    following.catch(endWith(session));
-    followAlerts(session, client).catch(endWith(session));
-    await session.run(client, () => {});
+    following.catch(ending.fail);
+    followAlerts(session, client).catch(ending.fail);
+    await runSession(session, client, () => {});
   } finally {
-    await session.close();
+    await closeSession(session);
     server?.closeAllConnections();
     server?.close();
     await following?.catch(() => {});
@@ -74,14 +75,12 @@ export async function mirrorOnce(context: Context, options: OnceOptions): Promis
   let isSettled = false;
   try {
     const client = await clientOf(context, session);
-    const state = await session.run(client, () => {
+    await runSession(session, client, () => {
       if (isSettled) return;
       isSettled = true;
-      readAllAlerts(session, client).then(
-        () => ending.stop('for'),
-        (thrown) => ending.stop('failed', asFleetError(thrown)),
-      );
+      readAllAlerts(session, client).then(() => ending.stop('for'), ending.fail);
     });
+    const { state } = session;
     if (!state.isWhole || state.gap !== undefined || state.wholeWanted !== undefined)
       throw incomplete(state.wholeWanted?.reason);
     const { changes, gone, alerts } = counters;
@@ -92,7 +91,7 @@ export async function mirrorOnce(context: Context, options: OnceOptions): Promis
       `the mirror is up to date: ${rows} bicycles, ${changes} changes, ${alerts} alerts new or changed`,
     );
   } finally {
-    await session.close();
+    await closeSession(session);
   }
 }
 
@@ -178,12 +177,14 @@ async function followAlerts(session: Session, client: Client): Promise<void> {
 }
 
 async function readAllAlerts(session: Session, client: Client): Promise<void> {
-  let known = await knownAlerts(session);
-  for (const organization of session.options.identity.organizations) {
+  const { keeper, options } = session;
+  /** The organizations whose alerts were read to the end once. */
+  const known = readList(await keeper.run((database) => readMeta(database, 'alerts')));
+  for (const organization of options.identity.organizations) {
     const isWhole = !known.includes(organization);
-    await readAlerts(client, organization, isWhole, (items) => takeAlerts(session, items));
+    await readAlerts(client, organization, isWhole, (items) => writeAlerts(session, items));
     if (!isWhole) continue;
-    known = [...known, organization];
-    await rememberAlerts(session, known);
+    known.push(organization);
+    await keeper.run((database) => writeMeta(database, 'alerts', JSON.stringify(known)));
   }
 }

@@ -6,7 +6,6 @@ import { bicycleUuid } from '../../api/bicycle.js';
 import type { PushEnvelope } from '../../api/push.js';
 import { sleep } from '../../clock.js';
 import type { Context } from '../../context.js';
-import { asFleetError, type FleetError } from '../../errors.js';
 import type { Client } from '../../http/client.js';
 import type { Message, StreamEvent } from '../../http/stream/events.js';
 import { openQueue, type Queue } from '../../http/stream/queue.js';
@@ -15,19 +14,19 @@ import { needsExactReading, readExact } from '../../json/exact.js';
 import { isObject, JsonError, parseJson } from '../../json/parse.js';
 import type { MirrorAddress } from '../../mirror/address.js';
 import { admitted, admittedUuid, storableJson } from '../../mirror/admit.js';
-import type { Database, Value } from '../../mirror/database.js';
+import type { Database } from '../../mirror/database.js';
 import { HEARTBEAT_MS, releaseLease, type Writer } from '../../mirror/lease.js';
 import { type Ledger, openLedger } from '../../mirror/ledger.js';
 import { thisWriter } from '../../mirror/process.js';
-import { readList, readMeta, writeMeta } from '../../mirror/schema.js';
 import {
   adopt,
-  changedAlerts,
   commit,
   type Found,
+  isStored,
   type MirrorIdentity,
   prune,
   type StoredEffect,
+  storeAlerts,
   verify,
 } from '../../mirror/store.js';
 import {
@@ -38,6 +37,7 @@ import {
   type WriterEvent,
   type WriterPlan,
   type WriterState,
+  type WriterStep,
   writerState,
 } from '../../mirror/writer.js';
 import { type Ending, openEnding } from '../follow/ending.js';
@@ -45,16 +45,9 @@ import { type Alarms, momentOf, openAlarms } from '../follow/loop.js';
 import { type Counters, openCounters, type Reading } from './counters.js';
 import { type Keeper, openKeeper } from './keeper.js';
 import { readHead, readWhole, type WholeOptions } from './read.js';
-import { openReport, type Report, troubleLine } from './report.js';
+import { openReport, type Report } from './report.js';
 
-/** A page of alerts on its way to the database; `done` is told how many were new or changed. */
-interface AlertsPage {
-  readonly type: 'alerts';
-  readonly items: readonly Item<Alert>[];
-  done(changed: number): void;
-}
-
-export type SessionEvent = StreamEvent | Exclude<WriterEvent, { type: 'heard' | 'unreadable' }> | AlertsPage;
+export type SessionEvent = StreamEvent | Exclude<WriterEvent, { type: 'heard' | 'unreadable' }>;
 
 export interface SessionOptions {
   readonly address: MirrorAddress;
@@ -64,7 +57,7 @@ export interface SessionOptions {
   readonly keepMs: number | undefined;
 }
 
-/** What the writer's parts share. */
+/** What the writer's parts share; what is not `readonly` changes in place. */
 export interface Session {
   readonly context: Context;
   readonly options: SessionOptions;
@@ -78,13 +71,16 @@ export interface Session {
   readonly writer: Writer;
   /** When each topic gave its last sign of life, by the machine's date: a message or a comment. */
   readonly life: Map<string, number>;
-  /** The state of the moment. */
-  state(): WriterState;
-  look(): Reading;
-  /** Writes until the end. Throws what ended it; `onSettled` is called when lists alone are read and nothing is left to read. */
-  run(client: Client, onSettled: () => void): Promise<WriterState>;
-  /** Lets go of the database. */
-  close(): Promise<void>;
+  readonly alarms: Alarms;
+  /** What is written. */
+  state: WriterState;
+  /** The number of the last batch. */
+  batch: number;
+  /** When the last heartbeat was written, and when history is looked through next, on the monotonic clock. */
+  beatAtMs: number;
+  pruneDueMs: number;
+  /** Until when everything was heard, by the machine's date. */
+  heardMs: number;
 }
 
 /** What waits to be written: under load a batch holds so much, and pages of indexes are written once for many messages. */
@@ -98,17 +94,6 @@ const TICK_MS = 1_000;
 const OVERTAKING_MS = 500;
 /** How often old history is looked for. */
 const PRUNE_MS = 3_600_000;
-/** Catch-ups are stopped from asking the database more often than this. */
-const STORED: ReadonlySet<string> = new Set([
-  'clear-listed',
-  'listed',
-  'mark-gone',
-  'gap-open',
-  'gap-close',
-  'gap-drop',
-  'gap-moment',
-  'snapshot',
-]);
 
 /** Opens the mirror as its one writer. */
 export async function openSession(context: Context, options: SessionOptions): Promise<Session> {
@@ -118,103 +103,70 @@ export async function openSession(context: Context, options: SessionOptions): Pr
   const counters = openCounters();
   const report = await openReport(context, counters, options.plan.topics.size > 1);
   const writer = thisWriter(randomUUID());
-  const keeper = await openKeeper(context, {
-    address: options.address,
-    over: ending.over.signal,
-    onTrouble(error, retryForMs) {
-      const fields = { event: 'database-lost', kind: error.kind, message: error.message };
-      report.print(true, fields, troubleLine(error, retryForMs));
-    },
-    onReturn: (downMs) =>
-      report.print(true, { event: 'database-back', down_s: Math.round(downMs / 1000) }, 'the database is back'),
-    onError: () => {
-      counters.databaseErrors++;
-    },
-  }).catch(async (thrown) => {
-    ending.close();
-    await report.close();
-    throw thrown;
-  });
+  let keeper: Keeper | undefined;
   try {
-    const ledger = openLedger();
+    keeper = await openKeeper(context, { address: options.address, over: ending.over.signal, report, counters });
     const found = await keeper.run((database) => adopt(database, writer, options.identity, clock.wallMs()));
+    const ledger = openLedger();
     ledger.setSize(found.rows);
-    const life = new Map([...options.plan.topics.keys()].map((topic) => [topic, 0]));
-    return sessionOf({ context, options, queue, ending, keeper, counters, report, ledger, found, writer, life });
+    return {
+      ...{ context, options, queue, ending, keeper, counters, report, ledger, found, writer },
+      life: new Map([...options.plan.topics.keys()].map((topic) => [topic, 0])),
+      alarms: openAlarms(clock, () => queue.push({ type: 'tick' })),
+      state: startWriter(options.plan, ledger, momentOf(clock)),
+      batch: 0,
+      beatAtMs: Number.NEGATIVE_INFINITY,
+      heardMs: found.heardMs ?? clock.wallMs(),
+      pruneDueMs: clock.monotonicMs(),
+    };
   } catch (thrown) {
     ending.close();
     await report.close();
-    await keeper.close();
+    await keeper?.close();
     throw thrown;
   }
 }
 
-type Parts = Omit<Session, 'state' | 'look' | 'run' | 'close'>;
-
-function sessionOf(parts: Parts): Session {
-  const { context, options, queue, ending, keeper, report, ledger, found, writer } = parts;
-  const { clock } = context;
-  let state = startWriter(options.plan, ledger, momentOf(clock));
-  const work: Work = {
-    ...parts,
-    alarms: openAlarms(clock, () => queue.push({ type: 'tick' })),
-    batch: 0,
-    beatAtMs: Number.NEGATIVE_INFINITY,
-    heardMs: found.heardMs ?? clock.wallMs(),
-    pruneDueMs: clock.monotonicMs(),
-  };
+/** What a monitoring system asks for. */
+export function lookAt({ state, ledger, context, beatAtMs }: Session): Reading {
   return {
-    ...parts,
-    state: () => state,
-    look: () => ({
-      rows: ledger.size(),
-      isStreamUp: isHearing(state),
-      isGapOpen: state.gap !== undefined,
-      isWhole: state.isWhole,
-      // A writer whose database is away says so by its heartbeat.
-      isCurrent: isCurrent(state) && clock.monotonicMs() - work.beatAtMs < 3 * HEARTBEAT_MS,
-    }),
-    async run(client, onSettled) {
-      queue.push({ type: 'resume', ...found });
-      const stopTicks = tickEvery(context, queue);
-      try {
-        for await (const batch of queue.batches()) {
-          const step = await takeBatch(work, state, batch);
-          state = step.state;
-          report.show(state);
-          const end = step.effects.find((effect) => effect.type === 'end');
-          if (end?.type === 'end') {
-            if (end.error !== undefined) throw end.error;
-            break;
-          }
-          await perform(work, client, state, step.effects, onSettled);
-          if (!ending.over.signal.aborted) await gather(context, queue, ending.over.signal);
-        }
-        return state;
-      } finally {
-        stopTicks();
-        work.alarms.close();
-      }
-    },
-    async close() {
-      ending.close();
-      queue.close();
-      await keeper.run((database) => releaseLease(database, writer)).catch(() => {});
-      await keeper.close();
-      await report.close();
-    },
+    rows: ledger.size(),
+    isStreamUp: isHearing(state),
+    isGapOpen: state.gap !== undefined,
+    isWhole: state.isWhole,
+    // A writer whose database is away says so by its heartbeat.
+    isCurrent: isCurrent(state) && context.clock.monotonicMs() - beatAtMs < 3 * HEARTBEAT_MS,
   };
 }
 
-interface Work extends Parts {
-  readonly alarms: Alarms;
-  /** The number of the last batch. */
-  batch: number;
-  /** When the last heartbeat was written, and when history is looked through next, on the monotonic clock. */
-  beatAtMs: number;
-  pruneDueMs: number;
-  /** Until when everything was heard, by the machine's date. */
-  heardMs: number;
+/** Writes until the end. Throws what ended it; `onSettled` is called when lists alone are read and nothing is left to read. */
+export async function runSession(session: Session, client: Client, onSettled: () => void): Promise<void> {
+  const { context, queue, found, report, ending, alarms } = session;
+  queue.push({ type: 'resume', ...found });
+  const stopTicks = tickEvery(context, queue);
+  try {
+    for await (const batch of queue.batches()) {
+      const effects = await takeBatch(session, batch);
+      report.show(session.state);
+      const end = effects.find((effect) => effect.type === 'end');
+      if (end?.error !== undefined) throw end.error;
+      if (end !== undefined) return;
+      await perform(session, client, effects, onSettled);
+      if (!ending.over.signal.aborted) await gather(context, queue, ending.over.signal);
+    }
+  } finally {
+    stopTicks();
+    alarms.close();
+  }
+}
+
+/** Lets go of the database. */
+export async function closeSession({ ending, queue, keeper, report, writer }: Session): Promise<void> {
+  ending.close();
+  queue.close();
+  await keeper.run((database) => releaseLease(database, writer)).catch(() => {});
+  await keeper.close();
+  await report.close();
 }
 
 function tickEvery({ clock }: Context, queue: Queue<SessionEvent>): () => void {
@@ -237,45 +189,37 @@ async function gather({ clock }: Context, queue: Queue<SessionEvent>, over: Abor
   enough.abort(new Error('enough was gathered'));
 }
 
-interface BatchStep {
-  readonly state: WriterState;
-  readonly effects: readonly WriterEffect[];
-}
-
 /** Steps the machine through a batch and writes what came of it; one transaction. */
-async function takeBatch(work: Work, before: WriterState, batch: readonly SessionEvent[]): Promise<BatchStep> {
-  const { context, ledger, counters } = work;
+async function takeBatch(session: Session, batch: readonly SessionEvent[]): Promise<readonly WriterEffect[]> {
+  const { context, ledger, counters, life } = session;
   const { clock } = context;
   const nowMs = clock.wallMs();
-  for (const event of batch) if (event.type === 'open') work.life.set(event.topic, event.atMs);
+  for (const event of batch) if (event.type === 'open') life.set(event.topic, event.atMs);
   // What came up to here is in this batch, or was before it.
-  const lifeMs = Math.min(...work.life.values());
-  const { state, effects } = await stepThrough(work, before, batch);
-  if (isHearing(state)) work.heardMs = Math.max(work.heardMs, lifeMs);
+  const lifeMs = Math.min(...life.values());
+  const { state, effects } = await stepThrough(session, batch);
+  if (isHearing(state)) session.heardMs = Math.max(session.heardMs, lifeMs);
   // Lists alone were read: they show what was before the first of them was asked for.
   const isUpToDate = state.isWhole && state.gap === undefined;
-  if (isUpToDate && effects.some(({ type }) => type === 'settled')) work.heardMs = state.startedAt.wallMs;
-  const pages = batch.filter((event) => event.type === 'alerts');
-  const pushed = effects.flatMap((effect) => (effect.type === 'alert' ? admitted([pushedAlert(effect.alert)]) : []));
-  await write(work, effects, [...pages.map(({ items }) => items), pushed], nowMs, (index, changed) =>
-    pages[index]?.done(changed),
-  );
+  if (isUpToDate && effects.some(({ type }) => type === 'settled')) session.heardMs = state.startedAt.wallMs;
+  await write(session, effects, nowMs);
+  session.state = state;
   const first = batch.find((event) => event.type === 'message');
-  counters.lagMs = first?.type === 'message' ? Math.max(0, clock.wallMs() - first.atMs) : 0;
+  counters.lagMs = first === undefined ? 0 : Math.max(0, clock.wallMs() - first.atMs);
   counters.found = ledger.found();
-  counters.lastHeardWallMs = work.heardMs;
-  return { state, effects };
+  counters.lastHeardWallMs = session.heardMs;
+  return effects;
 }
 
 /** A part at a time: what was read of it is garbage before it grows old. */
-async function stepThrough(work: Work, before: WriterState, batch: readonly SessionEvent[]): Promise<BatchStep> {
-  const { context, keeper, counters } = work;
+async function stepThrough(session: Session, batch: readonly SessionEvent[]): Promise<WriterStep> {
+  const { context, keeper, counters } = session;
   const effects: WriterEffect[] = [];
-  let state = before;
+  let { state } = session;
   for (let from = 0; from < batch.length && effects.at(-1)?.type !== 'end'; from += PART_EVENTS) {
     const part = batch.slice(from, from + PART_EVENTS);
-    const events = part.flatMap((event) => (event.type === 'alerts' ? [] : [readEvent(event)]));
-    await keeper.run((database) => load(database, work, state, events));
+    const events = part.map((event) => (event.type === 'message' ? readMessage(event) : event));
+    await keeper.run((database) => load(database, session, state, events));
     const now = momentOf(context.clock);
     for (const event of events) {
       const step = writerState(state, event, now);
@@ -289,46 +233,39 @@ async function stepThrough(work: Work, before: WriterState, batch: readonly Sess
   return { state, effects };
 }
 
-async function write(
-  work: Work,
-  effects: readonly WriterEffect[],
-  alerts: readonly (readonly Item<Alert>[])[],
-  nowMs: number,
-  onAlerts: (index: number, changed: number) => void,
-): Promise<void> {
-  const { keeper, ledger, writer, counters } = work;
-  const { clock } = work.context;
+async function write(session: Session, effects: readonly WriterEffect[], nowMs: number): Promise<void> {
+  const { keeper, ledger, writer, counters } = session;
+  const { clock } = session.context;
   const writes = ledger.take();
-  const stored = withoutOvertaken(effects.filter((effect): effect is StoredEffect => STORED.has(effect.type)));
-  const beats = clock.monotonicMs() - work.beatAtMs >= HEARTBEAT_MS;
+  const stored = withoutOvertaken(effects.filter(isStored));
+  const alerts = effects.flatMap((effect) => (effect.type === 'alert' ? admitted([pushedAlert(effect.alert)]) : []));
+  const beats = clock.monotonicMs() - session.beatAtMs >= HEARTBEAT_MS;
   const isEnd = effects.at(-1)?.type === 'end';
-  const isEmpty =
-    writes.bicycles.length + writes.moved.length === 0 &&
-    stored.length === 0 &&
-    alerts.every(({ length }) => length === 0);
-  if (isEmpty && !beats && !isEnd) {
-    for (const index of alerts.keys()) onAlerts(index, 0);
-    return;
-  }
-  work.batch++;
-  const { batch, heardMs } = work;
-  const changed: Value[][][] = [];
-  const gone = await keeper.run(async (database, isRetry) => {
-    changed.length = 0;
-    for (const items of alerts) changed.push(await changedAlerts(database, items, nowMs));
-    const rows = { batch, writes, effects: stored, alerts: changed.flat(), heardMs, nowMs, beats };
-    return commit(database, writer, rows, isRetry);
-  });
+  const count = writes.bicycles.length + writes.moved.length + stored.length + alerts.length;
+  if (count === 0 && !beats && !isEnd) return;
+  session.batch++;
+  const { batch, heardMs } = session;
+  const rows = { batch, writes, effects: stored, alerts, heardMs, nowMs, beats };
+  const { gone, changedAlerts } = await keeper.run((database, isRetry) => commit(database, writer, rows, isRetry));
   ledger.setSize(ledger.size() - gone);
   // Also where the answer was lost: then nobody says how many.
   if (stored.some(({ type }) => type === 'mark-gone')) ledger.forget();
-  if (beats) work.beatAtMs = clock.monotonicMs();
+  if (beats) session.beatAtMs = clock.monotonicMs();
   counters.batches++;
   counters.changes += writes.changes.length + gone;
   counters.gone += gone;
-  counters.alerts += changed.flat().length;
+  counters.alerts += changedAlerts;
   counters.lastCommitWallMs = clock.wallMs();
-  for (const [index, { length }] of changed.entries()) onAlerts(index, length);
+}
+
+/** Writes a page of alerts; resolves with how many were new or changed. */
+export async function writeAlerts(
+  { context, keeper, writer, counters }: Session,
+  items: readonly Item<Alert>[],
+): Promise<number> {
+  const changed = await keeper.run((database) => storeAlerts(database, writer, items, context.clock.wallMs()));
+  counters.alerts += changed;
+  return changed;
 }
 
 /** Of several states of the snapshot in one batch the last one counts. */
@@ -340,10 +277,6 @@ function withoutOvertaken(effects: readonly StoredEffect[]): StoredEffect[] {
 // What came
 
 /** A message as the machine takes it: read, its numbers as they were sent. */
-function readEvent(event: Exclude<SessionEvent, AlertsPage>): WriterEvent {
-  return event.type === 'message' ? readMessage(event) : event;
-}
-
 function readMessage(event: Message): WriterEvent {
   const data = storableJson(event.data);
   // An event without data says nothing.
@@ -368,7 +301,7 @@ const MARKLESS: ReadonlySet<WriterEvent['type']> = new Set(['tick', 'whole-list'
 /** Loads the rows that the events are about, and what a new mark of a gap needs. */
 async function load(
   database: Database,
-  { ledger, heardMs, context }: Work,
+  { ledger, heardMs, context }: Session,
   state: WriterState,
   events: readonly WriterEvent[],
 ) {
@@ -392,7 +325,7 @@ async function load(
   await ledger.load(database, uuids);
   if (!isMarking && state.mismatches === 0) return;
   const resume = events.find((event) => event.type === 'resume');
-  const gapMs = (resume?.type === 'resume' ? resume.gap : state.gap)?.startedMs ?? heardMs;
+  const gapMs = (resume === undefined ? state.gap : resume.gap)?.startedMs ?? heardMs;
   await ledger.loadLatest(database, Math.min(heardMs, gapMs, isChecking ? state.checkedMs : heardMs));
 }
 
@@ -406,13 +339,12 @@ function count(counters: Counters, event: WriterEvent): void {
 // What is to be done
 
 async function perform(
-  work: Work,
+  session: Session,
   client: Client,
-  state: WriterState,
   effects: readonly WriterEffect[],
   onSettled: () => void,
 ): Promise<void> {
-  const { queue, keeper, report, ending, context } = work;
+  const { queue, keeper, report, ending, context, state } = session;
   // Before the first reading is whole no step is recorded that a list could overtake.
   const waits = isHearing(state) && state.isWhole;
   const later = (action: () => void) => void (waits ? context.clock.after(OVERTAKING_MS, action) : action());
@@ -423,7 +355,7 @@ async function perform(
         report.stream(effect.event);
         break;
       case 'wake':
-        work.alarms.set(effect.inMs);
+        session.alarms.set(effect.inMs);
         break;
       case 'read-page':
         void readHead(client, effect).then((event) => {
@@ -451,53 +383,19 @@ async function perform(
         break;
       case 'unread':
         // Who reads once leaves another try to the next time.
-        if (work.options.plan.topics.size === 0) ending.stop('failed', effect.error);
+        if (session.options.plan.topics.size === 0) ending.stop('failed', effect.error);
         break;
     }
   }
-  await pruneSome(work);
+  await pruneSome(session);
 }
 
 /** Forgets a part of the history that is older than it is kept. */
-async function pruneSome(work: Work): Promise<void> {
-  const { keeper, writer, options, context } = work;
+async function pruneSome(session: Session): Promise<void> {
+  const { keeper, writer, options, context } = session;
   const { keepMs } = options;
   const nowMs = context.clock.monotonicMs();
-  if (keepMs === undefined || nowMs < work.pruneDueMs) return;
+  if (keepMs === undefined || nowMs < session.pruneDueMs) return;
   const hasMore = await keeper.run((database) => prune(database, writer, context.clock.wallMs() - keepMs));
-  work.pruneDueMs = nowMs + (hasMore ? TICK_MS : PRUNE_MS);
-}
-
-/** The organizations whose alerts were read to the end once. */
-export async function knownAlerts({ keeper }: Session): Promise<string[]> {
-  const text = await keeper.run((database) => readMeta(database, 'alerts'));
-  return readList(text);
-}
-
-export async function rememberAlerts({ keeper }: Session, organizations: readonly string[]): Promise<void> {
-  await keeper.run((database) =>
-    database.transaction(() => writeMeta(database, 'alerts', JSON.stringify(organizations))),
-  );
-}
-
-/** Hands a page of alerts to the writer; resolves when it is written, with how many were new or changed. */
-export function takeAlerts({ queue, ending }: Session, items: readonly Item<Alert>[]): Promise<number> {
-  return new Promise((done, reject) => {
-    const size = items.reduce((sum, { json }) => sum + json.length, 0);
-    const { signal } = ending.over;
-    const onAbort = () => reject(signal.reason);
-    signal.addEventListener('abort', onAbort, { once: true });
-    const onDone = (changed: number) => {
-      signal.removeEventListener('abort', onAbort);
-      done(changed);
-    };
-    queue.push({ type: 'alerts', items, done: onDone }, size);
-  });
-}
-
-/** A failure of one of the writer's helpers ends it. */
-export function endWith(session: Session): (thrown: unknown) => void {
-  return (thrown) => {
-    if (!session.ending.over.signal.aborted) session.ending.stop('failed', asFleetError(thrown) as FleetError);
-  };
+  session.pruneDueMs = nowMs + (hasMore ? TICK_MS : PRUNE_MS);
 }

@@ -1,7 +1,6 @@
 // `fleet watch`: does what the state machine of state.ts asks for, and hands it what comes of it.
 
 import type { Context } from '../../context.js';
-import { asFleetError } from '../../errors.js';
 import type { Client } from '../../http/client.js';
 import { openQueue, type Queue } from '../../http/stream/queue.js';
 import { KNOWN_LIMIT } from '../../mirror/knowledge.js';
@@ -87,9 +86,7 @@ export async function runWatch(
     const sink = { signal: over.signal, emit, room };
     following = source === undefined ? followTopics(context, { ...plan, ...sink, log }) : source(sink);
     // A mistake of ours in there must end the watch, not leave it waiting for ever.
-    following.catch((thrown) => {
-      if (!over.signal.aborted) stop('failed', asFleetError(thrown));
-    });
+    following.catch(ending.fail);
     const alarms = openAlarms(clock, () => queue.push({ type: 'tick' }));
     const parts: Parts = { client, queue, report, context, alarms, over: over.signal };
     const ended = await runLoop(context, queue, over, {
