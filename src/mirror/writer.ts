@@ -351,11 +351,9 @@ function takeResume(state: WriterState, event: WriterEvent & { type: 'resume' },
   if (heardMs === undefined) return same(next);
   // The gap that a writer left open when it was killed began before the last thing it heard.
   const startedMs = Math.min(heardMs, gap?.startedMs ?? heardMs);
-  const opened = openGap(
-    next,
-    { startedMs, reason: gap?.reason ?? 'the mirror was not running', isBridged: false },
-    now,
-  );
+  const blindness = { startedMs, reason: gap?.reason ?? 'the mirror was not running', isBridged: false };
+  // Lists that are read once show what was before the first of them was asked for.
+  const opened = openGap(next, blindness, state.startedAt);
   const fromMs = now.monotonicMs - Math.max(0, now.wallMs - startedMs);
   return followedBy(gap === undefined ? opened : same(opened.state), (open) =>
     state.plan.topics.size === 0 ? blinded(open, fromMs, startedMs, now) : lookUp(open, { type: 'blind', fromMs }, now),
