@@ -85,6 +85,12 @@ export const LONGEST_ASKED_PAUSE_MS = 300_000;
 /** Headers that are longer hold neither a number of seconds nor a date. */
 const RETRY_AFTER_LENGTH_CHARACTERS = 100;
 
+/** The service's own time of an answer, in milliseconds since the epoch; undefined where it does not say it. */
+export function answeredAtMs(headers: { readonly [name: string]: string } | undefined): number | undefined {
+  const date = Date.parse(headers?.['date'] ?? '');
+  return Number.isNaN(date) ? undefined : date;
+}
+
 /** Milliseconds that a `Retry-After` header asks for: seconds or an HTTP date (RFC 9110 section 10.2.3). */
 export function readRetryAfter(header: string | undefined, wallMs: number): number | undefined {
   if (header === undefined || header.length > RETRY_AFTER_LENGTH_CHARACTERS) return undefined;

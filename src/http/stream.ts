@@ -4,11 +4,9 @@
 
 import type { Clock } from '../clock.js';
 import { FleetError } from '../errors.js';
-import type { Secrets } from '../secrets.js';
 import type { Headers } from './exchange.js';
 import { acceptJson, authorization } from './headers.js';
-import type { Network } from './network.js';
-import { connectOnce } from './stream/connection.js';
+import { type ConnectionContext, connectOnce } from './stream/connection.js';
 import type { StreamEvent } from './stream/events.js';
 import {
   type ConnectionEffect,
@@ -17,7 +15,6 @@ import {
   nextTickInMs,
   startState,
 } from './stream/machine.js';
-import type { Tokens } from './types.js';
 
 export interface Subscription {
   /** As it is named in the events. */
@@ -25,7 +22,7 @@ export interface Subscription {
   url: URL;
 }
 
-export interface StreamOptions {
+export interface StreamOptions extends ConnectionContext {
   subscriptions: readonly Subscription[];
   apiVersion: string;
   /** How long a token may take, and how long connecting and the answer's head together; lifted once the stream stands. */
@@ -33,21 +30,13 @@ export interface StreamOptions {
   /** How long silence may last before a connection counts as dead; comments end silence. */
   idleMs: number;
   /** How long the stream may be down before it is given up; undefined is for ever. */
-  giveUpAfterMs?: number;
-  network: Network;
-  tokens: Tokens;
-  /** What the push channel must not quote in an error. */
-  secrets: Secrets;
-  clock: Clock;
+  giveUpAfterMs?: number | undefined;
   /** Ends everything. */
   signal: AbortSignal;
   /** Takes each event; `size` is its weight in characters. */
   emit(event: StreamEvent, size?: number): void;
-  /** A promise while the one who takes the events is behind: the sockets are held back until then. */
-  room(): Promise<void> | undefined;
   /** Called when anything came on a topic, a comment included, after its events. */
-  onLife?(topic: string): void;
-  onRequest(url: URL, headers: Headers): void;
+  onLife?: ((topic: string) => void) | undefined;
   onAnswer(url: URL, status: number, headers: Headers, milliseconds: number): void;
 }
 
@@ -174,26 +163,19 @@ function openWorld(
     const startedMs = clock.monotonicMs();
     present = new AbortController();
     const ending = await connectOnce({
-      dispatcher: options.network.dispatcher,
-      clock,
+      ...options,
       url,
       headers: streamHeaders(options.apiVersion, token),
       lastEventId,
       signal: present.signal,
       subject: `the subscription to ${topic}`,
-      secrets: options.secrets,
-      refusalHint: tokens.refusalHint,
-      observer: {
-        room: options.room,
-        onRequest: options.onRequest,
-        onAnswer: (answered, status, headers) => onAnswer(answered, status, headers, clock.monotonicMs() - startedMs),
-        onOpen: (headers) => report({ type: 'opened', run, headers }),
-        onReceived: (received) => {
-          report({ type: 'received', run, received });
-          options.onLife?.(topic);
-        },
-        onHold: (isHeld) => report({ type: 'hold', run, isHeld }),
+      onAnswer: (answered, status, headers) => onAnswer(answered, status, headers, clock.monotonicMs() - startedMs),
+      onOpen: (headers) => report({ type: 'opened', run, headers }),
+      onReceived: (received) => {
+        report({ type: 'received', run, received });
+        options.onLife?.(topic);
       },
+      onHold: (isHeld) => report({ type: 'hold', run, isHeld }),
     });
     report({ type: 'ended', run, ending });
   };

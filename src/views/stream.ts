@@ -18,25 +18,29 @@ export type WatchEnd =
   | 'quit'
   | 'failed';
 
+/** What a watch counts. */
+export interface WatchCounts {
+  readonly messages: number;
+  readonly shown: number;
+  readonly reconnects: number;
+  readonly gapCount: number;
+  readonly blindMs: number;
+  /** Events that arrived broken, cut off or too big. */
+  readonly dropped: number;
+  /** How many changes were found in the list after a gap. */
+  readonly caughtUp: number;
+  /** How many bicycles were met in a list after a gap of which nothing had been known. */
+  readonly unknown: number;
+}
+
 /** What a watch can say of itself at its end. */
-export interface WatchSummary {
+export interface WatchSummary extends WatchCounts {
   end: WatchEnd;
   /** By the machine's date, in milliseconds since the epoch. */
   endedAtMs: number;
   durationMs: number;
-  messages: number;
-  shown: number;
-  reconnects: number;
-  /** The first of them; `gapCount` says how many there were. */
+  /** The first gaps; `gapCount` says how many there were. */
   gaps: readonly Gap[];
-  gapCount: number;
-  blindMs: number;
-  /** Events that arrived broken, cut off or too big. */
-  dropped: number;
-  /** How many changes were found in the list after a gap. */
-  caughtUp: number;
-  /** How many bicycles were met in a list after a gap of which nothing had been known. */
-  unknown: number;
   /** The watch ended before the list was read for the last gap. */
   isUnread: boolean;
   /** Messages that the reader of the output had not taken when the watch ended. */
@@ -86,7 +90,7 @@ function showCapped(cappedFromMs: number | undefined): string {
   return cappedFromMs === undefined ? '' : `, not in ${showDuration(cappedFromMs)} as the service asked`;
 }
 
-function errorFields(error: FleetError): { kind: string; message: string; status: number | null } {
+export function errorFields(error: FleetError): { kind: string; message: string; status: number | null } {
   return { kind: error.kind, message: error.message, status: error.status ?? null };
 }
 
@@ -130,7 +134,8 @@ function gapRecord(gap: Gap): { [field: string]: unknown } {
   };
 }
 
-function count(number: number, one: string, many = `${one}s`): string {
+/** A number with its noun. */
+export function count(number: number, one: string, many = `${one}s`): string {
   return `${number} ${number === 1 ? one : many}`;
 }
 

@@ -12,7 +12,8 @@ function feed(chunks: readonly (string | Uint8Array)[], limitBytes = LIMIT_BYTES
   const tooBig: number[] = [];
   const cutter = cutEvents('', limitBytes, (bytes) => tooBig.push(bytes));
   const text = chunks.map((chunk) => cutter.take(typeof chunk === 'string' ? Buffer.from(chunk) : chunk)).join('');
-  const { lastEventId: id, firstId, retryMs, partialBytes } = cutter;
+  const { partialBytes, known } = cutter;
+  const { lastEventId: id, firstId, retryMs } = known;
   return { text: eventsAlone(text), tooBig, id, firstId, retryMs, partialBytes };
 }
 

@@ -35,7 +35,9 @@ export function addWatch(alerts: Command, run: Run): void {
     .option('--state-file <path>', 'remember what was printed in this file, over restarts')
     .option('--exec <command>', 'run this for each alert, with the alert as JSON on stdin')
     .option('--topic <topic>', 'also follow this topic of the push channel, not encoded (repeatable)', collect);
-  addEndFlags(watch, readCondition(ALERT_VOCABULARY)).action(run(async () => (await import('./watch.js')).watchAlerts));
+  addEndFlags(watch, 'alerts', readCondition(ALERT_VOCABULARY)).action(
+    run(async () => (await import('./watch.js')).watchAlerts),
+  );
   for (const option of watch.options) if (option.long === '--every') option.default(15_000, '15s');
   examples(
     watch,
@@ -71,7 +73,7 @@ export function addListen(alerts: Command, run: Run): void {
     .option('--signature-header <name>', 'header with the signature', readHeaderName, 'X-Fleet-Signature')
     .option('--forward <url>', 'pass each webhook on to this address', readForward)
     .option('--backfill <duration>', 'how often to read the list for missed alerts; 0: never', readBackfill, 300_000);
-  addEndFlags(listen, readCondition(ALERT_VOCABULARY)).action(
+  addEndFlags(listen, 'alerts', readCondition(ALERT_VOCABULARY)).action(
     run(async () => (await import('./listen.js')).listenAlerts),
   );
   for (const option of listen.options) if (option.long === '--backfill') option.default(300_000, '5m');

@@ -63,17 +63,15 @@ export async function followAlerts(context: Context, input: FollowInput): Promis
   const queue = openQueue<AlertsEvent>();
   const ending = openEnding(context, queue.push, plan);
   const { over } = ending;
-  const offsetMinutes = -new Date(clock.wallMs()).getTimezoneOffset();
   const isJson = plan.form === 'json';
-  const stderr = openStderr(context, { isJson, offsetMinutes, wallMs: clock.wallMs, namesTopic: topics.length > 1 });
+  const stderr = openStderr(context, { isJson, namesTopic: topics.length > 1 });
   const report = openAlertsReport(stderr, input.doing);
   const done = { executed: 0, execFailed: 0 };
   let receiver: Receiver | undefined;
   let following: Promise<void> | undefined;
   const startedAt = clock.monotonicMs();
   try {
-    const onFailure = stderr.unshown;
-    const printer = await openPrinter(context, plan.form, { offsetMinutes, onFailure, signal: over.signal });
+    const printer = await openPrinter(context, plan.form, stderr, over.signal);
     const log = openHttpLog({ ...flags, isJson: io.isJson }, stderr.log);
     const { baseUrl } = input;
     const client = baseUrl && (await context.client({ baseUrl, log: { ...log, retry() {} }, signal: over.signal }));
@@ -82,7 +80,7 @@ export async function followAlerts(context: Context, input: FollowInput): Promis
       const sseUrl = requireSseUrl(await context.settings());
       const emit = (event: (AlertsEvent & { type: 'pushed' })['event'], size?: number) =>
         queue.push({ type: 'pushed', event }, size);
-      const options = { topics, sseUrl, idleMs: IDLE_MS, giveUpAfterMs: undefined, signal: over.signal, log };
+      const options = { topics, sseUrl, idleMs: IDLE_MS, signal: over.signal, log };
       following = followTopics(context, { ...options, emit, room: queue.room });
       following.catch(ending.fail);
     }

@@ -8,13 +8,14 @@ import { asFleetError, configError, FleetError, usageError } from '../../errors.
 import { isOwnName } from '../../http/loopback.js';
 import { findStateFolder } from '../../settings/place.js';
 import { makeFolder } from '../../settings/store.js';
+import { count } from '../../views/stream.js';
+import { type EndOptions, endPlan } from '../follow/ending.js';
+import { chooseLines } from '../follow/print.js';
 import { followAlerts, type Receiver, type ReceiverInput } from './follow.js';
 import { type Forwarder, openForwarder } from './forward.js';
 import { openForwardQueue } from './forward-queue.js';
 import { type Memory, openMemory } from './memory.js';
-import { commonPlan, type EndOptions } from './plan.js';
 import { openServer, type Webhook, type WebhookServer } from './receiver.js';
-import { count } from './report.js';
 
 export interface ListenOptions extends EndOptions {
   port: number;
@@ -32,7 +33,7 @@ const SAID_AGAIN_MS = 60_000;
 
 export async function listenAlerts(context: Context, options: ListenOptions): Promise<void> {
   const settings = await context.settings();
-  const common = await commonPlan(context, 'listen', options);
+  const form = await chooseLines(context, 'alerts listen');
   const secret = readSecret(context, options);
   if (secret === undefined && !isLoopbackHost(options.host)) {
     throw usageError(
@@ -52,14 +53,12 @@ export async function listenAlerts(context: Context, options: ListenOptions): Pr
     const query = organization === undefined ? [] : [['organization', organization] as const];
     const everyMs = baseUrl === undefined ? undefined : options.backfill;
     const plan = {
-      ...common,
+      form,
+      ...endPlan(options),
       query,
-      types: undefined,
-      states: undefined,
       everyMs,
       slowsDown: false,
       isBackfill: true,
-      sinceMs: undefined,
     };
     const openReceiver = (input: ReceiverInput) => receive(context, { options, server, memory: memory?.path }, input);
     const doing = 'listening for alerts';

@@ -1,29 +1,16 @@
 // What following alerts is asked to do, as values; or the reason why it cannot be done.
 
-import type { Context } from '../../context.js';
 import { usageError } from '../../errors.js';
 import type { Query } from '../../http/types.js';
 import { parseDuration, readTime } from '../../terminal/time.js';
-import { chooseLines } from '../follow/print.js';
-import type { Condition } from '../list/where.js';
+import type { EndPlan } from '../follow/ending.js';
 
-/** The flags that `alerts watch` and `alerts listen` share; times are in milliseconds. */
-export interface EndOptions {
-  until?: Condition[];
-  for?: number;
-  maxEvents?: number;
-}
-
-export interface AlertsPlan {
+export interface AlertsPlan extends EndPlan {
   readonly form: 'lines' | 'json';
   /** What the list is asked for, besides order and page. */
   readonly query: Query;
-  readonly types: ReadonlySet<string> | undefined;
-  readonly states: ReadonlySet<string> | undefined;
-  /** All must hold at once; undefined when nothing is waited for. */
-  readonly until: readonly Condition[] | undefined;
-  readonly forMs: number | undefined;
-  readonly maxEvents: number | undefined;
+  readonly types?: ReadonlySet<string> | undefined;
+  readonly states?: ReadonlySet<string> | undefined;
   /** The pause between two readings of the list; undefined: it is never read. */
   readonly everyMs: number | undefined;
   /** Whether the pause grows when nothing happens. */
@@ -31,17 +18,7 @@ export interface AlertsPlan {
   /** The list only brings what no webhook did. */
   readonly isBackfill: boolean;
   /** What changed since then is shown at the start. */
-  readonly sinceMs: number | undefined;
-}
-
-/** The parts of a plan that come from the shared flags and the settings. */
-export async function commonPlan(context: Context, verb: string, options: EndOptions) {
-  return {
-    form: await chooseLines(context, `alerts ${verb}`),
-    until: options.until,
-    forMs: options.for,
-    maxEvents: options.maxEvents,
-  };
+  readonly sinceMs?: number | undefined;
 }
 
 /** Milliseconds since the epoch of a time, or of an age before `wallMs` such as `2h` or `-2h`. Throws a usage error for anything else. */

@@ -5,7 +5,7 @@ import type { Clock } from '../../clock.js';
 import { asFleetError } from '../../errors.js';
 import type { Client } from '../../http/client.js';
 import { readPage } from '../../http/pages.js';
-import { readRetryAfter } from '../../http/retry.js';
+import { answeredAtMs, readRetryAfter } from '../../http/retry.js';
 import type { AlertsEffect, AlertsEvent } from './state.js';
 
 /** Asks for a page; never rejects. The time at the service is that of the answer's `Date`, else the machine's. */
@@ -21,8 +21,7 @@ export async function readAlerts(
   try {
     const request = { path: ALERTS_PATH, query, subject: 'the list of alerts', retries: 0, onRefusal };
     const answer = await client.send(request);
-    const dateMs = Date.parse(answer.headers['date'] ?? '');
-    const serviceMs = Number.isNaN(dateMs) ? clock.wallMs() : dateMs;
+    const serviceMs = answeredAtMs(answer.headers) ?? clock.wallMs();
     return { type: 'page', id, page: readPage<Alert>(answer), serviceMs };
   } catch (thrown) {
     return { type: 'failed', id, error: asFleetError(thrown), askedMs: readRetryAfter(retryAfter, clock.wallMs()) };

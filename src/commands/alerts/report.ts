@@ -1,7 +1,7 @@
 // What following alerts says on stderr: failures and returns once each, what --exec prints, a summary at the end.
 
 import { showDuration } from '../../terminal/time.js';
-import type { WatchEnd } from '../../views/stream.js';
+import { count, errorFields, type WatchEnd } from '../../views/stream.js';
 import type { Stderr } from '../follow/stderr.js';
 import type { AlertCounts, AlertsEffect, AlertsState, Show } from './state.js';
 
@@ -57,10 +57,9 @@ function printEffect(
     }
     case 'unread': {
       const { error, retryInMs, cappedFromMs } = effect;
-      const { kind, message, status = null } = error;
       const capped = cappedFromMs === undefined ? '' : `, not in ${showDuration(cappedFromMs)} as the service asked`;
-      const fields = { event: 'lost', kind, message, status, retry_in_seconds: retryInMs / 1000 };
-      const line = `the alerts could not be read: ${message}; trying again in ${showDuration(retryInMs)}${capped}`;
+      const fields = { event: 'lost', ...errorFields(error), retry_in_seconds: retryInMs / 1000 };
+      const line = `the alerts could not be read: ${error.message}; trying again in ${showDuration(retryInMs)}${capped}`;
       print(true, fields, atNow(line));
       return;
     }
@@ -120,8 +119,4 @@ function printSummary(
     ...more.fields,
   };
   return stderr.summary(undelivered > 0 || done.execFailed > 0 || more.isPromise, fields, lines);
-}
-
-export function count(number: number, one: string): string {
-  return `${number} ${one}${number === 1 ? '' : 's'}`;
 }

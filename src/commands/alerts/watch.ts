@@ -3,11 +3,13 @@
 import { ALERT_STATES, ALERT_TYPES } from '../../api/alert.js';
 import type { Context } from '../../context.js';
 import { requireBaseUrl } from '../../settings/resolve.js';
+import { type EndOptions, endPlan } from '../follow/ending.js';
+import { chooseLines } from '../follow/print.js';
 import { warnOfWords } from '../list/warnings.js';
 import { chosenOrganization } from '../organization.js';
 import { followAlerts } from './follow.js';
 import { openMemory } from './memory.js';
-import { commonPlan, type EndOptions, readSince } from './plan.js';
+import { readSince } from './plan.js';
 import { OVERLAP_MS } from './state.js';
 
 export interface WatchAlertsOptions extends EndOptions {
@@ -23,7 +25,7 @@ export interface WatchAlertsOptions extends EndOptions {
 
 export async function watchAlerts(context: Context, options: WatchAlertsOptions): Promise<void> {
   const settings = await context.settings();
-  const common = await commonPlan(context, 'watch', options);
+  const form = await chooseLines(context, 'alerts watch');
   const sinceMs = options.since === undefined ? undefined : readSince(options.since, context.clock.wallMs());
   await warnOfWords(context, 'type', options.type, ALERT_TYPES);
   await warnOfWords(context, 'state', options.state, ALERT_STATES);
@@ -34,7 +36,8 @@ export async function watchAlerts(context: Context, options: WatchAlertsOptions)
   // Where it begins is remembered before anything is shown: a run that ends half-way goes on, and does not begin anew.
   if (memory?.cursorMs === undefined && sinceMs !== undefined) memory?.move(sinceMs + OVERLAP_MS);
   const plan = {
-    ...common,
+    form,
+    ...endPlan(options),
     query: [
       ...(organization === undefined ? [] : [['organization', organization] as const]),
       ...types.map((type) => ['alert_type', type] as const),

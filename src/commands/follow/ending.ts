@@ -16,10 +16,23 @@ export interface Stop {
   readonly error?: FleetError;
 }
 
-export interface EndingOptions {
-  /** The end of `--for`, in milliseconds; undefined is never. */
-  forMs: number | undefined;
-  until: readonly Condition[] | undefined;
+/** The flags that say when it ends; `for` is in milliseconds. */
+export interface EndOptions {
+  until?: Condition[];
+  for?: number;
+  maxEvents?: number;
+}
+
+/** When it ends by itself. */
+export interface EndPlan {
+  /** All must hold at once; undefined when nothing is waited for. */
+  readonly until?: readonly Condition[] | undefined;
+  readonly forMs?: number | undefined;
+  readonly maxEvents?: number | undefined;
+}
+
+export function endPlan({ until, for: forMs, maxEvents }: EndOptions): EndPlan {
+  return { until, forMs, maxEvents };
 }
 
 export interface Ending {
@@ -34,7 +47,7 @@ export interface Ending {
 }
 
 /** Listens for what ends it, and pushes that as an event. */
-export function openEnding(context: Context, push: (event: Stop) => void, { forMs, until }: EndingOptions): Ending {
+export function openEnding(context: Context, push: (event: Stop) => void, { forMs, until }: EndPlan): Ending {
   const { clock, signal, io } = context;
   const over = new AbortController();
   const cut = new AbortController();

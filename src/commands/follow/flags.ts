@@ -45,10 +45,11 @@ export function addIdleFlag<A extends unknown[], O extends OptionValues>(command
 /** Adds the flags that say when it ends; `readUntil` reads a condition. */
 export function addEndFlags<A extends unknown[], O extends OptionValues>(
   command: TypedCommand<A, O>,
+  nouns: 'messages' | 'alerts',
   readUntil: (text: string, before: Condition[] | undefined) => Condition[],
 ) {
   return command
     .option('--until <condition>', 'exit with 0 at the first match (repeatable)', readUntil)
     .option('--for <duration>', 'exit after this time: with 0, or 124 when --until was not met', readDuration('--for'))
-    .option('--max-events <n>', 'exit after this many alerts', wholeNumber('--max-events', 1));
+    .option('--max-events <n>', `exit after this many ${nouns}`, wholeNumber('--max-events', 1));
 }

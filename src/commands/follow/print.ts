@@ -1,10 +1,11 @@
 // Where what is followed goes: lines, JSON lines or what jq makes of them; a message that cannot be shown costs itself alone.
 
 import type { Context } from '../../context.js';
-import { asFleetError, type FleetError, usageError } from '../../errors.js';
+import { asFleetError, usageError } from '../../errors.js';
 import { escapeJson } from '../../terminal/clean.js';
 import { loadPaint } from '../../terminal/colour.js';
 import { changeLine, type Entry } from '../../views/change.js';
+import type { Stderr } from './stderr.js';
 
 /** Lines, JSON lines, a board on the terminal or a page in a browser that draw by themselves. */
 export type Form = 'lines' | 'json' | 'board' | 'page';
@@ -34,29 +35,22 @@ export interface Printer {
   print(items: readonly Printable[], onDelivered: (count: number) => void): Promise<void>;
 }
 
-export interface PrinterOptions {
-  offsetMinutes: number;
-  /** Takes a message that could not be shown or filtered. */
-  onFailure(error: FleetError, text: string): void;
-  /** Aborted when the watch is over: a program of `--jq` is stopped then. */
-  signal: AbortSignal;
-}
-
 /** What is written at once: so much is lost to the count at most when the reader stops. */
 const CHUNK_CHARACTERS = 64 * 1024;
 
-export async function openPrinter(context: Context, form: Form, options: PrinterOptions): Promise<Printer> {
+/** What cannot be shown or filtered is said on `stderr`; a program of `--jq` is stopped with the signal. */
+export async function openPrinter(context: Context, form: Form, stderr: Stderr, signal: AbortSignal): Promise<Printer> {
   const { stdout } = context.io;
   const jq = await context.jq();
-  if (form === 'json') return openJsonPrinter(stdout.write, jq, options);
+  if (form === 'json') return openJsonPrinter(stdout.write, jq, stderr, signal);
   const paint = await loadPaint(stdout.colorLevel);
   const { isTerminal: terminal } = stdout;
-  const { offsetMinutes, onFailure } = options;
+  const { offsetMinutes, unshown } = stderr;
   const lineOf = ({ entry, atMs, data }: Printable) => {
     try {
       return `${changeLine(entry, atMs, { width: stdout.width(), terminal, offsetMinutes, paint })}\n`;
     } catch (error) {
-      onFailure(asFleetError(error), data ?? '');
+      unshown(asFleetError(error), data ?? '');
       return '';
     }
   };
@@ -66,7 +60,8 @@ export async function openPrinter(context: Context, form: Form, options: Printer
 function openJsonPrinter(
   write: (text: string) => Promise<void>,
   jq: Awaited<ReturnType<Context['jq']>>,
-  { onFailure, signal }: PrinterOptions,
+  { unshown }: Stderr,
+  signal: AbortSignal,
 ): Printer {
   // "One envelope a line, exactly as received": newlines between its tokens are all that can be taken out.
   const lineOf = (data: string) => `${escapeJson(data.includes('\n') ? data.replaceAll('\n', ' ') : data)}\n`;
@@ -77,7 +72,7 @@ function openJsonPrinter(
       if (jq === undefined) return writeAll(messages.map(lineOf), write, onDelivered);
       const results = await jq.run(messages, { signal });
       for (const [index, { error }] of results.entries()) {
-        if (error !== undefined) onFailure(error, messages[index] ?? '');
+        if (error !== undefined) unshown(error, messages[index] ?? '');
       }
       await writeAll(
         results.map(({ text }) => text),

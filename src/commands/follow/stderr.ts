@@ -28,15 +28,12 @@ export interface Stderr {
   summary(always: boolean, fields: Fields, lines: readonly string[]): Promise<void>;
 }
 
-export interface StderrOptions {
+interface StderrOptions {
   isJson: boolean;
   /** The terminal is drawn on by something else. */
   isMuted?: boolean;
   /** Whether the topic has to be named, because there are several. */
-  namesTopic?: boolean;
-  offsetMinutes: number;
-  /** The machine's date. */
-  wallMs(): number;
+  namesTopic: boolean;
 }
 
 /** How many characters of a message that could not be shown are kept, and how many of a broken event `--verbose` shows. */
@@ -47,7 +44,9 @@ const UNREAD_LIMIT_CHARACTERS = 256 * 1024;
 
 export function openStderr(context: Context, options: StderrOptions): Stderr {
   const { io, flags } = context;
-  const { isJson, isMuted = false, namesTopic = false, offsetMinutes, wallMs } = options;
+  const { wallMs } = context.clock;
+  const { isJson, isMuted = false, namesTopic } = options;
+  const offsetMinutes = -new Date(wallMs()).getTimezoneOffset();
   let lastLoss: string | undefined;
   let waiting = 0;
   let leftOut = 0;

@@ -66,15 +66,10 @@ function planOf({ organizations }: Mirror, form: Plan['form'], { where = [], max
     sseUrl: new URL('http://localhost/'),
     topics: organizations.map(organizationTopic),
     organizations: [],
-    bicycles: undefined,
-    senders: undefined,
     where,
-    until: undefined,
-    forMs: undefined,
     maxEvents,
     idleMs: IDLE_MS,
     resyncPages: 0,
-    giveUpAfterMs: undefined,
   };
 }
 

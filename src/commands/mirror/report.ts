@@ -7,6 +7,7 @@ import type { WriterEffect, WriterState } from '../../mirror/writer.js';
 import { isCurrent } from '../../mirror/writer.js';
 import { openProgress } from '../../terminal/progress.js';
 import { showDuration } from '../../terminal/time.js';
+import { count, errorFields } from '../../views/stream.js';
 import { openStderr } from '../follow/stderr.js';
 import type { Counters } from './counters.js';
 
@@ -32,8 +33,7 @@ export async function openReport(context: Context, counters: Counters, namesTopi
   const { clock, io } = context;
   const { output } = await context.settings();
   const isJson = output.value === 'json' || output.value === 'jsonl';
-  const offsetMinutes = -new Date(clock.wallMs()).getTimezoneOffset();
-  const stderr = openStderr(context, { isJson, namesTopic, offsetMinutes, wallMs: clock.wallMs });
+  const stderr = openStderr(context, { isJson, namesTopic });
   let state: WriterState | undefined;
   const rate = openRate(() => clock.monotonicMs());
   const draw = () => (state === undefined ? 'starting' : statusLine(state, counters, rate(counters.messages)));
@@ -62,8 +62,7 @@ export async function openReport(context: Context, counters: Counters, namesTopi
       if (effect.type === 'unread') {
         const { error, retryInMs } = effect;
         const later = retryInMs === undefined ? '' : `; trying again in ${showDuration(retryInMs)}`;
-        const fields = { event: 'unread', kind: error.kind, message: error.message, status: error.status ?? null };
-        print(true, fields, `the list cannot be read: ${error.message}${later}`);
+        print(true, { event: 'unread', ...errorFields(error) }, `the list cannot be read: ${error.message}${later}`);
       }
     },
     log(line) {
@@ -119,9 +118,5 @@ function statusLine(state: WriterState, counters: Counters, perSecond: number): 
     return `reading the list: ${whole.reading.read}${of} bicycles${share} · ${traffic}`;
   }
   const condition = isCurrent(state) ? 'current' : state.blind.size > 0 ? 'not connected' : 'catching up';
-  return `${condition} · ${ledger.size()} bicycles · ${traffic} · ${counted(counters.changes, 'change')} · ${counted(counters.gaps, 'gap')}`;
-}
-
-function counted(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+  return `${condition} · ${ledger.size()} bicycles · ${traffic} · ${count(counters.changes, 'change')} · ${count(counters.gaps, 'gap')}`;
 }

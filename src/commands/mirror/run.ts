@@ -50,7 +50,6 @@ export async function runMirror(context: Context, options: RunOptions): Promise<
       topics: [...chosen.plan.topics.keys()],
       sseUrl,
       idleMs: options.idle,
-      giveUpAfterMs: undefined,
       signal,
       log: openHttpLog({ ...context.flags, isJson: context.io.isJson }, report.log),
       emit: queue.push,

@@ -99,7 +99,7 @@ const PRUNE_MS = 3_600_000;
 export async function openSession(context: Context, options: SessionOptions): Promise<Session> {
   const { clock } = context;
   const queue = openQueue<SessionEvent>(QUEUE_LIMIT_CHARACTERS);
-  const ending = openEnding(context, queue.push, { forMs: undefined, until: undefined });
+  const ending = openEnding(context, queue.push, {});
   const counters = openCounters();
   const report = await openReport(context, counters, options.plan.topics.size > 1);
   const writer = thisWriter(randomUUID());

@@ -7,7 +7,7 @@ import { examples } from '../../cli/examples.js';
 import { BICYCLES, collectWith, withOffers } from '../../cli/offers.js';
 import { collect, someOf, wholeNumber } from '../../cli/options.js';
 import type { Run } from '../../context.js';
-import { addIdleFlag, RESYNC_PAGES, readDuration } from '../follow/flags.js';
+import { addEndFlags, addIdleFlag, RESYNC_PAGES, readDuration } from '../follow/flags.js';
 import { offerConditions, readOrganization } from '../list/flags.js';
 import { BICYCLE_VOCABULARY } from '../list/vocabulary.js';
 import { type Condition, parseCondition } from '../list/where.js';
@@ -24,36 +24,28 @@ stdout has one message per line exactly as received, and stderr has JSON lines. 
 lists the keys.`;
 
 export function addWatch(program: Command, run: Run): void {
-  const watch = addIdleFlag(
-    program
-      .command('watch')
-      .summary('follow updates as they happen')
-      .description(DESCRIPTION)
-      .argument('[organization]', 'its UUID or name (default: from the settings)', readOrganization())
-      .option(
-        '--bicycle <bicycle>',
-        'follow only this bicycle, named as in "bicycles get" (repeatable)',
-        collectWith(BICYCLES),
-      )
-      .option('--topic <topic>', 'follow any topic, not encoded (repeatable)', collect)
-      .option(
-        '--sender <name>',
-        `show only messages from this sender, such as ${SENDERS.join(', ')} (repeatable)`,
-        someOf('sender', SENDERS),
-      )
-      .option(
-        '--where <condition>',
-        'show only what matches FIELD=VALUE; also != < <= > >= ~ (repeatable)',
-        readCondition(),
-      )
-      .option('--until <condition>', 'exit with 0 at the first match (repeatable)', readCondition())
-      .option(
-        '--for <duration>',
-        'exit after this time: with 0, or 124 when --until was not met',
-        readDuration('--for'),
-      )
-      .option('--max-events <n>', 'exit after this many messages', wholeNumber('--max-events', 1)),
-  )
+  const filtered = program
+    .command('watch')
+    .summary('follow updates as they happen')
+    .description(DESCRIPTION)
+    .argument('[organization]', 'its UUID or name (default: from the settings)', readOrganization())
+    .option(
+      '--bicycle <bicycle>',
+      'follow only this bicycle, named as in "bicycles get" (repeatable)',
+      collectWith(BICYCLES),
+    )
+    .option('--topic <topic>', 'follow any topic, not encoded (repeatable)', collect)
+    .option(
+      '--sender <name>',
+      `show only messages from this sender, such as ${SENDERS.join(', ')} (repeatable)`,
+      someOf('sender', SENDERS),
+    )
+    .option(
+      '--where <condition>',
+      'show only what matches FIELD=VALUE; also != < <= > >= ~ (repeatable)',
+      readCondition(),
+    );
+  const watch = addIdleFlag(addEndFlags(filtered, 'messages', readCondition()))
     .option(
       '--resync-pages <n>',
       'read at most this many pages of the list at the start and after a gap; 0: none',

@@ -201,7 +201,7 @@ function inputOf(board: BoardState, watched: WatchState, now: Moment, frame: Fra
   }
   const { rows, matching } = pickRows(knowledge.bicycles(), view, view.scroll, frame.rows);
   const wanted = view.filter.toLowerCase();
-  const { messages, gaps: gapCount, blindMs } = counts;
+  const { messages, gapCount, blindMs } = counts;
   return {
     view,
     nowMs: now.wallMs,

@@ -6,6 +6,7 @@ import type { Context } from '../../context.js';
 import { usageError } from '../../errors.js';
 import { requireSseUrl } from '../../settings/resolve.js';
 import { type FoundBicycle, findBicycle } from '../bicycles/find.js';
+import { type EndOptions, type EndPlan, endPlan } from '../follow/ending.js';
 import { chooseLines, type Form } from '../follow/print.js';
 import { ALERT_VOCABULARY, BICYCLE_VOCABULARY } from '../list/vocabulary.js';
 import { warnOfCondition } from '../list/warnings.js';
@@ -14,14 +15,11 @@ import { chosenOrganization, requireOrganization } from '../organization.js';
 import { readBicycle } from './read.js';
 
 /** What the flags became; times are in milliseconds. */
-export interface WatchOptions {
+export interface WatchOptions extends EndOptions {
   bicycle?: string[];
   topic?: string[];
   sender?: string[];
   where?: Condition[];
-  until?: Condition[];
-  for?: number;
-  maxEvents?: number;
   idle: number;
   resyncPages: number;
   giveUpAfter?: number;
@@ -35,7 +33,7 @@ export interface MapPlan {
   keep(bicycle: Bicycle): boolean;
 }
 
-export interface Plan {
+export interface Plan extends EndPlan {
   form: Form;
   /** Undefined: the board comes first. */
   map?: MapPlan;
@@ -44,16 +42,12 @@ export interface Plan {
   /** Organizations whose list can tell what was missed. */
   organizations: readonly string[];
   /** The bicycles that are followed one by one; undefined when all of an organization are. */
-  bicycles: ReadonlySet<string> | undefined;
-  senders: ReadonlySet<string> | undefined;
+  bicycles?: ReadonlySet<string> | undefined;
+  senders?: ReadonlySet<string> | undefined;
   where: readonly Condition[];
-  /** All must hold at once; undefined when nothing is waited for. */
-  until: readonly Condition[] | undefined;
-  forMs: number | undefined;
-  maxEvents: number | undefined;
   idleMs: number;
   resyncPages: number;
-  giveUpAfterMs: number | undefined;
+  giveUpAfterMs?: number | undefined;
 }
 
 /** Messages are of bicycles and of alerts; both have a `state`. */
@@ -104,9 +98,7 @@ export async function makePlan(
     bicycles: bicycles.includes(undefined) ? undefined : new Set(bicycles.filter((uuid) => uuid !== undefined)),
     senders: options.sender === undefined ? undefined : new Set(options.sender),
     where: options.where ?? [],
-    until: options.until,
-    forMs: options.for,
-    maxEvents: options.maxEvents,
+    ...endPlan(options),
     idleMs: options.idle,
     resyncPages: options.resyncPages,
     giveUpAfterMs: options.giveUpAfter,

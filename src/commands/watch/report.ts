@@ -1,20 +1,15 @@
 // What a watch prints on stderr: lines for people, JSON lines for programs; losses and gaps even when quiet.
 
 import type { Report } from '../../mirror/catch-up.js';
-import type { Change } from '../../mirror/knowledge.js';
 import { showDuration } from '../../terminal/time.js';
-import { summaryLines, summaryRecord, type WatchSummary } from '../../views/stream.js';
+import { count, errorFields, summaryLines, summaryRecord, type WatchSummary } from '../../views/stream.js';
 import { type Fields, iso, type Stderr } from '../follow/stderr.js';
 import type { Plan } from './plan.js';
 import type { WatchEffect } from './state.js';
 
-export interface Reporter extends Pick<Stderr, 'stream' | 'detail'> {
-  /** A change that was found in the list; printed only where it has no place on stdout. */
-  caughtUp(change: Change): void;
-  /** A reading of the list that is over. */
-  read(report: Report): void;
-  /** A list that could not be read. */
-  unread(effect: WatchEffect & { type: 'unread' }): void;
+export interface Reporter {
+  /** What the machine says; shows are printed elsewhere. */
+  effect(effect: WatchEffect): void;
   /** A request that is tried again. */
   retry(reason: string, pauseMs: number): void;
   summary(summary: WatchSummary): Promise<void>;
@@ -23,19 +18,17 @@ export interface Reporter extends Pick<Stderr, 'stream' | 'detail'> {
 export function openReport(stderr: Stderr, plan: Plan): Reporter {
   const { print, atNow, offsetMinutes } = stderr;
   return {
-    stream: stderr.stream,
-    detail: stderr.detail,
-    caughtUp({ uuid, fields, after }) {
-      print(true, { event: 'resync', uuid, changed: fields, bicycle: after }, undefined);
-    },
-    read: (report) =>
-      print(report.sinceWallMs !== undefined && !report.isComplete, readRecord(report), readLine(report, atNow)),
-    unread({ error, sinceWallMs, retryInMs }) {
-      const what = sinceWallMs === undefined ? 'what is known at the start' : 'what changed meanwhile';
-      const again = retryInMs === undefined ? '' : `; reading it again in ${showDuration(retryInMs)}`;
-      const { kind, message, status = null } = error;
-      const fields = { event: 'resync', since: iso(sinceWallMs), complete: false, kind, message, status };
-      print(true, fields, atNow(`the list could not be read to learn ${what}: ${message}${again}`));
+    effect(effect) {
+      if (effect.type === 'stream') stderr.stream(effect.event);
+      else if (effect.type === 'detail') stderr.detail(effect.text);
+      else if (effect.type === 'caught-up') {
+        // Printed only where it has no place on stdout.
+        const { uuid, fields, after } = effect.change;
+        print(true, { event: 'resync', uuid, changed: fields, bicycle: after }, undefined);
+      } else if (effect.type === 'read') {
+        const { report } = effect;
+        print(report.sinceWallMs !== undefined && !report.isComplete, readRecord(report), readLine(report, atNow));
+      } else if (effect.type === 'unread') printUnread(stderr, effect);
     },
     retry: (message, pauseMs) =>
       print(
@@ -53,6 +46,14 @@ export function openReport(stderr: Stderr, plan: Plan): Reporter {
   };
 }
 
+function printUnread({ print, atNow }: Stderr, effect: WatchEffect & { type: 'unread' }): void {
+  const { error, sinceWallMs, retryInMs } = effect;
+  const what = sinceWallMs === undefined ? 'what is known at the start' : 'what changed meanwhile';
+  const again = retryInMs === undefined ? '' : `; reading it again in ${showDuration(retryInMs)}`;
+  const fields = { event: 'resync', since: iso(sinceWallMs), complete: false, ...errorFields(error) };
+  print(true, fields, atNow(`the list could not be read to learn ${what}: ${error.message}${again}`));
+}
+
 function readRecord({ sinceWallMs, pages, changes, unknown, isComplete, missing }: Report): Fields {
   const fields = { event: 'resync', since: iso(sinceWallMs), pages, changes, unknown, complete: isComplete };
   return missing.length === 0 ? fields : { ...fields, missing };
@@ -68,10 +69,9 @@ function readLine(report: Report, atNow: (text: string) => string): string | und
       ? `not among the last changed bicycles of the list, so not known before the first update: ${which}; raise --resync-pages`
       : `not in the list, so not known before the first update: ${which}`;
   }
-  const read = pages === 0 ? 'read what is followed' : `read ${pages} ${pages === 1 ? 'page' : 'pages'} of the list`;
-  const found =
-    changes === 0 ? 'nothing else changed meanwhile' : `${changes} ${changes === 1 ? 'change' : 'changes'} caught up`;
-  const strangers = unknown === 0 ? '' : `, ${unknown} ${unknown === 1 ? 'bicycle' : 'bicycles'} not known before`;
+  const read = pages === 0 ? 'read what is followed' : `read ${count(pages, 'page')} of the list`;
+  const found = changes === 0 ? 'nothing else changed meanwhile' : `${count(changes, 'change')} caught up`;
+  const strangers = unknown === 0 ? '' : `, ${count(unknown, 'bicycle')} not known before`;
   if (isComplete) return atNow(`${read}: ${found}${strangers}`);
   const why = isBoundReached
     ? 'but the bound was reached; more may have changed before that; raise --resync-pages to be sure'

@@ -20,7 +20,7 @@ import {
 import { type Change, type Knowledge, type Moment, openKnowledge } from '../../mirror/knowledge.js';
 import { add, followedBy, forEach, type Step, same } from '../../step.js';
 import type { Entry } from '../../views/change.js';
-import type { WatchEnd, WatchSummary } from '../../views/stream.js';
+import type { WatchCounts, WatchEnd, WatchSummary } from '../../views/stream.js';
 import type { Stop } from '../follow/ending.js';
 import type { End } from '../follow/loop.js';
 import { matches } from '../list/where.js';
@@ -31,8 +31,8 @@ export interface WatchState {
   readonly startedAt: Moment;
   readonly knowledge: Knowledge;
   readonly catchUp: CatchUpState;
-  readonly counts: Counts;
-  /** The first ones; `counts.gaps` says how many there were. */
+  readonly counts: WatchCounts;
+  /** The first ones; `counts.gapCount` says how many there were. */
   readonly gaps: readonly Gap[];
   /** The topics that are blind now: at first all of them. */
   readonly blind: ReadonlyMap<string, Blindness>;
@@ -40,17 +40,6 @@ export interface WatchState {
   readonly leaving: ReadonlyMap<string, Leaving>;
   /** When the last message came, on the monotonic clock. */
   readonly lastMessageMs: number | undefined;
-}
-
-interface Counts {
-  readonly messages: number;
-  readonly shown: number;
-  readonly reconnects: number;
-  readonly gaps: number;
-  readonly blindMs: number;
-  readonly dropped: number;
-  readonly caughtUp: number;
-  readonly unknown: number;
 }
 
 interface Blindness extends Pick<Gap, 'cause' | 'message'> {
@@ -94,7 +83,7 @@ const KEPT_CHARACTERS = 1_000;
 const NOT_CONNECTED = { cause: 'timeout', message: 'no connection was made' } as const;
 
 export function startWatch(plan: Plan, now: Moment): WatchState {
-  const counts = { messages: 0, shown: 0, reconnects: 0, gaps: 0, blindMs: 0, dropped: 0, caughtUp: 0, unknown: 0 };
+  const counts = { messages: 0, shown: 0, reconnects: 0, gapCount: 0, blindMs: 0, dropped: 0, caughtUp: 0, unknown: 0 };
   const options = {
     organizations: plan.organizations,
     bicycles: plan.bicycles,
@@ -185,7 +174,7 @@ function takeLost(state: WatchState, event: Lost, now: Moment): WatchStep {
 
 function countGap(state: WatchState, gap: Gap): WatchState {
   const gaps = state.gaps.length < KEPT_GAPS ? [...state.gaps, gap] : state.gaps;
-  return add({ ...state, gaps }, { gaps: 1, blindMs: gap.durationMs, dropped: gap.droppedEvents });
+  return add({ ...state, gaps }, { gapCount: 1, blindMs: gap.durationMs, dropped: gap.droppedEvents });
 }
 
 function takeGap(state: WatchState, gap: Gap, now: Moment): WatchStep {
@@ -405,22 +394,14 @@ export function summaryOf(state: WatchState, reason: WatchEnd, now: Moment): Wat
     const gap = { topic, ...at, cause, message, durationMs, replayed: false, droppedEvents: 0 };
     ended = countGap(ended, { type: 'gap', ...gap });
   }
-  const { messages, shown, reconnects, gaps, blindMs, dropped, caughtUp, unknown } = ended.counts;
   return {
+    ...ended.counts,
     end: reason,
     endedAtMs: now.wallMs,
     // A machine that slept, or whose date was set forward: what the gaps count of that is a part of the whole.
     durationMs: Math.max(now.monotonicMs - state.startedAt.monotonicMs, now.wallMs - state.startedAt.wallMs),
-    messages,
-    shown,
-    reconnects,
     gaps: ended.gaps,
-    gapCount: gaps,
-    blindMs,
-    dropped,
-    caughtUp,
-    unknown,
-    isUnread: state.plan.resyncPages > 0 && gaps > 0 && isBehind(state.catchUp),
+    isUnread: state.plan.resyncPages > 0 && ended.counts.gapCount > 0 && isBehind(state.catchUp),
     undelivered: 0,
   };
 }

@@ -50,21 +50,17 @@ export async function runWatch(
   const queue = openQueue<WatchEvent>();
   const ending = openEnding(context, queue.push, plan);
   const { over, stop } = ending;
-  const offsetMinutes = -new Date(clock.wallMs()).getTimezoneOffset();
   const stderr = openStderr(context, {
     isJson: plan.form === 'json',
     // The board fills the terminal: what would be printed over it is on it already.
     isMuted: plan.form === 'board' && io.stderr.isTerminal,
     namesTopic: plan.topics.length > 1,
-    offsetMinutes,
-    wallMs: clock.wallMs,
   });
   const report = openReport(stderr, plan);
   let display: Display | undefined;
   let following: Promise<void> | undefined;
   try {
-    const onFailure = stderr.unshown;
-    const printer = await openPrinter(context, plan.form, { offsetMinutes, onFailure, signal: over.signal });
+    const printer = await openPrinter(context, plan.form, stderr, over.signal);
     const log = openHttpLog({ ...flags, isJson: io.isJson }, stderr.log);
     // A client of its own: what it says has to fit the watch's stderr, and its requests end with the watch.
     const client = await context.client({
@@ -73,7 +69,14 @@ export async function runWatch(
       signal: over.signal,
     });
     if (plan.form === 'board' || plan.form === 'page')
-      display = await openDisplay({ context, plan, client, offsetMinutes, over: over.signal, stop });
+      display = await openDisplay({
+        context,
+        plan,
+        client,
+        offsetMinutes: stderr.offsetMinutes,
+        over: over.signal,
+        stop,
+      });
     if (wantsFleet(plan)) {
       const { rememberFleet } = await import('../current.js');
       const remembered = await rememberFleet(context, plan.organizations, KNOWN_LIMIT);
@@ -125,39 +128,20 @@ interface Parts {
 }
 
 /** Does what the machine asks for; what is to be printed is handed back. */
-function perform(effects: readonly WatchEffect[], parts: Parts): Printable[] {
-  const { report, queue, client, over } = parts;
-  const { clock } = parts.context;
+function perform(
+  effects: readonly WatchEffect[],
+  { report, queue, client, over, alarms, context }: Parts,
+): Printable[] {
   const items: Printable[] = [];
   for (const effect of effects) {
-    switch (effect.type) {
-      case 'show':
-        items.push(effect);
-        break;
-      case 'caught-up':
-        report.caughtUp(effect.change);
-        items.push({ entry: entryOf(effect.change), atMs: clock.wallMs(), data: effect.data });
-        break;
-      case 'stream':
-        report.stream(effect.event);
-        break;
-      case 'detail':
-        report.detail(effect.text);
-        break;
-      case 'read':
-        report.read(effect.report);
-        break;
-      case 'unread':
-        if (!over.aborted) report.unread(effect);
-        break;
-      case 'wake':
-        parts.alarms.set(effect.inMs);
-        break;
-      case 'read-page':
-      case 'read-bicycle':
-        if (!over.aborted) void read(client, effect).then(queue.push);
-        break;
-    }
+    const { type } = effect;
+    if (type !== 'unread' || !over.aborted) report.effect(effect);
+    if (type === 'show') items.push(effect);
+    else if (type === 'caught-up')
+      items.push({ entry: entryOf(effect.change), atMs: context.clock.wallMs(), data: effect.data });
+    else if (type === 'wake') alarms.set(effect.inMs);
+    else if ((type === 'read-page' || type === 'read-bicycle') && !over.aborted)
+      void read(client, effect).then(queue.push);
   }
   return items;
 }

@@ -13,12 +13,8 @@ const ID_LINE_LIMIT_BYTES = 8 * 1024;
 export interface EventCutter {
   /** Takes bytes as they came; returns the text of the events that are whole now, with LF line ends and known fields alone. */
   take(chunk: Uint8Array): string;
-  /** The last event id of the events taken so far; '' when there is none. Only whole events count. */
-  readonly lastEventId: string;
-  /** The first id that came on this connection. */
-  readonly firstId: string | undefined;
-  /** What `retry:` said last, in milliseconds. */
-  readonly retryMs: number | undefined;
+  /** What the events taken so far have said beside their data. */
+  readonly known: Readonly<Known>;
   /** How many bytes have come of an event whose end has not; comments and `retry:` are no event. */
   readonly partialBytes: number;
 }
@@ -42,7 +38,7 @@ interface Line {
  * `onTooBig` is called with their number. Comments count for nothing, however long they are.
  */
 export function cutEvents(lastEventId: string, limitBytes: number, onTooBig: (bytes: number) => void): EventCutter {
-  const known: Known = { id: lastEventId, firstId: undefined, retryMs: undefined };
+  const known: Known = { lastEventId, firstId: undefined, retryMs: undefined };
   const read = openReader();
   let event: Unfinished = { lines: [], bytes: 0, isTooBig: false };
   let line: Line | undefined;
@@ -115,15 +111,7 @@ export function cutEvents(lastEventId: string, limitBytes: number, onTooBig: (by
   };
 
   return {
-    get lastEventId() {
-      return known.id;
-    },
-    get firstId() {
-      return known.firstId;
-    },
-    get retryMs() {
-      return known.retryMs;
-    },
+    known,
     get partialBytes() {
       return event.bytes + (line?.bytes ?? 0);
     },

@@ -12,13 +12,25 @@ import { ExchangeError, type Headers, type OpenAnswer, openExchange, redirectTar
 import { answerFailure, networkFailure, withHint } from '../failure.js';
 import { htmlTitle } from '../foreign.js';
 import { hideInHeaders } from '../headers.js';
-import type { Dispatcher } from '../network.js';
+import type { Network } from '../network.js';
+import type { Tokens } from '../types.js';
 import { cutEvents } from './bytes.js';
 import type { Cause } from './events.js';
+import type { Known } from './fields.js';
 
-export interface ConnectionOptions {
-  dispatcher: Dispatcher;
+/** What all connections of a stream share. */
+export interface ConnectionContext {
+  network: Network;
+  tokens: Tokens;
   clock: Clock;
+  /** What the push channel must not quote in an error. */
+  secrets: Secrets;
+  /** A promise while the one who takes the events is behind: nothing is read from the socket until then. */
+  room(): Promise<void> | undefined;
+  onRequest(url: URL, headers: Headers): void;
+}
+
+export interface ConnectionOptions extends ConnectionContext {
   url: URL;
   /** All headers but `Last-Event-ID`. */
   headers: Headers;
@@ -28,18 +40,6 @@ export interface ConnectionOptions {
   signal: AbortSignal;
   /** What was asked for, as in `the service refused SUBJECT`. */
   subject: string;
-  /** What the service must not quote in an error. */
-  secrets: Secrets;
-  /** What to do when the service refuses the token. */
-  refusalHint: string | undefined;
-  observer: ConnectionObserver;
-}
-
-/** Is called while a connection lasts. */
-export interface ConnectionObserver {
-  /** A promise while the reader of the events is behind: nothing is read from the socket until then. */
-  room(): Promise<void> | undefined;
-  onRequest(url: URL, headers: Headers): void;
   onAnswer(url: URL, status: number, headers: Headers): void;
   /** The answer is a 200 with an event stream. */
   onOpen(headers: Headers): void;
@@ -50,16 +50,10 @@ export interface ConnectionObserver {
 }
 
 /** What came together, and where the connection stands after it. */
-export interface Received {
+export interface Received extends Known {
   messages: readonly { data: string; name: string }[];
   /** The sizes of events above the limit, which were passed over before the messages came. */
   tooBigBytes: readonly number[];
-  /** The id of the last whole event; '' for none. */
-  lastEventId: string;
-  /** The first id that came on this connection. */
-  firstId: string | undefined;
-  /** What `retry:` said last, in milliseconds. */
-  retryMs: number | undefined;
   /** How many bytes have come of an event whose end has not. */
   partialBytes: number;
 }
@@ -96,7 +90,7 @@ export async function connectOnce(options: ConnectionOptions): Promise<Ending> {
 
 /** Reads events until the body ends. Throws what breaks it off, and the signal's reason. */
 async function readEvents(
-  { signal, lastEventId, observer }: ConnectionOptions,
+  { signal, lastEventId, room: roomOf, onHold, onReceived }: ConnectionOptions,
   body: Readable,
   createParser: typeof import('eventsource-parser').createParser,
 ): Promise<void> {
@@ -105,18 +99,17 @@ async function readEvents(
   const parser = createParser({ onEvent: ({ data, event }) => messages.push({ data, name: event ?? 'message' }) });
   const cutter = cutEvents(lastEventId, EVENT_LIMIT_BYTES, (bytes) => tooBigBytes.push(bytes));
   const waitForRoom = async () => {
-    const room = observer.room();
+    const room = roomOf();
     if (room === undefined) return;
-    observer.onHold(true);
+    onHold(true);
     await settled(room, signal);
     if (signal.aborted) throw signal.reason;
-    observer.onHold(false);
+    onHold(false);
   };
   await waitForRoom();
   for await (const chunk of body as AsyncIterable<Buffer>) {
     parser.feed(cutter.take(chunk));
-    const { lastEventId: id, firstId, retryMs, partialBytes } = cutter;
-    observer.onReceived({ messages, tooBigBytes, lastEventId: id, firstId, retryMs, partialBytes });
+    onReceived({ messages, tooBigBytes, ...cutter.known, partialBytes: cutter.partialBytes });
     messages = [];
     tooBigBytes = [];
     await waitForRoom();
@@ -138,7 +131,7 @@ function settled(promise: Promise<void>, signal: AbortSignal): Promise<void> {
 
 /** Sends the request, follows redirects within the origin, and judges the answer. */
 async function openBody(options: ConnectionOptions): Promise<{ url: URL; body: Readable } | Ending> {
-  const { dispatcher, signal, subject, observer } = options;
+  const { network, signal, subject, secrets } = options;
   const id = Buffer.from(options.lastEventId, 'utf8').toString('latin1');
   const headers: Headers = {
     ...options.headers,
@@ -146,11 +139,11 @@ async function openBody(options: ConnectionOptions): Promise<{ url: URL; body: R
   };
   let url = options.url;
   for (let hop = 0; ; hop++) {
-    observer.onRequest(url, headers);
+    options.onRequest(url, headers);
     let answer: OpenAnswer;
     try {
       // The time for the answer's head is up to the one who holds the signal; a stream's body has no limit at all.
-      answer = await openExchange(dispatcher, {
+      answer = await openExchange(network.dispatcher, {
         method: 'GET',
         url,
         headers,
@@ -162,25 +155,25 @@ async function openBody(options: ConnectionOptions): Promise<{ url: URL; body: R
       return endingOf(error, url, signal);
     }
     const { status } = answer;
-    observer.onAnswer(url, status, answer.headers);
+    options.onAnswer(url, status, answer.headers);
     const target = redirectTarget(answer, url, hop);
     if (target !== undefined) {
       answer.body.destroy();
       url = target;
       continue;
     }
-    const head = { status, headers: hideInHeaders(answer.headers, options.secrets) };
+    const head = { status, headers: hideInHeaders(answer.headers, secrets) };
     if (status !== 200) {
       const text = status === 204 ? '' : await readBeginning(answer.body, options);
       const failure = statusFailure(status, head.headers, text, subject);
-      const { refusalHint } = options;
+      const { refusalHint } = options.tokens;
       const error = status === 401 && refusalHint !== undefined ? withHint(failure, refusalHint) : failure;
       return { cause: 'status', error, answer: head };
     }
     const stream = await eventStreamOf({ headers: head.headers, body: answer.body }, options);
     if (stream instanceof FleetError) return { cause: 'no-stream', error: stream, answer: head };
     if (signal.aborted) return endingOf(signal.reason, url, signal);
-    observer.onOpen(answer.headers);
+    options.onOpen(answer.headers);
     return { url, body: stream };
   }
 }

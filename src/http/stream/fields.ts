@@ -5,8 +5,11 @@ const LONGEST_RETRY_MS = Number.MAX_SAFE_INTEGER;
 
 /** What the whole events and lines of a connection have said. */
 export interface Known {
-  id: string;
+  /** The id of the last whole event; '' for none. */
+  lastEventId: string;
+  /** The first id that came on this connection. */
   firstId: string | undefined;
+  /** What `retry:` said last, in milliseconds. */
   retryMs: number | undefined;
 }
 
@@ -45,7 +48,7 @@ function isForParser(text: string, start: number, end: number, known: Known): bo
       // "If the field value does not contain U+0000 NULL, then set the last event ID buffer to the field value."
       if (id.includes('\0')) return true;
       known.firstId ??= id;
-      known.id = id;
+      known.lastEventId = id;
       return true;
     }
     case 'r': {

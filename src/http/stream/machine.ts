@@ -7,7 +7,7 @@ import { doublingPauseMs } from '../../clock.js';
 import { FleetError } from '../../errors.js';
 import type { Headers } from '../exchange.js';
 import { traceOf } from '../headers.js';
-import { LONGEST_ASKED_PAUSE_MS, readRetryAfter } from '../retry.js';
+import { answeredAtMs, LONGEST_ASKED_PAUSE_MS, readRetryAfter } from '../retry.js';
 import type { Ending, Received } from './connection.js';
 import type { Cause, Gap, StreamEvent } from './events.js';
 import { isContinuation } from './replay.js';
@@ -305,9 +305,8 @@ function open(step: Step, lastEventId: string, headers: Headers): void {
   const isReturn = step.lastLifeMs !== undefined;
   const downMs = isReturn && step.down !== undefined ? step.ms - step.down.sinceMs : 0;
   emit(step, { type: 'open', ...stamp(step), isReturn, downMs, trace: traceOf(headers) });
-  const date = Date.parse(headers['date'] ?? '');
-  const answeredAtMs = Number.isNaN(date) ? undefined : date;
-  step.phase = { name: 'open', sinceMs: step.ms, silentSinceMs: step.ms, answeredAtMs, isHeld: false };
+  const answered = answeredAtMs(headers);
+  step.phase = { name: 'open', sinceMs: step.ms, silentSinceMs: step.ms, answeredAtMs: answered, isHeld: false };
   step.lastEventId = lastEventId;
   step.lastLifeMs = step.ms;
   step.down = undefined;
@@ -538,8 +537,7 @@ function pauseBefore(
   headers: Headers | undefined,
 ): { pauseMs: number; cappedFromMs?: number } {
   // A date in `Retry-After` is of the service's clock, which its `Date` shows.
-  const date = Date.parse(headers?.['date'] ?? '');
-  const retryAfterMs = readRetryAfter(headers?.['retry-after'], Number.isNaN(date) ? now.wallMs : date) ?? 0;
+  const retryAfterMs = readRetryAfter(headers?.['retry-after'], answeredAtMs(headers) ?? now.wallMs) ?? 0;
   const askedMs = Math.max(retryMs, retryAfterMs);
   const longestMs = doublingPauseMs(attempt, FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
   const spreadMs = now.random * longestMs;
