@@ -1,7 +1,7 @@
 // The mirror as a client of the service: the same requests for lists, answered from the database; whatever else needs the service.
 
 import { ALERTS_PATH } from '../api/alert.js';
-import { BICYCLES_PATH, bicyclePath } from '../api/bicycle.js';
+import { BICYCLE_FIELDS, BICYCLES_PATH, bicyclePath } from '../api/bicycle.js';
 import { wholeUuid } from '../api/links.js';
 import { FleetError, usageError } from '../errors.js';
 import type { Client } from '../http/client.js';
@@ -11,6 +11,7 @@ import type { HttpAnswer, HttpRequest, Item, Query } from '../http/types.js';
 import { parseJson } from '../json/parse.js';
 import type { Database, Row, Value } from './database.js';
 import type { Mirror } from './open.js';
+import { orderColumn } from './rows.js';
 
 /** Pages as the service has them, where a list is not read whole. */
 const PAGE_ITEMS = 20;
@@ -18,9 +19,8 @@ const MOST_PAGE_ITEMS = 100;
 
 /** What a list asks of the database. */
 interface Selection {
-  readonly table: 'bicycles' | 'alerts';
-  /** Joined by AND. */
-  readonly conditions: readonly string[];
+  /** The table, and what it is narrowed to. */
+  readonly source: string;
   readonly values: readonly Value[];
   readonly order: string;
   readonly page: number;
@@ -81,64 +81,35 @@ function selectionOf(database: Database, organizations: readonly string[], reque
   throw needsService(request);
 }
 
-/** Fields that a list of the mirror can be ordered by, with their columns. */
-const BICYCLE_ORDER: { readonly [field: string]: string } = {
-  uuid: 'uuid',
-  created: 'created_utc',
-  modified: 'modified_utc',
-  latitude: 'latitude',
-  longitude: 'longitude',
-  latest_gps_accuracy: 'latest_gps_accuracy',
-  latest_gps_timestamp: 'latest_gps_timestamp_utc',
-  state_of_charge: 'state_of_charge',
-  name: 'name',
-  description: 'description',
-  model: 'model',
-  bleid: 'bleid',
-  device_type: 'device_type',
-  lock: 'lock',
-  image_url: 'image_url',
-  serial_number: 'serial_number',
-  state: 'state',
-};
-const ALERT_ORDER: { readonly [field: string]: string } = {
-  uuid: 'uuid',
-  created: 'created_utc',
-  modified: 'modified_utc',
-  alert_type: 'alert_type',
-  message: 'message',
-  state: 'state',
-  url: 'url',
-};
+/** Fields that a list of the mirror can be ordered by. */
+const BICYCLE_ORDER: readonly string[] = [...new Set(['uuid', 'created', 'modified', ...BICYCLE_FIELDS])];
+const ALERT_ORDER = ['uuid', 'created', 'modified', 'alert_type', 'message', 'state', 'url'];
 
 function selectBicycles(database: Database, organizations: readonly string[], query: Query): Selection {
   const filters = groupQuery(query, ['organization', 'bbox', 'state', 'query', 'uuid']);
-  const conditions = ['gone IS NULL'];
-  const values: Value[] = [];
-  for (const organization of filters.get('organization') ?? [])
-    addOrganization(organization, organizations, 'followed', conditions, values);
-  addAny('state', filters.get('state'), conditions, values);
+  const where = openWhere(organizations);
+  where.add('gone IS NULL');
+  where.addOrganizations('followed', filters.get('organization'));
+  where.addAny('state', filters.get('state'));
   const [box] = filters.get('bbox') ?? [];
   if (box !== undefined) {
     const [east = 0, north = 0, west = 0, south = 0] = box.split(',').map(Number);
-    conditions.push('latitude BETWEEN ? AND ?', 'longitude BETWEEN ? AND ?');
-    values.push(south, north, west, east);
+    where.add('latitude BETWEEN ? AND ?', south, north);
+    where.add('longitude BETWEEN ? AND ?', west, east);
   }
   const [text] = filters.get('query') ?? [];
-  if (text !== undefined) addText(database, text, conditions, values);
-  return { table: 'bicycles', conditions, values, ...place(database, query, BICYCLE_ORDER) };
+  if (text !== undefined) addText(database, text, where.add);
+  return { ...where.of('bicycles'), ...place(database, query, BICYCLE_ORDER) };
 }
 
 function selectAlerts(database: Database, organizations: readonly string[], query: Query): Selection {
   const filters = groupQuery(query, ['organization', 'state', 'alert_type', 'bicycle']);
-  const conditions: string[] = [];
-  const values: Value[] = [];
-  for (const organization of filters.get('organization') ?? [])
-    addOrganization(organization, organizations, 'organization_uuid', conditions, values);
-  addAny('state', filters.get('state'), conditions, values);
-  addAny('alert_type', filters.get('alert_type'), conditions, values);
-  addAny('bicycle_uuid', filters.get('bicycle'), conditions, values);
-  return { table: 'alerts', conditions, values, ...place(database, query, ALERT_ORDER) };
+  const where = openWhere(organizations);
+  where.addOrganizations('organization_uuid', filters.get('organization'));
+  where.addAny('state', filters.get('state'));
+  where.addAny('alert_type', filters.get('alert_type'));
+  where.addAny('bicycle_uuid', filters.get('bicycle'));
+  return { ...where.of('alerts'), ...place(database, query, ALERT_ORDER) };
 }
 
 /** The parameters by name. Throws for one that only the service can apply. */
@@ -157,52 +128,54 @@ function groupQuery(query: Query, known: readonly string[]): ReadonlyMap<string,
   return filters;
 }
 
-/** A mirror of that organization alone needs no condition, which would read every row. */
-function addOrganization(
-  wanted: string,
-  organizations: readonly string[],
-  column: string,
-  conditions: string[],
-  values: Value[],
-): void {
-  if (!organizations.includes(wanted)) {
-    throw usageError(
-      `the mirror does not hold organization ${wanted}`,
-      organizations.length === 0 ? undefined : `it holds ${organizations.join(', ')}`,
-    );
-  }
-  if (organizations.length === 1) return;
-  conditions.push(`${column} = ?`);
-  values.push(wanted);
-}
-
-function addAny(column: string, wanted: readonly string[] | undefined, conditions: string[], values: Value[]): void {
-  if (wanted === undefined) return;
-  conditions.push(`${column} IN (${wanted.map(() => '?').join(', ')})`);
-  values.push(...wanted);
+/** The conditions of a list, with their values. */
+function openWhere(held: readonly string[]) {
+  const conditions: string[] = [];
+  const values: Value[] = [];
+  const add = (condition: string, ...more: readonly Value[]) => {
+    conditions.push(condition);
+    values.push(...more);
+  };
+  return {
+    add,
+    of: (table: string) => {
+      const where = conditions.length === 0 ? '' : ` WHERE ${conditions.join(' AND ')}`;
+      return { source: table + where, values };
+    },
+    addAny(column: string, wanted: readonly string[] | undefined) {
+      if (wanted !== undefined) add(`${column} IN (${wanted.map(() => '?').join(', ')})`, ...wanted);
+    },
+    addOrganizations(column: string, wanted: readonly string[] = []) {
+      for (const organization of wanted) {
+        if (!held.includes(organization)) {
+          const hint = held.length === 0 ? undefined : `it holds ${held.join(', ')}`;
+          throw usageError(`the mirror does not hold organization ${organization}`, hint);
+        }
+        // A mirror of that organization alone needs no condition, which would read every row.
+        if (held.length > 1) add(`${column} = ?`, organization);
+      }
+    },
+  };
 }
 
 /** Observed: `query` finds a text in these three fields. SQLite folds the letters of ASCII alone: of others it leaves the choice to the caller. */
-function addText(database: Database, text: string, conditions: string[], values: Value[]): void {
+function addText(database: Database, text: string, add: (condition: string, ...values: Value[]) => void): void {
   if (database.kind === 'sqlite' && /[^\x20-\x7e]/.test(text)) return;
   const find = database.kind === 'sqlite' ? 'instr(lower(COLUMN), ?) > 0' : 'position(? in lower(COLUMN)) > 0';
   const fields = ['name', 'serial_number', 'bleid'];
   const either = fields.map((column) => find.replace('COLUMN', column)).join(' OR ');
   // An index holds these fields alone: whole rows are many times as much to read.
-  conditions.push(`uuid IN (SELECT uuid FROM bicycles WHERE ${either})`);
-  values.push(...fields.map(() => text.toLowerCase()));
+  add(`uuid IN (SELECT uuid FROM bicycles WHERE ${either})`, ...fields.map(() => text.toLowerCase()));
 }
 
 /** The order, "what has no value last either way", and which page. Observed: the newest first unless the request says otherwise. */
-function place(database: Database, query: Query, columns: { readonly [field: string]: string }) {
+function place(database: Database, query: Query, fields: readonly string[]) {
   const one = (name: string) => query.find(([found]) => found === name)?.[1];
   const orders = (one('ordering') ?? '-created').split(',').map((field) => {
     const name = field.replace(/^-/, '');
-    const column = Object.hasOwn(columns, name) ? columns[name] : undefined;
-    if (column === undefined) {
-      throw usageError(`--offline cannot order by "${name}"`, `it orders by ${Object.keys(columns).join(', ')}`);
-    }
-    return `${column} ${field.startsWith('-') ? 'DESC' : 'ASC'} NULLS LAST`;
+    if (!fields.includes(name))
+      throw usageError(`--offline cannot order by "${name}"`, `it orders by ${fields.join(', ')}`);
+    return `${orderColumn(name)} ${field.startsWith('-') ? 'DESC' : 'ASC'} NULLS LAST`;
   });
   const isByUuid = orders.some((order) => order.startsWith('uuid '));
   // Text in the order of its bytes, as SQLite has it.
@@ -219,22 +192,13 @@ function place(database: Database, query: Query, columns: { readonly [field: str
   };
 }
 
-function whereOf({ conditions }: Selection): string {
-  return conditions.length === 0 ? '' : ` WHERE ${conditions.join(' AND ')}`;
-}
-
-async function countRows(database: Database, selection: Selection): Promise<number> {
-  const [row] = await database.all(
-    `SELECT count(*) AS n FROM ${selection.table}${whereOf(selection)}`,
-    selection.values,
-  );
-  return Number(row?.['n'] ?? 0);
-}
-
-/** Observed: the service has a first page always, and knows none beyond the last. */
-function refuseBeyond({ page, pageItems }: Selection, count: number): void {
+/** How many there are. Observed: the service has a first page always, and knows none beyond the last. */
+async function countRows(database: Database, { source, values, page, pageItems }: Selection): Promise<number> {
+  const [row] = await database.all(`SELECT count(*) AS n FROM ${source}`, values);
+  const count = Number(row?.['n'] ?? 0);
   if (page > 1 && (page - 1) * pageItems >= count)
     throw new FleetError('not-found', `the mirror has no page ${page} of this list, which holds ${count}`);
+  return count;
 }
 
 /** Page by page, each when it is asked for. */
@@ -243,15 +207,12 @@ async function* readPages<T>(
   selection: Selection,
   seen: Seen,
 ): AsyncGenerator<ListPage<T>, void, undefined> {
-  const { table, order, values, pageItems } = selection;
+  const { source, order, values, pageItems } = selection;
   const count = await countRows(database, selection);
-  refuseBeyond(selection, count);
   for (let { page } = selection; ; page += 1) {
     const offset = (page - 1) * pageItems;
-    const rows = await database.all(
-      `SELECT raw FROM ${table}${whereOf(selection)} ORDER BY ${order} LIMIT ? OFFSET ?`,
-      [...values, pageItems, offset],
-    );
+    const sql = `SELECT raw FROM ${source} ORDER BY ${order} LIMIT ? OFFSET ?`;
+    const rows = await database.all(sql, [...values, pageItems, offset]);
     const items = rows.map((row) => itemOf<T>(row));
     const fresh = items.filter((item) => seen.add(item));
     const hasMore = offset + rows.length < count && rows.length > 0;
@@ -266,15 +227,14 @@ async function* readWhole<T>(
   selection: Selection,
   limit: number | undefined,
 ): AsyncGenerator<ListPage<T>, void, undefined> {
-  const { table, order, values, page, pageItems } = selection;
+  const { source, order, values, page, pageItems } = selection;
   const skipped = (page - 1) * pageItems;
   const count = await countRows(database, selection);
-  refuseBeyond(selection, count);
   // One more than is wanted shows that there are more.
   const most = limit === undefined ? '' : ` LIMIT ${limit + 1}`;
   const offset =
     skipped === 0 ? '' : `${most === '' && database.kind === 'sqlite' ? ' LIMIT -1' : most} OFFSET ${skipped}`;
-  const sql = `SELECT raw FROM ${table}${whereOf(selection)} ORDER BY ${order}${offset === '' ? most : offset}`;
+  const sql = `SELECT raw FROM ${source} ORDER BY ${order}${offset === '' ? most : offset}`;
   let came = 0;
   let held: Item<T>[] | undefined;
   const pageOf = (items: Item<T>[], isLast: boolean): ListPage<T> => ({

@@ -59,6 +59,38 @@ export function queue(): <T>(work: () => Promise<T>) => Promise<T> {
   };
 }
 
+/** Transactions of one connection, one after another; `join` works in the one that is open, else in one of its own. */
+export function openTransactions(begin: () => unknown, commit: () => unknown, rollback: () => unknown) {
+  const inTurn = queue();
+  let isOpen = false;
+  const transaction = <T>(work: () => Promise<T>): Promise<T> =>
+    inTurn(async () => {
+      await begin();
+      isOpen = true;
+      try {
+        const result = await work();
+        await commit();
+        return result;
+      } catch (error) {
+        // Some a database rolls back by itself, when the disk is full for instance.
+        await Promise.resolve()
+          .then(rollback)
+          .catch(() => undefined);
+        throw error;
+      } finally {
+        isOpen = false;
+      }
+    });
+  const join = (work: () => Promise<void>): Promise<void> => (isOpen ? work() : transaction(work));
+  return { transaction, join };
+}
+
+/** The texts of a parameter that is a JSON array, as rows: one parameter, however many. */
+export const TEXTS_OF: { readonly [kind in Database['kind']]: string } = {
+  sqlite: 'SELECT value FROM json_each(?)',
+  postgres: 'SELECT json_array_elements_text(?::json)',
+};
+
 /** What a text column cannot hold in either database: a NUL, and half a surrogate pair. */
 export function storable(text: string): string {
   return text.includes('\0') ? text.replaceAll('\0', '\uFFFD') : text;

@@ -5,13 +5,18 @@ import type { Database } from './database.js';
 import { readMeta, readState, writeMeta } from './schema.js';
 
 /** Who writes. `heartbeat` is UTC by the database's own clock, null once the lease was let go. */
-export interface Lease {
+export interface Lease extends Omit<Writer, 'isGone'> {
+  readonly heartbeat: string | null;
+}
+
+export interface Writer {
   readonly owner: string;
   readonly host: string;
   /** Where `pid` is unique: a container has processes of its own. */
   readonly place: string;
   readonly pid: number;
-  readonly heartbeat: string | null;
+  /** Whether a process of this machine is known to have ended. */
+  isGone(pid: number): boolean;
 }
 
 /** How often a writer says that it lives. */
@@ -55,15 +60,6 @@ export async function databaseTime(database: Database): Promise<string> {
       : `SELECT to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS now`,
   );
   return String(row?.['now']);
-}
-
-export interface Writer {
-  readonly owner: string;
-  readonly host: string;
-  readonly place: string;
-  readonly pid: number;
-  /** Whether a process of this machine is known to have ended. */
-  isGone(pid: number): boolean;
 }
 
 /** Becomes the writer. Throws a FleetError of kind `config` that names the one that lives. */

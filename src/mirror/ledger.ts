@@ -4,8 +4,9 @@ import type { Bicycle } from '../api/bicycle.js';
 import { needsExactReading, readExact, writeJson } from '../json/exact.js';
 import { readTime } from '../terminal/time.js';
 import type { Database, Row, Value } from './database.js';
+import { TEXTS_OF } from './engine.js';
 import { BOOKKEEPING, type Known, type Memory, versionOf } from './knowledge.js';
-import { bicycleRow, MOVED_COLUMNS, movedRow, utcOf, utcOfMs, versionValue } from './rows.js';
+import { bicycleRow, MOVED_COLUMNS, movedRow, type RowFacts, utcOf, utcOfMs, versionValue } from './rows.js';
 
 /** Where the next statement about a bicycle comes from. */
 export interface Origin {
@@ -62,14 +63,10 @@ export interface Ledger extends Memory {
   found(): number;
 }
 
-interface Entry {
+interface Entry extends Omit<RowFacts, 'raw'> {
   known: Known;
   /** Undefined when `known` has become another. */
   raw: string | undefined;
-  followed: string | null;
-  gone: string | null;
-  firstSeen: string;
-  lastSeen: string;
   isDirty: boolean;
   /** Whether a column beside those that a bicycle on its way changes is another. */
   isOther: boolean;
@@ -126,6 +123,7 @@ export function openLedger(): Ledger {
     const received = utcOfMs(from.receivedMs);
     const raw = from.json ?? writeJson(known.bicycle);
     entries.set(uuid, {
+      uuid,
       known,
       raw,
       followed: from.followed,
@@ -209,7 +207,7 @@ export function openLedger(): Ledger {
         else if (!entries.has(uuid) && !missing.has(uuid)) wanted.push(uuid);
       }
       if (wanted.length === 0) return;
-      const rows = await database.all(ROWS[database.kind], [JSON.stringify(wanted)]);
+      const rows = await database.all(`${ROWS} (${TEXTS_OF[database.kind]})`, [JSON.stringify(wanted)]);
       for (const row of rows) {
         const uuid = String(row['uuid']);
         entries.set(uuid, entryOf(row, recent.get(uuid) ?? UNTOUCHED));
@@ -227,11 +225,11 @@ export function openLedger(): Ledger {
       const bicycles: Value[][] = [];
       const moved: Value[][] = [];
       for (const [uuid, entry] of entries) {
-        const { known, followed, gone, firstSeen, lastSeen, isDirty, isOther } = entry;
-        if (isDirty) {
+        const { known } = entry;
+        if (entry.isDirty) {
           entry.raw ??= writeJson(known.bicycle);
-          const row = bicycleRow(known.bicycle, { uuid, followed, gone, firstSeen, lastSeen, raw: entry.raw });
-          if (isOther) bicycles.push(row);
+          const row = bicycleRow(known.bicycle, { ...entry, raw: entry.raw });
+          if (entry.isOther) bicycles.push(row);
           else moved.push(movedRow(row));
           entry.isDirty = false;
           entry.isOther = false;
@@ -261,20 +259,16 @@ interface Change {
   readonly now: string;
 }
 
-const COLUMNS = 'uuid, followed, gone, first_seen, last_seen, raw';
-/** One parameter, however many rows. */
-const ROWS = {
-  sqlite: `SELECT ${COLUMNS} FROM bicycles WHERE uuid IN (SELECT value FROM json_each(?))`,
-  postgres: `SELECT ${COLUMNS} FROM bicycles WHERE uuid IN (SELECT json_array_elements_text(?::json))`,
-} as const;
+const ROWS = 'SELECT uuid, followed, gone, first_seen, last_seen, raw FROM bicycles WHERE uuid IN';
 
 const LATEST =
   'SELECT modified_utc FROM bicycles WHERE modified_utc <= ? AND last_seen <= ? ORDER BY modified_utc DESC LIMIT 1';
 
 function entryOf(row: Row, recent: Recent): Entry {
-  const raw = String(row['raw']);
+  const [uuid, raw] = [String(row['uuid']), String(row['raw'])];
   const bicycle = readRaw(raw);
   return {
+    uuid,
     known: {
       ...recent,
       bicycle,

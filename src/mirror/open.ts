@@ -3,9 +3,9 @@
 import { configError } from '../errors.js';
 import { readTime } from '../terminal/time.js';
 import { type MirrorAddress, showMirrorAddress } from './address.js';
-import { type Database, type OpenOptions, openDatabase } from './database.js';
+import { type Database, type OpenOptions, openDatabase, type Value } from './database.js';
 import { databaseTime, heartbeatAgeMs, isAlive, type Lease, readLease } from './lease.js';
-import { checkBaseUrl, readList, readSchema, readSnapshot, readState } from './schema.js';
+import { checkBaseUrl, type Position, readList, readSchema, readState, type Snapshot } from './schema.js';
 
 export interface Mirror {
   readonly database: Database;
@@ -77,14 +77,11 @@ async function readAllMeta(database: Database): Promise<ReadonlyMap<string, stri
 async function readStatus(database: Database): Promise<MirrorStatus> {
   const now = await databaseTime(database);
   const meta = await readAllMeta(database);
-  const gaps = await database.all(
-    'SELECT started, ended, reason, found FROM gaps WHERE ended IS NULL ORDER BY id LIMIT 100',
-  );
-  const openGaps = gaps.map(gapOf);
+  const openGaps = await readGaps(database, 'WHERE ended IS NULL ORDER BY id LIMIT 100');
   const lease = readLease(meta.get('lease'));
   const isWritten = isAlive(lease, now);
-  const isWhole = readSnapshot(meta.get('snapshot'))?.isWhole === true;
-  const asOf = isWritten ? (lease?.heartbeat ?? undefined) : fieldOf(meta.get('position'), 'heard');
+  const isWhole = readState<Snapshot>(meta.get('snapshot'))?.isWhole === true;
+  const asOf = isWritten ? (lease?.heartbeat ?? undefined) : readState<Position>(meta.get('position'))?.heard;
   const asOfMs = readTime(asOf);
   return {
     profile: meta.get('profile'),
@@ -98,19 +95,13 @@ async function readStatus(database: Database): Promise<MirrorStatus> {
   };
 }
 
-/** A row of `gaps`. */
-export function gapOf(row: { readonly [column: string]: unknown }): Gap {
-  const { started, ended, reason, found } = row;
-  return {
+/** Gaps; `tail` is what stands behind the table: which, in which order, how many. */
+export async function readGaps(database: Database, tail: string, ...values: readonly Value[]): Promise<Gap[]> {
+  const rows = await database.all(`SELECT started, ended, reason, found FROM gaps ${tail}`, values);
+  return rows.map(({ started, ended, reason, found }) => ({
     started: String(started),
     ended: ended === null ? null : String(ended),
     reason: String(reason),
     found: Number(found),
-  };
-}
-
-/** A text of an object in `meta`; undefined where there is none. */
-function fieldOf(json: string | undefined, field: string): string | undefined {
-  const found = readState<{ [name: string]: unknown }>(json)?.[field];
-  return typeof found === 'string' ? found : undefined;
+  }));
 }

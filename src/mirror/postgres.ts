@@ -12,7 +12,7 @@ import {
   type OpenOptions,
   objectsOf,
   onConflict,
-  queue,
+  openTransactions,
   storable,
   type Value,
 } from './engine.js';
@@ -70,23 +70,11 @@ function databaseOf(client: Client, server: Server): Database {
     return found;
   };
   const run = <T>(work: () => Promise<T>): Promise<T> => understood(work, server);
-  let isInTransaction = false;
-  const inTurn = queue();
-  const transaction = <T>(work: () => Promise<T>): Promise<T> =>
-    inTurn(async () => {
-      await run(() => client.query('begin'));
-      isInTransaction = true;
-      try {
-        const result = await work();
-        await run(() => client.query('commit'));
-        return result;
-      } catch (error) {
-        await client.query('rollback').catch(() => undefined);
-        throw error;
-      } finally {
-        isInTransaction = false;
-      }
-    });
+  const { transaction, join } = openTransactions(
+    () => run(() => client.query('begin')),
+    () => run(() => client.query('commit')),
+    () => client.query('rollback'),
+  );
   const typesOf = typeReader(client, run);
   return {
     kind: 'postgres',
@@ -118,7 +106,7 @@ function databaseOf(client: Client, server: Server): Database {
           await run(() => client.query({ ...kept(text), text, values }));
         }
       };
-      await (isInTransaction || distinct.length <= BATCH_ROWS ? insert() : transaction(insert));
+      await (distinct.length <= BATCH_ROWS ? insert() : join(insert));
     },
     close: () => client.end().catch(() => undefined),
   };

@@ -18,6 +18,11 @@ const MOST_INDEXED_BYTES = 600;
 /** Fields of alerts that are kept as JSON. */
 const JSON_FIELDS: ReadonlySet<string> = new Set(['roles', 'extra']);
 
+/** The column that a list is ordered by. */
+export function orderColumn(field: string): string {
+  return TIMES.has(field) ? `${field}_utc` : field;
+}
+
 /** The columns that a field fills. */
 function columnsOf(field: string): string[] {
   if (DECIMALS.has(field)) return [field, `${field}_text`];
@@ -56,13 +61,13 @@ export const ALERT_COLUMNS: readonly string[] = [
 
 /** What the mirror knows of a row beside the object; times in UTC as `utcOf` writes them. */
 export interface RowFacts {
-  readonly uuid: string;
+  uuid: string;
   /** The organization whose list or topic shows it. */
-  readonly followed: string | null;
-  readonly gone: string | null;
-  readonly firstSeen: string;
-  readonly lastSeen: string;
-  readonly raw: string;
+  followed: string | null;
+  gone: string | null;
+  firstSeen: string;
+  lastSeen: string;
+  raw: string;
 }
 
 export function bicycleRow(bicycle: Object, facts: RowFacts): Value[] {

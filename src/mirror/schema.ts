@@ -281,8 +281,3 @@ function damaged(): FleetError {
     'name another database with --to',
   );
 }
-
-/** What `meta.snapshot` says; undefined for a mirror that was never written. */
-export function readSnapshot(text: string | undefined): Snapshot | undefined {
-  return readState<Snapshot>(text);
-}

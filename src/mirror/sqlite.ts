@@ -13,7 +13,7 @@ import {
   type OpenOptions,
   objectsOf,
   onConflict,
-  queue,
+  openTransactions,
   storable,
   type Value,
 } from './engine.js';
@@ -94,26 +94,11 @@ function databaseOf(driver: Driver, run: Run, isReadOnly: boolean): Database {
     kept.set(sql, statement);
     return statement;
   };
-  let isInTransaction = false;
-  const inTurn = queue();
-  const transaction = <T>(work: () => Promise<T>): Promise<T> =>
-    inTurn(async () => {
-      await begin(driver, run);
-      isInTransaction = true;
-      try {
-        const result = await work();
-        run(() => driver.exec('commit'));
-        return result;
-      } catch (error) {
-        // SQLite rolls some back by itself, when the disk is full for instance.
-        try {
-          driver.exec('rollback');
-        } catch {}
-        throw error;
-      } finally {
-        isInTransaction = false;
-      }
-    });
+  const { transaction, join } = openTransactions(
+    () => begin(driver, run),
+    () => run(() => driver.exec('commit')),
+    () => driver.exec('rollback'),
+  );
   return {
     kind: 'sqlite',
     all: async (sql, values = []) =>
@@ -122,18 +107,18 @@ function databaseOf(driver: Driver, run: Run, isReadOnly: boolean): Database {
         return objectsOf(statement.names, takeAll(statement.rows(bind(values))));
       }),
     async *each(sql, values = []) {
-      const { names, chunks } = read(driver, run, sql, values);
+      const { columns, chunks } = read(driver, run, sql, values);
+      const names = columns.map(({ name }) => name);
       for await (const chunk of chunks) yield objectsOf(names, chunk);
     },
-    query: async (sql): Promise<Answer> => {
+    query: async (sql) => {
       queryRun(run)(() => driver.check(sql));
-      const { names, chunks } = read(driver, queryRun(run), sql, []);
-      return { columns: names.map((name) => ({ name, isDecimal: false, isJson: false })), chunks };
+      return read(driver, queryRun(run), sql, []);
     },
     transaction,
     write: async (table, columns, rows, key) => {
       if (rows.length === 0) return;
-      const insert = () =>
+      const insert = async () =>
         run(() => {
           const most = Math.max(1, Math.floor(MOST_PARAMETERS / columns.length));
           const one = insertText(table, columns, key, 1);
@@ -146,7 +131,7 @@ function databaseOf(driver: Driver, run: Run, isReadOnly: boolean): Database {
             from += count;
           }
         });
-      await (isInTransaction ? insert() : transaction(async () => insert()));
+      await join(insert);
     },
     async close() {
       kept.clear();
@@ -202,13 +187,8 @@ function insertText(
   return insert + onConflict(columns, key);
 }
 
-interface Reading {
-  readonly names: readonly string[];
-  readonly chunks: AsyncIterable<readonly (readonly Value[])[]>;
-}
-
 /** A statement of its own, for its rows are read between other calls. */
-function read(driver: Driver, run: Run, sql: string, values: readonly Value[]): Reading {
+function read(driver: Driver, run: Run, sql: string, values: readonly Value[]): Answer {
   const { statement, rows } = run(() => {
     const prepared = driver.prepare(sql);
     return { statement: prepared, rows: prepared.rows(bind(values)) };
@@ -225,7 +205,7 @@ function read(driver: Driver, run: Run, sql: string, values: readonly Value[]): 
       rows.return?.();
     }
   }
-  return { names: statement.names, chunks: chunks() };
+  return { columns: statement.names.map((name) => ({ name, isDecimal: false, isJson: false })), chunks: chunks() };
 }
 
 function take(rows: Iterator<readonly Cell[]>, most: number): Value[][] {
@@ -356,37 +336,35 @@ function asSqliteError(error: unknown, path: string): unknown {
   }
 }
 
-interface NodeStatement {
+/** What both drivers have. */
+interface Prepared {
   run(...values: unknown[]): unknown;
   iterate(...values: unknown[]): Iterator<readonly Cell[]>;
   columns(): readonly { readonly name: string }[];
+}
+
+interface Connection<Kind extends Prepared> {
+  prepare(sql: string): Kind;
+  exec(sql: string): unknown;
+  close(): void;
+}
+
+interface NodeStatement extends Prepared {
   setReadBigInts(isOn: boolean): void;
   setReturnArrays(isOn: boolean): void;
 }
 
 interface NodeSqlite {
-  readonly DatabaseSync: new (
-    path: string,
-    options: { readOnly: boolean },
-  ) => { prepare(sql: string): NodeStatement; exec(sql: string): void; close(): void };
+  readonly DatabaseSync: new (path: string, options: { readOnly: boolean }) => Connection<NodeStatement>;
   readonly StatementSync: { readonly prototype: object };
 }
 
-interface LibsqlStatement {
-  run(values: readonly unknown[]): unknown;
+/** It takes its values as one array. */
+interface LibsqlStatement extends Prepared {
   raw(): LibsqlStatement;
-  iterate(values: readonly unknown[]): Iterator<readonly Cell[]>;
-  columns(): readonly { readonly name: string }[];
 }
 
-type Libsql = new (
-  path: string,
-) => {
-  prepare(sql: string): LibsqlStatement;
-  exec(sql: string): void;
-  close(): void;
-  defaultSafeIntegers(): unknown;
-};
+type Libsql = new (path: string) => Connection<LibsqlStatement> & { defaultSafeIntegers(): unknown };
 
 /** What this Node offers. */
 function findDriver(): OpenDriver {
@@ -420,7 +398,7 @@ function openNodeSqlite({ DatabaseSync }: NodeSqlite, path: string, readOnly: bo
         names: statement.columns().map(({ name }) => name),
       };
     },
-    exec: (sql) => database.exec(sql),
+    exec: (sql) => void database.exec(sql),
     check: () => {},
     close: () => database.close(),
   };

@@ -6,6 +6,7 @@ import type { Item } from '../http/types.js';
 import { readExact } from '../json/exact.js';
 import { readTime } from '../terminal/time.js';
 import type { Database, Value } from './database.js';
+import { TEXTS_OF } from './engine.js';
 import { keepLease, takeLease, type Writer } from './lease.js';
 import { CHANGE_COLUMNS, type Writes } from './ledger.js';
 import { ALERT_COLUMNS, alertRow, BICYCLE_COLUMNS, MOVED_COLUMNS, utcOfMs } from './rows.js';
@@ -256,11 +257,10 @@ async function writeAlerts(database: Database, items: readonly Item<Alert>[], no
     items.flatMap((item) => (typeof item.value.uuid === 'string' ? [[item.value.uuid.toLowerCase(), item]] : [])),
   );
   if (named.size === 0) return 0;
-  const list =
-    database.kind === 'sqlite' ? 'SELECT value FROM json_each(?)' : 'SELECT json_array_elements_text(?::json)';
-  const rows = await database.all(`SELECT uuid, first_seen, raw FROM alerts WHERE uuid IN (${list})`, [
-    JSON.stringify([...named.keys()]),
-  ]);
+  const rows = await database.all(
+    `SELECT uuid, first_seen, raw FROM alerts WHERE uuid IN (${TEXTS_OF[database.kind]})`,
+    [JSON.stringify([...named.keys()])],
+  );
   const known = new Map(rows.map((row) => [String(row['uuid']), row]));
   const now = utcOfMs(nowMs);
   const changed: Value[][] = [];

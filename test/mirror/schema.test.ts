@@ -10,7 +10,7 @@ import {
   readList,
   readMeta,
   readSchema,
-  readSnapshot,
+  readState,
   SCHEMA_NUMBER,
   writeMeta,
 } from '../../src/mirror/schema.js';
@@ -118,7 +118,7 @@ test.each([
 });
 
 test.each(['{', 'null', '17', ''])('meta that says %j is damaged', (text) => {
-  for (const read of [readLease, readSnapshot, readList])
+  for (const read of [readLease, readState, readList])
     expect(() => read(text)).toThrow(expect.objectContaining({ kind: 'config' }));
 });
 

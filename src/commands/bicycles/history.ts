@@ -6,7 +6,7 @@ import type { Item } from '../../http/types.js';
 import { readExact } from '../../json/exact.js';
 import type { MirrorAddress } from '../../mirror/address.js';
 import type { Row, Value } from '../../mirror/database.js';
-import { gapOf, type Mirror } from '../../mirror/open.js';
+import { type Gap, type Mirror, readGaps } from '../../mirror/open.js';
 import { clean } from '../../terminal/clean.js';
 import type { Shape } from '../../terminal/formats.js';
 import { age, showDuration } from '../../terminal/time.js';
@@ -109,10 +109,9 @@ async function* readEntries(
   since: string | undefined,
   fields: readonly string[] | undefined,
 ): AsyncGenerator<Item<Entry>[], void, undefined> {
-  const gaps = await database.all(
-    `SELECT started, ended, reason, found FROM gaps${since === undefined ? '' : ' WHERE ended IS NULL OR ended >= ?'} ORDER BY started LIMIT ${MOST_GAPS}`,
-    since === undefined ? [] : [since],
-  );
+  const recent = since === undefined ? [] : [since];
+  const which = since === undefined ? '' : 'WHERE ended IS NULL OR ended >= ?';
+  const gaps = await readGaps(database, `${which} ORDER BY started LIMIT ?`, ...recent, MOST_GAPS);
   const conditions = ['bicycle = ?'];
   const values: Value[] = [uuid];
   if (since !== undefined) {
@@ -128,8 +127,8 @@ async function* readEntries(
   for await (const chunk of database.each(sql, values)) {
     const entries: Item<Entry>[] = [];
     for (const row of chunk) {
-      for (; next < gaps.length && String(gaps[next]?.['started']) <= String(row['at']); next += 1)
-        entries.push(gapEntry(gaps[next] ?? {}));
+      for (let gap = gaps[next]; gap !== undefined && gap.started <= String(row['at']); gap = gaps[++next])
+        entries.push(gapEntry(gap));
       entries.push(changeEntry(row));
     }
     yield entries;
@@ -137,8 +136,7 @@ async function* readEntries(
   yield gaps.slice(next).map(gapEntry);
 }
 
-function gapEntry(row: Row): Item<Entry> {
-  const { started, ended, reason } = gapOf(row);
+function gapEntry({ started, ended, reason }: Gap): Item<Entry> {
   const length = ended === null ? 'still open' : showDuration(Date.parse(ended) - Date.parse(started));
   return entryOf({
     at: started,

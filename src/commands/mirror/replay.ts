@@ -6,7 +6,7 @@ import type { Context } from '../../context.js';
 import { usageError } from '../../errors.js';
 import type { Client } from '../../http/client.js';
 import type { MirrorAddress } from '../../mirror/address.js';
-import { type Gap, gapOf, type Mirror } from '../../mirror/open.js';
+import { type Gap, type Mirror, readGaps } from '../../mirror/open.js';
 import { findRange, type Happening, messageOf, type Range, readHappenings, readPast } from '../../mirror/past.js';
 import { readSince } from '../alerts/plan.js';
 import { IDLE_MS } from '../follow/flags.js';
@@ -89,10 +89,7 @@ async function play(
     bicycles: [...past.values()].flatMap(({ bicycle, isGone }) => (isGone ? [] : [bicycle])),
     fromMs: clock.monotonicMs(),
   });
-  const rows = await database.all(
-    `SELECT started, ended, reason, found FROM gaps WHERE ended IS NOT NULL ORDER BY ended LIMIT ${MOST_GAPS}`,
-  );
-  const gaps = rows.map(gapOf);
+  const gaps = await readGaps(database, 'WHERE ended IS NOT NULL ORDER BY ended LIMIT ?', MOST_GAPS);
   const [topic = ''] = organizations.map(organizationTopic);
   const startedMs = clock.monotonicMs();
   let firstMs: number | undefined;

@@ -3,7 +3,7 @@
 import type { Context } from '../../context.js';
 import { FleetError } from '../../errors.js';
 import { type MirrorAddress, showMirrorAddress } from '../../mirror/address.js';
-import { type Gap, gapOf, type Mirror, type MirrorStatus } from '../../mirror/open.js';
+import { type Gap, type Mirror, type MirrorStatus, readGaps } from '../../mirror/open.js';
 import { drawList } from '../../terminal/list.js';
 import { age, showDuration } from '../../terminal/time.js';
 import { chosenDatabase } from '../database.js';
@@ -78,10 +78,7 @@ async function reportOf(
 ): Promise<Report> {
   const counts: { [name: string]: number } = {};
   for (const [name, sql] of Object.entries(COUNTS)) counts[name] = Number((await database.all(sql))[0]?.['n'] ?? 0);
-  const over = await database.all(
-    'SELECT started, ended, reason, found FROM gaps WHERE ended IS NOT NULL ORDER BY id DESC LIMIT ?',
-    [GAPS_SHOWN],
-  );
+  const over = await readGaps(database, 'WHERE ended IS NOT NULL ORDER BY id DESC LIMIT ?', GAPS_SHOWN);
   const { writer, ageMs } = status;
   return {
     database: address,
@@ -94,7 +91,7 @@ async function reportOf(
     writer: writer === undefined ? null : { host: writer.host, pid: writer.pid, alive: writer.isAlive },
     kept_since: status.keptSince ?? null,
     counts: counts as Counts,
-    gaps: [...status.openGaps, ...over.map(gapOf)],
+    gaps: [...status.openGaps, ...over],
   };
 }
 
@@ -126,7 +123,7 @@ function wholeSeconds(utc: string): string {
 }
 
 /** `2026-… for 4 min: the stream was cut; 12 changes found`. */
-export function describeGap({ started, ended, reason, found }: Gap): string {
+function describeGap({ started, ended, reason, found }: Gap): string {
   const length = ended === null ? 'still open' : `for ${showDuration(Date.parse(ended) - Date.parse(started))}`;
   return `${wholeSeconds(started)} ${length}: ${reason}${found === 0 ? '' : `; ${found} ${found === 1 ? 'change' : 'changes'} found`}`;
 }
