@@ -15,6 +15,7 @@ import {
   nextTickInMs,
   startState,
 } from './stream/machine.js';
+import type { Tokens } from './types.js';
 
 export interface Subscription {
   /** As it is named in the events. */
@@ -23,6 +24,7 @@ export interface Subscription {
 }
 
 export interface StreamOptions extends ConnectionContext {
+  tokens: Tokens;
   subscriptions: readonly Subscription[];
   apiVersion: string;
   /** How long a token may take, and how long connecting and the answer's head together; lifted once the stream stands. */

@@ -46,7 +46,8 @@ async function subscribe({ context, settings, network, token }: Probe, url: URL)
   const cancel = clock.after(settings.timeoutMs.value, () => over.abort(late));
   let isOpen = false;
   const { error } = await connectOnce({
-    dispatcher: network.dispatcher,
+    network,
+    tokens: {},
     clock,
     url,
     headers: streamHeaders(settings.apiVersion.value, token),
@@ -54,18 +55,15 @@ async function subscribe({ context, settings, network, token }: Probe, url: URL)
     signal: AbortSignal.any([signal, over.signal]),
     subject: 'the subscription',
     secrets: io.secrets,
-    refusalHint: undefined,
-    observer: {
-      room: () => undefined,
-      onRequest() {},
-      onAnswer: cancel,
-      onOpen() {
-        isOpen = true;
-        over.abort(late);
-      },
-      onReceived() {},
-      onHold() {},
+    room: () => undefined,
+    onRequest() {},
+    onAnswer: cancel,
+    onOpen() {
+      isOpen = true;
+      over.abort(late);
     },
+    onReceived() {},
+    onHold() {},
   });
   cancel();
   return isOpen ? undefined : error;

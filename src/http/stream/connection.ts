@@ -21,7 +21,8 @@ import type { Known } from './fields.js';
 /** What all connections of a stream share. */
 export interface ConnectionContext {
   network: Network;
-  tokens: Tokens;
+  /** What to do when the service refuses the token. */
+  tokens: Pick<Tokens, 'refusalHint'>;
   clock: Clock;
   /** What the push channel must not quote in an error. */
   secrets: Secrets;
