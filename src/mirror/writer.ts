@@ -523,17 +523,9 @@ function schedule(state: WriterState, now: Moment): WriterStep {
   if (!isStanding || !state.isWhole) return step;
   const { wantedSinceMs } = state;
   if (wantedSinceMs !== undefined) {
-    const next: WriterState = {
-      ...state,
-      ...boundBy(state, plan.mostPages),
-      isChecking: false,
-      askedMs: now.wallMs,
-      wantedSinceMs: undefined,
-      totals: new Map(),
-    };
-    return followedBy({ ...step, state: next }, (open) =>
-      lookUp(open, { type: 'wanted', sinceWallMs: wantedSinceMs }, now),
-    );
+    const next = beginLookUp({ ...state, wantedSinceMs: undefined }, plan.mostPages, now);
+    const asked = lookUp(next, { type: 'wanted', sinceWallMs: wantedSinceMs }, now);
+    return after(step.effects, asked);
   }
   if (reading.wanted !== undefined || isBehind(reading) || wholeWanted !== undefined) return step;
   if (state.mismatches === 1 && plan.topics.size === 0) return check(state, now);
@@ -542,15 +534,17 @@ function schedule(state: WriterState, now: Moment): WriterStep {
   return step;
 }
 
-function boundBy({ catchUp: reading }: WriterState, mostPages: number): Pick<WriterState, 'catchUp'> {
-  return { catchUp: { ...reading, options: { ...reading.options, mostPages } } };
+/** The state in which a catch-up is asked for, of so many pages at most. */
+function beginLookUp(state: WriterState, mostPages: number, now: Moment): WriterState {
+  const { catchUp: reading } = state;
+  const bounded = { ...reading, options: { ...reading.options, mostPages } };
+  return { ...state, catchUp: bounded, isChecking: false, askedMs: now.wallMs, totals: new Map() };
 }
 
 /** Reads what the list says was modified since the last time: its count, and what messages leave out, such as links. */
 function check(state: WriterState, now: Moment): WriterStep {
   const checkDueMs = now.monotonicMs + CHECK_MS;
-  const bounded = boundBy(state, CHECK_PAGES);
-  const next = { ...state, ...bounded, isChecking: true, askedMs: now.wallMs, checkDueMs, totals: new Map() };
+  const next = { ...beginLookUp(state, CHECK_PAGES, now), isChecking: true, checkDueMs };
   const marked = lookUp(next, { type: 'blind', fromMs: now.monotonicMs }, now);
   return followedBy(marked, (open) => lookUp(open, { type: 'wanted', sinceWallMs: now.wallMs }, now));
 }

@@ -1,14 +1,13 @@
-// Asks the service for what the mirror's writer wants to read: the head of a list after a gap, a whole list, the newest alerts.
+// Asks the service for what the mirror's writer wants to read: a whole list, the newest alerts.
 
 import { ALERTS_PATH, type Alert } from '../../api/alert.js';
 import { BICYCLES_PATH, type Bicycle } from '../../api/bicycle.js';
 import { asFleetError, FleetError } from '../../errors.js';
 import type { Client } from '../../http/client.js';
-import { firstPage, LARGE_PAGE } from '../../http/first-page.js';
+import { LARGE_PAGE } from '../../http/first-page.js';
 import { openSeen, type Seen } from '../../http/seen.js';
 import type { Item, Query } from '../../http/types.js';
 import { admitted } from '../../mirror/admit.js';
-import type { CatchUpEvent } from '../../mirror/catch-up.js';
 import type { WriterEffect, WriterEvent } from '../../mirror/writer.js';
 
 /** Pages that are asked for while one is written: enough to hide the service's latency. */
@@ -17,18 +16,6 @@ const PAGES_AHEAD = 4;
 const ITEM_WEIGHT = 8;
 /** Of how many items it is known whether they came before: more than are moved between two pages in flight. */
 const SEEN_LIMIT = 5_000;
-
-/** Reads a page of the list in `-modified` order; never rejects. */
-export async function readHead(client: Client, effect: WriterEffect & { type: 'read-page' }): Promise<CatchUpEvent> {
-  const { id, organization, next } = effect;
-  const query: Query = next ?? [['ordering', '-modified'], ['organization', organization], LARGE_PAGE];
-  try {
-    const page = await firstPage<Bicycle>(client, { path: BICYCLES_PATH, query, subject: 'the list of bicycles' });
-    return { type: 'page', id, page: { ...page, items: admitted(page.items) } };
-  } catch (thrown) {
-    return { type: 'failed', id, error: asFleetError(thrown) };
-  }
-}
 
 export interface WholeOptions {
   readonly signal: AbortSignal;

@@ -42,9 +42,10 @@ import {
 } from '../../mirror/writer.js';
 import { type Ending, openEnding } from '../follow/ending.js';
 import { type Alarms, momentOf, openAlarms } from '../follow/loop.js';
+import { read } from '../watch/read.js';
 import { type Counters, openCounters, type Reading } from './counters.js';
 import { type Keeper, openKeeper } from './keeper.js';
-import { readHead, readWhole, type WholeOptions } from './read.js';
+import { readWhole, type WholeOptions } from './read.js';
 import { openReport, type Report } from './report.js';
 
 export type SessionEvent = StreamEvent | Exclude<WriterEvent, { type: 'heard' | 'unreadable' }>;
@@ -295,6 +296,11 @@ function pushedAlert(alert: { readonly [field: string]: unknown }): Item<Alert> 
   return { json: JSON.stringify(alert), value: alert };
 }
 
+/** What the catch-up asked for, as the mirror takes it. */
+function admittedPage(event: Awaited<ReturnType<typeof read>>): typeof event {
+  return event.type === 'page' ? { ...event, page: { ...event.page, items: admitted(event.page.items) } } : event;
+}
+
 /** Without a catch-up that waits these open no gap; of a first reading the mark would be looked for among all rows. */
 const MARKLESS: ReadonlySet<WriterEvent['type']> = new Set(['tick', 'whole-list', 'whole-met']);
 
@@ -358,11 +364,7 @@ async function perform(
         session.alarms.set(effect.inMs);
         break;
       case 'read-page':
-        void readHead(client, effect).then((event) => {
-          later(() => {
-            if (event.type === 'page' || event.type === 'failed') queue.push(event);
-          });
-        });
+        void read(client, effect, true).then((event) => later(() => queue.push(admittedPage(event))));
         break;
       case 'read-whole': {
         const { push, room } = queue;

@@ -8,10 +8,11 @@ import type { HttpRequest, Query } from '../../http/types.js';
 import { isObject, parseJson } from '../../json/parse.js';
 import type { CatchUpEffect, CatchUpEvent } from '../../mirror/catch-up.js';
 
-/** Asks the service what the catch-up wants to know; never rejects. */
+/** Asks the service what the catch-up wants to know, with `isLarge` in the largest pages; never rejects. */
 export async function read(
   client: Client,
   effect: CatchUpEffect & { type: 'read-page' | 'read-bicycle' },
+  isLarge = false,
 ): Promise<CatchUpEvent & { type: 'page' | 'bicycle' | 'failed' }> {
   const { id } = effect;
   try {
@@ -19,7 +20,7 @@ export async function read(
     const query: Query = effect.next ?? [
       ['ordering', '-modified'],
       ['organization', effect.organization],
-      ...(effect.isWhole ? [LARGE_PAGE] : []),
+      ...(effect.isWhole || isLarge ? [LARGE_PAGE] : []),
     ];
     const request = { path: BICYCLES_PATH, query, subject: 'the list of bicycles' };
     return { type: 'page', id, page: await firstPage<Bicycle>(client, request) };
