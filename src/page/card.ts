@@ -1,7 +1,7 @@
 // One bicycle, every field of it: what matters first, then what the service sent, then its open alerts.
 
 import { element, showAge, showDate } from './dom.js';
-import type { Fleet } from './fleet.js';
+import { type Bicycle, isPlaced, nameOf } from './fleet.js';
 import { showState, stateMark } from './looks.js';
 import type { AlertRow, Fields } from './payload.js';
 import { chargeOf } from './table.js';
@@ -10,23 +10,23 @@ export interface CardOptions {
   readonly container: HTMLElement;
   nowMs(): number;
   alertsOf(uuid: string): readonly AlertRow[];
-  fieldsOf(uuid: string, place: number): Promise<Fields>;
+  fieldsOf(bicycle: Bicycle): Promise<Fields>;
   onClose(): void;
-  onLocate(place: number): void;
+  onLocate(bicycle: Bicycle): void;
 }
 
 export interface Card {
-  show(place: number | undefined): void;
+  show(bicycle: Bicycle | undefined): void;
   /** The bicycle that is shown has changed. */
-  refresh(place: number): void;
+  refresh(bicycle: Bicycle): void;
 }
 
 /** Shown at the head of the card. */
 const IN_HEAD: readonly string[] = ['name', 'state', 'uuid', 'state_of_charge', 'latitude', 'longitude'];
 
-export function openCard(fleet: Fleet, options: CardOptions): Card {
+export function openCard(options: CardOptions): Card {
   const { container } = options;
-  let shown: number | undefined;
+  let shown: Bicycle | undefined;
   let fields: Fields = [];
   let opener: Element | null = null;
 
@@ -40,68 +40,32 @@ export function openCard(fleet: Fleet, options: CardOptions): Card {
     close();
   });
 
-  const draw = (place: number) => {
-    const uuid = fleet.uuids[place] ?? '';
-    const state = fleet.groups.state.words[fleet.groups.state.places[place] ?? 0] ?? '';
-    const percent = fleet.percents[place] ?? Number.NaN;
-    const hasPlace = !Number.isNaN(fleet.xs[place] ?? Number.NaN);
-    const value = (name: string) => fields.find(([field]) => field === name)?.[1];
-    const title = element('h2', { id: 'card-title' }, element('bdi', {}, fleet.names[place] ?? uuid.slice(0, 8)));
+  const draw = (bicycle: Bicycle) => {
+    const { uuid, state } = bicycle;
     const shut = element('button', { type: 'button', class: 'icon', 'aria-label': 'Close the card' }, '✕');
     shut.addEventListener('click', close);
-    const locate = element(
-      'button',
-      { type: 'button', disabled: !hasPlace },
-      hasPlace ? 'Show on the map' : 'No position',
-    );
-    locate.addEventListener('click', () => options.onLocate(place));
-    const position = hasPlace
-      ? `${value('latitude') ?? fleet.latitudes[place]}, ${value('longitude') ?? fleet.longitudes[place]}`
-      : '–';
-    const facts: [string, Node | string][] = [
-      ['Charge', Number.isNaN(percent) ? '–' : chargeOf(percent)],
-      ['Seen', showAge(fleet.seenMs[place] ?? Number.NaN, options.nowMs())],
-      ['Position', position],
-    ];
-    const set = fields.filter(
-      ([name, text]) => !IN_HEAD.includes(name) && text !== null && text !== '' && text !== '[]',
-    );
-    const unset = fields.filter(
-      ([name, text]) => !IN_HEAD.includes(name) && (text === null || text === '' || text === '[]'),
-    );
+    const words = isPlaced(bicycle) ? 'Show on the map' : 'No position';
+    const locate = element('button', { type: 'button', disabled: !isPlaced(bicycle) }, words);
+    locate.addEventListener('click', () => options.onLocate(bicycle));
+    const others = fields.filter(([name]) => !IN_HEAD.includes(name));
+    const isUnset = ([, text]: Fields[number]) => text === null || text === '' || text === '[]';
+    const set = others.filter((field) => !isUnset(field));
+    const unset = others.filter(isUnset).map(([name]) => name);
+    const title = element('h2', { id: 'card-title' }, element('bdi', {}, nameOf(bicycle)));
+    const mark = element('p', { class: 'state' }, stateMark(state), element('bdi', {}, showState(state)));
     container.replaceChildren(
-      element(
-        'header',
-        {},
-        element(
-          'div',
-          {},
-          title,
-          element('p', { class: 'state' }, stateMark(state), element('bdi', {}, showState(state))),
-        ),
-        shut,
-      ),
-      element(
-        'dl',
-        { class: 'facts' },
-        ...facts.flatMap(([name, text]) => [element('dt', {}, name), element('dd', {}, text)]),
-      ),
+      element('header', {}, element('div', {}, title, mark), shut),
+      element('dl', { class: 'facts' }, ...factsOf(bicycle)),
       element('div', { class: 'actions' }, locate),
       ...alertsOf(options.alertsOf(uuid), options.nowMs()),
       element('h3', {}, 'As the service sent it'),
       element(
         'dl',
         { class: 'fields' },
-        element('dt', {}, 'uuid'),
-        element('dd', {}, uuid),
-        ...set.flatMap(([name, text]) => [
-          element('dt', {}, element('bdi', {}, name)),
-          element('dd', {}, fieldText(text ?? '')),
-        ]),
+        ...entry('uuid', uuid),
+        ...set.flatMap(([name, text]) => entry(element('bdi', {}, name), fieldText(text ?? ''))),
       ),
-      ...(unset.length === 0
-        ? []
-        : [element('p', { class: 'note' }, `Not set: ${unset.map(([name]) => name).join(', ')}`)]),
+      ...(unset.length === 0 ? [] : [element('p', { class: 'note' }, `Not set: ${unset.join(', ')}`)]),
       element(
         'p',
         { class: 'note' },
@@ -110,37 +74,48 @@ export function openCard(fleet: Fleet, options: CardOptions): Card {
       ),
     );
   };
-  const load = (place: number) => {
-    const uuid = fleet.uuids[place] ?? '';
-    void options.fieldsOf(uuid, place).then(
+  const factsOf = (bicycle: Bicycle) => {
+    const value = (name: string) => fields.find(([field]) => field === name)?.[1];
+    const position = `${value('latitude') ?? bicycle.latitude}, ${value('longitude') ?? bicycle.longitude}`;
+    return [
+      ...entry('Charge', chargeOf(bicycle)),
+      ...entry('Seen', showAge(bicycle.seenMs, options.nowMs())),
+      ...entry('Position', isPlaced(bicycle) ? position : '–'),
+    ];
+  };
+  const load = (bicycle: Bicycle) => {
+    void options.fieldsOf(bicycle).then(
       (found) => {
-        if (shown !== place) return;
+        if (shown?.uuid !== bicycle.uuid) return;
         fields = found;
-        draw(place);
+        draw(bicycle);
       },
       () => {},
     );
   };
 
   return {
-    show(place) {
-      if (place !== undefined && shown === undefined) opener = document.activeElement;
-      const isSame = place === shown;
-      shown = place;
-      container.hidden = place === undefined;
-      if (place === undefined) return container.replaceChildren();
-      if (!isSame) fields = [];
-      draw(place);
-      load(place);
+    show(bicycle) {
+      if (bicycle !== undefined && shown === undefined) opener = document.activeElement;
+      if (bicycle?.uuid !== shown?.uuid) fields = [];
+      shown = bicycle;
+      container.hidden = bicycle === undefined;
+      if (bicycle === undefined) return container.replaceChildren();
+      draw(bicycle);
+      load(bicycle);
       container.scrollTop = 0;
       container.focus({ preventScroll: true });
     },
-    refresh(place) {
-      if (place !== shown) return;
-      draw(place);
-      load(place);
+    refresh(bicycle) {
+      if (bicycle !== shown) return;
+      draw(bicycle);
+      load(bicycle);
     },
   };
+}
+
+function entry(name: Node | string, text: Node | string): HTMLElement[] {
+  return [element('dt', {}, name), element('dd', {}, text)];
 }
 
 /** What a link leads to is named by its UUID, which other commands take, as on the terminal. */
@@ -151,15 +126,11 @@ function fieldText(text: string): HTMLElement {
 
 function alertsOf(alerts: readonly AlertRow[], nowMs: number): HTMLElement[] {
   if (alerts.length === 0) return [];
-  const items = alerts.map(({ type, state, message, createdMs }) =>
-    element(
-      'li',
-      {},
-      element('strong', {}, element('bdi', {}, type)),
-      ` ${state}${createdMs === null ? '' : `, ${showAge(createdMs, nowMs)}`}`,
-      element('p', { title: createdMs === null ? undefined : showDate(createdMs) }, element('bdi', {}, message)),
-    ),
-  );
+  const items = alerts.map(({ type, state, message, createdMs }) => {
+    const [age, title] = createdMs === null ? [''] : [`, ${showAge(createdMs, nowMs)}`, showDate(createdMs)];
+    const text = element('p', { title }, element('bdi', {}, message));
+    return element('li', {}, element('strong', {}, element('bdi', {}, type)), ` ${state}${age}`, text);
+  });
   return [
     element('h3', {}, alerts.length === 1 ? 'One open alert' : `${alerts.length} open alerts`),
     element('ul', { class: 'card-alerts' }, ...items),

@@ -3,26 +3,21 @@
 import uPlot from 'uplot';
 import { element, showNumber } from './dom.js';
 import type { Filter } from './filter.js';
-import { chargeLevel, type Theme } from './looks.js';
+import { chargeLevel, readColour } from './looks.js';
 
 export interface ChargeChart {
   readonly element: HTMLElement;
-  /** `words`: `0-9` to `90-100`, then what has no charge; counts of the whole fleet and of what passes the filter. */
-  draw(words: readonly string[], all: readonly number[], shown: readonly number[], filter: Filter): void;
-  paint(theme: Theme): void;
+  /** How many of the whole fleet and of what passes the filter have a charge of `0-9` to `90-100`; other words are left out. */
+  draw(all: ReadonlyMap<string, number>, shown: ReadonlyMap<string, number>, filter: Filter): void;
+  /** The colours are others. */
+  paint(): void;
 }
 
 const HEIGHT_PIXELS = 104;
-const COLOURS = {
-  dark: { faint: '#2a3543', text: '#93a1b0', empty: '#ff6b61', low: '#e3b341', good: '#3fb950' },
-  light: { faint: '#dde3e9', text: '#5b6673', empty: '#d1242f', low: '#c98a00', good: '#1a8f3c' },
-} as const;
 
-export function chargeChart(
-  startTheme: Theme,
-  onRange: (from: number | undefined, to: number | undefined) => void,
-): ChargeChart {
-  let theme = startTheme;
+type OnRange = (from: number | undefined, to: number | undefined) => void;
+
+export function chargeChart(onRange: OnRange): ChargeChart {
   let data: [number[], number[], number[]] = [[], [], []];
   let range: readonly [number, number] | undefined;
   let plot: uPlot | undefined;
@@ -32,11 +27,7 @@ export function chargeChart(
     plot?.destroy();
     frame.replaceChildren();
     if (frame.clientWidth === 0) return;
-    plot = new uPlot(
-      optionsOf(theme, frame.clientWidth, () => range, onRange),
-      data,
-      frame,
-    );
+    plot = new uPlot({ width: frame.clientWidth, ...optionsOf(() => range, onRange) }, data, frame);
   };
   new ResizeObserver(() => {
     if (plot === undefined || plot.width !== frame.clientWidth) build();
@@ -44,53 +35,35 @@ export function chargeChart(
 
   return {
     element: frame,
-    draw(words, all, shown, { leastPercent, mostPercent }) {
-      const tens = words.flatMap((word, index) => (/^\d/.test(word) ? [index] : []));
-      data = [
-        tens.map((index) => Number.parseInt(words[index] ?? '0', 10) + 5),
-        tens.map((index) => all[index] ?? 0),
-        tens.map((index) => shown[index] ?? 0),
-      ];
+    draw(all, shown, { leastPercent, mostPercent }) {
+      const tens = [...all.keys()].filter((word) => /^\d/.test(word));
+      const countsOf = (counts: ReadonlyMap<string, number>) => tens.map((word) => counts.get(word) ?? 0);
+      data = [tens.map((word) => Number.parseInt(word, 10) + 5), countsOf(all), countsOf(shown)];
       range =
         leastPercent === undefined && mostPercent === undefined ? undefined : [leastPercent ?? 0, mostPercent ?? 100];
       frame.setAttribute('data-counts', data[1].join(' '));
       frame.setAttribute(
         'aria-label',
-        `Charge: ${tens.map((index) => `${words[index]} %: ${showNumber(all[index] ?? 0)}`).join(', ')}`,
+        `Charge: ${tens.map((word) => `${word} %: ${showNumber(all.get(word) ?? 0)}`).join(', ')}`,
       );
       plot?.setData(data);
     },
-    paint(wanted) {
-      theme = wanted;
-      build();
-    },
+    paint: build,
   };
 }
 
-function optionsOf(
-  theme: Theme,
-  width: number,
-  range: () => readonly [number, number] | undefined,
-  onRange: (from: number | undefined, to: number | undefined) => void,
-): uPlot.Options {
-  const colours = COLOURS[theme];
-  const bars = (uPlot.paths.bars ?? (() => undefined))({ size: [0.84, 60], radius: 0.12 });
-  const colourOf = (middle: number) => colours[chargeLevel(middle - 5)];
-  const coloured = uPlot.paths.bars?.({
-    size: [0.84, 60],
-    radius: 0.12,
-    disp: {
-      fill: { unit: 3, values: (plot) => [...(plot.data[0] ?? [])].map(colourOf) },
-    },
-  });
-  const series = (paths: uPlot.Series.PathBuilder | undefined, fill: string): uPlot.Series => ({
-    ...(paths === undefined ? {} : { paths }),
-    fill,
+function optionsOf(range: () => readonly [number, number] | undefined, onRange: OnRange): Omit<uPlot.Options, 'width'> {
+  const shape = { size: [0.84, 60] as [number, number], radius: 0.12 };
+  const levels = { empty: readColour('empty'), low: readColour('low-bar'), good: readColour('good') };
+  const colourOf = (middle: number) => levels[chargeLevel(middle - 5)];
+  const fill = { unit: 3 as const, values: (plot: uPlot) => [...(plot.data[0] ?? [])].map(colourOf) };
+  const series = (bars: uPlot.Series.BarsPathBuilderOpts, colour: string): uPlot.Series => ({
+    paths: uPlot.paths.bars?.(bars) ?? (() => null),
+    fill: colour,
     width: 0,
     points: { show: false },
   });
   return {
-    width,
     height: HEIGHT_PIXELS,
     padding: [6, 4, 0, 4],
     legend: { show: false },
@@ -98,7 +71,7 @@ function optionsOf(
     scales: { x: { time: false, range: [0, 100] }, y: { range: (_plot, _low, high) => [0, Math.max(1, high)] } },
     axes: [
       {
-        stroke: colours.text,
+        stroke: readColour('soft'),
         grid: { show: false },
         ticks: { show: false },
         size: 20,
@@ -109,7 +82,7 @@ function optionsOf(
       },
       { show: false },
     ],
-    series: [{}, series(bars, colours.faint), series(coloured, colours.good)],
+    series: [{}, series(shape, readColour('faint')), series({ ...shape, disp: { fill } }, levels.good)],
     hooks: {
       setSelect: [
         (plot) => {
@@ -127,7 +100,7 @@ function optionsOf(
           const { ctx, bbox } = plot;
           const [from, to] = wanted.map((percent) => plot.valToPos(percent, 'x', true)) as [number, number];
           ctx.save();
-          ctx.fillStyle = theme === 'dark' ? 'rgba(88,166,255,.16)' : 'rgba(31,111,235,.12)';
+          ctx.fillStyle = readColour('range');
           ctx.fillRect(from, bbox.top, to - from, bbox.height);
           ctx.restore();
         },

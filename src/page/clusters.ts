@@ -1,6 +1,7 @@
 // Gathers places that a map this small cannot tell apart: pure. A cluster is drawn with its count, everything else as points.
 
-import type { Fleet } from './fleet.js';
+import { shortestArc } from '../globe/projection.js';
+import { type Bicycle, isPlaced } from './fleet.js';
 
 export interface Cluster {
   /** The middle, in Web Mercator; above 1 behind the date line. */
@@ -10,26 +11,13 @@ export interface Cluster {
   readonly east: number;
   readonly north: number;
   readonly south: number;
-  readonly count: number;
-  /** How many are in each state, by the place of its word. */
-  readonly states: readonly number[];
+  readonly bicycles: readonly Bicycle[];
 }
 
 export interface Clustering {
   readonly clusters: readonly Cluster[];
   /** What is drawn as points, in the order it came. */
-  readonly points: Uint32Array;
-}
-
-interface Bin {
-  x: number;
-  y: number;
-  west: number;
-  east: number;
-  north: number;
-  south: number;
-  count: number;
-  cluster: number;
+  readonly points: readonly Bicycle[];
 }
 
 const CELL_PIXELS = 32;
@@ -42,131 +30,76 @@ const NEAREST_PIXELS = 46;
 const ROW = 2 ** 25;
 
 /** `worldPixels`: how wide the whole world is. Bicycles without a position are in neither. */
-export function gather(fleet: Fleet, places: Uint32Array, worldPixels: number): Clustering {
-  const seam = seamOf(fleet, places);
+export function gather(bicycles: readonly Bicycle[], worldPixels: number): Clustering {
+  const placed = bicycles.filter(isPlaced);
+  const seam = seamOf(placed);
   const cells = worldPixels / CELL_PIXELS;
-  const bins = new Map<number, Bin>();
-  const binOf = new Array<Bin | undefined>(places.length);
-  for (const [index, place] of places.entries()) {
-    const [x, y] = [turned(fleet.xs[place] ?? Number.NaN, seam), fleet.ys[place] ?? Number.NaN];
-    if (Number.isNaN(x) || Number.isNaN(y)) continue;
-    const key = Math.floor(x * cells) * ROW + Math.floor(y * cells);
-    let bin = bins.get(key);
-    if (bin === undefined) {
-      bin = { x: 0, y: 0, west: x, east: x, north: y, south: y, count: 0, cluster: -1 };
-      bins.set(key, bin);
-    }
-    widen(bin, { x, y, west: x, east: x, north: y, south: y, count: 1 });
-    binOf[index] = bin;
+  const bins = new Map<number, Bicycle[]>();
+  for (const bicycle of placed) {
+    const key = Math.floor(turned(bicycle.x, seam) * cells) * ROW + Math.floor(bicycle.y * cells);
+    const bin = bins.get(key);
+    if (bin === undefined) bins.set(key, [bicycle]);
+    else bin.push(bicycle);
   }
-  const merged = joinNear(bins, mergeBins(bins, WIDEST_PIXELS / worldPixels), NEAREST_PIXELS / worldPixels);
-  // A service may send as many states as bicycles: what a cluster has none of takes no room.
-  const states = merged.map((): number[] => []);
-  const points = new Uint32Array(places.length);
-  let count = 0;
-  for (const [index, place] of places.entries()) {
-    const bin = binOf[index];
-    if (bin === undefined) continue;
-    const counts = states[bin.cluster];
-    const state = fleet.groups.state.places[place] ?? 0;
-    if (counts === undefined) points[count++] = place;
-    else counts[state] = (counts[state] ?? 0) + 1;
-  }
-  const clusters = merged.map((bin, index) => ({
-    ...bin,
-    x: bin.x / bin.count,
-    y: bin.y / bin.count,
-    states: states[index] ?? [],
-  }));
-  return { clusters, points: points.subarray(0, count) };
+  const widest = WIDEST_PIXELS / worldPixels;
+  const crowds = [...groupsOf(bins)]
+    .filter((group) => group.length >= FEWEST)
+    .map((group) => clusterOf(group, seam))
+    .filter(({ west, east, north, south }) => Math.max(east - west, south - north) <= widest);
+  const clusters = joinNear(crowds, NEAREST_PIXELS / worldPixels, seam);
+  const clustered = new Set(clusters.flatMap((cluster) => cluster.bicycles));
+  return { clusters, points: placed.filter((bicycle) => !clustered.has(bicycle)) };
 }
 
-/** Parts of the world that are looked at for where nothing is. */
-const COLUMNS = 720;
-
 /** Where the world is best cut open: at the end of the widest stretch without bicycles, from 0 to 1. */
-export function seamOf(fleet: Fleet, places: Uint32Array): number {
-  const isTaken = new Uint8Array(COLUMNS);
-  for (const place of places) {
-    const x = fleet.xs[place] ?? Number.NaN;
-    if (!Number.isNaN(x)) isTaken[Math.floor(x * COLUMNS) % COLUMNS] = 1;
-  }
-  let [best, bestLength, length] = [0, 0, 0];
-  for (let column = 0; column < COLUMNS * 2; column++) {
-    length = isTaken[column % COLUMNS] === 1 ? 0 : length + 1;
-    if (length <= bestLength || length > COLUMNS) continue;
-    bestLength = length;
-    best = (column + 1) % COLUMNS;
-  }
-  return best / COLUMNS;
+export function seamOf(placed: readonly Bicycle[]): number {
+  return placed.length === 0 ? 0 : shortestArc(placed).west;
 }
 
 /** What lies before the seam comes after everything else. */
-export function turned(x: number, seam: number): number {
+function turned(x: number, seam: number): number {
   return x < seam ? x + 1 : x;
 }
 
-type Part = Omit<Bin, 'cluster'>;
-
-function widen(bin: Part, more: Part): void {
-  bin.x += more.x;
-  bin.y += more.y;
-  bin.west = Math.min(bin.west, more.west);
-  bin.east = Math.max(bin.east, more.east);
-  bin.north = Math.min(bin.north, more.north);
-  bin.south = Math.max(bin.south, more.south);
-  bin.count += more.count;
+/** The bicycles of cells that hang together, those of the fullest cell first. */
+function* groupsOf(bins: ReadonlyMap<number, Bicycle[]>): Generator<Bicycle[]> {
+  const left = new Map([...bins].sort(([, a], [, b]) => b.length - a.length));
+  for (const start of left.keys()) {
+    const group: Bicycle[][] = [];
+    const open = [start];
+    for (let key = open.pop(); key !== undefined; key = open.pop()) {
+      const bin = left.get(key);
+      if (bin === undefined) continue;
+      left.delete(key);
+      group.push(bin);
+      for (const across of [-ROW, 0, ROW]) for (const down of [-1, 0, 1]) open.push(key + across + down);
+    }
+    yield group.flat();
+  }
 }
 
-/** The fullest cells first, each with what is around it; only those that are narrow enough become clusters. */
-function mergeBins(bins: ReadonlyMap<number, Bin>, widest: number): Part[] {
-  const taken = new Set<number>();
-  const found: Part[] = [];
-  for (const [key, bin] of [...bins].sort(([, a], [, b]) => b.count - a.count)) {
-    if (taken.has(key)) continue;
-    const members = neighboursOf(key, bins, taken);
-    const whole: Part = { ...bin, x: 0, y: 0, count: 0 };
-    for (const [, member] of members) widen(whole, member);
-    const isNarrow = Math.max(whole.east - whole.west, whole.south - whole.north) <= widest;
-    if (!isNarrow || whole.count < FEWEST) {
-      // A cloud is no crowd: none of its cells may gather the others again.
-      if (!isNarrow) for (const [member] of members) taken.add(member);
-      continue;
-    }
-    for (const [member, part] of members) {
-      taken.add(member);
-      part.cluster = found.length;
-    }
-    found.push(whole);
+function clusterOf(bicycles: readonly Bicycle[], seam: number): Cluster {
+  let [x, y] = [0, 0];
+  let [west, east, north, south] = [2, 0, 1, 0];
+  for (const bicycle of bicycles) {
+    const turnedX = turned(bicycle.x, seam);
+    x += turnedX;
+    y += bicycle.y;
+    west = Math.min(west, turnedX);
+    east = Math.max(east, turnedX);
+    north = Math.min(north, bicycle.y);
+    south = Math.max(south, bicycle.y);
   }
-  return found;
+  return { x: x / bicycles.length, y: y / bicycles.length, west, east, north, south, bicycles };
 }
 
 /** Clusters that would lie over each other become one. */
-function joinNear(bins: ReadonlyMap<number, Bin>, parts: readonly Part[], nearest: number): Part[] {
-  const joined: Part[] = [];
-  const placeOf = parts.map((part) => {
-    const isNear = (other: Part) =>
-      Math.hypot(other.x / other.count - part.x / part.count, other.y / other.count - part.y / part.count) < nearest;
-    const found = joined.findIndex(isNear);
-    if (found === -1) return joined.push({ ...part }) - 1;
-    const into = joined[found];
-    if (into !== undefined) widen(into, part);
-    return found;
-  });
-  for (const bin of bins.values()) if (bin.cluster !== -1) bin.cluster = placeOf[bin.cluster] ?? -1;
-  return joined;
-}
-
-/** All cells that hang together with one. */
-function neighboursOf(start: number, bins: ReadonlyMap<number, Bin>, taken: ReadonlySet<number>): [number, Bin][] {
-  const found = new Map<number, Bin>();
-  const open = [start];
-  for (let key = open.pop(); key !== undefined; key = open.pop()) {
-    const bin = bins.get(key);
-    if (bin === undefined || found.has(key) || taken.has(key)) continue;
-    found.set(key, bin);
-    for (const across of [-ROW, 0, ROW]) for (const down of [-1, 0, 1]) open.push(key + across + down);
+function joinNear(clusters: readonly Cluster[], nearest: number, seam: number): Cluster[] {
+  const joined: Cluster[] = [];
+  for (const cluster of clusters) {
+    const near = joined.findIndex(({ x, y }) => Math.hypot(x - cluster.x, y - cluster.y) < nearest);
+    if (near === -1) joined.push(cluster);
+    else joined[near] = clusterOf([...(joined[near]?.bicycles ?? []), ...cluster.bicycles], seam);
   }
-  return [...found];
+  return joined;
 }

@@ -88,14 +88,14 @@ const UNITS = [
 ] as const;
 
 /** `3 min`. */
-export function showSpan(milliseconds: number): string {
+function showSpan(milliseconds: number): string {
   for (const [unit, word] of UNITS) if (milliseconds >= unit) return `${Math.floor(milliseconds / unit)} ${word}`;
   return '0 s';
 }
 
 /** `3 min ago`, as the terminal says it. */
-export function showAge(atMs: number, nowMs: number): string {
-  if (Number.isNaN(atMs)) return '–';
+export function showAge(atMs: number | null, nowMs: number): string {
+  if (atMs === null) return '–';
   const elapsed = nowMs - atMs;
   if (Math.abs(elapsed) < 5_000) return 'just now';
   return elapsed > 0 ? `${showSpan(elapsed)} ago` : `in ${showSpan(-elapsed)}`;

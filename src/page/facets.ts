@@ -4,25 +4,25 @@ import { BICYCLE_STATES } from '../api/bicycle.js';
 import { chargeChart } from './charts.js';
 import { element, showNumber } from './dom.js';
 import { EVERYTHING, type Filter, isEverything } from './filter.js';
-import { countWords, type Fleet } from './fleet.js';
-import { showState, stateMark, type Theme } from './looks.js';
+import { type Bicycle, countWords, type Fleet } from './fleet.js';
+import { colourOf, showState, stateMark } from './looks.js';
 import type { GroupName } from './payload.js';
 
 export interface FacetsOptions {
   readonly container: HTMLElement;
-  readonly theme: Theme;
   onFilter(filter: Filter): void;
 }
 
 export interface Facets {
-  /** `matching`: the places that pass the filter. */
-  draw(filter: Filter, matching: Uint32Array): void;
-  paint(theme: Theme): void;
+  /** `matching`: what passes the filter. */
+  draw(filter: Filter, matching: readonly Bicycle[]): void;
+  /** The colours are others. */
+  paint(): void;
 }
 
 const TEXT_CHARACTERS = 100;
 
-export function openFacets(fleet: Fleet, { container, theme, onFilter }: FacetsOptions): Facets {
+export function openFacets(fleet: Fleet, { container, onFilter }: FacetsOptions): Facets {
   let filter: Filter = EVERYTHING;
   // The next press may come before this one is drawn.
   const use = (wanted: Filter) => {
@@ -50,7 +50,7 @@ export function openFacets(fleet: Fleet, { container, theme, onFilter }: FacetsO
 
   const least = percentInput('Minimum charge', (value) => change({ leastPercent: value }));
   const most = percentInput('Maximum charge', (value) => change({ mostPercent: value }));
-  const chart = chargeChart(theme, (from, to) => change({ leastPercent: from, mostPercent: to }));
+  const chart = chargeChart((from, to) => change({ leastPercent: from, mostPercent: to }));
   const uncharged = element('p', { class: 'note' });
   const states = element('ul', { class: 'bars' });
   const furtherStates = element('p', { class: 'note', hidden: true });
@@ -75,29 +75,33 @@ export function openFacets(fleet: Fleet, { container, theme, onFilter }: FacetsO
     const { [name]: _before, ...others } = filter.words;
     change({ words: wanted.size === 0 ? others : { ...others, [name]: wanted } });
   };
+  const countsOf = (name: GroupName, matching: readonly Bicycle[]) => ({
+    all: countWords(
+      fleet,
+      name,
+      fleet.all.filter(({ isGone }) => !isGone),
+    ),
+    shown: countWords(fleet, name, matching),
+  });
   /** Buttons stay where they are, so that they can be pressed while numbers move. */
   const made = new Map<string, Bar>();
-  const bars = (list: HTMLElement, name: GroupName, matching: Uint32Array) => {
-    const all = countWords(fleet, name);
-    const shown = countWords(fleet, name, matching);
-    const widest = all.reduce((most, count) => Math.max(most, count), 1);
-    const { words } = fleet.groups[name];
-    const isPressed = (index: number) => filter.words[name]?.has(words[index] ?? '') === true;
+  const bars = (list: HTMLElement, name: GroupName, matching: readonly Bicycle[]) => {
+    const { all, shown } = countsOf(name, matching);
+    const widest = Math.max(1, ...all.values());
+    const isPressed = (word: string) => filter.words[name]?.has(word) === true;
     const { most, others } = fullest(all, isPressed);
-    const order = most.sort((a, b) => rankOf(words[a] ?? '') - rankOf(words[b] ?? ''));
+    const order = name === 'state' ? most.sort((a, b) => rankOf(a) - rankOf(b)) : most;
     if (name === 'state') {
-      const count = others.reduce((sum, index) => sum + (all[index] ?? 0), 0);
+      const count = others.reduce((sum, word) => sum + (all.get(word) ?? 0), 0);
       furtherStates.textContent = `and ${showNumber(count)} in ${showNumber(others.length)} further states`;
       furtherStates.hidden = others.length === 0;
     }
-    const items = order.map((index) => {
-      const word = words[index] ?? '';
-      const [whole = 0, part = 0] = [all[index], shown[index]];
-      const isWanted = isPressed(index);
+    const items = order.map((word) => {
       const key = `${name} ${word}`;
       const bar = made.get(key) ?? openBar(name, word, () => toggle(name, word));
       made.set(key, bar);
-      drawBar(bar, { whole, part, widest, isWanted });
+      const [whole, part] = [all.get(word) ?? 0, shown.get(word) ?? 0];
+      drawBar(bar, { whole, part, widest, isWanted: isPressed(word) });
       return bar.item;
     });
     const isSame =
@@ -114,10 +118,9 @@ export function openFacets(fleet: Fleet, { container, theme, onFilter }: FacetsO
       setPercent(most, filter.mostPercent);
       bars(states, 'state', matching);
       bars(silences, 'silence', matching);
-      const { words } = fleet.groups.charge;
-      const [all, shown] = [countWords(fleet, 'charge'), countWords(fleet, 'charge', matching)];
-      chart.draw(words, all, shown, filter);
-      const none = words.reduce((sum, word, index) => (/^\d/.test(word) ? sum : sum + (all[index] ?? 0)), 0);
+      const { all, shown } = countsOf('charge', matching);
+      chart.draw(all, shown, filter);
+      const none = [...all].reduce((sum, [word, count]) => (/^\d/.test(word) ? sum : sum + count), 0);
       uncharged.textContent = none === 0 ? '' : `${showNumber(none)} without a charge`;
       uncharged.hidden = none === 0;
     },
@@ -129,18 +132,15 @@ export function openFacets(fleet: Fleet, { container, theme, onFilter }: FacetsO
 const MOST_BARS = 100;
 
 /** The words that have a bar, in the order they came: those that somebody has, the most frequent where there are too many, and what is pressed. */
-function fullest(
-  counts: readonly number[],
-  isPressed: (index: number) => boolean,
-): { most: number[]; others: number[] } {
-  const present = [...counts.keys()].filter((index) => (counts[index] ?? 0) > 0 || isPressed(index));
+function fullest(counts: ReadonlyMap<string, number>, isPressed: (word: string) => boolean) {
+  const present = [...counts.keys()].filter((word) => (counts.get(word) ?? 0) > 0 || isPressed(word));
   if (present.length <= MOST_BARS) return { most: present, others: [] };
-  const ranked = present.toSorted((a, b) => (counts[b] ?? 0) - (counts[a] ?? 0));
-  const most = new Set(ranked.filter((index, rank) => rank < MOST_BARS || isPressed(index)));
-  return { most: present.filter((index) => most.has(index)), others: present.filter((index) => !most.has(index)) };
+  const ranked = present.toSorted((a, b) => (counts.get(b) ?? 0) - (counts.get(a) ?? 0));
+  const most = new Set(ranked.filter((word, rank) => rank < MOST_BARS || isPressed(word)));
+  return { most: present.filter((word) => most.has(word)), others: present.filter((word) => !most.has(word)) };
 }
 
-/** States in the order of their life, what the interface does not name after them; other groups have an order already. */
+/** States in the order of their life, what the interface does not name after them. */
 function rankOf(word: string): number {
   const rank = (BICYCLE_STATES as readonly string[]).indexOf(word);
   return rank === -1 ? BICYCLE_STATES.length : rank;
@@ -164,6 +164,7 @@ function openBar(name: GroupName, word: string, onPress: () => void): Bar {
     count,
     element('span', { class: 'bar-track', 'aria-hidden': 'true' }, ...fills),
   );
+  if (name === 'state') button.style.setProperty('--state', colourOf(word));
   button.addEventListener('click', onPress);
   return { item: element('li', {}, button), button, count, fills };
 }

@@ -1,148 +1,112 @@
-// The bicycles of the page in columns that can grow, and how often each word of a group occurs.
+// The bicycles of the page, and how often each word of a group occurs.
 
-import type { Columns, GroupName, Groups, Payload, Row } from './payload.js';
+import { LIMIT_DEGREES, worldX, worldY } from '../globe/projection.js';
+import type { GroupName, Payload, Row } from './payload.js';
 
-export interface Group {
-  readonly words: string[];
-  /** The place of each bicycle's word. */
-  places: Uint32Array;
+export interface Bicycle extends Row {
+  /** Which one it is of all, in the order in which they came. */
+  readonly place: number;
+  /** Web Mercator from 0 to 1, NaN for what is on no map. */
+  readonly x: number;
+  readonly y: number;
+  /** When it changed last, in milliseconds of the page's own clock; -Infinity for never. */
+  readonly changedMs: number;
+  /** No longer among those asked for. */
+  readonly isGone: boolean;
+  /** What the text filter looks at. */
+  readonly searchText: string;
 }
 
 export interface Fleet {
-  size: number;
-  readonly uuids: string[];
-  readonly names: (string | null)[];
-  readonly groups: Readonly<Record<GroupName, Group>>;
-  /** NaN for none. */
-  percents: Float32Array;
-  longitudes: Float64Array;
-  latitudes: Float64Array;
-  /** Web Mercator from 0 to 1, NaN for what is on no map. */
-  xs: Float64Array;
-  ys: Float64Array;
-  seenMs: Float64Array;
-  /** When it changed last, in milliseconds of the page's own clock; -Infinity for never. */
-  changedMs: Float64Array;
-  /** 1 for bicycles that are no longer among those asked for. */
-  gone: Uint8Array;
-  readonly places: Map<string, number>;
-  /** What the text filter looks at, in lower case. */
-  readonly search: (string | undefined)[];
+  readonly all: Bicycle[];
+  readonly byUuid: Map<string, Bicycle>;
+  /** The words of each group in their order, those that came later behind them. */
+  readonly words: Readonly<Record<GroupName, Set<string>>>;
 }
 
 const GROUP_NAMES = ['state', 'charge', 'silence'] as const;
-const LATITUDE_LIMIT = 85.051129;
 
-export function mercatorX(longitude: number): number {
-  return (longitude + 180) / 360;
-}
-
-/** What is nearer to a pole than Web Mercator reaches stands at its edge. */
+/** A point of the world; what is nearer to a pole than Web Mercator reaches stands at its edge. */
 export function mercatorY(latitude: number): number {
-  const bounded = Math.max(-LATITUDE_LIMIT, Math.min(LATITUDE_LIMIT, latitude));
-  return 0.5 - Math.log(Math.tan(Math.PI / 4 + (bounded * Math.PI) / 360)) / (2 * Math.PI);
+  return worldY(Math.max(-LIMIT_DEGREES, Math.min(LIMIT_DEGREES, latitude)));
 }
 
 export function openFleet({ columns, groups }: Pick<Payload, 'columns' | 'groups'>): Fleet {
-  const size = columns.uuid.length;
   const fleet: Fleet = {
-    size,
-    uuids: [...columns.uuid],
-    names: [...columns.name],
-    groups: {
-      state: openGroup('state', groups, columns),
-      charge: openGroup('charge', groups, columns),
-      silence: openGroup('silence', groups, columns),
-    },
-    percents: Float32Array.from(columns.percent, numberOr),
-    longitudes: Float64Array.from(columns.longitude, numberOr),
-    latitudes: Float64Array.from(columns.latitude, numberOr),
-    xs: new Float64Array(size),
-    ys: new Float64Array(size),
-    seenMs: Float64Array.from(columns.seenMs, numberOr),
-    changedMs: new Float64Array(size).fill(Number.NEGATIVE_INFINITY),
-    gone: new Uint8Array(size),
-    places: new Map(),
-    search: [],
+    all: [],
+    byUuid: new Map(),
+    words: { state: new Set(groups.state), charge: new Set(groups.charge), silence: new Set(groups.silence) },
   };
-  for (let place = 0; place < size; place++) {
-    fleet.places.set(fleet.uuids[place] ?? '', place);
-    project(fleet, place);
+  const wordOf = (name: GroupName, place: number) => groups[name][columns[name][place] ?? 0] ?? '';
+  for (const [place, uuid] of columns.uuid.entries()) {
+    const row = {
+      uuid,
+      name: columns.name[place] ?? null,
+      state: wordOf('state', place),
+      charge: wordOf('charge', place),
+      silence: wordOf('silence', place),
+      percent: columns.percent[place] ?? null,
+      longitude: columns.longitude[place] ?? null,
+      latitude: columns.latitude[place] ?? null,
+      seenMs: columns.seenMs[place] ?? null,
+    };
+    add(fleet, { ...row, ...drawnOf(row, Number.NEGATIVE_INFINITY), place });
   }
   return fleet;
 }
 
-function numberOr(value: number | null): number {
-  return value ?? Number.NaN;
+function add(fleet: Fleet, bicycle: Bicycle): Bicycle {
+  fleet.all.push(bicycle);
+  fleet.byUuid.set(bicycle.uuid, bicycle);
+  return bicycle;
 }
 
-function openGroup(name: GroupName, groups: Groups, columns: Columns): Group {
-  return { words: [...groups[name]], places: Uint32Array.from(columns[name]) };
-}
-
-function project(fleet: Fleet, place: number): void {
-  fleet.xs[place] = mercatorX(fleet.longitudes[place] ?? Number.NaN);
-  fleet.ys[place] = mercatorY(fleet.latitudes[place] ?? Number.NaN);
-}
-
-/** Takes what is new of one bicycle, known or not. Returns its place. */
-export function takeRow(fleet: Fleet, row: Row, nowMs: number): number {
-  let place = fleet.places.get(row.uuid);
-  if (place === undefined) {
-    place = fleet.size++;
-    fleet.uuids[place] = row.uuid;
-    fleet.places.set(row.uuid, place);
-    if (place >= fleet.xs.length) grow(fleet);
-  }
-  fleet.names[place] = row.name;
-  fleet.search[place] = undefined;
-  fleet.gone[place] = 0;
-  fleet.percents[place] = numberOr(row.percent);
-  fleet.longitudes[place] = numberOr(row.longitude);
-  fleet.latitudes[place] = numberOr(row.latitude);
-  fleet.seenMs[place] = numberOr(row.seenMs);
-  fleet.changedMs[place] = nowMs;
-  for (const name of GROUP_NAMES) takeWord(fleet, name, place, row[name]);
-  project(fleet, place);
-  return place;
-}
-
-/** Puts a bicycle into a group, one that was not there before included. */
-export function takeWord(fleet: Fleet, name: GroupName, place: number, word: string): void {
-  const { words, places } = fleet.groups[name];
-  const known = words.indexOf(word);
-  places[place] = known === -1 ? words.push(word) - 1 : known;
-}
-
-function grow(fleet: Fleet): void {
-  const length = Math.max(64, fleet.xs.length * 2);
-  const larger = <T extends Float64Array | Float32Array | Uint32Array | Uint8Array>(old: T, made: T): T => {
-    made.set(old);
-    return made;
+/** What the page makes of a row. */
+function drawnOf({ uuid, name, longitude, latitude }: Row, changedMs: number) {
+  return {
+    x: longitude === null ? Number.NaN : worldX(longitude),
+    y: latitude === null ? Number.NaN : mercatorY(latitude),
+    searchText: `${name ?? ''}\n${uuid}`.toLowerCase(),
+    changedMs,
+    isGone: false,
   };
-  fleet.percents = larger(fleet.percents, new Float32Array(length));
-  fleet.longitudes = larger(fleet.longitudes, new Float64Array(length));
-  fleet.latitudes = larger(fleet.latitudes, new Float64Array(length));
-  fleet.xs = larger(fleet.xs, new Float64Array(length));
-  fleet.ys = larger(fleet.ys, new Float64Array(length));
-  fleet.seenMs = larger(fleet.seenMs, new Float64Array(length));
-  fleet.changedMs = larger(fleet.changedMs, new Float64Array(length).fill(Number.NEGATIVE_INFINITY));
-  fleet.gone = larger(fleet.gone, new Uint8Array(length));
-  for (const name of GROUP_NAMES) {
-    fleet.groups[name].places = larger(fleet.groups[name].places, new Uint32Array(length));
-  }
 }
 
-/** How many bicycles have each word of a group: of all of them, or of those at `places`. */
-export function countWords(fleet: Fleet, name: GroupName, places?: Uint32Array): number[] {
-  const { words, places: wordPlaces } = fleet.groups[name];
-  const counts = new Array<number>(words.length).fill(0);
-  const add = (place: number) => {
-    const word = wordPlaces[place] ?? 0;
-    counts[word] = (counts[word] ?? 0) + 1;
-  };
-  if (places === undefined) {
-    for (let place = 0; place < fleet.size; place++) if (fleet.gone[place] === 0) add(place);
-  } else for (const place of places) add(place);
+/** Takes what is new of one bicycle, known or not. */
+export function takeRow(fleet: Fleet, row: Row, nowMs: number): Bicycle {
+  for (const name of GROUP_NAMES) fleet.words[name].add(row[name]);
+  const known = fleet.byUuid.get(row.uuid);
+  const drawn = drawnOf(row, nowMs);
+  return known === undefined
+    ? add(fleet, { ...row, ...drawn, place: fleet.all.length })
+    : Object.assign(known, row, drawn);
+}
+
+/** Takes what is new of a bicycle where it is known. */
+export function takeFields(fleet: Fleet, uuid: string, fields: Partial<Pick<Bicycle, 'isGone' | 'silence'>>): void {
+  const known = fleet.byUuid.get(uuid);
+  if (known === undefined) return;
+  if (fields.silence !== undefined) fleet.words.silence.add(fields.silence);
+  Object.assign(known, fields);
+}
+
+/** How many bicycles have each word of a group, of all words that anybody had. */
+export function countWords(fleet: Fleet, name: GroupName, bicycles: Iterable<Bicycle>): Map<string, number> {
+  const counts = new Map(Array.from(fleet.words[name], (word) => [word, 0]));
+  for (const { [name]: word } of bicycles) counts.set(word, (counts.get(word) ?? 0) + 1);
   return counts;
+}
+
+export function isPlaced({ x }: Bicycle): boolean {
+  return !Number.isNaN(x);
+}
+
+/** What a bicycle is called: its name, else the beginning of its UUID. */
+export function nameOf({ name, uuid }: Pick<Row, 'name' | 'uuid'>): string {
+  return name ?? uuid.slice(0, 8);
+}
+
+/** `57 %`. */
+export function showCharge({ percent }: Row): string {
+  return percent === null ? '–' : `${Math.round(percent)} %`;
 }

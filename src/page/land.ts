@@ -9,48 +9,15 @@ import type {
 } from 'maplibre-gl';
 import { feature, mesh } from 'topojson-client';
 import type { GeometryCollection, GeometryObject, Topology } from 'topojson-specification';
+import { showDegrees, smallestStep } from '../globe/graticule.js';
+import { longitudeOf, worldX } from '../globe/projection.js';
 import { element } from './dom.js';
-import type { Theme } from './looks.js';
+import { readColour } from './looks.js';
 import type { Tiles } from './payload.js';
-
-interface Colours {
-  readonly water: string;
-  readonly land: string;
-  readonly coast: string;
-  readonly border: string;
-  readonly degrees: string;
-  readonly road: string;
-  readonly building: string;
-  readonly green: string;
-}
-
-const COLOURS: Readonly<Record<Theme, Colours>> = {
-  dark: {
-    water: '#0a1018',
-    land: '#151c26',
-    coast: '#33445a',
-    border: '#2a3646',
-    degrees: '#202b39',
-    road: '#2b3644',
-    building: '#1b242f',
-    green: '#15231f',
-  },
-  light: {
-    water: '#d5e3ee',
-    land: '#f8f7f3',
-    coast: '#9fb2c2',
-    border: '#cfd3d2',
-    degrees: '#e4e6e3',
-    road: '#ffffff',
-    building: '#e9e6df',
-    green: '#e3edda',
-  },
-};
 
 const NOTHING: GeoJSON.FeatureCollection = { type: 'FeatureCollection', features: [] };
 
-export function styleOf(theme: Theme, tiles: Tiles | null): StyleSpecification {
-  const colours = COLOURS[theme];
+export function styleOf(tiles: Tiles | null): StyleSpecification {
   const text = document.getElementById('world')?.textContent ?? '';
   const world = JSON.parse(text) as Topology<{ countries: GeometryCollection; land: GeometryCollection }>;
   const { countries, land } = world.objects;
@@ -66,15 +33,30 @@ export function styleOf(theme: Theme, tiles: Tiles | null): StyleSpecification {
       degrees: { type: 'geojson', data: NOTHING },
       ...(tiles === null ? {} : { tiles: sourceOf(tiles) }),
     },
-    layers: [
-      { id: 'water', type: 'background', paint: { 'background-color': colours.water } },
-      { id: 'land', type: 'fill', source: 'land', paint: { 'fill-color': colours.land, 'fill-antialias': false } },
-      ...(tiles === null ? [] : layersOf(tiles, colours)),
-      { id: 'borders', type: 'line', source: 'borders', paint: { 'line-color': colours.border, 'line-width': 1 } },
-      { id: 'coast', type: 'line', source: 'coast', paint: { 'line-color': colours.coast, 'line-width': 1 } },
-      { id: 'degrees', type: 'line', source: 'degrees', paint: { 'line-color': colours.degrees, 'line-width': 1 } },
-    ],
+    layers: layersOf(tiles),
   };
+}
+
+/** The layers in the colours of the present theme, the lowest first. */
+function layersOf(tiles: Tiles | null): LayerSpecification[] {
+  const line = (id: string): LayerSpecification => ({
+    id,
+    type: 'line',
+    source: id,
+    paint: { 'line-color': readColour(id), 'line-width': 1 },
+  });
+  return [
+    { id: 'water', type: 'background', paint: { 'background-color': readColour('water') } },
+    { id: 'land', type: 'fill', source: 'land', paint: { 'fill-color': readColour('land'), 'fill-antialias': false } },
+    ...(tiles === null ? [] : tileLayers(tiles)),
+    ...['borders', 'coast', 'degrees'].map(line),
+  ];
+}
+
+export function paintLand(map: MapLibre, tiles: Tiles | null): void {
+  for (const { id, paint } of layersOf(tiles)) {
+    for (const [name, value] of Object.entries(paint ?? {})) map.setPaintProperty(id, name as 'line-color', value);
+  }
 }
 
 /** Longitudes that go on over the date line, instead of jumping to its other side. */
@@ -120,61 +102,46 @@ function lines(shapes: readonly GeoJSON.Position[][]): GeoJSON.Feature {
   return { type: 'Feature', properties: {}, geometry: { type: 'MultiLineString', coordinates } };
 }
 
-export function paintLand(map: MapLibre, theme: Theme, tiles: Tiles | null): void {
-  const colours = COLOURS[theme];
-  map.setPaintProperty('water', 'background-color', colours.water);
-  map.setPaintProperty('land', 'fill-color', colours.land);
-  for (const line of ['coast', 'degrees'] as const) map.setPaintProperty(line, 'line-color', colours[line]);
-  map.setPaintProperty('borders', 'line-color', colours.border);
-  for (const layer of tiles === null ? [] : layersOf(tiles, colours)) {
-    for (const [name, value] of Object.entries(layer.paint ?? {}))
-      map.setPaintProperty(layer.id, name as 'line-color', value);
-  }
-}
-
 function sourceOf({ kind, url }: Tiles): StyleSpecification['sources'][string] {
-  const isTemplate = url.includes('{z}');
-  if (kind === 'raster') return { type: 'raster', tileSize: 256, ...(isTemplate ? { tiles: [url] } : { url }) };
-  return { type: 'vector', ...(isTemplate ? { tiles: [url], maxzoom: 14 } : { url }) };
+  return kind === 'raster'
+    ? { type: 'raster', tileSize: 256, tiles: [url] }
+    : { type: 'vector', tiles: [url], maxzoom: 14 };
 }
 
 /** Assumed: vector tiles have the layers of the OpenMapTiles schema or of Shortbread, as public servers send them. */
-function layersOf({ kind }: Tiles, { water, road, building, green }: Colours): LayerSpecification[] {
+function tileLayers({ kind }: Tiles): LayerSpecification[] {
   if (kind === 'raster')
     return [{ id: 'tiles', type: 'raster', source: 'tiles', paint: { 'raster-fade-duration': 0 } }];
-  const isArea: FilterSpecification = ['==', ['geometry-type'], 'Polygon'];
-  const isLine: FilterSpecification = ['==', ['geometry-type'], 'LineString'];
-  const area = (layer: string, colour: string): LayerSpecification => ({
+  const ofKind = (type: 'Polygon' | 'LineString', layer: string) => ({
     id: `tiles-${layer}`,
-    type: 'fill',
     source: 'tiles',
     'source-layer': layer,
-    filter: isArea,
-    paint: { 'fill-color': colour },
+    filter: ['==', ['geometry-type'], type] satisfies FilterSpecification,
   });
+  const areas = (colour: string, ...layers: string[]) =>
+    layers.map(
+      (layer): LayerSpecification => ({
+        ...ofKind('Polygon', layer),
+        type: 'fill',
+        paint: { 'fill-color': readColour(colour) },
+      }),
+    );
   const line = (layer: string): LayerSpecification => ({
-    id: `tiles-${layer}`,
+    ...ofKind('LineString', layer),
     type: 'line',
-    source: 'tiles',
-    'source-layer': layer,
-    filter: isLine,
     paint: {
-      'line-color': road,
+      'line-color': readColour('road'),
       'line-width': ['interpolate', ['exponential', 1.6], ['zoom'], 8, 0.4, 14, 1.6, 18, 9],
     },
   });
   return [
-    ...['landcover', 'landuse', 'park', 'land', 'sites'].map((layer) => area(layer, green)),
-    ...['water', 'water_polygons', 'ocean'].map((layer) => area(layer, water)),
-    ...['building', 'buildings'].map((layer) => area(layer, building)),
+    ...areas('green', 'landcover', 'landuse', 'park', 'land', 'sites'),
+    ...areas('water', 'water', 'water_polygons', 'ocean'),
+    ...areas('building', 'building', 'buildings'),
     ...['transportation', 'streets'].map(line),
   ];
 }
 
-/** Degrees between two lines. */
-const STEPS = [
-  45, 30, 20, 10, 5, 2, 1, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001, 0.0005, 0.0002, 0.0001,
-] as const;
 const PIXELS_BETWEEN_LINES = 130;
 const LABEL_PIXELS = 3;
 
@@ -183,8 +150,7 @@ export function drawDegrees(map: MapLibre, labels: HTMLElement): void {
   const bounds = map.getBounds();
   const [west, east, south, north] = [bounds.getWest(), bounds.getEast(), bounds.getSouth(), bounds.getNorth()];
   const wanted = ((east - west) / Math.max(1, map.getContainer().clientWidth)) * PIXELS_BETWEEN_LINES;
-  const step = STEPS.findLast((each) => each >= wanted) ?? 45;
-  const digits = Math.max(0, -Math.floor(Math.log10(step)));
+  const step = smallestStep(wanted);
   const lines: GeoJSON.Position[][] = [];
   const texts: HTMLElement[] = [];
   const write = (text: string, edge: 'left' | 'bottom', pixels: number) => {
@@ -198,8 +164,7 @@ export function drawDegrees(map: MapLibre, labels: HTMLElement): void {
       [at, -85],
       [at, 85],
     ]);
-    const turned = ((((at + 180) % 360) + 360) % 360) - 180;
-    write(showDegrees(turned, digits, 'E', 'W'), 'bottom', map.project([at, south]).x);
+    write(showDegrees(longitudeOf(worldX(at)), 'EW', step, true), 'bottom', map.project([at, south]).x);
   }
   for (let index = Math.ceil(south / step); index * step <= north; index++) {
     const at = index * step;
@@ -207,7 +172,7 @@ export function drawDegrees(map: MapLibre, labels: HTMLElement): void {
       [west - step, at],
       [east + step, at],
     ]);
-    write(showDegrees(at, digits, 'N', 'S'), 'left', map.project([west, at]).y);
+    write(showDegrees(at, 'NS', step, true), 'left', map.project([west, at]).y);
   }
   labels.replaceChildren(...texts);
   const data: GeoJSON.Feature = {
@@ -216,9 +181,4 @@ export function drawDegrees(map: MapLibre, labels: HTMLElement): void {
     geometry: { type: 'MultiLineString', coordinates: lines },
   };
   map.getSource<GeoJSONSource>('degrees')?.setData(data);
-}
-
-function showDegrees(value: number, digits: number, above: string, below: string): string {
-  const written = Math.abs(value).toFixed(digits);
-  return `${written}°${Number(written) === 0 ? '' : value > 0 ? above : below}`;
 }

@@ -4,8 +4,8 @@ import { openCard } from './card.js';
 import { fieldsAt } from './details.js';
 import { byId, element, gently, oncePerFrame, showDate, showNumber, showTime } from './dom.js';
 import { openFacets } from './facets.js';
-import { EVERYTHING, type Filter, filterFleet, inView, isEverything, type Sort, sortPlaces } from './filter.js';
-import { type Fleet, openFleet, takeRow, takeWord } from './fleet.js';
+import { EVERYTHING, type Filter, filterFleet, inView, isEverything, type Sort, sortBicycles } from './filter.js';
+import { type Bicycle, type Fleet, isPlaced, openFleet, takeFields, takeRow } from './fleet.js';
 import { drawAlerts, openFeed } from './lists.js';
 import { askForFields, followFleet } from './live.js';
 import { type FleetMap, type MapOptions, openMap } from './map.js';
@@ -24,53 +24,53 @@ function start(): void {
   let isPast = false;
   let filter: Filter = EVERYTHING;
   let sort: Sort = { field: 'charge', isDescending: false };
-  let matching: Uint32Array = new Uint32Array(0);
-  let listed: Uint32Array = new Uint32Array(0);
-  let chosen: number | undefined;
+  let matching: readonly Bicycle[] = [];
+  let listed: readonly Bicycle[] = [];
+  let chosen: Bicycle | undefined;
   /** Of a page from a disk and of the past, ages are those of the moment when the fleet was read. */
   const nowMs = () => (payload.live === null || isPast ? atMs : Date.now());
 
-  const theme = openTheme(byId('theme'));
+  const onTheme = openTheme(byId('theme'));
   const tabs = openTabs(byId('tabs'));
   const follows = byId('follows') as HTMLInputElement;
 
-  const choose = (place: number | undefined, from: 'map' | 'table' | 'list' | 'card') => {
-    chosen = place;
-    map.choose(place, from === 'list');
-    card.show(place);
+  /** `near`: the map moves to it, else only where it is out of sight. */
+  const choose = (bicycle: Bicycle | undefined, near = false) => {
+    chosen = bicycle;
+    map.choose(bicycle, near);
+    card.show(bicycle);
     // The card takes room from the table: the row is looked for after it.
-    table.choose(place, true);
+    table.choose(bicycle, true);
   };
   const chooseUuid = (uuid: string) => {
-    const place = fleet.places.get(uuid);
-    if (place !== undefined) choose(place, 'list');
+    const bicycle = fleet.byUuid.get(uuid);
+    if (bicycle !== undefined) choose(bicycle, true);
   };
 
-  const table = openTable(fleet, {
+  const table = openTable({
     container: byId('table'),
     nowMs,
-    onChoose: (place) => choose(place, 'table'),
+    onChoose: choose,
     onSort(wanted) {
       sort = wanted;
       table.sorted(sort);
       list();
     },
   });
-  const card = openCard(fleet, {
+  const card = openCard({
     container: byId('card'),
     nowMs,
     alertsOf: (uuid) => alerts.rows.filter(({ bicycle }) => bicycle === uuid),
-    fieldsOf: async (uuid, place) => {
+    fieldsOf: async ({ uuid, place }) => {
       if (payload.live === null) return fieldsAt(readDetails(), place);
       // Of the past the page knows what it draws.
       return isPast ? [] : askForFields(uuid);
     },
-    onClose: () => choose(undefined, 'card'),
-    onLocate: (place) => map.choose(place, true),
+    onClose: () => choose(undefined),
+    onLocate: (bicycle) => map.choose(bicycle, true),
   });
   const facets = openFacets(fleet, {
     container: byId('facets'),
-    theme: theme.current(),
     onFilter(wanted) {
       filter = wanted;
       apply();
@@ -80,26 +80,25 @@ function start(): void {
   const map = openMapOrSay(fleet, {
     container: byId('map'),
     tiles: payload.tiles,
-    theme: theme.current(),
-    onChoose: (place) => choose(place, 'map'),
+    onChoose: choose,
     onView: () => list(),
     onFirstPaint: () => performance.mark('points'),
   });
-  theme.onChange((current) => {
-    map.paint(current);
-    facets.paint(current);
+  onTheme(() => {
+    map.paint();
+    facets.paint();
   });
 
   /** What the table shows: what passes the filter, and what of that the map shows. */
   const list = oncePerFrame(() => {
-    const view = follows.checked ? inView(fleet, matching, map.view()) : matching;
-    listed = sortPlaces(fleet, view, sort);
+    const view = follows.checked ? inView(matching, map.view()) : matching;
+    listed = sortBicycles(fleet, view, sort);
     table.show(listed);
     if (chosen !== undefined) table.choose(chosen, false);
     drawSums();
   });
   const applyNow = () => {
-    matching = filterFleet(fleet, filter);
+    matching = filterFleet(fleet.all, filter);
     map.show(matching);
     facets.draw(filter, matching);
     list();
@@ -107,11 +106,10 @@ function start(): void {
   const apply = oncePerFrame(applyNow);
   const applyGently = gently(applyNow);
   const drawSums = () => {
-    const whole = fleet.size - fleet.gone.reduce((sum, gone) => sum + gone, 0);
+    const whole = fleet.all.filter(({ isGone }) => !isGone).length;
     byId('total').textContent = showNumber(whole);
     byId('total').setAttribute('data-count', String(whole));
-    let unplaced = 0;
-    for (const place of matching) if (Number.isNaN(fleet.xs[place])) unplaced++;
+    const unplaced = matching.filter((bicycle) => !isPlaced(bicycle)).length;
     const parts = [
       ...(isEverything(filter) ? [] : [`${showNumber(matching.length)} match`]),
       ...(unplaced === 0 ? [] : [`${showNumber(unplaced)} without a position`]),
@@ -131,13 +129,13 @@ function start(): void {
   byId('farther').addEventListener('click', () => map.zoom(-1));
   byId('attribution').textContent = attributionOf(payload);
   document.addEventListener('keydown', (event) => {
-    if (event.key === 'Escape' && chosen !== undefined) choose(undefined, 'card');
+    if (event.key === 'Escape' && chosen !== undefined) choose(undefined);
     if (event.key !== '/' || event.target instanceof HTMLInputElement) return;
     event.preventDefault();
     tabs.show('filters');
     byId('search').focus();
   });
-  printWith({ fleet, listed: () => listed, picture: () => map.picture(), nowMs });
+  printWith({ listed: () => listed, picture: () => map.picture(), nowMs });
 
   byId('title').textContent = payload.title;
   byId('note').textContent = payload.note ?? '';
@@ -154,7 +152,7 @@ function start(): void {
     if (state !== undefined) link.service(state);
     if (gaps !== undefined) link.gaps(gaps);
     if (total !== undefined)
-      link.reading(total === null ? undefined : `reading ${showNumber(fleet.size)} of ${showNumber(total)}`);
+      link.reading(total === null ? undefined : `reading ${showNumber(fleet.all.length)} of ${showNumber(total)}`);
   };
   feed.add(payload.live.events);
   takeSums(payload.live);
@@ -162,10 +160,8 @@ function start(): void {
   /** Puts another fleet in the place of this one. */
   const replace = (news: Payload) => {
     atMs = news.atMs;
-    const uuid = chosen === undefined ? undefined : fleet.uuids[chosen];
     Object.assign(fleet, openFleet(news));
-    chosen = uuid === undefined ? undefined : fleet.places.get(uuid);
-    if (uuid !== undefined) choose(chosen, 'map');
+    if (chosen !== undefined) choose(fleet.byUuid.get(chosen.uuid));
     showAlerts(news.alerts);
     apply();
   };
@@ -175,11 +171,8 @@ function start(): void {
     onUpdate(update) {
       const now = performance.now();
       atMs = update.atMs;
-      for (const uuid of update.gone ?? []) fleet.gone[fleet.places.get(uuid) ?? -1] = 1;
-      for (const [uuid, word] of update.silences ?? []) {
-        const place = fleet.places.get(uuid);
-        if (place !== undefined) takeWord(fleet, 'silence', place, word);
-      }
+      for (const uuid of update.gone ?? []) takeFields(fleet, uuid, { isGone: true });
+      for (const [uuid, silence] of update.silences ?? []) takeFields(fleet, uuid, { silence });
       for (const row of update.rows ?? []) card.refresh(takeRow(fleet, row, now));
       if (update.events !== undefined) feed.add(update.events);
       if (update.alerts !== undefined) showAlerts(update.alerts);
@@ -211,13 +204,7 @@ function openMapOrSay(fleet: Fleet, options: MapOptions): FleetMap {
   try {
     return openMap(fleet, options);
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    const said = element(
-      'p',
-      { class: 'failure', role: 'alert' },
-      `This browser draws no map: it needs WebGL 2. ${reason}`,
-    );
-    options.container.replaceChildren(said);
+    sayFailure(options.container, `This browser draws no map: it needs WebGL 2. ${messageOf(error)}`);
     options.onFirstPaint();
     const nothing = () => {};
     const view = () => ({ west: 0, east: 1, north: 0, south: 1 });
@@ -285,15 +272,17 @@ function startOrSay(): void {
   try {
     start();
   } catch (error) {
-    byId('map').replaceChildren(
-      element(
-        'p',
-        { class: 'failure', role: 'alert' },
-        `The page could not start: ${error instanceof Error ? error.message : String(error)}`,
-      ),
-    );
+    sayFailure(byId('map'), `The page could not start: ${messageOf(error)}`);
     throw error;
   }
+}
+
+function sayFailure(container: HTMLElement, text: string): void {
+  container.replaceChildren(element('p', { class: 'failure', role: 'alert' }, text));
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 if (window.trustedTypes !== undefined) {

@@ -1,30 +1,32 @@
 // The map beside the table: points, clusters with their counts, the chosen bicycle, scale and degrees.
 
 import { Map as MapLibre, setWorkerUrl } from 'maplibre-gl';
-import { type Cluster, gather, seamOf, turned } from './clusters.js';
+import { scaleBar } from '../globe/graticule.js';
+import { ends, latitudeOf, shortestArc, worldX } from '../globe/projection.js';
+import { type Cluster, gather } from './clusters.js';
 import { element, oncePerFrame, showNumber } from './dom.js';
 import type { View } from './filter.js';
-import { type Fleet, mercatorX, mercatorY } from './fleet.js';
+import { type Bicycle, type Fleet, isPlaced, mercatorY, nameOf, showCharge } from './fleet.js';
 import { drawDegrees, paintLand, styleOf } from './land.js';
-import { lookOf, showState, type Theme } from './looks.js';
+import { colourOf, showState } from './looks.js';
 import type { Tiles } from './payload.js';
 import { openPoints, pointPixels } from './points.js';
 
 export interface MapOptions {
   readonly container: HTMLElement;
   readonly tiles: Tiles | null;
-  readonly theme: Theme;
-  onChoose(place: number | undefined): void;
+  onChoose(bicycle: Bicycle | undefined): void;
   onView(): void;
   onFirstPaint(): void;
 }
 
 export interface FleetMap {
-  show(places: Uint32Array): void;
+  show(bicycles: readonly Bicycle[]): void;
   /** `near`: the map moves to it, else only where it is out of sight. */
-  choose(place: number | undefined, near: boolean): void;
-  paint(theme: Theme): void;
-  fit(places: Uint32Array): void;
+  choose(bicycle: Bicycle | undefined, near: boolean): void;
+  /** The colours are others. */
+  paint(): void;
+  fit(bicycles: readonly Bicycle[]): void;
   zoom(levels: number): void;
   view(): View;
   /** The map as it is now, for paper. */
@@ -40,17 +42,16 @@ const PADDING_PIXELS = 48;
 
 export function openMap(fleet: Fleet, options: MapOptions): FleetMap {
   const { container, tiles } = options;
-  let theme = options.theme;
-  let shown: Uint32Array = new Uint32Array(0);
+  let shown: readonly Bicycle[] = [];
   let clusters: readonly Cluster[] = [];
   let gatheredZoom = Number.NaN;
-  let chosen: number | undefined;
+  let chosen: Bicycle | undefined;
   let isReady = false;
 
   setWorkerUrl(workerUrl());
   const map = new MapLibre({
     container,
-    style: styleOf(theme, tiles),
+    style: styleOf(tiles),
     attributionControl: false,
     dragRotate: false,
     pitchWithRotate: false,
@@ -58,7 +59,7 @@ export function openMap(fleet: Fleet, options: MapOptions): FleetMap {
     maxPitch: 0,
     maxZoom: 20,
     fadeDuration: 0,
-    bounds: boundsOf(fleet, allPlaces(fleet)),
+    bounds: boundsOf(fleet.all),
     fitBoundsOptions: { padding: paddingOf(container), maxZoom: CLOSEST_FIT },
     trackResize: true,
   });
@@ -79,12 +80,12 @@ export function openMap(fleet: Fleet, options: MapOptions): FleetMap {
   overlay.append(degrees, bubbles, ring, tip);
   container.append(overlay, scale);
 
-  const points = openPoints(fleet, map, theme, options.onFirstPaint);
+  const points = openPoints(map, options.onFirstPaint);
   const worldPixels = () => TILE_PIXELS * 2 ** map.getZoom();
 
   const regather = () => {
     gatheredZoom = stepOf(map.getZoom());
-    const gathered = gather(fleet, shown, TILE_PIXELS * 2 ** gatheredZoom);
+    const gathered = gather(shown, TILE_PIXELS * 2 ** gatheredZoom);
     clusters = gathered.clusters;
     points.show(gathered.points);
     redrawBubbles();
@@ -92,7 +93,7 @@ export function openMap(fleet: Fleet, options: MapOptions): FleetMap {
 
   const place = (target: HTMLElement, x: number, y: number) => {
     const centre = map.getCenter();
-    const middle = mercatorX(centre.lng);
+    const middle = worldX(centre.lng);
     const nearest = x + Math.round(middle - x);
     const left = (nearest - middle) * worldPixels() + canvas.clientWidth / 2;
     const top = (y - mercatorY(centre.lat)) * worldPixels() + canvas.clientHeight / 2;
@@ -110,7 +111,7 @@ export function openMap(fleet: Fleet, options: MapOptions): FleetMap {
       if (old !== undefined) left.delete(old);
       const bubble = old ?? openBubble(() => fitCluster(bubble.cluster));
       bubble.cluster = cluster;
-      paintBubble(fleet, bubble, theme);
+      paintBubble(bubble, fleet.words.state);
       return bubble;
     });
     for (const { element: gone } of left) gone.remove();
@@ -131,10 +132,9 @@ export function openMap(fleet: Fleet, options: MapOptions): FleetMap {
   };
 
   const drawChosen = () => {
-    const [x, y] = [fleet.xs[chosen ?? -1] ?? Number.NaN, fleet.ys[chosen ?? -1] ?? Number.NaN];
-    ring.hidden = chosen === undefined || Number.isNaN(x);
-    if (ring.hidden) return;
-    place(ring, x, y);
+    ring.hidden = chosen === undefined || !isPlaced(chosen);
+    if (chosen === undefined || ring.hidden) return;
+    place(ring, chosen.x, chosen.y);
     ring.style.setProperty('--size', `${pointPixels(map.getZoom()) + 12}px`);
   };
 
@@ -165,8 +165,8 @@ export function openMap(fleet: Fleet, options: MapOptions): FleetMap {
     tip.hidden = found === undefined;
     canvas.classList.toggle('is-over', found !== undefined);
     if (found === undefined) return;
-    place(tip, fleet.xs[found] ?? 0, fleet.ys[found] ?? 0);
-    tip.textContent = tipOf(fleet, found);
+    place(tip, found.x, found.y);
+    tip.textContent = tipOf(found);
   });
   map.on('mousemove', ({ point }) => {
     pointer = point;
@@ -178,8 +178,8 @@ export function openMap(fleet: Fleet, options: MapOptions): FleetMap {
   });
 
   return {
-    show(places) {
-      shown = places;
+    show(bicycles) {
+      shown = bicycles;
       if (!isReady) return;
       regather();
       drawChosen();
@@ -187,20 +187,17 @@ export function openMap(fleet: Fleet, options: MapOptions): FleetMap {
     choose(wanted, near) {
       chosen = wanted;
       drawChosen();
-      if (wanted === undefined || Number.isNaN(fleet.xs[wanted])) return;
-      const center: [number, number] = [fleet.longitudes[wanted] ?? 0, fleet.latitudes[wanted] ?? 0];
+      if (wanted === undefined || !isPlaced(wanted)) return;
+      const center: [number, number] = [wanted.longitude ?? 0, wanted.latitude ?? 0];
       if (!near && map.getBounds().contains(center)) return;
       map.easeTo({ center, zoom: Math.max(map.getZoom(), near ? 15 : 12), duration: 600 });
     },
-    paint(wanted) {
-      theme = wanted;
-      points.paint(theme);
-      if (!isReady) return;
-      paintLand(map, theme, tiles);
-      redrawBubbles();
+    paint() {
+      points.paint();
+      if (isReady) paintLand(map, tiles);
     },
-    fit(places) {
-      map.fitBounds(boundsOf(fleet, places), flightOf(container));
+    fit(bicycles) {
+      map.fitBounds(boundsOf(bicycles), flightOf(container));
     },
     zoom(levels) {
       map.zoomTo(map.getZoom() + levels);
@@ -208,8 +205,8 @@ export function openMap(fleet: Fleet, options: MapOptions): FleetMap {
     view() {
       const bounds = map.getBounds();
       return {
-        west: mercatorX(bounds.getWest()),
-        east: mercatorX(bounds.getEast()),
+        west: worldX(bounds.getWest()),
+        east: worldX(bounds.getEast()),
         north: mercatorY(bounds.getNorth()),
         south: mercatorY(bounds.getSouth()),
       };
@@ -233,10 +230,6 @@ function stepOf(zoom: number): number {
   return Math.floor(zoom * 2) / 2;
 }
 
-function latitudeOf(y: number): number {
-  return (Math.atan(Math.exp((0.5 - y) * 2 * Math.PI)) * 360) / Math.PI - 90;
-}
-
 function paddingOf({ clientWidth, clientHeight }: HTMLElement): number {
   return Math.min(PADDING_PIXELS, Math.floor(Math.min(clientWidth, clientHeight) / 5));
 }
@@ -246,28 +239,15 @@ function flightOf(container: HTMLElement) {
   return { padding: paddingOf(container), maxZoom: CLOSEST_FIT, linear: true, duration: 700 };
 }
 
-function allPlaces(fleet: Fleet): Uint32Array {
-  return Uint32Array.from({ length: fleet.size }, (_, place) => place);
-}
-
 const WHOLE_WORLD: [number, number, number, number] = [-160, -58, 170, 74];
 
-/** West, south, east and north of all places, over the date line where that is narrower. */
-function boundsOf(fleet: Fleet, places: Uint32Array): [number, number, number, number] {
-  const seam = seamOf(fleet, places);
-  let [south, north] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
-  let [west, east] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
-  for (const place of places) {
-    const latitude = fleet.latitudes[place] ?? Number.NaN;
-    if (Number.isNaN(latitude)) continue;
-    south = Math.min(south, latitude);
-    north = Math.max(north, latitude);
-    const longitude = turned(fleet.xs[place] ?? 0, seam) * 360 - 180;
-    west = Math.min(west, longitude);
-    east = Math.max(east, longitude);
-  }
-  if (south > north) return WHOLE_WORLD;
-  return west >= 180 ? [west - 360, south, east - 360, north] : [west, south, east, north];
+/** West, south, east and north of all that have a position, over the date line where that is narrower. */
+function boundsOf(bicycles: readonly Bicycle[]): [number, number, number, number] {
+  const placed = bicycles.filter(isPlaced);
+  if (placed.length === 0) return WHOLE_WORLD;
+  const { west, width } = shortestArc(placed);
+  const { north, south } = ends(placed);
+  return [west * 360 - 180, latitudeOf(south), (west + width) * 360 - 180, latitudeOf(north)];
 }
 
 interface Bubble {
@@ -276,7 +256,7 @@ interface Bubble {
   cluster: Cluster;
 }
 
-const NO_CLUSTER: Cluster = { x: 0, y: 0, west: 0, east: 0, north: 0, south: 0, count: 0, states: [] };
+const NO_CLUSTER: Cluster = { x: 0, y: 0, west: 0, east: 0, north: 0, south: 0, bicycles: [] };
 
 function openBubble(zoom: () => void): Bubble {
   const text = element('span', {});
@@ -285,20 +265,22 @@ function openBubble(zoom: () => void): Bubble {
   return { element: bubble, text, cluster: NO_CLUSTER };
 }
 
-/** The count in a ring of its states. */
-function paintBubble(fleet: Fleet, { element: bubble, text, cluster: { count, states } }: Bubble, theme: Theme): void {
-  const { words } = fleet.groups.state;
-  const parts = states.flatMap((number, index) => (number === 0 ? [] : [{ number, word: words[index] ?? '' }]));
+/** The count in a ring of its states, these in the order of `words`. */
+function paintBubble({ element: bubble, text, cluster: { bicycles } }: Bubble, words: Iterable<string>): void {
+  const count = bicycles.length;
+  const counts = new Map<string, number>();
+  for (const { state } of bicycles) counts.set(state, (counts.get(state) ?? 0) + 1);
+  const parts = Array.from(words, (word) => [word, counts.get(word) ?? 0] as const).filter(([, number]) => number > 0);
   const named = parts
-    .toSorted((a, b) => b.number - a.number)
-    .map(({ number, word }) => `${showNumber(number)} ${showState(word)}`);
+    .toSorted(([, a], [, b]) => b - a)
+    .map(([word, number]) => `${showNumber(number)} ${showState(word)}`);
   text.textContent = count < 10_000 ? showNumber(count) : `${Math.round(count / 1000)}k`;
   bubble.setAttribute('aria-label', `${showNumber(count)} bicycles here: ${named.join(', ')}. Zoom in`);
   bubble.title = named.join('\n');
   let from = 0;
-  const slices = parts.map(({ number, word }) => {
+  const slices = parts.map(([word, number]) => {
     const to = from + (number / count) * 360;
-    const slice = `${lookOf(word)[theme]} ${from.toFixed(1)}deg ${to.toFixed(1)}deg`;
+    const slice = `${colourOf(word)} ${from.toFixed(1)}deg ${to.toFixed(1)}deg`;
     from = to;
     return slice;
   });
@@ -306,22 +288,16 @@ function paintBubble(fleet: Fleet, { element: bubble, text, cluster: { count, st
   bubble.style.setProperty('--size', `${Math.round(36 + Math.min(28, Math.log10(count) * 7))}px`);
 }
 
-function tipOf(fleet: Fleet, place: number): string {
-  const percent = fleet.percents[place] ?? Number.NaN;
-  const { words, places } = fleet.groups.state;
-  const charge = Number.isNaN(percent) ? '' : `, ${Math.round(percent)} %`;
-  return `${fleet.names[place] ?? fleet.uuids[place]?.slice(0, 8) ?? ''}: ${showState(words[places[place] ?? 0] ?? '')}${charge}`;
+function tipOf(bicycle: Bicycle): string {
+  const charge = bicycle.percent === null ? '' : `, ${showCharge(bicycle)}`;
+  return `${nameOf(bicycle)}: ${showState(bicycle.state)}${charge}`;
 }
 
-const EARTH_METRES = 40_075_016.7;
 const SCALE_PIXELS = 110;
 
 function drawScale(map: MapLibre, scale: HTMLElement): void {
-  const metresPerPixel =
-    (Math.cos((map.getCenter().lat * Math.PI) / 180) * EARTH_METRES) / (TILE_PIXELS * 2 ** map.getZoom());
-  const most = metresPerPixel * SCALE_PIXELS;
-  const power = 10 ** Math.floor(Math.log10(most));
-  const metres = [5, 2, 1].map((digit) => digit * power).find((length) => length <= most) ?? power;
-  scale.style.width = `${Math.round(metres / metresPerPixel)}px`;
-  scale.textContent = metres >= 1000 ? `${showNumber(metres / 1000)} km` : `${showNumber(metres)} m`;
+  const view = { x: 0, y: mercatorY(map.getCenter().lat), worldDots: TILE_PIXELS * 2 ** map.getZoom() };
+  const { dots, label } = scaleBar(view, SCALE_PIXELS);
+  scale.style.width = `${Math.round(dots)}px`;
+  scale.textContent = label;
 }

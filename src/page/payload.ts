@@ -1,36 +1,25 @@
 // What fleet hands the page: columns of text and numbers, so that 100,000 bicycles are read in a moment.
 
-/** Fields of every bicycle, each in a column of its own; all columns are equally long. */
-export interface Columns {
-  readonly uuid: readonly string[];
-  readonly name: readonly (string | null)[];
-  /** Places in the words of `groups`: whoever counts them gets the numbers of `bicycles stats`. */
-  readonly state: readonly number[];
-  readonly charge: readonly number[];
-  readonly silence: readonly number[];
-  /** Of charge, in percent. */
-  readonly percent: readonly (number | null)[];
-  /** Degrees; null for what is on no map. */
-  readonly longitude: readonly (number | null)[];
-  readonly latitude: readonly (number | null)[];
-  /** The last position, in milliseconds since the epoch. */
-  readonly seenMs: readonly (number | null)[];
-}
-
-/** One bicycle in the order of the columns, its groups by their words. */
+/** What the page draws of one bicycle, its groups by their words. */
 export interface Row {
   readonly uuid: string;
   readonly name: string | null;
   readonly state: string;
   readonly charge: string;
   readonly silence: string;
+  /** Of charge, in percent. */
   readonly percent: number | null;
+  /** Degrees; null for what is on no map. */
   readonly longitude: number | null;
   readonly latitude: number | null;
+  /** The last position, in milliseconds since the epoch. */
   readonly seenMs: number | null;
 }
 
-/** The words of each group, in the order of `bicycles stats`. */
+/** Each field of all bicycles in a column of its own, all equally long; groups are places in the words of `groups`. */
+export type Columns = { readonly [field in keyof Row]: readonly (field extends GroupName ? number : Row[field])[] };
+
+/** The words of each group, in the order of `bicycles stats`: whoever counts them gets its numbers. */
 export interface Groups {
   readonly state: readonly string[];
   readonly charge: readonly string[];
@@ -60,7 +49,7 @@ export interface Alerts {
 
 export interface Tiles {
   readonly kind: 'raster' | 'vector';
-  /** With {z}, {x} and {y}, or the address of a TileJSON. */
+  /** With {z}, {x} and {y}. */
   readonly url: string;
   readonly attribution: string;
 }

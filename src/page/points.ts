@@ -1,16 +1,18 @@
 // Draws the bicycles as points: one buffer for all of them, so that 100,000 move as smoothly as ten.
 
 import type { CustomLayerInterface, Map as MapLibre } from 'maplibre-gl';
-import { type Fleet, mercatorX, mercatorY } from './fleet.js';
-import { layerOf, lookOf, rgbOf, SHAPES, type Theme } from './looks.js';
+import { worldX } from '../globe/projection.js';
+import { type Bicycle, mercatorY } from './fleet.js';
+import { LOOKS, lookOf, readColour } from './looks.js';
 
 export interface Points {
   readonly layer: CustomLayerInterface;
-  /** The places to draw; everything else is hidden. */
-  show(places: Uint32Array): void;
-  paint(theme: Theme): void;
-  /** The place of the nearest drawn point within so many pixels of one of the map's. */
-  nearest(x: number, y: number, withinPixels: number): number | undefined;
+  /** The bicycles to draw; everything else is hidden. */
+  show(bicycles: readonly Bicycle[]): void;
+  /** The colours are others. */
+  paint(): void;
+  /** The nearest drawn point within so many pixels of one of the map's. */
+  nearest(x: number, y: number, withinPixels: number): Bicycle | undefined;
 }
 
 /** How long a change is shown by a halo. */
@@ -55,14 +57,15 @@ void main() {
   float r = length(p);
   vec2 q = vec2(p.x + p.y, p.y - p.x) * 0.70710678;
   float d;
-  if (shape == 0) d = r - 0.62;
+  // In the order of LOOKS.
+  if (shape == 0) d = min(box(p, vec2(0.66, 0.2)), box(p, vec2(0.2, 0.66)));
   else if (shape == 1) d = abs(r - 0.5) - 0.2;
-  else if (shape == 2) d = box(p, vec2(0.54));
+  else if (shape == 2) d = r - 0.62;
   else if (shape == 3) d = max(abs(p.x) * 0.866 - (p.y - 0.1) * 0.5, p.y - 0.1) - 0.4;
   else if (shape == 4) d = box(q, vec2(0.54));
-  else if (shape == 5) d = min(box(q, vec2(0.72, 0.2)), box(q, vec2(0.2, 0.72)));
+  else if (shape == 5) d = box(p, vec2(0.54));
   else if (shape == 6) d = star(p);
-  else d = min(box(p, vec2(0.66, 0.2)), box(p, vec2(0.2, 0.66)));
+  else d = min(box(q, vec2(0.72, 0.2)), box(q, vec2(0.2, 0.72)));
   float soft = 2.0 / size;
   float inside = 1.0 - smoothstep(-soft, soft * 0.5, d);
   float edge = 1.0 - smoothstep(0.14 - soft, 0.14 + soft, d);
@@ -74,13 +77,11 @@ void main() {
   result = vec4(shown * cover, cover);
 }`;
 
-export function openPoints(fleet: Fleet, map: MapLibre, startTheme: Theme, onFirstPaint: () => void): Points {
-  let places: Uint32Array = new Uint32Array(0);
-  let theme = startTheme;
+export function openPoints(map: MapLibre, onFirstPaint: () => void): Points {
+  let bicycles: readonly Bicycle[] = [];
   let isStale = true;
   let isPainted = false;
   let isShown = false;
-  let data = new Float32Array(0);
   let youngestMs = Number.NEGATIVE_INFINITY;
   let gl: WebGL2RenderingContext | undefined;
   let program: WebGLProgram | undefined;
@@ -88,40 +89,23 @@ export function openPoints(fleet: Fleet, map: MapLibre, startTheme: Theme, onFir
   let array: WebGLVertexArrayObject | null = null;
   const startMs = performance.now();
 
-  /** Writes the points in the order in which they are drawn. */
-  const fill = () => {
-    const layers = fleet.groups.state.words.map(layerOf);
-    const colours = fleet.groups.state.words.map((word) => rgbOf(lookOf(word)[theme]));
-    const shapes = fleet.groups.state.words.map((word) => SHAPES.indexOf(lookOf(word).shape));
-    const starts = new Uint32Array(16);
-    const states = fleet.groups.state.places;
-    for (const place of places) {
-      const after = (layers[states[place] ?? 0] ?? 0) + 1;
-      starts[after] = (starts[after] ?? 0) + 1;
+  /** The points in the order in which they are drawn. */
+  const dataOf = () => {
+    const layers: Bicycle[][] = LOOKS.map(() => []);
+    for (const bicycle of bicycles) layers[LOOKS.indexOf(lookOf(bicycle.state))]?.push(bicycle);
+    const data = new Float32Array(bicycles.length * FLOATS);
+    let at = 0;
+    for (const [shape, look] of LOOKS.entries()) {
+      const colour = rgbOf(readColour(look));
+      for (const { x, y, changedMs } of layers[shape] ?? []) {
+        const [highX, highY] = [Math.fround(x), Math.fround(y)];
+        const ticks = changedMs === Number.NEGATIVE_INFINITY ? 0 : Math.max(1, Math.round((changedMs - startMs) / 50));
+        if (changedMs > youngestMs) youngestMs = changedMs;
+        data.set([highX, highY, x - highX, y - highY, ...colour, ticks * 16 + shape], at);
+        at += FLOATS;
+      }
     }
-    for (let layer = 1; layer < starts.length; layer++) starts[layer] = (starts[layer] ?? 0) + (starts[layer - 1] ?? 0);
-    if (data.length < places.length * FLOATS) data = new Float32Array(Math.ceil(places.length * 1.2) * FLOATS);
-    for (const place of places) {
-      const state = states[place] ?? 0;
-      const layer = layers[state] ?? 0;
-      const index = starts[layer] ?? 0;
-      starts[layer] = index + 1;
-      let at = index * FLOATS;
-      const [x, y] = [fleet.xs[place] ?? Number.NaN, fleet.ys[place] ?? Number.NaN];
-      const [highX, highY] = [Math.fround(x), Math.fround(y)];
-      const [red, green, blue] = colours[state] ?? [0, 0, 0];
-      const changedMs = fleet.changedMs[place] ?? Number.NEGATIVE_INFINITY;
-      const ticks = changedMs === Number.NEGATIVE_INFINITY ? 0 : Math.max(1, Math.round((changedMs - startMs) / 50));
-      if (changedMs > youngestMs) youngestMs = changedMs;
-      data[at++] = highX;
-      data[at++] = highY;
-      data[at++] = x - highX;
-      data[at++] = y - highY;
-      data[at++] = red;
-      data[at++] = green;
-      data[at++] = blue;
-      data[at++] = ticks * 16 + (shapes[state] ?? 0);
-    }
+    return data;
   };
 
   const layer: CustomLayerInterface = {
@@ -153,8 +137,7 @@ export function openPoints(fleet: Fleet, map: MapLibre, startTheme: Theme, onFir
       gl.bindVertexArray(array);
       gl.bindBuffer(gl.ARRAY_BUFFER, buffer);
       if (isStale) {
-        fill();
-        gl.bufferData(gl.ARRAY_BUFFER, data.subarray(0, places.length * FLOATS), gl.DYNAMIC_DRAW);
+        gl.bufferData(gl.ARRAY_BUFFER, dataOf(), gl.DYNAMIC_DRAW);
         isStale = false;
       }
       draw(gl, program);
@@ -170,7 +153,7 @@ export function openPoints(fleet: Fleet, map: MapLibre, startTheme: Theme, onFir
   const draw = (context: WebGL2RenderingContext, linked: WebGLProgram) => {
     const at = (name: string) => context.getUniformLocation(linked, name);
     const centre = map.getCenter();
-    const [x, y] = [mercatorX(centre.lng), mercatorY(centre.lat)];
+    const [x, y] = [worldX(centre.lng), mercatorY(centre.lat)];
     const worldPixels = TILE_PIXELS * 2 ** map.getZoom();
     const { clientWidth: width, clientHeight: height } = map.getCanvas();
     const ratio = map.getPixelRatio();
@@ -179,10 +162,10 @@ export function openPoints(fleet: Fleet, map: MapLibre, startTheme: Theme, onFir
     context.uniform2f(at('centreLow'), x - Math.fround(x), y - Math.fround(y));
     context.uniform2f(at('scale'), (worldPixels / width) * 2, (worldPixels / height) * 2);
     // Where there is room for it, a point is large enough to hit.
-    const room = places.length < ROOMY ? 1.2 : 1;
+    const room = bicycles.length < ROOMY ? 1.2 : 1;
     context.uniform1f(at('size'), pointPixels(map.getZoom()) * ratio * room);
     context.uniform1f(at('now'), isStill() ? Number.MAX_SAFE_INTEGER : performance.now() - startMs);
-    context.uniform3fv(at('rim'), theme === 'dark' ? [0.04, 0.06, 0.09] : [1, 1, 1]);
+    context.uniform3fv(at('rim'), rgbOf(readColour('rim')));
     context.uniform1f(at('strength'), 0.96);
     context.disable(context.DEPTH_TEST);
     context.disable(context.STENCIL_TEST);
@@ -192,41 +175,43 @@ export function openPoints(fleet: Fleet, map: MapLibre, startTheme: Theme, onFir
     for (let turn = Math.floor(x - half) - 1; turn <= Math.ceil(x + half); turn++) {
       if (turn + 1 < x - half || turn > x + half) continue;
       context.uniform1f(at('shift'), turn);
-      context.drawArrays(context.POINTS, 0, places.length);
+      context.drawArrays(context.POINTS, 0, bicycles.length);
     }
   };
 
+  const repaint = () => {
+    isStale = true;
+    map.triggerRepaint();
+  };
   return {
     layer,
     show(shown) {
-      places = shown;
+      bicycles = shown;
       isShown = true;
-      isStale = true;
-      map.triggerRepaint();
+      repaint();
     },
-    paint(wanted) {
-      theme = wanted;
-      isStale = true;
-      map.triggerRepaint();
-    },
+    paint: repaint,
     nearest(pixelX, pixelY, withinPixels) {
       const { lng, lat } = map.unproject([pixelX, pixelY]);
-      const worldPixels = TILE_PIXELS * 2 ** map.getZoom();
-      const x = ((mercatorX(lng) % 1) + 1) % 1;
-      const y = mercatorY(lat);
-      let best = (withinPixels / worldPixels) ** 2;
-      let found: number | undefined;
-      for (const place of places) {
-        const east = (fleet.xs[place] ?? Number.NaN) - x;
-        const south = (fleet.ys[place] ?? Number.NaN) - y;
-        const distance = east * east + south * south;
+      const [x, y] = [worldX(lng), mercatorY(lat)];
+      let best = withinPixels / (TILE_PIXELS * 2 ** map.getZoom());
+      let found: Bicycle | undefined;
+      for (const bicycle of bicycles) {
+        const east = bicycle.x - x;
+        const distance = Math.hypot(east - Math.round(east), bicycle.y - y);
         if (distance > best) continue;
         best = distance;
-        found = place;
+        found = bicycle;
       }
       return found;
     },
   };
+}
+
+/** `#58a6ff` as red, green and blue from 0 to 1. */
+function rgbOf(colour: string): readonly [number, number, number] {
+  const value = Number.parseInt(colour.slice(1), 16);
+  return [(value >> 16) / 255, ((value >> 8) & 255) / 255, (value & 255) / 255];
 }
 
 function isStill(): boolean {

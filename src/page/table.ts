@@ -2,20 +2,20 @@
 
 import { element, oncePerFrame, showAge, showNumber } from './dom.js';
 import type { Sort, SortField } from './filter.js';
-import type { Fleet } from './fleet.js';
+import { type Bicycle, nameOf, showCharge } from './fleet.js';
 import { chargeLevel, showState, stateMark } from './looks.js';
 
 export interface TableOptions {
   readonly container: HTMLElement;
   nowMs(): number;
-  onChoose(place: number): void;
+  onChoose(bicycle: Bicycle): void;
   onSort(sort: Sort): void;
 }
 
 export interface Table {
-  show(places: Uint32Array): void;
+  show(bicycles: readonly Bicycle[]): void;
   sorted(sort: Sort): void;
-  choose(place: number | undefined, isToBeSeen: boolean): void;
+  choose(bicycle: Bicycle | undefined, isToBeSeen: boolean): void;
   /** Values or ages have changed. */
   refresh(): void;
 }
@@ -29,9 +29,9 @@ const COLUMNS: readonly { field: SortField; title: string }[] = [
   { field: 'seen', title: 'Seen' },
 ];
 
-export function openTable(fleet: Fleet, { container, nowMs, onChoose, onSort }: TableOptions): Table {
-  let places: Uint32Array = new Uint32Array(0);
-  let chosen: number | undefined;
+export function openTable({ container, nowMs, onChoose, onSort }: TableOptions): Table {
+  let bicycles: readonly Bicycle[] = [];
+  let chosen: Bicycle | undefined;
   let active = 0;
   let sort: Sort = { field: 'charge', isDescending: false };
 
@@ -52,17 +52,14 @@ export function openTable(fleet: Fleet, { container, nowMs, onChoose, onSort }: 
   const empty = element('p', { class: 'empty', hidden: true }, 'No bicycles match. ');
   container.append(grid, empty);
 
-  const cellsOf = (place: number): HTMLElement[] => {
-    const state = fleet.groups.state.words[fleet.groups.state.places[place] ?? 0] ?? '';
-    const percent = fleet.percents[place] ?? Number.NaN;
+  const cellsOf = (bicycle: Bicycle): HTMLElement[] => {
     const cell = (field: SortField, ...children: (Node | string)[]) =>
       element('div', { role: 'gridcell', class: `cell cell-${field}` }, ...children);
-    const name = fleet.names[place] ?? fleet.uuids[place]?.slice(0, 8) ?? '–';
     return [
-      cell('name', element('bdi', {}, name)),
-      cell('state', stateMark(state), element('bdi', {}, showState(state))),
-      cell('charge', Number.isNaN(percent) ? '–' : chargeOf(percent)),
-      cell('seen', showAge(fleet.seenMs[place] ?? Number.NaN, nowMs()).replace(/ ago$/, '')),
+      cell('name', element('bdi', {}, nameOf(bicycle))),
+      cell('state', stateMark(bicycle.state), element('bdi', {}, showState(bicycle.state))),
+      cell('charge', chargeOf(bicycle)),
+      cell('seen', showAge(bicycle.seenMs, nowMs()).replace(/ ago$/, '')),
     ];
   };
 
@@ -70,39 +67,39 @@ export function openTable(fleet: Fleet, { container, nowMs, onChoose, onSort }: 
   const pool: HTMLElement[] = [];
   const drawn = new WeakMap<HTMLElement, string>();
   const drawRow = (row: HTMLElement, index: number) => {
-    const place = places[index] ?? 0;
-    const { state } = fleet.groups;
-    const values = [fleet.names[place], state.places[place], fleet.percents[place], fleet.uuids[place]];
-    const looks = [showAge(fleet.seenMs[place] ?? Number.NaN, nowMs()), place === chosen, index === active, index];
-    const key = JSON.stringify([...values, ...looks]);
+    const bicycle = bicycles[index];
+    if (bicycle === undefined) return;
+    const { name, state, percent, uuid, seenMs } = bicycle;
+    const looks = [showAge(seenMs, nowMs()), bicycle === chosen, index === active, index];
+    const key = JSON.stringify([name, state, percent, uuid, ...looks]);
     if (drawn.get(row) === key) return;
     drawn.set(row, key);
     row.id = `row-${index}`;
     row.setAttribute('aria-rowindex', String(index + 2));
-    row.setAttribute('aria-selected', String(place === chosen));
+    row.setAttribute('aria-selected', String(bicycle === chosen));
     row.classList.toggle('is-active', index === active);
     row.style.transform = `translateY(${index * ROW_PIXELS}px)`;
-    row.replaceChildren(...cellsOf(place));
+    row.replaceChildren(...cellsOf(bicycle));
   };
   const draw = () => {
     const first = Math.max(0, Math.floor(body.scrollTop / ROW_PIXELS) - SPARE_ROWS);
-    const last = Math.min(places.length, Math.ceil((body.scrollTop + body.clientHeight) / ROW_PIXELS) + SPARE_ROWS);
-    rows.style.height = `${places.length * ROW_PIXELS}px`;
+    const last = Math.min(bicycles.length, Math.ceil((body.scrollTop + body.clientHeight) / ROW_PIXELS) + SPARE_ROWS);
+    rows.style.height = `${bicycles.length * ROW_PIXELS}px`;
     while (pool.length < last - first) pool.push(element('div', { role: 'row', class: 'row' }));
     const used = pool.slice(0, last - first);
     for (const [offset, row] of used.entries()) drawRow(row, first + offset);
     if (rows.childElementCount !== used.length) rows.replaceChildren(...used);
-    if (places.length > 0 && active >= first && active < last)
+    if (bicycles.length > 0 && active >= first && active < last)
       grid.setAttribute('aria-activedescendant', `row-${active}`);
     else grid.removeAttribute('aria-activedescendant');
   };
   // Where the press was counts: the cells below it may have been drawn anew in between.
   rows.addEventListener('click', ({ clientY }) => {
     const index = Math.floor((clientY - rows.getBoundingClientRect().top) / ROW_PIXELS);
-    const place = places[index];
-    if (place === undefined) return;
+    const bicycle = bicycles[index];
+    if (bicycle === undefined) return;
     active = index;
-    onChoose(place);
+    onChoose(bicycle);
   });
   const drawSoon = oncePerFrame(draw);
   body.addEventListener('scroll', drawSoon, { passive: true });
@@ -126,23 +123,23 @@ export function openTable(fleet: Fleet, { container, nowMs, onChoose, onSort }: 
       End: Infinity,
     };
     const step = steps[event.key];
-    const place = places[active];
+    const bicycle = bicycles[active];
     if (step !== undefined) {
-      active = Math.max(0, Math.min(places.length - 1, active + step));
+      active = Math.max(0, Math.min(bicycles.length - 1, active + step));
       scrollTo(active);
       draw();
-    } else if ((event.key === 'Enter' || event.key === ' ') && place !== undefined) onChoose(place);
+    } else if ((event.key === 'Enter' || event.key === ' ') && bicycle !== undefined) onChoose(bicycle);
     else return;
     event.preventDefault();
   });
 
   return {
     show(shown) {
-      places = shown;
-      active = Math.min(active, Math.max(0, places.length - 1));
-      grid.setAttribute('aria-rowcount', String(places.length + 1));
-      grid.setAttribute('aria-label', `Bicycles: ${showNumber(places.length)}`);
-      empty.hidden = places.length > 0;
+      bicycles = shown;
+      active = Math.min(active, Math.max(0, bicycles.length - 1));
+      grid.setAttribute('aria-rowcount', String(bicycles.length + 1));
+      grid.setAttribute('aria-label', `Bicycles: ${showNumber(bicycles.length)}`);
+      empty.hidden = bicycles.length > 0;
       drawSoon();
     },
     sorted(wanted) {
@@ -153,9 +150,9 @@ export function openTable(fleet: Fleet, { container, nowMs, onChoose, onSort }: 
       }
       body.scrollTop = 0;
     },
-    choose(place, isToBeSeen) {
-      chosen = place;
-      const index = place === undefined ? -1 : places.indexOf(place);
+    choose(bicycle, isToBeSeen) {
+      chosen = bicycle;
+      const index = bicycle === undefined ? -1 : bicycles.indexOf(bicycle);
       if (index !== -1) {
         active = index;
         if (isToBeSeen) scrollTo(index);
@@ -167,8 +164,10 @@ export function openTable(fleet: Fleet, { container, nowMs, onChoose, onSort }: 
 }
 
 /** A bar and the number: `57 %`. */
-export function chargeOf(percent: number): HTMLElement {
+export function chargeOf(bicycle: Bicycle): HTMLElement | string {
+  const { percent } = bicycle;
+  if (percent === null) return showCharge(bicycle);
   const bar = element('span', { class: 'charge-bar', 'aria-hidden': 'true' });
   bar.style.setProperty('--percent', String(Math.max(0, Math.min(100, percent))));
-  return element('span', { class: `charge charge-${chargeLevel(percent)}` }, bar, `${Math.round(percent)} %`);
+  return element('span', { class: `charge charge-${chargeLevel(percent)}` }, bar, showCharge(bicycle));
 }

@@ -1,23 +1,19 @@
 // Dark or light: as the system says, until somebody presses the switch.
 
-import type { Theme } from './looks.js';
-
-export interface ThemeSwitch {
-  current(): Theme;
-  onChange(take: (theme: Theme) => void): void;
-}
+type Theme = 'dark' | 'light';
 
 const KEY = 'fleet-theme';
 
-export function openTheme(button: HTMLElement): ThemeSwitch {
+/** Sets the theme; what is returned takes whom to call when the colours of style.css are others. */
+export function openTheme(button: HTMLElement): (onChange: () => void) => void {
   const isDark = matchMedia('(prefers-color-scheme: dark)');
   let chosen = read();
-  let take = (_theme: Theme) => {};
+  let take = () => {};
   const current = () => chosen ?? (isDark.matches ? 'dark' : 'light');
   const draw = () => {
     document.documentElement.dataset['theme'] = current();
     button.setAttribute('aria-pressed', String(current() === 'dark'));
-    take(current());
+    take();
   };
   button.addEventListener('click', () => {
     chosen = current() === 'dark' ? 'light' : 'dark';
@@ -26,11 +22,8 @@ export function openTheme(button: HTMLElement): ThemeSwitch {
   });
   isDark.addEventListener('change', draw);
   draw();
-  return {
-    current,
-    onChange(taker) {
-      take = taker;
-    },
+  return (onChange) => {
+    take = onChange;
   };
 }
 

@@ -1,14 +1,12 @@
 // How far it is between two places, and how that looks: for people, and as a column that a table gets when it was asked for by place.
 
+import { EARTH_RADIUS_METRES } from '../globe/projection.js';
 import type { Row, Shape } from '../terminal/formats.js';
 import { MISSING, numberOf, pointOf } from '../terminal/values.js';
 
 const KILOMETRE_METRES = 1000;
 /** From here on a tenth of a kilometre is more than anybody wants to know. */
 const WHOLE_KILOMETRES_FROM_METRES = 99_950;
-
-/** The mean radius of the earth (IUGG): the sphere differs from the ellipsoid by half a percent at most. */
-export const EARTH_RADIUS_METRES = 6_371_008.8;
 
 /** A place in degrees. */
 export interface Place {

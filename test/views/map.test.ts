@@ -4,17 +4,17 @@ import { readFileSync } from 'node:fs';
 import fastCheck from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Bicycle } from '../../src/api/bicycle.js';
+import { graticule, scaleBar, showPoint } from '../../src/globe/graticule.js';
+import { fitView, latitudeOf, longitudeOf, metresPerDot, worldX, worldY } from '../../src/globe/projection.js';
 import { canvasChanges, canvasLines, openCanvas, put } from '../../src/terminal/canvas.js';
 import { widthOf } from '../../src/terminal/cells.js';
 import { loadPaint, NO_PAINT } from '../../src/terminal/colour.js';
 import { clip, readCoast } from '../../src/views/map/coast.js';
-import { graticule, scaleBar, showPoint } from '../../src/views/map/graticule.js';
 import { type Grid, type Layout, layOut } from '../../src/views/map/layout.js';
-import { makePicture } from '../../src/views/map/picture.js';
-import { findPlaces } from '../../src/views/map/places.js';
-import { fitView, latitudeOf, longitudeOf, metresPerDot, worldX, worldY } from '../../src/views/map/projection.js';
+import type { Look } from '../../src/views/map/legend.js';
+import { sceneOf } from '../../src/views/map/scene.js';
 import { drawSvg } from '../../src/views/map/svg.js';
-import { drawMap, type Look, type MapInput, shareCells } from '../../src/views/map/terminal.js';
+import { drawMap, shareCells, type TerminalInput } from '../../src/views/map/terminal.js';
 
 const STATES = ['available', 'rented', 'in_maintenance', 'lost', 'reserved', 'unrecoverable', 'retired', 'on_fire'];
 
@@ -57,15 +57,15 @@ const fleets = fastCheck.array(
 function check(layout: Layout, grid: Grid, total: number): void {
   const shown = layout.dots.map(({ place }) => place);
   const counted = layout.clusters.flatMap(({ members }) => members);
-  expect([...shown, ...counted, ...layout.outside].sort((a, b) => a - b)).toEqual(
-    Array.from({ length: total }, (_, index) => index),
-  );
+  const all = [...shown, ...counted, ...layout.outside];
+  expect([all.length, new Set(all).size]).toEqual([total, total]);
   for (const { count, members, byState } of layout.clusters) {
     expect([members.length, byState.reduce((sum, number) => sum + number, 0)]).toEqual([count, count]);
   }
   expect(new Set(layout.dots.map(({ x, y }) => `${x} ${y}`)).size).toBe(layout.dots.length);
   const states = new Map<string, number>();
-  for (const { x, y, state } of layout.dots) {
+  for (const { x, y, place } of layout.dots) {
+    const { state } = place;
     const cell = `${Math.floor(x / grid.across)} ${Math.floor(y / grid.down)}`;
     expect(states.get(cell) ?? state).toBe(state);
     states.set(cell, state);
@@ -91,14 +91,14 @@ describe('layout', () => {
       fastCheck.property(fleets, fastCheck.double({ min: 0.3, max: 8, noNaN: true }), (groups, zoom) => {
         const bicycles = groups.flat();
         const extent = { width: grid.columns * grid.cell.width, height: grid.rows * grid.cell.height };
-        const places = findPlaces(bicycles, STATES);
-        const fitted = fitView(places.xs, places.ys, extent);
+        const { places } = sceneOf(bicycles);
+        const fitted = fitView(places, extent);
         const view = { ...fitted, worldDots: fitted.worldDots * zoom };
         const layout = layOut(places, view, grid);
         check(layout, grid, bicycles.length);
-        const turned = layOut(findPlaces([...bicycles].reverse(), STATES), view, grid);
+        const turned = layOut(sceneOf([...bicycles].reverse()).places, view, grid);
         const look = ({ dots, clusters }: Layout) => [
-          dots.map(({ x, y, state }) => `${x} ${y} ${state}`).sort(),
+          dots.map(({ x, y, place }) => `${x} ${y} ${place.state}`).sort(),
           clusters.map(({ column, row, count, byState }) => [column, row, count, byState]),
         ];
         expect(look(turned)).toEqual(look(layout));
@@ -110,8 +110,8 @@ describe('layout', () => {
   test('a fitted view has everything in it', () => {
     fastCheck.assert(
       fastCheck.property(fleets, (groups) => {
-        const places = findPlaces(groups.flat(), STATES);
-        const view = fitView(places.xs, places.ys, { width: 80, height: 48 });
+        const { places } = sceneOf(groups.flat());
+        const view = fitView(places, { width: 80, height: 48 });
         expect(layOut(places, view, BRAILLE).outside).toEqual([]);
       }),
       { numRuns: 25 },
@@ -120,10 +120,10 @@ describe('layout', () => {
 
   test('where the square world ends is in a view, or named as too near to a pole', () => {
     for (const latitude of [85.0511287798066, 85.051, 85.05, 85.049, -85.05, -85.049, -85.0511287798066]) {
-      const places = findPlaces([bicycle(latitude, 0), bicycle(-latitude, 180)], STATES);
-      const view = fitView(places.xs, places.ys, { width: 80, height: 48 });
+      const { places, unplaced } = sceneOf([bicycle(latitude, 0), bicycle(-latitude, 180)]);
+      const view = fitView(places, { width: 80, height: 48 });
       const { outside, dots } = layOut(places, view, BRAILLE);
-      expect([latitude, outside, dots.length + places.unplaced.polar.length]).toEqual([latitude, [], 2]);
+      expect([latitude, outside, dots.length + unplaced.polar.length]).toEqual([latitude, [], 2]);
     }
   });
 });
@@ -154,17 +154,17 @@ describe('the world', () => {
     ['texts', bicycle(' 52.5 ', '13.4'), 'placed'],
     ['the equator', bicycle(0, 0), 'placed'],
   ])('%s', (_name, value, kind) => {
-    const { unplaced, xs } = findPlaces([value], STATES);
+    const { unplaced, places } = sceneOf([value]);
     const kinds = {
       ...Object.fromEntries(Object.entries(unplaced).map(([name, list]) => [name, list.length])),
-      placed: xs.length,
+      placed: places.length,
     };
     expect(kinds).toEqual({ missing: 0, impossible: 0, polar: 0, placed: 0, [kind]: 1 });
   });
 
   test('two sides of the antimeridian are neighbours', () => {
-    const { xs, ys } = findPlaces([bicycle(-16.8, 179.9), bicycle(-16.8, -179.9)], STATES);
-    const view = fitView(xs, ys, { width: 160, height: 80 });
+    const { places } = sceneOf([bicycle(-16.8, 179.9), bicycle(-16.8, -179.9)]);
+    const view = fitView(places, { width: 160, height: 80 });
     expect(metresPerDot(view) * 160).toBeLessThan(40_000);
     expect(Math.abs(longitudeOf(view.x))).toBeCloseTo(180, 5);
     expect(
@@ -201,22 +201,8 @@ const COAST = readCoast(
   JSON.parse(readFileSync(new URL('../../dist/coastline.json', import.meta.url), 'utf8')) as number[][],
 );
 
-function inputOf(bicycles: readonly Bicycle[], more: Partial<MapInput> = {}): MapInput {
-  const rows = bicycles.map((value) => ({ json: JSON.stringify(value), value }));
-  const picture = makePicture({ title: '', takenAtMs: 0, offsetMinutes: 0, bicycles: rows, alerts: [], missing: 0 });
-  const counts = picture.counts.filter(({ group }) => group === 'state');
-  return {
-    title: `${bicycles.length} bicycles`,
-    moment: '14:03',
-    counts,
-    places: findPlaces(
-      bicycles,
-      counts.map(({ value }) => value),
-    ),
-    nameOf: (index) => String(bicycles[index]?.name),
-    coast: COAST,
-    ...more,
-  };
+function inputOf(bicycles: readonly Bicycle[], more: Partial<TerminalInput> = {}): TerminalInput {
+  return { ...sceneOf(bicycles), title: `${bicycles.length} bicycles`, moment: '14:03', coast: COAST, ...more };
 }
 
 /** The sandbox's manner: some cities far apart. */
@@ -331,8 +317,8 @@ describe('the terminal', () => {
     const { drawn, input } = drawMany(120, 30);
     const [cluster] = drawn.layout.clusters;
     expect(cluster?.byState.reduce((sum, count) => sum + count, 0)).toBe(cluster?.count);
-    expect(input.places.states.at(-1)).toBe('other');
-    expect(input.places.states.at(-2)).toBe(input.counts[input.places.states.length - 2]?.value);
+    expect(input.states.at(-1)).toBe('other');
+    expect(input.states.at(-2)).toBe(input.counts[input.states.length - 2]?.value);
   });
 
   test('what lies outside of the view is counted by direction', () => {
@@ -377,12 +363,12 @@ describe('the picture', () => {
     expect(svg).not.toMatch(/NaN|undefined|Infinity|[\u0000-\u0008\u000b-\u001f]/);
     const open = [...svg.matchAll(/<([a-z]+)(?=[ >/])[^>]*?(\/?)>/g)].filter(([, , closed]) => closed === '');
     expect(open.length).toBe([...svg.matchAll(/<\/[a-z]+>/g)].length);
-    const { xs } = inputOf(bicycles).places;
+    const { places } = inputOf(bicycles);
     const marks = [...svg.matchAll(/<title>[^<]*: [^<]*<\/title>/g)].filter(
       ([title]) => !/bicycles around/.test(title),
     );
     const clustered = [...svg.matchAll(/<title>(\d+) bicycles around/g)].map(([, count]) => Number(count));
-    expect(marks.length + clustered.reduce((sum, count) => sum + count, 0)).toBe(xs.length);
+    expect(marks.length + clustered.reduce((sum, count) => sum + count, 0)).toBe(places.length);
   });
 });
 

@@ -1,7 +1,8 @@
 // `--near` and `--radius`: a circle on the globe, the boxes that hold it, and how far a bicycle is from its centre.
 
 import { usageError } from '../../errors.js';
-import { EARTH_RADIUS_METRES, type Place } from '../../views/distance.js';
+import { EARTH_RADIUS_METRES } from '../../globe/projection.js';
+import type { Place } from '../../views/distance.js';
 import { type Box, readNumbers } from './area.js';
 
 export interface Circle {

@@ -1,11 +1,10 @@
 // `fleet map -o html`: the fleet as one self-contained page.
 
 import { readFile } from 'node:fs/promises';
-import type { Context } from '../../context.js';
 import type { Details, Payload } from '../../page/payload.js';
 import { distPath } from '../../place.js';
 import { packAlerts, packDetails, packFleet } from '../../views/map/pack.js';
-import type { FleetPicture } from '../../views/map/picture.js';
+import type { FleetPicture } from './read.js';
 import { tilesOf } from './tiles.js';
 
 export interface PageOptions {
@@ -17,7 +16,6 @@ export interface PageOptions {
 
 /** Writes the page through `write`, a piece at a time. */
 export async function writePage(
-  _context: Context,
   picture: FleetPicture,
   { tiles, attribution }: PageOptions,
   write: (text: string) => Promise<void>,

@@ -49,7 +49,7 @@ export async function showMap(context: Context, options: MapOptions): Promise<vo
   try {
     if (form === 'html') {
       const { writePage } = await import('./html.js');
-      await writePage(context, picture, { tiles, attribution }, target.write);
+      await writePage(picture, { tiles, attribution }, target.write);
     } else if (form === 'svg') {
       const { drawPicture } = await import('./svg.js');
       await target.write(drawPicture(picture, size));

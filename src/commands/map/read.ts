@@ -1,5 +1,6 @@
 // Reads the fleet for a map: every page of the list, with the filters of `bicycles list`, and the open alerts.
 
+import type { Alert } from '../../api/alert.js';
 import { type Bicycle, bicycleUuid } from '../../api/bicycle.js';
 import type { Context } from '../../context.js';
 import { FleetError } from '../../errors.js';
@@ -7,7 +8,6 @@ import type { Row } from '../../terminal/formats.js';
 import { showDuration } from '../../terminal/time.js';
 import { ID_DIGITS } from '../../views/bicycle.js';
 import { showDistance } from '../../views/distance.js';
-import { type FleetPicture, makePicture } from '../../views/map/picture.js';
 import { type ListBicyclesOptions, planBicycles } from '../bicycles/list.js';
 import { readOpenAlerts } from '../bicycles/open-alerts.js';
 import { mirrorOf } from '../current.js';
@@ -16,6 +16,20 @@ import { chosenOrganization } from '../organization.js';
 
 /** What of the fleet is drawn. */
 export type MapFilters = Omit<ListBicyclesOptions, 'page' | 'limit' | 'all' | 'count' | 'ordering' | 'param'>;
+
+/** What every drawing of a fleet is made from. */
+export interface FleetPicture {
+  /** Whose fleet it is and what was left of it, in the words of the command line; text that nobody has cleaned. */
+  readonly title: string;
+  /** When it was read, by the machine's date in milliseconds since the epoch. */
+  readonly takenAtMs: number;
+  /** Every bicycle, also those without a position; `json` is the object as sent, its numbers exact. */
+  readonly bicycles: readonly Row<Bicycle>[];
+  /** New and escalated alerts of these bicycles; undefined where they could not be read. */
+  readonly alerts: readonly Row<Alert>[] | undefined;
+  /** How many bicycles the service counts that did not come. */
+  readonly missing: number;
+}
 
 export interface ReadFleet {
   picture: FleetPicture;
@@ -44,14 +58,13 @@ export async function readFleet(context: Context, asked: MapFilters): Promise<Re
   const ageMs = (await mirrorOf(await context.client())?.status())?.ageMs;
   const age =
     ageMs === undefined ? '' : `, from the mirror, ${ageMs < 1000 ? 'less than 1 s' : showDuration(ageMs)} old`;
-  const picture = makePicture({
+  const picture = {
     title: `${await describeFleet(context, filters)}${age}`,
     takenAtMs,
-    offsetMinutes: -new Date(takenAtMs).getTimezoneOffset(),
     bicycles,
     alerts: await readOpenAlerts(context, organization, uuids),
     missing: missingOf(incomplete),
-  });
+  };
   return { picture, incomplete };
 }
 

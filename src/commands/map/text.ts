@@ -3,10 +3,10 @@
 import type { Context } from '../../context.js';
 import { canvasLines } from '../../terminal/canvas.js';
 import { loadPaint } from '../../terminal/colour.js';
-import { countNoun } from '../../terminal/formats/renderer.js';
-import type { FleetPicture } from '../../views/map/picture.js';
-import { drawMap, type Look } from '../../views/map/terminal.js';
-import { sceneOf, showMoment } from './scene.js';
+import type { Look } from '../../views/map/legend.js';
+import { drawMap } from '../../views/map/terminal.js';
+import type { FleetPicture } from './read.js';
+import { mapInputOf } from './scene.js';
 import type { Size } from './size.js';
 
 /** A pipe and a file say nothing of the size they are read in. */
@@ -34,9 +34,7 @@ export async function drawText(context: Context, picture: FleetPicture, options:
     // A pipe gets what anything can show.
     hasUnicode: isTerminal && stdout.hasUnicode,
   };
-  const total = countNoun(picture.bicycles.length, { one: 'bicycle', many: 'bicycles' });
-  const title = `${total}, ${picture.title}`;
-  const { canvas } = drawMap({ ...sceneOf(picture), title, moment: showMoment(picture) }, look);
+  const { canvas } = drawMap(mapInputOf(picture), look);
   const lines = canvasLines(canvas, await loadPaint(colorLevel));
   return lines.map((line) => `${line}\n`).join('');
 }

@@ -23,7 +23,7 @@ import {
   pickRows,
 } from '../../views/board.js';
 import { type Entry, showClock } from '../../views/change.js';
-import type { Look } from '../../views/map/terminal.js';
+import type { Look } from '../../views/map/legend.js';
 import type { WatchEnd } from '../../views/stream.js';
 import { type BoardEvent, type BoardState, boardState, startBoard } from './board.js';
 import { type LiveMapInput, openLiveMap } from './live-map.js';

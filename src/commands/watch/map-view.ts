@@ -1,7 +1,7 @@
 // What the keys do to the map of `--live`: move, zoom, choose, open. A machine without I/O.
 
+import { boundView, type Extent, eastOf, fitView, type Point, type View } from '../../globe/projection.js';
 import type { Key } from '../../terminal/keys.js';
-import { boundView, type Extent, eastOf, fitView, type View } from '../../views/map/projection.js';
 
 export interface MapState {
   /** What is seen; undefined: everything. */
@@ -14,9 +14,8 @@ export interface MapState {
 export interface MapTarget {
   /** Its bicycles, by uuid. */
   readonly uuids: readonly string[];
-  /** Their points of the world. */
-  readonly xs: Float64Array;
-  readonly ys: Float64Array;
+  /** Where they are. */
+  readonly points: readonly Point[];
 }
 
 /** What the last frame showed: keys are about that. */
@@ -67,7 +66,7 @@ function zoom({ chosen }: MapState, { view, extent, find }: MapSeen, factor: num
   const target = chosen === undefined ? undefined : find(chosen);
   const worldDots = view.worldDots * factor;
   if (target === undefined || factor < 1) return boundView({ ...view, worldDots }, extent);
-  const { x, y } = fitView(target.xs, target.ys, extent);
+  const { x, y } = fitView(target.points, extent);
   return boundView({ x, y, worldDots }, extent);
 }
 
@@ -85,14 +84,14 @@ function enter(state: MapState, seen: MapSeen): { state: MapState; open?: string
   if (target === undefined || first === undefined) return { state };
   const chosen = state.chosen !== undefined && target.uuids.includes(state.chosen) ? state.chosen : first;
   if (target.uuids.length > 1) {
-    const near = fitView(target.xs, target.ys, seen.extent);
+    const near = fitView(target.points, seen.extent);
     if (near.worldDots > seen.view.worldDots * LEAST_SPREAD) return { state: { view: near, chosen: undefined } };
   }
   return { state: { ...state, chosen }, open: chosen };
 }
 
 function nearestToMiddle({ view, targets }: MapSeen): MapTarget | undefined {
-  const distance = ({ xs, ys }: MapTarget) => Math.hypot(eastOf(view, xs[0] ?? 0), (ys[0] ?? 0) - view.y);
+  const distance = ({ points: [{ x, y } = view] }: MapTarget) => Math.hypot(eastOf(view, x), y - view.y);
   let nearest: MapTarget | undefined;
   for (const target of targets()) if (nearest === undefined || distance(target) < distance(nearest)) nearest = target;
   return nearest;

@@ -1,6 +1,6 @@
 // The coastline as lines of the square world, clipped to a view.
 
-import { worldX, worldY } from './projection.js';
+import { worldX, worldY } from '../../globe/projection.js';
 
 /** Rings of the land: points of the world, x and y in turn. */
 export type Coast = readonly Float64Array[];
@@ -19,8 +19,8 @@ export function readCoast(rings: readonly (readonly number[])[]): Coast {
     for (let index = 0; index < ring.length; index += 2) {
       longitude += ring[index] ?? 0;
       latitude += ring[index + 1] ?? 0;
-      // The eastern edge of the world stays its edge, and land that lies across it goes on behind it: no line crosses the whole map.
-      const x = longitude >= 18_000 ? 1 : worldX(longitude / 100);
+      // Land that lies across the edge of the world goes on behind it: no line crosses the whole map.
+      const x = worldX(longitude / 100);
       const step = x - (points[index - 2] ?? x);
       points[index] = Math.abs(step) > 0.5 && latitude > SOUTHERN_LAND ? x - Math.sign(step) : x;
       points[index + 1] = Math.min(1, worldY(Math.max(-89, latitude / 100)));

@@ -3,8 +3,8 @@
 // A bicycle takes the dot where it is, or the nearest free one within reach; all dots of a cell have one state, for a cell has one colour.
 // Where that fails, the cells around become a cluster, whose label may cover no dot and no other label.
 
-import { MOST_STATES, type Places } from './places.js';
-import { eastOf, type View } from './projection.js';
+import { eastOf, type View } from '../../globe/projection.js';
+import { MOST_STATES, type Place } from './scene.js';
 
 /** The cells of a drawing, and how many dots each has: 2 by 4 in Braille, 1 by 1 where a sign stands for a bicycle. */
 export interface Grid {
@@ -23,38 +23,39 @@ export interface Grid {
   labelOf(count: number): { readonly columns: number; readonly rows: number };
 }
 
-export interface Cluster {
-  /** The cell at the left and top of its label, and the label's extent in cells. */
+/** A part of the grid: the cell at its left and top, and its extent in cells. */
+interface Block {
   readonly column: number;
   readonly row: number;
   readonly columns: number;
   readonly rows: number;
+}
+
+/** Bicycles as one number; the block is that of its label. */
+export interface Cluster extends Block {
   readonly count: number;
   /** How many are in each state, by its index. */
   readonly byState: readonly number[];
   /** The middle of its bicycles: a point of the world. */
   readonly x: number;
   readonly y: number;
-  /** Indexes of its places. */
-  readonly members: readonly number[];
+  readonly members: readonly Place[];
 }
 
 /** A bicycle with a dot of its own. */
 export interface Dot {
-  /** The index of its place. */
-  readonly place: number;
+  readonly place: Place;
   /** In dots, from the left and the top. */
   readonly x: number;
   readonly y: number;
-  readonly state: number;
 }
 
 export interface Layout {
   readonly dots: readonly Dot[];
   /** The largest first. */
   readonly clusters: readonly Cluster[];
-  /** Indexes of places that lie outside of the view. */
-  readonly outside: readonly number[];
+  /** What lies outside of the view. */
+  readonly outside: readonly Place[];
 }
 
 const FREE = -1;
@@ -63,97 +64,92 @@ const LABEL = -2;
 const CROWD_FACTOR = 1.5;
 const LEAST_CROWD = 4;
 
-interface Projected {
-  /** Indexes of places, ordered by dot, then by state. */
-  readonly places: Uint32Array;
-  /** The dot and the cell of each, in the same order. */
-  readonly dots: Uint32Array;
-  readonly cells: Uint32Array;
-  readonly outside: readonly number[];
+/** A bicycle in view: the dot where it is, and the one that it got. */
+interface Spot {
+  readonly place: Place;
+  readonly dot: number;
+  readonly cell: Cell;
+  got: number;
+}
+
+/** The bicycles of one cell. */
+interface Cell {
+  readonly index: number;
+  count: number;
+  /** How many are in each state. */
+  readonly byState: number[];
+  /** The sums of where their dots are, in cells from the left and the top. */
+  sumX: number;
+  sumY: number;
+  /** The cluster that they belong to. */
+  cluster?: Gathered;
 }
 
 /** A cluster in the making. */
 interface Gathered {
+  /** The number of the cell in which it began: no two have the same. */
+  readonly name: number;
+  readonly cells: Cell[];
   count: number;
   sumX: number;
   sumY: number;
-  column: number;
-  row: number;
-  columns: number;
-  rows: number;
+  label: Block;
+}
+
+interface Work {
+  readonly grid: Grid;
+  /** Ordered by dot, then by state. */
+  readonly spots: readonly Spot[];
+  /** Those that hold a bicycle, by their number. */
+  readonly cells: ReadonlyMap<number, Cell>;
+  readonly clusters: Set<Gathered>;
 }
 
 /** Lays out the places that are in view. The result does not depend on the order of the bicycles. */
-export function layOut(places: Places, view: View, grid: Grid): Layout {
-  const projected = project(places, view, grid);
-  const cells = countCells(projected, places, grid);
-  const owners = new Int32Array(grid.columns * grid.rows).fill(FREE);
-  const gathered = new Map<number, Gathered>();
+export function layOut(places: readonly Place[], view: View, grid: Grid): Layout {
+  const { outside, ...found } = project(places, view, grid);
+  const work = { grid, ...found, clusters: new Set<Gathered>() };
   for (let attempt = 0; ; attempt++) {
-    const { dots, failures } = placeDots(projected, places, { grid, cells, owners, gathered });
-    if (failures.length === 0) return finish(projected, places, { grid, owners, gathered, dots });
-    gather(failures, { grid, cells, owners, gathered }, attempt);
+    const failures = placeDots(work);
+    if (failures.length === 0) return { ...finish(work), outside };
+    gather(failures, work, attempt);
   }
 }
 
-function project({ xs, ys, stateOf }: Places, view: View, grid: Grid): Projected {
+function project(places: readonly Place[], view: View, grid: Grid) {
   const { columns, rows, across, down, cell } = grid;
   const [width, height] = [columns * across, rows * down];
   const [scaleX, scaleY] = [(view.worldDots * across) / cell.width, (view.worldDots * down) / cell.height];
-  const found = new Uint32Array(xs.length);
-  const dotOf = new Uint32Array(xs.length);
-  const outside: number[] = [];
+  const outside: Place[] = [];
+  // One number each, which sorts in a fraction of the time that objects take.
+  const keys = new Float64Array(places.length);
   let count = 0;
-  for (let index = 0; index < xs.length; index++) {
-    const x = Math.floor(eastOf(view, xs[index] ?? 0) * scaleX + width / 2);
-    const y = Math.floor(((ys[index] ?? 0) - view.y) * scaleY + height / 2);
-    if (x < 0 || y < 0 || x >= width || y >= height) {
-      outside.push(index);
-      continue;
-    }
-    found[count] = index;
-    dotOf[index] = y * width + x;
-    count += 1;
+  for (const [index, place] of places.entries()) {
+    const x = Math.floor(eastOf(view, place.x) * scaleX + width / 2);
+    const y = Math.floor((place.y - view.y) * scaleY + height / 2);
+    if (x < 0 || y < 0 || x >= width || y >= height) outside.push(place);
+    else keys[count++] = ((y * width + x) * MOST_STATES + place.state) * places.length + index;
   }
-  const byState = sortBy(found.subarray(0, count), stateOf, MOST_STATES);
-  const places = sortBy(byState, dotOf, width * height);
-  const dots = new Uint32Array(count);
-  const cells = new Uint32Array(count);
-  for (let index = 0; index < count; index++) {
-    const dot = dotOf[places[index] ?? 0] ?? 0;
-    dots[index] = dot;
-    cells[index] = cellOf(dot, grid);
+  const cells = new Map<number, Cell>();
+  const spots: Spot[] = [];
+  for (const key of keys.subarray(0, count).sort()) {
+    const place = places[key % places.length];
+    const dot = Math.floor(key / places.length / MOST_STATES);
+    if (place !== undefined) spots.push(openSpot(dot, place, cells, grid));
   }
-  return { places, dots, cells, outside };
+  return { spots, cells, outside };
 }
 
-/** Sorts by the keys of the items, whole numbers below `limit`, in linear time, and keeps the order of equals. */
-function sortBy(items: Uint32Array, keys: Uint32Array | Uint8Array, limit: number): Uint32Array {
-  const starts = new Uint32Array(limit + 1);
-  for (let index = 0; index < items.length; index++) {
-    const key = (keys[items[index] ?? 0] ?? 0) + 1;
-    starts[key] = (starts[key] ?? 0) + 1;
-  }
-  for (let key = 1; key <= limit; key++) starts[key] = (starts[key] ?? 0) + (starts[key - 1] ?? 0);
-  const sorted = new Uint32Array(items.length);
-  for (let index = 0; index < items.length; index++) {
-    const item = items[index] ?? 0;
-    const key = keys[item] ?? 0;
-    const at = starts[key] ?? 0;
-    sorted[at] = item;
-    starts[key] = at + 1;
-  }
-  return sorted;
-}
-
-interface Cells {
-  /** How many bicycles are in each cell. */
-  readonly counts: Uint32Array;
-  /** The state that most of them have. */
-  readonly states: Int16Array;
-  /** The sums of where their dots are, in cells from the left and the top. */
-  readonly sumX: Float64Array;
-  readonly sumY: Float64Array;
+function openSpot(dot: number, place: Place, cells: Map<number, Cell>, grid: Grid): Spot {
+  const index = cellOf(dot, grid);
+  const cell = cells.get(index) ?? { index, count: 0, byState: [], sumX: 0, sumY: 0 };
+  cells.set(index, cell);
+  const width = grid.columns * grid.across;
+  cell.count += 1;
+  cell.byState[place.state] = (cell.byState[place.state] ?? 0) + 1;
+  cell.sumX += ((dot % width) + 0.5) / grid.across;
+  cell.sumY += (Math.floor(dot / width) + 0.5) / grid.down;
+  return { place, dot, cell, got: FREE };
 }
 
 function cellOf(dot: number, { columns, across, down }: Grid): number {
@@ -162,247 +158,185 @@ function cellOf(dot: number, { columns, across, down }: Grid): number {
   return row * columns + Math.floor((dot % width) / across);
 }
 
-function countCells({ places: order, dots, cells }: Projected, { stateOf }: Places, grid: Grid): Cells {
-  const cellCount = grid.columns * grid.rows;
-  const width = grid.columns * grid.across;
-  const byState = new Uint32Array(cellCount * MOST_STATES);
-  const counts = new Uint32Array(cellCount);
-  const sumX = new Float64Array(cellCount);
-  const sumY = new Float64Array(cellCount);
-  for (let index = 0; index < order.length; index++) {
-    const dot = dots[index] ?? 0;
-    const cell = cells[index] ?? 0;
-    const state = cell * MOST_STATES + (stateOf[order[index] ?? 0] ?? 0);
-    byState[state] = (byState[state] ?? 0) + 1;
-    counts[cell] = (counts[cell] ?? 0) + 1;
-    sumX[cell] = (sumX[cell] ?? 0) + ((dot % width) + 0.5) / grid.across;
-    sumY[cell] = (sumY[cell] ?? 0) + (Math.floor(dot / width) + 0.5) / grid.down;
-  }
-  const states = new Int16Array(cellCount).fill(FREE);
-  for (let cell = 0; cell < cellCount; cell++) {
-    let most = 0;
-    for (let state = 0; state < MOST_STATES && (counts[cell] ?? 0) > 0; state++) {
-      const number = byState[cell * MOST_STATES + state] ?? 0;
-      if (number <= most) continue;
-      most = number;
-      states[cell] = state;
-    }
-  }
-  return { counts, states, sumX, sumY };
-}
-
-interface Work {
-  grid: Grid;
-  cells: Cells;
-  /** The cluster that the bicycles of a cell belong to. */
-  owners: Int32Array;
-  gathered: Map<number, Gathered>;
+/** The state that most have. */
+function mainState(byState: readonly number[]): number {
+  return byState.reduce((most, number, state) => (number > (byState[most] ?? 0) ? state : most), -1);
 }
 
 /** Tries to give each bicycle that belongs to no cluster a dot; hands back the cells in which one got none, the fullest first. */
-function placeDots(
-  { places: order, dots: wanted, cells: cellOfEach }: Projected,
-  { stateOf }: Places,
-  { grid, cells, owners, gathered }: Work,
-): { dots: Int32Array; failures: number[] } {
+function placeDots({ grid, spots, cells, clusters }: Work): Cell[] {
   const isTaken = new Uint8Array(grid.columns * grid.across * grid.rows * grid.down);
-  const stateOfCell = cells.states.map((state, cell) => ((owners[cell] ?? FREE) === FREE ? state : FREE));
-  for (const cluster of gathered.values()) {
-    forCells(cluster, grid, (cell) => {
-      stateOfCell[cell] = LABEL;
-    });
-  }
-  const dots = new Int32Array(order.length).fill(FREE);
-  const failed = new Map<number, number>();
+  const stateOfCell = new Int16Array(grid.columns * grid.rows).fill(FREE);
+  for (const { index, cluster, byState } of cells.values())
+    if (cluster === undefined) stateOfCell[index] = mainState(byState);
+  for (const { label } of clusters) for (const cell of cellsOf(label, grid)) stateOfCell[cell] = LABEL;
   const crowd = Math.max(LEAST_CROWD, CROWD_FACTOR * grid.across * grid.down);
-  const displaced: number[] = [];
-  for (let index = 0; index < order.length; index++) {
-    const cell = cellOfEach[index] ?? 0;
-    if ((owners[cell] ?? FREE) !== FREE) continue;
-    const dot = wanted[index] ?? 0;
-    if ((cells.counts[cell] ?? 0) > crowd) failed.set(cell, cells.counts[cell] ?? 0);
-    else if (stateOfCell[cell] === stateOf[order[index] ?? 0] && isTaken[dot] === 0) {
+  const failed = new Map<Cell, number>();
+  const displaced: Spot[] = [];
+  for (const spot of spots) {
+    const { place, dot, cell } = spot;
+    spot.got = FREE;
+    if (cell.cluster !== undefined) continue;
+    if (cell.count > crowd) failed.set(cell, cell.count);
+    else if (stateOfCell[cell.index] === place.state && isTaken[dot] === 0) {
       isTaken[dot] = 1;
-      dots[index] = dot;
-    } else displaced.push(index);
+      spot.got = dot;
+    } else displaced.push(spot);
   }
   const steps = stepsWithin(grid.reachDots);
-  for (const index of displaced) {
-    const cell = cellOfEach[index] ?? 0;
+  for (const spot of displaced) {
+    const { place, cell } = spot;
+    const before = failed.get(cell);
     // One that found no room in a cell leaves none for the others: all of the cell will be a cluster.
-    if (failed.has(cell)) {
-      failed.set(cell, (failed.get(cell) ?? 0) + 1);
-      continue;
-    }
-    const state = stateOf[order[index] ?? 0] ?? 0;
-    const dot = findFree(wanted[index] ?? 0, state, { grid, steps, isTaken, stateOfCell });
+    const dot = before === undefined ? findFree(spot, { grid, steps, isTaken, stateOfCell }) : FREE;
     if (dot === FREE) {
-      failed.set(cell, 1);
+      failed.set(cell, (before ?? 0) + 1);
       continue;
     }
     isTaken[dot] = 1;
-    stateOfCell[cellOf(dot, grid)] = state;
-    dots[index] = dot;
+    stateOfCell[cellOf(dot, grid)] = place.state;
+    spot.got = dot;
   }
-  const failures = [...failed].sort(([a, m], [b, n]) => n - m || a - b).map(([cell]) => cell);
-  return { dots, failures };
+  return [...failed].sort(([a, m], [b, n]) => n - m || a.index - b.index).map(([cell]) => cell);
 }
 
 interface Room {
   grid: Grid;
-  steps: Int32Array;
+  steps: readonly (readonly [right: number, down: number])[];
   isTaken: Uint8Array;
   stateOfCell: Int16Array;
 }
 
 /** The nearest dot that nobody has, in a cell without another state; FREE when there is none within reach. */
-function findFree(dot: number, state: number, { grid, steps, isTaken, stateOfCell }: Room): number {
+function findFree({ dot, place }: Spot, { grid, steps, isTaken, stateOfCell }: Room): number {
   const [width, height] = [grid.columns * grid.across, grid.rows * grid.down];
   const [x, y] = [dot % width, Math.floor(dot / width)];
-  for (let step = 0; step < steps.length; step += 2) {
-    const toX = x + (steps[step] ?? 0);
-    const toY = y + (steps[step + 1] ?? 0);
+  for (const [right, down] of steps) {
+    const [toX, toY] = [x + right, y + down];
     if (toX < 0 || toY < 0 || toX >= width || toY >= height) continue;
     const to = toY * width + toX;
     if (isTaken[to] === 1) continue;
     const inCell = stateOfCell[cellOf(to, grid)];
-    if (inCell === state || inCell === FREE) return to;
+    if (inCell === place.state || inCell === FREE) return to;
   }
   return FREE;
 }
 
-/** Steps to the dots around one, right and down in turn, the nearest first. */
-function stepsWithin(reach: number): Int32Array {
+/** Steps to the dots around one, the nearest first. */
+function stepsWithin(reach: number): (readonly [right: number, down: number])[] {
   const steps: (readonly [number, number])[] = [];
   for (let down = -reach; down <= reach; down++) {
     for (let right = -reach; right <= reach; right++) {
       if (right * right + down * down <= reach * reach) steps.push([right, down]);
     }
   }
-  steps.sort(([a, b], [c, d]) => a * a + b * b - c * c - d * d || b - d || a - c);
-  return Int32Array.from(steps.flat());
+  return steps.sort(([a, b], [c, d]) => a * a + b * b - c * c - d * d || b - d || a - c);
 }
 
-/** Calls for each cell of a rectangle that lies in the grid. */
-function forCells(
-  { column, row, columns, rows }: Pick<Gathered, 'column' | 'row' | 'columns' | 'rows'>,
-  grid: Pick<Grid, 'columns' | 'rows'>,
-  call: (cell: number) => void,
-): void {
+/** The numbers of the cells of a block that lie in the grid. */
+function* cellsOf({ column, row, columns, rows }: Block, grid: Pick<Grid, 'columns' | 'rows'>): Generator<number> {
   for (let y = Math.max(0, row); y < Math.min(grid.rows, row + rows); y++) {
-    for (let x = Math.max(0, column); x < Math.min(grid.columns, column + columns); x++) call(y * grid.columns + x);
+    for (let x = Math.max(0, column); x < Math.min(grid.columns, column + columns); x++) yield y * grid.columns + x;
   }
 }
 
 /** Makes clusters of the cells in which a bicycle got no dot and of those around them; more of these with each attempt, so that it ends. */
-function gather(failures: readonly number[], work: Work, attempt: number): void {
-  const { grid, owners, gathered } = work;
+function gather(failures: readonly Cell[], work: Work, attempt: number): void {
+  const { grid, clusters } = work;
   const [right, down] = [grid.gatherColumns + 2 * attempt, grid.gatherRows + attempt];
-  for (const cell of failures) {
-    if ((owners[cell] ?? FREE) !== FREE) continue;
-    const [column, row] = [cell % grid.columns, Math.floor(cell / grid.columns)];
-    // The cell's own number names the cluster: no two have the same.
-    const cluster: Gathered = { count: 0, sumX: 0, sumY: 0, column: 0, row: 0, columns: 0, rows: 0 };
-    gathered.set(cell, cluster);
+  for (const { index, cluster: owner } of failures) {
+    if (owner !== undefined) continue;
+    const [column, row] = [index % grid.columns, Math.floor(index / grid.columns)];
     const around = { column: column - right, row: row - down, columns: 2 * right + 1, rows: 2 * down + 1 };
-    forCells(around, grid, (each) => absorb(each, cell, work));
+    const cluster = { name: index, cells: [], count: 0, sumX: 0, sumY: 0, label: around };
+    clusters.add(cluster);
+    absorb(around, cluster, work);
   }
   while (settleLabels(work)) {
     // Labels that met became one, or one grew over further dots.
   }
 }
 
-/** Takes the bicycles of a cell that belongs to no cluster into one. */
-function absorb(cell: number, name: number, { cells, owners, gathered }: Work): void {
-  const cluster = gathered.get(name);
-  if (cluster === undefined || (owners[cell] ?? FREE) !== FREE || (cells.counts[cell] ?? 0) === 0) return;
-  owners[cell] = name;
-  cluster.count += cells.counts[cell] ?? 0;
-  cluster.sumX += cells.sumX[cell] ?? 0;
-  cluster.sumY += cells.sumY[cell] ?? 0;
+/** Takes the bicycles of a block that belong to no cluster into one. True when there were any. */
+function absorb(block: Block, cluster: Gathered, { cells, grid }: Work): boolean {
+  const before = cluster.count;
+  for (const index of cellsOf(block, grid)) {
+    const cell = cells.get(index);
+    if (cell === undefined || cell.cluster !== undefined) continue;
+    cell.cluster = cluster;
+    cluster.cells.push(cell);
+    add(cluster, cell);
+  }
+  return cluster.count !== before;
+}
+
+function add(cluster: Gathered, { count, sumX, sumY }: Pick<Gathered, 'count' | 'sumX' | 'sumY'>): void {
+  cluster.count += count;
+  cluster.sumX += sumX;
+  cluster.sumY += sumY;
 }
 
 /** Puts each label in the middle of its bicycles; what meets becomes one. True when something changed. */
 function settleLabels(work: Work): boolean {
-  const { grid, owners, gathered } = work;
-  const labels = new Int32Array(grid.columns * grid.rows).fill(FREE);
+  const { grid, clusters } = work;
+  const labels = new Map<number, Gathered>();
   let hasChanged = false;
-  for (const [name, cluster] of [...gathered].sort(([a, m], [b, n]) => n.count - m.count || a - b)) {
-    putLabel(cluster, grid);
+  for (const cluster of [...clusters].sort((a, b) => b.count - a.count || a.name - b.name)) {
+    cluster.label = labelOf(cluster, grid);
+    const { column, columns } = cluster.label;
     // A free column between two labels keeps their numbers apart.
-    const apart = { ...cluster, column: cluster.column - 1, columns: cluster.columns + 2 };
-    let met = FREE;
-    forCells(apart, grid, (cell) => {
-      if (met === FREE && (labels[cell] ?? FREE) !== FREE) met = labels[cell] ?? FREE;
-    });
-    const other = gathered.get(met);
+    const apart = { ...cluster.label, column: column - 1, columns: columns + 2 };
+    const met = [...cellsOf(apart, grid)].find((cell) => labels.has(cell));
+    const other = met === undefined ? undefined : labels.get(met);
     if (other === undefined) {
-      forCells(cluster, grid, (cell) => {
-        labels[cell] = name;
-      });
+      for (const cell of cellsOf(cluster.label, grid)) labels.set(cell, cluster);
       continue;
     }
     hasChanged = true;
-    gathered.delete(name);
-    other.count += cluster.count;
-    other.sumX += cluster.sumX;
-    other.sumY += cluster.sumY;
-    for (let cell = 0; cell < owners.length; cell++) if (owners[cell] === name) owners[cell] = met;
+    clusters.delete(cluster);
+    add(other, cluster);
+    other.cells.push(...cluster.cells);
+    for (const cell of cluster.cells) cell.cluster = other;
   }
   if (hasChanged) return true;
-  for (const [name, cluster] of gathered) {
-    const before = cluster.count;
-    forCells(cluster, grid, (cell) => absorb(cell, name, work));
-    hasChanged ||= cluster.count !== before;
-  }
+  for (const cluster of clusters) if (absorb(cluster.label, cluster, work)) hasChanged = true;
   return hasChanged;
 }
 
-function putLabel(cluster: Gathered, grid: Grid): void {
-  const { columns, rows } = grid.labelOf(cluster.count);
-  const [middleX, middleY] = [cluster.sumX / cluster.count, cluster.sumY / cluster.count];
-  cluster.columns = columns;
-  cluster.rows = rows;
-  cluster.column = Math.max(0, Math.min(grid.columns - columns, Math.round(middleX - columns / 2)));
-  cluster.row = Math.max(0, Math.min(grid.rows - rows, Math.round(middleY - rows / 2)));
+function labelOf({ count, sumX, sumY }: Gathered, grid: Grid): Block {
+  const { columns, rows } = grid.labelOf(count);
+  const start = (sum: number, length: number, all: number) =>
+    Math.max(0, Math.min(all - length, Math.round(sum / count - length / 2)));
+  return { column: start(sumX, columns, grid.columns), row: start(sumY, rows, grid.rows), columns, rows };
 }
 
 /** The layout in the end: every place in view is a dot, or a member of a cluster. */
-function finish(
-  { places: order, cells, outside }: Projected,
-  places: Places,
-  { grid, owners, gathered, dots }: Omit<Work, 'cells'> & { dots: Int32Array },
-): Layout {
+function finish({ grid, spots, clusters }: Work): Pick<Layout, 'dots' | 'clusters'> {
   const width = grid.columns * grid.across;
-  const shown: Dot[] = [];
-  const members = new Map<number, number[]>([...gathered.keys()].map((name) => [name, []]));
-  for (let index = 0; index < order.length; index++) {
-    const place = order[index] ?? 0;
-    const dot = dots[index] ?? FREE;
-    const state = places.stateOf[place] ?? 0;
-    if (dot !== FREE) shown.push({ place, x: dot % width, y: Math.floor(dot / width), state });
-    else members.get(owners[cells[index] ?? 0] ?? FREE)?.push(place);
+  const dots: Dot[] = [];
+  const members = new Map<Gathered | undefined, Place[]>(Array.from(clusters, (cluster) => [cluster, []]));
+  for (const { place, got, cell } of spots) {
+    if (got === FREE) members.get(cell.cluster)?.push(place);
+    else dots.push({ place, x: got % width, y: Math.floor(got / width) });
   }
-  const clusters = [...gathered].map(([name, { column, row, columns, rows, count }]): Cluster => {
-    const own = members.get(name) ?? [];
-    return { column, row, columns, rows, count, members: own, ...summarize(own, places) };
+  const finished = Array.from(clusters, (cluster): Cluster => {
+    const own = members.get(cluster) ?? [];
+    return { ...cluster.label, count: cluster.count, members: own, ...summarize(own) };
   });
-  clusters.sort((a, b) => b.count - a.count || a.row - b.row || a.column - b.column);
-  return { dots: shown, clusters, outside };
+  finished.sort((a, b) => b.count - a.count || a.row - b.row || a.column - b.column);
+  return { dots, clusters: finished };
 }
 
-function summarize(members: readonly number[], { xs, ys, stateOf }: Places): Pick<Cluster, 'byState' | 'x' | 'y'> {
+function summarize(members: readonly Place[]): Pick<Cluster, 'byState' | 'x' | 'y'> {
   const byState = new Array<number>(MOST_STATES).fill(0);
-  const [first = 0] = members;
-  const from = xs[first] ?? 0;
+  const from = members[0]?.x ?? 0;
   let [east, south] = [0, 0];
-  for (const member of members) {
-    const state = stateOf[member] ?? 0;
+  for (const { x, y, state } of members) {
     byState[state] = (byState[state] ?? 0) + 1;
     // From one of them, the short way round: across the antimeridian the mean of the numbers is on the other side of the world.
-    const step = (xs[member] ?? 0) - from;
+    const step = x - from;
     east += step - Math.round(step);
-    south += ys[member] ?? 0;
+    south += y;
   }
   const x = from + east / members.length;
   return { byState, x: x - Math.floor(x), y: south / members.length };

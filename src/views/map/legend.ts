@@ -1,12 +1,13 @@
 // What stands beside or below a map of the terminal: states with their counts, the scale, and every bicycle that is not on it.
 
+import type { Bicycle } from '../../api/bicycle.js';
+import { scaleBar, showPoint } from '../../globe/graticule.js';
+import { eastOf, type View } from '../../globe/projection.js';
 import type { Ink } from '../../terminal/canvas.js';
 import { cut, pad, widthOf } from '../../terminal/cells.js';
 import { clean } from '../../terminal/clean.js';
-import { scaleBar, showPoint } from './graticule.js';
 import type { Layout } from './layout.js';
-import { MOST_STATES, type Places } from './places.js';
-import { eastOf, type View } from './projection.js';
+import { type MapInput, MOST_STATES, nameOf, type Place, type Unplaced } from './scene.js';
 import { signOf } from './signs.js';
 
 /** Text in one ink. */
@@ -15,21 +16,24 @@ export interface Piece {
   readonly ink?: Ink;
 }
 
-export interface LegendInput {
-  readonly places: Places;
-  readonly counts: readonly { readonly value: string; readonly count: number }[];
-  nameOf(bicycle: number): string;
+/** What the terminal can show. */
+export interface Look {
+  readonly width: number;
+  readonly height: number;
+  readonly hasColor: boolean;
+  readonly hasUnicode: boolean;
+}
+
+export interface LegendInput extends Pick<MapInput, 'counts' | 'states' | 'unplaced'> {
   readonly layout: Layout;
   readonly view: View;
   /** Whether signs stand for states, and not dots in their colours. */
   readonly hasSigns: boolean;
-  readonly look: {
-    readonly width: number;
-    readonly height: number;
-    readonly hasColor: boolean;
-    readonly hasUnicode: boolean;
-  };
+  readonly look: Look;
 }
+
+/** What its states alone take. */
+type StatesInput = Pick<LegendInput, 'counts' | 'states' | 'look' | 'hasSigns'>;
 
 interface Room {
   readonly columns: number;
@@ -46,15 +50,9 @@ export function hasPanel({ width, height }: { width: number; height: number }): 
 }
 
 /** The sign and the name of each state, its number behind. */
-function stateEntries({
-  counts,
-  places,
-  look,
-  hasSigns,
-}: Pick<LegendInput, 'counts' | 'places' | 'look' | 'hasSigns'>): { pieces: Piece[]; count: number }[] {
+function stateEntries({ counts, states, look, hasSigns }: StatesInput): { pieces: Piece[]; count: number }[] {
   return counts.map(({ value, count }, index) => {
-    const state = places.states[Math.min(index, MOST_STATES - 1)];
-    const { color, sign, letter } = signOf(state);
+    const { color, sign, letter } = signOf(states[Math.min(index, MOST_STATES - 1)]);
     const mark = look.hasUnicode ? (hasSigns ? sign : '⣿') : letter;
     const name = cut(clean(value), LONGEST_STATE_COLUMNS);
     return {
@@ -73,12 +71,12 @@ function scalePieces({ view, look }: LegendInput, columns: number): Piece[] {
 }
 
 /** What is chosen, in words: `90 at 33.4°S 70.7°W: 53 available, 14 rented`, or the name of a bicycle and its state. */
-export function chosenPieces({ layout, places, view, look, nameOf }: LegendInput, place: number): Piece[] {
+export function chosenPieces({ layout, states: names, view, look }: LegendInput, place: Place): Piece[] {
   const cluster = layout.clusters.find(({ members }) => members.includes(place));
-  const stateName = (state: number) => clean((places.states[state] ?? '').slice(0, 100));
+  const stateName = (state: number) => clean((names[state] ?? '').slice(0, 100));
   if (cluster === undefined) {
-    const name = clean(nameOf(places.bicycleOf[place] ?? 0).slice(0, 100));
-    return [{ text: `${name} ${stateName(places.stateOf[place] ?? 0)}  `, ink: 'bold' }];
+    const name = clean(nameOf(place.bicycle).slice(0, 100));
+    return [{ text: `${name} ${stateName(place.state)}  `, ink: 'bold' }];
   }
   const states = cluster.byState.flatMap((count, state) => (count === 0 ? [] : [`${count} ${stateName(state)}`]));
   const where = showPoint(cluster.x, cluster.y, view, look.hasUnicode);
@@ -92,27 +90,38 @@ interface Absence {
   readonly detail: string;
 }
 
-/** What is not on the map, each kind with its number. */
-export function absences(input: LegendInput): Absence[] {
-  const { layout, places, view } = input;
-  const { missing, impossible, polar } = places.unplaced;
-  const kinds = [
-    [missing, 'without a position'],
-    [impossible, 'with an impossible position'],
-    [polar, 'nearer than 5 degrees to a pole'],
-  ] as const;
-  const where = directions(layout.outside, places, view);
+/** Bicycles that have no place on any map, by the reason. */
+export function unplacedKinds({
+  missing,
+  impossible,
+  polar,
+}: Unplaced): { bicycles: readonly Bicycle[]; label: string }[] {
   return [
-    { count: layout.outside.length, label: 'outside the view', detail: where },
-    ...kinds.map(([bicycles, label]) => ({ count: bicycles.length, label, detail: names(bicycles, input) })),
-  ].filter(({ count }) => count > 0);
+    { bicycles: missing, label: 'without a position' },
+    { bicycles: impossible, label: 'with an impossible position' },
+    { bicycles: polar, label: 'nearer than 5 degrees to a pole' },
+  ].filter(({ bicycles }) => bicycles.length > 0);
+}
+
+/** What is not on the map, each kind with its number. */
+function absences({ layout: { outside }, unplaced, view }: LegendInput): Absence[] {
+  return [
+    ...(outside.length === 0
+      ? []
+      : [{ count: outside.length, label: 'outside the view', detail: directions(outside, view) }]),
+    ...unplacedKinds(unplaced).map(({ bicycles, label }) => ({
+      count: bicycles.length,
+      label,
+      detail: names(bicycles),
+    })),
+  ];
 }
 
 /** `12 west, 3 north`: where those outside are. */
-function directions(outside: readonly number[], { xs, ys }: Places, view: View): string {
+function directions(outside: readonly Place[], view: View): string {
   const counts = { west: 0, east: 0, north: 0, south: 0 };
   for (const place of outside) {
-    const [east, south] = [eastOf(view, xs[place] ?? 0), (ys[place] ?? 0) - view.y];
+    const [east, south] = [eastOf(view, place.x), place.y - view.y];
     if (Math.abs(east) >= Math.abs(south)) counts[east < 0 ? 'west' : 'east'] += 1;
     else counts[south < 0 ? 'north' : 'south'] += 1;
   }
@@ -120,8 +129,8 @@ function directions(outside: readonly number[], { xs, ys }: Places, view: View):
   return parts.join(', ');
 }
 
-function names(bicycles: readonly number[], input: LegendInput): string {
-  const shown = bicycles.slice(0, MOST_NAMES).map((index) => clean(input.nameOf(index).slice(0, 100)));
+function names(bicycles: readonly Bicycle[]): string {
+  const shown = bicycles.slice(0, MOST_NAMES).map((bicycle) => clean(nameOf(bicycle).slice(0, 100)));
   const more = bicycles.length - shown.length;
   return shown.join(', ') + (more > 0 ? ' …' : '');
 }
@@ -138,10 +147,7 @@ export function legendLines(input: LegendInput, { columns, rows }: Room): Piece[
 }
 
 /** How many lines there are below the map, `most` at most. */
-export function legendHeight(
-  input: Pick<LegendInput, 'counts' | 'places' | 'look' | 'hasSigns'>,
-  most: number,
-): number {
+export function legendHeight(input: StatesInput, most: number): number {
   return flow(stateEntries(input), input.look.width, most - 1).length + 1;
 }
 

@@ -4,7 +4,17 @@ import type { Alert } from '../../api/alert.js';
 import type { Bicycle } from '../../api/bicycle.js';
 import { uuidOfLink } from '../../api/links.js';
 import { exactValue } from '../../json/exact.js';
-import type { AlertRow, Alerts, Columns, DetailColumn, Details, Fields, Groups, Row } from '../../page/payload.js';
+import type {
+  AlertRow,
+  Alerts,
+  Columns,
+  DetailColumn,
+  Details,
+  Fields,
+  GroupName,
+  Groups,
+  Row,
+} from '../../page/payload.js';
 import type { Row as Item } from '../../terminal/formats.js';
 import { readTime } from '../../terminal/time.js';
 import { numberOf, pointOf, readPath, textOf } from '../../terminal/values.js';
@@ -28,40 +38,27 @@ export function rowOf(bicycle: Bicycle, now: number): Row {
 
 /** All of them; the words of a group are in the order of `bicycles stats`. */
 export function packFleet(bicycles: Iterable<Bicycle>, now: number): { columns: Columns; groups: Groups } {
-  const words = { state: openWords('state'), charge: openWords('charge'), silence: openWords('silence') };
+  const rows = Array.from(bicycles, (bicycle) => rowOf(bicycle, now));
+  const column = <Field extends keyof Row>(field: Field) => rows.map((row) => row[field]);
+  const [state, charge, silence] = [packGroup('state', rows), packGroup('charge', rows), packGroup('silence', rows)];
   const columns = {
-    uuid: [] as string[],
-    name: [] as (string | null)[],
-    state: [] as number[],
-    charge: [] as number[],
-    silence: [] as number[],
-    percent: [] as (number | null)[],
-    longitude: [] as (number | null)[],
-    latitude: [] as (number | null)[],
-    seenMs: [] as (number | null)[],
+    uuid: column('uuid'),
+    name: column('name'),
+    state: state.places,
+    charge: charge.places,
+    silence: silence.places,
+    percent: column('percent'),
+    longitude: column('longitude'),
+    latitude: column('latitude'),
+    seenMs: column('seenMs'),
   };
-  for (const bicycle of bicycles) {
-    const row = rowOf(bicycle, now);
-    for (const name of ['uuid', 'name', 'percent', 'longitude', 'latitude', 'seenMs'] as const) {
-      (columns[name] as (string | number | null)[]).push(row[name]);
-    }
-    for (const name of ['state', 'charge', 'silence'] as const) columns[name].push(words[name].placeOf(row[name]));
-  }
-  return { columns, groups: { state: words.state.list, charge: words.charge.list, silence: words.silence.list } };
+  return { columns, groups: { state: state.words, charge: charge.words, silence: silence.words } };
 }
 
-function openWords(group: string) {
-  const list = [...valuesOf(group)];
-  const places = new Map(list.map((word, place) => [word, place]));
-  return {
-    list,
-    placeOf(word: string): number {
-      const known = places.get(word);
-      if (known !== undefined) return known;
-      places.set(word, list.length);
-      return list.push(word) - 1;
-    },
-  };
+function packGroup(group: GroupName, rows: readonly Row[]): { words: string[]; places: number[] } {
+  const words = [...new Set([...valuesOf(group), ...rows.map(({ [group]: word }) => word)])];
+  const known = new Map(words.map((word, place) => [word, place]));
+  return { words, places: rows.map(({ [group]: word }) => known.get(word) ?? 0) };
 }
 
 /** The open alerts, the newest first; undefined where they could not be read. */

@@ -1,23 +1,16 @@
 // The map as a picture for a report: an SVG that needs nothing from elsewhere, the same for the same fleet.
 
+import { graticule, scaleBar } from '../../globe/graticule.js';
+import { eastOf, fitView, latitudeOf, longitudeOf, metresPerDot, type View } from '../../globe/projection.js';
 import { cut } from '../../terminal/cells.js';
 import { clean } from '../../terminal/clean.js';
 import { type Coast, LEAST_METRES_A_COLUMN } from './coast.js';
-import { graticule, scaleBar } from './graticule.js';
-import { type Cluster, type Grid, layOut } from './layout.js';
-import { absences } from './legend.js';
-import type { Places } from './places.js';
-import { eastOf, fitView, latitudeOf, longitudeOf, metresPerDot, type View } from './projection.js';
+import { type Cluster, type Dot, type Grid, layOut } from './layout.js';
+import { unplacedKinds } from './legend.js';
+import { type MapInput, nameOf } from './scene.js';
 import { type StateSign, signOf } from './signs.js';
 
-export interface SvgInput {
-  readonly title: string;
-  /** When the fleet was read. */
-  readonly moment: string;
-  readonly places: Places;
-  readonly counts: readonly { readonly value: string; readonly count: number }[];
-  nameOf(bicycle: number): string;
-  readonly coast: Coast;
+export interface SvgInput extends MapInput {
   /** In pixels. */
   readonly width: number;
   readonly height: number;
@@ -51,18 +44,18 @@ export function drawSvg(input: SvgInput): string {
   const legend = legendItems(input, rows);
   const foot = MARGIN + (legend.rows + notes.length) * LINE;
   const map = { width, height: Math.max(LEAST_MAP_HEIGHT, height - HEAD - foot) };
-  const view = fitView(places.xs, places.ys, map);
+  const view = fitView(places, map);
   const layout = layOut(places, view, gridOf(map));
   const credit = [
     ...(layout.clusters.length > 0 ? ['A ring is a cluster with its number'] : []),
     ...(hasCoast(view) ? ['Coastline: Natural Earth'] : []),
   ];
-  const absent = absences({ ...input, layout, view, hasSigns: true, look: LOOK });
+  const absent = unplacedKinds(input.unplaced).map(({ bicycles, label }) => `; ${bicycles.length} ${label}`);
   const title = text(input.title);
   const body = [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img" font-family="${FONT}" font-size="13" fill="${INK.text}">`,
     `<title>${title}</title>`,
-    `<desc>${legend.words}${absent.map(({ count, label }) => `; ${count} ${text(label)}`).join('')}</desc>`,
+    `<desc>${legend.words}${absent.join('')}</desc>`,
     `<rect width="${width}" height="${height}" fill="#fff"/>`,
     `<text x="${MARGIN}" y="27" font-size="18" font-weight="600">${title}</text>`,
     `<text x="${MARGIN}" y="46" fill="${INK.faint}">${[text(input.moment), ...credit].join('. ')}</text>`,
@@ -71,7 +64,7 @@ export function drawSvg(input: SvgInput): string {
     `<rect width="${map.width}" height="${map.height}" fill="${hasCoast(view) ? INK.sea : INK.ground}"/>`,
     ...(hasCoast(view) ? land(input.coast, view, map) : []),
     ...lines(view, map),
-    ...layout.dots.map(({ place, x, y, state }) => mark(input, { place, x, y, state, view, map })),
+    ...layout.dots.map((dot) => mark(dot, input.states, view, map)),
     ...layout.clusters.map((cluster) => badge(cluster, input, view)),
     scale(view, map),
     '</g>',
@@ -85,8 +78,6 @@ export function drawSvg(input: SvgInput): string {
   ];
   return body.join('\n');
 }
-
-const LOOK = { width: 0, height: 0, hasColor: true, hasUnicode: true };
 
 interface Area {
   width: number;
@@ -180,24 +171,14 @@ function lines(view: View, map: Area): string[] {
   ];
 }
 
-interface MarkOptions {
-  place: number;
-  x: number;
-  y: number;
-  state: number;
-  view: View;
-  map: Area;
-}
-
 /** A bicycle: where it is, or in the middle of the cell that it got beside the others. */
-function mark(input: SvgInput, { place, x, y, state, view, map }: MarkOptions): string {
-  const { places } = input;
-  const [left, top] = toPixels(view, map, places.xs[place] ?? 0, places.ys[place] ?? 0);
+function mark({ place, x, y }: Dot, states: readonly string[], view: View, map: Area): string {
+  const [left, top] = toPixels(view, map, place.x, place.y);
   const isAtHome = Math.floor(left / CELL) === x && Math.floor(top / CELL) === y;
   const [middleX, middleY] = isAtHome ? [left, top] : [(x + 0.5) * CELL, (y + 0.5) * CELL];
-  const name = places.states[state] ?? '';
-  const words = text(`${input.nameOf(places.bicycleOf[place] ?? 0)}: ${name}`);
-  return `<g transform="translate(${at(middleX)} ${at(middleY)})"><title>${words}</title>${shape(signOf(name), RADIUS)}</g>`;
+  const state = states[place.state] ?? '';
+  const words = text(`${nameOf(place.bicycle)}: ${state}`);
+  return `<g transform="translate(${at(middleX)} ${at(middleY)})"><title>${words}</title>${shape(signOf(state), RADIUS)}</g>`;
 }
 
 const STROKE = 'stroke="#fff" stroke-width="0.9"';
@@ -237,7 +218,7 @@ function starPath(radius: number): string {
 /** A cluster: its number in a ring of its states. */
 function badge(
   { column, row, columns, rows, count, byState, x, y }: Cluster,
-  { places }: SvgInput,
+  { states }: SvgInput,
   view: View,
 ): string {
   const radius = radiusOf(count);
@@ -247,14 +228,12 @@ function badge(
   const arcs = byState.flatMap((number, state) => {
     if (number === 0) return [];
     const length = (number / count) * circumference;
-    const arc = `<circle r="${at(radius - 2.5)}" fill="none" stroke="${signOf(places.states[state]).hex}" stroke-width="5" stroke-dasharray="${at(length)} ${at(circumference)}" stroke-dashoffset="${at(-start)}" transform="rotate(-90)"/>`;
+    const arc = `<circle r="${at(radius - 2.5)}" fill="none" stroke="${signOf(states[state]).hex}" stroke-width="5" stroke-dasharray="${at(length)} ${at(circumference)}" stroke-dashoffset="${at(-start)}" transform="rotate(-90)"/>`;
     start += length;
     return [arc];
   });
   const where = `${latitudeOf(y).toFixed(4)}, ${longitudeOf(x).toFixed(4)}`;
-  const parts = byState.flatMap((number, state) =>
-    number === 0 ? [] : [`${number} ${text(places.states[state] ?? '')}`],
-  );
+  const parts = byState.flatMap((number, state) => (number === 0 ? [] : [`${number} ${text(states[state] ?? '')}`]));
   // Far out the middle of a cluster is no more exact than its circle.
   const words = `${count} bicycles around ${metresPerDot(view) > 1_000 ? where.replace(/\d\d(?=,|$)/g, '') : where}: ${parts.join(', ')}`;
   return [
@@ -278,8 +257,8 @@ function scale(view: View, { width, height }: Area): string {
 const CHARACTER = 7.6;
 
 /** Each state with its mark and number, in as many rows as they need and `rows` at most; those without room are one number. */
-function legendItems({ counts, width, places }: SvgInput, rows: number) {
-  const items = counts.map(({ value, count }, index) => itemOf(signOf(places.states[index]), text(value), count));
+function legendItems({ counts, width, states }: SvgInput, rows: number) {
+  const items = counts.map(({ value, count }, index) => itemOf(signOf(states[index]), text(value), count));
   const all = counts.reduce((sum, { count }) => sum + count, 0);
   const othersRoom = itemOf(undefined, `+ ${items.length} others`, all).room;
   let [x, row, rest] = [MARGIN, 0, all];
@@ -324,17 +303,9 @@ function itemOf(sign: StateSign | undefined, name: string, count: number): Legen
 }
 
 /** What is not on the map. */
-function noteLines(input: SvgInput): string[] {
-  const { missing, impossible, polar } = input.places.unplaced;
-  const kinds = [
-    [missing, 'without a position'],
-    [impossible, 'with an impossible position'],
-    [polar, 'nearer than 5 degrees to a pole'],
-  ] as const;
-  const notes = kinds.flatMap(([bicycles, label]) => {
-    if (bicycles.length === 0) return [];
-    const names = bicycles.slice(0, 5).map((index) => input.nameOf(index).slice(0, 40));
-    return [text(`Not on the map: ${bicycles.length} ${label}: ${names.join(', ')}${bicycles.length > 5 ? ' …' : ''}`)];
+function noteLines({ unplaced }: SvgInput): string[] {
+  return unplacedKinds(unplaced).map(({ bicycles, label }) => {
+    const names = bicycles.slice(0, 5).map((bicycle) => nameOf(bicycle).slice(0, 40));
+    return text(`Not on the map: ${bicycles.length} ${label}: ${names.join(', ')}${bicycles.length > 5 ? ' …' : ''}`);
   });
-  return notes;
 }

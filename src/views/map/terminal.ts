@@ -1,38 +1,21 @@
 // The map as cells of a terminal: bicycles, clusters, coast, degrees and scale, with a legend that accounts for every bicycle.
 
+import { graticule } from '../../globe/graticule.js';
+import { type Extent, eastOf, fitView, metresPerDot, type View } from '../../globe/projection.js';
 import { type Canvas, type Ink, openCanvas, put } from '../../terminal/canvas.js';
 import { cut, widthOf } from '../../terminal/cells.js';
 import { clean } from '../../terminal/clean.js';
 import { type Coast, forCoast, LEAST_METRES_A_COLUMN } from './coast.js';
-import { graticule } from './graticule.js';
 import { type Cluster, type Grid, type Layout, layOut } from './layout.js';
-import { chosenPieces, hasPanel, legendHeight, legendLines, type Piece, panelLines } from './legend.js';
-import type { Places } from './places.js';
-import { type Extent, eastOf, fitView, metresPerDot, type View } from './projection.js';
+import { chosenPieces, hasPanel, type Look, legendHeight, legendLines, type Piece, panelLines } from './legend.js';
+import { type MapInput, nameOf, type Place } from './scene.js';
 import { signOf } from './signs.js';
 
-/** What the terminal can show. */
-export interface Look {
-  readonly width: number;
-  readonly height: number;
-  readonly hasColor: boolean;
-  readonly hasUnicode: boolean;
-}
-
-export interface MapInput {
-  /** Left and right in the first line; text that nobody has cleaned. */
-  readonly title: string;
-  readonly moment: string;
-  readonly places: Places;
-  /** How many bicycles are in each state, of all that the legend accounts for. */
-  readonly counts: readonly { readonly value: string; readonly count: number }[];
-  /** The name of a bicycle, by its index in the input of the places. */
-  nameOf(bicycle: number): string;
-  readonly coast: Coast;
+export interface TerminalInput extends MapInput {
   /** What is seen; everything when absent. */
   readonly view?: View | undefined;
-  /** The index of a place: what shows it is marked, a dot or a cluster. */
-  readonly selected?: number | undefined;
+  /** What shows it is marked, a dot or a cluster. */
+  readonly selected?: Place | undefined;
   /** The last line, in place of none. */
   readonly footer?: readonly Piece[];
 }
@@ -81,24 +64,24 @@ export function extentOf(area: { columns: number; rows: number }): Extent {
 }
 
 /** Draws the map; it fills the size of the look. */
-export function drawMap(input: MapInput, look: Look): DrawnMap {
+export function drawMap(input: TerminalInput, look: Look): DrawnMap {
   const canvas = openCanvas(look.width, look.height);
   const area = areaOf(input, look);
   const extent = extentOf(area);
-  const view = input.view ?? fitView(input.places.xs, input.places.ys, extent);
+  const view = input.view ?? fitView(input.places, extent);
   const layout = layOutFor(input, look, area, view);
   const isBusy = new Uint8Array(look.width * look.height);
   drawBackground(canvas, input, { look, area, view, extent });
   drawDots(canvas, input, { look, area, layout, isBusy });
   for (const cluster of layout.clusters) drawCluster(canvas, cluster, input, { look, area, isBusy });
   drawDegrees(canvas, { look, area, view, extent, isBusy });
-  if (layout.dots.length <= MOST_NAMED) drawNames(canvas, input, { area, layout, isBusy });
+  if (layout.dots.length <= MOST_NAMED) drawNames(canvas, { area, layout, isBusy });
   drawAround(canvas, input, { look, area, view, layout });
   if (!look.hasUnicode) writeAscii(canvas);
   return { canvas, layout, view, extent };
 }
 
-function areaOf(input: MapInput, look: Look): Area {
+function areaOf(input: TerminalInput, look: Look): Area {
   const title = look.height >= TITLE_ROWS ? 1 : 0;
   const footer = input.footer === undefined ? 0 : 1;
   if (hasPanel(look)) {
@@ -119,7 +102,7 @@ function writeAscii({ texts }: Canvas): void {
 export const PANEL_COLUMNS = 30;
 
 /** Rows below the map, where there is no panel: as many as it takes, and no more than the map can spare. */
-function legendRows(input: MapInput, { height, ...look }: Look): number {
+function legendRows(input: TerminalInput, { height, ...look }: Look): number {
   if (height < 4) return 0;
   if (height < 10) return 2;
   return legendHeight({ ...input, look: { height, ...look }, hasSigns: true }, look.width < 60 ? 4 : 3);
@@ -156,13 +139,10 @@ function layOutFor(
   return { ...layOut(places, view, dots), grid: dots };
 }
 
-function countInside({ xs, ys }: Places, view: View, { width, height }: Extent): number {
-  let inside = 0;
-  for (let index = 0; index < xs.length; index++) {
-    const x = Math.abs(eastOf(view, xs[index] ?? 0)) * view.worldDots;
-    if (x <= width / 2 && Math.abs((ys[index] ?? 0) - view.y) * view.worldDots <= height / 2) inside += 1;
-  }
-  return inside;
+function countInside(places: readonly Place[], view: View, { width, height }: Extent): number {
+  const isInside = ({ x, y }: Place) =>
+    Math.abs(eastOf(view, x)) * view.worldDots <= width / 2 && Math.abs(y - view.y) * view.worldDots <= height / 2;
+  return places.filter(isInside).length;
 }
 
 interface Frame {
@@ -229,21 +209,21 @@ interface Drawn {
   isBusy: Uint8Array;
 }
 
-function drawDots(canvas: Canvas, input: MapInput, { look, area, layout, isBusy }: Drawn): void {
+function drawDots(canvas: Canvas, input: TerminalInput, { look, area, layout, isBusy }: Drawn): void {
   const { across, down } = layout.grid;
   const isBraille = across === BRAILLE.across;
   const cells = new Map<number, { bits: number; state: number; isSelected: boolean }>();
-  for (const { x, y, state, place } of layout.dots) {
+  for (const { x, y, place } of layout.dots) {
     const cell = Math.floor(y / down) * area.columns + Math.floor(x / across);
-    const before = cells.get(cell) ?? { bits: 0, state, isSelected: false };
+    const before = cells.get(cell) ?? { bits: 0, state: place.state, isSelected: false };
     const bit = isBraille ? (BRAILLE_BITS[y % down]?.[x % across === 0 ? 0 : 1] ?? 0) : 0;
     const isSelected = before.isSelected || input.selected === place;
-    cells.set(cell, { bits: before.bits | bit, state, isSelected });
+    cells.set(cell, { ...before, bits: before.bits | bit, isSelected });
   }
   let selected: { column: number; row: number } | undefined;
   for (const [cell, { bits, state, isSelected }] of cells) {
     const [column, row] = [area.column + (cell % area.columns), area.row + Math.floor(cell / area.columns)];
-    const { sign, letter } = signOf(input.places.states[state]);
+    const { sign, letter } = signOf(input.states[state]);
     const text = isBraille ? String.fromCharCode(BRAILLE_START + bits) : look.hasUnicode ? sign : letter;
     put(canvas, column, row, text, isSelected ? inverse(inkOf(input, state)) : inkOf(input, state));
     isBusy[row * canvas.width + column] = 1;
@@ -269,8 +249,8 @@ function drawPointer(
   }
 }
 
-function inkOf({ places }: Pick<MapInput, 'places'>, state: number): Ink {
-  return signOf(places.states[state]).color ?? '';
+function inkOf({ states }: Pick<MapInput, 'states'>, state: number): Ink {
+  return signOf(states[state]).color ?? '';
 }
 
 function inverse(ink: Ink): Ink {
@@ -281,7 +261,7 @@ function inverse(ink: Ink): Ink {
 function drawCluster(
   canvas: Canvas,
   cluster: Cluster,
-  input: MapInput,
+  input: TerminalInput,
   { look, area, isBusy }: Omit<Drawn, 'layout'>,
 ): void {
   const { columns, count, byState, members } = cluster;
@@ -345,10 +325,10 @@ function drawDegrees(canvas: Canvas, { look, area, view, extent, isBusy }: Frame
 }
 
 /** The names of single bicycles, where there is room behind them. */
-function drawNames(canvas: Canvas, input: MapInput, { area, layout, isBusy }: Omit<Drawn, 'look'>): void {
+function drawNames(canvas: Canvas, { area, layout, isBusy }: Omit<Drawn, 'look'>): void {
   if (layout.grid.across !== 1) return;
   for (const { place, x, y } of layout.dots) {
-    const name = cut(clean(input.nameOf(input.places.bicycleOf[place] ?? 0).slice(0, 200)), NAME_COLUMNS);
+    const name = cut(clean(nameOf(place.bicycle).slice(0, 200)), NAME_COLUMNS);
     const [column, row] = [area.column + x + 2, area.row + y];
     const width = widthOf(name);
     const start = row * canvas.width + column;
@@ -363,7 +343,7 @@ function drawNames(canvas: Canvas, input: MapInput, { area, layout, isBusy }: Om
 /** Title, legend or panel, footer. */
 function drawAround(
   canvas: Canvas,
-  input: MapInput,
+  input: TerminalInput,
   { look, area, view, layout }: Omit<Drawn, 'isBusy'> & { view: View },
 ): void {
   if (area.row > 0) drawTitle(canvas, input, look);

@@ -59,13 +59,13 @@ export function graticule(view: View, options: GraticuleOptions): Graticule {
   return { meridians, parallels };
 }
 
-function smallestStep(least: number): number {
+/** The smallest round step of so many degrees at least. */
+export function smallestStep(least: number): number {
   return STEPS_DEGREES.filter((step) => step >= least).at(-1) ?? 60;
 }
 
 function wrapDegrees(degrees: number): number {
-  const wrapped = degrees - 360 * Math.floor((degrees + 180) / 360);
-  return wrapped;
+  return degrees - 360 * Math.floor((degrees + 180) / 360);
 }
 
 /** `13.4°E`: as many decimals as the step needs, and no sign. */

@@ -1,7 +1,7 @@
 // Web Mercator: places on the globe as points of a square world, and a window on it in dots.
 
-import { EARTH_RADIUS_METRES } from '../distance.js';
-
+/** The mean radius of the earth (IUGG): the sphere differs from the ellipsoid by half a percent at most. */
+export const EARTH_RADIUS_METRES = 6_371_008.8;
 /** Beyond this latitude the square world ends, at 85.0511°; what is nearer to a pole has no place on it. */
 export const LIMIT_DEGREES = 85.05;
 const CIRCUMFERENCE_METRES = 2 * Math.PI * EARTH_RADIUS_METRES;
@@ -10,11 +10,14 @@ const LEAST_METRES = 400;
 /** What a fitted view leaves free at its edges, of the whole. */
 const MARGIN = 0.06;
 
-/** A window on the world; dots are square. */
-export interface View {
-  /** The middle: 0 to 1 from west to east, from north to south. */
+/** A point of the world: 0 to 1 from west to east, from north to south. */
+export interface Point {
   readonly x: number;
   readonly y: number;
+}
+
+/** A window on the world around its middle; dots are square. */
+export interface View extends Point {
   /** How many dots the world is wide. */
   readonly worldDots: number;
 }
@@ -27,8 +30,7 @@ export interface Extent {
 
 /** From 0 at 180° west to 1 at 180° east. */
 export function worldX(longitude: number): number {
-  const x = (longitude + 180) / 360;
-  return x - Math.floor(x);
+  return (longitude + 180) / 360;
 }
 
 /** From 0 in the north to 1 in the south; outside of that beyond LIMIT_DEGREES. */
@@ -38,8 +40,7 @@ export function worldY(latitude: number): number {
 
 /** Degrees from -180 to 180. */
 export function longitudeOf(x: number): number {
-  const degrees = (x - Math.floor(x)) * 360 - 180;
-  return degrees;
+  return (x - Math.floor(x)) * 360 - 180;
 }
 
 export function latitudeOf(y: number): number {
@@ -58,14 +59,10 @@ export function metresPerDot({ y, worldDots }: View): number {
 }
 
 /** The view that shows all points, also across the antimeridian; the whole world when there are none. */
-export function fitView(xs: Float64Array, ys: Float64Array, extent: Extent): View {
-  if (xs.length === 0) return { x: 0.5, y: 0.5, worldDots: Math.min(extent.width, extent.height) };
-  const { west, width } = shortestArc(xs);
-  let [north, south] = [1, 0];
-  for (const y of ys) {
-    if (y < north) north = y;
-    if (y > south) south = y;
-  }
+export function fitView(points: readonly Point[], extent: Extent): View {
+  if (points.length === 0) return { x: 0.5, y: 0.5, worldDots: Math.min(extent.width, extent.height) };
+  const { west, width } = shortestArc(points);
+  const { north, south } = ends(points);
   const y = (north + south) / 2;
   const leastWidth = LEAST_METRES / (CIRCUMFERENCE_METRES * Math.cos((latitudeOf(y) * Math.PI) / 180));
   const room = 1 - 2 * MARGIN;
@@ -76,9 +73,19 @@ export function fitView(xs: Float64Array, ys: Float64Array, extent: Extent): Vie
   return boundView({ x: west + width / 2, y, worldDots }, extent);
 }
 
+/** The least and the greatest distance from the northern end of the world. */
+export function ends(points: Iterable<Point>): { north: number; south: number } {
+  let [north, south] = [1, 0];
+  for (const { y } of points) {
+    if (y < north) north = y;
+    if (y > south) south = y;
+  }
+  return { north, south };
+}
+
 /** The western end and the length of the shortest arc that holds all points: what is left without the widest gap. */
-function shortestArc(xs: Float64Array): { west: number; width: number } {
-  const sorted = Float64Array.from(xs).sort();
+export function shortestArc(points: readonly Point[]): { west: number; width: number } {
+  const sorted = Float64Array.from(points, ({ x }) => x).sort();
   const [first = 0] = sorted;
   const last = sorted.at(-1) ?? first;
   let west = first;

@@ -1,0 +1,82 @@
+// Where the bicycles of a fleet are: points of the square world by state, and those that have no place on it.
+
+import type { Bicycle } from '../../api/bicycle.js';
+import { LIMIT_DEGREES, type Point, worldX, worldY } from '../../globe/projection.js';
+import { numberOf, textOf } from '../../terminal/values.js';
+import { ID_DIGITS } from '../bicycle.js';
+import { openCounter, valueIn } from '../counts.js';
+import type { StatsRow } from '../stats.js';
+import type { Coast } from './coast.js';
+
+/** States beyond these are drawn alike: a service may send any number of them. */
+export const MOST_STATES = 16;
+/** What they are called together. */
+const OTHER_STATES = 'other';
+
+/** A bicycle that is somewhere. */
+export interface Place extends Point {
+  readonly bicycle: Bicycle;
+  /** The index of its state in `states`. */
+  readonly state: number;
+}
+
+export interface Scene {
+  readonly places: readonly Place[];
+  /** Every state with its number, the most frequent first. */
+  readonly counts: readonly StatsRow[];
+  /** Their names; where there are more than MOST_STATES, the last is `other`. */
+  readonly states: readonly string[];
+  readonly unplaced: Unplaced;
+}
+
+/** Bicycles that have no place: without a position, with one that cannot be, too near to a pole. */
+export interface Unplaced {
+  readonly missing: readonly Bicycle[];
+  readonly impossible: readonly Bicycle[];
+  readonly polar: readonly Bicycle[];
+}
+
+/** What every drawing takes. */
+export interface MapInput extends Scene {
+  /** What it shows and when that was read; text that nobody has cleaned. */
+  readonly title: string;
+  readonly moment: string;
+  readonly coast: Coast;
+}
+
+/** Finds the places of bicycles, and counts them by state. */
+export function sceneOf(bicycles: Iterable<Bicycle>): Scene {
+  const all = [...bicycles];
+  const counter = openCounter(['state'], 0);
+  for (const bicycle of all) counter.add(bicycle);
+  const counts = counter.rows();
+  const names = counts.map(({ value }) => value);
+  const indexes = new Map(names.map((name, index) => [name, Math.min(index, MOST_STATES - 1)]));
+  const unplaced = { missing: [] as Bicycle[], impossible: [] as Bicycle[], polar: [] as Bicycle[] };
+  const places = all.flatMap((bicycle): Place[] => {
+    const why = whyUnplaced(bicycle);
+    if (why !== undefined) unplaced[why].push(bicycle);
+    if (why !== undefined) return [];
+    const [x, y] = [worldX(numberOf(bicycle.longitude) ?? 0), worldY(numberOf(bicycle.latitude) ?? 0)];
+    return [{ bicycle, x, y, state: indexes.get(valueIn('state', bicycle, 0)) ?? 0 }];
+  });
+  const states = names.length > MOST_STATES ? [...names.slice(0, MOST_STATES - 1), OTHER_STATES] : names;
+  return { places, counts, states, unplaced };
+}
+
+function whyUnplaced({ latitude, longitude }: Bicycle): keyof Unplaced | undefined {
+  if (isNothing(latitude) || isNothing(longitude)) return 'missing';
+  const [north, east] = [numberOf(latitude), numberOf(longitude)];
+  if (north === undefined || east === undefined) return 'impossible';
+  if (Math.abs(north) > 90 || Math.abs(east) > 180) return 'impossible';
+  return Math.abs(north) > LIMIT_DEGREES ? 'polar' : undefined;
+}
+
+function isNothing(value: unknown): boolean {
+  return value === undefined || value === null || value === '';
+}
+
+/** What a bicycle is called: its name, else the beginning of its UUID; text that nobody has cleaned. */
+export function nameOf({ name, uuid }: Bicycle): string {
+  return textOf(name) || (textOf(uuid) ?? '-').slice(0, ID_DIGITS);
+}
