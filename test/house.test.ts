@@ -114,6 +114,7 @@ const HEAVY = [
   'undici/lib/dispatcher/agent.js',
   'eventsource-parser',
   'chalk',
+  'conf',
   'yaml',
   'csv-stringify/sync',
   'cli-table3',

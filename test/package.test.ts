@@ -60,6 +60,8 @@ test('the licences of what went in are told', () => {
     'commander',
     'undici',
     'chalk',
+    'conf',
+    'ajv',
     'eventsource-parser',
     '@inquirer/core',
     'jq-wasm',

@@ -1,8 +1,9 @@
 // The settings on disk: profiles in config.json, tokens apart in credentials.json, both for the operator's eyes alone.
 
 import { constants } from 'node:fs';
-import { chmod, type FileHandle, mkdir, open, realpath, rename, rm, stat } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { chmod, type FileHandle, mkdir, open, rename, stat } from 'node:fs/promises';
+import { basename, dirname } from 'node:path';
+import type Conf from 'conf';
 import { configError, FleetError, usageError } from '../errors.js';
 import { isObject, parseJson } from '../json/parse.js';
 import { latePattern } from '../terminal/late.js';
@@ -245,6 +246,10 @@ function parseText(text: string): unknown {
   return parseJson(text.replace(/^\uFEFF/, ''));
 }
 
+function formatText(value: Record<string, unknown>): string {
+  return `${JSON.stringify(value, undefined, 2)}\n`;
+}
+
 /** The text of a file of the settings; undefined when it is not there. */
 async function readOwn(path: string): Promise<string | undefined> {
   let file: FileHandle | undefined;
@@ -292,12 +297,22 @@ async function write(
 ): Promise<void> {
   if (place.problem !== undefined) throw place.problem;
   const path = place[file];
-  const before = await readObject(path, file === 'configPath' ? RESET_CONFIG : RESET_CREDENTIALS);
-  const after = Object.entries({ ...before, ...values }).filter(([, value]) => value !== undefined);
+  // Whose file it is, its size and its shape are checked before conf reads it.
+  await readObject(path, file === 'configPath' ? RESET_CONFIG : RESET_CREDENTIALS);
   try {
     await makeFolder(place.folder);
     await refuseForeignFolders(path);
-    await replaceFile(path, `${JSON.stringify(Object.fromEntries(after), undefined, 2)}\n`);
+    const conf = await openConf(path);
+    const before = conf.store;
+    const merged = Object.entries({ ...before, ...values }).filter(([, value]) => value !== undefined);
+    const after = Object.fromEntries(merged);
+    // One assignment, so that the file changes once, from one whole state to the next.
+    conf.store = after;
+    if ((await stat(path)).size !== Buffer.byteLength(formatText(after))) {
+      // When a disk fills up, conf takes the part that was written for the whole. What stood there fits.
+      conf.store = before;
+      throw new Error('no space left on the device');
+    }
   } catch (error) {
     if (error instanceof FleetError) throw error;
     throw configError(
@@ -308,25 +323,30 @@ async function write(
   }
 }
 
-/** Writes a file for the owner alone, whole or not at all: beside its place, which may be behind a link, and then moved there. */
-export async function replaceFile(path: string, text: string): Promise<void> {
-  const target = await realpath(path).catch(() => path);
-  const draft = `${target}.${process.pid}.tmp`;
-  try {
-    const file = await open(draft, 'w', OWNER_ONLY_MODE);
-    try {
-      // Whatever the umask.
-      await file.chmod(OWNER_ONLY_MODE);
-      await file.writeFile(text);
-      await file.sync();
-    } finally {
-      await file.close();
-    }
-    await rename(draft, target);
-  } catch (error) {
-    await rm(draft, { force: true });
-    throw error;
-  }
+/** The file in the hands of `conf`, which takes 50 ms to load: only what writes waits for it. */
+async function openConf(path: string): Promise<Conf<Record<string, unknown>>> {
+  const { default: Conf } = await loadConf();
+  return new Conf<Record<string, unknown>>({
+    cwd: dirname(path),
+    configName: basename(path, '.json'),
+    configFileMode: OWNER_ONLY_MODE,
+    accessPropertiesByDotNotation: false,
+    serialize: formatText,
+    deserialize: (text) => parseText(text) as Record<string, unknown>,
+  });
+}
+
+/** Loads conf without its listeners for signals: they send each signal to the process again, and Ctrl-C would count twice. */
+async function loadConf() {
+  const before = new Set(signalListeners().map(([, listener]) => listener));
+  const library = await import('conf');
+  for (const [signal, listener] of signalListeners()) if (!before.has(listener)) process.off(signal, listener);
+  return library;
+}
+
+function signalListeners() {
+  const signals = process.eventNames().filter((name) => String(name).startsWith('SIG')) as NodeJS.Signals[];
+  return signals.flatMap((signal) => process.listeners(signal).map((listener) => [signal, listener] as const));
 }
 
 /** Makes a folder, and those above it, for the owner alone whatever the umask. */

@@ -7,7 +7,6 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
-  readdirSync,
   readFileSync,
   rmSync,
   statSync,
@@ -18,7 +17,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { findPlace } from '../../src/settings/place.js';
-import { PROGRAM_LINE } from '../support/program.js';
+import { PROGRAM_ARGS, PROGRAM_FILE, PROGRAM_LINE, preload } from '../support/program.js';
 import { type RunResult, runFleet } from '../support/run.js';
 import { hasTool } from '../support/tools.js';
 
@@ -182,15 +181,25 @@ describe.skipIf(process.platform === 'win32')('settings that others own or may w
   it('a disk that fills up in the middle of a write leaves them as they were', () => {
     const folder = join(root, 'settings');
     const { config } = writeSettings(folder);
-    const long = { profiles: { default: { base_url: ADDRESS, note: 'x'.repeat(2000) } } };
-    writeFileSync(config, JSON.stringify(long));
-    // A limit of file sizes: the system writes the part that fits, and refuses the rest, as a full disk does.
-    const line = `ulimit -f 1 && exec ${PROGRAM_LINE} config set retries 3`;
-    const run = spawnSync('sh', ['-c', line], { env: { FLEET_CONFIG_DIR: folder }, encoding: 'utf8' });
+    const whole = readFileSync(config, 'utf8');
+    // The system writes the half that fits, once, and reports how much that was.
+    const short = join(root, 'short.cjs');
+    writeFileSync(
+      short,
+      `const fs = require('node:fs');
+       const { writeSync } = fs;
+       let isFirst = true;
+       fs.writeSync = (file, text) => {
+         const part = isFirst ? text.slice(0, text.length / 2) : text;
+         isFirst = false;
+         return writeSync(file, part);
+       };`,
+    );
+    const env = { FLEET_CONFIG_DIR: folder, ...preload(short) };
+    const run = spawnSync(PROGRAM_FILE, [...PROGRAM_ARGS, 'config', 'set', 'retries', '3'], { env, encoding: 'utf8' });
     expect(run).toMatchObject({ status: 3, stdout: '' });
-    expect(run.stderr).toContain(`error: ${config} could not be written: EFBIG`);
-    expect(JSON.parse(readFileSync(config, 'utf8'))).toEqual(long);
-    expect(readdirSync(folder)).toEqual(['config.json']);
+    expect(run.stderr).toContain(`error: ${config} could not be written: no space left on the device\n`);
+    expect(JSON.parse(readFileSync(config, 'utf8'))).toEqual(JSON.parse(whole));
   });
 
   it('a named pipe in their place does not hang the program', async () => {

@@ -1,7 +1,7 @@
 // The bicycles that the shell can offer: from a short-lived cache, else from the service if it answers at once.
 
 import { createHash } from 'node:crypto';
-import { readFile, stat } from 'node:fs/promises';
+import { mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { BICYCLES_PATH, type Bicycle } from '../../api/bicycle.js';
 import { isUuid } from '../../api/links.js';
@@ -23,6 +23,8 @@ const MOST_SHOWN = 50;
 const MOST_KEPT = 100;
 const PAGES_AHEAD = 2;
 const LONGEST_DESCRIPTION_CHARACTERS = 60;
+const OWNER_ONLY_MODE = 0o600;
+const OWNER_ONLY_FOLDER_MODE = 0o700;
 
 interface Line extends Pick<Context, 'io' | 'clock' | 'signal'> {
   /** The flags of the line that is being typed. */
@@ -58,7 +60,7 @@ interface Service {
 export async function findLiveBicycles(line: Line, typed: string): Promise<Offers> {
   // An address that was typed and not yet confirmed gets no token.
   if (line.values.has('--base-url')) return NOTHING;
-  const { loadStored, makeFolder, replaceFile } = await import('../../settings/store.js');
+  const { loadStored } = await import('../../settings/store.js');
   const { requireBaseUrl, resolveSettings } = await import('../../settings/resolve.js');
   const { io, clock } = line;
   const stored = await loadStored(io.env);
@@ -82,12 +84,8 @@ export async function findLiveBicycles(line: Line, typed: string): Promise<Offer
   if (fresh !== undefined && isEnough(fresh)) return toOffers(fresh, typed);
   return withClient(line, service, async (client) => {
     const fleet = fresh ?? (await readNewest(client, organization));
-    if (fleet !== fresh && fleet.bicycles.length > 0) {
-      const cache: Cache = { key, at: clock.wallMs(), ...fleet };
-      await makeFolder(folder)
-        .then(() => replaceFile(path, JSON.stringify(cache)))
-        .catch(() => {});
-    }
+    if (fleet !== fresh && fleet.bicycles.length > 0)
+      await writeCache(folder, path, { key, at: clock.wallMs(), ...fleet }).catch(() => {});
     if (isEnough(fleet)) return toOffers(fleet, typed);
     const found = await search(client, organization, typed);
     return toOffers({ ...found, bicycles: [...found.bicycles, ...fleet.bicycles] }, typed);
@@ -245,4 +243,12 @@ async function readCache(path: string): Promise<Cache | undefined> {
   } catch {
     return undefined;
   }
+}
+
+/** Written beside and moved: two shells may write at once, and a reader sees one of them whole. */
+async function writeCache(folder: string, path: string, cache: Cache): Promise<void> {
+  await mkdir(folder, { recursive: true, mode: OWNER_ONLY_FOLDER_MODE });
+  const draft = `${path}.${process.pid}`;
+  await writeFile(draft, JSON.stringify(cache), { mode: OWNER_ONLY_MODE });
+  await rename(draft, path);
 }
