@@ -7,6 +7,7 @@ import { FleetError } from '../../src/errors.js';
 import { type JqOptions, openJq as openForGood } from '../../src/terminal/jq/open.js';
 import type { Jq, JqResult } from '../../src/terminal/jq/results.js';
 import { openQuickClock } from '../support/journal.js';
+import { keepJq } from '../support/jq.js';
 import { EXACT_NUMBERS, findControls, HOSTILE, NAUGHTY } from '../support/naughty.js';
 import { PROGRAM_ARGS, PROGRAM_FILE } from '../support/program.js';
 
@@ -14,6 +15,8 @@ const PIPE = { terminal: false };
 
 /** `npm run test:long` tries many more; each starts a thread. */
 const RANDOM_PROGRAMS = process.env['FLEET_TEST_LONG'] === '1' ? 500 : 6;
+
+keepJq();
 
 const opened: Jq[] = [];
 
