@@ -1,4 +1,34 @@
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
+
+/** What takes longest begins first: one of these alone at the end would leave a core idle. A fresh clone knows no times of its own. */
+const LONGEST = [
+  'commands/alerts-kill',
+  'commands/examples',
+  'page/page',
+  'process',
+  'terminal/jq',
+  'commands/watch-random',
+  'commands/bulk-kill',
+  'commands/mirror-random',
+  'commands/completion',
+  'linear',
+  'http/bounds',
+  'commands/watch-long',
+  'terminal/stdin',
+  'promises',
+];
+
+function rankOf({ moduleId }: TestSpecification): number {
+  const rank = LONGEST.findIndex((name) => moduleId.endsWith(`/test/${name}.test.ts`));
+  return rank === -1 ? LONGEST.length : rank;
+}
+
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    return (await super.sort(files)).sort((a, b) => rankOf(a) - rankOf(b));
+  }
+}
 
 // Tests talk over real sockets, so they get generous limits: none of them measures time.
 export default defineConfig({
@@ -7,11 +37,12 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     exclude: ['test/**/*.long.test.ts'],
     globalSetup: ['test/support/announce.ts'],
+    sequence: { sequencer: LongestFirst },
     // One process a worker, not one a file: nothing of fleet is kept in a module, and what is compiled is compiled once.
     isolate: false,
     // Many tests wait for sockets and processes: more files at a time than there are cores.
     maxWorkers: 6,
-    testTimeout: 30_000,
-    hookTimeout: 30_000,
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
   },
 });
