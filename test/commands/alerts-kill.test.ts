@@ -133,7 +133,7 @@ test('--forward, killed while its receiver is down: each body arrives, in order'
 }, 60_000);
 
 test.each([
-  [['--for', '2s'], undefined, 10],
+  [['--for', '10s'], undefined, 10],
   [[], 'SIGTERM', 143],
 ] as const)(
   'a reader that takes nothing: %j %s ends it with %i, and what it did not take comes again',
@@ -155,6 +155,9 @@ test.each([
         [...PROGRAM_ARGS, 'alerts', 'watch', '--since', '1m', '--json', ...state, ...args],
         { env },
       );
+      // By its time it may end before it is seen to follow.
+      const exit = new Promise((resolve) => child.once('exit', resolve));
+      const ended = new Promise((resolve) => child.stdout.once('end', resolve));
       let stderr = '';
       let stdout = '';
       child.stderr.on('data', (chunk) => (stderr += chunk));
@@ -163,8 +166,6 @@ test.each([
       await eventually(() => stderr.includes('"event":"open"'));
       // The pipe is full soon after.
       await new Promise((resolve) => setTimeout(resolve, 1_000));
-      const exit = new Promise((resolve) => child.once('exit', resolve));
-      const ended = new Promise((resolve) => child.stdout.once('end', resolve));
       const startedAt = performance.now();
       if (signal !== undefined) child.kill(signal);
       expect(await exit, stderr).toBe(code);

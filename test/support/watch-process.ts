@@ -368,7 +368,9 @@ export async function runProcessScenario({ seed, durationMs }: ProcessScenario):
   const epochMs = Date.now();
   const startedAt = performance.now();
   const lifeMs = () => epochMs + (performance.now() - startedAt) * SPEED;
-  const leftMs = () => epochMs + durationMs - lifeMs();
+  /** When it first stood: a busy machine takes its time to start a process. */
+  let beganMs = Number.POSITIVE_INFINITY;
+  const leftMs = () => beganMs + durationMs - lifeMs();
   const service = await openService(luck, traits, epochMs, lifeMs);
   const script = join(folder, 'token.sh');
   const writeToken = (how: string) => writeFileSync(script, `${how}\necho token-${service.mood.token}\n`);
@@ -413,7 +415,7 @@ export async function runProcessScenario({ seed, durationMs }: ProcessScenario):
   };
   const change = () => {
     if (leftMs() < 0) return;
-    if (service.isStanding() || service.made.length > 0) service.change();
+    service.change();
     after(luck.chance(0.5) ? luck.below(300) : luck.below(5_000), change);
   };
   const calm = () => {
@@ -436,9 +438,14 @@ export async function runProcessScenario({ seed, durationMs }: ProcessScenario):
     service.beat();
     after(5_000, beat);
   };
-  after(100, change);
+  const begin = () => {
+    if (!service.isStanding()) return after(100, begin);
+    beganMs = lifeMs();
+    change();
+    after(15_000 + luck.below(10_000), trouble);
+  };
+  after(100, begin);
   after(100, beat);
-  after(15_000 + luck.below(10_000), trouble);
   let exit: number | null | undefined;
   void ended.then((code) => (exit = code));
   while (exit === undefined && leftMs() > -QUIET_END_MS) await new Promise((resolve) => setTimeout(resolve, 50));
