@@ -9,7 +9,7 @@ import type { Context } from '../../context.js';
 import { FleetError } from '../../errors.js';
 import { programVersion } from '../../place.js';
 import { TOPIC_NAMES, TOPICS, type Topic } from './names.js';
-import { PAGES, type Section } from './topics.js';
+import { type Section, sectionsOf } from './topics.js';
 
 /** The sections of the manual: commands, and what belongs to no single one. */
 const COMMANDS = 1;
@@ -85,18 +85,18 @@ function commandPage(command: Command, program: Command): string {
       options.map((option) => term(bold(option.flags), filled(help.optionDescription(option)))),
     ),
     section('Examples', examplesOf(command).flatMap(example)),
-    isRoot ? section('Exit status', sections(PAGES['exit-codes'](program))) : '',
-    isRoot ? section('Environment', sections(PAGES.environment(program))) : '',
+    isRoot ? section('Exit status', sections(sectionsOf('exit-codes', program))) : '',
+    isRoot ? section('Environment', sections(sectionsOf('environment', program))) : '',
     section('See also', [seeAlso(command, program)]),
   ]);
 }
 
 function topicPage(topic: Topic, program: Command): string {
   return page(`fleet-${topic}`, TOPICS_SECTION, TOPICS[topic], [
-    section('Description', sections(PAGES[topic](program))),
+    section('Description', sections(sectionsOf(topic, program))),
     section(
       'Examples',
-      PAGES[topic](program).flatMap(({ examples = [] }) => examples.flatMap(example)),
+      sectionsOf(topic, program).flatMap(({ examples = [] }) => examples.flatMap(example)),
     ),
     section('See also', [reference('fleet')]),
   ]);

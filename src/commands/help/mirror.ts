@@ -1,7 +1,6 @@
 // The page `fleet help mirror`: the tables of a mirror with their columns, and ten queries to begin with.
 
 import { BICYCLE_FIELDS } from '../../api/bicycle.js';
-import type { Example } from '../../cli/examples.js';
 
 /** Queries that work in SQLite and PostgreSQL alike; each is run by a test on both. */
 export const QUERIES: readonly (readonly [purpose: string, sql: string])[] = [
@@ -44,73 +43,47 @@ export const QUERIES: readonly (readonly [purpose: string, sql: string])[] = [
   ],
 ];
 
-const QUERY_EXAMPLES = QUERIES.map(([purpose, sql]): Example => [purpose, `fleet mirror query "${sql}"`]);
+export const MIRROR = `
+A mirror is a copy of the fleet in SQLite or PostgreSQL, with its history. "fleet mirror run" keeps it current, "fleet mirror status" says how old it is, and any SQL tool can read it. "fleet mirror --help" shows the commands.
 
-export function describeMirror() {
-  return [
-    {
-      text: 'A mirror is a copy of the fleet in SQLite or PostgreSQL, with its history. "fleet mirror run" keeps it current, "fleet mirror status" says how old it is, and any SQL tool can read it. "fleet mirror --help" shows the commands.',
-    },
-    {
-      heading: 'Tables:',
-      pairs: [
-        ['bicycles', 'one row for each, also for those that left the list'],
-        ['alerts', 'one row for each'],
-        ['changes', 'one row for each field that changed'],
-        [
-          'gaps',
-          'when nothing was heard: started, ended (null while it is open), reason, found (changes found afterwards)',
-        ],
-        ['meta', 'key and value: base_url, organizations, schema, and what the writer keeps'],
-      ] as const,
-    },
-    {
-      heading: 'Columns of bicycles:',
-      pairs: [
-        ['the documented fields', `as sent: ${BICYCLE_FIELDS.join(', ')}`],
-        ['created_utc and so on', 'modified_utc, latest_gps_timestamp_utc: the times in UTC, to compare and sort'],
-        [
-          'latitude_text and so on',
-          'longitude_text, latest_gps_accuracy_text, state_of_charge_text: all digits as sent',
-        ],
-        ['organization, followed', 'its owner; the organization whose list shows it'],
-        ['concurrency_version', 'the version of the last save'],
-        ['gone', 'when it left the list; null while it is there'],
-        ['first_seen, last_seen', 'when the mirror heard of it'],
-        ['raw', "everything the service sent, as JSON: raw ->> 'note'"],
-      ] as const,
-    },
-    {
-      heading: 'Columns of alerts:',
-      pairs: [
-        ['the documented fields', 'as sent; roles and extra as JSON'],
-        ['created_utc, modified_utc', 'times in UTC'],
-        ['bicycle_uuid, organization_uuid', 'from the links'],
-        ['first_seen, last_seen, raw', 'as with bicycles'],
-      ] as const,
-    },
-    {
-      heading: 'Columns of changes:',
-      pairs: [
-        ['at, received', 'when it happened by the service, when it was heard; UTC'],
-        ['bicycle, version', 'its UUID and its version'],
-        ['field', 'the field; * for a bicycle that came, gone for one that left or came back'],
-        ['old, new', 'the values as JSON: "rented" with its quotes'],
-        ['source', 'push, or list where a reading of the list found it'],
-      ] as const,
-    },
-    {
-      heading: 'Views:',
-      pairs: [
-        ['latest', 'bicycles that are there, with the columns most asked for'],
-        ['state_durations', 'bicycle, name, state, started, ended, seconds, next_state'],
-        ['rentals', 'bicycle, name, started, ended, seconds, returned_as'],
-        ['silent', 'uuid, name, state, organization, last_position, hours'],
-      ] as const,
-    },
-    {
-      text: 'In SQLite, times in UTC are text such as 2026-03-01T12:00:00.000000Z, which sorts; in PostgreSQL they are timestamptz. Numbers are REAL in SQLite and numeric in PostgreSQL.',
-    },
-    { heading: 'Examples:', examples: QUERY_EXAMPLES },
-  ];
-}
+Tables:
+  bicycles  one row for each, also for those that left the list
+  alerts    one row for each
+  changes   one row for each field that changed
+  gaps      when nothing was heard: started, ended (null while it is open), reason, found (changes found afterwards)
+  meta      key and value: base_url, organizations, schema, and what the writer keeps
+
+Columns of bicycles:
+  the documented fields    as sent: ${BICYCLE_FIELDS.join(', ')}
+  created_utc and so on    modified_utc, latest_gps_timestamp_utc: the times in UTC, to compare and sort
+  latitude_text and so on  longitude_text, latest_gps_accuracy_text, state_of_charge_text: all digits as sent
+  organization, followed   its owner; the organization whose list shows it
+  concurrency_version      the version of the last save
+  gone                     when it left the list; null while it is there
+  first_seen, last_seen    when the mirror heard of it
+  raw                      everything the service sent, as JSON: raw ->> 'note'
+
+Columns of alerts:
+  the documented fields            as sent; roles and extra as JSON
+  created_utc, modified_utc        times in UTC
+  bicycle_uuid, organization_uuid  from the links
+  first_seen, last_seen, raw       as with bicycles
+
+Columns of changes:
+  at, received      when it happened by the service, when it was heard; UTC
+  bicycle, version  its UUID and its version
+  field             the field; * for a bicycle that came, gone for one that left or came back
+  old, new          the values as JSON: "rented" with its quotes
+  source            push, or list where a reading of the list found it
+
+Views:
+  latest           bicycles that are there, with the columns most asked for
+  state_durations  bicycle, name, state, started, ended, seconds, next_state
+  rentals          bicycle, name, started, ended, seconds, returned_as
+  silent           uuid, name, state, organization, last_position, hours
+
+In SQLite, times in UTC are text such as 2026-03-01T12:00:00.000000Z, which sorts; in PostgreSQL they are timestamptz. Numbers are REAL in SQLite and numeric in PostgreSQL.
+
+Examples:
+${QUERIES.map(([purpose, sql]) => `  # ${purpose}\n  fleet mirror query "${sql}"`).join('\n')}
+`;
