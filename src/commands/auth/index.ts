@@ -9,12 +9,10 @@ export function addAuth(program: Command, run: Run): void {
     .command('auth')
     .summary('log in and out, show the token in use')
     .description(
-      [
-        'Log in and out, and show which access token is in use.',
-        '',
-        'The token comes from the first of: FLEET_TOKEN, FLEET_TOKEN_FILE (a path), FLEET_TOKEN_COMMAND, the',
-        'token_command of the profile, the token stored by "fleet auth login".',
-      ].join('\n'),
+      `Log in and out, and show which access token is in use.
+
+The token comes from the first of: FLEET_TOKEN, FLEET_TOKEN_FILE (a path), FLEET_TOKEN_COMMAND, the
+token_command of the profile, the token stored by "fleet auth login".`,
     );
   examples(auth, ['store a token', 'fleet auth login'], ['show who you are, and until when', 'fleet auth status']);
   examples(
@@ -22,18 +20,16 @@ export function addAuth(program: Command, run: Run): void {
       .command('login')
       .summary('store an access token for the profile')
       .description(
-        [
-          'Store an access token for the profile in use, or for --profile, which is created if needed.',
-          'Asks for the addresses if the profile has none, then for the token, which is not shown.',
-          '--base-url and --sse-url are saved with it.',
-          '',
-          'The address of another service goes into a new profile, named after the host or with --profile NAME, and that',
-          'profile is used from then on. The profile "sandbox" belongs to "fleet sandbox".',
-          '',
-          'Address and token are checked with one request before they are saved. A service that cannot be reached is a',
-          'warning. One that refuses the token is an error, or a question on a terminal. If another prefix such as /api',
-          'answers instead, it is offered.',
-        ].join('\n'),
+        `Store an access token for the profile in use, or for --profile, which is created if needed.
+Asks for the addresses if the profile has none, then for the token, which is not shown.
+--base-url and --sse-url are saved with it.
+
+The address of another service goes into a new profile, named after the host or with --profile NAME, and that
+profile is used from then on. The profile "sandbox" belongs to "fleet sandbox".
+
+Address and token are checked with one request before they are saved. A service that cannot be reached is a
+warning. One that refuses the token is an error, or a question on a terminal. If another prefix such as /api
+answers instead, it is offered.`,
       )
       .option('--with-token', 'read the token from stdin instead of asking')
       .option('--check', 'check with one request before saving (default)')
@@ -63,12 +59,10 @@ export function addAuth(program: Command, run: Run): void {
       .command('status')
       .summary('show profile, token source, expiry and claims')
       .description(
-        [
-          'Show the profile, the address, and the source, expiry and claims of the token. The claims are read, not',
-          'verified. The token itself is not shown, and nothing is sent.',
-          '',
-          'Exit code 0 with a token, 3 without, 4 when it has expired.',
-        ].join('\n'),
+        `Show the profile, the address, and the source, expiry and claims of the token. The claims are read, not
+verified. The token itself is not shown, and nothing is sent.
+
+Exit code 0 with a token, 3 without, 4 when it has expired.`,
       )
       .action(run(async () => (await import('./status.js')).showStatus)),
     ['show the status', 'fleet auth status'],

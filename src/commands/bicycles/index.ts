@@ -105,10 +105,8 @@ function addStats(bicycles: Command, run: Run): void {
     .command('stats')
     .summary('count bicycles by state, charge, silence or any field')
     .description(
-      [
-        'Count the whole fleet, or what the filters match: by state, charge, silence and open alerts.',
-        'A terminal shows bars; every other format has group, value, count and percent.',
-      ].join('\n'),
+      `Count the whole fleet, or what the filters match: by state, charge, silence and open alerts.
+A terminal shows bars; every other format has group, value, count and percent.`,
     )
     .option(
       '--by <group>',
@@ -129,11 +127,9 @@ function addEdit(bicycles: Command, run: Run): void {
     .command('edit')
     .summary('change fields of a bicycle')
     .description(
-      [
-        'Change fields of one bicycle. Shows "old -> new" for each, and asks on a terminal. Links take a URL or a UUID.',
-        'PUT sends every writable field, PATCH only the changes; the default is the one that the service supports.',
-        'The version that was read is sent too, so that the edit of somebody else is not overwritten.',
-      ].join('\n'),
+      `Change fields of one bicycle. Shows "old -> new" for each, and asks on a terminal. Links take a URL or a UUID.
+PUT sends every writable field, PATCH only the changes; the default is the one that the service supports.
+The version that was read is sent too, so that the edit of somebody else is not overwritten.`,
     )
     .argument('<bicycle>', BICYCLE_ARGUMENT, anyText(BICYCLES))
     .option('--name <name>', 'visible name')
@@ -163,11 +159,9 @@ function addCreate(bicycles: Command, run: Run): void {
     .command('create')
     .summary('create a bicycle, or many from a file')
     .description(
-      [
-        'Create a bicycle from flags, or many with --from. Links take a URL or a UUID.',
-        `A file is CSV with a header, a JSON array or JSON lines, with the fields ${FIELDS_OF_NEW}.`,
-        'The whole file is checked before the first request.',
-      ].join('\n'),
+      `Create a bicycle from flags, or many with --from. Links take a URL or a UUID.
+A file is CSV with a header, a JSON array or JSON lines, with the fields ${FIELDS_OF_NEW}.
+The whole file is checked before the first request.`,
     )
     .option('--name <name>', 'visible name of the bicycle')
     .option(

@@ -14,12 +14,10 @@ export function addConfig(program: Command, run: Run): void {
     .command('config')
     .summary('show and change settings')
     .description(
-      [
-        'Show and change the settings of the profile in use, or of --profile.',
-        '',
-        'A value comes from the first of: flag, environment variable, profile, default. The keys of a profile:',
-        KEY_LINES,
-      ].join('\n'),
+      `Show and change the settings of the profile in use, or of --profile.
+
+A value comes from the first of: flag, environment variable, profile, default. The keys of a profile:
+${KEY_LINES}`,
     );
   examples(
     config,

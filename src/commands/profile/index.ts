@@ -10,14 +10,12 @@ export function addProfile(program: Command, run: Run): void {
     .command('profile')
     .summary('list, choose and delete settings profiles')
     .description(
-      [
-        'List, choose and delete profiles: named sets of settings, each with its token.',
-        '',
-        'The profile in use is the first of: --profile, FLEET_PROFILE, the one chosen with "fleet profile use", "default".',
-        'Create one with "fleet auth login --profile NAME" or "fleet config set … --profile NAME".',
-        '',
-        'With a protected profile every change asks first, or needs --yes: fleet config set protected true.',
-      ].join('\n'),
+      `List, choose and delete profiles: named sets of settings, each with its token.
+
+The profile in use is the first of: --profile, FLEET_PROFILE, the one chosen with "fleet profile use", "default".
+Create one with "fleet auth login --profile NAME" or "fleet config set … --profile NAME".
+
+With a protected profile every change asks first, or needs --yes: fleet config set protected true.`,
     );
   examples(
     profile,

@@ -30,10 +30,8 @@ export function addSandbox(program: Command, run: Run): void {
     .command('sandbox')
     .summary('run the whole service on this machine')
     .description(
-      [
-        'Run the whole service in memory on this machine, on loopback only, until Ctrl-C. Prints its addresses, an',
-        'organization and a token, and saves them as the profile "sandbox".',
-      ].join('\n'),
+      `Run the whole service in memory on this machine, on loopback only, until Ctrl-C. Prints its addresses, an
+organization and a token, and saves them as the profile "sandbox".`,
     )
     .option('--port <n>', 'port of the API, 0 for any free one', portNumber('--port'), 4010)
     .option('--sse-port <n>', 'port of the push channel, 0 for any free one', portNumber('--sse-port'), 4011)
