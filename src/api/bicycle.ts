@@ -121,6 +121,9 @@ export function transitionsPath(uuid: string): string {
   return `/bicycles/${encodeURIComponent(uuid)}/transitions/`;
 }
 
+/** The fields of section 4.2, in its order. */
+export const NEW_BICYCLE_FIELDS = ['name', 'organization', 'model', 'lock', 'serial_number', 'description'] as const;
+
 /** The body of a creation request (section 4.2). Resources are absolute URLs. */
 export interface NewBicycle {
   name: string;

@@ -7,17 +7,20 @@ export function isUuid(text: string): boolean {
   return UUID.test(text);
 }
 
-/**
- * The absolute URL of a linked resource, from a URL (sent as it is) or a UUID (cli.md, bicycles create).
- * Assumed: the paths of linked resources, which the interface does not show.
- */
-export function resourceLink(
-  baseUrl: URL,
-  collection: 'organizations' | 'bicycle_models' | 'locks',
-  urlOrUuid: string,
-): string {
-  if (!isUuid(urlOrUuid)) return urlOrUuid;
-  return `${baseUrl.href.replace(/\/$/, '')}/${collection}/${urlOrUuid.toLowerCase()}/`;
+/** The collections that the links of a bicycle lead to. Assumed: the interface does not show their paths. */
+const COLLECTIONS = { organization: 'organizations', model: 'bicycle_models', lock: 'locks' } as const;
+
+/** The fields of a bicycle that link to another resource. */
+export type LinkField = keyof typeof COLLECTIONS;
+
+export function isLinkField(field: string): field is LinkField {
+  return Object.hasOwn(COLLECTIONS, field);
+}
+
+/** The absolute URL of a linked resource, from a UUID; any other text, such as a URL, is left as it is (cli.md, bicycles create). */
+export function resourceLink(baseUrl: URL, field: LinkField, text: string): string {
+  if (!isUuid(text)) return text;
+  return `${baseUrl.href.replace(/\/$/, '')}/${COLLECTIONS[field]}/${text.toLowerCase()}/`;
 }
 
 /** A UUID with a slash on both sides, and a little. */

@@ -27,6 +27,11 @@ export async function chosenOrganization(context: Context, text: string | undefi
   return wholeUuid(text) ?? findByName(context, text);
 }
 
+/** The same of a flag that makes a link: a URL is taken as it is. */
+export async function ownerOf(context: Context, text: string | undefined): Promise<string | undefined> {
+  return text === undefined || /^https?:/i.test(text) ? text : (wholeUuid(text) ?? findByName(context, text));
+}
+
 /**
  * As chosenOrganization; else the only one that the token names, or the bicycles that `witnesses` reads, or those of the first page of
  * the list, which is reported. Throws a FleetError of kind `usage` that lists several.

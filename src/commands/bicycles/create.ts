@@ -2,6 +2,7 @@
 
 import { readFile } from 'node:fs/promises';
 import { BICYCLES_PATH, type Bicycle, type NewBicycle } from '../../api/bicycle.js';
+import { isLinkField } from '../../api/links.js';
 import { BICYCLE } from '../../api/resource.js';
 import type { Context } from '../../context.js';
 import { FleetError, usageError } from '../../errors.js';
@@ -18,7 +19,7 @@ import { carryOut } from '../bulk/carry-out.js';
 import { lookUpCreations } from '../bulk/created.js';
 import type { ChangeOptions, Plan } from '../bulk/plan.js';
 import { openResult } from '../list/result.js';
-import { chosenOrganization, requireOrganization } from '../organization.js';
+import { chosenOrganization, ownerOf, requireOrganization } from '../organization.js';
 import { askIfProtected } from '../protected.js';
 import { furtherProblems, keyOfRow, type NewRow, readLink, readNewBicycles } from './new-bicycles.js';
 
@@ -45,7 +46,7 @@ export async function createBicycles(context: Context, options: CreateOptions): 
   const name = readName(options.name);
   const organization =
     (await ownerOf(context, options.organization)) ?? (await requireOrganization(context, undefined));
-  const body = readFlags(baseUrl, { ...options, name, organization });
+  const body = { name, organization, ...readFlags(baseUrl, { ...options, name, organization }) };
   if (options.dryRun === true)
     return carryOut(context, planFor([{ row: 1, body }], 'flags', baseUrl, settings.profile.value), options);
   await askIfProtected(context, clean(`create the bicycle "${body.name}"`), options.yes);
@@ -60,32 +61,25 @@ function refuse(options: CreateOptions, names: readonly (keyof CreateOptions)[],
   }
 }
 
-/** A URL is sent as it is; a name is looked up. */
-async function ownerOf(context: Context, text: string | undefined): Promise<string | undefined> {
-  return text !== undefined && /^https?:/i.test(text) ? text : chosenOrganization(context, text);
-}
-
 function readName(name: string | undefined): string {
   if (name === undefined) throw usageError('--name is missing', 'name one bicycle, or create many with --from FILE');
   if (name.trim() === '') throw usageError('--name is empty', 'every bicycle needs a visible name');
   return name;
 }
 
-function readFlags(baseUrl: URL, options: CreateOptions & { name: string; organization: string }): NewBicycle {
-  const { name, organization, model, lock, serialNumber, description } = options;
-  const link = (field: 'organization' | 'model' | 'lock', text: string): string => {
-    const found = readLink(baseUrl, field, text);
-    if (found === undefined) throw usageError(`--${field} takes a URL or a UUID, not "${text}"`);
-    return found;
-  };
-  return {
-    name,
-    organization: link('organization', organization),
-    ...(model === undefined ? {} : { model: link('model', model) }),
-    ...(lock === undefined ? {} : { lock: link('lock', lock) }),
-    ...(serialNumber === undefined ? {} : { serial_number: serialNumber }),
-    ...(description === undefined ? {} : { description }),
-  };
+/** The fields that flags give. Throws a usage error for a link that is neither a URL nor a UUID. */
+function readFlags(
+  baseUrl: URL,
+  { name, organization, model, lock, serialNumber, description }: CreateOptions,
+): Partial<NewBicycle> {
+  const given = { name, organization, model, lock, serial_number: serialNumber, description };
+  const fields = Object.entries(given).flatMap(([field, text]) => {
+    if (text === undefined) return [];
+    const value = isLinkField(field) ? readLink(baseUrl, field, text) : text;
+    if (value === undefined) throw usageError(`--${field} takes a URL or a UUID, not "${text}"`);
+    return [[field, value]];
+  });
+  return Object.fromEntries(fields);
 }
 
 function requestFor(body: NewBicycle): HttpRequest {
@@ -113,23 +107,12 @@ async function createOne(context: Context, body: NewBicycle): Promise<void> {
 
 async function createFrom(context: Context, from: string, baseUrl: URL, options: CreateOptions): Promise<void> {
   refuse(options, ['name', 'lock', 'serialNumber'], "is one bicycle's own, and --from creates many");
-  const { model, description } = options;
   const input = await readInput(context, from);
-  const chosen = await ownerOf(context, options.organization);
+  const chosen = (await ownerOf(context, options.organization)) ?? (await chosenOrganization(context, undefined));
   // Rows that name no organization at all need one.
   const isNamed = chosen !== undefined || /organization/i.test(Buffer.from(input).toString('latin1'));
   const organization = isNamed ? chosen : await requireOrganization(context, undefined);
-  const link = (field: 'organization' | 'model', text: string | undefined) => {
-    if (text === undefined) return {};
-    const found = readLink(baseUrl, field, text);
-    if (found === undefined) throw usageError(`--${field} takes a URL or a UUID, not "${text}"`);
-    return { [field]: found };
-  };
-  const defaults = {
-    ...link('organization', organization),
-    ...link('model', model),
-    ...(description === undefined ? {} : { description }),
-  };
+  const defaults = readFlags(baseUrl, { ...options, ...(organization === undefined ? {} : { organization }) });
   const source = from === '-' ? 'stdin' : from;
   const { rows, warnings } = await readRows(context, input, source, baseUrl, defaults);
   for (const warning of warnings) await context.notice(`${source}: ${warning}`);

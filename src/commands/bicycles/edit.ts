@@ -1,7 +1,7 @@
 // `fleet bicycles edit`: changes fields of one bicycle by the operation that section 4.4 of the interface announces.
 
-import { type Bicycle, bicyclePath } from '../../api/bicycle.js';
-import { resourceLink } from '../../api/links.js';
+import { type Bicycle, bicyclePath, NEW_BICYCLE_FIELDS } from '../../api/bicycle.js';
+import { type LinkField, resourceLink } from '../../api/links.js';
 import { BICYCLE } from '../../api/resource.js';
 import type { Context } from '../../context.js';
 import { FleetError, usageError } from '../../errors.js';
@@ -16,7 +16,7 @@ import { BICYCLES } from '../../views/bicycle.js';
 import { bodyOf, splitField, typedField } from '../api/fields.js';
 import { readChange } from '../bulk/answer.js';
 import { openResult } from '../list/result.js';
-import { chosenOrganization } from '../organization.js';
+import { ownerOf } from '../organization.js';
 import { askIfProtected } from '../protected.js';
 import type { EditMethod } from './choices.js';
 import { describe, findBicycle } from './find.js';
@@ -39,9 +39,6 @@ export interface EditOptions {
 /** Fields of a bicycle as the service sent it; numbers keep their digits. */
 type Fields = { readonly [field: string]: unknown };
 
-/** What a creation takes (section 4.2): Assumed to be what an edit may write. */
-const WRITABLE_FIELDS = ['name', 'organization', 'model', 'lock', 'serial_number', 'description'] as const;
-
 /** What messages call the request. */
 const SUBJECT = 'the edit';
 
@@ -51,7 +48,7 @@ const METHOD_NOT_SERVED: readonly (number | undefined)[] = [405, 501];
 /** Changes one bicycle. Throws a FleetError of kind `usage` before anything is sent when the flags change nothing. */
 export async function editBicycle(context: Context, text: string, options: EditOptions): Promise<void> {
   const client = await context.client();
-  const changes = readChanges(client.baseUrl, await withOwner(context, options));
+  const changes = await readChanges(context, client.baseUrl, options);
   const { uuid, item: found } = await findBicycle(context, text);
   const { json, value } = await readBicycle(context, client, uuid);
   const before = readExact(json) as Fields;
@@ -71,25 +68,19 @@ export async function editBicycle(context: Context, text: string, options: EditO
   await printResult(context, answer, { uuid, label, before, changed });
 }
 
-/** The options with the UUID of an organization that was named otherwise than by a URL. */
-async function withOwner(context: Context, options: EditOptions): Promise<EditOptions> {
-  const { organization } = options;
-  if (organization === undefined || /^https?:/i.test(organization)) return options;
-  return { ...options, organization: (await chosenOrganization(context, organization)) ?? organization };
-}
-
 /** The changes that the flags ask for. Links may be given as UUIDs; an empty text is sent as it is. */
-function readChanges(baseUrl: URL, options: EditOptions): Fields {
-  const { name, description, serialNumber, model, lock, organization } = options;
-  const link = (collection: Parameters<typeof resourceLink>[1], text: string | undefined) =>
-    text === undefined ? undefined : resourceLink(baseUrl, collection, text);
+async function readChanges(context: Context, baseUrl: URL, options: EditOptions): Promise<Fields> {
+  const { name, description, serialNumber, model, lock } = options;
+  const organization = await ownerOf(context, options.organization);
+  const link = (field: LinkField, text: string | undefined) =>
+    text === undefined ? undefined : resourceLink(baseUrl, field, text);
   const flags: Fields = {
     name,
     description,
     serial_number: serialNumber,
-    model: link('bicycle_models', model),
-    lock: link('locks', lock),
-    organization: link('organizations', organization),
+    model: link('model', model),
+    lock: link('lock', lock),
+    organization: link('organization', organization),
   };
   // A map has no names of its own, such as __proto__.
   const changes = new Map(Object.entries(flags).filter(([, value]) => value !== undefined));
@@ -129,7 +120,11 @@ function showValue(value: unknown): string {
 
 /** `PUT` sends the writable fields as just read with the changes put in, `PATCH` the changes alone; both the version that was read. */
 function requestFor(method: EditMethod, uuid: string, before: Fields, changes: Fields): HttpRequest {
-  const kept = WRITABLE_FIELDS.filter((field) => Object.hasOwn(before, field)).map((field) => [field, before[field]]);
+  // Assumed: an edit may write what a creation takes (section 4.2).
+  const kept = NEW_BICYCLE_FIELDS.filter((field) => Object.hasOwn(before, field)).map((field) => [
+    field,
+    before[field],
+  ]);
   const version = before['concurrency_version'];
   const body = {
     ...(method === 'PUT' ? Object.fromEntries(kept) : {}),

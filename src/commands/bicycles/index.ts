@@ -1,7 +1,7 @@
 // The words of `fleet bicycles`: its verbs, their flags and examples.
 
 import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
-import { BICYCLE_FIELDS, TRANSITION_MEANINGS, TRANSITIONS } from '../../api/bicycle.js';
+import { BICYCLE_FIELDS, NEW_BICYCLE_FIELDS, TRANSITION_MEANINGS, TRANSITIONS } from '../../api/bicycle.js';
 import { examples } from '../../cli/examples.js';
 import {
   anyText,
@@ -22,9 +22,6 @@ import { addListFlags } from '../list/flags.js';
 import { BICYCLE_VOCABULARY } from '../list/vocabulary.js';
 import { BICYCLE_ARGUMENT, EDIT_METHODS, STATS_GROUPS } from './choices.js';
 import { addFilters, addFleetFilters } from './filters.js';
-
-/** The body of section 4.2. */
-const FIELDS_OF_NEW = 'name, organization, model, lock, serial_number, description';
 
 export function addBicycles(program: Command, run: Run): void {
   const bicycles = program
@@ -160,7 +157,7 @@ function addCreate(bicycles: Command, run: Run): void {
     .summary('create a bicycle, or many from a file')
     .description(
       `Create a bicycle from flags, or many with --from. Links take a URL or a UUID.
-A file is CSV with a header, a JSON array or JSON lines, with the fields ${FIELDS_OF_NEW}.
+A file is CSV with a header, a JSON array or JSON lines, with the fields ${NEW_BICYCLE_FIELDS.join(', ')}.
 The whole file is checked before the first request.`,
     )
     .option('--name <name>', 'visible name of the bicycle')

@@ -1,8 +1,8 @@
 // Bicycles to be created, from flags or from a file that is checked as a whole before anything is sent.
 
 import { createHash } from 'node:crypto';
-import { BICYCLE_FIELDS, type NewBicycle } from '../../api/bicycle.js';
-import { resourceLink } from '../../api/links.js';
+import { BICYCLE_FIELDS, NEW_BICYCLE_FIELDS, type NewBicycle } from '../../api/bicycle.js';
+import { isLinkField, type LinkField, resourceLink } from '../../api/links.js';
 import { nearest } from '../../cli/nearest.js';
 import { FleetError } from '../../errors.js';
 import { type PlacedField, type PlacedRow, readCsvRows, readJsonRows, type Spot, Unreadable } from '../bulk/placed.js';
@@ -14,17 +14,7 @@ export interface NewRow {
   body: NewBicycle;
 }
 
-/** The fields of section 4.2, in its order. */
-export const NEW_BICYCLE_FIELDS = ['name', 'organization', 'model', 'lock', 'serial_number', 'description'] as const;
-
 type Field = (typeof NEW_BICYCLE_FIELDS)[number];
-
-/** The collections that links lead to; Assumed as in resourceLink. */
-const COLLECTIONS = { organization: 'organizations', model: 'bicycle_models', lock: 'locks' } as const;
-
-function isLink(field: Field): field is keyof typeof COLLECTIONS {
-  return field in COLLECTIONS;
-}
 
 /** Fields that no two bicycles share. */
 const UNIQUE_FIELDS = ['serial_number', 'lock'] as const;
@@ -39,8 +29,8 @@ interface Problem {
 }
 
 /** What a linked resource becomes: a URL as it is, a UUID as a URL below the base; undefined for anything else. */
-export function readLink(baseUrl: URL, field: keyof typeof COLLECTIONS, text: string): string | undefined {
-  const link = resourceLink(baseUrl, COLLECTIONS[field], text.trim());
+export function readLink(baseUrl: URL, field: LinkField, text: string): string | undefined {
+  const link = resourceLink(baseUrl, field, text.trim());
   return URL.canParse(link) ? link : undefined;
 }
 
@@ -99,7 +89,7 @@ export function readNewBicycles(
     const wrong = (message: string) => problems.push({ spot: valueSpot, message });
     if (typeof value !== 'string') wrong(`${name} is no text: ${JSON.stringify(value).slice(0, 40)}`);
     else if (name === 'name' && value.trim() === '') wrong('the name is empty');
-    else if (isLink(name)) {
+    else if (isLinkField(name)) {
       const link = readLink(baseUrl, name, value);
       if (link === undefined) wrong(`${name} is neither a URL nor a UUID: "${value}"`);
       else given.set(name, link);

@@ -1,6 +1,6 @@
 // Whether a creation whose answer nobody has was carried out: looked for among the bicycles that came since.
 
-import type { Bicycle, NewBicycle } from '../../api/bicycle.js';
+import { type Bicycle, NEW_BICYCLE_FIELDS, type NewBicycle } from '../../api/bicycle.js';
 import { uuidOfLink } from '../../api/links.js';
 import { BICYCLE } from '../../api/resource.js';
 import type { Client } from '../../http/client.js';
@@ -21,9 +21,6 @@ export interface Candidates {
 export interface Creation {
   body: NewBicycle;
 }
-
-/** The fields that a bicycle is recognised by. */
-const COMPARED_FIELDS = ['name', 'organization', 'model', 'lock', 'serial_number', 'description'] as const;
 
 /** Reads the newest bicycles, and gives what finds the doubtful ones among them. Assumed: what was created is in the list. */
 export async function lookUpCreations<T extends Creation>(
@@ -93,7 +90,7 @@ export function decideCreations<T extends Creation>(
 
 /** Whether a bicycle has what was asked for, as far as the service shows it; links by what they lead to. */
 function fits(bicycle: Bicycle, body: NewBicycle): boolean {
-  return COMPARED_FIELDS.every((field) => {
+  return NEW_BICYCLE_FIELDS.every((field) => {
     const [asked, found] = [body[field], bicycle[field]];
     if (asked === undefined || found === undefined || asked === found) return true;
     return typeof found === 'string' && uuidOfLink(found) !== undefined && uuidOfLink(found) === uuidOfLink(asked);
