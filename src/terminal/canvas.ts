@@ -64,14 +64,6 @@ function clustersOf(text: string): Iterable<string> {
   return Array.from(segmenter.segment(text), ({ segment }) => segment);
 }
 
-/** Whether nothing but background stands in a row of cells. */
-export function isFree(canvas: Canvas, column: number, row: number, width: number): boolean {
-  if (row < 0 || row >= canvas.height || column < 0 || column + width > canvas.width) return false;
-  const start = row * canvas.width + column;
-  for (let cell = start; cell < start + width; cell++) if (canvas.texts[cell] !== ' ') return false;
-  return true;
-}
-
 /** The canvas as lines, without spaces at their ends. */
 export function canvasLines(canvas: Canvas, paint: Paint): string[] {
   return Array.from({ length: canvas.height }, (_, row) => {
@@ -129,7 +121,7 @@ function paintCells({ texts, inks }: Canvas, from: number, to: number, paint: Pa
 }
 
 /** A text in an ink. */
-export function paintText(text: string, ink: Ink, paint: Paint): string {
+function paintText(text: string, ink: Ink, paint: Paint): string {
   if (ink === '') return text;
   let painted = text;
   for (const name of ink.split(' ').reverse()) painted = paint[name as Color | Style](painted);

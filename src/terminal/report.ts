@@ -5,7 +5,7 @@
 import CliTable from 'cli-table3';
 import { exactValue } from '../json/exact.js';
 import { wrap } from './cells.js';
-import { checkColumns, pickColumns } from './formats/columns.js';
+import { hiddenNotice, tableColumns } from './formats/columns.js';
 import type { Renderer, RendererTools, Row, Shape } from './formats/renderer.js';
 import { type Cell, headerOf, type Laid, layOut, type Place } from './table.js';
 
@@ -42,12 +42,11 @@ export function drawRows(rows: readonly (readonly string[])[]): string {
 
 /** Draws the whole report at its end: its columns as for a list, its cells wrapped to the width. */
 export function openReportRenderer<T>(shape: Shape<T>, tools: RendererTools): Renderer<T> {
-  const asked = tools.columns === undefined ? undefined : pickColumns(tools.columns, shape);
-  const columns = asked?.columns.map(({ column }) => column) ?? shape.columns;
+  const columnsOf = tableColumns(shape, tools.columns);
   const { width, terminal, isWhole = false, hasHeader = true, paint, now } = tools;
   const at: Place = { now, terminal, isWhole };
   const gathered: T[] = [];
-  let laid: readonly Laid<T>[] = [];
+  let hidden: string[] = [];
 
   const cellLines = ({ text, color }: Cell, room: number): string =>
     wrap(text, width === undefined || isWhole ? undefined : room)
@@ -55,26 +54,23 @@ export function openReportRenderer<T>(shape: Shape<T>, tools: RendererTools): Re
       .join('\n');
 
   return {
-    begin: () => '',
     rows(rows: readonly Row<T>[]) {
       for (const row of rows) gathered.push(exactValue(row));
       return '';
     },
     end() {
-      if (gathered.length > 0) checkColumns(asked?.doubtful ?? [], gathered, shape);
-      else if (terminal) return '';
+      if (gathered.length === 0 && terminal) return '';
+      const columns = columnsOf(gathered);
       const cells = gathered.map((value) => columns.map((column) => column.cell(value, at)));
-      laid = layOut(columns, cells, { width, isWhole, terminal });
+      const laid: readonly Laid<T>[] = layOut(columns, cells, { width, isWhole, terminal });
+      if (gathered.length > 0)
+        hidden = columns.filter((column) => laid.every((one) => one.column !== column)).map(({ header }) => header);
       const header = laid.map(({ column }) => paint.bold(headerOf(column, terminal)));
       const lines = gathered.map((value) =>
         laid.map(({ column, width: room }) => cellLines(column.cell(value, at), room)),
       );
       return drawRows(hasHeader ? [header, ...lines] : lines);
     },
-    notices() {
-      const hidden = columns.filter((column) => gathered.length > 0 && laid.every((one) => one.column !== column));
-      if (hidden.length === 0) return [];
-      return [`Hidden at this width: ${hidden.map(({ header }) => header).join(', ')}. Every column: -o wide`];
-    },
+    notices: () => hiddenNotice(hidden),
   };
 }

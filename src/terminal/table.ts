@@ -1,10 +1,7 @@
-// A table that is drawn while it arrives: no boxes, widths fixed by the first batch, never wider than the terminal.
-//
-// Right-to-left text keeps its place by width. A terminal that reorders may swap it with a number in the very next column; marks that
-// would prevent it are themselves invisible characters, end up in what is copied from the screen, and are not written.
+// The columns of a table: how a cell looks, and which of them have room in a terminal.
 
-import { cut, widthOf } from './cells.js';
-import type { Color, Paint } from './colour.js';
+import { widthOf } from './cells.js';
+import type { Color } from './colour.js';
 
 /** One cell; its text has been cleaned or is of our own making. */
 export interface Cell {
@@ -42,33 +39,19 @@ export interface Column<T> {
   align?: 'left' | 'right';
 }
 
-export interface TableOptions {
+export interface LayoutOptions {
   /** Columns of the terminal; undefined where every column is shown and nothing is cut. */
   width: number | undefined;
   /** The columns are those that fit, and their cells are not cut. */
   isWhole?: boolean;
-  /** False: no line of headers. */
-  hasHeader?: boolean;
   terminal: boolean;
-  /** Milliseconds since the epoch, for ages. */
-  now: number;
-  paint: Paint;
-}
-
-export interface Table<T> {
-  /** The lines of a batch, the header before the first one. Widths are those of the first batch. */
-  rows(values: readonly T[]): string;
-  /** The header of a table that had no rows: programs get it, people get nothing. */
-  end(): string;
-  /** The headers of the columns that had no space, in their order. */
-  dropped(): readonly string[];
 }
 
 /** Nothing is padded further: one long cell would make every line as long. Where nothing is cut, a longer one pushes its line aside. */
 const WIDEST_COLUMNS = 1000;
 
 /** Two spaces stand between columns: one is easily part of a cell. */
-const GAP = 2;
+export const GAP_COLUMNS = 2;
 
 /** A column and the room it has. */
 export interface Laid<T> {
@@ -86,9 +69,9 @@ function floorOf<T>(column: Column<T>, wanted: number): number {
 function choose<T>(wanted: readonly Laid<T>[], width: number): Laid<T>[] {
   const byUse = [...wanted].sort((a, b) => b.column.keep - a.column.keep);
   const chosen = new Set<Laid<T>>();
-  let used = -GAP;
+  let used = -GAP_COLUMNS;
   for (const laid of byUse) {
-    const needed = GAP + floorOf(laid.column, laid.width);
+    const needed = GAP_COLUMNS + floorOf(laid.column, laid.width);
     if (used + needed > width && chosen.size > 0) break;
     chosen.add(laid);
     used += needed;
@@ -98,7 +81,7 @@ function choose<T>(wanted: readonly Laid<T>[], width: number): Laid<T>[] {
 
 /** Takes the excess from the widest columns that can give, from elastic ones first, until the line fits. */
 function shrink<T>(chosen: readonly Laid<T>[], width: number): void {
-  let excess = chosen.reduce((sum, laid) => sum + laid.width + GAP, -GAP) - width;
+  let excess = chosen.reduce((sum, laid) => sum + laid.width + GAP_COLUMNS, -GAP_COLUMNS) - width;
   while (excess > 0) {
     const able = chosen.filter((laid) => laid.width > floorOf(laid.column, laid.width));
     const elastic = able.filter(({ column }) => column.isElastic === true);
@@ -123,7 +106,7 @@ function shrink<T>(chosen: readonly Laid<T>[], width: number): void {
 export function layOut<T>(
   columns: readonly Column<T>[],
   cells: readonly (readonly Cell[])[],
-  { width, isWhole = false, terminal }: Pick<TableOptions, 'width' | 'isWhole' | 'terminal'>,
+  { width, isWhole = false, terminal }: LayoutOptions,
 ): Laid<T>[] {
   const wanted = columns.map((column, index) => {
     let widest = Math.max(widthOf(headerOf(column, terminal)), column.minimum ?? 0, column.room ?? 0);
@@ -144,76 +127,4 @@ export function layOut<T>(
 /** What stands above a column. */
 export function headerOf<T>({ header, programHeader }: Column<T>, isTerminal: boolean): string {
   return isTerminal ? header : (programHeader ?? header);
-}
-
-/** A loop, because `/ +$/` takes time with the square of the spaces in a hostile name. */
-function withoutEndingSpaces(text: string): string {
-  let end = text.length;
-  while (end > 0 && text[end - 1] === ' ') end -= 1;
-  return end === text.length ? text : text.slice(0, end);
-}
-
-/** Starts a table. What it returns are strings that end in a newline, or nothing. */
-export function openTable<T>(columns: readonly Column<T>[], options: TableOptions): Table<T> {
-  const { paint, terminal, isWhole = false, hasHeader = true } = options;
-  const isCut = options.width !== undefined && !isWhole;
-  const at: Place = { now: options.now, terminal, isWhole };
-  let layout: Laid<T>[] | undefined;
-
-  /** One line without trailing spaces: spaces are written only when something follows them. */
-  function line(laid: readonly Laid<T>[], cells: readonly Cell[], paintHeader?: (text: string) => string): string {
-    let text = '';
-    let spaces = 0;
-    for (const [index, { column, width: room }] of laid.entries()) {
-      const cell = cells[index] ?? { text: '' };
-      const fitted = withoutEndingSpaces(isCut ? cut(cell.text, room) : cell.text);
-      const free = Math.max(0, room - widthOf(fitted));
-      const before = column.align === 'right' ? free : 0;
-      if (fitted !== '') {
-        const colour = paintHeader ?? (cell.color === undefined ? undefined : paint[cell.color]);
-        text += ' '.repeat(spaces + before) + (colour === undefined ? fitted : colour(fitted));
-        spaces = 0;
-      } else {
-        spaces += before;
-      }
-      spaces += free - before + GAP;
-    }
-    return `${text}\n`;
-  }
-
-  function header(laid: readonly Laid<T>[]): string {
-    if (!hasHeader) return '';
-    return line(
-      laid,
-      laid.map(({ column }) => ({ text: headerOf(column, terminal) })),
-      paint.bold,
-    );
-  }
-
-  return {
-    rows(values) {
-      if (values.length === 0) return '';
-      const first = layout === undefined ? values.map((value) => columns.map((column) => column.cell(value, at))) : [];
-      let text = '';
-      if (layout === undefined) {
-        layout = layOut(columns, first, options);
-        text = header(layout);
-      }
-      const laid = layout;
-      for (const value of values) {
-        text += line(
-          laid,
-          laid.map(({ column }) => column.cell(value, at)),
-        );
-      }
-      return text;
-    },
-    end() {
-      if (layout !== undefined || terminal) return '';
-      layout = layOut(columns, [], options);
-      return header(layout);
-    },
-    dropped: () =>
-      columns.filter((column) => layout?.every((laid) => laid.column !== column)).map(({ header: name }) => name),
-  };
 }

@@ -46,16 +46,10 @@ export async function render<T>(shape: Shape<T>, rows: readonly Row<T>[], screen
     colorLevel,
     now: NOW,
   });
-  let text = renderer.begin();
+  let text = renderer.begin?.() ?? '';
   for (let start = 0; start < rows.length; start += batch) text += renderer.rows(rows.slice(start, start + batch));
-  text += renderer.end();
-  return (
-    text +
-    renderer
-      .notices()
-      .map((notice) => `# ${notice}\n`)
-      .join('')
-  );
+  text += renderer.end?.() ?? '';
+  return text + (renderer.notices?.() ?? []).map((notice) => `# ${notice}\n`).join('');
 }
 
 export const BICYCLE_VALUES = [

@@ -5,7 +5,8 @@ import { describe, expect, it } from 'vitest';
 import { widthOf } from '../../src/terminal/cells.js';
 import { clean } from '../../src/terminal/clean.js';
 import { NO_PAINT } from '../../src/terminal/colour.js';
-import { type Column, openTable } from '../../src/terminal/table.js';
+import { openTable } from '../../src/terminal/formats/table.js';
+import type { Column } from '../../src/terminal/table.js';
 import { ALERTS } from '../../src/views/alert.js';
 import { BICYCLES } from '../../src/views/bicycle.js';
 import { anyText, findControls, NAUGHTY } from '../support/naughty.js';
@@ -20,8 +21,10 @@ function column(header: string, more: Partial<Column<string[]>> = {}): Column<st
 }
 
 function draw(columns: readonly Column<string[]>[], width: number | undefined, ...batches: string[][][]): string {
-  const table = openTable(columns, { width, terminal: width !== undefined, now: NOW, paint: NO_PAINT });
-  return batches.map((batch) => table.rows(batch)).join('') + table.end();
+  const shape = { noun: { one: 'row', many: 'rows' }, columns, fields: [] };
+  const tools = { width, terminal: width !== undefined, now: NOW, paint: NO_PAINT, colorLevel: 0 } as const;
+  const table = openTable<string[]>(shape, tools);
+  return batches.map((batch) => table.rows(rowsOf(batch))).join('') + (table.end?.() ?? '');
 }
 
 describe('widths', () => {

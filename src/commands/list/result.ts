@@ -37,7 +37,7 @@ export async function openResult<T>(context: Context, shape: Shape<T>, format?: 
   let isWithinLine = false;
   let hasWritten = false;
   const write = async (text: string | Buffer) => {
-    const beginning = isBegun ? '' : renderer.begin();
+    const beginning = isBegun ? '' : (renderer.begin?.() ?? '');
     const whole = beginning === '' ? text : beginning + String(text);
     isBegun = true;
     if (whole.length === 0) return;
@@ -54,8 +54,8 @@ export async function openResult<T>(context: Context, shape: Shape<T>, format?: 
       }
     },
     async end(footer = []) {
-      await write(renderer.end());
-      await writeFooter(context, [...footer, ...renderer.notices()], hasWritten && io.stdout.isTerminal);
+      await write(renderer.end?.() ?? '');
+      await writeFooter(context, [...footer, ...(renderer.notices?.() ?? [])], hasWritten && io.stdout.isTerminal);
     },
     isWithinLine: () => isWithinLine,
   };

@@ -47,6 +47,38 @@ function pickField<T>(shape: Shape<T>, path: string, keep: number): FileColumn<T
   return { name: path, column: { ...view, header, keep, ...maximum }, isField: true };
 }
 
+/**
+ * Finds the columns of an output when its first values are there: those that were typed, else `own` ones. Refuses (exit 2) what can be
+ * no column at once, and what the first values do not have either then.
+ */
+export function fileColumns<T>(
+  shape: Shape<T>,
+  words: readonly string[] | undefined,
+  own: (values: readonly T[]) => FileColumn<T>[],
+): (values: readonly T[]) => FileColumn<T>[] {
+  if (words === undefined) return own;
+  const { columns, doubtful } = pickColumns(words, shape);
+  return (values) => {
+    if (values.length > 0) checkColumns(doubtful, values, shape);
+    return columns;
+  };
+}
+
+/** The same for a table, whose own columns are those of the shape, or every field of the first values. */
+export function tableColumns<T>(
+  shape: Shape<T>,
+  words: readonly string[] | undefined,
+): (values: readonly T[]) => readonly Column<T>[] {
+  if (words === undefined && shape.columns.length > 0) return () => shape.columns;
+  const find = fileColumns(shape, words, (values) => fieldColumns(fieldsOf(values), shape));
+  return (values) => find(values).map(({ column }) => column);
+}
+
+/** What a table says of the columns that had no room. */
+export function hiddenNotice(headers: readonly string[]): string[] {
+  return headers.length === 0 ? [] : [`Hidden at this width: ${headers.join(', ')}. Every column: -o wide`];
+}
+
 function firstSegment(path: string): string {
   return path.split('.', 1)[0] ?? path;
 }
@@ -56,10 +88,7 @@ function firstSegment(path: string): string {
  * header of the table in any case, a field in another case, or else a field that only the service knows. Columns that come
  * first are left out last where a terminal is narrow.
  */
-export function pickColumns<T>(
-  words: readonly string[],
-  shape: Shape<T>,
-): { columns: FileColumn<T>[]; doubtful: string[] } {
+function pickColumns<T>(words: readonly string[], shape: Shape<T>): { columns: FileColumn<T>[]; doubtful: string[] } {
   const doubtful: string[] = [];
   const wanted = words.flatMap((word) => word.split(',')).flatMap((word) => word.trim() || []);
   if (wanted.length === 0) throw usageError('--columns names no column', `columns: ${shape.fields.join(', ')}`);
@@ -80,7 +109,7 @@ export function pickColumns<T>(
 }
 
 /** Refuses a column that neither the document nor the first batch has (exit 2), with the nearest and the list. */
-export function checkColumns<T>(doubtful: readonly string[], values: readonly T[], shape: Shape<T>): void {
+function checkColumns<T>(doubtful: readonly string[], values: readonly T[], shape: Shape<T>): void {
   for (const word of doubtful) {
     const exists = values.some(
       (value) =>

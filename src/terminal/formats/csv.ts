@@ -4,7 +4,7 @@ import { exactValue } from '../../json/exact.js';
 import { clean } from '../clean.js';
 import type { Place } from '../table.js';
 import { MISSING, readPath, textOf } from '../values.js';
-import { checkColumns, type FileColumn, fieldColumns, fieldsOf, pickColumns } from './columns.js';
+import { type FileColumn, fieldColumns, fieldsOf, fileColumns } from './columns.js';
 import type { Renderer, RendererTools, Shape } from './renderer.js';
 
 /**
@@ -15,7 +15,9 @@ import type { Renderer, RendererTools, Shape } from './renderer.js';
  */
 export async function openCsv<T>(shape: Shape<T>, tools: RendererTools, delimiter: ',' | '\t'): Promise<Renderer<T>> {
   const { stringify } = await import('csv-stringify/sync');
-  const asked = tools.columns === undefined ? undefined : pickColumns(tools.columns, shape);
+  const columnsOf = fileColumns(shape, tools.columns, (values) =>
+    fieldColumns(shape.fields.length > 0 ? shape.fields : fieldsOf(values), shape),
+  );
   const at: Place = { now: tools.now, terminal: false };
   const { hasHeader = true } = tools;
   let columns: FileColumn<T>[] | undefined;
@@ -31,20 +33,13 @@ export async function openCsv<T>(shape: Shape<T>, tools: RendererTools, delimite
     return text === MISSING ? '' : text;
   }
 
-  function choose(values: readonly T[]): FileColumn<T>[] {
-    if (asked !== undefined) return asked.columns;
-    return fieldColumns(shape.fields.length > 0 ? shape.fields : fieldsOf(values), shape);
-  }
-
   return {
-    begin: () => '',
     rows(rows) {
       if (rows.length === 0) return '';
       const values = rows.map(exactValue);
       const lines: string[][] = [];
       if (columns === undefined) {
-        checkColumns(asked?.doubtful ?? [], values, shape);
-        columns = choose(values);
+        columns = columnsOf(values);
         if (hasHeader) lines.push(header(columns));
       }
       const chosen = columns;
@@ -53,9 +48,8 @@ export async function openCsv<T>(shape: Shape<T>, tools: RendererTools, delimite
     },
     end() {
       if (columns !== undefined) return '';
-      columns = choose([]);
+      columns = columnsOf([]);
       return columns.length > 0 && hasHeader ? write([header(columns)]) : '';
     },
-    notices: () => [],
   };
 }

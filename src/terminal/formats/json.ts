@@ -24,14 +24,12 @@ export function openJson<T>(shape: Shape<T>, { terminal, paint }: RendererTools)
       return separator + rows.map(show).join(',\n');
     },
     end: () => (isList ? (count > 0 ? '\n]\n' : ']\n') : count > 0 ? '\n' : ''),
-    notices: () => [],
   };
 }
 
 /** One object a line, exactly as it came but for line breaks between its tokens. */
 export function openJsonLines<T>(): Renderer<T> {
   return {
-    begin: () => '',
     rows(rows) {
       const lines = asLines(rows);
       if (lines !== undefined) return lines;
@@ -39,8 +37,6 @@ export function openJsonLines<T>(): Renderer<T> {
       for (const { json } of rows) text += `${escapeJson(squeeze(json))}\n`;
       return text;
     },
-    end: () => '',
-    notices: () => [],
   };
 }
 

@@ -29,13 +29,13 @@ export interface Shape<T> {
   isReport?: boolean;
 }
 
-/** One format at work: `begin`, any number of batches, `end`. Each returns text to write as it is. */
+/** One format at work: `begin`, any number of batches, `end`. Each returns text to write as it is; where one is absent there is none. */
 export interface Renderer<T> {
-  begin(): string;
+  begin?(): string;
   rows(rows: readonly Row<T>[]): string | Buffer;
-  end(): string;
+  end?(): string;
   /** After the end: what the operator should know of what is not in the output, a line each. */
-  notices(): string[];
+  notices?(): string[];
 }
 
 export interface RendererOptions {

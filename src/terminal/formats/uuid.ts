@@ -9,7 +9,6 @@ import { countNoun, type Renderer, type Shape } from './renderer.js';
 export function openUuids<T>(shape: Shape<T>): Renderer<T> {
   let without = 0;
   return {
-    begin: () => '',
     rows(rows) {
       let text = '';
       for (const row of rows) {
@@ -21,7 +20,6 @@ export function openUuids<T>(shape: Shape<T>): Renderer<T> {
       }
       return text;
     },
-    end: () => '',
     notices: () => (without > 0 ? [`${countNoun(without, shape.noun)} without a uuid left out`] : []),
   };
 }

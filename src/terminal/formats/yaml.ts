@@ -60,7 +60,6 @@ export async function openYaml<T>(shape: Shape<T>): Promise<Renderer<T>> {
       ],
     });
   return {
-    begin: () => '',
     rows(rows) {
       if (rows.length === 0) return '';
       count += rows.length;
@@ -70,6 +69,5 @@ export async function openYaml<T>(shape: Shape<T>): Promise<Renderer<T>> {
       return text;
     },
     end: () => (count === 0 && isList ? '[]\n' : ''),
-    notices: () => [],
   };
 }
