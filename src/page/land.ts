@@ -59,7 +59,7 @@ export function paintLand(map: MapLibre, tiles: Tiles | null): void {
   }
 }
 
-/** Longitudes that go on over the date line, instead of jumping to its other side. */
+/** Longitudes that go on over the date line, instead of jumping to its other side; MapLibre draws what is beyond on both sides. */
 function unturned(line: readonly GeoJSON.Position[]): GeoJSON.Position[] {
   let turn = 0;
   return line.map(([longitude = 0, latitude = 0], index) => {
@@ -70,22 +70,8 @@ function unturned(line: readonly GeoJSON.Position[]): GeoJSON.Position[] {
   });
 }
 
-/** What reaches over the date line is drawn on both of its sides. */
-function onBothSides<Shape>(shape: Shape, line: readonly GeoJSON.Position[], shift: (by: number) => Shape): Shape[] {
-  const longitudes = line.map(([longitude = 0]) => longitude);
-  const [west, east] = [Math.min(...longitudes), Math.max(...longitudes)];
-  return [shape, ...(west < -180 ? [shift(360)] : []), ...(east > 180 ? [shift(-360)] : [])];
-}
-
-function shifted(line: readonly GeoJSON.Position[], by: number): GeoJSON.Position[] {
-  return line.map(([longitude = 0, latitude = 0]) => [longitude + by, latitude]);
-}
-
 function polygons(shapes: readonly (readonly GeoJSON.Position[][])[]): GeoJSON.Feature {
-  const coordinates = shapes.flatMap((rings) => {
-    const whole = rings.map((ring) => throughPole(unturned(ring)));
-    return onBothSides(whole, whole[0] ?? [], (by) => whole.map((ring) => shifted(ring, by)));
-  });
+  const coordinates = shapes.map((rings) => rings.map((ring) => throughPole(unturned(ring))));
   return { type: 'Feature', properties: {}, geometry: { type: 'MultiPolygon', coordinates } };
 }
 
@@ -98,8 +84,11 @@ function throughPole(ring: GeoJSON.Position[]): GeoJSON.Position[] {
 }
 
 function lines(shapes: readonly GeoJSON.Position[][]): GeoJSON.Feature {
-  const coordinates = shapes.map(unturned).flatMap((line) => onBothSides(line, line, (by) => shifted(line, by)));
-  return { type: 'Feature', properties: {}, geometry: { type: 'MultiLineString', coordinates } };
+  return {
+    type: 'Feature',
+    properties: {},
+    geometry: { type: 'MultiLineString', coordinates: shapes.map(unturned) },
+  };
 }
 
 function sourceOf({ kind, url }: Tiles): StyleSpecification['sources'][string] {

@@ -28,6 +28,11 @@ export const NO_PAINT: Paint = {
   underline: same,
 };
 
+/** The text in a colour, where there is one. */
+export function paintIn(paint: Paint, color: Color | undefined, text: string): string {
+  return color === undefined ? text : paint[color](text);
+}
+
 /** The paint for a colour level (0 none, 1 sixteen colours, 2 256, 3 true colour), decided once in `io.ts`. */
 export async function loadPaint(level: 0 | 1 | 2 | 3): Promise<Paint> {
   if (level === 0) return NO_PAINT;

@@ -34,16 +34,11 @@ export interface TextQuestion extends Question {
  * Asks for a text. Throws a FleetError of kind `usage` where nobody can be asked, of kind `interrupted` on Ctrl-C and Ctrl-D.
  */
 export async function askText(asking: Asking, question: TextQuestion): Promise<string> {
-  const { refuse } = question;
+  const { suggestion } = question;
   return ask(asking, question, async (streams) => {
     const { default: input } = await import('@inquirer/input');
     return input(
-      {
-        message: question.message,
-        theme: chooseTheme(asking),
-        ...(question.suggestion === undefined ? {} : { default: question.suggestion }),
-        ...(refuse === undefined ? {} : { validate: (answer) => refuse(answer) ?? true }),
-      },
+      { ...settingsOf(asking, question), ...(suggestion === undefined ? {} : { default: suggestion }) },
       streams,
     );
   });
@@ -51,18 +46,14 @@ export async function askText(asking: Asking, question: TextQuestion): Promise<s
 
 /** Asks for a text that is not shown while it is typed. Throws as askText does. */
 export async function askSecret(asking: Asking, question: Omit<TextQuestion, 'suggestion'>): Promise<string> {
-  const { refuse } = question;
   return ask(asking, question, async (streams) => {
     const { default: password } = await import('@inquirer/password');
-    return password(
-      {
-        message: question.message,
-        theme: chooseTheme(asking),
-        ...(refuse === undefined ? {} : { validate: (answer) => refuse(answer) ?? true }),
-      },
-      streams,
-    );
+    return password(settingsOf(asking, question), streams);
   });
+}
+
+function settingsOf(asking: Asking, { message, refuse }: TextQuestion) {
+  return { message, theme: chooseTheme(asking), validate: (answer: string) => refuse?.(answer) ?? true };
 }
 
 /** Asks for yes or no; Enter alone is no. Throws as askText does. */

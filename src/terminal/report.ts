@@ -5,6 +5,7 @@
 import CliTable from 'cli-table3';
 import { exactValue } from '../json/exact.js';
 import { wrap } from './cells.js';
+import { paintIn } from './colour.js';
 import { hiddenNotice, tableColumns } from './formats/columns.js';
 import type { Renderer, RendererTools, Row, Shape } from './formats/renderer.js';
 import { type Cell, headerOf, type Laid, layOut, type Place } from './table.js';
@@ -50,7 +51,7 @@ export function openReportRenderer<T>(shape: Shape<T>, tools: RendererTools): Re
 
   const cellLines = ({ text, color }: Cell, room: number): string =>
     wrap(text, width === undefined || isWhole ? undefined : room)
-      .map((line) => (color === undefined ? line : paint[color](line)))
+      .map((line) => paintIn(paint, color, line))
       .join('\n');
 
   return {

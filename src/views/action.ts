@@ -5,7 +5,7 @@ import type { Color } from '../terminal/colour.js';
 import type { Shape } from '../terminal/formats.js';
 import type { Cell } from '../terminal/table.js';
 import { MISSING } from '../terminal/values.js';
-import { showText, stateColor } from './bicycle.js';
+import { showState, showText } from './bicycle.js';
 
 /**
  * What can become of a change (cli.md, bicycles act). `allowed`: a dry run would be carried out. `refused`: the service said no. `failed`: it could not answer. `unknown`: it was
@@ -79,7 +79,7 @@ export const ACTION: Shape<Ended> = {
       header: 'STATE',
       field: 'state',
       keep: 4,
-      cell: ({ state }) => ({ ...showText(state), ...stateColor(state) }),
+      cell: ({ state }) => showState(state),
     },
     { header: 'REQUEST', field: 'request_id', keep: 1, cell: ({ request_id }) => showText(request_id) },
     { header: 'UUID', field: 'uuid', keep: 2, cell: ({ uuid }) => showText(uuid) },

@@ -8,7 +8,7 @@ import type { Cell, Place } from '../terminal/table.js';
 import { pointOf, readPath, textOf } from '../terminal/values.js';
 import { ID_DIGITS, showId, showText, showTime } from './bicycle.js';
 
-const STATE_COLORS: ReadonlyMap<string, Color> = new Map([
+const STATE_COLORS: ReadonlyMap<unknown, Color> = new Map([
   ['new', 'red'],
   ['escalated', 'magenta'],
   ['resolved', 'green'],
@@ -16,9 +16,9 @@ const STATE_COLORS: ReadonlyMap<string, Color> = new Map([
   ['silenced', 'gray'],
 ]);
 
-/** The colour of an alert's state, to be spread into a cell; states the document does not name have none. */
-export function alertStateColor(state: unknown): { color: Color | undefined } {
-  return { color: typeof state === 'string' ? STATE_COLORS.get(state) : undefined };
+/** An alert's state in its colour; states the document does not name have none. */
+export function showAlertState(state: unknown): Cell {
+  return { ...showText(state), color: STATE_COLORS.get(state) };
 }
 
 /** The bicycle's name where the alert carries it (section 2.4), else the UUID at the end of its link, else the link. */
@@ -56,7 +56,7 @@ export const ALERTS: Shape<Alert> = {
       keep: 5,
       minimum: 9,
       maximum: 24,
-      cell: ({ state }) => ({ ...showText(state), ...alertStateColor(state) }),
+      cell: ({ state }) => showAlertState(state),
     },
     { header: 'BICYCLE', field: 'bicycle_name', keep: 3, minimum: 12, maximum: 24, cell: showAlertBicycle },
     {

@@ -13,25 +13,43 @@ import { MISSING, numberOf, pointOf, textOf } from '../terminal/values.js';
 const CHARGE_LOW_PERCENT = 50;
 const CHARGE_EMPTY_PERCENT = 20;
 
-const STATE_COLORS: ReadonlyMap<string, Color> = new Map([
-  ['available', 'green'],
-  ['rented', 'blueBright'],
-  ['reserved', 'cyan'],
-  ['in_maintenance', 'yellow'],
-  ['lost', 'red'],
-  ['unrecoverable', 'magenta'],
-  ['retired', 'gray'],
-]);
+/** How a state looks: in a table, on a map, in a picture. */
+export interface StateLook {
+  readonly color: Color | undefined;
+  /** Where there is no colour. */
+  readonly sign: string;
+  /** Where there is no more than ASCII. */
+  readonly letter: string;
+  /** Red, green and blue, for pictures on white and on black. */
+  readonly hex: string;
+}
+
+const STATES: ReadonlyMap<unknown, StateLook> = new Map([
+  ['available', { color: 'green', sign: '●', letter: 'A', hex: '#1f9d55' }],
+  ['rented', { color: 'blueBright', sign: '▲', letter: 'R', hex: '#3b82f6' }],
+  ['reserved', { color: 'cyan', sign: '◆', letter: 'V', hex: '#0fa3b1' }],
+  ['in_maintenance', { color: 'yellow', sign: '■', letter: 'M', hex: '#d99a00' }],
+  ['lost', { color: 'red', sign: '×', letter: 'L', hex: '#dc2f3c' }],
+  ['unrecoverable', { color: 'magenta', sign: '★', letter: 'U', hex: '#b44ac0' }],
+  ['retired', { color: 'gray', sign: '○', letter: 'X', hex: '#7b8794' }],
+] satisfies (readonly [string, StateLook])[]);
+
+const OTHER_STATE: StateLook = { color: undefined, sign: '+', letter: '?', hex: '#4b5563' };
+
+/** How a state looks; those that the document does not name look alike. */
+export function lookOf(state: unknown): StateLook {
+  return STATES.get(state) ?? OTHER_STATE;
+}
+
+/** A state in its colour. */
+export function showState(state: unknown): Cell {
+  return { ...showText(state), color: lookOf(state).color };
+}
 
 /** Text for a cell from any value: cleaned, `-` for null and nothing. */
 export function showText(value: unknown): Cell {
   const text = textOf(value);
   return { text: text === undefined ? MISSING : clean(text) };
-}
-
-/** The colour of a bicycle's state, to be spread into a cell; states the document does not name have none. */
-export function stateColor(state: unknown): { color: Color | undefined } {
-  return { color: typeof state === 'string' ? STATE_COLORS.get(state) : undefined };
 }
 
 /** The state of charge: `57 %` for people, the number as it was sent for programs. Assumed: it is in percent. */
@@ -85,7 +103,7 @@ export const BICYCLES: Shape<Bicycle> = {
       keep: 5,
       minimum: 14,
       maximum: 24,
-      cell: ({ state }) => ({ ...showText(state), ...stateColor(state) }),
+      cell: ({ state }) => showState(state),
     },
     {
       header: 'CHARGE',

@@ -6,11 +6,11 @@ import type { Gap } from '../http/stream/events.js';
 import { drawBar } from '../terminal/bar.js';
 import { cut, pad, widthOf } from '../terminal/cells.js';
 import { clean } from '../terminal/clean.js';
-import type { Paint } from '../terminal/colour.js';
+import { type Paint, paintIn } from '../terminal/colour.js';
 import { age, showDuration } from '../terminal/time.js';
 import { MISSING, numberOf, textOf } from '../terminal/values.js';
-import { alertStateColor, showAlertBicycle } from './alert.js';
-import { showCharge, showText, stateColor } from './bicycle.js';
+import { showAlertBicycle, showAlertState } from './alert.js';
+import { lookOf, showCharge, showText } from './bicycle.js';
 import { changeLine, type Entry, showClock } from './change.js';
 
 /** One topic's connection. */
@@ -249,10 +249,9 @@ function stateRows({ counts, isWhole }: BoardInput, width: number, paint: Paint)
     const bar = drawBar(count / most, room);
     const name = pad(cut(clean(state), stateColumns - 1), stateColumns);
     const number = isWhole ? String(count) : count === 0 ? '?' : `${count}+`;
-    const { color } = stateColor(state);
     const row = ' '.repeat(Math.max(0, room - widthOf(bar))) + pad(number, COUNT_COLUMNS, 'right');
     if (!isWhole) return paint.gray(`${name}${bar}${row}`);
-    return `${name}${color === undefined ? bar : paint[color](bar)}${row}`;
+    return `${name}${paintIn(paint, lookOf(state).color, bar)}${row}`;
   });
 }
 
@@ -273,8 +272,7 @@ function listRows({ view, rows, isWhole, nowMs }: BoardInput, width: number, pai
     const plain = cut(`${isSelected ? '>' : ' '} ${charge} ${name}${state}`, width);
     if (isSelected) return paint.inverse(pad(plain, width));
     if (!isWhole) return paint.gray(pad(plain, width));
-    const painted = color === undefined ? charge : paint[color](charge);
-    return width < 20 ? pad(plain, width) : `  ${painted} ${name}${state}`;
+    return width < 20 ? pad(plain, width) : `  ${paintIn(paint, color, charge)} ${name}${state}`;
   });
 }
 
@@ -294,7 +292,7 @@ function gapRows({ gaps, offsetMinutes }: BoardInput, width: number): string[] {
 
 function alertLine({ alert, atMs }: { alert: Alert; atMs: number }, { nowMs }: BoardInput, place: BoardPlace): string {
   const { width, paint } = place;
-  const state = { ...showText(alert.state), ...alertStateColor(alert.state) };
+  const state = showAlertState(alert.state);
   const time = pad(age(new Date(atMs).toISOString(), nowMs), 11);
   const type = showText(alert.alert_type).text;
   if (width < 60) return cut(`${time}${type} ${state.text}`, width);
@@ -302,7 +300,7 @@ function alertLine({ alert, atMs }: { alert: Alert; atMs: number }, { nowMs }: B
   const word = pad(cut(state.text, 10), 10);
   const message = (textOf(alert.message) ?? MISSING).slice(0, 500);
   const rest = cut(`${type}  ${clean(message)}`, Math.max(0, width - widthOf(head) - 11));
-  return `${head}${state.color === undefined ? word : paint[state.color](word)} ${rest}`.trimEnd();
+  return `${head}${paintIn(paint, state.color, word)} ${rest}`.trimEnd();
 }
 
 /** Every field that is known of one bicycle. */

@@ -5,13 +5,13 @@ import type { Bicycle } from '../api/bicycle.js';
 import { uuidOfLink } from '../api/links.js';
 import { cut, pad, widthOf, wrap } from '../terminal/cells.js';
 import { clean } from '../terminal/clean.js';
-import type { Paint } from '../terminal/colour.js';
+import { type Paint, paintIn } from '../terminal/colour.js';
 import { drawBar } from '../terminal/progress.js';
 import type { Cell } from '../terminal/table.js';
 import { age, readTime } from '../terminal/time.js';
 import { numberOf, textOf } from '../terminal/values.js';
-import { alertStateColor } from './alert.js';
-import { showCharge, showText, stateColor } from './bicycle.js';
+import { showAlertState } from './alert.js';
+import { showCharge, showState, showText } from './bicycle.js';
 
 export interface CardOptions {
   /** Columns of the terminal. */
@@ -62,11 +62,10 @@ const LABELS: ReadonlyMap<string, string> = new Map([
 export function drawCard(bicycle: Bicycle, alerts: readonly Alert[] | undefined, options: CardOptions): string {
   const { paint, width } = options;
   const { set, unset } = fieldsOf(bicycle, options);
-  const state = showText(bicycle.state);
-  const { color } = stateColor(bicycle.state);
+  const state = showState(bicycle.state);
   const name = paint.bold(cut(showText(bicycle.name).text, Math.max(1, width - widthOf(state.text) - GAP)));
   const lines = [
-    `${name}${' '.repeat(GAP)}${color === undefined ? state.text : paint[color](state.text)}`,
+    `${name}${' '.repeat(GAP)}${paintIn(paint, state.color, state.text)}`,
     paint.dim(cut(showText(bicycle.uuid).text, width)),
     '',
     ...layOut(set, options),
@@ -135,7 +134,7 @@ function layOut(fields: readonly Field[], options: CardOptions): string[] {
     const head = cut(label, Math.max(labelWidth, LONGEST_LABEL_COLUMNS));
     const start = Math.max(labelWidth, widthOf(head)) + GAP;
     const [first = '', ...rest] = wrap(cell.text, isWhole ? undefined : Math.max(1, room - start)).map((line) =>
-      cell.color === undefined ? line : paint[cell.color](line),
+      paintIn(paint, cell.color, line),
     );
     return [
       `${paint.dim(head)}${' '.repeat(start - widthOf(head))}${first}`,
@@ -159,7 +158,7 @@ function alertLines(alerts: readonly Alert[], { width, paint, now, isWhole = fal
   const rows = alerts.map(({ created, alert_type, state, message }) => ({
     cells: [age(created, now), showText(alert_type).text, showText(state).text] as const,
     message: showText(message).text,
-    color: alertStateColor(state).color,
+    color: showAlertState(state).color,
   }));
   const widths = [0, 1, 2].map((column) => Math.max(...rows.map(({ cells }) => widthOf(cells[column] ?? ''))));
   const gap = ' '.repeat(GAP);
@@ -170,7 +169,7 @@ function alertLines(alerts: readonly Alert[], { width, paint, now, isWhole = fal
       const head = `${gap}${when}${gap}${type}${gap}`;
       const room = width - widthOf(head);
       if (room < widthOf(state ?? '')) return isWhole ? `${head}${state}${gap}${message}` : cut(head, width);
-      const shown = color === undefined ? (state ?? '') : paint[color](state ?? '');
+      const shown = paintIn(paint, color, state ?? '');
       const left = isWhole ? message : cut(message, room - widthOf(state ?? '') - GAP);
       return left === '' ? `${head}${shown}` : `${head}${shown}${gap}${left}`;
     }),

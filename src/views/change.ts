@@ -5,10 +5,10 @@ import type { Bicycle } from '../api/bicycle.js';
 import type { PushEnvelope } from '../api/push.js';
 import { cut, pad, widthOf } from '../terminal/cells.js';
 import { clean } from '../terminal/clean.js';
-import { type Color, NO_PAINT, type Paint } from '../terminal/colour.js';
+import { type Color, NO_PAINT, type Paint, paintIn } from '../terminal/colour.js';
 import { MISSING, numberOf, readPath, textOf } from '../terminal/values.js';
-import { alertStateColor, showAlertBicycle } from './alert.js';
-import { showCharge, showPosition, stateColor } from './bicycle.js';
+import { showAlertBicycle, showAlertState } from './alert.js';
+import { lookOf, showCharge, showPosition } from './bicycle.js';
 import { distanceMetres, showDistance } from './distance.js';
 
 /** One thing that can stand on a line. */
@@ -95,11 +95,11 @@ function textPiece(value: unknown): Piece {
 }
 
 function statePiece(state: unknown): Piece {
-  return { ...textPiece(state), ...stateColor(state) };
+  return { ...textPiece(state), color: lookOf(state).color };
 }
 
 function alertStatePiece(state: unknown): Piece {
-  return { ...textPiece(state), ...alertStateColor(state) };
+  return { ...textPiece(state), color: showAlertState(state).color };
 }
 
 const MARKS = { late: 'late', 'caught-up': 'caught up' } as const;
@@ -233,7 +233,7 @@ function fit(pieces: readonly Piece[], width: number | undefined, paint: Paint):
     const isLast = pieces.slice(index + 1).every((later) => later.text === '');
     const fitted = cut(!isLast && widthOf(piece.text) >= left ? `${piece.text} ` : piece.text, left);
     left -= widthOf(fitted);
-    text += piece.color === undefined ? fitted : paint[piece.color](fitted);
+    text += paintIn(paint, piece.color, fitted);
     if (left <= 0) break;
   }
   return width === undefined ? text : text + ' '.repeat(Math.max(0, left));

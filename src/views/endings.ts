@@ -2,8 +2,9 @@
 
 import { cut, wrap } from '../terminal/cells.js';
 import { clean } from '../terminal/clean.js';
-import type { Paint } from '../terminal/colour.js';
+import { type Paint, paintIn } from '../terminal/colour.js';
 import { type ChangeResult, type Ended, OUTCOME_COLORS, type Outcome } from './action.js';
+import { ID_DIGITS } from './bicycle.js';
 
 export interface EndingsOptions {
   /** Columns of the terminal; undefined where nothing is cut and all are listed. */
@@ -15,9 +16,6 @@ export interface EndingsOptions {
 
 /** The bicycles of one group that a terminal shows. */
 const MOST_LISTED = 50;
-
-/** The digits of a UUID that a terminal shows: enough to find it again. */
-const SHOWN_DIGITS = 8;
 
 /** Longer names push nothing aside. */
 const LONGEST_NAME_COLUMNS = 32;
@@ -55,9 +53,8 @@ export function showEndings(endings: readonly Ended[], { width, paint, drawRows 
   }
   const lines: string[] = [];
   for (const { outcome, reason, ended } of groups.values()) {
-    const color = OUTCOME_COLORS[outcome];
     const heading = wrap(headingOf(outcome, reason, ended.length), width, '    ');
-    lines.push(...heading.map((line) => (color === undefined ? line : paint[color](line))));
+    lines.push(...heading.map((line) => paintIn(paint, OUTCOME_COLORS[outcome], line)));
     const shown = width === undefined ? ended : ended.slice(0, MOST_LISTED);
     lines.push(...(width === undefined ? listOf(shown) : drawRows(rowsOf(shown, width)).trimEnd().split('\n')));
     if (shown.length < ended.length) lines.push(`  … and ${ended.length - shown.length} more; -o csv lists all`);
@@ -72,14 +69,14 @@ function headingOf(outcome: Outcome, reason: string, count: number): string {
 
 /** What a terminal shows of each: where it stands in the input, its name, its first digits. */
 function rowsOf(ended: readonly Ended[], width: number): string[][] {
-  const most = Math.min(LONGEST_NAME_COLUMNS, Math.max(1, width - 2 - SHOWN_DIGITS - 2));
+  const most = Math.min(LONGEST_NAME_COLUMNS, Math.max(1, width - 2 - ID_DIGITS - 2));
   const hasNames = ended.some(({ name }) => name !== null);
   const hasRows = ended.some(({ row }) => row !== undefined);
   return ended.map(({ name, uuid, row }) => {
     const cells = [
       ...(hasRows ? [row === undefined ? '' : `row ${row}`] : []),
       ...(hasNames ? [name === null ? '' : cut(clean(name), most)] : []),
-      ...(uuid === null ? [] : [uuid.slice(0, SHOWN_DIGITS)]),
+      ...(uuid === null ? [] : [uuid.slice(0, ID_DIGITS)]),
     ];
     return [`  ${cells[0] ?? ''}`, ...cells.slice(1)];
   });
@@ -95,7 +92,7 @@ function listOf(ended: readonly Ended[]): string[] {
 
 /** `✓ Emmy 0001: rented`: one bicycle on which the transition was run. `mark` is drawn for a terminal, empty in a pipe. */
 export function showSuccess({ name, uuid, state, outcome }: Ended, transition: string, mark: string): string {
-  const label = clean(name ?? uuid?.slice(0, SHOWN_DIGITS) ?? '');
+  const label = clean(name ?? uuid?.slice(0, ID_DIGITS) ?? '');
   const became =
     outcome === 'allowed'
       ? `${transition} would be allowed`

@@ -3,10 +3,10 @@
 import { drawBar } from '../terminal/bar.js';
 import { cut, pad, widthOf } from '../terminal/cells.js';
 import { clean } from '../terminal/clean.js';
-import type { Color, Paint } from '../terminal/colour.js';
+import { type Color, type Paint, paintIn } from '../terminal/colour.js';
 import { countNoun } from '../terminal/formats/renderer.js';
 import type { Shape } from '../terminal/formats.js';
-import { stateColor } from './bicycle.js';
+import { lookOf } from './bicycle.js';
 
 /** One value of a group, and how many have it. */
 export interface StatsRow {
@@ -68,9 +68,7 @@ export function drawStats(rows: readonly StatsRow[], { width, paint, total, isWh
       const room = Math.min(WIDEST_BAR_COLUMNS, width - widthOf(head) - GAP.length);
       const bar = room < NARROWEST_BAR_COLUMNS ? '' : drawBar(count / most, room);
       const color = colorOf(row);
-      lines.push(
-        `${isWhole ? head : cut(head, width)}${bar === '' ? '' : `${GAP}${color === undefined ? bar : paint[color](bar)}`}`,
-      );
+      lines.push(`${isWhole ? head : cut(head, width)}${bar === '' ? '' : `${GAP}${paintIn(paint, color, bar)}`}`);
     }
   }
   return lines.map((line) => `${line}\n`).join('');
@@ -80,7 +78,7 @@ export function drawStats(rows: readonly StatsRow[], { width, paint, total, isWh
 const LOW_CHARGES: readonly string[] = ['0-9', '10-19'];
 
 function colorOf({ group, value }: StatsRow): Color | undefined {
-  if (group === 'state') return stateColor(value).color;
+  if (group === 'state') return lookOf(value).color;
   if (group === 'charge' && LOW_CHARGES.includes(value)) return 'red';
   if (group === 'silence' && (value === 'longer ago' || value === 'never')) return 'yellow';
   return 'cyan';

@@ -1,7 +1,7 @@
 // How bicycles look: golden screens, and fields that are missing, null or of another type.
 
 import { describe, expect, it } from 'vitest';
-import { BICYCLES, showCharge, showPosition, stateColor } from '../../src/views/bicycle.js';
+import { BICYCLES, lookOf, showCharge, showPosition } from '../../src/views/bicycle.js';
 import { BICYCLE_VALUES, NOW, render, rowsOf, type Screen } from '../support/rows.js';
 
 /** The golden screens start on a line of their own. */
@@ -180,6 +180,6 @@ describe('state', () => {
     [7, undefined],
     ['constructor', undefined],
   ])('%j is %s', (state, color) => {
-    expect(stateColor(state).color).toBe(color);
+    expect(lookOf(state).color).toBe(color);
   });
 });

@@ -11,7 +11,7 @@ import { clean } from '../../terminal/clean.js';
 import type { Shape } from '../../terminal/formats.js';
 import { age, showDuration } from '../../terminal/time.js';
 import { MISSING, textOf } from '../../terminal/values.js';
-import { stateColor } from '../../views/bicycle.js';
+import { lookOf } from '../../views/bicycle.js';
 import { readSince } from '../alerts/plan.js';
 import { openResult } from '../list/result.js';
 import { describeAge, withMirror } from '../offline.js';
@@ -62,7 +62,7 @@ const HISTORY: Shape<Entry> = {
 
 function showValue(field: string | null, value: unknown) {
   const text = clean((textOf(value) ?? MISSING).slice(0, LONGEST_CELL_CHARACTERS));
-  return field === 'state' ? { text, ...stateColor(value) } : { text };
+  return field === 'state' ? { text, color: lookOf(value).color } : { text };
 }
 
 /** Prints what the mirror recorded of one bicycle, the oldest first. */

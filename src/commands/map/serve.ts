@@ -75,19 +75,19 @@ function followPage(
 ): Display {
   const { clock } = context;
   const cancels = new Set<() => void>();
+  const after = (pauseMs: number, work: () => void) => {
+    const cancel = clock.after(pauseMs, () => {
+      cancels.delete(cancel);
+      work();
+    });
+    cancels.add(cancel);
+  };
   const every = (pauseMs: number, work: () => Promise<void> | void) => {
     const run = async () => {
       await work();
-      if (!over.aborted) wait();
+      if (!over.aborted) after(pauseMs, () => void run());
     };
-    const wait = () => {
-      const cancel = clock.after(pauseMs, () => {
-        cancels.delete(cancel);
-        void run();
-      });
-      cancels.add(cancel);
-    };
-    wait();
+    after(pauseMs, () => void run());
   };
 
   let isDue = false;
@@ -102,11 +102,7 @@ function followPage(
   const wantFlush = () => {
     if (isDue || over.aborted) return;
     isDue = true;
-    const cancel = clock.after(pauseMs, () => {
-      cancels.delete(cancel);
-      flush();
-    });
-    cancels.add(cancel);
+    after(pauseMs, flush);
   };
 
   let isTold = false;

@@ -6,9 +6,9 @@ import { eastOf, type View } from '../../globe/projection.js';
 import type { Ink } from '../../terminal/canvas.js';
 import { cut, pad, widthOf } from '../../terminal/cells.js';
 import { clean } from '../../terminal/clean.js';
+import { lookOf } from '../bicycle.js';
 import type { Layout } from './layout.js';
 import { type MapInput, MOST_STATES, nameOf, type Place, type Unplaced } from './scene.js';
-import { signOf } from './signs.js';
 
 /** Text in one ink. */
 export interface Piece {
@@ -52,7 +52,7 @@ export function hasPanel({ width, height }: { width: number; height: number }): 
 /** The sign and the name of each state, its number behind. */
 function stateEntries({ counts, states, look, hasSigns }: StatesInput): { pieces: Piece[]; count: number }[] {
   return counts.map(({ value, count }, index) => {
-    const { color, sign, letter } = signOf(states[Math.min(index, MOST_STATES - 1)]);
+    const { color, sign, letter } = lookOf(states[Math.min(index, MOST_STATES - 1)]);
     const mark = look.hasUnicode ? (hasSigns ? sign : '⣿') : letter;
     const name = cut(clean(value), LONGEST_STATE_COLUMNS);
     return {

@@ -4,11 +4,11 @@ import { graticule, scaleBar } from '../../globe/graticule.js';
 import { eastOf, fitView, latitudeOf, longitudeOf, metresPerDot, type View } from '../../globe/projection.js';
 import { cut } from '../../terminal/cells.js';
 import { clean } from '../../terminal/clean.js';
+import { lookOf, type StateLook } from '../bicycle.js';
 import { type Coast, LEAST_METRES_A_COLUMN } from './coast.js';
 import { type Cluster, type Dot, type Grid, layOut } from './layout.js';
 import { unplacedKinds } from './legend.js';
 import { type MapInput, nameOf } from './scene.js';
-import { type StateSign, signOf } from './signs.js';
 
 export interface SvgInput extends MapInput {
   /** In pixels. */
@@ -178,13 +178,13 @@ function mark({ place, x, y }: Dot, states: readonly string[], view: View, map: 
   const [middleX, middleY] = isAtHome ? [left, top] : [(x + 0.5) * CELL, (y + 0.5) * CELL];
   const state = states[place.state] ?? '';
   const words = text(`${nameOf(place.bicycle)}: ${state}`);
-  return `<g transform="translate(${at(middleX)} ${at(middleY)})"><title>${words}</title>${shape(signOf(state), RADIUS)}</g>`;
+  return `<g transform="translate(${at(middleX)} ${at(middleY)})"><title>${words}</title>${shape(lookOf(state), RADIUS)}</g>`;
 }
 
 const STROKE = 'stroke="#fff" stroke-width="0.9"';
 
 /** The sign of a state as a shape around 0, 0, so that it can be told without colour. */
-function shape({ sign, hex }: StateSign, radius: number): string {
+function shape({ sign, hex }: StateLook, radius: number): string {
   const r = (factor: number) => at(radius * factor);
   switch (sign) {
     case '●':
@@ -228,7 +228,7 @@ function badge(
   const arcs = byState.flatMap((number, state) => {
     if (number === 0) return [];
     const length = (number / count) * circumference;
-    const arc = `<circle r="${at(radius - 2.5)}" fill="none" stroke="${signOf(states[state]).hex}" stroke-width="5" stroke-dasharray="${at(length)} ${at(circumference)}" stroke-dashoffset="${at(-start)}" transform="rotate(-90)"/>`;
+    const arc = `<circle r="${at(radius - 2.5)}" fill="none" stroke="${lookOf(states[state]).hex}" stroke-width="5" stroke-dasharray="${at(length)} ${at(circumference)}" stroke-dashoffset="${at(-start)}" transform="rotate(-90)"/>`;
     start += length;
     return [arc];
   });
@@ -258,7 +258,7 @@ const CHARACTER = 7.6;
 
 /** Each state with its mark and number, in as many rows as they need and `rows` at most; those without room are one number. */
 function legendItems({ counts, width, states }: SvgInput, rows: number) {
-  const items = counts.map(({ value, count }, index) => itemOf(signOf(states[index]), text(value), count));
+  const items = counts.map(({ value, count }, index) => itemOf(lookOf(states[index]), text(value), count));
   const all = counts.reduce((sum, { count }) => sum + count, 0);
   const othersRoom = itemOf(undefined, `+ ${items.length} others`, all).room;
   let [x, row, rest] = [MARGIN, 0, all];
@@ -290,14 +290,14 @@ function legendItems({ counts, width, states }: SvgInput, rows: number) {
 }
 
 interface LegendItem {
-  readonly sign: StateSign | undefined;
+  readonly sign: StateLook | undefined;
   readonly words: string;
   readonly count: number;
   /** How wide it is. */
   readonly room: number;
 }
 
-function itemOf(sign: StateSign | undefined, name: string, count: number): LegendItem {
+function itemOf(sign: StateLook | undefined, name: string, count: number): LegendItem {
   const words = `${name} ${count}`;
   return { sign, words, count, room: 34 + words.length * CHARACTER };
 }

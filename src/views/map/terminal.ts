@@ -5,11 +5,11 @@ import { type Extent, eastOf, fitView, metresPerDot, type View } from '../../glo
 import { type Canvas, type Ink, openCanvas, put } from '../../terminal/canvas.js';
 import { cut, widthOf } from '../../terminal/cells.js';
 import { clean } from '../../terminal/clean.js';
+import { lookOf } from '../bicycle.js';
 import { type Coast, forCoast, LEAST_METRES_A_COLUMN } from './coast.js';
 import { type Cluster, type Grid, type Layout, layOut } from './layout.js';
 import { chosenPieces, hasPanel, type Look, legendHeight, legendLines, type Piece, panelLines } from './legend.js';
 import { type MapInput, nameOf, type Place } from './scene.js';
-import { signOf } from './signs.js';
 
 export interface TerminalInput extends MapInput {
   /** What is seen; everything when absent. */
@@ -223,7 +223,7 @@ function drawDots(canvas: Canvas, input: TerminalInput, { look, area, layout, is
   let selected: { column: number; row: number } | undefined;
   for (const [cell, { bits, state, isSelected }] of cells) {
     const [column, row] = [area.column + (cell % area.columns), area.row + Math.floor(cell / area.columns)];
-    const { sign, letter } = signOf(input.states[state]);
+    const { sign, letter } = lookOf(input.states[state]);
     const text = isBraille ? String.fromCharCode(BRAILLE_START + bits) : look.hasUnicode ? sign : letter;
     put(canvas, column, row, text, isSelected ? inverse(inkOf(input, state)) : inkOf(input, state));
     isBusy[row * canvas.width + column] = 1;
@@ -250,7 +250,7 @@ function drawPointer(
 }
 
 function inkOf({ states }: Pick<MapInput, 'states'>, state: number): Ink {
-  return signOf(states[state]).color ?? '';
+  return lookOf(states[state]).color ?? '';
 }
 
 function inverse(ink: Ink): Ink {
