@@ -229,6 +229,18 @@ const webAssembly = {
   },
 };
 
+/**
+ * Rolldown puts each module of a CommonJS library into an arrow function in parentheses, so that V8 compiles it together with its file.
+ * The V8 of Node 20 does so for `function` alone, and would read each module twice.
+ */
+const readOnce = {
+  name: 'read-once',
+  renderChunk: (code) => ({
+    code: code.replace(/__commonJSMin\(\(\((.*?)\) => {/g, '__commonJSMin((function($1) {'),
+    map: null,
+  }),
+};
+
 await build({
   input: { main: 'src/main.ts', 'jq-worker': 'src/terminal/jq/jq-worker.cjs', ...APART },
   platform: 'node',
@@ -236,7 +248,7 @@ await build({
   external: ['pg-native', 'pg-cloudflare'],
   // What its package.json names first loads its own files in a way that cannot be bundled.
   resolve: { alias: { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' } },
-  plugins: [pageAsset, coastline, licences, undiciApart, webAssembly],
+  plugins: [pageAsset, coastline, licences, undiciApart, webAssembly, readOnce],
   output: {
     dir: FOLDER,
     format: 'cjs',
