@@ -24,7 +24,7 @@ export async function openNetwork(env: NodeJS.ProcessEnv, timeoutMs: number): Pr
   const { openAgent } = await import('./agent.js');
   const { MAX_HEADER_BYTES, openConnector } = await import('./dial.js');
   const direct = openAgent({ connect: openConnector(timeoutMs), maxHeaderSize: MAX_HEADER_BYTES });
-  if (!hasProxy) return { dispatcher: direct, routeTo, close: () => direct.destroy() };
+  if (!hasProxy) return { dispatcher: direct, routeTo, close: () => direct.destroy(closingReason()) };
   const { openProxyAgent } = await import('./proxy-agent.js');
   const agents = new Map<string, Dispatcher>();
   const agentOf = (proxy: URL) => {
@@ -40,7 +40,12 @@ export async function openNetwork(env: NodeJS.ProcessEnv, timeoutMs: number): Pr
     dispatcher,
     routeTo,
     close: async () => {
-      await Promise.all([direct, ...agents.values()].map((agent) => agent.destroy()));
+      await Promise.all([direct, ...agents.values()].map((agent) => agent.destroy(closingReason())));
     },
   };
+}
+
+/** What connections are closed with. Node asks it for its stack, and V8 would count the lines of each file to draw that: 1 to 2 ms. */
+function closingReason(): Error {
+  return Object.assign(new Error('the command is over'), { stack: '' });
 }

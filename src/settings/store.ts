@@ -1,14 +1,13 @@
 // The settings on disk: profiles in config.json, tokens apart in credentials.json, both for the operator's eyes alone.
 
-import { constants } from 'node:fs';
-import { chmod, type FileHandle, mkdir, open, rename, stat } from 'node:fs/promises';
+import { closeSync, constants, promises as files, fstatSync, openSync, readFileSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import type Conf from 'conf';
 import { configError, FleetError, usageError } from '../errors.js';
 import { isObject, parseJson } from '../json/parse.js';
 import { latePattern } from '../terminal/late.js';
 import { findPlace, type Place } from './place.js';
-import { quoteForShell, refuseForeign, refuseForeignFolders, showMode } from './trust.js';
+import { quoteForShell, refuseForeign, refuseForeignFolders, showMode, statIfThere } from './trust.js';
 
 /** What a profile says, as it stands in config.json; whatever else is found there is kept when the file is written. */
 export interface ProfileValues {
@@ -54,12 +53,12 @@ const PROFILE_NAME = latePattern(String.raw`^[\p{L}\p{N}][\p{L}\p{N}_.@-]{0,63}$
 export async function loadStored(env: NodeJS.ProcessEnv): Promise<Stored> {
   const place = findPlace(env);
   if (place.problem !== undefined && env['FLEET_CONFIG_DIR'] !== undefined) throw place.problem;
-  return { ...place, ...(await readConfig(place)) };
+  return { ...place, ...readConfig(place) };
 }
 
-async function readConfig({ configPath, problem }: Place): Promise<Pick<Stored, 'active' | 'profiles'>> {
+function readConfig({ configPath, problem }: Place): Pick<Stored, 'active' | 'profiles'> {
   if (problem !== undefined) return { active: undefined, profiles: new Map() };
-  return readProfiles(await readObject(configPath, RESET_CONFIG), (value, what) =>
+  return readProfiles(readObject(configPath, RESET_CONFIG), (value, what) =>
     asObject(value, configPath, what, RESET_CONFIG),
   );
 }
@@ -75,7 +74,7 @@ function readProfiles(config: Record<string, unknown>, toObject: AsObject): Pick
 }
 
 /** The text of config.json as it stands there, JSON or not; undefined when there is none. Throws as loadStored does. */
-export function readConfigText({ configPath }: Place): Promise<string | undefined> {
+export function readConfigText({ configPath }: Place): string | undefined {
   return readOwn(configPath);
 }
 
@@ -101,12 +100,12 @@ export function parseConfig(
 
 /** Puts settings in the place of config.json; one that could not be understood is kept as `config.json.broken`. */
 export async function replaceConfig(place: Place, config: Record<string, unknown>): Promise<void> {
-  const old = await readConfigText(place);
+  const old = readConfigText(place);
   let keys: string[] = [];
   try {
     keys = old === undefined ? [] : Object.keys(parseConfig(old, place.configPath).config);
   } catch {
-    await rename(place.configPath, `${place.configPath}.broken`);
+    await files.rename(place.configPath, `${place.configPath}.broken`);
   }
   const left = Object.fromEntries(keys.map((key) => [key, undefined]));
   await write(place, 'configPath', { ...left, ...config });
@@ -114,13 +113,13 @@ export async function replaceConfig(place: Place, config: Record<string, unknown
 
 /** The profiles as they stand in config.json now. Throws as loadStored does. */
 export async function loadProfiles(place: Place): Promise<Stored['profiles']> {
-  return (await readConfig(place)).profiles;
+  return readConfig(place).profiles;
 }
 
 /** Reads the stored tokens, profile by profile. Throws as loadStored does. */
 export async function loadTokens({ credentialsPath, problem }: Place): Promise<ReadonlyMap<string, string>> {
   if (problem !== undefined) return new Map();
-  const credentials = await readObject(credentialsPath, RESET_CREDENTIALS);
+  const credentials = readObject(credentialsPath, RESET_CREDENTIALS);
   const tokens = new Map<string, string>();
   const entries = Object.entries(asObject(credentials['tokens'] ?? {}, credentialsPath, '"tokens"', RESET_CREDENTIALS));
   for (const [name, token] of entries) if (typeof token === 'string' && token !== '') tokens.set(name, token);
@@ -136,18 +135,17 @@ export interface LooseFile {
 }
 
 /** The files of the settings that others can read or write, credentials first. Windows keeps no such bits. */
-export async function findLooseFiles({ credentialsPath, configPath }: Place): Promise<LooseFile[]> {
-  const files = [
+export function findLooseFiles({ credentialsPath, configPath }: Place): LooseFile[] {
+  const places = [
     { path: credentialsPath, holds: 'tokens' },
     { path: configPath, holds: 'settings' },
   ];
-  const found = await Promise.all(files.map(({ path, holds }) => findLooseFile(path, holds)));
-  return found.filter((file) => file !== undefined);
+  return places.flatMap(({ path, holds }) => findLooseFile(path, holds) ?? []);
 }
 
-async function findLooseFile(path: string, holds: string): Promise<LooseFile | undefined> {
+function findLooseFile(path: string, holds: string): LooseFile | undefined {
   if (process.platform === 'win32') return undefined;
-  const found = await stat(path).catch(() => undefined);
+  const found = statIfThere(path);
   if (found === undefined || (found.mode & OTHERS_MODE_BITS) === 0) return undefined;
   return { path, holds, mode: showMode(found.mode) };
 }
@@ -162,8 +160,8 @@ export function looseWarning(file: LooseFile): string {
 }
 
 /** A warning when credentials.json can be read or written by others than its owner; undefined when all is well. */
-export async function findLooseMode({ credentialsPath }: Place): Promise<string | undefined> {
-  const file = await findLooseFile(credentialsPath, 'tokens');
+export function findLooseMode({ credentialsPath }: Place): string | undefined {
+  const file = findLooseFile(credentialsPath, 'tokens');
   return file === undefined ? undefined : looseWarning(file);
 }
 
@@ -189,7 +187,7 @@ export async function saveProfile(
   values: { readonly [Key in keyof ProfileValues]: ProfileValues[Key] | undefined },
 ): Promise<void> {
   checkProfileName(name);
-  const profiles = new Map((await readConfig(place)).profiles);
+  const profiles = new Map(readConfig(place).profiles);
   const merged = Object.entries({ ...profiles.get(name), ...values }).filter(([, value]) => value !== undefined);
   profiles.set(name, Object.fromEntries(merged));
   await write(place, 'configPath', { profiles: Object.fromEntries(profiles) });
@@ -197,13 +195,13 @@ export async function saveProfile(
 
 /** Makes a profile the one in use; `undefined` goes back to `default`. */
 export async function useProfile(place: Place, name: string | undefined): Promise<void> {
-  await readConfig(place);
+  readConfig(place);
   await write(place, 'configPath', { profile: name });
 }
 
 /** Takes a profile and its token away; the profile in use falls back to `default`. Says whether there was one. */
 export async function deleteProfile(place: Place, name: string): Promise<boolean> {
-  const { active, profiles } = await readConfig(place);
+  const { active, profiles } = readConfig(place);
   const hadToken = await deleteToken(place, name);
   if (!profiles.has(name)) return hadToken;
   const left = Object.fromEntries([...profiles].filter(([other]) => other !== name));
@@ -229,8 +227,8 @@ export async function deleteToken(place: Place, name: string): Promise<boolean> 
 const RESET_CONFIG = 'run "fleet auth login" again';
 const RESET_CREDENTIALS = 'run "fleet auth login" again, which stores the token again';
 
-async function readObject(path: string, afterReset: string): Promise<Record<string, unknown>> {
-  const text = await readOwn(path);
+function readObject(path: string, afterReset: string): Record<string, unknown> {
+  const text = readOwn(path);
   if (text === undefined) return {};
   let value: unknown;
   try {
@@ -250,18 +248,18 @@ function formatText(value: Record<string, unknown>): string {
   return `${JSON.stringify(value, undefined, 2)}\n`;
 }
 
-/** The text of a file of the settings; undefined when it is not there. */
-async function readOwn(path: string): Promise<string | undefined> {
-  let file: FileHandle | undefined;
+/** The text of a file of the settings; undefined when it is not there. At once: the threads of `fs/promises` take 2 ms to start. */
+function readOwn(path: string): string | undefined {
+  let file: number | undefined;
   try {
-    await refuseForeignFolders(path);
+    refuseForeignFolders(path);
     // Without waiting: a named pipe in its place would never open.
-    file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
-    const found = await file.stat();
+    file = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
+    const found = fstatSync(file);
     refuseForeign(path, found);
     if (!found.isFile()) throw new Error('it is not a regular file');
     if (found.size > LIMIT_BYTES) throw new Error(`it is larger than ${LIMIT_BYTES / 1_000_000} MB`);
-    return await file.readFile('utf8');
+    return readFileSync(file, 'utf8');
   } catch (error) {
     if (hasCode(error, 'ENOENT')) return undefined;
     if (error instanceof FleetError) throw error;
@@ -271,7 +269,7 @@ async function readOwn(path: string): Promise<string | undefined> {
       error,
     );
   } finally {
-    await file?.close();
+    if (file !== undefined) closeSync(file);
   }
 }
 
@@ -298,17 +296,17 @@ async function write(
   if (place.problem !== undefined) throw place.problem;
   const path = place[file];
   // Whose file it is, its size and its shape are checked before conf reads it.
-  await readObject(path, file === 'configPath' ? RESET_CONFIG : RESET_CREDENTIALS);
+  readObject(path, file === 'configPath' ? RESET_CONFIG : RESET_CREDENTIALS);
   try {
     await makeFolder(place.folder);
-    await refuseForeignFolders(path);
+    refuseForeignFolders(path);
     const conf = await openConf(path);
     const before = conf.store;
     const merged = Object.entries({ ...before, ...values }).filter(([, value]) => value !== undefined);
     const after = Object.fromEntries(merged);
     // One assignment, so that the file changes once, from one whole state to the next.
     conf.store = after;
-    if ((await stat(path)).size !== Buffer.byteLength(formatText(after))) {
+    if ((await files.stat(path)).size !== Buffer.byteLength(formatText(after))) {
       // When a disk fills up, conf takes the part that was written for the whole. What stood there fits.
       conf.store = before;
       throw new Error('no space left on the device');
@@ -352,8 +350,8 @@ function signalListeners() {
 /** Makes a folder, and those above it, for the owner alone whatever the umask. */
 export async function makeFolder(folder: string): Promise<void> {
   try {
-    await mkdir(folder, { mode: OWNER_ONLY_FOLDER_MODE });
-    await chmod(folder, OWNER_ONLY_FOLDER_MODE);
+    await files.mkdir(folder, { mode: OWNER_ONLY_FOLDER_MODE });
+    await files.chmod(folder, OWNER_ONLY_FOLDER_MODE);
   } catch (error) {
     if (hasCode(error, 'EEXIST')) return;
     if (!hasCode(error, 'ENOENT') || dirname(folder) === folder) throw error;

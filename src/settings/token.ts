@@ -1,6 +1,6 @@
 // Where the access token comes from, and how it is renewed (interface.md section 5 leaves obtaining it open).
 
-import { open } from 'node:fs/promises';
+import { promises as files } from 'node:fs';
 import { buffer } from 'node:stream/consumers';
 import { configError } from '../errors.js';
 import { isObject, parseJson } from '../json/parse.js';
@@ -98,7 +98,7 @@ function fileReader(path: string, input: TokenInput): () => Promise<string> {
 
 /** As much of a file as a token may have, and a byte more. */
 async function readBeginning(path: string): Promise<{ text: string; isRegular: boolean }> {
-  const file = await open(path);
+  const file = await files.open(path);
   try {
     const bytes = await buffer(file.createReadStream({ end: TOKEN_LIMIT_BYTES, autoClose: false }));
     if (bytes.length > TOKEN_LIMIT_BYTES) throw new Error('it holds more than a token');

@@ -1,7 +1,6 @@
 // Whether a file of the settings is the operator's alone to write, as ssh asks of its own: a command in it is run.
 
-import type { Stats } from 'node:fs';
-import { realpath, stat } from 'node:fs/promises';
+import { realpathSync, type Stats, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { configError } from '../errors.js';
 import { nameOfUser } from '../user.js';
@@ -35,11 +34,27 @@ export function refuseForeign(path: string, found: Pick<Stats, 'uid' | 'mode'>):
  * The same for the folder that holds the path, and for the folder of its target where it is a symbolic link. A folder that is not
  * there is nobody's.
  */
-export async function refuseForeignFolders(path: string): Promise<void> {
-  const target = await realpath(path).catch(() => path);
-  for (const folder of new Set([dirname(path), dirname(target)])) {
-    const found = await stat(folder).catch(() => undefined);
+export function refuseForeignFolders(path: string): void {
+  for (const folder of new Set([dirname(path), dirname(targetOf(path))])) {
+    const found = statIfThere(folder);
     if (found !== undefined) refuseForeign(folder, found);
+  }
+}
+
+function targetOf(path: string): string {
+  try {
+    return realpathSync.native(path);
+  } catch {
+    return path;
+  }
+}
+
+/** What `stat` says of a file or folder; undefined where it says nothing. */
+export function statIfThere(path: string): Stats | undefined {
+  try {
+    return statSync(path, { throwIfNoEntry: false });
+  } catch {
+    return undefined;
   }
 }
 

@@ -42,7 +42,7 @@ export async function showStatus(context: Context): Promise<void> {
   const format = chooseReportFormat(settings.output);
   const profile = settings.profile.value;
   const place = await findTokenPlace(io.env, stored, profile, settings.tokenCommand.value);
-  const warning = await findLooseMode(stored);
+  const warning = findLooseMode(stored);
 
   let token: string | undefined;
   let failure: unknown = place === undefined ? missingToken(profile) : undefined;

@@ -21,7 +21,7 @@ export async function editConfig(context: Context): Promise<void> {
   const place = findPlace(io.env);
   if (place.problem !== undefined) throw place.problem;
   const editor = chooseEditor(context);
-  const before = (await readConfigText(place)) ?? EMPTY_CONFIG;
+  const before = readConfigText(place) ?? EMPTY_CONFIG;
   // Of mode 0700: a token command may stand in it.
   const folder = await mkdtemp(join(tmpdir(), 'fleet-config-'));
   const draft = join(folder, 'config.json');

@@ -33,7 +33,7 @@ const LAST_PART = 0.1;
 export async function checkSettings({ io, flags }: Context): Promise<{ known: Known; findings: Finding[] }> {
   const findings: Finding[] = [];
   const found = await readStored(io.env, findings);
-  const loose = await findLooseFiles(found);
+  const loose = findLooseFiles(found);
   if (loose.length === 0) findings.push(ok('file modes', 'the settings are readable by you alone'));
   for (const file of loose) {
     const open = `${file.path} holds ${file.holds} and is open to others (mode ${file.mode})`;
