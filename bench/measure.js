@@ -11,11 +11,17 @@ const BINARY = fileURLToPath(new URL('../dist/fleet', import.meta.url));
 /** What follows `node` where a script of the bench is the peer. */
 export const PEER = '--input-type=module';
 
-const { values, positionals } = parseArgs({ options: { rounds: { type: 'string' } }, allowPositionals: true });
+const { values, positionals } = parseArgs({
+  options: { rounds: { type: 'string' }, node: { type: 'string', multiple: true } },
+  allowPositionals: true,
+});
 /** What is to be measured; everything where none is named. */
 export const CHOSEN_PARTS = positionals;
 /** How often at most, for every row; undefined where each has its own number. */
 export const CHOSEN_ROUNDS = values.rounds === undefined ? undefined : Number(values.rounds);
+
+/** Other Nodes to measure start-up on: versions or paths. */
+export const CHOSEN_NODES = values.node ?? [];
 
 /**
  * One line of the report.

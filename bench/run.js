@@ -1,4 +1,4 @@
-// Measures what is slow and prints a row for each as soon as it is known: what, figure, peer, ratio, target, met or not. `npm run bench [-- startup lists watch bulk webhooks mirror map page] [--rounds N]`
+// Measures what is slow and prints a row for each as soon as it is known: what, figure, peer, ratio, target, met or not. `npm run bench [-- startup lists watch bulk webhooks mirror map page] [--rounds N] [--node 24]`
 
 import { execFileSync, fork } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
