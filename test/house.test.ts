@@ -181,3 +181,13 @@ test('no file ends the process itself, and every file opens with what it is for'
   expect(texts.filter(([, text]) => /process\.exit\b(?!Code)/.test(text)).map(([file]) => file)).toEqual([]);
   expect(texts.filter(([, text]) => !text.startsWith('// ')).map(([file]) => file)).toEqual([]);
 });
+
+/** The sandbox and the page have clocks of their own; a progress line holds nothing up. */
+const OWN_TIMERS = /^(?:clock\.ts|sandbox\/.*|page\/.*|terminal\/progress\.ts)$/;
+
+test('the time comes from the one clock, which tests steer', () => {
+  const users = FILES.filter((path) =>
+    /\bDate\.now\b|\bperformance\.now\b|\bset(?:Timeout|Interval)\(/.test(readFileSync(path, 'utf8')),
+  );
+  expect(users.map((path) => relative(SOURCE, path)).filter((file) => !OWN_TIMERS.test(file))).toEqual([]);
+});

@@ -9,7 +9,7 @@ import { ALERT_STATES, ALERT_TYPES } from '../../src/api/alert.js';
 import { TRANSITIONS } from '../../src/api/bicycle.js';
 import { SENDERS } from '../../src/api/push.js';
 import { pathOf } from '../../src/cli/help.js';
-import { splitLine } from '../../src/commands/completion/split.js';
+import { splitLine } from '../../src/cli/split.js';
 import { FleetError } from '../../src/errors.js';
 import type { Sandbox } from '../../src/sandbox/index.js';
 import { KEY_NAMES } from '../../src/settings/keys.js';

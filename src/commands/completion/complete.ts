@@ -12,10 +12,10 @@ import {
   plain,
   type Sources,
 } from '../../cli/offers.js';
+import { splitLine } from '../../cli/split.js';
 import type { Context } from '../../context.js';
 import { clean } from '../../terminal/clean.js';
 import { findLiveBicycles } from './live.js';
-import { splitLine } from './split.js';
 
 export interface CompleteOptions {
   /** The line up to the cursor, for a shell that cannot tell its words. */

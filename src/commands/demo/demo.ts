@@ -4,6 +4,7 @@ import { spawn } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { splitLine } from '../../cli/split.js';
 import type { Context } from '../../context.js';
 import { FleetError } from '../../errors.js';
 import { ownCommand } from '../../place.js';
@@ -20,6 +21,9 @@ const ACT_AFTER_MS = 1500;
 /** A small map: the whole demo is to be read. */
 const MAP_COLUMNS = 80;
 const MAP_ROWS = 20;
+
+/** The bicycle that it makes. */
+const NAME = 'Demo 0001';
 
 /** A bicycle needs a device before it can be made available. */
 const LOCK = '5f0c1d2e-3b4a-4958-8677-6a5b4c3d2e1f';
@@ -39,46 +43,20 @@ export async function runDemo(context: Context, { seconds }: { seconds: number }
   };
   try {
     await say(context, 'A sandbox service is running on this machine; every command below is the real one.');
-    await show(context, env, 'The five bicycles with the lowest charge:', [
-      'bicycles',
-      'list',
-      '--ordering',
-      'state_of_charge',
-      '--limit',
-      '5',
-    ]);
-    await show(context, env, 'A new bicycle with a lock, and its UUID:', [
-      'bicycles',
-      'create',
-      '--name',
-      'Demo 0001',
-      '--lock',
-      LOCK,
-      '-o',
-      'uuid',
-    ]);
-    const uuid = sandbox.bicycles().find(({ name }) => name === 'Demo 0001')?.uuid ?? '';
-    await show(context, env, 'It starts in maintenance; make it available:', [
-      'bicycles',
-      'act',
-      uuid,
-      'declare_available',
-    ]);
-    await show(context, env, 'What needs attention:', ['alerts', 'list', '--state', 'new', '--limit', '5']);
-    const rent = setTimeout(() => sandbox.act(uuid, 'rent'), ACT_AFTER_MS);
-    await show(context, env, `The fleet for ${seconds} seconds; somebody rents the new bicycle meanwhile:`, [
-      'watch',
-      organization,
-      '--for',
-      `${seconds}s`,
-    ]);
-    clearTimeout(rent);
+    const show = (purpose: string, line: string) => showRun(context, env, purpose, line);
+    await show('The five bicycles with the lowest charge:', 'bicycles list --ordering state_of_charge --limit 5');
+    await show('A new bicycle with a lock, and its UUID:', `bicycles create --name "${NAME}" --lock ${LOCK} -o uuid`);
+    const uuid = sandbox.bicycles().find(({ name }) => name === NAME)?.uuid ?? '';
+    await show('It starts in maintenance; make it available:', `bicycles act ${uuid} declare_available`);
+    await show('What needs attention:', 'alerts list --state new --limit 5');
+    const cancelRent = context.clock.after(ACT_AFTER_MS, () => void sandbox.act(uuid, 'rent'));
+    await show(
+      `The fleet for ${seconds} seconds; somebody rents the new bicycle meanwhile:`,
+      `watch ${organization} --for ${seconds}s`,
+    );
+    cancelRent();
     const columns = Math.min(MAP_COLUMNS, context.io.stdout.width() ?? MAP_COLUMNS);
-    await show(context, env, 'Where they are; a number stands for that many in one place:', [
-      'map',
-      '--size',
-      `${columns},${MAP_ROWS}`,
-    ]);
+    await show('Where they are; a number stands for that many in one place:', `map --size ${columns},${MAP_ROWS}`);
     await say(context, 'Next: "fleet sandbox" keeps such a service running; "fleet --help" shows every command.');
   } finally {
     await sandbox.close();
@@ -92,14 +70,13 @@ async function say({ io }: Context, text: string): Promise<void> {
 }
 
 /** Shows a command and runs it, its output going where ours goes. */
-async function show(context: Context, env: NodeJS.ProcessEnv, purpose: string, args: readonly string[]): Promise<void> {
+async function showRun(context: Context, env: NodeJS.ProcessEnv, purpose: string, line: string): Promise<void> {
   const { io, signal } = context;
   const paint = await loadPaint(io.stdout.colorLevel);
-  const line = args.map((argument) => (/^[\w./:=,-]+$/.test(argument) ? argument : `"${argument}"`)).join(' ');
   await io.stdout.write(`\n${purpose}\n${paint.cyan(`$ fleet ${line}`)}\n`);
   const isReal = io.streams.stdout === process.stdout;
   const [file, ...first] = ownCommand();
-  const child = spawn(file, [...first, ...args], {
+  const child = spawn(file, [...first, ...splitLine(line)], {
     env,
     signal,
     stdio: ['ignore', isReal ? 'inherit' : 'pipe', isReal ? 'inherit' : 'pipe'],
