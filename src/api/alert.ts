@@ -1,24 +1,5 @@
 // What the service says of alerts: fields, states, types and the endpoint (interface.md sections 2.2 to 2.4, 3.2 and 4.5).
 
-/** An alert as the service sends it (section 2.2); every field may be missing or null. */
-export interface Alert {
-  uuid?: string | null;
-  created?: string | null;
-  modified?: string | null;
-  roles?: string[] | null;
-  user?: string | null;
-  causality?: string | null;
-  alert_type?: string | null;
-  message?: string | null;
-  /** Section 2.4: "A client must check that a property exists before reading it." */
-  extra?: { [property: string]: unknown } | null;
-  bicycle?: string | null;
-  organization?: string | null;
-  url?: string | null;
-  state?: string | null;
-  [unknownField: string]: unknown;
-}
-
 /** The fields of section 2.2, in its order. */
 export const ALERT_FIELDS = [
   'uuid',
@@ -35,6 +16,14 @@ export const ALERT_FIELDS = [
   'url',
   'state',
 ] as const;
+
+/** An alert as the service sends it (section 2.2); every field may be missing or null. */
+export type Alert = { [field in Exclude<(typeof ALERT_FIELDS)[number], 'roles' | 'extra'>]?: string | null } & {
+  roles?: string[] | null;
+  /** Section 2.4: "A client must check that a property exists before reading it." */
+  extra?: { [property: string]: unknown } | null;
+  [unknownField: string]: unknown;
+};
 
 /** States of section 3.2. */
 export const ALERT_STATES = ['new', 'resolved', 'escalated', 'stopped', 'silenced'] as const;

@@ -1,38 +1,5 @@
 // What the service says of bicycles: fields, states, transitions and endpoints (interface.md sections 2.1, 3.1 and 4.1 to 4.3).
 
-/**
- * A bicycle as the service sends it (interface.md section 2.1). Types are "not shown", so every field may be missing,
- * null, or a number written as a string.
- */
-export interface Bicycle {
-  /** Ask `bicycleUuid`: a number here must end no watch. */
-  uuid?: unknown;
-  created?: string | null;
-  latitude?: number | string | null;
-  longitude?: number | string | null;
-  latest_gps_accuracy?: number | string | null;
-  latest_gps_timestamp?: string | null;
-  state_of_charge?: number | string | null;
-  name?: string | null;
-  description?: string | null;
-  model?: string | null;
-  bleid?: string | null;
-  device_type?: string | null;
-  lock?: string | null;
-  image_url?: string | null;
-  serial_number?: string | null;
-  state?: string | null;
-  modified?: string | null;
-  /** Assumed: grows with each save, not by one; an edit that sends an old one is refused with 409. */
-  concurrency_version?: number | string | null;
-  [unknownField: string]: unknown;
-}
-
-/** The identity of a bicycle, in lower case; undefined where the service sent none that can be one. */
-export function bicycleUuid({ uuid }: Pick<Bicycle, 'uuid'>): string | undefined {
-  return typeof uuid === 'string' && uuid !== '' ? uuid.toLowerCase() : undefined;
-}
-
 /** The fields of section 2.1 in its order, then `modified`, which only the ordering parameter names. */
 export const BICYCLE_FIELDS = [
   'uuid',
@@ -53,6 +20,29 @@ export const BICYCLE_FIELDS = [
   'state',
   'modified',
 ] as const;
+
+/** Fields that hold a number. */
+export const BICYCLE_NUMBERS = ['latitude', 'longitude', 'latest_gps_accuracy', 'state_of_charge'] as const;
+
+type NumberField = (typeof BICYCLE_NUMBERS)[number];
+type TextField = Exclude<(typeof BICYCLE_FIELDS)[number], NumberField | 'uuid'>;
+
+/**
+ * A bicycle as the service sends it (interface.md section 2.1). Types are "not shown", so every field may be missing,
+ * null, or a number written as a string.
+ */
+export type Bicycle = { [field in TextField]?: string | null } & { [field in NumberField]?: number | string | null } & {
+  /** Ask `bicycleUuid`: a number here must end no watch. */
+  uuid?: unknown;
+  /** Assumed: grows with each save, not by one; an edit that sends an old one is refused with 409. */
+  concurrency_version?: number | string | null;
+  [unknownField: string]: unknown;
+};
+
+/** The identity of a bicycle, in lower case; undefined where the service sent none that can be one. */
+export function bicycleUuid({ uuid }: Pick<Bicycle, 'uuid'>): string | undefined {
+  return typeof uuid === 'string' && uuid !== '' ? uuid.toLowerCase() : undefined;
+}
 
 /** Lifecycle states of section 3.1. Assumed: `reserved`, which it leaves out although one can reserve; it was observed. */
 export const BICYCLE_STATES = [

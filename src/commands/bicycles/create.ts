@@ -7,7 +7,6 @@ import { BICYCLE } from '../../api/resource.js';
 import type { Context } from '../../context.js';
 import { FleetError, usageError } from '../../errors.js';
 import type { HttpRequest } from '../../http/types.js';
-import { parseJson } from '../../json/parse.js';
 import { squeeze } from '../../json/text.js';
 import { requireBaseUrl } from '../../settings/resolve.js';
 import { clean } from '../../terminal/clean.js';
@@ -99,9 +98,9 @@ async function createOne(context: Context, body: NewBicycle): Promise<void> {
     });
   }
   const result = await openResult<Bicycle>(context, { ...BICYCLES, single: true });
-  const text = answer.text.trim();
-  if (text === '') await context.notice('the bicycle was created; the service sent no description of it');
-  else await result.write([{ json: squeeze(text), value: parseJson(text) as Bicycle }]);
+  if (reading.body === undefined)
+    await context.notice('the bicycle was created; the service sent no description of it');
+  else await result.write([{ json: squeeze(answer.text.trim()), value: reading.body }]);
   await result.end();
 }
 

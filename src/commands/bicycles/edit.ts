@@ -6,6 +6,7 @@ import { BICYCLE } from '../../api/resource.js';
 import type { Context } from '../../context.js';
 import { FleetError, usageError } from '../../errors.js';
 import type { Client } from '../../http/client.js';
+import { withHint } from '../../http/failure.js';
 import type { HttpAnswer, HttpRequest } from '../../http/types.js';
 import { readExact, writeJson } from '../../json/exact.js';
 import { squeeze } from '../../json/text.js';
@@ -172,16 +173,12 @@ function notServed({ status, detail, trace }: FleetError, methods: string): Flee
 /** What a failure means for the edit: 404 may be the bicycle or the operation; a success that cannot be read leaves it open. */
 function explainFailure(thrown: unknown, uuid: string, label: string): unknown {
   if (!(thrown instanceof FleetError)) return thrown;
-  const { status = 0, detail, trace, message } = thrown;
+  const { status = 0, trace, message } = thrown;
   if (status >= 200 && status < 300) return unclear({ status, trace }, uuid, label, message);
   if ((status !== 404 && status !== 410) || !message.includes(SUBJECT)) return thrown;
   const reason = /: (.*)$/s.exec(message)?.[1] ?? 'it gave no reason';
-  return new FleetError('not-found', `the service does not edit ${label}: ${reason}`, {
-    status,
-    detail,
-    trace,
-    hint: 'nothing was changed: it is unknown, or not yours to edit, or this service edits no bicycles',
-  });
+  const hint = 'nothing was changed: it is unknown, or not yours to edit, or this service edits no bicycles';
+  return withHint(thrown, hint, `the service does not edit ${label}: ${reason}`);
 }
 
 function unclear(

@@ -1,9 +1,10 @@
 // What the answer to a change says: done, refused, or nothing that can be relied on (cli.md section 4, promise 9).
 
 import type { Resource } from '../../api/resource.js';
-import { FleetError } from '../../errors.js';
+import type { FleetError } from '../../errors.js';
 import { ExchangeError } from '../../http/exchange.js';
 import { htmlTitle } from '../../http/foreign.js';
+import { unexpected } from '../../http/json.js';
 import type { HttpAnswer } from '../../http/types.js';
 import { isObject, parseJson, textOrNull } from '../../json/parse.js';
 import type { Outcome } from '../../views/action.js';
@@ -95,16 +96,8 @@ export interface Unclear {
 }
 
 /** The error for a 2xx answer that does not say whether the change was made; `cameInstead` says what came. */
-export function unclearAnswer(
-  { status, trace }: HttpAnswer,
-  cameInstead: string,
-  { expected, what, hint }: Unclear,
-): FleetError {
-  return new FleetError(
-    'service',
-    `the answer is not what the interface says: ${cameInstead} where the ${expected} was expected; whether ${what} is unknown`,
-    { status, trace, hint },
-  );
+export function unclearAnswer(answer: HttpAnswer, cameInstead: string, { expected, what, hint }: Unclear): FleetError {
+  return unexpected(answer, `${cameInstead} where the ${expected} was expected; whether ${what} is unknown`, hint);
 }
 
 /** What an exchange that failed means. `isUrgent`: a second Ctrl-C gave it up. */

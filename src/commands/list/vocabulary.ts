@@ -1,7 +1,7 @@
 // What the document says of the fields of bicycles and alerts, so that a slip in a condition is found before anything is sent.
 
 import { ALERT_FIELDS, ALERT_ORDERINGS, ALERT_STATES, ALERT_TYPES } from '../../api/alert.js';
-import { BICYCLE_FIELDS, BICYCLE_ORDERINGS, BICYCLE_STATES } from '../../api/bicycle.js';
+import { BICYCLE_FIELDS, BICYCLE_NUMBERS, BICYCLE_ORDERINGS, BICYCLE_STATES } from '../../api/bicycle.js';
 import type { Vocabulary } from './where.js';
 
 /** Assumed: the decimal numbers and timestamps of interface.md section 2.1 are sent as such or as strings of that form. */
@@ -9,7 +9,7 @@ export const BICYCLE_VOCABULARY: Vocabulary = {
   noun: 'bicycle',
   fields: BICYCLE_FIELDS,
   orderings: BICYCLE_ORDERINGS,
-  numbers: ['latitude', 'longitude', 'latest_gps_accuracy', 'state_of_charge'],
+  numbers: BICYCLE_NUMBERS,
   times: ['created', 'modified', 'latest_gps_timestamp'],
   words: { state: BICYCLE_STATES },
 };
