@@ -23,38 +23,32 @@ export async function findRemembered(
   text: string,
   { organization, withGone = false }: FindOptions,
 ): Promise<Item<Bicycle>[]> {
-  const uuid = wholeUuid(text);
-  const parts: string[] = [];
-  const values: Value[] = [];
-  if (uuid !== undefined) {
-    parts.push('uuid = ?');
-    values.push(uuid);
-  } else {
-    // An index holds these fields alone: whole rows are many times as much to read.
-    parts.push('uuid IN (SELECT uuid FROM bicycles WHERE name = ? OR serial_number = ? OR bleid = ?)');
-    values.push(text, text, text);
-    if (text.length >= SHORTEST_PREFIX_DIGITS && isBeginning(text)) {
-      const prefix = text.toLowerCase();
-      // Behind every digit and the dash comes g.
-      parts.push(database.kind === 'sqlite' ? '(uuid >= ? AND uuid < ?)' : 'uuid LIKE ?');
-      values.push(...(database.kind === 'sqlite' ? [prefix, `${prefix}g`] : [`${prefix}%`]));
-    }
-  }
-  // A condition each: of several joined by OR, a database would not use every index.
   const scope = `${withGone ? '' : ' AND gone IS NULL'}${organization === undefined ? '' : ' AND followed = ?'}`;
   const found = new Map<string, Item<Bicycle>>();
-  let used = 0;
-  for (const part of parts) {
-    const own = values.slice(used, used + part.split('?').length - 1);
-    used += own.length;
-    const sql = `SELECT uuid, raw FROM bicycles WHERE ${part}${scope} LIMIT ${MOST_MATCHES}`;
-    const rows = await database.all(sql, organization === undefined ? own : [...own, organization]);
+  // A condition each: of several joined by OR, a database would not use every index.
+  for (const [condition, values] of conditionsOf(text, database.kind)) {
+    const sql = `SELECT uuid, raw FROM bicycles WHERE ${condition}${scope} LIMIT ${MOST_MATCHES}`;
+    const rows = await database.all(sql, organization === undefined ? values : [...values, organization]);
     for (const row of rows) {
       const json = String(row['raw']);
       found.set(String(row['uuid']).toLowerCase(), { json, value: parseJson(json) as Bicycle });
     }
   }
   return [...found.values()];
+}
+
+function conditionsOf(text: string, kind: Database['kind']): [condition: string, values: Value[]][] {
+  const uuid = wholeUuid(text);
+  if (uuid !== undefined) return [['uuid = ?', [uuid]]];
+  // An index holds these fields alone: whole rows are many times as much to read.
+  const named = 'uuid IN (SELECT uuid FROM bicycles WHERE name = ? OR serial_number = ? OR bleid = ?)';
+  const conditions: [string, Value[]][] = [[named, [text, text, text]]];
+  const prefix = text.toLowerCase();
+  if (text.length < SHORTEST_PREFIX_DIGITS || !isBeginning(text)) return conditions;
+  // Behind every digit and the dash comes g.
+  if (kind === 'sqlite') conditions.push(['(uuid >= ? AND uuid < ?)', [prefix, `${prefix}g`]]);
+  else conditions.push(['uuid LIKE ?', [`${prefix}%`]]);
+  return conditions;
 }
 
 /** Bicycles whose UUID or name begins as typed, whatever the case of plain letters; those that changed last when nothing was typed. */

@@ -25,9 +25,7 @@ export async function carryOut<T>(context: Context, plan: Plan<T>, options: Chan
   const startedMs = context.clock.monotonicMs();
   try {
     plan.journal.check?.(journal?.before.keys() ?? []);
-    const { tasks } = plan.input;
-    const total = 'length' in tasks ? tasks.length : undefined;
-    const reporter = await openReporter(context, { verb: plan.verb, result: plan.result, total });
+    const reporter = await openReporter(context, plan);
     if (options.yes !== true) await askWhereNeeded(context, plan, journal);
     if (journal !== undefined) {
       const field = plan.change.makesBicycles ? 'created' : 'modified';

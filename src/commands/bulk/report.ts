@@ -11,6 +11,7 @@ import { showDuration } from '../../terminal/time.js';
 import { type Ended, OUTCOMES, type Outcome } from '../../views/action.js';
 import { showEndings, showSuccess } from '../../views/endings.js';
 import { openResult } from '../list/result.js';
+import type { Plan } from './plan.js';
 import { isBad } from './run.js';
 
 export interface Reporter {
@@ -29,14 +30,6 @@ export interface Reporter {
   end(): Promise<void>;
   /** `200 bicycles: 190 done, 10 refused in 12 s`. */
   summary(): string;
-}
-
-export interface ReporterOptions {
-  /** `reserve`, `create`. */
-  verb: string;
-  result: { shape: Shape<Ended>; nameOf?(uuid: string): Promise<string | undefined> };
-  /** How many there are, when that is known before the end. */
-  total: number | undefined;
 }
 
 /** Where stderr is a log, a line every ten seconds is enough. */
@@ -61,9 +54,10 @@ const SAMPLE: Ended = {
 };
 
 /** Opens the report. What the format or its columns cannot show is refused here, before anything is sent. */
-export async function openReporter(context: Context, { verb, result, total }: ReporterOptions): Promise<Reporter> {
+export async function openReporter<T>(context: Context, { verb, result, input }: Plan<T>): Promise<Reporter> {
   const { clock } = context;
   const { noun } = result.shape;
+  const total = 'length' in input.tasks ? input.tasks.length : undefined;
   const tally = openTally();
   let startedAt = clock.monotonicMs();
   let progress: Progress | undefined;
@@ -167,7 +161,7 @@ interface Writer {
 async function openWriter(
   context: Context,
   verb: string,
-  { shape, nameOf }: ReporterOptions['result'],
+  { shape, nameOf }: Pick<Plan<unknown>['result'], 'shape' | 'nameOf'>,
   clear: () => Promise<void>,
 ): Promise<Writer> {
   checkColumns(context.flags.columns ?? [], shape);

@@ -46,13 +46,6 @@ interface Cache extends Fleet {
   at: number;
 }
 
-interface Service {
-  baseUrl: URL;
-  organization: string | undefined;
-  token: string;
-  apiVersion: string;
-}
-
 /**
  * UUIDs of bicycles that begin as typed, or whose name does, with name and state; nothing without a token that is at hand: no command is
  * run for one, and nobody is asked. Where there are more than are offered, or may be, the last one says so.
@@ -72,9 +65,9 @@ export async function findLiveBicycles(line: Line, typed: string): Promise<Offer
   const organization = asked !== undefined && isUuid(asked) ? asked : undefined;
   const remembered = await searchMirror(line, settings, { organization, token, typed });
   if (remembered !== undefined) return toOffers(remembered, typed);
-  const service = { baseUrl: requireBaseUrl(settings), organization, token, apiVersion: settings.apiVersion.value };
+  const baseUrl = requireBaseUrl(settings);
 
-  const key = createHash('sha256').update([service.baseUrl.href, organization, token].join('\n')).digest('hex');
+  const key = createHash('sha256').update([baseUrl.href, organization, token].join('\n')).digest('hex');
   const folder = join(stored.folder, 'cache');
   const path = join(folder, `bicycles-${encodeURIComponent(settings.profile.value)}.json`);
   const kept = await readCache(path);
@@ -82,7 +75,7 @@ export async function findLiveBicycles(line: Line, typed: string): Promise<Offer
   const fresh = kept?.key === key && age >= 0 && age < CACHE_LIFE_MS ? kept : undefined;
   const isEnough = (fleet: Fleet) => fleet.isWhole || typed === '';
   if (fresh !== undefined && isEnough(fresh)) return toOffers(fresh, typed);
-  return withClient(line, service, async (client) => {
+  return withClient(line, { baseUrl, token, apiVersion: settings.apiVersion.value }, async (client) => {
     const fleet = fresh ?? (await readNewest(client, organization));
     if (fleet !== fresh && fleet.bicycles.length > 0)
       await writeCache(folder, path, { key, at: clock.wallMs(), ...fleet }).catch(() => {});
@@ -159,7 +152,7 @@ async function findCheapToken(
 
 async function withClient<T>(
   { io, clock, signal }: Line,
-  { baseUrl, token, apiVersion }: Service,
+  { baseUrl, token, apiVersion }: { baseUrl: URL; token: string; apiVersion: string },
   use: (client: Client) => Promise<T>,
 ): Promise<T> {
   const { openNetwork } = await import('../../http/network.js');
