@@ -1,5 +1,7 @@
 // Makes elements; text only ever becomes text.
 
+import { showElapsed } from '../age.js';
+
 type Attributes = Readonly<Record<string, string | number | boolean | undefined>>;
 
 export function element<K extends keyof HTMLElementTagNameMap>(
@@ -80,25 +82,9 @@ export function showNumber(value: number): string {
   return NUMBERS.format(value);
 }
 
-const UNITS = [
-  [86_400_000, 'd'],
-  [3_600_000, 'h'],
-  [60_000, 'min'],
-  [1000, 's'],
-] as const;
-
-/** `3 min`. */
-function showSpan(milliseconds: number): string {
-  for (const [unit, word] of UNITS) if (milliseconds >= unit) return `${Math.floor(milliseconds / unit)} ${word}`;
-  return '0 s';
-}
-
-/** `3 min ago`, as the terminal says it. */
+/** `3 min ago`. */
 export function showAge(atMs: number | null, nowMs: number): string {
-  if (atMs === null) return '–';
-  const elapsed = nowMs - atMs;
-  if (Math.abs(elapsed) < 5_000) return 'just now';
-  return elapsed > 0 ? `${showSpan(elapsed)} ago` : `in ${showSpan(-elapsed)}`;
+  return atMs === null ? '–' : showElapsed(nowMs - atMs);
 }
 
 const TIME = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', second: '2-digit' });

@@ -117,24 +117,7 @@ const BREAKS = '/-,;&=_';
 
 /** The text in lines of at most `width` columns, broken between words where it can be; `indent` stands before every line but the first. */
 export function wrap(text: string, width: number | undefined, indent = ''): string[] {
-  if (width === undefined || widthOf(text) <= width) return [text];
-  const lines: string[] = [];
-  let line = '';
-  for (const word of text.split(' ')) {
-    const longer = line === '' ? word : `${line} ${word}`;
-    let rest = longer;
-    if (widthOf(longer) > width && line !== '') {
-      lines.push(line);
-      rest = indent + word;
-    }
-    while (widthOf(rest) > width) {
-      const piece = breakWord(rest, width);
-      lines.push(piece);
-      rest = indent + rest.slice(piece.length);
-    }
-    line = rest;
-  }
-  return [...lines, line];
+  return width === undefined || widthOf(text) <= width ? [text] : fillLines(text.split(' '), width, indent);
 }
 
 /**
@@ -142,15 +125,25 @@ export function wrap(text: string, width: number | undefined, indent = ''): stri
  * quotes or a line of fleet behind a colon.
  */
 export function wrapHint(text: string, width: number | undefined): string[] {
-  if (width === undefined || widthOf(text) <= width) return [text];
+  return width === undefined || widthOf(text) <= width ? [text] : fillLines(unbroken(text), width);
+}
+
+/** Words in lines; those that are wider than one are broken where there is an indent. */
+function fillLines(words: readonly string[], width: number, indent?: string): string[] {
   const lines: string[] = [];
   let line = '';
-  for (const word of unbroken(text)) {
-    const longer = line === '' ? word : `${line} ${word}`;
-    if (line !== '' && widthOf(longer) > width) {
+  for (const word of words) {
+    let rest = line === '' ? word : `${line} ${word}`;
+    if (line !== '' && widthOf(rest) > width) {
       lines.push(line);
-      line = word;
-    } else line = longer;
+      rest = (indent ?? '') + word;
+    }
+    while (indent !== undefined && widthOf(rest) > width) {
+      const piece = breakWord(rest, width);
+      lines.push(piece);
+      rest = indent + rest.slice(piece.length);
+    }
+    line = rest;
   }
   return [...lines, line];
 }

@@ -1,5 +1,6 @@
 // Times and spans: ages for people, ISO 8601 for programs, durations as they are typed.
 
+import { showElapsed } from '../age.js';
 import { usageError } from '../errors.js';
 import { clean } from './clean.js';
 import { MISSING, textOf } from './values.js';
@@ -8,8 +9,6 @@ const SECOND_MS = 1000;
 const MINUTE_MS = 60 * SECOND_MS;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
-/** Clocks of two machines differ by this much without anybody being wrong. */
-const JUST_NOW_MS = 5 * SECOND_MS;
 
 const ISO_TIME = /^\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(Z|[+-]\d\d:?\d\d)?)?$/i;
 
@@ -27,20 +26,10 @@ export function readTime(value: unknown): number | undefined {
   return Number.isNaN(milliseconds) ? undefined : milliseconds;
 }
 
-function spanWords(milliseconds: number): string {
-  if (milliseconds < MINUTE_MS) return `${Math.floor(milliseconds / SECOND_MS)} s`;
-  if (milliseconds < HOUR_MS) return `${Math.floor(milliseconds / MINUTE_MS)} min`;
-  if (milliseconds < DAY_MS) return `${Math.floor(milliseconds / HOUR_MS)} h`;
-  return `${Math.floor(milliseconds / DAY_MS)} d`;
-}
-
 /** How long ago an ISO 8601 time was at `now` (milliseconds since the epoch): "just now", "42 s ago", "in 3 min"; `-` for no time. */
 export function age(iso: unknown, now: number): string {
   const time = readTime(iso);
-  if (time === undefined) return MISSING;
-  const elapsed = now - time;
-  if (Math.abs(elapsed) < JUST_NOW_MS) return 'just now';
-  return elapsed > 0 ? `${spanWords(elapsed)} ago` : `in ${spanWords(-elapsed)}`;
+  return time === undefined ? MISSING : showElapsed(now - time);
 }
 
 /** A time for programs: exactly what the service sent, cleaned when it is no ISO 8601 time; `-` for null and nothing. */

@@ -20,15 +20,10 @@ const MOST_LISTED = 50;
 /** Longer names push nothing aside. */
 const LONGEST_NAME_COLUMNS = 32;
 
-const OUTCOME_TEXT: { readonly [name in Outcome]: string } = {
-  done: 'done',
-  allowed: 'would be allowed',
-  refused: 'refused',
-  failed: 'failed',
-  unknown: 'unknown',
-  skipped: 'skipped',
-  'not-sent': 'not sent',
-};
+/** `would be allowed`, `not sent`; the others are words already. */
+function showOutcome(outcome: Outcome): string {
+  return outcome === 'allowed' ? 'would be allowed' : outcome.replace('-', ' ');
+}
 
 /** What the service calls what was asked for, which is the same for all of them; or which one is meant, which is listed below. */
 const SUBJECT =
@@ -64,7 +59,7 @@ export function showEndings(endings: readonly Ended[], { width, paint, drawRows 
 
 function headingOf(outcome: Outcome, reason: string, count: number): string {
   if (outcome === 'refused' && reason.startsWith('not allowed')) return `${count} ${reason}`;
-  return reason === '' ? `${count} ${OUTCOME_TEXT[outcome]}` : `${count} ${OUTCOME_TEXT[outcome]}: ${reason}`;
+  return `${count} ${showOutcome(outcome)}${reason === '' ? '' : `: ${reason}`}`;
 }
 
 /** What a terminal shows of each: where it stands in the input, its name, its first digits. */

@@ -66,6 +66,10 @@ export function openFeed({ title, tiles, offsetMinutes, pastFromMs, keep }: Feed
 
   const reading = () =>
     knowledge === undefined || knowledge.isWhole() || total === undefined || knowledge.size() >= total ? null : total;
+  const note = (uuid: string) => {
+    met.add(uuid);
+    dirty.add(uuid);
+  };
   const add = (entry: FeedEntry) => {
     events = [entry, ...events.slice(0, KEPT_EVENTS - 1)];
     pending = [entry, ...pending.slice(0, KEPT_EVENTS - 1)];
@@ -73,8 +77,7 @@ export function openFeed({ title, tiles, offsetMinutes, pastFromMs, keep }: Feed
   const addChange = (kind: 'change' | 'caught-up', entry: Entry, atMs: number) => {
     const uuid = entry.type === 'bicycle' || entry.type === 'leaving' ? entry.uuid : undefined;
     const bicycle = knowledge?.get(uuid);
-    if (uuid !== undefined) met.add(uuid);
-    if (uuid !== undefined) dirty.add(uuid);
+    if (uuid !== undefined) note(uuid);
     if (bicycle === undefined || !keep(bicycle)) return;
     const { name, text } = changeText(entry);
     add({ kind, atMs, uuid: uuid ?? null, name, text });
@@ -127,9 +130,7 @@ export function openFeed({ title, tiles, offsetMinutes, pastFromMs, keep }: Feed
       if (changed.has('total')) {
         for (const bicycle of knowledge.bicycles()) {
           const uuid = uuidOf(bicycle);
-          if (met.has(uuid)) continue;
-          met.add(uuid);
-          dirty.add(uuid);
+          if (!met.has(uuid)) note(uuid);
         }
       }
       if (dirty.size + silences.size + pending.length + changed.size === 0) return undefined;

@@ -35,7 +35,7 @@ const FORMS_BY_ENDING: ReadonlyMap<string, Form> = new Map([
 /** Draws the fleet. Throws what a list throws; a list that stayed short is drawn, and ends with `partial`. */
 export async function showMap(context: Context, options: MapOptions): Promise<void> {
   const { file, size, live, serve, tiles, attribution, offline: _offline, ...filters } = options;
-  const form = await chooseForm(context, options);
+  const form = chooseForm(context, options);
   if (serve !== undefined) {
     const { servePage } = await import('./serve.js');
     return servePage(context, { filters, port: serve, tiles, attribution });
@@ -66,52 +66,52 @@ export async function showMap(context: Context, options: MapOptions): Promise<vo
 }
 
 /** What the flags ask for together. Throws a usage error for what excludes each other. */
-async function chooseForm(
-  context: Context,
-  { file, live, offline, serve, tiles, attribution, size }: MapOptions,
-): Promise<Form> {
-  const { flags, io } = context;
-  const exclude = (one: string, other: string) =>
-    usageError(`${one} and ${other} exclude each other`, 'leave one of them out');
-  if (flags.jq !== undefined) throw usageError('a map has no JSON output, so --jq has nothing to filter', LISTS);
-  if (flags.columns !== undefined) throw usageError('a map has no columns', LISTS);
-  if (flags.output !== undefined && flags.output !== 'table') {
-    throw usageError(`a map is -o svg or -o html, not ${flags.output}`, LISTS);
-  }
-  if (flags.json === true) throw usageError('a map has no JSON output', LISTS);
+function chooseForm({ flags, io }: Context, options: MapOptions): Form {
+  const { file, live, offline, serve, tiles, attribution, size } = options;
   const ending = file === undefined ? undefined : FORMS_BY_ENDING.get(extname(file).toLowerCase());
   const form = flags.picture ?? ending ?? 'text';
-  if (file !== undefined && flags.picture === undefined && ending === undefined) {
-    throw usageError(`--file "${file}" does not say what to draw`, 'name it .svg, .html or .txt, or give -o');
-  }
-  for (const [flag, isGiven] of [['--live', live === true] as const, ['--serve', serve !== undefined] as const]) {
-    if (!isGiven) continue;
-    if (file !== undefined) throw exclude(flag, '--file');
-    if (size !== undefined) throw exclude(flag, '--size');
-    if (flags.picture !== undefined && !(flag === '--serve' && flags.picture === 'html'))
-      throw exclude(flag, `-o ${flags.picture}`);
-  }
-  if (live === true && serve !== undefined) throw exclude('--live', '--serve');
-  if (offline === true && live === true) throw exclude('--live', '--offline');
-  if (offline === true && serve !== undefined) throw exclude('--serve', '--offline');
-  if (live === true && !io.stdout.isTerminal) {
-    throw usageError(
+  const isPage = form === 'html' || serve !== undefined;
+  const follower = live === true ? '--live' : serve === undefined ? undefined : '--serve';
+  const excluded: readonly (readonly [isGiven: boolean, flag: string])[] = [
+    [file !== undefined, '--file'],
+    [size !== undefined, '--size'],
+    [flags.picture !== undefined && !(follower === '--serve' && form === 'html'), `-o ${flags.picture}`],
+    [serve !== undefined && live === true, '--serve'],
+    [offline === true, '--offline'],
+  ];
+  const other = follower === undefined ? undefined : excluded.find(([isGiven]) => isGiven)?.[1];
+  const refusals: readonly (readonly [isSo: boolean, reason: string, hint?: string])[] = [
+    [flags.jq !== undefined, 'a map has no JSON output, so --jq has nothing to filter', LISTS],
+    [flags.columns !== undefined, 'a map has no columns', LISTS],
+    [(flags.output ?? 'table') !== 'table', `a map is -o svg or -o html, not ${flags.output}`, LISTS],
+    [flags.json === true, 'a map has no JSON output', LISTS],
+    [
+      file !== undefined && flags.picture === undefined && ending === undefined,
+      `--file "${file}" does not say what to draw`,
+      'name it .svg, .html or .txt, or give -o',
+    ],
+    [other !== undefined, `${follower} and ${other} exclude each other`, 'leave one of them out'],
+    [
+      live === true && !io.stdout.isTerminal,
       '--live draws on a terminal, and stdout is not one',
       'leave it out, or give --serve for a browser',
-    );
-  }
-  if (form === 'text' && size !== undefined && size.width * size.height > MOST_CELLS)
-    throw usageError(
+    ],
+    [
+      form === 'text' && size !== undefined && size.width * size.height > MOST_CELLS,
       '--size is in columns and rows here, and that is too large',
       'give -o svg for a picture in pixels, or a size such as 300,100',
-    );
-  const isPage = form === 'html' || serve !== undefined;
-  if (tiles !== undefined && !isPage) throw usageError('--tiles needs -o html or --serve');
-  if (attribution !== undefined && tiles === undefined) throw usageError('--attribution needs --tiles');
-  if (size !== undefined && isPage) throw usageError('--size is for the terminal and -o svg; a page fits its window');
-  if (form === 'html' && serve === undefined && file === undefined && io.stdout.isTerminal) {
-    throw usageError('a page would flood the terminal', 'give --file fleet.html, or send it into a file');
-  }
+    ],
+    [tiles !== undefined && !isPage, '--tiles needs -o html or --serve'],
+    [attribution !== undefined && tiles === undefined, '--attribution needs --tiles'],
+    [size !== undefined && isPage, '--size is for the terminal and -o svg; a page fits its window'],
+    [
+      form === 'html' && serve === undefined && file === undefined && io.stdout.isTerminal,
+      'a page would flood the terminal',
+      'give --file fleet.html, or send it into a file',
+    ],
+  ];
+  const refusal = refusals.find(([isSo]) => isSo);
+  if (refusal !== undefined) throw usageError(refusal[1], refusal[2]);
   return form;
 }
 

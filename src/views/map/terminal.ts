@@ -6,7 +6,7 @@ import { type Canvas, type Ink, openCanvas, put } from '../../terminal/canvas.js
 import { cut, widthOf } from '../../terminal/cells.js';
 import { clean } from '../../terminal/clean.js';
 import { lookOf } from '../bicycle.js';
-import { type Coast, forCoast, LEAST_METRES_A_COLUMN } from './coast.js';
+import { forCoast, LEAST_METRES_A_COLUMN } from './coast.js';
 import { type Cluster, type Grid, type Layout, layOut } from './layout.js';
 import { chosenPieces, hasPanel, type Look, legendHeight, legendLines, type Piece, panelLines } from './legend.js';
 import { type MapInput, nameOf, type Place } from './scene.js';
@@ -63,6 +63,16 @@ export function extentOf(area: { columns: number; rows: number }): Extent {
   return { width: area.columns * BRAILLE.across, height: area.rows * BRAILLE.down };
 }
 
+/** A drawing in the making. */
+interface Frame extends Omit<DrawnMap, 'layout'> {
+  readonly input: TerminalInput;
+  readonly look: Look;
+  readonly area: Area;
+  readonly layout: Layout & { readonly grid: Grid };
+  /** Cells over which nothing more may be drawn: 1. */
+  readonly isBusy: Uint8Array;
+}
+
 /** Draws the map; it fills the size of the look. */
 export function drawMap(input: TerminalInput, look: Look): DrawnMap {
   const canvas = openCanvas(look.width, look.height);
@@ -71,14 +81,15 @@ export function drawMap(input: TerminalInput, look: Look): DrawnMap {
   const view = input.view ?? fitView(input.places, extent);
   const layout = layOutFor(input, look, area, view);
   const isBusy = new Uint8Array(look.width * look.height);
-  drawBackground(canvas, input, { look, area, view, extent });
-  drawDots(canvas, input, { look, area, layout, isBusy });
-  for (const cluster of layout.clusters) drawCluster(canvas, cluster, input, { look, area, isBusy });
-  drawDegrees(canvas, { look, area, view, extent, isBusy });
-  if (layout.dots.length <= MOST_NAMED) drawNames(canvas, { area, layout, isBusy });
-  drawAround(canvas, input, { look, area, view, layout });
+  const frame: Frame = { canvas, input, look, area, extent, view, layout, isBusy };
+  drawBackground(frame);
+  drawDots(frame);
+  for (const cluster of layout.clusters) drawCluster(frame, cluster);
+  drawDegrees(frame);
+  if (layout.dots.length <= MOST_NAMED) drawNames(frame);
+  drawAround(frame);
   if (!look.hasUnicode) writeAscii(canvas);
-  return { canvas, layout, view, extent };
+  return frame;
 }
 
 function areaOf(input: TerminalInput, look: Look): Area {
@@ -112,12 +123,7 @@ function legendRows(input: TerminalInput, { height, ...look }: Look): number {
  * The layout in signs, a cell for each bicycle, as long as nothing has to be clustered then; else in dots of Braille, where the terminal has
  * them and no coast is drawn in them.
  */
-function layOutFor(
-  { places }: MapInput,
-  { hasColor, hasUnicode }: Look,
-  area: Area,
-  view: View,
-): Layout & { grid: Grid } {
+function layOutFor({ places }: MapInput, { hasColor, hasUnicode }: Look, area: Area, view: View): Frame['layout'] {
   const { columns, rows } = area;
   const common = {
     columns,
@@ -145,16 +151,10 @@ function countInside(places: readonly Place[], view: View, { width, height }: Ex
   return places.filter(isInside).length;
 }
 
-interface Frame {
-  look: Look;
-  area: Area;
-  view: View;
-  extent: Extent;
-}
-
 /** Degrees as faint lines, and the coast where its data is good enough. */
-function drawBackground(canvas: Canvas, { coast }: MapInput, { look, area, view, extent }: Frame): void {
-  const { meridians, parallels } = ticksOf(view, extent, look);
+function drawBackground(frame: Frame): void {
+  const { canvas, look, area, view, extent } = frame;
+  const { meridians, parallels } = ticksOf(frame);
   const [vertical, horizontal, crossing] = look.hasUnicode ? ['┊', '┈', '┼'] : [':', '-', '+'];
   const ink: Ink = 'dim gray';
   for (const { at } of look.hasColor ? meridians : []) {
@@ -174,7 +174,7 @@ function drawBackground(canvas: Canvas, { coast }: MapInput, { look, area, view,
       else if (look.hasColor) put(canvas, column, row, horizontal ?? '', ink);
     }
   }
-  if (hasCoast(view)) drawCoast(canvas, coast, { look, area, view, extent });
+  if (hasCoast(view)) drawCoast(frame);
 }
 
 /** Whether the data of the coast is good enough for a view. */
@@ -182,7 +182,7 @@ function hasCoast(view: View): boolean {
   return metresPerDot(view) * BRAILLE.across >= LEAST_METRES_A_COLUMN;
 }
 
-function drawCoast(canvas: Canvas, coast: Coast, { look, area, view, extent }: Frame): void {
+function drawCoast({ canvas, input: { coast }, look, area, view, extent }: Frame): void {
   const toDots = (x: number, y: number) =>
     [eastOf(view, x) * view.worldDots + extent.width / 2, (y - view.y) * view.worldDots + extent.height / 2] as const;
   const bits = new Uint8Array(area.columns * area.rows);
@@ -202,14 +202,8 @@ function drawCoast(canvas: Canvas, coast: Coast, { look, area, view, extent }: F
   }
 }
 
-interface Drawn {
-  look: Look;
-  area: Area;
-  layout: Layout & { grid: Grid };
-  isBusy: Uint8Array;
-}
-
-function drawDots(canvas: Canvas, input: TerminalInput, { look, area, layout, isBusy }: Drawn): void {
+function drawDots(frame: Frame): void {
+  const { canvas, input, look, area, layout, isBusy } = frame;
   const { across, down } = layout.grid;
   const isBraille = across === BRAILLE.across;
   const cells = new Map<number, { bits: number; state: number; isSelected: boolean }>();
@@ -229,22 +223,16 @@ function drawDots(canvas: Canvas, input: TerminalInput, { look, area, layout, is
     isBusy[row * canvas.width + column] = 1;
     if (isSelected) selected = { column, row };
   }
-  if (selected !== undefined) drawPointer(canvas, selected, look, area, isBusy);
+  if (selected !== undefined) drawPointer(frame, selected);
 }
 
 /** Around what is chosen, where no other bicycle is. */
-function drawPointer(
-  canvas: Canvas,
-  { column, row }: { column: number; row: number },
-  { hasUnicode }: Look,
-  area: Area,
-  isBusy: Uint8Array,
-): void {
+function drawPointer({ canvas, look: { hasUnicode }, area, isBusy }: Frame, at: { column: number; row: number }): void {
   const [right, left] = hasUnicode ? ['▸', '◂'] : ['>', '<'];
-  for (const [at, sign] of [[column - 1, right] as const, [column + 1, left] as const]) {
-    const cell = row * canvas.width + at;
-    if (at < area.column || at >= area.column + area.columns || isBusy[cell] === 1) continue;
-    put(canvas, at, row, sign ?? '', 'bold');
+  for (const [column, sign] of [[at.column - 1, right] as const, [at.column + 1, left] as const]) {
+    const cell = at.row * canvas.width + column;
+    if (column < area.column || column >= area.column + area.columns || isBusy[cell] === 1) continue;
+    put(canvas, column, at.row, sign ?? '', 'bold');
     isBusy[cell] = 1;
   }
 }
@@ -258,12 +246,7 @@ function inverse(ink: Ink): Ink {
 }
 
 /** A cluster is its number on a bar of its states: so many cells of each colour as there is room for. */
-function drawCluster(
-  canvas: Canvas,
-  cluster: Cluster,
-  input: TerminalInput,
-  { look, area, isBusy }: Omit<Drawn, 'layout'>,
-): void {
+function drawCluster({ canvas, input, look, area, isBusy }: Frame, cluster: Cluster): void {
   const { columns, count, byState, members } = cluster;
   const [column, row] = [area.column + cluster.column, area.row + cluster.row];
   const isSelected = input.selected !== undefined && members.includes(input.selected);
@@ -297,13 +280,14 @@ export function shareCells(byState: readonly number[], cells: number): number[] 
   return whole.flatMap((share) => new Array<number>(share.cells).fill(share.state));
 }
 
-function ticksOf(view: View, extent: Extent, { hasUnicode }: Look) {
-  return graticule(view, { ...extent, meridianDots: 32, parallelDots: 24, hasDegreeSign: hasUnicode });
+function ticksOf({ view, extent, look }: Frame) {
+  return graticule(view, { ...extent, meridianDots: 32, parallelDots: 24, hasDegreeSign: look.hasUnicode });
 }
 
 /** Degrees at the left and the bottom edge, where no bicycle is. */
-function drawDegrees(canvas: Canvas, { look, area, view, extent, isBusy }: Frame & { isBusy: Uint8Array }): void {
-  const { meridians, parallels } = ticksOf(view, extent, look);
+function drawDegrees(frame: Frame): void {
+  const { canvas, area, isBusy } = frame;
+  const { meridians, parallels } = ticksOf(frame);
   const write = (column: number, row: number, label: string) => {
     if (column < area.column || column + label.length > area.column + area.columns) return;
     const start = row * canvas.width + column;
@@ -325,7 +309,7 @@ function drawDegrees(canvas: Canvas, { look, area, view, extent, isBusy }: Frame
 }
 
 /** The names of single bicycles, where there is room behind them. */
-function drawNames(canvas: Canvas, { area, layout, isBusy }: Omit<Drawn, 'look'>): void {
+function drawNames({ canvas, area, layout, isBusy }: Frame): void {
   if (layout.grid.across !== 1) return;
   for (const { place, x, y } of layout.dots) {
     const name = cut(clean(nameOf(place.bicycle).slice(0, 200)), NAME_COLUMNS);
@@ -341,11 +325,7 @@ function drawNames(canvas: Canvas, { area, layout, isBusy }: Omit<Drawn, 'look'>
 }
 
 /** Title, legend or panel, footer. */
-function drawAround(
-  canvas: Canvas,
-  input: TerminalInput,
-  { look, area, view, layout }: Omit<Drawn, 'isBusy'> & { view: View },
-): void {
+function drawAround({ canvas, input, look, area, view, layout }: Frame): void {
   if (area.row > 0) drawTitle(canvas, input, look);
   const hasSigns = layout.grid.across === 1;
   const facts = { ...input, look, layout, view, hasSigns };

@@ -1,0 +1,20 @@
+// How long ago something was, in words: the same on the terminal and on the page.
+
+const UNITS_MS = [
+  [86_400_000, 'd'],
+  [3_600_000, 'h'],
+  [60_000, 'min'],
+  [1000, 's'],
+] as const;
+
+/** Clocks of two machines differ by this much without anybody being wrong. */
+const JUST_NOW_MS = 5_000;
+
+/** "just now", "42 s ago", "3 min ago"; "in 3 min" for less than nothing. */
+export function showElapsed(milliseconds: number): string {
+  const length = Math.abs(milliseconds);
+  if (length < JUST_NOW_MS) return 'just now';
+  const [unitMs, unit] = UNITS_MS.find(([least]) => length >= least) ?? [1000, 's'];
+  const span = `${Math.floor(length / unitMs)} ${unit}`;
+  return milliseconds > 0 ? `${span} ago` : `in ${span}`;
+}
