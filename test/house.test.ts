@@ -192,3 +192,17 @@ test('the time comes from the one clock, which tests steer', () => {
   );
   expect(users.map((path) => relative(SOURCE, path)).filter((file) => !OWN_TIMERS.test(file))).toEqual([]);
 });
+
+/** What there is one of, by the words that only its own file has; the sandbox and the page stand apart. */
+test.each<[string, RegExp, string]>([
+  ['sleep', /\bfunction sleep\b/, 'clock.ts'],
+  ['list of HTTP methods', /'GET', 'HEAD'/, 'http/methods.ts'],
+  ['title of an HTML page', /\bfunction htmlTitle\b/, 'http/foreign.ts'],
+  ['decision of a proxy', /'HTTPS_PROXY'/, 'http/proxy.ts'],
+  ['decision of what is tried again', /\bRETRY_AFTER_LIMIT_MS =/, 'http/retry.ts'],
+  ['way to squeeze JSON', /\bfunction squeeze\b/, 'json/text.ts'],
+  ['size of the earth', /\bEARTH_RADIUS_METRES =/, 'globe/projection.ts'],
+])('there is one %s', (_what, words, file) => {
+  const places = FILES.filter((path) => words.test(readFileSync(path, 'utf8'))).map((path) => relative(SOURCE, path));
+  expect(places.filter((path) => !/^(?:sandbox|page)\//.test(path))).toEqual([file]);
+});
