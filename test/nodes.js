@@ -130,7 +130,8 @@ const STORY = {
     await shell('fleet doctor');
   },
   async demo({ shell }) {
-    await shell('fleet demo --seconds 2');
+    // Whatever the settings in the environment are.
+    await shell('FLEET_PROFILE=berlin FLEET_OUTPUT=uuid fleet demo --seconds 2');
   },
   async manual({ prefix }) {
     const pages = (number) => readdirSync(join(prefix, 'share', 'man', `man${number}`));

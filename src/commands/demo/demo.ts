@@ -34,7 +34,8 @@ export async function runDemo(context: Context, { seconds }: { seconds: number }
   const folder = await mkdtemp(join(tmpdir(), 'fleet-demo-'));
   const organization = sandbox.organizations[0]?.uuid ?? '';
   const env = {
-    ...context.io.env,
+    // A profile or a token command of the operator is none of the demo's.
+    ...Object.fromEntries(Object.entries(context.io.env).filter(([name]) => !name.startsWith('FLEET_'))),
     FLEET_CONFIG_DIR: folder,
     FLEET_BASE_URL: sandbox.baseUrl,
     FLEET_SSE_URL: sandbox.sseUrl,
