@@ -14,6 +14,7 @@ import {
 } from '../../cli/offers.js';
 import { splitLine } from '../../cli/split.js';
 import type { Context } from '../../context.js';
+import type { Stored } from '../../settings/store.js';
 import { clean } from '../../terminal/clean.js';
 import { findLiveBicycles } from './live.js';
 
@@ -126,30 +127,31 @@ function show({ words, isFile, isOpen, isReplacing }: Offers): string {
 /** The settings as far as they can be read, and the service as far as it answers at once. */
 function openSources({ io, clock, signal }: Context, program: Command, words: readonly string[]): Sources {
   const { values } = followLine(program, words);
-  const read = async () => (await import('../../settings/store.js')).loadStored(io.env);
-  const sources: Sources = {
-    async profiles() {
-      const { profiles } = await read();
-      return [...profiles].map(([value, { base_url: address }]) => ({
-        value,
-        ...(typeof address === 'string' ? { description: address } : {}),
-      }));
-    },
-    async organizations() {
-      const { profiles } = await read();
-      const { isUuid } = await import('../../api/links.js');
-      const known = new Map<string, string>();
-      for (const [name, { organization }] of profiles)
-        if (typeof organization === 'string' && isUuid(organization)) known.set(organization, `of profile ${name}`);
-      return [...known].map(([value, description]) => ({ value, description }));
-    },
-    bicycles: (typed) => findLiveBicycles({ io, clock, signal, values }, typed),
-  };
   // The next command reports what is wrong with settings or service; one who presses a key wants words.
-  const quiet = (read: () => Promise<readonly Offer[]>) => () => read().catch(() => []);
+  const fromProfiles = async (offer: (profiles: Stored['profiles']) => Offer[] | Promise<Offer[]>) => {
+    try {
+      return await offer((await (await import('../../settings/store.js')).loadStored(io.env)).profiles);
+    } catch {
+      return [];
+    }
+  };
   return {
-    profiles: quiet(sources.profiles),
-    organizations: quiet(sources.organizations),
-    bicycles: (typed) => sources.bicycles(typed).catch(() => NOTHING),
+    profiles: () =>
+      fromProfiles((profiles) =>
+        [...profiles].map(([value, { base_url: address }]) => ({
+          value,
+          ...(typeof address === 'string' ? { description: address } : {}),
+        })),
+      ),
+    organizations: () =>
+      fromProfiles(async (profiles) => {
+        const { isUuid } = await import('../../api/links.js');
+        const known = new Map<string, Offer>();
+        for (const [name, { organization: value }] of profiles)
+          if (typeof value === 'string' && isUuid(value))
+            known.set(value, { value, description: `of profile ${name}` });
+        return [...known.values()];
+      }),
+    bicycles: (typed) => findLiveBicycles({ io, clock, signal, values }, typed).catch(() => NOTHING),
   };
 }
