@@ -1,8 +1,11 @@
 // Lists that are complete or loud: fleets that move while they are read, counts that lie, pages that never end.
 
 import { describe, expect, test } from 'vitest';
+import { keepJq } from '../support/jq.js';
 import { runFleet } from '../support/run.js';
 import { sendJson, withServer } from '../support/server.js';
+
+keepJq();
 
 interface Moving {
   /** What is in the fleet at first, newest first. */
