@@ -319,7 +319,7 @@ describe('--exec', () => {
   test('runs one command an alert, never two at once, the JSON on stdin, its output shown', () =>
     withSandbox({ bicycles: 10 }, async (sandbox) => {
       const command = await script(
-        `mkdir ${folder}/busy || echo TWO AT ONCE >> ${folder}/log\ncat >> ${folder}/log\necho said\nsleep 0.1\nrmdir ${folder}/busy\n`,
+        `mkdir ${folder}/busy || echo TWO AT ONCE >> ${folder}/log\ncat >> ${folder}/log\nsleep 0.1\nrmdir ${folder}/busy\necho said\n`,
       );
       const running = await watch(sandbox, ['--exec', command], PATH);
       const raised = [1, 2, 3].map(() => sandbox.raiseAlert(subject(sandbox), 'lock.shutdown'));
@@ -337,11 +337,12 @@ describe('--exec', () => {
 
   test('a failure is said and counted, and the next alert has its command', () =>
     withSandbox({ bicycles: 10 }, async (sandbox) => {
-      const running = await watch(sandbox, ['--json', '--exec', 'grep -q lock.bat.low'], PATH);
+      const running = await watch(sandbox, ['--json', '--exec', 'grep lock.bat.low > /dev/null && echo found'], PATH);
       sandbox.raiseAlert(subject(sandbox), 'lock.shutdown');
       sandbox.raiseAlert(subject(sandbox), 'lock.bat.low');
       await running.until(() => running.objects().length === 2);
       await running.until(() => running.events('exec-failed').length === 1);
+      await running.until(() => running.events('exec').length === 1);
       await new Promise((resolve) => setTimeout(resolve, 300));
       await running.stop();
       expect(running.events('exec-failed')[0]?.['message']).toBe('it ended with exit code 1');
@@ -360,9 +361,9 @@ describe('--exec', () => {
       const second = sandbox.raiseAlert(subject(sandbox), 'lock.bat.low');
       await running.until(() => running.events('exec').length === 1);
       expect((await running.stop()).code).toBe(130);
-      const again = await watch(sandbox, ['--json', '--state-file', path, '--for', '500ms']);
-      await again.ended;
-      expect(again.objects().map(({ uuid }) => uuid)).toContain(second.uuid);
+      const again = await watch(sandbox, ['--json', '--state-file', path]);
+      await again.until(() => again.objects().some(({ uuid }) => uuid === second.uuid));
+      await again.stop();
       expect(alert.uuid).not.toBe(second.uuid);
     }));
 });

@@ -314,8 +314,9 @@ describe('a rerun', () => {
           terminal: { columns: 200 },
           onStderr: (text) => stderr.push(text),
         });
-        while (sandbox.actionCount(fresh) < 1) await new Promise((resolve) => setTimeout(resolve, 5));
-        await new Promise((resolve) => setTimeout(resolve, 600));
+        while (!stderr.join('').includes('what is in doubt is decided in'))
+          await new Promise((resolve) => setTimeout(resolve, 5));
+        expect(sandbox.actionCount(fresh)).toBe(1);
         sandbox.act(late, 'reserve');
         expect((await running).outcomes).toEqual({ [late]: 'done', [fresh]: 'done' });
         expect(sandbox.actionCount(late)).toBe(0);

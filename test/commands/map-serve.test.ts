@@ -214,26 +214,34 @@ describe('with a sandbox behind it', () => {
         .filter(({ state }) => state === 'lost');
     let now = await read('fleet.json');
     await served.until(() => served.stderr().includes('watching'));
-    for (let tries = 0; tries < 200 && now.columns.uuid.length < lost().length; tries++) now = await read('fleet.json');
+    const readUntil = async (holds: () => boolean) => {
+      for (const startedAt = performance.now(); !holds() && performance.now() - startedAt < 20_000; )
+        now = await read('fleet.json');
+    };
+    await readUntil(() => now.columns.uuid.length >= lost().length);
     expect([...now.columns.uuid].sort()).toEqual(
       lost()
         .map(({ uuid }) => uuid)
         .sort(),
     );
-    await new Promise((resolve) => setTimeout(resolve, 400));
-    const { sequence = -1 } = (await read('fleet.json')).live ?? {};
-    await new Promise((resolve) => setTimeout(resolve, 600));
-    expect((await read('fleet.json')).live?.sequence).toBe(sequence);
+    // What was on its way at first is read before.
+    let before600ms: number | undefined;
+    for (let tries = 0; tries < 20 && (now.live?.sequence ?? -1) !== before600ms; tries++) {
+      before600ms = now.live?.sequence ?? -1;
+      await new Promise((resolve) => setTimeout(resolve, 600));
+      now = await read('fleet.json');
+    }
+    expect(now.live?.sequence).toBe(before600ms);
 
     const before =
       sandbox()
         .bicycles(organizationOf(sandbox()))
         .find(({ state }) => state === 'available')?.uuid ?? '';
     sandbox().act(before, 'declare_lost');
-    for (let tries = 0; tries < 500 && !now.columns.uuid.includes(before); tries++) now = await read('fleet.json');
+    await readUntil(() => now.columns.uuid.includes(before));
     expect(stateOf(now, before)).toBe('lost');
     sandbox().changeBicycle(before, { state: 'available' });
-    for (let tries = 0; tries < 500 && now.columns.uuid.includes(before); tries++) now = await read('fleet.json');
+    await readUntil(() => !now.columns.uuid.includes(before));
     expect(now.columns.uuid).not.toContain(before);
     expect((await served.stop()).code).toBe(130);
   });

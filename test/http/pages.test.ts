@@ -167,6 +167,7 @@ test('at most as many pages are ahead as allowed, and none when none is wanted',
     closers.push(() => server.close(), close);
     const pages = client.pages({ path: '/bicycles/' }, { ahead });
     await pages.next();
+    await expect.poll(() => server.asked.length, { timeout: 20_000 }).toBe(1 + ahead);
     await new Promise((resolve) => setTimeout(resolve, 150));
     expect(server.asked).toHaveLength(1 + ahead);
     await pages.return();
