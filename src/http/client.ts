@@ -65,7 +65,11 @@ const PAGES_AHEAD = 8;
 /** The URL of a request: the base's prefix and every trailing slash survive (`new URL('/x', base)` would drop a prefix). */
 export function joinUrl(baseUrl: URL, path: string, query: HttpRequest['query'] = []): URL {
   const url = new URL(baseUrl.href.replace(/\/+$/, '') + path);
-  for (const [name, value] of query) url.searchParams.append(name, value);
+  // Set at once: with each parameter that is appended the whole address is written anew.
+  if (query.length > 0) {
+    const before = url.search === '' ? [] : [...url.searchParams];
+    url.search = String(new URLSearchParams([...before, ...query.map(([name, value]) => [name, value])]));
+  }
   return url;
 }
 
@@ -75,9 +79,10 @@ type Try = { isAnswered: true; answer: HttpAnswer } | { isAnswered: false; failu
 /** Makes the client of a process. */
 export function openClient(options: ClientOptions): Client {
   const { token, clock, log } = options;
+  const signalOf = openSignals(options);
 
   async function send(request: HttpRequest): Promise<HttpAnswer> {
-    const signal = signalOf(options, request);
+    const signal = signalOf(request);
     const most = request.retries ?? options.retries;
     const startedAt = clock.monotonicMs();
     let secret = await token.get();
@@ -116,7 +121,7 @@ export function openClient(options: ClientOptions): Client {
     async probe(request) {
       const startedAt = clock.monotonicMs();
       const secret = await token.get();
-      const tried = await tryOnce(options, request, { secret, signal: signalOf(options, request), startedAt });
+      const tried = await tryOnce(options, request, { secret, signal: signalOf(request), startedAt });
       if (!tried.isAnswered) throw tried.failure;
       return tried.answer;
     },
@@ -148,8 +153,15 @@ function headersOf(options: ClientOptions, request: HttpRequest, secret: string)
   };
 }
 
-function signalOf(options: ClientOptions, request: HttpRequest): AbortSignal {
-  return request.signal === undefined ? options.signal : AbortSignal.any([options.signal, request.signal]);
+/** Ends the requests of a client, and those that share a signal of their own; made once for all pages of a list. */
+function openSignals({ signal: all }: ClientOptions): (request: HttpRequest) => AbortSignal {
+  const joined = new WeakMap<AbortSignal, AbortSignal>();
+  return ({ signal: own }) => {
+    if (own === undefined) return all;
+    const signal = joined.get(own) ?? AbortSignal.any([all, own]);
+    joined.set(own, signal);
+    return signal;
+  };
 }
 
 /** One try, from the head of the request to the end of the body; redirects of a safe request within the origin included. */
@@ -213,23 +225,28 @@ async function exchange(
 
 /** The answer as the client's users get it; the body is decoded for those who read its text. */
 function toAnswer({ status, headers: sent, body }: WireAnswer, secrets: Secrets, milliseconds: number): HttpAnswer {
-  // Headers are quoted in results, reports and errors; the body is what was asked for.
-  const headers = hideInHeaders(sent, secrets);
+  let headers: Headers | undefined;
   let bytes: Buffer | undefined = body;
   let text: string | undefined;
   return {
     status,
-    headers,
+    // They are quoted in results, reports and errors, of which most pages of a list have none; the body is what was asked for.
+    get headers() {
+      headers ??= hideInHeaders(sent, secrets);
+      return headers;
+    },
     get bytes() {
       return bytes ?? Buffer.from(text ?? '');
     },
     get text() {
       text ??= readText(bytes ?? Buffer.alloc(0));
       // JSON is text: of a large answer its bytes are not kept beside it.
-      if (/\bjson\b/i.test(headers['content-type'] ?? '')) bytes = undefined;
+      if (/\bjson\b/i.test(sent['content-type'] ?? '')) bytes = undefined;
       return text;
     },
-    trace: traceOf(headers),
+    get trace() {
+      return traceOf(this.headers);
+    },
     milliseconds: Math.round(milliseconds),
   };
 }

@@ -70,8 +70,12 @@ const LATE: Item<unknown> & ThisType<LateItem & Item<unknown>> = {
 
 /** An item that is read when somebody asks for its text or its value. */
 export function lateItem<T>(raw: ScannedItem<Buffer>): Item<T> {
-  const item: LateItem & Item<T> = Object.create(LATE);
-  return Object.assign(item, { raw, text: undefined, read: undefined });
+  // Object.assign would take a third of the time that a page takes.
+  const item = Object.create(LATE);
+  item.raw = raw;
+  item.text = undefined;
+  item.read = undefined;
+  return item;
 }
 
 /** The items of a list: their values and, beside each, the text it came in. `array` is what was read from it. */

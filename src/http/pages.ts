@@ -37,7 +37,7 @@ export function readPage<T>(answer: HttpAnswer): Page<T> {
 
 /** The page by its bytes alone; undefined where it has to be read as text. */
 function scanPage<T>(answer: HttpAnswer): Page<T> | undefined {
-  const { trace, bytes } = answer;
+  const { bytes } = answer;
   const scanned = scanList(bytes, DEPTH_LIMIT);
   if (scanned === undefined) return undefined;
   const { items, count, next } = scanned;
@@ -47,7 +47,9 @@ function scanPage<T>(answer: HttpAnswer): Page<T> | undefined {
     count: readCount(readSpan(count)),
     items: items.map((item) => lateItem<T>(item)),
     next: readNext(answer, readSpan(next)),
-    trace,
+    get trace() {
+      return answer.trace;
+    },
   };
 }
 
@@ -114,6 +116,16 @@ function keyOf(query: Query): string {
   return JSON.stringify([...query].sort(([a, b], [c, d]) => (a === c ? (b < d ? -1 : 1) : a < c ? -1 : 1)));
 }
 
+/** A page that is wanted, and what tells it from others. */
+interface Wanted {
+  query: Query;
+  key: string;
+}
+
+function want(query: Query): Wanted {
+  return { query, key: keyOf(query) };
+}
+
 /** The page number in a query, when there is exactly one. */
 function pageNumber(query: Query): number | undefined {
   const numbers = query.filter(([name]) => name === 'page').map(([, value]) => Number(value));
@@ -161,63 +173,64 @@ export async function* followPages<T>(
   const queries = new Set<string>();
   const read = { pages: 0, items: 0, distinct: 0 };
   let withoutNews = 0;
-  let query: Query | undefined = request.query ?? [];
+  let wanted: Wanted | undefined = want(request.query ?? []);
   try {
-    while (query !== undefined) {
-      const page: Page<T> = await queue.take(query);
-      queries.add(keyOf(query));
+    while (wanted !== undefined) {
+      const page: Page<T> = await queue.take(wanted);
+      queries.add(wanted.key);
       const news = addNew(page.items, seen);
       read.pages += 1;
       read.items += page.items.length;
       read.distinct += news.fresh.length;
       withoutNews = news.count > 0 ? 0 : withoutNews + 1;
       const isEnough: boolean = read.distinct >= limit || read.pages === mostPages;
-      const next: Query | undefined = isEnough ? undefined : page.next;
-      if (next !== undefined && queries.has(keyOf(next))) throw circle(page, next);
+      const next: Wanted | undefined = isEnough || page.next === undefined ? undefined : want(page.next);
+      if (next !== undefined && queries.has(next.key)) throw circle(page, next.query);
       if (next !== undefined && mostPages === undefined && withoutNews >= PAGES_WITHOUT_NEWS_LIMIT) throw endless(page);
       const further = next === undefined ? 0 : Math.min(ahead, pagesThatFit(page));
       if (next !== undefined && further > 0) {
         const left = Math.min((page.count ?? 0) - read.items, limit - read.distinct);
-        queue.prepare([next, ...guessFurther(next, left / page.items.length, further - 1)]);
+        queue.prepare(next, further, left / page.items.length);
       }
-      yield { ...page, fresh: news.fresh };
-      query = next;
+      yield Object.assign(page, { fresh: news.fresh });
+      wanted = next;
     }
   } finally {
     queue.stop();
   }
 }
 
-/** The pages that were asked for and are not used yet. */
+/** The pages that were asked for and are not used yet, in their order. */
 function openQueue<T>(request: HttpRequest, fetchPage: (request: HttpRequest) => Promise<Page<T>>) {
   const stop = new AbortController();
-  let inFlight = new Map<string, Promise<Page<T>>>();
+  let inFlight: (Wanted & { page: Promise<Page<T>> })[] = [];
   const start = (query: Query, more: Partial<HttpRequest> = {}): Promise<Page<T>> =>
     fetchPage({ ...request, query, signal: stop.signal, ...more });
-  const startAhead = (query: Query): Promise<Page<T>> => {
+  const startAhead = (wanted: Wanted): void => {
     // A larger page is asked for again when its turn has come.
-    const page = start(query, { limitBytes: AHEAD_LIMIT_CHARACTERS });
+    const page = start(wanted.query, { limitBytes: AHEAD_LIMIT_CHARACTERS });
     // A page that was asked for too early may fail without anybody waiting for it.
     page.catch(() => {});
-    return page;
+    inFlight.push({ ...wanted, page });
   };
+  /** What was guessed is of use while the links name the same. */
+  const isExpected = ({ key }: Wanted) => inFlight[0]?.key === key;
   return {
-    async take(query: Query): Promise<Page<T>> {
-      const key = keyOf(query);
-      const page = inFlight.get(key);
-      inFlight.delete(key);
-      return page === undefined
+    async take(wanted: Wanted): Promise<Page<T>> {
+      const { query } = wanted;
+      const first = isExpected(wanted) ? inFlight.shift() : undefined;
+      return first === undefined
         ? start(query)
-        : page.catch((error) => (isTooBig(error) ? start(query) : Promise.reject(error)));
+        : first.page.catch((error) => (isTooBig(error) ? start(query) : Promise.reject(error)));
     },
-    /** Asks for these pages, and forgets all others. */
-    prepare(queries: readonly Query[]): void {
-      inFlight = new Map(
-        queries.map((query) => {
-          const key = keyOf(query);
-          return [key, inFlight.get(key) ?? startAhead(query)];
-        }),
-      );
+    /** Asks for the next page and those behind it, so many in all, as far as there are pages left; forgets all others. */
+    prepare(next: Wanted, most: number, pagesLeft: number): void {
+      inFlight = isExpected(next) ? inFlight.slice(0, most) : [];
+      if (inFlight.length === 0) startAhead(next);
+      const number = pageNumber(next.query);
+      if (number === undefined || !Number.isFinite(pagesLeft)) return;
+      while (inFlight.length < Math.min(most, Math.ceil(pagesLeft)))
+        startAhead(want(withPage(next.query, number + inFlight.length)));
     },
     stop: () => stop.abort(new Error('the rest of the list is not wanted')),
   };
@@ -245,14 +258,6 @@ function lengthOf(item: Item<unknown>): number {
 function pagesThatFit<T>({ items }: Page<T>): number {
   const characters = items.reduce((sum, item) => sum + lengthOf(item), 0);
   return Math.floor(AHEAD_LIMIT_CHARACTERS / Math.max(1, characters));
-}
-
-/** The queries behind the next one, as far as there are pages left. */
-function guessFurther(next: Query, pagesLeft: number, most: number): Query[] {
-  const number = pageNumber(next);
-  if (number === undefined || !Number.isFinite(pagesLeft)) return [];
-  const further = Math.max(0, Math.min(most, Math.ceil(pagesLeft) - 1));
-  return Array.from({ length: further }, (_, index) => withPage(next, number + index + 1));
 }
 
 function endless<T>(page: Page<T>): FleetError {
