@@ -1,6 +1,7 @@
 // The part of undici that every request needs; the whole of it costs 40 ms more at start-up.
 
 import { setFlagsFromString } from 'node:v8';
+import type { buildConnector as Connectors } from 'undici';
 // A private path of undici: package.json pins the version, and test/http/agent.test.ts notices when it moves.
 import Agent from 'undici/lib/dispatcher/agent.js';
 
@@ -8,20 +9,28 @@ import Agent from 'undici/lib/dispatcher/agent.js';
 const DOES_NODE_WAIT = process.version.startsWith('v20.');
 
 /**
- * The largest budget there is: the parser is not optimised before some 50 MB were read, which a short command does not miss, nor the
- * 35 MB of memory that optimising takes. V8 11.3's own follows.
+ * Optimised after some 50 MB, the parser is no faster: it passes over bodies. V8 takes 100 ms of processor time and 20 MB of memory for that.
  */
-const OPTIMISE_LATE = '--wasm-tiering-budget=2147483647';
-const OPTIMISE_SOON = '--wasm-tiering-budget=1800000';
+const NEVER_OPTIMISE = ['--no-wasm-dynamic-tiering', '--no-wasm-tier-up'];
+const OPTIMISE_AS_EVER = ['--wasm-dynamic-tiering', '--wasm-tier-up'];
 
 /** Opens undici's Agent with its options. */
-export function openAgent(options: Agent.Options): Agent {
-  const agent = new Agent(options);
-  if (DOES_NODE_WAIT) {
-    // Under other flags V8 refuses what it compiled before, Node's own modules included. So the flag is there only while undici loads
-    // its parser, which it does for the first connection.
-    setFlagsFromString(OPTIMISE_LATE);
-    agent.once('connect', () => setFlagsFromString(OPTIMISE_SOON));
-  }
-  return agent;
+export function openAgent({ connect, ...options }: Agent.Options & { connect: Connectors.connector }): Agent {
+  return new Agent({ ...options, connect: DOES_NODE_WAIT ? loadPlainParser(connect) : connect });
+}
+
+/** undici loads its parser while it is handed its first connection: the flags are there for that moment alone. */
+function loadPlainParser(connect: Connectors.connector): Connectors.connector {
+  let isLoaded = false;
+  return (options, callback) =>
+    connect(options, (...result) => {
+      if (isLoaded || result[0] !== null) return callback(...result);
+      isLoaded = true;
+      for (const flag of NEVER_OPTIMISE) setFlagsFromString(flag);
+      try {
+        callback(...result);
+      } finally {
+        for (const flag of OPTIMISE_AS_EVER) setFlagsFromString(flag);
+      }
+    });
 }

@@ -1,5 +1,6 @@
 // The one HTTP client of a process: headers, token, timeouts, retries, redirects; it knows no bicycles.
 
+import { setMaxListeners } from 'node:events';
 import { type Clock, sleep } from '../clock.js';
 import type { FleetError } from '../errors.js';
 import type { Secrets } from '../secrets.js';
@@ -158,8 +159,13 @@ function openSignals({ signal: all }: ClientOptions): (request: HttpRequest) => 
   const joined = new WeakMap<AbortSignal, AbortSignal>();
   return ({ signal: own }) => {
     if (own === undefined) return all;
-    const signal = joined.get(own) ?? AbortSignal.any([all, own]);
-    joined.set(own, signal);
+    let signal = joined.get(own);
+    if (signal === undefined) {
+      signal = AbortSignal.any([all, own]);
+      // Each request in flight listens.
+      setMaxListeners(0, signal);
+      joined.set(own, signal);
+    }
     return signal;
   };
 }
