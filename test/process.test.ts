@@ -19,6 +19,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { environmentOf } from './support/environment.js';
 import { type HostileName, type HostileOptions, hostile, withHostile } from './support/hostile.js';
+import type { Behaviour } from './support/misbehaving.js';
 import { often } from './support/often.js';
 import { isExecutable, PROGRAM_ARGS, PROGRAM_FILE, PROGRAM_LINE, preload } from './support/program.js';
 import { withSandbox } from './support/sandbox.js';
@@ -482,6 +483,33 @@ describe.concurrent('what does not end by itself', () => {
       while (requests.length === 0) await pause(20);
       const { code, tookMs } = await endBy(child, signal);
       expect(code).toBe(exitCode);
+      expect(tookMs).toBeLessThan(END_LIMIT_MS);
+    });
+  });
+
+  /** What is silent while a connection is made, and the environment that leads there. */
+  const SILENT_CONNECTIONS: [string, Behaviour, (url: string) => NodeJS.ProcessEnv][] = [
+    ['a handshake of TLS', () => {}, (url) => ({ FLEET_BASE_URL: url.replace('http:', 'https:') })],
+    ['a proxy', () => {}, (url) => ({ FLEET_BASE_URL: 'https://bikes.invalid', HTTPS_PROXY: url })],
+    [
+      'a handshake of TLS behind a proxy',
+      (socket) => void socket.write('HTTP/1.1 200 Connection established\r\n\r\n'),
+      (url) => ({ FLEET_BASE_URL: 'https://bikes.invalid', HTTPS_PROXY: url }),
+    ],
+    [
+      'a handshake with a proxy',
+      () => {},
+      (url) => ({ FLEET_BASE_URL: 'https://bikes.invalid', HTTPS_PROXY: url.replace('http:', 'https:') }),
+    ],
+  ];
+
+  test.each(SILENT_CONNECTIONS)('SIGTERM ends %s that nobody answers', async (_what, behaviour, envOf) => {
+    await withHostile(behaviour, async ({ url, sockets }) => {
+      const child = start(['bicycles', 'list'], { ...envOf(url), FLEET_TOKEN: 'token-of-the-test' });
+      while (sockets.size === 0) await pause(20);
+      await pause(200);
+      const { code, tookMs } = await endBy(child, 'SIGTERM');
+      expect(code).toBe(143);
       expect(tookMs).toBeLessThan(END_LIMIT_MS);
     });
   });

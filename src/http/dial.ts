@@ -1,7 +1,7 @@
 // Makes connections: names below localhost stay on this machine, and what undici cannot bear on a connection is kept from it.
 
 import { type LookupAddress, type LookupOptions, lookup } from 'node:dns';
-import type { Socket } from 'node:net';
+import { Socket } from 'node:net';
 import type { buildConnector as Connectors } from 'undici';
 // A private path of undici, as that in agent.ts: the agent loads it anyway.
 import buildConnector from 'undici/lib/core/connect.js';
@@ -33,9 +33,38 @@ export function lookUp(host: string, options: LookupOptions, callback: LookupCal
   else process.nextTick(callback, null, first?.address ?? '127.0.0.1', first?.family ?? 4);
 }
 
+/** Sockets, until they are closed. */
+export interface Sockets {
+  add(socket: Socket): void;
+  destroy(): void;
+}
+
+/** undici lets go of connections that stand; one that is still being made would keep the process for as long as that may take. */
+export function openSockets(): Sockets {
+  const sockets = new Set<Socket>();
+  return {
+    add(socket) {
+      sockets.add(socket);
+      socket.once('close', () => sockets.delete(socket));
+    },
+    destroy() {
+      for (const socket of sockets) socket.destroy();
+    },
+  };
+}
+
+/** The same connector, whose sockets are kept from the moment they are made. */
+export function withSockets(connect: Connector, sockets: Sockets): Connector {
+  return (options, callback) => {
+    // undici's own returns the socket, which its types do not say.
+    const socket: unknown = connect(options, callback);
+    if (socket instanceof Socket) sockets.add(socket);
+  };
+}
+
 /** Opens connections, TLS included, each in so many milliseconds. */
-export function openConnector(timeoutMs: number): Connector {
-  return withWorkarounds(buildConnector({ timeout: timeoutMs, lookup: lookUp as never }));
+export function openConnector(timeoutMs: number, sockets: Sockets): Connector {
+  return withWorkarounds(withSockets(buildConnector({ timeout: timeoutMs, lookup: lookUp as never }), sockets));
 }
 
 /**

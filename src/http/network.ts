@@ -22,13 +22,18 @@ export interface Network {
 export async function openNetwork(env: NodeJS.ProcessEnv, timeoutMs: number): Promise<Network> {
   const { routeTo, hasProxy } = openRoutes(env);
   const { openAgent } = await import('./agent.js');
-  const { MAX_HEADER_BYTES, openConnector } = await import('./dial.js');
-  const direct = openAgent({ connect: openConnector(timeoutMs), maxHeaderSize: MAX_HEADER_BYTES });
-  if (!hasProxy) return { dispatcher: direct, routeTo, close: () => direct.destroy(closingReason()) };
+  const { MAX_HEADER_BYTES, openConnector, openSockets } = await import('./dial.js');
+  const sockets = openSockets();
+  const direct = openAgent({ connect: openConnector(timeoutMs, sockets), maxHeaderSize: MAX_HEADER_BYTES });
+  const close = async (agents: readonly Dispatcher[]) => {
+    await Promise.all(agents.map((agent) => agent.destroy(closingReason())));
+    sockets.destroy();
+  };
+  if (!hasProxy) return { dispatcher: direct, routeTo, close: () => close([direct]) };
   const { openProxyAgent } = await import('./proxy-agent.js');
   const agents = new Map<string, Dispatcher>();
   const agentOf = (proxy: URL) => {
-    const agent = agents.get(proxy.href) ?? openProxyAgent(proxy, timeoutMs);
+    const agent = agents.get(proxy.href) ?? openProxyAgent(proxy, timeoutMs, sockets);
     agents.set(proxy.href, agent);
     return agent;
   };
@@ -36,13 +41,7 @@ export async function openNetwork(env: NodeJS.ProcessEnv, timeoutMs: number): Pr
     const { proxy } = routeTo(new URL(String(request.origin)));
     return proxy === undefined ? dispatch(request, handler) : agentOf(proxy).dispatch(request, handler);
   });
-  return {
-    dispatcher,
-    routeTo,
-    close: async () => {
-      await Promise.all([direct, ...agents.values()].map((agent) => agent.destroy(closingReason())));
-    },
-  };
+  return { dispatcher, routeTo, close: () => close([direct, ...agents.values()]) };
 }
 
 /** What connections are closed with. Node asks it for its stack, and V8 would count the lines of each file to draw that: 1 to 2 ms. */

@@ -1,11 +1,12 @@
 // Connections through a proxy: the whole of undici, loaded only where a proxy is asked.
 
+import { isIP, type Socket } from 'node:net';
 import { type buildConnector, type Dispatcher, Pool, ProxyAgent } from 'undici';
-import { MAX_HEADER_BYTES, withWorkarounds } from './dial.js';
+import { MAX_HEADER_BYTES, type Sockets, withSockets, withWorkarounds } from './dial.js';
 import { proxyToken } from './proxy.js';
 
-/** Opens a dispatcher that asks one proxy. `timeoutMs` bounds the making of a connection, with the proxy and behind it. */
-export function openProxyAgent(proxy: URL, timeoutMs: number): Dispatcher {
+/** Opens a dispatcher that asks one proxy. `timeoutMs` bounds the making of a connection, with the proxy and behind it; `sockets` holds them. */
+export function openProxyAgent(proxy: URL, timeoutMs: number, sockets: Sockets): Dispatcher {
   const token = proxyToken(proxy);
   return new ProxyAgent({
     // Without a path, which undici refuses and a proxy has no use for, and without the password, which is in the token.
@@ -19,18 +20,28 @@ export function openProxyAgent(proxy: URL, timeoutMs: number): Dispatcher {
       new Pool(origin, {
         ...options,
         maxHeaderSize: MAX_HEADER_BYTES,
-        connect: withWorkarounds(explainRefusals(options.connect as buildConnector.connector)),
+        connect: withWorkarounds(explainRefusals(withSockets(options.connect as buildConnector.connector, sockets))),
       }),
-    clientFactory(origin, options) {
-      const pool = new Pool(origin, options);
+    clientFactory(origin, options: Pool.Options) {
+      const dialOwn = withSockets(options.connect as buildConnector.connector, sockets);
+      // RFC 6066 section 3: an IP address is no server name; Bun refuses one, and undici names it.
+      const dialProxy: buildConnector.connector = (asked, callback) =>
+        dialOwn(isIP(asked.servername ?? '') === 0 ? asked : { ...asked, servername: '' }, callback);
+      const pool = new Pool(origin, { ...options, connect: dialProxy });
       const connect = pool.connect.bind(pool) as (
         options: Dispatcher.ConnectOptions,
       ) => Promise<Dispatcher.ConnectData>;
       // A proxy that hangs up on CONNECT gives undici's own socket error, upon which undici would dial again at once, for ever.
       const dial = (connectOptions: Dispatcher.ConnectOptions) =>
-        connect(connectOptions).catch((error: unknown) => {
-          throw withCode(`the proxy ${origin.origin} hung up`, 'EPROXY', error);
-        });
+        connect(connectOptions).then(
+          (tunnel) => {
+            sockets.add(tunnel.socket as Socket);
+            return tunnel;
+          },
+          (error: unknown) => {
+            throw withCode(`the proxy ${origin.origin} hung up`, 'EPROXY', error);
+          },
+        );
       return Object.assign(pool, { connect: dial as typeof pool.connect });
     },
   });
