@@ -49,6 +49,17 @@ export function sleep(clock: Clock, milliseconds: number, signal: AbortSignal): 
   });
 }
 
+/** Does the work again and again, after a pause each time, until the signal is aborted. */
+export function every(clock: Clock, pauseMs: number, signal: AbortSignal, work: () => Promise<void> | void): void {
+  void sleep(clock, pauseMs, signal).then(
+    async () => {
+      await work();
+      every(clock, pauseMs, signal, work);
+    },
+    () => {},
+  );
+}
+
 /** The pause before try number `attempt`, from 1 on, in milliseconds: each is twice as long as the one before, up to the longest. */
 export function doublingPauseMs(attempt: number, firstMs: number, longestMs: number): number {
   return Math.min(longestMs, firstMs * 2 ** (attempt - 1));

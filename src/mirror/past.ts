@@ -1,6 +1,7 @@
 // The recorded past: the fleet as it was at a moment, and what happened from then on, in the order in which it was recorded.
 
 import type { Bicycle } from '../api/bicycle.js';
+import { type Clock, sleep } from '../clock.js';
 import { parseJson } from '../json/parse.js';
 import type { Database, Row } from './database.js';
 
@@ -95,7 +96,7 @@ function undo(
 }
 
 /** What happened, one after the other. */
-export async function* readHappenings(
+async function* readHappenings(
   database: Database,
   { fromId, untilId }: Range,
 ): AsyncGenerator<Happening, void, undefined> {
@@ -115,6 +116,23 @@ export async function* readHappenings(
     }
   }
   if (open !== undefined) yield open;
+}
+
+/** Each happening when its time has come, `speed` times faster than they were heard of. Rejects with the signal's reason. */
+export async function* playHappenings(
+  database: Database,
+  range: Range,
+  { clock, signal, speed }: { clock: Clock; signal: AbortSignal; speed: number },
+): AsyncGenerator<Happening, void, undefined> {
+  const startedMs = clock.monotonicMs();
+  let firstMs: number | undefined;
+  for await (const happening of readHappenings(database, range)) {
+    const atMs = Date.parse(happening.received);
+    firstMs ??= atMs;
+    const leftMs = (atMs - firstMs) / speed - (clock.monotonicMs() - startedMs);
+    if (leftMs > 0) await sleep(clock, leftMs, signal);
+    yield happening;
+  }
 }
 
 function happeningOf(row: Row, change: readonly [string, string]): Happening {

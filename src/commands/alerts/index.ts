@@ -4,13 +4,14 @@ import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings'
 import { ALERT_ACTIONS, ALERT_STATES, ALERT_TYPES, type AlertAction } from '../../api/alert.js';
 import { examples } from '../../cli/examples.js';
 import { anyText, BICYCLES, type Complete, collectWith, NOTHING } from '../../cli/offers.js';
-import { collect, someOf } from '../../cli/options.js';
+import { collect, portNumber, someOf } from '../../cli/options.js';
 import type { Run } from '../../context.js';
+import { usageError } from '../../errors.js';
 import { BICYCLE_ARGUMENT } from '../bicycles/choices.js';
 import { addBulkFlags } from '../bulk/flags.js';
-import { addListFlags } from '../list/flags.js';
+import { addEndFlags, readDuration } from '../follow/flags.js';
+import { addListFlags, readCondition, readOrganization } from '../list/flags.js';
 import { ALERT_VOCABULARY } from '../list/vocabulary.js';
-import { addListen, addWatch } from './flags.js';
 
 export function addAlerts(program: Command, run: Run): void {
   const alerts = program
@@ -92,3 +93,117 @@ const offerAction: Complete = ({ operands }) =>
   operands.length === 0 || operands.some((word) => ALERT_ACTIONS.some((name) => name === word))
     ? NOTHING
     : { words: ALERT_ACTIONS.map((value) => ({ value, description: ACTION_MEANINGS[value] })) };
+
+const WATCH_DESCRIPTION = `Print each new or changed alert once, until Ctrl-C. Earlier alerts are shown only with
+--since. --state-file remembers over restarts what was printed. The list is read every
+--every, less often while nothing happens or when the service asks to slow down. --topic
+also shows alerts from the push channel at once.
+
+--exec runs a command for each alert, one at a time, with the alert as JSON on its stdin,
+for 30 s at most. Its output goes to stderr; a failure is reported and counted.`;
+
+function addWatch(alerts: Command, run: Run): void {
+  const watch = alerts
+    .command('watch')
+    .summary('print new and changed alerts, and run a command for each')
+    .description(WATCH_DESCRIPTION)
+    .option(
+      '--organization <uuid>',
+      'of this organization, by UUID or name (default: from the settings)',
+      readOrganization(),
+    )
+    .option('--type <type,…>', 'of these types (repeatable)', someOf('type', ALERT_TYPES))
+    .option('--state <state,…>', 'only alerts that enter these states (repeatable)', someOf('state', ALERT_STATES))
+    .option('--every <duration>', 'how often to read the list', readPause('--every'), 15_000)
+    .option('--since <time>', 'also show what changed since then: a time, or an age such as 2h')
+    .option('--state-file <path>', 'remember what was printed in this file, over restarts')
+    .option('--exec <command>', 'run this for each alert, with the alert as JSON on stdin')
+    .option('--topic <topic>', 'also follow this topic of the push channel, not encoded (repeatable)', collect);
+  addEndFlags(watch, 'alerts', readCondition(ALERT_VOCABULARY)).action(
+    run(async () => (await import('./watch.js')).watchAlerts),
+  );
+  for (const option of watch.options) if (option.long === '--every') option.default(15_000, '15s');
+  examples(
+    watch,
+    ['print new and changed alerts', 'fleet alerts watch'],
+    ['only low batteries, as JSON lines', 'fleet alerts watch --type lock.bat.low --state new --json'],
+    [
+      'run a command once for each, also over restarts',
+      "fleet alerts watch --state-file ~/alerts.state --exec 'jq -r .message >> ~/alerts.log'",
+    ],
+    ['wait for a theft, an hour at most', 'fleet alerts watch --until alert_type=bicycle.bike_stolen --for 1h'],
+  );
+}
+
+const LISTEN_DESCRIPTION = `Receive alerts as webhooks and print each once, until Ctrl-C, also over restarts. A webhook
+is a POST of JSON: an alert, an array of alerts, or an envelope with a message. It is
+answered with 204 once it was printed. The list is read at the start and every --backfill;
+alerts that no webhook delivered are printed too, marked "caught up".
+
+With --secret-env the header X-Fleet-Signature: sha256=HEX must match the HMAC-SHA256 of the
+body. Without a secret only this machine can connect. --forward passes each webhook on, in
+order, body and signature untouched; what cannot be delivered yet waits on disk, also over
+restarts.`;
+
+function addListen(alerts: Command, run: Run): void {
+  const listen = alerts
+    .command('listen')
+    .summary('receive alerts as webhooks')
+    .description(LISTEN_DESCRIPTION)
+    .option('--port <n>', 'port to listen on, 0 for any free one', portNumber('--port'), 4020)
+    .option('--host <address>', 'address to listen on; a secret is required beyond loopback', '127.0.0.1')
+    .option('--path <path>', 'path of the webhook', readPath, '/')
+    .option('--secret-env <name>', 'environment variable with the secret for signatures')
+    .option('--signature-header <name>', 'header with the signature', readHeaderName, 'X-Fleet-Signature')
+    .option('--forward <url>', 'pass each webhook on to this address', readForward)
+    .option('--backfill <duration>', 'how often to read the list for missed alerts; 0: never', readBackfill, 300_000);
+  addEndFlags(listen, 'alerts', readCondition(ALERT_VOCABULARY)).action(
+    run(async () => (await import('./listen.js')).listenAlerts),
+  );
+  for (const option of listen.options) if (option.long === '--backfill') option.default(300_000, '5m');
+  examples(
+    listen,
+    ['in another terminal: fleet sandbox --webhook http://127.0.0.1:4020/', 'fleet alerts listen'],
+    ['signed, as JSON lines', 'fleet alerts listen --secret-env WEBHOOK_SECRET --json'],
+    [
+      'forward to a program on this machine',
+      'fleet alerts listen --path /alerts --forward http://127.0.0.1:8080/hooks/alerts',
+    ],
+  );
+}
+
+/** A reading each second is as fast as a list can be meant. */
+const SHORTEST_PAUSE_MS = 100;
+
+function readPause(flag: string): (text: string) => number {
+  const read = readDuration(flag);
+  return (text) => {
+    const milliseconds = read(text);
+    if (milliseconds >= SHORTEST_PAUSE_MS) return milliseconds;
+    throw usageError(`${flag} takes ${SHORTEST_PAUSE_MS} ms or more, not "${text}"`);
+  };
+}
+
+function readBackfill(text: string): number {
+  return /^0(ms|s|m|h|d)?$/.test(text.trim()) ? 0 : readPause('--backfill')(text);
+}
+
+function readPath(text: string): string {
+  if (/^\/[!-~]*$/.test(text) && !/[?#]/.test(text)) return text;
+  throw usageError(`--path takes a path such as /alerts, not "${text}"`);
+}
+
+function readHeaderName(text: string): string {
+  if (/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$/.test(text)) return text;
+  throw usageError(`--signature-header takes the name of a header, not "${text}"`);
+}
+
+function readForward(text: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || !/^https?:$/.test(url.protocol))
+    throw usageError(`--forward takes an http or https address, not "${text}"`);
+  if (url.username !== '' || url.password !== '')
+    throw usageError('--forward takes an address without a user name or password');
+  url.hash = '';
+  return url;
+}

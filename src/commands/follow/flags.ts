@@ -53,3 +53,11 @@ export function addEndFlags<A extends unknown[], O extends OptionValues>(
     .option('--for <duration>', 'exit after this time: with 0, or 124 when --until was not met', readDuration('--for'))
     .option('--max-events <n>', `exit after this many ${nouns}`, wholeNumber('--max-events', 1));
 }
+
+/** A parser for commander: a factor above 0, or `max`. */
+export function readSpeed(text: string): number {
+  if (text === 'max') return Number.POSITIVE_INFINITY;
+  const factor = /^\d*\.?\d+x?$/.test(text) ? Number.parseFloat(text) : Number.NaN;
+  if (factor > 0) return factor;
+  throw usageError(`--speed takes a factor above 0, or max, not "${text}"`, 'for example 1, 60 or 0.5');
+}

@@ -1,5 +1,6 @@
 // `fleet map --serve`: the page of the fleet on this machine, moving as messages come.
 
+import { every } from '../../clock.js';
 import type { Context } from '../../context.js';
 import { asFleetError, type FleetError, usageError } from '../../errors.js';
 import { packAlerts } from '../../views/map/pack.js';
@@ -74,22 +75,7 @@ function followPage(
   organization: string | undefined,
 ): Display {
   const { clock } = context;
-  const cancels = new Set<() => void>();
-  const after = (pauseMs: number, work: () => void) => {
-    const cancel = clock.after(pauseMs, () => {
-      cancels.delete(cancel);
-      work();
-    });
-    cancels.add(cancel);
-  };
-  const every = (pauseMs: number, work: () => Promise<void> | void) => {
-    const run = async () => {
-      await work();
-      if (!over.aborted) after(pauseMs, () => void run());
-    };
-    after(pauseMs, () => void run());
-  };
-
+  let cancelFlush = () => {};
   let isDue = false;
   let pauseMs = FLUSH_MS;
   const flush = () => {
@@ -102,7 +88,7 @@ function followPage(
   const wantFlush = () => {
     if (isDue || over.aborted) return;
     isDue = true;
-    after(pauseMs, flush);
+    cancelFlush = clock.after(pauseMs, flush);
   };
 
   let isTold = false;
@@ -130,8 +116,10 @@ function followPage(
     void readAlerts();
   };
 
-  every(ALERTS_PAUSE_MS, readAlerts);
-  every(AGE_PAUSE_MS, () => {
+  const closed = new AbortController();
+  const end = AbortSignal.any([over, closed.signal]);
+  every(clock, ALERTS_PAUSE_MS, end, readAlerts);
+  every(clock, AGE_PAUSE_MS, end, () => {
     feed.age(clock.wallMs());
     server.beat();
     wantFlush();
@@ -143,8 +131,8 @@ function followPage(
       wantFlush();
     },
     async close() {
-      for (const cancel of cancels) cancel();
-      cancels.clear();
+      closed.abort(new Error('the page is closed'));
+      cancelFlush();
       await server.close();
     },
   };

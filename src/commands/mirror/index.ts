@@ -2,9 +2,12 @@
 
 import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
 import { examples } from '../../cli/examples.js';
+import { collect, portNumber, wholeNumber } from '../../cli/options.js';
 import type { Run } from '../../context.js';
-import { addReading } from './reading.js';
-import { addWriting } from './writing.js';
+import { readTo, TO } from '../database.js';
+import { addIdleFlag, readDuration, readSpeed } from '../follow/flags.js';
+import { readCondition } from '../list/flags.js';
+import { BICYCLE_VOCABULARY } from '../list/vocabulary.js';
 
 const DESCRIPTION = `Keep a copy of the fleet, with its history, in SQLite or PostgreSQL, and ask it in SQL. Other
 commands answer from it with --offline, and any SQL tool can read it.`;
@@ -20,6 +23,124 @@ export function addMirror(program: Command, run: Run): void {
     ['how old and how complete it is', 'fleet mirror status'],
     ['the fleet by state', "fleet mirror query 'select state, count(*) from latest group by state'"],
   );
-  addWriting(mirror, run);
-  addReading(mirror, run);
+  for (const add of [addRun, addOnce, addStatus, addQuery, addReplay]) add(mirror, run);
 }
+
+const RUN = `Keep the mirror current until Ctrl-C: reads the list once, follows the push channel, catches up after
+every gap, and reads alerts every 30 seconds. Goes on where it was stopped, also after a crash.
+One writer at a time keeps a mirror.`;
+
+const ONCE = `Bring the mirror up to date and exit: for cron, where nothing can run all the time. What
+happened in between is a gap: its end is recorded, not each step.`;
+
+/** What run and once share. */
+function addWriter(mirror: Command, name: string) {
+  return mirror
+    .command(name)
+    .option(...TO, readTo)
+    .option(
+      '--organization <organization>',
+      'UUID or name (repeatable; default: from the settings, else all of the token)',
+      collect,
+    )
+    .option(
+      '--keep <duration>',
+      'forget history older than this, such as 90d (default: keep all)',
+      readDuration('--keep'),
+    );
+}
+
+function addRun(mirror: Command, run: Run): void {
+  const command = addIdleFlag(
+    addWriter(mirror, 'run')
+      .summary('keep the mirror current until Ctrl-C')
+      .description(RUN)
+      .option(
+        '--metrics <port>',
+        'serve /metrics (Prometheus) and /healthz on this port of loopback',
+        portNumber('--metrics'),
+      ),
+  ).action(run(async () => (await import('./run.js')).runMirror));
+  examples(
+    command,
+    ['keep a mirror of the profile in use', 'fleet mirror run'],
+    [
+      'in PostgreSQL, history of 90 days, with metrics',
+      'fleet mirror run --to postgres://fleet@db.example/fleet --keep 90d --metrics 9464',
+    ],
+  );
+}
+
+function addOnce(mirror: Command, run: Run): void {
+  const command = addWriter(mirror, 'once')
+    .summary('bring the mirror up to date and exit')
+    .description(ONCE)
+    .action(run(async () => (await import('./run.js')).mirrorOnce));
+  examples(
+    command,
+    ['every ten minutes, by cron', 'fleet mirror once --quiet'],
+    ['before a report', 'fleet mirror once --quiet && fleet bicycles list --offline --all -o csv'],
+  );
+}
+
+function addStatus(mirror: Command, run: Run): void {
+  const status = mirror
+    .command('status')
+    .summary('show how old and how complete the mirror is')
+    .description(
+      'Show how old and how complete the mirror is, and its gaps. Exits with 0 only when it is current, else with 9.',
+    )
+    .option(...TO, readTo)
+    .action(run(async () => (await import('./status.js')).showStatus));
+  examples(
+    status,
+    ['how old, how complete, which gaps', 'fleet mirror status'],
+    ['only when it is current', 'fleet mirror status -q && fleet bicycles list --offline --all -o csv'],
+  );
+}
+
+function addQuery(mirror: Command, run: Run): void {
+  const query = mirror
+    .command('query')
+    .summary('ask the mirror in SQL')
+    .description(
+      [
+        'Run one SQL statement that only reads, in the dialect of the database. Prints in every format; geojson needs the',
+        'columns latitude and longitude, uuid a column uuid. "fleet help mirror" shows the tables and ten useful queries.',
+      ].join('\n'),
+    )
+    .argument('<sql>', 'the statement, or - for stdin')
+    .option(...TO, readTo)
+    .action(run(async () => (await import('./query.js')).runQuery));
+  examples(
+    query,
+    ['the fleet by state', "fleet mirror query 'select state, count(*) from latest group by state order by 2 desc'"],
+    ['as CSV, for a spreadsheet', "fleet mirror query 'select * from rentals order by started desc limit 1000' -o csv"],
+  );
+}
+
+const REPLAY = `Play the recorded changes as "fleet watch" would have shown them: lines, JSON lines with --json, or
+the board with --live. What a list showed after a gap comes when it was found.`;
+
+function addReplay(mirror: Command, run: Run): void {
+  const replay = mirror
+    .command('replay')
+    .summary('play what was recorded, at any speed')
+    .description(REPLAY)
+    .option(...TO, readTo)
+    .option('--since <time>', 'from then on: a time, or an age such as 2h (default: from the beginning)')
+    .option('--until <time>', 'up to then: a time, or an age such as 1h (default: to the end)')
+    .option('--speed <factor>', 'so many times faster than it happened; max: without pauses', readSpeed, DEFAULT_SPEED)
+    .option('--where <condition>', 'show only what matches FIELD=VALUE (repeatable)', readCondition(BICYCLE_VOCABULARY))
+    .option('--max-events <n>', 'exit after this many messages', wholeNumber('--max-events', 1))
+    .option('--live', 'draw a full-screen board instead of lines')
+    .action(run(async () => (await import('./replay.js')).replayMirror));
+  examples(
+    replay,
+    ['the last two hours in two minutes', 'fleet mirror replay --since 2h'],
+    ['what was lost yesterday, as JSON lines', 'fleet mirror replay --since 1d --where state=lost --speed max --json'],
+  );
+}
+
+/** An hour in a minute. */
+const DEFAULT_SPEED = 60;

@@ -1,13 +1,12 @@
 // `fleet mirror replay`: the recorded changes as a watch would have shown them, at any speed.
 
 import { bicycleTopic, organizationTopic } from '../../api/push.js';
-import { sleep } from '../../clock.js';
 import type { Context } from '../../context.js';
 import { usageError } from '../../errors.js';
 import type { Client } from '../../http/client.js';
 import type { MirrorAddress } from '../../mirror/address.js';
 import { type Gap, type Mirror, readGaps } from '../../mirror/open.js';
-import { findRange, type Happening, messageOf, type Range, readHappenings, readPast } from '../../mirror/past.js';
+import { findRange, type Happening, messageOf, playHappenings, type Range, readPast } from '../../mirror/past.js';
 import { readSince } from '../alerts/plan.js';
 import { IDLE_MS } from '../follow/flags.js';
 import type { Condition } from '../list/where.js';
@@ -91,20 +90,17 @@ async function play(
   });
   const gaps = await readGaps(database, 'WHERE ended IS NOT NULL ORDER BY ended LIMIT ?', MOST_GAPS);
   const [topic = ''] = organizations.map(organizationTopic);
-  const startedMs = clock.monotonicMs();
-  let firstMs: number | undefined;
-  for await (const happening of readHappenings(database, range)) {
+  let isFirst = true;
+  for await (const happening of playHappenings(database, range, { clock, signal, speed })) {
     const atMs = Date.parse(happening.received);
-    if (firstMs === undefined) {
-      firstMs = atMs;
+    if (isFirst) {
+      isFirst = false;
       while ((endOf(gaps[0]) ?? atMs) < atMs) gaps.shift();
       for (const each of organizations) {
         const moment = { topic: organizationTopic(each), atMs, monotonicMs: clock.monotonicMs() };
         emit({ type: 'open', ...moment, isReturn: false, downMs: 0, trace: {} });
       }
     }
-    const leftMs = (atMs - firstMs) / speed - (clock.monotonicMs() - startedMs);
-    if (leftMs > 0) await sleep(clock, leftMs, signal);
     while ((endOf(gaps[0]) ?? Number.POSITIVE_INFINITY) <= atMs)
       emitGap(gaps.shift(), topic, clock.monotonicMs(), emit);
     const organization = past.get(happening.bicycle)?.organization ?? organizations[0] ?? '';

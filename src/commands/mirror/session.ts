@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import type { Alert } from '../../api/alert.js';
 import { bicycleUuid } from '../../api/bicycle.js';
 import type { PushEnvelope } from '../../api/push.js';
-import { sleep } from '../../clock.js';
+import { every, sleep } from '../../clock.js';
 import type { Context } from '../../context.js';
 import type { Client } from '../../http/client.js';
 import type { Message, StreamEvent } from '../../http/stream/events.js';
@@ -144,7 +144,7 @@ export function lookAt({ state, ledger, context, beatAtMs }: Session): Reading {
 export async function runSession(session: Session, client: Client, onSettled: () => void): Promise<void> {
   const { context, queue, found, report, ending, alarms } = session;
   queue.push({ type: 'resume', ...found });
-  const stopTicks = tickEvery(context, queue);
+  every(context.clock, TICK_MS, ending.over.signal, () => queue.push({ type: 'tick' }));
   try {
     for await (const batch of queue.batches()) {
       const effects = await takeBatch(session, batch);
@@ -156,7 +156,6 @@ export async function runSession(session: Session, client: Client, onSettled: ()
       if (!ending.over.signal.aborted) await gather(context, queue, ending.over.signal);
     }
   } finally {
-    stopTicks();
     alarms.close();
   }
 }
@@ -168,18 +167,6 @@ export async function closeSession({ ending, queue, keeper, report, writer }: Se
   await keeper.run((database) => releaseLease(database, writer)).catch(() => {});
   await keeper.close();
   await report.close();
-}
-
-function tickEvery({ clock }: Context, queue: Queue<SessionEvent>): () => void {
-  let cancel = () => {};
-  const next = () => {
-    cancel = clock.after(TICK_MS, () => {
-      queue.push({ type: 'tick' });
-      next();
-    });
-  };
-  next();
-  return () => cancel();
 }
 
 /** Lets messages gather, so that a transaction holds many; not for longer than the queue has room. */

@@ -1,13 +1,12 @@
 // `fleet sandbox --replay`: the fleet of a mirror as it was, and what happened to it since, at any speed.
 
 import type { Bicycle } from '../../api/bicycle.js';
-import { sleep } from '../../clock.js';
 import type { Context } from '../../context.js';
 import { configError } from '../../errors.js';
 import { parseJson } from '../../json/parse.js';
 import { type MirrorAddress, showMirrorAddress } from '../../mirror/address.js';
 import { openMirror } from '../../mirror/open.js';
-import { findRange, type Happening, readHappenings, readPast } from '../../mirror/past.js';
+import { findRange, type Happening, playHappenings, readPast } from '../../mirror/past.js';
 import type { Recorded, Sandbox } from '../../sandbox/index.js';
 import { readSince } from '../alerts/plan.js';
 
@@ -37,9 +36,11 @@ export async function withPast(
     );
     const organizationOf = (uuid: string) => past.get(uuid)?.organization ?? organizations[0] ?? '';
     const play = async (sandbox: Sandbox) => {
-      const count = await playAll(context, readHappenings(database, range), speed, (happening) =>
-        take(sandbox, happening, organizationOf(happening.bicycle), departed),
-      );
+      let count = 0;
+      for await (const happening of playHappenings(database, range, { ...context, speed })) {
+        take(sandbox, happening, organizationOf(happening.bicycle), departed);
+        count += 1;
+      }
       await context.notice(`replayed: ${count} updates; the fleet stands still now`);
     };
     const bicycles = [...past.values()].filter(({ isGone }) => !isGone);
@@ -47,27 +48,6 @@ export async function withPast(
   } finally {
     await mirror.close().catch(() => undefined);
   }
-}
-
-/** Hands on each happening when its time has come; resolves with how many there were. */
-async function playAll(
-  { clock, signal }: Context,
-  happenings: AsyncIterable<Happening>,
-  speed: number,
-  each: (happening: Happening) => void,
-): Promise<number> {
-  const startedMs = clock.monotonicMs();
-  let firstMs: number | undefined;
-  let count = 0;
-  for await (const happening of happenings) {
-    const atMs = Date.parse(happening.received);
-    firstMs ??= atMs;
-    const leftMs = (atMs - firstMs) / speed - (clock.monotonicMs() - startedMs);
-    if (leftMs > 0) await sleep(clock, leftMs, signal);
-    each(happening);
-    count += 1;
-  }
-  return count;
 }
 
 /** What left the list is kept in `departed` until it comes back. */

@@ -1,11 +1,11 @@
 // The full-screen board of `fleet watch --live`: draws the board's state ten times a second at most, and hands it the keys.
 
 import { ALERTS_PATH, type Alert } from '../../api/alert.js';
+import { every } from '../../clock.js';
 import type { Context } from '../../context.js';
 import { FleetError } from '../../errors.js';
 import type { Client } from '../../http/client.js';
 import { firstPage } from '../../http/first-page.js';
-import type { Query } from '../../http/types.js';
 import type { Moment } from '../../mirror/knowledge.js';
 import { widthOf } from '../../terminal/cells.js';
 import { loadPaint } from '../../terminal/colour.js';
@@ -137,7 +137,7 @@ export async function openLive(options: LiveOptions): Promise<Display> {
     onChange: () => wantFrame(0),
     onKey: (key: Key) => take({ type: 'key', key, rows: bicycleRows(size().height), ...seen, map: seenMap }),
   });
-  const cancelAlerts = pollAlerts(client, plan, context, over, (alerts) => take({ type: 'alerts', alerts }));
+  pollAlerts(client, plan, context, over, (alerts) => take({ type: 'alerts', alerts }));
   let isClosed = false;
   return {
     take(effects, state) {
@@ -149,7 +149,6 @@ export async function openLive(options: LiveOptions): Promise<Display> {
     async close() {
       if (isClosed) return;
       isClosed = true;
-      cancelAlerts();
       cancelFrame();
       dueMs = Number.NEGATIVE_INFINITY;
       screen.close();
@@ -277,20 +276,16 @@ function isWanted(entry: Entry, wanted: string): boolean {
   return entry.type === 'leaving' && matchesFilter(entry.bicycle ?? { uuid: entry.uuid ?? null }, wanted);
 }
 
-/** Reads one page of the newest alerts again and again. Returns what ends it. */
+/** Reads one page of the newest alerts again and again. */
 function pollAlerts(
   client: Client,
   { organizations: [organization] }: Plan,
   { clock }: Context,
   over: AbortSignal,
   onAlerts: (alerts: readonly Alert[]) => void,
-): () => void {
-  if (organization === undefined) return () => {};
-  let cancel = () => {};
-  const query: Query = [
-    ['ordering', '-created'],
-    ['organization', organization],
-  ];
+): void {
+  if (organization === undefined) return;
+  const query = [['ordering', '-created'] as const, ['organization', organization] as const];
   const request = { path: ALERTS_PATH, query, subject: 'the list of alerts' };
   const poll = async () => {
     try {
@@ -299,8 +294,6 @@ function pollAlerts(
     } catch {
       // The board shows the connection's troubles; alerts that are a little old are no other trouble.
     }
-    if (!over.aborted) cancel = clock.after(ALERTS_PAUSE_MS, () => void poll());
   };
-  void poll();
-  return () => cancel();
+  void poll().then(() => every(clock, ALERTS_PAUSE_MS, over, poll));
 }
