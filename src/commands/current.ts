@@ -8,6 +8,7 @@ import type { MirrorClient } from '../mirror/client.js';
 import type { Mirror } from '../mirror/open.js';
 import { organizationsOf } from '../settings/token.js';
 import { chosenDatabase } from './database.js';
+import { openChosen } from './offline.js';
 
 /** A database that does not answer at once is not waited for. */
 const PATIENCE_MS = 2_000;
@@ -18,8 +19,8 @@ type Place = Pick<Context, 'io' | 'clock' | 'signal' | 'settings'> & { readonly 
  * Opens the mirror of this run, for the caller to close; undefined where there is none that is current, it cannot be read, or
  * `--no-mirror` was given. Where there is none, it costs one look at a path.
  */
-export async function openCurrentMirror(place: Place): Promise<Mirror | undefined> {
-  const { io, clock, flags, signal } = place;
+async function openCurrentMirror(place: Place): Promise<Mirror | undefined> {
+  const { clock, flags, signal } = place;
   if (flags.mirror === false) return undefined;
   const over = new AbortController();
   const cancel = clock.after(PATIENCE_MS, () => over.abort(new Error('the mirror did not answer in time')));
@@ -27,10 +28,8 @@ export async function openCurrentMirror(place: Place): Promise<Mirror | undefine
   try {
     const address = await chosenDatabase(place, undefined);
     if (address.kind === 'sqlite') await stat(address.path);
-    const baseUrl = (await place.settings()).baseUrl.value;
-    if (baseUrl === undefined) return undefined;
-    const { openMirror } = await import('../mirror/open.js');
-    mirror = await openMirror(address, { signal: AbortSignal.any([signal, over.signal]), env: io.env, baseUrl });
+    if ((await place.settings()).baseUrl.value === undefined) return undefined;
+    mirror = await openChosen({ ...place, signal: AbortSignal.any([signal, over.signal]) }, address);
     // One that belongs to nobody yet says nothing of this service.
     if (mirror.baseUrl !== undefined && (await mirror.status()).isCurrent) return mirror;
   } catch {

@@ -13,16 +13,23 @@ export interface OfflineFlags {
   to?: MirrorAddress;
 }
 
+/** Opens the mirror of this run for reading, in the database `to`, else in that of the profile; for the caller to close. */
+export async function openChosen(
+  { settings, io, signal }: Pick<Context, 'settings' | 'io' | 'signal'>,
+  to?: MirrorAddress,
+): Promise<Mirror> {
+  const { openMirror } = await import('../mirror/open.js');
+  const baseUrl = (await settings()).baseUrl.value;
+  return openMirror(await chosenDatabase({ settings, io }, to), { signal, env: io.env, baseUrl });
+}
+
 /** Runs the action with the mirror of this run, opened for reading and closed afterwards. */
 export async function withMirror<T>(
   context: Context,
   use: (mirror: Mirror) => Promise<T>,
   to: MirrorAddress | undefined,
 ): Promise<T> {
-  const { openMirror } = await import('../mirror/open.js');
-  const address = await chosenDatabase(context, to);
-  const baseUrl = (await context.settings()).baseUrl.value;
-  const mirror = await openMirror(address, { signal: context.signal, env: context.io.env, baseUrl });
+  const mirror = await openChosen(context, to);
   try {
     return await use(mirror);
   } finally {

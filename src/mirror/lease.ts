@@ -26,20 +26,6 @@ export const LEASE_MS = 15_000;
 /** Clocks of SQLite's writers are those of their machines: a heartbeat so far in the future is a mistake. */
 const AHEAD_MS = 60_000;
 
-/** What `meta` says of the writer; undefined where there was none. */
-export function readLease(text: string | undefined): Lease | undefined {
-  const value = readState<Partial<Lease>>(text);
-  if (value === undefined) return undefined;
-  const { owner, host, place, pid, heartbeat } = value;
-  return {
-    owner: String(owner),
-    host: String(host),
-    place: String(place),
-    pid: Number(pid),
-    heartbeat: typeof heartbeat === 'string' ? heartbeat : null,
-  };
-}
-
 /** The age of a heartbeat in milliseconds; undefined for none. */
 export function heartbeatAgeMs(lease: Lease | undefined, now: string): number | undefined {
   const heartbeat = lease?.heartbeat;
@@ -67,7 +53,7 @@ export async function takeLease(database: Database, writer: Writer): Promise<voi
   await database.transaction(async () => {
     await lockLease(database);
     const now = await databaseTime(database);
-    const lease = readLease(await readMeta(database, 'lease'));
+    const lease = readState<Lease>(await readMeta(database, 'lease'));
     const isDead = lease !== undefined && lease.place === writer.place && writer.isGone(lease.pid);
     if (lease !== undefined && lease.owner !== writer.owner && !isDead && isAlive(lease, now)) throw inUse(lease, now);
     await writeMeta(database, 'lease', leaseText(writer, now));
@@ -81,7 +67,7 @@ export async function takeLease(database: Database, writer: Writer): Promise<voi
 export async function keepLease(database: Database, writer: Writer, beats: boolean): Promise<void> {
   const forUpdate = database.kind === 'postgres' ? ' FOR UPDATE' : '';
   const [row] = await database.all(`SELECT value FROM meta WHERE key = 'lease'${forUpdate}`);
-  const lease = readLease(row === undefined ? undefined : String(row['value']));
+  const lease = readState<Lease>(row === undefined ? undefined : String(row['value']));
   if (lease?.owner !== writer.owner) throw replaced(lease);
   if (beats) await writeMeta(database, 'lease', leaseText(writer, await databaseTime(database)));
 }
@@ -90,7 +76,7 @@ export async function keepLease(database: Database, writer: Writer, beats: boole
 export async function releaseLease(database: Database, writer: Writer): Promise<void> {
   await database.transaction(async () => {
     await lockLease(database);
-    if (readLease(await readMeta(database, 'lease'))?.owner !== writer.owner) return;
+    if (readState<Lease>(await readMeta(database, 'lease'))?.owner !== writer.owner) return;
     await writeMeta(database, 'lease', leaseText(writer, null));
   });
 }

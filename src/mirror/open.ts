@@ -4,7 +4,7 @@ import { configError } from '../errors.js';
 import { readTime } from '../terminal/time.js';
 import { type MirrorAddress, showMirrorAddress } from './address.js';
 import { type Database, type OpenOptions, openDatabase, type Value } from './database.js';
-import { databaseTime, heartbeatAgeMs, isAlive, type Lease, readLease } from './lease.js';
+import { databaseTime, heartbeatAgeMs, isAlive, type Lease } from './lease.js';
 import { checkBaseUrl, type Position, readList, readSchema, readState, type Snapshot } from './schema.js';
 
 export interface Mirror {
@@ -78,7 +78,7 @@ async function readStatus(database: Database): Promise<MirrorStatus> {
   const now = await databaseTime(database);
   const meta = await readAllMeta(database);
   const openGaps = await readGaps(database, 'WHERE ended IS NULL ORDER BY id LIMIT 100');
-  const lease = readLease(meta.get('lease'));
+  const lease = readState<Lease>(meta.get('lease'));
   const isWritten = isAlive(lease, now);
   const isWhole = readState<Snapshot>(meta.get('snapshot'))?.isWhole === true;
   const asOf = isWritten ? (lease?.heartbeat ?? undefined) : readState<Position>(meta.get('position'))?.heard;

@@ -283,22 +283,20 @@ function asPostgresError(error: unknown, { host, port, database }: Connection): 
   const { code = '', message = '' } = error as { code?: string; message?: string };
   const where = `the database "${database}" at ${host.startsWith('/') ? host : `${host}:${port}`}`;
   // A name with several addresses: each failed, and the first says why.
+  const failure = (kind: FleetError['kind'], what: string) => new FleetError(kind, what, { cause: error });
   const text = message || ((error as AggregateError).errors?.[0] as Error | undefined)?.message || code;
   // pg's own word for a password that was asked for and not given.
   if (text.startsWith('SASL')) return refusedLogin(where, 'it asks for a password', error);
-  if (!/^[0-9A-Z]{5}$/.test(code))
-    return new FleetError('network', `${where} is out of reach: ${text}`, { cause: error });
+  if (!/^[0-9A-Z]{5}$/.test(code)) return failure('network', `${where} is out of reach: ${text}`);
   if (code.startsWith('28')) return refusedLogin(where, text, error);
   if (code === '3D000') return configError(`${where} is not there: ${text}`, `create it: createdb ${database}`, error);
-  if (code === '42501' || code === '25006' || code.startsWith('53') || code === '58030') {
-    if (code === '53300')
-      return new FleetError('network', `${where} takes no more connections: ${text}`, { cause: error });
-    return new FleetError('output', `${where} cannot be written: ${text}`, { cause: error });
-  }
+  if (code === '53300') return failure('network', `${where} takes no more connections: ${text}`);
+  if (code === '42501' || code === '25006' || code.startsWith('53') || code === '58030')
+    return failure('output', `${where} cannot be written: ${text}`);
   // 25P03: it was frozen within a transaction, which the server ended.
   if (code.startsWith('08') || code.startsWith('57P') || code === '25P03')
-    return new FleetError('network', `${where} is out of reach: ${text}`, { cause: error });
-  return new FleetError('internal', `the database says: ${text}`, { cause: error });
+    return failure('network', `${where} is out of reach: ${text}`);
+  return failure('internal', `the database says: ${text}`);
 }
 
 function refusedLogin(where: string, why: string, cause: unknown): FleetError {

@@ -294,14 +294,7 @@ function codeOf(error: unknown): number | undefined {
   const { errcode, rawCode, message } = error as { errcode?: unknown; rawCode?: unknown; message?: unknown };
   // libsql names the code of a connection that failed at the end of its text alone.
   const last = /: (\d+)"\)$/.exec(String(message))?.[1];
-  const code =
-    typeof errcode === 'number'
-      ? errcode
-      : typeof rawCode === 'number'
-        ? rawCode
-        : last === undefined
-          ? undefined
-          : Number(last);
+  const code = [errcode, rawCode, last && Number(last)].find((each) => typeof each === 'number');
   return code === undefined ? undefined : code & 0xff;
 }
 
@@ -309,31 +302,17 @@ function asSqliteError(error: unknown, path: string): unknown {
   const code = codeOf(error);
   if (error instanceof FleetError || code === undefined) return error;
   const { message } = error as Error;
-  switch (code) {
-    case CODES.corrupt:
-    case CODES.notDatabase:
-      return configError(
-        `${path} is damaged or no database: ${message}`,
-        'move it away, and start a new one: fleet mirror run',
-        error,
-      );
-    case CODES.full:
-      return new FleetError('output', `${path} cannot be written: the disk is full`, { cause: error });
-    case CODES.busy:
-    case CODES.locked:
-      return new FleetError('output', `${path} is locked by another program`, { cause: error });
-    case CODES.perm:
-    case CODES.readOnly:
-    case CODES.io:
-    case CODES.cannotOpen:
-      return new FleetError(
-        'output',
-        `${path} cannot be ${code === CODES.cannotOpen ? 'opened' : 'written'}: ${message}`,
-        { cause: error },
-      );
-    default:
-      return new FleetError('internal', `the database says: ${message}`, { cause: error });
+  const output = (what: string) => new FleetError('output', `${path} ${what}`, { cause: error });
+  if (code === CODES.corrupt || code === CODES.notDatabase) {
+    const hint = 'move it away, and start a new one: fleet mirror run';
+    return configError(`${path} is damaged or no database: ${message}`, hint, error);
   }
+  if (code === CODES.full) return output('cannot be written: the disk is full');
+  if (code === CODES.busy || code === CODES.locked) return output('is locked by another program');
+  if (code === CODES.cannotOpen) return output(`cannot be opened: ${message}`);
+  if (code === CODES.perm || code === CODES.readOnly || code === CODES.io)
+    return output(`cannot be written: ${message}`);
+  return new FleetError('internal', `the database says: ${message}`, { cause: error });
 }
 
 /** What both drivers have. */

@@ -1,7 +1,6 @@
 // The tables of a mirror: made in steps, the same on both databases, and what is no mirror refused.
 
 import { describe, expect, test } from 'vitest';
-import { readLease } from '../../src/mirror/lease.js';
 import { CHANGE_COLUMNS } from '../../src/mirror/ledger.js';
 import { BICYCLE_COLUMNS, bicycleRow, utcOf, versionValue } from '../../src/mirror/rows.js';
 import {
@@ -118,7 +117,7 @@ test.each([
 });
 
 test.each(['{', 'null', '17', ''])('meta that says %j is damaged', (text) => {
-  for (const read of [readLease, readState, readList])
+  for (const read of [readState, readList])
     expect(() => read(text)).toThrow(expect.objectContaining({ kind: 'config' }));
 });
 

@@ -38,25 +38,24 @@ interface Entry extends Forwarded {
 
 /** Opens the queue at a path, with what was not done before. Throws a FleetError of kind `config` when it cannot be used. */
 export async function openForwardQueue(path: string): Promise<ForwardQueue> {
-  let entries = await restore(path);
+  let entries = (await restore(path)).map((entry, index) => ({ ...entry, id: index + 1 }));
   let start = 0;
   let bytes = entries.reduce((sum, { body }) => sum + body.length, 0);
   let ids = entries.length;
-  const kept = entries.map((entry, index) => ({ ...entry, id: index + 1 }));
-  entries = kept;
-  await replaceFile(path, kept.map(lineOf).join(''));
+  await replaceFile(path, entries.map(lineOf).join(''));
   const descriptor = openSync(path, 'a', OWNER_ONLY_MODE);
   let written = 0;
   const size = () => entries.length - start;
+  const hasRoom = () => size() < MOST_BODIES && bytes < MOST_BYTES;
   const append = (line: string) => {
     written += line.length;
     writeSync(descriptor, line);
   };
   return {
     size,
-    hasRoom: () => size() < MOST_BODIES && bytes < MOST_BYTES,
+    hasRoom,
     add(forwarded) {
-      if (size() >= MOST_BODIES || bytes >= MOST_BYTES) return false;
+      if (!hasRoom()) return false;
       const entry = { ...forwarded, id: ++ids };
       append(lineOf(entry));
       entries.push(entry);

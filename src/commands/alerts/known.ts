@@ -5,6 +5,7 @@
 
 import { createHash } from 'node:crypto';
 import type { Alert } from '../../api/alert.js';
+import type { Item } from '../../http/types.js';
 import { readTime } from '../../terminal/time.js';
 import { textOf } from '../../terminal/values.js';
 
@@ -12,10 +13,7 @@ import { textOf } from '../../terminal/values.js';
 export type Source = 'list' | 'webhook' | 'push';
 
 /** An alert as it came: its JSON text and its value. */
-export interface AlertItem {
-  readonly json: string;
-  readonly value: Alert;
-}
+export type AlertItem = Readonly<Item<Alert>>;
 
 /** How what is said of an alert relates to what is known of it. */
 export interface Look {
@@ -53,14 +51,14 @@ interface Entry {
 }
 
 /** So many alerts are known; the one that was met longest ago is forgotten first. */
-export const KNOWN_ALERTS = 50_000;
+const KNOWN_ALERTS = 50_000;
 /** So many versions of one alert are known. */
 const KNOWN_VERSIONS = 32;
 /** States that an alert leaves no more (section 3.2); any other is watched. */
 const FINAL_STATES: readonly string[] = ['resolved', 'stopped'];
 
 /** A name of the alert: its uuid in lower case, else a digest of its text. */
-export function idOf({ value, json }: AlertItem): string {
+function idOf({ value, json }: AlertItem): string {
   const { uuid } = value;
   if (typeof uuid === 'string' && uuid !== '') return uuid.toLowerCase();
   return `sha256:${createHash('sha256').update(json).digest('hex')}`;

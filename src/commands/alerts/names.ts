@@ -7,18 +7,13 @@ import type { Client } from '../../http/client.js';
 import { readPath, textOf } from '../../terminal/values.js';
 import { readBicycle } from '../watch/read.js';
 
-export interface Names {
-  /** The name where the alert does not say it and the service does; never rejects, and takes at most a moment. */
-  of(alert: Alert): Promise<string | undefined>;
-}
-
 const KNOWN_LIMIT = 10_000;
 /** A line does not wait longer for a name. */
 const NAME_LIMIT_MS = 2_000;
 /** After a name that could not be had, the next ones are not asked for so long. */
 const FAILURE_PAUSE_MS = 60_000;
 
-export function openNames(client: Client | undefined, clock: Clock, over: AbortSignal): Names {
+export function openNames(client: Client | undefined, clock: Clock, over: AbortSignal) {
   const known = new Map<string, string | undefined>();
   let dueMs = Number.NEGATIVE_INFINITY;
 
@@ -38,7 +33,8 @@ export function openNames(client: Client | undefined, clock: Clock, over: AbortS
   }
 
   return {
-    async of({ extra, bicycle }) {
+    /** The name where the alert does not say it and the service does; never rejects, and takes at most a moment. */
+    async of({ extra, bicycle }: Alert): Promise<string | undefined> {
       const own = textOf(readPath(extra, 'bicycle_name'));
       const uuid = typeof bicycle === 'string' ? uuidOfLink(bicycle)?.toLowerCase() : undefined;
       if ((own !== undefined && own !== '') || uuid === undefined || client === undefined) return undefined;

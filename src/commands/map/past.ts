@@ -4,7 +4,7 @@ import type { Bicycle } from '../../api/bicycle.js';
 import type { Context } from '../../context.js';
 import { queue } from '../../mirror/engine.js';
 import { readTime } from '../../terminal/time.js';
-import { chosenDatabase } from '../database.js';
+import { openChosen } from '../offline.js';
 
 export interface Past {
   /** The first moment that is known, in milliseconds since the epoch. */
@@ -22,14 +22,8 @@ export interface PastOptions {
 /** Undefined where there is no mirror of this service, or nothing is recorded in it: the page goes without its slider. */
 export async function openPast(context: Context, { organizations, keep }: PastOptions): Promise<Past | undefined> {
   if (context.flags.mirror === false) return undefined;
-  const { openMirror } = await import('../../mirror/open.js');
   const { findRange, readPast } = await import('../../mirror/past.js');
-  const baseUrl = (await context.settings()).baseUrl.value;
-  const opened = async () => {
-    const address = await chosenDatabase(context, undefined);
-    return openMirror(address, { signal: context.signal, env: context.io.env, baseUrl });
-  };
-  const mirror = await opened().catch(() => undefined);
+  const mirror = await openChosen(context).catch(() => undefined);
   if (mirror === undefined) return undefined;
   const { database } = mirror;
   const close = () => mirror.close().catch(() => undefined);

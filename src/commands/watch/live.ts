@@ -161,22 +161,19 @@ function quitError({ until }: Plan): FleetError | undefined {
   return until === undefined ? undefined : new FleetError('interrupted', 'quit before --until was met');
 }
 
-interface Rate {
-  add(messages: number, monotonicMs: number): void;
-  /** Messages in each of the last seconds, the present one last. */
-  perSecond(monotonicMs: number): number[];
-}
+type Rate = ReturnType<typeof openRate>;
 
-function openRate(startMs: number): Rate {
+function openRate(startMs: number) {
   const seconds = new Map<number, number>();
   const secondOf = (monotonicMs: number) => Math.floor((monotonicMs - startMs) / 1000);
   return {
-    add(messages, monotonicMs) {
+    add(messages: number, monotonicMs: number) {
       const second = secondOf(monotonicMs);
       if (messages > 0) seconds.set(second, (seconds.get(second) ?? 0) + messages);
       for (const old of seconds.keys()) if (old <= second - KEPT_SECONDS) seconds.delete(old);
     },
-    perSecond(monotonicMs) {
+    /** Messages in each of the last seconds, the present one last. */
+    perSecond(monotonicMs: number): number[] {
       const first = secondOf(monotonicMs) - KEPT_SECONDS + 1;
       return Array.from({ length: KEPT_SECONDS }, (_, index) => seconds.get(first + index) ?? 0);
     },
