@@ -86,7 +86,7 @@ export function streamLine(event: StreamEvent, offsetMinutes: number, namesTopic
 }
 
 /** A pause that the service asked for and that is too long to be waited. */
-function showCapped(cappedFromMs: number | undefined): string {
+export function showCapped(cappedFromMs: number | undefined): string {
   return cappedFromMs === undefined ? '' : `, not in ${showDuration(cappedFromMs)} as the service asked`;
 }
 

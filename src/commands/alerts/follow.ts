@@ -65,7 +65,7 @@ export async function followAlerts(context: Context, input: FollowInput): Promis
   const { over } = ending;
   const isJson = plan.form === 'json';
   const stderr = openStderr(context, { isJson, namesTopic: topics.length > 1 });
-  const report = openAlertsReport(stderr, input.doing);
+  const report = openAlertsReport(stderr, input.doing, plan.everyMs);
   const done = { executed: 0, execFailed: 0 };
   let receiver: Receiver | undefined;
   let following: Promise<void> | undefined;
@@ -92,10 +92,10 @@ export async function followAlerts(context: Context, input: FollowInput): Promis
     const ended = await runLoop(context, queue, over, {
       start: (now) => startAlerts(plan, remembered, now),
       step: alertsState,
-      perform(effects: readonly AlertsEffect[], state) {
+      perform(effects: readonly AlertsEffect[]) {
         const items: Item[] = [];
         for (const effect of effects) {
-          report.effect(effect, state);
+          report.effect(effect);
           if (effect.type === 'wake') alarms.set(effect.inMs);
           else if (effect.type === 'read-page' && client !== undefined && !over.signal.aborted)
             void readAlerts(client, effect, clock).then(queue.push);

@@ -1,22 +1,14 @@
 // What following alerts says on stderr: failures and returns once each, what --exec prints, a summary at the end.
 
 import { showDuration } from '../../terminal/time.js';
-import { count, errorFields, type WatchEnd } from '../../views/stream.js';
-import type { Stderr } from '../follow/stderr.js';
-import type { AlertCounts, AlertsEffect, AlertsState, Show } from './state.js';
+import { count, errorFields, showCapped, type WatchEnd } from '../../views/stream.js';
+import type { Fields, Stderr } from '../follow/stderr.js';
+import type { AlertCounts, AlertsEffect, Show } from './state.js';
 
 /** What was done besides showing. */
-export interface DoneCounts {
+interface DoneCounts {
   executed: number;
   execFailed: number;
-}
-
-export interface AlertsReport {
-  /** What the machine says; shows are printed elsewhere, but for their marks. */
-  effect(effect: AlertsEffect, state: AlertsState): void;
-  execLine(line: string): void;
-  execFailed(show: Show, reason: string): void;
-  summary(input: SummaryInput): Promise<void>;
 }
 
 export interface SummaryInput {
@@ -26,66 +18,57 @@ export interface SummaryInput {
   done: DoneCounts;
   undelivered: number;
   /** What a receiver adds: for programs, and for people. */
-  more: { fields: { readonly [field: string]: unknown }; facts: readonly string[]; isPromise: boolean };
+  more: { fields: Fields; facts: readonly string[]; isPromise: boolean };
 }
 
-export function openAlertsReport(stderr: Stderr, doing: string): AlertsReport {
+export function openAlertsReport(stderr: Stderr, doing: string, everyMs: number | undefined) {
   const { print, atNow } = stderr;
   return {
-    effect: (effect, { plan }) => printEffect(stderr, effect, { doing, everyMs: plan.everyMs }),
-    execLine: (line) => print(true, { event: 'exec', line }, `exec: ${line}`),
-    execFailed({ version }, reason) {
+    /** What the machine says; shows are printed elsewhere, but for their marks. */
+    effect(effect: AlertsEffect): void {
+      if (effect.type === 'stream') stderr.stream(effect.event);
+      else if (effect.type === 'detail') stderr.detail(effect.text);
+      else if (effect.type === 'ready') {
+        const pace = everyMs === undefined ? '' : `; the list is read every ${showDuration(everyMs)}`;
+        print(false, { event: 'open', known: effect.alerts }, atNow(`${doing}${pace}`));
+      } else {
+        const trouble = troubleOf(effect);
+        // Of what bears its mark in its line there is a record alone.
+        if (trouble !== undefined) print(true, trouble.fields, trouble.line && atNow(trouble.line));
+      }
+    },
+    execLine: (line: string) => print(true, { event: 'exec', line }, `exec: ${line}`),
+    execFailed({ version }: Show, reason: string): void {
       const line = `the command of --exec failed for the alert ${version.id}: ${reason}`;
       print(true, { event: 'exec-failed', uuid: version.id, message: reason }, atNow(line));
     },
-    summary: (input) => printSummary(stderr, doing, input),
+    summary: (input: SummaryInput) => printSummary(stderr, doing, input),
   };
 }
 
-function printEffect(
-  stderr: Stderr,
-  effect: AlertsEffect,
-  { doing, everyMs }: { doing: string; everyMs: number | undefined },
-): void {
-  const { print, atNow } = stderr;
+/** What is said even when quiet. */
+function troubleOf(effect: AlertsEffect): { fields: Fields; line?: string } | undefined {
   switch (effect.type) {
-    case 'ready': {
-      const { alerts } = effect;
-      const pace = everyMs === undefined ? '' : `; the list is read every ${showDuration(everyMs)}`;
-      print(false, { event: 'open', known: alerts }, atNow(`${doing}${pace}`));
-      return;
-    }
     case 'unread': {
       const { error, retryInMs, cappedFromMs } = effect;
-      const capped = cappedFromMs === undefined ? '' : `, not in ${showDuration(cappedFromMs)} as the service asked`;
+      const again = `trying again in ${showDuration(retryInMs)}${showCapped(cappedFromMs)}`;
       const fields = { event: 'lost', ...errorFields(error), retry_in_seconds: retryInMs / 1000 };
-      const line = `the alerts could not be read: ${error.message}; trying again in ${showDuration(retryInMs)}${capped}`;
-      print(true, fields, atNow(line));
-      return;
+      return { fields, line: `the alerts could not be read: ${error.message}; ${again}` };
     }
     case 'back': {
-      const { downMs } = effect;
-      const line = `the alerts can be read again after ${showDuration(downMs)}; what was missed follows`;
-      print(true, { event: 'back', seconds: Math.round(downMs) / 1000 }, atNow(line));
-      return;
+      const line = `the alerts can be read again after ${showDuration(effect.downMs)}; what was missed follows`;
+      return { fields: { event: 'back', seconds: Math.round(effect.downMs) / 1000 }, line };
     }
     case 'bound': {
       const line = `the list was not read to the point where it is known, but ${effect.items} alerts deep: older changes may be missing`;
-      print(true, { event: 'incomplete', alerts: effect.items }, atNow(line));
-      return;
+      return { fields: { event: 'incomplete', alerts: effect.items }, line };
     }
     case 'show': {
-      const { id, modified, state } = effect.version;
-      // A line bears the mark itself.
-      if (effect.mark !== undefined) print(true, { event: effect.mark, uuid: id, modified, state }, undefined);
-      return;
+      const { id: uuid, modified, state } = effect.version;
+      return effect.mark && { fields: { event: effect.mark, uuid, modified, state } };
     }
-    case 'stream':
-      stderr.stream(effect.event);
-      return;
-    case 'detail':
-      stderr.detail(effect.text);
-      return;
+    default:
+      return undefined;
   }
 }
 
