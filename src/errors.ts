@@ -74,9 +74,14 @@ export function configError(message: string, hint?: string, cause?: unknown): Fl
 }
 
 /** Turns whatever was thrown into a FleetError; what is not one already is a bug of ours. */
+/** What something thrown says. */
+export function reasonOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown);
+}
+
 export function asFleetError(thrown: unknown): FleetError {
   if (thrown instanceof FleetError) return thrown;
-  const message = thrown instanceof Error ? thrown.message : String(thrown);
+  const message = reasonOf(thrown);
   return new FleetError('internal', message, {
     cause: thrown,
     hint: 'this is a bug in fleet; run it again with --verbose and report what it prints',

@@ -3,7 +3,7 @@
 // What a connection does next is decided in stream/machine.ts; this is the loop around it, which carries it out.
 
 import type { Clock } from '../clock.js';
-import { FleetError } from '../errors.js';
+import { FleetError, reasonOf } from '../errors.js';
 import type { Headers } from './exchange.js';
 import { acceptJson, authorization } from './headers.js';
 import { type ConnectionContext, connectOnce } from './stream/connection.js';
@@ -196,6 +196,6 @@ function openWorld(
 
 function asTokenFailure(thrown: unknown): FleetError {
   if (thrown instanceof FleetError) return thrown;
-  const message = thrown instanceof Error ? thrown.message : String(thrown);
+  const message = reasonOf(thrown);
   return new FleetError('config', `could not get a token: ${message}`, { cause: thrown });
 }

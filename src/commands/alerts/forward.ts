@@ -1,6 +1,7 @@
 // `--forward`: passes webhooks on to another receiver, as the machine of forward-state.ts says.
 
 import type { Clock } from '../../clock.js';
+import { reasonOf } from '../../errors.js';
 import { readWhole } from '../../http/exchange.js';
 import type { Network } from '../../http/network.js';
 import { readRetryAfter } from '../../http/retry.js';
@@ -44,7 +45,7 @@ export function openForwarder({ url, queue, network, clock, stderr }: ForwardOpt
     try {
       return write();
     } catch (error) {
-      report.disk(error instanceof Error ? error.message : String(error));
+      report.disk(reasonOf(error));
       return false;
     }
   };
@@ -101,7 +102,7 @@ async function sendBody(
     const askedMs = readRetryAfter(answer.headers['retry-after'], clock.wallMs());
     return { type: 'answered', status, reason: `HTTP ${status}`, askedMs };
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = reasonOf(error);
     return { type: 'answered', status: undefined, reason, askedMs: undefined };
   }
 }

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import type { Context } from '../../context.js';
-import { asFleetError, configError, FleetError, usageError } from '../../errors.js';
+import { asFleetError, configError, FleetError, reasonOf, usageError } from '../../errors.js';
 import { isOwnName } from '../../http/loopback.js';
 import { findStateFolder } from '../../settings/place.js';
 import { makeFolder } from '../../settings/store.js';
@@ -95,26 +95,21 @@ function notListening(thrown: NodeJS.ErrnoException, { host, port }: ListenOptio
   return asFleetError(thrown);
 }
 
+function digestOf(content: string | Buffer): string {
+  return createHash('sha256').update(content).digest('hex');
+}
+
 /** The file of this listener: another service, address or path is another one. */
 async function statePath(context: Context, { host, port, path }: ListenOptions, base: string): Promise<string> {
   const folder = findStateFolder(context.io.env);
   if (folder === undefined) {
     throw configError('there is no folder to remember alerts in', 'set XDG_STATE_HOME or HOME to an absolute path');
   }
-  const digest = createHash('sha256')
-    .update(JSON.stringify([base, host, port, path]))
-    .digest('hex')
-    .slice(0, 12);
-  try {
-    await makeFolder(folder);
-  } catch (error) {
-    throw configError(
-      `${folder} cannot be made: ${error instanceof Error ? error.message : String(error)}`,
-      'set XDG_STATE_HOME to a folder of yours',
-      error,
-    );
-  }
-  return join(folder, `listen-${port}-${digest}`);
+  await makeFolder(folder).catch((error) => {
+    const hint = 'set XDG_STATE_HOME to a folder of yours';
+    throw configError(`${folder} cannot be made: ${reasonOf(error)}`, hint, error);
+  });
+  return join(folder, `listen-${port}-${digestOf(JSON.stringify([base, host, port, path])).slice(0, 12)}`);
 }
 
 /** What was shown before; without it the listener works, and says what that means, unless bodies must be kept for --forward. */
@@ -161,11 +156,8 @@ async function receive(
       const dueMs = (said.get(reason) ?? Number.NEGATIVE_INFINITY) + SAID_AGAIN_MS;
       if (clock.monotonicMs() < dueMs) return;
       said.set(reason, clock.monotonicMs());
-      stderr.print(
-        true,
-        { event: 'refused', status, message: reason },
-        stderr.atNow(`a webhook was refused: ${reason} (${status})`),
-      );
+      const line = stderr.atNow(`a webhook was refused: ${reason} (${status})`);
+      stderr.print(true, { event: 'refused', status, message: reason }, line);
     },
   );
   const to =
@@ -176,7 +168,7 @@ async function receive(
       const webhook = pending.get(id);
       pending.delete(id);
       if (webhook === undefined || forwarder === undefined) return;
-      const digest = createHash('sha256').update(webhook.body).digest('hex');
+      const digest = digestOf(webhook.body);
       if (!isNews && !owed.has(digest)) return;
       owed.delete(digest);
       if (forwarder.add(forwardedOf(webhook, options.signatureHeader))) return;
@@ -202,8 +194,7 @@ async function forwardTo(
 ): Promise<Forwarder> {
   if (memory === undefined) throw new FleetError('internal', '--forward without a memory');
   // Another receiver is another queue.
-  const digest = createHash('sha256').update(url.href).digest('hex').slice(0, 12);
-  const queue = await openForwardQueue(`${memory.replace(/\.state$/, '')}-${digest}.queue`);
+  const queue = await openForwardQueue(`${memory.replace(/\.state$/, '')}-${digestOf(url.href).slice(0, 12)}.queue`);
   return openForwarder({ url, queue, network: await context.network(), clock: context.clock, stderr });
 }
 

@@ -6,7 +6,7 @@
 import { randomBytes } from 'node:crypto';
 import { closeSync, constants, openSync, writeSync } from 'node:fs';
 import { open, realpath, rename, unlink } from 'node:fs/promises';
-import { configError, FleetError } from '../../errors.js';
+import { configError, FleetError, reasonOf } from '../../errors.js';
 import { isObject, parseJson } from '../../json/parse.js';
 import { refuseForeign } from '../../settings/trust.js';
 import { readTime } from '../../terminal/time.js';
@@ -48,15 +48,10 @@ export async function openMemory(path: string, baseUrl: string): Promise<Memory>
   let descriptor: number | undefined;
   let appended = 0;
 
-  const failure = (thrown: unknown) =>
-    new FleetError(
-      'output',
-      `${path} could not be written: ${thrown instanceof Error ? thrown.message : String(thrown)}`,
-      {
-        cause: thrown,
-        hint: 'what was shown last may be shown again after a restart',
-      },
-    );
+  const failure = (cause: unknown) => {
+    const hint = 'what was shown last may be shown again after a restart';
+    return new FleetError('output', `${path} could not be written: ${reasonOf(cause)}`, { cause, hint });
+  };
   const append = (lines: readonly string[]) => {
     if (lines.length === 0) return;
     appended += lines.length;
@@ -78,15 +73,10 @@ export async function openMemory(path: string, baseUrl: string): Promise<Memory>
     await replaceFile(path, header + kept.join('') + (cursorMs === undefined ? '' : cursorLine(cursorMs)));
     appended = 0;
   };
-  try {
-    await replace();
-  } catch (thrown) {
-    throw configError(
-      `${path} cannot be written: ${thrown instanceof Error ? thrown.message : String(thrown)}`,
-      'check the folder and its permissions, or choose another path',
-      thrown,
-    );
-  }
+  await replace().catch((thrown) => {
+    const hint = 'check the folder and its permissions, or choose another path';
+    throw configError(`${path} cannot be written: ${reasonOf(thrown)}`, hint, thrown);
+  });
   return {
     path,
     known,
@@ -173,8 +163,7 @@ async function readOwn(path: string): Promise<string | undefined> {
   } catch (thrown) {
     if ((thrown as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     if (thrown instanceof FleetError) throw thrown;
-    const reason = thrown instanceof Error ? thrown.message : String(thrown);
-    throw configError(`${path} cannot be read: ${reason}`, 'check the path and its permissions', thrown);
+    throw configError(`${path} cannot be read: ${reasonOf(thrown)}`, 'check the path and its permissions', thrown);
   }
 }
 

@@ -5,7 +5,7 @@
 
 import type { Readable } from 'node:stream';
 import type { Clock } from '../../clock.js';
-import { FleetError } from '../../errors.js';
+import { FleetError, reasonOf } from '../../errors.js';
 import type { Secrets } from '../../secrets.js';
 import { codingOf, ERROR_BODY_LIMIT_BYTES, readBody, unpack } from '../body.js';
 import { ExchangeError, type Headers, type OpenAnswer, openExchange, redirectTarget } from '../exchange.js';
@@ -231,6 +231,6 @@ function endingOf(error: unknown, url: URL, signal: AbortSignal): Ending {
   if (error instanceof ExchangeError && error.head === undefined) {
     return { cause: 'network', error: networkFailure(error, url) };
   }
-  const message = error instanceof Error ? error.message : String(error);
+  const message = reasonOf(error);
   return { cause: 'network', error: new FleetError('network', `the connection broke: ${message}`, { cause: error }) };
 }
