@@ -78,10 +78,8 @@ export async function followAlerts(context: Context, input: FollowInput): Promis
     receiver = await input.openReceiver?.({ push: queue.push, ending, stderr });
     if (topics.length > 0) {
       const sseUrl = requireSseUrl(await context.settings());
-      const emit = (event: (AlertsEvent & { type: 'pushed' })['event'], size?: number) =>
-        queue.push({ type: 'pushed', event }, size);
-      const options = { topics, sseUrl, idleMs: IDLE_MS, signal: over.signal, log };
-      following = followTopics(context, { ...options, emit, room: queue.room });
+      const { push: emit, room } = queue;
+      following = followTopics(context, { topics, sseUrl, idleMs: IDLE_MS, signal: over.signal, log, emit, room });
       following.catch(ending.fail);
     }
     const alarms = openAlarms(clock, () => queue.push({ type: 'tick' }));

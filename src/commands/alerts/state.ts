@@ -79,7 +79,7 @@ export type AlertsEvent =
   /** The alerts of one webhook, the oldest first. */
   | { readonly type: 'webhook'; readonly id: number; readonly items: readonly AlertItem[] }
   /** What the push channel says, where a topic is followed. */
-  | { readonly type: 'pushed'; readonly event: StreamEvent }
+  | StreamEvent
   | { readonly type: 'tick' }
   | Stop;
 
@@ -169,10 +169,10 @@ export function alertsState(state: AlertsState, event: AlertsEvent, now: Moment)
       return event.id === state.reading?.id ? takeFailure(state, state.reading, event, now) : same(state);
     case 'webhook':
       return takeWebhook(state, event, now);
-    case 'pushed':
-      return takePushed(state, event.event, now);
     case 'stop':
       return end(state, event.end, event.error);
+    default:
+      return takePushed(state, event, now);
   }
 }
 
