@@ -4,11 +4,11 @@ import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { openAgent } from '../../src/http/agent.js';
-import { openConnector } from '../../src/http/dial.js';
+import { openConnector, openSockets } from '../../src/http/dial.js';
 
 test('undici still keeps its Agent where agent.ts takes it from', async () => {
   const undici = await import('undici');
-  const agent = openAgent({ connect: openConnector(1000) });
+  const agent = openAgent({ connect: openConnector(1000, openSockets()) });
   expect(agent).toBeInstanceOf(undici.Agent);
   await agent.close();
 });
