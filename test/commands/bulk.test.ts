@@ -181,7 +181,8 @@ describe('outcomes', () => {
         for (const uuid of uuids) expect(sandbox.actionCount(uuid)).toBe(1);
         const pause = sandbox.requests.filter(({ method }) => method === 'POST');
         const firstRefused = pause.find(({ status }) => status === 429)?.at ?? 0;
-        const tooEarly = pause.filter(({ at }) => at > firstRefused + 300 && at < firstRefused + 900);
+        // The first eight were on their way when it was said, and may arrive late on a busy machine.
+        const tooEarly = pause.slice(8).filter(({ at }) => at > firstRefused + 300 && at < firstRefused + 900);
         expect(tooEarly).toEqual([]);
       },
     );
