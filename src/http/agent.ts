@@ -10,9 +10,10 @@ const DOES_NODE_WAIT = process.version.startsWith('v20.');
 
 /**
  * Optimised after some 50 MB, the parser is no faster: it passes over bodies. V8 takes 100 ms of processor time and 20 MB of memory for that.
+ * Compiled whole: a function that is compiled later would be compiled under the flags of then, and optimised at once.
  */
-const NEVER_OPTIMISE = ['--no-wasm-dynamic-tiering', '--no-wasm-tier-up'];
-const OPTIMISE_AS_EVER = ['--wasm-dynamic-tiering', '--wasm-tier-up'];
+const NEVER_OPTIMISE = ['--no-wasm-dynamic-tiering', '--no-wasm-tier-up', '--no-wasm-lazy-compilation'];
+const OPTIMISE_AS_EVER = NEVER_OPTIMISE.map((flag) => flag.replace('--no-', '--'));
 
 /** Opens undici's Agent with its options. */
 export function openAgent({ connect, ...options }: Agent.Options & { connect: Connectors.connector }): Agent {

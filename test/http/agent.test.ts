@@ -41,7 +41,7 @@ const page = runPage();
 
 test('on Node 20 the parser is loaded as one that is never optimised, and the flags are as before at once; elsewhere none is set', () => {
   const isNode20 = process.version.startsWith('v20.');
-  const never = ['--no-wasm-dynamic-tiering', '--no-wasm-tier-up'];
+  const never = ['--no-wasm-dynamic-tiering', '--no-wasm-tier-up', '--no-wasm-lazy-compilation'];
   const asEver = never.map((flag) => flag.replace('--no-', '--'));
   expect(page.flags).toEqual(isNode20 ? [...never, ...asEver] : []);
 });
