@@ -1,7 +1,8 @@
 // Where text leaves and enters the program: two outputs judged apart for width and colour, one input, the environment.
 
 import { write } from 'node:fs';
-import { type Readable, Writable } from 'node:stream';
+import type { Readable, Writable } from 'node:stream';
+import { isatty } from 'node:tty';
 import type { Clock } from '../clock.js';
 import { FleetError } from '../errors.js';
 import { BUN_VERSION } from '../place.js';
@@ -118,21 +119,30 @@ interface EndableOutput extends Output {
   beginEnd(): void;
 }
 
-function openOutput(stream: Streams['stdout'], { env, noColor, clock, toError }: OutputOptions): EndableOutput {
-  const isTerminal = stream.isTTY === true;
-  const target = withoutBlocking(stream, isTerminal, clock);
+function openOutput(
+  streams: Streams,
+  name: 'stdout' | 'stderr',
+  { env, noColor, clock, toError }: OutputOptions,
+): EndableOutput {
+  const { isTerminal, target } = findTarget(streams, name, clock);
   return {
     isTerminal,
     colorLevel: colorLevel(isTerminal, env, noColor),
     hasUnicode: !isTerminal || showsUnicode(env),
     width() {
       if (!isTerminal) return undefined;
-      const columns = widthFromEnvironment(env) ?? stream.columns ?? 80;
+      const columns = widthFromEnvironment(env) ?? streams[name].columns ?? 80;
       return Math.min(MAXIMUM_WIDTH_COLUMNS, Math.max(MINIMUM_WIDTH_COLUMNS, columns));
     },
-    height: () => stream.rows ?? 24,
+    height: () => streams[name].rows ?? 24,
     ...openDelivery(target, clock, toError),
   };
+}
+
+/** What texts are handed to: a stream, or what takes its place. */
+interface Target {
+  write(text: string | Uint8Array, done: (error?: Error | null) => void): unknown;
+  on?(event: 'error' | 'close', listener: (error: NodeJS.ErrnoException) => void): unknown;
 }
 
 /** How soon a pipe that somebody made non-blocking is tried again when it is full. */
@@ -141,29 +151,40 @@ const FULL_PIPE_MS = 10;
 /**
  * While Node or Bun writes to a terminal, the whole process waits, deaf to signals when somebody has stopped the terminal by Ctrl-S. Node
  * has no public way to ask for anything else; where this one goes, the process is deaf again and nothing else changes. Bun, too, calls
- * bytes written that wait in the process still.
+ * bytes written that wait in the process still; its streams are not even made, which takes it 3 ms.
  */
-function withoutBlocking(stream: Streams['stdout'], isTerminal: boolean, clock: Clock): Writable {
-  const { fd, _handle: handle } = stream as { fd?: number; _handle?: { setBlocking?(isBlocking: boolean): unknown } };
-  if (BUN_VERSION !== undefined && fd !== undefined) return writeInBackground(fd, clock);
-  if (isTerminal) handle?.setBlocking?.(false);
-  return stream;
+function findTarget(streams: Streams, name: 'stdout' | 'stderr', clock: Clock) {
+  if (BUN_VERSION !== undefined) {
+    const fd = name === 'stdout' ? 1 : 2;
+    return { isTerminal: isatty(fd), target: writeInBackground(fd, clock) };
+  }
+  const target: Streams['stdout'] & { _handle?: { setBlocking?(isBlocking: boolean): unknown } } = streams[name];
+  const isTerminal = target.isTTY === true;
+  if (isTerminal) target._handle?.setBlocking?.(false);
+  return { isTerminal, target };
 }
 
-/** A stream whose writes wait in another thread. */
-function writeInBackground(fd: number, clock: Clock): Writable {
-  const writeAll = (bytes: Buffer, done: (error: Error | null) => void) =>
+/** Writes wait in another thread, one after the other; after one that failed each fails. No stream: Bun would load 2 ms of code for it. */
+function writeInBackground(fd: number, clock: Clock): Target {
+  let last: Promise<Error | null> = Promise.resolve(null);
+  const writeAll = (bytes: Uint8Array, done: (error: Error | null) => void) =>
     write(fd, bytes, (error, written) => {
       if (error?.code === 'EAGAIN') clock.after(FULL_PIPE_MS, () => writeAll(bytes, done));
       else if (error !== null || written === bytes.length) done(error);
       else writeAll(bytes.subarray(written), done);
     });
-  return new Writable({ write: (bytes: Buffer, _, done) => writeAll(bytes, done) });
+  return {
+    write(text, done) {
+      const bytes = typeof text === 'string' ? Buffer.from(text) : text;
+      last = last.then((failed) => failed ?? new Promise((resolve) => writeAll(bytes, resolve)));
+      void last.then(done);
+    },
+  };
 }
 
 /** Hands texts to a stream, and keeps count of what was not taken. */
 function openDelivery(
-  stream: Writable,
+  stream: Target,
   clock: Clock,
   toError: OutputOptions['toError'],
 ): Pick<EndableOutput, 'write' | 'undeliveredBytes' | 'settled' | 'beginEnd'> {
@@ -204,8 +225,8 @@ function openDelivery(
   }
 
   // Without a listener an EPIPE would end the process with a stack trace.
-  stream.on('error', (error: NodeJS.ErrnoException) => fail(toError(error)));
-  stream.on('close', () => fail(new ReaderLeft()));
+  stream.on?.('error', (error: NodeJS.ErrnoException) => fail(toError(error)));
+  stream.on?.('close', () => fail(new ReaderLeft()));
   return {
     undeliveredBytes: () => undelivered,
     settled: () =>
@@ -249,11 +270,11 @@ export function openIo(streams: Streams, { noColor, isJson, clock }: IoOptions):
   const { env } = streams;
   const secrets = openSecrets();
   const common = { env, noColor, clock };
-  const stdout = openOutput(streams.stdout, { ...common, toError: toOutputError });
+  const stdout = openOutput(streams, 'stdout', { ...common, toError: toOutputError });
   let isEnding = false;
   // Nobody can be told when stderr itself is gone: what is said there is lost, the work goes on.
   const openStderr = (): EndableOutput => {
-    const opened = openOutput(streams.stderr, { ...common, toError: () => new ReaderLeft() });
+    const opened = openOutput(streams, 'stderr', { ...common, toError: () => new ReaderLeft() });
     if (isEnding) opened.beginEnd();
     return {
       ...opened,
