@@ -38,7 +38,7 @@ if (isTooOld()) {
     },
     env: process.env,
     signals: process,
-    abandonOutput() {
+    abandon() {
       isAbandoned = true;
     },
     clock: systemClock(),
@@ -47,7 +47,7 @@ if (isTooOld()) {
     // Whoever still writes there, or could type there, is not waited for.
     stdin?.destroy();
     stdin?.unref?.();
-    // What a reader does not take would keep the process waiting for ever.
+    // What a reader does not take would keep the process waiting for ever, and what a name server does not answer for ten seconds.
     if (isAbandoned) process.exit();
   });
 }

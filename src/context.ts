@@ -19,8 +19,11 @@ import { drawMark, splitMark } from './terminal/marks.js';
 export interface World extends Streams {
   /** Where signals and Node's warnings come from: the process, or an emitter in tests. */
   signals: Pick<NodeJS.EventEmitter, 'on' | 'off'>;
-  /** Called at the end when output is left that its reader does not take: the process must not wait for it. */
-  abandonOutput?(): void;
+  /**
+   * Called at the end when something is left that nobody can give up, output that its reader does not take or a name server that does not
+   * answer: the process must not wait for it.
+   */
+  abandon?(): void;
   clock: Clock;
 }
 
@@ -202,6 +205,7 @@ export function openContext(world: World, io: Io, flags: GlobalFlags, interrupti
       // One that could not be opened has said so already.
       const opened = isNetworkOpen ? await network().catch(() => undefined) : undefined;
       await opened?.close();
+      if (opened?.isLookingUp() === true) world.abandon?.();
       if (flags.jq !== undefined) await (await jq().catch(() => undefined))?.close();
     },
   };

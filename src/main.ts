@@ -37,7 +37,7 @@ export async function main(argv: readonly string[], world: World): Promise<numbe
   } finally {
     interruption.stop();
     stopWarnings();
-    if (io.stdout.undeliveredBytes() + io.stderr.undeliveredBytes() > 0) world.abandonOutput?.();
+    if (io.stdout.undeliveredBytes() + io.stderr.undeliveredBytes() > 0) world.abandon?.();
   }
 }
 

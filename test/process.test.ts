@@ -514,6 +514,18 @@ describe.concurrent('what does not end by itself', () => {
     });
   });
 
+  test('SIGTERM ends the look-up of a name that no server answers', async () => {
+    const slow = join(cacheHome(), 'slow.cjs');
+    writeFileSync(slow, "require('node:dns').lookup = () => setTimeout(() => {}, 20_000); console.error('slow');");
+    const env = { ...preload(slow), FLEET_BASE_URL: 'https://bikes.invalid', FLEET_TOKEN: 'token-of-the-test' };
+    const child = start(['bicycles', 'list'], env);
+    await new Promise((resolve) => child.stderr?.once('data', resolve));
+    await pause(1000);
+    const { code, tookMs } = await endBy(child, 'SIGTERM');
+    expect(code).toBe(143);
+    expect(tookMs).toBeLessThan(END_LIMIT_MS);
+  });
+
   test('--for ends a watch whose jq program does not end', async () => {
     await withEndless(async ({ url }) => {
       const child = start(

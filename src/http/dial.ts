@@ -33,16 +33,27 @@ export function lookUp(host: string, options: LookupOptions, callback: LookupCal
   else process.nextTick(callback, null, first?.address ?? '127.0.0.1', first?.family ?? 4);
 }
 
-/** Sockets, until they are closed. */
+/** Sockets until they are closed, and the names that are looked up for them. */
 export interface Sockets {
   add(socket: Socket): void;
   destroy(): void;
+  lookUp: typeof lookUp;
+  isLookingUp(): boolean;
 }
 
 /** undici lets go of connections that stand; one that is still being made would keep the process for as long as that may take. */
 export function openSockets(): Sockets {
   const sockets = new Set<Socket>();
+  let lookUps = 0;
   return {
+    lookUp(host, options, callback) {
+      lookUps += 1;
+      lookUp(host, options, (...result) => {
+        lookUps -= 1;
+        callback(...result);
+      });
+    },
+    isLookingUp: () => lookUps > 0,
     add(socket) {
       sockets.add(socket);
       socket.once('close', () => sockets.delete(socket));
@@ -64,7 +75,7 @@ export function withSockets(connect: Connector, sockets: Sockets): Connector {
 
 /** Opens connections, TLS included, each in so many milliseconds. */
 export function openConnector(timeoutMs: number, sockets: Sockets): Connector {
-  return withWorkarounds(withSockets(buildConnector({ timeout: timeoutMs, lookup: lookUp as never }), sockets));
+  return withWorkarounds(withSockets(buildConnector({ timeout: timeoutMs, lookup: sockets.lookUp as never }), sockets));
 }
 
 /**

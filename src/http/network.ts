@@ -13,6 +13,8 @@ export interface Network {
   routeTo(url: URL): Route;
   /** Lets go of every connection, so that the process can end. */
   close(): Promise<void>;
+  /** Whether a name is being looked up, which nothing can stop. */
+  isLookingUp(): boolean;
 }
 
 /**
@@ -29,7 +31,8 @@ export async function openNetwork(env: NodeJS.ProcessEnv, timeoutMs: number): Pr
     await Promise.all(agents.map((agent) => agent.destroy(closingReason())));
     sockets.destroy();
   };
-  if (!hasProxy) return { dispatcher: direct, routeTo, close: () => close([direct]) };
+  const { isLookingUp } = sockets;
+  if (!hasProxy) return { dispatcher: direct, routeTo, close: () => close([direct]), isLookingUp };
   const { openProxyAgent } = await import('./proxy-agent.js');
   const agents = new Map<string, Dispatcher>();
   const agentOf = (proxy: URL) => {
@@ -41,7 +44,7 @@ export async function openNetwork(env: NodeJS.ProcessEnv, timeoutMs: number): Pr
     const { proxy } = routeTo(new URL(String(request.origin)));
     return proxy === undefined ? dispatch(request, handler) : agentOf(proxy).dispatch(request, handler);
   });
-  return { dispatcher, routeTo, close: () => close([direct, ...agents.values()]) };
+  return { dispatcher, routeTo, close: () => close([direct, ...agents.values()]), isLookingUp };
 }
 
 /** What connections are closed with. Node asks it for its stack, and V8 would count the lines of each file to draw that: 1 to 2 ms. */

@@ -14,7 +14,7 @@ export function openProxyAgent(proxy: URL, timeoutMs: number, sockets: Sockets):
     ...(token === undefined ? {} : { token }),
     // A tunnel (CONNECT) for https alone; plain http is asked of the proxy by its whole address, as curl does it.
     proxyTunnel: false,
-    proxyTls: { timeout: timeoutMs },
+    proxyTls: { timeout: timeoutMs, lookup: sockets.lookUp as never },
     requestTls: { timeout: timeoutMs },
     factory: (origin, options: Pool.Options) =>
       new Pool(origin, {
