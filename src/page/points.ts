@@ -96,13 +96,19 @@ export function openPoints(map: MapLibre, onFirstPaint: () => void): Points {
     const data = new Float32Array(bicycles.length * FLOATS);
     let at = 0;
     for (const [shape, look] of LOOKS.entries()) {
-      const colour = rgbOf(readColour(look));
+      const [red, green, blue] = rgbOf(readColour(look));
       for (const { x, y, changedMs } of layers[shape] ?? []) {
         const [highX, highY] = [Math.fround(x), Math.fround(y)];
         const ticks = changedMs === Number.NEGATIVE_INFINITY ? 0 : Math.max(1, Math.round((changedMs - startMs) / 50));
         if (changedMs > youngestMs) youngestMs = changedMs;
-        data.set([highX, highY, x - highX, y - highY, ...colour, ticks * 16 + shape], at);
-        at += FLOATS;
+        data[at++] = highX;
+        data[at++] = highY;
+        data[at++] = x - highX;
+        data[at++] = y - highY;
+        data[at++] = red;
+        data[at++] = green;
+        data[at++] = blue;
+        data[at++] = ticks * 16 + shape;
       }
     }
     return data;
