@@ -47,7 +47,7 @@ export async function openNetwork(env: NodeJS.ProcessEnv, timeoutMs: number): Pr
   return { dispatcher, routeTo, close: () => close([direct, ...agents.values()]), isLookingUp };
 }
 
-/** What connections are closed with. Node asks it for its stack, and V8 would count the lines of each file to draw that: 1 to 2 ms. */
+/** What connections are closed with. Node asks it for its stack, and V8 would count the lines of each file to draw that. */
 function closingReason(): Error {
   return Object.assign(new Error('the command is over'), { stack: '' });
 }

@@ -248,7 +248,7 @@ function formatText(value: Record<string, unknown>): string {
   return `${JSON.stringify(value, undefined, 2)}\n`;
 }
 
-/** The text of a file of the settings; undefined when it is not there. At once: the threads of `fs/promises` take 2 ms to start. */
+/** The text of a file of the settings; undefined when it is not there. At once: every start waits for it, and `fs/promises` would start threads first. */
 function readOwn(path: string): string | undefined {
   let file: number | undefined;
   try {
