@@ -21,7 +21,7 @@ export interface World extends Streams {
   signals: Pick<NodeJS.EventEmitter, 'on' | 'off'>;
   /**
    * Called at the end when something is left that nobody can give up, output that its reader does not take or a name server that does not
-   * answer: the process must not wait for it.
+   * answer: the process must not wait for it. Node joins its threads at the exit all the same, and so waits for the name server.
    */
   abandon?(): void;
   clock: Clock;
