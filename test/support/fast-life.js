@@ -6,7 +6,9 @@ const epochMs = Number(process.env['FLEET_TEST_EPOCH'] ?? Date.now());
 const steps = JSON.parse(process.env['FLEET_TEST_STEPS'] ?? '[]');
 
 const now = performance.now.bind(performance);
-performance.now = () => now() * speed;
+// What src/clock.ts reads.
+const nanoseconds = process.hrtime.bigint;
+process.hrtime.bigint = () => BigInt(Math.round(Number(nanoseconds()) * speed));
 
 const later = globalThis.setTimeout;
 globalThis.setTimeout = Object.assign(

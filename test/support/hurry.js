@@ -5,7 +5,9 @@ const hurry = Number(process.env['FLEET_TEST_HURRY'] ?? 1);
 const shiftMs = Number(process.env['FLEET_TEST_SHIFT'] ?? 0);
 
 const now = performance.now.bind(performance);
-performance.now = () => now() * hurry;
+// What src/clock.ts reads.
+const nanoseconds = process.hrtime.bigint;
+process.hrtime.bigint = () => BigInt(Math.round(Number(nanoseconds()) * hurry));
 
 const later = globalThis.setTimeout;
 globalThis.setTimeout = Object.assign(
