@@ -38,7 +38,7 @@ export async function askText(asking: Asking, question: TextQuestion): Promise<s
   return ask(asking, question, async (streams) => {
     const { default: input } = await import('@inquirer/input');
     return input(
-      { ...settingsOf(asking, question), ...(suggestion === undefined ? {} : { default: suggestion }) },
+      { ...settingsOf(asking, question, streams.signal), ...(suggestion === undefined ? {} : { default: suggestion }) },
       streams,
     );
   });
@@ -48,12 +48,19 @@ export async function askText(asking: Asking, question: TextQuestion): Promise<s
 export async function askSecret(asking: Asking, question: Omit<TextQuestion, 'suggestion'>): Promise<string> {
   return ask(asking, question, async (streams) => {
     const { default: password } = await import('@inquirer/password');
-    return password(settingsOf(asking, question), streams);
+    return password(settingsOf(asking, question, streams.signal), streams);
   });
 }
 
-function settingsOf(asking: Asking, { message, refuse }: TextQuestion) {
-  return { message, theme: chooseTheme(asking), validate: (answer: string) => refuse?.(answer) ?? true };
+function settingsOf(asking: Asking, { message, refuse }: TextQuestion, signal: AbortSignal) {
+  const validate = async (answer: string): Promise<true | string> => {
+    const reason = refuse?.(answer);
+    if (reason === undefined) return true;
+    // Keys after Ctrl-C come in the same chunk: a prompt that has ended must not write to its closed reader (Bun and Node 24 throw).
+    await new Promise((resolve) => setImmediate(resolve));
+    return signal.aborted ? new Promise(() => {}) : reason;
+  };
+  return { message, theme: chooseTheme(asking), validate };
 }
 
 /** Asks for yes or no; Enter alone is no. Throws as askText does. */
@@ -90,6 +97,7 @@ async function ask<T>(asking: Asking, question: Question, prompt: (streams: Prom
     throw error;
   } finally {
     stdin.off('pause', onPause).off('end', onPause);
+    ended.abort();
   }
 }
 

@@ -108,6 +108,22 @@ describe('a question', () => {
     await refused;
   });
 
+  it('ends quietly with keys that come together with Ctrl-C, also when they are no answer', async () => {
+    const late: unknown[] = [];
+    const onLate = (reason: unknown) => late.push(reason);
+    process.on('unhandledRejection', onLate);
+    const refuse = () => 'write good';
+    const answer = askText(openAsking(), { ...QUESTION, refuse });
+    const refused = expect(answer).rejects.toMatchObject({ kind: 'interrupted' });
+    await type('go');
+    stdin.write('\x03\r');
+    await refused;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    process.off('unhandledRejection', onLate);
+    expect(late).toEqual([]);
+    expect(screen).not.toContain('write good');
+  });
+
   it('ends when stdin ends', async () => {
     const answer = askText(openAsking(), QUESTION);
     const refused = expect(answer).rejects.toMatchObject({ kind: 'interrupted' });
