@@ -61,6 +61,8 @@ export interface Ledger extends Memory {
   setSize(count: number): void;
   /** Changes that lists showed, counted for ever. */
   found(): number;
+  /** When the last change was made that left nothing to record, by the machine's date: all is as it was known before a change that was missed. */
+  undoneMs(): number;
 }
 
 interface Entry extends Omit<RowFacts, 'raw'> {
@@ -96,6 +98,7 @@ export function openLedger(): Ledger {
   let size = 0;
   let found = 0;
   let latestModifiedMs: number | undefined;
+  let undoneMs = Number.NEGATIVE_INFINITY;
 
   const remember = (uuid: string, { heard, touchedMs, loose }: Known) => {
     recent.delete(uuid);
@@ -161,6 +164,7 @@ export function openLedger(): Ledger {
     }
     let at: string | undefined;
     let isChanged = false;
+    const recorded = changes.length;
     for (const field in after) {
       const [old, now] = [before[field], after[field]];
       if (old === now) continue;
@@ -172,6 +176,11 @@ export function openLedger(): Ledger {
       if (BOOKKEEPING.has(field) || (from.isFirstReading && old === undefined)) continue;
       at ??= timeOf(before, after, from) ?? received;
       record(uuid, at, received, { version, field, old: texts[0], now: texts[1] });
+    }
+    const isMoved = after.modified !== before.modified || after.concurrency_version !== before.concurrency_version;
+    if (isMoved && changes.length === recorded && !from.isFirstReading) {
+      const saidMs = from.source === 'list' ? readTime(timeOf(before, after, from)) : undefined;
+      undoneMs = Math.max(undoneMs, Math.min(saidMs ?? from.receivedMs, from.receivedMs));
     }
     if (isChanged) entry.raw = undefined;
     if (!isChanged && from.source === 'list') return;
@@ -249,6 +258,7 @@ export function openLedger(): Ledger {
       size = count;
     },
     found: () => found,
+    undoneMs: () => undoneMs,
   };
 }
 

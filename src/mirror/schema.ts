@@ -27,6 +27,8 @@ export type MetaKey =
 export interface Position {
   /** UTC by the machine's date. */
   readonly heard: string;
+  /** UTC: until when the table was compared with the list, which shows what messages leave out. Databases of before have none. */
+  readonly checked?: string;
   /** The number of the last batch of its writer: a commit whose answer was lost is known by it. */
   readonly owner: string;
   readonly batch: number;

@@ -33,6 +33,8 @@ export interface MirrorIdentity {
 export interface Found {
   /** Until when everything was heard, by the machine's date; undefined for a new mirror. */
   readonly heardMs: number | undefined;
+  /** Until when the table was compared with the list, by the machine's date. */
+  readonly checkedMs: number | undefined;
   readonly gap: { readonly startedMs: number; readonly reason: string } | undefined;
   readonly snapshot: Snapshot;
   /** Bicycles that are not gone. */
@@ -68,6 +70,8 @@ export interface Commit {
   readonly alerts: readonly Item<Alert>[];
   /** Until when everything was heard. */
   readonly heardMs: number;
+  /** Until when the table was compared with the list. */
+  readonly checkedMs: number;
   readonly nowMs: number;
   /** Whether to say that the writer lives. */
   readonly beats: boolean;
@@ -112,6 +116,7 @@ export async function adopt(
   const [gap] = await database.all('SELECT started, reason FROM gaps WHERE ended IS NULL ORDER BY id LIMIT 1');
   return {
     heardMs: readTime(position?.heard),
+    checkedMs: readTime(position?.checked),
     gap:
       gap === undefined ? undefined : { startedMs: Date.parse(String(gap['started'])), reason: String(gap['reason']) },
     snapshot: next,
@@ -147,8 +152,9 @@ export async function commit(
       if (effect.type === 'mark-gone') gone += await markGone(database, MISSING, [effect.started], batch.nowMs);
       else await store(database, effect);
     }
-    const position = { heard: utcOfMs(batch.heardMs), owner: writer.owner, batch: batch.batch };
-    await writeMeta(database, 'position', JSON.stringify(position satisfies Position));
+    const [heard, checked] = [utcOfMs(batch.heardMs), utcOfMs(batch.checkedMs)];
+    const position: Position = { heard, checked, owner: writer.owner, batch: batch.batch };
+    await writeMeta(database, 'position', JSON.stringify(position));
     return { gone, changedAlerts };
   });
 }
@@ -185,17 +191,20 @@ async function store(database: Database, effect: Exclude<StoredEffect, { type: '
 const DROP_GAP = 'DELETE FROM gaps WHERE ended IS NULL';
 
 /** Moments that are near each other are one row. */
-async function storeMoment(database: Database, { atMs, reason }: StoredEffect & { type: 'gap-moment' }): Promise<void> {
-  const at = utcOfMs(atMs);
+async function storeMoment(
+  database: Database,
+  { atMs, untilMs, reason }: StoredEffect & { type: 'gap-moment' },
+): Promise<void> {
+  const [at, until] = [utcOfMs(atMs), utcOfMs(untilMs)];
   const [last] = await database.all('SELECT id FROM gaps WHERE reason = ? AND started <= ? AND ended >= ? LIMIT 1', [
     reason,
-    utcOfMs(atMs + NEAR_MS),
+    utcOfMs(untilMs + NEAR_MS),
     utcOfMs(atMs - NEAR_MS),
   ]);
-  if (last === undefined) return database.write('gaps', ['started', 'ended', 'reason'], [[at, at, reason]]);
+  if (last === undefined) return database.write('gaps', ['started', 'ended', 'reason'], [[at, until, reason]]);
   const id = last['id'] ?? 0;
   await database.all('UPDATE gaps SET started = ? WHERE id = ? AND started > ?', [at, id, at]);
-  await database.all('UPDATE gaps SET ended = ? WHERE id = ? AND ended < ?', [at, id, at]);
+  await database.all('UPDATE gaps SET ended = ? WHERE id = ? AND ended < ?', [until, id, until]);
 }
 
 /** What a whole reading did not show, and no message either since it began. */

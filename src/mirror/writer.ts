@@ -55,12 +55,12 @@ export interface WriterState {
   readonly failures: number;
   /** Comparisons in a row of the count with the service's that failed. */
   readonly mismatches: number;
-  /** On the monotonic clock: when the count is compared next, and before when no whole reading begins for its sake. */
+  /** On the monotonic clock: when the list is compared next, and before when no whole reading begins for the count's sake. */
   readonly checkDueMs: number;
-  /** Since when the list has not been read, by the machine's date: the next comparison reads what changed since. */
-  readonly checkedMs: number;
+  /** Until when the table has everything that the list shows, links included: the next comparison reads what changed since. */
+  readonly checked: Moment;
   /** When the catch-up in progress was asked for: what is heard while it reads, it may not show. */
-  readonly askedMs: number;
+  readonly asked: Moment;
   readonly isChecking: boolean;
   readonly wholeAllowedMs: number;
   /** When a large part of the fleet seemed gone, by the machine's date. */
@@ -100,10 +100,11 @@ interface WholeWanted {
 }
 
 export type WriterEvent =
-  /** The first event: until when everything was heard before, the gap that was open, the reading that was interrupted. */
+  /** The first event: until when everything was heard, and compared, before; the gap that was open, the reading that was interrupted. */
   | {
       readonly type: 'resume';
       readonly heardMs: number | undefined;
+      readonly checkedMs: number | undefined;
       readonly gap: { readonly startedMs: number; readonly reason: string } | undefined;
       readonly snapshot: Snapshot;
     }
@@ -159,8 +160,8 @@ export type WriterEffect =
   | { readonly type: 'gap-open'; readonly startedMs: number; readonly reason: string }
   | { readonly type: 'gap-close'; readonly endedMs: number; readonly found: number }
   | { readonly type: 'gap-drop' }
-  /** One change that is not recorded. */
-  | { readonly type: 'gap-moment'; readonly atMs: number; readonly reason: string }
+  /** Changes that are not recorded, from the first to the last of them. */
+  | { readonly type: 'gap-moment'; readonly atMs: number; readonly untilMs: number; readonly reason: string }
   | { readonly type: 'snapshot'; readonly snapshot: Snapshot }
   | { readonly type: 'stream'; readonly event: Opened | Lost | Gap | Resync | Closed }
   | { readonly type: 'alert'; readonly alert: { readonly [field: string]: unknown } }
@@ -172,8 +173,10 @@ export type WriterEffect =
 export type WriterStep = Step<WriterState, WriterEffect>;
 
 const LATE = 'messages came after the list had shown what followed them';
+/** A list is ahead of messages that are on their way by no more than this; one that comes much later is sent again. */
+const OVERTAKEN_MS = 60_000;
 
-/** How often the count is compared with the service's: one page each time. */
+/** How often what changed since the last time is compared, and the count with the service's: one page each time at least. */
 const CHECK_MS = 5 * 60_000;
 /** So many pages at most; of a fleet that moves faster the links are as old as the last whole reading. */
 const CHECK_PAGES = 20;
@@ -218,8 +221,8 @@ export function startWriter(plan: WriterPlan, ledger: Ledger, now: Moment): Writ
     failures: 0,
     mismatches: 0,
     checkDueMs: now.monotonicMs + CHECK_MS,
-    checkedMs: now.wallMs,
-    askedMs: now.wallMs,
+    checked: now,
+    asked: now,
     isChecking: false,
     wholeAllowedMs: Number.NEGATIVE_INFINITY,
     suspectedMs: undefined,
@@ -289,6 +292,38 @@ function take(state: WriterState, event: Taken, now: Moment): WriterStep {
   }
 }
 
+/** Without a catch-up that waits these open no gap; of a first reading the mark would be looked for among all rows. */
+const MARKLESS: ReadonlySet<WriterEvent['type']> = new Set(['tick', 'whole-list', 'whole-met']);
+
+/** What the ledger has to have loaded for these events: rows, and `latest` of what was known at a moment of the machine's date, where a mark is made. */
+export function needsOf(
+  state: WriterState,
+  events: readonly WriterEvent[],
+  heardMs: number,
+  { monotonicMs }: Moment,
+): { readonly uuids: ReadonlySet<string>; readonly latestMs: number | undefined } {
+  const uuids = new Set<string>();
+  const isChecking = monotonicMs >= state.checkDueMs || state.mismatches > 0;
+  let isMarking = isChecking;
+  let marks = [heardMs, state.gap?.startedMs ?? heardMs];
+  for (const event of events) {
+    if (event.type === 'heard') {
+      if (event.uuid !== undefined) uuids.add(event.uuid);
+    } else if (event.type === 'page' || event.type === 'whole-page') {
+      const items = event.type === 'page' ? event.page.items : event.items;
+      for (const { value } of items) {
+        const uuid = bicycleUuid(value);
+        if (uuid !== undefined) uuids.add(uuid);
+      }
+    } else if (!MARKLESS.has(event.type) || state.catchUp.wanted !== undefined || state.wantedSinceMs !== undefined) {
+      isMarking = true;
+      if (event.type === 'resume') marks = [heardMs, event.gap?.startedMs ?? heardMs, event.checkedMs ?? heardMs];
+    }
+  }
+  if (isChecking) marks.push(state.checked.wallMs);
+  return { uuids, latestMs: isMarking ? Math.min(...marks) : undefined };
+}
+
 // Messages
 
 function takeHeard(state: WriterState, { event, envelope, uuid }: WriterEvent & { type: 'heard' }): WriterStep {
@@ -301,10 +336,12 @@ function takeHeard(state: WriterState, { event, envelope, uuid }: WriterEvent & 
   const moment = { monotonicMs: event.monotonicMs, wallMs: event.atMs };
   const saysModified = typeof message['modified'] === 'string';
   sayOrigin(state, moment, { source: 'push', followed: plan.topics.get(event.topic) ?? '', saysModified });
-  const { kind } = knowledge.hear(uuid, message as Bicycle, moment);
-  // A list had shown already what followed it: the step between is not recorded.
+  const { kind, before } = knowledge.hear(uuid, message as Bicycle, moment);
   if (kind !== 'late' || !isWhole) return same(state);
-  return { state, effects: [{ type: 'gap-moment', atMs: readTime(message['modified']) ?? event.atMs, reason: LATE }] };
+  // A list had shown already what followed it: the steps from it to what the list showed are not recorded.
+  const atMs = readTime(message['modified']) ?? event.atMs;
+  const untilMs = Math.max(atMs, Math.min(readTime(before?.modified) ?? atMs, atMs + OVERTAKEN_MS));
+  return { state, effects: [{ type: 'gap-moment', atMs, untilMs, reason: LATE }] };
 }
 
 /** What the next statements about bicycles are. */
@@ -339,7 +376,7 @@ function takeUnreadable(
 // The connection and its gaps
 
 function takeResume(state: WriterState, event: WriterEvent & { type: 'resume' }, now: Moment): WriterStep {
-  const { heardMs, gap, snapshot } = event;
+  const { heardMs, checkedMs = heardMs, gap, snapshot } = event;
   const { isWhole } = snapshot;
   const resumed = snapshot.reading ?? undefined;
   const reason = isWhole ? resumed && 'a reading that was interrupted' : 'the first reading';
@@ -351,13 +388,20 @@ function takeResume(state: WriterState, event: WriterEvent & { type: 'resume' },
   if (heardMs === undefined) return same(next);
   // The gap that a writer left open when it was killed began before the last thing it heard.
   const startedMs = Math.min(heardMs, gap?.startedMs ?? heardMs);
+  // What messages left out since the last comparison is looked up with what was missed.
+  const checked = momentAt(Math.min(checkedMs ?? startedMs, startedMs), now);
   const blindness = { startedMs, reason: gap?.reason ?? 'the mirror was not running', isBridged: false };
   // Lists that are read once show what was before the first of them was asked for.
-  const opened = openGap(next, blindness, state.startedAt);
-  const fromMs = now.monotonicMs - Math.max(0, now.wallMs - startedMs);
+  const opened = openGap({ ...next, checked, checkDueMs: checked.monotonicMs + CHECK_MS }, blindness, state.startedAt);
+  const fromMs = checked.monotonicMs;
   return followedBy(gap === undefined ? opened : same(opened.state), (open) =>
     state.plan.topics.size === 0 ? blinded(open, fromMs, startedMs, now) : lookUp(open, { type: 'blind', fromMs }, now),
   );
+}
+
+/** A moment of the machine's date that is over. */
+function momentAt(wallMs: number, now: Moment): Moment {
+  return { wallMs, monotonicMs: now.monotonicMs - Math.max(0, now.wallMs - wallMs) };
 }
 
 function takeOpen(state: WriterState, event: Opened, now: Moment): WriterStep {
@@ -425,21 +469,25 @@ function blinded(state: WriterState, fromMs: number, sinceMs: number, now: Momen
   return { state: { ...marked.state, wantedSinceMs }, effects: marked.effects };
 }
 
-/** What was missed is found: the gap is over, unless the channel is down again. */
+/** What was missed is found: the gap is over, unless the channel is down again, or was since that reading began. */
 function closeGap(state: WriterState): WriterStep {
-  const { gap } = state;
-  if (gap?.endedMs === undefined || state.wantedSinceMs !== undefined) return same(state);
-  const found = state.ledger.found() - gap.foundBefore;
+  const { gap, ledger } = state;
+  if (gap?.endedMs === undefined || state.wantedSinceMs !== undefined || state.catchUp.mark !== undefined)
+    return same(state);
+  const found = ledger.found() - gap.foundBefore;
   const next = { ...state, gap: undefined };
   // "A cut that the replay bridged is none."
   if (gap.isBridged && found === 0) return { state: next, effects: [{ type: 'gap-drop' }] };
-  return { state: next, effects: [{ type: 'gap-close', endedMs: Math.max(gap.endedMs, gap.startedMs), found }] };
+  // A change that undid one that was missed has nothing to record: the gap lasts until the last of these.
+  const endedMs = Math.max(gap.endedMs, gap.startedMs, ledger.undoneMs());
+  return { state: next, effects: [{ type: 'gap-close', endedMs, found }] };
 }
 
 // The catch-up
 
 function lookUp(state: WriterState, event: CatchUpEvent, now: Moment): WriterStep {
-  const organization = state.catchUp.reading?.organizations[0];
+  const { reading } = state.catchUp;
+  const organization = reading?.organizations[0];
   if (event.type === 'page' && organization !== undefined)
     sayOrigin(state, now, { source: 'list', followed: organization });
   const read = catchUp(state.catchUp, event, now);
@@ -447,18 +495,17 @@ function lookUp(state: WriterState, event: CatchUpEvent, now: Moment): WriterSte
     { ...state, catchUp: read.state },
     read.effects,
     (open, effect): WriterStep =>
-      effect.type === 'learned' || effect.type === 'caught-up'
-        ? same(open)
-        : takeCatchUp(open, effect, organization, now),
+      effect.type === 'learned' || effect.type === 'caught-up' ? same(open) : takeCatchUp(open, effect, reading, now),
   );
 }
 
 function takeCatchUp(
   state: WriterState,
   effect: Exclude<CatchUpEffect, { type: 'learned' | 'caught-up' }>,
-  organization: string | undefined,
+  reading: CatchUpState['reading'],
   now: Moment,
 ): WriterStep {
+  const organization = reading?.organizations[0];
   if (effect.type === 'counted') {
     if (organization === undefined) return same(state);
     return same({ ...state, totals: new Map(state.totals).set(organization, effect.total) });
@@ -471,13 +518,19 @@ function takeCatchUp(
     return after([effect], wantWhole(state, 'the catch-up was not complete', now));
   return after(
     [effect],
-    followedBy(closeGap(state), (open) => compareCount(open, now)),
+    followedBy(closeGap(state), (open) => compareCount(takeChecked(open, reading?.mark?.fromMs, now), now)),
   );
 }
 
+/** A reading from where the table was last compared is the next comparison; one after a gap goes back to where that began. */
+function takeChecked(state: WriterState, fromMs: number | undefined, { monotonicMs }: Moment): WriterState {
+  const isCompared = fromMs === state.checked.monotonicMs;
+  const moved = isCompared ? { checked: state.asked, checkDueMs: monotonicMs + CHECK_MS } : {};
+  return { ...state, ...moved, isChecking: false };
+}
+
 /** Bicycles leave the list without a word: where the counts differ, the whole list is read. */
-function compareCount(before: WriterState, now: Moment): WriterStep {
-  const state = { ...before, isChecking: false, checkedMs: before.askedMs };
+function compareCount(state: WriterState, now: Moment): WriterStep {
   const totals = state.plan.organizations.map((organization) => state.totals.get(organization));
   const total = totals.reduce<number | undefined>(
     (sum, each) => (sum === undefined || each === undefined ? undefined : sum + each),
@@ -485,7 +538,7 @@ function compareCount(before: WriterState, now: Moment): WriterStep {
   );
   const isEqual = total === undefined || total === state.ledger.size();
   const mismatches = isEqual ? 0 : state.mismatches + 1;
-  const checkDueMs = now.monotonicMs + (mismatches === 1 ? RECHECK_MS : CHECK_MS);
+  const checkDueMs = mismatches === 1 ? Math.min(state.checkDueMs, now.monotonicMs + RECHECK_MS) : state.checkDueMs;
   const next = { ...state, mismatches, checkDueMs, totals: new Map() };
   if (mismatches < 2 || now.monotonicMs < state.wholeAllowedMs) return same(next);
   return wantWhole(
@@ -538,14 +591,14 @@ function schedule(state: WriterState, now: Moment): WriterStep {
 function beginLookUp(state: WriterState, mostPages: number, now: Moment): WriterState {
   const { catchUp: reading } = state;
   const bounded = { ...reading, options: { ...reading.options, mostPages } };
-  return { ...state, catchUp: bounded, isChecking: false, askedMs: now.wallMs, totals: new Map() };
+  return { ...state, catchUp: bounded, isChecking: false, asked: now, totals: new Map() };
 }
 
 /** Reads what the list says was modified since the last time: its count, and what messages leave out, such as links. */
 function check(state: WriterState, now: Moment): WriterStep {
   const checkDueMs = now.monotonicMs + CHECK_MS;
   const next = { ...beginLookUp(state, CHECK_PAGES, now), isChecking: true, checkDueMs };
-  const marked = lookUp(next, { type: 'blind', fromMs: now.monotonicMs }, now);
+  const marked = lookUp(next, { type: 'blind', fromMs: state.checked.monotonicMs }, now);
   return followedBy(marked, (open) => lookUp(open, { type: 'wanted', sinceWallMs: now.wallMs }, now));
 }
 
@@ -684,7 +737,8 @@ function cannotMark(meeting: Meeting, isCounted: boolean, total: number): string
 /** The tables hold what the list holds; a gap that was over when the reading began is made up for. */
 function finishWhole(state: WriterState, startedMs: number, now: Moment): WriterStep {
   state.knowledge.cover(Number.NEGATIVE_INFINITY);
-  const next: WriterState = { ...state, isWhole: true, checkDueMs: now.monotonicMs + CHECK_MS };
+  const checked = momentAt(startedMs, now);
+  const next: WriterState = { ...state, isWhole: true, checked, checkDueMs: checked.monotonicMs + CHECK_MS };
   const { gap } = next;
   const isMadeUp = gap === undefined || (gap.endedMs !== undefined && gap.endedMs <= startedMs);
   const settled = isMadeUp

@@ -2,7 +2,6 @@
 
 import { randomUUID } from 'node:crypto';
 import type { Alert } from '../../api/alert.js';
-import { bicycleUuid } from '../../api/bicycle.js';
 import type { PushEnvelope } from '../../api/push.js';
 import { every, sleep } from '../../clock.js';
 import type { Context } from '../../context.js';
@@ -14,7 +13,6 @@ import { needsExactReading, readExact } from '../../json/exact.js';
 import { isObject, JsonError, parseJson } from '../../json/parse.js';
 import type { MirrorAddress } from '../../mirror/address.js';
 import { admitted, admittedUuid, storableJson } from '../../mirror/admit.js';
-import type { Database } from '../../mirror/database.js';
 import { HEARTBEAT_MS, releaseLease, type Writer } from '../../mirror/lease.js';
 import { type Ledger, openLedger } from '../../mirror/ledger.js';
 import { thisWriter } from '../../mirror/process.js';
@@ -32,6 +30,7 @@ import {
 import {
   isCurrent,
   isHearing,
+  needsOf,
   startWriter,
   type WriterEffect,
   type WriterEvent,
@@ -190,7 +189,7 @@ async function takeBatch(session: Session, batch: readonly SessionEvent[]): Prom
   // Lists alone were read: they show what was before the first of them was asked for.
   const isUpToDate = state.isWhole && state.gap === undefined;
   if (isUpToDate && effects.some(({ type }) => type === 'settled')) session.heardMs = state.startedAt.wallMs;
-  await write(session, effects, nowMs);
+  await write(session, state, effects, nowMs);
   session.state = state;
   const first = batch.find((event) => event.type === 'message');
   counters.lagMs = first === undefined ? 0 : Math.max(0, clock.wallMs() - first.atMs);
@@ -201,14 +200,16 @@ async function takeBatch(session: Session, batch: readonly SessionEvent[]): Prom
 
 /** A part at a time: what was read of it is garbage before it grows old. */
 async function stepThrough(session: Session, batch: readonly SessionEvent[]): Promise<WriterStep> {
-  const { context, keeper, counters } = session;
+  const { context, keeper, ledger, counters } = session;
   const effects: WriterEffect[] = [];
   let { state } = session;
   for (let from = 0; from < batch.length && effects.at(-1)?.type !== 'end'; from += PART_EVENTS) {
     const part = batch.slice(from, from + PART_EVENTS);
     const events = part.map((event) => (event.type === 'message' ? readMessage(event) : event));
-    await keeper.run((database) => load(database, session, state, events));
     const now = momentOf(context.clock);
+    const { uuids, latestMs } = needsOf(state, events, session.heardMs, now);
+    await keeper.run((database) => ledger.load(database, uuids));
+    if (latestMs !== undefined) await keeper.run((database) => ledger.loadLatest(database, latestMs));
     for (const event of events) {
       const step = writerState(state, event, now);
       state = step.state;
@@ -221,7 +222,12 @@ async function stepThrough(session: Session, batch: readonly SessionEvent[]): Pr
   return { state, effects };
 }
 
-async function write(session: Session, effects: readonly WriterEffect[], nowMs: number): Promise<void> {
+async function write(
+  session: Session,
+  state: WriterState,
+  effects: readonly WriterEffect[],
+  nowMs: number,
+): Promise<void> {
   const { keeper, ledger, writer, counters } = session;
   const { clock } = session.context;
   const writes = ledger.take();
@@ -233,7 +239,8 @@ async function write(session: Session, effects: readonly WriterEffect[], nowMs: 
   if (count === 0 && !beats && !isEnd) return;
   session.batch++;
   const { batch, heardMs } = session;
-  const rows = { batch, writes, effects: stored, alerts, heardMs, nowMs, beats };
+  const checkedMs = state.checked.wallMs;
+  const rows = { batch, writes, effects: stored, alerts, heardMs, checkedMs, nowMs, beats };
   const { gone, changedAlerts } = await keeper.run((database, isRetry) => commit(database, writer, rows, isRetry));
   ledger.setSize(ledger.size() - gone);
   // Also where the answer was lost: then nobody says how many.
@@ -286,40 +293,6 @@ function pushedAlert(alert: { readonly [field: string]: unknown }): Item<Alert> 
 /** What the catch-up asked for, as the mirror takes it. */
 function admittedPage(event: Awaited<ReturnType<typeof read>>): typeof event {
   return event.type === 'page' ? { ...event, page: { ...event.page, items: admitted(event.page.items) } } : event;
-}
-
-/** Without a catch-up that waits these open no gap; of a first reading the mark would be looked for among all rows. */
-const MARKLESS: ReadonlySet<WriterEvent['type']> = new Set(['tick', 'whole-list', 'whole-met']);
-
-/** Loads the rows that the events are about, and what a new mark of a gap needs. */
-async function load(
-  database: Database,
-  { ledger, heardMs, context }: Session,
-  state: WriterState,
-  events: readonly WriterEvent[],
-) {
-  const clockMs = context.clock.monotonicMs();
-  const uuids = new Set<string>();
-  const isChecking = clockMs >= state.checkDueMs;
-  let isMarking = isChecking;
-  for (const event of events) {
-    if (event.type === 'heard') {
-      if (event.uuid !== undefined) uuids.add(event.uuid);
-    } else if (event.type === 'page' || event.type === 'whole-page') {
-      const items = event.type === 'page' ? event.page.items : event.items;
-      for (const { value } of items) {
-        const uuid = bicycleUuid(value);
-        if (uuid !== undefined) uuids.add(uuid);
-      }
-    } else if (!MARKLESS.has(event.type) || state.catchUp.wanted !== undefined || state.wantedSinceMs !== undefined) {
-      isMarking = true;
-    }
-  }
-  await ledger.load(database, uuids);
-  if (!isMarking && state.mismatches === 0) return;
-  const resume = events.find((event) => event.type === 'resume');
-  const gapMs = (resume === undefined ? state.gap : resume.gap)?.startedMs ?? heardMs;
-  await ledger.loadLatest(database, Math.min(heardMs, gapMs, isChecking ? state.checkedMs : heardMs));
 }
 
 function count(counters: Counters, event: WriterEvent): void {

@@ -1,0 +1,251 @@
+// The writer under a clock and a service that the test steers: what the table, `changes` and `gaps` hold after each order of events.
+
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeEach, expect, test } from 'vitest';
+import type { Bicycle } from '../../src/api/bicycle.js';
+import { FleetError } from '../../src/errors.js';
+import type { Database, Row } from '../../src/mirror/database.js';
+import { openDatabase } from '../../src/mirror/database.js';
+import type { Moment } from '../../src/mirror/knowledge.js';
+import { openLedger } from '../../src/mirror/ledger.js';
+import { adopt, commit, isStored, verify } from '../../src/mirror/store.js';
+import {
+  isHearing,
+  needsOf,
+  startWriter,
+  type WriterEffect,
+  type WriterEvent,
+  type WriterState,
+  writerState,
+} from '../../src/mirror/writer.js';
+import { addressOf, useEngines } from '../support/mirror.js';
+
+const START_MS = Date.UTC(2026, 10, 21, 12);
+const PAGE_ITEMS = 2;
+const TOPIC = '/o/admin/bicycles/*';
+const identity = { baseUrl: new URL('https://service.test/'), profile: 'default', organizations: ['o'] };
+const plan = { topics: new Map([[TOPIC, 'o']]), organizations: ['o'], mostPages: 200 };
+const LOST = {
+  cause: 'network',
+  error: new FleetError('network', 'other side closed'),
+  downMs: 0,
+  attempt: 1,
+  retryInMs: 0,
+};
+const [sqlite] = useEngines();
+
+const at = (seconds: number): Moment => ({ monotonicMs: seconds * 1000, wallMs: START_MS + seconds * 1000 });
+const timeOf = (seconds: number) => new Date(START_MS + seconds * 1000).toISOString();
+
+let database: Database;
+
+beforeEach(async () => {
+  await database?.close();
+  const options = { access: 'write', signal: new AbortController().signal, env: {} } as const;
+  database = await openDatabase(addressOf((await sqlite?.[1]()) ?? ''), options);
+});
+afterAll(() => database?.close());
+
+/** Six bicycles, one as old as the next; messages leave their link out. */
+function openService() {
+  const bicycles = new Map<string, Bicycle>();
+  for (const [index, uuid] of ['a', 'b', 'c', 'd', 'e', 'f'].entries()) {
+    const modified = timeOf(-100 * (index + 1));
+    bicycles.set(uuid, { uuid, state: 'available', rental_session: null, modified, concurrency_version: 1 });
+  }
+  return {
+    /** Changes a bicycle; returns the message about it. */
+    change(uuid: string, state: string, seconds: number): Bicycle {
+      const version = Number(bicycles.get(uuid)?.['concurrency_version']) + 1;
+      const message = { uuid, state, modified: timeOf(seconds), concurrency_version: version };
+      bicycles.set(uuid, { ...message, rental_session: state === 'rented' ? `https://service.test/${uuid}/` : null });
+      return message;
+    },
+    list: () => [...bicycles.values()].sort((one, other) => (String(one.modified) < String(other.modified) ? 1 : -1)),
+  };
+}
+
+/** A writer that nothing happens to but what the test says. */
+async function openWriter(service: ReturnType<typeof openService>, startSeconds: number) {
+  const writer = { owner: randomUUID(), host: 'here', place: 'here', pid: 1, isGone: () => true };
+  const found = await adopt(database, writer, identity, at(startSeconds).wallMs);
+  const ledger = openLedger();
+  ledger.setSize(found.rows);
+  let state: WriterState = startWriter(plan, ledger, at(startSeconds));
+  let heardMs = found.heardMs ?? at(startSeconds).wallMs;
+  let batch = 0;
+  /** What is asked of the service and not answered. */
+  let asked: (WriterEffect & { type: 'read-page' | 'read-whole' })[] = [];
+
+  const step = async (event: WriterEvent, seconds: number): Promise<void> => {
+    const now = at(seconds);
+    const { uuids, latestMs } = needsOf(state, [event], heardMs, now);
+    await ledger.load(database, uuids);
+    if (latestMs !== undefined) await ledger.loadLatest(database, latestMs);
+    const next = writerState(state, event, now);
+    state = next.state;
+    if (isHearing(state)) heardMs = now.wallMs;
+    const rows = { effects: next.effects.filter(isStored), alerts: [], heardMs, nowMs: now.wallMs, beats: false };
+    const checkedMs = state.checked.wallMs;
+    await commit(database, writer, { ...rows, batch: ++batch, checkedMs, writes: ledger.take() }, false);
+    for (const effect of next.effects) {
+      if (effect.type === 'read-page' || effect.type === 'read-whole') asked.push(effect);
+      if (effect.type !== 'verify') continue;
+      const meeting = await verify(database, effect.pass, effect.started);
+      await step({ type: 'whole-met', id: effect.id, ...meeting }, seconds);
+    }
+  };
+  /** The list as the service has it at this moment; `answer` hands it over. */
+  const ask = () => {
+    const requests = asked;
+    asked = [];
+    return { requests, list: service.list() };
+  };
+  const answer = async ({ requests, list }: ReturnType<typeof ask>, seconds: number): Promise<void> => {
+    const items = list.map((value) => ({ json: JSON.stringify(value), value }));
+    for (const { type, id, ...request } of requests) {
+      if (type === 'read-whole') {
+        await step({ type: 'whole-page', id, items, count: items.length, nextPage: undefined, askedAt: 0 }, seconds);
+        await step({ type: 'whole-list', id }, seconds);
+        continue;
+      }
+      const from = 'next' in request ? Number(request.next?.[0]?.[1] ?? 0) : 0;
+      const next = from + PAGE_ITEMS < items.length ? [['from', String(from + PAGE_ITEMS)] as const] : undefined;
+      const page = { count: items.length, items: items.slice(from, from + PAGE_ITEMS), next, trace: {} };
+      await step({ type: 'page', id, page }, seconds);
+    }
+    if (asked.length > 0) await answer(ask(), seconds);
+  };
+  const happened = (seconds: number) => ({
+    topic: TOPIC,
+    atMs: at(seconds).wallMs,
+    monotonicMs: at(seconds).monotonicMs,
+  });
+  const hear = (message: Bicycle, seconds: number) => {
+    const event = { type: 'message', ...happened(seconds), data: '', name: 'message' } as const;
+    const envelope = { sender: 'bicycle', message };
+    return step({ type: 'heard', event, envelope, uuid: String(message.uuid) }, seconds);
+  };
+  const open = (seconds: number, isReturn: boolean) =>
+    step({ type: 'open', ...happened(seconds), isReturn, downMs: 0, trace: {} }, seconds);
+  const resync = (seconds: number, sinceSeconds: number | undefined) => {
+    const sinceWallMs = sinceSeconds === undefined ? undefined : at(sinceSeconds).wallMs;
+    const sinceMs = sinceSeconds === undefined ? 0 : (seconds - sinceSeconds) * 1000;
+    return step({ type: 'resync', ...happened(seconds), sinceWallMs, sinceMs, replayed: false }, seconds);
+  };
+  await step({ type: 'resume', ...found }, startSeconds);
+  await open(startSeconds, false);
+  await resync(startSeconds, undefined);
+  return {
+    step,
+    ask,
+    answer,
+    hear,
+    open,
+    resync,
+    tick: (seconds: number) => step({ type: 'tick' }, seconds),
+    lose: (seconds: number) =>
+      step(
+        { type: 'lost', ...happened(seconds), ...LOST, lastLifeWallMs: at(seconds).wallMs, blindMs: 0 } as WriterEvent,
+        seconds,
+      ),
+    /** The connection stands again, and what was sent meanwhile was not sent again. */
+    async findGap(fromSeconds: number, seconds: number) {
+      const gap = { cause: 'network', message: 'other side closed', replayed: false, droppedEvents: 0 } as const;
+      const durationMs = (seconds - fromSeconds) * 1000;
+      await step(
+        { type: 'gap', ...happened(seconds), ...gap, fromWallMs: at(fromSeconds).wallMs, durationMs },
+        seconds,
+      );
+      await resync(seconds, fromSeconds);
+    },
+  };
+}
+
+/** Reads the first list, then others are heard of, so that the one before them is not at the head of the list. */
+async function begin() {
+  const service = openService();
+  const mirror = await openWriter(service, 0);
+  await mirror.answer(mirror.ask(), 1);
+  return { service, mirror };
+}
+
+async function moveOthers({ service, mirror }: Awaited<ReturnType<typeof begin>>) {
+  for (const [index, uuid] of ['b', 'c', 'd', 'e'].entries()) {
+    const seconds = 50 + index * 10;
+    await mirror.hear(service.change(uuid, 'lost', seconds), seconds);
+  }
+}
+
+async function linkOf(uuid: string): Promise<unknown> {
+  const [row] = await database.all('select raw from bicycles where uuid = ?', [uuid]);
+  return JSON.parse(String(row?.['raw']))['rental_session'];
+}
+
+const gaps = (): Promise<Row[]> => database.all('select started, ended from gaps order by started');
+const utc = (seconds: number) => timeOf(seconds).replace('Z', '000Z');
+
+test('a link that a message left out is five minutes old at most, whatever was caught up meanwhile', async () => {
+  const { service, mirror } = await begin();
+  await mirror.hear(service.change('a', 'rented', 10), 10);
+  await moveOthers({ service, mirror });
+  await mirror.lose(100);
+  await mirror.open(101, true);
+  await mirror.findGap(100, 101);
+  await mirror.answer(mirror.ask(), 102);
+  expect(await gaps()).toEqual([{ started: utc(100), ended: utc(101) }]);
+  await mirror.tick(302);
+  await mirror.answer(mirror.ask(), 303);
+  expect(await linkOf('a')).toBe('https://service.test/a/');
+});
+
+test('a link that a message left out before the writer was killed is looked up when it runs again', async () => {
+  const { service, mirror } = await begin();
+  await mirror.hear(service.change('a', 'rented', 10), 10);
+  await moveOthers({ service, mirror });
+  const next = await openWriter(service, 120);
+  await next.answer(next.ask(), 121);
+  expect(await linkOf('a')).toBe('https://service.test/a/');
+  expect(await gaps()).toEqual([{ started: utc(80), ended: utc(120) }]);
+});
+
+test('a list that was asked for before a cut does not end its gap', async () => {
+  const { service, mirror } = await begin();
+  await mirror.tick(302);
+  const before = mirror.ask();
+  await mirror.lose(303);
+  service.change('a', 'rented', 303.5);
+  service.change('a', 'available', 303.6);
+  await mirror.open(304, true);
+  await mirror.answer(before, 304);
+  expect(await gaps()).toEqual([{ started: utc(303), ended: null }]);
+  await mirror.findGap(303, 305);
+  await mirror.tick(315);
+  await mirror.answer(mirror.ask(), 316);
+  expect(await gaps()).toEqual([{ started: utc(303), ended: utc(305) }]);
+});
+
+test('a gap lasts until the change that undid a change in it: neither can be recorded', async () => {
+  const { service, mirror } = await begin();
+  await mirror.lose(100);
+  service.change('a', 'lost', 100.5);
+  service.change('b', 'lost', 100.6);
+  await mirror.open(101, true);
+  await mirror.findGap(100, 101);
+  await mirror.hear(service.change('a', 'available', 103), 103);
+  const inFlight = service.change('b', 'available', 105);
+  await mirror.answer(mirror.ask(), 106);
+  await mirror.hear(inFlight, 107);
+  expect(await database.all(`select * from changes where field = 'state'`)).toEqual([]);
+  expect(await gaps()).toEqual([{ started: utc(100), ended: utc(105) }]);
+});
+
+test('messages that a list overtook are a gap from the first of them to what the list showed', async () => {
+  const { service, mirror } = await begin();
+  await mirror.tick(302);
+  const [first, second] = [service.change('a', 'lost', 302.1), service.change('a', 'available', 306)];
+  await mirror.answer(mirror.ask(), 307);
+  await mirror.hear(first, 308);
+  await mirror.hear(second, 308);
+  expect(await gaps()).toEqual([{ started: utc(302.1), ended: utc(306) }]);
+});
