@@ -22,7 +22,7 @@ interface WatchRun extends RunOptions {
   from?: Sandbox;
   /** Called when the watch says that it stands. */
   onOpen?: () => void;
-  /** Called when so many pages of the list were answered, and the watch has had time to take them in. */
+  /** Called when the watch stands, so many pages of the list were answered, and it has had time to take them in. */
   onRead?: { pages: number; action: () => void };
 }
 
@@ -31,10 +31,13 @@ async function watch(
   { from = sandbox(), onOpen, onRead, ...options }: WatchRun = {},
 ): Promise<RunResult> {
   let isOpen = false;
-  const answered = () => from.requests.filter(({ server, status }) => server === 'api' && status === 200).length;
+  const count = (of: string) => from.requests.filter(({ server, status }) => server === of && status === 200).length;
+  const answered = () => count('api');
+  const subscribed = () => count('push');
+  const before = subscribed();
   const wanted = answered() + (onRead?.pages ?? 0);
   const look = setInterval(() => {
-    if (onRead === undefined || answered() < wanted) return;
+    if (onRead === undefined || subscribed() === before || answered() < wanted) return;
     clearInterval(look);
     setTimeout(onRead.action, 200);
   }, 20);
