@@ -738,7 +738,9 @@ function cannotMark(meeting: Meeting, isCounted: boolean, total: number): string
 function finishWhole(state: WriterState, startedMs: number, now: Moment): WriterStep {
   state.knowledge.cover(Number.NEGATIVE_INFINITY);
   const checked = momentAt(startedMs, now);
-  const next: WriterState = { ...state, isWhole: true, checked, checkDueMs: checked.monotonicMs + CHECK_MS };
+  // After a long reading at once, but not in this step: the ledger loads first what the mark is made of.
+  const checkDueMs = Math.max(checked.monotonicMs + CHECK_MS, now.monotonicMs + 1);
+  const next: WriterState = { ...state, isWhole: true, checked, checkDueMs };
   const { gap } = next;
   const isMadeUp = gap === undefined || (gap.endedMs !== undefined && gap.endedMs <= startedMs);
   const settled = isMadeUp

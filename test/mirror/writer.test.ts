@@ -209,6 +209,18 @@ test('a link that a message left out before the writer was killed is looked up w
   expect(await gaps()).toEqual([{ started: utc(80), ended: utc(120) }]);
 });
 
+test('a link that a message left out while a long reading went on is compared when that is over', async () => {
+  const service = openService();
+  const mirror = await openWriter(service, 0);
+  const before = mirror.ask();
+  await mirror.hear(service.change('a', 'rented', 10), 10);
+  await moveOthers({ service, mirror });
+  await mirror.answer(before, 600);
+  await mirror.tick(601);
+  await mirror.answer(mirror.ask(), 602);
+  expect(await linkOf('a')).toBe('https://service.test/a/');
+});
+
 test('a list that was asked for before a cut does not end its gap', async () => {
   const { service, mirror } = await begin();
   await mirror.tick(302);
