@@ -10,6 +10,7 @@ import { TRANSITIONS } from '../../src/api/bicycle.js';
 import { SENDERS } from '../../src/api/push.js';
 import { pathOf } from '../../src/cli/help.js';
 import { splitLine } from '../../src/cli/split.js';
+import { type Clock, systemClock } from '../../src/clock.js';
 import { FleetError } from '../../src/errors.js';
 import type { Sandbox } from '../../src/sandbox/index.js';
 import { KEY_NAMES } from '../../src/settings/keys.js';
@@ -46,10 +47,17 @@ async function settle(sandbox: Sandbox, settings = folder): Promise<void> {
   await useProfile(place, 'sandbox');
 }
 
+/** A shell that waits a hundred times as long: what comes in time must not depend on how busy the machine is. */
+const PATIENT: Clock = { ...systemClock(), after: (pauseMs, action) => systemClock().after(100 * pauseMs, action) };
+
+function complete(words: readonly string[], env: NodeJS.ProcessEnv = {}, clock = PATIENT) {
+  return runFleet(['__complete', '--', ...words], { env: { FLEET_CONFIG_DIR: folder, ...env }, clock });
+}
+
 /** What is offered at the end of a line: values, descriptions, and what the shell should do besides. */
-async function offers(line: string, env: NodeJS.ProcessEnv = {}) {
+async function offers(line: string, env: NodeJS.ProcessEnv = {}, clock = PATIENT) {
   const words = line.split(' ').slice(1);
-  const run = await runFleet(['__complete', '--', ...words], { env: { FLEET_CONFIG_DIR: folder, ...env } });
+  const run = await complete(words, env, clock);
   expect([run.code, run.stderr]).toEqual([0, '']);
   const lines = run.stdout.split('\n');
   expect(lines.pop()).toBe('');
@@ -206,7 +214,7 @@ describe('live bicycles', () => {
       const { uuid = '', name = '' } = far ?? {};
       const digits = await offers(`fleet bicycles get ${uuid.slice(0, 6)}`);
       expect(digits.values).toEqual(all.filter((one) => one.uuid.startsWith(uuid.slice(0, 6))).map((one) => one.uuid));
-      const run = await runFleet(['__complete', '--', 'bicycles', 'get', name], { env: { FLEET_CONFIG_DIR: folder } });
+      const run = await complete(['bicycles', 'get', name]);
       expect(run.stdout.split('\n')).toEqual([expect.stringMatching(`^${uuid}\\t${name}, `), ':replace', '']);
       const [given = ''] = name.split(' ');
       const several = await offers(`fleet bicycles get ${given}`);
@@ -266,7 +274,8 @@ describe('live bicycles', () => {
       async ({ url }) => {
         const started = performance.now();
         // Without a limit of its own it would be the half minute of --timeout; a busy machine is slow to notice.
-        expect((await offers('fleet bicycles act ', { FLEET_BASE_URL: url })).values).toEqual(TRANSITION_FLAGS);
+        const { values } = await offers('fleet bicycles act ', { FLEET_BASE_URL: url }, systemClock());
+        expect(values).toEqual(TRANSITION_FLAGS);
         expect(performance.now() - started).toBeLessThan(10_000);
       },
     );

@@ -158,6 +158,8 @@ async function withClient<T>(
   const { openNetwork } = await import('../../http/network.js');
   const { openClient } = await import('../../http/client.js');
   const network = await openNetwork(io.env, PATIENCE_MS);
+  const over = new AbortController();
+  const cancel = clock.after(PATIENCE_MS, () => over.abort(new Error('the shell waits no longer')));
   const client = openClient({
     baseUrl,
     apiVersion,
@@ -168,11 +170,12 @@ async function withClient<T>(
     log: { request() {}, response() {}, retry() {} },
     secrets: io.secrets,
     clock,
-    signal: AbortSignal.any([signal, AbortSignal.timeout(PATIENCE_MS)]),
+    signal: AbortSignal.any([signal, over.signal]),
   });
   try {
     return await use(client);
   } finally {
+    cancel();
     await network.close();
   }
 }
