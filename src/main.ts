@@ -95,10 +95,7 @@ async function end(thrown: unknown, io: Io, interruption: Interruption, isVerbos
   const lost =
     undelivered === 0
       ? undefined
-      : new FleetError(
-          'output',
-          `up to ${undelivered} bytes of output were not delivered: their reader takes nothing more`,
-        );
+      : new FleetError('output', `up to ${undelivered} bytes of output were not delivered: the reader stopped reading`);
   // After a signal an output that failed, or whose reader is gone, is no news.
   const isOutputGone = thrown instanceof ReaderLeft || thrown instanceof ReaderStopped || isOutputError(thrown);
   const ending = interruption.signal.aborted && isOutputGone ? interruption.signal.reason : thrown;

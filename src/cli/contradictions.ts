@@ -1,4 +1,4 @@
-// Flags of every command that contradict each other, refused before a command runs.
+// Flags of every command that cannot be used together, refused before a command runs.
 
 import { usageError } from '../errors.js';
 
@@ -17,14 +17,14 @@ export function checkGlobalFlags({
   if (jq === undefined) return;
   if (output !== undefined && output !== 'json' && output !== 'jsonl') {
     throw usageError(
-      `--jq filters JSON and makes no ${output}`,
+      `--jq filters JSON and cannot make ${output}`,
       'leave -o out, or give -o jsonl to filter item by item',
     );
   }
   if (headers === false) throw usageError('--jq makes JSON, which has no headers', 'leave --no-headers out');
   if (columns !== undefined) {
     throw usageError(
-      '--jq and --columns exclude each other',
+      '--jq and --columns cannot be used together',
       "choose the fields in the program: '.[] | {name, state}'",
     );
   }

@@ -55,7 +55,9 @@ export function helpConfiguration(): HelpConfiguration {
     formatItem(term, termWidth, description, helper) {
       const indent = `\n${MARGIN}${' '.repeat(termWidth)}${MARGIN}`;
       const width = (helper.helpWidth ?? PIPE_WIDTH_COLUMNS) - indent.length + 1;
-      const text = helper.boxWrap(description, width).replaceAll('\n', indent);
+      // Commander quotes a text that is a default; numbers have no quotes either.
+      const unquoted = description.replace(/\(default: "([^"]*)"\)$/, '(default: $1)');
+      const text = helper.boxWrap(unquoted, width).replaceAll('\n', indent);
       if (text === '') return MARGIN + term;
       return term.length > termWidth
         ? `${MARGIN}${term}${indent}${text}`
@@ -90,7 +92,7 @@ function usageOf(command: Command): string {
 
 function otherNames(command: Command): string {
   const aliases = command.aliases();
-  return aliases.length === 0 ? '' : ` Aliases: ${aliases.join(', ')}.`;
+  return aliases.length === 0 ? '' : ` ${aliases.length === 1 ? 'Alias' : 'Aliases'}: ${aliases.join(', ')}.`;
 }
 
 /** Paragraphs as one line each, whatever width they were written at; lists, whose lines begin with a space, stay. */

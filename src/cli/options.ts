@@ -20,7 +20,7 @@ export function wholeNumber(flag: string, minimum: number): (text: string) => nu
   return (text) => {
     const value = Number(text);
     if (/^\d+$/.test(text) && Number.isSafeInteger(value) && value >= minimum) return value;
-    throw usageError(`${flag} takes a whole number from ${minimum} on, not "${text}"`);
+    throw usageError(`${flag} takes a whole number of ${minimum} or more, not "${text}"`);
   };
 }
 

@@ -1,6 +1,7 @@
 // What was probably meant by a command line that commander refused: the nearest command or flag, else where to look.
 
 import type { CommandUnknownOpts as Command, CommanderError } from '@commander-js/extra-typings';
+import { wholeUuid } from '../api/links.js';
 import { guessLine, isAction, quoteLine, tokenHint } from './guesses.js';
 import { pathOf } from './help.js';
 import { findBelow, flagsOf, followLine, namesBelow, readFlag } from './line.js';
@@ -54,7 +55,9 @@ export function hintFor(error: CommanderError, program: Command, argv: readonly 
   if (guess !== undefined) return guess;
   const { command, operands } = followLine(program, argv);
   if (error.code === 'commander.excessArguments' && pathOf(command) === 'fleet bicycles get')
-    return `did you mean: ${quoteLine(['fleet', 'bicycles', 'get', operands.join(' ')])}`;
+    return operands.every((operand) => wholeUuid(operand) !== undefined)
+      ? 'get shows one bicycle; for several: fleet bicycles list --all --where uuid=UUID'
+      : `did you mean: ${quoteLine(['fleet', 'bicycles', 'get', operands.join(' ')])}`;
   const word = /'([^']+)'/.exec(error.message)?.[1] ?? '';
   const meant =
     error.code === 'commander.unknownCommand'

@@ -44,7 +44,7 @@ export async function runOffline(
   to: MirrorAddress | undefined,
 ): Promise<void> {
   if (context.flags.mirror === false)
-    throw usageError('--offline and --no-mirror exclude each other', 'leave one of them out');
+    throw usageError('--offline and --no-mirror cannot be used together', 'leave one of them out');
   await withMirror(
     context,
     async (mirror) => {

@@ -55,7 +55,7 @@ async function findOnly(
   witnesses: () => Promise<readonly Bicycle[]>,
 ): Promise<{ found: readonly string[]; source: string }> {
   const ofToken = organizationsOf(await (await context.token()).get());
-  if (ofToken.length === 1) return { found: ofToken, source: 'the only one of the token' };
+  if (ofToken.length === 1) return { found: ofToken, source: 'the only one in the token' };
   const ofBicycles = ownersOf(await witnesses());
   if (ofBicycles.length > 0) return { found: ofBicycles, source: 'that of the bicycle' };
   if (ofToken.length > 1) return { found: ofToken, source: '' };

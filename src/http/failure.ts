@@ -21,7 +21,7 @@ const HINTS: Readonly<Record<number, string>> = {
   403: 'the token is good but its role may not do this; "fleet auth status" shows its claims',
   404: 'check the ID, and the prefix of the base URL: "fleet doctor" finds the right one',
   407: 'put user and password into the address in HTTPS_PROXY or HTTP_PROXY: http://USER:PASSWORD@HOST:PORT',
-  409: 'it was not carried out: look at it as it is now, and try again',
+  409: 'nothing was changed: check the current state and try again',
   406: 'the service does not speak the API version asked for; try another --api-version',
   429: 'the service asks to slow down; try again later',
 };
@@ -125,16 +125,17 @@ export function answerFailure(
   if (status >= 300 && status < 400) return redirectFailure(status, headers, subject, url);
   const read = readErrorBody(text, headers['content-type']);
   const kind = kindOfStatus(status);
-  const verb = kind === 'service' ? 'could not answer' : kind === 'not-found' ? 'does not know' : 'refused';
+  const verb = kind === 'service' ? 'could not answer' : 'refused';
   const who = status === 407 ? 'the proxy' : 'the service';
-  const why = read.text ?? WORDS_FOR_SILENCE[status] ?? 'it gave no reason';
+  const why = read.text ?? WORDS_FOR_SILENCE[status] ?? 'no reason given';
   const hint =
     HINTS[status] ??
     (status >= 500
-      ? 'the service has trouble; try again later, and quote the request id when you report it'
+      ? 'the service has a problem; try again later, and quote the request id when you report it'
       : undefined);
   const { detail } = read;
-  return new FleetError(kind, `${who} ${verb} ${subject}: ${why}`, { status, detail, trace: traceOf(headers), hint });
+  const failed = kind === 'not-found' ? `${subject} was not found` : `${who} ${verb} ${subject}`;
+  return new FleetError(kind, `${failed}: ${why}`, { status, detail, trace: traceOf(headers), hint });
 }
 
 /** The same failure with another hint, and perhaps in other words: for who knows more than the status says, such as where a refused token comes from. */
@@ -172,7 +173,7 @@ const NETWORK_WORDS: Readonly<Record<string, readonly [words: string, hint: stri
   ECONNREFUSED: ['connection refused', 'check that the service runs and that address and port are right'],
   ENOTFOUND: ['no such host', 'check the host name and your DNS'],
   EAI_AGAIN: ['the name could not be looked up', 'check your network and DNS'],
-  ECONNRESET: ['connection reset', 'try again; if it stays, a proxy or the service closes connections'],
+  ECONNRESET: ['connection reset', 'try again; if it keeps happening, a proxy or the service closes connections'],
   EPIPE: ['connection closed while sending', 'try again'],
   UND_ERR_SOCKET: ['connection closed before the answer was complete', 'try again'],
   ETIMEDOUT: ['connection timed out', 'check your network, or give more time with --timeout'],
@@ -188,12 +189,12 @@ const NETWORK_WORDS: Readonly<Record<string, readonly [words: string, hint: stri
   ENETUNREACH: ['network unreachable', 'check your network'],
   EPROXYREFUSEDLOGIN: ['the proxy asks for a user and a password (407)', HINTS[407] ?? ''],
   EPROXYREFUSED: [
-    'the proxy refuses the way to the service',
-    'check HTTPS_PROXY, and whether the proxy lets you out; NO_PROXY names hosts to reach directly it',
+    'the proxy refuses to connect to the service',
+    'check HTTPS_PROXY, and whether the proxy allows this address; NO_PROXY names hosts to reach directly',
   ],
   EPROXY: [
     'the proxy hung up',
-    'check HTTPS_PROXY, and whether the proxy lets you out; NO_PROXY names hosts to reach directly it',
+    'check HTTPS_PROXY, and whether the proxy allows this address; NO_PROXY names hosts to reach directly',
   ],
   HPE_INVALID_CONSTANT: [
     'the answer is not HTTP',
@@ -221,7 +222,7 @@ function explain({ code, message }: ExchangeError): readonly [words: string, hin
 /** What is wrong with a success whose body cannot be read, and what to do about it; `coding` is what it says to be compressed as. */
 const BODY_WORDS: Readonly<Record<BodyError['kind'], (coding: string) => readonly [words: string, hint: string]>> = {
   'too-big': () => [
-    `is larger than ${ANSWER_LIMIT_BYTES / 2 ** 20} MB, and is not read to its end`,
+    `is larger than ${ANSWER_LIMIT_BYTES / 2 ** 20} MB, and was not read to the end`,
     'ask for less at once, with a filter or a smaller page_size',
   ],
   'unknown-coding': (coding) => [
@@ -229,8 +230,8 @@ const BODY_WORDS: Readonly<Record<BodyError['kind'], (coding: string) => readonl
     'a proxy between you and the service may do that',
   ],
   'broken-coding': (coding) => [
-    `is not what the interface says: its ${coding} compression is broken or breaks off`,
-    'try again; if it stays, a proxy damages answers',
+    `is not what the interface says: its ${coding} compression is broken or incomplete`,
+    'try again; if it keeps happening, a proxy damages answers',
   ],
 };
 
@@ -251,7 +252,7 @@ export function networkFailure(error: ExchangeError, url: URL, isChange = false)
     return new FleetError(
       'network',
       `no answer from ${url.origin} after the request was sent: ${words}; whether it was carried out is unknown`,
-      { ...facts, hint: 'it is not sent a second time; look at the state before you try again' },
+      { ...facts, hint: 'it is not sent again; check the state before you retry' },
     );
   }
   return new FleetError('network', `cannot reach the service at ${url.origin}: ${words}`, { ...facts, hint });

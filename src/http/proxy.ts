@@ -28,14 +28,17 @@ function readProxy(variable: string, text: string): URL {
   const url = new URL(address);
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {
     throw configError(
-      `${variable} names a proxy of the scheme "${url.protocol.slice(0, -1)}", and fleet speaks http and https to proxies`,
+      `${variable} names a proxy of the scheme "${url.protocol.slice(0, -1)}", but fleet supports only http and https proxies`,
       hint,
     );
   }
   try {
     decodeURIComponent(url.username + url.password);
   } catch {
-    throw configError(`the user or password in ${variable} has a % that begins no escape`, 'write % itself as %25');
+    throw configError(
+      `the user or password in ${variable} has a % that is not part of an escape`,
+      'write % itself as %25',
+    );
   }
   return url;
 }

@@ -25,7 +25,7 @@ export class JsonError extends Error {
         : kind === 'values'
           ? `JSON of more than ${VALUE_LIMIT / 1e6} million values`
           : isCutOff
-            ? 'JSON that breaks off'
+            ? 'incomplete JSON'
             : 'broken JSON',
     );
     this.name = 'JsonError';

@@ -208,6 +208,9 @@ async function readTls(
     case 'verify-full':
       return [own];
     default:
-      throw configError(`"${mode}" is no sslmode`, 'modes: disable, allow, prefer, require, verify-ca, verify-full');
+      throw configError(
+        `"${mode}" is not an sslmode`,
+        'modes: disable, allow, prefer, require, verify-ca, verify-full',
+      );
   }
 }

@@ -103,6 +103,6 @@ function replaced(lease: Lease | undefined): FleetError {
   const who = lease === undefined ? 'nobody' : `process ${lease.pid} on ${lease.host}`;
   return configError(
     `this writer was silent for too long, and ${who} keeps the mirror now`,
-    'nothing of this one was written since; let one writer alone keep a mirror',
+    'this one has written nothing since; run only one writer per mirror',
   );
 }

@@ -207,7 +207,7 @@ export async function readSchema(database: Database): Promise<number | undefined
   if (value === undefined || !Number.isSafeInteger(number) || number < 1) throw foreign();
   if (number > SCHEMA_NUMBER) {
     throw configError(
-      `the mirror has schema ${number}, and this version of fleet knows ${SCHEMA_NUMBER} at most`,
+      `the mirror has schema ${number}, and this version of fleet supports up to ${SCHEMA_NUMBER}`,
       'use the newer fleet that wrote it, or another database with --to',
     );
   }
@@ -216,7 +216,7 @@ export async function readSchema(database: Database): Promise<number | undefined
 }
 
 function foreign(): FleetError {
-  return configError('the database holds other tables, and is no mirror', 'name another database with --to');
+  return configError('the database has other tables and is not a mirror', 'name another database with --to');
 }
 
 /** Brings a database up to the schema of this program, in one transaction. */

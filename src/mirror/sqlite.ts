@@ -256,7 +256,7 @@ async function refuseMissing(path: string): Promise<void> {
 /** SQLite waits for ever for a pipe. */
 function refuseOther(path: string, found: Stats | undefined): void {
   if (found?.isDirectory() === true) throw configError(`${path} is a folder, not a database`);
-  if (found?.isFile() === false) throw configError(`${path} is not a file, and no database`);
+  if (found?.isFile() === false) throw configError(`${path} is not a regular file`);
 }
 
 /** Makes the file before SQLite does, whose own would be readable by all; what SQLite puts beside it gets the same mode. */
@@ -305,7 +305,7 @@ function asSqliteError(error: unknown, path: string): unknown {
   const output = (what: string) => new FleetError('output', `${path} ${what}`, { cause: error });
   if (code === CODES.corrupt || code === CODES.notDatabase) {
     const hint = 'move it away, and start a new one: fleet mirror run';
-    return configError(`${path} is damaged or no database: ${message}`, hint, error);
+    return configError(`${path} is damaged or not a database: ${message}`, hint, error);
   }
   if (code === CODES.full) return output('cannot be written: the disk is full');
   if (code === CODES.busy || code === CODES.locked) return output('is locked by another program');

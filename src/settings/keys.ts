@@ -108,7 +108,7 @@ export const KEYS = {
   }),
   organization: key<string, undefined>({
     name: 'organization',
-    summary: 'UUID of the organization that fleet watch follows',
+    summary: 'UUID of the organization that commands use by default',
     variable: 'FLEET_ORGANIZATION',
     fallback: undefined,
     parse(text) {
@@ -170,7 +170,7 @@ export const KEYS = {
     parse(text) {
       const tries = /^\d+$/.test(text) ? Number(text) : Number.NaN;
       if (Number.isSafeInteger(tries)) return { value: tries };
-      return { reason: `"${text}" is not a whole number from 0 on`, hint: 'write it like 3, or 0 for none' };
+      return { reason: `"${text}" is not a whole number of 0 or more`, hint: 'write it like 3, or 0 for none' };
     },
     store: (tries) => tries,
   }),

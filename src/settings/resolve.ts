@@ -206,7 +206,7 @@ function findSource(
 /** `--json` is short for `-o json`; together with another format nobody can tell what was meant. */
 function readJsonFlag(flags: SettingFlags): string {
   if (flags.output === undefined || flags.output === 'json') return 'json';
-  throw usageError(`--json and --output ${flags.output} contradict each other`, 'give one of them');
+  throw usageError(`--json and --output ${flags.output} cannot be used together`, 'give one of them');
 }
 
 function parseSource<T>(key: Key<T>, { origin, from, text }: Source, profile: string): T {

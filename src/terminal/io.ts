@@ -67,7 +67,7 @@ export class ReaderLeft extends Error {
 /** The program ends and the reader of an output takes nothing more; `undeliveredBytes` says how much it missed. */
 export class ReaderStopped extends Error {
   constructor() {
-    super('the reader of the output takes nothing more');
+    super('the reader of the output stopped reading');
     this.name = 'ReaderStopped';
   }
 }

@@ -80,8 +80,8 @@ interface PromptStreams {
 async function ask<T>(asking: Asking, question: Question, prompt: (streams: PromptStreams) => Promise<T>): Promise<T> {
   const { io, flags, signal } = asking;
   if (!canAsk(asking)) {
-    const why = flags.input === false ? '--no-input forbids questions' : 'there is no terminal';
-    throw usageError(`cannot ask, as ${why}: ${question.message}`, question.instead);
+    const why = flags.input === false ? 'with --no-input' : 'without a terminal';
+    throw usageError(`cannot ask ${why}: ${question.message}`, question.instead);
   }
   const { stdin, stderr } = io.streams;
   const ended = new AbortController();

@@ -48,7 +48,7 @@ export function parseDuration(text: string, what = 'a duration'): number {
   if (Number.isSafeInteger(Math.round(milliseconds))) return Math.round(milliseconds);
   const unitless = /^\d+(\.\d+)?$/.test(text.trim());
   throw usageError(
-    `${what} is a number with its unit, not "${text}"`,
+    `${what} takes a number with a unit, not "${text}"`,
     unitless ? `write ${text.trim()}s for seconds, or ms, m, h, d` : 'for example 200ms, 90s, 5m, 2h, 1d',
   );
 }

@@ -27,7 +27,7 @@ function showOutcome(outcome: Outcome): string {
 
 /** What the service calls what was asked for, which is the same for all of them; or which one is meant, which is listed below. */
 const SUBJECT =
-  /^(?:bicycle|alert) [0-9a-f-]{36} is |^the service (?:refused|could not answer|does not know) (?:the new bicycle )?"[^"]*": /;
+  /^(?:bicycle|alert) [0-9a-f-]{36} is |^the service (?:refused|could not answer) (?:the new bicycle )?"[^"]*": |^(?:the new bicycle )?"[^"]*" was not found: /;
 
 const NOT_ALLOWED = /^(?:actions: )?Action '[^']*' not allowed from current state '([^']*)'/;
 

@@ -214,7 +214,7 @@ describe('what is refused', () => {
     [['--port', '70000'], {}, 2, /--port takes a port/],
     [['--path', 'x'], {}, 2, /--path takes a path/],
     [['--forward', 'ftp://x/'], {}, 2, /--forward takes an http or https address/],
-    [['--backfill', 'often'], {}, 2, /--backfill is a number with its unit/],
+    [['--backfill', 'often'], {}, 2, /--backfill takes a number with a unit/],
     [['-o', 'csv'], {}, 2, /alerts listen writes lines/],
   ] as const)('%j', async (args, env, code, message) => {
     const ended = await runFleet(['alerts', 'listen', '--port', '0', ...args], {

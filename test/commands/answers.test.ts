@@ -58,7 +58,7 @@ test.each([
   ['a string', { body: '"ok"' }, 'unknown'],
   ['null', { body: 'null' }, 'unknown'],
   ['a page for people', { type: 'text/html', body: '<!doctype html><title>Maintenance</title>' }, 'unknown'],
-  ['JSON that breaks off', { body: '{"uuid":' }, 'unknown'],
+  ['incomplete JSON', { body: '{"uuid":' }, 'unknown'],
   ['JSON whose connection breaks off', { body: '{"uuid":', isCut: true }, 'unknown'],
   ['a page whose connection breaks off', { type: 'text/html', body: '<html>', isCut: true }, 'unknown'],
   ['JSON nested without end', { body: '['.repeat(100_000) }, 'unknown'],

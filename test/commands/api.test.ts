@@ -204,7 +204,7 @@ describe('refused before anything is sent (exit 2)', () => {
     [['/x/', '-F', 'a[=1'], 'is not a field name'],
     [['/x/', '-F', 'a=@/nonexistent/nothing'], 'ENOENT'],
     [['/x/', '--input', '/nonexistent/nothing'], 'ENOENT'],
-    [['/x/', '--input', fileOf('broken.json', '{"a":')], '--input is no JSON'],
+    [['/x/', '--input', fileOf('broken.json', '{"a":')], '--input is not JSON'],
     [['/x/', '--input', fileOf('latin1.json', Uint8Array.of(0x22, 0xfc, 0x22))], 'not UTF-8 text'],
     [['/x/', '--input', '-', '-F', 'a=@-'], 'something else reads already'],
     [['/x/', '-X', 'GET', '--input', fileOf('get.json', '{}')], 'GET carries no body'],

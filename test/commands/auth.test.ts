@@ -138,8 +138,8 @@ describe('auth login', () => {
     ['no token', 'auth login --with-token', { stdin: '' }, 2, 'error: the token is empty'],
     ['two lines', 'auth login --with-token', { stdin: 'secret\nsecret' }, 2, 'error: the token has more than one line'],
     ['too much', 'auth login --with-token', { stdin: 's'.repeat(70_000) }, 2, 'error: stdin holds more than a token'],
-    ['nobody to ask', 'auth login', { stdin: 'secret' }, 2, 'error: cannot ask, as there is no terminal'],
-    ['forbidden to ask', 'auth login --no-input', { terminal: { columns: 80 } }, 2, '--no-input forbids questions'],
+    ['nobody to ask', 'auth login', { stdin: 'secret' }, 2, 'error: cannot ask without a terminal'],
+    ['forbidden to ask', 'auth login --no-input', { terminal: { columns: 80 } }, 2, 'cannot ask with --no-input'],
     [
       'a terminal for stdin',
       'auth login --with-token',
@@ -233,8 +233,8 @@ describe('auth login checks', () => {
           ['Access token', 'the-wrong-token\r'],
           ['Try again?', 'y\r'],
           [`Address of the service (${url})`, '\r'],
-          ['Push address (- to leave it open) (https://push.example.com)', '\r'],
-          ['UUID of the organization (- to leave it open)', '-\r'],
+          ['Push address (- to leave it unset) (https://push.example.com)', '\r'],
+          ['UUID of the organization (- to leave it unset)', '-\r'],
           ['(Enter to keep the one you gave)', `${VALID}\r`],
         ]);
         const run = await fleet('auth login', terminal);
@@ -266,7 +266,7 @@ describe('auth login checks', () => {
       await withServer(UNDER_API, async ({ url }) => {
         const run = await login(url, ' --with-token', { stdin: VALID });
         expect(run.code).toBe(5);
-        expect(run.stderr).toContain(`hint: ${url}/api answers as the service does: give --base-url ${url}/api\n`);
+        expect(run.stderr).toContain(`hint: ${url}/api is where the service answers: use --base-url ${url}/api\n`);
         expect(await isSaved()).toBe(false);
       });
     });

@@ -107,7 +107,7 @@ test.each([
   [
     'breaks off',
     (response: ServerResponse) => void response.writeHead(201, JSON_TYPE).end('{"uuid": "a0'),
-    'JSON that',
+    'incomplete JSON',
   ],
   ['is a page', (response: ServerResponse) => void response.end('<html><title>Log in</title></html>'), 'an HTML page'],
 ])('create: whether it was done is unknown when the answer %s', async (_how, answer, words) => {

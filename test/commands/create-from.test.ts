@@ -134,16 +134,16 @@ describe('what is wrong is named with its place, and nothing is sent', () => {
   test.each([
     ['name,serial-number\nAda,1\n', ':1:6: unknown field "serial-number": did you mean "serial_number"?'],
     ['name,colour\nAda,red\n', ':1:6: unknown field "colour": the fields are name, organization'],
-    ['name,uuid\nAda,1\n', ':1:6: "uuid" cannot be given: it is the service\'s own'],
-    ['name,name\nAda,B\n', ':1:6: "name" stands here a second time'],
+    ['name,uuid\nAda,1\n', ':1:6: "uuid" cannot be set: the service assigns it'],
+    ['name,name\nAda,B\n', ':1:6: "name" appears twice'],
     ['model\nx\n', ':1:1: the header has no column "name"'],
-    ['name\n', ':1:1: there is no bicycle in it'],
+    ['name\n', ':1:1: no bicycles found'],
     ['', ':1:1: the header has no column "name"'],
-    ['[]', ':1:1: there is no bicycle in it'],
-    ['name,lock\nAda,\n,7\n', ':3:1: no name: every bicycle needs one (and 1 more)'],
+    ['[]', ':1:1: no bicycles found'],
+    ['name,lock\nAda,\n,7\n', ':3:1: the name is missing (and 1 more)'],
     ['name,model\nAda,city\n', ':2:5: model is neither a URL nor a UUID: "city"'],
     ['name,description\nAda,"x\n', ':2:5: a quote is opened here and never closed'],
-    ['[{"name":"Ada"},\n {"name":7}]', ':2:10: name is no text: 7'],
+    ['[{"name":"Ada"},\n {"name":7}]', ':2:10: name must be text, not 7'],
     ['{"name":"Ada"}\n{"name":" "}', ':2:9: the name is empty'],
     ['{"name":"Ada","nmae":"B"}', ':1:15: unknown field "nmae": did you mean "name"?'],
     ['{"name":"Ada"}\n{"name":"Bea"', ':2:14: a comma or } is expected, but the file ends here'],
@@ -165,7 +165,7 @@ describe('what is wrong is named with its place, and nothing is sent', () => {
       const { stderr } = await create(sandbox, ['--from', path]);
       expect(stderr.split('\n')).toEqual([
         `${path}:2:5: model is neither a URL nor a UUID: "x"`,
-        `${path}:3:1: no name: every bicycle needs one`,
+        `${path}:3:1: the name is missing`,
         `${path}:4:6: lock is neither a URL nor a UUID: "y"`,
         `error: ${path}:2:5: model is neither a URL nor a UUID: "x" (and 2 more)`,
         'hint: nothing was sent; fix the file and run the command again',
@@ -283,7 +283,7 @@ describe('with a journal', () => {
         expect((await run()).code).toBe(9);
         expect(await run()).toMatchObject({
           code: 0,
-          stderr: expect.stringContaining('2 in doubt since an earlier run: 1 done, 1 not done and sent now'),
+          stderr: expect.stringContaining('2 in doubt from an earlier run: 1 done, 1 not done and sent now'),
         });
         expect(made).toHaveLength(3);
       },
@@ -298,7 +298,7 @@ describe('with a journal', () => {
       await writeFile(path, 'name\nAda\nCid\nDot\n');
       const changed = await create(sandbox, args);
       expect([changed.code, posted(sandbox).length]).toEqual([2, 2]);
-      expect(changed.stderr).toContain(`row 2 of ${path} is another one since the journal was begun`);
+      expect(changed.stderr).toContain(`row 2 of ${path} has changed since the journal was started`);
       await writeFile(path, 'name\nAda\n');
       expect((await create(sandbox, args)).stderr).toContain('row 2 of');
       // What was added behind is created.

@@ -34,7 +34,7 @@ Work with the fleet:
   alerts      list, watch and act on alerts
   watch       follow updates as they happen
   map         draw the fleet on a map
-  mirror      keep and ask a copy of the fleet in a database
+  mirror      keep a copy of the fleet in a database, and query it
   api         send any request to the service
 
 Settings:

@@ -120,8 +120,8 @@ describe('CSV', () => {
   test.each([
     ['a,b\n1,"x', '2:3 a quote is opened here and never closed'],
     ['a,b\n1,x"y', '2:4 a quote inside a cell that is not quoted'],
-    ['a,b\r\n"1"2,x', '2:4 text behind a closing quote'],
-    ['a,b\n"1\n2",3\n1,2,3', '4:5 a cell more than the header has columns (2)'],
+    ['a,b\r\n"1"2,x', '2:4 text after a closing quote'],
+    ['a,b\n"1\n2",3\n1,2,3', '4:5 more cells than the header has columns (2)'],
   ])('%j', (text, failure) => expect(whereItFails(() => readCsvRows(text))).toBe(failure));
 });
 
@@ -168,7 +168,7 @@ describe('JSON', () => {
     ['[\n  {"a": tru}\n]', '2:9 a value is expected'],
     ['[{"a":01}]', '1:8 a comma or } is expected'],
     ['[7]', '1:2 an object is expected'],
-    ['[{}] x', '1:6 something stands behind the array'],
+    ['[{}] x', '1:6 text after the array'],
     ['[{"a":"x\ny"}]', '1:7 a text that is not closed, or with a character that JSON escapes'],
   ])('%j', (text, failure) => expect(whereItFails(() => readJsonRows(text))).toBe(failure));
 });

@@ -97,7 +97,7 @@ describe('reading', () => {
   });
 
   test.each(['{"a":1}\n', 'uuid\n', 'hello', '[]\n'])('%j is no journal', (text) => {
-    expect(() => readJournal(Buffer.from(text), 'j')).toThrow('j is not a journal of fleet, and is left as it is');
+    expect(() => readJournal(Buffer.from(text), 'j')).toThrow('j is not a fleet journal, and was left unchanged');
   });
 
   test.each([1, 3, 'x'])('a journal of version %j is known as one', (version) => {

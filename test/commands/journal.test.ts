@@ -165,7 +165,7 @@ describe('a rerun', () => {
         sandbox.act(carriedOut, 'reserve');
         const args = [untouched, carriedOut, fresh, 'reserve', '--yes', '--journal', path];
         const { code, outcomes, stderr } = await act(sandbox, args);
-        expect(stderr).toContain('2 in doubt since an earlier run: 1 done, 1 not done and sent now, 0 unknown');
+        expect(stderr).toContain('2 in doubt from an earlier run: 1 done, 1 not done and sent now, 0 unknown');
         expect({ code, outcomes }).toEqual({
           code: 0,
           outcomes: { [untouched]: 'done', [carriedOut]: 'done', [fresh]: 'done' },
@@ -251,7 +251,7 @@ describe('a rerun', () => {
         stdin.write(key);
         stdin.write('\r');
         expect((await running).code).toBe(code);
-        expect(said).toContain(`1 may have been done before or not (touched is available); reserve them again?`);
+        expect(said).toContain(`1 may or may not have been done before (touched is available); reserve them again?`);
         expect(sandbox.actionCount(moved)).toBe(count);
       });
     });
@@ -321,7 +321,7 @@ describe('a rerun', () => {
         expect((await running).outcomes).toEqual({ [late]: 'done', [fresh]: 'done' });
         expect(sandbox.actionCount(late)).toBe(0);
         const said = stderr.join('');
-        expect(said).toMatch(/1 in doubt since an earlier run; waiting \d\d s \(--settle\) for late requests/);
+        expect(said).toMatch(/1 in doubt from an earlier run; waiting \d\d s \(--settle\) for late requests/);
         expect(said).toMatch(/reserve: 1 ended; what is in doubt is decided in \d+ s/);
       });
     });

@@ -65,7 +65,7 @@ describe('a bicycle created meanwhile', () => {
     const { code, ids, stderr, requests } = await listMoving({ ids: SIX, move: oneIsCreated }, ['--all']);
     expect({ code, ids }).toEqual({ code: 0, ids: [...SIX, 'new'] });
     expect(stderr).toContain('the total changed from 6 to 7 while the list was read');
-    expect(stderr).toContain('1 of 7 bicycles did not come; reading the pages again');
+    expect(stderr).toContain('1 of 7 bicycles is missing; reading the pages again');
     // Pages ahead may be on their way when the last one is found.
     expect(requests).toBeLessThanOrEqual(4 + 4);
   });
@@ -114,13 +114,12 @@ describe('a bicycle created meanwhile', () => {
     const { code, ids, stderr } = await listMoving({ ids: SIX, move, pageSize: 3 }, ['--all']);
     expect({ code, ids }).toEqual({ code: 0, ids: [...SIX, 'new'] });
     expect(stderr.match(/reading the pages again/g)).toHaveLength(2);
-    expect(stderr).toContain('1 bicycle came only when the pages were read again');
+    expect(stderr).toContain('1 bicycle was found only when the pages were read again');
   });
 });
 
 describe('what is still missing', () => {
-  const words =
-    'error: 1 of 7 bicycles did not come, although the pages were read 3 times: what was shown is incomplete';
+  const words = 'error: 1 of 7 bicycles is missing, although the pages were read 3 times: what was shown is incomplete';
 
   test.each([
     [['--all'], SIX],

@@ -99,8 +99,8 @@ describe('refused before anything is sent (exit 2)', () => {
     [['bicyles', 'list'], 'did you mean "bicycles"?'],
     [['bicycles', 'list', '--limt', '3'], 'did you mean "--limit"?'],
     [['bicycles', 'list', '-o', 'jsno'], 'did you mean "json"?'],
-    [['bicycles', 'list', '--limit', '0'], '--limit takes a whole number from 1 on'],
-    [['bicycles', 'list', '--all', '--page', '2'], '--all and --page exclude each other'],
+    [['bicycles', 'list', '--limit', '0'], '--limit takes a whole number of 1 or more'],
+    [['bicycles', 'list', '--all', '--page', '2'], '--all and --page cannot be used together'],
     [['bicycles', 'list', '--zone', 'x'], '--zone takes a UUID'],
     [['bicycles', 'list', '--timeout', '0'], 'is not a number of seconds'],
     [['bicycles', 'list', 'extra'], 'too many arguments'],
@@ -138,8 +138,8 @@ test.each([
   [['--count', '--jq', '.'], '--count prints a number and takes no --jq'],
   [['--where', 'state=availble'], 'did you mean "available"?'],
   [['--jq', '.['], '--jq: syntax error'],
-  [['--jq', '.', '-o', 'yaml'], '--jq filters JSON and makes no yaml'],
-  [['--jq', '.', '--columns', 'name'], '--jq and --columns exclude each other'],
+  [['--jq', '.', '-o', 'yaml'], '--jq filters JSON and cannot make yaml'],
+  [['--jq', '.', '--columns', 'name'], '--jq and --columns cannot be used together'],
 ])('%j is refused, nothing is sent', async (args, words) => {
   const before = service().requests.length;
   const { code, stdout, stderr } = await fleet('bicycles', 'list', ...args);

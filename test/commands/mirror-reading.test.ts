@@ -142,7 +142,7 @@ describe.each(engines)('%s', (kind, newText) => {
     ['bicycles list --offline --param x=1', 2, /cannot filter by "x"/],
     ['bicycles list --offline --ordering bleid,distance', 2, /cannot order by "distance"/],
     ['bicycles list --offline --organization 6f1c0b5e-2f0e-4c56-9d3a-0d6f3a1f7c11', 2, /does not hold organization/],
-    ['bicycles list --offline --no-mirror', 2, /exclude each other/],
+    ['bicycles list --offline --no-mirror', 2, /cannot be used together/],
     ['bicycles get 6f1c0b5e-2f0e-4c56-9d3a-0d6f3a1f7c11 --offline', 5, /in the mirror/],
   ])('%s is exit %i', async (line, code, message) => {
     const run = await fleet(line);

@@ -243,7 +243,7 @@ describe('bicycles list --near', () => {
     const table = await fleet('--near', '52.52,13.40', '--radius', '5000', '--limit', '1');
     expect(table.stdout).toMatch(/^NAME +STATE +DISTANCE /);
     expect(table.stdout).toContain(` ${Math.round(first?.distance ?? 0)} `);
-    expect(table.stderr).toMatch(/^Showing the nearest 1 of \d+ bicycles\. Everything: without --limit\n$/);
+    expect(table.stderr).toMatch(/^Showing the nearest 1 of \d+ bicycles\. Everything: leave out --limit\n$/);
     const csv = await fleet(
       '--near',
       '52.52,13.40',
@@ -338,7 +338,7 @@ describe('bicycles list --near', () => {
   test.each([
     [['--near', '52,13'], '--near needs --radius'],
     [['--radius', '800'], '--radius goes with --near'],
-    [['--near', '52,13', '--radius', '800', '--bbox', '14,53,13,52'], '--near and --bbox exclude each other'],
+    [['--near', '52,13', '--radius', '800', '--bbox', '14,53,13,52'], '--near and --bbox cannot be used together'],
     [['--near', '52,13', '--radius', '800', '--page', '2'], '--near reads every page'],
     [['--near', '113,52', '--radius', '800'], 'corrected: --near 52,113'],
     [['--near', '52,13', '--radius', '0'], '--radius takes metres above 0'],

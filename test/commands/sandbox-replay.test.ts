@@ -55,7 +55,7 @@ test('the fleet is as it was, then moves as it did, and ends as the mirror has i
   await Promise.all(asking);
   expect([run.code, run.stderr]).toEqual([
     130,
-    expect.stringContaining('replayed: 5 updates; the fleet stands still now'),
+    expect.stringContaining('replayed: 5 updates; the fleet no longer changes'),
   ]);
   const [before, after] = seen.map(
     (lines) =>

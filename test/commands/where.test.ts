@@ -257,7 +257,7 @@ describe('bicycles list --where', () => {
     expect(await fleet(ITEMS, '--all', '--where', 'state=unrecoverable')).toMatchObject({
       code: 0,
       stdout: '',
-      stderr: 'No bicycles match: none of the 6 that were looked at. Try fewer conditions\n',
+      stderr: 'No bicycles match: none of the 6 checked. Try fewer conditions\n',
     });
   });
 

@@ -63,7 +63,7 @@ describe('size', () => {
   ])('of %s nothing beyond 64 MB is read', async (_size, behaviour) => {
     const { error } = await ask(behaviour);
     expect(error).toMatchObject({ kind: 'service', status: 200 });
-    expect(error?.message).toBe('the answer is larger than 64 MB, and is not read to its end');
+    expect(error?.message).toBe('the answer is larger than 64 MB, and was not read to the end');
   });
 
   test.each(['in order', 'by a reset'])('a connection that ends %s before its answer is unpacked', async (how) => {

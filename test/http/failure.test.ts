@@ -82,6 +82,6 @@ describe('an answer that is no success', () => {
   });
 
   test('has words where the service has none', () => {
-    expect(answerFailure(409, {}, '').message).toBe('the service refused the request: it gave no reason');
+    expect(answerFailure(409, {}, '').message).toBe('the service refused the request: no reason given');
   });
 });

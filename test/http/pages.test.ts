@@ -178,7 +178,7 @@ describe('answers that are no list', () => {
   test.each([
     ['', 'an empty body'],
     ['<html><head><title>Welcome</title></head></html>', 'an HTML page ("Welcome")'],
-    ['{"count": 1, "results": [', 'JSON that breaks off'],
+    ['{"count": 1, "results": [', 'incomplete JSON'],
     ['{"count": 1, "results": ]}', 'broken JSON'],
     ['hello', 'text ("hello")'],
     ['"hello"', 'neither a page nor an array'],
@@ -266,7 +266,7 @@ describe('a large page is read item by item', () => {
     ['no comma', page(`[${items.join(' ')}]`), 'broken JSON'],
     ['a comma too many', page(`[${items.join(',')},]`), 'broken JSON'],
     ['something behind it', `${page(`[${items.join(',')}]`)}]`, 'broken JSON'],
-    ['one that breaks off', page(`[${items.join(',')}]`).slice(0, -30), 'breaks off'],
+    ['one that breaks off', page(`[${items.join(',')}]`).slice(0, -30), 'incomplete JSON'],
     ['an item that is none', page(`[${items.join(',')},5]`), 'item 10 of the list is not an object'],
     ['a name that is no text', page(`[${items.join(',')}],"\\x":1`), 'broken JSON'],
   ])('%s is an error', async (_what, body, message) => {

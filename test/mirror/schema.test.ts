@@ -47,11 +47,11 @@ describe.each(engines)('%s', (_kind, newDatabase) => {
     await withDatabase(await newDatabase(), async (database) => {
       await migrate(database);
       await writeMeta(database, 'schema', String(SCHEMA_NUMBER + 1));
-      await expect(migrate(database)).rejects.toThrow(/has schema 2, and this version of fleet knows 1 at most/);
+      await expect(migrate(database)).rejects.toThrow(/has schema 2, and this version of fleet supports up to 1/);
     });
     await withDatabase(await newDatabase(), async (database) => {
       await database.all('create table bicycles (colour text)');
-      await expect(migrate(database)).rejects.toThrow('the database holds other tables, and is no mirror');
+      await expect(migrate(database)).rejects.toThrow('the database has other tables and is not a mirror');
     });
   });
 

@@ -226,7 +226,7 @@ describe('a bad value', () => {
       {},
       NOTHING,
       'usage',
-      '--json and --output csv contradict each other',
+      '--json and --output csv cannot be used together',
     ],
     ['timeout 0', { timeout: 0 }, {}, NOTHING, 'usage', '--timeout: "0" is not a number of seconds above 0'],
     ['timeout too long', {}, {}, profile({ timeout: 1e9 }), 'config', 'timeout of profile "default"'],

@@ -151,16 +151,16 @@ describe('a question', () => {
 
 describe('nobody is asked', () => {
   it.each([
-    ['stdin is a pipe', { stdin: false }, 'there is no terminal'],
-    ['stderr is a pipe', { stderr: false }, 'there is no terminal'],
-    ['--no-input was given', { input: false }, '--no-input forbids questions'],
+    ['stdin is a pipe', { stdin: false }, 'without a terminal'],
+    ['stderr is a pipe', { stderr: false }, 'without a terminal'],
+    ['--no-input was given', { input: false }, 'with --no-input'],
   ])('when %s', async (_when, at, why) => {
     const asking = openAsking(at);
     expect(canAsk(asking)).toBe(false);
     for (const ask of [askText, askSecret, askYesNo])
       await expect(ask(asking, QUESTION)).rejects.toMatchObject({
         kind: 'usage',
-        message: `cannot ask, as ${why}: Address`,
+        message: `cannot ask ${why}: Address`,
         hint: 'give --base-url',
       });
     expect(screen).toBe('');

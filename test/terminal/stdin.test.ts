@@ -61,7 +61,7 @@ describe('a stdin that nothing can come from is a usage error that names the cau
   it('an empty file and /dev/null are empty, which is another thing', async () => {
     for (const redirection of ['< empty', '< /dev/null']) {
       expect((await shell('bicycles act - rent --yes', redirection)).stderr).not.toContain('stdin cannot be read');
-      expect((await shell('api /bicycles/ --input -', redirection)).stderr).toContain('--input is no JSON');
+      expect((await shell('api /bicycles/ --input -', redirection)).stderr).toContain('--input is not JSON');
     }
   });
 });

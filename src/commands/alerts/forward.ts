@@ -114,13 +114,13 @@ function openForwardReport({ print, atNow }: Stderr, name: string) {
     effect(effect: ForwardEffect, waiting: number): void {
       if (effect.type === 'failing') {
         const { reason, retryInMs } = effect;
-        const line = `${name} does not take webhooks: ${reason}; they wait, trying again in ${showDuration(retryInMs)}`;
+        const line = `${name} does not accept webhooks: ${reason}; they are queued, trying again in ${showDuration(retryInMs)}`;
         print(true, { event: 'forward-failing', message: reason, waiting }, atNow(line));
       } else if (effect.type === 'back') {
-        const line = `${name} takes webhooks again after ${showDuration(effect.downMs)}`;
+        const line = `${name} accepts webhooks again after ${showDuration(effect.downMs)}`;
         print(true, { event: 'forward-back', seconds: Math.round(effect.downMs) / 1000 }, atNow(line));
       } else if (effect.type === 'done' && effect.reason !== undefined) {
-        const line = `a webhook was given up: ${name} refused it again and again: ${effect.reason}`;
+        const line = `a webhook was dropped: ${name} kept refusing it: ${effect.reason}`;
         print(true, { event: 'forward-given-up', message: effect.reason }, atNow(line));
       }
     },

@@ -95,7 +95,7 @@ const offerAction: Complete = ({ operands }) =>
     : { words: ALERT_ACTIONS.map((value) => ({ value, description: ACTION_MEANINGS[value] })) };
 
 const WATCH_DESCRIPTION = `Print each new or changed alert once, until Ctrl-C. Earlier alerts are shown only with
---since. --state-file remembers over restarts what was printed. The list is read every
+--since. --state-file remembers what was printed across restarts. The list is read every
 --every, less often while nothing happens or when the service asks to slow down. --topic
 also shows alerts from the push channel at once.
 
@@ -107,16 +107,12 @@ function addWatch(alerts: Command, run: Run): void {
     .command('watch')
     .summary('print new and changed alerts, and run a command for each')
     .description(WATCH_DESCRIPTION)
-    .option(
-      '--organization <uuid>',
-      'of this organization, by UUID or name (default: from the settings)',
-      readOrganization(),
-    )
+    .option('--organization <uuid|name>', 'of this organization (default: from the settings)', readOrganization())
     .option('--type <type,…>', 'of these types (repeatable)', someOf('type', ALERT_TYPES))
     .option('--state <state,…>', 'only alerts that enter these states (repeatable)', someOf('state', ALERT_STATES))
     .option('--every <duration>', 'how often to read the list', readPause('--every'), 15_000)
     .option('--since <time>', 'also show what changed since then: a time, or an age such as 2h')
-    .option('--state-file <path>', 'remember what was printed in this file, over restarts')
+    .option('--state-file <path>', 'remember what was printed in this file, across restarts')
     .option('--exec <command>', 'run this for each alert, with the alert as JSON on stdin')
     .option('--topic <topic>', 'also follow this topic of the push channel, not encoded (repeatable)', collect);
   addEndFlags(watch, 'alerts', readCondition(ALERT_VOCABULARY)).action(
@@ -128,21 +124,21 @@ function addWatch(alerts: Command, run: Run): void {
     ['print new and changed alerts', 'fleet alerts watch'],
     ['only low batteries, as JSON lines', 'fleet alerts watch --type lock.bat.low --state new --json'],
     [
-      'run a command once for each, also over restarts',
+      'run a command once for each, also across restarts',
       "fleet alerts watch --state-file ~/alerts.state --exec 'jq -r .message >> ~/alerts.log'",
     ],
     ['wait for a theft, an hour at most', 'fleet alerts watch --until alert_type=bicycle.bike_stolen --for 1h'],
   );
 }
 
-const LISTEN_DESCRIPTION = `Receive alerts as webhooks and print each once, until Ctrl-C, also over restarts. A webhook
+const LISTEN_DESCRIPTION = `Receive alerts as webhooks and print each once, until Ctrl-C, also across restarts. A webhook
 is a POST of JSON: an alert, an array of alerts, or an envelope with a message. It is
-answered with 204 once it was printed. The list is read at the start and every --backfill;
+answered with 204 once it has been printed. The list is read at the start and every --backfill;
 alerts that no webhook delivered are printed too, marked "caught up".
 
 With --secret-env the header X-Fleet-Signature: sha256=HEX must match the HMAC-SHA256 of the
 body. Without a secret only this machine can connect. --forward passes each webhook on, in
-order, body and signature untouched; what cannot be delivered yet waits on disk, also over
+order, body and signature untouched; what cannot be delivered yet waits on disk, also across
 restarts.`;
 
 function addListen(alerts: Command, run: Run): void {

@@ -87,7 +87,7 @@ function isLoopbackHost(host: string): boolean {
 
 function notListening(thrown: NodeJS.ErrnoException, { host, port }: ListenOptions): FleetError {
   if (thrown.code === 'EADDRINUSE')
-    return usageError(`port ${port} of ${host} is in use`, 'stop what listens there, or give --port');
+    return usageError(`port ${port} of ${host} is in use`, 'stop the program that listens there, or use --port');
   if (thrown.code === 'EACCES')
     return usageError(`port ${port} of ${host} may not be listened to by this user`, 'give a --port from 1024 on');
   if (thrown.code === 'EADDRNOTAVAIL' || thrown.code === 'ENOTFOUND')
@@ -119,7 +119,7 @@ async function remember(context: Context, options: ListenOptions, base: string):
   } catch (thrown) {
     if (options.forward !== undefined) throw thrown;
     const { message } = asFleetError(thrown);
-    await context.notice(`what was shown is not remembered over a restart: ${message}`);
+    await context.notice(`what was shown is not remembered across restarts: ${message}`);
     return undefined;
   }
 }

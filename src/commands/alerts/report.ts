@@ -60,7 +60,7 @@ function troubleOf(effect: AlertsEffect): { fields: Fields; line?: string } | un
       return { fields: { event: 'back', seconds: Math.round(effect.downMs) / 1000 }, line };
     }
     case 'bound': {
-      const line = `the list was not read to the point where it is known, but ${effect.items} alerts deep: older changes may be missing`;
+      const line = `the list was read only ${effect.items} alerts deep, without reaching a known one: older changes may be missing`;
       return { fields: { event: 'incomplete', alerts: effect.items }, line };
     }
     case 'show': {

@@ -37,14 +37,14 @@ export function readAddress(text: string, baseUrl: URL): Address {
 
 function readWholeUrl(text: string, baseUrl: URL): Address {
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url === undefined) throw usageError(`"${text}" is no URL`);
+  if (url === undefined) throw usageError(`"${text}" is not a URL`);
   if (url.username !== '' || url.password !== '') {
-    throw usageError('a URL with a user name or a password is not taken', 'the token of the settings is sent instead');
+    throw usageError('a URL must not contain a user name or password', 'the token of the settings is sent instead');
   }
   if (url.origin !== baseUrl.origin) {
     throw usageError(
       `${url.origin} is not the service's origin, which is ${baseUrl.origin}; nothing was sent`,
-      'the token goes to no other address; give the path alone, or the other service by --base-url or --profile',
+      'the token goes to no other address; give only the path, or choose the other service with --base-url or --profile',
     );
   }
   return { path: url.pathname, isFromOrigin: true, search: url.search };

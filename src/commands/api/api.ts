@@ -96,7 +96,7 @@ function checkFlags(method: string, { input, paginate, include }: ApiOptions): v
     throw usageError('--paginate makes one array of many answers and takes no --include', 'leave one of them out');
   }
   if (input !== undefined && isSafe(method)) {
-    throw usageError(`${method} carries no body, so --input has no place`, 'use -X POST, PUT or PATCH');
+    throw usageError(`${method} carries no body, so --input cannot be used`, 'use -X POST, PUT or PATCH');
   }
 }
 
@@ -227,7 +227,7 @@ async function readBody(
   } catch (error) {
     if (!(error instanceof JsonError) || error.kind !== 'syntax') return text;
     throw usageError(
-      `--input is no JSON${error.isCutOff ? ': it breaks off' : ''}`,
+      `--input is not JSON${error.isCutOff ? ': it is incomplete' : ''}`,
       "for something else say what it is: -H 'Content-Type: text/plain'",
     );
   }

@@ -38,7 +38,7 @@ export function queryOf(fields: readonly Field[]): Query {
 /** A place in the body that is being put together. */
 type Place = { json: string } | { members: Map<string, Place> } | { elements: Place[] };
 
-/** The fields as the text of a JSON object. Throws a usage error for names that contradict each other. */
+/** The fields as the text of a JSON object. Throws a usage error for names that cannot be used together. */
 export function bodyOf(fields: readonly Field[]): string {
   const root = { members: new Map<string, Place>() };
   for (const field of fields) put(root, keysOf(field.name), field);

@@ -41,7 +41,7 @@ export async function checkLogin(context: Context, settings: Settings, token: st
       token: {
         get: async () => token,
         renew: async () => undefined,
-        refusalHint: 'get a new token from those who run the service, and log in with that',
+        refusalHint: 'get a new token from those who run the service, and log in with it',
       },
       log: { request() {}, response() {}, retry() {} },
       secrets: io.secrets,
@@ -86,7 +86,7 @@ async function decide(context: Context, failure: FleetError, address: URL | unde
   if (!canAsk(context)) {
     throw address === undefined
       ? failure
-      : withHint(failure, `${shown} answers as the service does: give --base-url ${shown}`);
+      : withHint(failure, `${shown} is where the service answers: use --base-url ${shown}`);
   }
   const instead = 'give --no-check to save without a request';
   for (const line of errorLines(failure)) await context.notice(line);

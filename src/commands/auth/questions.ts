@@ -61,7 +61,7 @@ export async function askToken(context: Context, where: string, before: string |
 }
 
 function openWord(before: unknown): string {
-  return before === undefined ? '(Enter to leave it open)' : `(${NONE} to leave it open)`;
+  return before === undefined ? '(Enter to leave it unset)' : `(${NONE} to leave it unset)`;
 }
 
 function isOpen(typed: string): boolean {

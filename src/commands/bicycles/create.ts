@@ -61,7 +61,8 @@ function refuse(options: CreateOptions, names: readonly (keyof CreateOptions)[],
 }
 
 function readName(name: string | undefined): string {
-  if (name === undefined) throw usageError('--name is missing', 'name one bicycle, or create many with --from FILE');
+  if (name === undefined)
+    throw usageError('--name is missing', 'give the name of one bicycle, or create many with --from FILE');
   if (name.trim() === '') throw usageError('--name is empty', 'every bicycle needs a visible name');
   return name;
 }
@@ -189,8 +190,8 @@ function checkRows(rows: readonly NewRow[], keys: Iterable<string>, source: stri
     const found = now.get(row);
     if (found === key) continue;
     throw usageError(
-      `row ${row} of ${source} ${found === undefined ? 'is gone' : 'is another one'} since the journal was begun`,
-      'put the file back as it was, or give what is left a file and a journal of its own',
+      `row ${row} of ${source} ${found === undefined ? 'is missing' : 'has changed'} since the journal was started`,
+      'restore the file, or use a new file and a new journal for the remaining rows',
     );
   }
 }

@@ -56,7 +56,7 @@ export async function editBicycle(context: Context, text: string, options: EditO
   const changed = Object.entries(changes).filter(([field, wanted]) => writeJson(wanted) !== writeJson(before[field]));
   const label = describe(value);
   if (changed.length === 0) {
-    await context.notice(`Nothing to change: ${label} is so already.`);
+    await context.notice(`Nothing to change: ${label} already has these values.`);
     return;
   }
   await report(context, label, before, changed);
@@ -176,7 +176,7 @@ function explainFailure(thrown: unknown, uuid: string, label: string): unknown {
   const { status = 0, trace, message } = thrown;
   if (status >= 200 && status < 300) return unclear({ status, trace }, uuid, label, message);
   if ((status !== 404 && status !== 410) || !message.includes(SUBJECT)) return thrown;
-  const reason = /: (.*)$/s.exec(message)?.[1] ?? 'it gave no reason';
+  const reason = /: (.*)$/s.exec(message)?.[1] ?? 'no reason given';
   const hint = 'nothing was changed: it is unknown, or not yours to edit, or this service edits no bicycles';
   return withHint(thrown, hint, `the service does not edit ${label}: ${reason}`);
 }
@@ -202,7 +202,7 @@ async function confirm(
 ): Promise<void> {
   await askIfProtected(context, `edit ${label}`, yes);
   if (yes === true || (!canAsk(context) && !isLookedUp)) return;
-  const isSure = await askYesNo(context, { message: `Edit ${label}?`, instead: 'give --yes, or the whole UUID' });
+  const isSure = await askYesNo(context, { message: `Edit ${label}?`, instead: 'use --yes, or give the whole UUID' });
   if (!isSure) throw usageError('nothing was sent: it was not confirmed');
 }
 

@@ -10,7 +10,10 @@ import { parseBbox } from './area.js';
 import { parseNear, parseRadius } from './near.js';
 
 /** The filters that the service itself applies. */
-export function addFilters<A extends unknown[], O extends OptionValues>(command: TypedCommand<A, O>) {
+export function addFilters<A extends unknown[], O extends OptionValues>(
+  command: TypedCommand<A, O>,
+  near = 'around this point, nearest first unless --ordering is given; needs --radius',
+) {
   return command
     .option(
       '--state <state,…>',
@@ -23,18 +26,14 @@ export function addFilters<A extends unknown[], O extends OptionValues>(command:
       'inside the box with these north-east and south-west corners',
       parseBbox,
     )
-    .option(
-      '--near <lat,lon>',
-      'around this point, nearest first unless --ordering is given; needs --radius',
-      parseNear,
-    )
+    .option('--near <lat,lon>', near, parseNear)
     .option('--radius <metres>', 'how far from --near: 800, 1.5km', parseRadius)
     .option('--zone <uuid>', 'inside this geographic zone', readUuid('--zone'));
 }
 
 /** All filters, for a command that reads every page. */
 export function addFleetFilters<A extends unknown[], O extends OptionValues>(command: TypedCommand<A, O>) {
-  return addFilters(command)
+  return addFilters(command, 'around this point; needs --radius')
     .option('--organization <uuid|name>', 'of this organization (default: from the settings)', readOrganization())
     .option(
       '--where <condition>',

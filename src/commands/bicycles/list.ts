@@ -87,7 +87,7 @@ function keepOnly({ state, name }: ListBicyclesOptions): Pick<ListPlan<Bicycle>,
 
 /** A circle is read whole, so that the nearest are known. */
 function checkFlags({ bbox, page }: ListBicyclesOptions): void {
-  if (bbox !== undefined) throw usageError('--near and --bbox exclude each other', 'leave one of them out');
+  if (bbox !== undefined) throw usageError('--near and --bbox cannot be used together', 'leave one of them out');
   if (page !== undefined)
     throw usageError('--near reads every page and takes no --page', 'use --limit for the nearest');
 }

@@ -59,7 +59,7 @@ export function parseRadius(text: string): number {
 /** The circle of the two flags, undefined when neither was given. One without the other is refused. */
 export function readCircle(near: Place | undefined, radiusMetres: number | undefined): Circle | undefined {
   if (near === undefined && radiusMetres === undefined) return undefined;
-  if (near === undefined) throw usageError('--radius goes with --near', 'say around which place: --near 52.52,13.40');
+  if (near === undefined) throw usageError('--radius goes with --near', 'add the place: --near 52.52,13.40');
   if (radiusMetres === undefined)
     throw usageError('--near needs --radius', 'give a distance: --radius 800 or --radius 5km');
   return { centre: near, radiusMetres };

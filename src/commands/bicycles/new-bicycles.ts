@@ -68,7 +68,7 @@ export function readNewBicycles(
     for (const field of fields) {
       const name = NEW_BICYCLE_FIELDS.find((known) => known === field.name.trim().toLowerCase());
       if (name === undefined) problems.push({ spot: field.nameSpot, message: unknownField(field.name) });
-      else if (given.has(name)) problems.push({ spot: field.nameSpot, message: `"${name}" stands here a second time` });
+      else if (given.has(name)) problems.push({ spot: field.nameSpot, message: `"${name}" appears twice` });
       else if (field.value !== null) readField(name, field, given);
     }
     for (const name of NEW_BICYCLE_FIELDS) {
@@ -77,8 +77,7 @@ export function readNewBicycles(
     }
     const { name, organization, ...rest } = Object.fromEntries(given) as Partial<NewBicycle>;
     const isWrongAlready = (wanted: string) => fields.some((field) => field.name === wanted && field.value !== null);
-    if (name === undefined && !isWrongAlready('name'))
-      problems.push({ spot, message: 'no name: every bicycle needs one' });
+    if (name === undefined && !isWrongAlready('name')) problems.push({ spot, message: 'the name is missing' });
     if (organization === undefined && !isWrongAlready('organization')) {
       problems.push({ spot, message: 'no organization: give it in the file, with --organization or in the settings' });
     }
@@ -87,7 +86,7 @@ export function readNewBicycles(
 
   function readField(name: Field, { value, valueSpot }: PlacedField, given: Map<Field, string>): void {
     const wrong = (message: string) => problems.push({ spot: valueSpot, message });
-    if (typeof value !== 'string') wrong(`${name} is no text: ${JSON.stringify(value).slice(0, 40)}`);
+    if (typeof value !== 'string') wrong(`${name} must be text, not ${JSON.stringify(value).slice(0, 40)}`);
     else if (name === 'name' && value.trim() === '') wrong('the name is empty');
     else if (isLinkField(name)) {
       const link = readLink(baseUrl, name, value);
@@ -101,7 +100,7 @@ function readRows(bytes: Uint8Array, problems: Problem[]): PlacedRow[] {
   const text = decode(bytes);
   if (/^\s*[[{]/.test(text)) {
     const rows = readJsonRows(text);
-    if (rows.length === 0) problems.push({ spot: { line: 1, column: 1 }, message: 'there is no bicycle in it' });
+    if (rows.length === 0) problems.push({ spot: { line: 1, column: 1 }, message: 'no bicycles found' });
     return rows;
   }
   const { header, rows } = readCsvRows(text);
@@ -109,13 +108,13 @@ function readRows(bytes: Uint8Array, problems: Problem[]): PlacedRow[] {
   const names = header.map((cell) => cell.text);
   for (const [index, { text: name, spot }] of header.entries()) {
     if (!(NEW_BICYCLE_FIELDS as readonly string[]).includes(name)) problems.push({ spot, message: unknownField(name) });
-    else if (names.indexOf(name) < index) problems.push({ spot, message: `"${name}" stands here a second time` });
+    else if (names.indexOf(name) < index) problems.push({ spot, message: `"${name}" appears twice` });
   }
   if (problems.length === 0 && !names.includes('name')) {
     problems.push({ spot: { line: 1, column: 1 }, message: 'the header has no column "name"' });
   }
   if (problems.length === 0 && rows.length === 0) {
-    problems.push({ spot: { line: 1, column: 1 }, message: 'there is no bicycle in it' });
+    problems.push({ spot: { line: 1, column: 1 }, message: 'no bicycles found' });
   }
   return rows;
 }
@@ -133,7 +132,7 @@ function decode(bytes: Uint8Array): string {
 }
 
 function unknownField(name: string): string {
-  if ((BICYCLE_FIELDS as readonly string[]).includes(name)) return `"${name}" cannot be given: it is the service's own`;
+  if ((BICYCLE_FIELDS as readonly string[]).includes(name)) return `"${name}" cannot be set: the service assigns it`;
   const meant = nearest(name.replace(/[\s-]+/g, '_'), NEW_BICYCLE_FIELDS);
   const hint = meant === undefined ? `the fields are ${NEW_BICYCLE_FIELDS.join(', ')}` : `did you mean "${meant}"?`;
   return `unknown field "${name}": ${hint}`;

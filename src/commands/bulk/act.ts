@@ -71,8 +71,7 @@ export async function runAction(context: Context, action: Action, options: ActOp
   try {
     await carryOut(context, planFor(context, action, input, binding), options);
   } finally {
-    if (leftOut > 0)
-      await context.notice(`${leftOut} came more than once and ${leftOut === 1 ? 'was' : 'were'} taken once`);
+    if (leftOut > 0) await context.notice(`left out ${leftOut} ${leftOut === 1 ? 'duplicate' : 'duplicates'}`);
   }
 }
 
@@ -218,20 +217,17 @@ export function readWords(
   const name = words.at(-1) ?? '';
   const texts = words.slice(0, -1);
   if (name === STDIN || wholeUuid(name) !== undefined)
-    throw usageError(
-      `the ${kind} is missing: it is the last word, behind the ${many}`,
-      `${kind}s: ${known.join(', ')}`,
-    );
+    throw usageError(`the ${kind} is missing: it goes last, after the ${many}`, `${kind}s: ${known.join(', ')}`);
   if (!mayBeUnknown && !known.includes(name)) throw unknownWord(kind, name, known);
   if (texts.length === 0) {
     throw usageError(
-      `there is no ${one} to ${name}`,
-      `write it in front: fleet ${many} act UUID ${name}, or - to read UUIDs from stdin`,
+      `no ${one} given for "${name}"`,
+      `put it before the ${kind}: fleet ${many} act UUID ${name}, or - to read UUIDs from stdin`,
     );
   }
   if (!texts.includes(STDIN)) return { texts, name };
   if (texts.length === 1) return { texts: undefined, name };
-  throw usageError('- stands for all of them and goes with no other', `name the ${many}, or pipe all of them in`);
+  throw usageError('- cannot be combined with other arguments', `name the ${many}, or pipe all of them in`);
 }
 
 /** Reads `--field NAME=VALUE`s into fields of the body, texts all of them but `dry_run`. Throws a FleetError of kind `usage`. */

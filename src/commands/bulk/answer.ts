@@ -81,7 +81,7 @@ function saysSomething(value: unknown): boolean {
 
 function describeText(text: string): string {
   const start = text.slice(0, 2000);
-  if (!start.startsWith('<')) return /^[[{"]/.test(start) ? 'JSON that breaks off' : `text ("${start.slice(0, 60)}")`;
+  if (!start.startsWith('<')) return /^[[{"]/.test(start) ? 'incomplete JSON' : `text ("${start.slice(0, 60)}")`;
   const title = htmlTitle(start);
   return title === undefined ? 'an HTML page' : `an HTML page ("${title.slice(0, 100)}")`;
 }

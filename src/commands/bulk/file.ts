@@ -96,7 +96,7 @@ function isStill(path: string, dev: number, ino: number): boolean {
 /** The error of a run that may send nothing more because its journal is gone; exit 10. */
 export function lost(path: string, why: string): FleetError {
   return new FleetError('output', `the journal ${path} ${why}`, {
-    hint: 'no request leaves without its record, so the run was stopped; look at the results before you run it again',
+    hint: 'no request is sent without a record, so the run was stopped; check the results before you run it again',
   });
 }
 
@@ -158,7 +158,7 @@ function openAppender(
 function notWritten(path: string, error: unknown): FleetError {
   return new FleetError('output', `the journal ${path} could not be written: ${(error as Error).message}`, {
     cause: error,
-    hint: 'no request leaves without its record, so the run was stopped; free some space and run the command again',
+    hint: 'no request is sent without a record, so the run was stopped; free some space and run the command again',
   });
 }
 

@@ -94,7 +94,7 @@ export function readCsv(text: string, delimiter: string): CsvCell[][] {
     if (code !== 'CSV_INVALID_CLOSING_QUOTE') throw error;
     let quote = bytes.indexOf(QUOTE, start + 1);
     while (bytes[quote + 1] === QUOTE) quote = bytes.indexOf(QUOTE, quote + 2);
-    throw new Unreadable('text behind a closing quote', spotAt(quote + 1));
+    throw new Unreadable('text after a closing quote', spotAt(quote + 1));
   }
 }
 
@@ -137,7 +137,7 @@ export function readCsvRows(text: string): { header: CsvCell[]; rows: PlacedRow[
   const rows = records.map((record) => {
     const extra = record[header.length];
     if (extra !== undefined)
-      throw new Unreadable(`a cell more than the header has columns (${header.length})`, extra.spot);
+      throw new Unreadable(`more cells than the header has columns (${header.length})`, extra.spot);
     const fields = record.map(({ text: value, spot }, index) => ({
       name: header[index]?.text ?? '',
       value: value === '' ? null : value,
@@ -217,7 +217,7 @@ function openVisitor(rows: PlacedRow[], length: number, shift: 0 | 1): JSONVisit
     const isEarly = isOuter() && shift === 1 && offset !== length + 1;
     if (tokenLength === 0 || isEarly) fail(wanted, offset, line, column);
     const { bracket, spot, fields } = open.pop() as Open;
-    if (open.length === 0) wanted = 'something stands behind the array';
+    if (open.length === 0) wanted = 'text after the array';
     else if (!isOuter()) take(contentOf(bracket, fields), spot);
     else {
       rows.push({ spot, fields });

@@ -36,7 +36,7 @@ export async function askBefore(context: Context, change: Question, isStdinTaken
     count === 1 ? `${one} ${change.examples.join('')}` : `${count} ${many} (${change.examples.join(', ')}${more})`;
   const where = `at ${baseUrl.value?.href.replace(/\/$/, '')} (${isProtected.value ? 'protected ' : ''}profile ${profile.value})`;
   const question = clean(`${verb} ${what} ${where}?`);
-  const instead = `give --yes to ${verb} without a question, or --dry-run to see what would be sent`;
+  const instead = `use --yes to skip the question, or --dry-run to see what would be sent`;
   const isSure = await withTerminal(context, isStdinTaken, async (asking) => {
     if (!isGrave || count === 1) return askYesNo(asking, { message: question, instead });
     const message = `${question} This cannot be undone. Type the number of ${many} to go on:`;

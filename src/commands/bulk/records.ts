@@ -131,7 +131,7 @@ function takeLine(journal: Journal, line: string, path: string): void {
   if (journal.tornLine !== undefined && !('claim' in record)) {
     throw usageError(
       `line ${journal.tornLine} of the journal ${path} is damaged`,
-      'what was done cannot be told from it; look at the bicycles, and use a new journal for those that are left',
+      'it no longer shows what was done; check the bicycles, and use a new journal for the rest',
     );
   }
   journal.tornLine = undefined;
@@ -145,7 +145,7 @@ function checkFirst(text: string, path: string): void {
 }
 
 function notAJournal(path: string): FleetError {
-  return usageError(`${path} is not a journal of fleet, and is left as it is`, 'give --journal the name of a new file');
+  return usageError(`${path} is not a fleet journal, and was left unchanged`, 'use a new file for --journal');
 }
 
 /** The first header counts: of two runs that begin a file at once, one wins the claim. */
@@ -154,7 +154,7 @@ function takeHeader(journal: Journal, record: { [name: string]: unknown }, path:
   if (version !== JOURNAL_VERSION) {
     throw usageError(
       `the journal ${path} is of version ${String(version)}, and this fleet reads version ${JOURNAL_VERSION}`,
-      'end that run with the fleet that began it, or give --journal the name of a new file',
+      'finish that run with the version of fleet that started it, or use a new file for --journal',
     );
   }
   journal.tornLine = undefined;
@@ -217,6 +217,6 @@ export function checkBinding(found: Binding, wanted: Binding, path: string): voi
   const parts = other.map((name) => `${name} ${found[name] ?? 'none'}, not ${wanted[name] ?? 'none'}`);
   throw usageError(
     `the journal ${path} belongs to another run: ${parts.join('; ')}`,
-    'give every run a journal of its own, or repeat the command that this one belongs to',
+    'use a new journal for each run, or repeat the command this one belongs to',
   );
 }

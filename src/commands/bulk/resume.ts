@@ -34,7 +34,7 @@ export async function settleDoubts<T>(session: Session<T>, startedMs: number): P
     unknown = first.unknown;
     const doneCount = doubts.length - first.untouched.length - unknown.length;
     reporter.say(
-      `${doubts.length} in doubt since an earlier run: ${doneCount} done, ${first.untouched.length} not done and sent now, ${unknown.length} unknown`,
+      `${doubts.length} in doubt from an earlier run: ${doneCount} done, ${first.untouched.length} not done and sent now, ${unknown.length} unknown`,
     );
     end = await send(session, streamOf(first.untouched));
     // An answer may have shown by now where the transition leads; what was read before the sending says nothing against what was decided.
@@ -68,7 +68,7 @@ async function waitUntilSettled<T>(session: Session<T>, untilMs: number): Promis
   const restMs = untilMs - context.clock.monotonicMs();
   if (restMs <= 0) return;
   reporter.say(
-    `${state.doubts.length} in doubt since an earlier run; waiting ${Math.ceil(restMs / 1000)} s (--settle) for late requests`,
+    `${state.doubts.length} in doubt from an earlier run; waiting ${Math.ceil(restMs / 1000)} s (--settle) for late requests`,
   );
   reporter.settling(untilMs);
   await sleep(context.clock, restMs, context.signal);
@@ -84,7 +84,7 @@ async function sort<T>(
   const untouched: T[] = [];
   const unknown: Undecided<T>[] = [];
   for (const doubt of doubts) {
-    const decision = decisions.get(doubt.task) ?? { kind: 'unknown', state: null, why: 'nothing is known of it' };
+    const decision = decisions.get(doubt.task) ?? { kind: 'unknown', state: null, why: 'nothing is known about it' };
     if (decision.kind === 'untouched') untouched.push(doubt.task);
     else if (decision.kind === 'unknown') unknown.push({ doubt, state: decision.state, why: decision.why });
     else await settle(session, doubt, decision);
@@ -115,7 +115,7 @@ async function carryOutChoice<T>(
   if (choice === 'resend') return send(session, streamOf(unknown.map(({ doubt }) => doubt.task)));
   if (choice === 'done')
     for (const { doubt, state } of unknown)
-      await settle(session, doubt, { uuid: null, state, why: 'so says --unknown done' });
+      await settle(session, doubt, { uuid: null, state, why: '--unknown done was given' });
   return WHOLE;
 }
 
@@ -127,7 +127,7 @@ async function askForChoice<T>(
   const label = first === undefined ? '' : await plan.change.labelOf(first.doubt.task);
   const state = first?.state == null ? '' : ` is ${first.state}`;
   const more = unknown.length > 1 ? ', …' : '';
-  const question = `${unknown.length} may have been done before or not (${label}${state}${more}); ${plan.verb} them again?`;
+  const question = `${unknown.length} may or may not have been done before (${label}${state}${more}); ${plan.verb} them again?`;
   return (await askAgain(context, question, plan.input.isStdin)) ? 'resend' : 'leave';
 }
 

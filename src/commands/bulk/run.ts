@@ -41,7 +41,7 @@ export interface RunEnd {
 /** The stop of `--fail-fast`. */
 export class FailedFast extends Error {
   constructor() {
-    super('stopped at the first that was not done (--fail-fast)');
+    super('stopped at the first failure (--fail-fast)');
     this.name = 'FailedFast';
   }
 }

@@ -150,6 +150,6 @@ export function failureOf({ outcome, status, message, request_id }: ChangeResult
   return new FleetError(kind, message ?? `the journal has it as ${outcome}`, {
     ...(status === null ? {} : { status }),
     ...(request_id === null ? {} : { trace: { requestId: request_id } }),
-    hint: 'this comes from the journal; look at the bicycle, and send it again without this journal',
+    hint: 'this is from the journal; check the bicycle, and send it again without this journal',
   });
 }

@@ -272,7 +272,7 @@ function readObject(fields: { [field: string]: unknown }, number: number): Targe
   // What people know it by: a bicycle has a name, an alert a message.
   const name = fields['name'] ?? fields['message'];
   const uuid = typeof written === 'string' ? wholeUuid(written.trim()) : undefined;
-  if (uuid === undefined) throw badLine(number, 'no "uuid" that is one');
+  if (uuid === undefined) throw badLine(number, '"uuid" is missing or not a UUID');
   const before = describeBefore(fields);
   return {
     uuid,
@@ -283,7 +283,7 @@ function readObject(fields: { [field: string]: unknown }, number: number): Targe
 
 function badLine(number: number, what: string): FleetError {
   return usageError(
-    `line ${number} of stdin: ${what}; neither it nor what follows was taken`,
-    'stdin takes UUIDs, JSON lines, a JSON array or CSV with a "uuid": -o uuid, jsonl, json and csv of the lists write them',
+    `line ${number} of stdin: ${what}; nothing from this line on was sent`,
+    'stdin takes UUIDs, JSON lines, a JSON array or CSV with a "uuid" column; lists write them with -o uuid, jsonl, json or csv',
   );
 }

@@ -63,7 +63,7 @@ export async function changeCompletion(
     for (const { said } of changes) await io.stderr.write(`${clean(said)}\n`);
     const message = changes.length === 1 ? 'Do this?' : 'Do both?';
     const or = to === 'installed' ? `, or ${byHand(shell)}` : '';
-    const instead = `give --yes to do it without being asked${or}`;
+    const instead = `use --yes to skip the question${or}`;
     if (!(await askYesNo(context, { message, instead }))) return notice('nothing was changed');
   }
   for (const { change } of changes) await step(change);
@@ -72,7 +72,7 @@ export async function changeCompletion(
 
 function makePlan(shell: Shell, env: NodeJS.ProcessEnv): Plan {
   const home = homeOfUser(env);
-  if (home === undefined) throw configError('there is no home folder: HOME is no absolute path');
+  if (home === undefined) throw configError('there is no home folder: HOME is not an absolute path');
   const data = env['XDG_DATA_HOME'] || join(home, '.local', 'share');
   const config = env['XDG_CONFIG_HOME'] || join(home, '.config');
   switch (shell) {

@@ -34,7 +34,7 @@ export async function editConfig(context: Context): Promise<void> {
     await save(context, place, after).catch((thrown: unknown) => {
       isKept = true;
       const { message } = asFleetError(thrown);
-      throw configError(`${message}; the settings are as they were`, `what you wrote is in ${draft}`, thrown);
+      throw configError(`${message}; the settings are unchanged`, `what you wrote is in ${draft}`, thrown);
     });
   } finally {
     if (!isKept) await rm(folder, { recursive: true, force: true });
@@ -45,10 +45,7 @@ function chooseEditor({ io }: Context): string {
   const chosen = io.env['VISUAL'] || io.env['EDITOR'];
   if (chosen !== undefined && chosen !== '') return chosen;
   if (!io.stdout.isTerminal) {
-    throw usageError(
-      'there is no terminal for an editor',
-      'set VISUAL or EDITOR, or change one value with "fleet config set"',
-    );
+    throw usageError('an editor needs a terminal', 'set VISUAL or EDITOR, or change one value with "fleet config set"');
   }
   return process.platform === 'win32' ? 'notepad' : 'vi';
 }

@@ -24,7 +24,7 @@ export async function setSetting({ io, flags, notice }: Context, written: string
   if (values === undefined) await notice(`✓ created profile "${profile}"`);
   await notice(`✓ set ${key} to ${value} in profile "${profile}"`);
   if (key === 'allow_http' && value === true)
-    await notice('warning: over plain http everyone on the way can read the token and act with it');
+    await notice('warning: over plain http anyone on the network path can read the token and use it');
 
   const inUse = explainSetting(key, { profile }, io.env, await loadStored(io.env));
   if (inUse.origin === 'environment') await notice(`warning: ${inUse.from} is set and overrides it`);

@@ -25,7 +25,7 @@ export async function examine(context: Context): Promise<void> {
   const { output } = known.settings;
   // A format of the profile is one for bicycles.
   const format = output.origin === 'profile' ? 'table' : chooseListFormat(output);
-  const progress = openProgress(context, { draw: () => 'looking at settings, network and service' });
+  const progress = openProgress(context, { draw: () => 'checking settings, network and service' });
   try {
     findings.unshift(checkBuild());
     findings.push(...(await checkFolders(context, known)));
@@ -102,6 +102,6 @@ async function conclude(findings: readonly Finding[], notice: Context['notice'])
   throw new FleetError(
     first.kind ?? 'internal',
     `${failures.length} ${failures.length === 1 ? 'failure' : 'failures'} (${names})${counted === '' ? '' : ` and ${counted}`}`,
-    { hint: first.next === null ? undefined : `begin with: ${first.next}` },
+    { hint: first.next === null ? undefined : `start with: ${first.next}` },
   );
 }

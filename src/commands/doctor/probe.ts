@@ -94,7 +94,7 @@ export async function explainSilence(probe: Probe, setting: Explained, url: URL,
   const unreached = codesOf(error).find((code) => UNREACHED.test(code));
   if (proxy !== undefined && unreached !== undefined) {
     const found = `the proxy ${proxy.origin} (${because}) cannot be reached: ${networkWords(unreached)}`;
-    const next = `set ${because} to a proxy that runs, or: unset ${because}; NO_PROXY names hosts to reach directly it`;
+    const next = `set ${because} to a proxy that runs, or: unset ${because}; NO_PROXY names hosts to reach directly`;
     return failure('proxy', 'network', found, next);
   }
   const other = unreached === undefined ? await findScheme(probe, url) : undefined;

@@ -23,7 +23,7 @@ export async function checkPush(probe: Probe, sseUrl: URL): Promise<Finding> {
   const refusal = await subscribe(probe, joinUrl(sseUrl, path));
   context.signal.throwIfAborted();
   if (refusal === undefined)
-    return ok('push', `the subscription stands after ${Math.round(context.clock.monotonicMs() - startedAt)} ms`);
+    return ok('push', `subscribed after ${Math.round(context.clock.monotonicMs() - startedAt)} ms`);
   if (refusal.kind === 'network') return explainSilence(probe, settings.sseUrl, sseUrl, refusal);
   const isElsewhere = refusal.kind === 'not-found' || refusal.status === 200;
   const variant = variantOf(sseUrl);
@@ -32,7 +32,7 @@ export async function checkPush(probe: Probe, sseUrl: URL): Promise<Finding> {
   if (!isThere) return failed('push', refusal);
   const address = KEYS.sse_url.show(variant);
   const hint = changeCommand(probe, settings.sseUrl, address);
-  const message = `${refusal.message}; at ${address} the subscription stands`;
+  const message = `${refusal.message}; subscribing at ${address} works`;
   return failed('push', new FleetError(refusal.kind, message, { hint }));
 }
 

@@ -91,7 +91,7 @@ function judgeOrganization(probe: Probe, organization: string, answer: HttpAnswe
   const wrong = (finding: string) => [failure('organization', 'config', `${finding}${names}`, next)];
   if (countOf(answer) === undefined) return wrong(`the service answers ${answer.status} for ${organization}`);
   if (all > 0) return wrong(`${organization} has no bicycles for this token, which sees ${all} without it`);
-  if (named.length > 0 && !named.includes(organization)) return wrong(`${organization} is not one of the token's`);
+  if (named.length > 0 && !named.includes(organization)) return wrong(`${organization} is not in the token`);
   return [warning('organization', `${organization} has no bicycles, or is not yours: the token sees none at all`)];
 }
 
@@ -163,7 +163,7 @@ function checkClock({ headers, milliseconds }: HttpAnswer, now: number): Finding
   if (certainMs <= CLOCK_TOLERANCE_MS) return ok('clock', off);
   return warning(
     'clock',
-    `this machine is ${off}: ages and the ends of tokens are wrong`,
+    `this machine is ${off}: ages and token expiry are wrong`,
     'set the clock of this machine (timedatectl set-ntp true)',
   );
 }

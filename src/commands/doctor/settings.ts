@@ -89,7 +89,7 @@ function checkPlace({ key, shown, from, problem }: Explained, profile: string): 
     const next = `fleet auth login${flag} asks for it; to try fleet: "fleet sandbox", then "fleet profile use sandbox"`;
     return failure(key, 'config', 'the address of the service is not set', next);
   }
-  const use = key === 'sse_url' ? 'fleet watch has no address to subscribe at' : 'fleet watch needs one to be named';
+  const use = key === 'sse_url' ? 'fleet watch needs it' : 'fleet watch needs one as an argument';
   return warning(key, `not set: ${use}`, `fleet config set ${key} ${key === 'sse_url' ? 'URL' : 'UUID'}${flag}`);
 }
 

@@ -19,7 +19,7 @@ export function checkBuild(): Finding {
 
 export function checkTerminal({ io }: Context): Finding {
   const { stdout, env } = io;
-  if (!stdout.isTerminal) return ok('terminal', 'stdout is no terminal: output is not cut and has no colour');
+  if (!stdout.isTerminal) return ok('terminal', 'stdout is not a terminal: output is not cut and has no colour');
   const colours = ['no colour', '16 colours', '256 colours', 'true colour'][stdout.colorLevel] ?? 'no colour';
   const locale = env['LC_ALL'] || env['LC_CTYPE'] || env['LANG'] || '';
   const size = `${stdout.width()} columns, ${stdout.height()} rows, ${colours}`;
@@ -97,7 +97,7 @@ export async function checkCertificate(
       const verdict = reason === '' ? 'this one would pass' : `this one would be refused (${reason})`;
       return warning(
         check,
-        `NODE_TLS_REJECT_UNAUTHORIZED=0: certificates are not verified, and anybody on the way can read the token; ${verdict}`,
+        `NODE_TLS_REJECT_UNAUTHORIZED=0: certificates are not verified, and anyone on the network path can read the token; ${verdict}`,
         'unset NODE_TLS_REJECT_UNAUTHORIZED; a private certificate authority goes into NODE_EXTRA_CA_CERTS',
       );
     }
@@ -108,7 +108,7 @@ export async function checkCertificate(
     const finding = `${socket.getProtocol()}, certificate of ${by} for ${days} more days`;
     return days >= CERTIFICATE_DAYS
       ? ok(check, finding)
-      : warning(check, finding, 'say so to those who run the service');
+      : warning(check, finding, 'report it to those who run the service');
   } finally {
     cancel();
     signal.removeEventListener('abort', onAbort);

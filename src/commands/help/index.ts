@@ -18,7 +18,7 @@ export function addHelp(program: Command, run: Run): void {
     .command('help')
     .summary('show help for a command or topic; "help topics" lists topics')
     .description(`Show help for a command or a topic:\n${TOPIC_LINES.join('\n')}`)
-    .argument('[words...]', 'a command such as bicycles list, or a topic', collectWith(offerPages))
+    .argument('[command|topic...]', 'a command such as bicycles list, or a topic', collectWith(offerPages))
     .option('--man-pages <folder>', 'write the manual into this folder, as pages for man')
     .action(
       run(async () => async (context, words: string[] = [], { manPages }: { manPages?: string }) => {
@@ -45,7 +45,7 @@ function findCommand(program: Command, words: readonly string[]): Command {
     const found = findBelow(command, word);
     if (found === undefined) {
       if (command !== program) throw unknownWord('command', word, namesBelow(command));
-      const meant = nearestCommand(program, word, TOPIC_NAMES);
+      const meant = nearestCommand(program, word, ['topics', ...TOPIC_NAMES]);
       throw usageError(
         `no help for "${word}"`,
         `${meant === undefined ? '' : `did you mean "${meant}"? `}"fleet help" shows the commands; topics: ${TOPIC_NAMES.join(', ')}`,

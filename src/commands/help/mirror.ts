@@ -38,19 +38,19 @@ export const QUERIES: readonly (readonly [purpose: string, sql: string])[] = [
     "select raw ->> 'bicycle_model_name' as model, count(*) as bicycles from bicycles where gone is null group by 1 order by 2 desc",
   ],
   [
-    'when nothing was heard, and what was found afterwards',
+    'when nothing was received, and what was found afterwards',
     'select started, ended, reason, found from gaps order by started desc',
   ],
 ];
 
 export const MIRROR = `
-A mirror is a copy of the fleet in SQLite or PostgreSQL, with its history. "fleet mirror run" keeps it current, "fleet mirror status" says how old it is, and any SQL tool can read it. "fleet mirror --help" shows the commands.
+A mirror is a copy of the fleet in SQLite or PostgreSQL, with its history. "fleet mirror run" keeps it current, "fleet mirror status" says how old it is, and any SQL tool can read it (open the SQLite file read-only). "fleet mirror --help" shows the commands.
 
 Tables:
   bicycles  one row for each, also for those that left the list
   alerts    one row for each
   changes   one row for each field that changed
-  gaps      when nothing was heard: started, ended (null while it is open), reason, found (changes found afterwards)
+  gaps      when nothing was received: started, ended (null while it is open), reason, found (changes found afterwards)
   meta      key and value: base_url, organizations, schema, and what the writer keeps
 
 Columns of bicycles:
@@ -60,7 +60,7 @@ Columns of bicycles:
   organization, followed   its owner; the organization whose list shows it
   concurrency_version      the version of the last save
   gone                     when it left the list; null while it is there
-  first_seen, last_seen    when the mirror heard of it
+  first_seen, last_seen    when the mirror learned of it
   raw                      everything the service sent, as JSON: raw ->> 'note'
 
 Columns of alerts:
@@ -70,11 +70,11 @@ Columns of alerts:
   first_seen, last_seen, raw       as with bicycles
 
 Columns of changes:
-  at, received      when it happened by the service, when it was heard; UTC
+  at, received      when it happened according to the service, when it was received; UTC
   bicycle, version  its UUID and its version
   field             the field; * for a bicycle that came, gone for one that left or came back
   old, new          the values as JSON: "rented" with its quotes
-  source            push, or list where a reading of the list found it
+  source            push, or list when it was found in the list
 
 Views:
   latest           bicycles that are there, with the columns most asked for
@@ -86,4 +86,25 @@ In SQLite, times in UTC are text such as 2026-03-01T12:00:00.000000Z, which sort
 
 Examples:
 ${QUERIES.map(([purpose, sql]) => `  # ${purpose}\n  fleet mirror query "${sql}"`).join('\n')}
+`;
+
+export const MIRRORING = `
+"fleet mirror run" reads the list once, follows the push channel and catches up after every gap. "fleet mirror status" shows the gaps that are left, "fleet help mirror" the tables.
+
+How it is kept:
+  one writer     its heartbeat comes every 5 s; after 15 s without one another writer may take over, at once when its process is known to have ended. A writer that was replaced writes nothing more.
+  transactions   a batch of messages is one: rows, changes and position together. SQLite runs with synchronous=NORMAL: a power cut may lose the last batch, which the next start catches up.
+  gaps           a cut whose messages were sent again is none; a message that cannot be read, or that comes too late to be ordered, is a gap of no length.
+  gone           a bicycle that left the list is marked and kept. Only two whole readings that do not show it, each as long as the service's count, mark it; when more than a fifth seems gone, the second waits 10 minutes. An empty list, or one of available bicycles alone, marks nothing.
+  links          lock, rental_session and other links are not in messages: they are those of the last list, 5 minutes old at most while no more than 2,000 bicycles change in that time.
+  organizations  --organization, else that of the settings, else all in the token. When one is left out, its bicycles are marked as gone; when one is added, the list is read again.
+  failures       a database that cannot be reached is retried for 10 minutes (exit 8), a full disk for one (exit 10); a damaged file, another service's or a newer mirror is refused (exit 3).
+  limits         NUL and half surrogate pairs become U+FFFD; names, serial numbers, bleids and states are cut at 600 bytes in their columns, and whole in raw; a uuid of more than 200 characters is left out.
+  --keep         older changes and gaps are deleted within an hour; bicycles stay.
+
+Examples:
+  # keep a mirror, and forget history after 90 days
+  fleet mirror run --keep 90d
+  # how old and how complete it is
+  fleet mirror status
 `;

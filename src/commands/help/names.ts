@@ -8,6 +8,7 @@ export const TOPICS = {
   'push-topics': 'what fleet watch can follow',
   conditions: 'what --where and --until take',
   mirror: 'the tables of a mirror, and ten queries',
+  mirroring: 'how a mirror is kept: writers, gaps, failures',
   flags: 'the flags of every command',
 } as const;
 

@@ -7,7 +7,7 @@ import type { Context } from '../../context.js';
 import { type ErrorKind, EXIT_CODES } from '../../errors.js';
 import { KEY_NAMES, KEYS } from '../../settings/keys.js';
 import { FORMATS, type Format } from '../../terminal/formats.js';
-import { MIRROR } from './mirror.js';
+import { MIRROR, MIRRORING } from './mirror.js';
 import type { Topic } from './names.js';
 
 /** A heading with lines below it: text that is wrapped, or pairs of a term and what it means. */
@@ -59,6 +59,7 @@ const PAGES: { readonly [Name in Topic]: (program: Command) => string } = {
   'push-topics': () => PUSH_TOPICS,
   conditions: () => CONDITIONS,
   mirror: () => MIRROR,
+  mirroring: () => MIRRORING,
   flags: describeFlags,
 };
 

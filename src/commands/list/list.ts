@@ -139,7 +139,9 @@ async function showItems<T extends Listed>(
     limit: keep === undefined && compare === undefined ? wanted : undefined,
     async onShort(missing, total) {
       await progress.clear();
-      await context.notice(`${missing} of ${countNoun(total, shape.noun)} did not come; reading the pages again`);
+      await context.notice(
+        `${missing} of ${countNoun(total, shape.noun)} ${missing === 1 ? 'is' : 'are'} missing; reading the pages again`,
+      );
     },
   });
   let isChecked = false;
@@ -168,7 +170,7 @@ async function showItems<T extends Listed>(
 
 function checkFlags({ flags }: Context, { page, all, limit, count }: ListOptions, isFiltered: boolean): void {
   if (all === true && page !== undefined) {
-    throw usageError('--all and --page exclude each other', 'leave one of them out');
+    throw usageError('--all and --page cannot be used together', 'leave one of them out');
   }
   if (count !== true) return;
   if (limit !== undefined) throw usageError('--count counts everything and takes no --limit', 'leave one of them out');

@@ -74,11 +74,13 @@ export function closingLines(tally: Tally, noun: Shape<unknown>['noun'], options
   if (repeated > 0) {
     const doubt = lastTotal === undefined ? '; the service gives no count, so some may be missing' : '';
     lines.push(
-      `! ${countNoun(repeated, noun)} came twice and ${repeated === 1 ? 'is' : 'are'} shown once: the list moved while it was read${doubt}`,
+      `! ${countNoun(repeated, noun)} came twice and ${repeated === 1 ? 'is' : 'are'} shown once: the list changed while it was read${doubt}`,
     );
   }
   if (late > 0 && !options.isSorted && options.count !== true) {
-    lines.push(`! ${countNoun(late, noun)} came only when the pages were read again, so not in their order but last`);
+    lines.push(
+      `! ${countNoun(late, noun)} ${late === 1 ? 'was' : 'were'} found only when the pages were read again, so ${late === 1 ? 'it comes' : 'they come'} last`,
+    );
   }
   const isWholeList = !tally.hasMore && options.page === undefined && firstTotal === lastTotal;
   if (isWholeList && missing === 0 && repeated === 0 && lastTotal !== undefined && read !== lastTotal) {
@@ -95,10 +97,10 @@ export function incompleteError(tally: Tally, noun: Shape<unknown>['noun']): Fle
   const often = readings === 1 ? '' : `, although the pages were read ${readings} times`;
   return new FleetError(
     'partial',
-    `${missing} of ${countNoun(read + missing, noun)} did not come${often}: what was shown is incomplete`,
+    `${missing} of ${countNoun(read + missing, noun)} ${missing === 1 ? 'is' : 'are'} missing${often}: what was shown is incomplete`,
     {
       detail: { count: read + missing, came: read, missing },
-      hint: 'the service counts more than it sends, or its list moves faster than it can be read; order by a field that does not move, or try again',
+      hint: 'the service counts more than it sends, or its list changes faster than it can be read; order by a field that does not change, or try again',
     },
   );
 }
@@ -117,7 +119,7 @@ function describeShown(
   }
   if (shown === 0) return describeEmpty(read, noun, { page, isNearest, hasFilter });
   if (!hasMore) return undefined;
-  if (isNearest) return `Showing the nearest ${shown} of ${countNoun(kept, noun)}. Everything: without --limit`;
+  if (isNearest) return `Showing the nearest ${shown} of ${countNoun(kept, noun)}. Everything: leave out --limit`;
   if (hasFilter) return `Showing ${countNoun(shown, noun)}. Everything that matches: --all`;
   const shownOf = total === undefined ? countNoun(shown, noun) : `${shown} of ${countNoun(total, noun)}`;
   const next = isOnePage ? ` Next page: --page ${(page ?? 1) + 1}.` : '';
@@ -131,7 +133,7 @@ function describeEmpty(
   { page, isNearest, hasFilter }: { page: number | undefined; isNearest: boolean; hasFilter: boolean },
 ): string {
   if (isNearest) return `No ${many} match. Try a larger --radius`;
-  if (read > 0) return `No ${many} match: none of the ${read} that were looked at. Try fewer conditions`;
+  if (read > 0) return `No ${many} match: none of the ${read} checked. Try fewer conditions`;
   if (hasFilter) return `No ${many} match. Try fewer filters`;
   if (page !== undefined && page > 1) return `No ${many} on this page. Try a smaller --page`;
   return `No ${many} found. Try fewer filters, or another --organization`;

@@ -24,7 +24,7 @@ export async function writePage(
   const payload: Payload = {
     title,
     atMs: takenAtMs,
-    note: missing === 0 ? null : `${missing} bicycles that the service counts did not come: this is incomplete.`,
+    note: missing === 0 ? null : `${missing} bicycles that the service counts are missing: this is incomplete.`,
     ...packFleet(valuesOf(bicycles), takenAtMs),
     alerts: packAlerts(alerts),
     tiles: tiles === undefined ? null : tilesOf(tiles, attribution),

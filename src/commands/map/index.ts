@@ -9,8 +9,8 @@ import { readSize } from './size.js';
 import { readTiles } from './tiles.js';
 
 const DESCRIPTION = `Draw the whole fleet, or what the filters match, on a map: on the terminal, as a picture
-(-o svg) or as a page for the browser (-o html). Every bicycle is drawn or counted: those
-that would hide each other are one number, and those without a position or outside the map are named.`;
+(-o svg) or as a page for the browser (-o html). Every bicycle is drawn or counted:
+those that would overlap are one number, and those without a position or outside the map are listed.`;
 
 /** What --serve listens on when no port is given. */
 const DEFAULT_PORT = 4030;

@@ -90,7 +90,7 @@ function chooseForm({ flags, io }: Context, options: MapOptions): Form {
       `--file "${file}" does not say what to draw`,
       'name it .svg, .html or .txt, or give -o',
     ],
-    [other !== undefined, `${follower} and ${other} exclude each other`, 'leave one of them out'],
+    [other !== undefined, `${follower} and ${other} cannot be used together`, 'leave one of them out'],
     [
       live === true && !io.stdout.isTerminal,
       '--live draws on a terminal, and stdout is not one',

@@ -97,5 +97,5 @@ export async function serveMetrics(port: number, counters: Counters, look: () =>
 function whyNot({ isWhole, isStreamUp, isGapOpen }: Reading): string {
   if (!isWhole) return 'the first reading of the list is not done';
   if (!isStreamUp) return 'the push channel is down';
-  return isGapOpen ? 'a gap is not made up for yet' : 'the writer is not writing';
+  return isGapOpen ? 'a gap is still open' : 'the writer is not writing';
 }

@@ -9,13 +9,13 @@ import { addIdleFlag, readDuration, readSpeed } from '../follow/flags.js';
 import { readCondition } from '../list/flags.js';
 import { BICYCLE_VOCABULARY } from '../list/vocabulary.js';
 
-const DESCRIPTION = `Keep a copy of the fleet, with its history, in SQLite or PostgreSQL, and ask it in SQL. Other
+const DESCRIPTION = `Keep a copy of the fleet, with its history, in SQLite or PostgreSQL, and query it in SQL. Other
 commands answer from it with --offline, and any SQL tool can read it.`;
 
 export function addMirror(program: Command, run: Run): void {
   const mirror = program
     .command('mirror')
-    .summary('keep and ask a copy of the fleet in a database')
+    .summary('keep a copy of the fleet in a database, and query it')
     .description(DESCRIPTION);
   examples(
     mirror,
@@ -27,8 +27,8 @@ export function addMirror(program: Command, run: Run): void {
 }
 
 const RUN = `Keep the mirror current until Ctrl-C: reads the list once, follows the push channel, catches up after
-every gap, and reads alerts every 30 seconds. Goes on where it was stopped, also after a crash.
-One writer at a time keeps a mirror.`;
+every gap, and reads alerts every 30 seconds. Resumes where it stopped, also after a crash.
+Only one can run for each database.`;
 
 const ONCE = `Bring the mirror up to date and exit: for cron, where nothing can run all the time. What
 happened in between is a gap: its end is recorded, not each step.`;
@@ -39,8 +39,8 @@ function addWriter(mirror: Command, name: string) {
     .command(name)
     .option(...TO, readTo)
     .option(
-      '--organization <organization>',
-      'UUID or name (repeatable; default: from the settings, else all of the token)',
+      '--organization <uuid|name>',
+      'mirror this organization (repeatable; default: from the settings, else all in the token)',
       collect,
     )
     .option(
@@ -57,7 +57,7 @@ function addRun(mirror: Command, run: Run): void {
       .description(RUN)
       .option(
         '--metrics <port>',
-        'serve /metrics (Prometheus) and /healthz on this port of loopback',
+        'serve /metrics (Prometheus) and /healthz on this port, on loopback only',
         portNumber('--metrics'),
       ),
   ).action(run(async () => (await import('./run.js')).runMirror));
@@ -102,7 +102,7 @@ function addStatus(mirror: Command, run: Run): void {
 function addQuery(mirror: Command, run: Run): void {
   const query = mirror
     .command('query')
-    .summary('ask the mirror in SQL')
+    .summary('query the mirror in SQL')
     .description(
       [
         'Run one SQL statement that only reads, in the dialect of the database. Prints in every format; geojson needs the',
@@ -120,7 +120,7 @@ function addQuery(mirror: Command, run: Run): void {
 }
 
 const REPLAY = `Play the recorded changes as "fleet watch" would have shown them: lines, JSON lines with --json, or
-the board with --live. What a list showed after a gap comes when it was found.`;
+the board with --live. Changes found in the list after a gap are played when they were found.`;
 
 function addReplay(mirror: Command, run: Run): void {
   const replay = mirror
@@ -130,7 +130,7 @@ function addReplay(mirror: Command, run: Run): void {
     .option(...TO, readTo)
     .option('--since <time>', 'from then on: a time, or an age such as 2h (default: from the beginning)')
     .option('--until <time>', 'up to then: a time, or an age such as 1h (default: to the end)')
-    .option('--speed <factor>', 'so many times faster than it happened; max: without pauses', readSpeed, DEFAULT_SPEED)
+    .option('--speed <factor>', 'times as fast as it happened; max: without pauses', readSpeed, DEFAULT_SPEED)
     .option('--where <condition>', 'show only what matches FIELD=VALUE (repeatable)', readCondition(BICYCLE_VOCABULARY))
     .option('--max-events <n>', 'exit after this many messages', wholeNumber('--max-events', 1))
     .option('--live', 'draw a full-screen board instead of lines')

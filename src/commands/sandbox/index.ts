@@ -54,7 +54,7 @@ organization and a token, and saves them as the profile "sandbox".`,
     .option('--since <time>', 'replay from then on: a time, or an age such as 2h (default: from the beginning)')
     .option(
       '--speed <factor>',
-      'replay so many times faster than it happened; max: without pauses (default: 1)',
+      'replay this many times as fast as it happened; max: without pauses (default: 1)',
       readSpeed,
     )
     .option('--webhook <url>', 'send each new or changed alert to this address on this machine')

@@ -41,7 +41,7 @@ export async function withPast(
         take(sandbox, happening, organizationOf(happening.bicycle), departed);
         count += 1;
       }
-      await context.notice(`replayed: ${count} updates; the fleet stands still now`);
+      await context.notice(`replayed: ${count} updates; the fleet no longer changes`);
     };
     const bicycles = [...past.values()].filter(({ isGone }) => !isGone);
     await use({ baseUrl, organizations, bicycles }, play);

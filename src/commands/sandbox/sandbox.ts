@@ -104,7 +104,7 @@ async function start(context: Context, options: Parameters<typeof startSandbox>[
     if (code !== 'EADDRINUSE' && code !== 'EACCES') throw error;
     throw usageError(
       `port ${port} cannot be used: ${code === 'EADDRINUSE' ? 'another program listens there' : 'not allowed'}`,
-      'is a sandbox running already? else choose others with --port and --sse-port, 0 for any free one',
+      'is a sandbox already running? otherwise choose other ports with --port and --sse-port (0: any free one)',
     );
   }
 }

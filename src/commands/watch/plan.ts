@@ -134,9 +134,10 @@ async function readWitnesses(context: Context, bicycles: readonly FoundBicycle[]
 export async function chooseForm(context: Context, options: Pick<WatchOptions, 'live'>, verb = 'watch'): Promise<Form> {
   const form = await chooseLines(context, verb);
   if (options.live !== true) return form;
-  if (context.flags.jq !== undefined) throw usageError('--live and --jq exclude each other', 'leave one of them out');
+  if (context.flags.jq !== undefined)
+    throw usageError('--live and --jq cannot be used together', 'leave one of them out');
   if (form === 'json' && (await context.settings()).output.origin === 'flag')
-    throw usageError('--live and --json exclude each other', 'leave one of them out');
+    throw usageError('--live and --json cannot be used together', 'leave one of them out');
   if (!context.io.stdout.isTerminal) {
     throw usageError('--live draws on a terminal, and stdout is not one', 'leave it out for lines, or give --json');
   }

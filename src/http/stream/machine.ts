@@ -338,7 +338,7 @@ function receive(step: Step, received: Received, phase: Phase & { name: 'open' }
 }
 
 function passOver(step: Step, bytes: number): void {
-  const message = `an event of ${bytes} bytes was passed over: it is above the limit for one event`;
+  const message = `an event of ${bytes} bytes was skipped: it is above the limit for one event`;
   const moment = { fromWallMs: step.now.wallMs, durationMs: 0 };
   emit(step, { type: 'gap', ...stamp(step), cause: 'too-big', message, ...moment, replayed: false, droppedEvents: 1 });
   wantResync(step, step.ms, false);
@@ -482,7 +482,7 @@ function blame(ending: Ending | Failure, partialBytes = 0, heldMs = 0): { cause:
     : ending.error;
   if (heldMs === 0) return { cause: isCut ? 'cut-off' : cause, error };
   const message = `the reader of the output held the stream back for ${(heldMs / 1000).toFixed(1)} s, then ${error.message}`;
-  const hint = 'let the reader be faster, or write to a file in between';
+  const hint = 'use a faster reader, or write to a file first';
   return { cause: 'slow-reader', error: new FleetError('network', message, { cause: error, hint }) };
 }
 

@@ -162,9 +162,9 @@ function errorOf(reply: Reply, item: string | undefined): FleetError | undefined
     return reply.failure === 'output'
       ? usageError(
           `--jq: the program writes more than ${OUTPUT_LIMIT_BYTES / 2 ** 20} MB for one input`,
-          'end what it repeats, by limit(100; …) for instance',
+          'stop the repetition, for example with limit(100; …)',
         )
-      : usageError('--jq: jq gave up, most likely for want of memory', MEMORY_HINT);
+      : usageError('--jq: jq stopped, probably out of memory', MEMORY_HINT);
   }
   const lines = linesOf(reply.stderr);
   const complaints = lines.filter((line) => COMPLAINT.test(line));
@@ -179,14 +179,14 @@ function errorOf(reply: Reply, item: string | undefined): FleetError | undefined
 }
 
 const MEMORY_HINT =
-  'jq has 256 MB; feed it less by --where, or item by item: begin the program with ".[] |", or give -o jsonl';
+  'jq has 256 MB; filter with --where, or work item by item: start the program with ".[] |", or use -o jsonl';
 
 function jqError(message: string, item: string | undefined): FleetError {
-  const manual = 'the manual of jq is at https://jqlang.org/manual/';
-  const reason = message === NO_INPUT ? 'there is no further input: the program sees one JSON value a run' : message;
+  const manual = 'jq manual: https://jqlang.org/manual/';
+  const reason = message === NO_INPUT ? 'there is no further input: the program gets one JSON value per run' : message;
   if (item === undefined) return usageError(`--jq: ${reason}`, manual);
   const quoted = item.length > QUOTED_CHARACTERS ? `${item.slice(0, QUOTED_CHARACTERS)}…` : item;
-  return usageError(`--jq: ${reason}`, `it was fed ${quoted}; ${manual}`);
+  return usageError(`--jq: ${reason}`, `the input was ${quoted}; ${manual}`);
 }
 
 function replaceHalfPairs(json: string): string {
