@@ -1,13 +1,26 @@
 // The settings on disk: profiles in config.json, tokens apart in credentials.json, both for the operator's eyes alone.
 
-import { closeSync, constants, promises as files, fstatSync, openSync, readFileSync } from 'node:fs';
-import { basename, dirname } from 'node:path';
+import {
+  closeSync,
+  constants,
+  promises as files,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import type Conf from 'conf';
+import { sleep, systemClock } from '../clock.js';
 import { configError, FleetError, usageError } from '../errors.js';
 import { isObject, parseJson } from '../json/parse.js';
 import { latePattern } from '../terminal/late.js';
 import { findPlace, type Place } from './place.js';
-import { quoteForShell, refuseForeign, refuseForeignFolders, showMode, statIfThere } from './trust.js';
+import { quoteForShell, refuseForeign, refuseForeignFolders, showMode, statIfThere, targetOf } from './trust.js';
 
 /** What a profile says, as it stands in config.json; whatever else is found there is kept when the file is written. */
 export interface ProfileValues {
@@ -56,11 +69,13 @@ export async function loadStored(env: NodeJS.ProcessEnv): Promise<Stored> {
   return { ...place, ...readConfig(place) };
 }
 
-function readConfig({ configPath, problem }: Place): Pick<Stored, 'active' | 'profiles'> {
-  if (problem !== undefined) return { active: undefined, profiles: new Map() };
-  return readProfiles(readObject(configPath, RESET_CONFIG), (value, what) =>
-    asObject(value, configPath, what, RESET_CONFIG),
-  );
+function readConfig(place: Place): Pick<Stored, 'active' | 'profiles'> {
+  if (place.problem !== undefined) return { active: undefined, profiles: new Map() };
+  return profilesOf(place, readObject(place.configPath, RESET_CONFIG));
+}
+
+function profilesOf({ configPath }: Place, config: Record<string, unknown>): Pick<Stored, 'active' | 'profiles'> {
+  return readProfiles(config, (value, what) => asObject(value, configPath, what, RESET_CONFIG));
 }
 
 type AsObject = (value: unknown, what: string) => Record<string, unknown>;
@@ -101,14 +116,13 @@ export function parseConfig(
 /** Puts settings in the place of config.json; one that could not be understood is kept as `config.json.broken`. */
 export async function replaceConfig(place: Place, config: Record<string, unknown>): Promise<void> {
   const old = readConfigText(place);
-  let keys: string[] = [];
   try {
-    keys = old === undefined ? [] : Object.keys(parseConfig(old, place.configPath).config);
+    if (old !== undefined) parseConfig(old, place.configPath);
   } catch {
     await files.rename(place.configPath, `${place.configPath}.broken`);
   }
-  const left = Object.fromEntries(keys.map((key) => [key, undefined]));
-  await write(place, 'configPath', { ...left, ...config });
+  const absent = (before: Content) => Object.fromEntries(Object.keys(before).map((key) => [key, undefined]));
+  await change(place, 'configPath', (before) => ({ ...absent(before), ...config }));
 }
 
 /** The profiles as they stand in config.json now. Throws as loadStored does. */
@@ -117,9 +131,13 @@ export async function loadProfiles(place: Place): Promise<Stored['profiles']> {
 }
 
 /** Reads the stored tokens, profile by profile. Throws as loadStored does. */
-export async function loadTokens({ credentialsPath, problem }: Place): Promise<ReadonlyMap<string, string>> {
-  if (problem !== undefined) return new Map();
-  const credentials = readObject(credentialsPath, RESET_CREDENTIALS);
+export async function loadTokens(place: Place): Promise<ReadonlyMap<string, string>> {
+  return place.problem === undefined
+    ? tokensOf(place, readObject(place.credentialsPath, RESET_CREDENTIALS))
+    : new Map<string, string>();
+}
+
+function tokensOf({ credentialsPath }: Place, credentials: Record<string, unknown>): Map<string, string> {
   const tokens = new Map<string, string>();
   const entries = Object.entries(asObject(credentials['tokens'] ?? {}, credentialsPath, '"tokens"', RESET_CREDENTIALS));
   for (const [name, token] of entries) if (typeof token === 'string' && token !== '') tokens.set(name, token);
@@ -187,41 +205,49 @@ export async function saveProfile(
   values: { readonly [Key in keyof ProfileValues]: ProfileValues[Key] | undefined },
 ): Promise<void> {
   checkProfileName(name);
-  const profiles = new Map(readConfig(place).profiles);
-  const merged = Object.entries({ ...profiles.get(name), ...values }).filter(([, value]) => value !== undefined);
-  profiles.set(name, Object.fromEntries(merged));
-  await write(place, 'configPath', { profiles: Object.fromEntries(profiles) });
+  await change(place, 'configPath', (config) => {
+    const profiles = new Map(profilesOf(place, config).profiles);
+    const merged = Object.entries({ ...profiles.get(name), ...values }).filter(([, value]) => value !== undefined);
+    profiles.set(name, Object.fromEntries(merged));
+    return { profiles: Object.fromEntries(profiles) };
+  });
 }
 
 /** Makes a profile the one in use; `undefined` goes back to `default`. */
 export async function useProfile(place: Place, name: string | undefined): Promise<void> {
-  readConfig(place);
-  await write(place, 'configPath', { profile: name });
+  await change(place, 'configPath', (config) => {
+    profilesOf(place, config);
+    return { profile: name };
+  });
 }
 
 /** Takes a profile and its token away; the profile in use falls back to `default`. Says whether there was one. */
 export async function deleteProfile(place: Place, name: string): Promise<boolean> {
-  const { active, profiles } = readConfig(place);
+  const isThere = readConfig(place).profiles.has(name);
   const hadToken = await deleteToken(place, name);
-  if (!profiles.has(name)) return hadToken;
-  const left = Object.fromEntries([...profiles].filter(([other]) => other !== name));
-  await write(place, 'configPath', { profiles: left, ...(active === name ? { profile: undefined } : {}) });
-  return true;
+  if (!isThere) return hadToken;
+  return change(place, 'configPath', (config) => {
+    const { active, profiles } = profilesOf(place, config);
+    const left = Object.fromEntries([...profiles].filter(([other]) => other !== name));
+    return { profiles: left, ...(active === name ? { profile: undefined } : {}) };
+  });
 }
 
 /** Stores the token of a profile in credentials.json, mode 0600. The caller has checked it with `parseToken`. */
 export async function saveToken(place: Place, name: string, token: string): Promise<void> {
   checkProfileName(name);
-  const tokens = new Map(await loadTokens(place)).set(name, token);
-  await write(place, 'credentialsPath', { tokens: Object.fromEntries(tokens) });
+  await change(place, 'credentialsPath', (credentials) => ({
+    tokens: Object.fromEntries(tokensOf(place, credentials).set(name, token)),
+  }));
 }
 
 /** Takes the stored token of a profile away; says whether there was one. */
 export async function deleteToken(place: Place, name: string): Promise<boolean> {
-  const tokens = new Map(await loadTokens(place));
-  if (!tokens.delete(name)) return false;
-  await write(place, 'credentialsPath', { tokens: Object.fromEntries(tokens) });
-  return true;
+  if (!(await loadTokens(place)).has(name)) return false;
+  return change(place, 'credentialsPath', (credentials) => {
+    const tokens = tokensOf(place, credentials);
+    return tokens.delete(name) ? { tokens: Object.fromEntries(tokens) } : undefined;
+  });
 }
 
 const RESET_CONFIG = 'run "fleet auth login" again';
@@ -244,7 +270,7 @@ function parseText(text: string): unknown {
   return parseJson(text.replace(/^\uFEFF/, ''));
 }
 
-function formatText(value: Record<string, unknown>): string {
+function formatText(value: Content): string {
   return `${JSON.stringify(value, undefined, 2)}\n`;
 }
 
@@ -287,30 +313,35 @@ function brokenFile(path: string, reason: string, afterReset: string, cause?: un
   );
 }
 
-/** Writes keys at the top of a file, `undefined` taking one out; whatever else stands there stays. */
-async function write(
+/** What a file of the settings holds. */
+type Content = Readonly<Record<string, unknown>>;
+
+/**
+ * Changes keys at the top of a file, `undefined` taking one out; whatever else stands there stays. `changesOf` gets what stands there
+ * while nobody else changes it, and gives undefined where nothing is to change. Says whether something was.
+ */
+async function change(
   place: Place,
   file: 'configPath' | 'credentialsPath',
-  values: Readonly<Record<string, unknown>>,
-): Promise<void> {
+  changesOf: (before: Record<string, unknown>) => Content | undefined,
+): Promise<boolean> {
   if (place.problem !== undefined) throw place.problem;
   const path = place[file];
-  // Whose file it is, its size and its shape are checked before conf reads it.
-  readObject(path, file === 'configPath' ? RESET_CONFIG : RESET_CREDENTIALS);
+  const read = () => readObject(path, file === 'configPath' ? RESET_CONFIG : RESET_CREDENTIALS);
+  // What cannot be read is refused before anything is made.
+  read();
   try {
     await makeFolder(place.folder);
     refuseForeignFolders(path);
-    const conf = await openConf(path);
-    const before = conf.store;
-    const merged = Object.entries({ ...before, ...values }).filter(([, value]) => value !== undefined);
-    const after = Object.fromEntries(merged);
-    // One assignment, so that the file changes once, from one whole state to the next.
-    conf.store = after;
-    if ((await files.stat(path)).size !== Buffer.byteLength(formatText(after))) {
-      // When a disk fills up, conf takes the part that was written for the whole. What stood there fits.
-      conf.store = before;
-      throw new Error('no space left on the device');
-    }
+    const target = targetOf(path);
+    return await alone(`${target}.lock`, async () => {
+      const before = read();
+      const changes = changesOf(before);
+      if (changes === undefined) return false;
+      const merged = Object.entries({ ...before, ...changes }).filter(([, value]) => value !== undefined);
+      await replaceFile(target, Object.fromEntries(merged));
+      return true;
+    });
   } catch (error) {
     if (error instanceof FleetError) throw error;
     throw configError(
@@ -321,12 +352,66 @@ async function write(
   }
 }
 
-/** The file in the hands of `conf`, which takes 50 ms to load: only what writes waits for it. */
+/** How long a lock is looked at again, and after how long without a change its run counts as killed: a file takes milliseconds to write. */
+const LOCK_PAUSE_MS = 20;
+const LOCK_LIFE_MS = 3_000;
+
+/** Does the work while no other run holds the lock, an empty file. One that a killed run left behind is taken away. */
+async function alone<Value>(lock: string, work: () => Promise<Value>): Promise<Value> {
+  const clock = systemClock();
+  let seen = '';
+  let sinceMs = 0;
+  for (;;) {
+    try {
+      closeSync(openSync(lock, 'wx', OWNER_ONLY_MODE));
+      break;
+    } catch (error) {
+      if (!hasCode(error, 'EEXIST')) throw error;
+    }
+    const found = lstatSync(lock, { bigint: true, throwIfNoEntry: false });
+    const now = `${found?.ino} ${found?.ctimeNs}`;
+    if (now !== seen) [seen, sinceMs] = [now, clock.monotonicMs()];
+    else if (clock.monotonicMs() - sinceMs > LOCK_LIFE_MS) rmSync(lock, { force: true });
+    await sleep(clock, LOCK_PAUSE_MS, NEVER_ABORTED);
+  }
+  try {
+    return await work();
+  } finally {
+    rmSync(lock, { force: true });
+  }
+}
+
+const NEVER_ABORTED = new AbortController().signal;
+
+/**
+ * Puts the content in the place of the file, whole or not at all. conf writes a draft beside it, which is moved there once its size is right:
+ * when a disk fills up, conf takes the part that was written for the whole.
+ */
+async function replaceFile(target: string, content: Content): Promise<void> {
+  const draft = `${target}.new`;
+  try {
+    removeDrafts(draft);
+    (await openConf(draft)).store = content;
+    if (statSync(draft).size !== Buffer.byteLength(formatText(content))) throw new Error('no space left on the device');
+    renameSync(draft, target);
+  } finally {
+    removeDrafts(draft);
+  }
+}
+
+/** Also those of runs that were killed, under the names that conf gives them while it writes. */
+function removeDrafts(draft: string): void {
+  for (const name of readdirSync(dirname(draft)))
+    if (name.startsWith(basename(draft))) rmSync(join(dirname(draft), name), { force: true });
+}
+
+/** A draft in the hands of `conf`, which takes 50 ms to load: only what writes waits for it. */
 async function openConf(path: string): Promise<Conf<Record<string, unknown>>> {
   const { default: Conf } = await loadConf();
   return new Conf<Record<string, unknown>>({
     cwd: dirname(path),
-    configName: basename(path, '.json'),
+    configName: basename(path),
+    fileExtension: '',
     configFileMode: OWNER_ONLY_MODE,
     accessPropertiesByDotNotation: false,
     serialize: formatText,

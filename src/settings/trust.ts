@@ -41,7 +41,8 @@ export function refuseForeignFolders(path: string): void {
   }
 }
 
-function targetOf(path: string): string {
+/** The path behind symbolic links; the path itself where nothing is there. */
+export function targetOf(path: string): string {
   try {
     return realpathSync.native(path);
   } catch {

@@ -7,6 +7,7 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   rmSync,
   statSync,
@@ -17,6 +18,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { findPlace } from '../../src/settings/place.js';
+import {
+  deleteProfile,
+  deleteToken,
+  loadStored,
+  loadTokens,
+  saveProfile,
+  saveToken,
+  useProfile,
+} from '../../src/settings/store.js';
 import { PROGRAM_ARGS, PROGRAM_FILE, PROGRAM_LINE, preload } from '../support/program.js';
 import { type RunResult, runFleet } from '../support/run.js';
 import { hasTool } from '../support/tools.js';
@@ -178,28 +188,58 @@ describe.skipIf(process.platform === 'win32')('settings that others own or may w
     expect(modes.map((mode) => mode.toString(8))).toEqual(['700', '600', '600']);
   });
 
-  it('a disk that fills up in the middle of a write leaves them as they were', () => {
-    const folder = join(root, 'settings');
-    const { config } = writeSettings(folder);
-    const whole = readFileSync(config, 'utf8');
-    // The system writes the half that fits, once, and reports how much that was.
+  /** Runs `config set` where the system writes half of a text and reports how much that was, and what `after` adds. */
+  function writeHalf(folder: string, after = '') {
     const short = join(root, 'short.cjs');
     writeFileSync(
       short,
       `const fs = require('node:fs');
-       const { writeSync } = fs;
-       let isFirst = true;
-       fs.writeSync = (file, text) => {
-         const part = isFirst ? text.slice(0, text.length / 2) : text;
-         isFirst = false;
-         return writeSync(file, part);
-       };`,
+       const { writeSync, renameSync } = fs;
+       fs.writeSync = (file, text) => writeSync(file, text.slice(0, text.length / 2));
+       ${after}`,
     );
     const env = { FLEET_CONFIG_DIR: folder, ...preload(short) };
-    const run = spawnSync(PROGRAM_FILE, [...PROGRAM_ARGS, 'config', 'set', 'retries', '3'], { env, encoding: 'utf8' });
+    return spawnSync(PROGRAM_FILE, [...PROGRAM_ARGS, 'config', 'set', 'retries', '3'], { env, encoding: 'utf8' });
+  }
+
+  it('a disk that is full from the middle of a write on leaves them as they were', () => {
+    const folder = join(root, 'settings');
+    const { config } = writeSettings(folder);
+    const whole = readFileSync(config, 'utf8');
+    const run = writeHalf(folder);
     expect(run).toMatchObject({ status: 3, stdout: '' });
     expect(run.stderr).toContain(`error: ${config} could not be written: no space left on the device\n`);
-    expect(JSON.parse(readFileSync(config, 'utf8'))).toEqual(JSON.parse(whole));
+    expect(readFileSync(config, 'utf8')).toBe(whole);
+    expect(readdirSync(folder)).toEqual(['config.json']);
+  });
+
+  it('a run that is killed on a full disk leaves them as they were, and the next one tidies up', async () => {
+    const folder = join(root, 'settings');
+    const { config } = writeSettings(folder);
+    const whole = readFileSync(config, 'utf8');
+    const killed = `fs.renameSync = (...names) => { renameSync(...names); process.kill(process.pid, 'SIGKILL'); };`;
+    expect(writeHalf(folder, killed).signal).toBe('SIGKILL');
+    expect(readFileSync(config, 'utf8')).toBe(whole);
+    expect((await fleet('config set retries 4', { FLEET_CONFIG_DIR: folder })).code).toBe(0);
+    expect(JSON.parse(readFileSync(config, 'utf8')).profiles.default.retries).toBe(4);
+    expect(readdirSync(folder)).toEqual(['config.json']);
+  });
+
+  it('of several writers at once none loses what another one wrote', async () => {
+    const place = findPlace({ FLEET_CONFIG_DIR: join(root, 'settings') });
+    const names = Array.from({ length: 8 }, (_, number) => `profile-${number}`);
+    await Promise.all(names.flatMap((name) => [saveProfile(place, name, {}), saveToken(place, name, `of-${name}`)]));
+    await Promise.all([
+      deleteProfile(place, 'profile-0'),
+      useProfile(place, 'profile-1'),
+      deleteToken(place, 'profile-2'),
+    ]);
+    const stored = await loadStored({ FLEET_CONFIG_DIR: place.folder });
+    expect([...stored.profiles.keys()].sort()).toEqual(names.slice(1));
+    expect(stored.active).toBe('profile-1');
+    const kept = names.filter((name) => name !== 'profile-0' && name !== 'profile-2');
+    expect([...(await loadTokens(place)).keys()].sort()).toEqual(kept);
+    expect(readdirSync(place.folder).sort()).toEqual(['config.json', 'credentials.json']);
   });
 
   it('a named pipe in their place does not hang the program', async () => {
