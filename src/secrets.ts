@@ -76,8 +76,9 @@ export const NO_SECRETS: Secrets = { add() {}, hide: (text) => text, hideIn: (va
 
 /** The texts whose runs give the secret away: itself, decoded as a text around it would be, and base64 at each of its three alignments. */
 function spellingsOf(secret: string): string[] {
-  const spellings = [secret];
-  for (let view = decode({ text: secret }); view !== undefined && spellings.length <= ROUNDS; view = decode(view))
+  // Names of headers come in lower case.
+  const spellings = [secret, secret.toLowerCase()];
+  for (let view = decode({ text: secret }); view !== undefined && spellings.length <= ROUNDS + 1; view = decode(view))
     spellings.push(view.text);
   const bytes = Buffer.from(secret);
   for (const before of [0, 1, 2]) {

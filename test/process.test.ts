@@ -477,6 +477,15 @@ describe.concurrent('what does not end by itself', () => {
     });
   });
 
+  test('jq that wants more memory than it has ends with one error', async () => {
+    await withHostile(hostile('honest'), async ({ url }) => {
+      const env = { FLEET_BASE_URL: url, FLEET_TOKEN: 'token-of-the-test' };
+      const { code, stderr } = await ended(start(['bicycles', 'list', '--jq', 'def f: [f]; f'], env));
+      expect(code).toBe(2);
+      expect(stderr).toMatch(/^error: --jq: jq gave up, most likely for want of memory\nhint: .*\n$/);
+    });
+  });
+
   test.each(SIGNALS)('%s ends with %i a request that is not answered', async (signal, exitCode) => {
     await withHostile(hostile('silent'), async ({ url, requests }) => {
       const child = start(['bicycles', 'list', '--json'], { FLEET_BASE_URL: url, FLEET_TOKEN: 'token-of-the-test' });

@@ -2,6 +2,7 @@
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { hideInHeaders } from '../src/http/headers.js';
 import { HIDDEN, openSecrets } from '../src/secrets.js';
 import { often } from './support/often.js';
 import { ENCODINGS, windowsLeft } from './support/quoting.js';
@@ -46,6 +47,12 @@ describe('a secret in foreign text', () => {
       t: true,
       z: null,
     });
+  });
+
+  it('is hidden in the names of headers, which are in lower case, and in their values', () => {
+    const headers = { [`x-${TOKEN.replaceAll('/', '').toLowerCase()}-y`]: `of ${TOKEN}`, date: 'today' };
+    const hidden = hideInHeaders(headers, secretsOf(TOKEN));
+    expect(hidden).toEqual({ [`x-${HIDDEN}-y`]: `of ${HIDDEN}`, date: 'today' });
   });
 
   it('keeps JSON text JSON', () => {

@@ -1,5 +1,7 @@
 // What the service says of alerts: fields, states, types and the endpoint (interface.md sections 2.2 to 2.4, 3.2 and 4.5).
 
+import { pathSegment } from './links.js';
+
 /** The fields of section 2.2, in its order. */
 export const ALERT_FIELDS = [
   'uuid',
@@ -56,12 +58,12 @@ export const ALERT_ORDERINGS = ['created', 'modified', 'state', 'alert_type', 'u
 
 /** Assumed: the address of one alert, as it was observed; its `url` is that link (section 2.2). */
 export function alertPath(uuid: string): string {
-  return `/alerts/${encodeURIComponent(uuid)}/`;
+  return `/alerts/${pathSegment(uuid)}/`;
 }
 
 /** Assumed: the endpoint that acts on one alert, as it was observed. */
 export function alertActionsPath(uuid: string): string {
-  return `/alerts/${encodeURIComponent(uuid)}/actions/`;
+  return `/alerts/${pathSegment(uuid)}/actions/`;
 }
 
 /** Section 4.5: the list endpoint, below the base URL. */

@@ -1,5 +1,7 @@
 // What the service says of bicycles: fields, states, transitions and endpoints (interface.md sections 2.1, 3.1 and 4.1 to 4.3).
 
+import { pathSegment } from './links.js';
+
 /** The fields of section 2.1 in its order, then `modified`, which only the ordering parameter names. */
 export const BICYCLE_FIELDS = [
   'uuid',
@@ -98,17 +100,17 @@ export const BICYCLES_PATH = '/bicycles/';
 
 /** Assumed: the address of one bicycle; section 2.2 links to it, section 4 does not show it. */
 export function bicyclePath(uuid: string): string {
-  return `/bicycles/${encodeURIComponent(uuid)}/`;
+  return `/bicycles/${pathSegment(uuid)}/`;
 }
 
 /** Section 4.3: the endpoint that runs a transition on one bicycle. */
 export function actionsPath(uuid: string): string {
-  return `/bicycles/${encodeURIComponent(uuid)}/actions/`;
+  return `/bicycles/${pathSegment(uuid)}/actions/`;
 }
 
 /** Assumed: the service's own history of one bicycle's transitions; not every service has it. */
 export function transitionsPath(uuid: string): string {
-  return `/bicycles/${encodeURIComponent(uuid)}/transitions/`;
+  return `/bicycles/${pathSegment(uuid)}/transitions/`;
 }
 
 /** The fields of section 4.2, in its order. */

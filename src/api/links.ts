@@ -7,6 +7,11 @@ export function isUuid(text: string): boolean {
   return UUID.test(text);
 }
 
+/** A text as one segment of a path. The service may name things by any text; half a surrogate pair becomes U+FFFD, as UTF-8 has none. */
+export function pathSegment(text: string): string {
+  return encodeURIComponent(Buffer.from(text).toString());
+}
+
 /** The collections that the links of a bicycle lead to. Assumed: the interface does not show their paths. */
 const COLLECTIONS = { organization: 'organizations', model: 'bicycle_models', lock: 'locks' } as const;
 

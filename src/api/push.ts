@@ -1,6 +1,6 @@
 // What the service says of the push channel: envelope, senders, topics and their encoding (interface.md sections 2.5, 4.6 and 6.1).
 
-import { uuidOfLink } from './links.js';
+import { pathSegment, uuidOfLink } from './links.js';
 
 /** A pushed message (section 2.5). `message` is a whole resource, part of one, or an object with a state alone. */
 export interface PushEnvelope {
@@ -29,7 +29,7 @@ export function bicycleTopic(organization: string, bicycle: string): string {
  */
 export function subscribePath(topic: string): string {
   // encodeURIComponent leaves ! ' ( ) * as they are; RFC 3986 calls only letters, digits and - . _ ~ unreserved.
-  const encoded = encodeURIComponent(topic).replace(
+  const encoded = pathSegment(topic).replace(
     /[!'()*]/g,
     (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
   );

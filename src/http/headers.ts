@@ -31,9 +31,9 @@ const TRACE_NAMES = ['-from', '-requestid', '-version'] as const;
 /** What the name of a header has in it whose value is a secret. By name, not by scheme: few redactors know the scheme `JWT …`. */
 const SECRET_HEADERS = /authorization|cookie|token|secret|api-?key|passw|session|signature|jwt/i;
 
-/** The headers with what they quote of our secrets hidden. */
+/** The headers with what they and their names quote of our secrets hidden. */
 export function hideInHeaders(headers: Headers, secrets: Secrets): Headers {
-  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, secrets.hide(value)]));
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [secrets.hide(name), secrets.hide(value)]));
 }
 
 /** The headers as `--verbose` may show them. */

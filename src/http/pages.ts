@@ -18,7 +18,7 @@ export function readPage<T>(answer: HttpAnswer): Page<T> {
   if (scanned !== undefined) return scanned;
   const { trace, text } = answer;
   const start = text.search(/[[{]/);
-  const large = text.length > LARGE_CHARACTERS ? splitPage(text, start) : undefined;
+  const large = text.length > LARGE_CHARACTERS ? splitPage(answer, text, start) : undefined;
   const body = readJson(answer, large?.rest);
   const page = (array: readonly unknown[], at: number, count: number | undefined, next: Query | undefined): Page<T> => {
     if (large !== undefined && array.length === 0)
@@ -63,20 +63,21 @@ const LARGE_CHARACTERS = 8 * 1024 * 1024;
 const ITEM_LIMIT = 1_500_000;
 
 /** The page without its items, and their texts; undefined where that is not to be told by the commas and brackets alone. */
-function splitPage(text: string, start: number): { rest: string; texts: string[] } | undefined {
+function splitPage(answer: HttpAnswer, text: string, start: number): { rest: string; texts: string[] } | undefined {
   let at: number | undefined = start;
   try {
     if (text[start] === '{') at = propertyStart(text, start, 'results');
   } catch {
     return undefined;
   }
-  const split = at === undefined || text[at] !== '[' ? undefined : splitArray(text, at);
+  const split = at === undefined || text[at] !== '[' ? undefined : splitArray(text, at, ITEM_LIMIT);
+  if (split !== undefined && split.texts.length > ITEM_LIMIT)
+    throw unexpected(answer, `a page of more than ${ITEM_LIMIT / 1e6} million items`);
   return split && { rest: `${text.slice(0, at)}[]${text.slice(split.end)}`, texts: split.texts };
 }
 
 /** Each is read once, so that all of them are JSON objects, and again by whoever asks for its value. */
 function largeItems<T>(answer: HttpAnswer, texts: readonly string[]): Item<T>[] {
-  if (texts.length > ITEM_LIMIT) throw unexpected(answer, `a page of more than ${ITEM_LIMIT / 1e6} million items`);
   return texts.map((text, index) => {
     if (!isObject(readJson(answer, text))) throw notAnObject(answer, index);
     return Object.assign(Object.create(LARGE_ITEM), { json: squeeze(text) });

@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import type { Sandbox, ServiceKind } from '../../src/sandbox/index.js';
 import { type RunOptions, runFleet } from '../support/run.js';
 import { withSandbox } from '../support/sandbox.js';
+import { sendJson, withServer } from '../support/server.js';
 
 const KINDS: readonly ServiceKind[] = ['observed', 'interface'];
 
@@ -119,3 +120,18 @@ describe('an organization', () => {
       expect(sandbox.requests.filter(({ method }) => method !== 'GET')).toEqual([]);
     }));
 });
+
+test('a bicycle that the service calls by half a character is asked for by what UTF-8 has in its place', () =>
+  withServer(
+    (response, { path }) => {
+      if (path.startsWith('/bicycles/?')) response.end('[{"uuid":"a\\ud83d","name":"Ada","state":"lost"}]');
+      else if (path.startsWith('/alerts/')) response.end('[]');
+      else sendJson(response, path === '/bicycles/a%EF%BF%BD/' ? 200 : 500, { name: 'Ada' });
+    },
+    async ({ url }) => {
+      const run = await runFleet(['bicycles', 'get', 'Ada', '--json'], {
+        env: { FLEET_BASE_URL: url, FLEET_TOKEN: 'token-of-the-test' },
+      });
+      expect(run).toMatchObject({ code: 0, stdout: expect.stringContaining('"name":"Ada"') });
+    },
+  ));

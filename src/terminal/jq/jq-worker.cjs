@@ -1,6 +1,9 @@
 // The thread that runs jq, so that a program that does not end can be ended with it. The build puts it
 // and jq's WebAssembly beside the bundle.
 
+// Without memory, the library says so there; what is said about it is said by those who asked.
+console.error = () => {};
+
 const { readFileSync } = require('node:fs');
 const { parentPort, workerData } = require('node:worker_threads');
 const { loadJq } = require('jq-wasm');
