@@ -9,7 +9,7 @@ export function isUuid(text: string): boolean {
 
 /** A text as one segment of a path. The service may name things by any text; half a surrogate pair becomes U+FFFD, as UTF-8 has none. */
 export function pathSegment(text: string): string {
-  return encodeURIComponent(Buffer.from(text).toString());
+  return encodeURIComponent(text.replace(/[\ud800-\udfff]/gu, '\ufffd'));
 }
 
 /** The collections that the links of a bicycle lead to. Assumed: the interface does not show their paths. */
