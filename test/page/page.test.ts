@@ -271,6 +271,27 @@ function see(page: Page, state: 'hidden' | 'visible'): Promise<unknown> {
     document.dispatchEvent(new Event('visibilitychange'))`);
 }
 
+/** Holds that a change fades in a halo, frame after frame, but not for who wants no motion: the map is not drawn for one. */
+async function holdHalo(page: Page, change: () => void): Promise<void> {
+  const drawingsOfHalfASecond = () =>
+    page.evaluate(`new Promise((resolve) => {
+      const { prototype } = WebGL2RenderingContext;
+      const { drawArrays: draw } = prototype;
+      let count = 0;
+      prototype.drawArrays = function (...operands) { count++; draw.apply(this, operands); };
+      setTimeout(() => { prototype.drawArrays = draw; resolve(count); }, 500);
+    })`);
+  await soon(drawingsOfHalfASecond).toBe(0);
+  // Its time stands still: a halo never ends its fading.
+  await page.evaluate('{ const now = performance.now(); performance.now = () => now; }');
+  await page.emulateMedia({ reducedMotion: 'no-preference' });
+  change();
+  for (let time = 0; time < 3; time++) await soon(drawingsOfHalfASecond).toBeGreaterThan(0);
+  await page.emulateMedia({ reducedMotion: 'reduce' });
+  await soon(drawingsOfHalfASecond).toBe(0);
+  await page.evaluate('delete performance.now');
+}
+
 describe('served', () => {
   test('moves as messages come, in every tab; a reload loses nothing; a gap is shown; the end is said', async (context) => {
     const chrome = chromium(context);
@@ -289,26 +310,14 @@ describe('served', () => {
     const uuid = bicycle?.uuid ?? '';
     // What can be pressed stays while the fleet moves.
     await page.evaluate("window.kept = ['.bubble', '.bar', '.rows .row'].map((one) => document.querySelector(one))");
-    // Its time stands still: a halo would never end its fading.
-    await page.evaluate('{ const now = performance.now(); performance.now = () => now; }');
     sandbox().changeBicycle(uuid, { name: 'Moved <b>now</b>', latitude: 52.5, longitude: 13.4, state_of_charge: 1 });
     await soon(() => page.locator('.rows').textContent()).toContain('Moved');
     expect(await page.evaluate('window.kept.every((one) => one.isConnected)')).toBe(true);
-    // Who wants no motion sees no halo fade, and the map is not drawn for one.
-    const drawingsOfHalfASecond = () =>
-      page.evaluate(`new Promise((resolve) => {
-      const { prototype } = WebGL2RenderingContext;
-      const { drawArrays: draw } = prototype;
-      let count = 0;
-      prototype.drawArrays = function (...operands) { count++; draw.apply(this, operands); };
-      setTimeout(() => { prototype.drawArrays = draw; resolve(count); }, 500);
-    })`);
-    await soon(drawingsOfHalfASecond).toBe(0);
-    await page.evaluate('delete performance.now');
     await page.locator('#search').fill('moved <b>');
     await soon(() => rowNames(page)).toEqual(['Moved <b>now</b>']);
     await page.locator('.rows .row').click();
     await soon(() => page.locator('.card .facts').textContent()).toContain('52.5, 13.4');
+    await holdHalo(page, () => sandbox().changeBicycle(uuid, { state_of_charge: 2 }));
     sandbox().act(uuid, 'declare_lost');
     await soon(() => page.locator('.card .state').textContent()).toBe('lost');
     // A tab that is opened now knows what happened before, and both hear what comes.
