@@ -130,6 +130,9 @@ describe('outcomes', () => {
       expect(csv.stdout.split('\n')).toHaveLength(4);
       const uuid = await act(sandbox, [two, bad, 'reserve', '--yes', '-o', 'uuid']);
       expect(uuid.stdout).toBe(`${two}\n`);
+      expect(uuid.stderr).toMatch(
+        new RegExp(`^1 not allowed from state lost.*  ${bad.slice(0, 8)}\\nerror: 2 bicycles`, 's'),
+      );
     });
   });
 

@@ -37,6 +37,9 @@ const LINE_EVERY_MS = 10_000;
 
 const BAR_COLUMNS = 20;
 
+/** How wide reasons are where stderr is no terminal. */
+const PIPE_COLUMNS = 100;
+
 /** The rate is that of the last seconds, so that it shows what the service does now. */
 const RATE_SPAN_MS = 10_000;
 
@@ -182,8 +185,11 @@ async function openWriter(
   // Columns that were asked for are a table.
   if (format === 'table' && context.flags.columns === undefined)
     return openLines(context, verb, shape, nameOf, isShown);
+  // Their reasons have no place among UUIDs.
+  const hidden: Ended[] = [];
   return {
     async write(results) {
+      if (format === 'uuid') hidden.push(...results.filter(({ outcome }) => isBad(outcome)));
       const rows = results.filter(isShown).map((value) => ({ json: JSON.stringify(value), value }));
       if (rows.length === 0) return;
       if (context.io.stdout.isTerminal) await clear();
@@ -192,8 +198,17 @@ async function openWriter(
     async end(badCount) {
       // Neither a table without failures nor a single result that is an error has anything to end.
       if (format !== 'table' || (shape.single === true ? badCount === 0 : badCount > 0)) await result.end();
+      if (shape.single !== true && hidden.length > 0) await noticeEndings(context, hidden);
     },
   };
+}
+
+/** What is not done, in the groups of the table, on stderr. */
+async function noticeEndings({ io, notice }: Context, endings: readonly Ended[]): Promise<void> {
+  const { drawRows } = await import('../../terminal/report.js');
+  const width = io.stderr.isTerminal ? io.stderr.width() : PIPE_COLUMNS;
+  const paint = await loadPaint(0);
+  for (const line of showEndings(endings, { width, paint, drawRows }).trimEnd().split('\n')) await notice(line);
 }
 
 /** What people read: one line for one success, else groups of what is not done. */
