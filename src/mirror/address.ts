@@ -1,4 +1,4 @@
-// The address of a mirror's database, `sqlite:PATH` or `postgres://…`, read at the door.
+// The address of a mirror's database, `sqlite:PATH` or `postgres://…`, read and checked.
 
 import { isAbsolute, resolve } from 'node:path';
 

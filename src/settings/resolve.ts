@@ -1,4 +1,4 @@
-// Who am I, and where: each setting from flag, environment, profile or default, and where it came from.
+// Resolves each setting from flag, environment, profile or default, and says where it came from.
 
 import { nearest } from '../cli/nearest.js';
 import { configError, type FleetError, usageError } from '../errors.js';

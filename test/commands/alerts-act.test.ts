@@ -163,7 +163,7 @@ test('405 stops a run: the others would hear the same', () =>
 test.each([
   [['alerts', 'act', SOME], 'the action is missing'],
   [['alerts', 'act', SOME, 'resolved'], 'did you mean "resolve"?'],
-  [['alerts', 'act', 'resolve'], 'there is no alert to resolve'],
+  [['alerts', 'act', 'resolve'], 'no alert given for "resolve"'],
   [['alerts', 'act', SOME, 'resolve', '--field', 'dry_run=true'], 'no dry run is known of actions on alerts'],
 ])('%j is refused before anything is sent: %s', (args, message) =>
   withServer(

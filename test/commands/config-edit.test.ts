@@ -85,5 +85,5 @@ test('an editor that fails changes nothing; without one and without a terminal i
   const failed = await runFleet(['config', 'edit'], { env: { ...env, EDITOR: 'false' } });
   expect([failed.code, failed.stderr]).toEqual([3, expect.stringContaining('ended with code 1; nothing was changed')]);
   const none = await runFleet(['config', 'edit'], { env });
-  expect([none.code, none.stderr]).toEqual([2, expect.stringContaining('no terminal for an editor')]);
+  expect([none.code, none.stderr]).toEqual([2, expect.stringContaining('an editor needs a terminal')]);
 });

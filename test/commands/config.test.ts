@@ -60,7 +60,7 @@ describe('config set, get and unset', () => {
         'hint: use https, or allow it for this profile with: fleet config set allow_http true\n',
     ]);
     expect((await fleet('config set allow_http true')).stderr).toContain(
-      'warning: over plain http everyone on the way',
+      'warning: over plain http anyone on the network path',
     );
     expect((await fleet('config set base_url http://b.example.com')).code).toBe(0);
   });

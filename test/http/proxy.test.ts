@@ -41,8 +41,8 @@ test.each<[env: NodeJS.ProcessEnv, url: string, proxy: string | undefined, becau
 test.each([
   ['socks5://user:s3cr3tpw@p:1', 'scheme "socks5"'],
   ['ftp://user:s3cr3tpw@p', 'scheme "ftp"'],
-  ['http://us%er:s3cr3tpw@p', '% that begins no escape'],
-  ['http://user:s3cr3tpw%zz@p', '% that begins no escape'],
+  ['http://us%er:s3cr3tpw@p', '% that is not part of an escape'],
+  ['http://user:s3cr3tpw%zz@p', '% that is not part of an escape'],
   ['http://user:s3cr3tpw@bad host', 'not a proxy address'],
   ['://', 'not a proxy address'],
 ])('the proxy %s is a line and exit 3, and no password', async (proxy, words) => {
@@ -108,7 +108,7 @@ test('a proxy that refuses the way is named, and asked once', async () => {
   const proxy = await startProxy('403 Forbidden');
   const error = await refusal('https://fleet.invalid', proxy.url);
   expect(error).toMatchObject({ kind: 'network' });
-  expect(error.message).toContain('the proxy refuses the way');
+  expect(error.message).toContain('the proxy refuses to connect');
   expect(proxy.heads).toHaveLength(1);
 });
 

@@ -1,4 +1,4 @@
-// What `fleet alerts` takes: its verbs, their flags and examples.
+// Declares `fleet alerts`: its verbs, their flags and examples.
 
 import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
 import { ALERT_ACTIONS, ALERT_STATES, ALERT_TYPES, type AlertAction } from '../../api/alert.js';

@@ -1,4 +1,4 @@
-// What is known of alerts: which versions of each were met, so that each alert and each change of it is shown once.
+// What is known about alerts: which versions of each were seen, so that each alert and each change of it is shown once.
 //
 // A version is an alert's `modified` with its state: times have whole seconds, so that two changes can carry the same one. Links and
 // `extra` play no part, for a webhook may spell them otherwise than the list.

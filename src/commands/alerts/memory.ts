@@ -1,4 +1,4 @@
-// What following alerts remembers over a restart: a file of JSON lines, replaced at once when it is opened or has grown, appended to in between.
+// What following alerts remembers across restarts: a file of JSON lines, replaced at once when it is opened or has grown, appended to in between.
 //
 // A line is written when what it says was shown: a process that is killed between the two shows that alert once more, and no other. A
 // last line that breaks off counts for nothing.

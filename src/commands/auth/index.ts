@@ -1,4 +1,4 @@
-// What `fleet auth` declares: who the operator is to the service.
+// Declares `fleet auth`: logging in and out, and the token in use.
 
 import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
 import { examples } from '../../cli/examples.js';

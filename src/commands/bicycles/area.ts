@@ -1,4 +1,4 @@
-// Reads a bounding box at the door, and shows the corrected value when it is the wrong way round.
+// Reads a bounding box, and shows the corrected value when it is the wrong way round.
 
 import { usageError } from '../../errors.js';
 

@@ -1,4 +1,4 @@
-// The words of `fleet bicycles`: its verbs, their flags and examples.
+// Declares `fleet bicycles`: its verbs, their flags and examples.
 
 import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
 import { BICYCLE_FIELDS, NEW_BICYCLE_FIELDS, TRANSITION_MEANINGS, TRANSITIONS } from '../../api/bicycle.js';

@@ -1,4 +1,4 @@
-// The story of every change to one bicycle or many: journal, question, run, what was in doubt, summary, exit code.
+// Carries out a change to one bicycle or many: journal, question, run, what was in doubt, summary, exit code.
 
 import type { Context } from '../../context.js';
 import { FleetError } from '../../errors.js';

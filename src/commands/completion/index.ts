@@ -1,4 +1,4 @@
-// The words of `fleet completion`, and of the hidden command that the shells call back.
+// Declares `fleet completion`, and the hidden command that the shells call back.
 
 import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
 import { createOption } from '../../cli/command.js';

@@ -1,4 +1,4 @@
-// The scripts for the shells: small, because what fits is said by fleet itself, which they call back at each key press.
+// The completion scripts: small, because they ask fleet itself at each key press.
 
 import { CALLBACK, type Shell } from './shells.js';
 

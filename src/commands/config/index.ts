@@ -1,4 +1,4 @@
-// What `fleet config` declares: the settings of a profile, and where each value comes from.
+// Declares `fleet config`: the settings of a profile, and where each value comes from.
 
 import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
 import { examples } from '../../cli/examples.js';

@@ -1,4 +1,4 @@
-// The words of `fleet demo`: a guided walk on a sandbox of its own.
+// Declares `fleet demo`: a guided tour on its own sandbox.
 
 import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
 import { examples } from '../../cli/examples.js';

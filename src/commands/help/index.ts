@@ -1,4 +1,4 @@
-// The words of `fleet help`: the page of any command, and pages about what belongs to no single one.
+// Declares `fleet help`: the page of any command, and pages on topics of several.
 
 import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
 import { examples } from '../../cli/examples.js';

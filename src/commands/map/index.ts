@@ -1,4 +1,4 @@
-// What `fleet map` takes: its flags and examples.
+// Declares `fleet map`: its flags and examples.
 
 import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
 import { examples } from '../../cli/examples.js';

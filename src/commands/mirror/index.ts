@@ -1,4 +1,4 @@
-// What `fleet mirror` takes: its verbs, their flags and examples.
+// Declares `fleet mirror`: its verbs, their flags and examples.
 
 import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
 import { examples } from '../../cli/examples.js';

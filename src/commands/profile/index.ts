@@ -1,4 +1,4 @@
-// What `fleet profile` declares: named sets of settings, one for each service or role.
+// Declares `fleet profile`: named sets of settings, one for each service or role.
 
 import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
 import { examples } from '../../cli/examples.js';

@@ -1,4 +1,4 @@
-// The words of `fleet sandbox`: the whole service on this machine, for trying and testing.
+// Declares `fleet sandbox`: the whole service on this machine, for trying and testing.
 
 import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
 import { examples } from '../../cli/examples.js';

@@ -1,4 +1,4 @@
-// What `fleet watch` takes: its argument, flags and examples.
+// Declares `fleet watch`: its argument, flags and examples.
 
 import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
 import { ALERT_TYPES } from '../../api/alert.js';

@@ -1,4 +1,4 @@
-// Between the socket and the parser: cuts the bytes of an event stream into whole events, whatever the line ends and splits.
+// Between socket and parser: cuts the bytes of an event stream into whole events, whatever the line ends and splits.
 //
 // The grammar is that of the HTML standard, "9.2.5 Parsing an event stream". `eventsource-parser` parses the events; what it
 // does not report is found here: the id of an event without data, `retry:`, an event that was cut off, one too big.
