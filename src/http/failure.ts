@@ -192,6 +192,10 @@ const NETWORK_WORDS: Readonly<Record<string, readonly [words: string, hint: stri
     'the proxy refuses to connect to the service',
     'check HTTPS_PROXY, and whether the proxy allows this address; NO_PROXY names hosts to reach directly',
   ],
+  EPROXYUNREACHED: [
+    'the proxy cannot be reached',
+    'check that the proxy in HTTPS_PROXY runs, or unset it; NO_PROXY names hosts to reach directly',
+  ],
   EPROXY: [
     'the proxy hung up',
     'check HTTPS_PROXY, and whether the proxy allows this address; NO_PROXY names hosts to reach directly',
@@ -207,9 +211,18 @@ export function networkWords(code: string): string {
   return NETWORK_WORDS[code]?.[0] ?? code;
 }
 
+/** How OpenSSL and BoringSSL report an answer that is no TLS, for the most part plain HTTP. */
+const WRONG_SCHEME = /wrong[ _]version[ _]number|packet[ _]length[ _]too[ _]long|:http[ _]request/i;
+const LONGEST_TLS_MESSAGE = 1000;
+
 /** What happened to an exchange, and what to do about it. */
 function explain({ code, message }: ExchangeError): readonly [words: string, hint: string] {
   if (isTlsCode(code)) {
+    if (WRONG_SCHEME.test(message.slice(0, LONGEST_TLS_MESSAGE)))
+      return [
+        'the port does not speak https',
+        'check the port, and whether the address should begin with http:// ("fleet doctor" finds out)',
+      ];
     return [
       `the secure connection failed: ${foreignText(message)}`,
       "check the address and the machine's clock; a private certificate authority goes into NODE_EXTRA_CA_CERTS",

@@ -5,6 +5,9 @@ import { type buildConnector, type Dispatcher, Pool, ProxyAgent } from 'undici';
 import { MAX_HEADER_BYTES, type Sockets, withSockets, withWorkarounds } from './dial.js';
 import { proxyToken } from './proxy.js';
 
+/** What a proxy gives that no connection could be made to. */
+const UNREACHED = /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT)$/;
+
 /** Opens a dispatcher that asks one proxy. `timeoutMs` bounds the making of a connection, with the proxy and behind it; `sockets` holds them. */
 export function openProxyAgent(proxy: URL, timeoutMs: number, sockets: Sockets): Dispatcher {
   const token = proxyToken(proxy);
@@ -39,7 +42,10 @@ export function openProxyAgent(proxy: URL, timeoutMs: number, sockets: Sockets):
             return tunnel;
           },
           (error: unknown) => {
-            throw withCode(`the proxy ${origin.origin} hung up`, 'EPROXY', error);
+            const isUnreached = UNREACHED.test(String((error as NodeJS.ErrnoException).code));
+            throw isUnreached
+              ? withCode(`the proxy ${origin.origin} cannot be reached`, 'EPROXYUNREACHED', error)
+              : withCode(`the proxy ${origin.origin} hung up`, 'EPROXY', error);
           },
         );
       return Object.assign(pool, { connect: dial as typeof pool.connect });

@@ -332,7 +332,7 @@ describe('no answer', () => {
     const server = await startServer((response) => sendJson(response, 200, []));
     const { client, said, close } = await openTestClient(server.url.replace('http:', 'https:'));
     closers.push(close, () => server.close());
-    expect((await failureOf(client.send({ path: '/x/' }))).message).toContain('secure connection failed');
+    expect((await failureOf(client.send({ path: '/x/' }))).message).toContain('the port does not speak https');
     expect(said).toEqual([]);
   });
 
@@ -379,5 +379,13 @@ describe('proxies', () => {
     closers.push(close, () => proxy.close());
     expect((await failureOf(client.send({ path: '/x/' }))).message).toContain('proxy');
     expect(proxy.connections()).toBe(2);
+  });
+
+  test('a proxy that does not run is named as that', async () => {
+    const proxy = await startServer((response) => sendJson(response, 200, []));
+    await proxy.close();
+    const { client, close } = await openTestClient('https://fleet.invalid', { retries: 0 }, { HTTPS_PROXY: proxy.url });
+    closers.push(close);
+    expect((await failureOf(client.send({ path: '/x/' }))).message).toContain('the proxy cannot be reached');
   });
 });
