@@ -15,8 +15,9 @@ import { openLuck } from './watch-oracle.js';
 const FAST_LIFE = fileURLToPath(new URL('./fast-life.js', import.meta.url));
 /** How many seconds the program and the service live in one. */
 const SPEED = 10;
-/** How much earlier or later than it happened a busy machine may see something, in the life of the service. */
+/** How much earlier or later than it happened something may be seen, in the life of the service; besides, as late as a busy machine lets this process be. */
 const SLACK_MS = 3_000;
+const MOVE_MS = 15;
 const END_LIMIT_MS = 60_000;
 /** How old what messages leave out may be (README, "Links"), in real milliseconds. */
 const LINKS_MS = (5 * 60_000) / SPEED;
@@ -46,6 +47,18 @@ interface Made {
   readonly atMs: number;
 }
 
+interface Halt {
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+/** What happened, and how late it may have been seen. */
+interface Happened {
+  readonly made: readonly Made[];
+  readonly halts: readonly Halt[];
+  readonly lateMs: number;
+}
+
 type Fields = { [field: string]: unknown };
 
 /** The table as it was when the first reading was whole. */
@@ -72,9 +85,15 @@ export async function runTrial({ seed, to, durationMs, bicycles }: Trial): Promi
     FLEET_TEST_EPOCH: String(epochMs),
     ...preload(FAST_LIFE),
   };
-  const runner = openRunner([...PROGRAM_ARGS, 'mirror', 'run', '--to', to, '--organization', organization], env);
+  const runner = openRunner([...PROGRAM_ARGS, 'mirror', 'run', '--to', to, '--organization', organization], env, now);
   const made: Made[] = [];
-  const mover = setInterval(() => move(sandbox, organization, luck, now, made), 15);
+  let latestMs = 0;
+  let dueMs = performance.now() + MOVE_MS;
+  const mover = setInterval(() => {
+    latestMs = Math.max(latestMs, performance.now() - dueMs);
+    move(sandbox, organization, luck, now, made);
+    dueMs = performance.now() + MOVE_MS;
+  }, MOVE_MS);
   let kills = 0;
   try {
     const copy = await copyWhole(to, runner, now, () => {
@@ -100,7 +119,9 @@ export async function runTrial({ seed, to, durationMs, bicycles }: Trial): Promi
     const isTooSlow = code === 8 && runner.stderr().includes('did not answer in time at the end');
     if (code !== 143 && !isTooSlow) faults.push(`SIGTERM ended it with ${code}`);
     if (performance.now() - endMs > 10_000) faults.push('SIGTERM took longer than ten seconds');
-    const { found, recorded, gaps } = await withDatabase(to, (database) => judge(database, copy, made));
+    const { found, recorded, gaps } = await withDatabase(to, (database) =>
+      judge(database, copy, { made, halts: runner.halts(), lateMs: latestMs * SPEED }),
+    );
     return { faults: [...faults, ...found], made: made.length, recorded, gaps, kills, stderr: runner.stderr() };
   } finally {
     clearInterval(mover);
@@ -171,11 +192,15 @@ interface Runner {
   halt(): void;
   proceed(): void;
   stop(): Promise<number | null>;
+  /** When it stood still, in the life of the service. */
+  halts(): readonly Halt[];
   stderr(): string;
 }
 
 /** Keeps the program running: one that was killed is started again at once, as systemd does. */
-function openRunner(args: readonly string[], env: NodeJS.ProcessEnv): Runner {
+function openRunner(args: readonly string[], env: NodeJS.ProcessEnv, now: () => number): Runner {
+  const halts: Halt[] = [];
+  let haltedMs: number | undefined;
   let child: ChildProcess;
   let text = '';
   let isStopping = false;
@@ -194,8 +219,16 @@ function openRunner(args: readonly string[], env: NodeJS.ProcessEnv): Runner {
   start();
   return {
     kill: () => void child.kill('SIGKILL'),
-    halt: () => void child.kill('SIGSTOP'),
-    proceed: () => void child.kill('SIGCONT'),
+    halt() {
+      haltedMs = now();
+      child.kill('SIGSTOP');
+    },
+    proceed() {
+      child.kill('SIGCONT');
+      if (haltedMs !== undefined) halts.push({ fromMs: haltedMs, toMs: now() });
+      haltedMs = undefined;
+    },
+    halts: () => halts,
     stop() {
       isStopping = true;
       return new Promise((resolve) => {
@@ -266,7 +299,7 @@ async function compare(database: Database, list: ReadonlyMap<string, Fields>): P
 }
 
 /** Replays the changes from the first snapshot, and looks for what neither they nor the gaps account for. */
-async function judge(database: Database, copy: Copy, made: readonly Made[]) {
+async function judge(database: Database, copy: Copy, { made, halts, lateMs }: Happened) {
   const found: string[] = [];
   const changes = await database.all('select * from changes order by id');
   const state = new Map([...copy.rows].map(([uuid, row]) => [uuid, { ...row }]));
@@ -292,16 +325,25 @@ async function judge(database: Database, copy: Copy, made: readonly Made[]) {
       found.push(`${uuid}.${field}: replayed ${JSON.stringify(replayed[field])}, kept ${JSON.stringify(kept[field])}`);
     }
   }
+  const slackMs = SLACK_MS + lateMs;
+  // What was read before a halt is dated after it: a gap that begins then began before.
+  const beforeHalt = (ms: number) => {
+    const during = halts.filter(({ fromMs, toMs }) => fromMs <= ms && ms <= toMs + slackMs);
+    return Math.min(ms, ...during.map(({ fromMs }) => fromMs));
+  };
   const gaps = (await database.all('select started, ended from gaps')).map(({ started, ended }) => [
-    Date.parse(String(started)) - SLACK_MS,
-    ended === null ? Number.POSITIVE_INFINITY : Date.parse(String(ended)) + SLACK_MS,
+    beforeHalt(Date.parse(String(started))) - slackMs,
+    ended === null ? Number.POSITIVE_INFINITY : Date.parse(String(ended)) + slackMs,
   ]);
   for (const { uuid, version, atMs } of made) {
     if (atMs <= copy.atMs || seen.has(`${uuid} ${version}`)) continue;
     if (gaps.some(([from = 0, to = 0]) => atMs >= from && atMs <= to)) continue;
     const at = new Date(atMs).toISOString();
+    const nextMs = Math.min(...gaps.map(([from = 0]) => from).filter((from) => from > atMs)) - atMs;
     const others = made.flatMap((each) => (each.uuid === uuid ? [`${each.version} ${each.state}`] : []));
-    found.push(`a change of ${uuid} at ${at} is neither recorded nor in a gap: ${version} of ${others.join(', ')}`);
+    found.push(
+      `a change of ${uuid} at ${at} is neither recorded nor in a gap, ${nextMs} ms before the next: ${version} of ${others.join(', ')}`,
+    );
   }
   return { found: found.slice(0, 20), recorded: changes.length, gaps: gaps.length };
 }
