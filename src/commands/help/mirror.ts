@@ -94,9 +94,9 @@ export const MIRRORING = `
 How it is kept:
   one writer     its heartbeat comes every 5 s; after 15 s without one another writer may take over, at once when its process is known to have ended. A writer that was replaced writes nothing more.
   transactions   a batch of messages is one: rows, changes and position together. SQLite runs with synchronous=NORMAL: a power cut may lose the last batch, which the next start catches up.
-  gaps           a cut whose messages were sent again is none; a message that cannot be read, or that comes too late to be ordered, is a gap of no length.
+  gaps           a cut whose messages were sent again is none; a message that cannot be read is a gap of no length, one that comes after the list has shown newer changes a gap up to those. A change that undoes a missed one makes its gap longer.
   gone           a bicycle that left the list is marked and kept. Only two whole readings that do not show it, each as long as the service's count, mark it; when more than a fifth seems gone, the second waits 10 minutes. An empty list, or one of available bicycles alone, marks nothing.
-  links          lock, rental_session and other links are not in messages: they are those of the last list, 5 minutes old at most while no more than 2,000 bicycles change in that time.
+  links          lock, rental_session and other links are not in messages: they are those of the last list, 5 minutes old at most while no more than 2,000 bicycles change in that time. A mirror that starts reads what it had not compared yet.
   organizations  --organization, else that of the settings, else all in the token. When one is left out, its bicycles are marked as gone; when one is added, the list is read again.
   failures       a database that cannot be reached is retried for 10 minutes (exit 8), a full disk for one (exit 10); a damaged file, another service's or a newer mirror is refused (exit 3).
   limits         NUL and half surrogate pairs become U+FFFD; names, serial numbers, bleids and states are cut at 600 bytes in their columns, and whole in raw; a uuid of more than 200 characters is left out.
