@@ -334,6 +334,8 @@ async function change(
     await makeFolder(place.folder);
     refuseForeignFolders(path);
     const target = targetOf(path);
+    // Before the lock is taken: it takes longer than all that is done under it.
+    await loadConf();
     return await alone(`${target}.lock`, async () => {
       const before = read();
       const changes = changesOf(before);
