@@ -326,7 +326,7 @@ async function judge(database: Database, copy: Copy, { made, halts, lateMs }: Ha
     }
   }
   const slackMs = SLACK_MS + lateMs;
-  // What was read before a halt is dated after it: a gap that begins then began before.
+  // A connection that broke during a halt gave its last sign of life when the writer went on, by its own clock: that gap began before.
   const beforeHalt = (ms: number) => {
     const during = halts.filter(({ fromMs, toMs }) => fromMs <= ms && ms <= toMs + slackMs);
     return Math.min(ms, ...during.map(({ fromMs }) => fromMs));
