@@ -76,8 +76,13 @@ export function configError(message: string, hint?: string, cause?: unknown): Fl
 /** Turns whatever was thrown into a FleetError; what is not one already is a bug of ours. */
 /** What something thrown says. */
 export function reasonOf(thrown: unknown): string {
-  return thrown instanceof Error ? thrown.message : String(thrown);
+  const message = thrown instanceof Error ? thrown.message : String(thrown);
+  return SYSTEM_MESSAGE.exec(message.slice(0, LONGEST_SYSTEM_MESSAGE))?.[1] ?? message;
 }
+
+/** `ENOENT: no such file or directory, open '/x'`: the words between the code and the call, for messages that name the path. */
+const SYSTEM_MESSAGE = /^E[A-Z]+: ([a-z][a-z -]+), [a-z_]+(?: '[^']*'(?: -> '[^']*')?)?$/;
+const LONGEST_SYSTEM_MESSAGE = 1000;
 
 export function asFleetError(thrown: unknown): FleetError {
   if (thrown instanceof FleetError) return thrown;

@@ -3,7 +3,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ConnectionOptions } from 'node:tls';
-import { configError } from '../errors.js';
+import { configError, reasonOf } from '../errors.js';
 import { homeOfUser, nameOfUser } from '../user.js';
 
 export interface Connection {
@@ -107,7 +107,7 @@ async function readSmall(path: string): Promise<string | undefined> {
   try {
     return await readFile(path, 'utf8');
   } catch (error) {
-    throw configError(`${path} cannot be read: ${(error as Error).message}`, undefined, error);
+    throw configError(`${path} cannot be read: ${reasonOf(error)}`, undefined, error);
   }
 }
 

@@ -5,7 +5,7 @@ import { chmod, mkdir, open, stat } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { configError, FleetError, usageError } from '../errors.js';
+import { configError, FleetError, reasonOf, usageError } from '../errors.js';
 import {
   type Answer,
   CHUNK_ROWS,
@@ -266,7 +266,7 @@ async function makeFile(path: string): Promise<void> {
     await mkdir(dirname(path), { recursive: true, mode: OWN_FOLDER });
     await (await open(path, 'a', OWN_FILE)).close();
   } catch (error) {
-    throw new FleetError('output', `${path} cannot be written: ${(error as Error).message}`, { cause: error });
+    throw new FleetError('output', `${path} cannot be written: ${reasonOf(error)}`, { cause: error });
   }
 }
 

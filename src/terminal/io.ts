@@ -4,7 +4,7 @@ import { write } from 'node:fs';
 import type { Readable, Writable } from 'node:stream';
 import { isatty } from 'node:tty';
 import type { Clock } from '../clock.js';
-import { FleetError } from '../errors.js';
+import { FleetError, reasonOf } from '../errors.js';
 import { BUN_VERSION } from '../place.js';
 import { openSecrets, type Secrets } from '../secrets.js';
 
@@ -305,7 +305,7 @@ export function openIo(streams: Streams, { noColor, isJson, clock }: IoOptions):
 
 function toOutputError(error: NodeJS.ErrnoException): Error {
   if (error.code === 'EPIPE' || error.code === 'ERR_STREAM_DESTROYED') return new ReaderLeft();
-  return new FleetError('output', `stdout could not be written: ${error.message}`, {
+  return new FleetError('output', `stdout could not be written: ${reasonOf(error)}`, {
     cause: error,
     hint: error.code === 'ENOSPC' ? 'free some space and run the command again' : 'check where the output goes',
   });

@@ -5,7 +5,7 @@ import { BICYCLES_PATH, type Bicycle, type NewBicycle } from '../../api/bicycle.
 import { isLinkField } from '../../api/links.js';
 import { BICYCLE } from '../../api/resource.js';
 import type { Context } from '../../context.js';
-import { FleetError, usageError } from '../../errors.js';
+import { FleetError, reasonOf, usageError } from '../../errors.js';
 import type { HttpRequest } from '../../http/types.js';
 import { squeeze } from '../../json/text.js';
 import { requireBaseUrl } from '../../settings/resolve.js';
@@ -122,7 +122,7 @@ async function createFrom(context: Context, from: string, baseUrl: URL, options:
 async function readInput(context: Context, from: string): Promise<Uint8Array> {
   if (from === '-') return readStdin(context);
   return readFile(from).catch((error: Error) => {
-    throw usageError(`${from} cannot be read: ${error.message}`, 'give --from a file, or - for stdin');
+    throw usageError(`${from} cannot be read: ${reasonOf(error)}`, 'give --from a file, or - for stdin');
   });
 }
 

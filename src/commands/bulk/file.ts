@@ -3,7 +3,7 @@
 import { fstatSync, statSync } from 'node:fs';
 import { constants, type FileHandle, open, readFile, realpath } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { FleetError, usageError } from '../../errors.js';
+import { FleetError, reasonOf, usageError } from '../../errors.js';
 
 export interface JournalFile {
   readonly path: string;
@@ -23,7 +23,7 @@ export interface JournalFile {
 export type AfterFlush = (size: number, written: number) => Promise<void>;
 
 function cannot(what: string, path: string, error: unknown): FleetError {
-  return new FleetError('usage', `the journal ${path} cannot be ${what}: ${(error as Error).message}`, {
+  return new FleetError('usage', `the journal ${path} cannot be ${what}: ${reasonOf(error)}`, {
     cause: error,
     hint: 'nothing was sent; give --journal a file that can be written',
   });
@@ -156,7 +156,7 @@ function openAppender(
 }
 
 function notWritten(path: string, error: unknown): FleetError {
-  return new FleetError('output', `the journal ${path} could not be written: ${(error as Error).message}`, {
+  return new FleetError('output', `the journal ${path} could not be written: ${reasonOf(error)}`, {
     cause: error,
     hint: 'no request is sent without a record, so the run was stopped; free some space and run the command again',
   });

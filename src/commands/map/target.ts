@@ -3,7 +3,7 @@
 import { access, constants, open, readlink, realpath, rename, rm, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import type { Context } from '../../context.js';
-import { FleetError } from '../../errors.js';
+import { FleetError, reasonOf } from '../../errors.js';
 
 export interface Target {
   write(text: string): Promise<void>;
@@ -30,7 +30,7 @@ export async function openTarget(context: Context, file: string | undefined): Pr
     try {
       return await work();
     } catch (error) {
-      throw new FleetError('output', `${file} could not be written: ${(error as Error).message}`, { cause: error });
+      throw new FleetError('output', `${file} could not be written: ${reasonOf(error)}`, { cause: error });
     }
   };
   // What is no plain file, such as /dev/null or a pipe, is not to be replaced by one; a link leads to the file that is meant.
