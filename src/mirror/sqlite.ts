@@ -1,11 +1,12 @@
 // SQLite: `node:sqlite` where Node has it, else the package libsql; one file, that others may read while it is written.
 
 import type { Stats } from 'node:fs';
-import { chmod, mkdir, open, stat } from 'node:fs/promises';
+import { chmod, open, stat } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { configError, FleetError, reasonOf, usageError } from '../errors.js';
+import { makeFolder, OWN_FOLDER_MODE } from '../folder.js';
 import {
   type Answer,
   CHUNK_ROWS,
@@ -47,7 +48,6 @@ const MOST_PARAMETERS = 500;
 /** A checkpoint waits for the disk: one for 32 MB of changes. Indexes of a million rows are read again and again: 8 MB are kept. */
 const FAST_WRITES = 'pragma wal_autocheckpoint = 8000; pragma cache_size = -8000';
 const OWN_FILE = 0o600;
-const OWN_FOLDER = 0o700;
 
 /** Opens the file. With access to write it is made, with its folder, for the user alone. */
 export async function openSqlite(path: string, { access, signal }: OpenOptions): Promise<Database> {
@@ -263,7 +263,7 @@ function refuseOther(path: string, found: Stats | undefined): void {
 async function makeFile(path: string): Promise<void> {
   refuseOther(path, await stat(path).catch(() => undefined));
   try {
-    await mkdir(dirname(path), { recursive: true, mode: OWN_FOLDER });
+    await makeFolder(dirname(path), OWN_FOLDER_MODE);
     await (await open(path, 'a', OWN_FILE)).close();
   } catch (error) {
     throw new FleetError('output', `${path} cannot be written: ${reasonOf(error)}`, { cause: error });

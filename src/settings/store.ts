@@ -17,6 +17,7 @@ import { basename, dirname, join } from 'node:path';
 import type Conf from 'conf';
 import { sleep, systemClock } from '../clock.js';
 import { configError, FleetError, usageError } from '../errors.js';
+import { makeFolder, OWN_FOLDER_MODE } from '../folder.js';
 import { isObject, parseJson } from '../json/parse.js';
 import { latePattern } from '../terminal/late.js';
 import { findPlace, type Place } from './place.js';
@@ -49,7 +50,6 @@ export const DEFAULT_PROFILE = 'default';
 
 /** Readable and writable by the owner alone: credentials.json holds tokens, config.json a command that is run. */
 const OWNER_ONLY_MODE = 0o600;
-const OWNER_ONLY_FOLDER_MODE = 0o700;
 /** Far above any settings. */
 const LIMIT_BYTES = 1_000_000;
 /** The permission bits of everybody but the owner. */
@@ -331,7 +331,7 @@ async function change(
   // What cannot be read is refused before anything is made.
   read();
   try {
-    await makeFolder(place.folder);
+    await makeFolder(place.folder, OWN_FOLDER_MODE);
     refuseForeignFolders(path);
     const target = targetOf(path);
     // Before the lock is taken: it takes longer than all that is done under it.
@@ -432,19 +432,6 @@ async function loadConf() {
 function signalListeners() {
   const signals = process.eventNames().filter((name) => String(name).startsWith('SIG')) as NodeJS.Signals[];
   return signals.flatMap((signal) => process.listeners(signal).map((listener) => [signal, listener] as const));
-}
-
-/** Makes a folder, and those above it, for the owner alone whatever the umask. */
-export async function makeFolder(folder: string): Promise<void> {
-  try {
-    await files.mkdir(folder, { mode: OWNER_ONLY_FOLDER_MODE });
-    await files.chmod(folder, OWNER_ONLY_FOLDER_MODE);
-  } catch (error) {
-    if (hasCode(error, 'EEXIST')) return;
-    if (!hasCode(error, 'ENOENT') || dirname(folder) === folder) throw error;
-    await makeFolder(dirname(folder));
-    await makeFolder(folder);
-  }
 }
 
 function hasCode(error: unknown, code: string): boolean {

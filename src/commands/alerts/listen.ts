@@ -5,9 +5,9 @@ import type { IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import type { Context } from '../../context.js';
 import { asFleetError, configError, FleetError, reasonOf, usageError } from '../../errors.js';
+import { makeFolder, OWN_FOLDER_MODE } from '../../folder.js';
 import { isOwnName } from '../../http/loopback.js';
 import { findStateFolder } from '../../settings/place.js';
-import { makeFolder } from '../../settings/store.js';
 import { count } from '../../views/stream.js';
 import { type EndOptions, endPlan } from '../follow/ending.js';
 import { chooseLines } from '../follow/print.js';
@@ -105,7 +105,7 @@ async function statePath(context: Context, { host, port, path }: ListenOptions, 
   if (folder === undefined) {
     throw configError('there is no folder to remember alerts in', 'set XDG_STATE_HOME or HOME to an absolute path');
   }
-  await makeFolder(folder).catch((error) => {
+  await makeFolder(folder, OWN_FOLDER_MODE).catch((error) => {
     const hint = 'set XDG_STATE_HOME to a folder of yours';
     throw configError(`${folder} cannot be made: ${reasonOf(error)}`, hint, error);
   });

@@ -1,9 +1,10 @@
 // `fleet completion --install` and `--uninstall`: puts the script where the shell finds it, or takes it away, and says before what that changes.
 
-import { appendFile, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { appendFile, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Context } from '../../context.js';
 import { configError, FleetError } from '../../errors.js';
+import { makeFolder } from '../../folder.js';
 import { clean } from '../../terminal/clean.js';
 import { askYesNo } from '../../terminal/prompt.js';
 import { homeOfUser } from '../../user.js';
@@ -109,7 +110,7 @@ async function findChanges(shell: Shell, { scriptPath, startLine }: Plan): Promi
     changes.push({
       said: `this ${present === undefined ? 'writes' : 'replaces'} ${scriptPath}`,
       change: async () => {
-        await mkdir(dirname(scriptPath), { recursive: true });
+        await makeFolder(dirname(scriptPath));
         await writeFile(scriptPath, script);
       },
     });

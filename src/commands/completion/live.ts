@@ -1,13 +1,14 @@
 // The bicycles that the shell can offer: from a short-lived cache, else from the service if it answers at once.
 
 import { createHash } from 'node:crypto';
-import { mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
+import { readFile, rename, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { BICYCLES_PATH, type Bicycle } from '../../api/bicycle.js';
 import { isUuid } from '../../api/links.js';
 import type { FollowedLine } from '../../cli/line.js';
 import { NOTHING, type Offer, type Offers } from '../../cli/offers.js';
 import type { Context } from '../../context.js';
+import { makeFolder, OWN_FOLDER_MODE } from '../../folder.js';
 import type { Client } from '../../http/client.js';
 import type { Item } from '../../http/types.js';
 import { parseJson } from '../../json/parse.js';
@@ -24,7 +25,6 @@ const MOST_KEPT = 100;
 const PAGES_AHEAD = 2;
 const LONGEST_DESCRIPTION_CHARACTERS = 60;
 const OWNER_ONLY_MODE = 0o600;
-const OWNER_ONLY_FOLDER_MODE = 0o700;
 
 interface Line extends Pick<Context, 'io' | 'clock' | 'signal'> {
   /** The flags of the line that is being typed. */
@@ -243,7 +243,7 @@ async function readCache(path: string): Promise<Cache | undefined> {
 
 /** Written beside and moved: two shells may write at once, and a reader sees one of them whole. */
 async function writeCache(folder: string, path: string, cache: Cache): Promise<void> {
-  await mkdir(folder, { recursive: true, mode: OWNER_ONLY_FOLDER_MODE });
+  await makeFolder(folder, OWN_FOLDER_MODE);
   const draft = `${path}.${process.pid}`;
   await writeFile(draft, JSON.stringify(cache), { mode: OWNER_ONLY_MODE });
   await rename(draft, path);

@@ -1,12 +1,13 @@
 // Writes the manual: a page for `man` for each command and each topic of help, from the words of the program itself.
 
-import { mkdir, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
 import { type Example, examplesOf } from '../../cli/examples.js';
 import { pathOf } from '../../cli/help.js';
 import type { Context } from '../../context.js';
 import { FleetError } from '../../errors.js';
+import { makeFolder } from '../../folder.js';
 import { programVersion } from '../../place.js';
 import { TOPIC_NAMES, TOPICS, type Topic } from './names.js';
 import { type Section, sectionsOf } from './topics.js';
@@ -33,7 +34,7 @@ export async function writeManual({ io, clock, notice }: Context, program: Comma
     })),
   ];
   try {
-    for (const number of [COMMANDS, TOPICS_SECTION]) await mkdir(join(folder, `man${number}`), { recursive: true });
+    for (const number of [COMMANDS, TOPICS_SECTION]) await makeFolder(join(folder, `man${number}`));
     for (const { path, text } of pages) await writeFile(join(folder, path), datePage(text, date));
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);

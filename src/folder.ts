@@ -1,0 +1,34 @@
+// Makes folders. Node's own recursive mkdir never ends in a file system that takes none, such as /proc.
+
+import { promises as files } from 'node:fs';
+import { dirname } from 'node:path';
+
+/** For the owner alone. */
+export const OWN_FOLDER_MODE = 0o700;
+
+/**
+ * Makes a folder and those above it, where they are not there. Those it makes have exactly that mode, whatever the umask; without one they have
+ * what the umask leaves. Throws what the file system answers.
+ */
+export async function makeFolder(folder: string, mode?: number): Promise<void> {
+  try {
+    await makeOne(folder, mode);
+  } catch (error) {
+    if (!hasCode(error, 'ENOENT') || dirname(folder) === folder) throw error;
+    await makeFolder(dirname(folder), mode);
+    await makeOne(folder, mode);
+  }
+}
+
+async function makeOne(folder: string, mode: number | undefined): Promise<void> {
+  try {
+    await files.mkdir(folder, { mode });
+    if (mode !== undefined) await files.chmod(folder, mode);
+  } catch (error) {
+    if (!hasCode(error, 'EEXIST')) throw error;
+  }
+}
+
+function hasCode(error: unknown, code: string): boolean {
+  return error instanceof Error && 'code' in error && error.code === code;
+}
