@@ -45,7 +45,7 @@ async function watch(
     ...options,
     env: { ...(await environmentOf(from)), ...options.env },
     onStderr(text) {
-      if (!isOpen && /watching |"event":"open"/.test(text)) {
+      if (!isOpen && /watching\s|"event":"open"/.test(text)) {
         isOpen = true;
         // The subscription stands when the line is said; the list is on its way.
         setTimeout(() => onOpen?.(), 20);
@@ -338,6 +338,23 @@ describe('after a gap', () => {
     await service.close();
     expect(got.code).toBe(0);
     expect(JSON.parse(got.stdout)).toMatchObject({ sender: 'bicycle', message: { uuid, state: 'available' } });
+  });
+
+  test('on a terminal what is reported breaks between words', async () => {
+    await withSandbox(PAGE, async (from) => {
+      const { organization } = find('available', from);
+      const signals = new EventEmitter();
+      const got = await watch([organization], {
+        from,
+        signals,
+        terminal: { columns: 60, rows: 24 },
+        onOpen: () => from.dropStreams(),
+        onStderr: (text) => text.replace(/\s+/g, ' ').includes('of the list') && signals.emit('SIGINT'),
+      });
+      const report = got.stderr.slice(0, got.stderr.indexOf('watched for'));
+      expect(report).toMatch(/^[\d:]{8} back after .*\n {9}\S.*/m);
+      for (const line of report.split('\n')) expect(line.length).toBeLessThanOrEqual(60);
+    });
   });
 
   test('a bound that is too small to be sure is kept, and said even with --quiet', async () => {

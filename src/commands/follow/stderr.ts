@@ -3,6 +3,7 @@
 import type { Context } from '../../context.js';
 import type { FleetError } from '../../errors.js';
 import type { StreamEvent } from '../../http/stream/events.js';
+import { wrap } from '../../terminal/cells.js';
 import { clean, escapeJson } from '../../terminal/clean.js';
 import { showClock } from '../../views/change.js';
 import { streamLine, streamRecord } from '../../views/stream.js';
@@ -39,6 +40,8 @@ interface StderrOptions {
 /** How many characters of a message that could not be shown are kept, and how many of a broken event `--verbose` shows. */
 const KEPT_CHARACTERS = 1_000;
 const DETAIL_CHARACTERS = 200;
+/** A line that is too wide for the terminal continues behind its time. */
+const BEHIND_CLOCK = ' '.repeat('00:00:00 '.length);
 /** What a reader of stderr may be behind; what goes beyond it is counted and left out. */
 const UNREAD_LIMIT_CHARACTERS = 256 * 1024;
 
@@ -70,8 +73,10 @@ export function openStderr(context: Context, options: StderrOptions): Stderr {
   const print = (always: boolean, fields: Fields | undefined, line: string | undefined) => {
     if (flags.quiet === true && !always) return;
     if (isJson && fields !== undefined) write(record(fields));
-    else if (!isJson && line !== undefined) write(clean(line));
+    else if (!isJson && line !== undefined) write(forTerminal(clean(line)));
   };
+  const forTerminal = (line: string) =>
+    wrap(line, io.stderr.isTerminal ? io.stderr.width() : undefined, BEHIND_CLOCK).join('\n');
   const atNow = (line: string) => `${showClock(wallMs(), offsetMinutes)} ${line}`;
 
   return {
