@@ -18,6 +18,8 @@ const QUIET_END_MS = 200_000;
 
 /** How often it is looked whether the last gap was made up for. */
 const READ_AGAIN_MS = 10_000;
+/** What was shown is judged then, whatever was said of the list. */
+const MOST_LOOKS = 60;
 
 interface Watched {
   /** The charge of each line: every change sets one of its own, so that it names the change. */
@@ -61,9 +63,10 @@ async function watchFor(sandbox: Sandbox, clock: FastClock, milliseconds: number
   const organization = sandbox.organizations[0]?.uuid;
   const plan = await makePlan(opened.context, organization, { idle: 90_000, resyncPages: 50 });
   // A busy machine may lose a connection to the leaps of the clock at the very end: what it missed is read first.
+  let looks = 0;
   const endWhenRead = () => {
     const said = stderr.lines().join('\n');
-    if (said.lastIndexOf(' of the list: ') > said.lastIndexOf(' lost: '))
+    if (said.lastIndexOf(' of the list: ') > said.lastIndexOf(' lost: ') || ++looks > MOST_LOOKS)
       end.abort(new FleetError('interrupted', 'interrupted'));
     else clock.after(READ_AGAIN_MS, endWhenRead);
   };
