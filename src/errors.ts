@@ -73,21 +73,25 @@ export function configError(message: string, hint?: string, cause?: unknown): Fl
   return new FleetError('config', message, { hint, cause });
 }
 
-/** Turns whatever was thrown into a FleetError; what is not one already is a bug of ours. */
-/** What something thrown says. */
+/** What something thrown says, as it is. */
+export function messageOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown);
+}
+
+/** The same for messages that name the path: of an answer of the file system the words alone. */
 export function reasonOf(thrown: unknown): string {
-  const message = thrown instanceof Error ? thrown.message : String(thrown);
+  const message = messageOf(thrown);
   return SYSTEM_MESSAGE.exec(message.slice(0, LONGEST_SYSTEM_MESSAGE))?.[1] ?? message;
 }
 
-/** `ENOENT: no such file or directory, open '/x'`: the words between the code and the call, for messages that name the path. */
+/** `ENOENT: no such file or directory, open '/x'`: the words stand between the code and the call. */
 const SYSTEM_MESSAGE = /^E[A-Z]+: ([a-z][a-z -]+), [a-z_]+(?: '[^']*'(?: -> '[^']*')?)?$/;
 const LONGEST_SYSTEM_MESSAGE = 1000;
 
+/** Turns whatever was thrown into a FleetError; what is not one already is a bug of ours. */
 export function asFleetError(thrown: unknown): FleetError {
   if (thrown instanceof FleetError) return thrown;
-  const message = reasonOf(thrown);
-  return new FleetError('internal', message, {
+  return new FleetError('internal', messageOf(thrown), {
     cause: thrown,
     hint: 'this is a bug in fleet; run it again with --verbose and report what it prints',
   });

@@ -29,6 +29,7 @@ async function makeOne(folder: string, mode: number | undefined): Promise<void> 
   }
 }
 
-function hasCode(error: unknown, code: string): boolean {
+/** Whether the file system answered with that code, such as `ENOENT`. */
+export function hasCode(error: unknown, code: string): boolean {
   return error instanceof Error && 'code' in error && error.code === code;
 }

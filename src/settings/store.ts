@@ -16,8 +16,8 @@ import {
 import { basename, dirname, join } from 'node:path';
 import type Conf from 'conf';
 import { sleep, systemClock } from '../clock.js';
-import { configError, FleetError, usageError } from '../errors.js';
-import { makeFolder, OWN_FOLDER_MODE } from '../folder.js';
+import { configError, FleetError, messageOf, usageError } from '../errors.js';
+import { hasCode, makeFolder, OWN_FOLDER_MODE } from '../folder.js';
 import { isObject, parseJson } from '../json/parse.js';
 import { latePattern } from '../terminal/late.js';
 import { findPlace, type Place } from './place.js';
@@ -107,7 +107,7 @@ export function parseConfig(
   try {
     value = parseText(text);
   } catch (error) {
-    throw configError(`${what} is not JSON: ${reasonOf(error)}`, undefined, error);
+    throw configError(`${what} is not JSON: ${messageOf(error)}`, undefined, error);
   }
   const config = toObject(value, what);
   return { config, ...readProfiles(config, toObject) };
@@ -290,7 +290,7 @@ function readOwn(path: string): string | undefined {
     if (hasCode(error, 'ENOENT')) return undefined;
     if (error instanceof FleetError) throw error;
     throw configError(
-      `${path} cannot be read: ${reasonOf(error)}`,
+      `${path} cannot be read: ${messageOf(error)}`,
       'check the path and its permissions, or set FLEET_CONFIG_DIR',
       error,
     );
@@ -347,7 +347,7 @@ async function change(
   } catch (error) {
     if (error instanceof FleetError) throw error;
     throw configError(
-      `${path} could not be written: ${reasonOf(error)}`,
+      `${path} could not be written: ${messageOf(error)}`,
       'check the folder, or choose another with FLEET_CONFIG_DIR',
       error,
     );
@@ -432,12 +432,4 @@ async function loadConf() {
 function signalListeners() {
   const signals = process.eventNames().filter((name) => String(name).startsWith('SIG')) as NodeJS.Signals[];
   return signals.flatMap((signal) => process.listeners(signal).map((listener) => [signal, listener] as const));
-}
-
-function hasCode(error: unknown, code: string): boolean {
-  return error instanceof Error && 'code' in error && error.code === code;
-}
-
-function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

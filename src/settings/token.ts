@@ -2,7 +2,7 @@
 
 import { promises as files } from 'node:fs';
 import { buffer } from 'node:stream/consumers';
-import { configError } from '../errors.js';
+import { configError, messageOf } from '../errors.js';
 import { isObject, parseJson } from '../json/parse.js';
 import { KEYS } from './keys.js';
 import { profileFlag } from './resolve.js';
@@ -81,7 +81,7 @@ function fileReader(path: string, input: TokenInput): () => Promise<string> {
     try {
       read = await readBeginning(path);
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = messageOf(error);
       throw configError(`the token file cannot be read: ${reason}`, 'check the path in FLEET_TOKEN_FILE', error);
     }
     const token = readToken(

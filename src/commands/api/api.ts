@@ -3,7 +3,7 @@
 import { readFile } from 'node:fs/promises';
 import { STATUS_CODES } from 'node:http';
 import type { Context } from '../../context.js';
-import { FleetError, usageError } from '../../errors.js';
+import { FleetError, messageOf, usageError } from '../../errors.js';
 import { redact } from '../../http/headers.js';
 import { pairItems, readJson } from '../../http/json.js';
 import { isSafe } from '../../http/methods.js';
@@ -187,7 +187,7 @@ async function readText(
     bytes = file === '-' ? await standardInput(what) : await readFile(file);
   } catch (error) {
     if (error instanceof FleetError) throw error;
-    throw usageError(`${what} cannot be read: ${error instanceof Error ? error.message : String(error)}`);
+    throw usageError(`${what} cannot be read: ${messageOf(error)}`);
   }
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);

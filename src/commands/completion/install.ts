@@ -3,8 +3,8 @@
 import { appendFile, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Context } from '../../context.js';
-import { configError, FleetError } from '../../errors.js';
-import { makeFolder } from '../../folder.js';
+import { configError, FleetError, messageOf } from '../../errors.js';
+import { hasCode, makeFolder } from '../../folder.js';
 import { clean } from '../../terminal/clean.js';
 import { askYesNo } from '../../terminal/prompt.js';
 import { homeOfUser } from '../../user.js';
@@ -50,7 +50,7 @@ export async function changeCompletion(
     try {
       return await run();
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = messageOf(error);
       const hint = byHand(shell);
       throw new FleetError('output', `the completion could not be ${to}: ${reason}`, { hint, cause: error });
     }
@@ -143,7 +143,7 @@ async function readText(path: string): Promise<string | undefined> {
   try {
     return await readFile(path, 'utf8');
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    if (hasCode(error, 'ENOENT')) return undefined;
     throw error;
   }
 }

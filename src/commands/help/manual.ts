@@ -6,7 +6,7 @@ import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings'
 import { type Example, examplesOf } from '../../cli/examples.js';
 import { pathOf } from '../../cli/help.js';
 import type { Context } from '../../context.js';
-import { FleetError } from '../../errors.js';
+import { FleetError, messageOf } from '../../errors.js';
 import { makeFolder } from '../../folder.js';
 import { programVersion } from '../../place.js';
 import { TOPIC_NAMES, TOPICS, type Topic } from './names.js';
@@ -37,7 +37,7 @@ export async function writeManual({ io, clock, notice }: Context, program: Comma
     for (const number of [COMMANDS, TOPICS_SECTION]) await makeFolder(join(folder, `man${number}`));
     for (const { path, text } of pages) await writeFile(join(folder, path), datePage(text, date));
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOf(error);
     throw new FleetError('output', `the manual could not be written: ${reason}`, { cause: error });
   }
   await notice(`wrote ${pages.length} pages of the manual to ${folder}`);

@@ -2,7 +2,7 @@
 
 import { sleep } from '../../clock.js';
 import type { Context } from '../../context.js';
-import { usageError } from '../../errors.js';
+import { messageOf, usageError } from '../../errors.js';
 import type { MirrorAddress } from '../../mirror/address.js';
 import {
   parseFault,
@@ -86,7 +86,7 @@ function orUsageError<Value>(read: () => Value): Value {
   try {
     return read();
   } catch (error) {
-    throw usageError(error instanceof Error ? error.message : String(error));
+    throw usageError(messageOf(error));
   }
 }
 
