@@ -2,7 +2,7 @@
 
 import { EARTH_RADIUS_METRES } from '../globe/projection.js';
 import type { Row, Shape } from '../terminal/formats.js';
-import { MISSING, numberOf, pointOf } from '../terminal/values.js';
+import { MISSING, numberOf, pointOf, readPath } from '../terminal/values.js';
 
 const KILOMETRE_METRES = 1000;
 /** From here on a tenth of a kilometre is more than anybody wants to know. */
@@ -60,7 +60,7 @@ export function addDistance<T>(row: Row<T>, metres: number | undefined): Row<T> 
 }
 
 /** The shape with a DISTANCE column behind the first two: `1.2 km` for people, whole metres without a unit for programs. */
-export function withDistance<T>(shape: Shape<T>, distanceMetres: (value: T) => number | undefined): Shape<T> {
+export function withDistance<T>(shape: Shape<T>): Shape<T> {
   const [first, second, ...rest] = shape.columns;
   const most = Math.max(...shape.columns.map(({ keep }) => keep));
   const distance: Shape<T>['columns'][number] = {
@@ -71,9 +71,9 @@ export function withDistance<T>(shape: Shape<T>, distanceMetres: (value: T) => n
     minimum: 8,
     align: 'right',
     cell(value, at) {
-      const metres = distanceMetres(value);
+      const metres = numberOf(readPath(value, DISTANCE_FIELD));
       if (metres === undefined) return { text: MISSING };
-      return { text: at.terminal ? showDistance(metres) : String(Math.round(metres)) };
+      return { text: at.terminal ? showDistance(metres) : String(metres) };
     },
   };
   return { ...shape, columns: [first, second, distance, ...rest].filter((column) => column !== undefined) };

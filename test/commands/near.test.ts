@@ -3,7 +3,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parseBbox, showBox } from '../../src/commands/bicycles/area.js';
-import { boxesAround, type Circle, parseNear, parseRadius } from '../../src/commands/bicycles/near.js';
+import { boxAround, type Circle, parseNear, parseRadius } from '../../src/commands/bicycles/near.js';
 import { distanceMetres, type Place, showDistance } from '../../src/views/distance.js';
 import { environmentOf } from '../support/environment.js';
 import { often } from '../support/often.js';
@@ -36,10 +36,8 @@ function walk({ latitude, longitude }: Place, metres: number, bearingDegrees: nu
 
 /** Whether a box of the query holds a place: as the service reads it, from the text. */
 function holds(circle: Circle, { latitude, longitude }: Place): boolean {
-  return boxesAround(circle).some((box) => {
-    const [east = 0, north = 0, west = 0, south = 0] = showBox(box).split(',').map(Number);
-    return latitude <= north && latitude >= south && longitude <= east && longitude >= west;
-  });
+  const [east = 0, north = 0, west = 0, south = 0] = showBox(boxAround(circle)).split(',').map(Number);
+  return latitude <= north && latitude >= south && longitude <= east && longitude >= west;
 }
 
 const latitude = fc.double({ min: -90, max: 90, noNaN: true });
@@ -78,7 +76,7 @@ describe('geometry', () => {
     );
   });
 
-  test('every point within the radius lies in a box, whatever the place', () => {
+  test('every point within the radius lies in the box, whatever the place', () => {
     const share = fc.oneof(fc.constant(1), fc.double({ min: 0, max: 1, noNaN: true }));
     fc.assert(
       fc.property(
@@ -97,7 +95,7 @@ describe('geometry', () => {
     );
   });
 
-  test('every place of the globe that is within the radius lies in a box', () => {
+  test('every place of the globe that is within the radius lies in the box', () => {
     fc.assert(
       fc.property(anywhere, anywhere, radius, (centre, point, radiusMetres) => {
         fc.pre(metresBetween(centre, point) <= radiusMetres);
@@ -107,45 +105,33 @@ describe('geometry', () => {
     );
   });
 
-  test('boxes are valid, in plain decimals, no more than two, and do not overlap', () => {
+  test('a box is valid, in plain decimals', () => {
     fc.assert(
       fc.property(anywhere, radius, (centre, radiusMetres) => {
-        const boxes = boxesAround({ centre, radiusMetres });
-        expect(boxes.length).toBeLessThanOrEqual(2);
-        for (const box of boxes) {
-          expect(showBox(box)).toMatch(/^-?\d+(\.\d+)?(,-?\d+(\.\d+)?){3}$/);
-          expect(box.northEast.latitude).toBeGreaterThanOrEqual(box.southWest.latitude);
-          expect(box.northEast.longitude).toBeGreaterThanOrEqual(box.southWest.longitude);
-          expect(parseBbox(showBox(box))).toEqual(box);
-        }
-        const [west, east] = [...boxes].sort((a, b) => a.southWest.longitude - b.southWest.longitude);
-        if (west !== undefined && east !== undefined) {
-          expect(west.northEast.longitude).toBeLessThan(east.southWest.longitude);
-        }
+        const box = boxAround({ centre, radiusMetres });
+        expect(showBox(box)).toMatch(/^-?\d+(\.\d+)?(,-?\d+(\.\d+)?){3}$/);
+        expect(box.northEast.latitude).toBeGreaterThanOrEqual(box.southWest.latitude);
+        expect(box.northEast.longitude).toBeGreaterThanOrEqual(box.southWest.longitude);
+        expect(parseBbox(showBox(box))).toEqual(box);
       }),
       { numRuns: often(2_000) },
     );
   });
 
   test('a box is not much larger than its circle', () => {
-    const [box] = boxesAround({ centre: { latitude: 52.52, longitude: 13.4 }, radiusMetres: 800 });
-    expect(showBox(box ?? { northEast: { latitude: 0, longitude: 0 }, southWest: { latitude: 0, longitude: 0 } })).toBe(
-      '13.4118238,52.5271947,13.3881762,52.5128053',
-    );
+    const box = boxAround({ centre: { latitude: 52.52, longitude: 13.4 }, radiusMetres: 800 });
+    expect(showBox(box)).toBe('13.4118238,52.5271947,13.3881762,52.5128053');
   });
 
   test.each([
-    [{ latitude: 0.00001, longitude: 0 }, 1, ['0.0000091,0.0000191,-0.0000091,0.0000009']],
-    [{ latitude: 90, longitude: 10 }, 1000, ['180,90,-180,89.9910067']],
-    [{ latitude: -89.999, longitude: 10 }, 1000, ['180,-89.9900067,-180,-90']],
-    [
-      { latitude: 0, longitude: 180 },
-      1000,
-      ['180,0.0089933,179.9910067,-0.0089933', '-179.9910067,0.0089933,-180,-0.0089933'],
-    ],
-    [{ latitude: 0, longitude: 0 }, 20_000_000, ['180,90,-180,-90']],
-  ])('around %j', (centre, radiusMetres, texts) => {
-    expect(boxesAround({ centre, radiusMetres }).map(showBox).sort()).toEqual([...texts].sort());
+    [{ latitude: 0.00001, longitude: 0 }, 1, '0.0000091,0.0000191,-0.0000091,0.0000009'],
+    [{ latitude: 90, longitude: 10 }, 1000, '180,90,-180,89.9910067'],
+    [{ latitude: -89.999, longitude: 10 }, 1000, '180,-89.9900067,-180,-90'],
+    [{ latitude: 0, longitude: 180 }, 1000, '180,0.0089933,-180,-0.0089933'],
+    [{ latitude: 0, longitude: -179.999 }, 1000, '180,0.0089933,-180,-0.0089933'],
+    [{ latitude: 0, longitude: 0 }, 20_000_000, '180,90,-180,-90'],
+  ])('around %j', (centre, radiusMetres, text) => {
+    expect(showBox(boxAround({ centre, radiusMetres }))).toBe(text);
   });
 });
 
@@ -229,15 +215,6 @@ describe('bicycles list --near', () => {
     expect(stderr).toBe(expected.length === 0 ? 'No bicycles match. Try a larger --radius\n' : '');
   });
 
-  test('two requests where one box cannot do', async () => {
-    const before = service().requests.length;
-    await fleet('--near', '-16.78,179.99', '--radius', '20km');
-    const boxes = service()
-      .requests.slice(before)
-      .map(({ url }) => new URL(url, 'http://x').searchParams.get('bbox'));
-    expect(new Set(boxes).size).toBe(2);
-  });
-
   test('a distance column, metres for programs', async () => {
     const [first] = around({ latitude: 52.52, longitude: 13.4 }, 5000);
     const table = await fleet('--near', '52.52,13.40', '--radius', '5000', '--limit', '1');
@@ -317,7 +294,7 @@ describe('bicycles list --near', () => {
     },
   );
 
-  test('a bicycle that is in both halves, or comes twice, is shown once; one without a position is not', async () => {
+  test('what is across the antimeridian is found by one request; one without a position is not', async () => {
     const items = [
       { uuid: 'a', latitude: 0, longitude: 180 },
       { uuid: 'b', latitude: '0.001', longitude: '-179.999' },
@@ -330,7 +307,7 @@ describe('bicycles list --near', () => {
         const env = { FLEET_BASE_URL: url, FLEET_TOKEN: 'secret-token' };
         const run = await runFleet(['bicycles', 'list', '--near', '0,180', '--radius', '1000', '-o', 'uuid'], { env });
         expect(run.stdout).toBe('a\nb\n');
-        expect(asked).toHaveLength(2);
+        expect(asked).toHaveLength(1);
       },
     );
   });

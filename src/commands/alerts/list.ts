@@ -34,6 +34,6 @@ export async function listAlerts(context: Context, options: ListAlertsOptions): 
   for (const type of options.type ?? []) query.push(['alert_type', type]);
   if (bicycle !== undefined) query.push(['bicycle', bicycle.uuid]);
   query.push(['ordering', options.ordering ?? NEWEST_FIRST]);
-  const requests = [{ path: ALERTS_PATH, query, subject: 'the list of alerts' }];
-  await printList(context, { shape: ALERTS, requests, vocabulary: ALERT_VOCABULARY }, options);
+  const request = { path: ALERTS_PATH, query, subject: 'the list of alerts' };
+  await printList(context, { shape: ALERTS, request, vocabulary: ALERT_VOCABULARY }, options);
 }

@@ -1,4 +1,4 @@
-// `--near` and `--radius`: a circle on the globe, the boxes that hold it, and how far a bicycle is from its centre.
+// `--near` and `--radius`: a circle on the globe, and the box that holds it.
 
 import { usageError } from '../../errors.js';
 import { EARTH_RADIUS_METRES } from '../../globe/projection.js';
@@ -14,7 +14,7 @@ export interface Circle {
 const FURTHEST_METRES = Math.PI * EARTH_RADIUS_METRES;
 
 /**
- * Boxes are made this much larger on each side, a centimetre, and their corners have as many decimals: rounding, ours and the
+ * A box is made this much larger on each side, a centimetre, and its corners have as many decimals: rounding, ours and the
  * service's, must not lose a bicycle on the edge. What is too much is filtered out afterwards.
  */
 const MARGIN_DEGREES = 1e-7;
@@ -66,26 +66,23 @@ export function readCircle(near: Place | undefined, radiusMetres: number | undef
 }
 
 /**
- * The boxes that hold the whole circle: one, or two where it lies across the antimeridian. A circle around a pole needs every
- * longitude. Assumed: the interface shows no box whose west is east of its east, so none is sent.
+ * The box that holds the whole circle. One across the antimeridian or around a pole takes every longitude. Assumed: the interface shows no
+ * box whose west is east of its east, so none is sent.
  */
-export function boxesAround({ centre, radiusMetres }: Circle): Box[] {
+export function boxAround({ centre, radiusMetres }: Circle): Box {
   const angle = radiusMetres / EARTH_RADIUS_METRES;
   const latitude = toRadians(centre.latitude);
   const north = Math.min(90, roundUp(toDegrees(latitude + angle)));
   const south = Math.max(-90, roundDown(toDegrees(latitude - angle)));
-  const box = (west: number, east: number): Box => ({
-    northEast: { longitude: Math.min(180, roundUp(east)), latitude: north },
-    southWest: { longitude: Math.max(-180, roundDown(west)), latitude: south },
-  });
   // The furthest meridian that the circle touches; beyond a pole it touches all of them.
   const sine = Math.sin(angle) / Math.cos(latitude);
-  if (north >= 90 || south <= -90 || sine >= 1) return [box(-180, 180)];
-  const halfWidth = toDegrees(Math.asin(sine));
-  const [west, east] = [centre.longitude - halfWidth, centre.longitude + halfWidth];
-  if (west <= -180) return [box(-180, east), box(west + 360, 180)];
-  if (east >= 180) return [box(west, 180), box(-180, east - 360)];
-  return [box(west, east)];
+  const halfWidth = north >= 90 || south <= -90 || sine >= 1 ? 180 : toDegrees(Math.asin(sine));
+  const [west, east] = [roundDown(centre.longitude - halfWidth), roundUp(centre.longitude + halfWidth)];
+  const isAcross = west < -180 || east > 180;
+  return {
+    northEast: { longitude: isAcross ? 180 : east, latitude: north },
+    southWest: { longitude: isAcross ? -180 : west, latitude: south },
+  };
 }
 
 function roundUp(degrees: number): number {

@@ -6,6 +6,7 @@ import type { Context } from '../../context.js';
 import { FleetError, usageError } from '../../errors.js';
 import type { Client } from '../../http/client.js';
 import { withHint } from '../../http/failure.js';
+import { firstPage } from '../../http/first-page.js';
 import type { HttpRequest, Item, Query } from '../../http/types.js';
 import { exactValue } from '../../json/exact.js';
 import { fieldsOf } from '../../terminal/formats/columns.js';
@@ -16,7 +17,7 @@ import { readPath } from '../../terminal/values.js';
 import { writeFooter } from '../footer.js';
 import { isDecimal } from './decimals.js';
 import type { ListOptions } from './flags.js';
-import { type Batch, type Listed, readItems } from './read.js';
+import { type Listed, readItems } from './read.js';
 import { openResult, type Result } from './result.js';
 import { closingLines, incompleteError, showProgress, startTally, type Tally } from './tally.js';
 import { warnOfCondition, warnOfOrdering } from './warnings.js';
@@ -25,20 +26,16 @@ import { type Condition, isDocumented, matches, type Vocabulary } from './where.
 /** What is to be listed. */
 export interface ListPlan<T> {
   shape: Shape<T>;
-  /** One request with the service's own filters; or several whose items belong together, such as the two halves of an area. */
-  requests: readonly HttpRequest[];
+  /** With the service's own filters. */
+  request: HttpRequest;
   /** What the document says of the fields, for `--where`. */
   vocabulary?: Vocabulary;
   /** What every item is made into before anything else looks at it. */
   extend?(item: Item<T>): Item<T>;
   /** What is kept of what comes, before `--where`; everything when absent. */
   keep?(item: Item<T>): boolean;
-  /** The order in which items are shown, which needs all of them first; as they come when absent. */
-  compare?(a: Item<T>, b: Item<T>): number;
-  /** Every page is wanted, also without `--all`. */
-  isWhole?: boolean;
-  /** Whether `compare` puts the nearest first, for the closing lines. */
-  isNearest?: boolean;
+  /** How far away an item is: the nearest are shown first, which needs all of them. As they come when absent. */
+  distance?(item: Item<T>): number;
   /** Instead of the format of the settings. */
   format?: Format;
   /** Takes the items instead of their being printed: for what is made of a whole list. */
@@ -57,38 +54,35 @@ export async function printList<T extends Listed>(
   plan: ListPlan<T>,
   options: ListOptions,
 ): Promise<void> {
-  const isFiltered = plan.keep !== undefined || options.where !== undefined;
+  const { shape, vocabulary, keep } = plan;
+  const isFiltered = keep !== undefined || options.where !== undefined;
   checkFlags(context, options, isFiltered);
-  const requests = plan.requests.map((request) => addParameters(request, options));
-  if (plan.vocabulary !== undefined) {
-    await warnOfOrdering(context, options.ordering, plan.vocabulary);
-    for (const condition of options.where ?? []) await warnOfCondition(context, condition, plan.vocabulary.words);
+  const request = addParameters(plan.request, options);
+  if (vocabulary !== undefined) {
+    await warnOfOrdering(context, options.ordering, vocabulary);
+    for (const condition of options.where ?? []) await warnOfCondition(context, condition, vocabulary.words);
   }
   const client = await context.client();
-  if (options.count === true && !isFiltered && (await printTotal(context, client, requests))) return;
+  if (options.count === true && !isFiltered && (await printTotal(context, client, request))) return;
 
-  const { shape } = plan;
   const tally = startTally();
-  const isWhole = options.all === true || options.count === true || plan.isWhole === true;
-  const result = await chooseResult(context, plan, options, tally);
+  const isCount = options.count === true;
+  const all = options.all === true || isCount;
+  const onlyReads = isCount ? () => {} : plan.onlyReads;
+  const result =
+    onlyReads === undefined
+      ? await openResult(context, shape, plan.format)
+      : openSilent<T>(context, onlyReads, isCount && context.io.stdout.isTerminal);
   const over = new AbortController();
   const startedAt = context.clock.monotonicMs();
-  const progress =
-    isWhole || options.limit !== undefined
-      ? openProgress(context, { draw: () => showProgress(tally, shape.noun, context.clock.monotonicMs() - startedAt) })
-      : NO_PROGRESS;
-  const { isNearest = false, compare } = plan;
-  const about = {
-    ...options,
-    isWhole,
-    isNearest,
-    isSorted: compare !== undefined,
-    isFiltered: plan.keep !== undefined,
-  };
-  const visible = requests.map((request) => ({ ...request, ...waitVisibly(context, progress, over.signal) }));
+  const draw = () => showProgress(tally, shape.noun, context.clock.monotonicMs() - startedAt);
+  const progress = all || options.limit !== undefined ? openProgress(context, { draw }) : NO_PROGRESS;
+  const visible = { ...request, ...waitVisibly(context, progress, over.signal) };
+  const about = { ...options, all, isNearest: plan.distance !== undefined, isFiltered: keep !== undefined };
   try {
-    await showItems(context, client, { ...plan, requests: visible, isWhole }, { options, tally, result, progress });
+    await showItems(context, client, { ...plan, request: visible }, { options: about, tally, result, progress });
     await progress.end();
+    if (isCount) await context.io.stdout.write(`${tally.kept}\n`);
     await result.end(closingLines(tally, shape.noun, about));
   } catch (thrown) {
     throw withPageHint(thrown, options.page);
@@ -113,17 +107,17 @@ interface ShowOptions<T> {
   progress: Progress;
 }
 
-/** Reads what is wanted and shows it: page by page as it comes, or sorted when all of it is there. */
+/** Reads what is wanted and shows it: page by page as it comes, or the nearest first when all of it is there. */
 async function showItems<T extends Listed>(
   context: Context,
   client: Client,
   plan: ListPlan<T>,
   { options, tally, result, progress }: ShowOptions<T>,
 ): Promise<void> {
-  const { requests, compare, shape, isWhole } = plan;
+  const { request, distance, shape } = plan;
   const conditions = options.where ?? [];
   const keep = chooseKeeper(plan, conditions, context.clock.wallMs());
-  const wanted = options.limit ?? (isWhole === true ? Number.POSITIVE_INFINITY : undefined);
+  const wanted = options.limit ?? (options.all === true ? Number.POSITIVE_INFINITY : undefined);
   const { isTerminal } = context.io.stdout;
   const show = async (rows: readonly Item<T>[]) => {
     tally.shown += rows.length;
@@ -132,11 +126,11 @@ async function showItems<T extends Listed>(
     // A progress line would go over the beginning of a line that is not finished.
     if (isTerminal && result.isWithinLine()) await progress.end();
   };
-  const gathered: Item<T>[] = [];
-  const batches = readItems<T>(client, requests, tally, {
+  const gathered: { item: Item<T>; metres: number }[] = [];
+  const pages = readItems<T>(client, request, tally, {
     isWhole: wanted !== undefined,
     // How many items must come for --limit is known only where every item is shown.
-    limit: keep === undefined && compare === undefined ? wanted : undefined,
+    limit: keep === undefined && distance === undefined ? wanted : undefined,
     async onShort(missing, total) {
       await progress.clear();
       await context.notice(
@@ -146,25 +140,25 @@ async function showItems<T extends Listed>(
   });
   let isChecked = false;
   // A function of its own: what it names is let go of before the next page is read.
-  const take = async ({ items: came, hasMore }: Batch<T>): Promise<boolean> => {
+  const take = async (came: readonly Item<T>[]): Promise<boolean> => {
     const items = plan.extend === undefined ? came : came.map(plan.extend);
     if (!isChecked && items.length > 0) checkFields(conditions, items, plan);
     isChecked ||= items.length > 0;
     const kept = keep === undefined ? items : items.filter(keep);
     tally.kept += kept.length;
-    if (compare !== undefined) {
-      for (const item of kept) gathered.push(item);
+    if (distance !== undefined) {
+      for (const item of kept) gathered.push({ item, metres: distance(item) });
       return false;
     }
     const rows = wanted === undefined ? kept : kept.slice(0, wanted - tally.shown);
     await show(rows);
-    tally.hasMore = hasMore || rows.length < kept.length;
+    tally.hasMore ||= rows.length < kept.length;
     return wanted === undefined || tally.shown >= wanted;
   };
-  for await (const batch of batches) if (await take(batch)) return;
-  if (compare === undefined) return;
-  gathered.sort(compare);
-  await show(gathered.slice(0, wanted));
+  for await (const items of pages) if (await take(items)) return;
+  if (distance === undefined) return;
+  gathered.sort((a, b) => a.metres - b.metres);
+  await show(gathered.slice(0, wanted).map(({ item }) => item));
   tally.hasMore = tally.shown < gathered.length;
 }
 
@@ -234,40 +228,18 @@ function checkFields<T>(
  * Prints the service's total and says so; false when it has to be counted, because the service gives none. A bare array carries none, so
  * its length stands for it.
  */
-async function printTotal(context: Context, client: Client, requests: readonly HttpRequest[]): Promise<boolean> {
-  let sum = 0;
-  for (const request of requests) {
-    const { value: page } = await client.pages(request, { ahead: 0 }).next();
-    if (page === undefined || (page.count === undefined && page.next !== undefined)) return false;
-    sum += page.count ?? page.items.length;
-  }
-  await context.io.stdout.write(`${sum}\n`);
+async function printTotal(context: Context, client: Client, request: HttpRequest): Promise<boolean> {
+  const page = await firstPage(client, request);
+  if (page.count === undefined && page.next !== undefined) return false;
+  await context.io.stdout.write(`${page.count ?? page.items.length}\n`);
   return true;
 }
 
-async function chooseResult<T>(
-  context: Context,
-  { shape, format, onlyReads }: ListPlan<T>,
-  { count }: ListOptions,
-  tally: Tally,
-): Promise<Result<T>> {
-  if (onlyReads !== undefined)
-    return {
-      write: async (items) => onlyReads(items),
-      end: (footer = []) => writeFooter(context, footer, false),
-      isWithinLine: () => false,
-    };
-  return count === true ? openCounter(context, tally) : openResult(context, shape, format);
-}
-
-/** A result that is the number of those that were kept. */
-function openCounter<T>(context: Context, tally: Tally): Result<T> {
+/** A result of which only the lines below it are printed. */
+function openSilent<T>(context: Context, take: (items: readonly Item<T>[]) => void, isBelow: boolean): Result<T> {
   return {
-    async write() {},
-    async end(footer = []) {
-      await context.io.stdout.write(`${tally.kept}\n`);
-      await writeFooter(context, footer, context.io.stdout.isTerminal);
-    },
+    write: async (items) => take(items),
+    end: (footer = []) => writeFooter(context, footer, isBelow),
     isWithinLine: () => false,
   };
 }

@@ -20,43 +20,28 @@ export interface Tally {
   /** Items that passed the filters of this side, shown or not. */
   kept: number;
   shown: number;
-  /** The total of each request, first and last. */
-  firstTotals: (number | undefined)[];
-  lastTotals: (number | undefined)[];
+  /** The service's total, first and last; undefined where it gives none. */
+  firstTotal: number | undefined;
+  lastTotal: number | undefined;
   /** Whether the service has more, or there was more than was shown. */
   hasMore: boolean;
 }
 
 export function startTally(): Tally {
-  const counts = { pages: 0, readings: 1, read: 0, repeated: 0, late: 0, missing: 0, kept: 0, shown: 0 };
-  return { ...counts, firstTotals: [], lastTotals: [], hasMore: false };
-}
-
-/** The sum of totals, undefined when one of them is not known. */
-function sumTotals(totals: readonly (number | undefined)[]): number | undefined {
-  let sum = 0;
-  for (const total of totals) {
-    if (total === undefined) return undefined;
-    sum += total;
-  }
-  return sum;
+  const counts = { pages: 0, readings: 0, read: 0, repeated: 0, late: 0, missing: 0, kept: 0, shown: 0 };
+  return { ...counts, firstTotal: undefined, lastTotal: undefined, hasMore: false };
 }
 
 /** `12 pages, 240 of 2003 bicycles, 812 a second`. */
 export function showProgress(tally: Tally, noun: Shape<unknown>['noun'], elapsedMs: number): string {
-  const { pages, read } = tally;
-  const total = pages === 0 ? undefined : sumTotals(tally.lastTotals);
-  const count = total === undefined ? countNoun(read, noun) : `${read} of ${countNoun(total, noun)}`;
+  const { pages, read, lastTotal } = tally;
+  const count = lastTotal === undefined ? countNoun(read, noun) : `${read} of ${countNoun(lastTotal, noun)}`;
   const rate = Math.round((read / Math.max(1, elapsedMs)) * 1000);
   return `${pages} ${pages === 1 ? 'page' : 'pages'}, ${count}, ${rate} a second`;
 }
 
 /** What was asked for, as far as the closing lines depend on it. */
-export interface TallyOptions extends Pick<ListOptions, 'page' | 'limit' | 'where' | 'count'> {
-  /** Whether every page was wanted. */
-  isWhole: boolean;
-  /** Whether what was shown is sorted on this side. */
-  isSorted: boolean;
+export interface TallyOptions extends Pick<ListOptions, 'page' | 'limit' | 'where' | 'all' | 'count'> {
   /** Whether what was shown are the nearest of what was found. */
   isNearest: boolean;
   /** Whether something beside `--where` was left out on this side, so that the service's total says nothing. */
@@ -65,8 +50,7 @@ export interface TallyOptions extends Pick<ListOptions, 'page' | 'limit' | 'wher
 
 /** The closing lines: first what the operator should know of how the list came, then how much of it this was and how to see more. */
 export function closingLines(tally: Tally, noun: Shape<unknown>['noun'], options: TallyOptions): string[] {
-  const { read, repeated, late, missing } = tally;
-  const [firstTotal, lastTotal] = [sumTotals(tally.firstTotals), sumTotals(tally.lastTotals)];
+  const { read, repeated, late, missing, firstTotal, lastTotal } = tally;
   const lines: string[] = [];
   if (firstTotal !== lastTotal) {
     lines.push(`! the total changed from ${firstTotal} to ${lastTotal} while the list was read`);
@@ -77,7 +61,7 @@ export function closingLines(tally: Tally, noun: Shape<unknown>['noun'], options
       `! ${countNoun(repeated, noun)} came twice and ${repeated === 1 ? 'is' : 'are'} shown once: the list changed while it was read${doubt}`,
     );
   }
-  if (late > 0 && !options.isSorted && options.count !== true) {
+  if (late > 0 && !options.isNearest && options.count !== true) {
     lines.push(
       `! ${countNoun(late, noun)} ${late === 1 ? 'was' : 'were'} found only when the pages were read again, so ${late === 1 ? 'it comes' : 'they come'} last`,
     );
@@ -86,7 +70,7 @@ export function closingLines(tally: Tally, noun: Shape<unknown>['noun'], options
   if (isWholeList && missing === 0 && repeated === 0 && lastTotal !== undefined && read !== lastTotal) {
     lines.push(`! the service counts ${countNoun(lastTotal, noun)} and sent ${read}`);
   }
-  const shown = options.count === true || missing > 0 ? undefined : describeShown(tally, lastTotal, noun, options);
+  const shown = options.count === true || missing > 0 ? undefined : describeShown(tally, noun, options);
   return shown === undefined ? lines : [...lines, shown];
 }
 
@@ -106,12 +90,11 @@ export function incompleteError(tally: Tally, noun: Shape<unknown>['noun']): Fle
 }
 
 function describeShown(
-  { read, kept, shown, hasMore }: Tally,
-  total: number | undefined,
+  { read, kept, shown, hasMore, lastTotal: total }: Tally,
   noun: Shape<unknown>['noun'],
-  { page, limit, where, isWhole, isNearest, isFiltered }: TallyOptions,
+  { page, limit, where, all, isNearest, isFiltered }: TallyOptions,
 ): string | undefined {
-  const isOnePage = limit === undefined && !isWhole;
+  const isOnePage = limit === undefined && all !== true;
   const hasFilter = where !== undefined || isFiltered;
   if (hasFilter && isOnePage && hasMore) {
     const inAll = total === undefined ? '' : ` (${total} in all)`;

@@ -170,26 +170,7 @@ function compare(found: unknown, wanted: string, now: number): number | undefine
     return time === undefined ? undefined : time - moment;
   }
   if (typeof found !== 'string') return undefined;
-  return compareTexts(found, wanted);
-}
-
-/**
- * Orders two resources by a field as the service's own `ordering` would. Assumed: numbers by value, all else as text, and what has
- * no value last either way.
- */
-export function compareFields(a: unknown, b: unknown, field: string, isDescending: boolean): number {
-  const [left, right] = [readPath(a, field) ?? undefined, readPath(b, field) ?? undefined];
-  if (left === undefined || right === undefined) return Number(left === undefined) - Number(right === undefined);
-  const [leftNumber, rightNumber] = [writtenDecimal(left), writtenDecimal(right)];
-  const order =
-    leftNumber !== undefined && rightNumber !== undefined
-      ? compareDecimals(leftNumber, rightNumber)
-      : compareTexts(textOf(left) ?? '', textOf(right) ?? '');
-  return isDescending ? -order : order;
-}
-
-function compareTexts(a: string, b: string): number {
-  return a === b ? 0 : a < b ? -1 : 1;
+  return found === wanted ? 0 : found < wanted ? -1 : 1;
 }
 
 /** Milliseconds since the epoch of an ISO 8601 time or an age before `now` such as `-2h`; undefined for anything else. */
