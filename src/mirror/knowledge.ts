@@ -98,7 +98,7 @@ export interface Known {
   readonly modifiedMs: number | undefined;
   /** The number of the message that touched it last; 0 when only lists did. */
   readonly heard: number;
-  /** When it was touched last, on the monotonic clock. */
+  /** Since when what is known of it is known, on the monotonic clock: a list that only says it again does not count. */
   readonly touchedMs: number;
   /** A list alone has said it, and nothing of it was shown. */
   readonly isSilent: boolean;
@@ -319,12 +319,13 @@ export function openKnowledge(startedAt: Moment, memory: Memory = openMemory(KNO
       const isSwallowed =
         entry.isSilent && entry.touchedMs > mark.fromMs && (modifiedMs === undefined || modifiedMs >= mark.modifiedMs);
       const isChange = fields.length > 0 || isSwallowed;
+      const isSaidAgain = fields.length === 0 && modifiedMs === entry.modifiedMs;
       keep(uuid, {
         ...entry,
         bicycle: after,
         version: isNews ? versionOf(item) : entry.version,
         modifiedMs,
-        touchedMs: isHeardSince ? entry.touchedMs : now.monotonicMs,
+        touchedMs: isHeardSince || isSaidAgain ? entry.touchedMs : now.monotonicMs,
         isSilent: entry.isSilent && !isChange,
         caughtUp: isChange ? [after, ...entry.caughtUp.slice(0, CAUGHT_UP_LIMIT - 1)] : entry.caughtUp,
         loose: isNews && !isHeardSince ? undefined : entry.loose,

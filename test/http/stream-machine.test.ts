@@ -435,3 +435,18 @@ describe('random lives', () => {
       expect({ name, isSeen: (seen.get(name) ?? 0) > 0 }).toEqual({ name, isSeen: true });
   }, 60_000);
 });
+
+test('at times with fractions a silence at its limit is a loss, and no list is asked for that was not due', () => {
+  for (let step = 0; step < 2_000; step++) {
+    const startMs = 61_725 + step * 0.000_137;
+    const lines: Line[] = [
+      [startMs, { type: 'start' }, 'get-token'],
+      [startMs, { type: 'token', token: 'a' }, 'connect a'],
+      [startMs, { type: 'opened', headers: {} }, 'open, resync 0'],
+      [startMs + 5_000, { type: 'tick' }, ''],
+      [startMs + 10_000, { type: 'tick' }, 'disconnect, lost idle 250'],
+    ];
+    const { got, wanted } = run(lines, { ...SETTINGS, idleMs: 10_000 });
+    expect(got).toEqual(wanted);
+  }
+});

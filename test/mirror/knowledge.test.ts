@@ -217,6 +217,19 @@ describe('the list after a gap', () => {
     expect(knowledge.compare(bicycle(1, {}, OTHER), mark, 0, at(100))).toEqual(NOTHING);
   });
 
+  test('what a list only said again was known before: the next gap does not show it', () => {
+    const knowledge = openKnowledge(at(0));
+    const [old, silent, heard] = [bicycle(-900, {}, 'old'), bicycle(-60, {}, OTHER), bicycle(5)];
+    for (const item of [silent, old]) knowledge.learn(item, at(1));
+    knowledge.hear(UUID, heard, at(5));
+    const first = knowledge.mark(6_000);
+    for (const item of [heard, silent]) expect(knowledge.compare(item, first, 1, at(10))).toEqual(NOTHING);
+    // Nothing came after 7 s, which was found out after that reading.
+    const mark = knowledge.mark(7_000);
+    expect(mark).toEqual({ fromMs: 7_000, modifiedMs: START_MS + 5_000, isProven: true });
+    for (const item of [heard, silent, old]) expect(knowledge.compare(item, mark, 1, at(100))).toEqual(NOTHING);
+  });
+
   test('without `modified` the order of arrival decides', () => {
     const knowledge = openKnowledge(at(0));
     knowledge.hear(UUID, { uuid: UUID, state: 'available' }, at(1));

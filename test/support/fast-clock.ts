@@ -48,7 +48,8 @@ export function openFastClock(startAt = Date.UTC(2026, 10, 21, 12)): FastClock {
     monotonicMs: () => time,
     wallMs: () => time + wallOffset,
     after(milliseconds, action) {
-      const timer = { due: time + Math.max(0, milliseconds), action };
+      // As Node's timers: whole milliseconds, and one at least. A span too short to move a floating number would stand still for ever.
+      const timer = { due: time + Math.max(1, Math.trunc(milliseconds)), action };
       timers.add(timer);
       return () => void timers.delete(timer);
     },

@@ -179,10 +179,11 @@ export function connectionState(
   return { state: next, effects };
 }
 
-/** In how many milliseconds the machine wants a tick, if nothing else happens before. */
+/** In how many whole milliseconds the machine wants a tick, if nothing else happens before. */
 export function nextTickInMs(state: ConnectionState, monotonicMs: number): number {
   const pulseMs = Math.max(1, Math.min(PULSE_MS, state.settings.idleMs / 4));
-  return Math.max(0, Math.min(pulseMs, deadline(state) - monotonicMs - state.sleptMs));
+  // Rounded up: what is left of a millisecond by the arithmetic of floating numbers would tick for ever.
+  return Math.max(0, Math.min(pulseMs, Math.ceil(deadline(state) - monotonicMs - state.sleptMs)));
 }
 
 /** The state in the making: a copy that one step may change. */
@@ -263,9 +264,9 @@ function passTime(step: Step): void {
 }
 
 function passTimeOpen(step: Step, phase: Phase & { name: 'open' }): void {
-  const silentMs = step.ms - phase.silentSinceMs;
-  if (!phase.isHeld && silentMs >= step.settings.idleMs) {
-    cut(step, 'idle', `nothing came for ${Math.round(silentMs / 1000)} s`);
+  // The same sum as the deadline: a difference would be rounded otherwise, and ask for the list again and again.
+  if (!phase.isHeld && step.ms >= phase.silentSinceMs + step.settings.idleMs) {
+    cut(step, 'idle', `nothing came for ${Math.round((step.ms - phase.silentSinceMs) / 1000)} s`);
     return;
   }
   settleGap(step, false);
