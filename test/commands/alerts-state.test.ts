@@ -24,7 +24,6 @@ const PLAN: AlertsPlan = {
   forMs: undefined,
   maxEvents: undefined,
   everyMs: 15_000,
-  slowsDown: true,
   isBackfill: false,
   sinceMs: undefined,
 };

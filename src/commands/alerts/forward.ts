@@ -1,20 +1,17 @@
-// `--forward`: passes webhooks on to another receiver, as the machine of forward-state.ts says.
+// `--forward`: passes webhooks on to another receiver, one body at a time, in order; each is tried again until it is taken.
 
-import type { Clock } from '../../clock.js';
+import { type Clock, doublingPauseMs, sleep } from '../../clock.js';
 import { reasonOf } from '../../errors.js';
 import { readWhole } from '../../http/exchange.js';
 import type { Network } from '../../http/network.js';
-import { readRetryAfter } from '../../http/retry.js';
+import { LONGEST_ASKED_PAUSE_MS, readRetryAfter } from '../../http/retry.js';
 import { showDuration } from '../../terminal/time.js';
-import { momentOf, openAlarms } from '../follow/loop.js';
 import type { Stderr } from '../follow/stderr.js';
 import type { Forwarded, ForwardQueue } from './forward-queue.js';
-import { type ForwardEffect, type ForwardEvent, forwardState, startForward } from './forward-state.js';
 
 export interface Forwarder {
-  /** Keeps a body until it was passed on; false when that is not possible now. */
-  add(forwarded: Forwarded): boolean;
-  hasRoom(): boolean;
+  /** Keeps a body until it was passed on. Throws a FleetError of kind `output` when that is not possible. */
+  add(forwarded: Forwarded): void;
   counts(): { forwarded: number; givenUp: number; waiting: number };
   /** Ends what is in flight; what waits stays on the disk. */
   close(): void;
@@ -26,73 +23,103 @@ export interface ForwardOptions {
   network: Network;
   clock: Clock;
   stderr: Stderr;
+  /** Called with what ends it before it is closed: a queue that cannot be written. */
+  onFailure(thrown: unknown): void;
 }
 
 /** How long the receiver may take to answer. */
 const ANSWER_LIMIT_MS = 10_000;
 const ANSWER_LIMIT_BYTES = 1024 * 1024;
+const FIRST_PAUSE_MS = 250;
+const LONGEST_PAUSE_MS = 30_000;
+/** A body that is refused so often is given up: it would hold up all behind it for ever. */
+const REFUSAL_LIMIT = 10;
+/** Client errors that ask to come again. */
+const PASSING_STATUSES: readonly number[] = [408, 425, 429];
 
-export function openForwarder({ url, queue, network, clock, stderr }: ForwardOptions): Forwarder {
+export function openForwarder(options: ForwardOptions): Forwarder {
+  const { queue, onFailure } = options;
   const over = new AbortController();
-  const alarms = openAlarms(clock, () => take({ type: 'tick' }));
   const counts = { forwarded: 0, givenUp: 0 };
-  // What stands behind the question mark may be a secret.
-  const report = openForwardReport(stderr, url.origin + url.pathname);
-  let state = startForward(queue.size());
-
-  /** Whether something could be written; a full disk costs no webhook: its sender comes again. */
-  const onDisk = (write: () => boolean): boolean => {
-    try {
-      return write();
-    } catch (error) {
-      report.disk(reasonOf(error));
-      return false;
-    }
-  };
-  const take = (event: ForwardEvent): void => {
-    if (over.signal.aborted) return;
-    const step = forwardState(state, event, momentOf(clock));
-    state = step.state;
-    for (const effect of step.effects) perform(effect);
-  };
-  const perform = (effect: ForwardEffect): void => {
-    report.effect(effect, queue.size());
-    if (effect.type === 'wake') alarms.set(effect.inMs);
-    if (effect.type === 'send') {
+  let wake = () => {};
+  const run = async () => {
+    for (;;) {
       const first = queue.first();
-      if (first !== undefined) void sendBody(first, { url, network, clock, signal: over.signal }).then(take);
-    }
-    if (effect.type !== 'done') return;
-    counts[effect.reason === undefined ? 'forwarded' : 'givenUp']++;
-    onDisk(() => {
+      if (first === undefined) {
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+        continue;
+      }
+      counts[(await passOn(first, options, over.signal)) ? 'forwarded' : 'givenUp']++;
       queue.done();
-      return true;
-    });
+    }
   };
-
-  take({ type: 'tick' });
+  run().catch((thrown) => {
+    if (!over.signal.aborted) onFailure(thrown);
+  });
   return {
-    hasRoom: queue.hasRoom,
     add(forwarded) {
-      const isAdded = onDisk(() => queue.add(forwarded));
-      if (isAdded) take({ type: 'added' });
-      return isAdded;
+      queue.add(forwarded);
+      wake();
     },
     counts: () => ({ ...counts, waiting: queue.size() }),
     close() {
-      if (over.signal.aborted) return;
       over.abort(new Error('the listener ends'));
-      alarms.close();
       queue.close();
     },
   };
 }
 
+/** Sends a body until it is taken, or was refused too often: then false. Says that it fails, and the end of that, once. Rejects at the end. */
+async function passOn(forwarded: Forwarded, options: ForwardOptions, signal: AbortSignal): Promise<boolean> {
+  const { url, queue, clock, stderr } = options;
+  const { print, atNow } = stderr;
+  // What stands behind the question mark may be a secret.
+  const name = url.origin + url.pathname;
+  let failingSinceMs: number | undefined;
+  let refusals = 0;
+  for (let failures = 1; ; failures++) {
+    const { status, reason, askedMs = 0 } = await sendBody(forwarded, options, signal);
+    signal.throwIfAborted();
+    if (status !== undefined && status >= 200 && status < 300) {
+      if (failingSinceMs === undefined) return true;
+      const downMs = clock.monotonicMs() - failingSinceMs;
+      const line = `${name} accepts webhooks again after ${showDuration(downMs)}`;
+      print(true, { event: 'forward-back', seconds: Math.round(downMs) / 1000 }, atNow(line));
+      return true;
+    }
+    if (status !== undefined && status >= 400 && status < 500 && !PASSING_STATUSES.includes(status)) refusals++;
+    if (refusals >= REFUSAL_LIMIT) {
+      const line = `a webhook was dropped: ${name} kept refusing it: ${reason}`;
+      print(true, { event: 'forward-given-up', message: reason }, atNow(line));
+      return false;
+    }
+    const backoffMs = doublingPauseMs(failures, FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
+    const retryInMs = Math.max(backoffMs, Math.min(askedMs, LONGEST_ASKED_PAUSE_MS));
+    if (failingSinceMs === undefined) {
+      failingSinceMs = clock.monotonicMs();
+      const line = `${name} does not accept webhooks: ${reason}; they are queued, trying again in ${showDuration(retryInMs)}`;
+      print(true, { event: 'forward-failing', message: reason, waiting: queue.size() }, atNow(line));
+    }
+    await sleep(clock, retryInMs, signal);
+  }
+}
+
+interface Answered {
+  /** Undefined: there was no answer. */
+  status?: number;
+  reason: string;
+  /** What `Retry-After` asks for. */
+  askedMs?: number | undefined;
+}
+
 /** Sends a body once; never rejects. */
 async function sendBody(
   { body, headers }: Forwarded,
-  { url, network, clock, signal }: Pick<ForwardOptions, 'url' | 'network' | 'clock'> & { signal: AbortSignal },
-): Promise<ForwardEvent> {
+  { url, network, clock }: ForwardOptions,
+  signal: AbortSignal,
+): Promise<Answered> {
   const request = { method: 'POST', url, headers, body, signal, limitBytes: ANSWER_LIMIT_BYTES };
   const limits = { headersTimeoutMs: ANSWER_LIMIT_MS, bodyTimeoutMs: ANSWER_LIMIT_MS };
   const deadline = { clock, milliseconds: ANSWER_LIMIT_MS };
@@ -100,35 +127,8 @@ async function sendBody(
     const answer = await readWhole(network.dispatcher, { ...request, ...limits }, deadline);
     const { status } = answer;
     const askedMs = readRetryAfter(answer.headers['retry-after'], clock.wallMs());
-    return { type: 'answered', status, reason: `HTTP ${status}`, askedMs };
+    return { status, reason: `HTTP ${status}`, askedMs };
   } catch (error) {
-    const reason = reasonOf(error);
-    return { type: 'answered', status: undefined, reason, askedMs: undefined };
+    return { reason: reasonOf(error) };
   }
-}
-
-/** What passing on says on stderr; `name` is where to. */
-function openForwardReport({ print, atNow }: Stderr, name: string) {
-  let isDiskReported = false;
-  return {
-    effect(effect: ForwardEffect, waiting: number): void {
-      if (effect.type === 'failing') {
-        const { reason, retryInMs } = effect;
-        const line = `${name} does not accept webhooks: ${reason}; they are queued, trying again in ${showDuration(retryInMs)}`;
-        print(true, { event: 'forward-failing', message: reason, waiting }, atNow(line));
-      } else if (effect.type === 'back') {
-        const line = `${name} accepts webhooks again after ${showDuration(effect.downMs)}`;
-        print(true, { event: 'forward-back', seconds: Math.round(effect.downMs) / 1000 }, atNow(line));
-      } else if (effect.type === 'done' && effect.reason !== undefined) {
-        const line = `a webhook was dropped: ${name} kept refusing it: ${effect.reason}`;
-        print(true, { event: 'forward-given-up', message: effect.reason }, atNow(line));
-      }
-    },
-    disk(reason: string): void {
-      if (isDiskReported) return;
-      isDiskReported = true;
-      const message = `the queue of webhooks cannot be written: ${reason}`;
-      print(true, { event: 'forward-failing', message }, atNow(message));
-    },
-  };
 }

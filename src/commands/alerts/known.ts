@@ -40,20 +40,13 @@ export interface KnownAlerts {
   restore(version: Version): void;
   /** The alerts that may still change by themselves, the newest last. */
   open(): Set<string>;
+  /** The one that was met longest ago first. */
   versions(): Version[];
 }
 
-interface Entry {
-  /** By `modified` and state; the oldest first. */
-  readonly versions: Map<string, Version>;
-  /** The newest version. */
-  last: Version;
-}
-
-/** So many alerts are known; the one that was met longest ago is forgotten first. */
+/** So many alerts and versions of them are known; what was met longest ago is forgotten first. */
 const KNOWN_ALERTS = 50_000;
-/** So many versions of one alert are known. */
-const KNOWN_VERSIONS = 32;
+const KNOWN_VERSIONS = 100_000;
 /** States that an alert leaves no more (section 3.2); any other is watched. */
 const FINAL_STATES: readonly string[] = ['resolved', 'stopped'];
 
@@ -74,39 +67,36 @@ export function versionOf(item: AlertItem, source: Source): Version {
   return { id: idOf(item), modified: textOf(modified ?? created) ?? '', state: textOf(state) ?? '', source };
 }
 
-const keyOf = ({ modified, state }: Version) => `${modified} ${state}`;
+/** What tells a version from every other. */
+export function keyOf({ id, modified, state }: Version): string {
+  return `${id} ${modified} ${state}`;
+}
 
 export function openKnownAlerts(): KnownAlerts {
-  const known = new Map<string, Entry>();
+  const versions = new Map<string, Version>();
+  /** The newest version of each alert. */
+  const newest = new Map<string, Version>();
 
   function keep(version: Version): void {
-    const entry = known.get(version.id) ?? { versions: new Map<string, Version>(), last: version };
     const key = keyOf(version);
+    const met = versions.get(key);
     // What a webhook brought stays brought.
-    if (entry.versions.get(key)?.source !== 'webhook') entry.versions.set(key, version);
-    if (isNotBefore(version, entry.last)) entry.last = version;
-    for (const oldest of entry.versions.keys()) {
-      if (entry.versions.size <= KNOWN_VERSIONS) break;
-      entry.versions.delete(oldest);
-    }
-    // Taken out first, so that the order of the map is the order of meeting.
-    known.delete(version.id);
-    known.set(version.id, entry);
-    for (const oldest of known.keys()) {
-      if (known.size <= KNOWN_ALERTS) break;
-      known.delete(oldest);
-    }
+    meet(versions, key, met?.source === 'webhook' ? met : version, KNOWN_VERSIONS);
+    const last = newest.get(version.id);
+    meet(newest, version.id, last === undefined || isNotBefore(version, last) ? version : last, KNOWN_ALERTS);
   }
 
   return {
     look(item) {
       const version = versionOf(item, 'list');
-      const entry = known.get(version.id);
-      if (entry === undefined) return { kind: 'unknown', before: undefined, isBrought: false };
-      const met = entry.versions.get(keyOf(version));
-      const before = entry.last.state;
-      if (met !== undefined) return { kind: 'repeat', before, isBrought: met.source === 'webhook' };
-      return { kind: isNotBefore(version, entry.last) ? 'changed' : 'older', before, isBrought: false };
+      const key = keyOf(version);
+      const last = newest.get(version.id);
+      // The newest is known for longer than the others.
+      const met = versions.get(key) ?? (last !== undefined && keyOf(last) === key ? last : undefined);
+      const seen = { before: last?.state, isBrought: met?.source === 'webhook' };
+      if (met !== undefined) return { kind: 'repeat', ...seen };
+      if (last === undefined) return { kind: 'unknown', ...seen };
+      return { kind: isNotBefore(version, last) ? 'changed' : 'older', ...seen };
     },
     learn(item, source) {
       const version = versionOf(item, source);
@@ -115,11 +105,20 @@ export function openKnownAlerts(): KnownAlerts {
     },
     restore: keep,
     open() {
-      const open = [...known].filter(([, { last }]) => !FINAL_STATES.includes(last.state));
+      const open = [...newest].filter(([, { state }]) => !FINAL_STATES.includes(state));
       return new Set(open.map(([id]) => id));
     },
-    versions: () => [...known.values()].flatMap(({ versions }) => [...versions.values()]),
+    versions: () => [...versions.values()],
   };
+}
+
+/** Keeps a value as the one that was met last; the order of the map is that of meeting. */
+function meet<Value>(known: Map<string, Value>, key: string, value: Value, limit: number): void {
+  known.delete(key);
+  known.set(key, value);
+  if (known.size <= limit) return;
+  const [oldest = ''] = known.keys();
+  known.delete(oldest);
 }
 
 /** Times that cannot be read are taken in the order in which they come. */

@@ -1,21 +1,22 @@
 // `fleet alerts listen`: receives alerts as webhooks, prints each once, passes them on, and reads the list for what did not come.
 
 import { createHash } from 'node:crypto';
-import type { IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import type { Context } from '../../context.js';
-import { asFleetError, configError, FleetError, reasonOf, usageError } from '../../errors.js';
+import { asFleetError, configError, type FleetError, reasonOf, usageError } from '../../errors.js';
 import { makeFolder, OWN_FOLDER_MODE } from '../../folder.js';
 import { isOwnName } from '../../http/loopback.js';
 import { findStateFolder } from '../../settings/place.js';
 import { count } from '../../views/stream.js';
 import { type EndOptions, endPlan } from '../follow/ending.js';
+import type { Session } from '../follow/loop.js';
 import { chooseLines } from '../follow/print.js';
-import { followAlerts, type Receiver, type ReceiverInput } from './follow.js';
-import { type Forwarder, openForwarder } from './forward.js';
-import { openForwardQueue } from './forward-queue.js';
+import { followAlerts, type Receiver } from './follow.js';
+import { openForwarder } from './forward.js';
+import { type ForwardQueue, openForwardQueue } from './forward-queue.js';
 import { type Memory, openMemory } from './memory.js';
 import { openServer, type Webhook, type WebhookServer } from './receiver.js';
+import type { AlertsEvent } from './state.js';
 
 export interface ListenOptions extends EndOptions {
   port: number;
@@ -28,7 +29,7 @@ export interface ListenOptions extends EndOptions {
   backfill: number;
 }
 
-/** The same reason is said again after so long. */
+/** The same status is said again after so long. */
 const SAID_AGAIN_MS = 60_000;
 
 export async function listenAlerts(context: Context, options: ListenOptions): Promise<void> {
@@ -49,18 +50,16 @@ export async function listenAlerts(context: Context, options: ListenOptions): Pr
     Promise.reject(notListening(error, options)),
   );
   try {
-    const memory = await remember(context, options, settings.baseUrl.value?.href ?? '');
-    const query = organization === undefined ? [] : [['organization', organization] as const];
-    const everyMs = baseUrl === undefined ? undefined : options.backfill;
+    const base = settings.baseUrl.value?.href ?? '';
+    const { memory, queue } = await openFiles(context, options, base);
     const plan = {
       form,
       ...endPlan(options),
-      query,
-      everyMs,
-      slowsDown: false,
+      query: organization === undefined ? [] : [['organization', organization] as const],
+      everyMs: baseUrl === undefined ? undefined : options.backfill,
       isBackfill: true,
     };
-    const openReceiver = (input: ReceiverInput) => receive(context, { options, server, memory: memory?.path }, input);
+    const openReceiver = (session: Session<AlertsEvent>) => receive(context, { options, server, queue }, session);
     const doing = 'listening for alerts';
     await followAlerts(context, { plan, doing, memory, exec: undefined, topics: [], baseUrl, openReceiver });
   } finally {
@@ -95,11 +94,7 @@ function notListening(thrown: NodeJS.ErrnoException, { host, port }: ListenOptio
   return asFleetError(thrown);
 }
 
-function digestOf(content: string | Buffer): string {
-  return createHash('sha256').update(content).digest('hex');
-}
-
-/** The file of this listener: another service, address or path is another one. */
+/** Where the files of this listener are: another service, address or path is another one. */
 async function statePath(context: Context, { host, port, path }: ListenOptions, base: string): Promise<string> {
   const folder = findStateFolder(context.io.env);
   if (folder === undefined) {
@@ -109,115 +104,101 @@ async function statePath(context: Context, { host, port, path }: ListenOptions, 
     const hint = 'set XDG_STATE_HOME to a folder of yours';
     throw configError(`${folder} cannot be made: ${reasonOf(error)}`, hint, error);
   });
-  return join(folder, `listen-${port}-${digestOf(JSON.stringify([base, host, port, path])).slice(0, 12)}`);
+  return join(folder, `listen-${port}-${digestOf(JSON.stringify([base, host, port, path]))}`);
+}
+
+function digestOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 12);
+}
+
+interface Files {
+  memory: Memory | undefined;
+  /** What waits to be passed on. */
+  queue: ForwardQueue | undefined;
 }
 
 /** What was shown before; without it the listener works, and says what that means, unless bodies must be kept for --forward. */
-async function remember(context: Context, options: ListenOptions, base: string): Promise<Memory | undefined> {
+async function openFiles(context: Context, options: ListenOptions, base: string): Promise<Files> {
+  const { forward } = options;
   try {
-    return await openMemory(`${await statePath(context, options, base)}.state`, base);
+    const path = await statePath(context, options, base);
+    const memory = openMemory(`${path}.state`, base);
+    // Another receiver is another queue.
+    const queue = forward && openForwardQueue(`${path}-${digestOf(forward.href)}.queue`);
+    return { memory, queue };
   } catch (thrown) {
-    if (options.forward !== undefined) throw thrown;
-    const { message } = asFleetError(thrown);
-    await context.notice(`what was shown is not remembered across restarts: ${message}`);
-    return undefined;
+    if (forward !== undefined) throw thrown;
+    await context.notice(`what was shown is not remembered across restarts: ${asFleetError(thrown).message}`);
+    return { memory: undefined, queue: undefined };
   }
 }
 
 interface ReceiveParts {
   options: ListenOptions;
   server: WebhookServer;
-  memory: string | undefined;
+  queue: ForwardQueue | undefined;
 }
 
 /** Takes webhooks from now on. */
 async function receive(
   context: Context,
-  { options, server, memory }: ReceiveParts,
-  input: ReceiverInput,
+  { options, server, queue }: ReceiveParts,
+  { stderr, emit, ending }: Session<AlertsEvent>,
 ): Promise<Receiver> {
   const { clock } = context;
-  const { stderr, push } = input;
-  const forwarder =
-    options.forward === undefined ? undefined : await forwardTo(options.forward, context, memory, stderr);
-  const pending = new Map<number, Webhook>();
-  /** Bodies that could not be kept: their next try is passed on, although they are known. */
-  const owed = new Set<string>();
-  const failed = new Set<number>();
-  const said = new Map<string, number>();
-  server.start(
-    (webhook) => {
-      if (forwarder?.hasRoom() === false) return false;
-      if (forwarder !== undefined) pending.set(webhook.id, webhook);
-      push({ type: 'webhook', id: webhook.id, items: webhook.items });
+  const { forward: url } = options;
+  const onFailure = ending.fail;
+  const network = url && (await context.network());
+  const forwarder = url && queue && network && openForwarder({ url, queue, network, clock, stderr, onFailure });
+  const said = new Map<number, number>();
+  server.start({
+    take({ id, items }) {
+      if (queue?.hasRoom() === false) return false;
+      emit({ type: 'webhook', id, items });
       return true;
     },
-    (status, reason) => {
-      const dueMs = (said.get(reason) ?? Number.NEGATIVE_INFINITY) + SAID_AGAIN_MS;
-      if (clock.monotonicMs() < dueMs) return;
-      said.set(reason, clock.monotonicMs());
+    onRefusal(status, reason) {
+      if (clock.monotonicMs() < (said.get(status) ?? Number.NEGATIVE_INFINITY) + SAID_AGAIN_MS) return;
+      said.set(status, clock.monotonicMs());
       const line = stderr.atNow(`a webhook was refused: ${reason} (${status})`);
       stderr.print(true, { event: 'refused', status, message: reason }, line);
     },
-  );
-  const to =
-    options.forward === undefined ? '' : `, passing them on to ${options.forward.origin}${options.forward.pathname}`;
+  });
+  const to = url === undefined ? '' : `, passing them on to ${url.origin}${url.pathname}`;
   stderr.print(false, { event: 'listening', url: server.url }, stderr.atNow(`listening at ${server.url}${to}`));
   return {
-    pass(id, isNews) {
-      const webhook = pending.get(id);
-      pending.delete(id);
-      if (webhook === undefined || forwarder === undefined) return;
-      const digest = digestOf(webhook.body);
-      if (!isNews && !owed.has(digest)) return;
-      owed.delete(digest);
-      if (forwarder.add(forwardedOf(webhook, options.signatureHeader))) return;
-      owed.add(digest);
-      failed.add(id);
+    pass(id) {
+      const webhook = server.waiting(id);
+      if (webhook !== undefined) forwarder?.add(forwardedOf(webhook, options.signatureHeader));
     },
-    accept(id) {
-      server.answer(id, !failed.delete(id));
-    },
+    accept: server.accept,
     async close() {
       await server.close();
       forwarder?.close();
     },
-    summary: () => summaryOf(server, forwarder),
+    summary() {
+      const { received, refused } = server.counts();
+      const counted = forwarder?.counts();
+      const { forwarded = 0, givenUp = 0, waiting = 0 } = counted ?? {};
+      const facts = [
+        count(received, 'webhook'),
+        ...(refused === 0 ? [] : [`${refused} refused`]),
+        ...(counted === undefined ? [] : [`${forwarded} passed on`]),
+        ...(givenUp === 0 ? [] : [`${givenUp} given up`]),
+        ...(waiting === 0 ? [] : [`${waiting} wait on the disk for the next run`]),
+      ];
+      const passed = counted === undefined ? {} : { forwarded, given_up: givenUp, waiting };
+      return { fields: { webhooks: received, refused, ...passed }, facts, isPromise: givenUp + waiting > 0 };
+    },
   };
-}
-
-async function forwardTo(
-  url: URL,
-  context: Context,
-  memory: string | undefined,
-  stderr: ReceiverInput['stderr'],
-): Promise<Forwarder> {
-  if (memory === undefined) throw new FleetError('internal', '--forward without a memory');
-  // Another receiver is another queue.
-  const queue = await openForwardQueue(`${memory.replace(/\.state$/, '')}-${digestOf(url.href).slice(0, 12)}.queue`);
-  return openForwarder({ url, queue, network: await context.network(), clock: context.clock, stderr });
 }
 
 /** The body as it came, with what tells its receiver what it is and whose. */
 function forwardedOf({ body, headers }: Webhook, signatureHeader: string) {
   const names = ['content-type', 'user-agent', signatureHeader.toLowerCase()];
   const passed = names.flatMap((name): [string, string][] => {
-    const value = headers[name as keyof IncomingMessage['headers']];
+    const value = headers[name];
     return typeof value === 'string' ? [[name, value]] : [];
   });
   return { body, headers: Object.fromEntries(passed) };
-}
-
-function summaryOf(server: WebhookServer, forwarder: Forwarder | undefined): ReturnType<Receiver['summary']> {
-  const { received, refused } = server.counts();
-  const { forwarded, givenUp, waiting } = forwarder?.counts() ?? { forwarded: 0, givenUp: 0, waiting: 0 };
-  const facts = [
-    count(received, 'webhook'),
-    ...(refused === 0 ? [] : [`${refused} refused`]),
-    ...(forwarder === undefined ? [] : [`${forwarded} passed on`]),
-    ...(givenUp === 0 ? [] : [`${givenUp} given up`]),
-    ...(waiting === 0 ? [] : [`${waiting} wait on the disk for the next run`]),
-  ];
-  const passed = forwarder === undefined ? {} : { forwarded, given_up: givenUp, waiting };
-  return { fields: { webhooks: received, refused, ...passed }, facts, isPromise: givenUp + waiting > 0 };
 }

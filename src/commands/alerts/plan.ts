@@ -13,9 +13,7 @@ export interface AlertsPlan extends EndPlan {
   readonly states?: ReadonlySet<string> | undefined;
   /** The pause between two readings of the list; undefined: it is never read. */
   readonly everyMs: number | undefined;
-  /** Whether the pause grows when nothing happens. */
-  readonly slowsDown: boolean;
-  /** The list only brings what no webhook did. */
+  /** The list only brings what no webhook did, at a pace that stays the same when nothing happens. */
   readonly isBackfill: boolean;
   /** What changed since then is shown at the start. */
   readonly sinceMs?: number | undefined;

@@ -25,14 +25,20 @@ export interface Webhook {
   readonly headers: IncomingMessage['headers'];
 }
 
-/** Takes webhooks in; `false`: there is no room for more now. */
-export type TakeWebhook = (webhook: Webhook) => boolean;
+export interface WebhookTaker {
+  /** Takes a webhook in; `false`: there is no room for more now. */
+  take(webhook: Webhook): boolean;
+  onRefusal(status: number, reason: string): void;
+}
 
 export interface WebhookServer {
   readonly url: string;
   /** From now on webhooks are taken; before, senders are asked to come again. */
-  start(take: TakeWebhook, onRefusal: (status: number, reason: string) => void): void;
-  answer(id: number, isTaken: boolean): void;
+  start(taker: WebhookTaker): void;
+  /** A webhook that was not answered yet. */
+  waiting(id: number): Webhook | undefined;
+  /** Answers that it was taken. */
+  accept(id: number): void;
   counts(): { received: number; refused: number };
   /** Answers what waits with 503, so that it is sent again, and closes. */
   close(): Promise<void>;
@@ -57,30 +63,29 @@ const CLOSE_LIMIT_MS = 500;
 
 /** Starts the server; rejects with Node's error when it cannot listen. */
 export async function openServer(options: ServerOptions): Promise<WebhookServer> {
-  const waiting = openWaiting();
+  const waiting = new Map<number, { webhook: Webhook; response: ServerResponse }>();
   const counts = { received: 0, refused: 0 };
-  let take: TakeWebhook = () => false;
-  let onRefusal = (_status: number, _reason: string) => {};
+  let waitingBytes = 0;
+  let taker: WebhookTaker = { take: () => false, onRefusal() {} };
   let ids = 0;
   let isClosing = false;
 
   const refuse = (response: ServerResponse, refusal: Refusal) => {
     if (refusal.status !== BUSY.status) counts.refused++;
-    onRefusal(refusal.status, refusal.reason);
+    taker.onRefusal(refusal.status, refusal.reason);
     refuseAtOnce(response, refusal, options.clock);
   };
   const takeBody = (request: IncomingMessage, response: ServerResponse, body: Buffer | undefined) => {
     if (body === undefined) return refuse(response, TOO_LARGE);
-    if (isClosing || !waiting.hasRoom(body.length)) return refuse(response, BUSY);
+    const isFull = waiting.size >= WAITING_LIMIT || waitingBytes + body.length > WAITING_LIMIT_BYTES;
+    if (isClosing || isFull) return refuse(response, BUSY);
     const read = readWebhook(request, body, options);
     if ('status' in read) return refuse(response, read);
-    const id = ++ids;
-    waiting.add(id, response, body.length);
-    if (take({ id, items: read.items, body, headers: request.headers })) counts.received++;
-    else {
-      waiting.take(id);
-      refuse(response, BUSY);
-    }
+    const webhook = { id: ++ids, items: read.items, body, headers: request.headers };
+    if (!taker.take(webhook)) return refuse(response, BUSY);
+    counts.received++;
+    waiting.set(webhook.id, { webhook, response });
+    waitingBytes += body.length;
   };
   const server = createServer(LIMITS, (request, response) => {
     response.on('error', () => {});
@@ -92,43 +97,24 @@ export async function openServer(options: ServerOptions): Promise<WebhookServer>
   const url = await listen(server, options);
   return {
     url,
-    start(taker, listener) {
-      take = taker;
-      onRefusal = listener;
+    start(given) {
+      taker = given;
     },
-    answer(id, isTaken) {
-      const response = waiting.take(id);
-      if (isTaken) response?.writeHead(204).end();
-      else if (response !== undefined) send(response, BUSY);
+    waiting: (id) => waiting.get(id)?.webhook,
+    accept(id) {
+      const { webhook, response } = waiting.get(id) ?? {};
+      waiting.delete(id);
+      waitingBytes -= webhook?.body.length ?? 0;
+      response?.writeHead(204).end();
     },
     counts: () => counts,
     async close() {
       if (isClosing) return;
       isClosing = true;
-      for (const response of waiting.takeAll()) send(response, CLOSING);
+      for (const { response } of waiting.values()) send(response, CLOSING);
+      waiting.clear();
       await closeServer(server, options.clock);
     },
-  };
-}
-
-/** The answers that are still owed. */
-function openWaiting() {
-  const waiting = new Map<number, { response: ServerResponse; bytes: number }>();
-  let waitingBytes = 0;
-  const take = (id: number): ServerResponse | undefined => {
-    const { response, bytes = 0 } = waiting.get(id) ?? {};
-    waiting.delete(id);
-    waitingBytes -= bytes;
-    return response;
-  };
-  return {
-    hasRoom: (bytes: number) => waiting.size < WAITING_LIMIT && waitingBytes + bytes <= WAITING_LIMIT_BYTES,
-    add(id: number, response: ServerResponse, bytes: number) {
-      waiting.set(id, { response, bytes });
-      waitingBytes += bytes;
-    },
-    take,
-    takeAll: () => [...waiting.keys()].flatMap((id) => take(id) ?? []),
   };
 }
 

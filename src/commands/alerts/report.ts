@@ -18,7 +18,7 @@ export interface SummaryInput {
   done: DoneCounts;
   undelivered: number;
   /** What a receiver adds: for programs, and for people. */
-  more: { fields: Fields; facts: readonly string[]; isPromise: boolean };
+  more?: { fields: Fields; facts: readonly string[]; isPromise: boolean } | undefined;
 }
 
 export function openAlertsReport(stderr: Stderr, doing: string, everyMs: number | undefined) {
@@ -83,7 +83,7 @@ function printSummary(
     ...(counts.late === 0 ? [] : [`${counts.late} late`]),
     ...(counts.failures === 0 ? [] : [count(counts.failures, 'failed reading')]),
     ...(done.executed === 0 ? [] : [`${count(done.executed, 'command')} run, ${done.execFailed} failed`]),
-    ...more.facts,
+    ...(more?.facts ?? []),
   ];
   const lines = [`${doing} for ${showDuration(durationMs)}: ${facts.join(', ')}`];
   if (undelivered > 0) lines.push(`  ${count(undelivered, 'alert')} not delivered`);
@@ -99,7 +99,7 @@ function printSummary(
     executed: done.executed,
     exec_failed: done.execFailed,
     undelivered,
-    ...more.fields,
+    ...more?.fields,
   };
-  return stderr.summary(undelivered > 0 || done.execFailed > 0 || more.isPromise, fields, lines);
+  return stderr.summary(undelivered > 0 || done.execFailed > 0 || more?.isPromise === true, fields, lines);
 }

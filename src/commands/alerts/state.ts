@@ -18,13 +18,12 @@ import type { WatchEnd } from '../../views/stream.js';
 import type { Stop } from '../follow/ending.js';
 import type { End } from '../follow/loop.js';
 import { matches } from '../list/where.js';
-import { type AlertItem, type KnownAlerts, lastMsOf, type Source, type Version, versionOf } from './known.js';
+import { type AlertItem, type KnownAlerts, keyOf, lastMsOf, type Source, type Version, versionOf } from './known.js';
 import { afterFailure, afterReading, type Pace, startPace } from './pace.js';
 import type { AlertsPlan } from './plan.js';
 
 export interface AlertsState {
   readonly plan: AlertsPlan;
-  readonly startedAt: Moment;
   readonly known: KnownAlerts;
   /** The service's time up to which the list was read; undefined before the first reading. */
   readonly cursorMs: number | undefined;
@@ -144,7 +143,6 @@ export function startAlerts(plan: AlertsPlan, { known, cursorMs }: Remembered, n
   const from = cursorMs ?? sinceMs;
   return {
     plan,
-    startedAt: now,
     known,
     cursorMs: from,
     floorMs: from === undefined ? Number.NEGATIVE_INFINITY : from - OVERLAP_MS,
@@ -153,7 +151,7 @@ export function startAlerts(plan: AlertsPlan, { known, cursorMs }: Remembered, n
     readings: 0,
     isProven: false,
     dueMs: plan.everyMs === undefined ? Number.POSITIVE_INFINITY : now.monotonicMs,
-    pace: startPace(plan.everyMs ?? 0, plan.slowsDown),
+    pace: startPace(plan.everyMs ?? 0, !plan.isBackfill),
     failure: undefined,
     counts: { shown: 0, caughtUp: 0, late: 0, readings: 0, failures: 0 },
   };
@@ -252,7 +250,7 @@ function addPage({ order }: AlertsState, before: Reading, page: Page<Alert>, ser
   let { lastMs, topMs } = before;
   for (const item of page.items) {
     const version = versionOf(item, 'list');
-    const key = `${version.id} ${version.modified} ${version.state}`;
+    const key = keyOf(version);
     open.delete(version.id);
     const orderMs = order === 'modified' ? lastMsOf(item.value) : readTime(item.value.created);
     // Once out of order, always out of order: then nothing proves that the rest is older.

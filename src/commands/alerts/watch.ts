@@ -32,7 +32,7 @@ export async function watchAlerts(context: Context, options: WatchAlertsOptions)
   const baseUrl = requireBaseUrl(settings);
   const organization = await chosenOrganization(context, options.organization);
   const types = options.type ?? [];
-  const memory = options.stateFile === undefined ? undefined : await openMemory(options.stateFile, baseUrl.href);
+  const memory = options.stateFile === undefined ? undefined : openMemory(options.stateFile, baseUrl.href);
   // Where it begins is remembered before anything is shown: a run that ends half-way goes on, and does not begin anew.
   if (memory?.cursorMs === undefined && sinceMs !== undefined) memory?.move(sinceMs + OVERLAP_MS);
   const plan = {
@@ -46,7 +46,6 @@ export async function watchAlerts(context: Context, options: WatchAlertsOptions)
     // Not sent: an alert that leaves the list while it is read would draw another past the edge of a page.
     states: options.state === undefined ? undefined : new Set(options.state),
     everyMs: options.every,
-    slowsDown: true,
     isBackfill: false,
     sinceMs,
   };

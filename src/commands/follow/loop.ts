@@ -1,12 +1,17 @@
-// The loop around a pure machine: events in, effects out, what is to be shown delivered in order.
+// What all that follows shares: events in, a pure machine stepped through them, effects out, what is to be shown delivered in order.
 
 import type { Clock } from '../../clock.js';
 import type { Context } from '../../context.js';
 import type { FleetError } from '../../errors.js';
-import type { Queue } from '../../http/stream/queue.js';
+import type { Client, HttpLog } from '../../http/client.js';
+import type { StreamEvent } from '../../http/stream/events.js';
+import { openQueue, type Queue } from '../../http/stream/queue.js';
 import type { Moment } from '../../mirror/knowledge.js';
+import { openHttpLog } from '../../views/exchange.js';
 import type { WatchEnd } from '../../views/stream.js';
-import { OVER, whatStopped } from './ending.js';
+import { type Ending, type EndPlan, OVER, openEnding, type Stop, whatStopped } from './ending.js';
+import type { Form } from './print.js';
+import { openStderr, type Stderr } from './stderr.js';
 
 /** The last effect of a machine. */
 export interface End {
@@ -15,13 +20,29 @@ export interface End {
   readonly error?: FleetError;
 }
 
-export interface Machine<State, Event, Effect extends { readonly type: string }, Item> {
+/** What any machine is told beside events of its own, and what it may ask for beside effects of its own: the loop does that. */
+export type CommonEvent = StreamEvent | Stop | { readonly type: 'tick' };
+export type CommonEffect =
+  | { readonly type: 'wake'; readonly inMs: number }
+  | { readonly type: 'stream'; readonly event: StreamEvent }
+  | { readonly type: 'detail'; readonly text: string }
+  | End;
+
+/** A machine, and the hands that it needs. */
+export interface Follower<State, Event, Effect extends { readonly type: string }, Item> {
   start(now: Moment): State;
-  step(state: State, event: Event, now: Moment): { readonly state: State; readonly effects: readonly Effect[] };
-  /** Does what the machine asks for; hands back what is to be delivered. */
-  perform(effects: readonly Effect[], state: State): readonly Item[];
+  step(
+    state: State,
+    event: Event | CommonEvent,
+    now: Moment,
+  ): { readonly state: State; readonly effects: readonly (Effect | CommonEffect)[] };
+  /** Does what the machine asks for; hands back what is to be delivered for it. */
+  perform(effect: Effect): Item | undefined;
+  /** Sees all that the machine asked for, and where it stands then. */
+  look?(effects: readonly (Effect | CommonEffect)[], state: State): void;
   /** Delivers in order; `onDelivered` is called with how many were taken. */
   deliver(items: readonly Item[], onDelivered: (count: number) => void): Promise<void>;
+  summarize(result: LoopResult<State>): Promise<void>;
 }
 
 export interface LoopResult<State> {
@@ -32,50 +53,138 @@ export interface LoopResult<State> {
   readonly undelivered: number;
 }
 
+/** Where events go. */
+export interface Sink<Event> {
+  /** `size` is the event's weight in characters. */
+  emit(event: Event | CommonEvent, size?: number): void;
+  /** A promise while the one who takes the events is behind. */
+  room(): Promise<void> | undefined;
+  /** Aborted when it is over. */
+  readonly signal: AbortSignal;
+}
+
+/** What is open while something is followed. */
+export interface Session<Event> extends Sink<Event> {
+  readonly ending: Ending;
+  readonly stderr: Stderr;
+  readonly log: HttpLog;
+  /** A client of its own: what it says has to fit stderr, and its requests end with all the rest. */
+  client(baseUrl: URL, retry: HttpLog['retry']): Promise<Client>;
+  /** A source of events that runs beside; a mistake of ours in there must end all, not leave it waiting for ever. */
+  runBeside(source: Promise<void>): void;
+  /** Called at the end, before the summary; what was named last is called first. */
+  atEnd(close: () => Promise<void> | void): void;
+}
+
+export interface FollowOptions {
+  form: Form;
+  /** The terminal is drawn on by something else. */
+  isMuted?: boolean;
+  topics: readonly string[];
+  ends: EndPlan;
+}
+
 export function momentOf(clock: Clock): Moment {
   return { monotonicMs: clock.monotonicMs(), wallMs: clock.wallMs() };
+}
+
+/** Follows to the end; `open` gets ready what is needed. Throws a FleetError for every end but the wanted ones (cli.md section 3). */
+export async function follow<State, Event, Effect extends { readonly type: string }, Item>(
+  context: Context,
+  { form, isMuted = false, topics, ends }: FollowOptions,
+  open: (session: Session<Event>) => Promise<Follower<State, Event, Effect, Item>>,
+): Promise<void> {
+  const { flags, io } = context;
+  const queue = openQueue<Event | CommonEvent>();
+  const ending = openEnding(context, queue.push, ends);
+  const stderr = openStderr(context, { isJson: form === 'json', isMuted, namesTopic: topics.length > 1 });
+  const log = openHttpLog({ ...flags, isJson: io.isJson }, stderr.log);
+  const { signal } = ending.over;
+  const sources: Promise<void>[] = [];
+  const closes: (() => Promise<void> | void)[] = [];
+  const close = async () => {
+    for (const one of closes.splice(0).reverse()) await one();
+  };
+  try {
+    const follower = await open({
+      ...{ ending, stderr, log, signal, emit: queue.push, room: queue.room },
+      client: (baseUrl, retry) => context.client({ baseUrl, log: { ...log, retry }, signal }),
+      runBeside(source) {
+        source.catch(ending.fail);
+        sources.push(source);
+      },
+      atEnd: (one) => void closes.push(one),
+    });
+    const result = await runLoop(context, queue, { ending, stderr }, follower);
+    await close();
+    await follower.summarize(result);
+    if (result.error !== undefined) throw result.error;
+  } finally {
+    ending.close();
+    queue.close();
+    await close();
+    await Promise.allSettled(sources);
+  }
 }
 
 /**
  * Steps the machine through the events until it says that it is over. Rejects with what delivering throws, a reader that stopped at the
  * end apart: what it did not take is counted.
  */
-export async function runLoop<State, Event, Effect extends { readonly type: string }, Item>(
+async function runLoop<State, Event, Effect extends { readonly type: string }, Item>(
   { io, clock }: Context,
-  queue: Queue<Event>,
-  over: AbortController,
-  machine: Machine<State, Event, Effect | End, Item>,
+  queue: Queue<Event | CommonEvent>,
+  { ending, stderr }: { ending: Ending; stderr: Stderr },
+  follower: Follower<State, Event, Effect, Item>,
 ): Promise<LoopResult<State>> {
-  let state = machine.start(momentOf(clock));
+  let state = follower.start(momentOf(clock));
   let undelivered = 0;
   let stopped: Error | undefined;
   let end: End | undefined;
-  for await (const batch of queue.batches()) {
-    const effects: (Effect | End)[] = [];
-    const now = momentOf(clock);
-    for (const event of batch) {
-      const step = machine.step(state, event, now);
-      state = step.state;
-      for (const effect of step.effects) effects.push(effect);
-      const last = effects.at(-1);
-      if (last?.type === 'end') end = last as End;
+  const alarms = openAlarms(clock, () => queue.push({ type: 'tick' }));
+  const onDelivered = (count: number) => {
+    undelivered -= count;
+  };
+  const perform = (effect: Effect | CommonEffect): Item | undefined => {
+    if (!isCommon(effect)) return follower.perform(effect);
+    if (effect.type === 'wake') alarms.set(effect.inMs);
+    else if (effect.type === 'stream') stderr.stream(effect.event);
+    else if (effect.type === 'detail') stderr.detail(effect.text);
+    return undefined;
+  };
+  try {
+    for await (const batch of queue.batches()) {
+      const effects: (Effect | CommonEffect)[] = [];
+      const now = momentOf(clock);
+      for (const event of batch) {
+        const step = follower.step(state, event, now);
+        state = step.state;
+        for (const effect of step.effects) effects.push(effect);
+        const last = effects.at(-1);
+        if (last?.type === 'end') end = last as End;
+        if (end !== undefined) break;
+      }
+      if (end !== undefined) {
+        io.beginEnd();
+        ending.over.abort(OVER);
+      }
+      const items = effects.map(perform).filter((item) => item !== undefined);
+      follower.look?.(effects, state);
+      undelivered += items.length;
+      if (items.length > 0 && stopped === undefined)
+        stopped = await follower.deliver(items, onDelivered).then(() => undefined, whatStopped);
       if (end !== undefined) break;
     }
-    if (end !== undefined) {
-      io.beginEnd();
-      over.abort(OVER);
-    }
-    const items = machine.perform(effects, state);
-    if (items.length > 0) {
-      undelivered += items.length;
-      const onDelivered = (count: number) => {
-        undelivered -= count;
-      };
-      if (stopped === undefined) stopped = await machine.deliver(items, onDelivered).then(() => undefined, whatStopped);
-    }
-    if (end !== undefined) break;
+  } finally {
+    alarms.close();
   }
   return { state, end: end?.end ?? 'failed', error: end?.error ?? stopped, undelivered };
+}
+
+const COMMON: readonly string[] = ['wake', 'stream', 'detail', 'end'] satisfies CommonEffect['type'][];
+
+function isCommon(effect: { readonly type: string }): effect is CommonEffect {
+  return COMMON.includes(effect.type);
 }
 
 /** Alarms that a machine asked for; those that have not rung are cancelled at the end. */

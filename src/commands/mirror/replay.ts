@@ -9,10 +9,12 @@ import { type Gap, type Mirror, readGaps } from '../../mirror/open.js';
 import { findRange, type Happening, messageOf, playHappenings, type Range, readPast } from '../../mirror/past.js';
 import { readSince } from '../alerts/plan.js';
 import { IDLE_MS } from '../follow/flags.js';
+import type { Sink } from '../follow/loop.js';
 import type { Condition } from '../list/where.js';
 import { withMirror } from '../offline.js';
 import { chooseForm, type Plan } from '../watch/plan.js';
-import { runWatch, type Sink } from '../watch/watch.js';
+import type { WatchEvent } from '../watch/state.js';
+import { runWatch } from '../watch/watch.js';
 
 export interface ReplayOptions {
   to?: MirrorAddress;
@@ -49,7 +51,7 @@ export async function replayMirror(context: Context, options: ReplayOptions): Pr
         );
       const plan = planOf(mirror, form, options);
       const pace = { speed: options.speed, isBoard: form === 'board' };
-      const source = (sink: Sink) => play(context, mirror, range, pace, sink);
+      const source = (sink: Sink<WatchEvent>) => play(context, mirror, range, pace, sink);
       await runWatch({ ...context, client: async () => NOBODY }, plan, { source });
     },
     options.to,
@@ -78,7 +80,7 @@ async function play(
   mirror: Mirror,
   range: Range,
   { speed, isBoard }: { speed: number; isBoard: boolean },
-  { emit, room, signal }: Sink,
+  { emit, room, signal }: Sink<WatchEvent>,
 ): Promise<void> {
   const { clock } = context;
   const { database, organizations } = mirror;
@@ -117,7 +119,7 @@ function endOf(gap: Gap | undefined): number | undefined {
   return gap?.ended === null || gap === undefined ? undefined : Date.parse(gap.ended);
 }
 
-function emitGap(gap: Gap | undefined, topic: string, monotonicMs: number, emit: Sink['emit']): void {
+function emitGap(gap: Gap | undefined, topic: string, monotonicMs: number, emit: Sink<WatchEvent>['emit']): void {
   if (gap === undefined) return;
   const [fromWallMs, atMs] = [Date.parse(gap.started), endOf(gap) ?? Date.parse(gap.started)];
   const what = { cause: 'ended', message: gap.reason, replayed: false, droppedEvents: 0 } as const;

@@ -1,147 +1,96 @@
 // `fleet watch`: does what the state machine of state.ts asks for, and hands it what comes of it.
 
 import type { Context } from '../../context.js';
-import type { Client } from '../../http/client.js';
-import { openQueue, type Queue } from '../../http/stream/queue.js';
 import { KNOWN_LIMIT } from '../../mirror/knowledge.js';
 import { requireBaseUrl } from '../../settings/resolve.js';
-import { openHttpLog } from '../../views/exchange.js';
-import { openEnding } from '../follow/ending.js';
-import { type Alarms, momentOf, openAlarms, runLoop } from '../follow/loop.js';
+import { type Follower, follow, momentOf, type Session, type Sink } from '../follow/loop.js';
 import { openPrinter, type Printable } from '../follow/print.js';
-import { openStderr } from '../follow/stderr.js';
 import { followTopics } from '../follow/stream.js';
 import type { Display, LiveOptions } from './live.js';
 import { makePlan, type Plan, type WatchOptions } from './plan.js';
 import { read } from './read.js';
-import { openReport, type Reporter } from './report.js';
-import { entryOf, startWatch, summaryOf, type WatchEffect, type WatchEvent, wantsFleet, watchState } from './state.js';
+import { openReport } from './report.js';
+import {
+  entryOf,
+  startWatch,
+  summaryOf,
+  type WatchEffect,
+  type WatchEvent,
+  type WatchState,
+  wantsFleet,
+  watchState,
+} from './state.js';
 
 /** Runs `fleet watch`. Throws a FleetError for every end but the wanted ones (cli.md section 3). */
 export async function watch(context: Context, organization: string | undefined, options: WatchOptions): Promise<void> {
   await runWatch(context, await makePlan(context, organization, options));
 }
 
-/** Where the events of a watch go. */
-export interface Sink {
-  /** `size` is the event's weight in characters. */
-  emit(event: WatchEvent, size?: number): void;
-  /** A promise while the one who takes the events is behind. */
-  room(): Promise<void> | undefined;
-  /** Aborted when the watch is over. */
-  readonly signal: AbortSignal;
-}
-
 export interface WatchParts {
   /** Opens what draws by itself; the board when absent. */
   openDisplay?(options: LiveOptions): Promise<Display>;
   /** Where events come from; the push channel when absent. */
-  source?(sink: Sink): Promise<void>;
+  source?(sink: Sink<WatchEvent>): Promise<void>;
 }
 
 /** Runs a plan to its end. */
-export async function runWatch(
+export async function runWatch(context: Context, plan: Plan, parts: WatchParts = {}): Promise<void> {
+  const { form, topics } = plan;
+  // The board fills the terminal: what would be printed over it is on it already.
+  const isMuted = form === 'board' && context.io.stderr.isTerminal;
+  await follow(context, { form, isMuted, topics, ends: plan }, (session) => openWatch(context, plan, parts, session));
+}
+
+async function openWatch(
   context: Context,
   plan: Plan,
-  { openDisplay = openBoard, source }: WatchParts = {},
-): Promise<void> {
-  const { clock, flags, io } = context;
-  const settings = await context.settings();
-  const queue = openQueue<WatchEvent>();
-  const ending = openEnding(context, queue.push, plan);
-  const { over, stop } = ending;
-  const stderr = openStderr(context, {
-    isJson: plan.form === 'json',
-    // The board fills the terminal: what would be printed over it is on it already.
-    isMuted: plan.form === 'board' && io.stderr.isTerminal,
-    namesTopic: plan.topics.length > 1,
-  });
+  { openDisplay = openBoard, source }: WatchParts,
+  session: Session<WatchEvent>,
+): Promise<Follower<WatchState, WatchEvent, OwnEffect, Printable>> {
+  const { clock } = context;
+  const { ending, stderr, signal, emit, room, log } = session;
   const report = openReport(stderr, plan);
+  const printer = await openPrinter(context, plan.form, stderr, signal);
+  const baseUrl = plan.organizations.length === 0 ? plan.sseUrl : requireBaseUrl(await context.settings());
+  const client = await session.client(baseUrl, report.retry);
   let display: Display | undefined;
-  let following: Promise<void> | undefined;
-  try {
-    const printer = await openPrinter(context, plan.form, stderr, over.signal);
-    const log = openHttpLog({ ...flags, isJson: io.isJson }, stderr.log);
-    // A client of its own: what it says has to fit the watch's stderr, and its requests end with the watch.
-    const client = await context.client({
-      baseUrl: plan.organizations.length === 0 ? plan.sseUrl : requireBaseUrl(settings),
-      log: { ...log, retry: report.retry },
-      signal: over.signal,
-    });
-    if (plan.form === 'board' || plan.form === 'page')
-      display = await openDisplay({
-        context,
-        plan,
-        client,
-        offsetMinutes: stderr.offsetMinutes,
-        over: over.signal,
-        stop,
-      });
-    if (wantsFleet(plan)) {
-      const { rememberFleet } = await import('../current.js');
-      const remembered = await rememberFleet(context, plan.organizations, KNOWN_LIMIT);
-      if (remembered !== undefined) {
-        queue.push({ type: 'remembered', ...remembered });
-        stderr.detail(`${remembered.bicycles.length} bicycles known from the mirror`);
-      }
-    }
-    const { push: emit, room } = queue;
-    const sink = { signal: over.signal, emit, room };
-    following = source === undefined ? followTopics(context, { ...plan, ...sink, log }) : source(sink);
-    // A mistake of ours in there must end the watch, not leave it waiting for ever.
-    following.catch(ending.fail);
-    const alarms = openAlarms(clock, () => queue.push({ type: 'tick' }));
-    const parts: Parts = { client, queue, report, context, alarms, over: over.signal };
-    const ended = await runLoop(context, queue, over, {
-      start: (now) => startWatch(plan, now),
-      step: watchState,
-      perform(effects: readonly WatchEffect[], state) {
-        const items = perform(effects, parts);
-        display?.take(effects, state);
-        return display === undefined ? items : [];
-      },
-      deliver: printer.print,
-    }).finally(alarms.close);
-    await display?.close();
-    const { state, end, undelivered } = ended;
-    await report.summary({ ...summaryOf(state, end, momentOf(clock)), undelivered });
-    if (ended.error !== undefined) throw ended.error;
-  } finally {
-    ending.close();
-    queue.close();
-    await display?.close();
-    await following?.catch(() => {});
+  if (plan.form === 'board' || plan.form === 'page') {
+    const { offsetMinutes } = stderr;
+    display = await openDisplay({ context, plan, client, offsetMinutes, over: signal, stop: ending.stop });
+    session.atEnd(display.close);
   }
+  if (wantsFleet(plan)) {
+    const { rememberFleet } = await import('../current.js');
+    const remembered = await rememberFleet(context, plan.organizations, KNOWN_LIMIT);
+    if (remembered !== undefined) {
+      emit({ type: 'remembered', ...remembered });
+      stderr.detail(`${remembered.bicycles.length} bicycles known from the mirror`);
+    }
+  }
+  session.runBeside(source?.(session) ?? followTopics(context, { ...plan, signal, emit, room, log }));
+  return {
+    start: (now) => startWatch(plan, now),
+    step: watchState,
+    perform(effect) {
+      if (effect.type === 'show') return display === undefined ? effect : undefined;
+      if (effect.type === 'read-page' || effect.type === 'read-bicycle') {
+        if (!signal.aborted) void read(client, effect).then(emit);
+        return undefined;
+      }
+      if (effect.type !== 'unread' || !signal.aborted) report.effect(effect);
+      if (effect.type !== 'caught-up' || display !== undefined) return undefined;
+      return { entry: entryOf(effect.change), atMs: clock.wallMs(), data: effect.data };
+    },
+    look: (effects, state) => display?.take(effects, state),
+    deliver: printer.print,
+    summarize: ({ state, end, undelivered }) =>
+      report.summary({ ...summaryOf(state, end, momentOf(clock)), undelivered }),
+  };
 }
+
+/** What the loop does not do by itself. */
+type OwnEffect = Exclude<WatchEffect, { type: 'wake' | 'stream' | 'detail' | 'end' }>;
 
 async function openBoard(options: LiveOptions): Promise<Display> {
   return (await import('./live.js')).openLive(options);
-}
-
-interface Parts {
-  client: Client;
-  queue: Queue<WatchEvent>;
-  report: Reporter;
-  context: Context;
-  alarms: Alarms;
-  over: AbortSignal;
-}
-
-/** Does what the machine asks for; what is to be printed is handed back. */
-function perform(
-  effects: readonly WatchEffect[],
-  { report, queue, client, over, alarms, context }: Parts,
-): Printable[] {
-  const items: Printable[] = [];
-  for (const effect of effects) {
-    const { type } = effect;
-    if (type !== 'unread' || !over.aborted) report.effect(effect);
-    if (type === 'show') items.push(effect);
-    else if (type === 'caught-up')
-      items.push({ entry: entryOf(effect.change), atMs: context.clock.wallMs(), data: effect.data });
-    else if (type === 'wake') alarms.set(effect.inMs);
-    else if ((type === 'read-page' || type === 'read-bicycle') && !over.aborted)
-      void read(client, effect).then(queue.push);
-  }
-  return items;
 }
