@@ -3,18 +3,18 @@
 import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
 
 /** What a command line is for, and the line itself. */
-export type Example = readonly [purpose: string, line: string];
+type Example = readonly [purpose: string, line: string];
 
 const EXAMPLES = new WeakMap<Command, readonly Example[]>();
 
-/** The examples that a command was given. */
-export function examplesOf(command: Command): readonly Example[] {
-  return EXAMPLES.get(command) ?? [];
+/** The examples that a command was given, as its page of help ends with them. */
+export function showExamples(command: Command): string {
+  const lines = (EXAMPLES.get(command) ?? []).map(([purpose, line]) => `  # ${purpose}\n  ${line}`);
+  return lines.length === 0 ? '' : `Examples:\n${lines.join('\n')}`;
 }
 
 /** Adds the examples to a command's help. */
 export function examples(command: Command, ...pairs: readonly Example[]): Command {
   EXAMPLES.set(command, pairs);
-  const lines = pairs.map(([purpose, line]) => `  # ${purpose}\n  ${line}`);
-  return command.addHelpText('after', `\nExamples:\n${lines.join('\n')}`);
+  return command.addHelpText('after', `\n${showExamples(command)}`);
 }

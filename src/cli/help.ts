@@ -100,9 +100,12 @@ function unfold(text: string): string {
   return text.replace(/([^\n])\n(?=[^\s])/g, '$1 ');
 }
 
+/** A term before what it means. */
+const TERM = /^ +\S+(?: \S+)* {2,}/;
+
 /** A line in lines of at most so many columns. One that begins with a term keeps its text in a column behind it. */
 export function wrap(text: string, width: number): string[] {
-  const term = /^ +\S+(?: \S+)* {2,}/.exec(text)?.[0] ?? '';
+  const term = TERM.exec(text)?.[0] ?? '';
   const indent = ' '.repeat(width - term.length < NARROWEST_TEXT_COLUMNS ? 0 : term.length);
   const lines: string[] = [];
   let line = '';
@@ -117,9 +120,15 @@ export function wrap(text: string, width: number): string[] {
   return [...lines, line];
 }
 
+/** Terms and what they mean, a line each, the meanings one below the other. */
+export function showPairs(pairs: readonly (readonly [term: string, meaning: string])[]): string {
+  const width = Math.max(...pairs.map(([term]) => term.length));
+  return pairs.map(([term, meaning]) => `${MARGIN}${term.padEnd(width)}${MARGIN}${meaning}`).join('\n');
+}
+
 /**
- * Text that was written for another width, brought to this one: paragraphs and what examples are for are wrapped anew where a line
- * of theirs is too long; lines to paste stay whole.
+ * Text that was written for another width, brought to this one: paragraphs, lists and what examples are for are wrapped anew where a
+ * line of theirs is too long; lines to paste stay whole.
  */
 export function fit(text: string, width: number): string {
   const isTooLong = (line: string) => line.length > width;
@@ -135,7 +144,7 @@ export function fit(text: string, width: number): string {
       endParagraph();
       if (line.startsWith(COMMENT) && isTooLong(line))
         lines.push(...wrap(line.slice(COMMENT.length), width - COMMENT.length).map((part) => COMMENT + part));
-      else lines.push(line);
+      else lines.push(...(isTooLong(line) && TERM.test(line) ? wrap(line, width) : [line]));
     }
   }
   endParagraph();

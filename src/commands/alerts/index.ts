@@ -3,6 +3,7 @@
 import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
 import { ALERT_ACTIONS, ALERT_STATES, ALERT_TYPES, type AlertAction } from '../../api/alert.js';
 import { examples } from '../../cli/examples.js';
+import { showPairs } from '../../cli/help.js';
 import { anyText, BICYCLES, type Complete, collectWith, NOTHING } from '../../cli/offers.js';
 import { collect, portNumber, someOf } from '../../cli/options.js';
 import type { Run } from '../../context.js';
@@ -70,7 +71,7 @@ function addAct(alerts: Command, run: Run): void {
         'Not every service supports this; one that does not changes nothing.',
         '',
         'Actions:',
-        ...ALERT_ACTIONS.map((name) => `  ${name.padEnd(8)}  ${ACTION_MEANINGS[name]}`),
+        showPairs(ALERT_ACTIONS.map((name) => [name, ACTION_MEANINGS[name]])),
       ].join('\n'),
     )
     .usage('<alert>... <action>')

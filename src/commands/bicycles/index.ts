@@ -3,6 +3,7 @@
 import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
 import { BICYCLE_FIELDS, NEW_BICYCLE_FIELDS, TRANSITION_MEANINGS, TRANSITIONS } from '../../api/bicycle.js';
 import { examples } from '../../cli/examples.js';
+import { showPairs } from '../../cli/help.js';
 import {
   anyText,
   BICYCLES,
@@ -199,7 +200,7 @@ function addAct(bicycles: Command, run: Run): void {
         'is not sent again unless --unknown says so. Ctrl-C waits for requests in flight.',
         '',
         'Transitions:',
-        ...TRANSITIONS.map((name) => `  ${name.padEnd(LONGEST_TRANSITION_CHARACTERS)}  ${TRANSITION_MEANINGS[name]}`),
+        showPairs(TRANSITIONS.map((name) => [name, TRANSITION_MEANINGS[name]])),
       ].join('\n'),
     )
     .usage('<bicycle>... <transition>')
@@ -223,8 +224,6 @@ function addAct(bicycles: Command, run: Run): void {
     ],
   );
 }
-
-const LONGEST_TRANSITION_CHARACTERS = Math.max(...TRANSITIONS.map(({ length }) => length));
 
 /** Bicycles until there is one, then transitions; more bicycles for one who begins to type digits, or what no transition begins with. */
 async function offerAction(place: Place): Promise<Offers> {

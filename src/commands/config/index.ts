@@ -2,12 +2,11 @@
 
 import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
 import { examples } from '../../cli/examples.js';
+import { showPairs } from '../../cli/help.js';
 import { anyText, type Complete, NOTHING, ORGANIZATIONS, plain } from '../../cli/offers.js';
 import type { Run } from '../../context.js';
 import { findKey, KEY_NAMES, KEYS } from '../../settings/keys.js';
 import { FORMATS } from '../../terminal/formats.js';
-
-const KEY_LINES = KEY_NAMES.map((name) => `  ${name.padEnd(15)}${KEYS[name].summary}`).join('\n');
 
 export function addConfig(program: Command, run: Run): void {
   const config = program
@@ -17,7 +16,7 @@ export function addConfig(program: Command, run: Run): void {
       `Show and change the settings of the profile in use, or of --profile.
 
 A value comes from the first of: flag, environment variable, profile, default. The keys of a profile:
-${KEY_LINES}`,
+${showPairs(KEY_NAMES.map((name) => [name, KEYS[name].summary]))}`,
     );
   examples(
     config,

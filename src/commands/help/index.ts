@@ -2,6 +2,7 @@
 
 import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
 import { examples } from '../../cli/examples.js';
+import { showPairs } from '../../cli/help.js';
 import { findBelow, namesBelow } from '../../cli/line.js';
 import { unknownWord } from '../../cli/nearest.js';
 import { collectWith, type Offers, offerCommand, type Place } from '../../cli/offers.js';
@@ -10,21 +11,20 @@ import type { Run } from '../../context.js';
 import { usageError } from '../../errors.js';
 import { TOPIC_NAMES, TOPICS } from './names.js';
 
-const WIDEST_TOPIC_COLUMNS = Math.max(...TOPIC_NAMES.map(({ length }) => length));
-const TOPIC_LINES = TOPIC_NAMES.map((topic) => `  ${topic.padEnd(WIDEST_TOPIC_COLUMNS)}  ${TOPICS[topic]}`);
+const TOPIC_LINES = showPairs(Object.entries(TOPICS));
 
 export function addHelp(program: Command, run: Run): void {
   const help = program
     .command('help')
     .summary('show help for a command or topic; "help topics" lists topics')
-    .description(`Show help for a command or a topic:\n${TOPIC_LINES.join('\n')}`)
+    .description(`Show help for a command or a topic:\n${TOPIC_LINES}`)
     .argument('[command|topic...]', 'a command such as bicycles list, or a topic', collectWith(offerPages))
     .option('--man-pages <folder>', 'write the manual into this folder, as pages for man')
     .action(
       run(async () => async (context, words: string[] = [], { manPages }: { manPages?: string }) => {
         if (manPages !== undefined) return (await import('./manual.js')).writeManual(context, program, manPages);
         if (words.length === 1 && words[0]?.toLowerCase() === 'topics')
-          return context.io.stdout.write(`${TOPIC_LINES.join('\n')}\n`);
+          return context.io.stdout.write(`${TOPIC_LINES}\n`);
         const topic = TOPIC_NAMES.find((known) => known === words[0]?.toLowerCase());
         if (topic === undefined || words.length !== 1) return findCommand(program, words).outputHelp();
         return (await import('./topics.js')).showTopic(context, topic, program);

@@ -1,20 +1,29 @@
-// Writes the manual: a page for `man` for each command and each topic of help, from the words of the program itself.
+// Writes the manual: each page of help, of a command or a topic, as a page for `man`.
 
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
 import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
-import { type Example, examplesOf } from '../../cli/examples.js';
-import { pathOf } from '../../cli/help.js';
+import { showExamples } from '../../cli/examples.js';
+import { pathOf, wrap } from '../../cli/help.js';
 import type { Context } from '../../context.js';
 import { FleetError, messageOf } from '../../errors.js';
 import { makeFolder } from '../../folder.js';
 import { programVersion } from '../../place.js';
 import { TOPIC_NAMES, TOPICS, type Topic } from './names.js';
-import { type Section, sectionsOf } from './topics.js';
+import { topicText } from './topics.js';
 
 /** The sections of the manual: commands, and what belongs to no single one. */
 const COMMANDS = 1;
 const TOPICS_SECTION = 7;
+
+interface Page {
+  name: string;
+  section: number;
+  summary: string;
+  /** Lines of roff. */
+  body: readonly string[];
+}
 
 /**
  * Writes the pages where man looks below a folder, which is made: `man1/fleet-bicycles-list.1`, `man7/fleet-exit-codes.7`. They bear
@@ -24,28 +33,18 @@ export async function writeManual({ io, clock, notice }: Context, program: Comma
   const { SOURCE_DATE_EPOCH: epoch } = io.env;
   const date = new Date(epoch === undefined ? clock.wallMs() : Number(epoch) * 1000).toISOString().slice(0, 10);
   const pages = [
-    ...everyCommand(program).map((command) => ({
-      path: `man${COMMANDS}/${pageOf(command)}.${COMMANDS}`,
-      text: commandPage(command, program),
-    })),
-    ...TOPIC_NAMES.map((topic) => ({
-      path: `man${TOPICS_SECTION}/fleet-${topic}.${TOPICS_SECTION}`,
-      text: topicPage(topic, program),
-    })),
+    ...everyCommand(program).map((command) => commandPage(command, program)),
+    ...TOPIC_NAMES.map((topic) => topicPage(topic, program)),
   ];
   try {
-    for (const number of [COMMANDS, TOPICS_SECTION]) await makeFolder(join(folder, `man${number}`));
-    for (const { path, text } of pages) await writeFile(join(folder, path), datePage(text, date));
+    for (const section of [COMMANDS, TOPICS_SECTION]) await makeFolder(join(folder, `man${section}`));
+    for (const page of pages)
+      await writeFile(join(folder, `man${page.section}`, `${page.name}.${page.section}`), showPage(page, date));
   } catch (error) {
     const reason = messageOf(error);
     throw new FleetError('output', `the manual could not be written: ${reason}`, { cause: error });
   }
   await notice(`wrote ${pages.length} pages of the manual to ${folder}`);
-}
-
-/** Puts the date where the title has none. */
-function datePage(page: string, date: string): string {
-  return page.replace(' "" ', ` "${date}" `);
 }
 
 function everyCommand(command: Command): Command[] {
@@ -57,50 +56,48 @@ function innerOf(command: Command): Command[] {
 }
 
 /** `fleet-bicycles-list` */
-function pageOf(command: Command): string {
+function nameOf(command: Command): string {
   return pathOf(command).replaceAll(' ', '-');
 }
 
-function commandPage(command: Command, program: Command): string {
-  const help = command.createHelp();
+/** The first page has the topics that every command is about as well. */
+function commandPage(command: Command, program: Command): Page {
+  const [usage = '', ...text] = stripVTControlCharacters(command.helpInformation()).split('\n');
   const isRoot = command === program;
-  const options = (isRoot ? command.options : help.visibleOptions(command)).filter(({ hidden }) => !hidden);
-  const usage = help.commandUsage(command).slice(pathOf(command).length).trim();
-  return page(pageOf(command), COMMANDS, command.summary() || asSummary(command.description()), [
-    section('Synopsis', [`${bold(pathOf(command))} ${plain(usage)}`]),
-    section('Description', prose(help.commandDescription(command))),
-    section(
-      'Commands',
-      innerOf(command).map((inner) =>
-        term(bold(inner.name()), `${filled(`${inner.summary()};`)}\nsee ${reference(pageOf(inner))}`),
-      ),
-    ),
-    section(
-      'Arguments',
-      help
-        .visibleArguments(command)
-        .map((argument) => term(bold(argument.name()), filled(help.argumentDescription(argument)))),
-    ),
-    section(
-      'Flags',
-      options.map((option) => term(bold(option.flags), filled(help.optionDescription(option)))),
-    ),
-    section('Examples', examplesOf(command).flatMap(example)),
-    isRoot ? section('Exit status', sections(sectionsOf('exit-codes', program))) : '',
-    isRoot ? section('Environment', sections(sectionsOf('environment', program))) : '',
-    section('See also', [seeAlso(command, program)]),
-  ]);
+  const everywhere = ([title, topic]: readonly [string, Topic]) => [
+    `.SH ${title}`,
+    ...toRoff(topicText(topic, program).split('\nExamples:', 1).join('')),
+  ];
+  return {
+    name: nameOf(command),
+    section: COMMANDS,
+    summary: command.summary() || asSummary(command.description()),
+    body: [
+      '.SH SYNOPSIS',
+      usage.replace(/^Usage: (.*?)(?= [<[]|$)(.*)/, (_all, path, rest) => bold(path) + plain(rest)),
+      '.SH DESCRIPTION',
+      ...toRoff(text.join('\n')),
+      ...toRoff(showExamples(command)),
+      ...(isRoot ? ROOT_SECTIONS.flatMap(everywhere) : []),
+      '.SH SEE ALSO',
+      [
+        ...(command.parent === null ? [] : [reference(nameOf(command.parent))]),
+        ...innerOf(command).map((inner) => reference(nameOf(inner))),
+        ...(isRoot ? TOPIC_NAMES : (['flags'] as const)).map((topic) => reference(`fleet-${topic}`, TOPICS_SECTION)),
+      ].join(',\n'),
+    ],
+  };
 }
 
-function topicPage(topic: Topic, program: Command): string {
-  return page(`fleet-${topic}`, TOPICS_SECTION, TOPICS[topic], [
-    section('Description', sections(sectionsOf(topic, program))),
-    section(
-      'Examples',
-      sectionsOf(topic, program).flatMap(({ examples = [] }) => examples.flatMap(example)),
-    ),
-    section('See also', [reference('fleet')]),
-  ]);
+const ROOT_SECTIONS = [
+  ['FLAGS', 'flags'],
+  ['EXIT STATUS', 'exit-codes'],
+  ['ENVIRONMENT', 'environment'],
+] as const;
+
+function topicPage(topic: Topic, program: Command): Page {
+  const body = ['.SH DESCRIPTION', ...toRoff(topicText(topic, program)), '.SH SEE ALSO', reference('fleet')];
+  return { name: `fleet-${topic}`, section: TOPICS_SECTION, summary: TOPICS[topic], body };
 }
 
 /** A sentence as the summaries are written. */
@@ -108,61 +105,43 @@ function asSummary(sentence: string): string {
   return sentence.charAt(0).toLowerCase() + sentence.slice(1).replace(/\.$/, '');
 }
 
-/** The first page names the topics; the others the page above theirs, and where the flags of every command are explained. */
-function seeAlso(command: Command, program: Command): string {
-  if (command === program) return TOPIC_NAMES.map((topic) => reference(`fleet-${topic}`, TOPICS_SECTION)).join(',\n');
-  return [reference(pageOf(command.parent ?? program)), reference('fleet-flags', TOPICS_SECTION)].join(',\n');
+function showPage({ name, section, summary, body }: Page, date: string): string {
+  const title = `.TH ${plain(name.toUpperCase())} ${section} "${date}" "fleet ${plain(programVersion())}" "Manual of fleet"`;
+  const lines = [title, '.SH NAME', `${plain(name)} \\- ${plain(summary)}`, ...body];
+  // A heading begins a paragraph by itself.
+  return `${lines.join('\n')}\n`.replace(/^(\.SH .*)\n\.PP$/gm, '$1');
 }
 
-function page(name: string, number: number, summary: string, parts: readonly string[]): string {
-  const title = `.TH ${plain(name.toUpperCase())} ${number} "" "fleet ${plain(programVersion())}" "Manual of fleet"`;
-  return [title, section('Name', [`${plain(name)} \\- ${plain(summary)}`]), ...parts]
-    .filter((part) => part !== '')
-    .join('\n')
-    .concat('\n');
-}
+/** Headings of help that are sections of the manual; what stands below any other belongs to the text before it. */
+const SECTIONS: readonly string[] = ['Arguments:', 'Commands:', 'Flags:', 'Examples:'];
 
-/** A heading begins a paragraph by itself. */
-function section(heading: string, parts: readonly string[]): string {
-  const rest = parts[0] === '.PP' ? parts.slice(1) : parts;
-  return parts.length === 0 ? '' : [`.SH ${heading.toUpperCase()}`, ...rest].join('\n');
-}
-
-/** What a topic says, but for its examples. */
-function sections(all: readonly Section[]): string[] {
-  return all.flatMap(({ heading, text, pairs = [] }) => [
-    ...(heading === undefined || heading === 'Examples:' ? [] : ['.PP', bold(heading)]),
-    ...(text === undefined ? [] : ['.PP', filled(text)]),
-    ...pairs.map(([word, meaning]) => term(bold(word), filled(meaning))),
-  ]);
-}
-
-/** Paragraphs; lines that begin with a space are a list, and stay as they are. */
-function prose(text: string): string[] {
-  const parts = text.match(/(?:^\S.*\n?)+|(?:^ .*\n?)+/gm) ?? [];
-  return parts.flatMap((part) => {
-    const lines = part.trimEnd().split('\n');
-    return part.startsWith(' ')
-      ? verbatim(lines.map((line) => line.replace(/^ {2}/, '')))
-      : ['.PP', filled(lines.join(' '))];
+/**
+ * A page of help as roff. Its parts stand apart by empty lines: paragraphs, and lists with a heading or a sentence above them. An item of
+ * a list, two spaces in, is a term before what it means, which may go on in lines further in; what an example is for; or a line to paste.
+ */
+function toRoff(text: string): string[] {
+  return text.split(/\n\n+/).flatMap((part) => {
+    const [prose = '', ...items] = part.trimEnd().split(/\n {2}(?! )/);
+    const heading = prose.trim();
+    const above = SECTIONS.includes(heading) ? `.SH ${heading.slice(0, -1).toUpperCase()}` : paragraph(heading);
+    return [...(heading === '' ? [] : [above]), ...items.map(itemToRoff)];
   });
 }
 
-function example([purpose, line]: Example): string[] {
-  return ['.PP', filled(`${purpose.charAt(0).toUpperCase()}${purpose.slice(1)}:`), ...verbatim([line])];
+function paragraph(text: string): string {
+  return `.PP\n${/^.*:$/.test(text) ? bold(text) : filled(text)}`;
 }
 
-function verbatim(lines: readonly string[]): string[] {
-  return ['.PP', '.RS 4', '.nf', ...lines.map((line) => plain(line)), '.fi', '.RE'];
+function itemToRoff(item: string): string {
+  if (item.startsWith('# ')) return paragraph(`${item.charAt(2).toUpperCase()}${item.slice(3)}`).concat(':');
+  const [, term, meaning = ''] = /^(\S+(?: \S+)*)\s{2,}([\s\S]*)$/.exec(item) ?? [];
+  return term === undefined
+    ? ['.PP', '.RS 4', '.nf', plain(item), '.fi', '.RE'].join('\n')
+    : ['.TP', bold(term), filled(meaning)].join('\n');
 }
 
-/** Both are roff already. */
-function term(name: string, meaning: string): string {
-  return `.TP\n${name}\n${meaning}`;
-}
-
-function reference(name: string, number = COMMANDS): string {
-  return `${bold(name)}(${number})`;
+function reference(name: string, section = COMMANDS): string {
+  return `${bold(name)}(${section})`;
 }
 
 function bold(text: string): string {
@@ -185,19 +164,16 @@ const LONGEST_LINE_CHARACTERS = 80;
 
 /** Text that is filled, in lines of the length that roff's own pages have. */
 function filled(text: string): string {
-  const lines: string[] = [];
-  for (const word of plain(text).split(/\s+/)) {
-    const last = lines.at(-1);
-    if (last === undefined || last.length + 1 + word.length > LONGEST_LINE_CHARACTERS) lines.push(word);
-    else lines[lines.length - 1] = `${last} ${word}`;
-  }
   // A line that begins with a point would be a request.
-  return lines.map((line) => line.replace(/^\./, '\\&.')).join('\n');
+  return wrap(plain(text), LONGEST_LINE_CHARACTERS)
+    .map((line) => line.replace(/^\./, '\\&.'))
+    .join('\n');
 }
 
 /** Text as roff shows it unchanged; beyond ASCII by code point, for not every `man` reads UTF-8. */
 function plain(text: string): string {
   return text
+    .replace(/\s+/g, ' ')
     .replace(/[\\\-'`^~"]/g, (mark) => MARKS[mark] ?? mark)
     .replace(/[^\x00-\x7f]/gu, (letter) => `\\[u${letter.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0')}]`)
     .replace(/^\./gm, '\\&.');

@@ -1,8 +1,7 @@
 // The pages of `fleet help` about what belongs to no single command.
 
 import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
-import type { Example } from '../../cli/examples.js';
-import { embolden, fit, helpWidth, wrap } from '../../cli/help.js';
+import { embolden, fit, helpWidth, showPairs } from '../../cli/help.js';
 import type { Context } from '../../context.js';
 import { type ErrorKind, EXIT_CODES } from '../../errors.js';
 import { KEY_NAMES, KEYS } from '../../settings/keys.js';
@@ -10,46 +9,16 @@ import { FORMATS, type Format } from '../../terminal/formats.js';
 import { MIRROR, MIRRORING } from './mirror.js';
 import type { Topic } from './names.js';
 
-/** A heading with lines below it: text that is wrapped, or pairs of a term and what it means. */
-export interface Section {
-  heading?: string;
-  text?: string;
-  pairs?: Pair[];
-  /** Command lines to paste, with what each is for. */
-  examples?: Example[];
-}
-
-type Pair = readonly [term: string, meaning: string];
-
 export async function showTopic({ io }: Context, topic: Topic, program: Command): Promise<void> {
   const screen = { width: io.stdout.width(), hasColors: io.stdout.colorLevel > 0 };
-  const paint = screen.hasColors ? embolden : (heading: string) => heading;
-  const sections = sectionsOf(topic, program);
-  await io.stdout.write(sections.map((section) => draw(section, helpWidth(screen), paint)).join('\n'));
+  const page = topicText(topic, program);
+  const text = screen.hasColors ? page.replace(/^\S.*:$/gm, embolden) : page;
+  await io.stdout.write(fit(text, helpWidth(screen)));
 }
 
-/**
- * The sections of a page, which stand in its text with an empty line between: a paragraph; or a heading, which ends with a colon, and below
- * it each term two spaces before what it means, or each command line below what it is for.
- */
-export function sectionsOf(topic: Topic, program: Command): Section[] {
-  const parts = PAGES[topic](program).trim().split('\n\n');
-  return parts.map((part) => {
-    const [heading = '', ...lines] = part.split('\n');
-    if (!heading.endsWith(':')) return { text: part };
-    const rows = lines.map((line) => line.trim());
-    if (rows[0]?.startsWith('# ') !== true) return { heading, pairs: rows.map(readPair) };
-    return { heading, examples: rows.flatMap((row, at) => (at % 2 === 0 ? [[row.slice(2), rows[at + 1] ?? '']] : [])) };
-  });
-}
-
-function readPair(row: string): Pair {
-  const [, term = row, meaning = ''] = /^(.*\S) {2,}(.*)$/.exec(row) ?? [];
-  return [term, meaning];
-}
-
-function writePairs(pairs: readonly Pair[]): string {
-  return pairs.map(([term, meaning]) => `  ${term}  ${meaning}`).join('\n');
+/** The page as a page of `--help` is written: paragraphs of one line, and lists below a heading; wider than any screen. */
+export function topicText(topic: Topic, program: Command): string {
+  return PAGES[topic](program).trimStart();
 }
 
 const PAGES: { readonly [Name in Topic]: (program: Command) => string } = {
@@ -81,13 +50,13 @@ const CODE_MEANINGS: { readonly [Kind in ErrorKind]: string } = {
 };
 
 function describeExitCodes(): string {
-  const kinds = Object.keys(EXIT_CODES) as ErrorKind[];
+  const kinds = Object.entries(EXIT_CODES) as [ErrorKind, number][];
+  const done = ['0   done', 'success'] as const;
   return `
 Each kind of failure has an exit code of its own. With --json the error on stderr names the kind.
 
 Code Kind:
-  0   done  success
-${writePairs(kinds.map((kind) => [`${String(EXIT_CODES[kind]).padEnd(3)} ${kind}`, CODE_MEANINGS[kind]]))}
+${showPairs([done, ...kinds.map(([kind, code]) => [`${String(code).padEnd(3)} ${kind}`, CODE_MEANINGS[kind]] as const)])}
 
 Examples:
   # wait five seconds for a lost bicycle; 124 when there was none
@@ -98,9 +67,13 @@ Examples:
 }
 
 function describeEnvironment(): string {
-  const settings = KEY_NAMES.map((name) => KEYS[name]).flatMap(({ variable, summary }) =>
-    variable === undefined ? [] : [[variable, summary] as const],
-  );
+  const settings = showPairs([
+    ...KEY_NAMES.map((name) => KEYS[name]).flatMap(({ variable, summary }) =>
+      variable === undefined ? [] : [[variable, summary] as const],
+    ),
+    ['FLEET_PROFILE', 'profile to use'],
+    ['FLEET_CONFIG_DIR', 'folder of the settings, an absolute path'],
+  ]);
   return `
 A setting comes from the first of: flag, environment variable, profile, default. "fleet config list" shows each value and where it came from. An empty variable counts as not set.
 
@@ -110,9 +83,7 @@ The token, first one wins:
   FLEET_TOKEN_COMMAND  shell command that prints it; run again when the token is about to expire
 
 Settings:
-${writePairs(settings)}
-  FLEET_PROFILE     profile to use
-  FLEET_CONFIG_DIR  folder of the settings, an absolute path
+${settings}
 
 Also used:
   HTTPS_PROXY                 proxy for https; also HTTP_PROXY, and NO_PROXY names hosts to reach directly
@@ -143,15 +114,18 @@ const FORMAT_MEANINGS: { readonly [Name in Format]: string } = {
 /** Every format; `wide` is the table of one run, and no setting. */
 function describeOutput(): string {
   const [table, ...others] = FORMATS;
-  const meanings = (formats: readonly Format[]) => writePairs(formats.map((each) => [each, FORMAT_MEANINGS[each]]));
+  const pairOf = (format: Format) => [format, FORMAT_MEANINGS[format]] as const;
+  const formats = showPairs([
+    pairOf(table),
+    ['wide', 'the table with every column and whole values, wider than the screen if needed'],
+    ...others.map(pairOf),
+    ['svg, html', 'a picture and a page for the browser; "fleet map" alone'],
+  ]);
   return `
 stdout has only the result. Progress, hints, notices and errors go to stderr, with --json as one JSON object per line; --quiet prints errors only.
 
 Formats (-o, --output):
-${meanings([table])}
-  wide  the table with every column and whole values, wider than the screen if needed
-${meanings(others)}
-  svg, html  a picture and a page for the browser; "fleet map" alone
+${formats}
 
 --columns chooses fields for table, csv and tsv; dotted paths read nested fields. --no-truncate keeps values whole in the columns that fit, --no-headers leaves out the header. --jq filters the JSON and prints strings raw. Control characters from the service never reach the terminal.
 
@@ -218,7 +192,7 @@ function describeFlags(program: Command): string {
 Every command takes these flags, before or after its name. The token is never a flag: it would show in the process list and the shell history.
 
 Flags of every command:
-${writePairs(program.options.map(({ flags, description }) => [flags, description]))}
+${showPairs(program.options.map(({ flags, description }) => [flags, description]))}
 
 Examples:
   # flags may come first
@@ -226,13 +200,4 @@ Examples:
   # show requests and responses
   fleet alerts list --trace --verbose
 `;
-}
-
-function draw({ heading, text, pairs, examples }: Section, width: number, paint: (heading: string) => string): string {
-  const lines = heading === undefined ? [] : [paint(heading)];
-  if (text !== undefined) lines.push(...wrap(text, width));
-  const termWidth = Math.max(0, ...(pairs ?? []).map(([term]) => term.length));
-  for (const [term, meaning] of pairs ?? []) lines.push(...wrap(`  ${term.padEnd(termWidth)}  ${meaning}`, width));
-  for (const [purpose, line] of examples ?? []) lines.push(`  # ${purpose}`, `  ${line}`);
-  return fit(lines.map((line) => `${line}\n`).join(''), width);
 }
