@@ -5,50 +5,32 @@ import { TRANSITIONS } from '../api/bicycle.js';
 import { METHODS } from '../http/methods.js';
 
 /** How other tools spell a flag, and how fleet does. */
-const FLAGS: { readonly [typed: string]: readonly string[] } = {
-  '--sort': ['--ordering'],
-  '--sort-by': ['--ordering'],
-  '--order': ['--ordering'],
-  '--order-by': ['--ordering'],
-  '-n': ['--limit'],
-  '-L': ['--limit'],
-  '--max': ['--limit'],
-  '--first': ['--limit'],
-  '--take': ['--limit'],
-  '--head': ['--limit'],
-  '--per-page': ['--limit'],
-  '--page-size': ['--limit'],
-  '--format': ['--output'],
-  '--out': ['--output'],
-  '--csv': ['-o', 'csv'],
-  '--tsv': ['-o', 'tsv'],
-  '--yaml': ['-o', 'yaml'],
-  '--geojson': ['-o', 'geojson'],
-  '--filter': ['--where'],
-  '--selector': ['--where'],
-  '-l': ['--where'],
-  '--status': ['--state'],
-  '--search': ['--name'],
-  '--query': ['--name'],
-  '--org': ['--organization'],
-  '-A': ['--all'],
-  '--all-pages': ['--all'],
-  '--fields': ['--columns'],
-  '--wide': ['-o', 'wide'],
-  '--no-trunc': ['--no-truncate'],
-  '--no-header': ['--no-headers'],
-  '--force': ['--yes'],
-  '--url': ['--base-url'],
-  '--host': ['--base-url'],
-  '--server': ['--base-url'],
-  '--context': ['--profile'],
-  '--debug': ['--verbose'],
-  '--silent': ['--quiet'],
-  '--dry': ['--dry-run'],
-  '--dryrun': ['--dry-run'],
-  '--method': ['-X'],
-  '--header': ['-H'],
-};
+const FLAGS: readonly (readonly [typed: string, meant: string])[] = [
+  ['--sort|--sort-by|--order|--order-by', '--ordering'],
+  ['-n|-L|--max|--first|--take|--head|--per-page|--page-size', '--limit'],
+  ['--format|--out', '--output'],
+  ['--csv', '-o csv'],
+  ['--tsv', '-o tsv'],
+  ['--yaml', '-o yaml'],
+  ['--geojson', '-o geojson'],
+  ['--wide', '-o wide'],
+  ['-l|--filter|--selector', '--where'],
+  ['--status', '--state'],
+  ['--search|--query', '--name'],
+  ['--org', '--organization'],
+  ['-A|--all-pages', '--all'],
+  ['--fields', '--columns'],
+  ['--no-trunc', '--no-truncate'],
+  ['--no-header', '--no-headers'],
+  ['--force', '--yes'],
+  ['--url|--host|--server', '--base-url'],
+  ['--context', '--profile'],
+  ['--debug', '--verbose'],
+  ['--silent', '--quiet'],
+  ['--dry|--dryrun', '--dry-run'],
+  ['--method', '-X'],
+  ['--header', '-H'],
+];
 
 const BICYCLES = 'bicycles|bicycle|bikes|bike';
 const ALERTS = 'alerts|alert';
@@ -113,6 +95,9 @@ const LINES: readonly (readonly [typed: string, meant: string])[] = [
   ['serve|server|mock|dev', 'sandbox'],
 ];
 
+/** The words that a place stands for, each behind a NUL; a group, for `$1` and so on. */
+const PLACES: { readonly [place: string]: string } = { X: '\0([^\0]+)', 'X...': '\0(.+)', '...': '(?:\0(.*))?' };
+
 /** A flag with the value that it must never have. */
 const TOKEN_FLAG = /^--(?:token|jwt|access-token|api-key)(?:=|$)/;
 
@@ -132,45 +117,32 @@ export function guessLine(
   isFlagOfCommand: (word: string) => boolean = () => false,
 ): string[] | undefined {
   const flagged = argv.flatMap((word, index) => {
-    const equals = word.startsWith('--') ? word.indexOf('=') : -1;
-    const name = equals === -1 ? word : word.slice(0, equals);
-    const isForeign = Object.hasOwn(FLAGS, name) && !isFlagOfCommand(word);
-    const [flag = name, ...values] = isForeign ? flagsFor(name, argv[index + 1]) : [];
-    return [equals === -1 ? flag : `${flag}${word.slice(equals)}`, ...values];
+    const [, name, value] = /^(--[^=]*)(=[\s\S]*)$/.exec(word) ?? [word, word, ''];
+    const [flag = name, ...values] = isFlagOfCommand(word) ? [] : flagsFor(name, argv[index + 1]);
+    return [flag + value, ...values];
   });
   const end = flagged.findIndex((word) => word.startsWith('-') && word !== '-');
   const words = end === -1 ? flagged : flagged.slice(0, end);
   const flags = end === -1 ? [] : flagged.slice(end);
-  const meant = LINES.map(([typed, line]) => substitute(words, typed.split(' '), line)).find(
-    (line) => line !== undefined,
-  );
-  const guess = [...withoutDefault(meant ?? words), ...flags];
+  const guess = [...withoutDefault(meaningOf(words)), ...flags];
   return guess.join('\0') === argv.join('\0') ? undefined : guess;
 }
 
 /** What a flag of another tool is here: `-l` selects with a condition, and limits with a number. */
 function flagsFor(name: string, next = ''): readonly string[] {
-  return name === '-l' && /^\d+$/.test(next) ? ['--limit'] : (FLAGS[name] ?? []);
+  if (name === '-l' && /^\d+$/.test(next)) return ['--limit'];
+  return FLAGS.find(([typed]) => typed.split('|').includes(name))?.[1].split(' ') ?? [];
 }
 
-function substitute(words: readonly string[], typed: readonly string[], meant: string): string[] | undefined {
-  const taken: string[][] = [];
-  for (const [index, pattern] of typed.entries()) {
-    if (pattern === '...' || pattern === 'X...') {
-      const rest = words.slice(index);
-      if (pattern === 'X...' && rest.length === 0) return undefined;
-      taken.push(rest);
-      return fill(meant, taken);
-    }
-    const word = words[index];
-    if (word === undefined || (pattern !== 'X' && !pattern.split('|').includes(word))) return undefined;
-    taken.push([word]);
+/** What the words mean; they themselves where nothing is known of them. */
+function meaningOf(words: readonly string[]): readonly string[] {
+  const line = words.map((word) => `\0${word}`).join('');
+  for (const [typed, meant] of LINES) {
+    const places = typed.split(' ').map((place) => PLACES[place] ?? `\0(${place})`);
+    const pattern = new RegExp(`^${places.join('')}$`, 's');
+    if (pattern.test(line)) return line.replace(pattern, meant.replaceAll(' ', '\0')).split('\0').filter(Boolean);
   }
-  return words.length === typed.length ? fill(meant, taken) : undefined;
-}
-
-function fill(meant: string, taken: readonly (readonly string[])[]): string[] {
-  return meant.split(' ').flatMap((word) => (word.startsWith('$') ? (taken[Number(word.slice(1)) - 1] ?? []) : [word]));
+  return words;
 }
 
 /** `-X GET` says what is so anyway. */
