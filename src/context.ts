@@ -129,7 +129,12 @@ function once<T>(make: () => Promise<T>): () => Promise<T> {
 }
 
 /** Opens the context of one command. */
-export function openContext(world: World, io: Io, flags: GlobalFlags, interruption: Interruption): OpenContext {
+export function openContext(
+  world: Pick<World, 'clock' | 'abandon'>,
+  io: Io,
+  flags: GlobalFlags,
+  interruption: Interruption,
+): OpenContext {
   const { clock } = world;
   const { signal, urgentSignal } = interruption;
   // Every request under way listens to them, and there can be 64: no leak that Node should warn of.

@@ -125,12 +125,12 @@ function show({ words, isFile, isOpen, isReplacing }: Offers): string {
 }
 
 /** The settings as far as they can be read, and the service as far as it answers at once. */
-function openSources({ io, clock, signal }: Context, program: Command, words: readonly string[]): Sources {
+function openSources(context: Context, program: Command, words: readonly string[]): Sources {
   const { values } = followLine(program, words);
   // The next command reports what is wrong with settings or service; one who presses a key wants words.
   const fromProfiles = async (offer: (profiles: Stored['profiles']) => Offer[] | Promise<Offer[]>) => {
     try {
-      return await offer((await (await import('../../settings/store.js')).loadStored(io.env)).profiles);
+      return await offer((await (await import('../../settings/store.js')).loadStored(context.io.env)).profiles);
     } catch {
       return [];
     }
@@ -152,6 +152,6 @@ function openSources({ io, clock, signal }: Context, program: Command, words: re
             known.set(value, { value, description: `of profile ${name}` });
         return [...known.values()];
       }),
-    bicycles: (typed) => findLiveBicycles({ io, clock, signal, values }, typed).catch(() => NOTHING),
+    bicycles: (typed) => findLiveBicycles(context, values, typed).catch(() => NOTHING),
   };
 }

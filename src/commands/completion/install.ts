@@ -18,21 +18,10 @@ interface Plan {
   startLine?: { path: string; line: string };
 }
 
-/** What is said of the two directions, and what they change. */
-const DIRECTIONS = {
-  installed: {
-    find: (shell: Shell, plan: Plan) => findChanges(shell, plan),
-    nothing: (shell: Shell, { scriptPath }: Plan) => `completion for ${shell} is installed already, in ${scriptPath}`,
-    done: (shell: Shell) => `completion for ${shell} is installed; it works in shells that you start from now on`,
-    byHand: (shell: Shell) => `put the script in place yourself: fleet completion ${shell}`,
-  },
-  removed: {
-    find: (_shell: Shell, plan: Plan) => findRemovals(plan),
-    nothing: (shell: Shell) => `completion for ${shell} is not installed`,
-    done: (shell: Shell) => `completion for ${shell} is removed; shells that run already keep it`,
-    byHand: () => 'remove the file and the line that were named yourself',
-  },
-};
+interface Change {
+  said: string;
+  change(): Promise<unknown>;
+}
 
 /**
  * Installs the completion, or takes away what that wrote and nothing else; says before what it changes, and asks unless `--yes` says so. Throws
@@ -41,34 +30,36 @@ const DIRECTIONS = {
 export async function changeCompletion(
   context: Context,
   shell: Shell,
-  to: keyof typeof DIRECTIONS,
+  to: 'installed' | 'removed',
   { yes }: { yes?: boolean },
 ): Promise<void> {
   const { io, notice } = context;
-  const { find, nothing, done, byHand } = DIRECTIONS[to];
-  const step = async <T>(run: () => Promise<T>): Promise<T> => {
-    try {
-      return await run();
-    } catch (error) {
-      const reason = messageOf(error);
-      const hint = byHand(shell);
-      throw new FleetError('output', `the completion could not be ${to}: ${reason}`, { hint, cause: error });
-    }
-  };
+  const isWanted = to === 'installed';
+  const byHand = isWanted
+    ? `put the script in place yourself: fleet completion ${shell}`
+    : 'remove the file and the line that were named yourself';
   const plan = makePlan(shell, io.env);
-  const changes = await step(() => find(shell, plan));
-  if (changes.length === 0) return notice(nothing(shell, plan));
-  if (yes === true) for (const { said } of changes) await notice(said);
-  else {
-    // Not a notice: whoever says yes must know to what.
-    for (const { said } of changes) await io.stderr.write(`${clean(said)}\n`);
-    const message = changes.length === 1 ? 'Do this?' : 'Do both?';
-    const or = to === 'installed' ? `, or ${byHand(shell)}` : '';
-    const instead = `use --yes to skip the question${or}`;
-    if (!(await askYesNo(context, { message, instead }))) return notice('nothing was changed');
+  try {
+    const changes = await findChanges(plan, shell, isWanted);
+    if (changes.length === 0) {
+      const where = isWanted ? `installed already, in ${plan.scriptPath}` : 'not installed';
+      return await notice(`completion for ${shell} is ${where}`);
+    }
+    // Not a notice where it is asked for: whoever says yes must know to what.
+    for (const { said } of changes) await (yes === true ? notice(said) : io.stderr.write(`${clean(said)}\n`));
+    const question = {
+      message: changes.length === 1 ? 'Do this?' : 'Do both?',
+      instead: `use --yes to skip the question${isWanted ? `, or ${byHand}` : ''}`,
+    };
+    if (yes !== true && !(await askYesNo(context, question))) return await notice('nothing was changed');
+    for (const { change } of changes) await change();
+  } catch (error) {
+    if (error instanceof FleetError || context.signal.aborted) throw error;
+    const message = `the completion could not be ${to}: ${messageOf(error)}`;
+    throw new FleetError('output', message, { hint: byHand, cause: error });
   }
-  for (const { change } of changes) await step(change);
-  await notice(done(shell));
+  const when = isWanted ? 'it works in shells that you start from now on' : 'shells that run already keep it';
+  await notice(`completion for ${shell} is ${to}; ${when}`);
 }
 
 function makePlan(shell: Shell, env: NodeJS.ProcessEnv): Plan {
@@ -97,45 +88,34 @@ function sourceLine(path: string): string {
   return `[ ! -r ${quoted} ] || . ${quoted}`;
 }
 
-interface Change {
-  said: string;
-  change(): Promise<unknown>;
-}
-
-async function findChanges(shell: Shell, { scriptPath, startLine }: Plan): Promise<Change[]> {
+async function findChanges({ scriptPath, startLine }: Plan, shell: Shell, isWanted: boolean): Promise<Change[]> {
   const changes: Change[] = [];
-  const script = SCRIPTS[shell];
   const present = await readText(scriptPath);
-  if (present !== script) {
-    changes.push({
-      said: `this ${present === undefined ? 'writes' : 'replaces'} ${scriptPath}`,
-      change: async () => {
-        await makeFolder(dirname(scriptPath));
-        await writeFile(scriptPath, script);
-      },
-    });
+  const script = isWanted ? SCRIPTS[shell] : undefined;
+  if (script === undefined) {
+    if (present !== undefined) changes.push({ said: `this removes ${scriptPath}`, change: () => rm(scriptPath) });
+  } else if (present !== script) {
+    const said = `this ${present === undefined ? 'writes' : 'replaces'} ${scriptPath}`;
+    const change = async () => {
+      await makeFolder(dirname(scriptPath));
+      await writeFile(scriptPath, script);
+    };
+    changes.push({ said, change });
   }
   if (startLine === undefined) return changes;
   const { path, line } = startLine;
   const text = await readText(path);
-  if (text?.split('\n').includes(line) === true) return changes;
-  changes.push({
-    said: `this adds a line to ${path}: ${line}`,
-    change: () => appendFile(path, `${text === undefined || text === '' || text.endsWith('\n') ? '' : '\n'}${line}\n`),
-  });
-  return changes;
-}
-
-async function findRemovals({ scriptPath, startLine }: Plan): Promise<Change[]> {
-  const changes: Change[] = [];
-  if ((await readText(scriptPath)) !== undefined) {
-    changes.push({ said: `this removes ${scriptPath}`, change: () => rm(scriptPath) });
-  }
-  const lines = (startLine === undefined ? undefined : await readText(startLine.path))?.split('\n') ?? [];
-  if (startLine === undefined || !lines.includes(startLine.line)) return changes;
-  const { path, line } = startLine;
-  const left = lines.filter((one) => one !== line).join('\n');
-  changes.push({ said: `this removes a line from ${path}: ${line}`, change: () => writeFile(path, left) });
+  const lines = text?.split('\n') ?? [];
+  if (lines.includes(line) === isWanted) return changes;
+  const separator = text === undefined || text === '' || text.endsWith('\n') ? '' : '\n';
+  changes.push(
+    isWanted
+      ? { said: `this adds a line to ${path}: ${line}`, change: () => appendFile(path, `${separator}${line}\n`) }
+      : {
+          said: `this removes a line from ${path}: ${line}`,
+          change: () => writeFile(path, lines.filter((one) => one !== line).join('\n')),
+        },
+  );
   return changes;
 }
 
