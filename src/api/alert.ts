@@ -1,6 +1,7 @@
 // What the service says of alerts: fields, states, types and the endpoint (interface.md sections 2.2 to 2.4, 3.2 and 4.5).
 
 import { pathSegment } from './links.js';
+import type { Resource } from './resource.js';
 
 /** The fields of section 2.2, in its order. */
 export const ALERT_FIELDS = [
@@ -56,15 +57,17 @@ export type AlertAction = (typeof ALERT_ACTIONS)[number];
 /** Assumed: fields to order by that were observed to work. */
 export const ALERT_ORDERINGS = ['created', 'modified', 'state', 'alert_type', 'uuid', 'organization'] as const;
 
-/** Assumed: the address of one alert, as it was observed; its `url` is that link (section 2.2). */
-export function alertPath(uuid: string): string {
-  return `/alerts/${pathSegment(uuid)}/`;
-}
-
-/** Assumed: the endpoint that acts on one alert, as it was observed. */
-export function alertActionsPath(uuid: string): string {
-  return `/alerts/${pathSegment(uuid)}/actions/`;
-}
-
-/** Section 4.5: the list endpoint, below the base URL. */
-export const ALERTS_PATH = '/alerts/';
+/** Alerts, listed as in section 4.5. Assumed: their addresses and actions, as they were observed; `url` is that link (section 2.2). */
+export const ALERT: Resource = {
+  one: 'alert',
+  many: 'alerts',
+  fields: ALERT_FIELDS,
+  orderings: ALERT_ORDERINGS,
+  numbers: [],
+  times: ['created', 'modified'],
+  words: { state: ALERT_STATES, alert_type: ALERT_TYPES },
+  nameField: 'message',
+  listPath: '/alerts/',
+  path: (uuid) => `/alerts/${pathSegment(uuid)}/`,
+  actionsPath: (uuid) => `/alerts/${pathSegment(uuid)}/actions/`,
+};

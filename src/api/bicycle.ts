@@ -1,6 +1,7 @@
 // What the service says of bicycles: fields, states, transitions and endpoints (interface.md sections 2.1, 3.1 and 4.1 to 4.3).
 
 import { pathSegment } from './links.js';
+import type { Resource } from './resource.js';
 
 /** The fields of section 2.1 in its order, then `modified`, which only the ordering parameter names. */
 export const BICYCLE_FIELDS = [
@@ -95,23 +96,24 @@ export const BICYCLE_ORDERINGS = [
   'distance',
 ] as const;
 
-/** Section 4.1 and 4.2: the list and creation endpoint, below the base URL. */
-export const BICYCLES_PATH = '/bicycles/';
-
-/** Assumed: the address of one bicycle; section 2.2 links to it, section 4 does not show it. */
-export function bicyclePath(uuid: string): string {
-  return `/bicycles/${pathSegment(uuid)}/`;
-}
-
-/** Section 4.3: the endpoint that runs a transition on one bicycle. */
-export function actionsPath(uuid: string): string {
-  return `/bicycles/${pathSegment(uuid)}/actions/`;
-}
-
-/** Assumed: the service's own history of one bicycle's transitions; not every service has it. */
-export function transitionsPath(uuid: string): string {
-  return `/bicycles/${pathSegment(uuid)}/transitions/`;
-}
+/**
+ * Bicycles, listed and created as in sections 4.1 and 4.2, acted on as in 4.3. Assumed: the address of one, which section 2.2 links to;
+ * the service's own history of its transitions, which not every service has; numbers and times, which may come as strings.
+ */
+export const BICYCLE: Resource = {
+  one: 'bicycle',
+  many: 'bicycles',
+  fields: BICYCLE_FIELDS,
+  orderings: BICYCLE_ORDERINGS,
+  numbers: BICYCLE_NUMBERS,
+  times: ['created', 'modified', 'latest_gps_timestamp'],
+  words: { state: BICYCLE_STATES },
+  nameField: 'name',
+  listPath: '/bicycles/',
+  path: (uuid) => `/bicycles/${pathSegment(uuid)}/`,
+  actionsPath: (uuid) => `/bicycles/${pathSegment(uuid)}/actions/`,
+  historyPath: (uuid) => `/bicycles/${pathSegment(uuid)}/transitions/`,
+};
 
 /** The fields of section 4.2, in its order. */
 export const NEW_BICYCLE_FIELDS = ['name', 'organization', 'model', 'lock', 'serial_number', 'description'] as const;

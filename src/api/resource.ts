@@ -1,36 +1,28 @@
-// What can be acted on, one thing or many: what it is called, and where the service has it.
+// What can be listed and acted on, one thing or many: what it and its fields are called, and where the service has it.
 
-import { ALERTS_PATH, alertActionsPath, alertPath } from './alert.js';
-import { actionsPath, BICYCLES_PATH, bicyclePath, transitionsPath } from './bicycle.js';
+/** What the document says of fields; what it does not name is left to the service. */
+export interface Vocabulary {
+  readonly fields: readonly string[];
+  /** Fields that hold numbers. */
+  readonly numbers: readonly string[];
+  /** Fields that hold ISO 8601 times. */
+  readonly times: readonly string[];
+  /** Fields whose values are words of a list. */
+  readonly words: { readonly [field: string]: readonly string[] };
+}
 
-export interface Resource {
-  one: string;
-  many: string;
+export interface Resource extends Vocabulary {
+  readonly one: string;
+  readonly many: string;
+  /** Fields to order by that are known to work. */
+  readonly orderings: readonly string[];
   /** The field that people know it by. */
-  nameField: string;
-  listPath: string;
+  readonly nameField: string;
+  /** Where the service lists them, below the base URL. */
+  readonly listPath: string;
   path(uuid: string): string;
   /** Where an action on it is sent. */
   actionsPath(uuid: string): string;
   /** The service's own history of its actions, where there is one. */
   historyPath?(uuid: string): string;
 }
-
-export const BICYCLE: Resource = {
-  one: 'bicycle',
-  many: 'bicycles',
-  nameField: 'name',
-  listPath: BICYCLES_PATH,
-  path: bicyclePath,
-  actionsPath,
-  historyPath: transitionsPath,
-};
-
-export const ALERT: Resource = {
-  one: 'alert',
-  many: 'alerts',
-  nameField: 'message',
-  listPath: ALERTS_PATH,
-  path: alertPath,
-  actionsPath: alertActionsPath,
-};

@@ -1,6 +1,6 @@
 // Which organization a command is about: the one that was named, by UUID or name, else that of the settings, else the only one there is.
 
-import { BICYCLES_PATH, type Bicycle } from '../api/bicycle.js';
+import { BICYCLE, type Bicycle } from '../api/bicycle.js';
 import { wholeUuid } from '../api/links.js';
 import type { Context } from '../context.js';
 import { FleetError, usageError } from '../errors.js';
@@ -59,7 +59,7 @@ async function findOnly(
   const ofBicycles = ownersOf(await witnesses());
   if (ofBicycles.length > 0) return { found: ofBicycles, source: 'that of the bicycle' };
   if (ofToken.length > 1) return { found: ofToken, source: '' };
-  const request = { path: BICYCLES_PATH, subject: 'the list of bicycles' };
+  const request = { path: BICYCLE.listPath, subject: 'the list of bicycles' };
   const { value: page } = await (await context.client()).pages<Bicycle>(request, { ahead: 0 }).next();
   const found = ownersOf((page?.items ?? []).map(({ value }) => value));
   return { found, source: 'the only one on the first page of bicycles' };

@@ -1,7 +1,7 @@
 // The mirror as a client of the service: the same requests for lists, answered from the database; whatever else needs the service.
 
-import { ALERTS_PATH } from '../api/alert.js';
-import { BICYCLE_FIELDS, BICYCLES_PATH, bicyclePath } from '../api/bicycle.js';
+import { ALERT } from '../api/alert.js';
+import { BICYCLE, BICYCLE_FIELDS } from '../api/bicycle.js';
 import { wholeUuid } from '../api/links.js';
 import { FleetError, usageError } from '../errors.js';
 import type { Client } from '../http/client.js';
@@ -62,7 +62,7 @@ function needsService({ subject, path }: HttpRequest): FleetError {
 /** One bicycle at its own address. */
 async function sendOne(database: Database, request: HttpRequest): Promise<HttpAnswer> {
   const uuid = wholeUuid(request.path.split('/').at(-2) ?? '');
-  if ((request.method ?? 'GET') !== 'GET' || uuid === undefined || request.path !== bicyclePath(uuid))
+  if ((request.method ?? 'GET') !== 'GET' || uuid === undefined || request.path !== BICYCLE.path(uuid))
     throw needsService(request);
   const [row] = await database.all('SELECT raw, gone FROM bicycles WHERE uuid = ?', [uuid]);
   if (row === undefined || row['gone'] !== null) {
@@ -76,8 +76,8 @@ async function sendOne(database: Database, request: HttpRequest): Promise<HttpAn
 }
 
 function selectionOf(database: Database, organizations: readonly string[], request: HttpRequest): Selection {
-  if (request.path === BICYCLES_PATH) return selectBicycles(database, organizations, request.query ?? []);
-  if (request.path === ALERTS_PATH) return selectAlerts(database, organizations, request.query ?? []);
+  if (request.path === BICYCLE.listPath) return selectBicycles(database, organizations, request.query ?? []);
+  if (request.path === ALERT.listPath) return selectAlerts(database, organizations, request.query ?? []);
   throw needsService(request);
 }
 

@@ -1,5 +1,6 @@
 // How the outcome of a transition and of a creation looks.
 
+import { BICYCLE } from '../api/bicycle.js';
 import { clean } from '../terminal/clean.js';
 import type { Color } from '../terminal/colour.js';
 import type { Shape } from '../terminal/formats.js';
@@ -69,7 +70,7 @@ const ACTION_FIELDS = [
 
 /** One bicycle: what became of it. */
 export const ACTION: Shape<Ended> = {
-  noun: { one: 'bicycle', many: 'bicycles' },
+  noun: BICYCLE,
   fields: ACTION_FIELDS,
   single: true,
   columns: [
@@ -111,14 +112,14 @@ const FAILURE_COLUMNS = [
 
 /** Many bicycles; the table is meant for those that are not done. */
 export const ACTIONS: Shape<Ended> = {
-  noun: { one: 'bicycle', many: 'bicycles' },
+  noun: BICYCLE,
   fields: ACTION_FIELDS,
   columns: [{ header: 'UUID', field: 'uuid', keep: 6, cell: ({ uuid }) => showText(uuid) }, ...FAILURE_COLUMNS],
 };
 
 /** Many new bicycles; the table is meant for those that are not created. */
 export const CREATIONS: Shape<Ended> = {
-  noun: { one: 'bicycle', many: 'bicycles' },
+  noun: BICYCLE,
   fields: ['row', 'name', 'uuid', 'outcome', 'status', 'state', 'request_id', 'milliseconds', 'message'],
   columns: [
     { header: 'ROW', field: 'row', keep: 6, align: 'right', room: 5, cell: ({ row }) => showText(row) },

@@ -1,6 +1,6 @@
 // How an alert looks: its columns, its colours, where its cause is.
 
-import { ALERT_FIELDS, type Alert } from '../api/alert.js';
+import { ALERT, ALERT_FIELDS, type Alert } from '../api/alert.js';
 import { uuidOfLink } from '../api/links.js';
 import type { Color } from '../terminal/colour.js';
 import type { Shape } from '../terminal/formats.js';
@@ -30,7 +30,7 @@ export function showAlertBicycle(alert: Alert, at: Place): Cell {
 
 /** Alerts in every format. */
 export const ALERTS: Shape<Alert> = {
-  noun: { one: 'alert', many: 'alerts' },
+  noun: ALERT,
   fields: ALERT_FIELDS,
   columns: [
     {

@@ -1,6 +1,6 @@
 // How a bicycle looks: its columns, its colours, where it is.
 
-import { BICYCLE_FIELDS, type Bicycle } from '../api/bicycle.js';
+import { BICYCLE, BICYCLE_FIELDS, type Bicycle } from '../api/bicycle.js';
 import { isUuid } from '../api/links.js';
 import { clean } from '../terminal/clean.js';
 import type { Color } from '../terminal/colour.js';
@@ -93,7 +93,7 @@ export function showTime(time: unknown, at: Place): Cell {
  * handle for the other commands, and has its place in 80 columns.
  */
 export const BICYCLES: Shape<Bicycle> = {
-  noun: { one: 'bicycle', many: 'bicycles' },
+  noun: BICYCLE,
   fields: BICYCLE_FIELDS,
   columns: [
     { header: 'NAME', field: 'name', keep: 6, minimum: 16, room: 24, maximum: 48, cell: ({ name }) => showText(name) },

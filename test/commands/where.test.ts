@@ -2,7 +2,8 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { ALERT_VOCABULARY, BICYCLE_VOCABULARY } from '../../src/commands/list/vocabulary.js';
+import { ALERT } from '../../src/api/alert.js';
+import { BICYCLE } from '../../src/api/bicycle.js';
 import { checkCondition, matches, OPERATORS, parseCondition } from '../../src/commands/list/where.js';
 import { FleetError } from '../../src/errors.js';
 import { readExact } from '../../src/json/exact.js';
@@ -62,7 +63,7 @@ describe('reading', () => {
       fc.property(fc.oneof(fc.string(), anyText(), fc.constantFrom(...NAUGHTY)), fc.json(), (text, json) => {
         try {
           const condition = parseCondition(text);
-          checkCondition(condition, BICYCLE_VOCABULARY);
+          checkCondition(condition, BICYCLE);
           expect(typeof matches(condition, JSON.parse(json), NOW)).toBe('boolean');
         } catch (error) {
           expect(error).toBeInstanceOf(FleetError);
@@ -179,9 +180,9 @@ describe('slips that the document shows', () => {
     ['latest_gps_timestamp<2h', 'which is a time, with "2h"'],
     ['created>2024', 'which is a time, with "2024"'],
   ])('%s', (text, words) => {
-    expect(() => checkCondition(parseCondition(text), BICYCLE_VOCABULARY)).toThrow(FleetError);
+    expect(() => checkCondition(parseCondition(text), BICYCLE)).toThrow(FleetError);
     try {
-      checkCondition(parseCondition(text), BICYCLE_VOCABULARY);
+      checkCondition(parseCondition(text), BICYCLE);
     } catch (error) {
       expect(`${(error as FleetError).message} ${(error as FleetError).hint}`).toContain(words);
     }
@@ -190,13 +191,13 @@ describe('slips that the document shows', () => {
   test.each([['state=reserved'], ['firmware.version=2'], ['state_of_charge=unknown'], ['created~2024-01']])(
     '%s is none',
     (text) => {
-      checkCondition(parseCondition(text), BICYCLE_VOCABULARY);
+      checkCondition(parseCondition(text), BICYCLE);
     },
   );
 
   test('alerts have words of their own', () => {
-    expect(() => checkCondition(parseCondition('alert_type=lock.bat.lwo'), ALERT_VOCABULARY)).toThrow('alert_type');
-    checkCondition(parseCondition('extra.state_of_charge<10'), ALERT_VOCABULARY);
+    expect(() => checkCondition(parseCondition('alert_type=lock.bat.lwo'), ALERT)).toThrow('alert_type');
+    checkCondition(parseCondition('extra.state_of_charge<10'), ALERT);
   });
 });
 

@@ -1,7 +1,6 @@
 // `fleet alerts act`: resolves, silences, escalates or stops one alert or many, each at most once.
 
-import { ALERT_ACTIONS, type AlertAction } from '../../api/alert.js';
-import { ALERT } from '../../api/resource.js';
+import { ALERT, ALERT_ACTIONS, type AlertAction } from '../../api/alert.js';
 import type { Context } from '../../context.js';
 import { type FleetError, usageError } from '../../errors.js';
 import { withHint } from '../../http/failure.js';

@@ -1,8 +1,7 @@
 // Finds the alert that an operator means: a UUID, the beginning of one, or its link.
 
-import type { Alert } from '../../api/alert.js';
+import { ALERT, type Alert } from '../../api/alert.js';
 import { wholeUuid } from '../../api/links.js';
-import { ALERT } from '../../api/resource.js';
 import type { Context } from '../../context.js';
 import { FleetError, usageError } from '../../errors.js';
 import type { Item, Query } from '../../http/types.js';

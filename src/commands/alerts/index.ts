@@ -1,7 +1,7 @@
 // Declares `fleet alerts`: its verbs, their flags and examples.
 
 import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
-import { ALERT_ACTIONS, ALERT_STATES, ALERT_TYPES, type AlertAction } from '../../api/alert.js';
+import { ALERT, ALERT_ACTIONS, ALERT_STATES, ALERT_TYPES, type AlertAction } from '../../api/alert.js';
 import { examples } from '../../cli/examples.js';
 import { showPairs } from '../../cli/help.js';
 import { anyText, BICYCLES, type Complete, collectWith, NOTHING } from '../../cli/offers.js';
@@ -12,7 +12,6 @@ import { BICYCLE_ARGUMENT } from '../bicycles/choices.js';
 import { addBulkFlags } from '../bulk/flags.js';
 import { addEndFlags, readDuration } from '../follow/flags.js';
 import { addListFlags, readCondition, readOrganization } from '../list/flags.js';
-import { ALERT_VOCABULARY } from '../list/vocabulary.js';
 
 export function addAlerts(program: Command, run: Run): void {
   const alerts = program
@@ -44,7 +43,7 @@ function addList(alerts: Command, run: Run): void {
     )
     .option('--type <type,…>', `of these types: ${ALERT_TYPES.join(', ')} (repeatable)`, someOf('type', ALERT_TYPES))
     .option('--bicycle <bicycle>', `of this bicycle: ${BICYCLE_ARGUMENT}`, anyText(BICYCLES));
-  addListFlags(list, ALERT_VOCABULARY, '-created').action(run(async () => (await import('./list.js')).listAlerts));
+  addListFlags(list, ALERT, '-created').action(run(async () => (await import('./list.js')).listAlerts));
   examples(
     list,
     ['new alerts about low batteries', 'fleet alerts list --state new --type lock.bat.low'],
@@ -116,9 +115,7 @@ function addWatch(alerts: Command, run: Run): void {
     .option('--state-file <path>', 'remember what was printed in this file, across restarts')
     .option('--exec <command>', 'run this for each alert, with the alert as JSON on stdin')
     .option('--topic <topic>', 'also follow this topic of the push channel, not encoded (repeatable)', collect);
-  addEndFlags(watch, 'alerts', readCondition(ALERT_VOCABULARY)).action(
-    run(async () => (await import('./watch.js')).watchAlerts),
-  );
+  addEndFlags(watch, 'alerts', readCondition(ALERT)).action(run(async () => (await import('./watch.js')).watchAlerts));
   for (const option of watch.options) if (option.long === '--every') option.default(15_000, '15s');
   examples(
     watch,
@@ -154,7 +151,7 @@ function addListen(alerts: Command, run: Run): void {
     .option('--signature-header <name>', 'header with the signature', readHeaderName, 'X-Fleet-Signature')
     .option('--forward <url>', 'pass each webhook on to this address', readForward)
     .option('--backfill <duration>', 'how often to read the list for missed alerts; 0: never', readBackfill, 300_000);
-  addEndFlags(listen, 'alerts', readCondition(ALERT_VOCABULARY)).action(
+  addEndFlags(listen, 'alerts', readCondition(ALERT)).action(
     run(async () => (await import('./listen.js')).listenAlerts),
   );
   for (const option of listen.options) if (option.long === '--backfill') option.default(300_000, '5m');

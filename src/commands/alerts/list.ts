@@ -1,12 +1,11 @@
 // `fleet alerts list`: the service's own filters as a query, then the pages as they come.
 
-import { ALERT_STATES, ALERT_TYPES, ALERTS_PATH } from '../../api/alert.js';
+import { ALERT, ALERT_STATES, ALERT_TYPES } from '../../api/alert.js';
 import type { Context } from '../../context.js';
 import { ALERTS } from '../../views/alert.js';
 import { findBicycle } from '../bicycles/find.js';
 import type { ListOptions } from '../list/flags.js';
 import { printList } from '../list/list.js';
-import { ALERT_VOCABULARY } from '../list/vocabulary.js';
 import { warnOfWords } from '../list/warnings.js';
 import { chosenOrganization } from '../organization.js';
 
@@ -34,6 +33,6 @@ export async function listAlerts(context: Context, options: ListAlertsOptions): 
   for (const type of options.type ?? []) query.push(['alert_type', type]);
   if (bicycle !== undefined) query.push(['bicycle', bicycle.uuid]);
   query.push(['ordering', options.ordering ?? NEWEST_FIRST]);
-  const request = { path: ALERTS_PATH, query, subject: 'the list of alerts' };
-  await printList(context, { shape: ALERTS, request, vocabulary: ALERT_VOCABULARY }, options);
+  const request = { path: ALERT.listPath, query, subject: 'the list of alerts' };
+  await printList(context, { shape: ALERTS, request, resource: ALERT }, options);
 }

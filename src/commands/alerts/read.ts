@@ -1,6 +1,6 @@
 // Asks the service for a page of its alerts, once: when it is asked again is up to the machine.
 
-import { ALERTS_PATH, type Alert } from '../../api/alert.js';
+import { ALERT, type Alert } from '../../api/alert.js';
 import type { Clock } from '../../clock.js';
 import { asFleetError } from '../../errors.js';
 import type { Client } from '../../http/client.js';
@@ -19,7 +19,7 @@ export async function readAlerts(
     retryAfter = headers['retry-after'];
   };
   try {
-    const request = { path: ALERTS_PATH, query, subject: 'the list of alerts', retries: 0, onRefusal };
+    const request = { path: ALERT.listPath, query, subject: 'the list of alerts', retries: 0, onRefusal };
     const answer = await client.send(request);
     const serviceMs = answeredAtMs(answer.headers) ?? clock.wallMs();
     return { type: 'page', id, page: readPage<Alert>(answer), serviceMs };

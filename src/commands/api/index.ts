@@ -1,8 +1,8 @@
 // The declaration of `fleet api`: its argument, flags and examples.
 
 import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
-import { ALERTS_PATH } from '../../api/alert.js';
-import { BICYCLES_PATH } from '../../api/bicycle.js';
+import { ALERT } from '../../api/alert.js';
+import { BICYCLE } from '../../api/bicycle.js';
 import { examples } from '../../cli/examples.js';
 import { anyText, plain, withOffers } from '../../cli/offers.js';
 import { collect, oneOf } from '../../cli/options.js';
@@ -51,4 +51,4 @@ function readMethod(): (text: string) => string {
   );
 }
 
-const offerPath = () => ({ words: plain([BICYCLES_PATH, ALERTS_PATH]), isOpen: true });
+const offerPath = () => ({ words: plain([BICYCLE.listPath, ALERT.listPath]), isOpen: true });

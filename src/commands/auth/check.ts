@@ -1,6 +1,6 @@
 // The request with which `fleet auth login` finds out whether address, organization and token are right, and what came of it.
 
-import { BICYCLES_PATH } from '../../api/bicycle.js';
+import { BICYCLE } from '../../api/bicycle.js';
 import { findPrefix } from '../../api/prefix.js';
 import type { Context } from '../../context.js';
 import { asFleetError, errorLines, type FleetError } from '../../errors.js';
@@ -62,7 +62,7 @@ export async function checkLogin(context: Context, settings: Settings, token: st
     }
     const { kind, status } = failure;
     const isElsewhere = kind === 'not-found' || (kind === 'service' && (status === undefined || status < 400));
-    const ask = (variant: URL) => clientAt(variant).probe({ path: BICYCLES_PATH });
+    const ask = (variant: URL) => clientAt(variant).probe({ path: BICYCLE.listPath });
     const other = isElsewhere ? await findPrefix(baseUrl, ask) : undefined;
     signal.throwIfAborted();
     return await decide(context, failure, other?.address);
@@ -73,7 +73,9 @@ export async function checkLogin(context: Context, settings: Settings, token: st
 
 async function reportBicycles({ notice }: Context, client: Client, organization: string | undefined): Promise<void> {
   const query: Query = organization === undefined ? [] : [['organization', organization]];
-  const { count, items } = readPage(await client.send({ path: BICYCLES_PATH, query, subject: 'the list of bicycles' }));
+  const { count, items } = readPage(
+    await client.send({ path: BICYCLE.listPath, query, subject: 'the list of bicycles' }),
+  );
   const seen = count ?? items.length;
   await notice(`✓ checked: ${seen} ${seen === 1 ? 'bicycle' : 'bicycles'} at ${client.baseUrl.href}`);
   if (seen === 0 && organization !== undefined)

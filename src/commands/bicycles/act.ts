@@ -1,7 +1,6 @@
 // `fleet bicycles act`: runs one transition on one bicycle or many, each at most once.
 
-import { TRANSITIONS } from '../../api/bicycle.js';
-import { BICYCLE } from '../../api/resource.js';
+import { BICYCLE, TRANSITIONS } from '../../api/bicycle.js';
 import type { Context } from '../../context.js';
 import { FleetError, usageError } from '../../errors.js';
 import { withHint } from '../../http/failure.js';

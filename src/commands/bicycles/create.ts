@@ -1,9 +1,8 @@
 // `fleet bicycles create`: one bicycle from flags, or many from a file, each at most once.
 
 import { readFile } from 'node:fs/promises';
-import { BICYCLES_PATH, type Bicycle, type NewBicycle } from '../../api/bicycle.js';
+import { BICYCLE, type Bicycle, type NewBicycle } from '../../api/bicycle.js';
 import { isLinkField } from '../../api/links.js';
-import { BICYCLE } from '../../api/resource.js';
 import type { Context } from '../../context.js';
 import { FleetError, reasonOf, usageError } from '../../errors.js';
 import type { HttpRequest } from '../../http/types.js';
@@ -84,7 +83,7 @@ function readFlags(
 
 function requestFor(body: NewBicycle): HttpRequest {
   const subject = `the new bicycle "${body.name}"`;
-  return { method: 'POST', path: BICYCLES_PATH, body: JSON.stringify(body), subject };
+  return { method: 'POST', path: BICYCLE.listPath, body: JSON.stringify(body), subject };
 }
 
 /** Assumed: the answer, which the interface does not show, is the bicycle. */

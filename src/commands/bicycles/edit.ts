@@ -1,8 +1,7 @@
 // `fleet bicycles edit`: changes fields of one bicycle by the operation that section 4.4 of the interface announces.
 
-import { type Bicycle, bicyclePath, NEW_BICYCLE_FIELDS } from '../../api/bicycle.js';
+import { BICYCLE, type Bicycle, NEW_BICYCLE_FIELDS } from '../../api/bicycle.js';
 import { type LinkField, resourceLink } from '../../api/links.js';
-import { BICYCLE } from '../../api/resource.js';
 import type { Context } from '../../context.js';
 import { FleetError, usageError } from '../../errors.js';
 import type { Client } from '../../http/client.js';
@@ -135,7 +134,7 @@ function requestFor(method: EditMethod, uuid: string, before: Fields, changes: F
       ? {}
       : { concurrency_version: version }),
   };
-  return { method, path: bicyclePath(uuid), body: writeJson(body), subject: SUBJECT };
+  return { method, path: BICYCLE.path(uuid), body: writeJson(body), subject: SUBJECT };
 }
 
 /** Sends the edit; by the other method where the service answers that it does not serve the first, which changed nothing then. */

@@ -1,11 +1,10 @@
 // The flags that choose a part of the fleet, for lists and for what counts or draws one.
 
 import type { OptionValues, Command as TypedCommand } from '@commander-js/extra-typings';
-import { BICYCLE_STATES } from '../../api/bicycle.js';
+import { BICYCLE, BICYCLE_STATES } from '../../api/bicycle.js';
 import { someOf } from '../../cli/options.js';
 import { OFFLINE, readTo, TO } from '../database.js';
 import { readCondition, readOrganization, readUuid } from '../list/flags.js';
-import { BICYCLE_VOCABULARY } from '../list/vocabulary.js';
 import { parseBbox } from './area.js';
 import { parseNear, parseRadius } from './near.js';
 
@@ -38,7 +37,7 @@ export function addFleetFilters<A extends unknown[], O extends OptionValues>(com
     .option(
       '--where <condition>',
       'only what matches FIELD=VALUE; see "fleet help conditions" (repeatable)',
-      readCondition(BICYCLE_VOCABULARY),
+      readCondition(BICYCLE),
     )
     .option(...OFFLINE)
     .option(...TO, readTo);

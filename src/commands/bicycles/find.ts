@@ -1,6 +1,6 @@
 // Finds the bicycle that an operator means: a UUID, the beginning of one, or an exact name, serial number or bleid.
 
-import { BICYCLES_PATH, type Bicycle, bicycleUuid } from '../../api/bicycle.js';
+import { BICYCLE, type Bicycle, bicycleUuid } from '../../api/bicycle.js';
 import { wholeUuid } from '../../api/links.js';
 import { quoteLine } from '../../cli/guesses.js';
 import type { Context } from '../../context.js';
@@ -98,7 +98,7 @@ export async function* candidatesFor(
   isFound = () => false,
 ): AsyncGenerator<readonly Item<Bicycle>[], void, undefined> {
   const scope: Query = organization === undefined ? [] : [['organization', organization]];
-  const list = { path: BICYCLES_PATH, subject: 'the list of bicycles' };
+  const list = { path: BICYCLE.listPath, subject: 'the list of bicycles' };
   if (isBeginning(text)) yield* pagesAround<Bicycle>(client, { ...list, query: scope }, text.toLowerCase());
   if (!isFound())
     yield* everyPage<Bicycle>(client, {

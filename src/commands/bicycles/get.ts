@@ -1,7 +1,7 @@
 // `fleet bicycles get`: one bicycle, every field of it, with its newest alerts on a terminal.
 
-import { ALERTS_PATH, type Alert } from '../../api/alert.js';
-import { type Bicycle, bicyclePath } from '../../api/bicycle.js';
+import { ALERT, type Alert } from '../../api/alert.js';
+import { BICYCLE, type Bicycle } from '../../api/bicycle.js';
 import { uuidOfLink } from '../../api/links.js';
 import type { Context } from '../../context.js';
 import { asFleetError, FleetError } from '../../errors.js';
@@ -61,7 +61,7 @@ export async function getBicycle(context: Context, text: string): Promise<void> 
 export async function readBicycle(context: Context, client: Client, uuid: string): Promise<Item<Bicycle>> {
   const subject = `bicycle ${uuid}`;
   try {
-    const answer = await client.send({ path: bicyclePath(uuid), subject });
+    const answer = await client.send({ path: BICYCLE.path(uuid), subject });
     const value = readJson(answer);
     if (!isObject(value)) throw notABicycle(answer.status);
     if (typeof value['uuid'] === 'string' && value['uuid'].toLowerCase() !== uuid) throw notABicycle(answer.status);
@@ -114,7 +114,7 @@ async function readNewestAlerts(context: Context, client: Client, uuid: string):
     ['ordering', '-created'],
   ] as const;
   try {
-    const pages = client.pages<Alert>({ path: ALERTS_PATH, query, subject: 'its alerts' }, { ahead: 0 });
+    const pages = client.pages<Alert>({ path: ALERT.listPath, query, subject: 'its alerts' }, { ahead: 0 });
     const first = await pages.next();
     const alerts = first.done === true ? [] : first.value.items.map(({ value }) => value);
     // A service that ignores the filter sends alerts of other bicycles.

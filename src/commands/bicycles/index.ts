@@ -1,7 +1,7 @@
 // Declares `fleet bicycles`: its verbs, their flags and examples.
 
 import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
-import { BICYCLE_FIELDS, NEW_BICYCLE_FIELDS, TRANSITION_MEANINGS, TRANSITIONS } from '../../api/bicycle.js';
+import { BICYCLE, BICYCLE_FIELDS, NEW_BICYCLE_FIELDS, TRANSITION_MEANINGS, TRANSITIONS } from '../../api/bicycle.js';
 import { examples } from '../../cli/examples.js';
 import { showPairs } from '../../cli/help.js';
 import {
@@ -20,7 +20,6 @@ import type { Run } from '../../context.js';
 import { addBulkFlags } from '../bulk/flags.js';
 import { OFFLINE, readTo, TO } from '../database.js';
 import { addListFlags } from '../list/flags.js';
-import { BICYCLE_VOCABULARY } from '../list/vocabulary.js';
 import { BICYCLE_ARGUMENT, EDIT_METHODS, STATS_GROUPS } from './choices.js';
 import { addFilters, addFleetFilters } from './filters.js';
 
@@ -43,7 +42,7 @@ function addList(bicycles: Command, run: Run): void {
     .command('list')
     .summary('list bicycles')
     .description('List bicycles: one page unless --limit or --all is given.');
-  addListFlags(addFilters(list), BICYCLE_VOCABULARY).action(run(async () => (await import('./list.js')).listBicycles));
+  addListFlags(addFilters(list), BICYCLE).action(run(async () => (await import('./list.js')).listBicycles));
   examples(
     list,
     ['the twenty with the lowest charge', 'fleet bicycles list --ordering state_of_charge'],

@@ -1,6 +1,6 @@
 // `fleet bicycles list`: the service's own filters as a query, then the pages as they come, or the nearest first.
 
-import { BICYCLE_STATES, BICYCLES_PATH, type Bicycle } from '../../api/bicycle.js';
+import { BICYCLE, BICYCLE_STATES, type Bicycle } from '../../api/bicycle.js';
 import type { Context } from '../../context.js';
 import { usageError } from '../../errors.js';
 import type { Item } from '../../http/types.js';
@@ -8,7 +8,6 @@ import { BICYCLES } from '../../views/bicycle.js';
 import { addDistance, distanceMetres, type Place, withDistance } from '../../views/distance.js';
 import type { ListOptions } from '../list/flags.js';
 import { type ListPlan, printList } from '../list/list.js';
-import { BICYCLE_VOCABULARY } from '../list/vocabulary.js';
 import { warnOfWords } from '../list/warnings.js';
 import { chosenOrganization } from '../organization.js';
 import { type Box, showBox } from './area.js';
@@ -49,8 +48,8 @@ export async function planBicycles(context: Context, options: ListBicyclesOption
   if (options.ordering !== undefined) query.push(['ordering', options.ordering]);
   const plan: ListPlan<Bicycle> = {
     shape: BICYCLES,
-    request: { path: BICYCLES_PATH, query, subject: 'the list of bicycles' },
-    vocabulary: BICYCLE_VOCABULARY,
+    request: { path: BICYCLE.listPath, query, subject: 'the list of bicycles' },
+    resource: BICYCLE,
     ...keepOnly(options),
   };
   if (circle === undefined) return plan;

@@ -1,6 +1,6 @@
 // Reads the alerts that are new or escalated and belong to certain bicycles.
 
-import { ALERTS_PATH, type Alert } from '../../api/alert.js';
+import { ALERT, type Alert } from '../../api/alert.js';
 import { uuidOfLink } from '../../api/links.js';
 import type { Context } from '../../context.js';
 import { asFleetError } from '../../errors.js';
@@ -15,7 +15,7 @@ export async function readOpenAlerts(
 ): Promise<Item<Alert>[] | undefined> {
   const organization = await chosenOrganization(context, asked);
   const request: HttpRequest = {
-    path: ALERTS_PATH,
+    path: ALERT.listPath,
     query: [
       ...(organization === undefined ? [] : [['organization', organization] as const]),
       ['state', 'new'],

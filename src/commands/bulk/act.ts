@@ -1,7 +1,8 @@
 // Runs one action on one bicycle or alert, or on many, each at most once.
 
+import { BICYCLE } from '../../api/bicycle.js';
 import { wholeUuid } from '../../api/links.js';
-import { BICYCLE, type Resource } from '../../api/resource.js';
+import type { Resource } from '../../api/resource.js';
 import { unknownWord } from '../../cli/nearest.js';
 import type { Context } from '../../context.js';
 import { FleetError, usageError } from '../../errors.js';

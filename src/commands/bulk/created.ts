@@ -1,8 +1,7 @@
 // Whether a creation whose answer nobody has was carried out: looked for among the bicycles that came since.
 
-import { type Bicycle, NEW_BICYCLE_FIELDS, type NewBicycle } from '../../api/bicycle.js';
+import { BICYCLE, type Bicycle, NEW_BICYCLE_FIELDS, type NewBicycle } from '../../api/bicycle.js';
 import { uuidOfLink } from '../../api/links.js';
-import { BICYCLE } from '../../api/resource.js';
 import type { Client } from '../../http/client.js';
 import { textOf } from '../../terminal/values.js';
 import { newestFirst } from './evidence.js';

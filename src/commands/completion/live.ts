@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import { readFile, rename, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { BICYCLES_PATH, type Bicycle } from '../../api/bicycle.js';
+import { BICYCLE, type Bicycle } from '../../api/bicycle.js';
 import { isUuid } from '../../api/links.js';
 import type { FollowedLine } from '../../cli/line.js';
 import { NOTHING, type Offers } from '../../cli/offers.js';
@@ -125,7 +125,7 @@ async function pagesOf(client: Client, organization: string | undefined, typed: 
   const query: Query = [...scope, ['ordering', '-modified'], LARGE_PAGE];
   const options = { ahead: PAGES_AHEAD, limit: MOST_SHOWN + 1 };
   return (async function* () {
-    for await (const { items } of client.pages<Bicycle>({ path: BICYCLES_PATH, query }, options)) yield items;
+    for await (const { items } of client.pages<Bicycle>({ path: BICYCLE.listPath, query }, options)) yield items;
   })();
 }
 

@@ -1,6 +1,6 @@
 // Asks the service as every command does, once, and explains what kept an answer away.
 
-import { BICYCLES_PATH } from '../../api/bicycle.js';
+import { BICYCLE } from '../../api/bicycle.js';
 import type { Context } from '../../context.js';
 import { asFleetError, FleetError } from '../../errors.js';
 import { openClient } from '../../http/client.js';
@@ -56,7 +56,7 @@ export async function ask(
   });
   const query: Query = [['page', '1']];
   return client.probe({
-    path: BICYCLES_PATH,
+    path: BICYCLE.listPath,
     query: organization === undefined ? query : [['organization', organization], ...query],
     subject: 'the list of bicycles',
     ...(version === '' ? { headers: { accept: 'application/json' } } : {}),

@@ -2,11 +2,12 @@
 
 import type { OptionValues, Command as TypedCommand } from '@commander-js/extra-typings';
 import { wholeUuid } from '../../api/links.js';
+import type { Resource, Vocabulary } from '../../api/resource.js';
 import { type Offers, ORGANIZATIONS, offerColumns, plain, withOffers } from '../../cli/offers.js';
 import { ordering, wholeNumber } from '../../cli/options.js';
 import { usageError } from '../../errors.js';
 import { OFFLINE, readTo, TO } from '../database.js';
-import { type Condition, checkCondition, parseCondition, type Vocabulary } from './where.js';
+import { type Condition, checkCondition, parseCondition } from './where.js';
 
 /** What the common list flags became. */
 export interface ListOptions {
@@ -68,10 +69,10 @@ function readParameter(text: string, before: ListOptions['param'] = []): NonNull
 /** Adds the flags that lists share. `byDefault` is the order without the flag, if the list has one of its own. */
 export function addListFlags<A extends unknown[], O extends OptionValues>(
   command: TypedCommand<A, O>,
-  vocabulary: Vocabulary,
+  resource: Resource,
   byDefault?: string,
 ) {
-  const { fields, orderings } = vocabulary;
+  const { fields, orderings } = resource;
   offerColumns(command, fields);
   return command
     .option('--organization <uuid|name>', 'of this organization (default: from the settings)', readOrganization())
@@ -86,7 +87,7 @@ export function addListFlags<A extends unknown[], O extends OptionValues>(
     .option(
       '--where <condition>',
       'show only what matches FIELD=VALUE; see "fleet help conditions" (repeatable)',
-      readCondition(vocabulary),
+      readCondition(resource),
     )
     .option('--count', 'print only the number of matches')
     .option(...OFFLINE)

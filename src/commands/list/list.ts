@@ -1,5 +1,6 @@
 // Prints a list that comes in pages: complete or loud, each item once, page by page as it arrives.
 
+import type { Resource } from '../../api/resource.js';
 import { unknownWord } from '../../cli/nearest.js';
 import { sleep } from '../../clock.js';
 import type { Context } from '../../context.js';
@@ -21,7 +22,7 @@ import { type Listed, readItems } from './read.js';
 import { openResult, type Result } from './result.js';
 import { closingLines, incompleteError, showProgress, startTally, type Tally } from './tally.js';
 import { warnOfCondition, warnOfOrdering } from './warnings.js';
-import { type Condition, isDocumented, matches, type Vocabulary } from './where.js';
+import { type Condition, isDocumented, matches } from './where.js';
 
 /** What is to be listed. */
 export interface ListPlan<T> {
@@ -29,7 +30,7 @@ export interface ListPlan<T> {
   /** With the service's own filters. */
   request: HttpRequest;
   /** What the document says of the fields, for `--where`. */
-  vocabulary?: Vocabulary;
+  resource?: Pick<Resource, 'fields' | 'orderings' | 'words'>;
   /** What every item is made into before anything else looks at it. */
   extend?(item: Item<T>): Item<T>;
   /** What is kept of what comes, before `--where`; everything when absent. */
@@ -54,13 +55,13 @@ export async function printList<T extends Listed>(
   plan: ListPlan<T>,
   options: ListOptions,
 ): Promise<void> {
-  const { shape, vocabulary, keep } = plan;
+  const { shape, resource, keep } = plan;
   const isFiltered = keep !== undefined || options.where !== undefined;
   checkFlags(context, options, isFiltered);
   const request = addParameters(plan.request, options);
-  if (vocabulary !== undefined) {
-    await warnOfOrdering(context, options.ordering, vocabulary);
-    for (const condition of options.where ?? []) await warnOfCondition(context, condition, vocabulary.words);
+  if (resource !== undefined) {
+    await warnOfOrdering(context, options.ordering, resource);
+    for (const condition of options.where ?? []) await warnOfCondition(context, condition, resource.words);
   }
   const client = await context.client();
   if (options.count === true && !isFiltered && (await printTotal(context, client, request))) return;
@@ -212,10 +213,10 @@ function chooseKeeper<T>(
 function checkFields<T>(
   conditions: readonly Condition[],
   items: readonly Item<T>[],
-  { shape, vocabulary }: ListPlan<T>,
+  { shape, resource }: ListPlan<T>,
 ): void {
   for (const condition of conditions) {
-    if (vocabulary === undefined || isDocumented(condition, vocabulary)) continue;
+    if (resource === undefined || isDocumented(condition, resource)) continue;
     const first = condition.field.split('.', 1)[0] ?? condition.field;
     const isThere = ({ value }: Item<T>) =>
       readPath(value, condition.field) !== undefined || Object.hasOwn(value as object, first);

@@ -1,8 +1,9 @@
 // Words that are not known here: sent or compared as they are, for a service may know more, after a warning.
 
+import type { Resource, Vocabulary } from '../../api/resource.js';
 import { nearest } from '../../cli/nearest.js';
 import type { Context } from '../../context.js';
-import type { Condition, Vocabulary } from './where.js';
+import type { Condition } from './where.js';
 
 /** Warns of each word that is not known, with the nearest that is. `kind` is what it stands for: `state`, `ordering`. */
 export async function warnOfWords(
@@ -30,7 +31,11 @@ export async function warnOfCondition(
 }
 
 /** Warns of fields to sort by that are not known to work. */
-export function warnOfOrdering(context: Context, ordering: string | undefined, vocabulary: Vocabulary): Promise<void> {
+export function warnOfOrdering(
+  context: Context,
+  ordering: string | undefined,
+  { orderings }: Pick<Resource, 'orderings'>,
+): Promise<void> {
   const fields = ordering?.split(',').map((field) => field.replace(/^-/, ''));
-  return warnOfWords(context, 'ordering', fields, vocabulary.orderings);
+  return warnOfWords(context, 'ordering', fields, orderings);
 }

@@ -1,5 +1,6 @@
 // Conditions on this side of the service, FIELD OPERATOR VALUE: read at the door, then held against one value after another.
 
+import type { Vocabulary } from '../../api/resource.js';
 import { nearest, unknownWord } from '../../cli/nearest.js';
 import { usageError } from '../../errors.js';
 import { latePattern } from '../../terminal/late.js';
@@ -18,20 +19,6 @@ export interface Condition {
   readonly operator: Operator;
   /** The right side as it was typed, without the spaces around it. */
   readonly value: string;
-}
-
-/** What the document says of a noun's fields; what it does not name is left to the service. */
-export interface Vocabulary {
-  readonly noun: string;
-  readonly fields: readonly string[];
-  /** Fields to order by that are known to work. */
-  readonly orderings: readonly string[];
-  /** Fields that hold numbers. */
-  readonly numbers: readonly string[];
-  /** Fields that hold ISO 8601 times. */
-  readonly times: readonly string[];
-  /** Fields whose values are words of a list. */
-  readonly words: { readonly [field: string]: readonly string[] };
 }
 
 const CONDITION = /^\s*([^=!<>~]*[^=!<>~\s])\s*(!=|<=|>=|=|<|>|~)(.*)$/s;
@@ -70,7 +57,7 @@ function firstSegment(field: string): string {
 }
 
 /** Whether the document names the condition's field. */
-export function isDocumented({ field }: Condition, { fields }: Vocabulary): boolean {
+export function isDocumented({ field }: Condition, { fields }: Pick<Vocabulary, 'fields'>): boolean {
   return fields.includes(field) || fields.includes(firstSegment(field));
 }
 

@@ -1,13 +1,13 @@
 // Declares `fleet mirror`: its verbs, their flags and examples.
 
 import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
+import { BICYCLE } from '../../api/bicycle.js';
 import { examples } from '../../cli/examples.js';
 import { collect, portNumber, wholeNumber } from '../../cli/options.js';
 import type { Run } from '../../context.js';
 import { readTo, TO } from '../database.js';
 import { addIdleFlag, readDuration, readSpeed } from '../follow/flags.js';
 import { readCondition } from '../list/flags.js';
-import { BICYCLE_VOCABULARY } from '../list/vocabulary.js';
 
 const DESCRIPTION = `Keep a copy of the fleet, with its history, in SQLite or PostgreSQL, and query it in SQL. Other
 commands answer from it with --offline, and any SQL tool can read it.`;
@@ -131,7 +131,7 @@ function addReplay(mirror: Command, run: Run): void {
     .option('--since <time>', 'from then on: a time, or an age such as 2h (default: from the beginning)')
     .option('--until <time>', 'up to then: a time, or an age such as 1h (default: to the end)')
     .option('--speed <factor>', 'times as fast as it happened; max: without pauses', readSpeed, DEFAULT_SPEED)
-    .option('--where <condition>', 'show only what matches FIELD=VALUE (repeatable)', readCondition(BICYCLE_VOCABULARY))
+    .option('--where <condition>', 'show only what matches FIELD=VALUE (repeatable)', readCondition(BICYCLE))
     .option('--max-events <n>', 'exit after this many messages', wholeNumber('--max-events', 1))
     .option('--live', 'draw a full-screen board instead of lines')
     .action(run(async () => (await import('./replay.js')).replayMirror));

@@ -1,7 +1,7 @@
 // Asks the service for what the mirror's writer wants to read: a whole list, the newest alerts.
 
-import { ALERTS_PATH, type Alert } from '../../api/alert.js';
-import { BICYCLES_PATH, type Bicycle } from '../../api/bicycle.js';
+import { ALERT, type Alert } from '../../api/alert.js';
+import { BICYCLE, type Bicycle } from '../../api/bicycle.js';
 import { asFleetError, FleetError } from '../../errors.js';
 import type { Client } from '../../http/client.js';
 import { LARGE_PAGE } from '../../http/first-page.js';
@@ -40,7 +40,7 @@ export async function readWhole(
     LARGE_PAGE,
     ...(first > 1 ? [['page', String(first)] as const] : []),
   ];
-  const request = { path: BICYCLES_PATH, query, subject: 'the list of bicycles' };
+  const request = { path: BICYCLE.listPath, query, subject: 'the list of bicycles' };
   // A page was asked for when one came that stood so many before it, at the earliest.
   const heardAt = [heard()];
   try {
@@ -102,7 +102,7 @@ export async function readAlerts(
   const pages = (ordering: string) =>
     client.pages<Alert>(
       {
-        path: ALERTS_PATH,
+        path: ALERT.listPath,
         query: [['ordering', ordering], ['organization', organization], LARGE_PAGE],
         subject: 'the list of alerts',
       },

@@ -2,6 +2,7 @@
 
 import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
 import { ALERT_TYPES } from '../../api/alert.js';
+import { BICYCLE } from '../../api/bicycle.js';
 import { SENDERS } from '../../api/push.js';
 import { examples } from '../../cli/examples.js';
 import { BICYCLES, collectWith, withOffers } from '../../cli/offers.js';
@@ -9,7 +10,6 @@ import { collect, someOf, wholeNumber } from '../../cli/options.js';
 import type { Run } from '../../context.js';
 import { addEndFlags, addIdleFlag, RESYNC_PAGES, readDuration } from '../follow/flags.js';
 import { offerConditions, readOrganization } from '../list/flags.js';
-import { BICYCLE_VOCABULARY } from '../list/vocabulary.js';
 import { type Condition, parseCondition } from '../list/where.js';
 
 const DESCRIPTION = `Follow updates as the service pushes them, until Ctrl-C. Follows all bicycles of the
@@ -72,9 +72,9 @@ export function addWatch(program: Command, run: Run): void {
 }
 
 function readCondition(): (text: string, before: Condition[] | undefined) => Condition[] {
-  const words = { ...BICYCLE_VOCABULARY.words, alert_type: ALERT_TYPES, sender: SENDERS };
+  const words = { ...BICYCLE.words, alert_type: ALERT_TYPES, sender: SENDERS };
   return withOffers(
     (text, before) => [...(before ?? []), parseCondition(text)],
-    ({ typed }) => offerConditions(typed, { fields: BICYCLE_VOCABULARY.fields, words }),
+    ({ typed }) => offerConditions(typed, { fields: BICYCLE.fields, words }),
   );
 }

@@ -1,6 +1,6 @@
 // The full-screen board of `fleet watch --live`: draws the board's state ten times a second at most, and hands it the keys.
 
-import { ALERTS_PATH, type Alert } from '../../api/alert.js';
+import { ALERT, type Alert } from '../../api/alert.js';
 import { every } from '../../clock.js';
 import type { Context } from '../../context.js';
 import { FleetError } from '../../errors.js';
@@ -283,7 +283,7 @@ function pollAlerts(
 ): void {
   if (organization === undefined) return;
   const query = [['ordering', '-created'] as const, ['organization', organization] as const];
-  const request = { path: ALERTS_PATH, query, subject: 'the list of alerts' };
+  const request = { path: ALERT.listPath, query, subject: 'the list of alerts' };
   const poll = async () => {
     try {
       const { items } = await firstPage<Alert>(client, request);

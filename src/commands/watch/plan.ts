@@ -1,16 +1,17 @@
 // What a watch is asked to do, as values: topics, filters, ends; or the reason why it cannot be done.
 
-import type { Bicycle } from '../../api/bicycle.js';
+import { ALERT } from '../../api/alert.js';
+import { BICYCLE, type Bicycle } from '../../api/bicycle.js';
 import { bicycleTopic, organizationTopic } from '../../api/push.js';
+import type { Vocabulary } from '../../api/resource.js';
 import type { Context } from '../../context.js';
 import { usageError } from '../../errors.js';
 import { requireSseUrl } from '../../settings/resolve.js';
 import { type FoundBicycle, findBicycle } from '../bicycles/find.js';
 import { type EndOptions, type EndPlan, endPlan } from '../follow/ending.js';
 import { chooseLines, type Form } from '../follow/print.js';
-import { ALERT_VOCABULARY, BICYCLE_VOCABULARY } from '../list/vocabulary.js';
 import { warnOfCondition } from '../list/warnings.js';
-import { type Condition, checkCondition, type Vocabulary } from '../list/where.js';
+import { type Condition, checkCondition } from '../list/where.js';
 import { chosenOrganization, requireOrganization } from '../organization.js';
 import { readBicycle } from './read.js';
 
@@ -52,21 +53,17 @@ export interface Plan extends EndPlan {
 
 /** Messages are of bicycles and of alerts; both have a `state`. */
 const VOCABULARY: Vocabulary = {
-  noun: 'message',
-  fields: [...new Set([...BICYCLE_VOCABULARY.fields, ...ALERT_VOCABULARY.fields, 'sender', 'topic'])],
-  orderings: [],
-  numbers: BICYCLE_VOCABULARY.numbers,
-  times: [...new Set([...BICYCLE_VOCABULARY.times, ...ALERT_VOCABULARY.times])],
+  fields: [...new Set([...BICYCLE.fields, ...ALERT.fields, 'sender', 'topic'])],
+  numbers: BICYCLE.numbers,
+  times: [...new Set([...BICYCLE.times, ...ALERT.times])],
   words: {},
 };
 
 /** What is known of words; a service may name more, so another one is worth a warning and no refusal. */
 const WORDS: Vocabulary['words'] = {
-  ...ALERT_VOCABULARY.words,
+  ...ALERT.words,
   // Assumed: `reserved`, which no state of section 3.1 is and which `reserve` leads to.
-  state: [
-    ...new Set([...(BICYCLE_VOCABULARY.words['state'] ?? []), 'reserved', ...(ALERT_VOCABULARY.words['state'] ?? [])]),
-  ],
+  state: [...new Set([...(BICYCLE.words['state'] ?? []), 'reserved', ...(ALERT.words['state'] ?? [])])],
 };
 
 /** The organization, and the bicycle where there is one, of a topic of section 6.1. */

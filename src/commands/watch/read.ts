@@ -1,6 +1,6 @@
 // Asks the service what the catch-up wants to know: a page of the list, or a bicycle at its own address.
 
-import { BICYCLES_PATH, type Bicycle } from '../../api/bicycle.js';
+import { BICYCLE, type Bicycle } from '../../api/bicycle.js';
 import { asFleetError, FleetError } from '../../errors.js';
 import type { Client } from '../../http/client.js';
 import { firstPage, LARGE_PAGE } from '../../http/first-page.js';
@@ -22,7 +22,7 @@ export async function read(
       ['organization', effect.organization],
       ...(effect.isWhole || isLarge ? [LARGE_PAGE] : []),
     ];
-    const request = { path: BICYCLES_PATH, query, subject: 'the list of bicycles' };
+    const request = { path: BICYCLE.listPath, query, subject: 'the list of bicycles' };
     return { type: 'page', id, page: await firstPage<Bicycle>(client, request) };
   } catch (thrown) {
     return { type: 'failed', id, error: asFleetError(thrown) };
@@ -36,7 +36,7 @@ export async function readBicycle(
   more: Pick<HttpRequest, 'retries'> = {},
 ): Promise<Bicycle | undefined> {
   try {
-    const answer = await client.send({ path: `${BICYCLES_PATH}${uuid}/`, subject: `the bicycle ${uuid}`, ...more });
+    const answer = await client.send({ path: `${BICYCLE.listPath}${uuid}/`, subject: `the bicycle ${uuid}`, ...more });
     const value = parseJson(answer.text);
     return isObject(value) ? (value as Bicycle) : undefined;
   } catch (thrown) {
