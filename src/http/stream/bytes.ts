@@ -1,14 +1,20 @@
-// Between socket and parser: cuts the bytes of an event stream into whole events, whatever the line ends and splits.
+// Between socket and parser: cuts the bytes of an event stream into lines, and hands on those of whole events.
 //
 // The grammar is that of the HTML standard, "9.2.5 Parsing an event stream". `eventsource-parser` parses the events; what it
-// does not report is found here: the id of an event without data, `retry:`, an event that was cut off, one too big.
-// Every byte is looked at a fixed number of times, whatever the pieces it comes in.
+// does not report is found here: the id of an event without data, `retry:`, an event that was cut off, one too big. Lines of other
+// names are left out, for it makes an error of each. Every byte is looked at a fixed number of times, whatever the pieces it comes in.
 
 import { StringDecoder } from 'node:string_decoder';
-import { isField, type Known, learnFrom } from './fields.js';
 
-/** Of an event that is passed over, lines up to this length are looked at: an id is shorter. */
-const ID_LINE_LIMIT_BYTES = 8 * 1024;
+/** What the whole events and lines of a connection have said. */
+export interface Known {
+  /** The id of the last whole event; '' for none. */
+  lastEventId: string;
+  /** The first id that came on this connection. */
+  firstId: string | undefined;
+  /** What `retry:` said last, in milliseconds. */
+  retryMs: number | undefined;
+}
 
 export interface EventCutter {
   /** Takes bytes as they came; returns the text of the events that are whole now, with LF line ends and known fields alone. */
@@ -19,19 +25,25 @@ export interface EventCutter {
   readonly partialBytes: number;
 }
 
+/** `retry:` beyond this is a number that a clock can still work with. */
+const LONGEST_RETRY_MS = Number.MAX_SAFE_INTEGER;
+
 /** An event whose end has not come: its whole lines, none of them once it is too big. */
 interface Unfinished {
-  lines: string[];
+  text: string;
   bytes: number;
+  id: string | undefined;
   isTooBig: boolean;
 }
 
-/** The line that has not ended, in the pieces it came in; nothing is kept of one that is passed over. */
+/** The line that has not ended, in the pieces it came in; none of them once it is too big, or a comment. */
 interface Line {
   pieces: string[];
   bytes: number;
-  isPassedOver: boolean;
+  isComment: boolean;
 }
+
+const NO_EVENT: Readonly<Unfinished> = { text: '', bytes: 0, id: undefined, isTooBig: false };
 
 /**
  * Makes a cutter for one connection. An event of more than `limitBytes` is not kept: its bytes are passed over and
@@ -40,74 +52,71 @@ interface Line {
 export function cutEvents(lastEventId: string, limitBytes: number, onTooBig: (bytes: number) => void): EventCutter {
   const known: Known = { lastEventId, firstId: undefined, retryMs: undefined };
   const read = openReader();
-  let event: Unfinished = { lines: [], bytes: 0, isTooBig: false };
+  let event: Unfinished = { ...NO_EVENT };
   let line: Line | undefined;
 
-  /** The id of what is passed over counts all the same, or a service that repeats from there would send it for ever. */
-  const learnId = (text: string) => {
-    if (text.length <= ID_LINE_LIMIT_BYTES) learnFrom(text, known);
-  };
-  const passOver = () => {
-    event.isTooBig = true;
-    event.lines.forEach(learnId);
-    event.lines = [];
+  const learnId = () => {
+    if (event.id === undefined) return;
+    known.firstId ??= event.id;
+    known.lastEventId = event.id;
   };
 
-  /** Keeps whole lines that do not end the event; `retry:` counts at once. */
-  const holdLines = (text: string) => {
-    for (let start = 0; start < text.length; ) {
-      const end = text.indexOf('\n', start) + 1;
-      const whole = text.slice(start, end);
-      start = end;
-      if (isField(whole, 0, whole.length - 1, 'retry')) learnFrom(whole, known);
-      else if (!whole.startsWith(':')) {
-        event.bytes += Buffer.byteLength(whole);
-        if (event.isTooBig) learnId(whole);
-        else event.lines.push(whole);
-      }
-    }
-    if (event.bytes > limitBytes && !event.isTooBig) passOver();
+  /** Counts what came of the event, and lets go of it when that is too much. */
+  const count = (bytes: number) => {
+    if (!event.isTooBig && event.bytes + bytes > limitBytes) event = { ...event, text: '', isTooBig: true };
+    // The id of what is passed over counts all the same, or a service that repeats from there would send it for ever.
+    if (event.isTooBig) learnId();
   };
 
-  /** Keeps what has come of a line. */
-  const holdPiece = (piece: string) => {
+  /** Takes a piece of a line that has not ended. */
+  const hold = (piece: string) => {
     if (piece === '') return;
-    const isComment = line === undefined ? piece.startsWith(':') : line.isPassedOver && line.bytes === 0;
-    line ??= { pieces: [], bytes: 0, isPassedOver: isComment };
-    if (isComment) return;
+    line ??= { pieces: [], bytes: 0, isComment: piece.startsWith(':') };
+    if (line.isComment) return;
     line.bytes += Buffer.byteLength(piece);
-    if (event.bytes + line.bytes > limitBytes && !event.isTooBig) passOver();
-    line.isPassedOver ||= event.isTooBig && line.bytes > ID_LINE_LIMIT_BYTES;
-    if (line.isPassedOver) line.pieces = [];
+    if (line.bytes > limitBytes) line.pieces = [];
     else line.pieces.push(piece);
+    count(line.bytes);
   };
 
-  /** The lines of a text that ends with one, the beginning of the first included; without it where that is passed over. */
+  const endEvent = (): string => {
+    const { text, bytes, isTooBig } = event;
+    learnId();
+    event = { ...NO_EVENT };
+    if (isTooBig) onTooBig(bytes + 1);
+    return text === '' ? '' : `${text}\n`;
+  };
+
+  /** Takes a whole line; returns the event that is whole with it. */
   const endLine = (text: string): string => {
-    const begun = line;
-    if (begun === undefined) return text;
-    line = undefined;
-    if (!begun.isPassedOver) return begun.pieces.join('') + text;
-    const end = text.indexOf('\n') + 1;
-    if (begun.bytes > 0) event.bytes += begun.bytes + Buffer.byteLength(text.slice(0, end));
-    return text.slice(end);
-  };
-
-  /** Takes whole lines; returns the events that are whole with them. */
-  const takeLines = (text: string): string => {
-    const end = afterLastBlankLine(text);
-    if (end === 0) {
-      holdLines(text);
+    if (text === '') return endEvent();
+    const colon = text.indexOf(':');
+    const name = colon === -1 ? text : text.slice(0, colon);
+    if (name === '') return '';
+    if (name === 'retry') {
+      // "If the field value consists of only ASCII digits …"
+      const value = valueOf(text, colon);
+      if (/^\d+$/.test(value)) known.retryMs = Math.min(Number(value), LONGEST_RETRY_MS);
       return '';
     }
-    const begun = event;
-    const start = begun.isTooBig ? afterFirstBlankLine(text) : 0;
-    holdLines(text.slice(0, start));
-    if (begun.isTooBig) onTooBig(begun.bytes);
-    event = { lines: [], bytes: 0, isTooBig: false };
-    const whole = learnFrom(begun.lines.join('') + text.slice(start, end), known);
-    holdLines(text.slice(end));
-    return whole;
+    // "If the field value does not contain U+0000 NULL, then set the last event ID buffer to the field value."
+    if (name === 'id' && !text.includes('\0')) event.id = valueOf(text, colon);
+    event.bytes += Buffer.byteLength(text) + 1;
+    count(0);
+    if (!event.isTooBig && (name === 'data' || name === 'event' || name === 'id')) event.text += `${text}\n`;
+    return '';
+  };
+
+  /** Takes what comes up to the end of a line. */
+  const takeLine = (text: string): string => {
+    const begun = line;
+    if (begun === undefined) return endLine(text);
+    hold(text);
+    line = undefined;
+    if (begun.isComment) return '';
+    if (begun.bytes <= limitBytes) return endLine(begun.pieces.join(''));
+    event.bytes += begun.bytes + 1;
+    return '';
   };
 
   return {
@@ -117,12 +126,22 @@ export function cutEvents(lastEventId: string, limitBytes: number, onTooBig: (by
     },
     take(chunk) {
       const text = read(chunk);
-      const end = text.lastIndexOf('\n') + 1;
-      const events = end === 0 ? '' : takeLines(endLine(text.slice(0, end)));
-      holdPiece(text.slice(end));
+      let events = '';
+      let start = 0;
+      for (let end = text.indexOf('\n'); end !== -1; end = text.indexOf('\n', start)) {
+        events += takeLine(text.slice(start, end));
+        start = end + 1;
+      }
+      hold(text.slice(start));
       return events;
     },
   };
+}
+
+/** "If the value starts with a U+0020 SPACE character, remove it"; a line without a colon has none. */
+function valueOf(text: string, colon: number): string {
+  if (colon === -1) return '';
+  return text.slice(text[colon + 1] === ' ' ? colon + 2 : colon + 1);
 }
 
 /** "Lines are separated by CRLF, LF or CR": all become LF, at once, so that the event before a lone CR need not wait. */
@@ -139,14 +158,4 @@ function openReader(): (chunk: Uint8Array) => string {
     endedWithCarriageReturn = text.endsWith('\r');
     return text.includes('\r') ? text.replace(/\r\n?/g, '\n') : text;
   };
-}
-
-/** The index after the last blank line of whole lines, 0 when there is none. */
-function afterLastBlankLine(lines: string): number {
-  const found = lines.lastIndexOf('\n\n');
-  return found === -1 ? Number(lines.startsWith('\n')) : found + 2;
-}
-
-function afterFirstBlankLine(lines: string): number {
-  return lines.startsWith('\n') ? 1 : lines.indexOf('\n\n') + 2;
 }

@@ -14,9 +14,8 @@ import { htmlTitle } from '../foreign.js';
 import { hideInHeaders } from '../headers.js';
 import type { Network } from '../network.js';
 import type { Tokens } from '../types.js';
-import { cutEvents } from './bytes.js';
+import { cutEvents, type Known } from './bytes.js';
 import type { Cause } from './events.js';
-import type { Known } from './fields.js';
 
 /** What all connections of a stream share. */
 export interface ConnectionContext {
