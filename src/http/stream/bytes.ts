@@ -95,12 +95,12 @@ export function cutEvents(lastEventId: string, limitBytes: number, onTooBig: (by
     if (name === '') return '';
     if (name === 'retry') {
       // "If the field value consists of only ASCII digits …"
-      const value = valueOf(text, colon);
+      const value = fieldValue(text, colon);
       if (/^\d+$/.test(value)) known.retryMs = Math.min(Number(value), LONGEST_RETRY_MS);
       return '';
     }
     // "If the field value does not contain U+0000 NULL, then set the last event ID buffer to the field value."
-    if (name === 'id' && !text.includes('\0')) event.id = valueOf(text, colon);
+    if (name === 'id' && !text.includes('\0')) event.id = fieldValue(text, colon);
     event.bytes += Buffer.byteLength(text) + 1;
     count(0);
     if (!event.isTooBig && (name === 'data' || name === 'event' || name === 'id')) event.text += `${text}\n`;
@@ -139,7 +139,7 @@ export function cutEvents(lastEventId: string, limitBytes: number, onTooBig: (by
 }
 
 /** "If the value starts with a U+0020 SPACE character, remove it"; a line without a colon has none. */
-function valueOf(text: string, colon: number): string {
+function fieldValue(text: string, colon: number): string {
   if (colon === -1) return '';
   return text.slice(text[colon + 1] === ' ' ? colon + 2 : colon + 1);
 }
