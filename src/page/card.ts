@@ -17,7 +17,7 @@ export interface CardOptions {
 
 export interface Card {
   show(bicycle: Bicycle | undefined): void;
-  /** The bicycle that is shown has changed. */
+  /** The bicycle that is shown, if one is, has changed. */
   refresh(bicycle: Bicycle): void;
 }
 
@@ -44,7 +44,7 @@ export function openCard(options: CardOptions): Card {
     const { uuid, state } = bicycle;
     const shut = element('button', { type: 'button', class: 'icon', 'aria-label': 'Close the card' }, '✕');
     shut.addEventListener('click', close);
-    const words = isPlaced(bicycle) ? 'Show on the map' : 'No position';
+    const words = isPlaced(bicycle) ? 'Show on the map' : 'Not on the map';
     const locate = element('button', { type: 'button', disabled: !isPlaced(bicycle) }, words);
     locate.addEventListener('click', () => options.onLocate(bicycle));
     const others = fields.filter(([name]) => !IN_HEAD.includes(name));
@@ -76,11 +76,13 @@ export function openCard(options: CardOptions): Card {
   };
   const factsOf = (bicycle: Bicycle) => {
     const value = (name: string) => fields.find(([field]) => field === name)?.[1];
-    const position = `${value('latitude') ?? bicycle.latitude}, ${value('longitude') ?? bicycle.longitude}`;
+    const { position } = bicycle;
+    const [east, north] = typeof position === 'string' ? [] : position;
+    const place = `${value('latitude') ?? north}, ${value('longitude') ?? east}`;
     return [
       ...entry('Charge', chargeOf(bicycle)),
       ...entry('Seen', showAge(bicycle.seenMs, options.nowMs())),
-      ...entry('Position', isPlaced(bicycle) ? position : '–'),
+      ...entry('Position', typeof position === 'string' ? position : place),
     ];
   };
   const load = (bicycle: Bicycle) => {
@@ -107,7 +109,8 @@ export function openCard(options: CardOptions): Card {
       container.focus({ preventScroll: true });
     },
     refresh(bicycle) {
-      if (bicycle !== shown) return;
+      if (shown === undefined) return;
+      shown = bicycle;
       draw(bicycle);
       load(bicycle);
     },

@@ -1,13 +1,14 @@
 // The chart of charge: bars by tens, over which a range is drawn with the mouse.
 
 import uPlot from 'uplot';
+import { CHARGE_GROUPS } from '../groups.js';
 import { element, showNumber } from './dom.js';
 import type { Filter } from './filter.js';
 import { chargeLevel, readColour } from './looks.js';
 
 export interface ChargeChart {
   readonly element: HTMLElement;
-  /** How many of the whole fleet and of what passes the filter have a charge of `0-9` to `90-100`; other words are left out. */
+  /** How many of the whole fleet and of what passes the filter have a charge of `0-9` to `90-100`. */
   draw(all: ReadonlyMap<string, number>, shown: ReadonlyMap<string, number>, filter: Filter): void;
   /** The colours are others. */
   paint(): void;
@@ -36,16 +37,13 @@ export function chargeChart(onRange: OnRange): ChargeChart {
   return {
     element: frame,
     draw(all, shown, { leastPercent, mostPercent }) {
-      const tens = [...all.keys()].filter((word) => /^\d/.test(word));
-      const countsOf = (counts: ReadonlyMap<string, number>) => tens.map((word) => counts.get(word) ?? 0);
-      data = [tens.map((word) => Number.parseInt(word, 10) + 5), countsOf(all), countsOf(shown)];
+      const countsOf = (counts: ReadonlyMap<string, number>) => CHARGE_GROUPS.map((group) => counts.get(group) ?? 0);
+      data = [CHARGE_GROUPS.map((_group, ten) => ten * 10 + 5), countsOf(all), countsOf(shown)];
       range =
         leastPercent === undefined && mostPercent === undefined ? undefined : [leastPercent ?? 0, mostPercent ?? 100];
       frame.setAttribute('data-counts', data[1].join(' '));
-      frame.setAttribute(
-        'aria-label',
-        `Charge: ${tens.map((word) => `${word} %: ${showNumber(all.get(word) ?? 0)}`).join(', ')}`,
-      );
+      const texts = CHARGE_GROUPS.map((group, ten) => `${group} %: ${showNumber(data[1][ten] ?? 0)}`);
+      frame.setAttribute('aria-label', `Charge: ${texts.join(', ')}`);
       plot?.setData(data);
     },
     paint: build,

@@ -1,17 +1,19 @@
-// Finds the fields of one bicycle in the columns of all.
+// Finds the fields of one bicycle in the packed columns of all.
 
-import type { DetailColumn, Details, Fields } from './payload.js';
+import type { Details, Fields } from './payload.js';
 
-/** The fields of the bicycle at a place of the columns. */
-export function fieldsAt({ fields }: Details, place: number): Fields {
-  return fields.flatMap((column) => {
-    const text = textAt(column, place);
-    return text === undefined ? [] : [[column.field, text] as const];
-  });
+type Columns = readonly (readonly [field: string, texts: readonly (string | null)[]])[];
+
+export async function unpackDetails(details: Details): Promise<Columns> {
+  return Promise.all(details.map(async ([field, packed]) => [field, await unpack(packed)] as const));
 }
 
-function textAt({ values, words, prefix, suffix }: DetailColumn, place: number): string | null | undefined {
-  const value = values[place];
-  const text = typeof value === 'number' ? (words?.[value] ?? null) : value;
-  return typeof text === 'string' ? `${prefix}${text}${suffix}` : text;
+async function unpack(packed: string): Promise<(string | null)[]> {
+  const bytes = Uint8Array.from(atob(packed), (character) => character.charCodeAt(0));
+  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip'))).json();
+}
+
+/** The fields of the bicycle at a place of the columns. */
+export function fieldsAt(columns: Columns, place: number): Fields {
+  return columns.map(([field, texts]) => [field, texts[place] ?? null]);
 }

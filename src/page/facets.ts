@@ -1,15 +1,16 @@
 // The filters, which are charts as well: how many have each state, charge and silence, and a press shows only those.
 
 import { BICYCLE_STATES } from '../api/bicycle.js';
+import { SILENCE_GROUPS } from '../groups.js';
 import { chargeChart } from './charts.js';
 import { element, showNumber } from './dom.js';
-import { EVERYTHING, type Filter, isEverything } from './filter.js';
-import { type Bicycle, countWords, type Fleet } from './fleet.js';
+import { EVERYTHING, type Filter, isEverything, type WordGroup } from './filter.js';
+import { type Bicycle, countBy, type Fleet, type Group, UNCHARGED } from './fleet.js';
 import { colourOf, showState, stateMark } from './looks.js';
-import type { GroupName } from './payload.js';
 
 export interface FacetsOptions {
   readonly container: HTMLElement;
+  nowMs(): number;
   onFilter(filter: Filter): void;
 }
 
@@ -22,7 +23,7 @@ export interface Facets {
 
 const TEXT_CHARACTERS = 100;
 
-export function openFacets(fleet: Fleet, { container, onFilter }: FacetsOptions): Facets {
+export function openFacets(fleet: Fleet, { container, nowMs, onFilter }: FacetsOptions): Facets {
   let filter: Filter = EVERYTHING;
   // The next press may come before this one is drawn.
   const use = (wanted: Filter) => {
@@ -30,6 +31,12 @@ export function openFacets(fleet: Fleet, { container, onFilter }: FacetsOptions)
     onFilter(filter);
   };
   const change = (changes: Partial<Filter>) => use({ ...filter, ...changes });
+  const toggle = (group: WordGroup, word: string) => {
+    const wanted = new Set(filter.words[group]);
+    if (!wanted.delete(word)) wanted.add(word);
+    const { [group]: _before, ...others } = filter.words;
+    change({ words: wanted.size === 0 ? others : { ...others, [group]: wanted } });
+  };
 
   const search = element('input', {
     type: 'search',
@@ -52,62 +59,23 @@ export function openFacets(fleet: Fleet, { container, onFilter }: FacetsOptions)
   const most = percentInput('Maximum charge', (value) => change({ mostPercent: value }));
   const chart = chargeChart((from, to) => change({ leastPercent: from, mostPercent: to }));
   const uncharged = element('p', { class: 'note' });
-  const states = element('ul', { class: 'bars' });
-  const furtherStates = element('p', { class: 'note', hidden: true });
-  const silences = element('ul', { class: 'bars' });
+  const bars = {
+    state: openBars('state', BICYCLE_STATES, toggle),
+    silence: openBars('silence', SILENCE_GROUPS, toggle),
+  };
   const section = (title: string, ...children: Node[]) =>
     element('section', { class: 'facet', 'aria-label': title }, element('h2', {}, title), ...children);
   container.append(
     element('div', { class: 'search' }, search, reset),
-    section('State', states, furtherStates),
+    section('State', ...bars.state.elements),
     section(
       'Charge',
       chart.element,
       element('div', { class: 'range' }, least, element('span', {}, 'to'), most, element('span', {}, '%')),
       uncharged,
     ),
-    section('Silence', element('p', { class: 'note' }, 'Last position heard'), silences),
+    section('Silence', element('p', { class: 'note' }, 'Last position heard'), ...bars.silence.elements),
   );
-
-  const toggle = (name: GroupName, word: string) => {
-    const wanted = new Set(filter.words[name]);
-    if (!wanted.delete(word)) wanted.add(word);
-    const { [name]: _before, ...others } = filter.words;
-    change({ words: wanted.size === 0 ? others : { ...others, [name]: wanted } });
-  };
-  const countsOf = (name: GroupName, matching: readonly Bicycle[]) => ({
-    all: countWords(
-      fleet,
-      name,
-      fleet.all.filter(({ isGone }) => !isGone),
-    ),
-    shown: countWords(fleet, name, matching),
-  });
-  /** Buttons stay where they are, so that they can be pressed while numbers move. */
-  const made = new Map<string, Bar>();
-  const bars = (list: HTMLElement, name: GroupName, matching: readonly Bicycle[]) => {
-    const { all, shown } = countsOf(name, matching);
-    const widest = Math.max(1, ...all.values());
-    const isPressed = (word: string) => filter.words[name]?.has(word) === true;
-    const { most, others } = fullest(all, isPressed);
-    const order = name === 'state' ? most.sort((a, b) => rankOf(a) - rankOf(b)) : most;
-    if (name === 'state') {
-      const count = others.reduce((sum, word) => sum + (all.get(word) ?? 0), 0);
-      furtherStates.textContent = `and ${showNumber(count)} in ${showNumber(others.length)} further states`;
-      furtherStates.hidden = others.length === 0;
-    }
-    const items = order.map((word) => {
-      const key = `${name} ${word}`;
-      const bar = made.get(key) ?? openBar(name, word, () => toggle(name, word));
-      made.set(key, bar);
-      const [whole, part] = [all.get(word) ?? 0, shown.get(word) ?? 0];
-      drawBar(bar, { whole, part, widest, isWanted: isPressed(word) });
-      return bar.item;
-    });
-    const isSame =
-      items.length === list.childElementCount && items.every((item, index) => item === list.children[index]);
-    if (!isSame) list.replaceChildren(...items);
-  };
 
   return {
     draw(wanted, matching) {
@@ -116,12 +84,13 @@ export function openFacets(fleet: Fleet, { container, onFilter }: FacetsOptions)
       if (document.activeElement !== search) search.value = filter.text;
       setPercent(least, filter.leastPercent);
       setPercent(most, filter.mostPercent);
-      bars(states, 'state', matching);
-      bars(silences, 'silence', matching);
-      const { all, shown } = countsOf('charge', matching);
+      const now = nowMs();
+      const countsOf = (group: Group) => [countBy(fleet.all, group, now), countBy(matching, group, now)] as const;
+      for (const group of ['state', 'silence'] as const) bars[group].draw(...countsOf(group), filter.words[group]);
+      const [all, shown] = countsOf('charge');
       chart.draw(all, shown, filter);
-      const none = [...all].reduce((sum, [word, count]) => (/^\d/.test(word) ? sum : sum + count), 0);
-      uncharged.textContent = none === 0 ? '' : `${showNumber(none)} without a charge`;
+      const none = all.get(UNCHARGED) ?? 0;
+      uncharged.textContent = `${showNumber(none)} without a charge`;
       uncharged.hidden = none === 0;
     },
     paint: chart.paint,
@@ -131,19 +100,46 @@ export function openFacets(fleet: Fleet, { container, onFilter }: FacetsOptions)
 /** More bars than anybody looks through. */
 const MOST_BARS = 100;
 
-/** The words that have a bar, in the order they came: those that somebody has, the most frequent where there are too many, and what is pressed. */
-function fullest(counts: ReadonlyMap<string, number>, isPressed: (word: string) => boolean) {
-  const present = [...counts.keys()].filter((word) => (counts.get(word) ?? 0) > 0 || isPressed(word));
-  if (present.length <= MOST_BARS) return { most: present, others: [] };
-  const ranked = present.toSorted((a, b) => (counts.get(b) ?? 0) - (counts.get(a) ?? 0));
-  const most = new Set(ranked.filter((word, rank) => rank < MOST_BARS || isPressed(word)));
-  return { most: present.filter((word) => most.has(word)), others: present.filter((word) => !most.has(word)) };
-}
-
-/** States in the order of their life, what the interface does not name after them. */
-function rankOf(word: string): number {
-  const rank = (BICYCLE_STATES as readonly string[]).indexOf(word);
-  return rank === -1 ? BICYCLE_STATES.length : rank;
+/** A bar for each word that somebody has, or that is pressed; in this order, other words behind. */
+function openBars(group: WordGroup, order: readonly string[], onPress: (group: WordGroup, word: string) => void) {
+  const list = element('ul', { class: 'bars' });
+  const further = element('p', { class: 'note', hidden: true });
+  /** Buttons stay where they are, so that they can be pressed while numbers move. */
+  const made = new Map<string, Bar>();
+  const barOf = (word: string) => {
+    const bar = made.get(word) ?? openBar(group, word, () => onPress(group, word));
+    made.set(word, bar);
+    return bar;
+  };
+  const rankOf = (word: string) => (order.includes(word) ? order.indexOf(word) : order.length);
+  return {
+    elements: [list, further],
+    draw(
+      all: ReadonlyMap<string, number>,
+      shown: ReadonlyMap<string, number>,
+      pressed = new Set() as ReadonlySet<string>,
+    ) {
+      const weightOf = (word: string) => (pressed.has(word) ? Number.POSITIVE_INFINITY : (all.get(word) ?? 0));
+      const present = [...new Set([...all.keys(), ...pressed])];
+      // The most frequent where there are too many.
+      if (present.length > MOST_BARS) present.sort((a, b) => weightOf(b) - weightOf(a));
+      const words = present.slice(0, MOST_BARS).sort((a, b) => rankOf(a) - rankOf(b));
+      const others = present.slice(MOST_BARS);
+      const count = others.reduce((sum, word) => sum + (all.get(word) ?? 0), 0);
+      further.textContent = `and ${showNumber(count)} in ${showNumber(others.length)} further states`;
+      further.hidden = others.length === 0;
+      const widest = Math.max(1, ...all.values());
+      const items = words.map((word) => {
+        const [whole, part] = [all.get(word) ?? 0, shown.get(word) ?? 0];
+        const bar = barOf(word);
+        drawBar(bar, { whole, part, widest, isPressed: pressed.has(word) });
+        return bar.item;
+      });
+      const isSame =
+        items.length === list.childElementCount && items.every((item, index) => item === list.children[index]);
+      if (!isSame) list.replaceChildren(...items);
+    },
+  };
 }
 
 interface Bar {
@@ -153,18 +149,19 @@ interface Bar {
   readonly fills: readonly [whole: HTMLElement, part: HTMLElement];
 }
 
-function openBar(name: GroupName, word: string, onPress: () => void): Bar {
+function openBar(group: WordGroup, word: string, onPress: () => void): Bar {
   const count = element('span', { class: 'bar-count' });
   const fills = [element('span'), element('span')] as const;
+  const isState = group === 'state';
   const button = element(
     'button',
     { type: 'button', class: 'bar', 'data-word': word },
-    ...(name === 'state' ? [stateMark(word)] : []),
-    element('bdi', { class: 'bar-word' }, name === 'state' ? showState(word) : word),
+    ...(isState ? [stateMark(word)] : []),
+    element('bdi', { class: 'bar-word' }, isState ? showState(word) : word),
     count,
     element('span', { class: 'bar-track', 'aria-hidden': 'true' }, ...fills),
   );
-  if (name === 'state') button.style.setProperty('--state', colourOf(word));
+  if (isState) button.style.setProperty('--state', colourOf(word));
   button.addEventListener('click', onPress);
   return { item: element('li', {}, button), button, count, fills };
 }
@@ -173,11 +170,11 @@ interface BarNumbers {
   readonly whole: number;
   readonly part: number;
   readonly widest: number;
-  readonly isWanted: boolean;
+  readonly isPressed: boolean;
 }
 
-function drawBar({ button, count, fills }: Bar, { whole, part, widest, isWanted }: BarNumbers): void {
-  button.setAttribute('aria-pressed', String(isWanted));
+function drawBar({ button, count, fills }: Bar, { whole, part, widest, isPressed }: BarNumbers): void {
+  button.setAttribute('aria-pressed', String(isPressed));
   button.setAttribute('data-count', String(whole));
   count.textContent = part === whole ? showNumber(whole) : `${showNumber(part)} of ${showNumber(whole)}`;
   for (const [index, fill] of fills.entries())

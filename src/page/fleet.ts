@@ -1,7 +1,8 @@
-// The bicycles of the page, and how often each word of a group occurs.
+// The bicycles of the page, and in which groups they are.
 
 import { LIMIT_DEGREES, worldX, worldY } from '../globe/projection.js';
-import type { GroupName, Payload, Row } from './payload.js';
+import { chargeGroup, silenceGroup } from '../groups.js';
+import type { Row } from './payload.js';
 
 export interface Bicycle extends Row {
   /** Which one it is of all, in the order in which they came. */
@@ -11,94 +12,75 @@ export interface Bicycle extends Row {
   readonly y: number;
   /** When it changed last, in milliseconds of the page's own clock; -Infinity for never. */
   readonly changedMs: number;
-  /** No longer among those asked for. */
-  readonly isGone: boolean;
   /** What the text filter looks at. */
   readonly searchText: string;
 }
 
 export interface Fleet {
-  readonly all: Bicycle[];
-  readonly byUuid: Map<string, Bicycle>;
-  /** The words of each group in their order, those that came later behind them. */
-  readonly words: Readonly<Record<GroupName, Set<string>>>;
+  all: Bicycle[];
+  byUuid: Map<string, Bicycle>;
 }
 
-const GROUP_NAMES = ['state', 'charge', 'silence'] as const;
+/** By which bicycles are counted, as `bicycles stats` does. */
+export type Group = 'state' | 'charge' | 'silence';
+
+/** In the group of charge. */
+export const UNCHARGED = '(none)';
 
 /** A point of the world; what is nearer to a pole than Web Mercator reaches stands at its edge. */
 export function mercatorY(latitude: number): number {
   return worldY(Math.max(-LIMIT_DEGREES, Math.min(LIMIT_DEGREES, latitude)));
 }
 
-export function openFleet({ columns, groups }: Pick<Payload, 'columns' | 'groups'>): Fleet {
-  const fleet: Fleet = {
-    all: [],
-    byUuid: new Map(),
-    words: { state: new Set(groups.state), charge: new Set(groups.charge), silence: new Set(groups.silence) },
-  };
-  const wordOf = (name: GroupName, place: number) => groups[name][columns[name][place] ?? 0] ?? '';
-  for (const [place, uuid] of columns.uuid.entries()) {
-    const row = {
-      uuid,
-      name: columns.name[place] ?? null,
-      state: wordOf('state', place),
-      charge: wordOf('charge', place),
-      silence: wordOf('silence', place),
-      percent: columns.percent[place] ?? null,
-      longitude: columns.longitude[place] ?? null,
-      latitude: columns.latitude[place] ?? null,
-      seenMs: columns.seenMs[place] ?? null,
-    };
-    add(fleet, { ...row, ...drawnOf(row, Number.NEGATIVE_INFINITY), place });
-  }
+export function openFleet(rows: readonly Row[]): Fleet {
+  const fleet: Fleet = { all: [], byUuid: new Map() };
+  for (const row of rows) add(fleet, row, Number.NEGATIVE_INFINITY);
   return fleet;
 }
 
-function add(fleet: Fleet, bicycle: Bicycle): Bicycle {
-  fleet.all.push(bicycle);
-  fleet.byUuid.set(bicycle.uuid, bicycle);
-  return bicycle;
+function add({ all, byUuid }: Fleet, row: Row, changedMs: number): void {
+  const bicycle = { ...row, ...drawnOf(row, changedMs), place: all.length };
+  all.push(bicycle);
+  byUuid.set(row.uuid, bicycle);
 }
 
 /** What the page makes of a row. */
-function drawnOf({ uuid, name, longitude, latitude }: Row, changedMs: number) {
-  return {
-    x: longitude === null ? Number.NaN : worldX(longitude),
-    y: latitude === null ? Number.NaN : mercatorY(latitude),
-    searchText: `${name ?? ''}\n${uuid}`.toLowerCase(),
-    changedMs,
-    isGone: false,
-  };
+function drawnOf({ uuid, name, position }: Row, changedMs: number) {
+  const [x, y] = typeof position === 'string' ? [NaN, NaN] : [worldX(position[0]), mercatorY(position[1])];
+  return { x, y, searchText: `${name ?? ''}\n${uuid}`.toLowerCase(), changedMs };
 }
 
-/** Takes what is new of one bicycle, known or not. */
-export function takeRow(fleet: Fleet, row: Row, nowMs: number): Bicycle {
-  for (const name of GROUP_NAMES) fleet.words[name].add(row[name]);
-  const known = fleet.byUuid.get(row.uuid);
-  const drawn = drawnOf(row, nowMs);
-  return known === undefined
-    ? add(fleet, { ...row, ...drawn, place: fleet.all.length })
-    : Object.assign(known, row, drawn);
+/** Takes what is new of bicycles, known or not, and leaves out those that are gone. */
+export function update(fleet: Fleet, rows: readonly Row[], gone: readonly string[], nowMs: number): void {
+  for (const row of rows) {
+    const known = fleet.byUuid.get(row.uuid);
+    if (known === undefined) add(fleet, row, nowMs);
+    else Object.assign(known, row, drawnOf(row, nowMs));
+  }
+  if (gone.length === 0) return;
+  for (const uuid of gone) fleet.byUuid.delete(uuid);
+  fleet.all = [...fleet.byUuid.values()];
 }
 
-/** Takes what is new of a bicycle where it is known. */
-export function takeFields(fleet: Fleet, uuid: string, fields: Partial<Pick<Bicycle, 'isGone' | 'silence'>>): void {
-  const known = fleet.byUuid.get(uuid);
-  if (known === undefined) return;
-  if (fields.silence !== undefined) fleet.words.silence.add(fields.silence);
-  Object.assign(known, fields);
+/** The group in which a bicycle is at a moment. */
+export function groupOf({ state, percent, seenMs }: Row, group: Group, nowMs: number): string {
+  if (group === 'state') return state;
+  if (group === 'silence') return silenceGroup(seenMs ?? undefined, nowMs);
+  return percent === null ? UNCHARGED : chargeGroup(percent);
 }
 
-/** How many bicycles have each word of a group, of all words that anybody had. */
-export function countWords(fleet: Fleet, name: GroupName, bicycles: Iterable<Bicycle>): Map<string, number> {
-  const counts = new Map(Array.from(fleet.words[name], (word) => [word, 0]));
-  for (const { [name]: word } of bicycles) counts.set(word, (counts.get(word) ?? 0) + 1);
+/** How many bicycles are in each group that somebody is in. */
+export function countBy(bicycles: Iterable<Bicycle>, group: Group, nowMs: number): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const bicycle of bicycles) {
+    const name = groupOf(bicycle, group, nowMs);
+    counts.set(name, (counts.get(name) ?? 0) + 1);
+  }
   return counts;
 }
 
-export function isPlaced({ x }: Bicycle): boolean {
-  return !Number.isNaN(x);
+export function isPlaced({ position }: Row): boolean {
+  return typeof position !== 'string';
 }
 
 /** What a bicycle is called: its name, else the beginning of its UUID. */

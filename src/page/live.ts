@@ -1,4 +1,4 @@
-// Hears what fleet sends to a page that it serves, and reads the whole fleet again where something was missed.
+// Hears what fleet sends to a page that it serves: the fleet as a whole where something was missed, and what is new of it.
 
 import type { Fields, Payload, Update } from './payload.js';
 
@@ -6,7 +6,7 @@ export interface LiveOptions {
   readonly sequence: number;
   onUpdate(update: Update): void;
   /** The page is too far behind: this is how things are now. */
-  onSnapshot(payload: Payload): void;
+  onFleet(payload: Payload): void;
   /** Whether fleet itself answers. */
   onConnection(isOpen: boolean): void;
 }
@@ -19,7 +19,7 @@ export interface Following {
   resume(): void;
 }
 
-export function followFleet({ sequence, onUpdate, onSnapshot, onConnection }: LiveOptions): Following {
+export function followFleet({ sequence, onUpdate, onFleet, onConnection }: LiveOptions): Following {
   let known = sequence;
   let isPaused = false;
   let source: EventSource | undefined;
@@ -29,49 +29,32 @@ export function followFleet({ sequence, onUpdate, onSnapshot, onConnection }: Li
     if (isPaused || document.visibilityState === 'hidden') return;
     const opened = new EventSource(`events?after=${known}`);
     source = opened;
+    const hear = <News extends Update>(name: string, take: (news: News) => void) =>
+      opened.addEventListener(name, ({ data }) => {
+        const news = JSON.parse(data) as News;
+        known = news.sequence;
+        take(news);
+      });
+    hear('update', onUpdate);
+    hear('fleet', onFleet);
     opened.addEventListener('open', () => onConnection(true));
-    opened.addEventListener('update', ({ data }) => {
-      const update = JSON.parse(data) as Update;
-      if (update.sequence <= known || isPaused) return;
-      known = update.sequence;
-      onUpdate(update);
-    });
-    opened.addEventListener('reset', () => {
-      opened.close();
-      void readAgain();
-    });
     opened.addEventListener('error', () => {
       onConnection(false);
       // The browser tries again by itself, unless it was answered with something else.
-      if (opened.readyState !== EventSource.CLOSED) return;
-      opened.close();
-      setTimeout(() => void readAgain(), RETRY_MS);
+      if (opened.readyState === EventSource.CLOSED) setTimeout(open, RETRY_MS);
     });
-  };
-  const readAgain = async (): Promise<void> => {
-    try {
-      const answer = await fetch('fleet.json');
-      if (!answer.ok) throw new Error(String(answer.status));
-      const payload = (await answer.json()) as Payload;
-      if (isPaused) return;
-      known = payload.live?.sequence ?? known;
-      onSnapshot(payload);
-      open();
-    } catch {
-      onConnection(false);
-      setTimeout(() => void readAgain(), RETRY_MS);
-    }
   };
   open();
   document.addEventListener('visibilitychange', open);
   return {
     pause() {
       isPaused = true;
+      known = -1;
       source?.close();
     },
     resume() {
       isPaused = false;
-      void readAgain();
+      open();
     },
   };
 }

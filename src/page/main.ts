@@ -1,42 +1,74 @@
 // The page of `fleet map -o html` and `--serve`: reads what fleet put into it, and keeps map, filters, table and card together.
 
 import { openCard } from './card.js';
-import { fieldsAt } from './details.js';
+import { fieldsAt, unpackDetails } from './details.js';
 import { byId, element, gently, oncePerFrame, showDate, showNumber, showTime } from './dom.js';
 import { openFacets } from './facets.js';
 import { EVERYTHING, type Filter, filterFleet, inView, isEverything, type Sort, sortBicycles } from './filter.js';
-import { type Bicycle, type Fleet, isPlaced, openFleet, takeFields, takeRow } from './fleet.js';
+import { type Bicycle, type Fleet, openFleet, update } from './fleet.js';
 import { drawAlerts, openFeed } from './lists.js';
 import { askForFields, followFleet } from './live.js';
 import { type FleetMap, type MapOptions, openMap } from './map.js';
 import { openPast } from './past.js';
-import type { Alerts, Details, Link, Payload, Update } from './payload.js';
+import type { Alerts, Details, Fields, Link, Payload, Update } from './payload.js';
 import { printWith } from './print.js';
 import { openTable } from './table.js';
 import { openTabs } from './tabs.js';
 import { openTheme } from './theme.js';
 
-function start(): void {
-  const payload = JSON.parse(byId('fleet').textContent ?? '') as Payload;
-  const fleet = openFleet(payload);
-  let { alerts, atMs } = payload;
-  /** What is shown is a moment of the past. */
-  let isPast = false;
-  let filter: Filter = EVERYTHING;
-  let sort: Sort = { field: 'charge', isDescending: false };
-  let matching: readonly Bicycle[] = [];
-  let listed: readonly Bicycle[] = [];
-  let chosen: Bicycle | undefined;
-  /** Of a page from a disk and of the past, ages are those of the moment when the fleet was read. */
-  const nowMs = () => (payload.live === null || isPast ? atMs : Date.now());
+/** What the page shows. */
+interface Shown {
+  readonly fleet: Fleet;
+  /** As of when, of a page from a disk and of the past. */
+  atMs: number;
+  isLive: boolean;
+  alerts: Alerts;
+  filter: Filter;
+  sort: Sort;
+  /** What passes the filter. */
+  matching: readonly Bicycle[];
+  /** What of that the table has. */
+  listed: readonly Bicycle[];
+  chosen: Bicycle | undefined;
+}
 
-  const onTheme = openTheme(byId('theme'));
-  const tabs = openTabs(byId('tabs'));
+function start(): void {
+  const payload = readBlock<Payload>('fleet');
+  const shown: Shown = {
+    fleet: openFleet(payload.rows),
+    atMs: payload.atMs,
+    isLive: payload.link !== null,
+    alerts: { rows: [], byType: [], note: null },
+    filter: EVERYTHING,
+    sort: { field: 'charge', isDescending: false },
+    matching: [],
+    listed: [],
+    chosen: undefined,
+  };
+  const page = openPage(shown, payload);
+  byId('title').textContent = payload.title;
+  byId('attribution').textContent = attributionOf(payload);
+  byId('at').textContent = `as of ${showDate(payload.atMs)}`;
+  page.take(payload);
+  page.draw();
+  if (payload.link !== null) goLive(shown, payload, page);
+}
+
+/** Draws all of it, and joins its parts: what is chosen or filtered in one is so in the others. */
+function openPage(shown: Shown, payload: Payload) {
+  const { fleet } = shown;
+  const nowMs = () => (shown.isLive ? Date.now() : shown.atMs);
   const follows = byId('follows') as HTMLInputElement;
+  const tabs = openTabs(byId('tabs'));
+  // The map reads its colours when it is made.
+  openTheme(byId('theme'), () => {
+    map.paint();
+    facets.paint();
+  });
 
   /** `near`: the map moves to it, else only where it is out of sight. */
   const choose = (bicycle: Bicycle | undefined, near = false) => {
-    chosen = bicycle;
+    shown.chosen = bicycle;
     map.choose(bicycle, near);
     card.show(bicycle);
     // The card takes room from the table: the row is looked for after it.
@@ -46,33 +78,29 @@ function start(): void {
     const bicycle = fleet.byUuid.get(uuid);
     if (bicycle !== undefined) choose(bicycle, true);
   };
-
   const table = openTable({
     container: byId('table'),
     nowMs,
     onChoose: choose,
     onSort(wanted) {
-      sort = wanted;
-      table.sorted(sort);
+      shown.sort = wanted;
+      table.sorted(wanted);
       list();
     },
   });
   const card = openCard({
     container: byId('card'),
     nowMs,
-    alertsOf: (uuid) => alerts.rows.filter(({ bicycle }) => bicycle === uuid),
-    fieldsOf: async ({ uuid, place }) => {
-      if (payload.live === null) return fieldsAt(readDetails(), place);
-      // Of the past the page knows what it draws.
-      return isPast ? [] : askForFields(uuid);
-    },
+    alertsOf: (uuid) => shown.alerts.rows.filter(({ bicycle }) => bicycle === uuid),
+    fieldsOf: (bicycle) => fieldsOf(bicycle, payload, shown.isLive),
     onClose: () => choose(undefined),
     onLocate: (bicycle) => map.choose(bicycle, true),
   });
   const facets = openFacets(fleet, {
     container: byId('facets'),
+    nowMs,
     onFilter(wanted) {
-      filter = wanted;
+      shown.filter = wanted;
       apply();
     },
   });
@@ -84,119 +112,149 @@ function start(): void {
     onView: () => list(),
     onFirstPaint: () => performance.mark('points'),
   });
-  onTheme(() => {
-    map.paint();
-    facets.paint();
-  });
 
-  /** What the table shows: what passes the filter, and what of that the map shows. */
   const list = oncePerFrame(() => {
-    const view = follows.checked ? inView(matching, map.view()) : matching;
-    listed = sortBicycles(fleet, view, sort);
-    table.show(listed);
-    if (chosen !== undefined) table.choose(chosen, false);
-    drawSums();
+    const view = follows.checked ? inView(shown.matching, map.view()) : shown.matching;
+    shown.listed = sortBicycles(fleet, view, shown.sort);
+    table.show(shown.listed);
+    if (shown.chosen !== undefined) table.choose(shown.chosen, false);
+    drawSums(shown);
   });
-  const applyNow = () => {
-    matching = filterFleet(fleet.all, filter);
-    map.show(matching);
-    facets.draw(filter, matching);
+  const draw = () => {
+    shown.matching = filterFleet(fleet.all, shown.filter, nowMs());
+    map.show(shown.matching, shown.chosen);
+    facets.draw(shown.filter, shown.matching);
     list();
   };
-  const apply = oncePerFrame(applyNow);
-  const applyGently = gently(applyNow);
-  const drawSums = () => {
-    const whole = fleet.all.filter(({ isGone }) => !isGone).length;
-    byId('total').textContent = showNumber(whole);
-    byId('total').setAttribute('data-count', String(whole));
-    const unplaced = matching.filter((bicycle) => !isPlaced(bicycle)).length;
-    const parts = [
-      ...(isEverything(filter) ? [] : [`${showNumber(matching.length)} match`]),
-      ...(unplaced === 0 ? [] : [`${showNumber(unplaced)} without a position`]),
-    ];
-    byId('sums').textContent = parts.join(' · ');
-    byId('count-bicycles').textContent = showNumber(listed.length);
-  };
-  const showAlerts = (news: Alerts) => {
-    alerts = news;
-    byId('count-alerts').textContent = showNumber(alerts.rows.length);
-    drawAlerts(byId('alerts'), alerts, nowMs(), chooseUuid);
-  };
+  const apply = oncePerFrame(draw);
 
-  follows.addEventListener('change', () => list());
-  byId('fit').addEventListener('click', () => map.fit(matching));
+  follows.addEventListener('change', list);
+  byId('fit').addEventListener('click', () => map.fit(shown.matching));
   byId('nearer').addEventListener('click', () => map.zoom(1));
   byId('farther').addEventListener('click', () => map.zoom(-1));
-  byId('attribution').textContent = attributionOf(payload);
   document.addEventListener('keydown', (event) => {
-    if (event.key === 'Escape' && chosen !== undefined) choose(undefined);
+    if (event.key === 'Escape' && shown.chosen !== undefined) choose(undefined);
     if (event.key !== '/' || event.target instanceof HTMLInputElement) return;
     event.preventDefault();
     tabs.show('filters');
     byId('search').focus();
   });
-  printWith({ listed: () => listed, picture: () => map.picture(), nowMs });
+  printWith({ listed: () => shown.listed, picture: () => map.picture(), nowMs });
+  table.sorted(shown.sort);
 
-  byId('title').textContent = payload.title;
-  byId('note').textContent = payload.note ?? '';
-  byId('note').hidden = payload.note === null;
-  byId('at').textContent = `as of ${showDate(atMs)}`;
-  table.sorted(sort);
-  showAlerts(alerts);
-  apply();
-
-  if (payload.live === null) return;
-  document.documentElement.classList.add('is-live');
-  const link = openLinkSign();
-  const takeSums = ({ gaps, total, link: state }: Pick<Update, 'gaps' | 'total' | 'link'>) => {
-    if (state !== undefined) link.service(state);
-    if (gaps !== undefined) link.gaps(gaps);
-    if (total !== undefined)
-      link.reading(total === null ? undefined : `reading ${showNumber(fleet.all.length)} of ${showNumber(total)}`);
+  return {
+    /** Takes what is beside the bicycles. */
+    take({ atMs, note, alerts, events }: Update) {
+      shown.atMs = atMs;
+      byId('note').textContent = note;
+      byId('note').hidden = note === null;
+      if (alerts !== null) {
+        shown.alerts = alerts;
+        byId('count-alerts').textContent = showNumber(alerts.rows.length);
+        drawAlerts(byId('alerts'), alerts, nowMs(), chooseUuid);
+      }
+      feed.add(events);
+    },
+    draw: apply,
+    drawGently: gently(draw),
+    clearFeed: feed.clear,
+    /** The chosen bicycle may be another, or gone. */
+    rechoose() {
+      if (shown.chosen === undefined) return;
+      shown.chosen = fleet.byUuid.get(shown.chosen.uuid);
+      if (shown.chosen === undefined) card.show(undefined);
+      else card.refresh(shown.chosen);
+    },
   };
-  feed.add(payload.live.events);
-  takeSums(payload.live);
-  setInterval(table.refresh, 5_000);
+}
+
+function drawSums({ fleet, filter, matching, listed }: Shown): void {
+  byId('total').textContent = showNumber(fleet.all.length);
+  byId('total').setAttribute('data-count', String(fleet.all.length));
+  const unplaced = matching.flatMap(({ position }) => (typeof position === 'string' ? [position] : []));
+  const countOf = (reason: string) => showNumber(unplaced.filter((each) => each === reason).length);
+  const parts = [
+    ...(isEverything(filter) ? [] : [`${showNumber(matching.length)} match`]),
+    ...Array.from(new Set(unplaced), (reason) => `${countOf(reason)} ${reason}`),
+  ];
+  byId('sums').textContent = parts.join(' · ');
+  byId('count-bicycles').textContent = showNumber(listed.length);
+}
+
+/** How often the ages in the table and the groups of silence are brought up to date. */
+const AGE_PAUSE_MS = 5_000;
+
+/** Keeps the page as fleet hears that things are, or were at a moment of the past. */
+function goLive(shown: Shown, { sequence, link, pastFromMs }: Payload, page: ReturnType<typeof openPage>): void {
+  const { fleet } = shown;
+  const sign = openLinkSign();
+  const takeLink = (news: Link | null) => {
+    if (news !== null) sign.service(news, fleet.all.length);
+  };
   /** Puts another fleet in the place of this one. */
   const replace = (news: Payload) => {
-    atMs = news.atMs;
-    Object.assign(fleet, openFleet(news));
-    if (chosen !== undefined) choose(fleet.byUuid.get(chosen.uuid));
-    showAlerts(news.alerts);
-    apply();
+    shown.isLive = news.link !== null;
+    Object.assign(fleet, openFleet(news.rows));
+    if (shown.isLive) page.clearFeed();
+    page.rechoose();
+    page.take(news);
+    page.draw();
+    takeLink(news.link);
   };
+  document.documentElement.classList.add('is-live');
+  takeLink(link);
+  setInterval(page.drawGently, AGE_PAUSE_MS);
   const following = followFleet({
-    sequence: payload.live.sequence,
-    onConnection: link.fleet,
-    onUpdate(update) {
-      const now = performance.now();
-      atMs = update.atMs;
-      for (const uuid of update.gone ?? []) takeFields(fleet, uuid, { isGone: true });
-      for (const [uuid, silence] of update.silences ?? []) takeFields(fleet, uuid, { silence });
-      for (const row of update.rows ?? []) card.refresh(takeRow(fleet, row, now));
-      if (update.events !== undefined) feed.add(update.events);
-      if (update.alerts !== undefined) showAlerts(update.alerts);
-      takeSums(update);
-      if (update.rows !== undefined || update.gone !== undefined || update.silences !== undefined) applyGently();
+    sequence,
+    onConnection: sign.fleet,
+    onUpdate(news) {
+      const { rows, gone } = news;
+      update(fleet, rows, gone, performance.now());
+      if (rows.some(({ uuid }) => uuid === shown.chosen?.uuid) || gone.includes(shown.chosen?.uuid ?? ''))
+        page.rechoose();
+      page.take(news);
+      takeLink(news.link);
+      if (rows.length + gone.length > 0) page.drawGently();
     },
-    onSnapshot(snapshot) {
-      isPast = false;
-      replace(snapshot);
-      feed.clear();
-      if (snapshot.live === null) return;
-      feed.add(snapshot.live.events);
-      takeSums(snapshot.live);
-    },
+    onFleet: replace,
   });
-  if (payload.live.pastFromMs === null) return;
-  openPast({
-    fromMs: payload.live.pastFromMs,
-    following,
-    onPast(past) {
-      isPast = true;
-      replace(past);
+  if (pastFromMs !== null) openPast({ fromMs: pastFromMs, following, onPast: replace });
+}
+
+/** Says in the head of the page whether it is current. */
+function openLinkSign() {
+  const sign = byId('link');
+  const gapSign = byId('gaps');
+  let text = '';
+  let look = '';
+  /** Since when fleet itself does not answer. */
+  let lostMs: number | undefined;
+  const draw = () => {
+    const [shownLook, shownText] =
+      lostMs === undefined ? [look, text] : ['lost', `fleet does not answer since ${showTime(lostMs)}`];
+    sign.className = `link is-${shownLook}`;
+    if (sign.textContent === shownText) return;
+    sign.textContent = shownText;
+    sign.title = shownText;
+  };
+  return {
+    /** What fleet says of the service; `known`: how many bicycles the page has. */
+    service({ state, sinceMs, message, gaps, total }: Link, known: number) {
+      look = state;
+      text = {
+        open: total === null ? 'live' : `reading ${showNumber(known)} of ${showNumber(total)}`,
+        connecting: 'connecting',
+        lost: `blind since ${showTime(sinceMs)}: ${message ?? ''}`,
+      }[state];
+      gapSign.hidden = gaps === 0;
+      gapSign.textContent = gaps === 1 ? '1 gap' : `${showNumber(gaps)} gaps`;
+      draw();
     },
-  });
+    fleet(isThere: boolean) {
+      lostMs = isThere ? undefined : (lostMs ?? Date.now());
+      draw();
+    },
+  };
 }
 
 /** Where the browser can draw no map, the table, the filters and the cards are still there. */
@@ -212,55 +270,19 @@ function openMapOrSay(fleet: Fleet, options: MapOptions): FleetMap {
   }
 }
 
-/** Says in the head of the page whether it is current. */
-function openLinkSign() {
-  const sign = byId('link');
-  const gapSign = byId('gaps');
-  let service: Link = { state: 'connecting', sinceMs: Date.now(), message: null };
-  let isFleetThere = true;
-  let reading: string | undefined;
-  let lostMs = 0;
-  const draw = () => {
-    const isGood = isFleetThere && service.state === 'open';
-    sign.className = `link ${isGood ? 'is-open' : isFleetThere && service.state === 'connecting' ? 'is-connecting' : 'is-lost'}`;
-    const text = !isFleetThere
-      ? `fleet does not answer since ${showTime(lostMs)}`
-      : service.state === 'open'
-        ? (reading ?? 'live')
-        : service.state === 'connecting'
-          ? 'connecting'
-          : `blind since ${showTime(service.sinceMs)}: ${service.message ?? ''}`;
-    if (sign.textContent === text) return;
-    sign.textContent = text;
-    sign.title = text;
-  };
-  return {
-    service(link: Link) {
-      service = link;
-      draw();
-    },
-    fleet(isThere: boolean) {
-      if (isFleetThere && !isThere) lostMs = Date.now();
-      isFleetThere = isThere;
-      draw();
-    },
-    reading(text: string | undefined) {
-      reading = text;
-      draw();
-    },
-    gaps(count: number) {
-      gapSign.hidden = count === 0;
-      gapSign.textContent = count === 1 ? '1 gap' : `${showNumber(count)} gaps`;
-    },
-  };
+function readBlock<T>(id: string): T {
+  return JSON.parse(byId(id).textContent ?? '') as T;
 }
 
-let details: Details | undefined;
-
 /** The block of all fields stands behind the script, and is read when the first card is opened. */
-function readDetails(): Details {
-  if (details === undefined) details = JSON.parse(byId('details').textContent ?? '') as Details;
-  return details;
+let details: ReturnType<typeof unpackDetails> | undefined;
+
+async function fieldsOf({ uuid, place }: Bicycle, { link }: Payload, isLive: boolean): Promise<Fields> {
+  if (isLive) return askForFields(uuid);
+  // Of the past the page knows what it draws.
+  if (link !== null) return [];
+  details ??= unpackDetails(readBlock<Details>('details'));
+  return fieldsAt(await details, place);
 }
 
 function attributionOf({ tiles }: Payload): string {

@@ -2,11 +2,11 @@
 
 import { Map as MapLibre, setWorkerUrl } from 'maplibre-gl';
 import { scaleBar } from '../globe/graticule.js';
-import { ends, latitudeOf, shortestArc, worldX } from '../globe/projection.js';
+import { ends, latitudeOf, type Point, shortestArc, worldX } from '../globe/projection.js';
 import { type Cluster, gather } from './clusters.js';
 import { element, oncePerFrame, showNumber } from './dom.js';
 import type { View } from './filter.js';
-import { type Bicycle, type Fleet, isPlaced, mercatorY, nameOf, showCharge } from './fleet.js';
+import { type Bicycle, countBy, type Fleet, isPlaced, mercatorY, nameOf, showCharge } from './fleet.js';
 import { drawDegrees, paintLand, styleOf } from './land.js';
 import { colourOf, showState } from './looks.js';
 import type { Tiles } from './payload.js';
@@ -21,7 +21,7 @@ export interface MapOptions {
 }
 
 export interface FleetMap {
-  show(bicycles: readonly Bicycle[]): void;
+  show(bicycles: readonly Bicycle[], chosen: Bicycle | undefined): void;
   /** `near`: the map moves to it, else only where it is out of sight. */
   choose(bicycle: Bicycle | undefined, near: boolean): void;
   /** The colours are others. */
@@ -35,8 +35,6 @@ export interface FleetMap {
 
 const TILE_PIXELS = 512;
 const CLICK_PIXELS = 14;
-/** A cluster this near to one of before is the same one. */
-const REUSE_PIXELS = 40;
 const CLOSEST_FIT = 16;
 const PADDING_PIXELS = 48;
 
@@ -86,7 +84,7 @@ export function openMap(fleet: Fleet, options: MapOptions): FleetMap {
   const regather = () => {
     gatheredZoom = stepOf(map.getZoom());
     const gathered = gather(shown, TILE_PIXELS * 2 ** gatheredZoom);
-    clusters = gathered.clusters;
+    clusters = gathered.clusters.toSorted((a, b) => a.x - b.x);
     points.show(gathered.points);
     redrawBubbles();
   };
@@ -101,20 +99,16 @@ export function openMap(fleet: Fleet, options: MapOptions): FleetMap {
     return left > -60 && top > -60 && left < canvas.clientWidth + 60 && top < canvas.clientHeight + 60;
   };
 
-  /** The bubbles that are there; they stay while their crowd does, so that they can be pressed while bicycles move. */
-  let drawn: Bubble[] = [];
+  /** Bubbles stay where they are as long as there are as many, so that they can be pressed while bicycles move. */
+  const drawn: Bubble[] = [];
   const redrawBubbles = () => {
-    const reach = REUSE_PIXELS / worldPixels();
-    const left = new Set(drawn);
-    drawn = clusters.map((cluster) => {
-      const old = [...left].find(({ cluster: { x, y } }) => Math.hypot(x - cluster.x, y - cluster.y) < reach);
-      if (old !== undefined) left.delete(old);
-      const bubble = old ?? openBubble(() => fitCluster(bubble.cluster));
+    for (const { element: left } of drawn.splice(clusters.length)) left.remove();
+    for (const [index, cluster] of clusters.entries()) {
+      const bubble = drawn[index] ?? openBubble(() => fitCluster(bubble.cluster), cluster);
+      drawn[index] = bubble;
       bubble.cluster = cluster;
-      paintBubble(bubble, fleet.words.state);
-      return bubble;
-    });
-    for (const { element: gone } of left) gone.remove();
+      paintBubble(bubble);
+    }
     drawBubbles();
   };
   const drawBubbles = () => {
@@ -126,9 +120,8 @@ export function openMap(fleet: Fleet, options: MapOptions): FleetMap {
   };
   const fitCluster = ({ west, east, north, south, x, y }: Cluster) => {
     const isSpot = east - west < 1e-9 && south - north < 1e-9;
-    const centre: [number, number] = [x * 360 - 180, latitudeOf(y)];
-    if (isSpot) map.easeTo({ center: centre, zoom: Math.min(20, map.getZoom() + 3) });
-    else map.fitBounds([west * 360 - 180, latitudeOf(south), east * 360 - 180, latitudeOf(north)], flightOf(container));
+    if (isSpot) map.easeTo({ center: lngLatOf({ x, y }), zoom: Math.min(20, map.getZoom() + 3) });
+    else map.fitBounds([...lngLatOf({ x: west, y: south }), ...lngLatOf({ x: east, y: north })], flightOf(container));
   };
 
   const drawChosen = () => {
@@ -178,8 +171,9 @@ export function openMap(fleet: Fleet, options: MapOptions): FleetMap {
   });
 
   return {
-    show(bicycles) {
+    show(bicycles, wanted) {
       shown = bicycles;
+      chosen = wanted;
       if (!isReady) return;
       regather();
       drawChosen();
@@ -188,7 +182,7 @@ export function openMap(fleet: Fleet, options: MapOptions): FleetMap {
       chosen = wanted;
       drawChosen();
       if (wanted === undefined || !isPlaced(wanted)) return;
-      const center: [number, number] = [wanted.longitude ?? 0, wanted.latitude ?? 0];
+      const center = lngLatOf(wanted);
       if (!near && map.getBounds().contains(center)) return;
       map.easeTo({ center, zoom: Math.max(map.getZoom(), near ? 15 : 12), duration: 600 });
     },
@@ -247,7 +241,12 @@ function boundsOf(bicycles: readonly Bicycle[]): [number, number, number, number
   if (placed.length === 0) return WHOLE_WORLD;
   const { west, width } = shortestArc(placed);
   const { north, south } = ends(placed);
-  return [west * 360 - 180, latitudeOf(south), (west + width) * 360 - 180, latitudeOf(north)];
+  return [...lngLatOf({ x: west, y: south }), ...lngLatOf({ x: west + width, y: north })];
+}
+
+/** Degrees of a point of the world; beyond 180 behind the date line. */
+function lngLatOf({ x, y }: Point): [longitude: number, latitude: number] {
+  return [x * 360 - 180, latitudeOf(y)];
 }
 
 interface Bubble {
@@ -256,24 +255,18 @@ interface Bubble {
   cluster: Cluster;
 }
 
-const NO_CLUSTER: Cluster = { x: 0, y: 0, west: 0, east: 0, north: 0, south: 0, bicycles: [] };
-
-function openBubble(zoom: () => void): Bubble {
+function openBubble(zoom: () => void, cluster: Cluster): Bubble {
   const text = element('span', {});
   const bubble = element('button', { class: 'bubble', type: 'button' }, text);
   bubble.addEventListener('click', zoom);
-  return { element: bubble, text, cluster: NO_CLUSTER };
+  return { element: bubble, text, cluster };
 }
 
-/** The count in a ring of its states, these in the order of `words`. */
-function paintBubble({ element: bubble, text, cluster: { bicycles } }: Bubble, words: Iterable<string>): void {
+/** The count in a ring of its states, the most frequent first. */
+function paintBubble({ element: bubble, text, cluster: { bicycles } }: Bubble): void {
   const count = bicycles.length;
-  const counts = new Map<string, number>();
-  for (const { state } of bicycles) counts.set(state, (counts.get(state) ?? 0) + 1);
-  const parts = Array.from(words, (word) => [word, counts.get(word) ?? 0] as const).filter(([, number]) => number > 0);
-  const named = parts
-    .toSorted(([, a], [, b]) => b - a)
-    .map(([word, number]) => `${showNumber(number)} ${showState(word)}`);
+  const parts = [...countBy(bicycles, 'state', 0)].sort(([, a], [, b]) => b - a);
+  const named = parts.map(([word, number]) => `${showNumber(number)} ${showState(word)}`);
   text.textContent = count < 10_000 ? showNumber(count) : `${Math.round(count / 1000)}k`;
   bubble.setAttribute('aria-label', `${showNumber(count)} bicycles here: ${named.join(', ')}. Zoom in`);
   bubble.title = named.join('\n');

@@ -1,32 +1,17 @@
-// What fleet hands the page: columns of text and numbers, so that 100,000 bicycles are read in a moment.
+// What fleet hands the page: the fleet as a whole at first, and then what is new.
 
-/** What the page draws of one bicycle, its groups by their words. */
+/** What the page draws of one bicycle. */
 export interface Row {
   readonly uuid: string;
   readonly name: string | null;
   readonly state: string;
-  readonly charge: string;
-  readonly silence: string;
   /** Of charge, in percent. */
   readonly percent: number | null;
-  /** Degrees; null for what is on no map. */
-  readonly longitude: number | null;
-  readonly latitude: number | null;
+  /** In degrees, or why it is on no map: `without a position`. */
+  readonly position: readonly [longitude: number, latitude: number] | string;
   /** The last position, in milliseconds since the epoch. */
   readonly seenMs: number | null;
 }
-
-/** Each field of all bicycles in a column of its own, all equally long; groups are places in the words of `groups`. */
-export type Columns = { readonly [field in keyof Row]: readonly (field extends GroupName ? number : Row[field])[] };
-
-/** The words of each group, in the order of `bicycles stats`: whoever counts them gets its numbers. */
-export interface Groups {
-  readonly state: readonly string[];
-  readonly charge: readonly string[];
-  readonly silence: readonly string[];
-}
-
-export type GroupName = keyof Groups;
 
 export interface AlertRow {
   readonly uuid: string;
@@ -54,38 +39,14 @@ export interface Tiles {
   readonly attribution: string;
 }
 
-export interface Payload {
-  readonly title: string;
-  /** When the fleet was read, in milliseconds since the epoch. */
-  readonly atMs: number;
-  /** How current and how whole it is, where that has to be said. */
-  readonly note: string | null;
-  readonly groups: Groups;
-  readonly columns: Columns;
-  readonly alerts: Alerts;
-  readonly tiles: Tiles | null;
-  readonly live: Live | null;
-}
-
-/** What a page that is served knows of its server. */
-export interface Live {
-  /** The number of the last update that the columns hold. */
-  readonly sequence: number;
-  readonly link: Link;
-  /** What was there before the page was opened, the newest first. */
-  readonly events: readonly FeedEntry[];
-  /** How many bicycles the service counts, while they are still being read. */
-  readonly total: number | null;
-  readonly gaps: number;
-  /** Since when the past can be shown, in milliseconds since the epoch; null where no mirror keeps it. */
-  readonly pastFromMs: number | null;
-}
-
-/** Whether fleet hears the service. */
+/** Whether fleet hears the service, and what of it it knows. */
 export interface Link {
   readonly state: 'connecting' | 'open' | 'lost';
   readonly sinceMs: number;
   readonly message: string | null;
+  readonly gaps: number;
+  /** How many bicycles the service counts, while they are still being read. */
+  readonly total: number | null;
 }
 
 /** One line of what happened. */
@@ -97,36 +58,35 @@ export interface FeedEntry {
   readonly text: string;
 }
 
-/** What a tab is sent, ten times a second at most; what did not change is left out. */
+/** What a tab is sent, ten times a second at most. */
 export interface Update {
+  /** Greater than that of the one before. */
   readonly sequence: number;
+  /** As of when, in milliseconds since the epoch. */
   readonly atMs: number;
-  readonly rows?: readonly Row[];
+  /** How whole it is, where that has to be said. */
+  readonly note: string | null;
+  readonly rows: readonly Row[];
   /** Bicycles that are no longer among those asked for. */
-  readonly gone?: readonly string[];
-  /** Bicycles that have been silent for longer now. */
-  readonly silences?: readonly (readonly [uuid: string, silence: string])[];
-  readonly events?: readonly FeedEntry[];
-  readonly link?: Link;
-  readonly gaps?: number;
-  readonly total?: number | null;
-  readonly alerts?: Alerts;
+  readonly gone: readonly string[];
+  /** Null: those of before. */
+  readonly alerts: Alerts | null;
+  /** The newest first. */
+  readonly events: readonly FeedEntry[];
+  /** Null where nothing moves: on a page from a disk, and in the past. */
+  readonly link: Link | null;
+}
+
+/** The fleet as a whole: what a page starts from. */
+export interface Payload extends Update {
+  readonly title: string;
+  readonly tiles: Tiles | null;
+  /** Since when the past can be shown, in milliseconds since the epoch; null where no mirror keeps it. */
+  readonly pastFromMs: number | null;
 }
 
 /** All fields of one bicycle as texts, as the service sent them. */
 export type Fields = readonly (readonly [field: string, text: string | null])[];
 
-/** All fields of all bicycles: a column a field, in the order of the uuids; texts that come again are named by their place. */
-export interface Details {
-  readonly fields: readonly DetailColumn[];
-}
-
-export interface DetailColumn {
-  readonly field: string;
-  /** What every text begins and ends with; left out of them. */
-  readonly prefix: string;
-  readonly suffix: string;
-  /** Where present, `values` are places in it. */
-  readonly words?: readonly (string | null)[];
-  readonly values: readonly (string | number | null)[];
-}
+/** All fields of all bicycles: of each the texts, in the order of the rows, as JSON that is packed by gzip and written in base64. */
+export type Details = readonly (readonly [field: string, packed: string])[];

@@ -16,8 +16,6 @@ export interface Table {
   show(bicycles: readonly Bicycle[]): void;
   sorted(sort: Sort): void;
   choose(bicycle: Bicycle | undefined, isToBeSeen: boolean): void;
-  /** Values or ages have changed. */
-  refresh(): void;
 }
 
 const ROW_PIXELS = 36;
@@ -159,7 +157,6 @@ export function openTable({ container, nowMs, onChoose, onSort }: TableOptions):
       }
       drawSoon();
     },
-    refresh: drawSoon,
   };
 }
 

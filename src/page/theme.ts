@@ -4,27 +4,26 @@ type Theme = 'dark' | 'light';
 
 const KEY = 'fleet-theme';
 
-/** Sets the theme; what is returned takes whom to call when the colours of style.css are others. */
-export function openTheme(button: HTMLElement): (onChange: () => void) => void {
+/** Sets the theme, and says when the colours of style.css are others. */
+export function openTheme(button: HTMLElement, onChange: () => void): void {
   const isDark = matchMedia('(prefers-color-scheme: dark)');
   let chosen = read();
-  let take = () => {};
   const current = () => chosen ?? (isDark.matches ? 'dark' : 'light');
-  const draw = () => {
+  const set = () => {
     document.documentElement.dataset['theme'] = current();
     button.setAttribute('aria-pressed', String(current() === 'dark'));
-    take();
+  };
+  const change = () => {
+    set();
+    onChange();
   };
   button.addEventListener('click', () => {
     chosen = current() === 'dark' ? 'light' : 'dark';
     write(chosen);
-    draw();
+    change();
   });
-  isDark.addEventListener('change', draw);
-  draw();
-  return (onChange) => {
-    take = onChange;
-  };
+  isDark.addEventListener('change', change);
+  set();
 }
 
 /** A page from a disk may have no storage. */

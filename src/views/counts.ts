@@ -3,6 +3,7 @@
 import type { Alert } from '../api/alert.js';
 import type { Bicycle } from '../api/bicycle.js';
 import { uuidOfLink } from '../api/links.js';
+import { CHARGE_GROUPS, chargeGroup, NEVER_HEARD, SILENCE_GROUPS, silenceGroup } from '../groups.js';
 import { readTime } from '../terminal/time.js';
 import { numberOf, readPath, textOf } from '../terminal/values.js';
 import type { StatsRow } from './stats.js';
@@ -10,24 +11,16 @@ import type { StatsRow } from './stats.js';
 /** How many have each value. */
 type Counts = Map<string, number>;
 
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
 const NONE = '(none)';
-
-/** Since when nothing was heard of a bicycle, the shortest first. */
-const SILENCES = [
-  ['within an hour', HOUR_MS],
-  ['within a day', DAY_MS],
-  ['within a week', 7 * DAY_MS],
-  ['longer ago', Number.POSITIVE_INFINITY],
-] as const;
-const NEVER = 'never';
 
 /** The value of a bicycle in each group that has a name of its own; any other name is a field. */
 const GROUPS: { readonly [group: string]: (bicycle: Bicycle, now: number) => string } = {
   state: ({ state }) => nameOf(state),
-  charge: ({ state_of_charge }) => tenOf(numberOf(state_of_charge)),
-  silence: ({ latest_gps_timestamp }, now) => silenceOf(latest_gps_timestamp, now),
+  charge: ({ state_of_charge }) => {
+    const percent = numberOf(state_of_charge);
+    return percent === undefined ? NONE : chargeGroup(percent);
+  },
+  silence: ({ latest_gps_timestamp }, now) => silenceGroup(readTime(latest_gps_timestamp), now),
   model: (bicycle) => nameOf(bicycle['bicycle_model_name'] ?? uuidIn(bicycle.model)),
   organization: (bicycle) => nameOf(uuidIn(bicycle['organization'])),
 };
@@ -37,8 +30,8 @@ export const DEFAULT_GROUPS = ['state', 'charge', 'silence'] as const;
 
 /** Groups whose values have an order of their own; the others are ordered by count. */
 const ORDERS: ReadonlyMap<string, readonly string[]> = new Map([
-  ['charge', [...Array.from({ length: 10 }, (_, ten) => tenOf(ten * 10)), NONE]],
-  ['silence', [...SILENCES.map(([name]) => name), NEVER]],
+  ['charge', [...CHARGE_GROUPS, NONE]],
+  ['silence', SILENCE_GROUPS],
 ]);
 
 export interface Counter {
@@ -75,11 +68,6 @@ export function isNamedGroup(group: string): boolean {
   return Object.hasOwn(GROUPS, group);
 }
 
-/** The values of a group that have an order of their own, in that order; none for any other group. */
-export function valuesOf(group: string): readonly string[] {
-  return ORDERS.get(group) ?? [];
-}
-
 /** The value of a bicycle in a group. */
 export function valueIn(group: string, bicycle: Bicycle, now: number): string {
   const find = Object.hasOwn(GROUPS, group) ? GROUPS[group] : undefined;
@@ -98,19 +86,6 @@ function uuidIn(link: unknown): unknown {
   return typeof link === 'string' ? (uuidOfLink(link) ?? link) : link;
 }
 
-/** `50-59` for 57; the last ten ends at 100. */
-function tenOf(percent: number | undefined): string {
-  if (percent === undefined) return NONE;
-  const start = Math.min(90, Math.max(0, Math.floor(percent / 10) * 10));
-  return start === 90 ? '90-100' : `${start}-${start + 9}`;
-}
-
-function silenceOf(time: unknown, now: number): string {
-  const seenAt = readTime(time);
-  if (seenAt === undefined) return NEVER;
-  return SILENCES.find(([, longest]) => now - seenAt <= longest)?.[0] ?? NEVER;
-}
-
 function count(counts: Counts, value: string): void {
   counts.set(value, (counts.get(value) ?? 0) + 1);
 }
@@ -122,7 +97,7 @@ function rowsOf(group: string, counts: Counts): StatsRow[] {
   return order.flatMap((value) => {
     const found = counts.get(value) ?? 0;
     // A ten without bicycles belongs to the picture; a value that nobody has does not.
-    if (found === 0 && (value === NONE || value === NEVER)) return [];
+    if (found === 0 && (value === NONE || value === NEVER_HEARD)) return [];
     return [{ group, value, count: found, percent: total === 0 ? 0 : Math.round((found / total) * 1000) / 10 }];
   });
 }

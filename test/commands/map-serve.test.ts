@@ -6,51 +6,45 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, test } from 'vitest';
+import { openFeed } from '../../src/commands/map/feed.js';
 import { openPageServer, type PageServer } from '../../src/commands/map/server.js';
+import { openKnowledge, openMemory } from '../../src/mirror/knowledge.js';
 import type { Payload, Update } from '../../src/page/payload.js';
 import { environmentOf } from '../support/environment.js';
 import { makeMirror, organizationOf } from '../support/made-mirror.js';
 import { runFleet } from '../support/run.js';
 import { eventually, startFleet } from '../support/running.js';
 import { useSandbox } from '../support/sandbox.js';
+import { sendJson, withServer } from '../support/server.js';
 
 const sandbox = useSandbox({ bicycles: 20 });
 
-const PAYLOAD: Payload = {
-  title: 'a fleet',
-  atMs: 0,
-  note: null,
-  groups: { state: [], charge: [], silence: [] },
-  columns: {
-    uuid: [],
-    name: [],
-    state: [],
-    charge: [],
-    silence: [],
-    percent: [],
-    longitude: [],
-    latitude: [],
-    seenMs: [],
-  },
-  alerts: { rows: [], byType: [], note: null },
-  tiles: null,
-  live: {
-    sequence: 0,
-    link: { state: 'open', sinceMs: 0, message: null },
-    events: [],
-    total: null,
-    gaps: 0,
-    pastFromMs: null,
-  },
-};
+function update(sequence: number, characters = 0): Update {
+  const link = { state: 'open', sinceMs: 0, message: null, gaps: 0, total: null } as const;
+  return { sequence, atMs: 0, note: null, rows: [], gone: ['x'.repeat(characters)], alerts: null, events: [], link };
+}
+
+/** The fleet after an update. */
+function payload(sequence: number): Payload {
+  return { ...update(sequence), title: 'a fleet', tiles: null, pastFromMs: null };
+}
+
 const TEMPLATE = '<meta http-equiv="Content-Security-Policy" content="default-src x{{fleet:elsewhere}}">{{fleet:data}}';
 
 let server: PageServer | undefined;
 afterEach(() => server?.close());
 
 async function start(): Promise<PageServer> {
-  const options = { port: 0, template: TEMPLATE, payload: () => PAYLOAD, fields: () => undefined, past: undefined };
-  server = await openPageServer(options);
+  let last = 0;
+  const options = { port: 0, template: TEMPLATE, fields: () => undefined, past: undefined };
+  const opened = await openPageServer({ ...options, payload: () => payload(last) });
+  server = {
+    ...opened,
+    send(news) {
+      last = news.sequence;
+      opened.send(news);
+    },
+  };
   return server;
 }
 
@@ -74,14 +68,10 @@ function ask(url: string, headers: Record<string, string> = {}, method = 'GET'):
   });
 }
 
-function update(sequence: number, characters = 0): Update {
-  return { sequence, atMs: 0, gone: ['x'.repeat(characters)] };
-}
-
 /** Hears a tab's events as text until told to stop. */
-function listen(url: string, after: number, headers: Record<string, string> = {}) {
+function listen(url: string, after: number) {
   const heard = { text: '', isOver: false };
-  const sent = request(`${url}events?after=${after}`, { headers }, (response) => {
+  const sent = request(`${url}events?after=${after}`, (response) => {
     response.on('data', (chunk) => {
       heard.text += chunk;
     });
@@ -105,44 +95,45 @@ test('answers its own name, its own pages and its own path alone', async () => {
   expect((await ask(url, { 'Sec-Fetch-Site': 'cross-site' })).status).toBe(403);
   expect((await ask(url, {}, 'POST')).status).toBe(405);
   expect((await ask(`http://127.0.0.1:${port}/`)).status).toBe(404);
-  expect((await ask(`http://127.0.0.1:${port}/${'a'.repeat(24)}/fleet.json`)).status).toBe(404);
-  const { headers } = await ask(`${url}fleet.json`);
+  expect((await ask(`http://127.0.0.1:${port}/${'a'.repeat(24)}/events?after=0`)).status).toBe(404);
+  const { headers } = await ask(url);
   expect(headers['access-control-allow-origin']).toBeUndefined();
 });
 
-test('sends the policy as a header as well, opened for itself alone', async () => {
+test('the policy of the page is opened for itself alone, and no other page may frame it', async () => {
   const { url } = await start();
   const { headers, body } = await ask(url);
-  expect(headers['content-security-policy']).toBe("default-src x 'self'; frame-ancestors 'none'");
+  expect(headers['content-security-policy']).toBe("frame-ancestors 'none'");
+  expect(body).toContain(`content="default-src x 'self'"`);
   expect(headers['referrer-policy']).toBe('no-referrer');
   expect(body).toContain('"title":"a fleet"');
 });
 
-test('a tab hears what came after what it has, in order, also when it comes back', async () => {
-  const { url, send } = await start();
-  for (const sequence of [1, 2, 3]) send(sequence, update(sequence));
-  const first = listen(url, 1);
-  await eventually(() => first.text.includes('id: 3'));
-  expect(first.text.match(/^id: \d+$/gm)).toEqual(['id: 2', 'id: 3']);
-  first.stop();
-  send(4, update(4));
-  const again = listen(url, 1, { 'Last-Event-ID': '3' });
-  await eventually(() => again.text.includes('id: 4'));
-  expect(again.text.match(/^id: \d+$/gm)).toEqual(['id: 4']);
-  again.stop();
-});
+/** What a tab was told: the names of its events, and which update each holds. */
+function eventsOf(text: string): string[] {
+  return Array.from(
+    text.matchAll(/^event: (\w+)\ndata: {"sequence":(\d+)/gm),
+    ([, name, sequence]) => `${name} ${sequence}`,
+  );
+}
 
-test('what is kept no longer is read again as a whole', async () => {
+test('a tab hears what comes after what it has; one that has missed something gets the fleet first', async () => {
   const { url, send } = await start();
-  for (let sequence = 1; sequence <= 1_500; sequence++) send(sequence, update(sequence));
-  const late = listen(url, 1);
-  await eventually(() => late.isOver);
-  expect(late.text).toContain('event: reset');
-  const current = listen(url, 1_499);
-  await eventually(() => current.text.includes('id: 1500'));
-  send(1_501, undefined);
-  await eventually(() => current.isOver);
-  expect(current.text).toContain('event: reset');
+  send(update(1));
+  const current = listen(url, 1);
+  const late = listen(url, 0);
+  await eventually(() => current.text.includes('retry') && late.text.includes('fleet'));
+  send(update(2));
+  send(update(3));
+  await eventually(() => [current, late].every(({ text }) => eventsOf(text).includes('update 3')));
+  expect(eventsOf(current.text)).toEqual(['update 2', 'update 3']);
+  expect(eventsOf(late.text)).toEqual(['fleet 1', 'update 2', 'update 3']);
+  current.stop();
+  // The browser asks again as it did at first.
+  const again = listen(url, 1);
+  await eventually(() => again.text.includes('fleet'));
+  expect(eventsOf(again.text)).toEqual(['fleet 3']);
+  for (const tab of [late, again]) tab.stop();
 });
 
 test('a tab that reads nothing is not waited for, and what it is behind stays bounded', async () => {
@@ -153,13 +144,13 @@ test('a tab that reads nothing is not waited for, and what it is behind stays bo
   slow.write(`GET ${pathname}events?after=0 HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n\r\n`);
   const quick = listen(url, 0);
   await eventually(() => quick.text.includes('retry'));
-  // 60 MB in all, of which 8 MB are kept.
+  // 60 MB in all.
   for (let sequence = 1; sequence <= 60; sequence++) {
-    send(sequence, update(sequence, 1_000_000));
-    await eventually(() => quick.text.includes(`id: ${sequence}\n`));
-    quick.text = quick.text.slice(-100);
+    send(update(sequence, 1_000_000));
+    await eventually(() => quick.text.includes(`{"sequence":${sequence},`) && quick.text.endsWith('\n\n'));
+    quick.text = '';
   }
-  // It gets what was on its way, and is told to read everything again.
+  // It gets what was on its way, and then the fleet as it is.
   let characters = 0;
   let end = '';
   slow.on('data', (chunk) => {
@@ -167,7 +158,8 @@ test('a tab that reads nothing is not waited for, and what it is behind stays bo
     end = (end + chunk).slice(-200);
   });
   slow.resume();
-  await eventually(() => end.includes('event: reset'));
+  await eventually(() => end.includes('fleet'));
+  expect(end).toContain('"title":"a fleet"');
   expect(characters).toBeLessThan(30e6);
   slow.destroy();
   quick.stop();
@@ -190,6 +182,61 @@ test('a port in use, a zone and a bad tile server are refused before anything is
     expect(await run('-o', 'html', '--tiles', tiles)).toMatchObject({ code: 2, stdout: '' });
 });
 
+test('the feed: what changed and nothing else; what is read anew but the same is no news', () => {
+  const feed = openFeed({
+    title: 'a fleet',
+    tiles: null,
+    offsetMinutes: 0,
+    pastFromMs: null,
+    keep: ({ state }) => state !== 'retired',
+  });
+  const now = { monotonicMs: 0, wallMs: 0 };
+  const knowledge = openKnowledge(now, openMemory(2));
+  const flush = () => {
+    feed.take([], knowledge, 0);
+    const news = feed.flush(0);
+    return news && [news.rows.map(({ uuid }) => uuid), news.gone];
+  };
+  knowledge.learn({ uuid: 'a', state: 'lost' }, now);
+  knowledge.learn({ uuid: 'b', state: 'retired' }, now);
+  expect(flush()).toEqual([['a'], []]);
+  expect(flush()).toBeUndefined();
+  knowledge.learn({ uuid: 'a', state: 'lost', modified: '2026-03-01T12:00:00Z' }, now);
+  expect(flush()).toBeUndefined();
+  knowledge.hear('b', { uuid: 'b', state: 'lost' }, now);
+  expect(flush()).toEqual([['b'], []]);
+  // There is room for two: the longest untouched is forgotten.
+  knowledge.learn({ uuid: 'c', state: 'lost' }, now);
+  expect(flush()).toEqual([['c'], ['a']]);
+  expect(feed.payload(0)).toMatchObject({ sequence: 3, rows: [{ uuid: 'b' }, { uuid: 'c' }] });
+});
+
+test('of a fleet that is too large to follow the page says so, and does not read for ever', () => {
+  const feed = openFeed({ title: '', tiles: null, offsetMinutes: 0, pastFromMs: null, keep: () => true });
+  const knowledge = openKnowledge({ monotonicMs: 0, wallMs: 0 });
+  const size = (known: number) => ({ ...knowledge, size: () => known });
+  feed.take([{ type: 'counted', total: 120_000 }], size(99_999), 0);
+  expect(feed.flush(0)).toMatchObject({ note: null, link: { total: 120_000 } });
+  feed.take([], size(100_000), 0);
+  expect(feed.flush(0)).toMatchObject({ note: expect.stringContaining('120,000'), link: { total: null } });
+});
+
+test('alerts that cannot be read take one line: the next reading is the next try', async () => {
+  const answer = (response: Parameters<typeof sendJson>[0], { path }: { path: string }) =>
+    sendJson(response, path.startsWith('/alerts') ? 503 : 200, []);
+  await withServer(answer, async ({ url }) => {
+    const env = {
+      ...(await environmentOf(sandbox())),
+      FLEET_ORGANIZATION: organizationOf(sandbox()),
+      FLEET_BASE_URL: url,
+    };
+    const served = startFleet(['map', '--serve', '0'], { env });
+    await served.until(() => served.stderr().includes('alerts are left out'));
+    expect(served.stderr()).not.toContain('trying again');
+    await served.stop();
+  });
+});
+
 describe('with a sandbox behind it', () => {
   const folder = mkdtempSync(join(tmpdir(), 'fleet-map-serve-'));
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -199,12 +246,17 @@ describe('with a sandbox behind it', () => {
     const served = startFleet(['map', '--serve', '0', ...args], { env: { ...env, FLEET_CONFIG_DIR: folder } });
     await served.until(() => served.stdout().includes('\n'));
     const url = served.stdout().trim();
-    const read = async (path: string): Promise<Payload> => JSON.parse((await ask(`${url}${path}`)).body);
+    /** The fleet, as a tab hears it that knows nothing. */
+    const read = async (): Promise<Payload> => {
+      const tab = listen(url, -1);
+      await eventually(() => /^event: fleet\ndata: .*\n\n/m.test(tab.text));
+      tab.stop();
+      return JSON.parse(/^event: fleet\ndata: (.*)$/m.exec(tab.text)?.[1] ?? '');
+    };
     return { served, url, read };
   }
-  /** The words of a group of one bicycle. */
-  const stateOf = ({ columns, groups }: Payload, uuid: string) =>
-    groups.state[columns.state[columns.uuid.indexOf(uuid)] ?? -1];
+  const stateOf = ({ rows }: Payload, uuid: string) => rows.find((row) => row.uuid === uuid)?.state;
+  const uuidsOf = ({ rows }: Payload) => rows.map(({ uuid }) => uuid);
 
   test('filters hold for what is pushed, and nothing is sent while nothing changes', async () => {
     const { served, read } = await serve('--state', 'lost');
@@ -212,37 +264,37 @@ describe('with a sandbox behind it', () => {
       sandbox()
         .bicycles(organizationOf(sandbox()))
         .filter(({ state }) => state === 'lost');
-    let now = await read('fleet.json');
+    let now = await read();
     await served.until(() => served.stderr().includes('watching'));
     const readUntil = async (holds: () => boolean) => {
       for (const startedAt = performance.now(); !holds() && performance.now() - startedAt < 20_000; )
-        now = await read('fleet.json');
+        now = await read();
     };
-    await readUntil(() => now.columns.uuid.length >= lost().length);
-    expect([...now.columns.uuid].sort()).toEqual(
+    await readUntil(() => now.rows.length >= lost().length);
+    expect(uuidsOf(now).sort()).toEqual(
       lost()
         .map(({ uuid }) => uuid)
         .sort(),
     );
     // What was on its way at first is read before.
     let before600ms: number | undefined;
-    for (let tries = 0; tries < 20 && (now.live?.sequence ?? -1) !== before600ms; tries++) {
-      before600ms = now.live?.sequence ?? -1;
+    for (let tries = 0; tries < 20 && now.sequence !== before600ms; tries++) {
+      before600ms = now.sequence;
       await new Promise((resolve) => setTimeout(resolve, 600));
-      now = await read('fleet.json');
+      now = await read();
     }
-    expect(now.live?.sequence).toBe(before600ms);
+    expect(now.sequence).toBe(before600ms);
 
     const before =
       sandbox()
         .bicycles(organizationOf(sandbox()))
         .find(({ state }) => state === 'available')?.uuid ?? '';
     sandbox().act(before, 'declare_lost');
-    await readUntil(() => now.columns.uuid.includes(before));
+    await readUntil(() => uuidsOf(now).includes(before));
     expect(stateOf(now, before)).toBe('lost');
     sandbox().changeBicycle(before, { state: 'available' });
-    await readUntil(() => !now.columns.uuid.includes(before));
-    expect(now.columns.uuid).not.toContain(before);
+    await readUntil(() => !uuidsOf(now).includes(before));
+    expect(uuidsOf(now)).not.toContain(before);
     expect((await served.stop()).code).toBe(130);
   });
 
@@ -255,15 +307,15 @@ describe('with a sandbox behind it', () => {
     ];
     await makeMirror(`sqlite:${join(folder, 'state', 'default.db')}`, { sandbox: sandbox(), isAlive: false, changes });
     const { served, url, read } = await serve();
-    expect((await read('fleet.json')).live?.pastFromMs).toBe(Date.parse('2026-03-01T12:00:00Z'));
-    const at = async (time: string) => stateOf(await read(`past?at=${Date.parse(time)}`), uuid);
+    expect((await read()).pastFromMs).toBe(Date.parse('2026-03-01T12:00:00Z'));
+    const at = async (time: string) => stateOf(JSON.parse((await ask(`${url}past?at=${Date.parse(time)}`)).body), uuid);
     expect(await at('2026-03-01T12:00:00Z')).toBe('lost');
     expect(await at('2026-03-01T12:30:00Z')).toBe('rented');
     expect(await at('2026-03-01T13:30:00Z')).toBe(bicycle?.state);
     expect((await ask(`${url}past?at=x`)).status).toBe(404);
     await served.stop();
     const without = await serve('--no-mirror');
-    expect((await without.read('fleet.json')).live?.pastFromMs).toBeNull();
+    expect((await without.read()).pastFromMs).toBeNull();
     await without.served.stop();
   });
 });

@@ -3,10 +3,10 @@
 import { describe, expect, test } from 'vitest';
 import type { Bicycle } from '../../src/api/bicycle.js';
 import { gather, seamOf } from '../../src/page/clusters.js';
-import { fieldsAt } from '../../src/page/details.js';
+import { fieldsAt, unpackDetails } from '../../src/page/details.js';
 import { EVERYTHING, filterFleet, inView, type Sort, sortBicycles } from '../../src/page/filter.js';
-import { countWords, type Fleet, isPlaced, openFleet, takeRow } from '../../src/page/fleet.js';
-import { packDetails, packFleet, rowOf } from '../../src/views/map/pack.js';
+import { countBy, type Fleet, isPlaced, openFleet, update } from '../../src/page/fleet.js';
+import { packDetails, rowOf } from '../../src/views/map/pack.js';
 
 const NOW = Date.parse('2026-11-21T12:00:00Z');
 
@@ -20,7 +20,7 @@ interface Place {
 
 function fleetOf(places: readonly Place[]): Fleet {
   const bicycles = places.map((place, index) => ({ uuid: `u${index}`, ...place }) as Bicycle);
-  return openFleet(packFleet(bicycles, NOW));
+  return openFleet(bicycles.map(rowOf));
 }
 
 const placesOf = (bicycles: readonly { place: number }[]) => bicycles.map(({ place }) => place);
@@ -80,30 +80,54 @@ test('filters and order: what has no value comes last both ways', () => {
   expect(sorted({ field: 'charge', isDescending: false })).toEqual([5, 2, 0, 3, 1, 4]);
   expect(sorted({ field: 'charge', isDescending: true })).toEqual([3, 0, 2, 5, 1, 4]);
   expect(sorted({ field: 'name', isDescending: true })).toEqual([5, 4, 3, 2, 1, 0]);
-  expect(placesOf(filterFleet(fleet.all, { ...EVERYTHING, leastPercent: 20, mostPercent: 60 }))).toEqual([0, 2]);
-  expect(placesOf(filterFleet(fleet.all, { ...EVERYTHING, text: ' b 4' }))).toEqual([4]);
+  expect(placesOf(filterFleet(fleet.all, { ...EVERYTHING, leastPercent: 20, mostPercent: 60 }, NOW))).toEqual([0, 2]);
+  expect(placesOf(filterFleet(fleet.all, { ...EVERYTHING, text: ' b 4' }, NOW))).toEqual([4]);
 });
 
 test('rows that come later: new bicycles, new words, known ones', () => {
   const fleet = fleetOf([{ state: 'available' }]);
-  for (let index = 0; index < 300; index++) {
-    takeRow(
-      fleet,
-      rowOf({ uuid: `n${index}`, state: index % 2 === 0 ? 'available' : 'flying', latitude: 1, longitude: 2 }, NOW),
-      1,
-    );
-  }
-  takeRow(fleet, rowOf({ uuid: 'n0', state: 'flying' }, NOW), 2);
+  const later = Array.from({ length: 300 }, (_, index) =>
+    rowOf({ uuid: `n${index}`, state: index % 2 === 0 ? 'available' : 'flying', latitude: 1, longitude: 2 }),
+  );
+  update(fleet, later, [], 1);
+  update(fleet, [rowOf({ uuid: 'n0', state: 'flying' })], [], 2);
   expect(fleet.all).toHaveLength(301);
-  expect([...countWords(fleet, 'state', fleet.all)]).toEqual([
+  expect([...countBy(fleet.all, 'state', NOW)]).toEqual([
     ['available', 150],
     ['flying', 151],
   ]);
   expect(fleet.byUuid.get('n0')).toSatisfy((bicycle) => !isPlaced(bicycle));
+  update(fleet, [], ['n0', 'n1', 'nobody'], 3);
+  expect([fleet.all.length, fleet.byUuid.size]).toEqual([299, 299]);
+});
+
+test('groups: those of bicycles stats, and silence grows with the time', () => {
+  const fleet = fleetOf([{ state_of_charge: 100 }, { state_of_charge: '9.9' }, { state_of_charge: 'x' }]);
+  expect([...countBy(fleet.all, 'charge', NOW).keys()]).toEqual(['90-100', '0-9', '(none)']);
+  const seen = openFleet([rowOf({ uuid: 'u', latest_gps_timestamp: new Date(NOW).toISOString() })]);
+  const HOUR_MS = 3_600_000;
+  const hours = [0, 1, 2, 25, 169].map((hour) => [...countBy(seen.all, 'silence', NOW + hour * HOUR_MS).keys()][0]);
+  expect(hours).toEqual(['within an hour', 'within an hour', 'within a day', 'within a week', 'longer ago']);
+  expect([...countBy(fleet.all, 'silence', NOW).keys()]).toEqual(['never']);
+});
+
+test('what is on no map says why', () => {
+  const fleet = fleetOf([
+    {},
+    { longitude: 'x', latitude: 1 },
+    { longitude: 181, latitude: 1 },
+    { longitude: 1, latitude: 90 },
+  ]);
+  expect(fleet.all.map(({ position }) => position)).toEqual([
+    'without a position',
+    'with an impossible position',
+    'with an impossible position',
+    [1, 90],
+  ]);
 });
 
 test('a uuid is whole however long it is: a served page finds its bicycle by it', () => {
-  expect(rowOf({ uuid: 'X'.repeat(2_000) }, NOW).uuid).toBe('x'.repeat(2_000));
+  expect(rowOf({ uuid: 'X'.repeat(2_000) }).uuid).toBe('x'.repeat(2_000));
 });
 
 test('as many states as bicycles are counted each', () => {
@@ -114,19 +138,19 @@ test('as many states as bicycles are counted each', () => {
     latitude: (index % 160) - 80,
   }));
   const fleet = fleetOf(places);
-  takeRow(fleet, rowOf({ uuid: 'new', state: 's69999' }, NOW), 1);
-  const counts = [...countWords(fleet, 'state', fleet.all).values()];
+  update(fleet, [rowOf({ uuid: 'new', state: 's69999' })], [], 1);
+  const counts = [...countBy(fleet.all, 'state', NOW).values()];
   expect([counts.length, counts.at(-1), counts.filter((each) => each === 1).length]).toEqual([count, 2, count - 1]);
   expect(gather(fleet.all, 512 * 2 ** 4).clusters.length).toBeGreaterThan(100);
 });
 
-test('every field of every bicycle comes back as it was sent', () => {
+test('every field of every bicycle comes back as it was sent', async () => {
   const texts = [
     '{"uuid":"a","latitude":52.50000000000000001,"model":"http://x/m/1/","state_of_charge":1.50,"tags":["x"],"note":null}',
     '{"uuid":"b","latitude":-0,"model":"http://x/m/2/","state_of_charge":1e400,"name":"\\ud83d\\ude00"}',
     '{"uuid":"c","model":"http://x/m/1/","name":"\\ud83d\\ude01","extra":{"deep":[1.0]}}',
   ];
-  const details = packDetails(texts.map((json) => ({ json, value: JSON.parse(json) })));
+  const details = await unpackDetails(packDetails(texts.map((json) => ({ json, value: JSON.parse(json) }))));
   const fields = texts.map((_, place) => Object.fromEntries(fieldsAt(details, place)));
   const none = { extra: null, name: null, note: null, tags: null, latitude: null };
   expect(fields).toEqual([

@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, type TestContext, test } from 'vitest';
 import type { Bicycle } from '../../src/api/bicycle.js';
-import { drawPage, readTemplate } from '../../src/commands/map/html.js';
-import { packDetails, packFleet } from '../../src/views/map/pack.js';
+import { drawPage, readTemplate, STILL } from '../../src/commands/map/html.js';
+import { packDetails, rowOf } from '../../src/views/map/pack.js';
 import { openPage, useBrowser } from '../support/browser.js';
 
 const CITIES = [
@@ -52,15 +52,7 @@ async function write(name: string, count: number): Promise<string> {
   const bicycles = makeFleet(count);
   const items = bicycles.map((value) => ({ json: JSON.stringify(value), value }));
   const alerts = { rows: [], byType: [], note: null };
-  const payload = {
-    title: 'a fleet',
-    atMs: NOW,
-    note: null,
-    ...packFleet(bicycles, NOW),
-    alerts,
-    tiles: null,
-    live: null,
-  };
+  const payload = { ...STILL, title: 'a fleet', atMs: NOW, note: null, rows: bicycles.map(rowOf), alerts, tiles: null };
   const path = join(folder, name);
   writeFileSync(path, drawPage(await readTemplate(), payload, packDetails(items)).join(''));
   return `file://${path}`;

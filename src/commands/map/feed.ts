@@ -2,13 +2,13 @@
 
 import type { Bicycle } from '../../api/bicycle.js';
 import type { StreamEvent } from '../../http/stream/events.js';
-import type { Knowledge } from '../../mirror/knowledge.js';
-import type { Alerts, FeedEntry, Fields, Link, Payload, Tiles, Update } from '../../page/payload.js';
+import { KNOWN_LIMIT, type Knowledge } from '../../mirror/knowledge.js';
+import type { Alerts, FeedEntry, Fields, Link, Payload, Row, Tiles, Update } from '../../page/payload.js';
 import { changeText, type Entry } from '../../views/change.js';
-import { valueIn } from '../../views/counts.js';
-import { fieldsOf, packFleet, rowOf, uuidOf } from '../../views/map/pack.js';
+import { fieldsOf, rowOf, uuidOf } from '../../views/map/pack.js';
 import { streamLine } from '../../views/stream.js';
 import { entryOf, type WatchEffect } from '../watch/state.js';
+import { STILL } from './html.js';
 
 export interface FeedOptions {
   title: string;
@@ -24,10 +24,9 @@ export interface Feed {
   /** Notes what a step of the watch brought. */
   take(effects: readonly WatchEffect[], knowledge: Knowledge, nowMs: number): void;
   takeAlerts(alerts: Alerts): void;
-  /** What happened since the last one; undefined for nothing. */
-  flush(nowMs: number): Flushed | undefined;
-  /** Bicycles that have been silent for longer than their group says by now come with the next update. */
-  age(nowMs: number): void;
+  /** What is new since the last update; undefined for nothing. */
+  flush(nowMs: number): Update | undefined;
+  /** The fleet as the last update left it. */
   payload(nowMs: number): Payload;
   /** Other bicycles in the same page: those of a moment of the past. */
   payloadOf(bicycles: readonly Bicycle[], atMs: number): Payload;
@@ -36,66 +35,73 @@ export interface Feed {
   uuids(): ReadonlySet<string>;
 }
 
-/** `undefined`: so much is new that the tabs read everything again. */
-export interface Flushed {
-  readonly sequence: number;
-  readonly update: Update | undefined;
-}
-
-/** An update with more would be slower than reading everything anew. */
-const MOST_ROWS = 2_000;
 /** Lines of what happened that a new tab is shown, and that one update may carry. */
 const KEPT_EVENTS = 200;
 
 export function openFeed({ title, tiles, offsetMinutes, pastFromMs, keep }: FeedOptions): Feed {
   let knowledge: Knowledge | undefined;
-  let sequence = 0;
-  /** What the tabs know: the silence of each bicycle, by its uuid. */
-  const shown = new Map<string, string>();
-  /** Every bicycle that was looked at, whether it is among those asked for or not. */
-  const met = new Set<string>();
-  let dirty = new Set<string>();
-  let silences = new Map<string, string>();
+  /** Each bicycle as it was looked at last, whether it is among those asked for or not. */
+  const seen = new Map<string, Bicycle>();
+  /** What the tabs know. */
+  const shown = new Map<string, Row>();
   let events: FeedEntry[] = [];
   let pending: FeedEntry[] = [];
-  let link: Link = { state: 'connecting', sinceMs: 0, message: null };
-  let gaps = 0;
-  let total: number | undefined;
+  let link: Link = { state: 'connecting', sinceMs: 0, message: null, gaps: 0, total: null };
+  let total = 0;
   let alerts: Alerts = { rows: [], byType: [], note: null };
-  const changed = new Set<'link' | 'gaps' | 'total' | 'alerts'>();
+  let last = { sequence: 0, note: null as string | null, link, alerts };
 
-  const reading = () =>
-    knowledge === undefined || knowledge.isWhole() || total === undefined || knowledge.size() >= total ? null : total;
-  const note = (uuid: string) => {
-    met.add(uuid);
-    dirty.add(uuid);
-  };
   const add = (entry: FeedEntry) => {
-    events = [entry, ...events.slice(0, KEPT_EVENTS - 1)];
     pending = [entry, ...pending.slice(0, KEPT_EVENTS - 1)];
   };
   const addChange = (kind: 'change' | 'caught-up', entry: Entry, atMs: number) => {
     const uuid = entry.type === 'bicycle' || entry.type === 'leaving' ? entry.uuid : undefined;
     const bicycle = knowledge?.get(uuid);
-    if (uuid !== undefined) note(uuid);
-    if (bicycle === undefined || !keep(bicycle)) return;
-    const { name, text } = changeText(entry);
-    add({ kind, atMs, uuid: uuid ?? null, name, text });
+    if (uuid !== undefined && bicycle !== undefined && keep(bicycle)) add({ kind, atMs, uuid, ...changeText(entry) });
   };
   const takeStream = (event: StreamEvent) => {
     if (event.type === 'gap') {
-      gaps++;
-      changed.add('gaps');
+      link = { ...link, gaps: link.gaps + 1 };
       const text = streamLine(event, offsetMinutes, false) ?? event.message;
       add({ kind: 'gap', atMs: event.atMs, uuid: null, name: null, text });
     } else if (event.type === 'open') {
-      link = { state: 'open', sinceMs: event.atMs, message: null };
-      changed.add('link');
+      link = { ...link, state: 'open', sinceMs: event.atMs, message: null };
     } else if (event.type === 'lost') {
       const sinceMs = link.state === 'lost' ? link.sinceMs : (event.lastLifeWallMs ?? event.atMs);
-      link = { state: 'lost', sinceMs, message: event.error.message };
-      changed.add('link');
+      link = { ...link, state: 'lost', sinceMs, message: event.error.message };
     }
+  };
+  /** What was read so far, and what there is no room for. */
+  const extent = (known: Knowledge) => {
+    const isFull = known.size() >= KNOWN_LIMIT && total > KNOWN_LIMIT;
+    const isReading = !known.isWhole() && !isFull && known.size() < total;
+    const [all, some] = [total, KNOWN_LIMIT].map((count) => count.toLocaleString('en'));
+    const note = `Of ${all} bicycles these are the ${some} heard of last: more are not followed.`;
+    return { link: { ...link, total: isReading ? total : null }, note: isFull ? note : null };
+  };
+  /** The bicycles that are others than they were; what is merged or read anew is another object. */
+  const compare = (known: Knowledge) => {
+    const rows: Row[] = [];
+    const gone: string[] = [];
+    const drop = (uuid: string) => shown.delete(uuid) && gone.push(uuid);
+    for (const bicycle of known.bicycles()) {
+      const uuid = uuidOf(bicycle);
+      if (seen.get(uuid) === bicycle) continue;
+      seen.set(uuid, bicycle);
+      if (!keep(bicycle)) drop(uuid);
+      else {
+        const row = rowOf(bicycle);
+        if (JSON.stringify(row) !== JSON.stringify(shown.get(uuid))) rows.push(row);
+        shown.set(uuid, row);
+      }
+    }
+    // Where there is no room for more, the longest untouched were forgotten.
+    for (const uuid of seen.size > known.size() ? seen.keys() : []) {
+      if (known.get(uuid) !== undefined) continue;
+      seen.delete(uuid);
+      drop(uuid);
+    }
+    return { rows, gone };
   };
 
   return {
@@ -105,76 +111,29 @@ export function openFeed({ title, tiles, offsetMinutes, pastFromMs, keep }: Feed
         if (effect.type === 'show') addChange('change', effect.entry, effect.atMs);
         else if (effect.type === 'caught-up') addChange('caught-up', entryOf(effect.change), nowMs);
         else if (effect.type === 'stream') takeStream(effect.event);
-        else if (effect.type === 'counted') {
-          total = effect.total ?? total;
-          changed.add('total');
-        }
+        else if (effect.type === 'counted') total = effect.total ?? total;
       }
-      // What the list of the start brought was shown to nobody.
-      if (known.size() > met.size) changed.add('total');
     },
     takeAlerts(news) {
-      if (JSON.stringify(news) === JSON.stringify(alerts)) return;
-      alerts = news;
-      changed.add('alerts');
-    },
-    age(nowMs) {
-      for (const bicycle of knowledge?.bicycles() ?? []) {
-        const uuid = uuidOf(bicycle);
-        const silence = valueIn('silence', bicycle, nowMs);
-        if (shown.has(uuid) && shown.get(uuid) !== silence) silences.set(uuid, silence);
-      }
+      if (JSON.stringify(news) !== JSON.stringify(alerts)) alerts = news;
     },
     flush(nowMs) {
       if (knowledge === undefined) return undefined;
-      if (changed.has('total')) {
-        for (const bicycle of knowledge.bicycles()) {
-          const uuid = uuidOf(bicycle);
-          if (!met.has(uuid)) note(uuid);
-        }
-      }
-      if (dirty.size + silences.size + pending.length + changed.size === 0) return undefined;
-      sequence++;
-      const isMuch = dirty.size + silences.size > MOST_ROWS;
-      const rows = [];
-      const gone: string[] = [];
-      for (const uuid of dirty) {
-        const bicycle = knowledge.get(uuid);
-        if (bicycle !== undefined && keep(bicycle)) {
-          const row = rowOf(bicycle, nowMs);
-          shown.set(uuid, row.silence);
-          if (!isMuch) rows.push(row);
-        } else if (shown.delete(uuid)) gone.push(uuid);
-      }
-      for (const [uuid, silence] of silences) shown.set(uuid, silence);
-      const update: Update | undefined = isMuch
-        ? undefined
-        : {
-            sequence,
-            atMs: nowMs,
-            ...(rows.length === 0 ? {} : { rows }),
-            ...(gone.length === 0 ? {} : { gone }),
-            ...(silences.size === 0 ? {} : { silences: [...silences] }),
-            ...(pending.length === 0 ? {} : { events: pending }),
-            ...(changed.has('link') ? { link } : {}),
-            ...(changed.has('gaps') ? { gaps } : {}),
-            ...(changed.has('total') ? { total: reading() } : {}),
-            ...(changed.has('alerts') ? { alerts } : {}),
-          };
-      dirty = new Set();
-      silences = new Map();
+      const news = { ...compare(knowledge), ...extent(knowledge), events: pending };
+      const isSameHead = JSON.stringify([news.link, news.note]) === JSON.stringify([last.link, last.note]);
+      const isNothing = news.rows.length + news.gone.length + pending.length === 0;
+      if (isNothing && isSameHead && alerts === last.alerts) return undefined;
+      const sequence = last.sequence + 1;
+      const update = { ...news, sequence, atMs: nowMs, alerts: alerts === last.alerts ? null : alerts };
+      events = [...pending, ...events].slice(0, KEPT_EVENTS);
       pending = [];
-      changed.clear();
-      return { sequence, update };
+      last = { sequence, note: news.note, link: news.link, alerts };
+      return update;
     },
-    payload(nowMs) {
-      const bicycles = [...(knowledge?.bicycles() ?? [])].filter((bicycle) => shown.has(uuidOf(bicycle)));
-      const live = { sequence, link, events, total: reading(), gaps, pastFromMs };
-      return { title, atMs: nowMs, note: null, ...packFleet(bicycles, nowMs), alerts, tiles, live };
-    },
+    payload: (atMs) => ({ title, tiles, pastFromMs, atMs, rows: [...shown.values()], gone: [], ...last, events }),
     payloadOf(bicycles, atMs) {
       const nothing = { rows: [], byType: [], note: 'Alerts are those of now, and not shown for the past.' };
-      return { title, atMs, note: null, ...packFleet(bicycles, atMs), alerts: nothing, tiles, live: null };
+      return { ...STILL, title, tiles, atMs, note: null, rows: bicycles.map(rowOf), alerts: nothing };
     },
     fields(uuid) {
       const bicycle = shown.has(uuid) ? knowledge?.get(uuid) : undefined;

@@ -3,7 +3,7 @@
 import { readFile } from 'node:fs/promises';
 import type { Details, Payload } from '../../page/payload.js';
 import { distPath } from '../../place.js';
-import { packAlerts, packDetails, packFleet } from '../../views/map/pack.js';
+import { packAlerts, packDetails, rowOf } from '../../views/map/pack.js';
 import type { FleetPicture } from './read.js';
 import { tilesOf } from './tiles.js';
 
@@ -25,47 +25,39 @@ export async function writePage(
     title,
     atMs: takenAtMs,
     note: missing === 0 ? null : `${missing} bicycles that the service counts are missing: this is incomplete.`,
-    ...packFleet(valuesOf(bicycles), takenAtMs),
+    rows: bicycles.map(({ value }) => rowOf(value)),
     alerts: packAlerts(alerts),
     tiles: tiles === undefined ? null : tilesOf(tiles, attribution),
-    live: null,
+    ...STILL,
   };
   for (const piece of drawPage(await readTemplate(), payload, packDetails(bicycles))) await write(piece);
 }
+
+/** Of a page on which nothing moves. */
+export const STILL = { sequence: 0, gone: [], events: [], link: null, pastFromMs: null } as const;
 
 /** The page as it was built from `src/page/`; what is of a fleet stands in it as `{{fleet:…}}`. */
 export function readTemplate(): Promise<string> {
   return readFile(distPath('page.html'), 'utf8');
 }
 
-function* valuesOf<T>(rows: Iterable<{ readonly value: T }>): Generator<T> {
-  for (const { value } of rows) yield value;
-}
-
 const TOKEN = /{{fleet:(\w+)}}/;
 
-/** The page in pieces, what is of this fleet put in. `details` is undefined for a page that asks for them. */
-export function drawPage(template: string, payload: Payload, details: Details | undefined): string[] {
+/** The page in pieces, what is of this fleet put in; a page that is served asks for `details`. */
+export function drawPage(template: string, payload: Payload, details: Details): string[] {
   const texts: Readonly<Record<string, () => string>> = {
     title: () => escapeHtml(`${payload.title} – fleet`),
     elsewhere: () => elsewhereOf(payload),
     data: () => inScript(payload),
-    details: () => (details === undefined ? '' : inScript(details)),
+    details: () => inScript(details),
   };
   // The pieces between are ours; every second one is the name of what is put in.
   return template.split(TOKEN).map((piece, index) => (index % 2 === 0 ? piece : (texts[piece]?.() ?? '')));
 }
 
-/** The policy of the page, for the header of one that is served. */
-export function policyOf(template: string, payload: Payload): string {
-  const [, policy = "default-src 'none'"] =
-    /Content-Security-Policy" content="([^"]*)"/.exec(template.slice(0, 4096)) ?? [];
-  return policy.replaceAll('{{fleet:elsewhere}}', elsewhereOf(payload));
-}
-
 /** Whom the page may ask: the tile server alone, and fleet where it serves the page. */
-function elsewhereOf({ tiles, live }: Payload): string {
-  return [...(live === null ? [] : ["'self'"]), ...(tiles === null ? [] : [new URL(tiles.url).origin])]
+function elsewhereOf({ tiles, link }: Payload): string {
+  return [...(link === null ? [] : ["'self'"]), ...(tiles === null ? [] : [new URL(tiles.url).origin])]
     .map((origin) => ` ${origin}`)
     .join('');
 }

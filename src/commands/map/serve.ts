@@ -30,7 +30,7 @@ const FLUSH_MS = 100;
 const FLUSH_COST_FACTOR = 10;
 /** The interface shows no topic that pushes alerts (section 6.1). */
 const ALERTS_PAUSE_MS = 30_000;
-const AGE_PAUSE_MS = 15_000;
+const BEAT_PAUSE_MS = 15_000;
 
 /** Serves the page until the command is interrupted. */
 export async function servePage(context: Context, options: ServeOptions): Promise<void> {
@@ -81,8 +81,8 @@ function followPage(
   const flush = () => {
     isDue = false;
     const startMs = clock.monotonicMs();
-    const flushed = feed.flush(clock.wallMs());
-    if (flushed !== undefined) server.send(flushed.sequence, flushed.update);
+    const update = feed.flush(clock.wallMs());
+    if (update !== undefined) server.send(update);
     pauseMs = Math.max(FLUSH_MS, FLUSH_COST_FACTOR * (clock.monotonicMs() - startMs));
   };
   const wantFlush = () => {
@@ -92,9 +92,10 @@ function followPage(
   };
 
   let isTold = false;
-  /** Alerts that cannot be read are said once, not twice a minute. */
+  /** Alerts that cannot be read are said once, not twice a minute; the next reading is the next try. */
   const quiet: Context = {
     ...context,
+    client: () => context.client({ retries: 0 }),
     async notice(line) {
       if (!isTold) await context.notice(line);
       isTold = true;
@@ -119,11 +120,7 @@ function followPage(
   const closed = new AbortController();
   const end = AbortSignal.any([over, closed.signal]);
   every(clock, ALERTS_PAUSE_MS, end, readAlerts);
-  every(clock, AGE_PAUSE_MS, end, () => {
-    feed.age(clock.wallMs());
-    server.beat();
-    wantFlush();
-  });
+  every(clock, BEAT_PAUSE_MS, end, server.beat);
   return {
     take(effects, state) {
       feed.take(effects, state.knowledge, clock.wallMs());

@@ -8,7 +8,7 @@ import { cut, pad, widthOf } from '../../terminal/cells.js';
 import { clean } from '../../terminal/clean.js';
 import { lookOf } from '../bicycle.js';
 import type { Layout } from './layout.js';
-import { type MapInput, MOST_STATES, nameOf, type Place, type Unplaced } from './scene.js';
+import { type MapInput, MOST_STATES, nameOf, type Place } from './scene.js';
 
 /** Text in one ink. */
 export interface Piece {
@@ -90,26 +90,13 @@ interface Absence {
   readonly detail: string;
 }
 
-/** Bicycles that have no place on any map, by the reason. */
-export function unplacedKinds({
-  missing,
-  impossible,
-  polar,
-}: Unplaced): { bicycles: readonly Bicycle[]; label: string }[] {
-  return [
-    { bicycles: missing, label: 'without a position' },
-    { bicycles: impossible, label: 'with an impossible position' },
-    { bicycles: polar, label: 'nearer than 5 degrees to a pole' },
-  ].filter(({ bicycles }) => bicycles.length > 0);
-}
-
 /** What is not on the map, each kind with its number. */
 function absences({ layout: { outside }, unplaced, view }: LegendInput): Absence[] {
   return [
     ...(outside.length === 0
       ? []
       : [{ count: outside.length, label: 'outside the view', detail: directions(outside, view) }]),
-    ...unplacedKinds(unplaced).map(({ bicycles, label }) => ({
+    ...unplaced.map(({ bicycles, label }) => ({
       count: bicycles.length,
       label,
       detail: names(bicycles),

@@ -1,64 +1,26 @@
-// A fleet as the page takes it: columns, each bicycle in the groups of `bicycles stats`, so that both show the same numbers.
+// A fleet as the page takes it: of each bicycle what is drawn, and apart from it every field as it was sent.
 
+import { gzipSync } from 'node:zlib';
 import type { Alert } from '../../api/alert.js';
 import type { Bicycle } from '../../api/bicycle.js';
 import { uuidOfLink } from '../../api/links.js';
 import { exactValue } from '../../json/exact.js';
-import type {
-  AlertRow,
-  Alerts,
-  Columns,
-  DetailColumn,
-  Details,
-  Fields,
-  GroupName,
-  Groups,
-  Row,
-} from '../../page/payload.js';
+import type { AlertRow, Alerts, Details, Fields, Row } from '../../page/payload.js';
 import type { Row as Item } from '../../terminal/formats.js';
 import { readTime } from '../../terminal/time.js';
-import { numberOf, pointOf, readPath, textOf } from '../../terminal/values.js';
-import { countAlerts, valueIn, valuesOf } from '../counts.js';
+import { numberOf, readPath, textOf } from '../../terminal/values.js';
+import { countAlerts, valueIn } from '../counts.js';
+import { positionOf } from './scene.js';
 
-/** One bicycle with its groups as of `now`, in milliseconds since the epoch. */
-export function rowOf(bicycle: Bicycle, now: number): Row {
-  const [longitude, latitude] = pointOf(bicycle.longitude, bicycle.latitude) ?? [];
+export function rowOf(bicycle: Bicycle): Row {
   return {
     uuid: uuidOf(bicycle),
     name: cutText(textOf(bicycle.name)) ?? null,
-    state: valueIn('state', bicycle, now),
-    charge: valueIn('charge', bicycle, now),
-    silence: valueIn('silence', bicycle, now),
+    state: valueIn('state', bicycle, 0),
     percent: numberOf(bicycle.state_of_charge) ?? null,
-    longitude: numberOf(longitude) ?? null,
-    latitude: numberOf(latitude) ?? null,
+    position: positionOf(bicycle),
     seenMs: readTime(bicycle.latest_gps_timestamp) ?? null,
   };
-}
-
-/** All of them; the words of a group are in the order of `bicycles stats`. */
-export function packFleet(bicycles: Iterable<Bicycle>, now: number): { columns: Columns; groups: Groups } {
-  const rows = Array.from(bicycles, (bicycle) => rowOf(bicycle, now));
-  const column = <Field extends keyof Row>(field: Field) => rows.map((row) => row[field]);
-  const [state, charge, silence] = [packGroup('state', rows), packGroup('charge', rows), packGroup('silence', rows)];
-  const columns = {
-    uuid: column('uuid'),
-    name: column('name'),
-    state: state.places,
-    charge: charge.places,
-    silence: silence.places,
-    percent: column('percent'),
-    longitude: column('longitude'),
-    latitude: column('latitude'),
-    seenMs: column('seenMs'),
-  };
-  return { columns, groups: { state: state.words, charge: charge.words, silence: silence.words } };
-}
-
-function packGroup(group: GroupName, rows: readonly Row[]): { words: string[]; places: number[] } {
-  const words = [...new Set([...valuesOf(group), ...rows.map(({ [group]: word }) => word)])];
-  const known = new Map(words.map((word, place) => [word, place]));
-  return { words, places: rows.map(({ [group]: word }) => known.get(word) ?? 0) };
 }
 
 /** The open alerts, the newest first; undefined where they could not be read. */
@@ -90,61 +52,19 @@ export function fieldsOf(item: Item<Bicycle>): Fields {
   ]);
 }
 
-/** Every field of all bicycles; what most texts of a field have in common is written once. */
+/** Every field of all bicycles. A fleet says the same again and again: packed, it is a tenth as long. */
 export function packDetails(items: readonly Item<Bicycle>[]): Details {
   const columns = new Map<string, (string | null)[]>();
   for (const [place, item] of items.entries()) {
     for (const [field, text] of fieldsOf(item)) {
       // The page has it already.
       if (field === 'uuid') continue;
-      const column = columns.get(field) ?? [];
+      const column = columns.get(field) ?? new Array<string | null>(items.length).fill(null);
       columns.set(field, column);
       column[place] = text;
     }
   }
-  return {
-    fields: [...columns].map(([field, texts]) => {
-      texts.length = items.length;
-      return packColumn(field, texts);
-    }),
-  };
-}
-
-/** Where a text comes again so often on the average, it is worth a list of words. */
-const LEAST_REPEATS = 2;
-
-function packColumn(field: string, texts: readonly (string | null | undefined)[]): DetailColumn {
-  const written = texts.filter((text) => typeof text === 'string');
-  const [prefix, suffix] = commonEnds(written);
-  const values = Array.from(texts, (text) =>
-    typeof text === 'string' ? text.slice(prefix.length, text.length - suffix.length) : (text ?? null),
-  );
-  const words = new Map<string | null, number>();
-  for (const value of values) if (!words.has(value)) words.set(value, words.size);
-  if (words.size * LEAST_REPEATS > values.length) return { field, prefix, suffix, values };
-  return { field, prefix, suffix, words: [...words.keys()], values: values.map((value) => words.get(value) ?? 0) };
-}
-
-function commonEnds(texts: readonly string[]): [prefix: string, suffix: string] {
-  const [first = ''] = texts;
-  let [before, after] = [first.length, first.length];
-  let shortest = first.length;
-  for (const text of texts) {
-    shortest = Math.min(shortest, text.length);
-    before = Math.min(before, sharedLength(text, first, before, 0));
-    after = Math.min(after, sharedLength(text, first, after, 1));
-  }
-  after = Math.min(after, shortest - before);
-  // Half of a character outside the basic plane is none.
-  return [first.slice(0, before), after === 0 ? '' : first.slice(-after)];
-}
-
-/** How many characters two texts share at their beginning, or at their end. */
-function sharedLength(a: string, b: string, most: number, fromEnd: 0 | 1): number {
-  let length = 0;
-  const at = (text: string) => (fromEnd === 1 ? text.charCodeAt(text.length - 1 - length) : text.charCodeAt(length));
-  while (length < most && length < a.length && at(a) === at(b)) length++;
-  return length;
+  return Array.from(columns, ([field, texts]) => [field, gzipSync(JSON.stringify(texts)).toString('base64')]);
 }
 
 /** Longer texts are for `--json`. */

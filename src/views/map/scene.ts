@@ -26,15 +26,19 @@ export interface Scene {
   readonly counts: readonly StatsRow[];
   /** Their names; where there are more than MOST_STATES, the last is `other`. */
   readonly states: readonly string[];
-  readonly unplaced: Unplaced;
+  /** One for each reason that there is. */
+  readonly unplaced: readonly Unplaced[];
 }
 
-/** Bicycles that have no place: without a position, with one that cannot be, too near to a pole. */
+/** Bicycles that have no place on a map, and why. */
 export interface Unplaced {
-  readonly missing: readonly Bicycle[];
-  readonly impossible: readonly Bicycle[];
-  readonly polar: readonly Bicycle[];
+  readonly label: string;
+  readonly bicycles: readonly Bicycle[];
 }
+
+const MISSING = 'without a position';
+const IMPOSSIBLE = 'with an impossible position';
+const POLAR = 'nearer than 5 degrees to a pole';
 
 /** What every drawing takes. */
 export interface MapInput extends Scene {
@@ -52,24 +56,24 @@ export function sceneOf(bicycles: Iterable<Bicycle>): Scene {
   const counts = counter.rows();
   const names = counts.map(({ value }) => value);
   const indexes = new Map(names.map((name, index) => [name, Math.min(index, MOST_STATES - 1)]));
-  const unplaced = { missing: [] as Bicycle[], impossible: [] as Bicycle[], polar: [] as Bicycle[] };
+  const unplaced = [MISSING, IMPOSSIBLE, POLAR].map((label) => ({ label, bicycles: [] as Bicycle[] }));
   const places = all.flatMap((bicycle): Place[] => {
-    const why = whyUnplaced(bicycle);
-    if (why !== undefined) unplaced[why].push(bicycle);
-    if (why !== undefined) return [];
-    const [x, y] = [worldX(numberOf(bicycle.longitude) ?? 0), worldY(numberOf(bicycle.latitude) ?? 0)];
-    return [{ bicycle, x, y, state: indexes.get(valueIn('state', bicycle, 0)) ?? 0 }];
+    const position = positionOf(bicycle);
+    const why = typeof position === 'string' ? position : Math.abs(position[1]) > LIMIT_DEGREES ? POLAR : undefined;
+    unplaced.find(({ label }) => label === why)?.bicycles.push(bicycle);
+    if (typeof position === 'string' || why !== undefined) return [];
+    const state = indexes.get(valueIn('state', bicycle, 0)) ?? 0;
+    return [{ bicycle, x: worldX(position[0]), y: worldY(position[1]), state }];
   });
   const states = names.length > MOST_STATES ? [...names.slice(0, MOST_STATES - 1), OTHER_STATES] : names;
-  return { places, counts, states, unplaced };
+  return { places, counts, states, unplaced: unplaced.filter(({ bicycles }) => bicycles.length > 0) };
 }
 
-function whyUnplaced({ latitude, longitude }: Bicycle): keyof Unplaced | undefined {
-  if (isNothing(latitude) || isNothing(longitude)) return 'missing';
-  const [north, east] = [numberOf(latitude), numberOf(longitude)];
-  if (north === undefined || east === undefined) return 'impossible';
-  if (Math.abs(north) > 90 || Math.abs(east) > 180) return 'impossible';
-  return Math.abs(north) > LIMIT_DEGREES ? 'polar' : undefined;
+/** Longitude and latitude in degrees, or why a bicycle is nowhere on the globe. */
+export function positionOf({ latitude, longitude }: Bicycle): readonly [longitude: number, latitude: number] | string {
+  if (isNothing(latitude) || isNothing(longitude)) return MISSING;
+  const [east = 181, north = 91] = [numberOf(longitude), numberOf(latitude)];
+  return Math.abs(east) <= 180 && Math.abs(north) <= 90 ? [east, north] : IMPOSSIBLE;
 }
 
 function isNothing(value: unknown): boolean {

@@ -7,7 +7,6 @@ import { clean } from '../../terminal/clean.js';
 import { lookOf, type StateLook } from '../bicycle.js';
 import { type Coast, LEAST_METRES_A_COLUMN } from './coast.js';
 import { type Cluster, type Dot, type Grid, layOut } from './layout.js';
-import { unplacedKinds } from './legend.js';
 import { type MapInput, nameOf } from './scene.js';
 
 export interface SvgInput extends MapInput {
@@ -50,7 +49,7 @@ export function drawSvg(input: SvgInput): string {
     ...(layout.clusters.length > 0 ? ['A ring is a cluster with its number'] : []),
     ...(hasCoast(view) ? ['Coastline: Natural Earth'] : []),
   ];
-  const absent = unplacedKinds(input.unplaced).map(({ bicycles, label }) => `; ${bicycles.length} ${label}`);
+  const absent = input.unplaced.map(({ bicycles, label }) => `; ${bicycles.length} ${label}`);
   const title = text(input.title);
   const body = [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img" font-family="${FONT}" font-size="13" fill="${INK.text}">`,
@@ -304,7 +303,7 @@ function itemOf(sign: StateLook | undefined, name: string, count: number): Legen
 
 /** What is not on the map. */
 function noteLines({ unplaced }: SvgInput): string[] {
-  return unplacedKinds(unplaced).map(({ bicycles, label }) => {
+  return unplaced.map(({ bicycles, label }) => {
     const names = bicycles.slice(0, 5).map((bicycle) => nameOf(bicycle).slice(0, 40));
     return text(`Not on the map: ${bicycles.length} ${label}: ${names.join(', ')}${bicycles.length > 5 ? ' …' : ''}`);
   });

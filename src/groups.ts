@@ -1,0 +1,30 @@
+// The groups of charge and of silence by which bicycles are counted: the same on the terminal and on the page.
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+/** Since when nothing was heard of a bicycle, the shortest first. */
+const SILENCES = [
+  ['within an hour', HOUR_MS],
+  ['within a day', DAY_MS],
+  ['within a week', 7 * DAY_MS],
+  ['longer ago', Number.POSITIVE_INFINITY],
+] as const;
+/** Of a bicycle without a last position. */
+export const NEVER_HEARD = 'never';
+
+/** The groups in their order. */
+export const CHARGE_GROUPS: readonly string[] = Array.from({ length: 10 }, (_, ten) => chargeGroup(ten * 10));
+export const SILENCE_GROUPS: readonly string[] = [...SILENCES.map(([name]) => name), NEVER_HEARD];
+
+/** `50-59` for 57; the last ten ends at 100. */
+export function chargeGroup(percent: number): string {
+  const start = Math.min(90, Math.max(0, Math.floor(percent / 10) * 10));
+  return start === 90 ? '90-100' : `${start}-${start + 9}`;
+}
+
+/** Both in milliseconds since the epoch. */
+export function silenceGroup(seenMs: number | undefined, nowMs: number): string {
+  if (seenMs === undefined) return NEVER_HEARD;
+  return SILENCES.find(([, longest]) => nowMs - seenMs <= longest)?.[0] ?? NEVER_HEARD;
+}
