@@ -16,6 +16,11 @@ export const OUTCOMES = ['done', 'allowed', 'refused', 'failed', 'unknown', 'ski
 
 export type Outcome = (typeof OUTCOMES)[number];
 
+/** Whether an outcome leaves something to do. */
+export function isBad(outcome: Outcome): boolean {
+  return outcome !== 'done' && outcome !== 'skipped' && outcome !== 'allowed';
+}
+
 /** What is known of a change that was tried; null where nothing is. */
 export interface ChangeResult {
   outcome: Outcome;

@@ -295,7 +295,7 @@ describe('what stops a run', () => {
 
   test('Ctrl-C lets what is under way finish, a second one does not', async () => {
     for (const times of [1, 2]) {
-      await withSandbox({ bicycles: 200, faults: [{ kind: 'latency', milliseconds: 400 }] }, async (sandbox) => {
+      await withSandbox({ bicycles: 200, faults: [{ kind: 'latency', milliseconds: 200 }] }, async (sandbox) => {
         const uuids = inState(sandbox, 'available', 40);
         const signals = new EventEmitter();
         const running = act(sandbox, [...uuids, 'reserve', '--yes', '--json', '--concurrency', '4'], { signals });
@@ -311,6 +311,31 @@ describe('what stops a run', () => {
       });
     }
   });
+
+  test.each([
+    [[A, B], 'SIGTERM', 143, '2 bicycles: 2 unknown in '],
+    [[A], 'SIGINT', 130, 'whether it was carried out is unknown'],
+  ] as const)(
+    '%j: a service that stays silent after a signal is given a second, and the end says so',
+    async (uuids, signal, code, words) => {
+      await withServer(
+        () => {},
+        async ({ url, asked }) => {
+          const signals = new EventEmitter();
+          const env = { FLEET_BASE_URL: url, FLEET_TOKEN: 't' };
+          const running = runFleet(['bicycles', 'act', ...uuids, 'rent', '--yes'], { env, signals });
+          while (asked.length < uuids.length) await new Promise((resolve) => setTimeout(resolve, 5));
+          const startedAt = performance.now();
+          signals.emit(signal);
+          const run = await running;
+          expect({ code: run.code, stderr: run.stderr }).toEqual({ code, stderr: expect.stringContaining(words) });
+          const milliseconds = performance.now() - startedAt;
+          expect(milliseconds).toBeGreaterThan(990);
+          expect(milliseconds).toBeLessThan(5000);
+        },
+      );
+    },
+  );
 
   test('Ctrl-C while stdin is still open ends the run', async () => {
     await withSandbox({ bicycles: 60 }, async (sandbox) => {

@@ -189,7 +189,7 @@ describe('creations', () => {
     ['a service that told no time', silent, [found], true, [], 'unknown'],
   ] as const)('%s', (_case, start, bicycles, isWhole, made, expected) => {
     const entry = { result: undefined, uuid: null, sending: { start, afterMs: 0, before: null } };
-    const task = { body };
+    const task = { key: '1', uuid: null, name: 'Ada', creation: { row: 1, body } };
     const decided = decideCreations([{ task, entry }], { bicycles, isWhole }, { made: new Set(made) }).get(task);
     expect(decided?.kind === 'done' ? `done ${decided.uuid}` : decided?.kind).toBe(expected);
   });

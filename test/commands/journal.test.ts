@@ -111,7 +111,7 @@ describe('a rerun', () => {
         const uuids = inState(sandbox, 'available', 60);
         const args = [...uuids, 'reserve', '--yes', '--journal', path];
         const signals = new EventEmitter();
-        const running = act(sandbox, args, { signals });
+        const running = act(sandbox, args, { signals, clock: openQuickClock(1) });
         while (posts(sandbox) < 20) await new Promise((resolve) => setTimeout(resolve, 2));
         signals.emit('SIGINT');
         const first = await running;

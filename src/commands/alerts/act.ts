@@ -5,6 +5,7 @@ import type { Context } from '../../context.js';
 import { type FleetError, usageError } from '../../errors.js';
 import { withHint } from '../../http/failure.js';
 import { type ActOptions, readFields, readWords, runAction } from '../bulk/act.js';
+import type { Task } from '../bulk/plan.js';
 import { findAlert } from './find.js';
 
 /** Assumed: the state that each action leads to, as it was observed. */
@@ -18,7 +19,7 @@ const TARGETS: { readonly [action in AlertAction]: string } = {
 /** Runs an action on each of the alerts. Assumed: the endpoint and its actions, as they were observed. `words` end in the action. */
 export async function actOnAlerts(context: Context, words: readonly string[], options: ActOptions): Promise<void> {
   const verbs = { kind: 'action', known: ALERT_ACTIONS, mayBeUnknown: options.allowUnknown === true };
-  const { texts, name } = readWords(words, ALERT, verbs);
+  const { texts, name: verb } = readWords(words, ALERT, verbs);
   const fields = readFields(options.field);
   if (Object.hasOwn(fields, 'dry_run')) {
     throw usageError(
@@ -28,19 +29,19 @@ export async function actOnAlerts(context: Context, words: readonly string[], op
   }
   const action = {
     resource: ALERT,
-    name,
+    verb,
     fields,
     texts,
     find: (text: string) => findAlert(context, text),
     isGrave: false,
-    target: Object.entries(TARGETS).find(([known]) => known === name)?.[1],
+    target: Object.entries(TARGETS).find(([known]) => known === verb)?.[1],
     explain: explainMissing,
   };
   await runAction(context, action, options);
 }
 
 /** Observed: a service with such actions says "No Alert matches …" of an alert that it does not show. */
-function explainMissing(error: FleetError, uuid: string): FleetError {
+function explainMissing(error: FleetError, { key: uuid }: Task): FleetError {
   const { status, message } = error;
   if (status !== 404 && status !== 405 && status !== 410 && status !== 501) return error;
   const reason = /: (.*)$/s.exec(message)?.[1] ?? '';

@@ -37,14 +37,14 @@ export async function actOnBicycles(
   const { texts, name: transition } = readWords(words, BICYCLE, verbs);
   const action: Action = {
     resource: BICYCLE,
-    name: transition,
+    verb: transition,
     fields: fieldsOf(options),
     texts,
     find: (text) => findBicycle(context, text),
     nameOf: openNames(context),
     isGrave: GRAVE_TRANSITIONS.includes(transition),
     target: NAMED_TARGETS[transition],
-    explain: (error, uuid) => explainUnknown(error, uuid, transition),
+    explain: (error, { key }) => explainUnknown(error, key, transition),
   };
   await runAction(context, action, options);
 }

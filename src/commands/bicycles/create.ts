@@ -5,6 +5,7 @@ import { BICYCLE, type Bicycle, type NewBicycle } from '../../api/bicycle.js';
 import { isLinkField } from '../../api/links.js';
 import type { Context } from '../../context.js';
 import { FleetError, reasonOf, usageError } from '../../errors.js';
+import { unexpected } from '../../http/json.js';
 import type { HttpRequest } from '../../http/types.js';
 import { squeeze } from '../../json/text.js';
 import { requireBaseUrl } from '../../settings/resolve.js';
@@ -12,14 +13,13 @@ import { clean } from '../../terminal/clean.js';
 import { readStdin } from '../../terminal/stdin.js';
 import { CREATIONS } from '../../views/action.js';
 import { BICYCLES } from '../../views/bicycle.js';
-import { readChange, unclearAnswer } from '../bulk/answer.js';
+import { isNewBicycle, readChange } from '../bulk/answer.js';
 import { carryOut } from '../bulk/carry-out.js';
-import { lookUpCreations } from '../bulk/created.js';
-import type { ChangeOptions, Plan } from '../bulk/plan.js';
+import type { ChangeOptions, Creation, Plan } from '../bulk/plan.js';
 import { openResult } from '../list/result.js';
 import { chosenOrganization, ownerOf, requireOrganization } from '../organization.js';
 import { askIfProtected } from '../protected.js';
-import { furtherProblems, keyOfRow, type NewRow, readLink, readNewBicycles } from './new-bicycles.js';
+import { furtherProblems, keyOfRow, readLink, readNewBicycles } from './new-bicycles.js';
 
 export interface CreateOptions extends ChangeOptions {
   name?: string;
@@ -34,8 +34,7 @@ export interface CreateOptions extends ChangeOptions {
 
 /** Creates a bicycle, or those of a file (interface.md section 4.2). */
 export async function createBicycles(context: Context, options: CreateOptions): Promise<void> {
-  const settings = await context.settings();
-  const baseUrl = requireBaseUrl(settings);
+  const baseUrl = requireBaseUrl(await context.settings());
   const { from } = options;
   if (from !== undefined) {
     return createFrom(context, from, baseUrl, options);
@@ -45,8 +44,7 @@ export async function createBicycles(context: Context, options: CreateOptions): 
   const organization =
     (await ownerOf(context, options.organization)) ?? (await requireOrganization(context, undefined));
   const body = { name, organization, ...readFlags(baseUrl, { ...options, name, organization }) };
-  if (options.dryRun === true)
-    return carryOut(context, planFor([{ row: 1, body }], 'flags', baseUrl, settings.profile.value), options);
+  if (options.dryRun === true) return carryOut(context, planFor([{ row: 1, body }], 'flags'), options);
   await askIfProtected(context, clean(`create the bicycle "${body.name}"`), options.yes);
   await createOne(context, body);
 }
@@ -89,13 +87,13 @@ function requestFor(body: NewBicycle): HttpRequest {
 /** Assumed: the answer, which the interface does not show, is the bicycle. */
 async function createOne(context: Context, body: NewBicycle): Promise<void> {
   const answer = await (await context.client()).send(requestFor(body));
-  const reading = readChange(answer, { resource: BICYCLE, isOwn: isOwnBicycle(body) });
+  const reading = readChange(answer, { resource: BICYCLE, isOwn: (found) => isNewBicycle(body, found) });
   if (reading.kind === 'unclear') {
-    throw unclearAnswer(answer, reading.what, {
-      expected: BICYCLE.one,
-      what: `"${body.name}" was created`,
-      hint: 'look for it before it is created again: fleet bicycles list --ordering -created',
-    });
+    throw unexpected(
+      answer,
+      `${reading.what} where the bicycle was expected; whether "${body.name}" was created is unknown`,
+      'look for it before it is created again: fleet bicycles list --ordering -created',
+    );
   }
   const result = await openResult<Bicycle>(context, { ...BICYCLES, single: true });
   if (reading.body === undefined)
@@ -115,7 +113,7 @@ async function createFrom(context: Context, from: string, baseUrl: URL, options:
   const source = from === '-' ? 'stdin' : from;
   const { rows, warnings } = await readRows(context, input, source, baseUrl, defaults);
   for (const warning of warnings) await context.notice(`${source}: ${warning}`);
-  await carryOut(context, planFor(rows, source, baseUrl, (await context.settings()).profile.value), options);
+  await carryOut(context, planFor(rows, source), options);
 }
 
 async function readInput(context: Context, from: string): Promise<Uint8Array> {
@@ -141,48 +139,26 @@ async function readRows(
   }
 }
 
-function planFor(rows: readonly NewRow[], source: string, baseUrl: URL, profile: string): Plan<NewRow> {
+function planFor(rows: readonly Creation[], source: string): Plan {
   return {
-    resource: BICYCLE,
-    verb: 'create',
-    input: {
-      tasks: rows,
-      isSingle: false,
-      isStdin: source === 'stdin',
-      questionFor: (count) => (count > 1 ? { isGrave: false } : undefined),
-    },
     change: {
-      keyOf: keyOfRow,
-      labelOf: ({ body }) => body.name,
-      changeOf: ({ body }) => ({
-        request: requestFor(body),
-        resource: BICYCLE,
-        isOwn: isOwnBicycle(body),
-        isDryRun: false,
-      }),
-      makesBicycles: true,
+      resource: BICYCLE,
+      verb: 'create',
+      isCreation: true,
+      isGrave: false,
       isDryRun: false,
+      requestOf: ({ creation }) => requestFor((creation as Creation).body),
     },
-    result: {
-      shape: CREATIONS,
-      of: ({ row, body }, result, { uuid }) => ({ row, name: body.name, uuid, ...result }),
-      placeOf: ({ row }) => row,
-    },
-    journal: {
-      binding: { command: 'bicycles create', profile, base_url: baseUrl.href.replace(/\/+$/, '') },
-      check: (keys) => checkRows(rows, keys, source),
-    },
-    doubts: { beforeOf: async () => null, lookUp: lookUpCreations },
+    tasks: rows.map((row) => ({ key: keyOfRow(row), uuid: null, name: row.body.name, creation: row })),
+    isStdin: source === 'stdin',
+    shape: CREATIONS,
+    identity: {},
+    checkKeys: (keys) => checkRows(rows, keys, source),
   };
 }
 
-/** Whether an answer with a uuid is about the bicycle that was asked for: it has its name, as far as it says. */
-function isOwnBicycle({ name }: NewBicycle): (answer: { [field: string]: unknown }) => boolean {
-  return (answer) => typeof answer['name'] !== 'string' || answer['name'].trim() === name.trim();
-}
-
 /** Refuses a file of which rows were changed since the journal was begun: they would be created anew, or never. */
-function checkRows(rows: readonly NewRow[], keys: Iterable<string>, source: string): void {
+function checkRows(rows: readonly Creation[], keys: Iterable<string>, source: string): void {
   const now = new Map(rows.map((row) => [String(row.row), keyOfRow(row)]));
   for (const key of keys) {
     const [row = ''] = key.split(':');

@@ -6,13 +6,7 @@ import { isLinkField, type LinkField, resourceLink } from '../../api/links.js';
 import { nearest } from '../../cli/nearest.js';
 import { FleetError } from '../../errors.js';
 import { type PlacedField, type PlacedRow, readCsvRows, readJsonRows, type Spot, Unreadable } from '../bulk/placed.js';
-
-/** One bicycle of a file. */
-export interface NewRow {
-  /** Counted from 1; the header of a CSV file is none. */
-  row: number;
-  body: NewBicycle;
-}
+import type { Creation } from '../bulk/plan.js';
 
 type Field = (typeof NEW_BICYCLE_FIELDS)[number];
 
@@ -35,7 +29,7 @@ export function readLink(baseUrl: URL, field: LinkField, text: string): string |
 }
 
 /** The identity of a row in a journal: its number and a hash of what is sent. */
-export function keyOfRow({ row, body }: NewRow): string {
+export function keyOfRow({ row, body }: Creation): string {
   return `${row}:${createHash('sha256').update(JSON.stringify(body)).digest('hex').slice(0, 16)}`;
 }
 
@@ -49,7 +43,7 @@ export function readNewBicycles(
   source: string,
   baseUrl: URL,
   defaults: Partial<Record<Field, string>>,
-): { rows: NewRow[]; warnings: string[] } {
+): { rows: Creation[]; warnings: string[] } {
   const problems: Problem[] = [];
   let placed: PlacedRow[] = [];
   try {
@@ -63,7 +57,7 @@ export function readNewBicycles(
   if (problems.length > 0) throw complain(source, problems);
   return { rows, warnings: findSameNames(rows, placed) };
 
-  function readRow({ spot, fields }: PlacedRow, row: number): NewRow {
+  function readRow({ spot, fields }: PlacedRow, row: number): Creation {
     const given = new Map<Field, string>();
     for (const field of fields) {
       const name = NEW_BICYCLE_FIELDS.find((known) => known === field.name.trim().toLowerCase());
@@ -138,7 +132,7 @@ function unknownField(name: string): string {
   return `unknown field "${name}": ${hint}`;
 }
 
-function checkDuplicates(rows: readonly NewRow[], placed: readonly PlacedRow[], problems: Problem[]): void {
+function checkDuplicates(rows: readonly Creation[], placed: readonly PlacedRow[], problems: Problem[]): void {
   const spotOf = (index: number, field?: string): Spot => {
     const row = placed[index];
     return row?.fields.find(({ name }) => name === field)?.valueSpot ?? row?.spot ?? { line: 1, column: 1 };
@@ -166,7 +160,7 @@ function checkDuplicates(rows: readonly NewRow[], placed: readonly PlacedRow[], 
 }
 
 /** Two bicycles may have one name; that it was meant is not certain. */
-function findSameNames(rows: readonly NewRow[], placed: readonly PlacedRow[]): string[] {
+function findSameNames(rows: readonly Creation[], placed: readonly PlacedRow[]): string[] {
   const lines = new Map<string, number[]>();
   for (const [index, { body }] of rows.entries()) {
     lines.set(body.name, [...(lines.get(body.name) ?? []), placed[index]?.spot.line ?? 0]);

@@ -1,13 +1,15 @@
 // What the answer to a change says: done, refused, or nothing that can be relied on (cli.md section 4, promise 9).
 
+import type { NewBicycle } from '../../api/bicycle.js';
 import type { Resource } from '../../api/resource.js';
-import type { FleetError } from '../../errors.js';
+import { FleetError } from '../../errors.js';
 import { ExchangeError } from '../../http/exchange.js';
 import { htmlTitle } from '../../http/foreign.js';
 import { unexpected } from '../../http/json.js';
 import type { HttpAnswer } from '../../http/types.js';
 import { isObject, parseJson, textOrNull } from '../../json/parse.js';
 import type { Outcome } from '../../views/action.js';
+import type { Change, Task } from './plan.js';
 
 /** What an exchange means for its task and for the run. */
 export interface Verdict {
@@ -22,11 +24,6 @@ export interface Verdict {
   isWell: boolean;
   /** Whether the same will happen to the others, so that the run stops. */
   isFatal: boolean;
-}
-
-/** A verdict, and how many milliseconds went from the last sending to the answer. */
-export interface Exchanged extends Verdict {
-  milliseconds: number | null;
 }
 
 /** What an answer is to be about. */
@@ -86,23 +83,44 @@ function describeText(text: string): string {
   return title === undefined ? 'an HTML page' : `an HTML page ("${title.slice(0, 100)}")`;
 }
 
-/** What is not known after an answer that does not say it, and what to do about it. */
-export interface Unclear {
-  /** `bicycle`. */
-  expected: string;
-  /** `"rent" was carried out`, as in `whether … is unknown`. */
-  what: string;
-  hint: string;
+/** Whether a bicycle in an answer is the new one that was asked for: it has its name, as far as it says. */
+export function isNewBicycle({ name }: NewBicycle, answer: Body): boolean {
+  return typeof answer['name'] !== 'string' || answer['name'].trim() === name.trim();
 }
 
-/** The error for a 2xx answer that does not say whether the change was made; `cameInstead` says what came. */
-export function unclearAnswer(answer: HttpAnswer, cameInstead: string, { expected, what, hint }: Unclear): FleetError {
-  return unexpected(answer, `${cameInstead} where the ${expected} was expected; whether ${what} is unknown`, hint);
+/** What a 2xx answer to a change means. */
+export function judgeAnswer(
+  answer: HttpAnswer,
+  { uuid, creation }: Task,
+  { resource, isDryRun, verb }: Change,
+): Verdict {
+  const { one } = resource;
+  const isOwn = (body: Body) =>
+    creation === undefined ? String(body['uuid']).toLowerCase() === uuid : isNewBicycle(creation.body, body);
+  const reading = readChange(answer, { resource, isOwn });
+  const asked = creation === undefined ? `"${verb}"` : `the new bicycle "${creation.body.name}"`;
+  if (reading.kind === 'unclear') {
+    const error = unexpected(
+      answer,
+      `${reading.what} where the ${one} was expected; whether ${asked} was carried out is unknown`,
+      `look at the ${one} before you try again; check that the base URL is that of the service`,
+    );
+    return { outcome: 'unknown', error, isWell: false, isFatal: false };
+  }
+  if (!isDryRun) return { outcome: 'done', answer, named: reading.named, isWell: true, isFatal: false };
+  if (reading.body === undefined) return { outcome: 'allowed', answer, isWell: true, isFatal: false };
+  // Assumed: a dry run is answered with nothing. A bicycle in the answer may mean that it was carried out.
+  const error = new FleetError('service', `the service may not know dry_run: it answered ${asked} with the ${one}`, {
+    status: answer.status,
+    trace: answer.trace,
+    hint: `look at the state of the ${one}; nothing more was asked`,
+  });
+  return { outcome: 'unknown', error, isWell: true, isFatal: true };
 }
 
-/** What an exchange that failed means. `isUrgent`: a second Ctrl-C gave it up. */
-export function judgeFailure(error: FleetError, isUrgent: boolean): Verdict {
-  const { status } = error;
+/** What an exchange that failed means. `isGivenUp`: what was in flight was given up. */
+export function judgeFailure(error: FleetError, isGivenUp: boolean): Verdict {
+  const { status, kind, cause } = error;
   const is = (outcome: Outcome, isWell: boolean, isFatal: boolean): Verdict => ({ outcome, error, isWell, isFatal });
   if (status !== undefined) {
     // A success whose body breaks off says nothing that could be relied on.
@@ -114,10 +132,8 @@ export function judgeFailure(error: FleetError, isUrgent: boolean): Verdict {
     if (status >= 400 && status < 500) return is('refused', true, false);
     return is('failed', false, false);
   }
-  if (error.kind === 'network' && error.cause instanceof ExchangeError && error.cause.sent) {
-    return is('unknown', false, false);
-  }
-  if (isUrgent) return is('unknown', false, true);
+  if (kind === 'network' && cause instanceof ExchangeError && cause.sent) return is('unknown', false, false);
+  if (kind === 'internal' || isGivenUp) return is('unknown', false, true);
   // No connection after much patience, no token: the same will happen to the others.
   return is('not-sent', false, true);
 }

@@ -1,128 +1,144 @@
 // Carries out a change to one bicycle or many: journal, question, run, what was in doubt, summary, exit code.
 
+import { BICYCLE } from '../../api/bicycle.js';
 import type { Context } from '../../context.js';
 import { FleetError } from '../../errors.js';
+import { parseJson } from '../../json/parse.js';
 import { ReaderLeft } from '../../terminal/io.js';
+import { openStates, type States } from '../current.js';
 import { showRequests } from './dry-run.js';
-import { readStart, userOf } from './evidence.js';
+import { describeBefore, readStart } from './evidence.js';
 import { type OpenJournal, openJournal } from './journal.js';
-import type { ChangeOptions, Plan } from './plan.js';
-import { askBefore, EXAMPLES_SHOWN } from './question.js';
-import { judgeEntry } from './records.js';
+import type { ChangeOptions, Plan, Task } from './plan.js';
+import { askBefore } from './question.js';
+import { type Before, type Binding, judgeEntry } from './records.js';
 import { openReporter } from './report.js';
-import { leaveDoubts, settleDoubts } from './resume.js';
-import { FailedFast, isSignal, type RunEnd } from './run.js';
-import { openState, openTasks, type Session, send } from './session.js';
+import { settleDoubts } from './resume.js';
+import { isSignal, openRun, openTasks, type Run, send } from './run.js';
 
 /**
  * Carries a plan out. Ends normally when everything is done; throws the failure of a single task, what stopped the run (401, 403,
  * outage, signal), or a FleetError of kind `partial`, after everything was reported and summed up.
  */
-export async function carryOut<T>(context: Context, plan: Plan<T>, options: ChangeOptions): Promise<void> {
-  const client = await context.client({ signal: context.urgentSignal });
-  if (options.dryRun === true) return showRequests(context, client, plan, options);
-  const journal = await openOwnJournal(context, plan, options);
-  const startedMs = context.clock.monotonicMs();
+export async function carryOut(context: Context, plan: Plan, options: ChangeOptions): Promise<void> {
+  const { clock, signal, notice } = context;
+  const patience = openPatience(context);
+  const client = await context.client({ signal: patience.givenUp });
+  const binding = await bindingOf(context, plan);
+  if (options.dryRun === true) return showRequests(context, client, plan, { journal: options.journal, binding });
+  const journal =
+    options.journal === undefined
+      ? undefined
+      : await openJournal(options.journal, binding, { clock, signal, say: (line) => void notice(line) });
+  const startedMs = clock.monotonicMs();
+  const states = openStates(context);
   try {
-    plan.journal.check?.(journal?.before.keys() ?? []);
+    plan.checkKeys?.(journal?.before.keys() ?? []);
     const reporter = await openReporter(context, plan);
     if (options.yes !== true) await askWhereNeeded(context, plan, journal);
-    if (journal !== undefined) {
-      const field = plan.change.makesBicycles ? 'created' : 'modified';
-      const start = await readStart(await context.client(), plan.resource, field);
-      const user = userOf(await (await context.token()).get());
-      await journal.begin({ ...start, user });
-    }
+    await journal?.begin(await readStart(context, plan.change));
+    const { givenUp } = patience;
+    const beforeOf = (task: Task) => findBefore(plan, task, states);
+    const run = await openRun({ context, plan, options, journal, reporter, client, givenUp, beforeOf });
+    patience.begin(run);
     reporter.begin();
-    const state = openState(plan, journal);
-    const session = { context, plan, options, client, journal, reporter, state };
-    const end = await run(session, startedMs);
-    const unwritten: unknown = await reporter.end().then(
-      () => undefined,
-      (error: unknown) => error,
-    );
-    await conclude(session, { ...end, stoppedBy: end.stoppedBy ?? unwritten });
+    await send(run, openTasks(run));
+    await settleDoubts(run, startedMs);
+    await reporter.end().catch(run.stop);
+    await conclude(run);
   } finally {
-    await plan.doubts.close?.();
+    patience.end();
+    await states.close();
     await journal?.close();
   }
 }
 
-async function openOwnJournal<T>(
-  context: Context,
-  { journal }: Plan<T>,
-  options: ChangeOptions,
-): Promise<OpenJournal | undefined> {
-  if (options.journal === undefined) return undefined;
-  const { clock, signal } = context;
-  return openJournal(options.journal, journal.binding, { clock, signal, say: (line) => void context.notice(line) });
-}
+/** How long what is in flight may take after the first signal, which is to end the program within two seconds (cli.md section 4, promise 8). */
+const GRACE_MS = 1000;
 
-/** Sends what is to be sent and reports every task once. Never rejects: what stopped it is in its end. */
-async function run<T>(session: Session<T>, startedMs: number): Promise<RunEnd> {
-  const { context, reporter, state } = session;
-  const onSignal = () => {
-    if (state.inFlight > 0) reporter.say(`letting ${state.inFlight} in flight finish; Ctrl-C again gives them up`);
+/** Lets what is in flight finish for a moment after the first signal, and gives it up then, or at the second signal. */
+function openPatience({ clock, signal, urgentSignal }: Context) {
+  const given = new AbortController();
+  let run: Run | undefined;
+  let cancel = () => {};
+  const giveUp = () => {
+    const { kind } = signal.reason as FleetError;
+    given.abort(new FleetError(kind, 'no answer came before the program ended; whether it was carried out is unknown'));
   };
-  context.signal.addEventListener('abort', onSignal);
-  try {
-    const first = await send(session, openTasks(session));
-    if (first.stoppedBy === undefined) return await settleDoubts(session, startedMs);
-    await leaveDoubts(session);
-    return first;
-  } catch (error) {
-    return { stoppedBy: error, isReadToItsEnd: false };
-  } finally {
-    context.signal.removeEventListener('abort', onSignal);
-  }
+  const onSignal = () => {
+    const count = run?.gate.inFlight() ?? 0;
+    if (count > 0)
+      run?.reporter.say(`letting ${count} in flight finish for ${GRACE_MS / 1000} s; Ctrl-C again gives them up`);
+    cancel = clock.after(GRACE_MS, giveUp);
+  };
+  signal.addEventListener('abort', onSignal, { once: true });
+  urgentSignal.addEventListener('abort', giveUp, { once: true });
+  return {
+    givenUp: given.signal,
+    begin(begun: Run) {
+      run = begun;
+    },
+    end() {
+      cancel();
+      signal.removeEventListener('abort', onSignal);
+      urgentSignal.removeEventListener('abort', giveUp);
+    },
+  };
 }
 
-async function askWhereNeeded<T>(
-  context: Context,
-  { resource, verb, input, change }: Plan<T>,
-  journal: OpenJournal | undefined,
-): Promise<void> {
+async function bindingOf({ settings }: Context, { change, identity }: Plan): Promise<Binding> {
+  const { profile, baseUrl } = await settings();
+  return {
+    command: `${change.resource.many} ${change.isCreation ? 'create' : 'act'}`,
+    profile: profile.value,
+    base_url: (baseUrl.value?.href ?? '').replace(/\/+$/, ''),
+    ...identity,
+  };
+}
+
+/** The bicycle as the input has it, else as a current mirror does. */
+async function findBefore({ change }: Plan, { uuid, before }: Task, states: States): Promise<Before | null> {
+  if (before !== undefined || uuid === null || change.resource !== BICYCLE) return before ?? null;
+  const found = await states.of(uuid);
+  return found === null ? null : describeBefore(parseJson(found.raw) as { [field: string]: unknown });
+}
+
+async function askWhereNeeded(context: Context, plan: Plan, journal: OpenJournal | undefined): Promise<void> {
   // The input is at hand here: a stream is acted on only with --yes.
-  const tasks = 'length' in input.tasks ? input.tasks : [];
-  const left = tasks.filter((task) => {
-    const known = judgeEntry(journal?.before.get(change.keyOf(task)));
-    return known === 'open' || known === 'doubt';
-  });
+  const tasks = 'length' in plan.tasks ? plan.tasks : [];
+  const left = tasks.filter(({ key }) => ['open', 'doubt'].includes(judgeEntry(journal?.before.get(key))));
   const { isProtected } = await context.settings();
+  const { isGrave, isDryRun } = plan.change;
   // "A profile can be marked protected": then every change asks, also one that else would not.
-  const always = isProtected.value ? { isGrave: false } : undefined;
-  const question = left.length === 0 ? undefined : (input.questionFor(left.length) ?? always);
-  if (question === undefined) return;
-  const examples = await Promise.all(left.slice(0, EXAMPLES_SHOWN).map(change.labelOf));
-  await askBefore(context, { resource, verb, count: left.length, examples, ...question }, input.isStdin);
+  const isAsked = isProtected.value || (!isDryRun && (left.length > 1 || isGrave));
+  if (left.length > 0 && isAsked) await askBefore(context, plan, left);
 }
 
 /** Sums up, and throws what the exit code is to be. */
-async function conclude<T>(session: Session<T>, end: RunEnd): Promise<void> {
-  const { context, plan, options, reporter } = session;
-  const { stoppedBy, isReadToItsEnd } = end;
+async function conclude({ context, plan, options, reporter, over, lastError, isReadToItsEnd }: Run): Promise<void> {
+  const stoppedBy: unknown = over.aborted ? over.reason : undefined;
   const badCount = reporter.badCount();
-  if (plan.input.isSingle) {
+  if (plan.shape.single === true) {
     if (isSignal(stoppedBy) && reporter.count('not-sent') > 0) throw stoppedBy;
-    if (badCount > 0) throw session.state.lastError ?? stoppedBy;
+    // The end by a signal is not reported, and this is more than that.
+    if (isSignal(lastError)) await context.notice(lastError.message);
+    if (badCount > 0) throw lastError ?? stoppedBy;
     if (stoppedBy !== undefined) throw stoppedBy;
     return;
   }
-  const unread = isReadToItsEnd ? '' : '; the rest of the input was not read';
-  const summary = `${reporter.summary()}${unread}`;
+  const summary = `${reporter.summary()}${isReadToItsEnd ? '' : '; the rest of the input was not read'}`;
+  if (stoppedBy === undefined && badCount === 0) return context.notice(summary);
   const wasSent = reporter.count('done') + badCount - reporter.count('not-sent') > 0;
-  const isUsage = stoppedBy instanceof FleetError && stoppedBy.kind === 'usage';
-  // A stop that everything was done before is none, but for a signal: who sent it wants to see it in the exit code.
-  const isStopped = stoppedBy !== undefined && !(stoppedBy instanceof FailedFast);
-  if (!isStopped && badCount === 0) return context.notice(summary);
   const isRefusedOnly = badCount === reporter.count('refused');
   const hint = isRefusedOnly
     ? undefined
     : options.journal === undefined
       ? 'a run with --journal FILE can be repeated, and resumes where it stopped'
       : 'the same command resumes where this one stopped';
-  if (!isStopped || (stoppedBy instanceof ReaderLeft && badCount > 0) || (isUsage && wasSent)) {
-    const why = stoppedBy instanceof Error && !(stoppedBy instanceof ReaderLeft) ? `${stoppedBy.message}; ` : '';
+  const kind = stoppedBy instanceof FleetError ? stoppedBy.kind : undefined;
+  const hasLeft = stoppedBy instanceof ReaderLeft && badCount > 0;
+  if (stoppedBy === undefined || kind === 'partial' || hasLeft || (kind === 'usage' && wasSent)) {
+    const why = kind === undefined ? '' : `${(stoppedBy as FleetError).message}; `;
     throw new FleetError('partial', `${why}${summary}`, { hint, cause: stoppedBy });
   }
   if (wasSent || reporter.count('not-sent') > 0)

@@ -4,9 +4,9 @@ import { BICYCLE, type Bicycle, NEW_BICYCLE_FIELDS, type NewBicycle } from '../.
 import { uuidOfLink } from '../../api/links.js';
 import type { Client } from '../../http/client.js';
 import { textOf } from '../../terminal/values.js';
-import { newestFirst } from './evidence.js';
+import { readNewest } from './evidence.js';
 import { isCertainlyNotLater, lastMomentBefore } from './moments.js';
-import type { Decide, Decision, Doubt, Known } from './plan.js';
+import type { Decide, Decision, Doubt, Known, Task } from './plan.js';
 import type { Start } from './records.js';
 
 /** Bicycles of the list, the newest first. */
@@ -16,32 +16,19 @@ export interface Candidates {
   isWhole: boolean;
 }
 
-/** A task that creates a bicycle. */
-export interface Creation {
-  body: NewBicycle;
-}
-
 /** Reads the newest bicycles, and gives what finds the doubtful ones among them. Assumed: what was created is in the list. */
-export async function lookUpCreations<T extends Creation>(
-  client: Client,
-  doubts: readonly Doubt<T>[],
-): Promise<Decide<T>> {
-  const candidates = await readCandidates(
-    client,
-    doubts.map(({ entry }) => entry.sending.start),
-  );
-  return (known) => decideCreations(doubts, candidates, known);
-}
-
-async function readCandidates(client: Client, starts: readonly Start[]): Promise<Candidates> {
+export async function lookUpCreations(client: Client, doubts: readonly Doubt[]): Promise<Decide> {
+  const starts = doubts.map(({ entry }) => entry.sending.start);
   const bicycles: Bicycle[] = [];
-  // Where the service says no time, new bicycles cannot be told from old ones.
-  if (!starts.some(isDatable)) return { bicycles, isWhole: false };
-  for await (const bicycle of newestFirst(client, BICYCLE, 'created')) {
-    if (starts.every((start) => isBefore(bicycle, start))) return { bicycles, isWhole: true };
-    bicycles.push(bicycle);
-  }
-  return { bicycles, isWhole: true };
+  const isWhole =
+    // Where the service says no time, new bicycles cannot be told from old ones.
+    starts.some(isDatable) &&
+    (await readNewest(client, BICYCLE, 'created', (bicycle) => {
+      const isOld = starts.every((start) => isBefore(bicycle, start));
+      if (!isOld) bicycles.push(bicycle);
+      return isOld;
+    }));
+  return (known) => decideCreations(doubts, { bicycles, isWhole }, known);
 }
 
 function isDatable(start: Start): boolean {
@@ -57,21 +44,19 @@ function isBefore(bicycle: Bicycle, start: Start): boolean {
  * Decides what became of creations: done is one for which a bicycle came since that has everything that was asked for and that no other
  * task made; where every newer bicycle is known and none fits, nothing was created.
  */
-export function decideCreations<T extends Creation>(
-  doubts: readonly Doubt<T>[],
+export function decideCreations(
+  doubts: readonly Doubt[],
   { bicycles, isWhole }: Candidates,
   { made }: Pick<Known, 'made'>,
-): Map<T, Decision> {
+): Map<Task, Decision> {
   const left = bicycles.filter(({ uuid }) => !made.has(textOf(uuid) ?? ''));
   // Those that ask for the most come first: what fits them may fit others, too.
-  const ordered = [...doubts].sort(
-    (one, other) => Object.keys(other.task.body).length - Object.keys(one.task.body).length,
-  );
+  const ordered = [...doubts].sort((one, other) => fieldCount(other) - fieldCount(one));
   return new Map(
-    ordered.map(({ task, entry }): [T, Decision] => {
+    ordered.map(({ task, entry }): [Task, Decision] => {
       const { start } = entry.sending;
       if (!isDatable(start)) return [task, { kind: 'unknown', state: null, why: 'the service says no time' }];
-      const fitting = left.filter((bicycle) => !isBefore(bicycle, start) && fits(bicycle, task.body));
+      const fitting = left.filter((bicycle) => !isBefore(bicycle, start) && fits(bicycle, task.creation?.body));
       const found = fitting.find(({ created }) => !isCertainlyNotLater(created, start.newest));
       if (found !== undefined) {
         left.splice(left.indexOf(found), 1);
@@ -87,8 +72,10 @@ export function decideCreations<T extends Creation>(
   );
 }
 
+const fieldCount = ({ task }: Doubt) => Object.keys(task.creation?.body ?? {}).length;
+
 /** Whether a bicycle has what was asked for, as far as the service shows it; links by what they lead to. */
-function fits(bicycle: Bicycle, body: NewBicycle): boolean {
+function fits(bicycle: Bicycle, body: Partial<NewBicycle> = {}): boolean {
   return NEW_BICYCLE_FIELDS.every((field) => {
     const [asked, found] = [body[field], bicycle[field]];
     if (asked === undefined || found === undefined || asked === found) return true;

@@ -5,25 +5,25 @@ import type { Client } from '../../http/client.js';
 import { clean } from '../../terminal/clean.js';
 import { chooseListFormat } from '../../terminal/list.js';
 import { peekJournal } from './journal.js';
-import type { ChangeOptions, Plan } from './plan.js';
-import { judgeEntry } from './records.js';
+import type { Plan } from './plan.js';
+import { type Binding, emptyJournal, judgeEntry } from './records.js';
 
-/** Prints the requests that would be sent, as HTTP messages or JSON lines. */
-export async function showRequests<T>(
+/** Prints the requests that would be sent, as HTTP messages or JSON lines; what the journal knows is left out. */
+export async function showRequests(
   context: Context,
   client: Client,
-  plan: Plan<T>,
-  { journal }: ChangeOptions,
+  { tasks, change, checkKeys }: Plan,
+  { journal, binding }: { journal: string | undefined; binding: Binding },
 ): Promise<void> {
   const format = chooseListFormat((await context.settings()).output);
-  const before = journal === undefined ? undefined : await peekJournal(journal, plan.journal.binding);
-  plan.journal.check?.(before?.entries.keys() ?? []);
+  const { entries } = journal === undefined ? emptyJournal() : await peekJournal(journal, binding);
+  checkKeys?.(entries.keys());
   const counts = { open: 0, done: 0, refused: 0, doubt: 0 };
-  for await (const task of plan.input.tasks) {
-    const known = judgeEntry(before?.entries.get(plan.change.keyOf(task)));
+  for await (const task of tasks) {
+    const known = judgeEntry(entries.get(task.key));
     counts[known] += 1;
     if (known !== 'open') continue;
-    const request = client.preview(plan.change.changeOf(task).request);
+    const request = client.preview(change.requestOf(task));
     const lines = [
       `${request.method} ${request.url}`,
       ...Object.entries(request.headers).map(([name, value]) => `${name}: ${value}`),

@@ -3,13 +3,16 @@
 import { type Bicycle, bicycleUuid } from '../../api/bicycle.js';
 import { wholeUuid } from '../../api/links.js';
 import type { Resource } from '../../api/resource.js';
+import type { Context } from '../../context.js';
 import { FleetError } from '../../errors.js';
 import type { Client } from '../../http/client.js';
 import { readPage } from '../../http/pages.js';
+import { answeredAtMs } from '../../http/retry.js';
 import { JsonError, parseJson, textOrNull } from '../../json/parse.js';
 import { readClaims } from '../../settings/token.js';
 import { readTime } from '../../terminal/time.js';
-import type { Evidence, HistoryEntry } from './doubts.js';
+import { decideAction, type Evidence, type HistoryEntry } from './doubts.js';
+import type { Change, Decide, Doubt } from './plan.js';
 import type { Before, Start } from './records.js';
 
 /** How many are asked about at once. */
@@ -33,30 +36,27 @@ function isNotOffered(error: unknown): boolean {
 }
 
 /**
- * What the service says of itself as a run begins: the newest `modified` or `created` of its list and its own date. Assumed:
+ * What the service says of itself as a run begins: the newest `modified` or `created` of its list and its own date; and who sends. Assumed:
  * bicycles carry `modified`, since section 4.1 orders by it.
  */
-export async function readStart(
-  client: Client,
-  { listPath, many }: Resource,
-  field: 'modified' | 'created',
-): Promise<Omit<Start, 'user'>> {
+export async function readStart(context: Context, { resource, isCreation }: Change): Promise<Start> {
+  const user = userOf(await (await context.token()).get());
+  const field = isCreation ? 'created' : 'modified';
   try {
-    const answer = await client.send({
-      path: listPath,
-      query: [['ordering', `-${field}`]],
-      subject: `the list of ${many}`,
-    });
+    const answer = await (await context.client()).send(newestFirst(resource, field));
     const { items } = readPage<Bicycle>(answer);
     const moment = items[0]?.value[field];
+    const dateMs = answeredAtMs(answer.headers);
     return {
       newest: typeof moment === 'string' && readTime(moment) !== undefined ? moment : null,
       isEmpty: items.length === 0,
-      date: readDate(answer.headers['date']),
+      // An HTTP date has no decimals.
+      date: dateMs === undefined ? null : new Date(dateMs).toISOString().replace('.000Z', 'Z'),
+      user,
     };
   } catch (error) {
     // Who may act but not list goes without; a service that is down is reported before anything is sent.
-    if (isNotOffered(error)) return { newest: null, isEmpty: false, date: null };
+    if (isNotOffered(error)) return { newest: null, isEmpty: false, date: null, user };
     throw error;
   }
 }
@@ -65,19 +65,31 @@ export async function readStart(
  * The user that a token names, as a UUID; null when it says nothing of it. Assumed: the claim is `sub` (RFC 7519 section 4.1.2) or
  * `user_id`, a UUID or the user's URL.
  */
-export function userOf(token: string): string | null {
+function userOf(token: string): string | null {
   const { sub, user_id } = readClaims(token) ?? {};
   return wholeUuid(String(sub)) ?? wholeUuid(String(user_id)) ?? null;
 }
 
-/** An HTTP date as ISO 8601, without decimals, which it does not have. */
-function readDate(header: string | undefined): string | null {
-  const time = Date.parse(header ?? '');
-  return Number.isNaN(time) ? null : new Date(time).toISOString().replace('.000Z', 'Z');
+/** Asks the service about the few in doubt, and gives what decides them. Throws when it is out of reach. */
+export async function lookUpActions(
+  client: Client,
+  doubts: readonly Doubt[],
+  { resource, verb, target }: Pick<Change, 'resource' | 'verb' | 'target'>,
+): Promise<Decide> {
+  const evidence = await gatherEvidence(
+    client,
+    resource,
+    doubts.map(({ task }) => task.key),
+  );
+  return ({ reached }) => {
+    const targets = reached.size > 0 || target === undefined ? reached : new Set([target]);
+    const decide = ({ task, entry }: Doubt) =>
+      decideAction(entry.sending, evidence.get(task.key), { name: verb, targets });
+    return new Map(doubts.map((doubt) => [doubt.task, decide(doubt)]));
+  };
 }
 
-/** Evidence about each of them. Throws when the service is out of reach. */
-export async function gatherEvidence(
+async function gatherEvidence(
   client: Client,
   resource: Resource,
   uuids: readonly string[],
@@ -139,27 +151,34 @@ async function readHistory(client: Client, { historyPath }: Resource, uuid: stri
 async function findInList(client: Client, resource: Resource, evidence: Map<string, Evidence>): Promise<void> {
   const missing = new Set([...evidence].filter(([, { now }]) => now === undefined).map(([uuid]) => uuid));
   if (missing.size === 0) return;
-  for await (const bicycle of newestFirst(client, resource, 'modified')) {
+  await readNewest(client, resource, 'modified', (bicycle) => {
     const uuid = bicycleUuid(bicycle) ?? '';
-    if (!missing.delete(uuid)) continue;
-    evidence.set(uuid, { now: describe(bicycle), history: evidence.get(uuid)?.history });
-    if (missing.size === 0) return;
-  }
+    if (missing.delete(uuid)) evidence.set(uuid, { now: describe(bicycle), history: evidence.get(uuid)?.history });
+    return missing.size === 0;
+  });
 }
 
-/** All of them, those changed or created last first (section 4.1: `-modified` is the interface's own example). */
-export async function* newestFirst(
+type Dated = 'modified' | 'created';
+
+/** The list, those changed or created last first (section 4.1: `-modified` is the interface's own example). */
+function newestFirst({ listPath, many }: Resource, field: Dated) {
+  return { path: listPath, query: [['ordering', `-${field}`]] as const, subject: `the list of ${many}` };
+}
+
+/** Hands out one after the other until `take` has enough or the list ends; resolves with false where it is too long for that. */
+export async function readNewest(
   client: Client,
-  { listPath, many }: Resource,
-  field: 'modified' | 'created',
-): AsyncGenerator<Bicycle, void, undefined> {
-  const request = { path: listPath, query: [['ordering', `-${field}`]] as const, subject: `the list of ${many}` };
+  resource: Resource,
+  field: Dated,
+  take: (bicycle: Bicycle) => boolean,
+): Promise<boolean> {
   let pages = 0;
-  for await (const page of client.pages<Bicycle>(request)) {
-    for (const { value } of page.items) yield value;
+  for await (const { items } of client.pages<Bicycle>(newestFirst(resource, field))) {
+    if (items.some(({ value }) => take(value))) return true;
     pages += 1;
-    if (pages >= LIST_PAGES) return;
+    if (pages >= LIST_PAGES) return false;
   }
+  return true;
 }
 
 function describe(bicycle: Bicycle): NonNullable<Evidence['now']> {

@@ -1,12 +1,12 @@
 // The journal's file: records appended and flushed together, and a check after each flush that it is still this run's own file.
 
-import { fstatSync, statSync } from 'node:fs';
-import { constants, type FileHandle, open, readFile, realpath } from 'node:fs/promises';
+import { fstatSync, type Stats, statSync } from 'node:fs';
+import { constants, type FileHandle, open, realpath } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { FleetError, reasonOf, usageError } from '../../errors.js';
+import { hasCode } from '../../folder.js';
 
 export interface JournalFile {
-  readonly path: string;
   /** The bytes from an offset to the end. */
   read(from: number): Promise<Buffer>;
   /**
@@ -19,8 +19,8 @@ export interface JournalFile {
   close(): Promise<void>;
 }
 
-/** Asked after each flush with the size of the file and how many of its bytes came from here; throws when it must not go on. */
-export type AfterFlush = (size: number, written: number) => Promise<void>;
+/** Asked after each flush with the size of the file and what was written to it; throws when it must not go on. */
+export type AfterFlush = (size: number, written: Buffer) => Promise<void>;
 
 function cannot(what: string, path: string, error: unknown): FleetError {
   return new FleetError('usage', `the journal ${path} cannot be ${what}: ${reasonOf(error)}`, {
@@ -29,28 +29,31 @@ function cannot(what: string, path: string, error: unknown): FleetError {
   });
 }
 
-function notAFile(path: string): FleetError {
-  return usageError(`the journal ${path} is not a regular file`, 'nothing was sent; give --journal the name of a file');
+/**
+ * Opens a regular file. Throws a FleetError of kind `usage` for anything else (a pipe or a device never ends, and remembers nothing), for
+ * the program's own output, and where it cannot be opened. Undefined where there is none to be read.
+ */
+async function openRegular(path: string, flags: number): Promise<FileHandle | undefined> {
+  const isRead = flags === constants.O_RDONLY;
+  let handle: FileHandle | undefined;
+  try {
+    // Not blocking: a named pipe without a writer would hang before it can be refused.
+    handle = await open(path, flags | constants.O_NONBLOCK, 0o666);
+  } catch (error) {
+    if (isRead && hasCode(error, 'ENOENT')) return undefined;
+    if (!(hasCode(error, 'ENXIO') || hasCode(error, 'EISDIR'))) throw cannot(isRead ? 'read' : 'written', path, error);
+  }
+  if (handle !== undefined && fstatSync(handle.fd).isFile() && !isOwnOutput(fstatSync(handle.fd))) return handle;
+  await handle?.close();
+  throw usageError(`the journal ${path} is not a regular file`, 'nothing was sent; give --journal the name of a file');
 }
 
-/**
- * Opens a journal's file, and makes it when there is none. Throws a FleetError of kind `usage` for what is no ordinary file (a pipe or a
- * device never ends, and remembers nothing), for the program's own output, and where it cannot be opened.
- */
+/** Opens a journal's file, and makes it when there is none. Throws a FleetError of kind `usage` where that cannot be. */
 export async function openJournalFile(path: string, afterFlush: AfterFlush): Promise<JournalFile> {
-  // Not blocking: a named pipe without a writer would hang before it can be refused.
-  const flags = constants.O_RDWR | constants.O_CREAT | constants.O_APPEND | constants.O_NONBLOCK;
-  const handle = await open(path, flags, 0o666).catch((error: NodeJS.ErrnoException) => {
-    throw error.code === 'ENXIO' || error.code === 'EISDIR' ? notAFile(path) : cannot('written', path, error);
-  });
+  const handle = (await openRegular(path, constants.O_RDWR | constants.O_CREAT | constants.O_APPEND)) as FileHandle;
   const { dev, ino } = fstatSync(handle.fd);
-  if (!fstatSync(handle.fd).isFile() || isOwnOutput(dev, ino)) {
-    await handle.close();
-    throw notAFile(path);
-  }
   return {
-    path,
-    read: async (from) => readFrom(handle, from, path),
+    read: (from) => readFrom(handle, from, path),
     append: openAppender(handle, path, async (written) => {
       const { nlink, size } = fstatSync(handle.fd);
       if (nlink === 0 || !isStill(path, dev, ino)) throw lost(path, 'was deleted or replaced while the run used it');
@@ -61,23 +64,15 @@ export async function openJournalFile(path: string, afterFlush: AfterFlush): Pro
   };
 }
 
-/** What is known of a journal, without making or locking it; undefined when there is none. */
-export async function peekFile(path: string): Promise<Buffer | undefined> {
-  const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return undefined;
-    throw cannot('read', path, error);
-  });
-  if (handle === undefined) return undefined;
-  try {
-    if (!fstatSync(handle.fd).isFile()) throw notAFile(path);
-    return await readFile(handle);
-  } finally {
-    await handle.close();
-  }
+/** What a journal holds, without making or locking it; empty when there is none. */
+export async function peekFile(path: string): Promise<Buffer> {
+  const handle = await openRegular(path, constants.O_RDONLY);
+  if (handle === undefined) return Buffer.alloc(0);
+  return readFrom(handle, 0, path).finally(() => handle.close());
 }
 
 /** Whether the file is where stdout or stderr go, as with `--journal /dev/stdout`. */
-function isOwnOutput(dev: number, ino: number): boolean {
+function isOwnOutput({ dev, ino }: Stats): boolean {
   return [1, 2].some((descriptor) => {
     try {
       const output = fstatSync(descriptor);
@@ -121,7 +116,7 @@ async function readFrom(handle: FileHandle, from: number, path: string): Promise
 function openAppender(
   handle: FileHandle,
   path: string,
-  check: (written: number) => Promise<void>,
+  check: (written: Buffer) => Promise<void>,
 ): (text: string) => Promise<void> {
   let waiting: { text: string; resolve: () => void; reject: (error: unknown) => void }[] = [];
   let isWriting = false;
@@ -137,7 +132,7 @@ function openAppender(
         const bytes = Buffer.from(batch.map(({ text }) => text).join(''));
         await handle.appendFile(bytes);
         await handle.datasync();
-        await check(bytes.length);
+        await check(bytes);
         for (const { resolve } of batch) resolve();
       } catch (error) {
         // After one failure the file may end in half a line: nothing may be appended to that.

@@ -5,7 +5,7 @@ import { hostname } from 'node:os';
 import type { Clock } from '../../clock.js';
 import type { ChangeResult } from '../../views/action.js';
 import { type JournalFile, lost, openJournalFile, peekFile } from './file.js';
-import { BEAT_MS, followHolder, type Holder, type LockOptions, takeLock } from './lock.js';
+import { BEAT_MS, type LockOptions, takeLock } from './lock.js';
 import {
   type Before,
   type Binding,
@@ -14,10 +14,10 @@ import {
   emptyJournal,
   JOURNAL_VERSION,
   type Journal,
-  parseLine,
   readJournal,
   readOn,
   type Start,
+  skipOwn,
 } from './records.js';
 
 export interface OpenJournal {
@@ -37,7 +37,7 @@ export interface OpenJournal {
 
 /** What the journal knows, without writing or locking it: for `--dry-run`. */
 export async function peekJournal(path: string, binding: Binding): Promise<Journal> {
-  const journal = readJournal((await peekFile(path)) ?? Buffer.alloc(0), path);
+  const journal = readJournal(await peekFile(path), path);
   if (journal.binding !== undefined) checkBinding(journal.binding, binding, path);
   return journal;
 }
@@ -46,29 +46,35 @@ export async function peekJournal(path: string, binding: Binding): Promise<Journ
  * Opens the journal of a run: a new one, or one that the same command left. Throws a FleetError of kind `usage` when it belongs to
  * another command, is no journal, is in use, or cannot be opened.
  */
-export async function openJournal(name: string, binding: Binding, options: LockOptions): Promise<OpenJournal> {
+export async function openJournal(path: string, binding: Binding, options: LockOptions): Promise<OpenJournal> {
   const id = randomBytes(6).toString('hex');
   const journal = emptyJournal();
-  const guard = openGuard(id);
-  const file = await openJournalFile(name, (size, written) => guard.check(file, size, written));
+  let isHeld = false;
+  const file = await openJournalFile(path, async (size, written) => {
+    if (!isHeld) return;
+    const expected = journal.bytes + written.length;
+    if (size < expected) throw lost(path, 'was cut short while the run used it');
+    // What this run wrote it knows; what others wrote may be a claim.
+    if (size === expected) skipOwn(journal, written);
+    else await refresh();
+    if (journal.holder?.id !== id) throw lost(path, 'was taken over by another run');
+  });
+  const refresh = async () => {
+    readOn(journal, await file.read(journal.bytes), path);
+    if (journal.binding !== undefined) checkBinding(journal.binding, binding, path);
+    return journal.holder;
+  };
   try {
-    await refresh(file, journal);
-    if (journal.binding !== undefined) checkBinding(journal.binding, binding, file.path);
+    await refresh();
     const isNew = journal.binding === undefined;
-    const lockedFile = {
-      path: file.path,
-      refresh: () => refresh(file, journal),
-      async claim(claim: object) {
-        const header = isNew ? line({ fleet_journal: JOURNAL_VERSION, ...binding }) : '';
-        // The line feed ends what a crash may have cut.
-        await file.append(`\n${header}${line(claim)}`);
-        return refresh(file, journal);
-      },
+    const claim = (record: object) => {
+      const header = isNew ? line({ fleet_journal: JOURNAL_VERSION, ...binding }) : '';
+      // The line feed ends what a crash may have cut.
+      return file.append(`\n${header}${line(record)}`).then(refresh);
     };
-    await takeLock(lockedFile, { claim: id, pid: process.pid, host: hostname() }, options);
-    if (journal.binding !== undefined) checkBinding(journal.binding, binding, file.path);
+    await takeLock({ path, refresh, claim }, { claim: id, pid: process.pid, host: hostname() }, options);
     if (isNew) await file.keepName();
-    guard.begin(journal);
+    isHeld = true;
     return openRecords(file, id, journal, options.clock);
   } catch (error) {
     await file.close();
@@ -78,39 +84,6 @@ export async function openJournal(name: string, binding: Binding, options: LockO
 
 function line(record: object): string {
   return `${JSON.stringify(record)}\n`;
-}
-
-async function refresh(file: JournalFile, journal: Journal): Promise<Holder | undefined> {
-  readOn(journal, await file.read(journal.bytes), file.path);
-  return journal.holder;
-}
-
-/** Watches, after each flush, whether others wrote to the file, and throws when one of them has taken the journal over. */
-function openGuard(id: string) {
-  let holder: Holder | undefined;
-  let seenBytes: number | undefined;
-  return {
-    begin(journal: Journal): void {
-      holder = journal.holder;
-      seenBytes = journal.bytes;
-    },
-    async check(file: JournalFile, size: number, written: number): Promise<void> {
-      if (seenBytes === undefined) return;
-      if (size === seenBytes + written) {
-        seenBytes = size;
-        return;
-      }
-      if (size < seenBytes + written) throw lost(file.path, 'was cut short while the run used it');
-      const added = await file.read(seenBytes);
-      const whole = added.subarray(0, added.lastIndexOf('\n') + 1);
-      seenBytes += whole.length;
-      for (const text of whole.toString('utf8').split('\n')) {
-        const record = parseLine(text);
-        if (record !== undefined) holder = followHolder(holder, record);
-      }
-      if (holder?.id !== id) throw lost(file.path, 'was taken over by another run');
-    },
-  };
 }
 
 function openRecords(file: JournalFile, id: string, journal: Journal, clock: Clock): OpenJournal {

@@ -1,13 +1,12 @@
-// What a bulk command is made of: its tasks, what is sent for each, how results look, what its journal and its doubts are.
+// What a bulk command is made of: what is changed, how one change is sent, and what is known of those in doubt.
 
+import type { NewBicycle } from '../../api/bicycle.js';
 import type { Resource } from '../../api/resource.js';
-import type { Client } from '../../http/client.js';
+import type { FleetError } from '../../errors.js';
+import type { HttpRequest } from '../../http/types.js';
 import type { Shape } from '../../terminal/formats.js';
-import type { ChangeResult, Ended } from '../../views/action.js';
-import type { Named } from './answer.js';
-import type { Change } from './exchange.js';
-import type { Question } from './question.js';
-import type { Before, Binding, Entry } from './records.js';
+import type { Ended } from '../../views/action.js';
+import type { Before, Entry } from './records.js';
 
 /** What becomes of doubts that no evidence decides. */
 export type UnknownChoice = 'leave' | 'done' | 'resend';
@@ -25,69 +24,61 @@ export interface ChangeOptions {
   unknown?: UnknownChoice;
 }
 
-/** What is to be done; T is one task. */
-export interface Plan<T> {
-  /** What is changed. */
+/** One thing that is to be changed, or one bicycle that is to be created. */
+export interface Task {
+  /** Its identity in a journal. */
+  key: string;
+  /** Null where it is to be created. */
+  uuid: string | null;
+  /** As the input has it. */
+  name: string | null;
+  /** State and version as the input has them. */
+  before?: Before;
+  creation?: Creation;
+}
+
+/** A bicycle that is asked for, and where it stands in the input, from 1 on: results come out in that order. */
+export interface Creation {
+  row: number;
+  body: NewBicycle;
+}
+
+/** What is done to each of them. */
+export interface Change {
   resource: Resource;
   /** `retire`, `create`. */
   verb: string;
-  input: TaskInput<T>;
-  change: ChangeRules<T>;
-  result: ResultRules<T>;
-  journal: JournalRules;
-  doubts: DoubtRules<T>;
+  isCreation: boolean;
+  /** Whether it asks before one too, and twice for many. */
+  isGrave: boolean;
+  /** Whether the service is only asked whether each would be allowed (`dry_run`). */
+  isDryRun: boolean;
+  /** The state that it leads to, where that is known before any answer has shown it. */
+  target?: string | undefined;
+  requestOf(task: Task): HttpRequest;
+  /** A failure of the request in better words. */
+  explain?(error: FleetError, task: Task): FleetError;
+  /** Asks for the name of one, for people; undefined where the service does not say. Throws when it is out of reach. */
+  nameOf?: ((uuid: string) => Promise<string | undefined>) | undefined;
 }
 
-export interface TaskInput<T> {
+export interface Plan {
+  change: Change;
   /** A stream is acted on as it comes. */
-  tasks: readonly T[] | AsyncIterable<T>;
-  /** Whether the one task is all there is: then its result is the command's, and its failure the command's failure. */
-  isSingle: boolean;
+  tasks: readonly Task[] | AsyncIterable<Task>;
   /** Whether stdin is the input, so that questions need the terminal behind it. */
   isStdin: boolean;
-  /** The question to ask before, when there is one for that many. */
-  questionFor(count: number): Pick<Question, 'isGrave'> | undefined;
-}
-
-export interface ChangeRules<T> {
-  keyOf(task: T): string;
-  /** What the task is called in a question; a name may be asked for where somebody reads it. */
-  labelOf(task: T): string | Promise<string>;
-  changeOf(task: T): Change;
-  /** Whether the answers are new bicycles, each with a UUID that nobody knew. */
-  makesBicycles: boolean;
-  /** Whether the service is only asked whether each would be allowed. */
-  isDryRun: boolean;
-}
-
-export interface ResultRules<T> {
+  /** How results look. A `single` one is the command's, and its failure the command's failure. */
   shape: Shape<Ended>;
-  of(task: T, result: ChangeResult, named: Pick<Named, 'uuid' | 'name'>): Ended;
-  /** Where the result stands in the output, from 1 on; undefined: in the order of their ending. */
-  placeOf(task: T): number | undefined;
-  /** Asks for the name of a bicycle, for lines that people read. */
-  nameOf?(uuid: string): Promise<string | undefined>;
-}
-
-export interface JournalRules {
-  /** The journal's line of identity. */
-  binding: Binding;
+  /** What tells its journal from others, beside command, profile and address. */
+  identity: { readonly [name: string]: string };
   /** Refuses a journal whose keys do not go with the tasks, with a FleetError of kind `usage`. */
-  check?(keys: Iterable<string>): void;
-}
-
-export interface DoubtRules<T> {
-  /** The bicycle as the input has it, else as a current mirror does. */
-  beforeOf(task: T): Promise<Before | null>;
-  /** Lets go of the mirror. */
-  close?(): Promise<void>;
-  /** Asks the service for evidence about the tasks in doubt, and gives what decides them by it and by what is known then. */
-  lookUp(client: Client, doubts: readonly Doubt<T>[]): Promise<Decide<T>>;
+  checkKeys?(keys: Iterable<string>): void;
 }
 
 /** A task that an earlier run sent and of which no answer proves what became. */
-export interface Doubt<T> {
-  task: T;
+export interface Doubt {
+  task: Task;
   entry: Entry;
 }
 
@@ -99,8 +90,6 @@ export interface Known {
   made: ReadonlySet<string>;
 }
 
-export type Decide<T> = (known: Known) => Map<T, Decision>;
-
 export type Decision =
   /** Nothing has happened to the bicycle since: it may be sent. */
   | { kind: 'untouched' }
@@ -108,3 +97,6 @@ export type Decision =
   | { kind: 'done'; uuid: string | null; state: string | null; why: string }
   /** Neither is certain; the state is what it is now, null when not even that is known. */
   | { kind: 'unknown'; state: string | null; why: string };
+
+/** Decides doubts by evidence that was read, and by what is known then. */
+export type Decide = (known: Known) => Map<Task, Decision>;

@@ -3,46 +3,48 @@
 import { closeSync, openSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import { ReadStream } from 'node:tty';
-import type { Resource } from '../../api/resource.js';
 import type { Context } from '../../context.js';
-import { usageError } from '../../errors.js';
+import { FleetError, usageError } from '../../errors.js';
 import { clean } from '../../terminal/clean.js';
 import { type Asking, askText, askYesNo, canAsk } from '../../terminal/prompt.js';
+import type { Change, Plan, Task } from './plan.js';
 
-export interface Question {
-  resource: Resource;
-  /** `retire`, `create`. */
-  verb: string;
-  count: number;
-  /** Names or UUIDs of the first few. */
-  examples: readonly string[];
-  /** Where there is no way back: the number must be typed when there are several. */
-  isGrave: boolean;
-}
-
-/** As many as one line holds beside the rest. */
-export const EXAMPLES_SHOWN = 3;
+/** As many names or UUIDs as one line holds beside the rest. */
+const EXAMPLES_SHOWN = 3;
 
 /**
- * Asks whether the change shall be made. Throws a FleetError of kind `usage` when the answer is no and where nobody can be asked,
- * of kind `interrupted` on Ctrl-C. Nothing has been sent then.
+ * Asks whether these shall be changed; where there is no way back and they are several, their number must be typed. Throws a FleetError of
+ * kind `usage` when the answer is no and where nobody can be asked, of kind `interrupted` on Ctrl-C. Nothing has been sent then.
  */
-export async function askBefore(context: Context, change: Question, isStdinTaken: boolean): Promise<void> {
-  const { resource, verb, count, isGrave } = change;
+export async function askBefore(context: Context, { change, isStdin }: Plan, tasks: readonly Task[]): Promise<void> {
+  const { resource, verb, isGrave, isDryRun } = change;
   const { one, many } = resource;
+  const count = tasks.length;
   const { profile, baseUrl, isProtected } = await context.settings();
-  const more = count > change.examples.length ? ', …' : '';
-  const what =
-    count === 1 ? `${one} ${change.examples.join('')}` : `${count} ${many} (${change.examples.join(', ')}${more})`;
+  const labels = await Promise.all(tasks.slice(0, EXAMPLES_SHOWN).map((task) => labelOf(context, change, task)));
+  const examples = labels.join(', ') + (count > labels.length ? ', …' : '');
+  const what = count === 1 ? `${one} ${examples}` : `${count} ${many} (${examples})`;
   const where = `at ${baseUrl.value?.href.replace(/\/$/, '')} (${isProtected.value ? 'protected ' : ''}profile ${profile.value})`;
   const question = clean(`${verb} ${what} ${where}?`);
   const instead = `use --yes to skip the question, or --dry-run to see what would be sent`;
-  const isSure = await withTerminal(context, isStdinTaken, async (asking) => {
-    if (!isGrave || count === 1) return askYesNo(asking, { message: question, instead });
+  const isSure = await withTerminal(context, isStdin, async (asking) => {
+    if (!isGrave || isDryRun || count === 1) return askYesNo(asking, { message: question, instead });
     const message = `${question} This cannot be undone. Type the number of ${many} to go on:`;
     return (await askText(asking, { message, instead })).trim() === String(count);
   });
   if (!isSure) throw usageError(`nothing was sent: ${verb} was not confirmed`);
+}
+
+/** What a task is called in a question; a name is asked for where somebody reads it. */
+export async function labelOf({ io, signal }: Context, { nameOf }: Change, { uuid, name, key }: Task): Promise<string> {
+  if (name !== null || uuid === null || !io.stderr.isTerminal) return name ?? key;
+  try {
+    return (await nameOf?.(uuid)) ?? uuid;
+  } catch (error) {
+    // The question is asked all the same.
+    if (error instanceof FleetError && !signal.aborted) return uuid;
+    throw error;
+  }
 }
 
 /** Asks whether what is in doubt shall be sent again; no where nobody can be asked. */

@@ -1,7 +1,7 @@
 // What stands in a journal, read record by record: what it belongs to, who holds it, what is known of each task.
 
 import { type FleetError, usageError } from '../../errors.js';
-import { isObject, parseJson, textOrNull } from '../../json/parse.js';
+import { isObject, parseJson } from '../../json/parse.js';
 import type { ChangeResult } from '../../views/action.js';
 import { followHolder, type Holder } from './lock.js';
 
@@ -80,7 +80,7 @@ export function emptyJournal(): Journal {
 }
 
 /** The record on a line; undefined for what is none. */
-export function parseLine(line: string): { [name: string]: unknown } | undefined {
+function parseLine(line: string): { [name: string]: unknown } | undefined {
   try {
     const value: unknown = parseJson(line);
     return isObject(value) ? value : undefined;
@@ -105,6 +105,12 @@ export function readOn(journal: Journal, bytes: Buffer, path: string): void {
     if (line.trim() !== '') takeLine(journal, line, path);
   }
   if (journal.binding === undefined && from < bytes.length) checkFirst(bytes.toString('utf8', from), path);
+}
+
+/** Goes past whole lines that the run itself has appended. */
+export function skipOwn(journal: Journal, written: Buffer): void {
+  journal.bytes += written.length;
+  for (let at = written.indexOf(LINE_FEED); at !== -1; at = written.indexOf(LINE_FEED, at + 1)) journal.lines += 1;
 }
 
 /** Reads a journal that is whole in memory. Throws as readOn does. */
@@ -161,41 +167,35 @@ function takeHeader(journal: Journal, record: { [name: string]: unknown }, path:
   journal.binding ??= binding as Binding;
 }
 
+/** What a run of this version writes into a record about a task. */
+interface TaskRecord {
+  sending?: string;
+  answered?: string;
+  run?: string;
+  start?: Partial<Start>;
+  after_ms?: number;
+  before?: Before;
+  result?: ChangeResult;
+  uuid?: string;
+}
+
 function takeRecord(journal: Journal, record: { [name: string]: unknown }): void {
-  const { sending, answered, run, result } = record;
+  const { entries } = journal;
+  const { sending, answered, run, start, after_ms = 0, before = null, result, uuid = null } = record as TaskRecord;
   journal.holder = followHolder(journal.holder, record);
   // A run that lost the journal may have written on until it noticed, but it sent nothing then.
   const isHolder = run !== undefined && run === journal.holder?.id;
-  if ('start' in record && isHolder) journal.start = readStart(record['start']);
-  if (typeof sending === 'string' && isHolder) {
-    const known = journal.entries.get(sending);
+  if (isHolder && start !== undefined) journal.start = { ...NO_START, ...start };
+  if (isHolder && sending !== undefined) {
+    const known = entries.get(sending);
     const isOpen = known !== undefined && judgeEntry(known) === 'doubt';
-    journal.entries.set(sending, {
-      result: undefined,
-      uuid: null,
-      sending: isOpen ? known.sending : readSending(record, journal.start),
-    });
+    const now = { start: journal.start, afterMs: after_ms, before };
+    entries.set(sending, { result: undefined, uuid: null, sending: isOpen ? known.sending : now });
   }
-  if (typeof answered === 'string' && isObject(result)) {
-    const uuid = typeof record['uuid'] === 'string' ? record['uuid'] : null;
-    const before = journal.entries.get(answered)?.sending ?? { start: journal.start, afterMs: 0, before: null };
-    journal.entries.set(answered, { result: result as unknown as ChangeResult, uuid, sending: before });
+  if (answered !== undefined && result !== undefined) {
+    const sent = entries.get(answered)?.sending ?? { start: journal.start, afterMs: 0, before: null };
+    entries.set(answered, { result, uuid, sending: sent });
   }
-}
-
-function readStart(value: unknown): Start {
-  if (!isObject(value)) return NO_START;
-  const { newest, isEmpty, date, user } = value;
-  return { newest: textOrNull(newest), isEmpty: isEmpty === true, date: textOrNull(date), user: textOrNull(user) };
-}
-
-function readSending(record: { [name: string]: unknown }, start: Start): Sending {
-  const { after_ms, before } = record;
-  return {
-    start,
-    afterMs: typeof after_ms === 'number' ? after_ms : 0,
-    before: isObject(before) ? { state: textOrNull(before['state']), version: textOrNull(before['version']) } : null,
-  };
 }
 
 /** What earlier runs say of a task: done, refused, to be sent (again), or in doubt. */

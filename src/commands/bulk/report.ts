@@ -8,17 +8,16 @@ import { writeResults } from '../../terminal/jq/results.js';
 import { drawMark, forScreen } from '../../terminal/marks.js';
 import { drawBar, openProgress, type Progress } from '../../terminal/progress.js';
 import { showDuration } from '../../terminal/time.js';
-import { type Ended, OUTCOMES, type Outcome } from '../../views/action.js';
+import { type Ended, isBad, OUTCOMES, type Outcome } from '../../views/action.js';
 import { showEndings, showSuccess } from '../../views/endings.js';
 import { openResult } from '../list/result.js';
-import type { Plan } from './plan.js';
-import { isBad } from './run.js';
+import type { Change, Plan } from './plan.js';
 
 export interface Reporter {
   /** Starts the clock and the progress: questions are answered. */
   begin(): void;
-  /** Takes one result. With `place`, a number from 1 on that each has once, they come out in that order. */
-  take(result: Ended, place?: number): Promise<void>;
+  /** Takes one result. Those with a row, a number from 1 on that each has once, come out in that order. */
+  take(result: Ended): Promise<void>;
   /** A line on stderr that does not run into the progress. */
   say(line: string): void;
   /** Until when, on the monotonic clock, doubts wait; undefined: not any more. */
@@ -57,28 +56,41 @@ const SAMPLE: Ended = {
 };
 
 /** Opens the report. What the format or its columns cannot show is refused here, before anything is sent. */
-export async function openReporter<T>(context: Context, { verb, result, input }: Plan<T>): Promise<Reporter> {
+export async function openReporter(context: Context, { change, shape, tasks }: Plan): Promise<Reporter> {
   const { clock } = context;
-  const { noun } = result.shape;
-  const total = 'length' in input.tasks ? input.tasks.length : undefined;
-  const tally = openTally();
+  const { noun } = shape;
+  const total = 'length' in tasks ? tasks.length : undefined;
+  const counts = new Map<Outcome, number>();
+  const count = (outcome: Outcome) => counts.get(outcome) ?? 0;
+  const sum = (outcomes: readonly Outcome[]) => outcomes.reduce((all, outcome) => all + count(outcome), 0);
+  const badCount = () => sum(OUTCOMES.filter(isBad));
   let startedAt = clock.monotonicMs();
   let progress: Progress | undefined;
   let settledAtMs: number | undefined;
-  const writer = await openWriter(context, verb, result, async () => progress?.clear());
-  const ordered = openOrder();
+  const writer = await openWriter(context, change, shape, async () => progress?.clear());
+  /** Results that come out behind others, by their place in the input. */
+  const early = new Map<number, Ended>();
+  let nextRow = 1;
   return {
     begin() {
       startedAt = clock.monotonicMs();
-      const meter = openMeter(verb, total, startedAt);
-      const draw = () => meter(clock.monotonicMs(), tally.all(), tally.badCount(), settledAtMs);
+      const meter = openMeter(change.verb, total, startedAt);
+      const draw = () => meter(clock.monotonicMs(), sum(OUTCOMES), badCount(), settledAtMs);
       progress = openProgress(context, { lineEveryMs: LINE_EVERY_MS, draw });
     },
-    count: tally.count,
-    badCount: tally.badCount,
-    async take(value, place) {
-      tally.add(value.outcome);
-      await writer.write(place === undefined ? [value] : ordered.take(value, place));
+    count,
+    badCount,
+    async take(value) {
+      counts.set(value.outcome, count(value.outcome) + 1);
+      if (value.row === undefined) return writer.write([value]);
+      early.set(value.row, value);
+      const ready: Ended[] = [];
+      for (let next = early.get(nextRow); next !== undefined; next = early.get(nextRow)) {
+        early.delete(nextRow);
+        ready.push(next);
+        nextRow += 1;
+      }
+      await writer.write(ready);
     },
     settling(untilMs) {
       settledAtMs = untilMs;
@@ -86,51 +98,15 @@ export async function openReporter<T>(context: Context, { verb, result, input }:
     say: (line) => void Promise.resolve(progress?.clear()).then(() => context.notice(line)),
     async end() {
       await progress?.end();
-      await writer.write(ordered.rest());
-      await writer.end(tally.badCount());
+      await writer.write([...early.values()].sort(({ row: one = 0 }, { row: other = 0 }) => one - other));
+      await writer.end();
     },
     summary() {
-      const all = tally.all();
-      const parts = OUTCOMES.filter((outcome) => tally.count(outcome) > 0).map((one) => `${tally.count(one)} ${one}`);
+      const all = sum(OUTCOMES);
+      const parts = OUTCOMES.filter((outcome) => count(outcome) > 0).map((one) => `${count(one)} ${one}`);
       if (all === 0) return `no ${noun.many} were given: nothing was sent`;
       const took = showDuration(clock.monotonicMs() - startedAt);
       return `${all} ${all === 1 ? noun.one : noun.many}: ${parts.join(', ')} in ${took}`;
-    },
-  };
-}
-
-/** Counts outcomes. */
-function openTally() {
-  const counts = new Map<Outcome, number>(OUTCOMES.map((outcome) => [outcome, 0]));
-  const count = (outcome: Outcome) => counts.get(outcome) ?? 0;
-  return {
-    add: (outcome: Outcome) => void counts.set(outcome, count(outcome) + 1),
-    count,
-    all: () => OUTCOMES.reduce((sum, outcome) => sum + count(outcome), 0),
-    badCount: () => OUTCOMES.filter(isBad).reduce((sum, outcome) => sum + count(outcome), 0),
-  };
-}
-
-/** Brings results that each have a place, from 1 on, into that order. */
-function openOrder() {
-  const waiting = new Map<number, Ended>();
-  let nextPlace = 1;
-  return {
-    /** Those that may come out now. */
-    take(value: Ended, place: number): Ended[] {
-      waiting.set(place, value);
-      const ready: Ended[] = [];
-      for (let next = waiting.get(nextPlace); next !== undefined; next = waiting.get(nextPlace)) {
-        ready.push(next);
-        waiting.delete(nextPlace);
-        nextPlace += 1;
-      }
-      return ready;
-    },
-    rest(): Ended[] {
-      const left = [...waiting].sort(([a], [b]) => a - b).map(([, value]) => value);
-      waiting.clear();
-      return left;
     },
   };
 }
@@ -156,86 +132,84 @@ function openMeter(verb: string, total: number | undefined, startedAt: number) {
 
 interface Writer {
   write(results: readonly Ended[]): Promise<void>;
-  /** Writes what waits for the end; `badCount` are those not done. */
-  end(badCount: number): Promise<void>;
+  /** Writes what waits for the end. */
+  end(): Promise<void>;
 }
 
 /** Opens the way to stdout: lines for people once all results are there, every other format as they come. */
 async function openWriter(
   context: Context,
-  verb: string,
-  { shape, nameOf }: Pick<Plan<unknown>['result'], 'shape' | 'nameOf'>,
+  change: Change,
+  shape: Shape<Ended>,
   clear: () => Promise<void>,
 ): Promise<Writer> {
-  checkColumns(context.flags.columns ?? [], shape);
+  const { flags, io } = context;
+  checkColumns(flags.columns ?? [], shape);
   const jq = await context.jq();
   // It runs on one result after the other: a program that is made for anything else is refused before anything is sent.
   if (jq !== undefined) await writeResults(await jq.run([JSON.stringify(SAMPLE)]), async () => {});
   const asked = jq === undefined ? (await context.settings()).output.value : 'json';
+  const isSingle = shape.single === true;
   // One result a line as it comes: an array would be of no use to whoever wants to know after a crash.
-  const format = asked === 'json' && shape.single !== true ? 'jsonl' : asked;
-  const flags = jq !== undefined && format === 'jsonl' ? { ...context.flags, output: format } : context.flags;
-  const result = await openResult<Ended>({ ...context, flags }, shape, format);
+  const format = asked === 'json' && !isSingle ? 'jsonl' : asked;
+  const output = jq !== undefined && format === 'jsonl' ? { output: format } : {};
+  const result = await openResult<Ended>({ ...context, flags: { ...flags, ...output } }, shape, format);
+  // Columns that were asked for are a table.
+  const isLines = format === 'table' && flags.columns === undefined;
   /** The table is for people, who want to know what went wrong; UUIDs are for the next command, which wants what went well. */
   const isShown = ({ outcome }: Ended): boolean => {
-    if (shape.single === true) return !isBad(outcome);
+    if (isSingle) return !isBad(outcome);
     if (format === 'table') return isBad(outcome) || outcome === 'allowed';
     return format !== 'uuid' || !isBad(outcome);
   };
-  // Columns that were asked for are a table.
-  if (format === 'table' && context.flags.columns === undefined)
-    return openLines(context, verb, shape, nameOf, isShown);
-  // Their reasons have no place among UUIDs.
-  const hidden: Ended[] = [];
+  /** What waits for the end: lines for stdout, or the reasons that have no place among UUIDs. */
+  const endings: Ended[] = [];
+  let isBegun = format !== 'table';
   return {
     async write(results) {
-      if (format === 'uuid') hidden.push(...results.filter(({ outcome }) => isBad(outcome)));
-      const rows = results.filter(isShown).map((value) => ({ json: JSON.stringify(value), value }));
-      if (rows.length === 0) return;
-      if (context.io.stdout.isTerminal) await clear();
-      await result.write(rows);
+      const shown = results.filter(isShown);
+      if (isLines) endings.push(...shown);
+      else if (format === 'uuid' && !isSingle) endings.push(...results.filter(({ outcome }) => isBad(outcome)));
+      if (isLines || shown.length === 0) return;
+      isBegun = true;
+      if (io.stdout.isTerminal) await clear();
+      await result.write(shown.map((value) => ({ json: JSON.stringify(value), value })));
     },
-    async end(badCount) {
-      // Neither a table without failures nor a single result that is an error has anything to end.
-      if (format !== 'table' || (shape.single === true ? badCount === 0 : badCount > 0)) await result.end();
-      if (shape.single !== true && hidden.length > 0) await noticeEndings(context, hidden);
+    async end() {
+      // A table that shows nothing has nothing to end, and neither has a single result that is an error.
+      if (isBegun) await result.end();
+      if (isLines) await writeLines(context, change, isSingle, endings);
+      else if (endings.length > 0)
+        for (const line of (await drawEndings(context, endings, 'stderr')).trimEnd().split('\n'))
+          await context.notice(line);
     },
   };
-}
-
-/** What is not done, in the groups of the table, on stderr. */
-async function noticeEndings({ io, notice }: Context, endings: readonly Ended[]): Promise<void> {
-  const { drawRows } = await import('../../terminal/report.js');
-  const width = io.stderr.isTerminal ? io.stderr.width() : PIPE_COLUMNS;
-  const paint = await loadPaint(0);
-  for (const line of showEndings(endings, { width, paint, drawRows }).trimEnd().split('\n')) await notice(line);
 }
 
 /** What people read: one line for one success, else groups of what is not done. */
-function openLines(
-  { io, signal }: Context,
-  verb: string,
-  shape: Shape<Ended>,
-  nameOf: ((uuid: string) => Promise<string | undefined>) | undefined,
-  isShown: (ended: Ended) => boolean,
-): Writer {
-  const { stdout } = io;
-  const endings: Ended[] = [];
-  return {
-    async write(results) {
-      for (const ended of results) if (isShown(ended)) endings.push(ended);
-    },
-    async end() {
-      const [first] = endings;
-      if (first === undefined) return;
-      const paint = await loadPaint(stdout.colorLevel);
-      if (shape.single === true)
-        return stdout.write(showSuccess(first, verb, stdout.isTerminal ? drawMark('done', stdout, paint) : ''));
-      if (stdout.isTerminal && nameOf !== undefined && !signal.aborted) await addNames(endings, nameOf);
-      const { drawRows } = await import('../../terminal/report.js');
-      await stdout.write(forScreen(showEndings(endings, { width: stdout.width(), paint, drawRows }), stdout));
-    },
-  };
+async function writeLines(
+  context: Context,
+  { verb, nameOf }: Change,
+  isSingle: boolean,
+  endings: Ended[],
+): Promise<void> {
+  const { stdout } = context.io;
+  const [first] = endings;
+  if (first === undefined) return;
+  if (isSingle) {
+    const mark = stdout.isTerminal ? drawMark('done', stdout, await loadPaint(stdout.colorLevel)) : '';
+    return stdout.write(showSuccess(first, verb, mark));
+  }
+  if (stdout.isTerminal && nameOf !== undefined && !context.signal.aborted) await addNames(endings, nameOf);
+  await stdout.write(forScreen(await drawEndings(context, endings, 'stdout'), stdout));
+}
+
+/** What is not done, in groups; on stderr without colours, and never wider than a line of a log. */
+async function drawEndings({ io }: Context, endings: readonly Ended[], where: 'stdout' | 'stderr'): Promise<string> {
+  const { drawRows } = await import('../../terminal/report.js');
+  const isOut = where === 'stdout';
+  const width = io[where].width() ?? (isOut ? undefined : PIPE_COLUMNS);
+  return showEndings(endings, { width, paint: await loadPaint(isOut ? io.stdout.colorLevel : 0), drawRows });
 }
 
 /** Refuses a column that results do not have; the formats would find it out when the first has come, and been sent. */

@@ -1,50 +1,76 @@
-// Runs many changes: workers that pull from one stream of tasks through one gate, and an orderly stop.
+// One run over the tasks of a plan: workers that pull from one stream and pass one gate, the one way of every ending, an orderly stop.
 
 import { setMaxListeners } from 'node:events';
 import { type Clock, sleep } from '../../clock.js';
-import { FleetError } from '../../errors.js';
+import type { Context } from '../../context.js';
+import { asFleetError, FleetError } from '../../errors.js';
+import type { Client } from '../../http/client.js';
+import { kindOfStatus } from '../../http/failure.js';
+import type { HttpAnswer } from '../../http/types.js';
 import { ReaderLeft } from '../../terminal/io.js';
-import type { Outcome } from '../../views/action.js';
-import type { Exchanged } from './answer.js';
-import { type Pause, StoppedWaiting } from './exchange.js';
+import { type ChangeResult, isBad } from '../../views/action.js';
+import { isConcurrentEdit, judgeAnswer, judgeFailure, type Verdict } from './answer.js';
 import { type Gate, openGate } from './gate.js';
+import type { OpenJournal } from './journal.js';
 import { startPace } from './pace.js';
+import type { ChangeOptions, Doubt, Plan, Task } from './plan.js';
+import { type Before, judgeEntry } from './records.js';
+import type { Reporter } from './report.js';
+import { unlessAborted } from './until.js';
 
-/** What became of one task; `isAnnounced`: a request may have left. */
-export type Ending<T> = Exchanged & { task: T; isAnnounced: boolean };
-
-export interface BulkOptions<T> {
-  tasks: AsyncIterable<T>;
-  /** The most requests in flight, and how many before the first answer. */
-  concurrency: { most: number; first: number };
-  /** Whether the first task that is not done stops the run. */
-  isFailFast: boolean;
-  /** Waited for before the request of a task leaves. */
-  announce(task: T): Promise<void>;
-  exchange(task: T, pause: Pause): Promise<Exchanged>;
-  /** Takes what became of a task; what it throws stops the run. */
-  take(ending: Ending<T>): Promise<void>;
-  /** Says what the run does beside sending. */
-  say(line: string): void;
-  /** Asks to end: what is in flight is let finish. */
-  signal: AbortSignal;
-  clock: Clock;
+/** What a run is made of. */
+export interface RunOptions {
+  context: Context;
+  plan: Plan;
+  options: ChangeOptions;
+  journal: OpenJournal | undefined;
+  reporter: Reporter;
+  /** A client that the first signal to end leaves alone. */
+  client: Client;
+  /** Aborted when what is in flight is given up. */
+  givenUp: AbortSignal;
+  /** The bicycle before it is sent, as far as it is known here. */
+  beforeOf(task: Task): Promise<Before | null>;
 }
 
-/** How a run came to its end: by itself, or stopped by what was thrown or asked. */
-export interface RunEnd {
-  stoppedBy: unknown;
+/** A run in its course. */
+export interface Run extends RunOptions {
+  gate: Gate;
+  /** Aborted when nothing more may be sent; its reason is what stopped the run. */
+  over: AbortSignal;
+  /** Stops the run, unless it is stopped already. */
+  stop(reason: unknown): void;
+  /** How often a request is tried again that the service provably did not take. */
+  patience: number;
+  /** The states that bicycles were in after the change, and the bicycles that tasks made. */
+  known: { reached: Set<string>; made: Set<string> };
+  /** Tasks of earlier runs that no answer decides. */
+  doubts: Doubt[];
+  /** The last failure of a task. */
+  lastError: FleetError | undefined;
   /** False when a stop left part of the input unread, because it came too slowly to wait for. */
   isReadToItsEnd: boolean;
+  /** A pause stops many at once, and is reported once. */
+  silentUntilMs: number;
 }
 
-/** The stop of `--fail-fast`. */
-export class FailedFast extends Error {
-  constructor() {
-    super('stopped at the first failure (--fail-fast)');
-    this.name = 'FailedFast';
-  }
+/** What became of one task. */
+export interface Ending {
+  task: Task;
+  result: ChangeResult;
+  /** As the answer has them. */
+  uuid?: string | null;
+  name?: string | null;
+  error?: FleetError | undefined;
+  /** Whether the journal has to know: a request may have left, or is decided now. */
+  isRecorded: boolean;
 }
+
+/** How often a request of a long run is tried again after 429 or without a connection: half a minute and more in all. */
+const BULK_PATIENCE = 8;
+
+/** The pause before a request is sent again that met another save of the same bicycle. */
+const CONCURRENT_EDIT_PAUSE_MS = 250;
 
 /** So many failures in a row are no bad luck: the service is down, and the rest is better left untouched. */
 const OUTAGE_FAILURES = 20;
@@ -55,33 +81,107 @@ const REPORTED_FAILURES = 3;
 /** After a stop the rest of the input is named as not sent, as far as it comes within this time: a producer may never end. */
 const REST_AFTER_STOP_MS = 10_000;
 /** A signal ends the program within two seconds (cli.md section 4, promise 8), and where the reader left nobody hears of it. */
-const REST_UNHEARD_MS = 600;
+const REST_UNHEARD_MS = 500;
 /** The longest that one more of it is waited for. */
 const NEXT_OF_REST_MS = 1000;
 
-/** Whether an outcome leaves something to do. */
-export function isBad(outcome: Outcome): boolean {
-  return outcome !== 'done' && outcome !== 'skipped' && outcome !== 'allowed';
+/** Whether a run was stopped by Ctrl-C, SIGTERM or SIGHUP. */
+export function isSignal(reason: unknown): reason is FleetError {
+  return reason instanceof FleetError && ['interrupted', 'terminated', 'hangup'].includes(reason.kind);
+}
+
+/** Opens a run, which knows what the journal knows. */
+export async function openRun(options: RunOptions): Promise<Run> {
+  const { context, plan, journal } = options;
+  const { clock, signal } = context;
+  const stopped = new AbortController();
+  const over = AbortSignal.any([signal, stopped.signal, ...(journal === undefined ? [] : [journal.lost])]);
+  // Every worker listens, and there can be 64: no leak that Node should warn of.
+  setMaxListeners(0, over);
+  const most = plan.shape.single === true ? 1 : options.options.concurrency;
+  const retries = (await context.settings()).retries.value;
+  const run: Run = {
+    ...options,
+    // A dry run begins alone: a service that does not know it is noticed by one bicycle.
+    gate: openGate(startPace(most, plan.change.isDryRun ? 1 : most), clock, over),
+    over,
+    stop: (reason) => stopped.abort(reason),
+    patience: plan.shape.single === true || retries === 0 ? retries : Math.max(retries, BULK_PATIENCE),
+    known: { reached: new Set(), made: new Set() },
+    doubts: [],
+    lastError: undefined,
+    isReadToItsEnd: true,
+    silentUntilMs: 0,
+  };
+  for (const { result, uuid } of journal?.before.values() ?? []) if (result !== undefined) learn(run, result, uuid);
+  return run;
+}
+
+function learn({ known, plan }: Run, { outcome, status, state }: ChangeResult, uuid: string | null): void {
+  if (outcome !== 'done') return;
+  // A state that no answer shows, but evidence, may have come later.
+  if (state !== null && status !== null) known.reached.add(state);
+  if (uuid !== null && plan.change.isCreation) known.made.add(uuid);
+}
+
+/** The tasks that are to be sent; what the journal knows of the others is reported at once, or kept as a doubt. */
+export async function* openTasks(run: Run): AsyncGenerator<Task, void, undefined> {
+  for await (const task of run.plan.tasks) {
+    const entry = run.journal?.before.get(task.key);
+    const known = judgeEntry(entry);
+    if (entry === undefined || known === 'open') yield task;
+    else if (entry.result === undefined || known === 'doubt') run.doubts.push({ task, entry });
+    else {
+      // Nothing was sent now: no request took any time.
+      const outcome = known === 'done' ? 'skipped' : 'refused';
+      const result = { ...entry.result, outcome, milliseconds: null } as const;
+      const error = outcome === 'refused' ? failureOf(result) : undefined;
+      await take(run, { task, result, uuid: entry.uuid, error, isRecorded: false });
+    }
+  }
+}
+
+/** The failure of a task that only the journal knows. */
+export function failureOf({ outcome, status, message, request_id }: ChangeResult): FleetError {
+  const kind = outcome === 'refused' && status !== null ? kindOfStatus(status) : 'network';
+  return new FleetError(kind, message ?? `the journal has it as ${outcome}`, {
+    ...(status === null ? {} : { status }),
+    ...(request_id === null ? {} : { trace: { requestId: request_id } }),
+    hint: 'this is from the journal; check the bicycle, and send it again without this journal',
+  });
+}
+
+/** Takes what became of a task: to the journal and to the report, to the latter whatever fails. */
+export async function take(run: Run, { task, result, error, isRecorded, ...named }: Ending): Promise<void> {
+  const { plan, journal, reporter } = run;
+  const { change } = plan;
+  const { uuid = null, name = null } = named;
+  const { key, creation } = task;
+  if (error !== undefined) run.lastError = error;
+  learn(run, result, uuid);
+  try {
+    if (isRecorded) await journal?.record(key, result, change.isCreation ? uuid : null);
+  } finally {
+    await reporter.take(
+      creation === undefined
+        ? { uuid: task.uuid, name: task.name ?? name, transition: change.verb, ...result }
+        : { row: creation.row, name: task.name, uuid, ...result },
+    );
+  }
 }
 
 /**
- * Runs the tasks and hands on each one's ending as it comes; never rejects. A request is sent at most once unless the service provably
- * did not take it (cli.md section 4, promise 1): that is the client's decision, the run only says when. 401, 403, an outage and the
- * signal stop the run: nothing more is sent, what is in flight is let finish, what is left of the input ends as `not-sent`.
+ * Sends tasks; every one of them is reported once. Never rejects: what fails stops the run. A request is sent at most once unless the
+ * service provably did not take it (cli.md section 4, promise 1): that is the client's decision, the run only says when. When the run is
+ * stopped nothing more is sent, what is in flight is let finish, what is left of the input ends as `not-sent`.
  */
-export async function runBulk<T>(options: BulkOptions<T>): Promise<RunEnd> {
-  const { concurrency, clock } = options;
-  const stop = new AbortController();
-  const over = AbortSignal.any([options.signal, stop.signal]);
-  const gate = openGate(startPace(concurrency.most, concurrency.first), clock);
-  // Every worker listens, and there can be 64: no leak that Node should warn of.
-  setMaxListeners(0, over);
-  over.addEventListener('abort', gate.stop);
-  const input = options.tasks[Symbol.asyncIterator]();
+export async function send(run: Run, tasks: Iterable<Task> | AsyncIterable<Task>): Promise<void> {
+  const { over, options, stop } = run;
+  const input = (async function* () {
+    yield* tasks;
+  })();
   /** Reads that were in flight when the run was stopped. */
-  const unused: Promise<IteratorResult<T>>[] = [];
-  const attempt = openAttempt(options, gate, stop);
-  const take = (ending: Ending<T>) => options.take(ending).catch((error) => stop.abort(error));
+  const unused: Promise<IteratorResult<Task>>[] = [];
 
   async function work(): Promise<void> {
     let taking: Promise<void> | undefined;
@@ -90,100 +190,34 @@ export async function runBulk<T>(options: BulkOptions<T>): Promise<RunEnd> {
       const got = await unlessAborted(read, over);
       if (got === undefined) unused.push(read);
       if (got === undefined || got.done === true) break;
-      const ending = await attempt(got.value);
-      if (options.isFailFast && isBad(ending.outcome)) stop.abort(new FailedFast());
+      const ending = await attempt(run, got.value);
       // The next request need not wait until this ending is on the disk.
       await taking;
-      taking = take(ending);
+      taking = take(run, ending).catch(stop);
     }
     await taking;
   }
 
-  const working = Array.from({ length: concurrency.most }, () => work().catch((error) => stop.abort(error)));
-  await Promise.all(working);
-  if (!over.aborted) return { stoppedBy: undefined, isReadToItsEnd: true };
+  await Promise.all(Array.from({ length: options.concurrency }, () => work().catch(stop)));
+  if (over.aborted) await nameTheRest(run, () => unused.shift() ?? input.next());
+}
+
+/** Reports what is left of the input as not sent, as far as it comes in time. */
+async function nameTheRest(run: Run, next: () => Promise<IteratorResult<Task>>): Promise<void> {
+  const { context, over } = run;
+  const { clock } = context;
   const isUnheard = isSignal(over.reason) || over.reason instanceof ReaderLeft;
   const endsAtMs = clock.monotonicMs() + (isUnheard ? REST_UNHEARD_MS : REST_AFTER_STOP_MS);
-  const next = () => unused.shift() ?? input.next();
+  run.isReadToItsEnd = false;
   try {
-    for (;;) {
-      const got = await inTime(next, clock, endsAtMs);
-      if (got === undefined) return { stoppedBy: over.reason, isReadToItsEnd: false };
-      if (got.done === true) return { stoppedBy: over.reason, isReadToItsEnd: true };
-      await take(untouched(got.value));
+    for (let got = await inTime(next, clock, endsAtMs); got !== undefined; got = await inTime(next, clock, endsAtMs)) {
+      run.isReadToItsEnd = got.done === true;
+      if (got.done === true) return;
+      await take(run, { task: got.value, result: resultOf(NOT_SENT, null), isRecorded: false });
     }
   } catch {
-    return { stoppedBy: over.reason, isReadToItsEnd: false };
+    run.isReadToItsEnd = false;
   }
-}
-
-/** Whether a run was stopped by Ctrl-C, SIGTERM or SIGHUP. */
-export function isSignal(reason: unknown): reason is FleetError {
-  return reason instanceof FleetError && ['interrupted', 'terminated', 'hangup'].includes(reason.kind);
-}
-
-/** A task that a stop left untouched. */
-function untouched<T>(task: T): Ending<T> {
-  return { task, outcome: 'not-sent', isWell: false, isFatal: false, milliseconds: null, isAnnounced: false };
-}
-
-/** Makes the worker's step: leave to send, the announcement, the exchange, and what it means for the run. */
-function openAttempt<T>(
-  { announce, exchange, say, clock }: BulkOptions<T>,
-  gate: Gate,
-  stop: AbortController,
-): (task: T) => Promise<Ending<T>> {
-  /** A pause stops many at once, and is reported once. */
-  let silentUntilMs = 0;
-
-  function sayPause(milliseconds: number, failure: FleetError): void {
-    const now = clock.monotonicMs();
-    if (now < silentUntilMs) return;
-    silentUntilMs = now + milliseconds;
-    const why = failure.status === 429 ? 'the service asks to slow down' : failure.message;
-    say(`${why}; waiting ${(milliseconds / 1000).toFixed(1)} s`);
-  }
-
-  return async (task) => {
-    if (!(await gate.enter())) return untouched(task);
-    let hasLeave = true;
-    const pause: Pause = async (milliseconds, failure) => {
-      // A conflict is one bicycle's own: nobody else waits for it.
-      if (failure.status === 409) return sleep(clock, milliseconds, NEVER);
-      sayPause(milliseconds, failure);
-      hasLeave = await gate.pause(milliseconds);
-      if (!hasLeave) throw new StoppedWaiting(failure);
-    };
-    let ended: Exchanged | undefined;
-    let isAnnounced = false;
-    try {
-      await announce(task);
-      isAnnounced = true;
-      ended = await exchange(task, pause);
-      const failures = ended.isWell ? 0 : gate.failuresInARow() + 1;
-      if (ended.isFatal || failures >= OUTAGE_FAILURES) stop.abort(ended.error);
-      else if (failures === REPORTED_FAILURES) say(`${failures} failures in a row; slowing down`);
-      return { ...ended, task, isAnnounced };
-    } catch (thrown) {
-      // The journal could not take it, and nothing was sent; or a bug, and nobody knows.
-      stop.abort(thrown);
-      return { ...untouched(task), isAnnounced, outcome: isAnnounced ? 'unknown' : 'not-sent' };
-    } finally {
-      if (hasLeave) gate.leave(ended?.isWell === true);
-    }
-  };
-}
-
-const NEVER = new AbortController().signal;
-
-/** What a promise brings, or undefined when the signal comes first; nothing of it is left behind at the signal. */
-function unlessAborted<V>(promise: Promise<V>, signal: AbortSignal): Promise<V | undefined> {
-  return new Promise((resolve, reject) => {
-    const onAbort = () => resolve(undefined);
-    if (signal.aborted) return onAbort();
-    signal.addEventListener('abort', onAbort);
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
-  });
 }
 
 /** What comes next of the rest, or undefined when that takes too long or the time for all of it is over. */
@@ -195,7 +229,89 @@ async function inTime<V>(next: () => Promise<V>, clock: Clock, endsAtMs: number)
   return unlessAborted(next(), late.signal).finally(cancel);
 }
 
-/** Many tasks that are at hand, as a stream. */
-export async function* streamOf<T>(tasks: readonly T[]): AsyncGenerator<T, void, undefined> {
-  yield* tasks;
+/** One task's turn: leave to send, the announcement, the exchange, and what it means for the run. Never rejects. */
+async function attempt(run: Run, task: Task): Promise<Ending> {
+  const { context, gate, journal, stop } = run;
+  const { clock } = context;
+  let hasLeave = await gate.enter();
+  let sentAtMs: number | undefined;
+  const announce = async () => {
+    await journal?.announce(task.key, await run.beforeOf(task));
+    sentAtMs = clock.monotonicMs();
+  };
+  const pause = async (milliseconds: number, failure: FleetError) => {
+    // A conflict is one bicycle's own: nobody else waits for it.
+    if (failure.status === 409) await sleep(clock, milliseconds, NEVER);
+    else {
+      sayPause(run, milliseconds, failure);
+      hasLeave = await gate.pause(milliseconds);
+      if (!hasLeave) throw failure;
+    }
+    // While it waited, another run may have taken the journal over.
+    await announce();
+  };
+  let verdict: Verdict = NOT_SENT;
+  if (hasLeave) {
+    try {
+      await announce();
+      verdict = judgeAnswer(await exchange(run, task, pause), task, run.plan.change);
+    } catch (thrown) {
+      const error = asFleetError(thrown);
+      if (!hasLeave) verdict = { ...NOT_SENT, error };
+      else if (sentAtMs === undefined) verdict = { ...NOT_SENT, error, isFatal: true };
+      else verdict = judgeFailure(run.plan.change.explain?.(error, task) ?? error, run.givenUp.aborted);
+    }
+  }
+  const { error, isFatal, isWell, named } = verdict;
+  const milliseconds = hasLeave && sentAtMs !== undefined ? Math.round(clock.monotonicMs() - sentAtMs) : null;
+  if (isFatal) stop(error);
+  if (hasLeave) noteFailures(run, gate.leave(isWell), error);
+  if (run.options.failFast === true && isBad(verdict.outcome)) stop(FAILED_FAST);
+  return { task, result: resultOf(verdict, milliseconds), ...named, error, isRecorded: sentAtMs !== undefined };
+}
+
+const NOT_SENT: Verdict = { outcome: 'not-sent', isWell: false, isFatal: false };
+
+const FAILED_FAST = new FleetError('partial', 'stopped at the first failure (--fail-fast)');
+
+function resultOf({ outcome, answer, named, error }: Verdict, milliseconds: number | null): ChangeResult {
+  return {
+    outcome,
+    status: answer?.status ?? error?.status ?? null,
+    state: named?.state ?? null,
+    request_id: answer?.trace.requestId ?? error?.trace.requestId ?? null,
+    milliseconds,
+    message: error?.message ?? null,
+  };
+}
+
+function noteFailures({ stop, reporter }: Run, inARow: number, error: FleetError | undefined): void {
+  if (inARow >= OUTAGE_FAILURES) stop(error);
+  else if (inARow === REPORTED_FAILURES) reporter.say(`${inARow} failures in a row; slowing down`);
+}
+
+const NEVER = new AbortController().signal;
+
+/** Sends the request of a task; once more after a concurrent edit, with which nothing was carried out. */
+async function exchange(
+  { client, plan, patience }: Run,
+  task: Task,
+  pause: (milliseconds: number, failure: FleetError) => Promise<void>,
+): Promise<HttpAnswer> {
+  const send = () => client.send({ ...plan.change.requestOf(task), retries: patience, pause });
+  try {
+    return await send();
+  } catch (error) {
+    if (!(error instanceof FleetError) || !isConcurrentEdit(error)) throw error;
+    await pause(CONCURRENT_EDIT_PAUSE_MS, error);
+    return send();
+  }
+}
+
+function sayPause(run: Run, milliseconds: number, failure: FleetError): void {
+  const now = run.context.clock.monotonicMs();
+  if (now < run.silentUntilMs) return;
+  run.silentUntilMs = now + milliseconds;
+  const why = failure.status === 429 ? 'the service asks to slow down' : failure.message;
+  run.reporter.say(`${why}; waiting ${(milliseconds / 1000).toFixed(1)} s`);
 }
