@@ -69,10 +69,8 @@ export interface GlobalFlags {
   mirror?: boolean;
 }
 
-/** What a command may replace in a client of its own. */
-export type ClientOverrides = Partial<
-  Pick<ClientOptions, 'baseUrl' | 'timeoutMs' | 'deadlineMs' | 'retries' | 'log' | 'signal' | 'clock'>
->;
+/** What a command may replace in a client of its own; `settings` in the place of those of the run. */
+export type ClientOverrides = Partial<Omit<ClientOptions, 'network' | 'secrets'>> & { settings?: Settings };
 
 export interface Context {
   readonly io: Io;
@@ -86,8 +84,8 @@ export interface Context {
   leaveSignals(): void;
   settings(): Promise<Settings>;
   token(): Promise<TokenSource>;
-  /** The dispatcher of the process; the client and every stream share it. */
-  network(): Promise<Network>;
+  /** The connections of the process; all clients and streams share them. `timeoutMs` is in the place of that of the settings, the first time. */
+  network(timeoutMs?: number): Promise<Network>;
   /**
    * The client, whose requests the first signal to end aborts. With overrides it is a client of its own: with `urgentSignal`
    * as its signal, for instance, for changes that are let finish.
@@ -162,24 +160,27 @@ export function openContext(
       secrets: io.secrets,
     });
   });
-  let isNetworkOpen = false;
-  const network = once(async () => {
+  let opened: Promise<Network> | undefined;
+  const openOnce = async (timeoutMs: number | undefined) => {
     const { openNetwork } = await import('./http/network.js');
-    isNetworkOpen = true;
-    return openNetwork(io.env, (await settings()).timeoutMs.value);
-  });
+    return openNetwork(io.env, timeoutMs ?? (await settings()).timeoutMs.value);
+  };
+  const network: Context['network'] = (timeoutMs) => {
+    opened ??= openOnce(timeoutMs);
+    return opened;
+  };
   const clientWith = async (overrides: ClientOverrides) => {
     const { openClient } = await import('./http/client.js');
     const { requireBaseUrl } = await import('./settings/resolve.js');
-    const found = await settings();
+    const found = overrides.settings ?? (await settings());
     return openClient({
       baseUrl: overrides.baseUrl ?? requireBaseUrl(found),
       apiVersion: found.apiVersion.value,
       timeoutMs: found.timeoutMs.value,
       deadlineMs: flags.deadline === undefined ? undefined : flags.deadline * 1000,
       retries: found.retries.value,
-      token: await token(),
-      network: await network(),
+      token: overrides.token ?? (await token()),
+      network: await network(found.timeoutMs.value),
       log: await openLog(flags, io),
       secrets: io.secrets,
       clock,
@@ -208,9 +209,9 @@ export function openContext(
     close: async () => {
       over.abort(new FleetError('interrupted', 'the command is over'));
       // One that could not be opened has said so already.
-      const opened = isNetworkOpen ? await network().catch(() => undefined) : undefined;
-      await opened?.close();
-      if (opened?.isLookingUp() === true) world.abandon?.();
+      const connections = await opened?.catch(() => undefined);
+      await connections?.close();
+      if (connections?.isLookingUp() === true) world.abandon?.();
       if (flags.jq !== undefined) await (await jq().catch(() => undefined))?.close();
     },
   };

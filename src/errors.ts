@@ -97,15 +97,21 @@ export function asFleetError(thrown: unknown): FleetError {
   });
 }
 
+/** What failed and why, HTTP status and request id in brackets. */
+export function describeError({ message, status, trace }: FleetError): string {
+  const origin = [
+    ...(status === undefined ? [] : [`HTTP ${status}`]),
+    ...(trace.requestId === undefined ? [] : [`request ${trace.requestId}`]),
+  ];
+  return origin.length === 0 ? message : `${message} (${origin.join(', ')})`;
+}
+
 /**
- * The error as people read it: what failed and why, HTTP status and request id in brackets, then the hint on a line
- * of its own. Not yet cleaned of control characters: the one who prints does that, line by line.
+ * The error as people read it, its hint on a line of its own. Not yet cleaned of control characters: the one who prints does that, line by
+ * line.
  */
 export function errorLines(error: FleetError): string[] {
-  const facts: string[] = [];
-  if (error.status !== undefined) facts.push(`HTTP ${error.status}`);
-  if (error.trace.requestId !== undefined) facts.push(`request ${error.trace.requestId}`);
-  const first = `error: ${error.message}${facts.length > 0 ? ` (${facts.join(', ')})` : ''}`;
+  const first = `error: ${describeError(error)}`;
   return error.hint === undefined ? [first] : [first, `hint: ${error.hint}`];
 }
 

@@ -147,7 +147,7 @@ const READERS: Readonly<Record<string, (text: string) => unknown>> = {
   'readErrorBody of a problem': (text) => readErrorBody(`{"title":${quoted(text)},"status":1,"errors":[{}]}`, text),
   answerFailure: (text) => errorLines(answerFailure(500, { 'content-type': text, location: text }, text)),
   'answerFailure of a redirect': (text) =>
-    errorJson(answerFailure(301, { location: text }, text, 'x', new URL('http://x/')), secrets),
+    errorJson(answerFailure(301, { location: text }, text, 'x', { url: new URL('http://x/') }), secrets),
   'hiding secrets': (text) => secrets.hide(text),
   'hiding secrets in part': (text) => secrets.hide(`secret-t${text}`),
   foreignText: (text) => foreignText(text),

@@ -209,7 +209,7 @@ async function exchange(
     log.response(method, url, status, headers, Math.round(clock.monotonicMs() - startedAt));
   try {
     const answer = await readWhole(
-      network.dispatcher,
+      network.dispatcherTo(url),
       {
         ...line,
         body,
@@ -267,10 +267,9 @@ function endOf({ status, headers }: HttpAnswer): TryEnd {
 
 /** What the service quotes of our secrets is hidden first of all: before the text is parsed, cut or quoted. */
 function refusalOf(options: ClientOptions, request: HttpRequest, { status, headers, text }: HttpAnswer): FleetError {
-  const { secrets } = options;
-  const failure = answerFailure(status, headers, secrets.hide(text), request.subject, urlOf(options, request));
   const { refusalHint } = options.token;
-  return status === 401 && refusalHint !== undefined ? withHint(failure, refusalHint) : failure;
+  const more = { url: urlOf(options, request), refusalHint };
+  return answerFailure(status, headers, options.secrets.hide(text), request.subject, more);
 }
 
 function readText(bytes: Uint8Array): string {

@@ -114,21 +114,23 @@ function describeHtml(html: string): string {
 /**
  * The error for an answer that is no success.
  * @param subject what was asked for, as in `the service refused SUBJECT`
+ * @param more where it was asked for, and how just the token that was sent is renewed
  */
 export function answerFailure(
   status: number,
   headers: Headers,
   text: string,
   subject = 'the request',
-  url?: URL,
+  more: { url?: URL; refusalHint?: string | undefined } = {},
 ): FleetError {
-  if (status >= 300 && status < 400) return redirectFailure(status, headers, subject, url);
+  if (status >= 300 && status < 400) return redirectFailure(status, headers, subject, more.url);
   const read = readErrorBody(text, headers['content-type']);
   const kind = kindOfStatus(status);
   const verb = kind === 'service' ? 'could not answer' : 'refused';
   const who = status === 407 ? 'the proxy' : 'the service';
   const why = read.text ?? WORDS_FOR_SILENCE[status] ?? 'no reason given';
   const hint =
+    (status === 401 ? more.refusalHint : undefined) ??
     HINTS[status] ??
     (status >= 500
       ? 'the service has a problem; try again later, and quote the request id when you report it'

@@ -1,4 +1,4 @@
-// The process's dispatcher, with keep-alive and the proxies of the environment; made when the first request needs it.
+// The process's connections, with keep-alive and the proxies of the environment; opened when the first request needs them.
 
 import type { Dispatcher } from 'undici';
 import { openRoutes, type Route } from './proxy.js';
@@ -8,43 +8,40 @@ export { isLoopback } from './loopback.js';
 export type { Dispatcher };
 
 export interface Network {
-  readonly dispatcher: Dispatcher;
-  /** The way an address is asked, by the decision that requests follow. */
+  /** The way an address is asked. Throws a FleetError of kind `config` where that is a proxy that is none. */
   routeTo(url: URL): Route;
+  /** What sends to an address, on that way. Throws the same. */
+  dispatcherTo(url: URL): Dispatcher;
   /** Lets go of every connection, so that the process can end. */
   close(): Promise<void>;
   /** Whether a name is being looked up, which nothing can stop. */
   isLookingUp(): boolean;
 }
 
-/**
- * Opens the dispatcher. `timeoutMs` bounds the making of a connection, TLS included. Throws a FleetError of kind `config` for a proxy
- * that is none.
- */
+/** Opens the dispatchers. `timeoutMs` bounds the making of a connection, TLS included. */
 export async function openNetwork(env: NodeJS.ProcessEnv, timeoutMs: number): Promise<Network> {
   const { routeTo, hasProxy } = openRoutes(env);
   const { openAgent } = await import('./agent.js');
   const { MAX_HEADER_BYTES, openConnector, openSockets } = await import('./dial.js');
   const sockets = openSockets();
   const direct = openAgent({ connect: openConnector(timeoutMs, sockets), maxHeaderSize: MAX_HEADER_BYTES });
-  const close = async (agents: readonly Dispatcher[]) => {
-    await Promise.all(agents.map((agent) => agent.destroy(closingReason())));
-    sockets.destroy();
-  };
-  const { isLookingUp } = sockets;
-  if (!hasProxy) return { dispatcher: direct, routeTo, close: () => close([direct]), isLookingUp };
-  const { openProxyAgent } = await import('./proxy-agent.js');
+  const openProxyAgent = hasProxy ? (await import('./proxy-agent.js')).openProxyAgent : undefined;
   const agents = new Map<string, Dispatcher>();
-  const agentOf = (proxy: URL) => {
-    const agent = agents.get(proxy.href) ?? openProxyAgent(proxy, timeoutMs, sockets);
-    agents.set(proxy.href, agent);
-    return agent;
+  return {
+    routeTo,
+    dispatcherTo(url) {
+      const { proxy } = routeTo(url);
+      if (proxy === undefined || openProxyAgent === undefined) return direct;
+      const agent = agents.get(proxy.href) ?? openProxyAgent(proxy, timeoutMs, sockets);
+      agents.set(proxy.href, agent);
+      return agent;
+    },
+    async close() {
+      await Promise.all([direct, ...agents.values()].map((agent) => agent.destroy(closingReason())));
+      sockets.destroy();
+    },
+    isLookingUp: sockets.isLookingUp,
   };
-  const dispatcher = direct.compose((dispatch) => (request, handler) => {
-    const { proxy } = routeTo(new URL(String(request.origin)));
-    return proxy === undefined ? dispatch(request, handler) : agentOf(proxy).dispatch(request, handler);
-  });
-  return { dispatcher, routeTo, close: () => close([direct, ...agents.values()]), isLookingUp };
 }
 
 /** What connections are closed with. Node asks it for its stack, and V8 would count the lines of each file to draw that. */

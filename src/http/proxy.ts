@@ -51,25 +51,25 @@ export function proxyToken({ username, password }: URL): string | undefined {
 }
 
 /**
- * Reads the proxies of the environment and makes the decision of which is asked. An address in HTTP_PROXY is used for https too where
- * HTTPS_PROXY names none. Throws a FleetError of kind `config` for an address that is none.
+ * Makes the decision of which proxy of the environment is asked. An address in HTTP_PROXY is used for https too where HTTPS_PROXY names
+ * none. `routeTo` throws a FleetError of kind `config` for an address that would be asked through a proxy that is none.
  */
 export function openRoutes(env: NodeJS.ProcessEnv): { hasProxy: boolean; routeTo(url: URL): Route } {
-  const proxies = (['HTTP_PROXY', 'HTTPS_PROXY'] as const).map((name) => {
+  const [http, https] = (['HTTP_PROXY', 'HTTPS_PROXY'] as const).map((name) => {
     const [variable, value] = readVariable(env, name);
-    return value === '' ? undefined : { variable, url: readProxy(variable, value) };
+    return value === '' ? undefined : { variable, value };
   });
-  const [http, https] = proxies;
   const [noVariable, excluded] = readVariable(env, 'NO_PROXY');
   const entries = excluded.split(/[,\s]+/).filter((entry) => entry !== '');
   const routeTo = (url: URL): Route => {
     const found = url.protocol === 'https:' ? (https ?? http) : http;
     if (found === undefined) return { proxy: undefined, because: 'no proxy is set' };
+    const { variable, value } = found;
     // As curl and Go do it, this machine is never reached through a proxy: the sandbox would be out of reach.
-    if (isLoopback(url)) return { proxy: undefined, because: `${found.variable} is not used for this machine` };
+    if (isLoopback(url)) return { proxy: undefined, because: `${variable} is not used for this machine` };
     if (entries.some((entry) => isExcluded(url, entry)))
       return { proxy: undefined, because: `${noVariable} excludes it` };
-    return { proxy: found.url, because: found.variable };
+    return { proxy: readProxy(variable, value), because: variable };
   };
   return { hasProxy: (http ?? https) !== undefined, routeTo };
 }

@@ -88,6 +88,12 @@ function parseBoolean(text: string): Parsed<boolean> {
   return { reason: `"${text}" is neither true nor false` };
 }
 
+/** Whether a profile says yes with the value of a key. */
+export function isTrue(value: unknown): boolean {
+  const parsed = parseBoolean(String(value ?? false));
+  return 'value' in parsed && parsed.value;
+}
+
 const BOOLEAN = { fallback: false, parse: parseBoolean, store: (value: boolean) => value } as const;
 
 /** Every key by its name, in the order in which they are listed. */

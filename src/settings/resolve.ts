@@ -3,18 +3,26 @@
 import { nearest } from '../cli/nearest.js';
 import { configError, type FleetError, usageError } from '../errors.js';
 import { isLoopback } from '../http/network.js';
-import type { Format } from '../terminal/formats.js';
-import { KEYS, type Key, type KeyName, type SettingFlags } from './keys.js';
+import { isTrue, KEYS, type Key, type KeyName, type SettingFlags } from './keys.js';
 import { checkProfileName, DEFAULT_PROFILE, type Stored } from './store.js';
 
 /** Where a value came from, first one wins (cli.md section 1). */
 export type Origin = 'flag' | 'environment' | 'profile' | 'default';
 
-export interface Setting<T> {
+/** One setting, whether it is refused or not. */
+export interface Setting<T = unknown> {
+  key: 'profile' | KeyName;
   value: T;
   origin: Origin;
   /** The flag, variable or file that gave it: `--base-url`, `FLEET_BASE_URL`, `profile "sandbox"`; `default` if none. */
   from: string;
+  /** As `config set` would take it; as it was found when it is refused; null when it is not set anywhere. */
+  shown: string | null;
+  /**
+   * Why the value is refused, which is the default then; every command that needs settings ends with it. Of a profile: why none can be
+   * stored.
+   */
+  problem?: FleetError;
 }
 
 /** The key of each setting by the name that code has for it. */
@@ -38,26 +46,9 @@ type Values = {
   [Name in keyof typeof SETTINGS]: (typeof SETTINGS)[Name] extends Key<infer T, infer Fallback> ? T | Fallback : never;
 };
 
-/** All settings of one run. `undefined` values are not set anywhere. */
-export type Settings = { readonly [Name in keyof Values]: Setting<Values[Name]> } & {
-  readonly profile: Setting<string> & {
-    /** Why no profile can be stored: there is no home folder. */
-    readonly problem?: FleetError;
-  };
-};
-
-/** One setting, whether it is refused or not. */
-export interface Explained<T = unknown> extends Setting<T> {
-  key: 'profile' | KeyName;
-  /** As `config set` would take it; as it was found when it is refused; null when it is not set anywhere. */
-  shown: string | null;
-  /** Why the value is refused, which is the default then; every command that needs settings ends with it. */
-  problem?: FleetError;
-}
-
-/** All settings in the order in which they are listed, each with what is wrong with it. */
-export type ExplainedSettings = { readonly [Name in keyof Values]: Explained<Values[Name]> } & {
-  readonly profile: Explained<string>;
+/** All settings of one run, in the order in which they are listed. `undefined` values are not set anywhere. */
+export type Settings = { readonly profile: Setting<string> } & {
+  readonly [Name in keyof Values]: Setting<Values[Name]>;
 };
 
 type Places = { flags: SettingFlags; env: NodeJS.ProcessEnv; stored: Stored; profile: string };
@@ -71,11 +62,10 @@ export function chooseProfile(
   env: NodeJS.ProcessEnv,
   stored: Stored,
   { mayBeNew = false } = {},
-): Settings['profile'] {
+): Setting<string> {
   const chosen = nameProfile(flags, env, stored);
   const { value: name, from } = chosen;
-  if (stored.profiles.has(name) || name === DEFAULT_PROFILE)
-    return stored.problem === undefined ? chosen : { ...chosen, problem: stored.problem };
+  if (stored.profiles.has(name) || name === DEFAULT_PROFILE) return chosen;
   if (mayBeNew) {
     checkProfileName(name, chosen.origin === 'flag' ? usageError : configError);
     return chosen;
@@ -91,12 +81,19 @@ export function chooseProfile(
   );
 }
 
-function nameProfile(flags: SettingFlags, env: NodeJS.ProcessEnv, stored: Stored): Setting<string> {
-  if (flags.profile !== undefined) return { value: flags.profile, origin: 'flag', from: '--profile' };
+/** The profile that is named, whether there is one of that name or not. */
+export function nameProfile(flags: SettingFlags, env: NodeJS.ProcessEnv, stored: Stored): Setting<string> {
   const variable = env['FLEET_PROFILE'] ?? '';
-  if (variable !== '') return { value: variable, origin: 'environment', from: 'FLEET_PROFILE' };
-  if (stored.active !== undefined) return { value: stored.active, origin: 'profile', from: stored.configPath };
-  return { value: DEFAULT_PROFILE, origin: 'default', from: 'default' };
+  const { problem, active, configPath } = stored;
+  const [value, origin, from]: [string, Origin, string] =
+    flags.profile !== undefined
+      ? [flags.profile, 'flag', '--profile']
+      : variable !== ''
+        ? [variable, 'environment', 'FLEET_PROFILE']
+        : active !== undefined
+          ? [active, 'profile', configPath]
+          : [DEFAULT_PROFILE, 'default', 'default'];
+  return { key: 'profile', value, origin, from, shown: value, ...(problem === undefined ? {} : { problem }) };
 }
 
 /**
@@ -109,9 +106,9 @@ export function resolveSettings(
   flags: SettingFlags,
   env: NodeJS.ProcessEnv,
   stored: Stored,
-  options?: { mayBeNew?: boolean },
+  profile?: Setting<string>,
 ): Settings {
-  const explained = explainSettings(flags, env, stored, options);
+  const explained = explainSettings(flags, env, stored, profile);
   const { organization } = explained;
   for (const { problem, key } of Object.values(explained))
     if (problem !== undefined && key !== 'profile' && key !== 'organization') throw problem;
@@ -125,29 +122,23 @@ export function resolveSettings(
   };
 }
 
-/** The format of the output alone, for commands that must work while other settings are broken. */
-export function chooseOutput(flags: SettingFlags, env: NodeJS.ProcessEnv, stored: Stored): Setting<Format> {
-  return find(KEYS.output, { flags, env, stored, profile: nameProfile(flags, env, stored).value });
-}
-
 /**
  * Every setting with its origin. A value that is refused comes with its problem instead of hiding the others. Throws when the named
- * profile is not there.
+ * profile is not there, unless another choice is handed in.
  */
 export function explainSettings(
   flags: SettingFlags,
   env: NodeJS.ProcessEnv,
   stored: Stored,
-  options?: { mayBeNew?: boolean },
-): ExplainedSettings {
-  const profile = chooseProfile(flags, env, stored, options);
+  profile = chooseProfile(flags, env, stored),
+): Settings {
   const places = { flags, env, stored, profile: profile.value };
   const settings = Object.entries(SETTINGS).map(([name, key]) => [name, read<unknown, unknown>(key, places)]);
-  return { profile: { key: 'profile', shown: profile.value, ...profile }, ...Object.fromEntries(settings) };
+  return { profile, ...Object.fromEntries(settings) };
 }
 
 /** One setting with its origin. Throws when the profile is not there; a refused value comes with its problem. */
-export function explainSetting(name: KeyName, flags: SettingFlags, env: NodeJS.ProcessEnv, stored: Stored): Explained {
+export function explainSetting(name: KeyName, flags: SettingFlags, env: NodeJS.ProcessEnv, stored: Stored): Setting {
   return read<unknown, unknown>(KEYS[name], { flags, env, stored, profile: chooseProfile(flags, env, stored).value });
 }
 
@@ -158,7 +149,7 @@ interface Source {
 }
 
 /** One setting; a value that is refused comes as its problem. */
-function read<T, Fallback extends T | undefined>(key: Key<T, Fallback>, places: Places): Explained<T | Fallback> {
+function read<T, Fallback extends T | undefined>(key: Key<T, Fallback>, places: Places): Setting<T | Fallback> {
   const { fallback: value } = key;
   const name = key.name as KeyName;
   let shown = value === undefined ? null : key.show(value);
@@ -171,18 +162,12 @@ function read<T, Fallback extends T | undefined>(key: Key<T, Fallback>, places: 
     shown = name === 'base_url' || name === 'sse_url' ? '(refused)' : text;
     const found = parseSource(key, source, places.profile);
     shown = key.show(found);
-    if (found instanceof URL) refusePlainHttp(found, from, find(KEYS.allow_http, places).value, places.profile);
+    if (found instanceof URL) refusePlainHttp(found, from, places.stored, places.profile);
     return { key: name, shown, value: found, origin, from };
   } catch (error) {
     const { origin, from } = source ?? { origin: 'profile' as const, from: `profile "${places.profile}"` };
     return { key: name, shown, value, origin, from, problem: error as FleetError };
   }
-}
-
-function find<T, Fallback extends T | undefined>(key: Key<T, Fallback>, places: Places): Setting<T | Fallback> {
-  const found = read(key, places);
-  if (found.problem !== undefined) throw found.problem;
-  return found;
 }
 
 function findSource(
@@ -225,8 +210,8 @@ function parseSource<T>(key: Key<T>, { origin, from, text }: Source, profile: st
  * cli.md section 4: "Plain http is refused beyond loopback unless the profile allows it". `from` is the flag, variable
  * or profile that gave the address.
  */
-export function refusePlainHttp(url: URL, from: string, allowHttp: boolean, profile: string): void {
-  if (url.protocol !== 'http:' || isLoopback(url) || allowHttp) return;
+export function refusePlainHttp(url: URL, from: string, { profiles }: Stored, profile: string): void {
+  if (url.protocol !== 'http:' || isLoopback(url) || isTrue(profiles.get(profile)?.['allow_http'])) return;
   throw configError(
     `${from}: plain http to ${url.host} would send the token unencrypted`,
     `use https, or allow it for this profile with: fleet config set allow_http true${profileFlag(profile)}`,

@@ -16,33 +16,22 @@ import {
 import { basename, dirname, join } from 'node:path';
 import type Conf from 'conf';
 import { sleep, systemClock } from '../clock.js';
-import { configError, FleetError, messageOf, usageError } from '../errors.js';
+import { configError, FleetError, messageOf, reasonOf, usageError } from '../errors.js';
 import { hasCode, makeFolder, OWN_FOLDER_MODE } from '../folder.js';
 import { isObject, parseJson } from '../json/parse.js';
 import { latePattern } from '../terminal/late.js';
+import type { KeyName } from './keys.js';
 import { findPlace, type Place } from './place.js';
 import { quoteForShell, refuseForeign, refuseForeignFolders, showMode, statIfThere, targetOf } from './trust.js';
 
-/** What a profile says, as it stands in config.json; whatever else is found there is kept when the file is written. */
-export interface ProfileValues {
-  base_url?: string;
-  sse_url?: string;
-  organization?: string;
-  api_version?: string;
-  output?: string;
-  /** Seconds. */
-  timeout?: number;
-  retries?: number;
-  token_command?: string;
-  allow_http?: boolean;
-  protected?: boolean;
-}
+/** What a profile says, as it stands in config.json; `undefined` takes a value out. Whatever else is found there is kept when the file is written. */
+export type ProfileValues = { readonly [Name in KeyName]?: string | number | boolean | undefined };
 
 /** The settings as they were read: nothing is checked yet but the shape of the file. */
 export interface Stored extends Place {
   /** The profile chosen with `fleet profile use`. */
   readonly active: string | undefined;
-  readonly profiles: ReadonlyMap<string, Readonly<Record<string, unknown>>>;
+  readonly profiles: ReadonlyMap<string, Content>;
 }
 
 /** The profile that is used when nobody names one. It may not exist yet. */
@@ -58,6 +47,15 @@ const OTHERS_MODE_BITS = 0o077;
 /** Letters, digits and `_ . @ -`: a name goes into commands to paste, and `__proto__` is nobody's profile. */
 const PROFILE_NAME = latePattern(String.raw`^[\p{L}\p{N}][\p{L}\p{N}_.@-]{0,63}$`);
 
+/** The files of the settings, by their names in a place, and what makes each anew. */
+const RENEWALS = {
+  configPath: 'run "fleet auth login" again',
+  credentialsPath: 'run "fleet auth login" again, which stores the token again',
+} as const;
+
+/** What a file of the settings holds. */
+type Content = Readonly<Record<string, unknown>>;
+
 /**
  * Reads config.json; a file that is not there is an empty one, and so is one that nobody can have (no home folder). Throws a
  * FleetError of kind `config` when it cannot be read or understood, when others own or may write it, and for a FLEET_CONFIG_DIR
@@ -66,26 +64,17 @@ const PROFILE_NAME = latePattern(String.raw`^[\p{L}\p{N}][\p{L}\p{N}_.@-]{0,63}$
 export async function loadStored(env: NodeJS.ProcessEnv): Promise<Stored> {
   const place = findPlace(env);
   if (place.problem !== undefined && env['FLEET_CONFIG_DIR'] !== undefined) throw place.problem;
-  return { ...place, ...readConfig(place) };
+  return { ...place, ...readFile(place, 'configPath', profilesOf) };
 }
 
-function readConfig(place: Place): Pick<Stored, 'active' | 'profiles'> {
-  if (place.problem !== undefined) return { active: undefined, profiles: new Map() };
-  return profilesOf(place, readObject(place.configPath, RESET_CONFIG));
+/** The profiles as they stand in config.json now. Throws as loadStored does. */
+export async function loadProfiles(place: Place): Promise<Stored['profiles']> {
+  return readFile(place, 'configPath', profilesOf).profiles;
 }
 
-function profilesOf({ configPath }: Place, config: Record<string, unknown>): Pick<Stored, 'active' | 'profiles'> {
-  return readProfiles(config, (value, what) => asObject(value, configPath, what, RESET_CONFIG));
-}
-
-type AsObject = (value: unknown, what: string) => Record<string, unknown>;
-
-function readProfiles(config: Record<string, unknown>, toObject: AsObject): Pick<Stored, 'active' | 'profiles'> {
-  const profiles = new Map<string, Record<string, unknown>>();
-  for (const [name, values] of Object.entries(toObject(config['profiles'] ?? {}, '"profiles"')))
-    profiles.set(name, toObject(values, `the profile "${name}"`));
-  const active = config['profile'];
-  return { active: typeof active === 'string' && active !== '' ? active : undefined, profiles };
+/** Reads the stored tokens, profile by profile. Throws as loadStored does. */
+export async function loadTokens(place: Place): Promise<ReadonlyMap<string, string>> {
+  return readFile(place, 'credentialsPath', tokensOf);
 }
 
 /** The text of config.json as it stands there, JSON or not; undefined when there is none. Throws as loadStored does. */
@@ -93,31 +82,17 @@ export function readConfigText({ configPath }: Place): string | undefined {
   return readOwn(configPath);
 }
 
-/** Settings from a text that is to become config.json. Throws a FleetError of kind `config` that names `what` is wrong. */
-export function parseConfig(
-  text: string,
-  what: string,
-): Pick<Stored, 'active' | 'profiles'> & { config: Record<string, unknown> } {
-  const toObject: AsObject = (value, part) => {
-    if (typeof value === 'object' && value !== null && !Array.isArray(value))
-      return Object.fromEntries(Object.entries(value));
-    throw configError(`${part} is not a JSON object`);
-  };
-  let value: unknown;
-  try {
-    value = parseText(text);
-  } catch (error) {
-    throw configError(`${what} is not JSON: ${messageOf(error)}`, undefined, error);
-  }
-  const config = toObject(value, what);
-  return { config, ...readProfiles(config, toObject) };
+/** Settings from a text that is to become config.json. Throws an Error that says what is wrong. */
+export function parseConfig(text: string): Pick<Stored, 'active' | 'profiles'> & { config: Content } {
+  const config = parseContent(text);
+  return { config, ...profilesOf(config) };
 }
 
 /** Puts settings in the place of config.json; one that could not be understood is kept as `config.json.broken`. */
-export async function replaceConfig(place: Place, config: Record<string, unknown>): Promise<void> {
+export async function replaceConfig(place: Place, config: Content): Promise<void> {
   const old = readConfigText(place);
   try {
-    if (old !== undefined) parseConfig(old, place.configPath);
+    if (old !== undefined) parseConfig(old);
   } catch {
     await files.rename(place.configPath, `${place.configPath}.broken`);
   }
@@ -125,62 +100,25 @@ export async function replaceConfig(place: Place, config: Record<string, unknown
   await change(place, 'configPath', (before) => ({ ...absent(before), ...config }));
 }
 
-/** The profiles as they stand in config.json now. Throws as loadStored does. */
-export async function loadProfiles(place: Place): Promise<Stored['profiles']> {
-  return readConfig(place).profiles;
+function profilesOf(config: Content): Pick<Stored, 'active' | 'profiles'> {
+  const profiles = new Map<string, Content>();
+  for (const [name, values] of Object.entries(asObject(config['profiles'] ?? {}, '"profiles"')))
+    profiles.set(name, asObject(values, `the profile "${name}"`));
+  const active = config['profile'];
+  return { active: typeof active === 'string' && active !== '' ? active : undefined, profiles };
 }
 
-/** Reads the stored tokens, profile by profile. Throws as loadStored does. */
-export async function loadTokens(place: Place): Promise<ReadonlyMap<string, string>> {
-  return place.problem === undefined
-    ? tokensOf(place, readObject(place.credentialsPath, RESET_CREDENTIALS))
-    : new Map<string, string>();
+function tokensOf(credentials: Content): Map<string, string> {
+  const tokens = Object.entries(asObject(credentials['tokens'] ?? {}, '"tokens"'));
+  return new Map(tokens.filter((entry): entry is [string, string] => typeof entry[1] === 'string' && entry[1] !== ''));
 }
 
-function tokensOf({ credentialsPath }: Place, credentials: Record<string, unknown>): Map<string, string> {
-  const tokens = new Map<string, string>();
-  const entries = Object.entries(asObject(credentials['tokens'] ?? {}, credentialsPath, '"tokens"', RESET_CREDENTIALS));
-  for (const [name, token] of entries) if (typeof token === 'string' && token !== '') tokens.set(name, token);
-  return tokens;
-}
-
-/** A file of the settings that is open to others than its owner. */
-export interface LooseFile {
-  path: string;
-  /** Permission bits as `ls` and `chmod` count them: `0644`. */
-  mode: string;
-  holds: string;
-}
-
-/** The files of the settings that others can read or write, credentials first. Windows keeps no such bits. */
-export function findLooseFiles({ credentialsPath, configPath }: Place): LooseFile[] {
-  const places = [
-    { path: credentialsPath, holds: 'tokens' },
-    { path: configPath, holds: 'settings' },
-  ];
-  return places.flatMap(({ path, holds }) => findLooseFile(path, holds) ?? []);
-}
-
-function findLooseFile(path: string, holds: string): LooseFile | undefined {
-  if (process.platform === 'win32') return undefined;
-  const found = statIfThere(path);
+/** What is wrong with a file that is open to others than its owner, and the command that closes it; undefined when all is well. Windows keeps no modes. */
+export function findLooseness(path: string, holds: string): { problem: string; command: string } | undefined {
+  const found = process.platform === 'win32' ? undefined : statIfThere(path);
   if (found === undefined || (found.mode & OTHERS_MODE_BITS) === 0) return undefined;
-  return { path, holds, mode: showMode(found.mode) };
-}
-
-/** The command that closes a file to others, to be pasted. */
-export function closeCommand({ path }: LooseFile): string {
-  return `chmod 600 ${quoteForShell(path)}`;
-}
-
-export function looseWarning(file: LooseFile): string {
-  return `warning: ${file.path} holds ${file.holds} and is open to others (mode ${file.mode}); run: ${closeCommand(file)}`;
-}
-
-/** A warning when credentials.json can be read or written by others than its owner; undefined when all is well. */
-export function findLooseMode({ credentialsPath }: Place): string | undefined {
-  const file = findLooseFile(credentialsPath, 'tokens');
-  return file === undefined ? undefined : looseWarning(file);
+  const problem = `${path} holds ${holds} and is open to others (mode ${showMode(found.mode)})`;
+  return { problem, command: `chmod 600 ${quoteForShell(path)}` };
 }
 
 /** Whether profiles may bear this name; else throws a FleetError, of kind `usage` unless told otherwise. */
@@ -195,20 +133,12 @@ export function checkProfileName(
   );
 }
 
-/**
- * Adds values to a profile, which is made when it is not there; `undefined` takes a value out. The caller has checked
- * the values with the parsers of keys.ts.
- */
-export async function saveProfile(
-  place: Place,
-  name: string,
-  values: { readonly [Key in keyof ProfileValues]: ProfileValues[Key] | undefined },
-): Promise<void> {
+/** Adds values to a profile, which is made when it is not there. The caller has checked the values with the parsers of keys.ts. */
+export async function saveProfile(place: Place, name: string, values: ProfileValues): Promise<void> {
   checkProfileName(name);
   await change(place, 'configPath', (config) => {
-    const profiles = new Map(profilesOf(place, config).profiles);
-    const merged = Object.entries({ ...profiles.get(name), ...values }).filter(([, value]) => value !== undefined);
-    profiles.set(name, Object.fromEntries(merged));
+    const profiles = new Map(profilesOf(config).profiles);
+    profiles.set(name, merge(profiles.get(name), values));
     return { profiles: Object.fromEntries(profiles) };
   });
 }
@@ -216,62 +146,82 @@ export async function saveProfile(
 /** Makes a profile the one in use; `undefined` goes back to `default`. */
 export async function useProfile(place: Place, name: string | undefined): Promise<void> {
   await change(place, 'configPath', (config) => {
-    profilesOf(place, config);
+    profilesOf(config);
     return { profile: name };
   });
 }
 
 /** Takes a profile and its token away; the profile in use falls back to `default`. Says whether there was one. */
 export async function deleteProfile(place: Place, name: string): Promise<boolean> {
-  const isThere = readConfig(place).profiles.has(name);
   const hadToken = await deleteToken(place, name);
-  if (!isThere) return hadToken;
-  return change(place, 'configPath', (config) => {
-    const { active, profiles } = profilesOf(place, config);
+  const wasThere = await change(place, 'configPath', (config) => {
+    const { active, profiles } = profilesOf(config);
+    if (!profiles.has(name)) return undefined;
     const left = Object.fromEntries([...profiles].filter(([other]) => other !== name));
-    return { profiles: left, ...(active === name ? { profile: undefined } : {}) };
+    return { profiles: left, profile: active === name ? undefined : active };
   });
+  return wasThere || hadToken;
 }
 
 /** Stores the token of a profile in credentials.json, mode 0600. The caller has checked it with `parseToken`. */
 export async function saveToken(place: Place, name: string, token: string): Promise<void> {
   checkProfileName(name);
   await change(place, 'credentialsPath', (credentials) => ({
-    tokens: Object.fromEntries(tokensOf(place, credentials).set(name, token)),
+    tokens: Object.fromEntries(tokensOf(credentials).set(name, token)),
   }));
 }
 
 /** Takes the stored token of a profile away; says whether there was one. */
 export async function deleteToken(place: Place, name: string): Promise<boolean> {
-  if (!(await loadTokens(place)).has(name)) return false;
   return change(place, 'credentialsPath', (credentials) => {
-    const tokens = tokensOf(place, credentials);
+    const tokens = tokensOf(credentials);
     return tokens.delete(name) ? { tokens: Object.fromEntries(tokens) } : undefined;
   });
 }
 
-const RESET_CONFIG = 'run "fleet auth login" again';
-const RESET_CREDENTIALS = 'run "fleet auth login" again, which stores the token again';
+/** What a file holds, in the hands of who understands it. Throws a FleetError of kind `config` where it cannot be read or understood. */
+function readFile<Value>(
+  place: Place,
+  file: keyof typeof RENEWALS,
+  understand: (content: Record<string, unknown>) => Value,
+): Value {
+  const path = place[file];
+  const text = place.problem === undefined ? readOwn(path) : undefined;
+  try {
+    return understand(text === undefined ? {} : parseContent(text));
+  } catch (error) {
+    const quoted = quoteForShell(path);
+    throw configError(
+      `${path} cannot be understood: ${messageOf(error)}`,
+      `it was left as it is: fix it, or reset it with: mv ${quoted} ${quoteForShell(`${path}.broken`)} and ${RENEWALS[file]}`,
+      error,
+    );
+  }
+}
 
-function readObject(path: string, afterReset: string): Record<string, unknown> {
-  const text = readOwn(path);
-  if (text === undefined) return {};
+function parseContent(text: string): Content {
   let value: unknown;
   try {
-    value = parseText(text);
+    // Some editors put a byte order mark first; JSON has none.
+    value = parseJson(text.replace(/^\uFEFF/, ''));
   } catch (error) {
-    throw brokenFile(path, 'it is not JSON', afterReset, error);
+    throw new Error('it is not JSON', { cause: error });
   }
-  return asObject(value, path, 'it', afterReset);
+  return asObject(value, 'it');
 }
 
-/** Some editors put a byte order mark first; JSON has none. */
-function parseText(text: string): unknown {
-  return parseJson(text.replace(/^\uFEFF/, ''));
+function asObject(value: unknown, what: string): Content {
+  if (isObject(value)) return value;
+  throw new Error(`${what} is not a JSON object`);
 }
 
-function formatText(value: Content): string {
-  return `${JSON.stringify(value, undefined, 2)}\n`;
+function formatContent(content: Content): string {
+  return `${JSON.stringify(content, undefined, 2)}\n`;
+}
+
+/** Both together, the second in the place of the first; `undefined` takes out. */
+function merge(before: Content | undefined, changes: Content): Content {
+  return Object.fromEntries(Object.entries({ ...before, ...changes }).filter(([, value]) => value !== undefined));
 }
 
 /** The text of a file of the settings; undefined when it is not there. At once: every start waits for it, and `fs/promises` would start threads first. */
@@ -290,7 +240,7 @@ function readOwn(path: string): string | undefined {
     if (hasCode(error, 'ENOENT')) return undefined;
     if (error instanceof FleetError) throw error;
     throw configError(
-      `${path} cannot be read: ${messageOf(error)}`,
+      `${path} cannot be read: ${reasonOf(error)}`,
       'check the path and its permissions, or set FLEET_CONFIG_DIR',
       error,
     );
@@ -299,37 +249,19 @@ function readOwn(path: string): string | undefined {
   }
 }
 
-function asObject(value: unknown, path: string, what: string, afterReset: string): Record<string, unknown> {
-  if (isObject(value)) return value;
-  throw brokenFile(path, `${what} is not a JSON object`, afterReset);
-}
-
-function brokenFile(path: string, reason: string, afterReset: string, cause?: unknown): FleetError {
-  const quoted = quoteForShell(path);
-  return configError(
-    `${path} cannot be understood: ${reason}`,
-    `it was left as it is: fix it, or reset it with: mv ${quoted} ${quoteForShell(`${path}.broken`)} and ${afterReset}`,
-    cause,
-  );
-}
-
-/** What a file of the settings holds. */
-type Content = Readonly<Record<string, unknown>>;
-
 /**
- * Changes keys at the top of a file, `undefined` taking one out; whatever else stands there stays. `changesOf` gets what stands there
- * while nobody else changes it, and gives undefined where nothing is to change. Says whether something was.
+ * Changes keys at the top of a file, `undefined` taking one out; whatever else stands there stays. `changesOf` gets what stands there,
+ * at last while nobody else changes it, and gives undefined where nothing is to change. Says whether something was.
  */
 async function change(
   place: Place,
-  file: 'configPath' | 'credentialsPath',
-  changesOf: (before: Record<string, unknown>) => Content | undefined,
+  file: keyof typeof RENEWALS,
+  changesOf: (before: Content) => Content | undefined,
 ): Promise<boolean> {
+  // What cannot be understood is refused before anything is made.
+  if (readFile(place, file, changesOf) === undefined) return false;
   if (place.problem !== undefined) throw place.problem;
   const path = place[file];
-  const read = () => readObject(path, file === 'configPath' ? RESET_CONFIG : RESET_CREDENTIALS);
-  // What cannot be read is refused before anything is made.
-  read();
   try {
     await makeFolder(place.folder, OWN_FOLDER_MODE);
     refuseForeignFolders(path);
@@ -337,17 +269,17 @@ async function change(
     // Before the lock is taken: it takes longer than all that is done under it.
     await loadConf();
     return await alone(`${target}.lock`, async () => {
-      const before = read();
-      const changes = changesOf(before);
-      if (changes === undefined) return false;
-      const merged = Object.entries({ ...before, ...changes }).filter(([, value]) => value !== undefined);
-      await replaceFile(target, Object.fromEntries(merged));
-      return true;
+      const content = readFile(place, file, (before) => {
+        const changes = changesOf(before);
+        return changes === undefined ? undefined : merge(before, changes);
+      });
+      if (content !== undefined) await replaceFile(target, content);
+      return content !== undefined;
     });
   } catch (error) {
     if (error instanceof FleetError) throw error;
     throw configError(
-      `${path} could not be written: ${messageOf(error)}`,
+      `${path} could not be written: ${reasonOf(error)}`,
       'check the folder, or choose another with FLEET_CONFIG_DIR',
       error,
     );
@@ -394,7 +326,8 @@ async function replaceFile(target: string, content: Content): Promise<void> {
   try {
     removeDrafts(draft);
     (await openConf(draft)).store = content;
-    if (statSync(draft).size !== Buffer.byteLength(formatText(content))) throw new Error('no space left on the device');
+    if (statSync(draft).size !== Buffer.byteLength(formatContent(content)))
+      throw new Error('no space left on the device');
     renameSync(draft, target);
   } finally {
     removeDrafts(draft);
@@ -416,8 +349,8 @@ async function openConf(path: string): Promise<Conf<Record<string, unknown>>> {
     fileExtension: '',
     configFileMode: OWNER_ONLY_MODE,
     accessPropertiesByDotNotation: false,
-    serialize: formatText,
-    deserialize: (text) => parseText(text) as Record<string, unknown>,
+    serialize: formatContent,
+    deserialize: (text) => ({ ...parseContent(text) }),
   });
 }
 

@@ -12,6 +12,8 @@ export type TokenPlace = {
   readonly origin: string;
   /** Whether the environment or the profile points to it. */
   readonly level: 'environment' | 'profile';
+  /** What to do when the service refuses a token from there; only that source is named. */
+  readonly refusalHint: string;
 } & (
   | { readonly kind: 'variable'; readonly token: string }
   | { readonly kind: 'file'; readonly path: string }
@@ -46,39 +48,35 @@ export const TOKEN_LIMIT_BYTES = 65_536;
 export async function findTokenPlace(
   env: NodeJS.ProcessEnv,
   stored: Stored,
-  profile: string,
-  tokenCommand: string | undefined,
+  settings: Pick<Settings, 'profile' | 'tokenCommand'>,
 ): Promise<TokenPlace | undefined> {
   const token = env['FLEET_TOKEN'] ?? '';
-  if (token.trim() !== '') return { kind: 'variable', level: 'environment', origin: 'FLEET_TOKEN', token };
+  if (token.trim() !== '') {
+    const refusalHint =
+      'FLEET_TOKEN is set and wins over every other token; set it to a new one, or: unset FLEET_TOKEN';
+    return { kind: 'variable', level: 'environment', origin: 'FLEET_TOKEN', refusalHint, token };
+  }
   const path = env['FLEET_TOKEN_FILE'] ?? '';
-  if (path !== '') return { kind: 'file', level: 'environment', origin: `file ${path} (FLEET_TOKEN_FILE)`, path };
+  if (path !== '') {
+    const refusalHint = `write a new token into ${path} (FLEET_TOKEN_FILE)`;
+    return { kind: 'file', level: 'environment', origin: `file ${path} (FLEET_TOKEN_FILE)`, refusalHint, path };
+  }
   const command = (env['FLEET_TOKEN_COMMAND'] ?? '').trim();
   if (command !== '') {
     const remedy = 'try the command of FLEET_TOKEN_COMMAND by hand';
-    return { kind: 'command', level: 'environment', origin: 'FLEET_TOKEN_COMMAND', command, remedy };
+    const refusalHint = `the service refuses what the command of FLEET_TOKEN_COMMAND prints; ${remedy}`;
+    return { kind: 'command', level: 'environment', origin: 'FLEET_TOKEN_COMMAND', refusalHint, command, remedy };
   }
-  if (tokenCommand !== undefined) {
+  const profile = settings.profile.value;
+  if (settings.tokenCommand.value !== undefined) {
     const remedy = `try the command by hand; this shows it: fleet config get token_command${profileFlag(profile)}`;
     const origin = `command of profile "${profile}"`;
-    return { kind: 'command', level: 'profile', origin, command: tokenCommand, remedy };
+    const refusalHint = `the service refuses what the ${origin} prints; ${remedy}`;
+    return { kind: 'command', level: 'profile', origin, refusalHint, command: settings.tokenCommand.value, remedy };
   }
-  const isStored = (await loadTokens(stored)).has(profile);
-  return isStored ? { kind: 'stored', level: 'profile', origin: 'stored by auth login' } : undefined;
-}
-
-/** What to do when the service refuses a token from there; only that source is named. */
-export function describeRenewal(place: TokenPlace, profile: string): string {
-  switch (place.kind) {
-    case 'variable':
-      return 'FLEET_TOKEN is set and wins over every other token; set it to a new one, or: unset FLEET_TOKEN';
-    case 'file':
-      return `write a new token into ${place.path} (FLEET_TOKEN_FILE)`;
-    case 'command':
-      return `the service refuses what the ${place.level === 'environment' ? 'command of FLEET_TOKEN_COMMAND' : place.origin} prints; ${place.remedy}`;
-    case 'stored':
-      return `run "fleet auth login --profile ${profile}" for a new token`;
-  }
+  if (!(await loadTokens(stored)).has(profile)) return undefined;
+  const refusalHint = `run "fleet auth login --profile ${profile}" for a new token`;
+  return { kind: 'stored', level: 'profile', origin: 'stored by auth login', refusalHint };
 }
 
 /** The error of a command that needs a token where there is none. */

@@ -2,14 +2,13 @@
 
 import { promises as files } from 'node:fs';
 import { buffer } from 'node:stream/consumers';
-import { configError, messageOf } from '../errors.js';
+import { configError, reasonOf } from '../errors.js';
 import { isObject, parseJson } from '../json/parse.js';
 import { KEYS } from './keys.js';
 import { profileFlag } from './resolve.js';
 import { loadTokens } from './store.js';
 import {
   type CommandPlace,
-  describeRenewal,
   findTokenPlace,
   missingToken,
   TOKEN_LIMIT_BYTES,
@@ -41,23 +40,24 @@ const LAST_DATE_MS = 8.64e15;
  */
 export async function findToken(input: TokenInput): Promise<TokenSource> {
   const { env, stored, settings } = input;
-  const profile = settings.profile.value;
-  const place = await findTokenPlace(env, stored, profile, settings.tokenCommand.value);
-  if (place === undefined) throw stored.problem ?? missingToken(profile);
-  const source = { origin: place.origin, refusalHint: describeRenewal(place, profile) };
+  const place = await findTokenPlace(env, stored, settings);
+  if (place === undefined) throw stored.problem ?? missingToken(settings.profile.value);
+  return { origin: place.origin, refusalHint: place.refusalHint, ...readingOf(place, input) };
+}
+
+function readingOf(place: TokenPlace, input: TokenInput): Reading {
   switch (place.kind) {
     case 'variable':
       return {
-        ...source,
         get: async () => readToken(place.token, place.origin, 'set FLEET_TOKEN to the token alone', input),
         renew: async () => undefined,
       };
     case 'file':
-      return { ...source, ...rereading(fileReader(place.path, input)) };
+      return rereading(fileReader(place.path, input));
     case 'command':
-      return { ...source, ...runCommand(place, input) };
+      return runCommand(place, input);
     case 'stored':
-      return { ...source, ...rereading(storedReader(input)) };
+      return rereading(storedReader(input));
   }
 }
 
@@ -81,8 +81,8 @@ function fileReader(path: string, input: TokenInput): () => Promise<string> {
     try {
       read = await readBeginning(path);
     } catch (error) {
-      const reason = messageOf(error);
-      throw configError(`the token file cannot be read: ${reason}`, 'check the path in FLEET_TOKEN_FILE', error);
+      const message = `the token file ${path} cannot be read: ${reasonOf(error)}`;
+      throw configError(message, 'check the path in FLEET_TOKEN_FILE', error);
     }
     const token = readToken(
       read.text,
@@ -216,16 +216,7 @@ export function organizationsOf(token: string): string[] {
 
 /** When the token ends, in milliseconds since the epoch; undefined when it does not say (`exp`, RFC 7519 section 4.1.4). */
 export function readExpiry(token: string): number | undefined {
-  return readDate(token, 'exp');
-}
-
-/** When the token was made, in milliseconds since the epoch; undefined when it does not say (`iat`, RFC 7519 section 4.1.6). */
-export function readIssued(token: string): number | undefined {
-  return readDate(token, 'iat');
-}
-
-function readDate(token: string, claim: 'exp' | 'iat'): number | undefined {
-  const seconds = readClaims(token)?.[claim];
+  const seconds = readClaims(token)?.['exp'];
   if (typeof seconds !== 'number' || !(Math.abs(seconds * 1000) <= LAST_DATE_MS)) return undefined;
   return seconds * 1000;
 }

@@ -1,5 +1,6 @@
 // `fleet config edit`: what an editor leaves is checked before it takes the place of the settings.
 
+import { EventEmitter } from 'node:events';
 import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -60,9 +61,10 @@ test.each([
   ['[]', 'is not a JSON object'],
   ['{"profiles":{"a":1}}', 'the profile "a" is not a JSON object'],
   ['{"profiles":{"a b":{}}}', 'cannot be the name of a profile'],
-  ['{"profiles":{"a":{"base_url":"ftp://x"}}}', 'a.base_url: '],
-  ['{"profiles":{"a":{"timeout":"soon","retries":-1}}}', 'a.retries: '],
-  ['{"profiles":{"a":{"output":{}}}}', 'a.output: neither text'],
+  ['{"profiles":{"a":{"base_url":"ftp://x"}}}', 'base_url of profile "a": '],
+  ['{"profiles":{"a":{"base_url":"http://x"}}}', 'would send the token unencrypted'],
+  ['{"profiles":{"a":{"timeout":"soon","retries":-1}}}', '; retries of profile "a": '],
+  ['{"profiles":{"a":{"output":{}}}}', 'output of profile "a" is neither text'],
   ['{"profile":"b","profiles":{}}', 'there is no profile "b"'],
 ])('%s is refused: the old settings stay, and the text is kept', async (text, message) => {
   const { code, config, stderr } = await edit(text);
@@ -87,3 +89,29 @@ test('an editor that fails changes nothing; without one and without a terminal i
   const none = await runFleet(['config', 'edit'], { env });
   expect([none.code, none.stderr]).toEqual([2, expect.stringContaining('an editor needs a terminal')]);
 });
+
+test.each([
+  ['SIGTERM', 'exec sleep 20 #', 143],
+  ['SIGHUP', 'exec sleep 20 #', 129],
+  ['SIGTERM', "trap '' TERM; exec sleep 20 #", 143],
+])(
+  '%s ends the editor (%s) and then the program, and leaves nothing',
+  async (signal, editor, code) => {
+    await writeFile(join(folder, 'config.json'), '{}', { mode: 0o600 });
+    const signals = new EventEmitter();
+    const env = {
+      FLEET_CONFIG_DIR: folder,
+      PATH: process.env['PATH'],
+      TMPDIR: folder,
+      VISUAL: `touch ${folder}/on; ${editor}`,
+    };
+    const run = runFleet(['config', 'edit'], { env, signals });
+    while (!(await readdir(folder)).includes('on')) await new Promise((go) => setTimeout(go, 10));
+    // Ctrl-C is for the editor alone.
+    signals.emit('SIGINT');
+    signals.emit(signal);
+    expect(await run).toEqual({ code, stdout: '', stderr: '' });
+    expect((await readdir(folder)).sort()).toEqual(['config.json', 'on']);
+  },
+  10_000,
+);

@@ -362,11 +362,13 @@ describe('proxies', () => {
   test.each(['nonsense with blanks', 'http://user:s3cr3tpw@bad host:1'])(
     '%s is no proxy, and is not shown',
     async (text) => {
-      const error = await failureOf(openTestClient('https://fleet.invalid', {}, { HTTPS_PROXY: text }));
+      const { client, close } = await openTestClient('https://fleet.invalid', {}, { HTTPS_PROXY: text });
+      closers.push(close);
+      const error = await failureOf(client.send({ path: '/x/' }));
       expect(error.kind).toBe('config');
       expect(error.message + error.hint).not.toContain('s3cr3tpw');
       const { code, stderr } = await runFleet(['bicycles', 'list'], {
-        env: { FLEET_BASE_URL: 'http://127.0.0.1:1', FLEET_TOKEN: 'x', HTTPS_PROXY: text },
+        env: { FLEET_BASE_URL: 'https://fleet.invalid', FLEET_TOKEN: 'x', HTTPS_PROXY: text },
       });
       expect(code).toBe(3);
       expect(stderr).not.toContain('s3cr3tpw');

@@ -56,6 +56,16 @@ test.each([
   }
 });
 
+test('a proxy that is none stops nothing that would not be asked through it', async () => {
+  const service = await startServer((response) => sendJson(response, 200, []));
+  closers.push(service.close);
+  const env = { FLEET_BASE_URL: service.url, FLEET_TOKEN: 'some-token', HTTP_PROXY: 'socks5://127.0.0.1:1' };
+  expect(await runFleet(['bicycles', 'list', '--json'], { env })).toMatchObject({ code: 0, stdout: '[]\n' });
+  const watch = ['watch', '0f8fad5b-d9cb-469f-a165-70867728950e', '--resync-pages', '0', '--for', '1s'];
+  const run = await runFleet(watch, { env: { ...env, FLEET_SSE_URL: 'https://push.invalid' } });
+  expect(run).toMatchObject({ code: 3, stderr: expect.stringContaining('HTTP_PROXY names a proxy of the scheme') });
+});
+
 /** A proxy that answers everything with a status, and what it was asked. */
 async function startProxy(status: string): Promise<{ url: string; heads: string[] }> {
   const heads: string[] = [];

@@ -8,7 +8,7 @@ import { findPlace } from '../../src/settings/place.js';
 import {
   deleteProfile,
   deleteToken,
-  findLooseMode,
+  findLooseness,
   loadStored,
   loadTokens,
   type Stored,
@@ -103,13 +103,15 @@ describe('the settings on disk', () => {
 
   it('go back to the mode 0600 with the next write, and say so before', async () => {
     await saveToken(stored, 'a', 'secret');
-    expect(await findLooseMode(stored)).toBeUndefined();
+    const loose = () => findLooseness(stored.credentialsPath, 'tokens');
+    expect(loose()).toBeUndefined();
     await chmod(stored.credentialsPath, 0o644);
-    expect(await findLooseMode(stored)).toBe(
-      `warning: ${stored.credentialsPath} holds tokens and is open to others (mode 0644); run: chmod 600 '${stored.credentialsPath}'`,
-    );
+    expect(loose()).toEqual({
+      problem: `${stored.credentialsPath} holds tokens and is open to others (mode 0644)`,
+      command: `chmod 600 '${stored.credentialsPath}'`,
+    });
     await saveToken(stored, 'a', 'secret');
-    expect(await findLooseMode(stored)).toBeUndefined();
+    expect(loose()).toBeUndefined();
   });
 
   it.each([

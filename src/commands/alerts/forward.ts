@@ -3,7 +3,7 @@
 import { type Clock, doublingPauseMs, sleep } from '../../clock.js';
 import { reasonOf } from '../../errors.js';
 import { readWhole } from '../../http/exchange.js';
-import type { Network } from '../../http/network.js';
+import type { Dispatcher } from '../../http/network.js';
 import { LONGEST_ASKED_PAUSE_MS, readRetryAfter } from '../../http/retry.js';
 import { showDuration } from '../../terminal/time.js';
 import type { Stderr } from '../follow/stderr.js';
@@ -20,7 +20,7 @@ export interface Forwarder {
 export interface ForwardOptions {
   url: URL;
   queue: ForwardQueue;
-  network: Network;
+  dispatcher: Dispatcher;
   clock: Clock;
   stderr: Stderr;
   /** Called with what ends it before it is closed: a queue that cannot be written. */
@@ -117,14 +117,14 @@ interface Answered {
 /** Sends a body once; never rejects. */
 async function sendBody(
   { body, headers }: Forwarded,
-  { url, network, clock }: ForwardOptions,
+  { url, dispatcher, clock }: ForwardOptions,
   signal: AbortSignal,
 ): Promise<Answered> {
   const request = { method: 'POST', url, headers, body, signal, limitBytes: ANSWER_LIMIT_BYTES };
   const limits = { headersTimeoutMs: ANSWER_LIMIT_MS, bodyTimeoutMs: ANSWER_LIMIT_MS };
   const deadline = { clock, milliseconds: ANSWER_LIMIT_MS };
   try {
-    const answer = await readWhole(network.dispatcher, { ...request, ...limits }, deadline);
+    const answer = await readWhole(dispatcher, { ...request, ...limits }, deadline);
     const { status } = answer;
     const askedMs = readRetryAfter(answer.headers['retry-after'], clock.wallMs());
     return { status, reason: `HTTP ${status}`, askedMs };

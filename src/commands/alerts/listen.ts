@@ -148,8 +148,8 @@ async function receive(
   const { clock } = context;
   const { forward: url } = options;
   const onFailure = ending.fail;
-  const network = url && (await context.network());
-  const forwarder = url && queue && network && openForwarder({ url, queue, network, clock, stderr, onFailure });
+  const dispatcher = url && (await context.network()).dispatcherTo(url);
+  const forwarder = url && queue && dispatcher && openForwarder({ url, queue, dispatcher, clock, stderr, onFailure });
   const said = new Map<number, number>();
   server.start({
     take({ id, items }) {

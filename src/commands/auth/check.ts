@@ -16,7 +16,7 @@ import { askYesNo, canAsk } from '../../terminal/prompt.js';
 const LONGEST_CHECK_MS = 10_000;
 
 /** What to do after the check; `prefix` is the address that answers instead of the one given. */
-export type Outcome = { next: 'save' | 'ask-again' | 'stop' } | { next: 'prefix'; address: URL };
+export type Outcome = { next: 'save' | 'ask-again' | 'stop' } | { next: 'prefix'; address: string };
 
 /**
  * Asks for a page of bicycles with the new token and reports what came of it. A service that cannot be reached is no reason not to
@@ -25,49 +25,38 @@ export type Outcome = { next: 'save' | 'ask-again' | 'stop' } | { next: 'prefix'
 export async function checkLogin(context: Context, settings: Settings, token: string): Promise<Outcome> {
   const baseUrl = settings.baseUrl.value;
   if (baseUrl === undefined) return { next: 'save' };
-  const { io, notice, signal } = context;
-  const timeoutMs = Math.min(settings.timeoutMs.value, LONGEST_CHECK_MS);
-  const { openNetwork } = await import('../../http/network.js');
-  const { openClient } = await import('../../http/client.js');
-  const network = await openNetwork(io.env, timeoutMs);
-  const clientAt = (address: URL): Client =>
-    openClient({
+  const { notice, signal } = context;
+  const clientAt = (address: URL): Promise<Client> =>
+    context.client({
+      settings,
       baseUrl: address,
-      apiVersion: settings.apiVersion.value,
-      timeoutMs,
+      timeoutMs: Math.min(settings.timeoutMs.value, LONGEST_CHECK_MS),
       deadlineMs: LONGEST_CHECK_MS,
       retries: 0,
-      network,
       token: {
         get: async () => token,
         renew: async () => undefined,
         refusalHint: 'get a new token from those who run the service, and log in with it',
       },
-      log: { request() {}, response() {}, retry() {} },
-      secrets: io.secrets,
-      clock: context.clock,
-      signal,
     });
   try {
-    await reportBicycles(context, clientAt(baseUrl), settings.organization.value);
+    await reportBicycles(context, await clientAt(baseUrl), settings.organization.value);
     return { next: 'save' };
   } catch (thrown) {
     signal.throwIfAborted();
     const failure = asFleetError(thrown);
-    if (failure.kind === 'internal') throw failure;
-    if (failure.kind === 'network') {
+    const { kind, status } = failure;
+    if (kind === 'internal') throw failure;
+    if (kind === 'network') {
       await notice(`warning: not checked: ${failure.message}`);
       await notice('run "fleet doctor" to find out why');
       return { next: 'save' };
     }
-    const { kind, status } = failure;
     const isElsewhere = kind === 'not-found' || (kind === 'service' && (status === undefined || status < 400));
-    const ask = (variant: URL) => clientAt(variant).probe({ path: BICYCLE.listPath });
+    const ask = async (variant: URL) => (await clientAt(variant)).probe({ path: BICYCLE.listPath });
     const other = isElsewhere ? await findPrefix(baseUrl, ask) : undefined;
     signal.throwIfAborted();
-    return await decide(context, failure, other?.address);
-  } finally {
-    await network.close();
+    return decide(context, failure, other && KEYS.base_url.show(other.address));
   }
 }
 
@@ -82,19 +71,16 @@ async function reportBicycles({ notice }: Context, client: Client, organization:
     await notice(`warning: this token sees no bicycles of organization ${organization}; check its UUID`);
 }
 
-/** What the operator wants after a refusal. */
-async function decide(context: Context, failure: FleetError, address: URL | undefined): Promise<Outcome> {
-  const shown = address === undefined ? '' : KEYS.base_url.show(address);
+/** What the operator wants after a refusal; `address` is where the service answers instead. */
+async function decide(context: Context, failure: FleetError, address: string | undefined): Promise<Outcome> {
   if (!canAsk(context)) {
     throw address === undefined
       ? failure
-      : withHint(failure, `${shown} is where the service answers: use --base-url ${shown}`);
+      : withHint(failure, `${address} is where the service answers: use --base-url ${address}`);
   }
-  const instead = 'give --no-check to save without a request';
+  const ask = (message: string) => askYesNo(context, { message, instead: 'give --no-check to save without a request' });
   for (const line of errorLines(failure)) await context.notice(line);
-  if (address !== undefined && (await askYesNo(context, { message: `${shown} answers. Use that address?`, instead })))
-    return { next: 'prefix', address };
-  if (await askYesNo(context, { message: 'Try again? Your answers are offered again.', instead }))
-    return { next: 'ask-again' };
-  return { next: (await askYesNo(context, { message: 'Save it anyway?', instead })) ? 'save' : 'stop' };
+  if (address !== undefined && (await ask(`${address} answers. Use that address?`))) return { next: 'prefix', address };
+  if (await ask('Try again? Your answers are offered again.')) return { next: 'ask-again' };
+  return { next: (await ask('Save it anyway?')) ? 'save' : 'stop' };
 }

@@ -3,16 +3,8 @@
 import type { Context } from '../../context.js';
 import { usageError } from '../../errors.js';
 import { KEYS } from '../../settings/keys.js';
-import { profileFlag, refusePlainHttp, resolveSettings, type Settings } from '../../settings/resolve.js';
-import {
-  DEFAULT_PROFILE,
-  loadStored,
-  type ProfileValues,
-  type Stored,
-  saveProfile,
-  saveToken,
-  useProfile,
-} from '../../settings/store.js';
+import { chooseProfile, profileFlag, refusePlainHttp, resolveSettings, type Settings } from '../../settings/resolve.js';
+import { DEFAULT_PROFILE, loadStored, type Stored, saveProfile, saveToken, useProfile } from '../../settings/store.js';
 import { parseToken, readExpiry } from '../../settings/token.js';
 import { findTokenPlace } from '../../settings/token-place.js';
 import { canAsk } from '../../terminal/prompt.js';
@@ -31,26 +23,43 @@ export interface LoginOptions {
 /** A token is a few hundred bytes; whoever pipes more than this pipes something else. */
 const STDIN_LIMIT_BYTES = 65_536;
 
+/** What is asked for besides the token, in this order. */
+const FIELDS = [
+  { key: 'base_url', setting: 'baseUrl', message: 'Address of the service', isNeeded: true },
+  { key: 'sse_url', setting: 'sseUrl', message: 'Push address', isNeeded: false },
+  { key: 'organization', setting: 'organization', message: 'UUID of the organization', isNeeded: false },
+] as const;
+
+type Field = (typeof FIELDS)[number];
+type Values = { [Key in Field['key']]?: string | undefined };
+
 /** What is known of the login so far; kept while the operator tries again. */
 interface Answers {
-  address: URL | undefined;
-  pushAddress: URL | undefined;
-  organization: string | undefined;
+  /** As config.json has them. */
+  values: Values;
   token: string | undefined;
   /** Whether all of it was asked for, so that all of it is saved. */
   isConfirmed: boolean;
+}
+
+/** What the login stands on. */
+interface Ground {
+  stored: Stored;
+  chosen: Chosen;
+  /** Of flags, environment and the profile in use. */
+  settings: Settings;
 }
 
 export async function login(context: Context, options: LoginOptions): Promise<void> {
   const { io, flags, notice } = context;
   const stored = await loadStored(io.env);
   if (stored.problem !== undefined) throw stored.problem;
-  const settings = resolveSettings(flags, io.env, stored, { mayBeNew: true });
+  const settings = resolveSettings(flags, io.env, stored, chooseProfile(flags, io.env, stored, { mayBeNew: true }));
   const chosen = chooseNamed(stored, settings.profile);
+  const ground = { stored, chosen, settings };
 
-  const isAsked = options.withToken !== true && canAsk(context);
-  let answers = knownAnswers(settings, chosen.isSandbox);
-  if (answers.address === undefined && chosen.isSandbox && !isAsked) {
+  let answers: Answers = { values: knownValues(ground), token: undefined, isConfirmed: false };
+  if (answers.values.base_url === undefined && chosen.isSandbox && (options.withToken === true || !canAsk(context))) {
     throw usageError(
       `the profile in use, "${chosen.profile}", belongs to "fleet sandbox"`,
       'give the address of the service: fleet auth login --base-url URL',
@@ -58,14 +67,14 @@ export async function login(context: Context, options: LoginOptions): Promise<vo
   }
   let isAskedAgain = false;
   for (;;) {
-    answers = await complete(context, options, { stored, chosen, answers, isAskedAgain, settings });
-    const target = chooseTarget(stored, chosen, answers.address);
-    const values = valuesToSave(answers, settings, stored, target);
+    answers = await complete(context, options, ground, answers, isAskedAgain);
+    const target = targetOf(ground, answers);
+    const values = valuesToSave(ground, answers, target);
     const token = answers.token ?? '';
     if (options.check !== false) {
       const outcome = await checkLogin(context, proposedSettings(context, stored, target.profile, values), token);
       if (outcome.next === 'stop') return notice('nothing was saved');
-      if (outcome.next === 'prefix') answers = { ...answers, address: outcome.address };
+      if (outcome.next === 'prefix') answers.values.base_url = outcome.address;
       if (outcome.next !== 'save') {
         isAskedAgain = outcome.next === 'ask-again';
         continue;
@@ -76,62 +85,57 @@ export async function login(context: Context, options: LoginOptions): Promise<vo
 }
 
 /** What flags, environment and profile say; what the sandbox's profile holds is of no use elsewhere. */
-function knownAnswers({ baseUrl, sseUrl, organization }: Settings, isSandbox: boolean): Answers {
-  const known = <T>(setting: { value: T | undefined; origin: string }): T | undefined =>
-    isSandbox && setting.origin === 'profile' ? undefined : setting.value;
-  return {
-    address: known(baseUrl),
-    pushAddress: known(sseUrl),
-    organization: known(organization),
-    token: undefined,
-    isConfirmed: false,
-  };
+function knownValues({ settings, chosen }: Ground): Values {
+  const values: Values = {};
+  for (const { key, setting } of FIELDS) {
+    const { shown, origin } = settings[setting];
+    if (shown !== null && !(chosen.isSandbox && origin === 'profile')) values[key] = shown;
+  }
+  return values;
+}
+
+function targetOf({ stored, chosen }: Ground, { values }: Answers): Target {
+  return chooseTarget(stored, chosen, values.base_url === undefined ? undefined : new URL(values.base_url));
 }
 
 /** The answers with what is missing asked for or read; everything is asked again when the operator wants to. */
 async function complete(
   context: Context,
   { withToken }: LoginOptions,
-  now: { stored: Stored; chosen: Chosen; answers: Answers; isAskedAgain: boolean; settings: Settings },
+  ground: Ground,
+  before: Answers,
+  isAskedAgain: boolean,
 ): Promise<Answers> {
-  const { stored, chosen, isAskedAgain, settings } = now;
-  const checkAt = (message: string) => ({
-    message,
-    check: (url: URL) => refusePlainHttp(url, message, settings.allowHttp.value, ''),
-  });
-  let { address, pushAddress, organization, token } = now.answers;
-  const asksForPlace = isAskedAgain || (address === undefined && withToken !== true && canAsk(context));
-  if (asksForPlace) {
-    const { notice } = context;
-    if (!isAskedAgain) {
-      await notice(
-        chosen.isSandbox
-          ? `"${chosen.profile}" belongs to "fleet sandbox": this login gets a profile named after its address`
-          : `logging in: profile "${chosen.profile}"`,
-      );
-    }
-    const base = { key: KEYS.base_url, ...checkAt('Address of the service'), before: address, isNeeded: true };
-    address = await askSetting(context, base);
-  }
-  const target = chooseTarget(stored, chosen, address);
-  const where = `profile "${target.profile}"${address === undefined ? '' : ` at ${KEYS.base_url.show(address)}`}`;
-  if (token === undefined || isAskedAgain) await announce(context, target, where);
-  if (asksForPlace) {
-    if (pushAddress === undefined || isAskedAgain) {
-      const push = { key: KEYS.sse_url, ...checkAt('Push address'), before: pushAddress };
-      pushAddress = await askSetting(context, push);
-    }
-    if (organization === undefined || isAskedAgain) {
-      const question = { key: KEYS.organization, message: 'UUID of the organization', before: organization };
-      organization = await askSetting(context, question);
-    }
-  }
-  if (token === undefined || isAskedAgain)
-    token = await readToken(
-      context,
-      withToken === true ? await pipeToken(context) : await askToken(context, where, token),
+  const { notice } = context;
+  const { stored, chosen } = ground;
+  const answers: Answers = { ...before, values: { ...before.values }, isConfirmed: isAskedAgain };
+  const { values } = answers;
+  const needsToken = before.token === undefined || isAskedAgain;
+  const asksForPlace = isAskedAgain || (values.base_url === undefined && withToken !== true && canAsk(context));
+  const ask = async ({ key, message, isNeeded }: Field) => {
+    const check = (value: string) => {
+      if (key !== 'organization') refusePlainHttp(new URL(value), message, stored, chosen.profile);
+    };
+    values[key] = await askSetting(context, { key, message, before: values[key], isNeeded, check });
+  };
+  const [address, ...others] = FIELDS;
+  if (asksForPlace && !isAskedAgain) {
+    await notice(
+      chosen.isSandbox
+        ? `"${chosen.profile}" belongs to "fleet sandbox": this login gets a profile named after its address`
+        : `logging in: profile "${chosen.profile}"`,
     );
-  return { address, pushAddress, organization, token, isConfirmed: isAskedAgain };
+  }
+  if (asksForPlace) await ask(address);
+  const target = targetOf(ground, answers);
+  const where = `profile "${target.profile}"${values.base_url === undefined ? '' : ` at ${values.base_url}`}`;
+  if (needsToken) await announce(context, target, where);
+  if (asksForPlace) for (const field of others) if (values[field.key] === undefined || isAskedAgain) await ask(field);
+  if (needsToken) {
+    const typed = withToken === true ? await pipeToken(context) : await askToken(context, where, before.token);
+    answers.token = await readToken(context, typed);
+  }
+  return answers;
 }
 
 async function announce({ notice }: Context, { reason, replaced }: Target, where: string): Promise<void> {
@@ -159,35 +163,27 @@ async function pipeToken(context: Context): Promise<string> {
   return (await readStdin(context, options)).toString('utf8');
 }
 
-type NewValues = { readonly [Key in keyof ProfileValues]: ProfileValues[Key] | undefined };
-
 /**
  * What changes in the profile: what came by flag or as an answer; all that is known where the profile is another one than that in
  * use. `undefined` takes out what belonged to the service that was there before.
  */
-function valuesToSave(answers: Answers, settings: Settings, stored: Stored, target: Target): NewValues {
-  const held = stored.profiles.get(target.profile);
-  const isElsewhere = target.profile !== settings.profile.value || target.replaced !== undefined;
-  const keep = <T>(value: T | undefined, setting: { value: T | undefined; origin: string }): boolean =>
-    value !== undefined &&
-    (answers.isConfirmed ||
-      setting.origin === 'flag' ||
-      value !== setting.value ||
-      (isElsewhere && setting.origin === 'environment'));
-  const values: { -readonly [Key in keyof NewValues]: NewValues[Key] } = {};
-  const { address, pushAddress, organization } = answers;
-  if (address !== undefined && (keep(address, settings.baseUrl) || isElsewhere))
-    values.base_url = KEYS.base_url.show(address);
-  if (pushAddress !== undefined && keep(pushAddress, settings.sseUrl)) values.sse_url = KEYS.sse_url.show(pushAddress);
-  if (organization !== undefined && keep(organization, settings.organization)) values.organization = organization;
-  if (target.replaced !== undefined)
-    for (const key of ['sse_url', 'organization'] as const)
-      if (values[key] === undefined && held?.[key] !== undefined) values[key] = undefined;
+function valuesToSave({ stored, settings }: Ground, answers: Answers, { profile, replaced }: Target): Values {
+  const held = stored.profiles.get(profile);
+  const isElsewhere = profile !== settings.profile.value || replaced !== undefined;
+  const values: Values = {};
+  for (const { key, setting } of FIELDS) {
+    const value = answers.values[key];
+    const { shown, origin } = settings[setting];
+    const isMeant = answers.isConfirmed || origin === 'flag' || value !== shown;
+    const isNeeded = isElsewhere && (key === 'base_url' || origin === 'environment');
+    if (value !== undefined && (isMeant || isNeeded)) values[key] = value;
+    else if (replaced !== undefined && key !== 'base_url' && held?.[key] !== undefined) values[key] = undefined;
+  }
   return values;
 }
 
 /** The settings as they would be. */
-function proposedSettings({ io, flags }: Context, stored: Stored, profile: string, values: NewValues): Settings {
+function proposedSettings({ io, flags }: Context, stored: Stored, profile: string, values: Values): Settings {
   const proposed = { ...stored.profiles.get(profile), ...values };
   const profiles = new Map(stored.profiles).set(profile, proposed);
   // The address that was answered wins over the one of the environment.
@@ -197,7 +193,7 @@ function proposedSettings({ io, flags }: Context, stored: Stored, profile: strin
 
 async function save(
   context: Context,
-  { stored, target, values, token }: { stored: Stored; target: Target; values: NewValues; token: string },
+  { stored, target, values, token }: { stored: Stored; target: Target; values: Values; token: string },
 ): Promise<void> {
   const { io, flags, notice } = context;
   const { profile } = target;
@@ -212,11 +208,11 @@ async function save(
   await warnOfExpiry(context, token);
 
   const saved = await loadStored(io.env);
-  const { baseUrl, tokenCommand } = resolveSettings({ ...flags, profile }, io.env, saved);
-  const place = await findTokenPlace(io.env, saved, profile, tokenCommand.value);
+  const settings = resolveSettings({ ...flags, profile }, io.env, saved);
+  const place = await findTokenPlace(io.env, saved, settings);
   if (place !== undefined && place.kind !== 'stored')
     await notice(`warning: ${place.origin} overrides the stored token, which is not used as long as that is set`);
-  if (baseUrl.value === undefined)
+  if (settings.baseUrl.value === undefined)
     await notice(`no address yet: run "fleet config set base_url URL${profileFlag(profile)}"`);
 }
 

@@ -15,6 +15,6 @@ export async function logout({ io, flags, notice }: Context): Promise<void> {
       ? `✓ removed the stored token of profile "${profile}" from ${stored.credentialsPath}`
       : `profile "${profile}" has no stored token`,
   );
-  const place = await findTokenPlace(io.env, stored, profile, settings.tokenCommand.value);
+  const place = await findTokenPlace(io.env, stored, settings);
   if (place !== undefined) await notice(`a token still comes from: ${place.origin}`);
 }

@@ -2,7 +2,7 @@
 
 import type { Context } from '../../context.js';
 import { asFleetError } from '../../errors.js';
-import type { Key } from '../../settings/keys.js';
+import { type KeyName, parseForStore } from '../../settings/keys.js';
 import { parseToken } from '../../settings/token.js';
 import { askSecret, askText } from '../../terminal/prompt.js';
 
@@ -13,37 +13,37 @@ export const INSTEAD = 'give the token on stdin: fleet auth login --with-token <
 const NONE = '-';
 
 /** A question for a setting that may be left open, unless it is needed. */
-export interface SettingQuestion<T> {
-  key: Key<T>;
+export interface SettingQuestion {
+  key: KeyName;
   message: string;
   /** The answer given before. */
-  before: T | undefined;
-  isNeeded?: boolean;
+  before: string | undefined;
+  isNeeded: boolean;
   /** Throws for a value that will not do. */
-  check?(value: T): void;
+  check(value: string): void;
 }
 
-/** Undefined: left open. Throws a FleetError of kind `usage` where nobody can be asked. */
-export async function askSetting<T>(context: Context, question: SettingQuestion<T>): Promise<T | undefined> {
-  const { key, message, before, isNeeded = false, check } = question;
+/** The value as config.json has it; undefined: left open. Throws a FleetError of kind `usage` where nobody can be asked. */
+export async function askSetting(context: Context, question: SettingQuestion): Promise<string | undefined> {
+  const { key, message, before, isNeeded, check } = question;
   const answer = await askText(context, {
     message: isNeeded ? message : `${message} ${openWord(before)}`,
     instead: INSTEAD,
-    ...(before === undefined ? {} : { suggestion: key.show(before) }),
+    ...(before === undefined ? {} : { suggestion: before }),
     refuse(typed) {
       if (isOpen(typed)) return isNeeded ? 'an address is needed' : undefined;
-      const parsed = key.parse(typed);
+      const parsed = parseForStore(key, typed);
       if ('reason' in parsed) return parsed.hint === undefined ? parsed.reason : `${parsed.reason}; ${parsed.hint}`;
       try {
-        check?.(parsed.value);
+        check(String(parsed.value));
         return undefined;
       } catch (error) {
         return asFleetError(error).message;
       }
     },
   });
-  const parsed = key.parse(answer);
-  return isOpen(answer) || 'reason' in parsed ? undefined : parsed.value;
+  const parsed = parseForStore(key, answer);
+  return isOpen(answer) || 'reason' in parsed ? undefined : String(parsed.value);
 }
 
 /** The text that was typed, `before` for an empty one. `where` names profile and address. */

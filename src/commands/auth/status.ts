@@ -2,9 +2,8 @@
 
 import type { Context } from '../../context.js';
 import { FleetError } from '../../errors.js';
-import { KEYS } from '../../settings/keys.js';
-import { profileFlag, type Settings } from '../../settings/resolve.js';
-import { findLooseMode, loadStored } from '../../settings/store.js';
+import { profileFlag } from '../../settings/resolve.js';
+import { findLooseness, loadStored } from '../../settings/store.js';
 import { readClaims, readExpiry } from '../../settings/token.js';
 import { findTokenPlace, missingToken } from '../../settings/token-place.js';
 import type { Shape } from '../../terminal/formats.js';
@@ -41,8 +40,9 @@ export async function showStatus(context: Context): Promise<void> {
   const stored = await loadStored(io.env);
   const format = chooseReportFormat(settings.output);
   const profile = settings.profile.value;
-  const place = await findTokenPlace(io.env, stored, profile, settings.tokenCommand.value);
-  const warning = findLooseMode(stored);
+  const place = await findTokenPlace(io.env, stored, settings);
+  const loose = findLooseness(stored.credentialsPath, 'tokens');
+  const warning = loose === undefined ? undefined : `warning: ${loose.problem}; run: ${loose.command}`;
 
   let token: string | undefined;
   let failure: unknown = place === undefined ? missingToken(profile) : undefined;
@@ -57,7 +57,9 @@ export async function showStatus(context: Context): Promise<void> {
   const expires = expiry === undefined ? null : new Date(expiry).toISOString();
   const status: Status = {
     profile,
-    ...describePlaces(settings),
+    base_url: settings.baseUrl.shown,
+    sse_url: settings.sseUrl.shown,
+    organization: settings.organization.shown,
     source: place?.kind ?? null,
     source_detail: place?.origin ?? null,
     expires,
@@ -82,18 +84,6 @@ export async function showStatus(context: Context): Promise<void> {
 }
 
 const STATUS: Shape<Status> = { noun: { one: 'status', many: 'status' }, columns: [], fields: [], single: true };
-
-function describePlaces({
-  baseUrl,
-  sseUrl,
-  organization,
-}: Settings): Pick<Status, 'base_url' | 'sse_url' | 'organization'> {
-  return {
-    base_url: baseUrl.value === undefined ? null : KEYS.base_url.show(baseUrl.value),
-    sse_url: sseUrl.value === undefined ? null : KEYS.sse_url.show(sseUrl.value),
-    organization: organization.value ?? null,
-  };
-}
 
 function describeStatus(status: Status, hasToken: boolean, now: number): string[][] {
   const rows = [

@@ -3,7 +3,7 @@
 import { prefixVariants } from '../../api/prefix.js';
 import { usageError } from '../../errors.js';
 import { KEYS, parseAddress } from '../../settings/keys.js';
-import type { Settings } from '../../settings/resolve.js';
+import type { Setting } from '../../settings/resolve.js';
 import { isSandboxProfile } from '../../settings/sandbox-profile.js';
 import type { Stored } from '../../settings/store.js';
 
@@ -23,7 +23,7 @@ export interface Chosen {
 }
 
 /** Throws a FleetError of kind `usage` when the operator named the sandbox's profile. */
-export function chooseNamed(stored: Stored, { value: profile, origin }: Settings['profile']): Chosen {
+export function chooseNamed(stored: Stored, { value: profile, origin }: Setting<string>): Chosen {
   const isNamed = origin === 'flag' || origin === 'environment';
   const isSandbox = isSandboxProfile(profile, stored.profiles.get(profile));
   if (!isNamed || !isSandbox) return { profile, isNamed, isSandbox };

@@ -94,8 +94,7 @@ async function find(context: Context, organization: string | undefined, typed: s
 /** A token that costs nothing to get. A pipe is not read: the command that comes next needs what is in it. */
 async function findCheapToken({ io, settings, token }: Context, stored: Stored): Promise<string | undefined> {
   const { findTokenPlace } = await import('../../settings/token-place.js');
-  const { profile, tokenCommand } = await settings();
-  const place = await findTokenPlace(io.env, stored, profile.value, tokenCommand.value);
+  const place = await findTokenPlace(io.env, stored, await settings());
   if (place === undefined || place.kind === 'command') return undefined;
   if (place.kind === 'file' && !(await stat(place.path)).isFile()) return undefined;
   return (await token()).get();

@@ -5,9 +5,10 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Context } from '../../context.js';
-import { asFleetError, configError, FleetError, usageError } from '../../errors.js';
-import { findKey, KEYS } from '../../settings/keys.js';
+import { asFleetError, configError, messageOf, usageError } from '../../errors.js';
+import { findKey } from '../../settings/keys.js';
 import { findPlace, type Place } from '../../settings/place.js';
+import { explainSettings } from '../../settings/resolve.js';
 import { checkProfileName, DEFAULT_PROFILE, parseConfig, readConfigText, replaceConfig } from '../../settings/store.js';
 
 /** What stands in the editor where there are no settings yet. */
@@ -28,13 +29,12 @@ export async function editConfig(context: Context): Promise<void> {
   let isKept = false;
   try {
     await writeFile(draft, before, { mode: OWNER_ONLY_MODE });
-    await runEditor(editor, draft, io.env);
+    await runEditor(context, editor, draft);
     const after = await readFile(draft, 'utf8');
     if (after === before) return await notice('nothing was changed');
     await save(context, place, after).catch((thrown: unknown) => {
       isKept = true;
-      const { message } = asFleetError(thrown);
-      throw configError(`${message}; the settings are unchanged`, `what you wrote is in ${draft}`, thrown);
+      throw configError(`${messageOf(thrown)}; the settings are unchanged`, `what you wrote is in ${draft}`, thrown);
     });
   } finally {
     if (!isKept) await rm(folder, { recursive: true, force: true });
@@ -50,42 +50,54 @@ function chooseEditor({ io }: Context): string {
   return process.platform === 'win32' ? 'notepad' : 'vi';
 }
 
-/** Runs the editor on the terminal, through the shell, since it may have flags: `code --wait`. */
-function runEditor(editor: string, draft: string, env: NodeJS.ProcessEnv): Promise<void> {
+/** How long the editor may take to end when fleet is asked to. */
+const KILL_AFTER_MS = 1_000;
+
+/**
+ * Runs the editor on the terminal, through the shell, since it may have flags: `code --wait`. Ctrl-C is the editor's own affair; SIGTERM
+ * and SIGHUP end it, and then fleet.
+ */
+function runEditor({ io, clock, signal, urgentSignal }: Context, editor: string, draft: string): Promise<void> {
   return new Promise((resolve, reject) => {
     const [line, shell] =
       process.platform === 'win32' ? [`${editor} "${draft}"`, true] : [`${editor} "$FLEET_DRAFT"`, '/bin/sh'];
-    const child = spawn(line, { shell, stdio: 'inherit', env: { ...env, FLEET_DRAFT: draft } });
-    const failed = (how: string) =>
-      configError(`the editor (${editor}) ${how}; nothing was changed`, 'set VISUAL or EDITOR');
-    child.on('error', (error) => reject(failed(`could not be started: ${error.message}`)));
-    child.on('close', (code, signal) =>
-      code === 0 ? resolve() : reject(failed(`ended with ${signal ?? `code ${code}`}`)),
-    );
+    const child = spawn(line, { shell, stdio: 'inherit', env: { ...io.env, FLEET_DRAFT: draft } });
+    let ending: unknown;
+    let cancelKill = () => {};
+    const onAbort = ({ currentTarget }: Event) => {
+      const { reason } = currentTarget as AbortSignal;
+      if (ending !== undefined || asFleetError(reason).kind === 'interrupted') return;
+      ending = reason;
+      child.kill('SIGTERM');
+      cancelKill = clock.after(KILL_AFTER_MS, () => child.kill('SIGKILL'));
+    };
+    for (const each of [signal, urgentSignal]) each.addEventListener('abort', onAbort);
+    const settle = (how: string | undefined) => {
+      for (const each of [signal, urgentSignal]) each.removeEventListener('abort', onAbort);
+      cancelKill();
+      if (ending !== undefined) reject(ending);
+      else if (how === undefined) resolve();
+      else reject(configError(`the editor (${editor}) ${how}; nothing was changed`, 'set VISUAL or EDITOR'));
+    };
+    child.on('error', (error) => settle(`could not be started: ${error.message}`));
+    child.on('close', (code, killedBy) => settle(code === 0 ? undefined : `ended with ${killedBy ?? `code ${code}`}`));
   });
 }
 
 async function save({ notice }: Context, place: Place, text: string): Promise<void> {
-  const { config, profiles, active } = parseConfig(text, 'what you wrote');
-  const problems: string[] = [];
-  const unknown: string[] = [];
-  for (const [name, values] of profiles) {
-    checkProfileName(name, (message, hint) => new FleetError('config', message, { hint }));
-    for (const [written, value] of Object.entries(values)) {
-      const key = findKey(written);
-      if (key !== written) unknown.push(`${name}.${written}`);
-      else if (typeof value === 'object') problems.push(`${name}.${key}: neither text nor a number nor true or false`);
-      else {
-        const parsed = KEYS[key].parse(String(value));
-        if ('reason' in parsed) problems.push(`${name}.${key}: ${parsed.reason}`);
-      }
-    }
-  }
+  const { config, profiles, active } = parseConfig(text);
+  const problems = [...profiles.keys()].flatMap((profile) => {
+    checkProfileName(profile, configError);
+    const settings = explainSettings({ profile }, {}, { ...place, active, profiles });
+    return Object.values(settings).flatMap(({ problem }) => problem?.message ?? []);
+  });
   if (active !== undefined && active !== DEFAULT_PROFILE && !profiles.has(active)) {
     problems.push(`there is no profile "${active}", which "profile" names`);
   }
   if (problems.length > 0) throw configError(problems.join('; '));
   await replaceConfig(place, config);
   await notice(`saved ${place.configPath}`);
-  for (const key of unknown) await notice(`warning: ${key} is not a known setting, and does nothing`);
+  for (const [profile, values] of profiles)
+    for (const key of Object.keys(values))
+      if (findKey(key) !== key) await notice(`warning: ${profile}.${key} is not a known setting, and does nothing`);
 }

@@ -1,7 +1,7 @@
 // `fleet config list`: every setting, its value and its origin.
 
 import type { Context } from '../../context.js';
-import { type ExplainedSettings, explainSettings } from '../../settings/resolve.js';
+import { explainSettings, type Settings } from '../../settings/resolve.js';
 import { loadStored, type Stored } from '../../settings/store.js';
 import { findTokenPlace } from '../../settings/token-place.js';
 import type { Shape } from '../../terminal/formats.js';
@@ -46,13 +46,8 @@ function describeOrigin({ origin, from }: Row): string {
   return from.startsWith(origin) ? from : `${origin}: ${from}`;
 }
 
-async function describeToken(
-  { io }: Context,
-  stored: Stored,
-  { profile, tokenCommand }: ExplainedSettings,
-): Promise<Row> {
-  const command = tokenCommand.shown ?? undefined;
-  const place = await findTokenPlace(io.env, stored, profile.value, command);
+async function describeToken({ io }: Context, stored: Stored, settings: Settings): Promise<Row> {
+  const place = await findTokenPlace(io.env, stored, settings);
   if (place === undefined) return { key: 'token', value: null, origin: 'default', from: 'default' };
   return { key: 'token', value: HIDDEN, origin: place.level, from: place.origin };
 }

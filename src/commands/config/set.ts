@@ -2,7 +2,7 @@
 
 import type { Context } from '../../context.js';
 import { usageError } from '../../errors.js';
-import { KEYS, parseForStore } from '../../settings/keys.js';
+import { parseForStore } from '../../settings/keys.js';
 import { chooseProfile, explainSetting, refusePlainHttp } from '../../settings/resolve.js';
 import { loadStored, saveProfile } from '../../settings/store.js';
 import { readKey } from './key.js';
@@ -16,10 +16,7 @@ export async function setSetting({ io, flags, notice }: Context, written: string
   const stored = await loadStored(io.env);
   const profile = chooseProfile(flags, io.env, stored, { mayBeNew: true }).value;
   const values = stored.profiles.get(profile);
-  if (key === 'base_url' || key === 'sse_url') {
-    const allowHttp = KEYS.allow_http.parse(String(values?.['allow_http'] ?? false));
-    refusePlainHttp(new URL(String(value)), key, 'value' in allowHttp && allowHttp.value, profile);
-  }
+  if (key === 'base_url' || key === 'sse_url') refusePlainHttp(new URL(String(value)), key, stored, profile);
   await saveProfile(stored, profile, { [key]: value });
   if (values === undefined) await notice(`✓ created profile "${profile}"`);
   await notice(`✓ set ${key} to ${value} in profile "${profile}"`);

@@ -2,7 +2,7 @@
 
 import type { Context } from '../../context.js';
 import { asFleetError, FleetError } from '../../errors.js';
-import { type Network, openNetwork } from '../../http/network.js';
+import type { Route } from '../../http/proxy.js';
 import { loadPaint } from '../../terminal/colour.js';
 import type { Shape } from '../../terminal/formats.js';
 import { chooseListFormat } from '../../terminal/list.js';
@@ -13,7 +13,7 @@ import type { Probe } from './probe.js';
 import { checkPush } from './push.js';
 import { checkService } from './service.js';
 import { checkSettings, checkToken, type Known } from './settings.js';
-import { checkBuild, checkCertificate, checkFolders, checkTerminal } from './surroundings.js';
+import { checkBuild, checkCertificate, checkDisk, checkTerminal } from './surroundings.js';
 
 /**
  * Prints what it finds, failures first, then throws the first failure: causes are looked at before what follows from them. Resolves when
@@ -28,7 +28,7 @@ export async function examine(context: Context): Promise<void> {
   const progress = openProgress(context, { draw: () => 'checking settings, network and service' });
   try {
     findings.unshift(checkBuild());
-    findings.push(...(await checkFolders(context, known)));
+    findings.push(...(await checkDisk(known.stored.folder)));
     findings.push(await checkToken(context, known));
     findings.push(...(await checkNetwork(context, known)));
     findings.push(checkTerminal(context));
@@ -56,39 +56,41 @@ const FINDINGS: Shape<FindingRecord> = { noun: { one: 'finding', many: 'findings
 
 async function checkNetwork(context: Context, known: Known): Promise<Finding[]> {
   const { baseUrl, sseUrl, timeoutMs } = known.settings;
-  let network: Network;
+  const probe: Probe = { ...known, context, network: await context.network(timeoutMs.value) };
+  const isSeen = sseUrl.value?.origin === baseUrl.value?.origin;
+  return [
+    ...(await checkAddress(probe, { name: 'service', url: baseUrl.value, isSeen: false, check: checkService })),
+    ...(await checkAddress(probe, { name: 'push', url: sseUrl.value, isSeen, check: checkPush })),
+  ];
+}
+
+interface Address {
+  name: string;
+  /** Undefined: not set, which was said before. */
+  url: URL | undefined;
+  /** Whether its certificate was looked at before. */
+  isSeen: boolean;
+  check(probe: Probe, url: URL): Promise<Finding[]>;
+}
+
+/** How an address is asked, its certificate, and what answers there. */
+async function checkAddress(probe: Probe, { name, url, isSeen, check }: Address): Promise<Finding[]> {
+  if (url === undefined) return [];
+  const { context, network, settings } = probe;
+  let route: Route;
   try {
-    network = await openNetwork(context.io.env, timeoutMs.value);
+    route = network.routeTo(url);
   } catch (thrown) {
     return [failed('proxy', asFleetError(thrown))];
   }
-  const probe: Probe = { ...known, context, network };
-  const findings: Finding[] = [];
-  try {
-    if (baseUrl.value !== undefined) {
-      findings.push(...(await checkWay(probe, 'service', baseUrl.value)));
-      findings.push(...(await checkService(probe, baseUrl.value)));
-    }
-    if (sseUrl.value !== undefined) {
-      findings.push(...(await checkWay(probe, 'push', sseUrl.value)));
-      findings.push(await checkPush(probe, sseUrl.value));
-    }
-    return findings;
-  } finally {
-    await network.close();
-  }
-}
-
-/** How an address is asked; each certificate is looked at once. */
-async function checkWay({ context, network, settings }: Probe, name: string, url: URL): Promise<Finding[]> {
-  const { proxy, because } = network.routeTo(url);
+  const { proxy, because } = route;
   const way = proxy === undefined ? `directly: ${because}` : `through ${proxy.origin} (${because})`;
-  const isSeen = name === 'push' && url.origin === settings.baseUrl.value?.origin;
-  const certificate =
-    proxy !== undefined || isSeen
-      ? undefined
-      : await checkCertificate(context, `${name} tls`, url, settings.timeoutMs.value);
-  return [ok('proxy', `${name} is asked ${way}`), ...(certificate === undefined ? [] : [certificate])];
+  const isDirect = proxy === undefined && url.protocol === 'https:';
+  return [
+    ok('proxy', `${name} is asked ${way}`),
+    ...(isDirect && !isSeen ? await checkCertificate(context, `${name} tls`, url, settings.timeoutMs.value) : []),
+    ...(await check(probe, url)),
+  ];
 }
 
 /** Says how many are not well, and ends with the first failure's kind. */

@@ -1,6 +1,6 @@
 // What a check of the doctor found, and how it is shown.
 
-import type { ErrorKind, FleetError } from '../../errors.js';
+import { describeError, type ErrorKind, type FleetError } from '../../errors.js';
 import { widthOf, wrap } from '../../terminal/cells.js';
 import { clean } from '../../terminal/clean.js';
 import type { Paint } from '../../terminal/colour.js';
@@ -35,12 +35,8 @@ export function failure(check: string, kind: ErrorKind, finding: string, next: s
 }
 
 /** An error as a finding: its message, and its hint as the next step. */
-export function failed(check: string, { kind, message, hint, status, trace }: FleetError): Finding {
-  const origin = [
-    ...(status === undefined ? [] : [`HTTP ${status}`]),
-    ...(trace.requestId === undefined ? [] : [`request ${trace.requestId}`]),
-  ];
-  return failure(check, kind, origin.length === 0 ? message : `${message} (${origin.join(', ')})`, hint ?? null);
+export function failed(check: string, error: FleetError): Finding {
+  return failure(check, error.kind, describeError(error), error.hint ?? null);
 }
 
 /** How each outcome looks, the worst first. */

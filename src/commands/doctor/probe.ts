@@ -2,15 +2,13 @@
 
 import { BICYCLE } from '../../api/bicycle.js';
 import type { Context } from '../../context.js';
-import { asFleetError, FleetError } from '../../errors.js';
-import { openClient } from '../../http/client.js';
+import { asFleetError } from '../../errors.js';
 import { codesOf } from '../../http/exchange.js';
-import { networkWords } from '../../http/failure.js';
+import { networkWords, withHint } from '../../http/failure.js';
 import type { Network } from '../../http/network.js';
 import { isTlsCode } from '../../http/retry.js';
 import type { HttpAnswer, Query } from '../../http/types.js';
-import { type Explained, profileFlag } from '../../settings/resolve.js';
-import { openHttpLog } from '../../views/exchange.js';
+import { profileFlag, type Setting } from '../../settings/resolve.js';
 import { type Finding, failed, failure } from './finding.js';
 import type { Known } from './settings.js';
 
@@ -33,26 +31,18 @@ const NO_TOKEN = 'none';
 
 /** One page of bicycles, asked for once by the client of every command. Throws what the client throws. */
 export async function ask(
-  { context, settings, network, ...known }: Probe,
+  { context, settings, token = NO_TOKEN }: Probe,
   baseUrl: URL,
   { organization, version, isWithoutToken = false }: Question = {},
 ): Promise<HttpAnswer> {
-  const { io, clock, signal, flags } = context;
-  const token = (isWithoutToken ? undefined : known.token) ?? NO_TOKEN;
-  const timeoutMs = settings.timeoutMs.value;
-  const client = openClient({
+  const client = await context.client({
+    settings,
     baseUrl,
     apiVersion: version || settings.apiVersion.value,
-    timeoutMs,
     // Silence and the whole are bounded alike: somebody waits for the report.
-    deadlineMs: timeoutMs,
+    deadlineMs: settings.timeoutMs.value,
     retries: 0,
-    network,
-    token: { get: async () => token, renew: async () => undefined },
-    log: openHttpLog({ ...flags, isJson: io.isJson }, (line) => void io.stderr.write(`${line}\n`)),
-    secrets: io.secrets,
-    clock,
-    signal,
+    token: { get: async () => (isWithoutToken ? NO_TOKEN : token), renew: async () => undefined },
   });
   const query: Query = [['page', '1']];
   return client.probe({
@@ -71,7 +61,7 @@ export async function tryToAsk(probe: Probe, baseUrl: URL, question?: Question):
 }
 
 /** The command that changes a setting where it is set now. */
-export function changeCommand({ settings }: Known, { key, origin, from }: Explained, value: string): string {
+export function changeCommand({ settings }: Known, { key, origin, from }: Setting, value: string): string {
   const command = `fleet config set ${key} ${value}${profileFlag(settings.profile.value)}`;
   if (origin === 'flag') return `${from} ${value}, or for good: ${command}`;
   return origin === 'environment' ? `export ${from}=${value}` : command;
@@ -84,7 +74,7 @@ const UNREACHED = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EHOSTUNREACH|ENE
  * Why no answer came from the address of a setting: a dead proxy is named as that, and http where https is spoken, or the reverse, with
  * the corrected address. Throws the reason of an abort.
  */
-export async function explainSilence(probe: Probe, setting: Explained, url: URL, thrown: unknown): Promise<Finding> {
+export async function explainSilence(probe: Probe, setting: Setting, url: URL, thrown: unknown): Promise<Finding> {
   const { context, network } = probe;
   context.signal.throwIfAborted();
   const error = asFleetError(thrown);
@@ -105,10 +95,8 @@ export async function explainSilence(probe: Probe, setting: Explained, url: URL,
     return failure(check, 'network', found, changeCommand(probe, setting, other.href.replace(/\/$/, '')));
   }
   if (!isPush) return failed(check, error);
-  const isOff = context.io.env['NODE_TLS_REJECT_UNAUTHORIZED'] === '0';
-  const hint = isOff ? error.hint : `check sse_url, ${url.href}; ${error.hint ?? ''}`;
-  const message = error.message.replace('the service at', 'the push channel at');
-  return failed(check, new FleetError(error.kind, message, { trace: error.trace, status: error.status, hint }));
+  const hint = `check sse_url, ${url.href}; ${error.hint ?? ''}`;
+  return failed(check, withHint(error, hint, error.message.replace('the service at', 'the push channel at')));
 }
 
 /** The same address with the other scheme, where something speaks that; undefined else. It gets no token. */

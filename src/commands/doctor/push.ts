@@ -1,8 +1,10 @@
 // Whether the push channel answers: one subscription, closed as soon as it stands.
 
+import { prefixVariants } from '../../api/prefix.js';
 import { organizationTopic, subscribePath } from '../../api/push.js';
 import { FleetError } from '../../errors.js';
 import { joinUrl } from '../../http/client.js';
+import { withHint } from '../../http/failure.js';
 import { connectOnce } from '../../http/stream/connection.js';
 import { streamHeaders } from '../../http/stream.js';
 import { KEYS } from '../../settings/keys.js';
@@ -11,29 +13,30 @@ import { type Finding, failed, ok, warning } from './finding.js';
 import { changeCommand, explainSilence, type Probe } from './probe.js';
 
 /** Opens the topic of the organization at the push address (interface.md section 4.6), as a watch does, and lets it go. */
-export async function checkPush(probe: Probe, sseUrl: URL): Promise<Finding> {
+export async function checkPush(probe: Probe, sseUrl: URL): Promise<Finding[]> {
   const { settings, context } = probe;
+  const { clock, signal } = context;
   const organization = settings.organization.value;
   if (organization === undefined) {
     const next = `fleet config set organization UUID${profileFlag(settings.profile.value)}`;
-    return warning('push', 'not tried: without an organization there is no topic to subscribe to', next);
+    return [warning('push', 'not tried: without an organization there is no topic to subscribe to', next)];
   }
-  const startedAt = context.clock.monotonicMs();
+  const startedAt = clock.monotonicMs();
   const path = subscribePath(organizationTopic(organization));
   const refusal = await subscribe(probe, joinUrl(sseUrl, path));
-  context.signal.throwIfAborted();
-  if (refusal === undefined)
-    return ok('push', `subscribed after ${Math.round(context.clock.monotonicMs() - startedAt)} ms`);
-  if (refusal.kind === 'network') return explainSilence(probe, settings.sseUrl, sseUrl, refusal);
+  signal.throwIfAborted();
+  if (refusal === undefined) return [ok('push', `subscribed after ${Math.round(clock.monotonicMs() - startedAt)} ms`)];
+  if (refusal.kind === 'network') return [await explainSilence(probe, settings.sseUrl, sseUrl, refusal)];
   const isElsewhere = refusal.kind === 'not-found' || refusal.status === 200;
-  const variant = variantOf(sseUrl);
-  const isThere = isElsewhere && (await subscribe(probe, joinUrl(variant, path))) === undefined;
-  context.signal.throwIfAborted();
-  if (!isThere) return failed('push', refusal);
-  const address = KEYS.sse_url.show(variant);
-  const hint = changeCommand(probe, settings.sseUrl, address);
-  const message = `${refusal.message}; subscribing at ${address} works`;
-  return failed('push', new FleetError(refusal.kind, message, { hint }));
+  for (const variant of isElsewhere ? prefixVariants(sseUrl) : []) {
+    const other = await subscribe(probe, joinUrl(variant, path));
+    signal.throwIfAborted();
+    if (other !== undefined) continue;
+    const address = KEYS.sse_url.show(variant);
+    const message = `${refusal.message}; subscribing at ${address} works`;
+    return [failed('push', withHint(refusal, changeCommand(probe, settings.sseUrl, address), message))];
+  }
+  return [failed('push', refusal)];
 }
 
 /** Undefined when the subscription stood, else why it did not: a FleetError of kind `network` when no answer came. */
@@ -67,10 +70,4 @@ async function subscribe({ context, settings, network, token }: Probe, url: URL)
   });
   cancel();
   return isOpen ? undefined : error;
-}
-
-function variantOf(sseUrl: URL): URL {
-  const path = sseUrl.pathname.replace(/\/+$/, '');
-  const other = path.endsWith('/api') ? path.slice(0, -'/api'.length) : `${path}/api`;
-  return new URL(`${sseUrl.origin}${other || '/'}`);
 }

@@ -1,12 +1,13 @@
 // Whether the service answers as the interface says: prefix, version, token, organization, clock.
 
+import { BICYCLE } from '../../api/bicycle.js';
 import { countOf, findPrefix, isRefusal, prefixVariants } from '../../api/prefix.js';
-import { FleetError } from '../../errors.js';
+import { joinUrl } from '../../http/client.js';
 import { answerFailure } from '../../http/failure.js';
 import { foreignText, htmlTitle, isHtml } from '../../http/foreign.js';
+import { answeredAtMs } from '../../http/retry.js';
 import type { HttpAnswer } from '../../http/types.js';
 import { KEYS } from '../../settings/keys.js';
-import { profileFlag } from '../../settings/resolve.js';
 import { organizationsOf } from '../../settings/token.js';
 import { showDuration } from '../../terminal/time.js';
 import { type Finding, failed, failure, ok, warning } from './finding.js';
@@ -29,20 +30,17 @@ export async function checkService(probe: Probe, baseUrl: URL): Promise<Finding[
   }
   const { status, milliseconds, trace } = answer;
   const request = trace.requestId === undefined ? 'without trace headers' : `request ${trace.requestId}`;
-  const path = `${baseUrl.pathname.replace(/\/+$/, '')}/bicycles/`;
+  const path = joinUrl(baseUrl, BICYCLE.listPath).pathname;
   const findings = [
     ok('http', `GET ${path} answered ${status} in ${milliseconds} ms, ${request}`),
     checkClock(answer, context.clock.wallMs()),
   ];
-  if (organization !== undefined && isSuspect(answer)) {
-    const whole = await tryToAsk(probe, baseUrl);
-    const all = whole === undefined ? undefined : countOf(whole);
-    if (whole !== undefined && all !== undefined) {
-      findings.push(...judgeOrganization(probe, organization, answer, all));
-      answer = whole;
-    }
-  }
-  return [...findings, ...(await judgeAnswer(probe, baseUrl, answer))];
+  const whole = organization !== undefined && isSuspect(answer) ? await tryToAsk(probe, baseUrl) : undefined;
+  const all = whole === undefined ? undefined : countOf(whole);
+  if (whole === undefined || all === undefined || organization === undefined)
+    return [...findings, ...(await judgeAnswer(probe, baseUrl, answer))];
+  findings.push(judgeOrganization(probe, organization, answer, all));
+  return [...findings, ...(await judgeAnswer(probe, baseUrl, whole))];
 }
 
 /** Whether an answer may be as it is because of the organization that was asked for. */
@@ -52,7 +50,7 @@ function isSuspect(answer: HttpAnswer): boolean {
 }
 
 async function judgeAnswer(probe: Probe, baseUrl: URL, answer: HttpAnswer): Promise<Finding[]> {
-  const { settings, token } = probe;
+  const { settings, token, renewal } = probe;
   const { status, headers, trace } = answer;
   const address = KEYS.base_url.show(baseUrl);
   const count = countOf(answer);
@@ -63,43 +61,35 @@ async function judgeAnswer(probe: Probe, baseUrl: URL, answer: HttpAnswer): Prom
       ok('version', `${settings.apiVersion.value} is understood${service}`),
     ];
   }
+  const refused = (check: string, subject: string) => {
+    const text = probe.context.io.secrets.hide(answer.text);
+    return failed(check, answerFailure(status, headers, text, subject, { refusalHint: renewal }));
+  };
   if (status === 406) return [await findVersion(probe, baseUrl)];
   if (isRefusal(answer)) {
     const prefix = ok('prefix', `${address} leads to a service that asks who you are`);
-    return token === undefined ? [prefix] : [prefix, judgeRefusal(probe, answer)];
+    return token === undefined ? [prefix] : [prefix, refused('access', 'the token')];
   }
   const other = status === 400 ? await findScheme(probe, baseUrl) : undefined;
   if (other?.protocol === 'https:') {
     const next = changeCommand(probe, settings.baseUrl, other.href.replace(/\/$/, ''));
     return [failure('http', 'network', `${address} says http, and that port speaks https`, next)];
   }
-  if (status === 407 || status === 429 || status >= 500)
-    return [failed('service', answerFailure(status, headers, hidden(probe, answer), 'the list of bicycles'))];
+  if (status === 407 || status === 429 || status >= 500) return [refused('service', 'the list of bicycles')];
   return [await judgePrefix(probe, baseUrl, answer)];
 }
 
-function hidden({ context }: Probe, { text }: HttpAnswer): string {
-  return context.io.secrets.hide(text);
-}
-
 /** What is wrong with the organization of the settings, where the service has `all` bicycles without it. */
-function judgeOrganization(probe: Probe, organization: string, answer: HttpAnswer, all: number): Finding[] {
+function judgeOrganization(probe: Probe, organization: string, answer: HttpAnswer, all: number): Finding {
   const named = organizationsOf(probe.token ?? '');
   const [right = 'UUID'] = named.length === 1 && named[0] !== organization ? named : [];
   const next = changeCommand(probe, probe.settings.organization, right);
   const names = named.length === 0 ? '' : `; the token names ${named.slice(0, 5).join(', ')}`;
-  const wrong = (finding: string) => [failure('organization', 'config', `${finding}${names}`, next)];
+  const wrong = (finding: string) => failure('organization', 'config', `${finding}${names}`, next);
   if (countOf(answer) === undefined) return wrong(`the service answers ${answer.status} for ${organization}`);
   if (all > 0) return wrong(`${organization} has no bicycles for this token, which sees ${all} without it`);
   if (named.length > 0 && !named.includes(organization)) return wrong(`${organization} is not in the token`);
-  return [warning('organization', `${organization} has no bicycles, or is not yours: the token sees none at all`)];
-}
-
-function judgeRefusal(probe: Probe, answer: HttpAnswer): Finding {
-  const { status, headers } = answer;
-  const { kind, message, hint, trace } = answerFailure(status, headers, hidden(probe, answer), 'the token');
-  const renewal = probe.renewal ?? `fleet auth login${profileFlag(probe.settings.profile.value)}`;
-  return failed('access', new FleetError(kind, message, { status, trace, hint: status === 401 ? renewal : hint }));
+  return warning('organization', `${organization} has no bicycles, or is not yours: the token sees none at all`);
 }
 
 /** Section 4: "Some samples prefix paths with /api and some do not": looks whether it is the other way round here. */
@@ -112,41 +102,40 @@ async function judgePrefix(probe: Probe, baseUrl: URL, { status, headers, text }
       ? 'something that is no list'
       : `${status}`;
   const found = `${address} answers ${what} instead of bicycles`;
-  const kind = status === 404 || status === 410 ? 'not-found' : 'service';
+  const wrong = (finding: string, next: string) =>
+    failure('prefix', status === 404 || status === 410 ? 'not-found' : 'service', finding, next);
   const other = await findPrefix(baseUrl, (variant) => ask(probe, variant));
   probe.context.signal.throwIfAborted();
   if (other !== undefined) {
     const right = KEYS.base_url.show(other.address);
     const answers = `${found}, and ${right} answers ${other.status === 200 ? 'them' : other.status}`;
-    return failure('prefix', kind, answers, changeCommand(probe, probe.settings.baseUrl, right));
+    return wrong(answers, changeCommand(probe, probe.settings.baseUrl, right));
   }
   const location = headers['location'];
   if (location !== undefined && status >= 300 && status < 400) {
-    const reason = `${address} redirects to ${foreignText(location)}, which gets no token`;
-    return failure('prefix', 'service', reason, 'set base_url to where the service is now');
+    const redirected = `${address} redirects to ${foreignText(location)}, which gets no token`;
+    return wrong(redirected, 'set base_url to where the service is now');
   }
   const tried = prefixVariants(baseUrl).map((variant) => KEYS.base_url.show(variant));
-  const reason = `${found}; ${tried.join(' and ')} ${tried.length === 1 ? 'does' : 'do'} not answer them either`;
-  return failure('prefix', kind, reason, 'ask those who run the service for its address, prefix included');
+  const nowhere = `${found}; ${tried.join(' and ')} ${tried.length === 1 ? 'does' : 'do'} not answer them either`;
+  return wrong(nowhere, 'ask those who run the service for its address, prefix included');
 }
 
 /** 406: the version that was asked for is not there; looks for one that is. */
 async function findVersion(probe: Probe, baseUrl: URL): Promise<Finding> {
   const { apiVersion } = probe.settings;
-  const refused = `the service does not speak version ${apiVersion.value} (HTTP 406)`;
-  const judge = (finding: string, next: string) => failure('version', 'rejected', `${refused}${finding}`, next);
-  const speaks = async (version: string) => {
-    const answer = await tryToAsk(probe, baseUrl, { version });
-    return answer === undefined || answer.status === 406 ? undefined : answer;
-  };
-  if (apiVersion.value !== DOCUMENTED_VERSION && (await speaks(DOCUMENTED_VERSION)) !== undefined)
-    return judge(`, but ${DOCUMENTED_VERSION}`, changeCommand(probe, apiVersion, DOCUMENTED_VERSION));
-  const unnamed = await speaks('');
+  const judge = (finding: string, next: string) =>
+    failure('version', 'rejected', `the service does not speak version ${apiVersion.value} (HTTP 406)${finding}`, next);
   const next = 'ask those who run the service which version to name';
-  if (unnamed === undefined) return judge(', nor any other that was tried', next);
-  const own = unnamed.trace.version === undefined ? '' : ` as ${unnamed.trace.version}`;
-  const command = `${next}, then: fleet config set api_version VERSION`;
-  return judge(`; asked without a version it answers${own}`, command);
+  for (const version of [DOCUMENTED_VERSION, '']) {
+    const answer = version === apiVersion.value ? undefined : await tryToAsk(probe, baseUrl, { version });
+    if (answer === undefined || answer.status === 406) continue;
+    if (version !== '') return judge(`, but ${version}`, changeCommand(probe, apiVersion, version));
+    const own = answer.trace.version === undefined ? '' : ` as ${answer.trace.version}`;
+    const command = `${next}, then: fleet config set api_version VERSION`;
+    return judge(`; asked without a version it answers${own}`, command);
+  }
+  return judge(', nor any other that was tried', next);
 }
 
 /** Where in its second a time in whole seconds lies, on average, and how far off that may be. */
@@ -154,8 +143,8 @@ const HALF_A_SECOND_MS = 500;
 
 /** RFC 9110 section 6.6.1: `Date` is when the answer was made, in whole seconds. */
 function checkClock({ headers, milliseconds }: HttpAnswer, now: number): Finding {
-  const date = Date.parse(headers['date'] ?? '');
-  if (Number.isNaN(date)) return ok('clock', 'the service does not say its time');
+  const date = answeredAtMs(headers);
+  if (date === undefined) return ok('clock', 'the service does not say its time');
   const difference = now - milliseconds / 2 - (date + HALF_A_SECOND_MS);
   const certainMs = Math.max(0, Math.abs(difference) - HALF_A_SECOND_MS - milliseconds / 2);
   if (certainMs < 1000) return ok('clock', 'the same as the service, within a second');

@@ -3,13 +3,13 @@
 import { existsSync } from 'node:fs';
 import { rm, writeFile } from 'node:fs/promises';
 import { isIP } from 'node:net';
-import { dirname, isAbsolute, join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { connect } from 'node:tls';
 import type { Context } from '../../context.js';
+import { reasonOf } from '../../errors.js';
 import { BUN_VERSION, programVersion } from '../../place.js';
 import { quoteForShell } from '../../settings/trust.js';
 import { type Finding, failure, ok, warning } from './finding.js';
-import type { Known } from './settings.js';
 
 export function checkBuild(): Finding {
   const build =
@@ -31,33 +31,24 @@ export function checkTerminal({ io }: Context): Finding {
   );
 }
 
-/** Whether the folder of the settings, and that in which Node keeps what it compiled (`bin/compile-cache.js`), can be written. */
-export async function checkFolders({ io: { env } }: Context, { stored }: Known): Promise<Finding[]> {
-  const home = [env['XDG_CACHE_HOME'] ?? '', join(env['HOME'] ?? '', '.cache')].find(isAbsolute);
-  const cache = home === undefined || BUN_VERSION !== undefined ? '' : join(home, 'fleet');
-  return [
-    ...(stored.folder === '' ? [] : [await checkFolder('disk', stored.folder)]),
-    ...(cache !== '' && existsSync(cache) ? [await checkFolder('cache', cache)] : []),
-  ];
-}
-
-/** Looks by writing there: a full disk looks well until then. Nothing is left behind. */
-async function checkFolder(check: string, folder: string): Promise<Finding> {
+/** Whether the folder of the settings can be written. Looks by writing there: a full disk looks well until then. Nothing is left behind. */
+export async function checkDisk(folder: string): Promise<Finding[]> {
+  if (folder === '') return [];
   let existing = folder;
   while (!existsSync(existing) && dirname(existing) !== existing) existing = dirname(existing);
   const path = join(existing, `.fleet-doctor-${process.pid}.tmp`);
   try {
     await writeFile(path, Buffer.alloc(TRIAL_BYTES), { flag: 'wx', mode: 0o600, flush: true });
-    return ok(check, `${folder} can be written`);
+    return [ok('disk', `${folder} can be written`)];
   } catch (error) {
-    const { code = '', message } = error as NodeJS.ErrnoException;
-    const problem = `${folder} cannot be written: ${message}`;
+    const { code = '' } = error as NodeJS.ErrnoException;
+    const problem = `${folder} cannot be written: ${reasonOf(error)}`;
     // Whoever may only read has chosen so: settings can come from the environment.
     if (/^(EACCES|EPERM|EROFS)$/.test(code))
-      return warning(check, problem, 'choose another folder with FLEET_CONFIG_DIR');
+      return [warning('disk', problem, 'choose another folder with FLEET_CONFIG_DIR')];
     const isFull = code === 'ENOSPC' || code === 'EDQUOT';
     const next = isFull ? `free some space: df -h ${quoteForShell(existing)}` : `look at ${existing}`;
-    return failure(check, 'config', problem, next);
+    return [failure('disk', 'config', problem, next)];
   } finally {
     await rm(path, { force: true }).catch(() => {});
   }
@@ -70,14 +61,13 @@ const TRIAL_BYTES = 4096;
 const CERTIFICATE_DAYS = 14;
 const DAY_MS = 86_400_000;
 
-/** The certificate of an https address that is asked directly, and whether anybody verifies it; undefined for plain http. */
+/** The certificate of an https address that is asked directly, and whether anybody verifies it; nothing where a request says it better. */
 export async function checkCertificate(
   { io, clock, signal }: Context,
   check: string,
   url: URL,
   timeoutMs: number,
-): Promise<Finding | undefined> {
-  if (url.protocol !== 'https:') return undefined;
+): Promise<Finding[]> {
   const host = url.hostname.replace(/^\[|\]$/g, '');
   const socket = connect({
     host,
@@ -85,33 +75,37 @@ export async function checkCertificate(
     rejectUnauthorized: false,
     ...(isIP(host) > 0 ? {} : { servername: host }),
   });
-  const cancel = clock.after(timeoutMs, () => socket.destroy());
-  const onAbort = () => socket.destroy();
-  signal.addEventListener('abort', onAbort, { once: true });
+  const destroy = () => void socket.destroy();
+  const cancel = clock.after(timeoutMs, destroy);
+  signal.addEventListener('abort', destroy, { once: true });
   try {
-    await new Promise((resolve) => socket.once('secureConnect', resolve).once('close', resolve).once('error', resolve));
+    await new Promise((resolve) => {
+      socket.on('error', () => {});
+      socket.once('secureConnect', resolve).once('close', resolve);
+    });
     signal.throwIfAborted();
     const { valid_to: end = '', issuer } = socket.getPeerCertificate() ?? {};
     const reason = socket.authorized ? '' : String(socket.authorizationError ?? '');
     if (io.env['NODE_TLS_REJECT_UNAUTHORIZED'] === '0') {
       const verdict = reason === '' ? 'this one would pass' : `this one would be refused (${reason})`;
-      return warning(
+      const finding = warning(
         check,
         `NODE_TLS_REJECT_UNAUTHORIZED=0: certificates are not verified, and anyone on the network path can read the token; ${verdict}`,
         'unset NODE_TLS_REJECT_UNAUTHORIZED; a private certificate authority goes into NODE_EXTRA_CA_CERTS',
       );
+      return [finding];
     }
     // A certificate that is refused ends the request with an error of its own.
-    if (reason !== '' || end === '') return undefined;
+    if (reason !== '' || end === '') return [];
     const days = Math.floor((Date.parse(end) - clock.wallMs()) / DAY_MS);
     const by = [issuer?.O ?? issuer?.CN].flat()[0] ?? 'an unnamed authority';
     const finding = `${socket.getProtocol()}, certificate of ${by} for ${days} more days`;
-    return days >= CERTIFICATE_DAYS
-      ? ok(check, finding)
-      : warning(check, finding, 'report it to those who run the service');
+    return [
+      days >= CERTIFICATE_DAYS ? ok(check, finding) : warning(check, finding, 'report it to those who run the service'),
+    ];
   } finally {
     cancel();
-    signal.removeEventListener('abort', onAbort);
-    socket.on('error', () => {}).destroy();
+    signal.removeEventListener('abort', destroy);
+    destroy();
   }
 }

@@ -16,6 +16,8 @@ export interface TopicOptions
 export async function followTopics(context: Context, options: TopicOptions): Promise<void> {
   const { topics, sseUrl, log } = options;
   const [settings, tokens, network] = await Promise.all([context.settings(), context.token(), context.network()]);
+  // A proxy that is none will be none at the next try.
+  network.routeTo(sseUrl);
   await followStream({
     ...options,
     subscriptions: topics.map((topic) => ({ topic, url: joinUrl(sseUrl, subscribePath(topic)) })),

@@ -1,8 +1,8 @@
 // `fleet profile list`: all profiles, and which one is in use.
 
 import type { Context } from '../../context.js';
-import { KEYS } from '../../settings/keys.js';
-import { chooseOutput, chooseProfile } from '../../settings/resolve.js';
+import { isTrue } from '../../settings/keys.js';
+import { explainSettings, nameProfile } from '../../settings/resolve.js';
 import { loadStored, loadTokens } from '../../settings/store.js';
 import type { Shape } from '../../terminal/formats.js';
 import { chooseReportFormat, printReport, reportColumn } from '../report.js';
@@ -23,8 +23,11 @@ export async function listProfiles(context: Context): Promise<void> {
   const stored = await loadStored(io.env);
   const tokens = await loadTokens(stored);
   // Whoever named a profile that is not there looks here for the right one.
-  const inUse = chooseProfile(flags, io.env, stored, { mayBeNew: true }).value;
-  const format = chooseReportFormat(chooseOutput(flags, io.env, stored));
+  const profile = nameProfile(flags, io.env, stored);
+  const { output } = explainSettings(flags, io.env, stored, profile);
+  if (output.problem !== undefined) throw output.problem;
+  const inUse = profile.value;
+  const format = chooseReportFormat(output);
   const rows = [...stored.profiles].map(
     ([name, values]): Row => ({
       name,
@@ -54,11 +57,6 @@ const PROFILES: Shape<Row> = {
     reportColumn('protected', 2, (row) => (row.protected ? 'yes' : 'no')),
   ],
 };
-
-function isTrue(value: unknown): boolean {
-  const parsed = KEYS.protected.parse(String(value ?? false));
-  return 'value' in parsed && parsed.value;
-}
 
 function textOrNull(value: unknown): string | null {
   return typeof value === 'string' && value !== '' ? value : null;

@@ -8,7 +8,7 @@ import type { Clock } from '../../clock.js';
 import { FleetError, reasonOf } from '../../errors.js';
 import type { Secrets } from '../../secrets.js';
 import { codingOf, ERROR_BODY_LIMIT_BYTES, readBody, unpack } from '../body.js';
-import { ExchangeError, type Headers, type OpenAnswer, openExchange, redirectTarget } from '../exchange.js';
+import { ExchangeError, type Head, type Headers, type OpenAnswer, openExchange, redirectTarget } from '../exchange.js';
 import { answerFailure, networkFailure, withHint } from '../failure.js';
 import { htmlTitle } from '../foreign.js';
 import { hideInHeaders } from '../headers.js';
@@ -131,7 +131,7 @@ function settled(promise: Promise<void>, signal: AbortSignal): Promise<void> {
 
 /** Sends the request, follows redirects within the origin, and judges the answer. */
 async function openBody(options: ConnectionOptions): Promise<{ url: URL; body: Readable } | Ending> {
-  const { network, signal, subject, secrets } = options;
+  const { network, signal, secrets } = options;
   const id = Buffer.from(options.lastEventId, 'utf8').toString('latin1');
   const headers: Headers = {
     ...options.headers,
@@ -143,7 +143,7 @@ async function openBody(options: ConnectionOptions): Promise<{ url: URL; body: R
     let answer: OpenAnswer;
     try {
       // The time for the answer's head is up to the one who holds the signal; a stream's body has no limit at all.
-      answer = await openExchange(network.dispatcher, {
+      answer = await openExchange(network.dispatcherTo(url), {
         method: 'GET',
         url,
         headers,
@@ -165,10 +165,7 @@ async function openBody(options: ConnectionOptions): Promise<{ url: URL; body: R
     const head = { status, headers: hideInHeaders(answer.headers, secrets) };
     if (status !== 200) {
       const text = status === 204 ? '' : await readBeginning(answer.body, options);
-      const failure = statusFailure(status, head.headers, text, subject);
-      const { refusalHint } = options.tokens;
-      const error = status === 401 && refusalHint !== undefined ? withHint(failure, refusalHint) : failure;
-      return { cause: 'status', error, answer: head };
+      return { cause: 'status', error: statusFailure(head, text, options), answer: head };
     }
     const stream = await eventStreamOf({ headers: head.headers, body: answer.body }, options);
     if (stream instanceof FleetError) return { cause: 'no-stream', error: stream, answer: head };
@@ -178,12 +175,16 @@ async function openBody(options: ConnectionOptions): Promise<{ url: URL; body: R
   }
 }
 
-function statusFailure(status: number, headers: Headers, text: string, subject: string): FleetError {
+function statusFailure(
+  { status, headers }: Head,
+  text: string,
+  { subject, tokens }: Pick<ConnectionOptions, 'subject' | 'tokens'>,
+): FleetError {
   if (status === 204) {
     // HTML standard 9.2.3: "a client can be told to stop reconnecting using the HTTP 204 No Content response code".
     return new FleetError('service', `the service ended ${subject} for good`, { status });
   }
-  const failure = answerFailure(status, headers, text, subject);
+  const failure = answerFailure(status, headers, text, subject, tokens);
   if (failure.kind === 'not-found')
     return withHint(failure, 'check the topic, and that sse_url has the right prefix ("fleet config get sse_url")');
   if (status < 300 || status >= 400) return failure;
