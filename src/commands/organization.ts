@@ -4,14 +4,9 @@ import { BICYCLE, type Bicycle } from '../api/bicycle.js';
 import { wholeUuid } from '../api/links.js';
 import type { Context } from '../context.js';
 import { FleetError, usageError } from '../errors.js';
+import { firstPage } from '../http/first-page.js';
 import { organizationsOf } from '../settings/token.js';
-import { clean } from '../terminal/clean.js';
-
-/** How many organizations an error lists. */
-const MOST_LISTED = 20;
-
-/** Longer names are cut in an error. */
-const LONGEST_NAME_CHARACTERS = 60;
+import { listSome } from './list/meant.js';
 
 /** Assumed: the service lists organizations here, each with `uuid` and `name`; not every service does. */
 const ORGANIZATIONS_PATH = '/organizations/';
@@ -60,8 +55,8 @@ async function findOnly(
   if (ofBicycles.length > 0) return { found: ofBicycles, source: 'that of the bicycle' };
   if (ofToken.length > 1) return { found: ofToken, source: '' };
   const request = { path: BICYCLE.listPath, subject: 'the list of bicycles' };
-  const { value: page } = await (await context.client()).pages<Bicycle>(request, { ahead: 0 }).next();
-  const found = ownersOf((page?.items ?? []).map(({ value }) => value));
+  const { items } = await firstPage<Bicycle>(await context.client(), request);
+  const found = ownersOf(items.map(({ value }) => value));
   return { found, source: 'the only one on the first page of bicycles' };
 }
 
@@ -79,15 +74,10 @@ async function notChosen(context: Context, several: readonly string[]): Promise<
     );
   }
   const names = (await listOrganizations(context)) ?? new Map<string, string>();
-  const shown = several.slice(0, MOST_LISTED).map((uuid) => describe(uuid, names.get(uuid)));
   return usageError(
     `there are ${several.length} organizations, and none was chosen`,
-    `give one of them, or set it with "fleet config set organization UUID": ${shown.join(', ')}`,
+    `give one of them, or set it with "fleet config set organization UUID": ${listSome(several.map((uuid) => [uuid, names.get(uuid)]))}`,
   );
-}
-
-function describe(uuid: string, name: string | undefined): string {
-  return name === undefined ? uuid : `${uuid} (${clean(name.slice(0, LONGEST_NAME_CHARACTERS))})`;
 }
 
 /** The names of organizations by their UUIDs; undefined where the service lists none, or not to this token. */
@@ -118,15 +108,12 @@ async function findByName(context: Context, name: string): Promise<string> {
   const exact = all.filter(([, one]) => one === name);
   const found = exact.length > 0 ? exact : all.filter(([, one]) => one.toLowerCase() === name.toLowerCase());
   const [first] = found;
-  const listed = (some: typeof all) =>
-    some
-      .slice(0, MOST_LISTED)
-      .map(([uuid, one]) => describe(uuid, one))
-      .join(', ');
   if (first === undefined) {
-    throw new FleetError('not-found', `no organization is named "${name}"`, { hint: `organizations: ${listed(all)}` });
+    throw new FleetError('not-found', `no organization is named "${name}"`, {
+      hint: `organizations: ${listSome(all)}`,
+    });
   }
   if (found.length > 1)
-    throw usageError(`${found.length} organizations are named "${name}"`, `give the UUID: ${listed(found)}`);
+    throw usageError(`${found.length} organizations are named "${name}"`, `give the UUID: ${listSome(found)}`);
   return first[0];
 }

@@ -1,7 +1,8 @@
 // The one way to read stdin, to its end or line by line, bounded; a stdin that nothing can come from is refused, not taken for empty.
 
 import { fstatSync, statSync, writeSync } from 'node:fs';
-import { FleetError, usageError } from '../errors.js';
+import { readFile } from 'node:fs/promises';
+import { FleetError, reasonOf, usageError } from '../errors.js';
 import type { Io, Streams } from './io.js';
 
 /** The most that is read as a whole. */
@@ -41,6 +42,18 @@ export async function readStdin(
   }
 }
 
+/** The bytes of an input file, or of stdin for `-`. Throws a FleetError of kind `usage` that says why they cannot be read; `flag` names it. */
+export async function readInput(
+  context: { readonly io: Io; readonly signal: AbortSignal },
+  path: string,
+  flag: string,
+): Promise<Buffer> {
+  if (path === '-') return readStdin(context);
+  return readFile(path).catch((error: unknown) => {
+    throw usageError(`${path} cannot be read: ${reasonOf(error)}`, `give ${flag} a file, or - for stdin`);
+  });
+}
+
 /**
  * The lines of stdin as they come, without their ends (LF or CRLF) and without a byte order mark. Throws a FleetError of kind `usage`
  * as readStdin does, and for a line of more than a megabyte. Whoever wants it to end early destroys the stream.
@@ -74,7 +87,7 @@ async function* readChunks(stdin: Streams['stdin']): AsyncGenerator<string | Uin
   } catch (error) {
     // What destroyed the stream, Ctrl-C for instance, comes through as it is.
     if (error instanceof FleetError || !(error instanceof Error) || !('syscall' in error)) throw error;
-    throw unreadable(error.message);
+    throw unreadable(reasonOf(error));
   }
 }
 

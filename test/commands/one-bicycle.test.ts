@@ -285,11 +285,27 @@ describe('edit', () => {
     expect(ran.stderr).toContain('unknown');
   });
 
-  test('a field that the service left as it was is reported', async () => {
-    const ignore: Service['edit'] = (_asked, bicycle) => [200, bicycle];
-    const ran = await run({ isObserved: true, edit: ignore }, ['edit', UUID_1, '--name', 'Ada']);
-    expect(ran.code).toBe(0);
-    expect(ran.stderr).toContain('the service left name as it was: Emmy 0001');
+  test.each([
+    ['every field', ['--name', 'Ada'], 'nothing was changed'],
+    ['one of two', ['--name', 'Ada', '--field', 'weight=22'], 'the other fields were changed'],
+  ])('the service left %s as it was: exit 9, with the result in every format', async (_what, flags, hint) => {
+    const ignore: Service['edit'] = (asked, bicycle) => [
+      200,
+      { ...bicycle, ...JSON.parse(asked.body), name: 'Emmy 0001' },
+    ];
+    const ran = await run({ isObserved: true, edit: ignore }, ['edit', UUID_1, ...flags]);
+    expect(ran.code).toBe(9);
+    expect(ran.stderr).toContain('error: the service left as it was: name (Emmy 0001) (HTTP 200, ');
+    expect(ran.stderr).toContain(`hint: ${hint}`);
+    expect(ran.stderr.includes('Emmy 0001: edited')).toBe(flags.length > 2);
+    const json = await run({ isObserved: true, edit: ignore }, ['edit', UUID_1, ...flags, '--json']);
+    expect([json.code, JSON.parse(json.stdout)]).toEqual([9, expect.objectContaining({ name: 'Emmy 0001' })]);
+  });
+
+  test('a link that is neither a URL nor a UUID is refused, nothing is sent', async () => {
+    const ran = await run({ isObserved: true, edit: accept }, ['edit', UUID_1, '--model', 'city']);
+    expect([ran.code, ran.asked]).toEqual([2, []]);
+    expect(ran.stderr).toContain('--model takes a URL or a UUID, not "city"');
   });
 
   test('404 to an edit says that nothing was changed', async () => {

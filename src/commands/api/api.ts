@@ -1,9 +1,8 @@
 // `fleet api`: any request to the service, by the same client as every other command, and its answer as it is.
 
-import { readFile } from 'node:fs/promises';
 import { STATUS_CODES } from 'node:http';
 import type { Context } from '../../context.js';
-import { FleetError, messageOf, usageError } from '../../errors.js';
+import { FleetError, usageError } from '../../errors.js';
 import { redact } from '../../http/headers.js';
 import { pairItems, readJson } from '../../http/json.js';
 import { isSafe } from '../../http/methods.js';
@@ -13,7 +12,7 @@ import { JsonError, parseJson } from '../../json/parse.js';
 import { squeeze } from '../../json/text.js';
 import { clean } from '../../terminal/clean.js';
 import type { Format, Shape } from '../../terminal/formats.js';
-import { readStdin } from '../../terminal/stdin.js';
+import { readInput } from '../../terminal/stdin.js';
 import { pointOf } from '../../terminal/values.js';
 import { printList } from '../list/list.js';
 import { openResult } from '../list/result.js';
@@ -67,9 +66,8 @@ export async function callApi(context: Context, path: string, options: ApiOption
   // What the format refuses is refused now; nothing is written yet.
   await openResult(context, ANYTHING, format);
 
-  const standardInput = openStandardInput(context);
-  const fields = await readFields(options, standardInput);
-  const body = await readBody(method, fields, options.input, headers['content-type'], standardInput);
+  const fields = await readFields(context, options);
+  const body = await readBody(context, method, fields, options.input, headers['content-type']);
   const isQuery = isSafe(method) || options.input !== undefined;
   const request: HttpRequest = {
     method,
@@ -166,46 +164,24 @@ async function printRaw({ io, notice }: Context, { bytes, text, headers }: HttpA
   await io.stdout.write(shown.endsWith('\n') ? shown : `${shown}\n`);
 }
 
-/** stdin, for one of those who want it. */
-function openStandardInput(context: Context): (what: string) => Promise<Buffer> {
-  let isTaken = false;
-  return async (what) => {
-    if (isTaken)
-      throw usageError(`${what} reads stdin, which something else reads already`, 'put one of them into a file');
-    isTaken = true;
-    return readStdin(context);
-  };
-}
-
-async function readText(
-  what: string,
-  file: string,
-  standardInput: ReturnType<typeof openStandardInput>,
-): Promise<string> {
-  let bytes: Buffer;
-  try {
-    bytes = file === '-' ? await standardInput(what) : await readFile(file);
-  } catch (error) {
-    if (error instanceof FleetError) throw error;
-    throw usageError(`${what} cannot be read: ${messageOf(error)}`);
-  }
+async function readText(context: Context, path: string, flag: string): Promise<string> {
+  const bytes = await readInput(context, path, flag);
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch {
-    throw usageError(`${what} is not UTF-8 text`);
+    throw usageError(`${path === '-' ? 'stdin' : path} is not UTF-8 text`);
   }
 }
 
-async function readFields(
-  { field = [], rawField = [] }: ApiOptions,
-  standardInput: ReturnType<typeof openStandardInput>,
-): Promise<Field[]> {
+async function readFields(context: Context, { field = [], rawField = [], input }: ApiOptions): Promise<Field[]> {
   const typed: Field[] = [];
-  for (const [name, value] of field.map(splitField)) {
+  const given = field.map(splitField);
+  if (given.filter(([, value]) => value === '@-').length + Number(input === '-') > 1)
+    throw usageError('stdin can be read once', 'put one of the inputs into a file');
+  for (const [name, value] of given) {
+    const isFile = value.startsWith('@');
     typed.push(
-      value.startsWith('@')
-        ? textField(name, await readText(`the file of the field "${name}"`, value.slice(1), standardInput))
-        : typedField(name, value),
+      isFile ? textField(name, await readText(context, value.slice(1), `-F ${name}=@`)) : typedField(name, value),
     );
   }
   return [...typed, ...rawField.map(splitField).map(([name, value]) => textField(name, value))];
@@ -213,14 +189,14 @@ async function readFields(
 
 /** The body of the request; undefined when it has none. A file must be JSON, unless a header says it is something else. */
 async function readBody(
+  context: Context,
   method: string,
   fields: readonly Field[],
   input: string | undefined,
   contentType: string | undefined,
-  standardInput: ReturnType<typeof openStandardInput>,
 ): Promise<string | undefined> {
   if (input === undefined) return isSafe(method) || fields.length === 0 ? undefined : bodyOf(fields);
-  const text = await readText('--input', input, standardInput);
+  const text = await readText(context, input, '--input');
   if (contentType !== undefined && !/\bjson\b/i.test(contentType)) return text;
   try {
     parseJson(text);

@@ -1,16 +1,14 @@
 // `fleet bicycles create`: one bicycle from flags, or many from a file, each at most once.
 
-import { readFile } from 'node:fs/promises';
 import { BICYCLE, type Bicycle, type NewBicycle } from '../../api/bicycle.js';
-import { isLinkField } from '../../api/links.js';
 import type { Context } from '../../context.js';
-import { FleetError, reasonOf, usageError } from '../../errors.js';
+import { FleetError, usageError } from '../../errors.js';
 import { unexpected } from '../../http/json.js';
 import type { HttpRequest } from '../../http/types.js';
 import { squeeze } from '../../json/text.js';
 import { requireBaseUrl } from '../../settings/resolve.js';
 import { clean } from '../../terminal/clean.js';
-import { readStdin } from '../../terminal/stdin.js';
+import { readInput } from '../../terminal/stdin.js';
 import { CREATIONS } from '../../views/action.js';
 import { BICYCLES } from '../../views/bicycle.js';
 import { isNewBicycle, readChange } from '../bulk/answer.js';
@@ -19,15 +17,9 @@ import type { ChangeOptions, Creation, Plan } from '../bulk/plan.js';
 import { openResult } from '../list/result.js';
 import { chosenOrganization, ownerOf, requireOrganization } from '../organization.js';
 import { askIfProtected } from '../protected.js';
-import { furtherProblems, keyOfRow, readLink, readNewBicycles } from './new-bicycles.js';
+import { type FieldFlags, furtherProblems, keyOfRow, readFlags, readNewBicycles } from './new-bicycles.js';
 
-export interface CreateOptions extends ChangeOptions {
-  name?: string;
-  organization?: string;
-  model?: string;
-  lock?: string;
-  serialNumber?: string;
-  description?: string;
+export interface CreateOptions extends ChangeOptions, FieldFlags {
   /** A file, or `-` for stdin. */
   from?: string;
 }
@@ -64,21 +56,6 @@ function readName(name: string | undefined): string {
   return name;
 }
 
-/** The fields that flags give. Throws a usage error for a link that is neither a URL nor a UUID. */
-function readFlags(
-  baseUrl: URL,
-  { name, organization, model, lock, serialNumber, description }: CreateOptions,
-): Partial<NewBicycle> {
-  const given = { name, organization, model, lock, serial_number: serialNumber, description };
-  const fields = Object.entries(given).flatMap(([field, text]) => {
-    if (text === undefined) return [];
-    const value = isLinkField(field) ? readLink(baseUrl, field, text) : text;
-    if (value === undefined) throw usageError(`--${field} takes a URL or a UUID, not "${text}"`);
-    return [[field, value]];
-  });
-  return Object.fromEntries(fields);
-}
-
 function requestFor(body: NewBicycle): HttpRequest {
   const subject = `the new bicycle "${body.name}"`;
   return { method: 'POST', path: BICYCLE.listPath, body: JSON.stringify(body), subject };
@@ -104,30 +81,21 @@ async function createOne(context: Context, body: NewBicycle): Promise<void> {
 
 async function createFrom(context: Context, from: string, baseUrl: URL, options: CreateOptions): Promise<void> {
   refuse(options, ['name', 'lock', 'serialNumber'], "is one bicycle's own, and --from creates many");
-  const input = await readInput(context, from);
+  const source = from === '-' ? 'stdin' : from;
+  const input = await readInput(context, from, '--from');
+  const text = input.toString('latin1');
+  if (text.trim() === '') throw usageError(`${source} is empty`, 'give CSV with a header, a JSON array or JSON lines');
   const chosen = (await ownerOf(context, options.organization)) ?? (await chosenOrganization(context, undefined));
   // Rows that name no organization at all need one.
-  const isNamed = chosen !== undefined || /organization/i.test(Buffer.from(input).toString('latin1'));
+  const isNamed = chosen !== undefined || /organization/i.test(text);
   const organization = isNamed ? chosen : await requireOrganization(context, undefined);
   const defaults = readFlags(baseUrl, { ...options, ...(organization === undefined ? {} : { organization }) });
-  const source = from === '-' ? 'stdin' : from;
-  const { rows, warnings } = await readRows(context, input, source, baseUrl, defaults);
-  for (const warning of warnings) await context.notice(`${source}: ${warning}`);
+  const rows = await readRows(context, input, source, baseUrl, defaults);
   await carryOut(context, planFor(rows, source), options);
 }
 
-async function readInput(context: Context, from: string): Promise<Uint8Array> {
-  if (from === '-') return readStdin(context);
-  return readFile(from).catch((error: Error) => {
-    throw usageError(`${from} cannot be read: ${reasonOf(error)}`, 'give --from a file, or - for stdin');
-  });
-}
-
 /** Reads the rows; people see every problem on a line of its own, programs find them in the detail of the error. */
-async function readRows(
-  context: Context,
-  ...input: Parameters<typeof readNewBicycles>
-): Promise<ReturnType<typeof readNewBicycles>> {
+async function readRows(context: Context, ...input: Parameters<typeof readNewBicycles>): Promise<Creation[]> {
   try {
     return readNewBicycles(...input);
   } catch (error) {

@@ -1,7 +1,6 @@
 // `fleet bicycles edit`: changes fields of one bicycle by the operation that section 4.4 of the interface announces.
 
 import { BICYCLE, type Bicycle, NEW_BICYCLE_FIELDS } from '../../api/bicycle.js';
-import { type LinkField, resourceLink } from '../../api/links.js';
 import type { Context } from '../../context.js';
 import { FleetError, usageError } from '../../errors.js';
 import type { Client } from '../../http/client.js';
@@ -15,20 +14,16 @@ import { textOf } from '../../terminal/values.js';
 import { BICYCLES } from '../../views/bicycle.js';
 import { bodyOf, splitField, typedField } from '../api/fields.js';
 import { readChange } from '../bulk/answer.js';
+import { describe } from '../list/meant.js';
 import { openResult } from '../list/result.js';
 import { ownerOf } from '../organization.js';
 import { askIfProtected } from '../protected.js';
-import type { EditMethod } from './choices.js';
-import { describe, findBicycle } from './find.js';
+import { EDIT_METHODS, type EditMethod } from './choices.js';
+import { findBicycle } from './find.js';
 import { readBicycle } from './get.js';
+import { type FieldFlags, readFlags } from './new-bicycles.js';
 
-export interface EditOptions {
-  name?: string;
-  description?: string;
-  serialNumber?: string;
-  model?: string;
-  lock?: string;
-  organization?: string;
+export interface EditOptions extends FieldFlags {
   /** `NAME=VALUE`, typed as in `fleet api -F`. */
   field?: string[];
   method?: EditMethod;
@@ -53,7 +48,7 @@ export async function editBicycle(context: Context, text: string, options: EditO
   const { json, value } = await readBicycle(context, client, uuid);
   const before = readExact(json) as Fields;
   const changed = Object.entries(changes).filter(([field, wanted]) => writeJson(wanted) !== writeJson(before[field]));
-  const label = describe(value);
+  const label = describe(value.uuid, value.name);
   if (changed.length === 0) {
     await context.notice(`Nothing to change: ${label} already has these values.`);
     return;
@@ -68,22 +63,12 @@ export async function editBicycle(context: Context, text: string, options: EditO
   await printResult(context, answer, { uuid, label, before, changed });
 }
 
-/** The changes that the flags ask for. Links may be given as UUIDs; an empty text is sent as it is. */
+/** The changes that the flags ask for. */
 async function readChanges(context: Context, baseUrl: URL, options: EditOptions): Promise<Fields> {
-  const { name, description, serialNumber, model, lock } = options;
   const organization = await ownerOf(context, options.organization);
-  const link = (field: LinkField, text: string | undefined) =>
-    text === undefined ? undefined : resourceLink(baseUrl, field, text);
-  const flags: Fields = {
-    name,
-    description,
-    serial_number: serialNumber,
-    model: link('model', model),
-    lock: link('lock', lock),
-    organization: link('organization', organization),
-  };
+  const flags = readFlags(baseUrl, organization === undefined ? options : { ...options, organization });
   // A map has no names of its own, such as __proto__.
-  const changes = new Map(Object.entries(flags).filter(([, value]) => value !== undefined));
+  const changes = new Map<string, unknown>(Object.entries(flags));
   const further = (options.field ?? []).map((text) => typedField(...splitField(text)));
   for (const [field, value] of Object.entries(readExact(bodyOf(further)) as Fields)) {
     if (changes.has(field)) throw usageError(`"${field}" is given twice`);
@@ -143,30 +128,27 @@ async function send(
   requestWith: (method: EditMethod) => HttpRequest,
   method: EditMethod | undefined,
 ): Promise<HttpAnswer> {
-  try {
-    return await client.send(requestWith(method ?? 'PUT'));
-  } catch (thrown) {
-    if (!isNotServed(thrown)) throw thrown;
-    if (method !== undefined) throw notServed(thrown, method);
+  const methods = method === undefined ? EDIT_METHODS : [method];
+  let refusal: FleetError | undefined;
+  for (const each of methods) {
+    try {
+      return await client.send(requestWith(each));
+    } catch (thrown) {
+      if (!(thrown instanceof FleetError) || !METHOD_NOT_SERVED.includes(thrown.status)) throw thrown;
+      refusal = thrown;
+    }
   }
-  try {
-    return await client.send(requestWith('PATCH'));
-  } catch (thrown) {
-    throw isNotServed(thrown) ? notServed(thrown, 'PUT or PATCH') : thrown;
-  }
-}
-
-function isNotServed(thrown: unknown): thrown is FleetError {
-  return thrown instanceof FleetError && METHOD_NOT_SERVED.includes(thrown.status);
-}
-
-function notServed({ status, detail, trace }: FleetError, methods: string): FleetError {
-  return new FleetError('not-found', `this service does not edit bicycles by ${methods}; nothing was changed`, {
-    status,
-    detail,
-    trace,
-    hint: 'section 4.4 of the interface only announces the operation; edit the bicycle in the fleet management system',
-  });
+  const { status, detail, trace } = refusal ?? {};
+  throw new FleetError(
+    'not-found',
+    `this service does not edit bicycles by ${methods.join(' or ')}; nothing was changed`,
+    {
+      status,
+      detail,
+      trace,
+      hint: 'section 4.4 of the interface only announces the operation; edit the bicycle in the fleet management system',
+    },
+  );
 }
 
 /** What a failure means for the edit: 404 may be the bicycle or the operation; a success that cannot be read leaves it open. */
@@ -219,35 +201,35 @@ interface Edited {
   changed: readonly (readonly [string, unknown])[];
 }
 
-/** Promise 9: nothing, or this bicycle, says that it is done; anything else leaves it open. */
+/**
+ * Promise 9: nothing, or this bicycle, says that it is done; anything else leaves it open. Throws a FleetError of kind `partial` for
+ * fields that are in the answer as they were. Observed: a service ignores some in some states.
+ */
 async function printResult(context: Context, answer: HttpAnswer, edited: Edited): Promise<void> {
-  const { uuid, label, changed } = edited;
-  if (answer.text.trim() === '') {
-    await context.notice(`✓ ${label}: edited`);
-    return;
-  }
+  const { uuid, label, before, changed } = edited;
+  if (answer.text.trim() === '') return context.notice(`✓ ${label}: edited`);
   const isOwn = (body: Fields) => textOf(body['uuid'])?.toLowerCase() === uuid;
   const reading = readChange(answer, { resource: BICYCLE, isOwn });
   if (reading.kind === 'unclear')
     throw unclear(answer, uuid, label, `the answer is not this bicycle but ${reading.what}`);
-  const value: Bicycle = reading.body ?? {};
-  const left = leftAsTheyWere(answer, edited);
-  for (const [field, text] of left) await context.notice(`! the service left ${clean(field)} as it was: ${text}`);
-  if ((await context.settings()).output.value === 'table' && context.flags.jq === undefined) {
-    const name = textOf(value.name)?.slice(0, LONGEST_VALUE_CHARACTERS);
-    if (left.length < changed.length)
-      await context.notice(`✓ ${name === undefined || name === '' ? label : name}: edited`);
-    return;
-  }
-  const result = await openResult(context, { ...BICYCLES, single: true });
-  await result.write([{ json: squeeze(answer.text.trim()), value }]);
-  await result.end();
-}
-
-/** The fields that were to be changed and are in the answer as they were. Observed: a service ignores some in some states. */
-function leftAsTheyWere(answer: HttpAnswer, { before, changed }: Edited): (readonly [field: string, text: string])[] {
   const after = readExact(answer.text) as Fields;
-  return changed
+  const left = changed
     .filter(([field]) => Object.hasOwn(after, field) && writeJson(after[field]) === writeJson(before[field]))
-    .map(([field]) => [field, showValue(after[field])] as const);
+    .map(([field]) => `${clean(field)} (${showValue(after[field])})`);
+  const isEdited = left.length < changed.length;
+  if ((await context.settings()).output.value !== 'table' || context.flags.jq !== undefined) {
+    const result = await openResult<Bicycle>(context, { ...BICYCLES, single: true });
+    await result.write([{ json: squeeze(answer.text.trim()), value: reading.body ?? {} }]);
+    await result.end();
+  } else if (isEdited) {
+    const name = textOf(reading.body?.['name'])?.slice(0, LONGEST_VALUE_CHARACTERS);
+    await context.notice(`✓ ${name || label}: edited`);
+  }
+  if (left.length === 0) return;
+  const { status, trace } = answer;
+  throw new FleetError('partial', `the service left as it was: ${left.join(', ')}`, {
+    status,
+    trace,
+    hint: `${isEdited ? 'the other fields were changed' : 'nothing was changed'}; some fields can be edited in some states only`,
+  });
 }

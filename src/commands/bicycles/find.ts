@@ -1,6 +1,6 @@
 // Finds the bicycle that an operator means: a UUID, the beginning of one, or an exact name, serial number or bleid.
 
-import { BICYCLE, type Bicycle, bicycleUuid } from '../../api/bicycle.js';
+import { BICYCLE, type Bicycle } from '../../api/bicycle.js';
 import { wholeUuid } from '../../api/links.js';
 import { quoteLine } from '../../cli/guesses.js';
 import type { Context } from '../../context.js';
@@ -13,34 +13,29 @@ import type { Mirror } from '../../mirror/open.js';
 import { clean } from '../../terminal/clean.js';
 import { holdsAll, mirrorOf, withCurrentMirror } from '../current.js';
 import { beginsWith, everyPage, isBeginning, pagesAround } from '../list/around.js';
-
-export interface FoundBicycle {
-  /** In lower case. */
-  uuid: string;
-  /** As the list has it; undefined for a whole UUID, which is taken as it is and not looked up. */
-  item: Item<Bicycle> | undefined;
-}
+import { type Meant, pickOne, shorten } from '../list/meant.js';
+import { findRemembered } from './remembered.js';
 
 /** What begins with so many digits is hardly called so by accident. */
 const CERTAIN_PREFIX_DIGITS = 8;
-/** How many matches an error lists. */
-const MOST_LISTED = 10;
 
 /**
  * Finds one bicycle, among those of the organization of `scope`, else of the settings. A whole UUID or a link costs no request. Throws a FleetError of kind `usage` when several match, of kind
  * `not-found` when none does.
  */
-export async function findBicycle(context: Context, text: string, scope?: string): Promise<FoundBicycle> {
+export async function findBicycle(context: Context, text: string, scope?: string): Promise<Meant<Bicycle>> {
   const uuid = wholeUuid(text);
   if (uuid !== undefined) return { uuid, item: undefined };
   if (text.trim() === '') throw usageError('an empty text names no bicycle', 'give a UUID, its beginning, or a name');
   const client = await context.client();
   const organization = scope ?? (await context.settings()).organization.value;
   const matches = (await remember(context, client, text, organization)) ?? (await lookUp(client, text, organization));
-  const [only] = matches.values();
-  if (only === undefined) throw notFound(text, organization);
-  if (matches.size > 1) throw ambiguous(text, [...matches.values()]);
-  return { uuid: bicycleUuid(only.value) ?? '', item: only };
+  const where = organization === undefined ? '' : ` in organization ${organization}`;
+  const search = ['fleet', 'bicycles', 'list', '--name', clean(cutTo(text, LONGEST_QUERY_CHARACTERS))];
+  const missing = new FleetError('not-found', `no bicycle${where} is named "${shorten(text)}"`, {
+    hint: `give a UUID, its first four or more digits, or an exact name, serial number or bleid; search names with: ${quoteLine(search)}`,
+  });
+  return pickOne(text, matches, BICYCLE, missing);
 }
 
 /**
@@ -54,10 +49,8 @@ async function remember(
   organization: string | undefined,
 ): Promise<Map<string, Item<Bicycle>> | undefined> {
   const find = async ({ database, organizations }: Mirror) => {
-    const { findRemembered } = await import('./remembered.js');
     const scope = organizations.length === 1 ? undefined : organization;
-    const items = await findRemembered(database, text, { organization: scope });
-    return new Map(items.map((item) => [String(item.value.uuid).toLowerCase(), item]));
+    return findRemembered(database, text, { organization: scope });
   };
   const offline = mirrorOf(client);
   if (offline !== undefined) return find(offline);
@@ -119,34 +112,4 @@ function isMeant({ uuid, name, serial_number, bleid }: Bicycle, text: string): b
 export async function findByUuid(context: Context, client: Client, uuid: string): Promise<Item<Bicycle> | undefined> {
   const organization = (await context.settings()).organization.value;
   return (await lookUp(client, uuid, organization)).get(uuid);
-}
-
-function notFound(text: string, organization: string | undefined): FleetError {
-  const where = organization === undefined ? '' : ` in organization ${organization}`;
-  return new FleetError('not-found', `no bicycle${where} is named "${shorten(text)}"`, {
-    hint: `give a UUID, its first four or more digits, or an exact name, serial number or bleid; search names with: ${quoteLine(['fleet', 'bicycles', 'list', '--name', clean(cutTo(text, LONGEST_QUERY_CHARACTERS))])}`,
-  });
-}
-
-/** The error for a text that means several. */
-export function ambiguous(text: string, items: readonly Item<Bicycle>[]): FleetError {
-  const shown = items.slice(0, MOST_LISTED).map(({ value }) => describe(value));
-  const more = items.length > MOST_LISTED ? `, and ${items.length - MOST_LISTED} more` : '';
-  return usageError(
-    `"${shorten(text)}" matches ${items.length} bicycles; nothing was sent`,
-    `give more digits or the UUID of one: ${shown.join(', ')}${more}`,
-  );
-}
-
-/** The longest name that a line with several of them shows. */
-const LONGEST_NAME_CHARACTERS = 40;
-
-function shorten(text: string): string {
-  return text.length <= LONGEST_QUERY_CHARACTERS ? text : `${cutTo(text, LONGEST_QUERY_CHARACTERS)}…`;
-}
-
-/** `0b9f2c1e (Emmy 0001)`: enough digits to paste, and what people call it. */
-export function describe({ uuid, name }: Bicycle): string {
-  const id = clean(String(uuid ?? '')).slice(0, 36);
-  return typeof name === 'string' && name !== '' ? `${id} (${clean(name.slice(0, LONGEST_NAME_CHARACTERS))})` : id;
 }

@@ -6,9 +6,10 @@ import { uuidOfLink } from '../../api/links.js';
 import type { Context } from '../../context.js';
 import { asFleetError, FleetError } from '../../errors.js';
 import type { Client } from '../../http/client.js';
+import { firstPage } from '../../http/first-page.js';
 import { readJson } from '../../http/json.js';
 import type { Item } from '../../http/types.js';
-import { exactValue, readExact } from '../../json/exact.js';
+import { exactValue } from '../../json/exact.js';
 import { isObject } from '../../json/parse.js';
 import { squeeze } from '../../json/text.js';
 import type { Mirror } from '../../mirror/open.js';
@@ -22,6 +23,7 @@ import { MEASUREMENTS } from '../../views/change.js';
 import { mirrorOf, withCurrentMirror } from '../current.js';
 import { openResult } from '../list/result.js';
 import { findBicycle, findByUuid } from './find.js';
+import { readSide } from './remembered.js';
 
 /** How many of its alerts and changes the card shows. */
 const ALERTS_SHOWN = 5;
@@ -95,12 +97,11 @@ async function readLastChanges(context: Context, client: Client, uuid: string): 
     const left = [...MEASUREMENTS, 'state_of_charge', '*', 'gone'];
     const sql = `SELECT at, field, old, new FROM changes WHERE bicycle = ? AND field NOT IN (${left.map(() => '?').join(', ')}) ORDER BY id DESC LIMIT ?`;
     const rows = await database.all(sql, [uuid, ...left, CHANGES_SHOWN]);
-    const readSide = (json: unknown) => (typeof json === 'string' ? readExact(json) : undefined);
-    return rows.map(({ at, field, old, new: now }) => ({
-      at,
-      field: String(field),
-      old: readSide(old),
-      new: readSide(now),
+    return rows.map((row) => ({
+      at: row['at'],
+      field: String(row['field']),
+      old: readSide(row['old']),
+      new: readSide(row['new']),
     }));
   };
   const offline = mirrorOf(client);
@@ -114,11 +115,10 @@ async function readNewestAlerts(context: Context, client: Client, uuid: string):
     ['ordering', '-created'],
   ] as const;
   try {
-    const pages = client.pages<Alert>({ path: ALERT.listPath, query, subject: 'its alerts' }, { ahead: 0 });
-    const first = await pages.next();
-    const alerts = first.done === true ? [] : first.value.items.map(({ value }) => value);
+    const { items } = await firstPage<Alert>(client, { path: ALERT.listPath, query, subject: 'its alerts' });
     // A service that ignores the filter sends alerts of other bicycles.
-    return alerts
+    return items
+      .map(({ value }) => value)
       .filter(({ bicycle }) => typeof bicycle === 'string' && (uuidOfLink(bicycle) ?? bicycle).toLowerCase() === uuid)
       .slice(0, ALERTS_SHOWN);
   } catch (thrown) {

@@ -1,9 +1,10 @@
 // `fleet bicycles history`: the changes of one bicycle that the mirror recorded, and the gaps in which it could record none.
 
+import { BICYCLE } from '../../api/bicycle.js';
 import type { Context } from '../../context.js';
 import { FleetError } from '../../errors.js';
 import type { Item } from '../../http/types.js';
-import { readExact } from '../../json/exact.js';
+import { readExact, writeJson } from '../../json/exact.js';
 import type { MirrorAddress } from '../../mirror/address.js';
 import type { Row, Value } from '../../mirror/database.js';
 import { type Gap, type Mirror, readGaps } from '../../mirror/open.js';
@@ -13,10 +14,10 @@ import { age, showDuration } from '../../terminal/time.js';
 import { MISSING, textOf } from '../../terminal/values.js';
 import { lookOf } from '../../views/bicycle.js';
 import { readSince } from '../alerts/plan.js';
+import { describe, pickOne, shorten } from '../list/meant.js';
 import { openResult } from '../list/result.js';
 import { describeAge, withMirror } from '../offline.js';
-import { ambiguous, describe } from './find.js';
-import { findRemembered } from './remembered.js';
+import { findRemembered, readSide } from './remembered.js';
 
 export interface HistoryOptions {
   /** A time or an age, as it was typed. */
@@ -72,7 +73,11 @@ export async function showHistory(context: Context, text: string, options: Histo
   await withMirror(
     context,
     async (mirror) => {
-      const { uuid, name } = await findOne(mirror, text);
+      const missing = new FleetError('not-found', `the mirror knows no bicycle "${shorten(text)}"`, {
+        hint: 'give a UUID, its first four or more digits, or an exact name, serial number or bleid',
+      });
+      const matches = await findRemembered(mirror.database, text, { withGone: true });
+      const { uuid, item } = pickOne(text, matches, BICYCLE, missing);
       const status = await mirror.status();
       if (!status.isCurrent) await context.notice(describeAge(status));
       const result = await openResult(context, HISTORY);
@@ -83,23 +88,15 @@ export async function showHistory(context: Context, text: string, options: Histo
       }
       const span = status.keptSince === undefined ? '' : ` since ${status.keptSince}`;
       await result.end(
-        count === 0 ? [`No changes of ${name} are recorded${since === undefined ? span : ` since ${since}`}`] : [],
+        count === 0
+          ? [
+              `No changes of ${describe(uuid, item?.value.name)} are recorded${since === undefined ? span : ` since ${since}`}`,
+            ]
+          : [],
       );
     },
     options.to,
   );
-}
-
-async function findOne({ database }: Mirror, text: string): Promise<{ uuid: string; name: string }> {
-  const matches = await findRemembered(database, text, { withGone: true });
-  const [only] = matches;
-  if (matches.length > 1) throw ambiguous(text, matches);
-  if (only === undefined) {
-    throw new FleetError('not-found', `the mirror knows no bicycle "${text.slice(0, LONGEST_CELL_CHARACTERS)}"`, {
-      hint: 'give a UUID, its first four or more digits, or an exact name, serial number or bleid',
-    });
-  }
-  return { uuid: String(only.value.uuid), name: describe(only.value) };
 }
 
 /** Changes in the order in which they happened, gaps between them. */
@@ -138,41 +135,17 @@ async function* readEntries(
 
 function gapEntry({ started, ended, reason }: Gap): Item<Entry> {
   const length = ended === null ? 'still open' : showDuration(Date.parse(ended) - Date.parse(started));
-  return entryOf({
-    at: started,
-    field: null,
-    old: 'null',
-    new: 'null',
-    source: null,
-    version: null,
-    note: `gap, ${length}: ${reason}`,
-  });
+  const note = `gap, ${length}: ${reason}`;
+  return itemOf({ at: started, field: null, old: null, new: null, source: null, version: null, note });
 }
 
 function changeEntry(row: Row): Item<Entry> {
-  const [field, old, now] = [String(row['field']), row['old'] ?? null, row['new'] ?? null];
-  const isGone = field === 'gone' && (now === null || now === 'null');
-  const note = field === '*' ? 'first seen' : field !== 'gone' ? null : isGone ? 'came back' : 'left the list';
-  return entryOf({
-    at: String(row['at']),
-    field,
-    old: old === null ? 'null' : String(old),
-    new: now === null ? 'null' : String(now),
-    source: String(row['source']),
-    version: row['version'] ?? null,
-    note,
-  });
+  const [field, old, now] = [String(row['field']), readSide(row['old']), readSide(row['new'])];
+  const note = field === '*' ? 'first seen' : field !== 'gone' ? null : now === null ? 'came back' : 'left the list';
+  const version = row['version'] === null ? null : readExact(String(row['version']));
+  return itemOf({ at: String(row['at']), field, old, new: now, source: String(row['source']), version, note });
 }
 
-/** `old` and `new` are JSON already. */
-function entryOf(entry: Entry & { old: string; new: string }): Item<Entry> {
-  const { at, field, old, new: now, source, version, note } = entry;
-  const text = (value: unknown) => (typeof value === 'bigint' ? String(value) : JSON.stringify(value));
-  const json = `{"at":${text(at)},"field":${text(field)},"old":${old},"new":${now},"source":${text(source)},"version":${text(version)},"note":${text(note)}}`;
-  return {
-    json,
-    get value() {
-      return readExact(json) as Entry;
-    },
-  };
+function itemOf(value: Entry): Item<Entry> {
+  return { json: writeJson(value), value };
 }

@@ -4,11 +4,19 @@ import { createHash } from 'node:crypto';
 import { BICYCLE_FIELDS, NEW_BICYCLE_FIELDS, type NewBicycle } from '../../api/bicycle.js';
 import { isLinkField, type LinkField, resourceLink } from '../../api/links.js';
 import { nearest } from '../../cli/nearest.js';
-import { FleetError } from '../../errors.js';
-import { type PlacedField, type PlacedRow, readCsvRows, readJsonRows, type Spot, Unreadable } from '../bulk/placed.js';
+import { FleetError, usageError } from '../../errors.js';
+import { type PlacedRow, readCsvRows, readJsonRows, type Spot, Unreadable } from '../bulk/placed.js';
 import type { Creation } from '../bulk/plan.js';
 
-type Field = (typeof NEW_BICYCLE_FIELDS)[number];
+/** The flags that give the fields of a bicycle. */
+export interface FieldFlags {
+  name?: string;
+  organization?: string;
+  model?: string;
+  lock?: string;
+  serialNumber?: string;
+  description?: string;
+}
 
 /** Fields that no two bicycles share. */
 const UNIQUE_FIELDS = ['serial_number', 'lock'] as const;
@@ -23,9 +31,24 @@ interface Problem {
 }
 
 /** What a linked resource becomes: a URL as it is, a UUID as a URL below the base; undefined for anything else. */
-export function readLink(baseUrl: URL, field: LinkField, text: string): string | undefined {
+function readLink(baseUrl: URL, field: LinkField, text: string): string | undefined {
   const link = resourceLink(baseUrl, field, text.trim());
   return URL.canParse(link) ? link : undefined;
+}
+
+/** The fields that flags give; an empty text is sent as it is. Throws a usage error for a link that is neither a URL nor a UUID. */
+export function readFlags(
+  baseUrl: URL,
+  { name, organization, model, lock, serialNumber, description }: FieldFlags,
+): Partial<NewBicycle> {
+  const given = { name, organization, model, lock, serial_number: serialNumber, description };
+  const fields = Object.entries(given).flatMap(([field, text]) => {
+    if (text === undefined) return [];
+    const value = isLinkField(field) && text !== '' ? readLink(baseUrl, field, text) : text;
+    if (value === undefined) throw usageError(`--${field} takes a URL or a UUID, not "${text}"`);
+    return [[field, value]];
+  });
+  return Object.fromEntries(fields);
 }
 
 /** The identity of a row in a journal: its number and a hash of what is sent. */
@@ -42,74 +65,37 @@ export function readNewBicycles(
   bytes: Uint8Array,
   source: string,
   baseUrl: URL,
-  defaults: Partial<Record<Field, string>>,
-): { rows: Creation[]; warnings: string[] } {
+  defaults: Partial<NewBicycle>,
+): Creation[] {
   const problems: Problem[] = [];
-  let placed: PlacedRow[] = [];
   try {
-    placed = readRows(bytes, problems);
+    const placed = readRows(bytes, problems);
+    const rows = placed.map((row, index) => ({ row: index + 1, body: readRow(row, baseUrl, defaults, problems) }));
+    if (problems.length === 0) checkDuplicates(rows, placed, problems);
+    if (problems.length === 0) return rows;
   } catch (error) {
     if (!(error instanceof Unreadable)) throw error;
-    problems.push({ spot: error.spot, message: error.message });
+    problems.push(error);
   }
-  const rows = problems.length > 0 ? [] : placed.map((row, index) => readRow(row, index + 1));
-  if (problems.length === 0) checkDuplicates(rows, placed, problems);
-  if (problems.length > 0) throw complain(source, problems);
-  return { rows, warnings: findSameNames(rows, placed) };
-
-  function readRow({ spot, fields }: PlacedRow, row: number): Creation {
-    const given = new Map<Field, string>();
-    for (const field of fields) {
-      const name = NEW_BICYCLE_FIELDS.find((known) => known === field.name.trim().toLowerCase());
-      if (name === undefined) problems.push({ spot: field.nameSpot, message: unknownField(field.name) });
-      else if (given.has(name)) problems.push({ spot: field.nameSpot, message: `"${name}" appears twice` });
-      else if (field.value !== null) readField(name, field, given);
-    }
-    for (const name of NEW_BICYCLE_FIELDS) {
-      const fallback = defaults[name];
-      if (fallback !== undefined && !given.has(name)) given.set(name, fallback);
-    }
-    const { name, organization, ...rest } = Object.fromEntries(given) as Partial<NewBicycle>;
-    const isWrongAlready = (wanted: string) => fields.some((field) => field.name === wanted && field.value !== null);
-    if (name === undefined && !isWrongAlready('name')) problems.push({ spot, message: 'the name is missing' });
-    if (organization === undefined && !isWrongAlready('organization')) {
-      problems.push({ spot, message: 'no organization: give it in the file, with --organization or in the settings' });
-    }
-    return { row, body: { name: name ?? '', organization: organization ?? '', ...rest } };
-  }
-
-  function readField(name: Field, { value, valueSpot }: PlacedField, given: Map<Field, string>): void {
-    const wrong = (message: string) => problems.push({ spot: valueSpot, message });
-    if (typeof value !== 'string') wrong(`${name} must be text, not ${JSON.stringify(value).slice(0, 40)}`);
-    else if (name === 'name' && value.trim() === '') wrong('the name is empty');
-    else if (isLinkField(name)) {
-      const link = readLink(baseUrl, name, value);
-      if (link === undefined) wrong(`${name} is neither a URL nor a UUID: "${value}"`);
-      else given.set(name, link);
-    } else given.set(name, value);
-  }
+  throw complain(source, problems);
 }
 
+const TOP: Spot = { line: 1, column: 1 };
+
+/** The rows of a file; none where its header is wrong. */
 function readRows(bytes: Uint8Array, problems: Problem[]): PlacedRow[] {
   const text = decode(bytes);
-  if (/^\s*[[{]/.test(text)) {
-    const rows = readJsonRows(text);
-    if (rows.length === 0) problems.push({ spot: { line: 1, column: 1 }, message: 'no bicycles found' });
-    return rows;
-  }
-  const { header, rows } = readCsvRows(text);
+  const isJson = /^\s*[[{]/.test(text);
+  const { header, rows } = isJson ? { header: undefined, rows: readJsonRows(text) } : readCsvRows(text);
   // Once for the header, not once for every row.
-  const names = header.map((cell) => cell.text);
-  for (const [index, { text: name, spot }] of header.entries()) {
-    if (!(NEW_BICYCLE_FIELDS as readonly string[]).includes(name)) problems.push({ spot, message: unknownField(name) });
+  const names = header?.map((cell) => cell.text) ?? ['name'];
+  for (const [index, { text: name, spot }] of header?.entries() ?? []) {
+    if (!isField(name)) problems.push({ spot, message: unknownField(name) });
     else if (names.indexOf(name) < index) problems.push({ spot, message: `"${name}" appears twice` });
   }
-  if (problems.length === 0 && !names.includes('name')) {
-    problems.push({ spot: { line: 1, column: 1 }, message: 'the header has no column "name"' });
-  }
-  if (problems.length === 0 && rows.length === 0) {
-    problems.push({ spot: { line: 1, column: 1 }, message: 'no bicycles found' });
-  }
+  if (problems.length > 0) return [];
+  if (!names.includes('name')) throw new Unreadable('the header has no column "name"', TOP);
+  if (rows.length === 0) throw new Unreadable('no bicycles found', TOP);
   return rows;
 }
 
@@ -125,6 +111,41 @@ function decode(bytes: Uint8Array): string {
   }
 }
 
+/** What is sent for a row; what is wrong with it is added to the problems. */
+function readRow(
+  { spot, fields }: PlacedRow,
+  baseUrl: URL,
+  defaults: Partial<NewBicycle>,
+  problems: Problem[],
+): NewBicycle {
+  const given = new Map<string, string>();
+  for (const { name: written, value, nameSpot, valueSpot } of fields) {
+    const name = written.trim().toLowerCase();
+    const link = isLinkField(name) && typeof value === 'string' ? readLink(baseUrl, name, value) : undefined;
+    const wrong = (message: string, at: Spot) => problems.push({ spot: at, message });
+    if (!isField(name)) wrong(unknownField(written), nameSpot);
+    else if (given.has(name)) wrong(`"${name}" appears twice`, nameSpot);
+    else if (value === null) continue;
+    else if (typeof value !== 'string')
+      wrong(`${name} must be text, not ${JSON.stringify(value).slice(0, 40)}`, valueSpot);
+    else if (name === 'name' && value.trim() === '') wrong('the name is empty', valueSpot);
+    else if (isLinkField(name) && link === undefined)
+      wrong(`${name} is neither a URL nor a UUID: "${value}"`, valueSpot);
+    // Also what is wrong is no longer missing.
+    given.set(name, link ?? String(value));
+  }
+  for (const [name, value] of Object.entries(defaults)) if (!given.has(name)) given.set(name, value);
+  const { name, organization, ...rest } = Object.fromEntries(given) as Partial<NewBicycle>;
+  if (name === undefined) problems.push({ spot, message: 'the name is missing' });
+  if (organization === undefined)
+    problems.push({ spot, message: 'no organization: give it in the file, with --organization or in the settings' });
+  return { name: name ?? '', organization: organization ?? '', ...rest };
+}
+
+function isField(name: string): boolean {
+  return (NEW_BICYCLE_FIELDS as readonly string[]).includes(name);
+}
+
 function unknownField(name: string): string {
   if ((BICYCLE_FIELDS as readonly string[]).includes(name)) return `"${name}" cannot be set: the service assigns it`;
   const meant = nearest(name.replace(/[\s-]+/g, '_'), NEW_BICYCLE_FIELDS);
@@ -133,45 +154,25 @@ function unknownField(name: string): string {
 }
 
 function checkDuplicates(rows: readonly Creation[], placed: readonly PlacedRow[], problems: Problem[]): void {
-  const spotOf = (index: number, field?: string): Spot => {
-    const row = placed[index];
-    return row?.fields.find(({ name }) => name === field)?.valueSpot ?? row?.spot ?? { line: 1, column: 1 };
-  };
-  const first = new Map<string, number>();
-  const isFirst = (key: string, index: number): number | undefined => {
-    const before = first.get(key);
-    if (before === undefined) first.set(key, index);
+  const lines = new Map<string, number>();
+  /** The line in which it stood first; undefined for the first. */
+  const lineBefore = (key: string, { line }: Spot): number | undefined => {
+    const before = lines.get(key);
+    if (before === undefined) lines.set(key, line);
     return before;
   };
   for (const [index, { body }] of rows.entries()) {
-    const same = isFirst(JSON.stringify(body), index);
-    if (same !== undefined) {
-      problems.push({ spot: spotOf(index), message: `the same bicycle as in line ${spotOf(same).line}` });
-      continue;
-    }
-    for (const field of UNIQUE_FIELDS) {
+    const { spot, fields } = placed[index] ?? { spot: TOP, fields: [] };
+    const same = lineBefore(JSON.stringify(body), spot);
+    if (same !== undefined) problems.push({ spot, message: `the same bicycle as in line ${same}` });
+    for (const field of same === undefined ? UNIQUE_FIELDS : []) {
       const value = body[field];
-      const before = value === undefined ? undefined : isFirst(`${field} ${value}`, index);
-      if (before === undefined) continue;
-      const message = `${field} "${value}" is already that of line ${spotOf(before, field).line}`;
-      problems.push({ spot: spotOf(index, field), message });
+      const at = fields.find(({ name }) => name === field)?.valueSpot ?? spot;
+      const before = value === undefined ? undefined : lineBefore(`${field} ${value}`, at);
+      if (before !== undefined)
+        problems.push({ spot: at, message: `${field} "${value}" is already that of line ${before}` });
     }
   }
-}
-
-/** Two bicycles may have one name; that it was meant is not certain. */
-function findSameNames(rows: readonly Creation[], placed: readonly PlacedRow[]): string[] {
-  const lines = new Map<string, number[]>();
-  for (const [index, { body }] of rows.entries()) {
-    lines.set(body.name, [...(lines.get(body.name) ?? []), placed[index]?.spot.line ?? 0]);
-  }
-  return [...lines]
-    .filter(([, where]) => where.length > 1)
-    .slice(0, PROBLEMS_SHOWN)
-    .map(
-      ([name, where]) =>
-        `the name "${name}" stands in lines ${where.slice(0, 5).join(', ')}${where.length > 5 ? ', …' : ''}`,
-    );
 }
 
 function complain(source: string, problems: readonly Problem[]): FleetError {

@@ -3,6 +3,7 @@
 import type { Bicycle } from '../../api/bicycle.js';
 import { wholeUuid } from '../../api/links.js';
 import type { Item } from '../../http/types.js';
+import { readExact } from '../../json/exact.js';
 import { parseJson } from '../../json/parse.js';
 import type { Database, Value } from '../../mirror/database.js';
 import { isBeginning, SHORTEST_PREFIX_DIGITS } from '../list/around.js';
@@ -17,12 +18,12 @@ export interface FindOptions {
 /** More matches than an error lists. */
 const MOST_MATCHES = 100;
 
-/** Every bicycle that the text may mean, as `isMeant` of the list's look-up has it. */
+/** Every bicycle that the text may mean, by its UUID in lower case, as `isMeant` of the list's look-up has it. */
 export async function findRemembered(
   database: Database,
   text: string,
   { organization, withGone = false }: FindOptions,
-): Promise<Item<Bicycle>[]> {
+): Promise<Map<string, Item<Bicycle>>> {
   const scope = `${withGone ? '' : ' AND gone IS NULL'}${organization === undefined ? '' : ' AND followed = ?'}`;
   const found = new Map<string, Item<Bicycle>>();
   // A condition each: of several joined by OR, a database would not use every index.
@@ -34,7 +35,7 @@ export async function findRemembered(
       found.set(String(row['uuid']).toLowerCase(), { json, value: parseJson(json) as Bicycle });
     }
   }
-  return [...found.values()];
+  return found;
 }
 
 function conditionsOf(text: string, kind: Database['kind']): [condition: string, values: Value[]][] {
@@ -75,4 +76,9 @@ export async function findBeginning(
     [...values, most],
   );
   return rows.map(({ raw }) => ({ json: String(raw), value: parseJson(String(raw)) as Bicycle }));
+}
+
+/** A side of a recorded change, numbers exactly; null where there was none. */
+export function readSide(json: Value | undefined): unknown {
+  return typeof json === 'string' ? readExact(json) : null;
 }

@@ -8,6 +8,7 @@ import { usageError } from '../../errors.js';
 import type { Item } from '../../http/types.js';
 import { textOrNull } from '../../json/parse.js';
 import { ACTION, ACTIONS } from '../../views/action.js';
+import { describe } from '../list/meant.js';
 import { carryOut } from './carry-out.js';
 import { describeBefore } from './evidence.js';
 import type { Change, ChangeOptions, Task } from './plan.js';
@@ -86,14 +87,6 @@ async function findTargets(
     else targets.set(uuid, { key: uuid, uuid, name: textOrNull(name), ...before });
   }
   return [...targets.values()];
-}
-
-/** The longest name that a line with several of them shows. */
-const LONGEST_NAME_CHARACTERS = 40;
-
-/** `0b9f2c1e-… (Emmy 0001)`: what to paste, and what people call it. Not yet cleaned of control characters. */
-export function describe(uuid: string, name: unknown): string {
-  return typeof name === 'string' && name !== '' ? `${uuid} (${name.slice(0, LONGEST_NAME_CHARACTERS)})` : uuid;
 }
 
 const STDIN = '-';

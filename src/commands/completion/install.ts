@@ -3,7 +3,7 @@
 import { appendFile, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Context } from '../../context.js';
-import { configError, FleetError, messageOf } from '../../errors.js';
+import { configError, FleetError, reasonOf } from '../../errors.js';
 import { hasCode, makeFolder } from '../../folder.js';
 import { clean } from '../../terminal/clean.js';
 import { askYesNo } from '../../terminal/prompt.js';
@@ -55,7 +55,7 @@ export async function changeCompletion(
     for (const { change } of changes) await change();
   } catch (error) {
     if (error instanceof FleetError || context.signal.aborted) throw error;
-    const message = `the completion could not be ${to}: ${messageOf(error)}`;
+    const message = `the completion could not be ${to}: ${reasonOf(error)}`;
     throw new FleetError('output', message, { hint: byHand, cause: error });
   }
   const when = isWanted ? 'it works in shells that you start from now on' : 'shells that run already keep it';

@@ -7,7 +7,7 @@ import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings'
 import { showExamples } from '../../cli/examples.js';
 import { pathOf, wrap } from '../../cli/help.js';
 import type { Context } from '../../context.js';
-import { FleetError, messageOf } from '../../errors.js';
+import { FleetError, reasonOf } from '../../errors.js';
 import { makeFolder } from '../../folder.js';
 import { programVersion } from '../../place.js';
 import { TOPIC_NAMES, TOPICS, type Topic } from './names.js';
@@ -41,7 +41,7 @@ export async function writeManual({ io, clock, notice }: Context, program: Comma
     for (const page of pages)
       await writeFile(join(folder, `man${page.section}`, `${page.name}.${page.section}`), showPage(page, date));
   } catch (error) {
-    const reason = messageOf(error);
+    const reason = reasonOf(error);
     throw new FleetError('output', `the manual could not be written: ${reason}`, { cause: error });
   }
   await notice(`wrote ${pages.length} pages of the manual to ${folder}`);

@@ -41,7 +41,7 @@ const CODE_MEANINGS: { readonly [Kind in ErrorKind]: string } = {
   rejected: 'any other 4xx: validation, a transition that is not allowed, a conflict',
   service: 'HTTP 429 or 5xx after the retries, or an answer that is not what the interface says',
   network: 'DNS, connection refused or reset, TLS, timeout',
-  partial: 'part of a bulk run failed, or a list stayed incomplete',
+  partial: 'part of a bulk run failed, a list stayed incomplete, or the service ignored part of an edit',
   output: 'stdout could not be written (disk full), or its reader stopped reading',
   timeout: 'fleet watch: --until was not met in time',
   hangup: 'SIGHUP: the terminal was closed',

@@ -7,9 +7,10 @@ import type { Vocabulary } from '../../api/resource.js';
 import type { Context } from '../../context.js';
 import { usageError } from '../../errors.js';
 import { requireSseUrl } from '../../settings/resolve.js';
-import { type FoundBicycle, findBicycle } from '../bicycles/find.js';
+import { findBicycle } from '../bicycles/find.js';
 import { type EndOptions, type EndPlan, endPlan } from '../follow/ending.js';
 import { chooseLines, type Form } from '../follow/print.js';
+import type { Meant } from '../list/meant.js';
 import { warnOfCondition } from '../list/warnings.js';
 import { type Condition, checkCondition } from '../list/where.js';
 import { chosenOrganization, requireOrganization } from '../organization.js';
@@ -110,7 +111,7 @@ async function chooseTopics(
   if (topics.includes('')) throw usageError('--topic takes a topic, not nothing');
   if (organization === undefined && texts.length === 0 && topics.length > 0) return [...new Set(topics)];
   const scope = await chosenOrganization(context, organization);
-  const bicycles: FoundBicycle[] = [];
+  const bicycles: Meant<Bicycle>[] = [];
   for (const text of texts) bicycles.push(await findBicycle(context, text, scope));
   const owner = await requireOrganization(context, scope, () => readWitnesses(context, bicycles));
   const followed =
@@ -119,7 +120,7 @@ async function chooseTopics(
 }
 
 /** The bicycles that are followed, as far as the service shows them. */
-async function readWitnesses(context: Context, bicycles: readonly FoundBicycle[]): Promise<Bicycle[]> {
+async function readWitnesses(context: Context, bicycles: readonly Meant<Bicycle>[]): Promise<Bicycle[]> {
   const client = await context.client();
   const known = bicycles
     .slice(0, MOST_WITNESSES)
