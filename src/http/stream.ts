@@ -153,23 +153,26 @@ function openWorld(
   let present: AbortController | undefined;
   const disconnect = (reason: FleetError) => present?.abort(reason);
 
-  const askForToken = async (run: number, ask: () => Promise<string | undefined>) => {
+  const attempt = async ({ run, lastEventId, refused }: ConnectionEffect & { type: 'try' }) => {
+    const own = new AbortController();
+    present = own;
+    let token: string | undefined;
     try {
-      report({ type: 'token', run, token: await ask() });
+      token = await (refused === undefined ? tokens.get() : tokens.renew(refused));
     } catch (thrown) {
-      report({ type: 'token-failed', run, error: asTokenFailure(thrown) });
+      return report({ type: 'ended', run, ending: { cause: 'token', error: asTokenFailure(thrown) } });
     }
-  };
-
-  const connect = async ({ run, token, lastEventId }: ConnectionEffect & { type: 'connect' }) => {
+    // A token that came too late is for nobody.
+    if (own.signal.aborted) return;
+    report({ type: 'token', run, token });
+    if (token === undefined) return;
     const startedMs = clock.monotonicMs();
-    present = new AbortController();
     const ending = await connectOnce({
       ...options,
       url,
       headers: streamHeaders(options.apiVersion, token),
       lastEventId,
-      signal: present.signal,
+      signal: own.signal,
       subject: `the subscription to ${topic}`,
       onAnswer: (answered, status, headers) => onAnswer(answered, status, headers, clock.monotonicMs() - startedMs),
       onOpen: (headers) => report({ type: 'opened', run, headers }),
@@ -185,10 +188,8 @@ function openWorld(
   return {
     carryOut(effect) {
       if (effect.type === 'emit') emit(effect.event, effect.event.type === 'message' ? effect.event.data.length : 0);
-      else if (effect.type === 'get-token') void askForToken(effect.run, () => tokens.get());
-      else if (effect.type === 'renew-token') void askForToken(effect.run, () => tokens.renew(effect.refused));
       else if (effect.type === 'disconnect') disconnect(effect.error);
-      else void connect(effect);
+      else void attempt(effect);
     },
     close: () => disconnect(new FleetError('interrupted', 'the stream is over')),
   };

@@ -127,11 +127,10 @@ async function openWriter(service: ReturnType<typeof openService>, startSeconds:
     return step({ type: 'heard', event, envelope, uuid: String(message.uuid) }, seconds);
   };
   const open = (seconds: number, isReturn: boolean) =>
-    step({ type: 'open', ...happened(seconds), isReturn, downMs: 0, trace: {} }, seconds);
+    step({ type: 'open', ...happened(seconds), isReturn, trace: {} }, seconds);
   const resync = (seconds: number, sinceSeconds: number | undefined) => {
     const sinceWallMs = sinceSeconds === undefined ? undefined : at(sinceSeconds).wallMs;
-    const sinceMs = sinceSeconds === undefined ? 0 : (seconds - sinceSeconds) * 1000;
-    return step({ type: 'resync', ...happened(seconds), sinceWallMs, sinceMs, replayed: false }, seconds);
+    return step({ type: 'resync', ...happened(seconds), sinceWallMs }, seconds);
   };
   await step({ type: 'resume', ...found }, startSeconds);
   await open(startSeconds, false);

@@ -189,7 +189,7 @@ export function runScenario({ seed, durationMs }: Scenario): Verdict {
     lastLifeMs = nowMs;
     lossMs = undefined;
     const durationOfGap = nowMs - fromMs;
-    step({ type: 'open', ...at(), isReturn, downMs: durationOfGap, trace: {} });
+    step({ type: 'open', ...at(), isReturn, trace: {} });
     const missed = lost;
     lost = [];
     if (isReturn) {
@@ -208,7 +208,7 @@ export function runScenario({ seed, durationMs }: Scenario): Verdict {
     after(isReturn ? 1_000 : 0, () => {
       if (mine !== connection) return;
       const sinceWallMs = isReturn ? at().atMs - (nowMs - fromMs) : undefined;
-      step({ type: 'resync', ...at(), sinceWallMs, sinceMs: nowMs - fromMs, replayed: hasReplay });
+      step({ type: 'resync', ...at(), sinceWallMs });
     });
   };
   const trouble = () => {

@@ -100,7 +100,7 @@ async function play(
       while ((endOf(gaps[0]) ?? atMs) < atMs) gaps.shift();
       for (const each of organizations) {
         const moment = { topic: organizationTopic(each), atMs, monotonicMs: clock.monotonicMs() };
-        emit({ type: 'open', ...moment, isReturn: false, downMs: 0, trace: {} });
+        emit({ type: 'open', ...moment, isReturn: false, trace: {} });
       }
     }
     while ((endOf(gaps[0]) ?? Number.POSITIVE_INFINITY) <= atMs)

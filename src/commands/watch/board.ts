@@ -95,13 +95,16 @@ function takeStream(state: BoardState, event: StreamEvent): BoardState {
   const { topic, monotonicMs } = event;
   if (event.type === 'gap') return { ...state, gaps: added(state.gaps, event) };
   if (event.type !== 'open' && event.type !== 'lost') return state;
-  const before = state.connections.get(topic);
-  // What counts is since when nothing comes, not when the last try failed.
-  const lostAtMs = before?.state === 'lost' ? before.sinceMs : monotonicMs - event.downMs;
   const after: Connection =
     event.type === 'open'
       ? { state: 'open', sinceMs: monotonicMs }
-      : { state: 'lost', sinceMs: lostAtMs, message: event.error.message, retryAtMs: monotonicMs + event.retryInMs };
+      : // What counts is since when nothing comes, not when the last try failed.
+        {
+          state: 'lost',
+          sinceMs: monotonicMs - event.downMs,
+          message: event.error.message,
+          retryAtMs: monotonicMs + event.retryInMs,
+        };
   return { ...state, connections: new Map(state.connections).set(topic, after) };
 }
 

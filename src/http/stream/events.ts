@@ -45,8 +45,6 @@ interface Happened {
 export interface Opened extends Happened {
   readonly type: 'open';
   readonly isReturn: boolean;
-  /** How long the topic was without a connection before; 0 the first time. */
-  readonly downMs: number;
   readonly trace: Trace;
 }
 
@@ -100,10 +98,6 @@ export interface Resync extends Happened {
   readonly type: 'resync';
   /** When the blindness began that is to be made up for; undefined after the very first opening. */
   readonly sinceWallMs: number | undefined;
-  /** How long ago that was; 0 after the very first opening. */
-  readonly sinceMs: number;
-  /** All of it was replayed. */
-  readonly replayed: boolean;
 }
 
 /** No further connection will be tried for this topic; the last event of it. */

@@ -1,7 +1,7 @@
 // What the connection of one topic does next: `(state, event, now) -> { state, effects }`, without I/O.
 //
-// asking -> connecting -> open -> (lost) -> pausing -> asking …, until it is closed. The loop around it (../stream.ts) carries
-// out the effects and reports what came of them; `run` numbers what was asked for, so that a late report counts for nothing.
+// trying -> open -> (lost) -> pausing -> trying …, until it is closed. The loop around it (../stream.ts) carries out the effects
+// and reports what came of them; `run` numbers the tries, so that a late report counts for nothing.
 
 import { doublingPauseMs } from '../../clock.js';
 import { FleetError } from '../../errors.js';
@@ -9,7 +9,7 @@ import type { Headers } from '../exchange.js';
 import { traceOf } from '../headers.js';
 import { answeredAtMs, LONGEST_ASKED_PAUSE_MS, readRetryAfter } from '../retry.js';
 import type { Ending, Received } from './connection.js';
-import type { Cause, Gap, StreamEvent } from './events.js';
+import type { Cause, StreamEvent } from './events.js';
 import { isContinuation } from './replay.js';
 
 /** What is the same for as long as the topic is followed. */
@@ -33,35 +33,48 @@ export interface Now {
   random: number;
 }
 
-/** What happened. Those with a `run` answer the effect of that number. */
+/** What happened. Those with a `run` answer the try of that number. */
 export type ConnectionEvent =
   | { type: 'start' }
   /** Nothing happened, but time has passed. */
   | { type: 'tick' }
-  /** Undefined: there is no other token than the refused one. */
+  /** The connection is made with this token. Undefined: there is no other than the refused one, and the try is over. */
   | { type: 'token'; run: number; token: string | undefined }
-  | { type: 'token-failed'; run: number; error: FleetError }
   | { type: 'opened'; run: number; headers: Headers }
   | { type: 'received'; run: number; received: Received }
   /** Nothing is read from the socket, because the reader of the events is behind; then it is read again. */
   | { type: 'hold'; run: number; isHeld: boolean }
-  | { type: 'ended'; run: number; ending: Ending };
+  /** The try failed, or the connection ended. */
+  | { type: 'ended'; run: number; ending: Ending | Failure };
 
 export type ConnectionEffect =
   | { type: 'emit'; event: StreamEvent }
-  | { type: 'get-token'; run: number }
-  | { type: 'renew-token'; run: number; refused: string }
-  | { type: 'connect'; run: number; token: string; lastEventId: string }
-  /** Ends the connection of the moment. */
+  /** Get a token, another one than the refused where there is one, and connect with it. */
+  | { type: 'try'; run: number; lastEventId: string; refused: string | undefined }
+  /** Ends the try or the connection of the moment. */
   | { type: 'disconnect'; error: FleetError };
 
 export type Phase =
-  /** `refusal`: the token in it was answered with 401, and a newer one is asked for. */
-  | { name: 'asking'; sinceMs: number; refusal?: { token: string; ending: Ending } }
-  | { name: 'connecting'; sinceMs: number; token: string; lastEventId: string }
-  | { name: 'open'; sinceMs: number; silentSinceMs: number; answeredAtMs: number | undefined; isHeld: boolean }
+  /** Without a token until it is there; `refusal`: the token before was answered with 401. */
+  | { name: 'trying'; sinceMs: number; lastEventId: string; token?: string; refusal?: Ending | Failure }
+  | (Stamp & {
+      name: 'open';
+      sinceMs: number;
+      /** The one that the request named. */
+      lastEventId: string;
+      silentSinceMs: number;
+      answeredAtMs: number | undefined;
+      isHeld: boolean;
+    })
   | { name: 'pausing'; untilMs: number }
   | { name: 'closed' };
+
+/** What every event of a stream says beside what happened. */
+interface Stamp {
+  topic: string;
+  atMs: number;
+  monotonicMs: number;
+}
 
 /** Times without `Wall` in their name are on the machine's own clock: monotonic, and the time asleep added. */
 export interface ConnectionState {
@@ -77,23 +90,15 @@ export interface ConnectionState {
   readonly retryMs: number;
   readonly attempt: number;
   readonly hasHadToken: boolean;
-  /** The token of this try has been renewed: a second 401 counts. */
-  readonly isRenewed: boolean;
   /** How long connections have stood, all together. */
   readonly stoodMs: number;
   readonly lastLifeMs: number | undefined;
   /** Since when there is no connection, and the last failure; undefined while there is one. */
   readonly down: { readonly sinceMs: number; readonly error?: FleetError } | undefined;
-  /** What began with the last loss and ends with the next opening. */
+  /** Begins with a loss, and is reported as a gap as soon as it is known whether it was replayed. */
   readonly blind: Blindness | undefined;
-  /** A blindness that is over and waits for whether it was replayed. */
-  readonly over: OverGap | undefined;
-  /** What the next resync is about; `dueMs` is undefined while there is no connection. */
-  readonly resync: {
-    readonly sinceMs: number | undefined;
-    readonly dueMs: number | undefined;
-    readonly replayed: boolean;
-  };
+  /** Since when the next resync has to look, and when it is due; undefined while there is nothing to make up for, or no connection. */
+  readonly resync: { readonly sinceMs: number | undefined; readonly dueMs: number | undefined };
   readonly hold: { readonly sinceMs: number; readonly untilMs: number | undefined } | undefined;
   readonly partialBytes: number;
 }
@@ -104,13 +109,6 @@ interface Blindness {
   readonly message: string;
   /** An event was cut off. */
   readonly isCutOff: boolean;
-}
-
-/** A gap, but for what depends on a replay. */
-interface OverGap {
-  readonly gap: Omit<Gap, 'replayed' | 'droppedEvents'>;
-  readonly isCutOff: boolean;
-  readonly lastEventId: string;
 }
 
 /** At least so often something happens: time that passes between two looks shows a sleep. */
@@ -145,13 +143,11 @@ export function startState(settings: ConnectionSettings): ConnectionState {
     retryMs: 0,
     attempt: 0,
     hasHadToken: false,
-    isRenewed: false,
     stoodMs: 0,
     lastLifeMs: undefined,
     down: undefined,
     blind: undefined,
-    over: undefined,
-    resync: { sinceMs: undefined, dueMs: undefined, replayed: true },
+    resync: { sinceMs: undefined, dueMs: undefined },
     hold: undefined,
     partialBytes: 0,
   };
@@ -199,12 +195,10 @@ function take(step: Step, event: ConnectionEvent): void {
   if (event.type === 'tick') passTime(step);
   else if (event.type === 'start') {
     step.down = { sinceMs: step.ms };
-    ask(step);
-  } else if (phase.name === 'asking') {
+    attempt(step, step.lastEventId);
+  } else if (phase.name === 'trying') {
     if (event.type === 'token') takeToken(step, event.token, phase);
-    else if (event.type === 'token-failed') fail(step, { cause: 'token', error: event.error });
-  } else if (phase.name === 'connecting') {
-    if (event.type === 'opened') open(step, phase.lastEventId, event.headers);
+    else if (event.type === 'opened') open(step, phase.lastEventId, event.headers);
     else if (event.type === 'ended') refuse(step, phase, event.ending);
   } else if (phase.name === 'open') {
     if (event.type === 'received') receive(step, event.received, phase);
@@ -229,7 +223,7 @@ function sleepBefore({ seen }: ConnectionState, now: Now): { isSleep: boolean; u
 function wake(step: Step): void {
   step.attempt = 0;
   if (step.down !== undefined) step.down = { ...step.down, sinceMs: step.ms };
-  if (step.phase.name === 'pausing') ask(step);
+  if (step.phase.name === 'pausing') attempt(step, step.lastEventId);
   else cut(step, 'slept', 'the machine slept, or its clock was set forward');
 }
 
@@ -237,10 +231,10 @@ function wake(step: Step): void {
 function deadline({ settings, phase, down, resync }: ConnectionState): number {
   const giveUpMs = down === undefined ? Number.POSITIVE_INFINITY : down.sinceMs + settings.giveUpAfterMs;
   switch (phase.name) {
-    case 'asking':
-      return Math.min(giveUpMs, phase.sinceMs + settings.timeoutMs + TOKEN_GRACE_MS);
-    case 'connecting':
-      return Math.min(giveUpMs, phase.sinceMs + settings.timeoutMs);
+    case 'trying': {
+      const graceMs = phase.token === undefined ? TOKEN_GRACE_MS : 0;
+      return Math.min(giveUpMs, phase.sinceMs + settings.timeoutMs + graceMs);
+    }
     case 'open': {
       const idleMs = phase.isHeld ? Number.POSITIVE_INFINITY : phase.silentSinceMs + settings.idleMs;
       return Math.min(idleMs, resync.dueMs ?? Number.POSITIVE_INFINITY);
@@ -257,10 +251,10 @@ function passTime(step: Step): void {
   const { settings, phase, down } = step;
   const seconds = settings.timeoutMs / 1000;
   if (down !== undefined && step.ms >= down.sinceMs + settings.giveUpAfterMs) giveUp(step, down);
-  else if (phase.name === 'pausing') ask(step);
-  else if (phase.name === 'asking') fail(step, { cause: 'token', error: lateToken(seconds) });
-  else if (phase.name === 'connecting') cut(step, 'timeout', `no answer from ${settings.origin} within ${seconds} s`);
+  else if (phase.name === 'pausing') attempt(step, step.lastEventId);
   else if (phase.name === 'open') passTimeOpen(step, phase);
+  else if (phase.name === 'trying' && phase.token === undefined) cutWith(step, 'token', lateToken(seconds));
+  else cut(step, 'timeout', `no answer from ${settings.origin} within ${seconds} s`);
 }
 
 function passTimeOpen(step: Step, phase: Phase & { name: 'open' }): void {
@@ -269,7 +263,7 @@ function passTimeOpen(step: Step, phase: Phase & { name: 'open' }): void {
     cut(step, 'idle', `nothing came for ${Math.round((step.ms - phase.silentSinceMs) / 1000)} s`);
     return;
   }
-  settleGap(step, false);
+  settleGap(step, phase, false);
   resyncNow(step);
 }
 
@@ -281,43 +275,36 @@ function lateToken(seconds: number): FleetError {
 
 // --- towards a connection
 
-function ask(step: Step): void {
+function attempt(step: Step, lastEventId: string, refusal?: { token: string; ending: Ending | Failure }): void {
   step.run++;
-  // A source whose renewal failed gives the refused token again: each try may renew it anew.
-  step.isRenewed = false;
-  step.phase = { name: 'asking', sinceMs: step.ms };
-  step.effects.push({ type: 'get-token', run: step.run });
+  const about = refusal === undefined ? {} : { refusal: refusal.ending };
+  step.phase = { name: 'trying', sinceMs: step.ms, lastEventId, ...about };
+  step.effects.push({ type: 'try', run: step.run, lastEventId, refused: refusal?.token });
 }
 
-function takeToken(step: Step, token: string | undefined, phase: Phase & { name: 'asking' }): void {
+function takeToken(step: Step, token: string | undefined, phase: Phase & { name: 'trying' }): void {
   if (token !== undefined) {
     step.hasHadToken = true;
-    connect(step, token, step.lastEventId);
-  } else if (phase.refusal !== undefined) fail(step, phase.refusal.ending);
-}
-
-function connect(step: Step, token: string, lastEventId: string): void {
-  step.run++;
-  step.phase = { name: 'connecting', sinceMs: step.ms, token, lastEventId };
-  step.effects.push({ type: 'connect', run: step.run, token, lastEventId });
+    step.phase = { ...phase, sinceMs: step.ms, token };
+  } else if (phase.refusal !== undefined) fail(step, phase.refusal);
 }
 
 function open(step: Step, lastEventId: string, headers: Headers): void {
   const isReturn = step.lastLifeMs !== undefined;
-  const downMs = isReturn && step.down !== undefined ? step.ms - step.down.sinceMs : 0;
-  emit(step, { type: 'open', ...stamp(step), isReturn, downMs, trace: traceOf(headers) });
-  const answered = answeredAtMs(headers);
-  step.phase = { name: 'open', sinceMs: step.ms, silentSinceMs: step.ms, answeredAtMs: answered, isHeld: false };
+  const at = stamp(step);
+  emit(step, { type: 'open', ...at, isReturn, trace: traceOf(headers) });
+  const sinceMs = step.ms;
+  const life = { sinceMs, silentSinceMs: sinceMs, isHeld: false };
+  step.phase = { name: 'open', ...at, ...life, lastEventId, answeredAtMs: answeredAtMs(headers) };
   step.lastEventId = lastEventId;
   step.lastLifeMs = step.ms;
   step.down = undefined;
   step.hold = undefined;
   step.partialBytes = 0;
-  if (!isReturn) {
-    emit(step, { type: 'resync', ...stamp(step), sinceWallMs: undefined, sinceMs: 0, replayed: false });
-    return;
-  }
-  endBlindness(step, lastEventId);
+  if (!isReturn) emit(step, { type: 'resync', ...at, sinceWallMs: undefined });
+  if (step.blind === undefined) return;
+  wantResync(step, step.blind.fromMs);
+  if (lastEventId === '') settleGap(step, step.phase, false);
 }
 
 // --- while it stands
@@ -326,10 +313,10 @@ function receive(step: Step, received: Received, phase: Phase & { name: 'open' }
   const { messages, tooBigBytes, firstId } = received;
   step.lastLifeMs = step.ms;
   step.phase = { ...phase, silentSinceMs: step.ms };
-  if (step.over !== undefined && (firstId !== undefined || messages.length > 0)) {
+  if (step.blind !== undefined && (firstId !== undefined || messages.length > 0)) {
     const isAtOnce = step.ms - phase.sinceMs <= AT_ONCE_MS;
-    const { lastEventId: lastId } = step.over;
-    settleGap(step, isContinuation({ lastId, firstId, answeredAtMs: phase.answeredAtMs, isAtOnce }));
+    const { lastEventId: lastId, answeredAtMs: answered } = phase;
+    settleGap(step, phase, isContinuation({ lastId, firstId, answeredAtMs: answered, isAtOnce }));
   }
   for (const bytes of tooBigBytes) passOver(step, bytes);
   for (const { data, name } of messages) emit(step, { type: 'message', ...stamp(step), data, name });
@@ -342,7 +329,7 @@ function passOver(step: Step, bytes: number): void {
   const message = `an event of ${bytes} bytes was skipped: it is above the limit for one event`;
   const moment = { fromWallMs: step.now.wallMs, durationMs: 0 };
   emit(step, { type: 'gap', ...stamp(step), cause: 'too-big', message, ...moment, replayed: false, droppedEvents: 1 });
-  wantResync(step, step.ms, false);
+  wantResync(step, step.ms);
 }
 
 /** Holds with hardly any reading between them are one: the reader never caught up. */
@@ -357,63 +344,53 @@ function hold(step: Step, phase: Phase & { name: 'open' }, isHeld: boolean): voi
 
 // --- what was missed
 
-/** The connection stands again: the blindness is a gap now, which is reported as soon as it is known whether it was replayed. */
-function endBlindness(step: Step, lastEventId: string): void {
+/** Reports the blindness that ended when the connection came to stand. */
+function settleGap(step: Step, opened: Phase & { name: 'open' }, replayed: boolean): void {
   const { blind } = step;
   if (blind === undefined) return;
-  const durationMs = step.ms - blind.fromMs;
-  const fromWallMs = step.now.wallMs - durationMs;
-  const { cause, message, isCutOff } = blind;
   step.blind = undefined;
-  step.over = { gap: { type: 'gap', ...stamp(step), cause, message, fromWallMs, durationMs }, isCutOff, lastEventId };
-  wantResync(step, blind.fromMs, true);
-  if (lastEventId === '') settleGap(step, false);
+  const { topic, atMs, monotonicMs, sinceMs } = opened;
+  const { cause, message, isCutOff } = blind;
+  const durationMs = sinceMs - blind.fromMs;
+  const span = { fromWallMs: atMs - durationMs, durationMs };
+  const droppedEvents = isCutOff && !replayed ? 1 : 0;
+  emit(step, { type: 'gap', topic, atMs, monotonicMs, cause, message, ...span, replayed, droppedEvents });
 }
 
-function settleGap(step: Step, replayed: boolean): void {
-  const { over } = step;
-  if (over === undefined) return;
-  step.over = undefined;
-  if (!replayed) step.resync = { ...step.resync, replayed: false };
-  emit(step, { ...over.gap, replayed, droppedEvents: over.isCutOff && !replayed ? 1 : 0 });
-}
-
-function wantResync(step: Step, sinceMs: number, replayed: boolean): void {
-  const { resync } = step;
-  step.resync = {
-    sinceMs: Math.min(sinceMs, resync.sinceMs ?? sinceMs),
-    dueMs: step.ms + REPLAY_CHANCE_MS,
-    replayed: resync.replayed && replayed,
-  };
+function wantResync(step: Step, sinceMs: number): void {
+  step.resync = { sinceMs: Math.min(sinceMs, step.resync.sinceMs ?? sinceMs), dueMs: step.ms + REPLAY_CHANCE_MS };
 }
 
 function resyncNow(step: Step): void {
-  const { sinceMs: fromMs = step.ms, replayed } = step.resync;
-  const sinceMs = step.ms - fromMs;
-  step.resync = { sinceMs: undefined, dueMs: undefined, replayed: true };
-  emit(step, { type: 'resync', ...stamp(step), sinceWallMs: step.now.wallMs - sinceMs, sinceMs, replayed });
+  const sinceMs = step.ms - (step.resync.sinceMs ?? step.ms);
+  step.resync = { sinceMs: undefined, dueMs: undefined };
+  emit(step, { type: 'resync', ...stamp(step), sinceWallMs: step.now.wallMs - sinceMs });
 }
 
 // --- ends
 
-type Failure = Omit<Ending, 'cause'> & { cause: Cause };
+export type Failure = Omit<Ending, 'cause'> & { cause: Cause };
 
 /** A connection was not made: with 401 a newer token is asked for, another 4xx is tried without the last id. */
-function refuse(step: Step, phase: Phase & { name: 'connecting' }, ending: Ending): void {
+function refuse(
+  step: Step,
+  { token, refusal, lastEventId }: Phase & { name: 'trying' },
+  ending: Ending | Failure,
+): void {
   const status = ending.answer?.status;
-  if (status === 401 && !step.isRenewed) {
-    step.isRenewed = true;
-    step.run++;
-    step.phase = { name: 'asking', sinceMs: step.ms, refusal: { token: phase.token, ending } };
-    step.effects.push({ type: 'renew-token', run: step.run, refused: phase.token });
-  } else if (isRefusal(ending) && status !== 401 && phase.lastEventId !== '') connect(step, phase.token, '');
+  // A source whose renewal failed gives the refused token again: each try may renew it anew, and only once.
+  if (status === 401 && token !== undefined && refusal === undefined) attempt(step, lastEventId, { token, ending });
+  else if (isRefusal(ending) && status !== 401 && lastEventId !== '') attempt(step, '');
   else fail(step, ending);
 }
 
 /** Ends the connection of the moment, because it is of no more use. */
 function cut(step: Step, cause: Cause, message: string): void {
-  const error = new FleetError('network', message);
-  if (step.phase.name === 'connecting' || step.phase.name === 'open') step.effects.push({ type: 'disconnect', error });
+  cutWith(step, cause, new FleetError('network', message));
+}
+
+function cutWith(step: Step, cause: Cause, error: FleetError): void {
+  step.effects.push({ type: 'disconnect', error });
   fail(step, { cause, error });
 }
 
@@ -455,7 +432,7 @@ function lose(
   const stoodMs = step.ms - phase.sinceMs;
   step.stoodMs += stoodMs;
   if (stoodMs >= STEADY_MS) step.attempt = 0;
-  settleGap(step, false);
+  settleGap(step, phase, false);
   step.resync = { ...step.resync, dueMs: undefined };
   const isCutOff = step.partialBytes > 0;
   const { cause, error } = blame(ending, step.partialBytes, holdToBlame(step, ending.cause));
@@ -496,7 +473,7 @@ function isRefusal({ cause, answer }: Ending | Failure): boolean {
 /** "Ends that are final": nothing that happens later can change the answer. */
 function isFinal(step: Step, cause: Cause, ending: Ending | Failure): boolean {
   // Without a token at the start the settings are wrong; later the token command may fail for want of a network.
-  const isRenewal = step.phase.name === 'asking' && step.phase.refusal !== undefined;
+  const isRenewal = step.phase.name === 'trying' && step.phase.refusal !== undefined;
   if (cause === 'token') return step.lastLifeMs === undefined && (isRenewal || !step.hasHadToken);
   const status = ending.answer?.status;
   if (cause === 'status' && status === 204) return true;
@@ -508,7 +485,9 @@ function isFinal(step: Step, cause: Cause, ending: Ending | Failure): boolean {
 
 function giveUp(step: Step, down: { sinceMs: number; error?: FleetError }): void {
   const seconds = Math.round((step.ms - down.sinceMs) / 1000);
-  const missing = step.phase.name === 'asking' ? 'no token came' : `no answer from ${step.settings.origin}`;
+  const { phase } = step;
+  const isAsking = phase.name === 'trying' && phase.token === undefined;
+  const missing = isAsking ? 'no token came' : `no answer from ${step.settings.origin}`;
   const last = down.error ?? new FleetError('network', missing);
   const error = new FleetError(
     last.kind === 'service' ? 'service' : 'network',
@@ -520,7 +499,7 @@ function giveUp(step: Step, down: { sinceMs: number; error?: FleetError }): void
       hint: 'leave out --give-up-after to try for ever',
     },
   );
-  if (step.phase.name === 'connecting') step.effects.push({ type: 'disconnect', error });
+  if (phase.name === 'trying') step.effects.push({ type: 'disconnect', error });
   close(step, error);
 }
 
@@ -553,6 +532,6 @@ function emit(step: Step, event: StreamEvent): void {
   step.effects.push({ type: 'emit', event });
 }
 
-function stamp({ settings, now }: Step): { topic: string; atMs: number; monotonicMs: number } {
+function stamp({ settings, now }: Step): Stamp {
   return { topic: settings.topic, atMs: now.wallMs, monotonicMs: now.monotonicMs };
 }
