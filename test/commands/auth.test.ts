@@ -113,7 +113,7 @@ describe('auth login', () => {
 
   it('makes the first profile the one in use, and no other', async () => {
     const first = await fleet('auth login --with-token --profile berlin', { stdin: 'one' });
-    expect(first.stderr).toContain('Now using profile "berlin"\n');
+    expect(first.stderr).toContain('now using profile "berlin"\n');
     expect(first.stderr).toContain('no address yet: run "fleet config set base_url URL --profile berlin"\n');
     const second = await fleet('auth login --with-token --profile munich', { stdin: 'two' });
     expect(second.stderr).toContain('to use it without --profile: fleet profile use munich\n');
@@ -321,7 +321,7 @@ describe('the profile that a login goes to', () => {
     expect(run.code).toBe(0);
     expect(run.stderr).toContain(`logging in: profile "127.0.0.1-4" at ${OTHER}\n`);
     expect(run.stderr).toContain('because "sandbox" belongs to "fleet sandbox"\n');
-    expect(run.stderr).toContain('Now using profile "127.0.0.1-4"; back to the other: fleet profile use sandbox\n');
+    expect(run.stderr).toContain('now using profile "127.0.0.1-4"; back to the other: fleet profile use sandbox\n');
     expect(await profiles()).toEqual({ ...before, '127.0.0.1-4': { base_url: OTHER } });
     expect(await tokens()).toEqual({ sandbox: 'sandbox-token', '127.0.0.1-4': VALID });
     expect((await fleet('config get organization')).code).toBe(3);

@@ -77,7 +77,7 @@ describe('profile list', () => {
   it('helps one who named a profile that is not there', async () => {
     await makeTwo();
     const run = await fleet('profile list', { env: { FLEET_PROFILE: 'gone' } });
-    expect([run.code, run.stderr]).toEqual([0, 'the profile in use, "gone", does not exist yet\n']);
+    expect([run.code, run.stderr]).toEqual([0, 'The profile in use, "gone", does not exist yet\n']);
   });
 });
 
@@ -87,7 +87,7 @@ describe('profile use', () => {
     expect(await fleet('profile use munich.east')).toEqual({
       code: 0,
       stdout: '',
-      stderr: 'Now using profile "munich.east"\n',
+      stderr: 'now using profile "munich.east"\n',
     });
     expect((await fleet('config get retries')).stdout).toBe('1\n');
     expect((await fleet('config get retries --profile berlin')).stdout).toBe('3\n');
@@ -118,7 +118,7 @@ describe('profile delete', () => {
     expect(run).toEqual({
       code: 0,
       stdout: '',
-      stderr: 'deleted profile "berlin" and its token\nNow using profile "default"\n',
+      stderr: 'deleted profile "berlin" and its token\nnow using profile "default"\n',
     });
     expect(await readJson('config.json')).toEqual({ profiles: { 'munich.east': { retries: 1 } } });
     expect(await readJson('credentials.json')).toEqual({ tokens: {} });

@@ -223,7 +223,7 @@ async function enterProfile({ notice }: Context, stored: Stored, { profile, reas
   const isFirst = stored.profiles.size === 0 && stored.active === undefined;
   if (!isFirst && reason === undefined) return notice(`to use it without --profile: fleet profile use ${profile}`);
   await useProfile(stored, profile);
-  await notice(`✓ Now using profile "${profile}"${isFirst ? '' : `; back to the other: fleet profile use ${before}`}`);
+  await notice(`✓ now using profile "${profile}"${isFirst ? '' : `; back to the other: fleet profile use ${before}`}`);
 }
 
 async function warnOfExpiry({ clock, notice }: Context, token: string): Promise<void> {

@@ -50,7 +50,7 @@ export async function editBicycle(context: Context, text: string, options: EditO
   const changed = Object.entries(changes).filter(([field, wanted]) => writeJson(wanted) !== writeJson(before[field]));
   const label = describe(value.uuid, value.name);
   if (changed.length === 0) {
-    await context.notice(`Nothing to change: ${label} already has these values.`);
+    await context.notice(`nothing to change: ${label} already has these values`);
     return;
   }
   await report(context, label, before, changed);
@@ -190,7 +190,7 @@ async function confirm(
 async function printDryRun(context: Context, client: Client, request: HttpRequest): Promise<void> {
   const { method, url, body } = client.preview(request);
   await context.io.stdout.write(`${method} ${url} ${body ?? ''}\n`);
-  await context.notice('Dry run: nothing was sent.');
+  await context.notice('dry run: nothing was sent');
 }
 
 /** An edit that was sent. */

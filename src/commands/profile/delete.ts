@@ -23,5 +23,5 @@ export async function removeProfile(context: Context, name: string, options: Del
   }
   await deleteProfile(stored, name);
   await notice(`✓ deleted profile "${name}"${hasToken ? ' and its token' : ''}`);
-  if (stored.active === name) await notice(`✓ Now using profile "${DEFAULT_PROFILE}"`);
+  if (stored.active === name) await notice(`✓ now using profile "${DEFAULT_PROFILE}"`);
 }

@@ -41,7 +41,7 @@ export async function listProfiles(context: Context): Promise<void> {
   await printReport(context, PROFILES, rows, format);
   if (format !== 'table') return;
   if (rows.length === 0) await notice('No profiles yet. Run "fleet auth login", or "fleet sandbox" to try');
-  else if (!stored.profiles.has(inUse)) await notice(`the profile in use, "${inUse}", does not exist yet`);
+  else if (!stored.profiles.has(inUse)) await notice(`The profile in use, "${inUse}", does not exist yet`);
 }
 
 const PROFILES: Shape<Row> = {

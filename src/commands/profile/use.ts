@@ -10,7 +10,7 @@ export async function chooseActive({ io, flags, notice }: Context, name: string)
   if (!stored.profiles.has(name) && name !== DEFAULT_PROFILE)
     throw unknownWord('profile', name, [...stored.profiles.keys()]);
   await useProfile(stored, name === DEFAULT_PROFILE ? undefined : name);
-  await notice(`✓ Now using profile "${name}"`);
+  await notice(`✓ now using profile "${name}"`);
   const stronger = flags.profile === undefined ? (io.env['FLEET_PROFILE'] ?? '') : '';
   if (stronger !== '' && stronger !== name)
     await notice(`warning: FLEET_PROFILE is set to "${stronger}" and overrides it`);
