@@ -10,6 +10,7 @@ import { openSeen, type Seen } from '../http/seen.js';
 import type { HttpAnswer, HttpRequest, Item, Query } from '../http/types.js';
 import { parseJson } from '../json/parse.js';
 import type { Database, Row, Value } from './database.js';
+import { DIALECTS, likeText } from './dialect.js';
 import type { Mirror } from './open.js';
 import { orderColumn } from './rows.js';
 
@@ -98,7 +99,7 @@ function selectBicycles(database: Database, organizations: readonly string[], qu
     where.add('longitude BETWEEN ? AND ?', west, east);
   }
   const [text] = filters.get('query') ?? [];
-  if (text !== undefined) addText(database, text, where.add);
+  if (text !== undefined) addText(text, where.add);
   return { ...where.of('bicycles'), ...place(database, query, BICYCLE_ORDER) };
 }
 
@@ -158,14 +159,13 @@ function openWhere(held: readonly string[]) {
   };
 }
 
-/** Observed: `query` finds a text in these three fields. SQLite folds the letters of ASCII alone: of others it leaves the choice to the caller. */
-function addText(database: Database, text: string, add: (condition: string, ...values: Value[]) => void): void {
-  if (database.kind === 'sqlite' && /[^\x20-\x7e]/.test(text)) return;
-  const find = database.kind === 'sqlite' ? 'instr(lower(COLUMN), ?) > 0' : 'position(? in lower(COLUMN)) > 0';
-  const fields = ['name', 'serial_number', 'bleid'];
-  const either = fields.map((column) => find.replace('COLUMN', column)).join(' OR ');
+/** Observed: `query` finds a text in these three fields. SQLite folds the letters of ASCII alone: of others the choice is left to the caller. */
+function addText(text: string, add: (condition: string, ...values: Value[]) => void): void {
+  if (/[^\x20-\x7e]/.test(text)) return;
+  const either = ['name', 'serial_number', 'bleid'].map((column) => `lower(${column}) LIKE ? ESCAPE '\\'`);
+  const pattern = `%${likeText(text)}%`;
   // An index holds these fields alone: whole rows are many times as much to read.
-  add(`uuid IN (SELECT uuid FROM bicycles WHERE ${either})`, ...fields.map(() => text.toLowerCase()));
+  add(`uuid IN (SELECT uuid FROM bicycles WHERE ${either.join(' OR ')})`, pattern, pattern, pattern);
 }
 
 /** The order, "what has no value last either way", and which page. Observed: the newest first unless the request says otherwise. */
@@ -179,10 +179,9 @@ function place(database: Database, query: Query, fields: readonly string[]) {
   });
   const isByUuid = orders.some((order) => order.startsWith('uuid '));
   // Text in the order of its bytes, as SQLite has it.
+  const { bytes } = DIALECTS[database.kind];
   const textual = (order: string) =>
-    database.kind === 'sqlite' || /_utc |^latitude|^longitude|^latest|^state_of_charge/.test(order)
-      ? order
-      : order.replace(' ', ' COLLATE "C" ');
+    /_utc |^latitude|^longitude|^latest|^state_of_charge/.test(order) ? order : order.replace(' ', ` ${bytes} `);
   // The same way as the last field, so that an index can give the order.
   const last = isByUuid ? [] : [`uuid ${orders.at(-1)?.includes(' DESC') === true ? 'DESC' : 'ASC'}`];
   return {
@@ -231,10 +230,8 @@ async function* readWhole<T>(
   const skipped = (page - 1) * pageItems;
   const count = await countRows(database, selection);
   // One more than is wanted shows that there are more.
-  const most = limit === undefined ? '' : ` LIMIT ${limit + 1}`;
-  const offset =
-    skipped === 0 ? '' : `${most === '' && database.kind === 'sqlite' ? ' LIMIT -1' : most} OFFSET ${skipped}`;
-  const sql = `SELECT raw FROM ${source} ORDER BY ${order}${offset === '' ? most : offset}`;
+  const most = limit === undefined ? Number.MAX_SAFE_INTEGER : limit + 1;
+  const sql = `SELECT raw FROM ${source} ORDER BY ${order} LIMIT ${most} OFFSET ${skipped}`;
   let came = 0;
   let held: Item<T>[] | undefined;
   const pageOf = (items: Item<T>[], isLast: boolean): ListPage<T> => ({

@@ -6,6 +6,7 @@ import type { ConnectionOptions } from 'node:tls';
 import { configError, reasonOf } from '../errors.js';
 import { homeOfUser, nameOfUser } from '../user.js';
 
+/** As `pg` takes it, but for `ssl`. */
 export interface Connection {
   readonly host: string;
   readonly port: number;
@@ -14,9 +15,8 @@ export interface Connection {
   readonly password: string | undefined;
   /** Each is tried in turn, as `prefer` asks; false is without TLS. */
   readonly ssl: readonly (false | ConnectionOptions)[];
-  /** Milliseconds. */
-  readonly connectTimeoutMs: number;
-  readonly applicationName: string;
+  readonly connectionTimeoutMillis: number;
+  readonly application_name: string;
   readonly options: string | undefined;
 }
 
@@ -28,47 +28,30 @@ const CONNECT_TIMEOUT_S = 10;
 const MOST_BYTES = 1_000_000;
 const OTHERS_BITS = 0o077;
 
-/** The variable of each parameter (PostgreSQL 17, section 32.15). */
-const VARIABLES: { readonly [name: string]: string } = {
-  host: 'PGHOST',
-  port: 'PGPORT',
-  dbname: 'PGDATABASE',
-  user: 'PGUSER',
-  password: 'PGPASSWORD',
-  passfile: 'PGPASSFILE',
-  service: 'PGSERVICE',
-  options: 'PGOPTIONS',
-  application_name: 'PGAPPNAME',
-  sslmode: 'PGSSLMODE',
-  sslrootcert: 'PGSSLROOTCERT',
-  sslcert: 'PGSSLCERT',
-  sslkey: 'PGSSLKEY',
-  connect_timeout: 'PGCONNECT_TIMEOUT',
-};
+/** Parameters whose variable is not `PG` and their name (PostgreSQL 17, section 32.15). */
+const VARIABLES: Named = { dbname: 'PGDATABASE', application_name: 'PGAPPNAME' };
 
 /** Reads address, files and environment. Throws a FleetError of kind `config` for a file or value that is no use. */
 export async function readConnection(url: string, env: NodeJS.ProcessEnv): Promise<Connection> {
   const fromAddress = parametersOf(new URL(url));
-  const fromEnvironment: Named = Object.fromEntries(
-    Object.entries(VARIABLES).map(([name, variable]) => [name, env[variable] || undefined]),
-  );
-  const service = fromAddress['service'] ?? fromEnvironment['service'];
+  const fromEnvironment = (name: string) => env[VARIABLES[name] ?? `PG${name.toUpperCase()}`] || undefined;
+  const service = fromAddress['service'] ?? fromEnvironment('service');
   const fromService = service === undefined ? {} : await readService(service, env);
-  const find = (name: string) => fromAddress[name] ?? fromService[name] ?? fromEnvironment[name];
+  const find = (name: string) => fromAddress[name] ?? fromService[name] ?? fromEnvironment(name);
   const user = find('user') ?? nameOfUser() ?? 'postgres';
-  const host = find('host') ?? 'localhost';
-  const port = wholeNumber('port', find('port') ?? String(DEFAULT_PORT));
-  const database = find('dbname') ?? user;
-  const passfile = find('passfile') ?? defaultPassfile(env);
-  return {
-    host,
-    port,
+  const where = {
+    host: find('host') ?? 'localhost',
+    port: wholeNumber('port', find('port') ?? String(DEFAULT_PORT)),
+    database: find('dbname') ?? user,
     user,
-    database,
-    password: find('password') ?? (await readPassword(passfile, { host, port, database, user })),
-    ssl: await readTls(find, host, env),
-    connectTimeoutMs: wholeNumber('connect_timeout', find('connect_timeout') ?? String(CONNECT_TIMEOUT_S)) * 1000,
-    applicationName: find('application_name') ?? 'fleet',
+  };
+  const timeoutS = wholeNumber('connect_timeout', find('connect_timeout') ?? String(CONNECT_TIMEOUT_S));
+  return {
+    ...where,
+    password: find('password') ?? (await readPassword(find('passfile') ?? defaultPassfile(env), where)),
+    ssl: await readTls(find, where.host, join(home(env), '.postgresql')),
+    connectionTimeoutMillis: timeoutS * 1000,
+    application_name: find('application_name') ?? 'fleet',
     options: find('options'),
   };
 }
@@ -145,12 +128,7 @@ export function parseService(text: string, name: string): Named | undefined {
   return found;
 }
 
-interface Wanted {
-  readonly host: string;
-  readonly port: number;
-  readonly database: string;
-  readonly user: string;
-}
+type Wanted = Pick<Connection, 'host' | 'port' | 'database' | 'user'>;
 
 async function readPassword(path: string, wanted: Wanted): Promise<string | undefined> {
   const text = await readSmall(path);
@@ -175,42 +153,39 @@ export function findPassword(text: string, { host, port, database, user }: Wante
   return undefined;
 }
 
+/** The files of the user's folder are taken where no parameter names others (PostgreSQL 17, section 32.19). */
 async function readTls(
   find: (name: string) => string | undefined,
   host: string,
-  env: NodeJS.ProcessEnv,
+  folder: string,
 ): Promise<Connection['ssl']> {
   const mode = find('sslmode') ?? 'prefer';
   if (host.startsWith('/') || mode === 'disable') return [false];
-  const folder = join(home(env), '.postgresql');
-  const rootPath = find('sslrootcert');
-  const ca = rootPath === 'system' ? undefined : await readSmall(rootPath ?? join(folder, 'root.crt'));
-  if (rootPath !== undefined && rootPath !== 'system' && ca === undefined)
-    throw configError(`there is no file ${rootPath} (sslrootcert)`);
-  const cert = await readSmall(find('sslcert') ?? join(folder, 'postgresql.crt'));
-  const key = cert === undefined ? undefined : await readSmall(find('sslkey') ?? join(folder, 'postgresql.key'));
-  const own = {
-    ...(cert === undefined ? {} : { cert }),
-    ...(key === undefined ? {} : { key }),
-    ...(ca === undefined ? {} : { ca }),
-  };
-  const unchecked = { ...own, rejectUnauthorized: false };
-  switch (mode) {
-    case 'allow':
-      return [false, unchecked];
-    case 'prefer':
-      return [unchecked, false];
-    case 'require':
-      // "If a root CA file exists, the behavior of sslmode=require will be the same as that of verify-ca."
-      return [ca === undefined ? unchecked : { ...own, checkServerIdentity: () => undefined }];
-    case 'verify-ca':
-      return [{ ...own, checkServerIdentity: () => undefined }];
-    case 'verify-full':
-      return [own];
-    default:
-      throw configError(
-        `"${mode}" is not an sslmode`,
-        'modes: disable, allow, prefer, require, verify-ca, verify-full',
-      );
+  const own: { ca?: string; cert?: string; key?: string } = {};
+  for (const [option, name, file] of TLS_FILES) {
+    const path = find(name);
+    // The system's own authorities are those of Node.
+    const text = path === 'system' ? undefined : await readSmall(path ?? join(folder, file));
+    if (text !== undefined) own[option] = text;
+    else if (path !== undefined && path !== 'system') throw configError(`there is no file ${path} (${name})`);
   }
+  const unchecked = { ...own, rejectUnauthorized: false };
+  const chain = { ...own, checkServerIdentity: () => undefined };
+  const modes: { readonly [mode: string]: Connection['ssl'] } = {
+    allow: [false, unchecked],
+    prefer: [unchecked, false],
+    // "If a root CA file exists, the behavior of sslmode=require will be the same as that of verify-ca."
+    require: [own.ca === undefined ? unchecked : chain],
+    'verify-ca': [chain],
+    'verify-full': [own],
+  };
+  const ssl = Object.hasOwn(modes, mode) ? modes[mode] : undefined;
+  if (ssl !== undefined) return ssl;
+  throw configError(`"${mode}" is not an sslmode`, `modes: disable, ${Object.keys(modes).join(', ')}`);
 }
+
+const TLS_FILES = [
+  ['ca', 'sslrootcert', 'root.crt'],
+  ['cert', 'sslcert', 'postgresql.crt'],
+  ['key', 'sslkey', 'postgresql.key'],
+] as const;

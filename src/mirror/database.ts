@@ -1,15 +1,137 @@
-// Opens the database of a mirror, whichever it is; each is loaded when it is asked for.
+// The database of a mirror, whichever it is: statements, rows, transactions; each engine is loaded when it is asked for.
 
+import { FleetError } from '../errors.js';
 import type { MirrorAddress } from './address.js';
-import type { Database, OpenOptions } from './engine.js';
+import type { Answer, Engine, OpenOptions, Value } from './engine.js';
 
-export type { Answer, Column, Database, OpenOptions, Row, Value } from './engine.js';
+export type { Answer, Column, OpenOptions, Value } from './engine.js';
+
+export type Row = Readonly<Record<string, Value>>;
+
+/** One connection. Its methods are called one after another, but `each` and `query`, whose rows may be read between other calls. */
+export interface Database {
+  readonly kind: Engine['kind'];
+  /** Statements of the program's own are written with `?`, which stands in no quotes. */
+  all(sql: string, values?: readonly Value[]): Promise<Row[]>;
+  /** Rows in chunks, in bounded memory. What an open transaction wrote need not be among them. */
+  each(sql: string, values?: readonly Value[]): AsyncIterable<readonly Row[]>;
+  /** One statement of the operator's as it is: nothing in it is replaced. Only the way to read is open to it. */
+  query(sql: string): Promise<Answer>;
+  /** One transaction; it is rolled back when `work` throws. Several wait for each other. */
+  transaction<T>(work: () => Promise<T>): Promise<T>;
+  /** Inserts many rows; with `key`, of which no two are the same, a row of the same key gets the new values. Atomic. */
+  write(
+    table: string,
+    columns: readonly string[],
+    rows: readonly (readonly Value[])[],
+    key?: readonly string[],
+  ): Promise<void>;
+  close(): Promise<void>;
+}
 
 /**
  * Opens the database. Throws a FleetError: 8 (`network`) out of reach, 10 (`output`) it cannot be written, 3 (`config`) it is
  * damaged, no database, not there, or the access is refused; 2 (`usage`) a query that the database refuses.
  */
 export async function openDatabase(address: MirrorAddress, options: OpenOptions): Promise<Database> {
-  if (address.kind === 'sqlite') return (await import('./sqlite.js')).openSqlite(address.path, options);
-  return (await import('./postgres.js')).openPostgres(address.url, options);
+  options.signal.throwIfAborted();
+  const engine =
+    address.kind === 'sqlite'
+      ? await (await import('./sqlite.js')).openSqlite(address.path, options)
+      : await (await import('./postgres.js')).openPostgres(address.url, options);
+  return databaseOf(engine, options.signal);
+}
+
+function databaseOf(engine: Engine, signal: AbortSignal): Database {
+  const inTurn = queue();
+  let isOpen = false;
+  const ask = async <T>(work: () => Promise<T>, isQuery = false): Promise<T> => {
+    signal.throwIfAborted();
+    try {
+      return await work();
+    } catch (error) {
+      if (signal.aborted) throw signal.reason;
+      throw error instanceof FleetError ? error : engine.understand(error, isQuery);
+    }
+  };
+  const read = async (sql: string, values: readonly Value[], isQuery: boolean): Promise<Answer> => {
+    const { columns, chunks } = await ask(() => engine.read(sql, values), isQuery);
+    async function* understood() {
+      const iterator = chunks[Symbol.asyncIterator]();
+      try {
+        for (;;) {
+          const next = await ask(() => iterator.next(), isQuery);
+          if (next.done === true) return;
+          yield next.value;
+        }
+      } finally {
+        await iterator.return?.();
+      }
+    }
+    return { columns, chunks: understood() };
+  };
+  const transaction = <T>(work: () => Promise<T>): Promise<T> =>
+    inTurn(async () => {
+      await ask(engine.begin);
+      isOpen = true;
+      try {
+        const result = await work();
+        await ask(() => engine.run('commit', []));
+        return result;
+      } catch (error) {
+        // Some a database rolls back by itself, when the disk is full for instance.
+        await engine.run('rollback', []).catch(() => undefined);
+        throw error;
+      } finally {
+        isOpen = false;
+      }
+    });
+  return {
+    kind: engine.kind,
+    transaction,
+    close: engine.close,
+    query: (sql) => read(sql, [], true),
+    async all(sql, values = []) {
+      const { names, rows } = await ask(() => engine.run(sql, values));
+      return objectsOf(names, rows);
+    },
+    async *each(sql, values = []) {
+      const { columns, chunks } = await read(sql, values, false);
+      const names = columns.map(({ name }) => name);
+      for await (const rows of chunks) yield objectsOf(names, rows);
+    },
+    async write(table, columns, rows, key) {
+      if (rows.length === 0) return;
+      const insert = () => ask(() => engine.insert(table, columns, rows, onConflict(columns, key)));
+      await (isOpen ? insert() : transaction(insert));
+    },
+  };
+}
+
+/** Runs one thing after another. */
+export function queue(): <T>(work: () => Promise<T>) => Promise<T> {
+  let last: Promise<unknown> = Promise.resolve();
+  return (work) => {
+    const next = last.then(work, work);
+    last = next.catch(() => undefined);
+    return next;
+  };
+}
+
+/** `on conflict …`, the same words in both databases. */
+function onConflict(columns: readonly string[], key: readonly string[] | undefined): string {
+  if (key === undefined) return '';
+  const others = columns.filter((name) => !key.includes(name));
+  const action =
+    others.length === 0 ? 'nothing' : `update set ${others.map((name) => `${name} = excluded.${name}`).join(', ')}`;
+  return ` on conflict (${key.join(', ')}) do ${action}`;
+}
+
+/** Rows as objects; of columns with the same name the last one counts. */
+function objectsOf(names: readonly string[], rows: readonly (readonly Value[])[]): Row[] {
+  return rows.map((row) => {
+    const object: Record<string, Value> = {};
+    for (let index = 0; index < names.length; index += 1) object[names[index] ?? ''] = row[index] ?? null;
+    return object;
+  });
 }

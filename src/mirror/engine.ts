@@ -1,8 +1,9 @@
-// What a mirror asks of its database, whichever it is: rows, many rows at once, transactions, and errors that say what to do.
+// What a mirror asks of SQLite and of PostgreSQL, and what both have in common: values, rows, and errors that say what to do.
+
+import { FleetError, usageError } from '../errors.js';
 
 /** A cell. PostgreSQL's decimals (`numeric`) come as text, times as ISO 8601 in UTC on both; a boolean is 0 or 1 in SQLite. */
 export type Value = string | number | bigint | boolean | null;
-export type Row = Readonly<Record<string, Value>>;
 
 export interface Column {
   readonly name: string;
@@ -17,24 +18,26 @@ export interface Answer {
   readonly chunks: AsyncIterable<readonly (readonly Value[])[]>;
 }
 
-/** One connection. Its methods are called one after another, but `each` and `query`, whose rows may be read between other calls. */
-export interface Database {
+/** One connection, in the manner of its database; `openDatabase` makes a Database of it. Throws what the driver throws. */
+export interface Engine {
   readonly kind: 'sqlite' | 'postgres';
-  /** Statements are written with `?`. They are prepared once and kept. */
-  all(sql: string, values?: readonly Value[]): Promise<Row[]>;
-  /** Rows in chunks, in bounded memory. What an open transaction wrote need not be among them. */
-  each(sql: string, values?: readonly Value[]): AsyncIterable<readonly Row[]>;
-  /** One statement of the operator's as it is: nothing in it is replaced. Only the way to read is open to it. */
-  query(sql: string): Promise<Answer>;
-  /** One transaction; it is rolled back when `work` throws. Several wait for each other. */
-  transaction<T>(work: () => Promise<T>): Promise<T>;
-  /** Inserts many rows; with `key`, a row of the same key gets the new values. Atomic. Of rows with the same key the last one counts. */
-  write(
+  /** One statement with its rows. It is prepared once and kept. */
+  run(
+    sql: string,
+    values: readonly Value[],
+  ): Promise<{ names: readonly string[]; rows: readonly (readonly Value[])[] }>;
+  /** Rows in chunks, in bounded memory; other calls may come in between. */
+  read(sql: string, values: readonly Value[]): Promise<Answer>;
+  /** Inserts many rows, at least one, within a transaction; `conflict` stands behind them. */
+  insert(
     table: string,
     columns: readonly string[],
     rows: readonly (readonly Value[])[],
-    key?: readonly string[],
+    conflict: string,
   ): Promise<void>;
+  begin(): Promise<void>;
+  /** What an error of the driver's means; `isQuery`: the statement is the operator's. */
+  understand(error: unknown, isQuery: boolean): unknown;
   close(): Promise<void>;
 }
 
@@ -48,79 +51,24 @@ export interface OpenOptions {
 
 /** Rows of one chunk: few enough to hold, many enough that a chunk costs nothing. */
 export const CHUNK_ROWS = 500;
-
-/** Runs transactions one after another. */
-export function queue(): <T>(work: () => Promise<T>) => Promise<T> {
-  let last: Promise<unknown> = Promise.resolve();
-  return (work) => {
-    const next = last.then(work, work);
-    last = next.catch(() => undefined);
-    return next;
-  };
-}
-
-/** Transactions of one connection, one after another; `join` works in the one that is open, else in one of its own. */
-export function openTransactions(begin: () => unknown, commit: () => unknown, rollback: () => unknown) {
-  const inTurn = queue();
-  let isOpen = false;
-  const transaction = <T>(work: () => Promise<T>): Promise<T> =>
-    inTurn(async () => {
-      await begin();
-      isOpen = true;
-      try {
-        const result = await work();
-        await commit();
-        return result;
-      } catch (error) {
-        // Some a database rolls back by itself, when the disk is full for instance.
-        await Promise.resolve()
-          .then(rollback)
-          .catch(() => undefined);
-        throw error;
-      } finally {
-        isOpen = false;
-      }
-    });
-  const join = (work: () => Promise<void>): Promise<void> => (isOpen ? work() : transaction(work));
-  return { transaction, join };
-}
-
-/** The texts of a parameter that is a JSON array, as rows: one parameter, however many. */
-export const TEXTS_OF: { readonly [kind in Database['kind']]: string } = {
-  sqlite: 'SELECT value FROM json_each(?)',
-  postgres: 'SELECT json_array_elements_text(?::json)',
-};
+/** What is read of one value, and of one chunk where the database can be held to it: as much as of an answer of the service. */
+export const MOST_BYTES = 64 * 1024 * 1024;
 
 /** What a text column cannot hold in either database: a NUL, and half a surrogate pair. */
 export function storable(text: string): string {
   return text.includes('\0') ? text.replaceAll('\0', '\uFFFD') : text;
 }
 
-/** The last row of each key. */
-export function lastOfEach(
-  columns: readonly string[],
-  rows: readonly (readonly Value[])[],
-  key: readonly string[],
-): readonly (readonly Value[])[] {
-  const places = key.map((name) => columns.indexOf(name));
-  const found = new Map(rows.map((row) => [places.map((place) => String(row[place])).join('\0'), row]));
-  return found.size === rows.length ? rows : [...found.values()];
+/** What the database says of a statement: the operator's mistake where it is the operator's. */
+export function refusal(message: string, isQuery: boolean, cause: unknown): FleetError {
+  const text = `the database says: ${message}`;
+  if (isQuery) return usageError(text, 'tables, columns and ten examples: fleet help mirror');
+  return new FleetError('internal', text, { cause });
 }
 
-/** `on conflict …`, the same words in both databases. */
-export function onConflict(columns: readonly string[], key: readonly string[] | undefined): string {
-  if (key === undefined) return '';
-  const others = columns.filter((name) => !key.includes(name));
-  const action =
-    others.length === 0 ? 'nothing' : `update set ${others.map((name) => `${name} = excluded.${name}`).join(', ')}`;
-  return ` on conflict (${key.join(', ')}) do ${action}`;
-}
-
-/** Rows as objects; of columns with the same name the last one counts. */
-export function objectsOf(names: readonly string[], rows: readonly (readonly Value[])[]): Row[] {
-  return rows.map((row) => {
-    const object: Record<string, Value> = {};
-    for (let index = 0; index < names.length; index += 1) object[names[index] ?? ''] = row[index] ?? null;
-    return object;
-  });
+export function tooLong(): FleetError {
+  return usageError(
+    `the query has values of more than ${MOST_BYTES / 1024 / 1024} MB`,
+    'select fewer columns, or a part of each value with substr()',
+  );
 }

@@ -2,7 +2,8 @@
 
 import { configError, type FleetError } from '../errors.js';
 import type { Database } from './database.js';
-import { readMeta, readState, writeMeta } from './schema.js';
+import { DIALECTS } from './dialect.js';
+import { readState, writeMeta } from './schema.js';
 
 /** Who writes. `heartbeat` is UTC by the database's own clock, null once the lease was let go. */
 export interface Lease extends Omit<Writer, 'isGone'> {
@@ -40,20 +41,23 @@ export function isAlive(lease: Lease | undefined, now: string): boolean {
 
 /** What time it is at the database, UTC. */
 export async function databaseTime(database: Database): Promise<string> {
-  const [row] = await database.all(
-    database.kind === 'sqlite'
-      ? "SELECT strftime('%Y-%m-%dT%H:%M:%fZ', 'now') AS now"
-      : `SELECT to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS now`,
-  );
+  const [row] = await database.all(`SELECT ${DIALECTS[database.kind].clock} AS now`);
   return String(row?.['now']);
+}
+
+/** The lease, which nobody else takes before the transaction ends. It may not be there yet; the schema is. */
+async function lockLease(database: Database): Promise<Lease | undefined> {
+  const { locked } = DIALECTS[database.kind];
+  const sql = `SELECT key, value FROM meta WHERE key IN ('lease', 'schema') ORDER BY key ${locked}`;
+  const row = (await database.all(sql)).find(({ key }) => key === 'lease');
+  return readState<Lease>(row === undefined ? undefined : String(row['value']));
 }
 
 /** Becomes the writer. Throws a FleetError of kind `config` that names the one that lives. */
 export async function takeLease(database: Database, writer: Writer): Promise<void> {
   await database.transaction(async () => {
-    await lockLease(database);
+    const lease = await lockLease(database);
     const now = await databaseTime(database);
-    const lease = readState<Lease>(await readMeta(database, 'lease'));
     const isDead = lease !== undefined && lease.place === writer.place && writer.isGone(lease.pid);
     if (lease !== undefined && lease.owner !== writer.owner && !isDead && isAlive(lease, now)) throw inUse(lease, now);
     await writeMeta(database, 'lease', leaseText(writer, now));
@@ -65,9 +69,7 @@ export async function takeLease(database: Database, writer: Writer): Promise<voi
  * kind `config` where another one has taken over: a writer that slept must not write.
  */
 export async function keepLease(database: Database, writer: Writer, beats: boolean): Promise<void> {
-  const forUpdate = database.kind === 'postgres' ? ' FOR UPDATE' : '';
-  const [row] = await database.all(`SELECT value FROM meta WHERE key = 'lease'${forUpdate}`);
-  const lease = readState<Lease>(row === undefined ? undefined : String(row['value']));
+  const lease = await lockLease(database);
   if (lease?.owner !== writer.owner) throw replaced(lease);
   if (beats) await writeMeta(database, 'lease', leaseText(writer, await databaseTime(database)));
 }
@@ -75,20 +77,13 @@ export async function keepLease(database: Database, writer: Writer, beats: boole
 /** Lets go, so that the next writer need not wait; nothing where another one took over. */
 export async function releaseLease(database: Database, writer: Writer): Promise<void> {
   await database.transaction(async () => {
-    await lockLease(database);
-    if (readState<Lease>(await readMeta(database, 'lease'))?.owner !== writer.owner) return;
-    await writeMeta(database, 'lease', leaseText(writer, null));
+    if ((await lockLease(database))?.owner === writer.owner)
+      await writeMeta(database, 'lease', leaseText(writer, null));
   });
 }
 
 function leaseText({ owner, host, place, pid }: Writer, heartbeat: string | null): string {
   return JSON.stringify({ owner, host, place, pid, heartbeat } satisfies Lease);
-}
-
-/** SQLite's transactions are one after another; PostgreSQL's wait for rows that are there: the lease may not be. */
-async function lockLease(database: Database): Promise<void> {
-  if (database.kind === 'postgres')
-    await database.all("SELECT value FROM meta WHERE key IN ('lease', 'schema') ORDER BY key FOR UPDATE");
 }
 
 function inUse(lease: Lease, now: string): FleetError {

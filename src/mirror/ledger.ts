@@ -4,7 +4,7 @@ import type { Bicycle } from '../api/bicycle.js';
 import { needsExactReading, readExact, writeJson } from '../json/exact.js';
 import { readTime } from '../terminal/time.js';
 import type { Database, Row, Value } from './database.js';
-import { TEXTS_OF } from './engine.js';
+import { DIALECTS } from './dialect.js';
 import { BOOKKEEPING, type Known, type Memory, versionOf } from './knowledge.js';
 import { bicycleRow, MOVED_COLUMNS, movedRow, type RowFacts, utcOf, utcOfMs, versionValue } from './rows.js';
 
@@ -216,7 +216,7 @@ export function openLedger(): Ledger {
         else if (!entries.has(uuid) && !missing.has(uuid)) wanted.push(uuid);
       }
       if (wanted.length === 0) return;
-      const rows = await database.all(`${ROWS} (${TEXTS_OF[database.kind]})`, [JSON.stringify(wanted)]);
+      const rows = await database.all(`${ROWS} (${DIALECTS[database.kind].texts})`, [JSON.stringify(wanted)]);
       for (const row of rows) {
         const uuid = String(row['uuid']);
         entries.set(uuid, entryOf(row, recent.get(uuid) ?? UNTOUCHED));

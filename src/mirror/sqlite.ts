@@ -1,36 +1,36 @@
 // SQLite: `node:sqlite` where Node has it, else the package libsql; one file, that others may read while it is written.
 
 import type { Stats } from 'node:fs';
-import { chmod, open, stat } from 'node:fs/promises';
+import { open, stat } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { configError, FleetError, reasonOf, usageError } from '../errors.js';
-import { makeFolder, OWN_FOLDER_MODE } from '../folder.js';
+import { hasCode, makeFolder, OWN_FOLDER_MODE } from '../folder.js';
 import {
   type Answer,
   CHUNK_ROWS,
-  type Database,
+  type Engine,
+  MOST_BYTES,
   type OpenOptions,
-  objectsOf,
-  onConflict,
-  openTransactions,
+  refusal,
   storable,
+  tooLong,
   type Value,
 } from './engine.js';
-import { QUERY_HINT } from './statement.js';
 
 type Cell = string | number | bigint | null | Uint8Array | ArrayBuffer;
 
 interface Statement {
-  run(values: readonly unknown[]): void;
-  rows(values: readonly unknown[]): Iterator<readonly Cell[]>;
   readonly names: readonly string[];
+  run(values: readonly unknown[]): unknown;
+  rows(values: readonly unknown[]): Iterator<readonly Cell[]>;
 }
 
+/** One of the two, as little of it as is used. */
 interface Driver {
   prepare(sql: string): Statement;
-  exec(sql: string): void;
+  exec(sql: string): unknown;
   /** Throws a usage error for a query that could write another file. */
   check(sql: string): void;
   close(): void;
@@ -46,99 +46,70 @@ const MOST_STATEMENTS = 200;
 /** Of one insert. */
 const MOST_PARAMETERS = 500;
 /** A checkpoint waits for the disk: one for 32 MB of changes. Indexes of a million rows are read again and again: 8 MB are kept. */
-const FAST_WRITES = 'pragma wal_autocheckpoint = 8000; pragma cache_size = -8000';
+const FOR_WRITING =
+  'pragma journal_mode = wal; pragma synchronous = normal; pragma wal_autocheckpoint = 8000; pragma cache_size = -8000';
+/** A query sorts on the disk, and what it makes of 1 GB ends it (where this Node lets SQLite count what it takes). */
+const FOR_READING = 'pragma temp_store = file; pragma hard_heap_limit = 268435456';
 const OWN_FILE = 0o600;
 
 /** Opens the file. With access to write it is made, with its folder, for the user alone. */
-export async function openSqlite(path: string, { access, signal }: OpenOptions): Promise<Database> {
-  signal.throwIfAborted();
+export async function openSqlite(path: string, { access, signal }: OpenOptions): Promise<Engine> {
   const openDriver = findDriver();
   const isReadOnly = access === 'read';
   if (isReadOnly) await refuseMissing(path);
   else await makeFile(path);
-  const understand = (error: unknown) => asSqliteError(error, path);
-  const run = <T>(work: () => T): T => {
-    signal.throwIfAborted();
-    try {
-      return work();
-    } catch (error) {
-      throw understand(error);
-    }
-  };
-  const driver = run(() => {
-    const opened = openDriver(path, isReadOnly);
-    try {
-      opened.exec(`pragma busy_timeout = ${BUSY_MS}`);
-      if (!isReadOnly) opened.exec(`pragma journal_mode = wal; pragma synchronous = normal; ${FAST_WRITES}`);
-      // Reads the first page: a file that is no database is refused here.
-      takeAll(opened.prepare('select count(*) from sqlite_master').rows([]));
-    } catch (error) {
-      opened.close();
-      throw error;
-    }
-    return opened;
-  });
-  if (!isReadOnly) await keepOwn(path);
-  return databaseOf(driver, run, isReadOnly);
-}
-
-type Run = <T>(work: () => T) => T;
-
-function databaseOf(driver: Driver, run: Run, isReadOnly: boolean): Database {
-  const kept = new Map<string, Statement>();
-  const prepare = (sql: string): Statement => {
-    const found = kept.get(sql);
-    if (found !== undefined) return found;
-    if (kept.size >= MOST_STATEMENTS) kept.clear();
-    const statement = driver.prepare(sql);
-    kept.set(sql, statement);
-    return statement;
-  };
-  const { transaction, join } = openTransactions(
-    () => begin(driver, run),
-    () => run(() => driver.exec('commit')),
-    () => driver.exec('rollback'),
-  );
+  let driver: Driver | undefined;
+  try {
+    driver = openDriver(path, isReadOnly);
+    driver.exec(`pragma busy_timeout = ${BUSY_MS}; ${isReadOnly ? FOR_READING : FOR_WRITING}`);
+    // Reads the first page: a file that is no database is refused here.
+    takeAll(driver.prepare('select count(*) from sqlite_master').rows([]));
+  } catch (error) {
+    driver?.close();
+    throw asSqliteError(error, path, false);
+  }
+  const opened = driver;
+  const prepare = keepStatements(opened);
   return {
     kind: 'sqlite',
-    all: async (sql, values = []) =>
-      run(() => {
-        const statement = prepare(sql);
-        return objectsOf(statement.names, takeAll(statement.rows(bind(values))));
-      }),
-    async *each(sql, values = []) {
-      const { columns, chunks } = read(driver, run, sql, values);
-      const names = columns.map(({ name }) => name);
-      for await (const chunk of chunks) yield objectsOf(names, chunk);
+    async run(sql, values) {
+      const statement = prepare(sql);
+      const { names } = statement;
+      if (names.length > 0) return { names, rows: takeAll(statement.rows(bind(values))) };
+      statement.run(bind(values));
+      return { names, rows: [] };
     },
-    query: async (sql) => {
-      queryRun(run)(() => driver.check(sql));
-      return read(driver, queryRun(run), sql, []);
+    read: async (sql, values) => read(opened, sql, values),
+    async insert(table, columns, rows, conflict) {
+      // Many rows at once: each call of a statement costs as much as several rows. Two sizes, so that two statements are kept.
+      const most = Math.max(1, Math.floor(MOST_PARAMETERS / columns.length));
+      const row = `(${columns.map(() => '?').join(', ')})`;
+      for (let from = 0; from < rows.length; ) {
+        const count = rows.length - from >= most ? most : 1;
+        const into = `insert into ${table} (${columns.join(', ')}) values `;
+        const statement = prepare(into + Array(count).fill(row).join(', ') + conflict);
+        statement.run(rows.slice(from, from + count).flatMap(bind));
+        from += count;
+      }
     },
-    transaction,
-    write: async (table, columns, rows, key) => {
-      if (rows.length === 0) return;
-      const insert = async () =>
-        run(() => {
-          const most = Math.max(1, Math.floor(MOST_PARAMETERS / columns.length));
-          const one = insertText(table, columns, key, 1);
-          const many = rows.length < most ? one : insertText(table, columns, key, most);
-          for (let from = 0; from < rows.length; ) {
-            // Many rows at once: each call of a statement costs as much as several rows. Two sizes, so that two statements are kept.
-            const count = rows.length - from >= most ? most : 1;
-            const statement = prepare(count === 1 ? one : many);
-            statement.run(count === 1 ? bind(rows[from] ?? []) : rows.slice(from, from + count).flatMap(bind));
-            from += count;
-          }
-        });
-      await join(insert);
+    async begin() {
+      for (let left = MOST_BUSY_TRIES; ; left -= 1) {
+        try {
+          opened.exec('begin immediate');
+          return;
+        } catch (error) {
+          if (left === 0 || codeOf(error) !== CODES.busy) throw error;
+        }
+        await nextTurn();
+        signal.throwIfAborted();
+      }
     },
+    understand: (error, isQuery) => asSqliteError(error, path, isQuery),
     async close() {
-      kept.clear();
       try {
         // libsql lets go of the file when its statements are collected, and leaves what was written beside it until then.
-        if (!isReadOnly) driver.exec('pragma wal_checkpoint(truncate)');
-        driver.close();
+        if (!isReadOnly) opened.exec('pragma wal_checkpoint(truncate)');
+        opened.close();
       } catch {
         // One that is in trouble has said so before.
       }
@@ -146,60 +117,41 @@ function databaseOf(driver: Driver, run: Run, isReadOnly: boolean): Database {
   };
 }
 
-/** An error of a query is the operator's: the same with exit code 2, unless the database itself is at fault. */
-function queryRun(run: Run): Run {
-  return (work) => {
-    try {
-      return run(work);
-    } catch (error) {
-      if (!(error instanceof FleetError)) throw error;
-      if (codeOf(error.cause) === CODES.readOnly)
-        throw usageError(`a query only reads: ${(error.cause as Error).message}`);
-      if (error.kind === 'internal') throw usageError(error.message, QUERY_HINT);
-      throw error;
-    }
+function keepStatements(driver: Driver): (sql: string) => Statement {
+  const kept = new Map<string, Statement>();
+  return (sql) => {
+    const statement = kept.get(sql) ?? driver.prepare(sql);
+    if (kept.size >= MOST_STATEMENTS) kept.clear();
+    kept.set(sql, statement);
+    return statement;
   };
-}
-
-async function begin(driver: Driver, run: Run): Promise<void> {
-  for (let left = MOST_BUSY_TRIES; ; left -= 1) {
-    try {
-      return run(() => driver.exec('begin immediate'));
-    } catch (error) {
-      if (left === 0 || codeOf((error as Error).cause) !== CODES.busy) throw error;
-    }
-    await nextTurn();
-  }
 }
 
 function nextTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-function insertText(
-  table: string,
-  columns: readonly string[],
-  key: readonly string[] | undefined,
-  rows: number,
-): string {
-  const row = `(${columns.map(() => '?').join(', ')})`;
-  const insert = `insert into ${table} (${columns.join(', ')}) values ${Array.from({ length: rows }, () => row).join(', ')}`;
-  return insert + onConflict(columns, key);
-}
-
 /** A statement of its own, for its rows are read between other calls. */
-function read(driver: Driver, run: Run, sql: string, values: readonly Value[]): Answer {
-  const { statement, rows } = run(() => {
-    const prepared = driver.prepare(sql);
-    return { statement: prepared, rows: prepared.rows(bind(values)) };
-  });
+function read(driver: Driver, sql: string, values: readonly Value[]): Answer {
+  driver.check(sql);
+  const statement = driver.prepare(sql);
+  const rows = statement.rows(bind(values));
   async function* chunks() {
     try {
-      for (;;) {
-        const chunk = run(() => take(rows, CHUNK_ROWS));
+      for (let isOver = false; !isOver; ) {
+        const chunk: Value[][] = [];
+        let characters = 0;
+        while (chunk.length < CHUNK_ROWS && characters < MOST_BYTES) {
+          const next = rows.next();
+          // Asked once more, a driver would begin anew.
+          isOver = next.done === true;
+          if (next.done === true) break;
+          const row = next.value.map(readCell);
+          for (const value of row) if (typeof value === 'string') characters += value.length;
+          chunk.push(row);
+        }
         if (chunk.length > 0) yield chunk;
-        if (chunk.length < CHUNK_ROWS) return;
-        await nextTurn();
+        if (!isOver) await nextTurn();
       }
     } finally {
       rows.return?.();
@@ -208,20 +160,12 @@ function read(driver: Driver, run: Run, sql: string, values: readonly Value[]): 
   return { columns: statement.names.map((name) => ({ name, isDecimal: false, isJson: false })), chunks: chunks() };
 }
 
-function take(rows: Iterator<readonly Cell[]>, most: number): Value[][] {
-  const taken: Value[][] = [];
-  while (taken.length < most) {
-    const next = rows.next();
-    if (next.done === true) break;
-    taken.push(next.value.map(readCell));
-  }
-  return taken;
-}
-
 /** A statement that is not read to its end would keep the connection at what it saw. */
 function takeAll(rows: Iterator<readonly Cell[]>): Value[][] {
+  const taken: Value[][] = [];
   try {
-    return take(rows, Number.POSITIVE_INFINITY);
+    for (let next = rows.next(); next.done !== true; next = rows.next()) taken.push(next.value.map(readCell));
+    return taken;
   } finally {
     rows.return?.();
   }
@@ -239,10 +183,10 @@ function bind(values: readonly Value[]): unknown[] {
 function readCell(cell: Cell): Value {
   if (typeof cell === 'bigint')
     return cell >= Number.MIN_SAFE_INTEGER && cell <= Number.MAX_SAFE_INTEGER ? Number(cell) : cell;
-  if (typeof cell === 'object' && cell !== null) {
-    return `\\x${Buffer.from(cell instanceof ArrayBuffer ? new Uint8Array(cell) : cell).toString('hex')}`;
-  }
-  return cell;
+  if (typeof cell === 'number' || cell === null) return cell;
+  if ((typeof cell === 'string' ? cell.length : cell.byteLength) > MOST_BYTES) throw tooLong();
+  if (typeof cell === 'string') return cell;
+  return `\\x${Buffer.from(cell instanceof ArrayBuffer ? new Uint8Array(cell) : cell).toString('hex')}`;
 }
 
 async function refuseMissing(path: string): Promise<void> {
@@ -270,22 +214,18 @@ async function makeFile(path: string): Promise<void> {
   }
 }
 
-/** Files that an earlier version left readable. */
-async function keepOwn(path: string): Promise<void> {
-  for (const each of [`${path}-wal`, `${path}-shm`])
-    await chmod(each, (await stat(path)).mode & 0o777).catch(() => undefined);
-}
-
 /** Primary result codes (https://sqlite.org/rescode.html). */
 const CODES = {
   perm: 3,
   busy: 5,
   locked: 6,
+  noMemory: 7,
   readOnly: 8,
   io: 10,
   corrupt: 11,
   full: 13,
   cannotOpen: 14,
+  tooBig: 18,
   notDatabase: 26,
 } as const;
 
@@ -298,11 +238,14 @@ function codeOf(error: unknown): number | undefined {
   return code === undefined ? undefined : code & 0xff;
 }
 
-function asSqliteError(error: unknown, path: string): unknown {
+function asSqliteError(error: unknown, path: string, isQuery: boolean): unknown {
   const code = codeOf(error);
+  if (hasCode(error, 'ERR_STRING_TOO_LONG')) return tooLong();
   if (error instanceof FleetError || code === undefined) return error;
   const { message } = error as Error;
   const output = (what: string) => new FleetError('output', `${path} ${what}`, { cause: error });
+  if (isQuery && code === CODES.readOnly) return usageError(`a query only reads: ${message}`);
+  if (isQuery && (code === CODES.noMemory || code === CODES.tooBig)) return tooLong();
   if (code === CODES.corrupt || code === CODES.notDatabase) {
     const hint = 'move it away, and start a new one: fleet mirror run';
     return configError(`${path} is damaged or not a database: ${message}`, hint, error);
@@ -312,7 +255,7 @@ function asSqliteError(error: unknown, path: string): unknown {
   if (code === CODES.cannotOpen) return output(`cannot be opened: ${message}`);
   if (code === CODES.perm || code === CODES.readOnly || code === CODES.io)
     return output(`cannot be written: ${message}`);
-  return new FleetError('internal', `the database says: ${message}`, { cause: error });
+  return refusal(message, isQuery, error);
 }
 
 /** What both drivers have. */
@@ -328,22 +271,15 @@ interface Connection<Kind extends Prepared> {
   close(): void;
 }
 
-interface NodeStatement extends Prepared {
-  setReadBigInts(isOn: boolean): void;
-  setReturnArrays(isOn: boolean): void;
-}
-
 interface NodeSqlite {
-  readonly DatabaseSync: new (path: string, options: { readOnly: boolean }) => Connection<NodeStatement>;
+  readonly DatabaseSync: new (
+    path: string,
+    options: { readOnly: boolean; limits?: { length: number } },
+  ) => Connection<Prepared & { setReadBigInts(isOn: boolean): void; setReturnArrays(isOn: boolean): void }>;
   readonly StatementSync: { readonly prototype: object };
 }
 
-/** It takes its values as one array. */
-interface LibsqlStatement extends Prepared {
-  raw(): LibsqlStatement;
-}
-
-type Libsql = new (path: string) => Connection<LibsqlStatement> & { defaultSafeIntegers(): unknown };
+type Libsql = new (path: string) => Connection<Prepared & { raw(): void }> & { defaultSafeIntegers(): unknown };
 
 /** What this Node offers. */
 function findDriver(): OpenDriver {
@@ -365,24 +301,26 @@ function findDriver(): OpenDriver {
 }
 
 function openNodeSqlite({ DatabaseSync }: NodeSqlite, path: string, readOnly: boolean): Driver {
-  const database = new DatabaseSync(path, { readOnly });
+  // Before 24 it knows no limits.
+  const database = new DatabaseSync(path, { readOnly, ...(readOnly ? { limits: { length: MOST_BYTES } } : {}) });
   return {
     prepare(sql) {
       const statement = database.prepare(sql);
       statement.setReadBigInts(true);
       statement.setReturnArrays(true);
       return {
-        run: (values) => void statement.run(...values),
-        rows: (values) => statement.iterate(...values),
         names: statement.columns().map(({ name }) => name),
+        run: (values) => statement.run(...values),
+        rows: (values) => statement.iterate(...values),
       };
     },
-    exec: (sql) => void database.exec(sql),
+    exec: (sql) => database.exec(sql),
     check: () => {},
     close: () => database.close(),
   };
 }
 
+/** It takes the values of a statement as one array. */
 function openLibsql(LibsqlDatabase: Libsql, path: string, isReadOnly: boolean): Driver {
   const database = new LibsqlDatabase(isReadOnly ? `${pathToFileURL(path).href}?mode=ro` : path);
   database.defaultSafeIntegers();
@@ -391,27 +329,26 @@ function openLibsql(LibsqlDatabase: Libsql, path: string, isReadOnly: boolean): 
       const statement = database.prepare(sql);
       const names = statement.columns().map(({ name }) => name);
       // Only what has columns can be read raw.
-      const reading = names.length > 0 ? statement.raw() : statement;
-      return { run: (values) => void statement.run(values), rows: (values) => reading.iterate(values), names };
+      if (names.length > 0) statement.raw();
+      return { names, run: (values) => statement.run(values), rows: (values) => statement.iterate(values) };
     },
-    exec: (sql) => void database.exec(sql),
-    check(sql) {
-      let program: LibsqlStatement;
-      try {
-        program = database.prepare(`explain ${sql}`).raw();
-      } catch {
-        // What cannot be explained, an explanation for instance, does nothing, or fails when it is run.
-        return;
-      }
-      refuseFileWriting(program.iterate([]));
-    },
+    exec: (sql) => database.exec(sql),
+    check: (sql) => refuseFileWriting(database, sql),
     close: () => database.close(),
   };
 }
 
 /** libsql comes with the functions of the shell of SQLite, which a name in quotes calls too: the program of the statement has it plainly. */
-function refuseFileWriting(program: Iterator<readonly Cell[]>): void {
-  for (const [, operation, , , , name] of takeAll(program)) {
+function refuseFileWriting(database: InstanceType<Libsql>, sql: string): void {
+  let program: ReturnType<typeof database.prepare>;
+  try {
+    program = database.prepare(`explain ${sql}`);
+    program.raw();
+  } catch {
+    // What cannot be explained, an explanation for instance, does nothing, or fails when it is run.
+    return;
+  }
+  for (const [, operation, , , , name] of takeAll(program.iterate([]))) {
     if (/^(?:Pure)?Func/.test(String(operation)) && /^writefile\(/i.test(String(name)))
       throw usageError('a query only reads: writefile is refused');
   }

@@ -6,7 +6,7 @@ import type { Item } from '../http/types.js';
 import { readExact } from '../json/exact.js';
 import { readTime } from '../terminal/time.js';
 import type { Database, Value } from './database.js';
-import { TEXTS_OF } from './engine.js';
+import { DIALECTS } from './dialect.js';
 import { keepLease, takeLease, type Writer } from './lease.js';
 import { CHANGE_COLUMNS, type Writes } from './ledger.js';
 import { ALERT_COLUMNS, alertRow, BICYCLE_COLUMNS, MOVED_COLUMNS, utcOfMs } from './rows.js';
@@ -219,7 +219,7 @@ async function markGone(
   const where = `WHERE gone IS NULL AND ${condition}`;
   const [row] = await database.all(`SELECT count(*) AS rows FROM bicycles ${where}`, values);
   const at = utcOfMs(nowMs);
-  const time = database.kind === 'sqlite' ? '?' : 'cast(? AS timestamptz)';
+  const time = `cast(? AS ${DIALECTS[database.kind].utc})`;
   await database.all(
     `INSERT INTO changes (${CHANGE_COLUMNS.join(', ')})
       SELECT ${time}, ${time}, uuid, concurrency_version, 'gone', 'null', cast(? AS TEXT), 'list' FROM bicycles ${where}`,
@@ -267,7 +267,7 @@ async function writeAlerts(database: Database, items: readonly Item<Alert>[], no
   );
   if (named.size === 0) return 0;
   const rows = await database.all(
-    `SELECT uuid, first_seen, raw FROM alerts WHERE uuid IN (${TEXTS_OF[database.kind]})`,
+    `SELECT uuid, first_seen, raw FROM alerts WHERE uuid IN (${DIALECTS[database.kind].texts})`,
     [JSON.stringify([...named.keys()])],
   );
   const known = new Map(rows.map((row) => [String(row['uuid']), row]));

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { parseMirrorAddress, showMirrorAddress } from '../../src/mirror/address.js';
 import { findPassword, parseService, readConnection } from '../../src/mirror/connection.js';
-import { numberParameters, readStatement } from '../../src/mirror/statement.js';
+import { readStatement } from '../../src/mirror/statement.js';
 
 test.each([
   ['sqlite:/var/lib/fleet.db', undefined, 'sqlite:/var/lib/fleet.db'],
@@ -67,10 +67,10 @@ test('the address comes before the service, the service before the environment, 
   chmodSync(join(home, '.pgpass'), 0o644);
   await expect(readConnection('postgres:///fleet', env)).rejects.toMatchObject({
     kind: 'config',
-    message: /can be read by others/,
+    message: expect.stringMatching(/can be read by others/),
   });
   await expect(readConnection('postgres:///fleet', { ...env, PGSERVICE: 'none' })).rejects.toMatchObject({
-    message: /no service "none"/,
+    message: expect.stringMatching(/no service "none"/),
   });
 });
 
@@ -106,10 +106,4 @@ test.each([
   ['set default_transaction_read_only to off', /"set" is refused/],
 ])('%j is refused', (text, message) => {
   expect(() => readStatement(text)).toThrow(message);
-});
-
-test('only a ? of the statement itself is numbered', () => {
-  expect(numberParameters(`select ?, '?', "?" -- ?\nfrom t where a = ? /* ? */ or b->>'x' = ?`)).toBe(
-    `select $1, '?', "?" -- ?\nfrom t where a = $2 /* ? */ or b->>'x' = $3`,
-  );
 });

@@ -60,15 +60,12 @@ describe.each(ENGINES)('%s', (kind, newAddress) => {
         'things',
         ['id', 'name'],
         [
-          [2, 'first'],
           [2, 'last'],
           [4, 'new'],
         ],
         ['id'],
       );
-      expect(
-        await database.all("select id, name, big from things where id > ? and name <> '?' order by id", [1]),
-      ).toEqual([
+      expect(await database.all('select id, name, big from things where id > ? order by id', [1])).toEqual([
         { id: 2, name: 'last', big: 7 },
         { id: 3, name: 'nul \ufffd', big: null },
         { id: 4, name: 'new', big: null },
@@ -139,11 +136,27 @@ describe.each(ENGINES)('%s', (kind, newAddress) => {
       await expect(reader.query(kind === 'postgres' ? 'select $1' : 'select (')).rejects.toMatchObject({
         kind: 'usage',
       });
-      await expect(reader.query('selct 1')).rejects.toMatchObject({ kind: 'usage', message: /syntax error/ });
+      await expect(reader.query('selct 1')).rejects.toMatchObject({
+        kind: 'usage',
+        message: expect.stringMatching(/syntax error/),
+      });
       await expect(reader.query('select nothing from things')).rejects.toMatchObject({
         kind: 'usage',
-        message: /nothing/,
+        message: expect.stringMatching(/nothing/),
       });
+      await reader.close();
+    });
+  });
+
+  test('a query whose values are too long to hold is refused', async () => {
+    const address = await newAddress();
+    await withDatabase(address, async () => {
+      const reader = await openDatabase(address, options('read'));
+      const long = kind === 'sqlite' ? 'select randomblob(1e9)' : "select repeat('x', 100000000)";
+      const read = async () => {
+        for await (const chunk of (await reader.query(long)).chunks) expect(chunk.length).toBeGreaterThan(0);
+      };
+      await expect(read()).rejects.toMatchObject({ kind: 'usage', message: expect.stringMatching(/more than 64 MB/) });
       await reader.close();
     });
   });
@@ -193,12 +206,15 @@ describe('a file', () => {
       'is no database',
       (path: string) => writeFileSync(path, 'no database'.repeat(1000)),
       'config',
-      /damaged or no database/,
+      /damaged or not a database/,
     ],
   ])('that %s is refused', async (name, make, kind, message) => {
     const path = join(folder, `${name}.db`);
     make(path);
-    await expect(openDatabase({ kind: 'sqlite', path }, options('read'))).rejects.toMatchObject({ kind, message });
+    await expect(openDatabase({ kind: 'sqlite', path }, options('read'))).rejects.toMatchObject({
+      kind,
+      message: expect.stringMatching(message),
+    });
   });
 
   test('that another program writes is waited for', async () => {
@@ -224,12 +240,13 @@ describe.skipIf(newPostgres === undefined)('a server', () => {
     const gone = addressOf(url.replace(/:\d+\//, ':1/'));
     await expect(openDatabase(gone, options('read'))).rejects.toMatchObject({
       kind: 'network',
-      message: /out of reach/,
+      message: expect.stringMatching(/out of reach/),
+      hint: expect.stringMatching(/start the server/),
     });
     const missing = addressOf(url.replace(/[^/]*$/, 'nothing_here'));
     await expect(openDatabase(missing, options('read'))).rejects.toMatchObject({
       kind: 'config',
-      message: /not there/,
+      message: expect.stringMatching(/not there/),
     });
   });
 
@@ -262,7 +279,7 @@ describe.skipIf(newPostgres === undefined)('a server', () => {
     }
     for (const env of [{ PGPASSWORD: 'wr0ng' }, { HOME: folder }]) {
       const refused = await openDatabase(address, options('read', env)).catch((error: unknown) => error);
-      expect(refused).toMatchObject({ kind: 'config', message: /refuses the login/ });
+      expect(refused).toMatchObject({ kind: 'config', message: expect.stringMatching(/refuses the login/) });
       expect(String(refused)).not.toContain('wr0ng');
     }
   });

@@ -110,7 +110,10 @@ test.each([
     await withDatabase(await newText(), async (database) => {
       await database.all(sql);
       if (sql.includes('primary')) await database.all("insert into meta values ('schema', '1')");
-      await expect(readSchema(database)).rejects.toMatchObject({ kind: 'config', message: /holds other tables/ });
+      await expect(readSchema(database)).rejects.toMatchObject({
+        kind: 'config',
+        message: expect.stringMatching(/has other tables/),
+      });
       await expect(migrate(database)).rejects.toMatchObject({ kind: 'config' });
     });
   }

@@ -6,6 +6,7 @@ import type { Item } from '../../http/types.js';
 import { readExact } from '../../json/exact.js';
 import { parseJson } from '../../json/parse.js';
 import type { Database, Value } from '../../mirror/database.js';
+import { likeText } from '../../mirror/dialect.js';
 import { isBeginning, SHORTEST_PREFIX_DIGITS } from '../list/around.js';
 
 export interface FindOptions {
@@ -27,7 +28,7 @@ export async function findRemembered(
   const scope = `${withGone ? '' : ' AND gone IS NULL'}${organization === undefined ? '' : ' AND followed = ?'}`;
   const found = new Map<string, Item<Bicycle>>();
   // A condition each: of several joined by OR, a database would not use every index.
-  for (const [condition, values] of conditionsOf(text, database.kind)) {
+  for (const [condition, values] of conditionsOf(text)) {
     const sql = `SELECT uuid, raw FROM bicycles WHERE ${condition}${scope} LIMIT ${MOST_MATCHES}`;
     const rows = await database.all(sql, organization === undefined ? values : [...values, organization]);
     for (const row of rows) {
@@ -38,7 +39,7 @@ export async function findRemembered(
   return found;
 }
 
-function conditionsOf(text: string, kind: Database['kind']): [condition: string, values: Value[]][] {
+function conditionsOf(text: string): [condition: string, values: Value[]][] {
   const uuid = wholeUuid(text);
   if (uuid !== undefined) return [['uuid = ?', [uuid]]];
   // An index holds these fields alone: whole rows are many times as much to read.
@@ -47,8 +48,7 @@ function conditionsOf(text: string, kind: Database['kind']): [condition: string,
   const prefix = text.toLowerCase();
   if (text.length < SHORTEST_PREFIX_DIGITS || !isBeginning(text)) return conditions;
   // Behind every digit and the dash comes g.
-  if (kind === 'sqlite') conditions.push(['(uuid >= ? AND uuid < ?)', [prefix, `${prefix}g`]]);
-  else conditions.push(['uuid LIKE ?', [`${prefix}%`]]);
+  conditions.push(['(uuid >= ? AND uuid < ?)', [prefix, `${prefix}g`]]);
   return conditions;
 }
 
@@ -66,7 +66,7 @@ export async function findBeginning(
     values.push(organization);
   }
   if (typed !== '') {
-    const pattern = `${typed.toLowerCase().replace(/[\\%_]/g, '\\$&')}%`;
+    const pattern = `${likeText(typed)}%`;
     conditions.push("(uuid LIKE ? ESCAPE '\\' OR lower(name) LIKE ? ESCAPE '\\')");
     values.push(pattern, pattern);
   }

@@ -2,7 +2,7 @@
 
 import type { Bicycle } from '../../api/bicycle.js';
 import type { Context } from '../../context.js';
-import { queue } from '../../mirror/engine.js';
+import { queue } from '../../mirror/database.js';
 import { readTime } from '../../terminal/time.js';
 import { openChosen } from '../offline.js';
 
