@@ -48,7 +48,7 @@ describe('what arrives', () => {
   test('the connection is lost since nothing comes, whatever was tried since', () => {
     const at = { topic: 't', atMs: 0, monotonicMs: 10_000 };
     const event = { type: 'lost', ...at, cause: 'network', error: { message: 'refused' }, retryInMs: 500 } as never;
-    const state = boardState(press(''), { type: 'effect', effect: { type: 'stream', event }, wallMs: 0 });
+    const state = boardState(press(''), { type: 'effect', effect: { type: 'stream', event } });
     expect(state.connections.get('t')).toMatchObject({ state: 'lost', message: 'refused', retryAtMs: 10_500 });
   });
 });

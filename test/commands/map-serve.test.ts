@@ -193,7 +193,7 @@ test('the feed: what changed and nothing else; what is read anew but the same is
   const now = { monotonicMs: 0, wallMs: 0 };
   const knowledge = openKnowledge(now, openMemory(2));
   const flush = () => {
-    feed.take([], knowledge, 0);
+    feed.take([], knowledge);
     const news = feed.flush(0);
     return news && [news.rows.map(({ uuid }) => uuid), news.gone];
   };
@@ -215,9 +215,9 @@ test('of a fleet that is too large to follow the page says so, and does not read
   const feed = openFeed({ title: '', tiles: null, offsetMinutes: 0, pastFromMs: null, keep: () => true });
   const knowledge = openKnowledge({ monotonicMs: 0, wallMs: 0 });
   const size = (known: number) => ({ ...knowledge, size: () => known });
-  feed.take([{ type: 'counted', total: 120_000 }], size(99_999), 0);
+  feed.take([{ type: 'counted', total: 120_000 }], size(99_999));
   expect(feed.flush(0)).toMatchObject({ note: null, link: { total: 120_000 } });
-  feed.take([], size(100_000), 0);
+  feed.take([], size(100_000));
   expect(feed.flush(0)).toMatchObject({ note: expect.stringContaining('120,000'), link: { total: null } });
 });
 

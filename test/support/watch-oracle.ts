@@ -237,10 +237,9 @@ export function runScenario({ seed, durationMs }: Scenario): Verdict {
   const show = (id: unknown, uuid: string | undefined, how: string) => shown.push({ id: Number(id), uuid, how });
   const perform = (effect: WatchEffect) => {
     if (effect.type === 'show' && effect.entry.type === 'bicycle') {
-      const { message } = JSON.parse(effect.data ?? '');
-      show(message.state_of_charge, effect.entry.uuid, effect.entry.kind);
-    } else if (effect.type === 'caught-up') {
-      show(effect.change.after.state_of_charge, effect.change.uuid, 'caught-up');
+      const { kind, uuid, after: known } = effect.entry;
+      const said = kind === 'caught-up' ? known : JSON.parse(effect.data ?? '').message;
+      show(said.state_of_charge, uuid, kind);
     } else if (effect.type === 'stream' && effect.event.type === 'gap') {
       gaps.push({ fromMs: nowMs - effect.event.durationMs, toMs: nowMs });
     } else if (effect.type === 'read') reports.push(readingOf(effect.report, nowMs));

@@ -10,7 +10,7 @@ import { followTopics } from '../follow/stream.js';
 import { runCommand } from './exec.js';
 import { lastMsOf, openKnownAlerts } from './known.js';
 import type { Memory } from './memory.js';
-import { openNames } from './names.js';
+import { NAME_LIMITS, openNames } from './names.js';
 import type { AlertsPlan } from './plan.js';
 import { readAlerts } from './read.js';
 import { openAlertsReport, type SummaryInput } from './report.js';
@@ -69,7 +69,8 @@ async function openAlerts(
     const sseUrl = requireSseUrl(await context.settings());
     session.runBeside(followTopics(context, { topics, sseUrl, idleMs: IDLE_MS, signal, log, emit, room }));
   }
-  const names = openNames(plan.form === 'lines' ? client : undefined, clock, signal);
+  const isNaming = baseUrl !== undefined && plan.form === 'lines';
+  const names = openNames(isNaming ? await session.client(baseUrl, () => {}, NAME_LIMITS) : undefined, clock, signal);
   const done = { executed: 0, execFailed: 0 };
   const startedAt = clock.monotonicMs();
 

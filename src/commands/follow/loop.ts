@@ -1,7 +1,7 @@
 // What all that follows shares: events in, a pure machine stepped through them, effects out, what is to be shown delivered in order.
 
 import type { Clock } from '../../clock.js';
-import type { Context } from '../../context.js';
+import type { ClientOverrides, Context } from '../../context.js';
 import type { FleetError } from '../../errors.js';
 import type { Client, HttpLog } from '../../http/client.js';
 import type { StreamEvent } from '../../http/stream/events.js';
@@ -69,7 +69,7 @@ export interface Session<Event> extends Sink<Event> {
   readonly stderr: Stderr;
   readonly log: HttpLog;
   /** A client of its own: what it says has to fit stderr, and its requests end with all the rest. */
-  client(baseUrl: URL, retry: HttpLog['retry']): Promise<Client>;
+  client(baseUrl: URL, retry: HttpLog['retry'], limits?: ClientOverrides): Promise<Client>;
   /** A source of events that runs beside; a mistake of ours in there must end all, not leave it waiting for ever. */
   runBeside(source: Promise<void>): void;
   /** Called at the end, before the summary; what was named last is called first. */
@@ -108,7 +108,7 @@ export async function follow<State, Event, Effect extends { readonly type: strin
   try {
     const follower = await open({
       ...{ ending, stderr, log, signal, emit: queue.push, room: queue.room },
-      client: (baseUrl, retry) => context.client({ baseUrl, log: { ...log, retry }, signal }),
+      client: (baseUrl, retry, limits) => context.client({ ...limits, baseUrl, log: { ...log, retry }, signal }),
       runBeside(source) {
         source.catch(ending.fail);
         sources.push(source);

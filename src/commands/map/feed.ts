@@ -7,7 +7,7 @@ import type { Alerts, FeedEntry, Fields, Link, Payload, Row, Tiles, Update } fro
 import { changeText, type Entry } from '../../views/change.js';
 import { fieldsOf, rowOf, uuidOf } from '../../views/map/pack.js';
 import { streamLine } from '../../views/stream.js';
-import { entryOf, type WatchEffect } from '../watch/state.js';
+import type { WatchEffect } from '../watch/state.js';
 import { STILL } from './html.js';
 
 export interface FeedOptions {
@@ -22,7 +22,7 @@ export interface FeedOptions {
 
 export interface Feed {
   /** Notes what a step of the watch brought. */
-  take(effects: readonly WatchEffect[], knowledge: Knowledge, nowMs: number): void;
+  take(effects: readonly WatchEffect[], knowledge: Knowledge): void;
   takeAlerts(alerts: Alerts): void;
   /** What is new since the last update; undefined for nothing. */
   flush(nowMs: number): Update | undefined;
@@ -54,7 +54,8 @@ export function openFeed({ title, tiles, offsetMinutes, pastFromMs, keep }: Feed
   const add = (entry: FeedEntry) => {
     pending = [entry, ...pending.slice(0, KEPT_EVENTS - 1)];
   };
-  const addChange = (kind: 'change' | 'caught-up', entry: Entry, atMs: number) => {
+  const addChange = (entry: Entry, atMs: number) => {
+    const kind = entry.type === 'bicycle' && entry.kind === 'caught-up' ? 'caught-up' : 'change';
     const uuid = entry.type === 'bicycle' || entry.type === 'leaving' ? entry.uuid : undefined;
     const bicycle = knowledge?.get(uuid);
     if (uuid !== undefined && bicycle !== undefined && keep(bicycle)) add({ kind, atMs, uuid, ...changeText(entry) });
@@ -105,11 +106,10 @@ export function openFeed({ title, tiles, offsetMinutes, pastFromMs, keep }: Feed
   };
 
   return {
-    take(effects, known, nowMs) {
+    take(effects, known) {
       knowledge = known;
       for (const effect of effects) {
-        if (effect.type === 'show') addChange('change', effect.entry, effect.atMs);
-        else if (effect.type === 'caught-up') addChange('caught-up', entryOf(effect.change), nowMs);
+        if (effect.type === 'show') addChange(effect.entry, effect.atMs);
         else if (effect.type === 'stream') takeStream(effect.event);
         else if (effect.type === 'counted') total = effect.total ?? total;
       }

@@ -123,7 +123,7 @@ function followPage(
   every(clock, BEAT_PAUSE_MS, end, server.beat);
   return {
     take(effects, state) {
-      feed.take(effects, state.knowledge, clock.wallMs());
+      feed.take(effects, state.knowledge);
       firstAlerts(state);
       wantFlush();
     },

@@ -8,7 +8,7 @@ import { readTime } from '../../terminal/time.js';
 import { type BoardView, SORTS } from '../../views/board.js';
 import type { Entry } from '../../views/change.js';
 import { type MapSeen, type MapState, mapKey, neighbourOf, START_OF_MAP } from './map-view.js';
-import { entryOf, type WatchEffect } from './state.js';
+import type { WatchEffect } from './state.js';
 
 export interface BoardState {
   readonly view: BoardView;
@@ -31,7 +31,7 @@ interface Connection {
 }
 
 export type BoardEvent =
-  | { readonly type: 'effect'; readonly effect: WatchEffect; readonly wallMs: number }
+  | { readonly type: 'effect'; readonly effect: WatchEffect }
   | { readonly type: 'alerts'; readonly alerts: readonly Alert[] }
   /** `uuids` are those of the bicycles that can be seen, from row `first` on, `rows` how many have room, `matching` how many there are. */
   | {
@@ -64,7 +64,7 @@ export function startBoard(topics: readonly string[], now: Moment, home: BoardVi
 }
 
 export function boardState(state: BoardState, event: BoardEvent): BoardState {
-  if (event.type === 'effect') return takeEffect(state, event.effect, event.wallMs);
+  if (event.type === 'effect') return takeEffect(state, event.effect);
   if (event.type === 'alerts') return takeAlerts(state, event.alerts);
   return takeKey(state, event);
 }
@@ -73,15 +73,13 @@ function added<Row>(rows: readonly Row[], row: Row): Row[] {
   return [row, ...rows.slice(0, KEPT_ROWS - 1)];
 }
 
-function takeEffect(state: BoardState, effect: WatchEffect, wallMs: number): BoardState {
+function takeEffect(state: BoardState, effect: WatchEffect): BoardState {
   switch (effect.type) {
     case 'show': {
       const { entry, atMs } = effect;
       if (entry.type !== 'alert') return { ...state, changes: added(state.changes, { entry, atMs }) };
       return { ...state, alerts: added(state.alerts, { alert: entry.alert, atMs }) };
     }
-    case 'caught-up':
-      return { ...state, changes: added(state.changes, { entry: entryOf(effect.change), atMs: wallMs }) };
     case 'stream':
       return takeStream(state, effect.event);
     case 'counted':

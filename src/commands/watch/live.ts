@@ -25,6 +25,7 @@ import {
 import { type Entry, showClock } from '../../views/change.js';
 import type { Look } from '../../views/map/legend.js';
 import type { WatchEnd } from '../../views/stream.js';
+import { momentOf } from '../follow/loop.js';
 import { type BoardEvent, type BoardState, boardState, startBoard } from './board.js';
 import { type LiveMapInput, openLiveMap } from './live-map.js';
 import type { MapSeen } from './map-view.js';
@@ -65,7 +66,7 @@ export async function openLive(options: LiveOptions): Promise<Display> {
   const { context, plan, client, over, stop } = options;
   const { clock, io } = context;
   const paint = await loadPaint(io.stdout.colorLevel);
-  const moment = (): Moment => ({ monotonicMs: clock.monotonicMs(), wallMs: clock.wallMs() });
+  const moment = () => momentOf(clock);
   const openedAt = moment();
   const rate = openRate(openedAt.monotonicMs);
   let board = startBoard(plan.topics, openedAt, plan.map === undefined ? 'fleet' : 'map');
@@ -143,7 +144,7 @@ export async function openLive(options: LiveOptions): Promise<Display> {
     take(effects, state) {
       rate.add(state.counts.messages - (watched?.counts.messages ?? 0), clock.monotonicMs());
       watched = state;
-      for (const effect of effects) board = boardState(board, { type: 'effect', effect, wallMs: clock.wallMs() });
+      for (const effect of effects) board = boardState(board, { type: 'effect', effect });
       wantFrame(0);
     },
     async close() {
@@ -163,19 +164,25 @@ function quitError({ until }: Plan): FleetError | undefined {
 
 type Rate = ReturnType<typeof openRate>;
 
+/** Counts messages in each of the last seconds. */
 function openRate(startMs: number) {
-  const seconds = new Map<number, number>();
-  const secondOf = (monotonicMs: number) => Math.floor((monotonicMs - startMs) / 1000);
+  const perSecond = Array.from({ length: KEPT_SECONDS }, () => 0);
+  let second = 0;
+  const moveTo = (monotonicMs: number) => {
+    const now = Math.floor((monotonicMs - startMs) / 1000);
+    for (let passed = Math.min(KEPT_SECONDS, now - second); passed > 0; passed--) perSecond.push(0);
+    perSecond.splice(0, perSecond.length - KEPT_SECONDS);
+    second = now;
+  };
   return {
     add(messages: number, monotonicMs: number) {
-      const second = secondOf(monotonicMs);
-      if (messages > 0) seconds.set(second, (seconds.get(second) ?? 0) + messages);
-      for (const old of seconds.keys()) if (old <= second - KEPT_SECONDS) seconds.delete(old);
+      moveTo(monotonicMs);
+      perSecond.push((perSecond.pop() ?? 0) + messages);
     },
-    /** Messages in each of the last seconds, the present one last. */
-    perSecond(monotonicMs: number): number[] {
-      const first = secondOf(monotonicMs) - KEPT_SECONDS + 1;
-      return Array.from({ length: KEPT_SECONDS }, (_, index) => seconds.get(first + index) ?? 0);
+    /** The present second last. */
+    perSecond(monotonicMs: number): readonly number[] {
+      moveTo(monotonicMs);
+      return perSecond;
     },
   };
 }
@@ -189,38 +196,36 @@ interface Frame {
 
 function inputOf(board: BoardState, watched: WatchState, now: Moment, frame: Frame): BoardInput {
   const { view } = board;
-  const { knowledge, plan, counts } = watched;
-  const byState = new Map<string, number>();
+  const { knowledge, plan, lastMessageMs } = watched;
+  const counts = new Map<string, number>();
   for (const { state } of knowledge.bicycles()) {
     const name = (textOf(state) ?? 'unknown').slice(0, 100);
-    byState.set(name, (byState.get(name) ?? 0) + 1);
+    counts.set(name, (counts.get(name) ?? 0) + 1);
   }
-  const { rows, matching } = pickRows(knowledge.bicycles(), view, view.scroll, frame.rows);
   const wanted = view.filter.toLowerCase();
-  const { messages, gapCount, blindMs } = counts;
   return {
-    view,
+    ...board,
+    ...watched.counts,
+    ...pickRows(knowledge.bicycles(), view, view.scroll, frame.rows),
     nowMs: now.wallMs,
     offsetMinutes: frame.offsetMinutes,
     title: plan.topics.join(' '),
     connections: connectionsOf(board, now),
-    messages,
-    lastMessageMs: watched.lastMessageMs === undefined ? undefined : now.monotonicMs - watched.lastMessageMs,
+    lastMessageMs: lastMessageMs === undefined ? undefined : now.monotonicMs - lastMessageMs,
     perSecond: frame.rate.perSecond(now.monotonicMs),
     countedMs: now.monotonicMs - frame.openedAt.monotonicMs,
-    counts: byState,
+    counts,
     known: knowledge.size(),
     total: plan.bicycles === undefined ? board.total : plan.bicycles.size,
-    isWhole: plan.bicycles === undefined ? knowledge.isWhole() : knowledge.size() >= plan.bicycles.size,
-    rows,
-    matching,
+    isWhole: isWhole(watched),
     card: view.panel.type === 'card' ? knowledge.get(view.panel.uuid) : undefined,
-    alerts: board.alerts,
     changes: wanted === '' ? board.changes : board.changes.filter(({ entry }) => isWanted(entry, wanted)),
-    gaps: board.gaps,
-    gapCount,
-    blindMs,
   };
+}
+
+/** Whether every bicycle that is followed is known. */
+function isWhole({ plan, knowledge }: WatchState): boolean {
+  return plan.bicycles === undefined ? knowledge.isWhole() : knowledge.size() >= plan.bicycles.size;
 }
 
 function connectionsOf(board: BoardState, now: Moment): BoardInput['connections'] {
@@ -243,21 +248,21 @@ const MAP_KEYS = [
 /** What the map draws of a watch. */
 function mapInputOf(
   board: BoardState,
-  { plan, knowledge }: WatchState,
+  watched: WatchState,
   now: Moment,
   { offsetMinutes, look }: { offsetMinutes: number; look: Look },
 ): LiveMapInput {
+  const { plan, knowledge } = watched;
   const wanted = board.view.filter.toLowerCase();
   const bicycles = [...knowledge.bicycles()].filter(
     (bicycle) => (plan.map?.keep(bicycle) ?? true) && (wanted === '' || matchesFilter(bicycle, wanted)),
   );
-  const isWhole = plan.bicycles === undefined ? knowledge.isWhole() : knowledge.size() >= plan.bicycles.size;
-  const known = isWhole ? '' : ` so far, ${knowledge.size()} of ${board.total ?? '?'} read`;
+  const known = isWhole(watched) ? '' : ` so far, ${knowledge.size()} of ${board.total ?? '?'} read`;
   const connection = connectionText({ connections: connectionsOf(board, now) });
   return {
     state: board.map,
     bicycles,
-    isWhole,
+    isWhole: isWhole(watched),
     title: `${countNoun(bicycles.length, BICYCLES.noun)}${known}, ${plan.map?.title ?? plan.topics.join(' ')}`,
     moment: showClock(now.wallMs, offsetMinutes),
     footer: [

@@ -4,7 +4,7 @@ import { BICYCLE, type Bicycle } from '../../api/bicycle.js';
 import { asFleetError, FleetError } from '../../errors.js';
 import type { Client } from '../../http/client.js';
 import { firstPage, LARGE_PAGE } from '../../http/first-page.js';
-import type { HttpRequest, Query } from '../../http/types.js';
+import type { Query } from '../../http/types.js';
 import { isObject, parseJson } from '../../json/parse.js';
 import type { CatchUpEffect, CatchUpEvent } from '../../mirror/catch-up.js';
 
@@ -30,13 +30,9 @@ export async function read(
 }
 
 /** Assumed: alerts link to a bicycle by URL (section 2.2), so it can be read there; undefined where the service knows no such address. */
-export async function readBicycle(
-  client: Client,
-  uuid: string,
-  more: Pick<HttpRequest, 'retries'> = {},
-): Promise<Bicycle | undefined> {
+export async function readBicycle(client: Client, uuid: string): Promise<Bicycle | undefined> {
   try {
-    const answer = await client.send({ path: `${BICYCLE.listPath}${uuid}/`, subject: `the bicycle ${uuid}`, ...more });
+    const answer = await client.send({ path: `${BICYCLE.listPath}${uuid}/`, subject: `the bicycle ${uuid}` });
     const value = parseJson(answer.text);
     return isObject(value) ? (value as Bicycle) : undefined;
   } catch (thrown) {

@@ -2,33 +2,37 @@
 
 import type { Report } from '../../mirror/catch-up.js';
 import { showDuration } from '../../terminal/time.js';
+import type { Entry } from '../../views/change.js';
 import { count, errorFields, summaryLines, summaryRecord, type WatchSummary } from '../../views/stream.js';
 import { type Fields, iso, type Stderr } from '../follow/stderr.js';
 import type { Plan } from './plan.js';
 import type { WatchEffect } from './state.js';
 
 export interface Reporter {
-  /** What the machine says; shows are printed elsewhere. */
-  effect(effect: WatchEffect): void;
+  /** What the list showed after a gap: printed here where it has no place on stdout. */
+  caughtUp(entry: Entry): void;
+  read(report: Report): void;
+  unread(effect: WatchEffect & { type: 'unread' }): void;
   /** A request that is tried again. */
   retry(reason: string, pauseMs: number): void;
   summary(summary: WatchSummary): Promise<void>;
 }
 
-export function openReport(stderr: Stderr, plan: Plan): Reporter {
-  const { print, atNow, offsetMinutes } = stderr;
+export function openReport({ print, atNow, offsetMinutes, ...stderr }: Stderr, plan: Plan): Reporter {
   return {
-    effect(effect) {
-      if (effect.type === 'stream') stderr.stream(effect.event);
-      else if (effect.type === 'detail') stderr.detail(effect.text);
-      else if (effect.type === 'caught-up') {
-        // Printed only where it has no place on stdout.
-        const { uuid, fields, after } = effect.change;
-        print(true, { event: 'resync', uuid, changed: fields, bicycle: after }, undefined);
-      } else if (effect.type === 'read') {
-        const { report } = effect;
-        print(report.sinceWallMs !== undefined && !report.isComplete, readRecord(report), readLine(report, atNow));
-      } else if (effect.type === 'unread') printUnread(stderr, effect);
+    caughtUp(entry) {
+      if (entry.type !== 'bicycle' || entry.kind !== 'caught-up') return;
+      const { uuid, fields, after } = entry;
+      print(true, { event: 'resync', uuid, changed: fields, bicycle: after }, undefined);
+    },
+    read(report) {
+      print(report.sinceWallMs !== undefined && !report.isComplete, readRecord(report), readLine(report, atNow));
+    },
+    unread({ error, sinceWallMs, retryInMs }) {
+      const what = sinceWallMs === undefined ? 'what is known at the start' : 'what changed meanwhile';
+      const again = retryInMs === undefined ? '' : `; reading it again in ${showDuration(retryInMs)}`;
+      const fields = { event: 'resync', since: iso(sinceWallMs), complete: false, ...errorFields(error) };
+      print(true, fields, atNow(`the list could not be read to learn ${what}: ${error.message}${again}`));
     },
     retry: (message, pauseMs) =>
       print(
@@ -44,14 +48,6 @@ export function openReport(stderr: Stderr, plan: Plan): Reporter {
         summaryLines(summary, offsetMinutes, plan.topics.length > 1),
       ),
   };
-}
-
-function printUnread({ print, atNow }: Stderr, effect: WatchEffect & { type: 'unread' }): void {
-  const { error, sinceWallMs, retryInMs } = effect;
-  const what = sinceWallMs === undefined ? 'what is known at the start' : 'what changed meanwhile';
-  const again = retryInMs === undefined ? '' : `; reading it again in ${showDuration(retryInMs)}`;
-  const fields = { event: 'resync', since: iso(sinceWallMs), complete: false, ...errorFields(error) };
-  print(true, fields, atNow(`the list could not be read to learn ${what}: ${error.message}${again}`));
 }
 
 function readRecord({ sinceWallMs, pages, changes, unknown, isComplete, missing }: Report): Fields {

@@ -61,13 +61,11 @@ export type WatchEvent =
   | Stop;
 
 export type WatchEffect =
-  /** A message to show; `data` is the envelope as it came. */
+  /** A message to show, or what a list showed after a gap; `data` is the envelope as it came, or one of our own for what was waited for. */
   | { readonly type: 'show'; readonly entry: Entry; readonly atMs: number; readonly data: string | undefined }
   | { readonly type: 'stream'; readonly event: StreamEvent }
   | { readonly type: 'detail'; readonly text: string }
   | Exclude<CatchUpEffect, { type: 'learned' | 'caught-up' }>
-  /** `data`: an envelope of our own, where the change is what was waited for. */
-  | { readonly type: 'caught-up'; readonly change: Change; readonly data: string | undefined }
   | End;
 
 type WatchStep = Step<WatchState, WatchEffect>;
@@ -361,8 +359,9 @@ function takeCatchUp(state: WatchState, effect: CatchUpEffect, now: Moment): Wat
     const { after } = effect.change;
     const { isWanted, isMet } = judge(plan, () => ({ sender: 'bicycle', ...after }), 'bicycle', now);
     if (!isWanted) return same(state);
-    const caughtUp: WatchEffect = { ...effect, data: isMet ? envelopeOf(plan, after) : undefined };
-    const step: WatchStep = { state: add(state, { caughtUp: 1 }), effects: [caughtUp] };
+    const data = isMet ? envelopeOf(plan, after) : undefined;
+    const show: WatchEffect = { type: 'show', entry: entryOf(effect.change), atMs: now.wallMs, data };
+    const step: WatchStep = { state: add(state, { caughtUp: 1 }), effects: [show] };
     return isMet ? followedBy(step, (met) => end(met, 'until')) : step;
   }
   const counted = effect.type === 'read' ? add(state, { unknown: effect.report.unknown }) : state;
@@ -406,6 +405,6 @@ export function summaryOf(state: WatchState, reason: WatchEnd, now: Moment): Wat
   };
 }
 
-export function entryOf({ kind, uuid, before, after, fields }: Change): Entry {
+function entryOf({ kind, uuid, before, after, fields }: Change): Entry {
   return { type: 'bicycle', kind: kind === 'repeat' ? 'update' : kind, uuid, before, after, fields };
 }

@@ -11,7 +11,6 @@ import { makePlan, type Plan, type WatchOptions } from './plan.js';
 import { read } from './read.js';
 import { openReport } from './report.js';
 import {
-  entryOf,
   startWatch,
   summaryOf,
   type WatchEffect,
@@ -72,14 +71,16 @@ async function openWatch(
     start: (now) => startWatch(plan, now),
     step: watchState,
     perform(effect) {
-      if (effect.type === 'show') return display === undefined ? effect : undefined;
-      if (effect.type === 'read-page' || effect.type === 'read-bicycle') {
-        if (!signal.aborted) void read(client, effect).then(emit);
-        return undefined;
+      if (effect.type === 'show') {
+        report.caughtUp(effect.entry);
+        return display === undefined ? effect : undefined;
       }
-      if (effect.type !== 'unread' || !signal.aborted) report.effect(effect);
-      if (effect.type !== 'caught-up' || display !== undefined) return undefined;
-      return { entry: entryOf(effect.change), atMs: clock.wallMs(), data: effect.data };
+      // What was in flight at the end is neither asked for nor missed.
+      if (effect.type === 'read') report.read(effect.report);
+      else if (signal.aborted) return undefined;
+      else if (effect.type === 'unread') report.unread(effect);
+      else if (effect.type !== 'counted') void read(client, effect).then(emit);
+      return undefined;
     },
     look: (effects, state) => display?.take(effects, state),
     deliver: printer.print,
