@@ -139,7 +139,10 @@ describe('the source of the token', () => {
 
   it('reads no more of a file than a token may have', async () => {
     env['FLEET_TOKEN_FILE'] = '/dev/zero';
-    await expect((await open()).get()).rejects.toMatchObject({ kind: 'config', message: expect.stringMatching(/holds more than a token/) });
+    await expect((await open()).get()).rejects.toMatchObject({
+      kind: 'config',
+      message: expect.stringMatching(/holds more than a token/),
+    });
   });
 
   it('says which file cannot be read', async () => {

@@ -99,7 +99,10 @@ describe('bounds', () => {
     const megabyte = Buffer.alloc(1024 * 1024, 0x20);
     const pieces = (count: number) => Readable.from(Array.from({ length: count }, () => megabyte));
     expect(await readStdin(context(pieces(64)))).toHaveLength(64 * megabyte.length);
-    await expect(readStdin(context(pieces(65)))).rejects.toMatchObject({ kind: 'usage', message: expect.stringMatching(/64 MB/) });
+    await expect(readStdin(context(pieces(65)))).rejects.toMatchObject({
+      kind: 'usage',
+      message: expect.stringMatching(/64 MB/),
+    });
     const run = await runFleet(['api', '/x/', '--input', '-'], {
       env: { FLEET_BASE_URL: 'http://127.0.0.1:9', FLEET_TOKEN: 'secret-token' },
       stdin: pieces(65),
