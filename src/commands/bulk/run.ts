@@ -1,7 +1,7 @@
 // One run over the tasks of a plan: workers that pull from one stream and pass one gate, the one way of every ending, an orderly stop.
 
 import { setMaxListeners } from 'node:events';
-import { type Clock, sleep } from '../../clock.js';
+import { sleep } from '../../clock.js';
 import type { Context } from '../../context.js';
 import { asFleetError, FleetError } from '../../errors.js';
 import type { Client } from '../../http/client.js';
@@ -25,21 +25,20 @@ export interface RunOptions {
   options: ChangeOptions;
   journal: OpenJournal | undefined;
   reporter: Reporter;
-  /** A client that the first signal to end leaves alone. */
-  client: Client;
-  /** Aborted when what is in flight is given up. */
-  givenUp: AbortSignal;
   /** The bicycle before it is sent, as far as it is known here. */
   beforeOf(task: Task): Promise<Before | null>;
 }
 
 /** A run in its course. */
 export interface Run extends RunOptions {
+  client: Client;
   gate: Gate;
   /** Aborted when nothing more may be sent; its reason is what stopped the run. */
   over: AbortSignal;
   /** Stops the run, unless it is stopped already. */
   stop(reason: unknown): void;
+  /** Aborted when what is in flight is given up: a second after the first signal, or at the second one. */
+  givenUp: AbortSignal;
   /** How often a request is tried again that the service provably did not take. */
   patience: number;
   /** The states that bicycles were in after the change, and the bicycles that tasks made. */
@@ -52,6 +51,7 @@ export interface Run extends RunOptions {
   isReadToItsEnd: boolean;
   /** A pause stops many at once, and is reported once. */
   silentUntilMs: number;
+  close(): void;
 }
 
 /** What became of one task. */
@@ -78,12 +78,13 @@ const OUTAGE_FAILURES = 20;
 /** The failures in a row that are worth a line. */
 const REPORTED_FAILURES = 3;
 
+/** How long what is in flight may take after the first signal, which ends the program within two seconds (cli.md section 4, promise 8). */
+const GRACE_MS = 1000;
+
 /** After a stop the rest of the input is named as not sent, as far as it comes within this time: a producer may never end. */
-const REST_AFTER_STOP_MS = 10_000;
-/** A signal ends the program within two seconds (cli.md section 4, promise 8), and where the reader left nobody hears of it. */
+const REST_AFTER_STOP_MS = 2000;
+/** After a signal there is less time, and where the reader left nobody hears of it. */
 const REST_UNHEARD_MS = 500;
-/** The longest that one more of it is waited for. */
-const NEXT_OF_REST_MS = 1000;
 
 /** Whether a run was stopped by Ctrl-C, SIGTERM or SIGHUP. */
 export function isSignal(reason: unknown): reason is FleetError {
@@ -92,29 +93,63 @@ export function isSignal(reason: unknown): reason is FleetError {
 
 /** Opens a run, which knows what the journal knows. */
 export async function openRun(options: RunOptions): Promise<Run> {
-  const { context, plan, journal } = options;
+  const { context, plan, journal, reporter } = options;
   const { clock, signal } = context;
   const stopped = new AbortController();
   const over = AbortSignal.any([signal, stopped.signal, ...(journal === undefined ? [] : [journal.lost])]);
+  const isSingle = plan.shape.single === true;
+  const most = isSingle ? 1 : options.options.concurrency;
+  // A dry run begins alone: a service that does not know it is noticed by one bicycle.
+  const gate = openGate(startPace(most, plan.change.isDryRun ? 1 : most), clock, over);
+  const { givenUp, close } = openPatience(context, () => {
+    const count = gate.inFlight();
+    if (count > 0)
+      reporter.say(`letting ${count} in flight finish for ${GRACE_MS / 1000} s; Ctrl-C again gives them up`);
+  });
   // Every worker listens, and there can be 64: no leak that Node should warn of.
-  setMaxListeners(0, over);
-  const most = plan.shape.single === true ? 1 : options.options.concurrency;
+  setMaxListeners(0, over, givenUp);
   const retries = (await context.settings()).retries.value;
   const run: Run = {
     ...options,
-    // A dry run begins alone: a service that does not know it is noticed by one bicycle.
-    gate: openGate(startPace(most, plan.change.isDryRun ? 1 : most), clock, over),
+    client: await context.client({ signal: givenUp }),
+    gate,
     over,
     stop: (reason) => stopped.abort(reason),
-    patience: plan.shape.single === true || retries === 0 ? retries : Math.max(retries, BULK_PATIENCE),
+    givenUp,
+    patience: isSingle || retries === 0 ? retries : Math.max(retries, BULK_PATIENCE),
     known: { reached: new Set(), made: new Set() },
     doubts: [],
     lastError: undefined,
     isReadToItsEnd: true,
     silentUntilMs: 0,
+    close,
   };
   for (const { result, uuid } of journal?.before.values() ?? []) if (result !== undefined) learn(run, result, uuid);
   return run;
+}
+
+/** Lets what is in flight finish for a moment after the first signal, and gives it up then, or at the second signal. */
+function openPatience({ clock, signal, urgentSignal }: Context, onSignal: () => void) {
+  const given = new AbortController();
+  let cancel = () => {};
+  const giveUp = () => {
+    const { kind } = asFleetError(signal.reason);
+    given.abort(new FleetError(kind, 'no answer came before the program ended; whether it was carried out is unknown'));
+  };
+  const begin = () => {
+    onSignal();
+    cancel = clock.after(GRACE_MS, giveUp);
+  };
+  signal.addEventListener('abort', begin);
+  urgentSignal.addEventListener('abort', giveUp);
+  return {
+    givenUp: given.signal,
+    close() {
+      cancel();
+      signal.removeEventListener('abort', begin);
+      urgentSignal.removeEventListener('abort', giveUp);
+    },
+  };
 }
 
 function learn({ known, plan }: Run, { outcome, status, state }: ChangeResult, uuid: string | null): void {
@@ -205,28 +240,22 @@ export async function send(run: Run, tasks: Iterable<Task> | AsyncIterable<Task>
 /** Reports what is left of the input as not sent, as far as it comes in time. */
 async function nameTheRest(run: Run, next: () => Promise<IteratorResult<Task>>): Promise<void> {
   const { context, over } = run;
-  const { clock } = context;
   const isUnheard = isSignal(over.reason) || over.reason instanceof ReaderLeft;
-  const endsAtMs = clock.monotonicMs() + (isUnheard ? REST_UNHEARD_MS : REST_AFTER_STOP_MS);
+  const late = new AbortController();
+  const cancel = context.clock.after(isUnheard ? REST_UNHEARD_MS : REST_AFTER_STOP_MS, () => late.abort());
   run.isReadToItsEnd = false;
   try {
-    for (let got = await inTime(next, clock, endsAtMs); got !== undefined; got = await inTime(next, clock, endsAtMs)) {
-      run.isReadToItsEnd = got.done === true;
-      if (got.done === true) return;
+    for (;;) {
+      const got = await unlessAborted(next(), late.signal);
+      run.isReadToItsEnd = got?.done === true;
+      if (got === undefined || got.done === true) return;
       await take(run, { task: got.value, result: resultOf(NOT_SENT, null), isRecorded: false });
     }
   } catch {
-    run.isReadToItsEnd = false;
+    // What is wrong with the rest, or with where it is reported, stops nothing any more.
+  } finally {
+    cancel();
   }
-}
-
-/** What comes next of the rest, or undefined when that takes too long or the time for all of it is over. */
-async function inTime<V>(next: () => Promise<V>, clock: Clock, endsAtMs: number): Promise<V | undefined> {
-  const leftMs = endsAtMs - clock.monotonicMs();
-  if (leftMs <= 0) return undefined;
-  const late = new AbortController();
-  const cancel = clock.after(Math.min(leftMs, NEXT_OF_REST_MS), () => late.abort());
-  return unlessAborted(next(), late.signal).finally(cancel);
 }
 
 /** One task's turn: leave to send, the announcement, the exchange, and what it means for the run. Never rejects. */
