@@ -3,7 +3,7 @@
 import { sleep } from '../../clock.js';
 import { lookUpCreations } from './created.js';
 import { lookUpActions } from './evidence.js';
-import type { Decide, Decision, Doubt, UnknownChoice } from './plan.js';
+import type { Decide, Doubt, UnknownChoice } from './plan.js';
 import { askAgain, labelOf } from './question.js';
 import { failureOf, type Run, send, take } from './run.js';
 
@@ -27,31 +27,31 @@ export async function settleDoubts(run: Run, startedMs: number): Promise<void> {
     over.throwIfAborted();
     await waitUntilSettled(run, startedMs + options.settle * 1000);
     const decide = await lookUp(run);
-    const isUntouched = new Set(
-      [...decide(known)].filter(([, { kind }]) => kind === 'untouched').map(([task]) => task),
-    );
-    await send(run, isUntouched);
+    const first = decide(known);
+    const isUntouched = ({ task }: Doubt) => first.get(task)?.kind === 'untouched';
+    const untouched = doubts.filter(isUntouched).map(({ task }) => task);
+    await send(run, untouched);
     // An answer may have shown by now where the transition leads.
-    unknown = await settleDone(
-      run,
-      doubts.filter(({ task }) => !isUntouched.has(task)),
-      decide(known),
-    );
-    const doneCount = doubts.length - isUntouched.size - unknown.length;
+    const decisions = decide(known);
+    unknown = [];
+    for (const doubt of doubts.filter((one) => !isUntouched(one))) {
+      const decision = decisions.get(doubt.task);
+      if (decision?.kind === 'done') await settle(run, doubt, decision);
+      else if (decision?.kind === 'unknown') unknown.push({ doubt, ...decision });
+      else unknown.push({ doubt, state: null, why: 'nothing is known about it' });
+    }
+    const doneCount = doubts.length - untouched.length - unknown.length;
     run.reporter.say(
-      `${doubts.length} in doubt from an earlier run: ${doneCount} done, ${isUntouched.size} not done and sent now, ${unknown.length} unknown`,
+      `${doubts.length} in doubt from an earlier run: ${doneCount} done, ${untouched.length} not done and sent now, ${unknown.length} unknown`,
     );
     if (over.aborted || unknown.length === 0) return;
     const choice = options.unknown ?? (await askForChoice(run, unknown));
     if (choice === 'leave') return;
-    const chosen = unknown;
-    unknown = [];
-    if (choice === 'resend')
-      await send(
-        run,
-        chosen.map(({ doubt }) => doubt.task),
-      );
-    else for (const { doubt, state } of chosen) await settle(run, doubt, null, state, '--unknown done was given');
+    const chosen = unknown.splice(0);
+    if (choice === 'resend') {
+      const tasks = chosen.map(({ doubt }) => doubt.task);
+      await send(run, tasks);
+    } else for (const { doubt, state } of chosen) await settle(run, doubt, { state, why: '--unknown done was given' });
   } catch (error) {
     run.stop(error);
   } finally {
@@ -74,32 +74,16 @@ async function lookUp({ context, plan, doubts }: Run): Promise<Decide> {
   return plan.change.isCreation ? lookUpCreations(client, doubts) : lookUpActions(client, doubts, plan.change);
 }
 
-/** Settles what is done, and gives the rest. */
-async function settleDone(
-  run: Run,
-  doubts: readonly Doubt[],
-  decisions: ReadonlyMap<unknown, Decision>,
-): Promise<Undecided[]> {
-  const unknown: Undecided[] = [];
-  for (const doubt of doubts) {
-    const decision = decisions.get(doubt.task);
-    if (decision?.kind === 'done') await settle(run, doubt, decision.uuid, decision.state, decision.why);
-    else if (decision?.kind === 'unknown') unknown.push({ doubt, ...decision });
-    else unknown.push({ doubt, state: null, why: 'nothing is known about it' });
-  }
-  return unknown;
-}
-
-async function settle(
+/** Records and reports a doubt as done. Never rejects: what fails stops the run. */
+function settle(
   run: Run,
   { task }: Doubt,
-  uuid: string | null,
-  state: string | null,
-  why: string,
+  by: { uuid?: string | null; state: string | null; why: string },
 ): Promise<void> {
+  const { uuid = null, state, why } = by;
   const message = `no answer came, but it was carried out: ${why}`;
   const result = { outcome: 'done', status: null, state, request_id: null, milliseconds: null, message } as const;
-  await take(run, { task, result, uuid, isRecorded: true });
+  return take(run, { task, result, uuid, isRecorded: true }).catch(run.stop);
 }
 
 async function askForChoice({ context, plan }: Run, unknown: readonly Undecided[]): Promise<UnknownChoice> {
