@@ -21,7 +21,7 @@ export type MetaKey =
   | 'snapshot'
   | 'lease'
   | 'kept_since'
-  /** JSON: the organizations whose alerts were read to the end once. */
+  /** JSON: the organizations whose alerts were read to the end, since which nothing was left unread. */
   | 'alerts';
 
 /** `meta.position`, JSON: until when the push channel, or a catch-up, has told everything. */

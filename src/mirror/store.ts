@@ -21,7 +21,7 @@ import {
   type Snapshot,
   writeMeta,
 } from './schema.js';
-import type { Meeting, WriterEffect } from './writer.js';
+import { type Meeting, snapshotOf, type WriterEffect, type WriterState } from './writer.js';
 
 export interface MirrorIdentity {
   readonly baseUrl: URL;
@@ -43,16 +43,7 @@ export interface Found {
   readonly left: readonly string[];
 }
 
-const STORED = [
-  'clear-listed',
-  'listed',
-  'mark-gone',
-  'gap-open',
-  'gap-close',
-  'gap-drop',
-  'gap-moment',
-  'snapshot',
-] as const;
+const STORED = ['clear-listed', 'listed', 'mark-gone', 'gap-close', 'gap-moment'] as const;
 
 /** The effects that are written in the batch's transaction. */
 export type StoredEffect = Extract<WriterEffect, { type: (typeof STORED)[number] }>;
@@ -66,15 +57,24 @@ export interface Commit {
   readonly batch: number;
   readonly writes: Writes;
   readonly effects: readonly StoredEffect[];
-  /** What was pushed. */
-  readonly alerts: readonly Item<Alert>[];
+  /** What becomes of the machine, and what is written of it so far. */
+  readonly state: WriterState;
+  readonly before: WriterState;
   /** Until when everything was heard. */
   readonly heardMs: number;
-  /** Until when the table was compared with the list. */
-  readonly checkedMs: number;
   readonly nowMs: number;
   /** Whether to say that the writer lives. */
   readonly beats: boolean;
+}
+
+/** Whether there is nothing to write, but that the writer lives. */
+export function isEmpty({ writes, effects, state, before }: Commit): boolean {
+  const rows = writes.bicycles.length + writes.moved.length + effects.length;
+  return rows === 0 && state.gap === before.gap && snapshotText(state) === snapshotText(before);
+}
+
+function snapshotText(state: WriterState): string {
+  return JSON.stringify(snapshotOf(state));
 }
 
 const NOTHING_READ: Snapshot = { isWhole: false, suspected: null, reading: null };
@@ -132,30 +132,31 @@ async function countRows(database: Database): Promise<number> {
 
 /**
  * Writes a batch, whole or not at all. Throws a FleetError of kind `config` where another writer took over. Resolves with how many bicycles it
- * marked as gone, and how many alerts were new or changed. A batch that is written already, whose answer was lost, is not written again.
+ * marked as gone. A batch that is written already, whose answer was lost, is not written again.
  */
-export async function commit(
-  database: Database,
-  writer: Writer,
-  batch: Commit,
-  isRetry: boolean,
-): Promise<{ gone: number; changedAlerts: number }> {
+export async function commit(database: Database, writer: Writer, batch: Commit, isRetry: boolean): Promise<number> {
   return database.transaction(async () => {
     await keepLease(database, writer, batch.beats || isRetry);
-    if (isRetry && (await isWritten(database, writer, batch.batch))) return { gone: 0, changedAlerts: 0 };
+    if (isRetry && (await isWritten(database, writer, batch.batch))) return 0;
     await database.write('bicycles', BICYCLE_COLUMNS, batch.writes.bicycles, ['uuid']);
     await database.write('bicycles', MOVED_COLUMNS, batch.writes.moved, ['uuid']);
     await database.write('changes', CHANGE_COLUMNS, batch.writes.changes);
-    const changedAlerts = await writeAlerts(database, batch.alerts, batch.nowMs);
     let gone = 0;
     for (const effect of batch.effects) {
       if (effect.type === 'mark-gone') gone += await markGone(database, MISSING, [effect.started], batch.nowMs);
       else await store(database, effect);
     }
-    const [heard, checked] = [utcOfMs(batch.heardMs), utcOfMs(batch.checkedMs)];
+    const { state, before } = batch;
+    if (state.gap !== before.gap) {
+      await database.all('DELETE FROM gaps WHERE ended IS NULL');
+      if (state.gap !== undefined)
+        await database.write('gaps', ['started', 'reason'], [[utcOfMs(state.gap.startedMs), state.gap.reason]]);
+    }
+    await writeMeta(database, 'snapshot', snapshotText(state));
+    const [heard, checked] = [utcOfMs(batch.heardMs), utcOfMs(state.checked.wallMs)];
     const position: Position = { heard, checked, owner: writer.owner, batch: batch.batch };
     await writeMeta(database, 'position', JSON.stringify(position));
-    return { gone, changedAlerts };
+    return gone;
   });
 }
 
@@ -169,42 +170,32 @@ async function store(database: Database, effect: Exclude<StoredEffect, { type: '
     case 'clear-listed':
       return database.all('DELETE FROM listed');
     case 'listed': {
-      const rows = effect.uuids.map((uuid) => [uuid, effect.pass]);
+      // A list may show a bicycle twice.
+      const rows = [...new Set(effect.uuids)].map((uuid) => [uuid, effect.pass]);
       return database.write('listed', ['uuid', 'pass'], rows, ['uuid']);
     }
-    case 'gap-open':
-      await database.all(DROP_GAP);
-      return database.write('gaps', ['started', 'reason'], [[utcOfMs(effect.startedMs), effect.reason]]);
-    case 'gap-close': {
-      const values = [utcOfMs(effect.endedMs), effect.found];
-      return database.all('UPDATE gaps SET ended = ?, found = ? WHERE ended IS NULL', values);
-    }
-    case 'gap-drop':
-      return database.all(DROP_GAP);
     case 'gap-moment':
-      return storeMoment(database, effect);
-    case 'snapshot':
-      return writeMeta(database, 'snapshot', JSON.stringify(effect.snapshot));
+      if (await widenGap(database, effect)) return;
   }
+  const row = [utcOfMs(effect.startedMs), utcOfMs(effect.endedMs), effect.reason, effect.found];
+  return database.write('gaps', ['started', 'ended', 'reason', 'found'], [row]);
 }
 
-const DROP_GAP = 'DELETE FROM gaps WHERE ended IS NULL';
-
-/** Moments that are near each other are one row. */
-async function storeMoment(
+/** Moments that are near each other are one row: false where there is none yet. */
+async function widenGap(
   database: Database,
-  { atMs, untilMs, reason }: StoredEffect & { type: 'gap-moment' },
-): Promise<void> {
-  const [at, until] = [utcOfMs(atMs), utcOfMs(untilMs)];
+  { startedMs, endedMs, reason }: StoredEffect & { type: 'gap-close' | 'gap-moment' },
+): Promise<boolean> {
   const [last] = await database.all('SELECT id FROM gaps WHERE reason = ? AND started <= ? AND ended >= ? LIMIT 1', [
     reason,
-    utcOfMs(untilMs + NEAR_MS),
-    utcOfMs(atMs - NEAR_MS),
+    utcOfMs(endedMs + NEAR_MS),
+    utcOfMs(startedMs - NEAR_MS),
   ]);
-  if (last === undefined) return database.write('gaps', ['started', 'ended', 'reason'], [[at, until, reason]]);
-  const id = last['id'] ?? 0;
-  await database.all('UPDATE gaps SET started = ? WHERE id = ? AND started > ?', [at, id, at]);
-  await database.all('UPDATE gaps SET ended = ? WHERE id = ? AND ended < ?', [until, id, until]);
+  if (last === undefined) return false;
+  const [id = 0, started, ended] = [last['id'], utcOfMs(startedMs), utcOfMs(endedMs)];
+  await database.all('UPDATE gaps SET started = ? WHERE id = ? AND started > ?', [started, id, started]);
+  await database.all('UPDATE gaps SET ended = ? WHERE id = ? AND ended < ?', [ended, id, ended]);
+  return true;
 }
 
 /** What a whole reading did not show, and no message either since it began. */
@@ -248,16 +239,22 @@ export async function verify(database: Database, pass: number, started: string):
   return { met, missing, rows, looksFiltered: others === 0 && available === 0 };
 }
 
-/** Writes a page of alerts; resolves with how many were new or changed. Throws as `commit`. */
+/**
+ * Writes a page of alerts; resolves with how many were new or changed. Of news there may be more on the next page: until that is read,
+ * only those of the organizations `read` count as read to the end. Throws as `commit`.
+ */
 export async function storeAlerts(
   database: Database,
   writer: Writer,
   items: readonly Item<Alert>[],
+  read: Iterable<string>,
   nowMs: number,
 ): Promise<number> {
   return database.transaction(async () => {
     await keepLease(database, writer, false);
-    return writeAlerts(database, items, nowMs);
+    const changed = await writeAlerts(database, items, nowMs);
+    if (changed > 0) await writeMeta(database, 'alerts', JSON.stringify([...read]));
+    return changed;
   });
 }
 

@@ -157,14 +157,15 @@ export type WriterEffect =
   /** `started` is UTC, as the rows have it. */
   | { readonly type: 'verify'; readonly id: number; readonly pass: number; readonly started: string }
   | { readonly type: 'mark-gone'; readonly started: string }
-  | { readonly type: 'gap-open'; readonly startedMs: number; readonly reason: string }
-  | { readonly type: 'gap-close'; readonly endedMs: number; readonly found: number }
-  | { readonly type: 'gap-drop' }
-  /** Changes that are not recorded, from the first to the last of them. */
-  | { readonly type: 'gap-moment'; readonly atMs: number; readonly untilMs: number; readonly reason: string }
-  | { readonly type: 'snapshot'; readonly snapshot: Snapshot }
+  /** The open gap is over; or changes are not recorded, from the first to the last of them: moments that are near each other are one gap. */
+  | {
+      readonly type: 'gap-close' | 'gap-moment';
+      readonly startedMs: number;
+      readonly endedMs: number;
+      readonly reason: string;
+      readonly found: number;
+    }
   | { readonly type: 'stream'; readonly event: Opened | Lost | Gap | Resync | Closed }
-  | { readonly type: 'alert'; readonly alert: { readonly [field: string]: unknown } }
   | { readonly type: 'notice'; readonly event: string; readonly message: string }
   /** Everything that can be known without waiting is known. */
   | { readonly type: 'settled' }
@@ -330,7 +331,6 @@ function takeHeard(state: WriterState, { event, envelope, uuid }: WriterEvent & 
   const { knowledge, plan, isWhole } = state;
   const message = isObject(envelope.message) ? envelope.message : undefined;
   if (message === undefined) return same(state);
-  if (envelope.sender === 'alert') return { state, effects: [{ type: 'alert', alert: message }] };
   // "bicycle_leaving_state" names the state that is left, which the message before it said.
   if (envelope.sender !== 'bicycle' || uuid === undefined) return same(state);
   const moment = { monotonicMs: event.monotonicMs, wallMs: event.atMs };
@@ -341,7 +341,7 @@ function takeHeard(state: WriterState, { event, envelope, uuid }: WriterEvent & 
   // A list had shown already what followed it: the steps from it to what the list showed are not recorded.
   const atMs = readTime(message['modified']) ?? event.atMs;
   const untilMs = Math.max(atMs, Math.min(readTime(before?.modified) ?? atMs, atMs + OVERTAKEN_MS));
-  return { state, effects: [{ type: 'gap-moment', atMs, untilMs, reason: LATE }] };
+  return { state, effects: [{ type: 'gap-moment', startedMs: atMs, endedMs: untilMs, reason: LATE, found: 0 }] };
 }
 
 /** What the next statements about bicycles are. */
@@ -367,10 +367,11 @@ function takeUnreadable(
   now: Moment,
 ): WriterStep {
   const message = `a message of ${event.data.length} characters cannot be read: ${reason}`;
-  const notice: WriterEffect = { type: 'notice', event: 'unreadable', message };
-  return followedBy(openGap(state, { startedMs: event.atMs, reason: message, isBridged: false }, now), (open) =>
-    after([notice], blinded(open, event.monotonicMs, event.atMs, now)),
-  );
+  const open = openGap(state, { startedMs: event.atMs, reason: message, isBridged: false }, now);
+  return {
+    state: blinded(open, event.monotonicMs, event.atMs, now),
+    effects: [{ type: 'notice', event: 'unreadable', message }],
+  };
 }
 
 // The connection and its gaps
@@ -392,11 +393,9 @@ function takeResume(state: WriterState, event: WriterEvent & { type: 'resume' },
   const checked = momentAt(Math.min(checkedMs ?? startedMs, startedMs), now);
   const blindness = { startedMs, reason: gap?.reason ?? 'the mirror was not running', isBridged: false };
   // Lists that are read once show what was before the first of them was asked for.
-  const opened = openGap({ ...next, checked, checkDueMs: checked.monotonicMs + CHECK_MS }, blindness, state.startedAt);
+  const open = openGap({ ...next, checked, checkDueMs: checked.monotonicMs + CHECK_MS }, blindness, state.startedAt);
   const fromMs = checked.monotonicMs;
-  return followedBy(gap === undefined ? opened : same(opened.state), (open) =>
-    state.plan.topics.size === 0 ? blinded(open, fromMs, startedMs, now) : lookUp(open, { type: 'blind', fromMs }, now),
-  );
+  return same(state.plan.topics.size === 0 ? blinded(open, fromMs, startedMs, now) : blind(open, fromMs, now));
 }
 
 /** A moment of the machine's date that is over. */
@@ -419,17 +418,14 @@ function takeLost(state: WriterState, event: Lost, now: Moment): WriterStep {
   const startedMs = lastLifeWallMs ?? state.startedAt.wallMs;
   const fromMs = lastLifeWallMs === undefined ? state.startedAt.monotonicMs : event.monotonicMs - blindMs;
   const blindness = { startedMs, reason: event.error.message, isBridged: lastLifeWallMs !== undefined };
-  return followedBy(after([{ type: 'stream', event }], openGap(next, blindness, now)), (open) =>
-    lookUp(open, { type: 'blind', fromMs }, now),
-  );
+  return { state: blind(openGap(next, blindness, now), fromMs, now), effects: [{ type: 'stream', event }] };
 }
 
 function takeGap(state: WriterState, event: Gap, now: Moment): WriterStep {
   const { fromWallMs: startedMs, message: reason, replayed: isBridged } = event;
   const fromMs = event.monotonicMs - event.durationMs;
-  return followedBy(after([{ type: 'stream', event }], openGap(state, { startedMs, reason, isBridged }, now)), (open) =>
-    lookUp(open, { type: 'blind', fromMs }, now),
-  );
+  const open = openGap(state, { startedMs, reason, isBridged }, now);
+  return { state: blind(open, fromMs, now), effects: [{ type: 'stream', event }] };
 }
 
 /** The channel stands, and a replay has had its chance: what it did not say is looked up. */
@@ -448,25 +444,21 @@ interface Blindness {
 }
 
 /** Gaps that overlap are one; it lasts as long as a topic is without a connection. */
-function openGap(state: WriterState, { startedMs, reason, isBridged }: Blindness, now: Moment): WriterStep {
-  const { gap } = state;
+function openGap(state: WriterState, { startedMs, reason, isBridged }: Blindness, now: Moment): WriterState {
   const endedMs = state.blind.size === 0 ? now.wallMs : undefined;
-  if (gap === undefined) {
-    const opened: OpenGap = { startedMs, endedMs, reason, isBridged, foundBefore: state.ledger.found() };
-    return { state: { ...state, gap: opened }, effects: [{ type: 'gap-open', startedMs, reason }] };
-  }
+  const gap = state.gap ?? { startedMs, reason, isBridged, foundBefore: state.ledger.found() };
   const earliestMs = Math.min(gap.startedMs, startedMs);
-  const longer = { ...gap, startedMs: earliestMs, endedMs, isBridged: gap.isBridged && isBridged };
-  const effects: WriterEffect[] =
-    earliestMs < gap.startedMs ? [{ type: 'gap-open', startedMs: earliestMs, reason: gap.reason }] : [];
-  return { state: { ...state, gap: longer }, effects };
+  return { ...state, gap: { ...gap, startedMs: earliestMs, endedMs, isBridged: gap.isBridged && isBridged } };
+}
+
+/** Where things stood then is remembered for the catch-up. */
+function blind(state: WriterState, fromMs: number, now: Moment): WriterState {
+  return { ...state, catchUp: catchUp(state.catchUp, { type: 'blind', fromMs }, now).state };
 }
 
 /** Everything since then is to be looked up. */
-function blinded(state: WriterState, fromMs: number, sinceMs: number, now: Moment): WriterStep {
-  const marked = lookUp(state, { type: 'blind', fromMs }, now);
-  const wantedSinceMs = Math.min(sinceMs, marked.state.wantedSinceMs ?? sinceMs);
-  return { state: { ...marked.state, wantedSinceMs }, effects: marked.effects };
+function blinded(state: WriterState, fromMs: number, sinceMs: number, now: Moment): WriterState {
+  return { ...blind(state, fromMs, now), wantedSinceMs: Math.min(sinceMs, state.wantedSinceMs ?? sinceMs) };
 }
 
 /** What was missed is found: the gap is over, unless the channel is down again, or was since that reading began. */
@@ -477,10 +469,11 @@ function closeGap(state: WriterState): WriterStep {
   const found = ledger.found() - gap.foundBefore;
   const next = { ...state, gap: undefined };
   // "A cut that the replay bridged is none."
-  if (gap.isBridged && found === 0) return { state: next, effects: [{ type: 'gap-drop' }] };
+  if (gap.isBridged && found === 0) return same(next);
   // A change that undid one that was missed has nothing to record: the gap lasts until the last of these.
-  const endedMs = Math.max(gap.endedMs, gap.startedMs, ledger.undoneMs());
-  return { state: next, effects: [{ type: 'gap-close', endedMs, found }] };
+  const { startedMs, reason } = gap;
+  const endedMs = Math.max(gap.endedMs, startedMs, ledger.undoneMs());
+  return { state: next, effects: [{ type: 'gap-close', startedMs, endedMs, reason, found }] };
 }
 
 // The catch-up
@@ -598,23 +591,15 @@ function beginLookUp(state: WriterState, mostPages: number, now: Moment): Writer
 function check(state: WriterState, now: Moment): WriterStep {
   const checkDueMs = now.monotonicMs + CHECK_MS;
   const next = { ...beginLookUp(state, CHECK_PAGES, now), isChecking: true, checkDueMs };
-  const marked = lookUp(next, { type: 'blind', fromMs: state.checked.monotonicMs }, now);
-  return followedBy(marked, (open) => lookUp(open, { type: 'wanted', sinceWallMs: now.wallMs }, now));
+  return lookUp(blind(next, state.checked.monotonicMs, now), { type: 'wanted', sinceWallMs: now.wallMs }, now);
 }
 
 function beginWhole(state: WriterState, { isConfirming = false, resumed }: WholeWanted, now: Moment): WriterStep {
-  const { organizations } = state.plan;
-  const isResumed = resumed !== undefined && resumed.organizations < organizations.length;
-  const reading: SnapshotReading = isResumed
-    ? resumed
-    : { ...FIRST_PAGE, started: utcOfMs(now.wallMs), isConfirming, pass: 1 };
+  const reading = resumed ?? { ...FIRST_PAGE, started: utcOfMs(now.wallMs), isConfirming, pass: 1 };
   const whole = { id: state.wholes + 1, reading, pagesHere: reading.page - 1, metHere: 0 };
-  const begun: WriterStep = {
-    state: { ...state, whole, wholeWanted: undefined, wholes: whole.id },
-    // What a second reading shows counts beside what the first one showed.
-    effects: isConfirming || isResumed ? [] : [{ type: 'clear-listed' }],
-  };
-  return followedBy(begun, (open) => readOn(open, whole));
+  const step = readOn({ ...state, wholeWanted: undefined, wholes: whole.id }, whole);
+  // What a second reading shows counts beside what the first one showed.
+  return isConfirming || resumed !== undefined ? step : after([{ type: 'clear-listed' }], step);
 }
 
 function readOn(before: WriterState, whole: Whole): WriterStep {
@@ -623,12 +608,13 @@ function readOn(before: WriterState, whole: Whole): WriterStep {
   const organization = state.plan.organizations[reading.organizations];
   if (organization === undefined)
     return { state, effects: [{ type: 'verify', id, pass: reading.pass, started: reading.started }] };
-  return { state, effects: [snapshotOf(state), { type: 'read-whole', id, organization, page: reading.page }] };
+  return { state, effects: [{ type: 'read-whole', id, organization, page: reading.page }] };
 }
 
-function snapshotOf({ whole, isWhole, suspectedMs }: WriterState): WriterEffect & { type: 'snapshot' } {
+/** What of the readings outlives this program. */
+export function snapshotOf({ whole, wholeWanted, isWhole, suspectedMs }: WriterState): Snapshot {
   const suspected = suspectedMs === undefined ? null : utcOfMs(suspectedMs);
-  return { type: 'snapshot', snapshot: { isWhole, suspected, reading: whole?.reading ?? null } };
+  return { isWhole, suspected, reading: whole?.reading ?? wholeWanted?.resumed ?? null };
 }
 
 /** The reading with a count of its present organization; null where the service says none. */
@@ -667,8 +653,7 @@ function takePage(
     pagesHere: before.pagesHere + 1,
     metHere: before.metHere + uuids.length,
   };
-  const next = { ...state, whole };
-  return { state: next, effects: [{ type: 'listed', uuids, pass: reading.pass }, snapshotOf(next)] };
+  return { state: { ...state, whole }, effects: [{ type: 'listed', uuids, pass: reading.pass }] };
 }
 
 function takeListEnd(state: WriterState, { id, reading, pagesHere, metHere }: Whole): WriterStep {
@@ -697,17 +682,15 @@ function takeMeeting(
     return inVain(ended, 'incomplete', message, now, true);
   }
   const done = finishWhole(ended, Date.parse(reading.started), now);
-  if (event.missing === 0) return followedBy(done, (open) => same({ ...open, ...NO_DOUBT }));
+  if (event.missing === 0) return { state: { ...done.state, ...NO_DOUBT }, effects: done.effects };
   const reason = cannotMark(event, isCounted, total);
   if (reason !== undefined) {
     const message = `${event.missing} bicycles of the mirror are not in the list and stay as they are: ${reason}`;
     return followedBy(done, (open) => inVain(open, 'kept', message, now, false));
   }
   if (reading.isConfirming) {
-    return followedBy(done, (open) => ({
-      state: { ...open, ...NO_DOUBT },
-      effects: [{ type: 'mark-gone', started: reading.started }],
-    }));
+    const effects: WriterEffect[] = [...done.effects, { type: 'mark-gone', started: reading.started }];
+    return { state: { ...done.state, ...NO_DOUBT }, effects };
   }
   return followedBy(done, (open) => confirm(open, event, now));
 }
@@ -719,8 +702,7 @@ function confirm(state: WriterState, { missing, rows }: Meeting, now: Moment): W
   const later = inMs > 0 ? ` in ${Math.ceil(inMs / 60_000)} min` : '';
   const message = `${missing} of ${rows} bicycles are not in the list any more; it is read once more${later} to be sure`;
   const wholeWanted = { reason: message, dueMs: now.monotonicMs + inMs, isConfirming: true };
-  const next = { ...state, suspectedMs, wholeWanted };
-  return { state: next, effects: [snapshotOf(next), { type: 'notice', event: 'confirm', message }] };
+  return { state: { ...state, suspectedMs, wholeWanted }, effects: [{ type: 'notice', event: 'confirm', message }] };
 }
 
 function isSuspicious({ missing, rows }: Pick<Meeting, 'missing' | 'rows'>): boolean {
@@ -743,13 +725,8 @@ function finishWhole(state: WriterState, startedMs: number, now: Moment): Writer
   const next: WriterState = { ...state, isWhole: true, checked, checkDueMs };
   const { gap } = next;
   const isMadeUp = gap === undefined || (gap.endedMs !== undefined && gap.endedMs <= startedMs);
-  const settled = isMadeUp
-    ? { ...next, wantedSinceMs: undefined, catchUp: startReading(next.plan, next.knowledge) }
-    : next;
-  return followedBy(isMadeUp ? closeGap(settled) : same(settled), (open) => ({
-    state: open,
-    effects: [snapshotOf(open)],
-  }));
+  if (!isMadeUp) return same(next);
+  return closeGap({ ...next, wantedSinceMs: undefined, catchUp: startReading(next.plan, next.knowledge) });
 }
 
 /** A reading that did not make the tables equal to the list: the next one waits, longer each time. */
@@ -758,7 +735,7 @@ function inVain(state: WriterState, name: string, message: string, now: Moment, 
   const wholeAllowedMs = now.monotonicMs + doublingPauseMs(failures, FIRST_VAIN_PAUSE_MS, LONGEST_VAIN_PAUSE_MS);
   const wholeWanted = isWanted ? { reason: message, dueMs: wholeAllowedMs } : undefined;
   const next = { ...state, failures, wholeAllowedMs, mismatches: 0, wholeWanted };
-  return { state: next, effects: [snapshotOf(next), { type: 'notice', event: name, message }] };
+  return { state: next, effects: [{ type: 'notice', event: name, message }] };
 }
 
 /** A list that cannot be read is read on from the same page. */

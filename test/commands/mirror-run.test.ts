@@ -212,7 +212,10 @@ describe('bicycles that leave the list', () => {
         { count: total, next: null, previous: null, results: sandbox.bicycles(scene.organization).slice(0, 3) },
         { count: null, next: '?page=2', previous: null, results: [] },
       ]) {
-        const server = await serveBody(JSON.stringify(body), sandbox.baseUrl);
+        const server = await serveBody(
+          (url) => (url.startsWith('/bicycles/') ? JSON.stringify(body) : undefined),
+          sandbox.baseUrl,
+        );
         await withDatabase(scene.to, (database) => writeMeta(database, 'base_url', server.url));
         const { code } = await runFleet(['mirror', 'once', '--to', scene.to], {
           env: { ...env, FLEET_BASE_URL: server.url },
@@ -270,6 +273,33 @@ describe('one writer', () => {
       expect(stderr).toContain('process 7 on elsewhere keeps the mirror now');
       await until(`select count(*) as n from changes where new = '"after it"'`, { n: 0 });
     });
+  });
+});
+
+test('alerts behind a page that could not be read are read the next time', async () => {
+  await withScene(await newSqlite(), async ({ sandbox, organization, env, to, ask }) => {
+    let isBroken = false;
+    const server = await serveBody(
+      (url) => (isBroken && /^\/alerts\/.*page=2/.test(url) ? '[' : undefined),
+      sandbox.baseUrl,
+    );
+    const once = () =>
+      runFleet(['mirror', 'once', '--retries', '0', '--to', to], {
+        env: { ...env, FLEET_BASE_URL: server.url },
+        clock,
+      });
+    expect((await once()).code).toBe(0);
+    const count = async () => Number((await ask('select count(*) as n from alerts'))[0]?.['n']);
+    const before = await count();
+    const [bicycle] = sandbox.bicycles(organization);
+    for (let made = 0; made < 250; made++) sandbox.raiseAlert(bicycle?.uuid ?? '', 'lock.bat.low');
+    isBroken = true;
+    expect((await once()).code).toBe(7);
+    expect(await count()).toBe(before + 100);
+    isBroken = false;
+    expect((await once()).code).toBe(0);
+    expect(await count()).toBe(before + 250);
+    server.close();
   });
 });
 
@@ -387,18 +417,13 @@ function deep(levels: number): unknown {
   return value;
 }
 
-/** Answers every list of bicycles with the same body; the rest is the sandbox's. */
-async function serveBody(body: string, behind: string) {
+/** Answers what `bodyOf` has a body for; the rest is the sandbox's. */
+async function serveBody(bodyOf: (url: string) => string | undefined, behind: string) {
   const { createServer: createHttp } = await import('node:http');
   const server = createHttp(async (request, response) => {
-    const isList = request.url?.startsWith('/bicycles/') === true;
-    const text = isList
-      ? body
-      : await (
-          await fetch(`${behind}${request.url}`, {
-            headers: { authorization: request.headers.authorization ?? '', accept: request.headers.accept ?? '' },
-          })
-        ).text();
+    const { authorization = '', accept = '' } = request.headers;
+    const ask = async () => (await fetch(`${behind}${request.url}`, { headers: { authorization, accept } })).text();
+    const text = bodyOf(request.url ?? '') ?? (await ask());
     response.writeHead(200, { 'content-type': 'application/json' }).end(text);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

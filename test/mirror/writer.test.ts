@@ -83,11 +83,11 @@ async function openWriter(service: ReturnType<typeof openService>, startSeconds:
     await ledger.load(database, uuids);
     if (latestMs !== undefined) await ledger.loadLatest(database, latestMs);
     const next = writerState(state, event, now);
+    const before = state;
     state = next.state;
     if (isHearing(state)) heardMs = now.wallMs;
     const rows = { effects: next.effects.filter(isStored), alerts: [], heardMs, nowMs: now.wallMs, beats: false };
-    const checkedMs = state.checked.wallMs;
-    await commit(database, writer, { ...rows, batch: ++batch, checkedMs, writes: ledger.take() }, false);
+    await commit(database, writer, { ...rows, batch: ++batch, state, before, writes: ledger.take() }, false);
     for (const effect of next.effects) {
       if (effect.type === 'read-page' || effect.type === 'read-whole') asked.push(effect);
       if (effect.type !== 'verify') continue;

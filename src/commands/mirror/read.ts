@@ -90,14 +90,14 @@ function openRecent(limit: number): Seen {
 }
 
 /**
- * Reads the alerts of an organization, the newest first, until a page brings nothing new; all of them with `isWhole`. `take` writes a
- * page, and says how many of its alerts were new or changed. Throws what the client throws.
+ * Reads the alerts of an organization, the newest first; all of them with `isWhole`, else until `take`, which writes a page, says that
+ * there is nothing new behind it. Throws what the client throws.
  */
 export async function readAlerts(
   client: Client,
   organization: string,
   isWhole: boolean,
-  take: (items: readonly Item<Alert>[]) => Promise<number>,
+  take: (items: readonly Item<Alert>[]) => Promise<boolean>,
 ): Promise<void> {
   const pages = (ordering: string) =>
     client.pages<Alert>(
@@ -110,8 +110,7 @@ export async function readAlerts(
     );
   const readAll = async (ordering: string) => {
     for await (const page of pages(ordering)) {
-      const changed = await take(admitted(page.items));
-      if (changed === 0 && !isWhole) return;
+      if (!(await take(admitted(page.items))) && !isWhole) return;
     }
   };
   try {

@@ -177,13 +177,16 @@ async function followAlerts(session: Session, client: Client): Promise<void> {
 
 async function readAllAlerts(session: Session, client: Client): Promise<void> {
   const { keeper, options } = session;
-  /** The organizations whose alerts were read to the end once. */
-  const known = readList(await keeper.run((database) => readMeta(database, 'alerts')));
+  /** The organizations whose alerts were read to the end. */
+  const read = new Set(readList(await keeper.run((database) => readMeta(database, 'alerts'))));
   for (const organization of options.identity.organizations) {
-    const isWhole = !known.includes(organization);
-    await readAlerts(client, organization, isWhole, (items) => writeAlerts(session, items));
-    if (!isWhole) continue;
-    known.push(organization);
-    await keeper.run((database) => writeMeta(database, 'alerts', JSON.stringify(known)));
+    let isRead = read.delete(organization);
+    await readAlerts(client, organization, !isRead, async (items) => {
+      const mayHaveMore = await writeAlerts(session, items, read);
+      if (mayHaveMore) isRead = false;
+      return mayHaveMore;
+    });
+    read.add(organization);
+    if (!isRead) await keeper.run((database) => writeMeta(database, 'alerts', JSON.stringify([...read])));
   }
 }

@@ -18,12 +18,13 @@ import { type Ledger, openLedger } from '../../mirror/ledger.js';
 import { thisWriter } from '../../mirror/process.js';
 import {
   adopt,
+  type Commit,
   commit,
   type Found,
+  isEmpty,
   isStored,
   type MirrorIdentity,
   prune,
-  type StoredEffect,
   storeAlerts,
   verify,
 } from '../../mirror/store.js';
@@ -212,13 +213,13 @@ async function stepThrough(session: Session, batch: readonly SessionEvent[]): Pr
     if (latestMs !== undefined) await keeper.run((database) => ledger.loadLatest(database, latestMs));
     for (const event of events) {
       const step = writerState(state, event, now);
+      if (state.gap === undefined && step.state.gap !== undefined) counters.gaps++;
       state = step.state;
       for (const effect of step.effects) effects.push(effect);
       count(counters, event);
       if (effects.at(-1)?.type === 'end') break;
     }
   }
-  for (const { type } of effects) if (type === 'gap-open') counters.gaps++;
   return { state, effects };
 }
 
@@ -230,43 +231,45 @@ async function write(
 ): Promise<void> {
   const { keeper, ledger, writer, counters } = session;
   const { clock } = session.context;
-  const writes = ledger.take();
-  const stored = withoutOvertaken(effects.filter(isStored));
-  const alerts = effects.flatMap((effect) => (effect.type === 'alert' ? admitted([pushedAlert(effect.alert)]) : []));
+  const stored = effects.filter(isStored);
   const beats = clock.monotonicMs() - session.beatAtMs >= HEARTBEAT_MS;
-  const isEnd = effects.at(-1)?.type === 'end';
-  const count = writes.bicycles.length + writes.moved.length + stored.length + alerts.length;
-  if (count === 0 && !beats && !isEnd) return;
+  const rows: Commit = {
+    batch: session.batch + 1,
+    writes: ledger.take(),
+    effects: stored,
+    state,
+    before: session.state,
+    heardMs: session.heardMs,
+    nowMs,
+    beats,
+  };
+  if (isEmpty(rows) && !beats && effects.at(-1)?.type !== 'end') return;
   session.batch++;
-  const { batch, heardMs } = session;
-  const checkedMs = state.checked.wallMs;
-  const rows = { batch, writes, effects: stored, alerts, heardMs, checkedMs, nowMs, beats };
-  const { gone, changedAlerts } = await keeper.run((database, isRetry) => commit(database, writer, rows, isRetry));
+  const gone = await keeper.run((database, isRetry) => commit(database, writer, rows, isRetry));
   ledger.setSize(ledger.size() - gone);
   // Also where the answer was lost: then nobody says how many.
   if (stored.some(({ type }) => type === 'mark-gone')) ledger.forget();
   if (beats) session.beatAtMs = clock.monotonicMs();
   counters.batches++;
-  counters.changes += writes.changes.length + gone;
+  counters.changes += rows.writes.changes.length + gone;
   counters.gone += gone;
-  counters.alerts += changedAlerts;
   counters.lastCommitWallMs = clock.wallMs();
 }
 
-/** Writes a page of alerts; resolves with how many were new or changed. */
+/** Writes a page of alerts as `storeAlerts` does; resolves with whether there may be more behind it. */
 export async function writeAlerts(
   { context, keeper, writer, counters }: Session,
   items: readonly Item<Alert>[],
-): Promise<number> {
-  const changed = await keeper.run((database) => storeAlerts(database, writer, items, context.clock.wallMs()));
+  read: Iterable<string>,
+): Promise<boolean> {
+  let mayBeWritten = false;
+  const changed = await keeper.run((database, isRetry) => {
+    // Its answer was lost: what is there already may have come with it.
+    mayBeWritten = isRetry;
+    return storeAlerts(database, writer, items, read, context.clock.wallMs());
+  });
   counters.alerts += changed;
-  return changed;
-}
-
-/** Of several states of the snapshot in one batch the last one counts. */
-function withoutOvertaken(effects: readonly StoredEffect[]): StoredEffect[] {
-  const last = effects.findLastIndex(({ type }) => type === 'snapshot');
-  return effects.filter(({ type }, index) => type !== 'snapshot' || index === last);
+  return changed > 0 || mayBeWritten;
 }
 
 // What came
@@ -284,10 +287,6 @@ function readMessage(event: Message): WriterEvent {
   } catch (error) {
     return { type: 'unreadable', event, reason: error instanceof JsonError ? error.message : String(error) };
   }
-}
-
-function pushedAlert(alert: { readonly [field: string]: unknown }): Item<Alert> {
-  return { json: JSON.stringify(alert), value: alert };
 }
 
 /** What the catch-up asked for, as the mirror takes it. */
