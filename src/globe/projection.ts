@@ -53,6 +53,11 @@ export function eastOf(view: View, x: number): number {
   return east - Math.round(east);
 }
 
+/** Where a point is in a drawing, in dots from the left and the top. */
+export function toDots(view: View, { width, height }: Extent, { x, y }: Point): [x: number, y: number] {
+  return [eastOf(view, x) * view.worldDots + width / 2, (y - view.y) * view.worldDots + height / 2];
+}
+
 /** Metres that a dot in the middle of the view is wide. */
 export function metresPerDot({ y, worldDots }: View): number {
   return (CIRCUMFERENCE_METRES * Math.cos((latitudeOf(y) * Math.PI) / 180)) / worldDots;

@@ -130,39 +130,70 @@ export function legendLines(input: LegendInput, { columns, rows }: Room): Piece[
   for (const { label, count, detail } of absences(input)) {
     last.push({ text: `  ${count} ${label}` }, { text: `: ${detail}`, ink: 'dim' });
   }
-  return [...flow(stateEntries(input), columns, rows - 1), last];
+  return [...stateFlow(input, columns, rows - 1), last];
 }
 
 /** How many lines there are below the map, `most` at most. */
 export function legendHeight(input: StatesInput, most: number): number {
-  return flow(stateEntries(input), input.look.width, most - 1).length + 1;
+  return stateFlow(input, input.look.width, most - 1).length + 1;
 }
 
-/** Entries one behind the other in so many lines; those without room are one number. */
-function flow(entries: { pieces: Piece[]; count: number }[], columns: number, rows: number): Piece[][] {
-  const lines: Piece[][] = [[]];
-  let width = 0;
-  for (const [index, { pieces, count }] of entries.entries()) {
-    const text = [...pieces, { text: ` ${count}` }];
-    const own = text.reduce((sum, piece) => sum + widthOf(piece.text), 0);
-    const rest = entries.slice(index).reduce((sum, entry) => sum + entry.count, 0);
-    const others = index === 0 ? `${rest} in ${entries.length} states` : `+ ${rest} others`;
-    const isLast = index === entries.length - 1;
-    const gap = width === 0 ? 0 : 2;
-    const fits = (room: number) => width + gap + own + (isLast ? 0 : room) <= columns;
-    if (lines.length === rows && !fits(others.length + 2)) {
-      lines.at(-1)?.push({ text: `${' '.repeat(gap)}${cut(others, Math.max(0, columns - width - gap))}` });
-      return lines;
+/** Where an entry of a legend stands. */
+export interface Spot {
+  readonly row: number;
+  readonly at: number;
+}
+
+/**
+ * Puts entries of these widths one behind the other in rows of `width`; where one has no room, the last spot is that of what says how many
+ * there are from there on, `widthOfRest` wide.
+ */
+export function flow(
+  widths: readonly number[],
+  { width, rows, gap }: { width: number; rows: number; gap: number },
+  widthOfRest: (from: number) => number,
+): { spots: Spot[]; placed: number } {
+  const spots: Spot[] = [];
+  let [row, end] = [0, 0];
+  for (const [index, own] of widths.entries()) {
+    const start = end === 0 ? 0 : end + gap;
+    const fits = (more: number) => start + own + more <= width;
+    const isLast = index === widths.length - 1;
+    spots.push({ row, at: start });
+    if (row === rows - 1 && widths.length > 1 && !fits(isLast ? 0 : gap + widthOfRest(index)))
+      return { spots, placed: index };
+    if (!fits(0) && end > 0) {
+      row += 1;
+      spots[index] = { row, at: 0 };
     }
-    if (!fits(0)) {
-      lines.push([]);
-      width = 0;
-    }
-    const space = width === 0 ? '' : '  ';
-    lines.at(-1)?.push({ text: space }, ...text);
-    width += space.length + own;
+    end = (spots[index]?.at ?? 0) + own;
+  }
+  return { spots, placed: widths.length };
+}
+
+/** The states one behind the other in so many lines; those without room are one number. */
+function stateFlow(input: StatesInput, columns: number, rows: number): Piece[][] {
+  const entries = stateEntries(input);
+  const texts = entries.map(({ pieces, count }) => [...pieces, { text: ` ${count}` }]);
+  const restOf = (from: number) => {
+    const rest = entries.slice(from).reduce((sum, { count }) => sum + count, 0);
+    return from === 0 ? `${rest} in ${entries.length} states` : `+ ${rest} others`;
+  };
+  const { spots, placed } = flow(
+    texts.map(widthOfPieces),
+    { width: columns, rows, gap: 2 },
+    (from) => restOf(from).length,
+  );
+  const lines: Piece[][] = Array.from({ length: (spots.at(-1)?.row ?? 0) + 1 }, () => []);
+  for (const [index, { row, at }] of spots.entries()) {
+    const rest = [{ text: cut(restOf(index), Math.max(0, columns - at)) }];
+    lines[row]?.push({ text: at === 0 ? '' : '  ' }, ...(index < placed ? (texts[index] ?? []) : rest));
   }
   return lines;
+}
+
+function widthOfPieces(pieces: readonly Piece[]): number {
+  return pieces.reduce((sum, { text }) => sum + widthOf(text), 0);
 }
 
 /** The panel at the right: states with bars of their own, the largest clusters with where they are, what is not on the map. */
@@ -188,8 +219,7 @@ function stateLines(input: LegendInput, columns: number, rows: number): Piece[][
   const restCount = rest.reduce((sum, { count }) => sum + count, 0);
   const others = { pieces: [{ text: cut(`+ ${rest.length} others`, columns) }], count: restCount };
   return [...shown, ...(rest.length === 0 ? [] : [others])].map(({ pieces, count }) => {
-    const used = pieces.reduce((sum, { text }) => sum + widthOf(text), 0);
-    return [...pieces, { text: pad(String(count), Math.max(1, columns - used), 'right') }];
+    return [...pieces, { text: pad(String(count), Math.max(1, columns - widthOfPieces(pieces)), 'right') }];
   });
 }
 

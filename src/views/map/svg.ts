@@ -1,12 +1,21 @@
 // The map as a picture for a report: an SVG that needs nothing from elsewhere, the same for the same fleet.
 
 import { graticule, scaleBar } from '../../globe/graticule.js';
-import { eastOf, fitView, latitudeOf, longitudeOf, metresPerDot, type View } from '../../globe/projection.js';
+import {
+  type Extent,
+  fitView,
+  latitudeOf,
+  longitudeOf,
+  metresPerDot,
+  toDots,
+  type View,
+} from '../../globe/projection.js';
 import { cut } from '../../terminal/cells.js';
 import { clean } from '../../terminal/clean.js';
 import { lookOf, type StateLook } from '../bicycle.js';
 import { type Coast, LEAST_METRES_A_COLUMN } from './coast.js';
 import { type Cluster, type Dot, type Grid, layOut } from './layout.js';
+import { flow } from './legend.js';
 import { type MapInput, nameOf } from './scene.js';
 
 export interface SvgInput extends MapInput {
@@ -78,12 +87,7 @@ export function drawSvg(input: SvgInput): string {
   return body.join('\n');
 }
 
-interface Area {
-  width: number;
-  height: number;
-}
-
-function gridOf({ width, height }: Area): Grid {
+function gridOf({ width, height }: Extent): Grid {
   return {
     columns: Math.max(1, Math.floor(width / CELL)),
     rows: Math.max(1, Math.floor(height / CELL)),
@@ -119,17 +123,13 @@ function text(value: string): string {
     .replaceAll('"', '&quot;');
 }
 
-function toPixels(view: View, { width, height }: Area, x: number, y: number): readonly [number, number] {
-  return [eastOf(view, x) * view.worldDots + width / 2, (y - view.y) * view.worldDots + height / 2];
-}
-
 /** Whether the data of the coast is good enough for a view. */
 function hasCoast(view: View): boolean {
   return metresPerDot(view) * 2 >= LEAST_METRES_A_COLUMN / 4;
 }
 
 /** The land as filled shapes, as often as the world is repeated. */
-function land(coast: Coast, view: View, map: Area): string[] {
+function land(coast: Coast, view: View, map: Extent): string[] {
   const copies = [-2, -1, 0, 1, 2].map((copy) => (copy - view.x) * view.worldDots + map.width / 2);
   const top = -view.y * view.worldDots + map.height / 2;
   const path = coast
@@ -151,7 +151,7 @@ function land(coast: Coast, view: View, map: Area): string[] {
   ];
 }
 
-function lines(view: View, map: Area): string[] {
+function lines(view: View, map: Extent): string[] {
   const options = { ...map, meridianDots: 150, parallelDots: 110, hasDegreeSign: true };
   const { meridians, parallels } = graticule(view, options);
   const label = (x: number, y: number, words: string, anchor: string) =>
@@ -171,8 +171,8 @@ function lines(view: View, map: Area): string[] {
 }
 
 /** A bicycle: where it is, or in the middle of the cell that it got beside the others. */
-function mark({ place, x, y }: Dot, states: readonly string[], view: View, map: Area): string {
-  const [left, top] = toPixels(view, map, place.x, place.y);
+function mark({ place, x, y }: Dot, states: readonly string[], view: View, map: Extent): string {
+  const [left, top] = toDots(view, map, place);
   const isAtHome = Math.floor(left / CELL) === x && Math.floor(top / CELL) === y;
   const [middleX, middleY] = isAtHome ? [left, top] : [(x + 0.5) * CELL, (y + 0.5) * CELL];
   const state = states[place.state] ?? '';
@@ -180,38 +180,42 @@ function mark({ place, x, y }: Dot, states: readonly string[], view: View, map: 
   return `<g transform="translate(${at(middleX)} ${at(middleY)})"><title>${words}</title>${shape(lookOf(state), RADIUS)}</g>`;
 }
 
-const STROKE = 'stroke="#fff" stroke-width="0.9"';
+const RIM = 'stroke="#fff" stroke-width="0.9"';
+
+/** The outlines of filled signs, around 0, 0 and as large as a radius of 1. */
+const OUTLINES: Readonly<Record<string, string>> = {
+  '▲': 'M0 -1.2L1.1 0.8H-1.1Z',
+  '◆': 'M0 -1.25L1.25 0L0 1.25L-1.25 0Z',
+  '■': 'M-0.9 -0.9H0.9V0.9H-0.9Z',
+  '★': star(1.3),
+};
+/** Signs that are strokes. */
+const STROKES: Readonly<Record<string, string>> = {
+  '×': 'M-0.9 -0.9L0.9 0.9M0.9 -0.9L-0.9 0.9',
+  '+': 'M0 -1V1M-1 0H1',
+};
+
+function star(radius: number): string {
+  const points = Array.from({ length: 10 }, (_, index) => {
+    const length = index % 2 === 0 ? radius : radius * 0.45;
+    const angle = (index * Math.PI) / 5 - Math.PI / 2;
+    return `${(length * Math.cos(angle)).toFixed(6)} ${(length * Math.sin(angle)).toFixed(6)}`;
+  });
+  return `M${points.join('L')}Z`;
+}
 
 /** The sign of a state as a shape around 0, 0, so that it can be told without colour. */
 function shape({ sign, hex }: StateLook, radius: number): string {
   const r = (factor: number) => at(radius * factor);
-  switch (sign) {
-    case '●':
-      return `<circle r="${r(1)}" fill="${hex}" ${STROKE}/>`;
-    case '▲':
-      return `<path d="M0 ${r(-1.2)}L${r(1.1)} ${r(0.8)}H${r(-1.1)}Z" fill="${hex}" ${STROKE}/>`;
-    case '◆':
-      return `<path d="M0 ${r(-1.25)}L${r(1.25)} 0L0 ${r(1.25)}L${r(-1.25)} 0Z" fill="${hex}" ${STROKE}/>`;
-    case '■':
-      return `<path d="M${r(-0.9)} ${r(-0.9)}H${r(0.9)}V${r(0.9)}H${r(-0.9)}Z" fill="${hex}" ${STROKE}/>`;
-    case '×':
-      return `<path d="M${r(-0.9)} ${r(-0.9)}L${r(0.9)} ${r(0.9)}M${r(0.9)} ${r(-0.9)}L${r(-0.9)} ${r(0.9)}" stroke="${hex}" stroke-width="${r(0.55)}" stroke-linecap="round"/>`;
-    case '★':
-      return `<path d="${starPath(radius * 1.3)}" fill="${hex}" ${STROKE}/>`;
-    case '○':
-      return `<circle r="${r(0.8)}" fill="#fff" stroke="${hex}" stroke-width="${r(0.4)}"/>`;
-    default:
-      return `<path d="M0 ${r(-1)}V${r(1)}M${r(-1)} 0H${r(1)}" stroke="${hex}" stroke-width="${r(0.55)}" stroke-linecap="round"/>`;
+  const path = (OUTLINES[sign] ?? STROKES[sign])?.replaceAll(/-?[\d.]+/g, (number) => r(Number(number)));
+  if (path === undefined) {
+    return sign === '○'
+      ? `<circle r="${r(0.8)}" fill="#fff" stroke="${hex}" stroke-width="${r(0.4)}"/>`
+      : `<circle r="${r(1)}" fill="${hex}" ${RIM}/>`;
   }
-}
-
-function starPath(radius: number): string {
-  const points = Array.from({ length: 10 }, (_, index) => {
-    const length = index % 2 === 0 ? radius : radius * 0.45;
-    const angle = (index * Math.PI) / 5 - Math.PI / 2;
-    return `${at(length * Math.cos(angle))} ${at(length * Math.sin(angle))}`;
-  });
-  return `M${points.join('L')}Z`;
+  const look =
+    sign in OUTLINES ? `fill="${hex}" ${RIM}` : `stroke="${hex}" stroke-width="${r(0.55)}" stroke-linecap="round"`;
+  return `<path d="${path}" ${look}/>`;
 }
 
 /** A cluster: its number in a ring of its states. */
@@ -243,7 +247,7 @@ function badge(
   ].join('');
 }
 
-function scale(view: View, { width, height }: Area): string {
+function scale(view: View, { width, height }: Extent): string {
   const { dots, label } = scaleBar(view, Math.max(20, Math.min(160, width / 4)));
   const [left, bottom] = [width - MARGIN - dots, height - 26];
   return [
@@ -255,50 +259,41 @@ function scale(view: View, { width, height }: Area): string {
 /** About how wide a character of the legend is. */
 const CHARACTER = 7.6;
 
+/** A state, or what has no room, with its number. */
+interface LegendItem {
+  readonly sign?: StateLook;
+  readonly words: string;
+}
+
+/** How wide an item is, with what keeps it apart from the next. */
+function roomOf({ words }: LegendItem): number {
+  return 34 + words.length * CHARACTER;
+}
+
 /** Each state with its mark and number, in as many rows as they need and `rows` at most; those without room are one number. */
 function legendItems({ counts, width, states }: SvgInput, rows: number) {
-  const items = counts.map(({ value, count }, index) => itemOf(lookOf(states[index]), text(value), count));
-  const all = counts.reduce((sum, { count }) => sum + count, 0);
-  const othersRoom = itemOf(undefined, `+ ${items.length} others`, all).room;
-  let [x, row, rest] = [MARGIN, 0, all];
-  const placed: (LegendItem & { x: number; row: number })[] = [];
-  const put = (item: LegendItem, room: number) => {
-    if (x > MARGIN && x + room > width - MARGIN) [x, row] = [MARGIN, row + 1];
-    placed.push({ ...item, x, row });
-    x += item.room;
+  const items: LegendItem[] = counts.map(({ value, count }, index) => ({
+    sign: lookOf(states[index]),
+    words: `${text(value)} ${count}`,
+  }));
+  const restOf = (from: number): LegendItem => {
+    const rest = counts.slice(from).reduce((sum, { count }) => sum + count, 0);
+    const left = counts.length - from;
+    return { words: `${from === 0 ? `${left} states` : `+ ${left} others`} ${rest}` };
   };
-  for (const [index, item] of items.entries()) {
-    const room = index === items.length - 1 ? item.room : item.room + othersRoom;
-    if (row === rows - 1 && x + room > width - MARGIN && (index > 0 || items.length > 1)) {
-      const left = items.length - index;
-      put(itemOf(undefined, index === 0 ? `${left} states` : `+ ${left} others`, rest), 0);
-      break;
-    }
-    put(item, item.room);
-    rest -= item.count;
-  }
+  const others = Math.max(roomOf(restOf(0)), roomOf(restOf(1)));
+  const { spots, placed } = flow(items.map(roomOf), { width: width - 2 * MARGIN, rows, gap: 0 }, () => others);
+  const shown = [...items.slice(0, placed), ...(placed < items.length ? [restOf(placed)] : [])];
   return {
-    rows: row + 1,
-    words: placed.map(({ words }) => words).join(', '),
+    rows: (spots.at(-1)?.row ?? 0) + 1,
+    words: shown.map(({ words }) => words).join(', '),
     marks: (top: number) =>
-      placed.map(
-        (item) =>
-          `<g transform="translate(${at(item.x + 6)} ${top + item.row * LINE - 4.5})">${item.sign === undefined ? '' : shape(item.sign, 5)}<text x="12" y="4.5">${item.words}</text></g>`,
-      ),
+      shown.map(({ sign, words }, index) => {
+        const { row, at: left } = spots[index] ?? { row: 0, at: 0 };
+        const mark = sign === undefined ? '' : shape(sign, 5);
+        return `<g transform="translate(${at(MARGIN + left + 6)} ${top + row * LINE - 4.5})">${mark}<text x="12" y="4.5">${words}</text></g>`;
+      }),
   };
-}
-
-interface LegendItem {
-  readonly sign: StateLook | undefined;
-  readonly words: string;
-  readonly count: number;
-  /** How wide it is. */
-  readonly room: number;
-}
-
-function itemOf(sign: StateLook | undefined, name: string, count: number): LegendItem {
-  const words = `${name} ${count}`;
-  return { sign, words, count, room: 34 + words.length * CHARACTER };
 }
 
 /** What is not on the map. */
