@@ -57,12 +57,6 @@ function readWorld() {
   return JSON.stringify(world);
 }
 
-/** uPlot formats numbers by the language of the browser, and fails at what Chromium calls it where LANG is C: en-US@posix. */
-const englishNumbers = {
-  name: 'english-numbers',
-  transform: (code, id) => (id.includes('/uplot/') ? code.replace('domEnv ? nav.language :', '') : null),
-};
-
 /**
  * The page of the map: template, style, script, MapLibre's worker and coastlines in one file. What fleet puts in later stands as
  * `{{fleet:…}}`. Returns the text and the files it was made of.
@@ -75,15 +69,13 @@ async function buildPage() {
       write: false,
       tsconfig: 'src/page/tsconfig.json',
       transform: { define: { 'import.meta': '{}' } },
-      plugins: [englishNumbers],
       output: { format: 'iife', name: 'page', minify: true, comments: false, charset: 'ascii' },
     });
     return output[0];
   };
   const script = await bundle('src/page/main.ts');
   const worker = await bundle(fileURLToPath(import.meta.resolve('maplibre-gl/dist/maplibre-gl-worker.mjs')));
-  const plotStyle = readFileSync(join(dirname(fileURLToPath(import.meta.resolve('uplot'))), 'uPlot.min.css'), 'utf8');
-  const style = `${plotStyle.trim()}\n${readFileSync('src/page/style.css', 'utf8')}`;
+  const style = readFileSync('src/page/style.css', 'utf8');
   const code = inScript(script.code);
   const policy = [
     "default-src 'none'",

@@ -66,7 +66,6 @@ test('the licences of what went in are told', () => {
     '@inquirer/core',
     'jq-wasm',
     'maplibre-gl',
-    'uplot',
     'world-atlas',
     'topojson-client',
   ])

@@ -52,26 +52,21 @@ export function openCard(options: CardOptions): Card {
     const set = others.filter((field) => !isUnset(field));
     const unset = others.filter(isUnset).map(([name]) => name);
     const title = element('h2', { id: 'card-title' }, element('bdi', {}, nameOf(bicycle)));
-    const mark = element('p', { class: 'state' }, stateMark(state), element('bdi', {}, showState(state)));
+    const mark = element('p', 'state', stateMark(state), element('bdi', {}, showState(state)));
     container.replaceChildren(
       element('header', {}, element('div', {}, title, mark), shut),
-      element('dl', { class: 'facts' }, ...factsOf(bicycle)),
-      element('div', { class: 'actions' }, locate),
+      element('dl', 'facts', ...factsOf(bicycle)),
+      element('div', 'actions', locate),
       ...alertsOf(options.alertsOf(uuid), options.nowMs()),
       element('h3', {}, 'As the service sent it'),
       element(
         'dl',
-        { class: 'fields' },
+        'fields',
         ...entry('uuid', uuid),
         ...set.flatMap(([name, text]) => entry(element('bdi', {}, name), fieldText(text ?? ''))),
       ),
-      ...(unset.length === 0 ? [] : [element('p', { class: 'note' }, `Not set: ${unset.join(', ')}`)]),
-      element(
-        'p',
-        { class: 'note' },
-        'In the terminal: ',
-        element('code', {}, `fleet bicycles get ${uuid.slice(0, 8)}`),
-      ),
+      ...(unset.length === 0 ? [] : [element('p', 'note', `Not set: ${unset.join(', ')}`)]),
+      element('p', 'note', 'In the terminal: ', element('code', {}, `fleet bicycles get ${uuid.slice(0, 8)}`)),
     );
   };
   const factsOf = (bicycle: Bicycle) => {
@@ -136,6 +131,6 @@ function alertsOf(alerts: readonly AlertRow[], nowMs: number): HTMLElement[] {
   });
   return [
     element('h3', {}, alerts.length === 1 ? 'One open alert' : `${alerts.length} open alerts`),
-    element('ul', { class: 'card-alerts' }, ...items),
+    element('ul', 'card-alerts', ...items),
   ];
 }

@@ -4,15 +4,13 @@ import { showElapsed } from '../age.js';
 
 type Attributes = Readonly<Record<string, string | number | boolean | undefined>>;
 
+/** A text instead of attributes is the class. */
 export function element<K extends keyof HTMLElementTagNameMap>(
   name: K,
-  attributes: Attributes = {},
+  attributes: Attributes | string = {},
   ...children: readonly (Node | string)[]
 ): HTMLElementTagNameMap[K] {
-  const made = document.createElement(name);
-  setAttributes(made, attributes);
-  made.append(...children);
-  return made;
+  return fill(document.createElement(name), attributes, children);
 }
 
 export function svg<K extends keyof SVGElementTagNameMap>(
@@ -20,17 +18,15 @@ export function svg<K extends keyof SVGElementTagNameMap>(
   attributes: Attributes = {},
   ...children: readonly Node[]
 ): SVGElementTagNameMap[K] {
-  const made = document.createElementNS('http://www.w3.org/2000/svg', name);
-  setAttributes(made, attributes);
-  made.append(...children);
-  return made;
+  return fill(document.createElementNS('http://www.w3.org/2000/svg', name), attributes, children);
 }
 
-function setAttributes(target: Element, attributes: Attributes): void {
-  for (const [name, value] of Object.entries(attributes)) {
-    if (value === undefined || value === false) continue;
-    target.setAttribute(name, value === true ? '' : String(value));
+function fill<E extends Element>(made: E, attributes: Attributes | string, children: readonly (Node | string)[]): E {
+  for (const [name, value] of Object.entries(typeof attributes === 'string' ? { class: attributes } : attributes)) {
+    if (value !== undefined && value !== false) made.setAttribute(name, value === true ? '' : String(value));
   }
+  made.append(...children);
+  return made;
 }
 
 /** The element of the template with this id; the template and the page are built together. */

@@ -1,12 +1,11 @@
 // The filters, which are charts as well: how many have each state, charge and silence, and a press shows only those.
 
 import { BICYCLE_STATES } from '../api/bicycle.js';
-import { SILENCE_GROUPS } from '../groups.js';
-import { chargeChart } from './charts.js';
+import { CHARGE_GROUPS, SILENCE_GROUPS } from '../groups.js';
 import { element, showNumber } from './dom.js';
-import { EVERYTHING, type Filter, isEverything, type WordGroup } from './filter.js';
-import { type Bicycle, countBy, type Fleet, type Group, UNCHARGED } from './fleet.js';
-import { colourOf, showState, stateMark } from './looks.js';
+import { EVERYTHING, type Filter, isEverything } from './filter.js';
+import { type Bicycle, countBy, type Fleet, GROUPS, type Group, UNCHARGED } from './fleet.js';
+import { chargeLevel, colourOf, showState, stateMark } from './looks.js';
 
 export interface FacetsOptions {
   readonly container: HTMLElement;
@@ -17,8 +16,6 @@ export interface FacetsOptions {
 export interface Facets {
   /** `matching`: what passes the filter. */
   draw(filter: Filter, matching: readonly Bicycle[]): void;
-  /** The colours are others. */
-  paint(): void;
 }
 
 const TEXT_CHARACTERS = 100;
@@ -31,7 +28,7 @@ export function openFacets(fleet: Fleet, { container, nowMs, onFilter }: FacetsO
     onFilter(filter);
   };
   const change = (changes: Partial<Filter>) => use({ ...filter, ...changes });
-  const toggle = (group: WordGroup, word: string) => {
+  const toggle = (group: Group, word: string) => {
     const wanted = new Set(filter.words[group]);
     if (!wanted.delete(word)) wanted.add(word);
     const { [group]: _before, ...others } = filter.words;
@@ -57,24 +54,25 @@ export function openFacets(fleet: Fleet, { container, nowMs, onFilter }: FacetsO
 
   const least = percentInput('Minimum charge', (value) => change({ leastPercent: value }));
   const most = percentInput('Maximum charge', (value) => change({ mostPercent: value }));
-  const chart = chargeChart((from, to) => change({ leastPercent: from, mostPercent: to }));
-  const uncharged = element('p', { class: 'note' });
+  const uncharged = element('p', 'note');
   const bars = {
     state: openBars('state', BICYCLE_STATES, toggle),
+    charge: openBars('charge', CHARGE_GROUPS, toggle),
     silence: openBars('silence', SILENCE_GROUPS, toggle),
   };
   const section = (title: string, ...children: Node[]) =>
     element('section', { class: 'facet', 'aria-label': title }, element('h2', {}, title), ...children);
   container.append(
-    element('div', { class: 'search' }, search, reset),
+    element('div', 'search', search, reset),
     section('State', ...bars.state.elements),
     section(
       'Charge',
-      chart.element,
-      element('div', { class: 'range' }, least, element('span', {}, 'to'), most, element('span', {}, '%')),
+      ...bars.charge.elements,
+      element('div', { class: 'ticks', 'aria-hidden': 'true' }, ...['0', '20', '50', '80', '100'].map(tick)),
+      element('div', 'range', least, element('span', {}, 'to'), most, element('span', {}, '%')),
       uncharged,
     ),
-    section('Silence', element('p', { class: 'note' }, 'Last position heard'), ...bars.silence.elements),
+    section('Silence', element('p', 'note', 'Last position heard'), ...bars.silence.elements),
   );
 
   return {
@@ -86,23 +84,26 @@ export function openFacets(fleet: Fleet, { container, nowMs, onFilter }: FacetsO
       setPercent(most, filter.mostPercent);
       const now = nowMs();
       const countsOf = (group: Group) => [countBy(fleet.all, group, now), countBy(matching, group, now)] as const;
-      for (const group of ['state', 'silence'] as const) bars[group].draw(...countsOf(group), filter.words[group]);
-      const [all, shown] = countsOf('charge');
-      chart.draw(all, shown, filter);
-      const none = all.get(UNCHARGED) ?? 0;
+      for (const group of GROUPS) bars[group].draw(...countsOf(group), filter.words[group]);
+      const none = countsOf('charge')[0].get(UNCHARGED) ?? 0;
       uncharged.textContent = `${showNumber(none)} without a charge`;
       uncharged.hidden = none === 0;
     },
-    paint: chart.paint,
   };
+}
+
+function tick(text: string): HTMLElement {
+  const mark = element('span', {}, text);
+  mark.style.left = `${Number.parseInt(text, 10)}%`;
+  return mark;
 }
 
 /** More bars than anybody looks through. */
 const MOST_BARS = 100;
 
-/** A bar for each word that somebody has, or that is pressed; in this order, other words behind. */
-function openBars(group: WordGroup, order: readonly string[], onPress: (group: WordGroup, word: string) => void) {
-  const list = element('ul', { class: 'bars' });
+/** A bar for each word that somebody has, or that is pressed; in this order, other words behind. Charge has all of its tens, side by side. */
+function openBars(group: Group, order: readonly string[], onPress: (group: Group, word: string) => void) {
+  const list = element('ul', group === 'charge' ? 'bars columns' : 'bars');
   const further = element('p', { class: 'note', hidden: true });
   /** Buttons stay where they are, so that they can be pressed while numbers move. */
   const made = new Map<string, Bar>();
@@ -120,7 +121,7 @@ function openBars(group: WordGroup, order: readonly string[], onPress: (group: W
       pressed = new Set() as ReadonlySet<string>,
     ) {
       const weightOf = (word: string) => (pressed.has(word) ? Number.POSITIVE_INFINITY : (all.get(word) ?? 0));
-      const present = [...new Set([...all.keys(), ...pressed])];
+      const present = group === 'charge' ? [...order] : [...new Set([...all.keys(), ...pressed])];
       // The most frequent where there are too many.
       if (present.length > MOST_BARS) present.sort((a, b) => weightOf(b) - weightOf(a));
       const words = present.slice(0, MOST_BARS).sort((a, b) => rankOf(a) - rankOf(b));
@@ -146,24 +147,23 @@ interface Bar {
   readonly item: HTMLElement;
   readonly button: HTMLElement;
   readonly count: HTMLElement;
-  readonly fills: readonly [whole: HTMLElement, part: HTMLElement];
 }
 
-function openBar(group: WordGroup, word: string, onPress: () => void): Bar {
-  const count = element('span', { class: 'bar-count' });
-  const fills = [element('span'), element('span')] as const;
+function openBar(group: Group, word: string, onPress: () => void): Bar {
+  const count = element('span', 'bar-count');
   const isState = group === 'state';
   const button = element(
     'button',
     { type: 'button', class: 'bar', 'data-word': word },
     ...(isState ? [stateMark(word)] : []),
-    element('bdi', { class: 'bar-word' }, isState ? showState(word) : word),
+    element('bdi', 'bar-word', isState ? showState(word) : word),
     count,
-    element('span', { class: 'bar-track', 'aria-hidden': 'true' }, ...fills),
+    element('span', { class: 'bar-track', 'aria-hidden': 'true' }, element('span'), element('span')),
   );
   if (isState) button.style.setProperty('--state', colourOf(word));
+  if (group === 'charge') button.classList.add(`bar-${chargeLevel(Number.parseInt(word, 10))}`);
   button.addEventListener('click', onPress);
-  return { item: element('li', {}, button), button, count, fills };
+  return { item: element('li', {}, button), button, count };
 }
 
 interface BarNumbers {
@@ -173,12 +173,12 @@ interface BarNumbers {
   readonly isPressed: boolean;
 }
 
-function drawBar({ button, count, fills }: Bar, { whole, part, widest, isPressed }: BarNumbers): void {
+function drawBar({ button, count }: Bar, { whole, part, widest, isPressed }: BarNumbers): void {
   button.setAttribute('aria-pressed', String(isPressed));
   button.setAttribute('data-count', String(whole));
   count.textContent = part === whole ? showNumber(whole) : `${showNumber(part)} of ${showNumber(whole)}`;
-  for (const [index, fill] of fills.entries())
-    fill.style.width = `${(((index === 0 ? whole : part) / widest) * 100).toFixed(2)}%`;
+  button.style.setProperty('--whole', `${((whole / widest) * 100).toFixed(2)}%`);
+  button.style.setProperty('--part', `${((part / widest) * 100).toFixed(2)}%`);
 }
 
 function percentInput(label: string, onChange: (value: number | undefined) => void): HTMLInputElement {

@@ -22,7 +22,8 @@ export interface Fleet {
 }
 
 /** By which bicycles are counted, as `bicycles stats` does. */
-export type Group = 'state' | 'charge' | 'silence';
+export const GROUPS = ['state', 'charge', 'silence'] as const;
+export type Group = (typeof GROUPS)[number];
 
 /** In the group of charge. */
 export const UNCHARGED = '(none)';

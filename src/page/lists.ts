@@ -23,8 +23,8 @@ export function drawAlerts(
     ),
   );
   container.replaceChildren(
-    ...(note === null ? [] : [element('p', { class: 'note warning' }, note)]),
-    ...(rows.length === 0 && note === null ? [element('p', { class: 'empty' }, 'No open alerts.')] : []),
+    ...(note === null ? [] : [element('p', 'note warning', note)]),
+    ...(rows.length === 0 && note === null ? [element('p', 'empty', 'No open alerts.')] : []),
     element('ul', { class: 'types', 'aria-label': 'Open alerts by type' }, ...summary),
     element(
       'ol',
@@ -32,7 +32,7 @@ export function drawAlerts(
       ...shown.map((row) => alertItem(row, nowMs, onChoose)),
     ),
     ...(rows.length > shown.length
-      ? [element('p', { class: 'note' }, `and ${showNumber(rows.length - shown.length)} older ones`)]
+      ? [element('p', 'note', `and ${showNumber(rows.length - shown.length)} older ones`)]
       : []),
   );
 }
@@ -47,14 +47,14 @@ function alertItem(
     { type: 'button', class: 'item', disabled: bicycle === null },
     element(
       'span',
-      { class: 'item-head' },
+      'item-head',
       element('bdi', {}, type),
       element('span', { class: `alert-state alert-${state === 'escalated' ? 'escalated' : 'new'}` }, state),
     ),
-    element('bdi', { class: 'item-text' }, message),
+    element('bdi', 'item-text', message),
     element(
       'span',
-      { class: 'item-foot' },
+      'item-foot',
       element('bdi', {}, bicycleName ?? bicycle?.slice(0, 8) ?? ''),
       createdMs === null ? '' : showAge(createdMs, nowMs),
     ),
@@ -72,7 +72,7 @@ export interface Feed {
 /** What happened, the newest first; only so many lines are kept. */
 export function openFeed(container: HTMLElement, onChoose: (uuid: string) => void): Feed {
   const list = element('ol', { class: 'items feed', 'aria-label': 'Changes, the newest first' });
-  const empty = element('p', { class: 'empty' }, 'Nothing has changed yet.');
+  const empty = element('p', 'empty', 'Nothing has changed yet.');
   container.append(list, empty);
   return {
     add(entries) {
@@ -80,11 +80,11 @@ export function openFeed(container: HTMLElement, onChoose: (uuid: string) => voi
         const parts = [
           element(
             'span',
-            { class: 'item-head' },
+            'item-head',
             element('bdi', {}, kind === 'gap' ? 'Gap' : (name ?? uuid?.slice(0, 8) ?? '')),
             element('time', {}, showTime(atMs)),
           ),
-          element('bdi', { class: 'item-text' }, text),
+          element('bdi', 'item-text', text),
         ];
         if (uuid === null) return element('li', { class: `item item-${kind}` }, ...parts);
         const button = element('button', { type: 'button', class: 'item' }, ...parts);

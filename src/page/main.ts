@@ -61,10 +61,7 @@ function openPage(shown: Shown, payload: Payload) {
   const follows = byId('follows') as HTMLInputElement;
   const tabs = openTabs(byId('tabs'));
   // The map reads its colours when it is made.
-  openTheme(byId('theme'), () => {
-    map.paint();
-    facets.paint();
-  });
+  openTheme(byId('theme'), () => map.paint());
 
   /** `near`: the map moves to it, else only where it is out of sight. */
   const choose = (bicycle: Bicycle | undefined, near = false) => {

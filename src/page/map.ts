@@ -69,9 +69,9 @@ export function openMap(fleet: Fleet, options: MapOptions): FleetMap {
     'Map of the bicycles: arrows move it, + and - zoom. The table lists what it shows.',
   );
 
-  const overlay = element('div', { class: 'overlay' });
+  const overlay = element('div', 'overlay');
   const degrees = element('div', { class: 'degrees', 'aria-hidden': 'true' });
-  const bubbles = element('div', { class: 'bubbles' });
+  const bubbles = element('div', 'bubbles');
   const ring = element('div', { class: 'chosen', 'aria-hidden': 'true', hidden: true });
   const tip = element('div', { class: 'tip', role: 'status', hidden: true });
   const scale = element('div', { class: 'scale', 'aria-hidden': 'true' });

@@ -72,11 +72,9 @@ function numbersOf(page: Page): Promise<StatsRow[]> {
   return page.evaluate(`(() => {
     const bars = (name) => [...document.querySelectorAll('section[aria-label=' + name + '] .bar')].map((bar) => ({
       group: name.toLowerCase(), value: bar.dataset.word, count: Number(bar.dataset.count) }));
-    const tens = document.querySelector('.chart').dataset.counts.split(' ').map((count, ten) => ({
-      group: 'charge', value: ten === 9 ? '90-100' : ten * 10 + '-' + (ten * 10 + 9), count: Number(count) }));
     const alerts = [...document.querySelectorAll('.types li')].map((type) => ({
       group: 'open alerts', value: type.dataset.type, count: Number(type.dataset.count) }));
-    return [...bars('State'), ...tens, ...bars('Silence'), ...alerts];
+    return [...['State', 'Charge', 'Silence'].flatMap(bars), ...alerts];
   })()`);
 }
 
@@ -137,6 +135,9 @@ describe('from a disk', () => {
     await settle(all.filter(({ state }) => state === 'lost').length);
     await page.locator('.bar[data-word=retired]').click();
     await settle(all.filter(({ state }) => state === 'lost' || state === 'retired').length);
+    await page.locator('.reset').click();
+    await page.locator('.bar[data-word="0-9"]').click();
+    await settle(all.filter(({ state_of_charge: charge }) => charge !== null && Number(charge) < 10).length);
     await page.locator('.reset').click();
     await page.getByLabel('Maximum charge in percent').fill('30');
     await page.keyboard.press('Enter');
