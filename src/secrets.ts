@@ -97,48 +97,10 @@ function urlSafe(text: string): string {
 
 /** One escape of JSON, JavaScript, URLs or HTML. */
 const ESCAPE =
-  /\\u([0-9a-f]{4})|\\x([0-9a-f]{2})|\\([^a-z0-9])|%([0-9a-f]{2})|&#x0{0,8}([0-9a-f]{1,6});?|&#0{0,8}(\d{1,7});?|&([a-z]{2,8});/gi;
+  /\\u([0-9a-f]{4})|\\x([0-9a-f]{2})|\\([^a-z0-9])|%([0-9a-f]{2})|&#x0{0,8}([0-9a-f]{1,6});?|&#0{0,8}(\d{1,7});?|&(amp|lt|gt|quot|apos);/gi;
 
-/** The HTML names of the characters that a token can have and that are not letters or digits, in lower case. */
-const NAMED: Readonly<Record<string, string>> = {
-  excl: '!',
-  quot: '"',
-  num: '#',
-  dollar: '$',
-  percnt: '%',
-  amp: '&',
-  apos: "'",
-  lpar: '(',
-  rpar: ')',
-  ast: '*',
-  midast: '*',
-  plus: '+',
-  comma: ',',
-  period: '.',
-  sol: '/',
-  colon: ':',
-  semi: ';',
-  lt: '<',
-  equals: '=',
-  gt: '>',
-  quest: '?',
-  commat: '@',
-  lsqb: '[',
-  lbrack: '[',
-  bsol: '\\',
-  rsqb: ']',
-  rbrack: ']',
-  hat: '^',
-  lowbar: '_',
-  underbar: '_',
-  grave: '`',
-  lcub: '{',
-  lbrace: '{',
-  verbar: '|',
-  vert: '|',
-  rcub: '}',
-  rbrace: '}',
-};
+/** The characters that are given names in HTML where text is put into a page. */
+const NAMED: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
 
 /** The next view: each escape as the ASCII character that it stands for. Undefined when there is none left. */
 function decode(view: View): View | undefined {
