@@ -29,7 +29,7 @@ export interface Trace {
   version?: string | undefined;
 }
 
-export interface ErrorFacts {
+export interface ErrorDetails {
   /** HTTP status, when a response came. */
   status?: number | undefined;
   /** The parsed error body, or its text when it is not JSON. */
@@ -48,14 +48,14 @@ export class FleetError extends Error {
   readonly trace: Trace;
   readonly hint: string | undefined;
 
-  constructor(kind: ErrorKind, message: string, facts: ErrorFacts = {}) {
-    super(message, facts.cause === undefined ? undefined : { cause: facts.cause });
+  constructor(kind: ErrorKind, message: string, details: ErrorDetails = {}) {
+    super(message, details.cause === undefined ? undefined : { cause: details.cause });
     this.name = 'FleetError';
     this.kind = kind;
-    this.status = facts.status;
-    this.detail = facts.detail;
-    this.trace = facts.trace ?? {};
-    this.hint = facts.hint;
+    this.status = details.status;
+    this.detail = details.detail;
+    this.trace = details.trace ?? {};
+    this.hint = details.hint;
   }
 
   get exitCode(): number {

@@ -262,13 +262,13 @@ export function networkFailure(error: ExchangeError, url: URL, isChange = false)
   if (error.cause instanceof FleetError) return error.cause;
   const [words, hint] = explain(error);
   const { status, headers } = error.head ?? {};
-  const facts = { status, trace: headers && traceOf(headers), cause: error };
+  const details = { status, trace: headers && traceOf(headers), cause: error };
   if (isChange && error.sent) {
     return new FleetError(
       'network',
       `no answer from ${url.origin} after the request was sent: ${words}; whether it was carried out is unknown`,
-      { ...facts, hint: 'it is not sent again; check the state before you retry' },
+      { ...details, hint: 'it is not sent again; check the state before you retry' },
     );
   }
-  return new FleetError('network', `cannot reach the service at ${url.origin}: ${words}`, { ...facts, hint });
+  return new FleetError('network', `cannot reach the service at ${url.origin}: ${words}`, { ...details, hint });
 }

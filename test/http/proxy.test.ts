@@ -43,7 +43,8 @@ test.each([
   ['ftp://user:s3cr3tpw@p', 'scheme "ftp"'],
   ['http://us%er:s3cr3tpw@p', '% that is not part of an escape'],
   ['http://user:s3cr3tpw%zz@p', '% that is not part of an escape'],
-  ['http://user:s3cr3tpw@bad host', 'not a proxy address'],
+  ['http://user:s3cr3tpw@bad host:1', 'not a proxy address'],
+  ['nonsense with blanks', 'not a proxy address'],
   ['://', 'not a proxy address'],
 ])('the proxy %s is a line and exit 3, and no password', async (proxy, words) => {
   for (const variable of ['HTTPS_PROXY', 'http_proxy']) {
