@@ -210,13 +210,7 @@ async function exchange(
   try {
     const answer = await readWhole(
       network.dispatcherTo(url),
-      {
-        ...line,
-        body,
-        limitBytes,
-        headersTimeoutMs: timeoutMs,
-        bodyTimeoutMs: timeoutMs,
-      },
+      { ...line, body, limitBytes, timeoutMs },
       { clock, milliseconds: deadlineMs },
     );
     tell(answer);

@@ -2,7 +2,7 @@
 
 import { Readable } from 'node:stream';
 import type { Clock } from '../clock.js';
-import { ANSWER_LIMIT_BYTES, BodyError, codingOf, ERROR_BODY_LIMIT_BYTES, openStore, readBody } from './body.js';
+import { ANSWER_LIMIT_BYTES, BodyError, collect, ERROR_BODY_LIMIT_BYTES, type Sink } from './body.js';
 import type { Dispatcher } from './network.js';
 
 export type Headers = Readonly<Record<string, string>>;
@@ -13,8 +13,7 @@ export interface WireRequest {
   headers: Headers;
   body?: string | Uint8Array | undefined;
   /** How long the answer's head may take, and how long its body may be silent; 0 is for ever. */
-  headersTimeoutMs: number;
-  bodyTimeoutMs: number;
+  timeoutMs: number;
   /** The most that is read of a success, unpacked; 64 MB when absent. */
   limitBytes?: number | undefined;
   signal: AbortSignal;
@@ -75,14 +74,6 @@ export function codesOf(error: unknown): string[] {
 /** An answer whose body is still on its way; while nobody reads it the socket is held back, and destroying it ends the exchange. */
 export interface OpenAnswer extends Head {
   body: Readable;
-}
-
-/** Takes the body of an answer as it comes. */
-interface Sink {
-  /** Whether there is room for more; where not, the socket is held back until `resume`. */
-  write(chunk: Buffer): boolean;
-  /** Called once, at the end of the body or when it breaks off. */
-  end(failure?: ExchangeError): void;
 }
 
 /** What the one who takes a body has a say in. */
@@ -156,8 +147,8 @@ function dispatchOptions(request: WireRequest): Dispatcher.DispatchOptions {
     method: request.method as Dispatcher.HttpMethod,
     headers: request.headers,
     body: request.body ?? null,
-    headersTimeout: request.headersTimeoutMs,
-    bodyTimeout: request.bodyTimeoutMs,
+    headersTimeout: request.timeoutMs,
+    bodyTimeout: request.timeoutMs,
   };
 }
 
@@ -165,7 +156,7 @@ function dispatchOptions(request: WireRequest): Dispatcher.DispatchOptions {
 const BUFFER_BYTES = 64 * 1024;
 
 /** A body that is read as a stream. */
-function openReadable({ resume, abort }: Control): { body: Readable; sink: Sink } {
+function openReadable({ resume, abort }: Control): Readable {
   const body = new Readable({
     highWaterMark: BUFFER_BYTES,
     read: resume,
@@ -175,21 +166,19 @@ function openReadable({ resume, abort }: Control): { body: Readable; sink: Sink 
     },
   });
   // Whoever reads the body hears of it; one who does not need not.
-  body.on('error', () => {});
-  const end = (failure?: ExchangeError) => {
-    if (failure === undefined) body.push(null);
-    else body.destroy(failure);
-  };
-  return { body, sink: { write: (chunk) => body.push(chunk), end } };
+  return body.on('error', () => {});
 }
 
 /** Starts an exchange and resolves with its head. Rejects with an ExchangeError; a body that breaks off fails with one. */
 export function openExchange(dispatcher: Dispatcher, request: WireRequest, deadline?: Deadline): Promise<OpenAnswer> {
   return new Promise((resolve, reject) => {
     const open = (head: Head, control: Control) => {
-      const { body, sink } = openReadable(control);
+      const body = openReadable(control);
       resolve({ ...head, body });
-      return sink;
+      return {
+        write: (chunk: Buffer) => body.push(chunk),
+        end: (failure?: ExchangeError) => void (failure === undefined ? body.push(null) : body.destroy(failure)),
+      };
     };
     exchange(dispatcher, request, deadline, open, reject);
   });
@@ -220,42 +209,23 @@ function flatten(headers: Record<string, string | string[] | undefined>): Header
  * ExchangeError for everything else.
  */
 export async function readWhole(dispatcher: Dispatcher, request: WireRequest, deadline: Deadline): Promise<WireAnswer> {
-  const { head, bytes, error } = await readAnswer(dispatcher, request, deadline);
+  const { head, bytes, error } = await new Promise<{ head: Head; bytes: Buffer; error?: unknown }>(
+    (resolve, reject) => {
+      const open = (head: Head, { resume, abort }: Control): Sink => {
+        const limitBytes = isSuccess(head) ? (request.limitBytes ?? ANSWER_LIMIT_BYTES) : ERROR_BODY_LIMIT_BYTES;
+        return collect(head.headers, limitBytes, resume, (bytes, error) => {
+          resolve({ head, bytes, error });
+          if (error instanceof BodyError) abort(new Error('the rest is not wanted'));
+        });
+      };
+      exchange(dispatcher, request, deadline, open, reject);
+    },
+  );
   if (error !== undefined && (isSuccess(head) || request.signal.aborted))
     throw error instanceof BodyError ? Object.assign(error, { head }) : error;
   // undici waits a turn of the event loop before it uses the connection again; a request sent sooner would open another.
   await new Promise(setImmediate);
   return { ...head, body: bytes };
-}
-
-/** A body that nothing packed is collected as it comes: a stream for each answer would take a tenth more processor time. */
-function readAnswer(
-  dispatcher: Dispatcher,
-  request: WireRequest,
-  deadline: Deadline,
-): Promise<{ head: Head; bytes: Buffer; error?: unknown }> {
-  return new Promise((resolve, reject) => {
-    const open = (head: Head, control: Control): Sink => {
-      const limitBytes = isSuccess(head) ? (request.limitBytes ?? ANSWER_LIMIT_BYTES) : ERROR_BODY_LIMIT_BYTES;
-      if (codingOf(head.headers['content-encoding']) !== 'identity') {
-        const { body, sink } = openReadable(control);
-        void readBody(body, head.headers, limitBytes).then((read) => resolve({ head, ...read }));
-        return sink;
-      }
-      const store = openStore(head.headers, limitBytes);
-      const end = (error?: unknown) => resolve({ head, bytes: store.bytes(), error });
-      return {
-        write(chunk) {
-          if (store.add(chunk)) return true;
-          end(new BodyError('too-big', 'identity'));
-          control.abort(new Error('the rest is not wanted'));
-          return true;
-        },
-        end,
-      };
-    };
-    exchange(dispatcher, request, deadline, open, reject);
-  });
 }
 
 function isSuccess({ status }: Head): boolean {

@@ -120,11 +120,11 @@ async function sendBody(
   { url, dispatcher, clock }: ForwardOptions,
   signal: AbortSignal,
 ): Promise<Answered> {
-  const request = { method: 'POST', url, headers, body, signal, limitBytes: ANSWER_LIMIT_BYTES };
-  const limits = { headersTimeoutMs: ANSWER_LIMIT_MS, bodyTimeoutMs: ANSWER_LIMIT_MS };
+  const limits = { limitBytes: ANSWER_LIMIT_BYTES, timeoutMs: ANSWER_LIMIT_MS };
+  const request = { method: 'POST', url, headers, body, signal, ...limits };
   const deadline = { clock, milliseconds: ANSWER_LIMIT_MS };
   try {
-    const answer = await readWhole(dispatcher, { ...request, ...limits }, deadline);
+    const answer = await readWhole(dispatcher, request, deadline);
     const { status } = answer;
     const askedMs = readRetryAfter(answer.headers['retry-after'], clock.wallMs());
     return { status, reason: `HTTP ${status}`, askedMs };

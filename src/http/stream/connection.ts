@@ -7,7 +7,7 @@ import type { Readable } from 'node:stream';
 import type { Clock } from '../../clock.js';
 import { FleetError, reasonOf } from '../../errors.js';
 import type { Secrets } from '../../secrets.js';
-import { codingOf, ERROR_BODY_LIMIT_BYTES, readBody, unpack } from '../body.js';
+import { codingOf, ERROR_BODY_LIMIT_BYTES, readBeginning, unpack } from '../body.js';
 import { ExchangeError, type Head, type Headers, type OpenAnswer, openExchange, redirectTarget } from '../exchange.js';
 import { answerFailure, networkFailure, withHint } from '../failure.js';
 import { htmlTitle } from '../foreign.js';
@@ -147,8 +147,7 @@ async function openBody(options: ConnectionOptions): Promise<{ url: URL; body: R
         method: 'GET',
         url,
         headers,
-        headersTimeoutMs: 0,
-        bodyTimeoutMs: 0,
+        timeoutMs: 0,
         signal,
       });
     } catch (error) {
@@ -164,7 +163,7 @@ async function openBody(options: ConnectionOptions): Promise<{ url: URL; body: R
     }
     const head = { status, headers: hideInHeaders(answer.headers, secrets) };
     if (status !== 200) {
-      const text = status === 204 ? '' : await readBeginning(answer.body, options);
+      const text = status === 204 ? '' : await readText(answer.body, options);
       return { cause: 'status', error: statusFailure(head, text, options), answer: head };
     }
     const stream = await eventStreamOf({ headers: head.headers, body: answer.body }, options);
@@ -203,7 +202,7 @@ async function eventStreamOf(
   const coding = codingOf(headers['content-encoding']);
   const isStream = type === 'text/event-stream';
   if (isStream && ['identity', 'gzip', 'x-gzip', 'deflate'].includes(coding)) return unpack(body, coding);
-  const text = coding === 'identity' ? await readBeginning(body, options) : '';
+  const text = coding === 'identity' ? await readText(body, options) : '';
   body.destroy();
   const title = htmlTitle(text);
   const what = isStream
@@ -219,9 +218,9 @@ async function eventStreamOf(
 }
 
 /** The first bytes of a body as text, as far as they come in time; the rest is let go. */
-async function readBeginning(body: Readable, { clock, secrets }: ConnectionOptions): Promise<string> {
+async function readText(body: Readable, { clock, secrets }: ConnectionOptions): Promise<string> {
   const cancel = clock.after(ERROR_BODY_LIMIT_MS, () => body.destroy());
-  const { bytes } = await readBody(body, {}, ERROR_BODY_LIMIT_BYTES);
+  const bytes = await readBeginning(body, ERROR_BODY_LIMIT_BYTES);
   cancel();
   return secrets.hide(bytes.toString('utf8'));
 }
