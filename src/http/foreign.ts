@@ -33,40 +33,17 @@ export function isHtml(text: string, contentType = ''): boolean {
   );
 }
 
-/** What an HTML page calls itself: its title, else its first heading, in one line without tags; undefined when it has none. */
+/** What an HTML page calls itself, in one line; undefined when it has no title. */
 export function htmlTitle(html: string): string | undefined {
-  const page = html.slice(0, WINDOW_CHARACTERS);
-  const title = textBetween(page, 'title') ?? textBetween(page, 'h1');
-  const line = title === undefined ? '' : foreignText(decodeEntities(withoutTags(title)), TITLE_LENGTH_CHARACTERS);
+  const [, title = ''] = TITLE.exec(html.slice(0, WINDOW_CHARACTERS)) ?? [];
+  const line = foreignText(decodeEntities(title), TITLE_LENGTH_CHARACTERS);
   return line === '' ? undefined : line;
 }
 
 const TITLE_LENGTH_CHARACTERS = 200;
 
-/** What stands inside the first element of that name, found in linear time. */
-function textBetween(page: string, name: string): string | undefined {
-  const lower = page.toLowerCase();
-  for (let open = lower.indexOf(`<${name}`); open !== -1; open = lower.indexOf(`<${name}`, open + 1)) {
-    const behind = lower.charCodeAt(open + name.length + 1);
-    if (behind !== 0x3e && behind > 0x20) continue;
-    const start = lower.indexOf('>', open);
-    const end = start === -1 ? -1 : lower.indexOf(`</${name}`, start);
-    // A page that lower case made longer has other places; its title is not worth more.
-    return end === -1 || lower.length !== page.length ? undefined : page.slice(start + 1, end);
-  }
-  return undefined;
-}
-
-function withoutTags(html: string): string {
-  let text = '';
-  for (let index = 0; ; ) {
-    const open = html.indexOf('<', index);
-    const close = open === -1 ? -1 : html.indexOf('>', open);
-    if (close === -1) return text + html.slice(index);
-    text += `${html.slice(index, open)} `;
-    index = close + 1;
-  }
-}
+/** Bounded, so that it takes linear time. */
+const TITLE = /<title(?:\s[^>]{0,200})?>([^<]{0,1000})/i;
 
 const ENTITIES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", nbsp: ' ' };
 
