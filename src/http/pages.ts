@@ -5,7 +5,7 @@ import { DEPTH_LIMIT, isObject, parseJson } from '../json/parse.js';
 import { type Span, scanList } from '../json/scan.js';
 import { propertyStart, splitArray, squeeze } from '../json/text.js';
 import { BodyError } from './body.js';
-import { lateItem, pairItems, readJson, unexpected } from './json.js';
+import { lateItem, readJson, unexpected } from './json.js';
 import { hasUuid, openSeen, type Seen } from './seen.js';
 import type { HttpAnswer, HttpRequest, Item, Page, Query } from './types.js';
 
@@ -16,23 +16,16 @@ import type { HttpAnswer, HttpRequest, Item, Page, Query } from './types.js';
 export function readPage<T>(answer: HttpAnswer): Page<T> {
   const scanned = scanPage<T>(answer);
   if (scanned !== undefined) return scanned;
-  const { trace, text } = answer;
-  const start = text.search(/[[{]/);
-  const large = text.length > LARGE_CHARACTERS ? splitPage(answer, text, start) : undefined;
-  const body = readJson(answer, large?.rest);
-  const page = (array: readonly unknown[], at: number, count: number | undefined, next: Query | undefined): Page<T> => {
-    if (large !== undefined && array.length === 0)
-      return { count, items: largeItems(answer, large.texts), next, trace };
-    const odd = array.findIndex((element) => !isObject(element));
-    if (odd >= 0) throw notAnObject(answer, odd);
-    return { count, items: pairItems<T>(array, text, at), next, trace };
-  };
-  if (Array.isArray(body)) return page(body, start, undefined, undefined);
-  if (!isObject(body)) throw unexpected(answer, 'neither a page nor an array');
-  const results = body['results'];
-  if (!Array.isArray(results)) throw unexpected(answer, 'a page without an array of results');
-  const at = propertyStart(text, start, 'results') ?? start;
-  return page(results, at, readCount(body['count']), readNext(answer, body['next']));
+  const { trace } = answer;
+  const split = splitPage(answer);
+  // What cannot be split is no list, and this says why.
+  const body = readJson(answer, split?.rest);
+  const results = isObject(body) ? body['results'] : body;
+  if (!isObject(body) && !Array.isArray(body)) throw unexpected(answer, 'neither a page nor an array');
+  if (!Array.isArray(results) || split === undefined) throw unexpected(answer, 'a page without an array of results');
+  const items = itemsOf<T>(answer, split.texts);
+  if (!isObject(body)) return { count: undefined, items, next: undefined, trace };
+  return { count: readCount(body['count']), items, next: readNext(answer, body['next']), trace };
 }
 
 /** The page by its bytes alone; undefined where it has to be read as text. */
@@ -53,20 +46,15 @@ function scanPage<T>(answer: HttpAnswer): Page<T> | undefined {
   };
 }
 
-function notAnObject(answer: HttpAnswer, index: number): FleetError {
-  return unexpected(answer, `item ${index + 1} of the list is not an object`);
-}
-
-/** A page with more text is read item by item: as one value it takes five times the memory of its text (promise 6: 400 MB). */
-const LARGE_CHARACTERS = 8 * 1024 * 1024;
-/** Items of such a page: each takes some memory beside its text. One with a UUID has 50 characters, and 64 MB hold little more of them. */
+/** Items of a page that is read as text: each takes some memory beside its text. One with a UUID has 50 characters, and 64 MB hold little more of them. */
 const ITEM_LIMIT = 1_500_000;
 
-/** The page without its items, and their texts; undefined where that is not to be told by the commas and brackets alone. */
-function splitPage(answer: HttpAnswer, text: string, start: number): { rest: string; texts: string[] } | undefined {
-  let at: number | undefined = start;
+/** The text of a page without its items, and theirs; undefined where that is not to be told by the commas and brackets alone. */
+function splitPage(answer: HttpAnswer): { rest: string; texts: string[] } | undefined {
+  const { text } = answer;
+  let at: number | undefined = text.search(/[[{]/);
   try {
-    if (text[start] === '{') at = propertyStart(text, start, 'results');
+    if (text[at] === '{') at = propertyStart(text, at, 'results');
   } catch {
     return undefined;
   }
@@ -76,11 +64,17 @@ function splitPage(answer: HttpAnswer, text: string, start: number): { rest: str
   return split && { rest: `${text.slice(0, at)}[]${text.slice(split.end)}`, texts: split.texts };
 }
 
-/** Each is read once, so that all of them are JSON objects, and again by whoever asks for its value. */
-function largeItems<T>(answer: HttpAnswer, texts: readonly string[]): Item<T>[] {
+/** Of a page with more text no values are kept: they take five times the memory of their text (promise 6: 400 MB). */
+const LARGE_CHARACTERS = 8 * 1024 * 1024;
+
+/** Each is read once, so that all of them are JSON objects. */
+function itemsOf<T>(answer: HttpAnswer, texts: readonly string[]): Item<T>[] {
+  const isLarge = answer.text.length > LARGE_CHARACTERS;
   return texts.map((text, index) => {
-    if (!isObject(readJson(answer, text))) throw notAnObject(answer, index);
-    return Object.assign(Object.create(LARGE_ITEM), { json: squeeze(text) });
+    const value = readJson(answer, text);
+    if (!isObject(value)) throw unexpected(answer, `item ${index + 1} of the list is not an object`);
+    const json = squeeze(text);
+    return isLarge ? Object.assign(Object.create(LARGE_ITEM), { json }) : { json, value };
   });
 }
 

@@ -151,15 +151,7 @@ function isJson(text: string): boolean {
 
 /** The texts of the elements of the array that opens at `at` in valid JSON text, each on one line. */
 export function elementTexts(text: string, at: number): string[] {
-  const texts: string[] = [];
-  let index = skipSpace(text, at + 1);
-  while (index < text.length && text.charCodeAt(index) !== CLOSE_BRACKET) {
-    const end = Math.max(skipValue(text, index), index + 1);
-    texts.push(squeeze(text.slice(index, end)));
-    index = skipSpace(text, end);
-    if (text.charCodeAt(index) === COMMA) index = skipSpace(text, index + 1);
-  }
-  return texts;
+  return (splitArray(text, at, Number.POSITIVE_INFINITY)?.texts ?? []).map(squeeze);
 }
 
 /**
