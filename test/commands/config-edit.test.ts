@@ -91,27 +91,24 @@ test('an editor that fails changes nothing; without one and without a terminal i
 });
 
 test.each([
-  ['SIGTERM', 'exec sleep 20 #', 143],
-  ['SIGHUP', 'exec sleep 20 #', 129],
-  ['SIGTERM', "trap '' TERM; exec sleep 20 #", 143],
+  ['SIGTERM', '', 143],
+  ['SIGHUP', '', 129],
+  ['SIGTERM', "trap '' TERM", 143],
 ])(
   '%s ends the editor (%s) and then the program, and leaves nothing',
-  async (signal, editor, code) => {
+  async (signal, first, code) => {
     await writeFile(join(folder, 'config.json'), '{}', { mode: 0o600 });
+    const editor = join(folder, 'editor');
+    await writeFile(editor, `#!/bin/sh\n${first}\ntouch ${folder}/on\nexec sleep 20\n`, { mode: 0o700 });
     const signals = new EventEmitter();
-    const env = {
-      FLEET_CONFIG_DIR: folder,
-      PATH: process.env['PATH'],
-      TMPDIR: folder,
-      VISUAL: `touch ${folder}/on; ${editor}`,
-    };
+    const env = { FLEET_CONFIG_DIR: folder, PATH: process.env['PATH'], TMPDIR: folder, VISUAL: `${editor} --wait` };
     const run = runFleet(['config', 'edit'], { env, signals });
     while (!(await readdir(folder)).includes('on')) await new Promise((go) => setTimeout(go, 10));
     // Ctrl-C is for the editor alone.
     signals.emit('SIGINT');
     signals.emit(signal);
     expect(await run).toEqual({ code, stdout: '', stderr: '' });
-    expect((await readdir(folder)).sort()).toEqual(['config.json', 'on']);
+    expect((await readdir(folder)).sort()).toEqual(['config.json', 'editor', 'on']);
   },
   10_000,
 );

@@ -2,7 +2,7 @@
 
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { brotliCompressSync, constants, deflateSync, gzipSync } from 'node:zlib';
+import { constants, gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { FleetError } from '../../src/errors.js';
 import type { ClientOptions } from '../../src/http/client.js';
@@ -44,22 +44,13 @@ const MB = 2 ** 20;
 const change = { method: 'POST', body: '{"type":"rent"}' };
 
 describe('size', () => {
-  const packed = (coding: string, bytes: Uint8Array): Behaviour => {
-    return (socket) => {
-      socket.write(`HTTP/1.1 200 OK\r\nContent-Encoding: ${coding}\r\nContent-Length: ${bytes.length}\r\n\r\n`);
-      socket.write(bytes);
-    };
-  };
-  const zeros = Buffer.alloc(80 * MB, ' ');
+  const zeros = Buffer.alloc(50 * MB, ' ');
   // As small as by the defaults, in a tenth of the time.
   const rle = { strategy: constants.Z_RLE };
-  const quality = { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } };
 
   test.each<[string, Behaviour]>([
     ['600 MB', hostile('large', { bytes: 600 * MB })],
     ['600 MB in gzip', hostile('bomb', { bytes: 600 * MB })],
-    ['80 MB in deflate', packed('deflate', deflateSync(zeros, rle))],
-    ['80 MB in brotli', packed('br', brotliCompressSync(zeros, quality))],
   ])('of %s nothing beyond 64 MB is read', async (_size, behaviour) => {
     const { error } = await ask(behaviour);
     expect(error).toMatchObject({ kind: 'service', status: 200 });
@@ -67,7 +58,7 @@ describe('size', () => {
   });
 
   test.each(['in order', 'by a reset'])('a connection that ends %s before its answer is unpacked', async (how) => {
-    const bytes = gzipSync(zeros.subarray(0, 50 * MB), rle);
+    const bytes = gzipSync(zeros, rle);
     const behaviour: Behaviour = (socket) => {
       // In one piece, so that nothing is left on the connection while zlib is at work.
       socket.write(

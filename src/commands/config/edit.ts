@@ -58,9 +58,11 @@ const KILL_AFTER_MS = 1_000;
  * and SIGHUP end it, and then fleet.
  */
 function runEditor({ io, clock, signal, urgentSignal }: Context, editor: string, draft: string): Promise<void> {
+  // In the place of the shell, which would take a signal for itself; unless it is more than a program and its flags.
+  const command = /^[\w ./+-]+$/.test(editor) ? `exec ${editor}` : editor;
   return new Promise((resolve, reject) => {
     const [line, shell] =
-      process.platform === 'win32' ? [`${editor} "${draft}"`, true] : [`${editor} "$FLEET_DRAFT"`, '/bin/sh'];
+      process.platform === 'win32' ? [`${editor} "${draft}"`, true] : [`${command} "$FLEET_DRAFT"`, '/bin/sh'];
     const child = spawn(line, { shell, stdio: 'inherit', env: { ...io.env, FLEET_DRAFT: draft } });
     let ending: unknown;
     let cancelKill = () => {};
