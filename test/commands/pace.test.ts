@@ -1,101 +1,122 @@
 // The pace of a bulk run: how many may be in flight, what slows all of them, what slows nobody, how they come back.
 
 import { describe, expect, test } from 'vitest';
-import { type PaceEvent, type PaceState, startPace, stepPace } from '../../src/commands/bulk/pace.js';
+import { openGate } from '../../src/commands/bulk/gate.js';
+import { type Pace, startPace, takeAnswer } from '../../src/commands/bulk/pace.js';
 import { createRandom } from '../../src/sandbox/random.js';
+import { openFastClock } from '../support/fast-clock.js';
 
 const HALF = () => 0.5;
-const ENTER: PaceEvent = { kind: 'enter' };
-const WELL: PaceEvent = { kind: 'leave', isWell: true };
-const FAILED: PaceEvent = { kind: 'leave', isWell: false };
 
-/** The state after these events, all at one moment. */
-function after(state: PaceState, events: readonly PaceEvent[], now = 0): PaceState {
-  return events.reduce((at, event) => stepPace(at, event, now, HALF).state, state);
+/** The pace after these answers at one moment; as many others are in flight as are still to come. */
+function after(pace: Pace, answers: readonly boolean[]): Pace {
+  return answers.reduce(
+    (at, isWell, index) =>
+      takeAnswer(at, isWell, { othersInFlight: answers.length - 1 - index, nowMs: 0, random: HALF }),
+    pace,
+  );
 }
 
-function times(count: number, ...events: readonly PaceEvent[]): PaceEvent[] {
-  return Array.from({ length: count }, () => events).flat();
+function times(count: number, ...answers: readonly boolean[]): boolean[] {
+  return Array.from({ length: count }, () => answers).flat();
 }
 
 test.each([
-  ['never more than the most, which is where it starts', startPace(8), times(20, ENTER), { inFlight: 8, waiting: 12 }],
-  ['one that leaves lets the next in', startPace(8), [...times(9, ENTER), WELL], { inFlight: 8, waiting: 0 }],
-  ['a careful start lets one in', startPace(8, 1), times(9, ENTER), { inFlight: 1, waiting: 8 }],
-  ['each round of good answers allows one more', startPace(8, 1), times(9, ENTER, WELL), { limit: 4 }],
-  ['a single failure slows nobody', startPace(8), [...times(8, ENTER), FAILED], { limit: 8, failuresInARow: 1 }],
-  ['a second one near it takes one away', startPace(8), times(2, ENTER, FAILED, ENTER, WELL), { limit: 7 }],
+  ['each round of good answers allows one more', startPace(8, 1), times(9, true), { limit: 4 }],
+  ['and never more than the most', startPace(3, 1), times(90, true), { limit: 3 }],
+  ['a single failure slows nobody', startPace(8), [false], { limit: 8, failuresInARow: 1 }],
+  ['a second one near it takes one away', startPace(8), times(2, false, true), { limit: 7 }],
   [
     'an overload halves once for all that were in flight',
     startPace(32),
-    [...times(32, ENTER), ...times(4, WELL, FAILED), FAILED, ...times(3, WELL, FAILED)],
+    [...times(4, true, false), false, ...times(3, true, false)],
     { limit: 14 },
   ],
-  ['a pause halves', startPace(8), [...times(8, ENTER), { kind: 'pause', milliseconds: 500 }], { limit: 4 }],
-  ['an answer ends a row of failures', startPace(8), times(1, ENTER, FAILED, ENTER, WELL), { failuresInARow: 0 }],
-] as const)('%s', (_case, state, events, expected) => {
-  expect(after(state, events)).toMatchObject(expected);
+  ['an answer ends a row of failures', startPace(8), [false, true], { failuresInARow: 0 }],
+] as const)('%s', (_case, pace, answers, expected) => {
+  expect(after(pace, answers)).toMatchObject(expected);
 });
 
 test('failures in a row make everybody wait, from the third on, longer each time', () => {
   const waits: number[] = [];
-  let state = startPace(1);
-  let now = 0;
+  let pace = startPace(1);
+  let nowMs = 0;
   for (let count = 0; count < 6; count++) {
-    state = stepPace(state, ENTER, now, HALF).state;
-    state = stepPace(state, FAILED, now, HALF).state;
-    waits.push(Math.max(0, state.notBeforeMs - now));
-    now = Math.max(now, state.notBeforeMs);
+    pace = takeAnswer(pace, false, { othersInFlight: 0, nowMs, random: HALF });
+    waits.push(Math.max(0, pace.notBeforeMs - nowMs));
+    nowMs = Math.max(nowMs, pace.notBeforeMs);
   }
   expect(waits).toEqual([0, 0, 188, 375, 750, 1500]);
 });
 
-test('a pause holds everybody until its moment, and then all go that may', () => {
-  let state = after(startPace(2), times(2, ENTER));
-  state = stepPace(state, ENTER, 0, HALF).state;
-  const paused = stepPace(state, { kind: 'pause', milliseconds: 200 }, 0, HALF);
-  expect([paused.admitted, paused.wakeAtMs]).toEqual([0, 200]);
-  const early = stepPace(paused.state, WELL, 100, HALF);
-  expect([early.admitted, early.wakeAtMs]).toEqual([0, 200]);
-  const due = stepPace(early.state, { kind: 'wake' }, 200, HALF);
-  expect([due.admitted, due.state.waiting]).toEqual([1, 1]);
+describe('the gate', () => {
+  /** Asks for leave so often; `let` has how many got it. */
+  async function open(pace: Pace, asked: number) {
+    const clock = openFastClock();
+    clock.stop();
+    const over = new AbortController();
+    const gate = openGate(pace, clock, over.signal);
+    const answers: boolean[] = [];
+    const enter = async () => void answers.push(await gate.enter());
+    for (let count = 0; count < asked; count++) void enter();
+    await new Promise(setImmediate);
+    return { gate, answers, over };
+  }
+
+  test('lets in as many as the limit allows, and the next when one leaves', async () => {
+    const { gate, answers } = await open(startPace(8), 20);
+    expect([answers.length, gate.inFlight()]).toEqual([8, 8]);
+    gate.leave(true);
+    await new Promise(setImmediate);
+    expect([answers.length, gate.inFlight()]).toEqual([9, 8]);
+    expect((await open(startPace(8, 1), 9)).answers).toEqual([true]);
+  });
+
+  test('a pause holds everybody until its moment, and halves; then all go that may', async () => {
+    const clock = openFastClock();
+    const gate = openGate(startPace(8), clock, new AbortController().signal);
+    for (let count = 0; count < 8; count++) await gate.enter();
+    const paused = gate.pause(500);
+    for (let count = 0; count < 6; count++) gate.leave(true);
+    const another = gate.enter();
+    expect([await paused, await another, clock.monotonicMs(), gate.inFlight()]).toEqual([true, true, 500, 3]);
+    clock.stop();
+  });
+
+  test('when the run is over nobody gets leave, also who waits', async () => {
+    const { gate, answers, over } = await open(startPace(1), 3);
+    over.abort();
+    await new Promise(setImmediate);
+    expect([answers, await gate.enter()]).toEqual([[true, false, false], false]);
+  });
 });
 
 /** Runs so many requests against a service in virtual time; gives the seconds and the share that failed. */
 function simulate(tasks: number, most: number, answerMs: number, fails: (busy: number) => boolean) {
   const random = createRandom(7);
-  let state = startPace(most);
-  let now = 0;
+  let pace = startPace(most);
+  let nowMs = 0;
   let left = tasks;
   let failures = 0;
-  const leaving: { at: number; isWell: boolean }[] = [];
-  const take = (event: PaceEvent) => {
-    const step = stepPace(state, event, now, random);
-    state = step.state;
-    for (let count = 0; count < step.admitted; count++) {
-      // A service that is asked too much refuses at once.
-      const isWell = !fails(leaving.filter((one) => one.isWell).length);
-      if (!isWell) failures += 1;
-      leaving.push({ at: now + (isWell ? answerMs : answerMs / 10), isWell });
-    }
-    return step.wakeAtMs;
-  };
-  for (let worker = 0; worker < most; worker++) take(ENTER);
+  const inFlight: { at: number; isWell: boolean }[] = [];
   while (left > 0) {
-    leaving.sort((one, other) => one.at - other.at);
-    const next = leaving[0];
-    if (next === undefined || (state.notBeforeMs > now && next.at > state.notBeforeMs)) {
-      now = Math.max(now, state.notBeforeMs);
-      take({ kind: 'wake' });
+    while (inFlight.length < Math.min(pace.limit, left) && pace.notBeforeMs <= nowMs) {
+      // A service that is asked too much refuses at once.
+      const isWell = !fails(inFlight.filter((one) => one.isWell).length);
+      if (!isWell) failures += 1;
+      inFlight.push({ at: nowMs + (isWell ? answerMs : answerMs / 10), isWell });
+    }
+    const next = inFlight.sort((one, other) => one.at - other.at)[0];
+    if (next === undefined || (pace.notBeforeMs > nowMs && next.at > pace.notBeforeMs)) {
+      nowMs = pace.notBeforeMs;
       continue;
     }
-    leaving.shift();
-    now = next.at;
+    inFlight.shift();
+    nowMs = next.at;
     left -= 1;
-    take({ kind: 'leave', isWell: next.isWell });
-    if (left > leaving.length) take(ENTER);
+    pace = takeAnswer(pace, next.isWell, { othersInFlight: inFlight.length, nowMs, random });
   }
-  return { seconds: now / 1000, failedShare: failures / tasks };
+  return { seconds: nowMs / 1000, failedShare: failures / tasks };
 }
 
 describe('in virtual time, 1,066 bicycles at 200 ms and concurrency 32', () => {

@@ -1,7 +1,7 @@
-// The gate that all workers of a bulk run pass before they send: the pace's decisions, carried out with promises and one timer.
+// The gate that all workers of a bulk run pass before they send: as many as the pace allows, when it allows, with one timer.
 
 import type { Clock } from '../../clock.js';
-import { type PaceEvent, type PaceState, stepPace } from './pace.js';
+import { type Pace, slowDown, takeAnswer } from './pace.js';
 
 export interface Gate {
   /** Waits for leave to send. False when the run was stopped meanwhile. */
@@ -17,43 +17,46 @@ export interface Gate {
 }
 
 /** Opens the gate of a run. Once `over` is aborted nobody gets leave. */
-export function openGate(first: PaceState, clock: Clock, over: AbortSignal): Gate {
-  let state = first;
-  let waiting: ((mayGo: boolean) => void)[] = [];
+export function openGate(first: Pace, clock: Clock, over: AbortSignal): Gate {
+  let pace = first;
+  let inFlight = 0;
+  const waiting: ((mayGo: boolean) => void)[] = [];
   let cancelTimer = () => {};
 
-  function take(event: PaceEvent): void {
-    const step = stepPace(state, event, clock.monotonicMs(), clock.random);
-    state = step.state;
-    for (const go of waiting.splice(0, step.admitted)) go(true);
+  function admit(): void {
     cancelTimer();
-    if (step.wakeAtMs === undefined || over.aborted) return;
-    cancelTimer = clock.after(step.wakeAtMs - clock.monotonicMs(), () => take({ kind: 'wake' }));
+    const heldMs = pace.notBeforeMs - clock.monotonicMs();
+    if (over.aborted) for (const go of waiting.splice(0)) go(false);
+    else if (waiting.length > 0 && heldMs > 0) cancelTimer = clock.after(heldMs, admit);
+    else
+      for (const go of waiting.splice(0, Math.max(0, pace.limit - inFlight))) {
+        inFlight += 1;
+        go(true);
+      }
+  }
+  over.addEventListener('abort', admit);
+
+  async function enter(): Promise<boolean> {
+    const isLet = new Promise<boolean>((resolve) => waiting.push(resolve));
+    admit();
+    // Who was let in may have stopped the run.
+    return (await isLet) && !over.aborted;
   }
 
-  over.addEventListener('abort', () => {
-    cancelTimer();
-    for (const go of waiting) go(false);
-    waiting = [];
-  });
-
-  const waitAfter = async (event: PaceEvent) => {
-    if (over.aborted) return false;
-    const isLet = await new Promise<boolean>((resolve) => {
-      waiting.push(resolve);
-      take(event);
-    });
-    // Who was let in may have stopped the run.
-    return isLet && !over.aborted;
-  };
-
   return {
-    enter: () => waitAfter({ kind: 'enter' }),
+    enter,
     leave(isWell) {
-      take({ kind: 'leave', isWell });
-      return state.failuresInARow;
+      inFlight -= 1;
+      const { monotonicMs, random } = clock;
+      pace = takeAnswer(pace, isWell, { othersInFlight: inFlight, nowMs: monotonicMs(), random });
+      admit();
+      return pace.failuresInARow;
     },
-    pause: (milliseconds) => waitAfter({ kind: 'pause', milliseconds }),
-    inFlight: () => state.inFlight,
+    pause(milliseconds) {
+      inFlight -= 1;
+      pace = slowDown(pace, clock.monotonicMs() + milliseconds, inFlight);
+      return enter();
+    },
+    inFlight: () => inFlight,
   };
 }
