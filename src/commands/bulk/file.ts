@@ -112,42 +112,37 @@ async function readFrom(handle: FileHandle, from: number, path: string): Promise
   }
 }
 
-/** Appends texts, flushed before their promise resolves, those that come meanwhile together. */
+/** Appends texts, flushed before their promise resolves, those that come meanwhile together; nothing more after a failure. */
 function openAppender(
   handle: FileHandle,
   path: string,
   check: (written: Buffer) => Promise<void>,
 ): (text: string) => Promise<void> {
-  let waiting: { text: string; resolve: () => void; reject: (error: unknown) => void }[] = [];
-  let isWriting = false;
-  let failure: FleetError | undefined;
+  let last = Promise.resolve();
+  let next: { texts: string[]; flushed: Promise<void> } | undefined;
 
-  async function write(): Promise<void> {
-    isWriting = true;
-    while (waiting.length > 0) {
-      const batch = waiting;
-      waiting = [];
-      try {
-        if (failure !== undefined) throw failure;
-        const bytes = Buffer.from(batch.map(({ text }) => text).join(''));
-        await handle.appendFile(bytes);
-        await handle.datasync();
-        await check(bytes);
-        for (const { resolve } of batch) resolve();
-      } catch (error) {
-        // After one failure the file may end in half a line: nothing may be appended to that.
-        failure ??= error instanceof FleetError ? error : notWritten(path, error);
-        for (const { reject } of batch) reject(failure);
-      }
+  async function write(texts: readonly string[]): Promise<void> {
+    next = undefined;
+    const bytes = Buffer.from(texts.join(''));
+    try {
+      await handle.appendFile(bytes);
+      await handle.datasync();
+      await check(bytes);
+    } catch (error) {
+      throw error instanceof FleetError ? error : notWritten(path, error);
     }
-    isWriting = false;
   }
 
-  return (text) =>
-    new Promise((resolve, reject) => {
-      waiting.push({ text, resolve, reject });
-      if (!isWriting) void write();
-    });
+  return (text) => {
+    if (next === undefined) {
+      const texts: string[] = [];
+      // After one failure the file may end in half a line: nothing may be appended to that.
+      last = last.then(() => write(texts));
+      next = { texts, flushed: last };
+    }
+    next.texts.push(text);
+    return next.flushed;
+  };
 }
 
 function notWritten(path: string, error: unknown): FleetError {
