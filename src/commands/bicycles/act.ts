@@ -41,7 +41,7 @@ export async function actOnBicycles(
     fields: fieldsOf(options),
     texts,
     find: (text) => findBicycle(context, text),
-    nameOf: openNames(context),
+    nameOf: (uuid) => readName(context, uuid),
     isGrave: GRAVE_TRANSITIONS.includes(transition),
     target: NAMED_TARGETS[transition],
     explain: (error, { key }) => explainUnknown(error, key, transition),
@@ -67,21 +67,13 @@ function explainUnknown(error: FleetError, uuid: string, transition: string): Fl
   return withHint(error, hint, `bicycle ${uuid} is unknown, or not yours to see: ${reason}`);
 }
 
-/** Gives the name of a bicycle, asked for once; undefined where the service does not say. Throws when it is out of reach. */
-function openNames(context: Context): (uuid: string) => Promise<string | undefined> {
-  const names = new Map<string, Promise<string | undefined>>();
-  const read = async (uuid: string): Promise<string | undefined> => {
-    try {
-      const { value } = await readBicycle(context, await context.client({ retries: 0 }), uuid);
-      return typeof value.name === 'string' && value.name !== '' ? value.name : undefined;
-    } catch (error) {
-      if (error instanceof FleetError && error.kind === 'not-found') return undefined;
-      throw error;
-    }
-  };
-  return (uuid) => {
-    const name = names.get(uuid) ?? read(uuid);
-    names.set(uuid, name);
-    return name;
-  };
+/** The name of a bicycle; undefined where the service does not say. Throws when it is out of reach. */
+async function readName(context: Context, uuid: string): Promise<string | undefined> {
+  try {
+    const { value } = await readBicycle(context, await context.client({ retries: 0 }), uuid);
+    return typeof value.name === 'string' && value.name !== '' ? value.name : undefined;
+  } catch (error) {
+    if (error instanceof FleetError && error.kind === 'not-found') return undefined;
+    throw error;
+  }
 }

@@ -8,7 +8,7 @@ import { FleetError } from '../../errors.js';
 import type { Client } from '../../http/client.js';
 import { readPage } from '../../http/pages.js';
 import { answeredAtMs } from '../../http/retry.js';
-import { JsonError, parseJson, textOrNull } from '../../json/parse.js';
+import { isObject, JsonError, parseJson, textOrNull } from '../../json/parse.js';
 import { readClaims } from '../../settings/token.js';
 import { readTime } from '../../terminal/time.js';
 import { decideAction, type Evidence, type HistoryEntry } from './doubts.js';
@@ -30,9 +30,12 @@ const LIST_PAGES = 500;
 /** The kinds of failure that mean: the service does not offer this, or not to this token. */
 const NOT_OFFERED = ['auth', 'not-found', 'rejected'];
 
-function isNotOffered(error: unknown): boolean {
-  if (!(error instanceof FleetError)) return false;
-  return NOT_OFFERED.includes(error.kind) || error.status === 501;
+/** What was asked for; undefined where the service does not offer it. */
+async function ifOffered<T>(asked: Promise<T>): Promise<T | undefined> {
+  return asked.catch((error: unknown) => {
+    if (error instanceof FleetError && (NOT_OFFERED.includes(error.kind) || error.status === 501)) return undefined;
+    throw error;
+  });
 }
 
 /**
@@ -42,23 +45,20 @@ function isNotOffered(error: unknown): boolean {
 export async function readStart(context: Context, { resource, isCreation }: Change): Promise<Start> {
   const user = userOf(await (await context.token()).get());
   const field = isCreation ? 'created' : 'modified';
-  try {
-    const answer = await (await context.client()).send(newestFirst(resource, field));
-    const { items } = readPage<Bicycle>(answer);
-    const moment = items[0]?.value[field];
-    const dateMs = answeredAtMs(answer.headers);
-    return {
-      newest: typeof moment === 'string' && readTime(moment) !== undefined ? moment : null,
-      isEmpty: items.length === 0,
-      // An HTTP date has no decimals.
-      date: dateMs === undefined ? null : new Date(dateMs).toISOString().replace('.000Z', 'Z'),
-      user,
-    };
-  } catch (error) {
-    // Who may act but not list goes without; a service that is down is reported before anything is sent.
-    if (isNotOffered(error)) return { newest: null, isEmpty: false, date: null, user };
-    throw error;
-  }
+  const client = await context.client();
+  // Who may act but not list goes without; a service that is down is reported before anything is sent.
+  const answer = await ifOffered(client.send(newestFirst(resource, field)));
+  if (answer === undefined) return { newest: null, isEmpty: false, date: null, user };
+  const { items } = readPage<Bicycle>(answer);
+  const moment = items[0]?.value[field];
+  const dateMs = answeredAtMs(answer.headers);
+  return {
+    newest: typeof moment === 'string' && readTime(moment) !== undefined ? moment : null,
+    isEmpty: items.length === 0,
+    // An HTTP date has no decimals.
+    date: dateMs === undefined ? null : new Date(dateMs).toISOString().replace('.000Z', 'Z'),
+    user,
+  };
 }
 
 /**
@@ -109,12 +109,12 @@ async function gatherEvidence(
 
 /** Assumed: one bicycle can be asked for, since alerts link to it by its URL (section 2.2). */
 async function readNow(client: Client, { path, one }: Resource, uuid: string): Promise<Evidence['now']> {
+  const answer = await ifOffered(client.send({ path: path(uuid), subject: `the ${one}` }));
   try {
-    const { text } = await client.send({ path: path(uuid), subject: `the ${one}` });
-    const body = parseJson(text) as Bicycle | null;
-    return body !== null && bicycleUuid(body) === uuid ? describe(body) : undefined;
+    const body = parseJson(answer?.text ?? 'null');
+    return isObject(body) && bicycleUuid(body) === uuid ? describe(body) : undefined;
   } catch (error) {
-    if (error instanceof JsonError || isNotOffered(error)) return undefined;
+    if (error instanceof JsonError) return undefined;
     throw error;
   }
 }
@@ -122,29 +122,24 @@ async function readNow(client: Client, { path, one }: Resource, uuid: string): P
 /** Assumed: `GET /bicycles/{uuid}/transitions/` is a list with `timestamp`, `transition` and a link `by` to the user; a service without it answers 404 or 405. */
 async function readHistory(client: Client, { historyPath }: Resource, uuid: string): Promise<Evidence['history']> {
   if (historyPath === undefined) return undefined;
-  const request = { path: historyPath(uuid), subject: 'the history of transitions' };
+  const pages = client.pages({ path: historyPath(uuid), subject: 'the history of transitions' }, { ahead: 0 });
   const history: HistoryEntry[] = [];
-  let pages = 0;
-  try {
-    for await (const page of client.pages(request, { ahead: 0 })) {
-      for (const { value } of page.items) {
-        const { timestamp, transition, by } = value;
-        history.push({
-          timestamp: textOrNull(timestamp),
-          transition: textOrNull(transition),
-          by: wholeUuid(String(by)) ?? null,
-        });
-      }
-      pages += 1;
-      if (pages >= HISTORY_PAGES) break;
-    }
-    return history;
-  } catch (error) {
-    // An answer that is no list is no history.
-    const isOther = error instanceof FleetError && error.kind === 'service' && (error.status ?? 0) < 300;
-    if (isOther || isNotOffered(error)) return undefined;
-    throw error;
+  for (let count = 0; count < HISTORY_PAGES; count++) {
+    const page = await ifOffered(pages.next()).catch((error: unknown) => {
+      // An answer that is no list is no history.
+      if (error instanceof FleetError && error.kind === 'service' && (error.status ?? 0) < 300) return undefined;
+      throw error;
+    });
+    if (page === undefined) return undefined;
+    if (page.done === true) break;
+    for (const { timestamp, transition, by } of page.value.items.map(({ value }) => value))
+      history.push({
+        timestamp: textOrNull(timestamp),
+        transition: textOrNull(transition),
+        by: wholeUuid(String(by)) ?? null,
+      });
   }
+  return history;
 }
 
 /** Looks in the list for those that the service did not show alone, those that changed last first. */

@@ -1,7 +1,6 @@
 // The journal of a bulk run: what is about to be sent and what was answered, on the disk before anything else happens.
 
 import { randomBytes } from 'node:crypto';
-import { hostname } from 'node:os';
 import type { Clock } from '../../clock.js';
 import type { ChangeResult } from '../../views/action.js';
 import { type JournalFile, lost, openJournalFile, peekFile } from './file.js';
@@ -72,7 +71,7 @@ export async function openJournal(path: string, binding: Binding, options: LockO
       // The line feed ends what a crash may have cut.
       return file.append(`\n${header}${line(record)}`).then(refresh);
     };
-    await takeLock({ path, refresh, claim }, { claim: id, pid: process.pid, host: hostname() }, options);
+    await takeLock({ path, refresh, claim }, id, options);
     if (isNew) await file.keepName();
     isHeld = true;
     return openRecords(file, id, journal, options.clock);

@@ -1,5 +1,6 @@
 // The lock of a journal, in the journal itself: claims and heartbeats among its records, so that no other name of the file escapes it.
 
+import { hostname } from 'node:os';
 import { type Clock, sleep } from '../../clock.js';
 import { usageError } from '../../errors.js';
 
@@ -76,19 +77,16 @@ export interface LockOptions {
 }
 
 /**
- * Takes the lock for the run `myself`. A holder that did not let go is watched on this machine's own monotonic clock for two of its
+ * Takes the lock for the run `id`. A holder that did not let go is watched on this machine's own monotonic clock for two of its
  * beats; another clock, pid or host name plays no part. Throws a FleetError of kind `usage` when another run lives.
  */
-export async function takeLock(
-  file: LockedFile,
-  myself: Omit<Claim, 'over' | 'beat_ms'>,
-  options: LockOptions,
-): Promise<void> {
+export async function takeLock(file: LockedFile, id: string, options: LockOptions): Promise<void> {
   const before = await file.refresh();
   const isHeld = before !== undefined && !before.isReleased;
   if (isHeld) await watchInSilence(file, before, options);
-  const holder = await file.claim({ ...myself, over: isHeld ? before.id : null, beat_ms: BEAT_MS });
-  if (holder?.id !== myself.claim) throw inUse(file.path, holder);
+  const over = isHeld ? before.id : null;
+  const holder = await file.claim({ claim: id, over, pid: process.pid, host: hostname(), beat_ms: BEAT_MS });
+  if (holder?.id !== id) throw inUse(file.path, holder);
 }
 
 /** Resolves when the holder gave no sign of life for two beats, or let go. */

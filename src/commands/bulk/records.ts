@@ -192,7 +192,7 @@ function takeRecord(journal: Journal, record: { [name: string]: unknown }): void
     const now = { start: journal.start, afterMs: after_ms, before };
     entries.set(sending, { result: undefined, uuid: null, sending: isOpen ? known.sending : now });
   }
-  if (answered !== undefined && result !== undefined) {
+  if (answered !== undefined && isObject(result)) {
     const sent = entries.get(answered)?.sending ?? { start: journal.start, afterMs: 0, before: null };
     entries.set(answered, { result, uuid, sending: sent });
   }
