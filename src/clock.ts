@@ -49,6 +49,35 @@ export function sleep(clock: Clock, milliseconds: number, signal: AbortSignal): 
   });
 }
 
+/** Runs the action at the earliest of the moments that it is wanted at, and then at the earliest of those that follow. */
+export interface Timer {
+  want(inMs: number): void;
+  /** From now on it never runs again. */
+  cancel(): void;
+}
+
+/** One that is due sooner than wanted is left alone: it costs a look, and setting it anew for each message costs more. */
+export function openTimer(clock: Clock, action: () => void): Timer {
+  let dueMs = Number.POSITIVE_INFINITY;
+  let cancel = () => {};
+  return {
+    want(inMs) {
+      const atMs = clock.monotonicMs() + inMs;
+      if (atMs >= dueMs) return;
+      cancel();
+      dueMs = atMs;
+      cancel = clock.after(inMs, () => {
+        dueMs = Number.POSITIVE_INFINITY;
+        action();
+      });
+    },
+    cancel() {
+      cancel();
+      dueMs = Number.NEGATIVE_INFINITY;
+    },
+  };
+}
+
 /** Does the work again and again, after a pause each time, until the signal is aborted. */
 export function every(clock: Clock, pauseMs: number, signal: AbortSignal, work: () => Promise<void> | void): void {
   void sleep(clock, pauseMs, signal).then(

@@ -2,7 +2,7 @@
 //
 // What a connection does next is decided in stream/machine.ts; this is the loop around it, which carries it out.
 
-import type { Clock } from '../clock.js';
+import { openTimer } from '../clock.js';
 import { FleetError, reasonOf } from '../errors.js';
 import type { Headers } from './exchange.js';
 import { acceptJson, authorization } from './headers.js';
@@ -96,7 +96,7 @@ function follow(
     giveUpAfterMs,
   });
   let isStopped = false;
-  const ticker = openTicker(clock, () => step({ type: 'tick' }));
+  const ticker = openTimer(clock, () => step({ type: 'tick' }));
 
   const step = (event: ConnectionEvent) => {
     if (isStopped) return;
@@ -122,25 +122,6 @@ function follow(
   };
   queueMicrotask(() => step({ type: 'start' }));
   return stop;
-}
-
-/** One timer. One that is due sooner than wanted is left alone: it costs a look, and setting it anew for each message costs more. */
-function openTicker(clock: Clock, onTick: () => void): { want(inMs: number): void; cancel(): void } {
-  let dueMs = Number.POSITIVE_INFINITY;
-  let cancel = () => {};
-  return {
-    want(inMs) {
-      const atMs = clock.monotonicMs() + inMs;
-      if (atMs >= dueMs) return;
-      cancel();
-      dueMs = atMs;
-      cancel = clock.after(inMs, () => {
-        dueMs = Number.POSITIVE_INFINITY;
-        onTick();
-      });
-    },
-    cancel: () => cancel(),
-  };
 }
 
 /** What the machine decides on: carries out its effects, and reports what comes of them. */

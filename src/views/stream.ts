@@ -54,7 +54,8 @@ function seconds(milliseconds: number): number {
   return Math.round(milliseconds) / 1000;
 }
 
-function iso(at: number | undefined): string | null {
+/** A time for programs. */
+export function iso(at: number | undefined): string | null {
   return at === undefined ? null : new Date(at).toISOString();
 }
 

@@ -23,53 +23,38 @@ export interface SummaryInput {
 
 export function openAlertsReport(stderr: Stderr, doing: string, everyMs: number | undefined) {
   const { print, atNow } = stderr;
+  /** What is said even when quiet. */
+  const say = (fields: Fields, line: string) => print(true, fields, atNow(line));
   return {
     /** What the machine says; shows are printed elsewhere, but for their marks. */
     effect(effect: AlertsEffect): void {
-      if (effect.type === 'stream') stderr.stream(effect.event);
-      else if (effect.type === 'detail') stderr.detail(effect.text);
-      else if (effect.type === 'ready') {
+      if (effect.type === 'ready') {
         const pace = everyMs === undefined ? '' : `; the list is read every ${showDuration(everyMs)}`;
         print(false, { event: 'open', known: effect.alerts }, atNow(`${doing}${pace}`));
-      } else {
-        const trouble = troubleOf(effect);
-        // Of what bears its mark in its line there is a record alone.
-        if (trouble !== undefined) print(true, trouble.fields, trouble.line && atNow(trouble.line));
+      } else if (effect.type === 'unread') {
+        const { error, retryInMs, cappedFromMs } = effect;
+        const again = `trying again in ${showDuration(retryInMs)}${showCapped(cappedFromMs)}`;
+        const fields = { event: 'lost', ...errorFields(error), retry_in_seconds: retryInMs / 1000 };
+        say(fields, `the alerts could not be read: ${error.message}; ${again}`);
+      } else if (effect.type === 'back') {
+        const line = `the alerts can be read again after ${showDuration(effect.downMs)}; what was missed follows`;
+        say({ event: 'back', seconds: Math.round(effect.downMs) / 1000 }, line);
+      } else if (effect.type === 'bound') {
+        const line = `the list was read only ${effect.items} alerts deep, without reaching a known one: older changes may be missing`;
+        say({ event: 'incomplete', alerts: effect.items }, line);
+      } else if (effect.type === 'show' && effect.mark !== undefined) {
+        // Its line bears the mark: here is a record alone.
+        const { id: uuid, modified, state } = effect.version;
+        print(true, { event: effect.mark, uuid, modified, state }, undefined);
       }
     },
     execLine: (line: string) => print(true, { event: 'exec', line }, `exec: ${line}`),
-    execFailed({ version }: Show, reason: string): void {
-      const line = `the command of --exec failed for the alert ${version.id}: ${reason}`;
-      print(true, { event: 'exec-failed', uuid: version.id, message: reason }, atNow(line));
+    execFailed({ version }: Show, message: string): void {
+      const line = `the command of --exec failed for the alert ${version.id}: ${message}`;
+      say({ event: 'exec-failed', uuid: version.id, message }, line);
     },
     summary: (input: SummaryInput) => printSummary(stderr, doing, input),
   };
-}
-
-/** What is said even when quiet. */
-function troubleOf(effect: AlertsEffect): { fields: Fields; line?: string } | undefined {
-  switch (effect.type) {
-    case 'unread': {
-      const { error, retryInMs, cappedFromMs } = effect;
-      const again = `trying again in ${showDuration(retryInMs)}${showCapped(cappedFromMs)}`;
-      const fields = { event: 'lost', ...errorFields(error), retry_in_seconds: retryInMs / 1000 };
-      return { fields, line: `the alerts could not be read: ${error.message}; ${again}` };
-    }
-    case 'back': {
-      const line = `the alerts can be read again after ${showDuration(effect.downMs)}; what was missed follows`;
-      return { fields: { event: 'back', seconds: Math.round(effect.downMs) / 1000 }, line };
-    }
-    case 'bound': {
-      const line = `the list was read only ${effect.items} alerts deep, without reaching a known one: older changes may be missing`;
-      return { fields: { event: 'incomplete', alerts: effect.items }, line };
-    }
-    case 'show': {
-      const { id: uuid, modified, state } = effect.version;
-      return effect.mark && { fields: { event: effect.mark, uuid, modified, state } };
-    }
-    default:
-      return undefined;
-  }
 }
 
 function printSummary(

@@ -54,9 +54,8 @@ export interface AlertCounts {
 interface Reading {
   readonly id: number;
   readonly pages: number;
-  readonly items: readonly AlertItem[];
-  /** The versions met in this reading: pages shift while they are read. */
-  readonly met: ReadonlySet<string>;
+  /** By their version, since pages shift while they are read. */
+  readonly items: ReadonlyMap<string, AlertItem>;
   /** Alerts that were open and were not met yet; only where the order is that of `created`. */
   readonly open: ReadonlySet<string>;
   /** What the list is ordered by, of the last item; undefined as soon as the order was not kept. */
@@ -66,9 +65,6 @@ interface Reading {
   readonly serviceMs: number;
   /** Pages in a row that held nothing new. */
   readonly stalePages: number;
-  readonly isBoundReached: boolean;
-  /** Whether it came to the end of the list. */
-  readonly isWhole: boolean;
 }
 
 export type AlertsEvent =
@@ -190,15 +186,12 @@ function begin(state: AlertsState, now: Moment): AlertsStep {
   const reading: Reading = {
     id: state.readings + 1,
     pages: 0,
-    items: [],
-    met: new Set(),
+    items: new Map(),
     open: isOfCreated ? state.known.open() : new Set(),
     lastMs: Number.POSITIVE_INFINITY,
     topMs: undefined,
     serviceMs: now.wallMs,
     stalePages: 0,
-    isBoundReached: false,
-    isWhole: false,
   };
   const query: Query = [
     ['ordering', `-${state.order}`],
@@ -230,22 +223,24 @@ function takePage(
   // At the start the newest alert says where it begins.
   const markMs = cursorMs ?? reading.topMs;
   const isBelow = markMs !== undefined && reading.lastMs !== undefined && reading.lastMs < markMs - OVERLAP_MS;
-  const isFar = reading.items.length >= READING_LIMIT_ITEMS || reading.stalePages >= STALE_PAGES_LIMIT;
+  const isFar = reading.items.size >= READING_LIMIT_ITEMS || reading.stalePages >= STALE_PAGES_LIMIT;
   const isOpenMet = reading.open.size === 0 || reading.pages >= OPEN_LIMIT_PAGES;
   // What is open is known from the start, where it has to be read again to see it change.
   const isEnough =
     isBelow && isOpenMet && (state.order === 'modified' || cursorMs !== undefined || reading.pages >= OPEN_LIMIT_PAGES);
-  if (page.next !== undefined && !isEnough && !isFar) {
-    const effect: AlertsEffect = { type: 'read-page', id: reading.id, query: page.next };
-    return { state: { ...proven, reading }, effects: [effect] };
-  }
-  const isBoundReached = isFar && !isEnough && page.next !== undefined;
-  return finish(proven, { ...reading, isBoundReached, isWhole: page.next === undefined }, now);
+  if (page.next === undefined) return finish(proven, { ...reading, readTo: 'end' }, now);
+  if (isEnough || isFar) return finish(proven, { ...reading, readTo: isEnough ? 'known' : 'bound' }, now);
+  const effect: AlertsEffect = { type: 'read-page', id: reading.id, query: page.next };
+  return { state: { ...proven, reading }, effects: [effect] };
+}
+
+interface WholeReading extends Reading {
+  /** It came to the end of the list, to where all that follows is known, or is long enough. */
+  readonly readTo: 'end' | 'known' | 'bound';
 }
 
 function addPage({ order }: AlertsState, before: Reading, page: Page<Alert>, serviceMs: number): Reading {
-  const items = [...before.items];
-  const met = new Set(before.met);
+  const items = new Map(before.items);
   const open = new Set(before.open);
   let { lastMs, topMs } = before;
   for (const item of page.items) {
@@ -257,24 +252,22 @@ function addPage({ order }: AlertsState, before: Reading, page: Page<Alert>, ser
     lastMs = orderMs === undefined || lastMs === undefined || orderMs > lastMs ? undefined : orderMs;
     const changedMs = lastMsOf(item.value);
     if (changedMs !== undefined && changedMs <= serviceMs + AHEAD_MS) topMs = Math.max(topMs ?? changedMs, changedMs);
-    if (met.has(key)) continue;
-    met.add(key);
-    items.push(item);
+    if (!items.has(key)) items.set(key, item);
   }
-  const stalePages = items.length > before.items.length ? 0 : before.stalePages + 1;
+  const stalePages = items.size > before.items.size ? 0 : before.stalePages + 1;
   const first = before.pages === 0 ? { serviceMs } : {};
-  return { ...before, ...first, pages: before.pages + 1, items, met, open, lastMs, topMs, stalePages };
+  return { ...before, ...first, pages: before.pages + 1, items, open, lastMs, topMs, stalePages };
 }
 
 /** The reading is whole: what is news is shown, the oldest first, and the rest is known. */
-function finish(state: AlertsState, reading: Reading, now: Moment): AlertsStep {
+function finish(state: AlertsState, reading: WholeReading, now: Moment): AlertsStep {
   const { plan, failure } = state;
   const effects: AlertsEffect[] = [];
   if (failure !== undefined) effects.push({ type: 'back', downMs: now.monotonicMs - failure.sinceMs });
-  if (reading.isBoundReached) effects.push({ type: 'bound', items: reading.items.length });
+  if (reading.readTo === 'bound') effects.push({ type: 'bound', items: reading.items.size });
   const over = add({ ...state, reading: undefined, failure: undefined }, { readings: 1 });
   let news = 0;
-  const shown = forEach(over, oldestFirst(reading.items), (open, item): AlertsStep => {
+  const shown = forEach(over, oldestFirst(reading.items.values()), (open, item): AlertsStep => {
     const look = state.known.look(item);
     if (look.kind === 'repeat' || look.kind === 'older') return same(open);
     const changedMs = lastMsOf(item.value);
@@ -284,40 +277,34 @@ function finish(state: AlertsState, reading: Reading, now: Moment): AlertsStep {
     const mark = plan.isBackfill ? 'caught-up' : undefined;
     return show(open, item, { source: 'list', before: look.before, mark }, now);
   });
-  const ready: AlertsEffect[] = over.counts.readings === 1 ? [{ type: 'ready', alerts: reading.items.length }] : [];
+  const ready: AlertsEffect[] = over.counts.readings === 1 ? [{ type: 'ready', alerts: reading.items.size }] : [];
   return after(
     effects,
-    followedBy(shown, (open) => after(ready, rest(open, reading, news, now))),
+    followedBy(shown, (open) => after(ready, rest(open, reading, news > 0, now))),
   );
 }
 
 /** Moves the cursor, and waits for the next reading. */
-function rest(state: AlertsState, reading: Reading, news: number, now: Moment): AlertsStep {
+function rest(state: AlertsState, reading: WholeReading, hasNews: boolean, now: Moment): AlertsStep {
   const { cursorMs, plan } = state;
   // An alert that left the pages while they were read may have drawn another past their edge: they are read again before that is forgotten.
-  const isShaky = reading.pages > 1 && news > 0 && cursorMs !== undefined && !reading.isBoundReached;
+  const isShaky = reading.pages > 1 && hasNews && cursorMs !== undefined && reading.readTo !== 'bound';
   const nextMs = isShaky
     ? cursorMs
     : Math.max(cursorMs ?? Number.NEGATIVE_INFINITY, reading.topMs ?? cursorMs ?? reading.serviceMs);
   // Where the whole list was read at the start, everything that is not known is new.
-  const startMs = reading.isWhole ? Number.NEGATIVE_INFINITY : nextMs - OVERLAP_MS;
+  const startMs = reading.readTo === 'end' ? Number.NEGATIVE_INFINITY : nextMs - OVERLAP_MS;
   const floorMs = cursorMs === undefined ? startMs : state.floorMs;
-  const pace = afterReading(state.pace, news > 0);
+  const pace = afterReading(state.pace, hasNews);
   const pauseMs = isShaky ? Math.min(pace.everyMs, plan.everyMs ?? 0) : pace.everyMs;
   const next = { ...state, cursorMs: nextMs, floorMs, pace, dueMs: now.monotonicMs + pauseMs };
-  const isMoved = nextMs !== cursorMs;
-  return {
-    state: next,
-    effects: [
-      ...(isMoved ? [{ type: 'cursor', cursorMs: nextMs } as const] : []),
-      { type: 'wake', inMs: Math.ceil(pauseMs) },
-    ],
-  };
+  const wake: AlertsEffect = { type: 'wake', inMs: Math.ceil(pauseMs) };
+  return { state: next, effects: nextMs === cursorMs ? [wake] : [{ type: 'cursor', cursorMs: nextMs }, wake] };
 }
 
 /** By the time of their change; what has the same, or none, in the list's own order. */
-function oldestFirst(items: readonly AlertItem[]): AlertItem[] {
-  const timed = items.map((item) => ({ item, at: lastMsOf(item.value) ?? 0 })).reverse();
+function oldestFirst(items: Iterable<AlertItem>): AlertItem[] {
+  const timed = [...items].map((item) => ({ item, at: lastMsOf(item.value) ?? 0 })).reverse();
   return timed.sort((a, b) => a.at - b.at).map(({ item }) => item);
 }
 

@@ -6,7 +6,7 @@ import type { StreamEvent } from '../../http/stream/events.js';
 import { wrap } from '../../terminal/cells.js';
 import { clean, escapeJson } from '../../terminal/clean.js';
 import { showClock } from '../../views/change.js';
-import { streamLine, streamRecord } from '../../views/stream.js';
+import { iso, streamLine, streamRecord } from '../../views/stream.js';
 
 export type Fields = { readonly [field: string]: unknown };
 
@@ -112,10 +112,6 @@ export function openStderr(context: Context, options: StderrOptions): Stderr {
       await io.stderr.write(`${(isJson ? [record(fields)] : lines).join('\n')}\n`);
     },
   };
-}
-
-export function iso(wallMs: number | undefined): string | null {
-  return wallMs === undefined ? null : new Date(wallMs).toISOString();
 }
 
 function cutText(text: string, characters: number): string {

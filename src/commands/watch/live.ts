@@ -1,7 +1,7 @@
 // The full-screen board of `fleet watch --live`: draws the board's state ten times a second at most, and hands it the keys.
 
 import { ALERT, type Alert } from '../../api/alert.js';
-import { every } from '../../clock.js';
+import { every, openTimer } from '../../clock.js';
 import type { Context } from '../../context.js';
 import { FleetError } from '../../errors.js';
 import type { Client } from '../../http/client.js';
@@ -78,16 +78,10 @@ export async function openLive(options: LiveOptions): Promise<Display> {
   let isWriting = false;
   let frameMs = FRAME_MS;
 
-  let cancelFrame = () => {};
-  let dueMs = Number.POSITIVE_INFINITY;
   let lastFrameMs = Number.NEGATIVE_INFINITY;
-  const wantFrame = (inMs: number, apartMs = frameMs) => {
-    const atMs = Math.max(clock.monotonicMs() + inMs, lastFrameMs + apartMs);
-    if (atMs >= dueMs) return;
-    cancelFrame();
-    dueMs = atMs;
-    cancelFrame = clock.after(atMs - clock.monotonicMs(), draw);
-  };
+  const timer = openTimer(clock, draw);
+  const wantFrame = (inMs: number, apartMs = frameMs) =>
+    timer.want(Math.max(inMs, lastFrameMs + apartMs - clock.monotonicMs()));
   const size = () => ({ width: io.streams.stdout.columns ?? io.stdout.width() ?? 80, height: io.stdout.height() });
   const take = (event: BoardEvent) => {
     board = boardState(board, event);
@@ -114,7 +108,6 @@ export async function openLive(options: LiveOptions): Promise<Display> {
   };
 
   function draw(): void {
-    dueMs = Number.POSITIVE_INFINITY;
     const startMs = clock.monotonicMs();
     lastFrameMs = startMs;
     const isMap = board.view.panel.type === 'map';
@@ -139,7 +132,6 @@ export async function openLive(options: LiveOptions): Promise<Display> {
     onKey: (key: Key) => take({ type: 'key', key, rows: bicycleRows(size().height), ...seen, map: seenMap }),
   });
   pollAlerts(client, plan, context, over, (alerts) => take({ type: 'alerts', alerts }));
-  let isClosed = false;
   return {
     take(effects, state) {
       rate.add(state.counts.messages - (watched?.counts.messages ?? 0), clock.monotonicMs());
@@ -148,10 +140,7 @@ export async function openLive(options: LiveOptions): Promise<Display> {
       wantFrame(0);
     },
     async close() {
-      if (isClosed) return;
-      isClosed = true;
-      cancelFrame();
-      dueMs = Number.NEGATIVE_INFINITY;
+      timer.cancel();
       screen.close();
     },
   };

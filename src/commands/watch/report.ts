@@ -3,8 +3,8 @@
 import type { Report } from '../../mirror/catch-up.js';
 import { showDuration } from '../../terminal/time.js';
 import type { Entry } from '../../views/change.js';
-import { count, errorFields, summaryLines, summaryRecord, type WatchSummary } from '../../views/stream.js';
-import { type Fields, iso, type Stderr } from '../follow/stderr.js';
+import { count, errorFields, iso, summaryLines, summaryRecord, type WatchSummary } from '../../views/stream.js';
+import type { Fields, Stderr } from '../follow/stderr.js';
 import type { Plan } from './plan.js';
 import type { WatchEffect } from './state.js';
 
