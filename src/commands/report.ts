@@ -5,7 +5,7 @@ import { usageError } from '../errors.js';
 import { clean, escapeJson } from '../terminal/clean.js';
 import { FORMATS, type Format, type Shape } from '../terminal/formats.js';
 import type { Column } from '../terminal/table.js';
-import { openResult } from './list/result.js';
+import { printRows } from './list/result.js';
 
 /** These hold bicycles and nothing else. */
 const FORMATS_OF_BICYCLES: readonly Format[] = ['geojson', 'uuid'];
@@ -28,9 +28,8 @@ export async function printReport<T>(
   rows: readonly T[],
   format: Format,
 ): Promise<void> {
-  const result = await openResult(context, shape, format);
-  await result.write(rows.map((value) => ({ json: escapeJson(JSON.stringify(value)), value })));
-  await result.end();
+  const items = rows.map((value) => ({ json: escapeJson(JSON.stringify(value)), value }));
+  await printRows(context, shape, items, format);
 }
 
 /** A column of such a table; columns that are listed first are kept longest where the width is short. */

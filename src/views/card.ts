@@ -12,6 +12,7 @@ import { age, readTime } from '../terminal/time.js';
 import { numberOf, textOf } from '../terminal/values.js';
 import { showAlertState } from './alert.js';
 import { showCharge, showState, showText } from './bicycle.js';
+import { fit } from './change.js';
 
 export interface CardOptions {
   /** Columns of the terminal. */
@@ -153,42 +154,38 @@ function layOut(fields: readonly Field[], options: CardOptions): string[] {
   return [...pairs, ...fields.filter((field) => !isShort(field)).flatMap((field) => draw(field, width))];
 }
 
-function alertLines(alerts: readonly Alert[], { width, paint, now, isWhole = false }: CardOptions): string[] {
-  if (alerts.length === 0) return [paint.dim('No alerts.')];
-  const rows = alerts.map(({ created, alert_type, state, message }) => ({
-    cells: [age(created, now), showText(alert_type).text, showText(state).text] as const,
-    message: showText(message).text,
-    color: showAlertState(state).color,
-  }));
-  const widths = [0, 1, 2].map((column) => Math.max(...rows.map(({ cells }) => widthOf(cells[column] ?? ''))));
-  const gap = ' '.repeat(GAP);
-  return [
-    paint.bold('Newest alerts'),
-    ...rows.map(({ cells, message, color }) => {
-      const [when, type, state] = cells.map((cell, column) => pad(cell, widths[column] ?? 0));
-      const head = `${gap}${when}${gap}${type}${gap}`;
-      const room = width - widthOf(head);
-      if (room < widthOf(state ?? '')) return isWhole ? `${head}${state}${gap}${message}` : cut(head, width);
-      const shown = paintIn(paint, color, state ?? '');
-      const left = isWhole ? message : cut(message, room - widthOf(state ?? '') - GAP);
-      return left === '' ? `${head}${shown}` : `${head}${shown}${gap}${left}`;
-    }),
-  ];
+function alertLines(alerts: readonly Alert[], options: CardOptions): string[] {
+  if (alerts.length === 0) return [options.paint.dim('No alerts.')];
+  const rows = alerts.map(({ created, alert_type, state, message }) => [
+    { text: age(created, options.now) },
+    showText(alert_type),
+    showAlertState(state),
+    showText(message),
+  ]);
+  return table('Newest alerts', rows, options);
 }
 
 /** `3 min ago  state  available -> rented`. */
-function changeLines(changes: readonly CardChange[], { width, paint, now, isWhole = false }: CardOptions): string[] {
-  const rows = changes.map(({ at, field, old, new: value }) => ({
-    cells: [age(at, now), clean(LABELS.get(field) ?? field.replaceAll('_', ' '))] as const,
-    what: `${showText(old).text} -> ${showText(value).text}`,
-  }));
-  const widths = [0, 1].map((column) => Math.max(...rows.map(({ cells }) => widthOf(cells[column] ?? ''))));
+function changeLines(changes: readonly CardChange[], options: CardOptions): string[] {
+  const rows = changes.map(({ at, field, old, new: value }) => [
+    { text: age(at, options.now) },
+    { text: clean(LABELS.get(field) ?? field.replaceAll('_', ' ')) },
+    { text: `${showText(old).text} -> ${showText(value).text}` },
+  ]);
+  return table('Last changes', rows, options);
+}
+
+/** A heading, and below it cells in columns, each line cut at the width. */
+function table(
+  title: string,
+  rows: readonly (readonly Cell[])[],
+  { width, paint, isWhole = false }: CardOptions,
+): string[] {
+  const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => widthOf(row[column]?.text ?? '')))) ?? [];
   const gap = ' '.repeat(GAP);
-  return [
-    paint.bold('Last changes'),
-    ...rows.map(({ cells, what }) => {
-      const line = `${gap}${cells.map((cell, column) => pad(cell, widths[column] ?? 0)).join(gap)}${gap}${what}`;
-      return isWhole ? line : cut(line, width);
-    }),
-  ];
+  const lines = rows.map((row) => {
+    const cells = row.map(({ text, color }, column) => ({ text: `${gap}${pad(text, widths[column] ?? 0)}`, color }));
+    return fit(cells, isWhole ? undefined : width, paint).trimEnd();
+  });
+  return [paint.bold(title), ...lines];
 }

@@ -5,7 +5,8 @@ import type { Bicycle } from '../api/bicycle.js';
 import type { PushEnvelope } from '../api/push.js';
 import { cut, pad, widthOf } from '../terminal/cells.js';
 import { clean } from '../terminal/clean.js';
-import { type Color, NO_PAINT, type Paint, paintIn } from '../terminal/colour.js';
+import { NO_PAINT, type Paint, paintIn } from '../terminal/colour.js';
+import type { Cell } from '../terminal/table.js';
 import { MISSING, numberOf, readPath, textOf } from '../terminal/values.js';
 import { showAlertBicycle, showAlertState } from './alert.js';
 import { lookOf, showCharge, showPosition } from './bicycle.js';
@@ -48,11 +49,6 @@ export interface LinePlace {
   paint: Paint;
 }
 
-interface Piece {
-  text: string;
-  color?: Color | undefined;
-}
-
 /** The least room of each column, at 80 columns; what is left over goes to the name and to what changed. */
 const TIME_COLUMNS = 9;
 const NAME_COLUMNS = 16;
@@ -90,31 +86,22 @@ export function showClock(at: number, offsetMinutes: number): string {
   return new Date(at + offsetMinutes * 60_000).toISOString().slice(11, 19);
 }
 
-function textPiece(value: unknown): Piece {
+function textPiece(value: unknown): Cell {
   return { text: clean(bounded(textOf(value) ?? MISSING)) };
 }
 
-function statePiece(state: unknown): Piece {
+function statePiece(state: unknown): Cell {
   return { ...textPiece(state), color: lookOf(state).color };
 }
 
-function alertStatePiece(state: unknown): Piece {
+function alertStatePiece(state: unknown): Cell {
   return { ...textPiece(state), color: showAlertState(state).color };
 }
 
-const MARKS = { late: 'late', 'caught-up': 'caught up' } as const;
-
-/** What is older than what was shown, or was found in a list: on a terminal the mark stands where the time would, which is not sure. */
-function marked(mark: keyof typeof MARKS | undefined, time: Piece, what: Piece[], { terminal }: LinePlace) {
-  if (mark === undefined) return { time, what };
-  const text = MARKS[mark];
-  return terminal ? { time: { text, color: 'cyan' } as Piece, what } : { time, what: [{ text: `${text}: ` }, ...what] };
-}
-
 /** What changed, as pieces: the state first, since it matters most and the line may be cut. */
-function describeChange({ before, after, fields }: Entry & { type: 'bicycle' }): Piece[] {
+function describeChange({ before, after, fields }: Entry & { type: 'bicycle' }): Cell[] {
   if (before === undefined) return after.state === undefined ? [{ text: 'first seen' }] : [statePiece(after.state)];
-  const parts: Piece[][] = [];
+  const parts: Cell[][] = [];
   const shown = new Set(MEASUREMENTS);
   if (fields.includes('state')) {
     parts.push([statePiece(before.state), { text: ' -> ' }, statePiece(after.state)]);
@@ -151,64 +138,69 @@ function signed(difference: number): string {
 }
 
 interface Cells {
-  time: Piece;
-  name: Piece;
-  what: Piece[];
-  charge: Piece;
-  place: Piece;
+  time: Cell;
+  name: Cell;
+  what: Cell[];
+  charge: Cell;
+  place: Cell;
 }
 
-function nameOf(bicycle: Bicycle | undefined, uuid: string | undefined): Piece {
+function nameOf(bicycle: Bicycle | undefined, uuid: string | undefined): Cell {
   const name = textOf(bicycle?.name);
   if (name !== undefined && name !== '') return { text: clean(bounded(name)) };
   return { text: uuid === undefined ? MISSING : clean(uuid), color: 'gray' };
 }
 
+/** What is older than what was shown, or was found in a list. */
+function markOf(entry: Entry): string | undefined {
+  const mark = entry.type === 'bicycle' ? entry.kind : entry.type === 'alert' ? entry.mark : undefined;
+  return mark === 'caught-up' ? 'caught up' : mark === 'late' ? mark : undefined;
+}
+
 function cellsOf(entry: Entry, at: number, place: LinePlace): Cells {
+  const mark = markOf(entry);
+  const cells = contentOf(entry, at, place);
+  if (!place.terminal) {
+    const what = mark === undefined ? cells.what : [{ text: `${mark}: ` }, ...cells.what];
+    return { ...cells, what, time: { text: new Date(at).toISOString(), color: 'gray' } };
+  }
+  // The mark stands where the time would, which is not sure.
+  if (mark !== undefined) return { ...cells, time: { text: mark, color: 'cyan' } };
+  return { ...cells, time: { text: showClock(at, place.offsetMinutes), color: 'gray' } };
+}
+
+function contentOf(entry: Entry, at: number, place: LinePlace): Omit<Cells, 'time'> {
   const shown = { now: at, terminal: place.terminal };
-  const time: Piece = {
-    text: place.terminal ? showClock(at, place.offsetMinutes) : new Date(at).toISOString(),
-    color: 'gray',
-  };
-  const ofBicycle = (bicycle: Bicycle | undefined) => ({
+  const ofBicycle = (bicycle: Bicycle | undefined, uuid: string | undefined) => ({
+    name: nameOf(bicycle, uuid),
     charge: showCharge(bicycle?.state_of_charge, shown),
     place: placeOf(bicycle?.latitude, bicycle?.longitude, place),
   });
   switch (entry.type) {
-    case 'bicycle': {
-      const what = describeChange(entry);
-      const cells = { name: nameOf(entry.after, entry.uuid), ...ofBicycle(entry.after) };
-      return { ...marked(entry.kind === 'update' ? undefined : entry.kind, time, what, place), ...cells };
-    }
+    case 'bicycle':
+      return { ...ofBicycle(entry.after, entry.uuid), what: describeChange(entry) };
     case 'leaving':
-      return {
-        time,
-        name: nameOf(entry.bicycle, entry.uuid),
-        what: [{ text: 'leaves ' }, statePiece(entry.state)],
-        ...ofBicycle(entry.bicycle),
-      };
+      return { ...ofBicycle(entry.bicycle, entry.uuid), what: [{ text: 'leaves ' }, statePiece(entry.state)] };
     case 'alert': {
-      const { alert, before, mark } = entry;
-      const [east, north] = [
-        readPath(alert.extra, 'location.coordinates.0'),
-        readPath(alert.extra, 'location.coordinates.1'),
-      ];
+      const { alert, before, name } = entry;
       const was = before === undefined ? [] : [alertStatePiece(before), { text: ' -> ' }];
-      // The state first: on a narrow terminal the end of the type is cut.
-      const what: Piece[] = [{ text: 'alert ', color: 'red' }, ...was, alertStatePiece(alert.state), { text: ' ' }];
+      const degrees = (index: number) => readPath(alert.extra, `location.coordinates.${index}`);
       return {
-        ...marked(mark, time, [...what, textPiece(alert.alert_type)], place),
-        name:
-          entry.name === undefined
-            ? showAlertBicycle(alert, { now: 0, terminal: place.terminal })
-            : { text: clean(bounded(entry.name)) },
+        name: name === undefined ? showAlertBicycle(alert, shown) : { text: clean(bounded(name)) },
+        // The state first: on a narrow terminal the end of the type is cut.
+        what: [
+          { text: 'alert ', color: 'red' },
+          ...was,
+          alertStatePiece(alert.state),
+          { text: ' ' },
+          textPiece(alert.alert_type),
+        ],
         charge: showCharge(readPath(alert.extra, 'state_of_charge'), shown),
-        place: placeOf(north, east, place),
+        place: placeOf(degrees(1), degrees(0), place),
       };
     }
     case 'other':
       return {
-        time,
         name: { ...textPiece(entry.envelope?.sender), color: 'cyan' },
         what: [{ text: clean(bounded(entry.text)) }],
         charge: { text: MISSING },
@@ -218,14 +210,14 @@ function cellsOf(entry: Entry, at: number, place: LinePlace): Cells {
 }
 
 /** Four decimals, some ten metres: more does not fit 80 columns, and the list shows five. */
-function placeOf(latitude: unknown, longitude: unknown, place: LinePlace): Piece {
+function placeOf(latitude: unknown, longitude: unknown, place: LinePlace): Cell {
   if (!place.terminal) return showPosition(latitude, longitude, { now: 0, terminal: false });
   const [north, east] = [numberOf(latitude), numberOf(longitude)];
   return { text: north === undefined || east === undefined ? MISSING : `${north.toFixed(4)}, ${east.toFixed(4)}` };
 }
 
 /** The pieces in exactly `width` columns, painted; undefined: as wide as they are. */
-function fit(pieces: readonly Piece[], width: number | undefined, paint: Paint): string {
+export function fit(pieces: readonly Cell[], width: number | undefined, paint: Paint): string {
   let left = width ?? Number.POSITIVE_INFINITY;
   let text = '';
   for (const [index, piece] of pieces.entries()) {
@@ -240,7 +232,7 @@ function fit(pieces: readonly Piece[], width: number | undefined, paint: Paint):
 }
 
 /** Where two states do not fit, the old one is cut, since the new one is what counts. */
-function sparing(what: readonly Piece[], width: number): readonly Piece[] {
+function sparing(what: readonly Cell[], width: number): readonly Cell[] {
   const [from, arrow, to, ...rest] = what;
   if (from === undefined || arrow?.text !== ' -> ' || to === undefined) return what;
   const room = Math.max(1, width - widthOf(arrow.text) - widthOf(to.text) - (rest.length > 0 ? 1 : 0));

@@ -15,7 +15,7 @@ import type { Format, Shape } from '../../terminal/formats.js';
 import { readInput } from '../../terminal/stdin.js';
 import { pointOf } from '../../terminal/values.js';
 import { printList } from '../list/list.js';
-import { openResult } from '../list/result.js';
+import { openResult, printRows } from '../list/result.js';
 import { askIfProtected } from '../protected.js';
 import { readAddress } from './address.js';
 import { bodyOf, type Field, queryOf, splitField, textField, typedField } from './fields.js';
@@ -139,9 +139,8 @@ async function printBody(context: Context, answer: HttpAnswer, format: Format): 
     await context.notice(`the answer is not an object and is shown as JSON, not as ${format}`);
     return printBody(context, answer, 'json');
   }
-  const result = await openResult(context, items === undefined ? { ...ANYTHING, single: true } : ANYTHING, format);
-  await result.write(items ?? [{ json: squeeze(answer.text.trim()), value: body as Resource }]);
-  await result.end();
+  const item = { json: squeeze(answer.text.trim()), value: body as Resource };
+  await printRows(context, { ...ANYTHING, single: items === undefined }, items ?? [item], format);
 }
 
 /** The items of a list: of a bare array always, of an envelope where the format shows items; else undefined. */

@@ -14,7 +14,7 @@ import { BICYCLES } from '../../views/bicycle.js';
 import { isNewBicycle, readChange } from '../bulk/answer.js';
 import { carryOut } from '../bulk/carry-out.js';
 import type { ChangeOptions, Creation, Plan } from '../bulk/plan.js';
-import { openResult } from '../list/result.js';
+import { printRows } from '../list/result.js';
 import { chosenOrganization, ownerOf, requireOrganization } from '../organization.js';
 import { askIfProtected } from '../protected.js';
 import { type FieldFlags, furtherProblems, keyOfRow, readFlags, readNewBicycles } from './new-bicycles.js';
@@ -72,11 +72,10 @@ async function createOne(context: Context, body: NewBicycle): Promise<void> {
       'look for it before it is created again: fleet bicycles list --ordering -created',
     );
   }
-  const result = await openResult<Bicycle>(context, { ...BICYCLES, single: true });
-  if (reading.body === undefined)
-    await context.notice('the bicycle was created; the service sent no description of it');
-  else await result.write([{ json: squeeze(answer.text.trim()), value: reading.body }]);
-  await result.end();
+  const { body: value } = reading;
+  if (value === undefined) await context.notice('the bicycle was created; the service sent no description of it');
+  const items = value === undefined ? [] : [{ json: squeeze(answer.text.trim()), value }];
+  await printRows<Bicycle>(context, { ...BICYCLES, single: true }, items);
 }
 
 async function createFrom(context: Context, from: string, baseUrl: URL, options: CreateOptions): Promise<void> {

@@ -15,7 +15,7 @@ import { BICYCLES } from '../../views/bicycle.js';
 import { bodyOf, splitField, typedField } from '../api/fields.js';
 import { readChange } from '../bulk/answer.js';
 import { describe } from '../list/meant.js';
-import { openResult } from '../list/result.js';
+import { printRows } from '../list/result.js';
 import { ownerOf } from '../organization.js';
 import { askIfProtected } from '../protected.js';
 import { EDIT_METHODS, type EditMethod } from './choices.js';
@@ -218,9 +218,8 @@ async function printResult(context: Context, answer: HttpAnswer, edited: Edited)
     .map(([field]) => `${clean(field)} (${showValue(after[field])})`);
   const isEdited = left.length < changed.length;
   if ((await context.settings()).output.value !== 'table' || context.flags.jq !== undefined) {
-    const result = await openResult<Bicycle>(context, { ...BICYCLES, single: true });
-    await result.write([{ json: squeeze(answer.text.trim()), value: reading.body ?? {} }]);
-    await result.end();
+    const item = { json: squeeze(answer.text.trim()), value: reading.body ?? {} };
+    await printRows<Bicycle>(context, { ...BICYCLES, single: true }, [item]);
   } else if (isEdited) {
     const name = textOf(reading.body?.['name'])?.slice(0, LONGEST_VALUE_CHARACTERS);
     await context.notice(`✓ ${name || label}: edited`);

@@ -21,7 +21,7 @@ import { BICYCLES } from '../../views/bicycle.js';
 import type { CardChange } from '../../views/card.js';
 import { MEASUREMENTS } from '../../views/change.js';
 import { mirrorOf, withCurrentMirror } from '../current.js';
-import { openResult } from '../list/result.js';
+import { printRows } from '../list/result.js';
 import { findBicycle, findByUuid } from './find.js';
 import { readSide } from './remembered.js';
 
@@ -37,9 +37,7 @@ export async function getBicycle(context: Context, text: string): Promise<void> 
   const { io, flags } = context;
   const format = (await context.settings()).output.value;
   if (format !== 'table' || flags.jq !== undefined || flags.columns !== undefined) {
-    const result = await openResult(context, { ...BICYCLES, single: true });
-    await result.write([item]);
-    return result.end();
+    return printRows(context, { ...BICYCLES, single: true }, [item]);
   }
   if (!io.stdout.isTerminal) {
     const fields = Object.entries(exactValue(item)).map(([field, value]) => [field, textOf(value) ?? MISSING]);

@@ -6,8 +6,8 @@ import { FleetError } from '../../errors.js';
 import type { Item } from '../../http/types.js';
 import { readExact, writeJson } from '../../json/exact.js';
 import type { MirrorAddress } from '../../mirror/address.js';
-import type { Row, Value } from '../../mirror/database.js';
-import { type Gap, type Mirror, readGaps } from '../../mirror/open.js';
+import type { Row } from '../../mirror/database.js';
+import type { Mirror } from '../../mirror/open.js';
 import { clean } from '../../terminal/clean.js';
 import type { Shape } from '../../terminal/formats.js';
 import { age, showDuration } from '../../terminal/time.js';
@@ -38,8 +38,6 @@ interface Entry {
   note: string | null;
 }
 
-/** More gaps than a history is read for. */
-const MOST_GAPS = 10_000;
 const LONGEST_CELL_CHARACTERS = 200;
 
 const HISTORY: Shape<Entry> = {
@@ -104,46 +102,30 @@ async function* readEntries(
   { database }: Mirror,
   uuid: string,
   since: string | undefined,
-  fields: readonly string[] | undefined,
+  fields: readonly string[] = [],
 ): AsyncGenerator<Item<Entry>[], void, undefined> {
+  const isField = fields.length === 0 ? '' : ` AND field IN (${fields.map(() => '?').join(', ')})`;
+  const [isRecent, isLate] = since === undefined ? ['', ''] : [' AND at >= ?', ' WHERE ended IS NULL OR ended >= ?'];
   const recent = since === undefined ? [] : [since];
-  const which = since === undefined ? '' : 'WHERE ended IS NULL OR ended >= ?';
-  const gaps = await readGaps(database, `${which} ORDER BY started LIMIT ?`, ...recent, MOST_GAPS);
-  const conditions = ['bicycle = ?'];
-  const values: Value[] = [uuid];
-  if (since !== undefined) {
-    conditions.push('at >= ?');
-    values.push(since);
-  }
-  if (fields !== undefined) {
-    conditions.push(`field IN (${fields.map(() => '?').join(', ')})`);
-    values.push(...fields);
-  }
-  const sql = `SELECT at, field, old, new, source, version FROM changes WHERE ${conditions.join(' AND ')} ORDER BY at, id`;
-  let next = 0;
-  for await (const chunk of database.each(sql, values)) {
-    const entries: Item<Entry>[] = [];
-    for (const row of chunk) {
-      for (let gap = gaps[next]; gap !== undefined && gap.started <= String(row['at']); gap = gaps[++next])
-        entries.push(gapEntry(gap));
-      entries.push(changeEntry(row));
-    }
-    yield entries;
-  }
-  yield gaps.slice(next).map(gapEntry);
+  const sql = `SELECT at, id, field, old, new, source, version, NULL AS ended FROM changes WHERE bicycle = ?${isField}${isRecent}
+    UNION ALL SELECT started, 0, NULL, NULL, NULL, reason, NULL, ended FROM gaps${isLate} ORDER BY at, id`;
+  for await (const rows of database.each(sql, [uuid, ...fields, ...recent, ...recent]))
+    yield rows.map((row) => itemOf(row['field'] === null ? gapOf(row) : changeOf(row)));
 }
 
-function gapEntry({ started, ended, reason }: Gap): Item<Entry> {
-  const length = ended === null ? 'still open' : showDuration(Date.parse(ended) - Date.parse(started));
-  const note = `gap, ${length}: ${reason}`;
-  return itemOf({ at: started, field: null, old: null, new: null, source: null, version: null, note });
+/** A gap has its reason where a change has its source. */
+function gapOf(row: Row): Entry {
+  const [at, ended] = [String(row['at']), row['ended']];
+  const length = ended === null ? 'still open' : showDuration(Date.parse(String(ended)) - Date.parse(at));
+  const note = `gap, ${length}: ${row['source']}`;
+  return { at, field: null, old: null, new: null, source: null, version: null, note };
 }
 
-function changeEntry(row: Row): Item<Entry> {
+function changeOf(row: Row): Entry {
   const [field, old, now] = [String(row['field']), readSide(row['old']), readSide(row['new'])];
   const note = field === '*' ? 'first seen' : field !== 'gone' ? null : now === null ? 'came back' : 'left the list';
   const version = row['version'] === null ? null : readExact(String(row['version']));
-  return itemOf({ at: String(row['at']), field, old, new: now, source: String(row['source']), version, note });
+  return { at: String(row['at']), field, old, new: now, source: String(row['source']), version, note };
 }
 
 function itemOf(value: Entry): Item<Entry> {

@@ -10,7 +10,7 @@ import { forScreen } from '../../terminal/marks.js';
 import { countAlerts, DEFAULT_GROUPS, isNamedGroup, openCounter } from '../../views/counts.js';
 import { drawStats, STATS, type StatsRow } from '../../views/stats.js';
 import { type ListPlan, printList } from '../list/list.js';
-import { openResult } from '../list/result.js';
+import { printRows } from '../list/result.js';
 import { STATS_GROUPS } from './choices.js';
 import { type ListBicyclesOptions, planBicycles } from './list.js';
 import { readOpenAlerts } from './open-alerts.js';
@@ -62,9 +62,8 @@ async function print(context: Context, rows: readonly StatsRow[], total: number)
   const { io, flags } = context;
   const format = (await context.settings()).output.value;
   if (format !== 'table' || flags.jq !== undefined || flags.columns !== undefined || !io.stdout.isTerminal) {
-    const result = await openResult<StatsRow>(context, STATS);
-    await result.write(rows.map((row) => ({ json: JSON.stringify(row), value: row })));
-    return result.end();
+    const items = rows.map((value) => ({ json: JSON.stringify(value), value }));
+    return printRows(context, STATS, items);
   }
   const paint = await loadPaint(io.stdout.colorLevel);
   const isWhole = flags.wide === true || flags.truncate === false;

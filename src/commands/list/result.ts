@@ -15,6 +15,18 @@ export interface Result<T> {
   isWithinLine(): boolean;
 }
 
+/** Prints rows that are all there, as `openResult` does. */
+export async function printRows<T>(
+  context: Context,
+  shape: Shape<T>,
+  rows: readonly Row<T>[],
+  format?: Format,
+): Promise<void> {
+  const result = await openResult(context, shape, format);
+  await result.write(rows);
+  await result.end();
+}
+
 /** Rows that are drawn and written at once. */
 const ROWS_AT_ONCE = 1000;
 
