@@ -38,11 +38,17 @@ export interface Output {
   settled(): Promise<void>;
 }
 
+/** An output on whose terminal one line can say how far something is. */
+export interface StatusOutput extends Output {
+  /** Draws the line, which stands until something else is written to the terminal; '' takes it away. */
+  drawStatus(line: string): void;
+}
+
 export interface Io {
   readonly env: NodeJS.ProcessEnv;
   readonly stdin: Streams['stdin'];
   readonly stdout: Output;
-  readonly stderr: Output;
+  readonly stderr: StatusOutput;
   /** The raw streams, for what needs them whole: prompts and the live board. */
   readonly streams: Streams;
   /** The secrets of this run. What goes to stderr is searched for them once more, as the last net. */
@@ -265,23 +271,56 @@ export interface IoOptions {
   clock: Clock;
 }
 
+/** Back to the first column, and erase to the end of the line (ECMA-48 EL). */
+const ERASE = '\r\u001b[K';
+const LINE_FEED = 0x0a;
+
+/** A line of status on a terminal, which gives way to all else that is written there. */
+function openStatus() {
+  /** Undefined where none is drawn. */
+  let erase: (() => void) | undefined;
+  let isWithinLine = false;
+  const takeAway = () => {
+    erase?.();
+    erase = undefined;
+  };
+  return {
+    draw(line: string, write: Output['write']): void {
+      // Over the beginning of a line that is not finished nothing is drawn.
+      if (line === '' || isWithinLine) return takeAway();
+      erase = () => void write(ERASE);
+      void write(ERASE + line);
+    },
+    /** The writer of an output on the same terminal. */
+    under(write: Output['write'], isStdout: boolean): Output['write'] {
+      return (text) => {
+        if (isStdout && text.length > 0)
+          isWithinLine = typeof text === 'string' ? !text.endsWith('\n') : text.at(-1) !== LINE_FEED;
+        takeAway();
+        return write(text);
+      };
+    },
+  };
+}
+
 /** Makes the two outputs of the program. */
 export function openIo(streams: Streams, { noColor, isJson, clock }: IoOptions): Io {
   const { env } = streams;
   const secrets = openSecrets();
   const common = { env, noColor, clock };
+  const status = openStatus();
   const stdout = openOutput(streams, 'stdout', { ...common, toError: toOutputError });
+  if (stdout.isTerminal) stdout.write = status.under(stdout.write, true);
   let isEnding = false;
   // Nobody can be told when stderr itself is gone: what is said there is lost, the work goes on.
-  const openStderr = (): EndableOutput => {
+  const openStderr = (): EndableOutput & StatusOutput => {
     const opened = openOutput(streams, 'stderr', { ...common, toError: () => new ReaderLeft() });
     if (isEnding) opened.beginEnd();
-    return {
-      ...opened,
-      write: (text) => opened.write(typeof text === 'string' ? secrets.hide(text) : text).catch(() => {}),
-    };
+    const write: Output['write'] = (text) =>
+      opened.write(typeof text === 'string' ? secrets.hide(text) : text).catch(() => {});
+    return { ...opened, write: status.under(write, false), drawStatus: (line) => status.draw(line, write) };
   };
-  let stderr: EndableOutput | undefined;
+  let stderr: ReturnType<typeof openStderr> | undefined;
   return {
     env,
     get stdin() {

@@ -11,9 +11,6 @@ const FIRST_DRAWN_AFTER_MS = 500;
 /** Ten times a second looks smooth, and costs nothing. */
 const DRAWN_EVERY_MS = 100;
 
-/** Back to the first column, and erase to the end of the line (ECMA-48 EL). */
-const ERASE = '\r\u001b[K';
-
 /** What a progress line needs of the context. */
 export interface Showing {
   readonly io: Pick<Io, 'stderr' | 'isJson'>;
@@ -28,10 +25,8 @@ export interface ProgressOptions {
 }
 
 export interface Progress {
-  /** Takes the line off the screen so that something else can be written; the next drawing brings it back. */
-  clear(): Promise<void>;
   /** Ends it and leaves nothing on the screen. */
-  end(): Promise<void>;
+  end(): void;
 }
 
 /** The columns that a line for a file or a log may have. */
@@ -47,19 +42,16 @@ export function openProgress({ io, flags }: Showing, { draw, lineEveryMs }: Prog
   const width = stderr.width();
   const isDrawn = stderr.isTerminal && flags.verbose !== true && flags.trace !== true;
   const everyMs = isDrawn ? DRAWN_EVERY_MS : stderr.isTerminal ? undefined : lineEveryMs;
-  if (flags.quiet === true || everyMs === undefined) return { async clear() {}, async end() {} };
+  if (flags.quiet === true || everyMs === undefined) return { end() {} };
 
-  let isOnScreen = false;
   const show = () => {
     // The last column stays free: some terminals wrap when it is written.
     const line = cut(
       clean(draw(width === undefined ? PLAIN_WIDTH_COLUMNS : width - 1)),
       (width ?? PLAIN_WIDTH_COLUMNS) - 1,
     );
-    void stderr.write(
-      isDrawn ? `${ERASE}${forScreen(line, stderr)}` : `${io.isJson ? JSON.stringify({ progress: line }) : line}\n`,
-    );
-    isOnScreen = isDrawn;
+    if (isDrawn) stderr.drawStatus(forScreen(line, stderr));
+    else void stderr.write(`${io.isJson ? JSON.stringify({ progress: line }) : line}\n`);
   };
   let timer: NodeJS.Timeout | undefined;
   const first = setTimeout(
@@ -70,17 +62,11 @@ export function openProgress({ io, flags }: Showing, { draw, lineEveryMs }: Prog
     isDrawn ? FIRST_DRAWN_AFTER_MS : everyMs,
   ).unref();
 
-  async function clear(): Promise<void> {
-    if (!isOnScreen) return;
-    isOnScreen = false;
-    await stderr.write(ERASE);
-  }
   return {
-    clear,
     end() {
       clearTimeout(first);
       clearInterval(timer);
-      return clear();
+      if (isDrawn) stderr.drawStatus('');
     },
   };
 }

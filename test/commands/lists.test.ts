@@ -291,7 +291,7 @@ describe('a progress line', () => {
           terminal: { columns: 80 },
         });
         expect(code).toBe(0);
-        expect(stderr).toMatch(/busy; trying again in 0\.\d s\n/);
+        expect(stderr).toMatch(/busy; trying again in 0\.\d s \(1 of 3\)\n/);
       },
     );
   });

@@ -1,15 +1,14 @@
 // `fleet bicycles stats`: counts the fleet, or what the filters of a list leave, by state, charge, silence, alerts or any field.
 
-import { BICYCLE_FIELDS, type Bicycle, bicycleUuid } from '../../api/bicycle.js';
+import { BICYCLE_FIELDS, bicycleUuid } from '../../api/bicycle.js';
 import { unknownWord } from '../../cli/nearest.js';
 import type { Context } from '../../context.js';
-import { asFleetError } from '../../errors.js';
 import { loadPaint } from '../../terminal/colour.js';
 import { fieldsOf } from '../../terminal/formats/columns.js';
 import { forScreen } from '../../terminal/marks.js';
 import { countAlerts, DEFAULT_GROUPS, isNamedGroup, openCounter } from '../../views/counts.js';
 import { drawStats, STATS, type StatsRow } from '../../views/stats.js';
-import { type ListPlan, printList } from '../list/list.js';
+import { readList } from '../list/list.js';
 import { printRows } from '../list/result.js';
 import { STATS_GROUPS } from './choices.js';
 import { type ListBicyclesOptions, planBicycles } from './list.js';
@@ -25,21 +24,13 @@ export async function showStats(context: Context, { by, ...filters }: StatsOptio
   const counter = openCounter(by === undefined ? DEFAULT_GROUPS : [by], context.clock.wallMs());
   const seen = new Set<string>();
   const fields = new Set<string>(BICYCLE_FIELDS);
-  const plan: ListPlan<Bicycle> = {
-    ...(await planBicycles(context, filters)),
-    onlyReads: (bicycles) => {
-      for (const { value } of bicycles) {
-        const uuid = bicycleUuid(value);
-        if (uuid !== undefined) seen.add(uuid);
-        counter.add(value);
-      }
-      for (const field of fieldsOf(bicycles.map(({ value }) => value))) fields.add(field);
-    },
-  };
-  let incomplete: unknown;
-  await printList(context, plan, { ...filters, all: true }).catch((thrown) => {
-    if (asFleetError(thrown).kind !== 'partial') throw thrown;
-    incomplete = thrown;
+  const incomplete = await readList(context, await planBicycles(context, filters), filters, (bicycles) => {
+    for (const { value } of bicycles) {
+      const uuid = bicycleUuid(value);
+      if (uuid !== undefined) seen.add(uuid);
+      counter.add(value);
+    }
+    for (const field of fieldsOf(bicycles.map(({ value }) => value))) fields.add(field);
   });
   checkGroup(by, fields);
   const rows = counter.rows();

@@ -18,7 +18,7 @@ export interface Reporter {
   begin(): void;
   /** Takes one result. Those with a row, a number from 1 on that each has once, come out in that order. */
   take(result: Ended): Promise<void>;
-  /** A line on stderr that does not run into the progress. */
+  /** A line on stderr. */
   say(line: string): void;
   /** Until when, on the monotonic clock, doubts wait; undefined: not any more. */
   settling(untilMs: number | undefined): void;
@@ -67,7 +67,7 @@ export async function openReporter(context: Context, { change, shape, tasks }: P
   let startedAt = clock.monotonicMs();
   let progress: Progress | undefined;
   let settledAtMs: number | undefined;
-  const writer = await openWriter(context, change, shape, async () => progress?.clear());
+  const writer = await openWriter(context, change, shape);
   /** Results that come out behind others, by their place in the input. */
   const early = new Map<number, Ended>();
   let nextRow = 1;
@@ -95,9 +95,9 @@ export async function openReporter(context: Context, { change, shape, tasks }: P
     settling(untilMs) {
       settledAtMs = untilMs;
     },
-    say: (line) => void Promise.resolve(progress?.clear()).then(() => context.notice(line)),
+    say: (line) => void context.notice(line),
     async end() {
-      await progress?.end();
+      progress?.end();
       await writer.write([...early.values()].sort(({ row: one = 0 }, { row: other = 0 }) => one - other));
       await writer.end();
     },
@@ -137,13 +137,8 @@ interface Writer {
 }
 
 /** Opens the way to stdout: lines for people once all results are there, every other format as they come. */
-async function openWriter(
-  context: Context,
-  change: Change,
-  shape: Shape<Ended>,
-  clear: () => Promise<void>,
-): Promise<Writer> {
-  const { flags, io } = context;
+async function openWriter(context: Context, change: Change, shape: Shape<Ended>): Promise<Writer> {
+  const { flags } = context;
   checkColumns(flags.columns ?? [], shape);
   const jq = await context.jq();
   // It runs on one result after the other: a program that is made for anything else is refused before anything is sent.
@@ -172,7 +167,6 @@ async function openWriter(
       else if (format === 'uuid' && !isSingle) endings.push(...results.filter(({ outcome }) => isBad(outcome)));
       if (isLines || shown.length === 0) return;
       isBegun = true;
-      if (io.stdout.isTerminal) await clear();
       await result.write(shown.map((value) => ({ json: JSON.stringify(value), value })));
     },
     async end() {

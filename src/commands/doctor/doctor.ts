@@ -33,7 +33,7 @@ export async function examine(context: Context): Promise<void> {
     findings.push(...(await checkNetwork(context, known)));
     findings.push(checkTerminal(context));
   } finally {
-    await progress.end();
+    progress.end();
   }
   // What the service says of itself (request ids, titles, addresses) may quote the token, and the report goes to stdout.
   const { hide } = io.secrets;

@@ -2,10 +2,8 @@
 
 import type { Resource } from '../../api/resource.js';
 import { unknownWord } from '../../cli/nearest.js';
-import { sleep } from '../../clock.js';
 import type { Context } from '../../context.js';
 import { FleetError, usageError } from '../../errors.js';
-import type { Client } from '../../http/client.js';
 import { withHint } from '../../http/failure.js';
 import { firstPage } from '../../http/first-page.js';
 import type { HttpRequest, Item, Query } from '../../http/types.js';
@@ -13,7 +11,7 @@ import { exactValue } from '../../json/exact.js';
 import { fieldsOf } from '../../terminal/formats/columns.js';
 import { countNoun } from '../../terminal/formats/renderer.js';
 import type { Format, Shape } from '../../terminal/formats.js';
-import { openProgress, type Progress } from '../../terminal/progress.js';
+import { openProgress } from '../../terminal/progress.js';
 import { readPath } from '../../terminal/values.js';
 import { writeFooter } from '../footer.js';
 import { isDecimal } from './decimals.js';
@@ -39,12 +37,7 @@ export interface ListPlan<T> {
   distance?(item: Item<T>): number;
   /** Instead of the format of the settings. */
   format?: Format;
-  /** Takes the items instead of their being printed: for what is made of a whole list. */
-  onlyReads?(items: readonly Item<T>[]): void;
 }
-
-/** A single page has none. */
-const NO_PROGRESS: Progress = { async clear() {}, async end() {} };
 
 /**
  * Prints a list as the operator asked, or with `--count` how many there are. Throws the failure of the first page that cannot be read,
@@ -55,44 +48,53 @@ export async function printList<T extends Listed>(
   plan: ListPlan<T>,
   options: ListOptions,
 ): Promise<void> {
-  const { shape, resource, keep } = plan;
-  const isFiltered = keep !== undefined || options.where !== undefined;
-  checkFlags(context, options, isFiltered);
-  const request = addParameters(plan.request, options);
-  if (resource !== undefined) {
-    await warnOfOrdering(context, options.ordering, resource);
-    for (const condition of options.where ?? []) await warnOfCondition(context, condition, resource.words);
-  }
-  const client = await context.client();
-  if (options.count === true && !isFiltered && (await printTotal(context, client, request))) return;
-
-  const tally = startTally();
   const isCount = options.count === true;
-  const all = options.all === true || isCount;
-  const onlyReads = isCount ? () => {} : plan.onlyReads;
-  const result =
-    onlyReads === undefined
-      ? await openResult(context, shape, plan.format)
-      : openSilent<T>(context, onlyReads, isCount && context.io.stdout.isTerminal);
-  const over = new AbortController();
+  const isFiltered = plan.keep !== undefined || options.where !== undefined;
+  checkFlags(context, options, isFiltered);
+  const request = await makeRequest(context, plan, options);
+  if (isCount && !isFiltered && (await printTotal(context, request))) return;
+  const result = isCount ? openCount<T>(context) : await openResult(context, plan.shape, plan.format);
+  const incomplete = await showList(context, { ...plan, request }, { ...options, all: options.all || isCount }, result);
+  if (incomplete !== undefined) throw incomplete;
+}
+
+/**
+ * Hands every item of a list to `take`, for what is made of a whole list. Throws as `printList` does, but for items that did not come: that
+ * error is returned, for when the result is out.
+ */
+export async function readList<T extends Listed>(
+  context: Context,
+  plan: ListPlan<T>,
+  options: ListOptions,
+  take: (items: readonly Item<T>[]) => void,
+): Promise<FleetError | undefined> {
+  const request = await makeRequest(context, plan, options);
+  return showList(context, { ...plan, request }, { ...options, all: true }, openSilent(context, take));
+}
+
+async function showList<T extends Listed>(
+  context: Context,
+  plan: ListPlan<T>,
+  options: ListOptions,
+  result: Result<T>,
+): Promise<FleetError | undefined> {
+  const { noun } = plan.shape;
+  const tally = startTally();
   const startedAt = context.clock.monotonicMs();
-  const draw = () => showProgress(tally, shape.noun, context.clock.monotonicMs() - startedAt);
-  const progress = all || options.limit !== undefined ? openProgress(context, { draw }) : NO_PROGRESS;
-  const visible = { ...request, ...waitVisibly(context, progress, over.signal) };
-  const about = { ...options, all, isNearest: plan.distance !== undefined, isFiltered: keep !== undefined };
+  const draw = () => showProgress(tally, noun, context.clock.monotonicMs() - startedAt);
+  const isLong = options.all === true || options.limit !== undefined;
+  const progress = isLong ? openProgress(context, { draw }) : undefined;
   try {
-    await showItems(context, client, { ...plan, request: visible }, { options: about, tally, result, progress });
-    await progress.end();
-    if (isCount) await context.io.stdout.write(`${tally.kept}\n`);
-    await result.end(closingLines(tally, shape.noun, about));
+    await showItems(context, plan, options, tally, result);
+    progress?.end();
+    const about = { ...options, isNearest: plan.distance !== undefined, isFiltered: plan.keep !== undefined };
+    await result.end(closingLines(tally, noun, about));
   } catch (thrown) {
     throw withPageHint(thrown, options.page);
   } finally {
-    over.abort(new Error('the list has ended'));
-    await progress.end();
+    progress?.end();
   }
-  const error = incompleteError(tally, shape.noun);
-  if (error !== undefined) throw error;
+  return incompleteError(tally, noun);
 }
 
 /** A page that is not there is answered with 404, as a wrong address is. */
@@ -101,39 +103,30 @@ function withPageHint(thrown: unknown, page: number | undefined): unknown {
   return withHint(thrown, `there may be no page ${page}; --count prints how many items there are`);
 }
 
-interface ShowOptions<T> {
-  options: ListOptions;
-  tally: Tally;
-  result: Result<T>;
-  progress: Progress;
-}
-
 /** Reads what is wanted and shows it: page by page as it comes, or the nearest first when all of it is there. */
 async function showItems<T extends Listed>(
   context: Context,
-  client: Client,
   plan: ListPlan<T>,
-  { options, tally, result, progress }: ShowOptions<T>,
+  options: ListOptions,
+  tally: Tally,
+  result: Result<T>,
 ): Promise<void> {
   const { request, distance, shape } = plan;
   const conditions = options.where ?? [];
   const keep = chooseKeeper(plan, conditions, context.clock.wallMs());
   const wanted = options.limit ?? (options.all === true ? Number.POSITIVE_INFINITY : undefined);
-  const { isTerminal } = context.io.stdout;
-  const show = async (rows: readonly Item<T>[]) => {
+  const show = async (kept: readonly Item<T>[]) => {
+    const rows = wanted === undefined ? kept : kept.slice(0, wanted - tally.shown);
     tally.shown += rows.length;
-    if (isTerminal) await progress.clear();
+    tally.hasMore ||= rows.length < kept.length;
     await result.write(rows);
-    // A progress line would go over the beginning of a line that is not finished.
-    if (isTerminal && result.isWithinLine()) await progress.end();
   };
   const gathered: { item: Item<T>; metres: number }[] = [];
-  const pages = readItems<T>(client, request, tally, {
+  const pages = readItems<T>(await context.client(), request, tally, {
     isWhole: wanted !== undefined,
     // How many items must come for --limit is known only where every item is shown.
     limit: keep === undefined && distance === undefined ? wanted : undefined,
     async onShort(missing, total) {
-      await progress.clear();
       await context.notice(
         `${missing} of ${countNoun(total, shape.noun)} ${missing === 1 ? 'is' : 'are'} missing; reading the pages again`,
       );
@@ -141,26 +134,22 @@ async function showItems<T extends Listed>(
   });
   let isChecked = false;
   // A function of its own: what it names is let go of before the next page is read.
-  const take = async (came: readonly Item<T>[]): Promise<boolean> => {
+  const take = async (came: readonly Item<T>[]): Promise<void> => {
     const items = plan.extend === undefined ? came : came.map(plan.extend);
     if (!isChecked && items.length > 0) checkFields(conditions, items, plan);
     isChecked ||= items.length > 0;
     const kept = keep === undefined ? items : items.filter(keep);
     tally.kept += kept.length;
-    if (distance !== undefined) {
-      for (const item of kept) gathered.push({ item, metres: distance(item) });
-      return false;
-    }
-    const rows = wanted === undefined ? kept : kept.slice(0, wanted - tally.shown);
-    await show(rows);
-    tally.hasMore ||= rows.length < kept.length;
-    return wanted === undefined || tally.shown >= wanted;
+    if (distance === undefined) return show(kept);
+    for (const item of kept) gathered.push({ item, metres: distance(item) });
   };
-  for await (const items of pages) if (await take(items)) return;
+  for await (const items of pages) {
+    await take(items);
+    if (wanted === undefined || tally.shown >= wanted) return;
+  }
   if (distance === undefined) return;
   gathered.sort((a, b) => a.metres - b.metres);
-  await show(gathered.slice(0, wanted).map(({ item }) => item));
-  tally.hasMore = tally.shown < gathered.length;
+  await show(gathered.map(({ item }) => item));
 }
 
 function checkFlags({ flags }: Context, { page, all, limit, count }: ListOptions, isFiltered: boolean): void {
@@ -175,7 +164,10 @@ function checkFlags({ flags }: Context, { page, all, limit, count }: ListOptions
   if (flags.jq !== undefined) throw usageError('--count prints a number and takes no --jq', 'leave one of them out');
 }
 
-function addParameters(request: HttpRequest, { page, param = [] }: ListOptions): HttpRequest {
+/** The request with page and further parameters. Warns of words that are not known; throws a usage error for a parameter that is sent already. */
+async function makeRequest<T>(context: Context, plan: ListPlan<T>, options: ListOptions): Promise<HttpRequest> {
+  const { page, param = [], ordering, where = [] } = options;
+  const { resource, request } = plan;
   const query = request.query ?? [];
   for (const [name] of param) {
     if (name === 'page') throw usageError('--param page is spelled --page', 'use --page N');
@@ -185,6 +177,10 @@ function addParameters(request: HttpRequest, { page, param = [] }: ListOptions):
         'leave --param out',
       );
     }
+  }
+  if (resource !== undefined) {
+    await warnOfOrdering(context, ordering, resource);
+    for (const condition of where) await warnOfCondition(context, condition, resource.words);
   }
   const further: Query = page === undefined ? param : [...param, ['page', String(page)]];
   return further.length === 0 ? request : { ...request, query: [...query, ...further] };
@@ -229,30 +225,31 @@ function checkFields<T>(
  * Prints the service's total and says so; false when it has to be counted, because the service gives none. A bare array carries none, so
  * its length stands for it.
  */
-async function printTotal(context: Context, client: Client, request: HttpRequest): Promise<boolean> {
-  const page = await firstPage(client, request);
+async function printTotal(context: Context, request: HttpRequest): Promise<boolean> {
+  const page = await firstPage(await context.client(), request);
   if (page.count === undefined && page.next !== undefined) return false;
   await context.io.stdout.write(`${page.count ?? page.items.length}\n`);
   return true;
 }
 
-/** A result of which only the lines below it are printed. */
-function openSilent<T>(context: Context, take: (items: readonly Item<T>[]) => void, isBelow: boolean): Result<T> {
+/** A result that is the number of its rows. */
+function openCount<T>(context: Context): Result<T> {
+  let count = 0;
   return {
-    write: async (items) => take(items),
-    end: (footer = []) => writeFooter(context, footer, isBelow),
-    isWithinLine: () => false,
+    async write(rows) {
+      count += rows.length;
+    },
+    async end(footer = []) {
+      await context.io.stdout.write(`${count}\n`);
+      await writeFooter(context, footer, context.io.stdout.isTerminal);
+    },
   };
 }
 
-/** On a terminal the announcement of a retry takes the place of the progress line, instead of running through it. */
-function waitVisibly(context: Context, progress: Progress, over: AbortSignal): Pick<HttpRequest, 'pause'> {
-  if (!context.io.stderr.isTerminal) return {};
+/** A result of which only the lines below it are printed. */
+function openSilent<T>(context: Context, take: (items: readonly Item<T>[]) => void): Result<T> {
   return {
-    async pause(milliseconds, failure) {
-      await progress.clear();
-      await context.notice(`${failure.message}; trying again in ${(milliseconds / 1000).toFixed(1)} s`);
-      await sleep(context.clock, milliseconds, AbortSignal.any([context.signal, over]));
-    },
+    write: async (items) => take(items),
+    end: (footer = []) => writeFooter(context, footer, false),
   };
 }

@@ -11,8 +11,6 @@ export interface Result<T> {
   write(rows: readonly Row<T>[]): Promise<void>;
   /** Writes what is left, then below it what the operator should know of the result, with the lines given. */
   end(footer?: readonly string[]): Promise<void>;
-  /** Whether what was written last broke off within a line, so that nothing else may be drawn there. */
-  isWithinLine(): boolean;
 }
 
 /** Prints rows that are all there, as `openResult` does. */
@@ -46,15 +44,12 @@ export async function openResult<T>(context: Context, shape: Shape<T>, format?: 
     now: context.clock.wallMs(),
   });
   let isBegun = false;
-  let isWithinLine = false;
   let hasWritten = false;
   const write = async (text: string | Buffer) => {
     const beginning = isBegun ? '' : (renderer.begin?.() ?? '');
     const whole = beginning === '' ? text : beginning + String(text);
     isBegun = true;
     if (whole.length === 0) return;
-    // Bytes are whole lines.
-    isWithinLine = typeof whole === 'string' && !whole.endsWith('\n');
     hasWritten = true;
     await io.stdout.write(chosen === 'table' ? forScreen(String(whole), io.stdout) : whole);
   };
@@ -69,7 +64,6 @@ export async function openResult<T>(context: Context, shape: Shape<T>, format?: 
       await write(renderer.end?.() ?? '');
       await writeFooter(context, [...footer, ...(renderer.notices?.() ?? [])], hasWritten && io.stdout.isTerminal);
     },
-    isWithinLine: () => isWithinLine,
   };
 }
 
@@ -92,6 +86,5 @@ function openFiltered<T>(context: Context, shape: Shape<T>, jq: Jq): Result<T> {
       if (runRows === undefined) await writeResults(await jq.run([`[${items.join(',\n')}]`]), io.stdout.write);
       await writeFooter(context, footer, io.stdout.isTerminal);
     },
-    isWithinLine: () => false,
   };
 }

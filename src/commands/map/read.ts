@@ -3,7 +3,7 @@
 import type { Alert } from '../../api/alert.js';
 import { type Bicycle, bicycleUuid } from '../../api/bicycle.js';
 import type { Context } from '../../context.js';
-import { FleetError } from '../../errors.js';
+import type { FleetError } from '../../errors.js';
 import type { Row } from '../../terminal/formats.js';
 import { showDuration } from '../../terminal/time.js';
 import { ID_DIGITS } from '../../views/bicycle.js';
@@ -11,7 +11,7 @@ import { showDistance } from '../../views/distance.js';
 import { type ListBicyclesOptions, planBicycles } from '../bicycles/list.js';
 import { readOpenAlerts } from '../bicycles/open-alerts.js';
 import { mirrorOf } from '../current.js';
-import { printList } from '../list/list.js';
+import { readList } from '../list/list.js';
 import { chosenOrganization } from '../organization.js';
 
 /** What of the fleet is drawn. */
@@ -43,16 +43,9 @@ export async function readFleet(context: Context, asked: MapFilters): Promise<Re
   const filters = organization === undefined ? asked : { ...asked, organization };
   const bicycles: Row<Bicycle>[] = [];
   const plan = await planBicycles(context, filters);
-  const onlyReads = (items: readonly Row<Bicycle>[]) => {
+  const incomplete = await readList(context, plan, filters, (items) => {
     for (const item of items) bicycles.push(item);
-  };
-  const incomplete = await printList(context, { ...plan, onlyReads }, { ...filters, all: true }).then(
-    () => undefined,
-    (thrown: unknown) => {
-      if (thrown instanceof FleetError && thrown.kind === 'partial') return thrown;
-      throw thrown;
-    },
-  );
+  });
   const uuids = new Set(bicycles.flatMap(({ value }) => bicycleUuid(value) ?? []));
   const takenAtMs = context.clock.wallMs();
   const ageMs = (await mirrorOf(await context.client())?.status())?.ageMs;

@@ -41,16 +41,10 @@ export async function openReport(context: Context, counters: Counters, namesTopi
   // A service's log gets a line now and then while the list is read, and none afterwards.
   let reading: ReturnType<typeof openProgress> | undefined;
 
-  const print: Report['print'] = (always, fields, line) => {
-    void status.clear();
-    stderr.print(always, fields, stderr.atNow(line));
-  };
+  const print: Report['print'] = (always, fields, line) => stderr.print(always, fields, stderr.atNow(line));
   return {
     print,
-    stream(event) {
-      void status.clear();
-      stderr.stream(event);
-    },
+    stream: stderr.stream,
     effect(effect) {
       if (effect.type === 'notice')
         print(effect.event !== 'whole', { event: effect.event, message: effect.message }, effect.message);
@@ -65,10 +59,7 @@ export async function openReport(context: Context, counters: Counters, namesTopi
         print(true, { event: 'unread', ...errorFields(error) }, `the list cannot be read: ${error.message}${later}`);
       }
     },
-    log(line) {
-      void status.clear();
-      stderr.log(line);
-    },
+    log: stderr.log,
     retry(reason, pauseMs) {
       print(false, { event: 'retry', message: reason }, `${reason}; trying again in ${showDuration(pauseMs)}`);
     },
@@ -84,12 +75,12 @@ export async function openReport(context: Context, counters: Counters, namesTopi
       if (isReading && reading === undefined && !io.stderr.isTerminal)
         reading = openProgress(context, { draw, lineEveryMs: PROGRESS_LINE_MS });
       if (isReading || reading === undefined) return;
-      void reading.end();
+      reading.end();
       reading = undefined;
     },
     async close() {
-      await reading?.end();
-      await status.end();
+      reading?.end();
+      status.end();
     },
   };
 }
