@@ -287,9 +287,11 @@ function openStatus() {
   return {
     draw(line: string, write: Output['write']): void {
       // Over the beginning of a line that is not finished nothing is drawn.
-      if (line === '' || isWithinLine) return takeAway();
-      erase = () => void write(ERASE);
-      void write(ERASE + line);
+      if (line === '' || isWithinLine) takeAway();
+      else {
+        erase = () => void write(ERASE);
+        void write(ERASE + line);
+      }
     },
     /** The writer of an output on the same terminal. */
     under(write: Output['write'], isStdout: boolean): Output['write'] {
