@@ -1,6 +1,5 @@
 // The one HTTP client of a process: headers, token, timeouts, retries, redirects; it knows no bicycles.
 
-import { setMaxListeners } from 'node:events';
 import { type Clock, sleep } from '../clock.js';
 import type { FleetError } from '../errors.js';
 import type { Secrets } from '../secrets.js';
@@ -80,10 +79,9 @@ type Try = { isAnswered: true; answer: HttpAnswer } | { isAnswered: false; failu
 /** Makes the client of a process. */
 export function openClient(options: ClientOptions): Client {
   const { token, clock, log } = options;
-  const signalOf = openSignals(options);
 
   async function send(request: HttpRequest): Promise<HttpAnswer> {
-    const signal = signalOf(request);
+    const signal = request.signal ?? options.signal;
     const most = request.retries ?? options.retries;
     const startedAt = clock.monotonicMs();
     let secret = await token.get();
@@ -122,7 +120,7 @@ export function openClient(options: ClientOptions): Client {
     async probe(request) {
       const startedAt = clock.monotonicMs();
       const secret = await token.get();
-      const tried = await tryOnce(options, request, { secret, signal: signalOf(request), startedAt });
+      const tried = await tryOnce(options, request, { secret, signal: options.signal, startedAt });
       if (!tried.isAnswered) throw tried.failure;
       return tried.answer;
     },
@@ -134,6 +132,7 @@ export function openClient(options: ClientOptions): Client {
     }),
     pages: <T>(request: HttpRequest, pageOptions: Partial<PageOptions> = {}) =>
       followPages<T>(request, async (pageRequest): Promise<Page<T>> => readPage<T>(await send(pageRequest)), {
+        signal: options.signal,
         ahead: PAGES_AHEAD,
         ...pageOptions,
       }),
@@ -151,22 +150,6 @@ function headersOf(options: ClientOptions, request: HttpRequest, secret: string)
     ...(request.body === undefined ? {} : { 'content-type': 'application/json' }),
     ...request.headers,
     authorization: authorization(secret),
-  };
-}
-
-/** Ends the requests of a client, and those that share a signal of their own; made once for all pages of a list. */
-function openSignals({ signal: all }: ClientOptions): (request: HttpRequest) => AbortSignal {
-  const joined = new WeakMap<AbortSignal, AbortSignal>();
-  return ({ signal: own }) => {
-    if (own === undefined) return all;
-    let signal = joined.get(own);
-    if (signal === undefined) {
-      signal = AbortSignal.any([all, own]);
-      // Each request in flight listens.
-      setMaxListeners(0, signal);
-      joined.set(own, signal);
-    }
-    return signal;
   };
 }
 

@@ -1,5 +1,6 @@
 // A list as pages: envelope or bare array, next links followed on our own address, some pages fetched ahead.
 
+import { setMaxListeners } from 'node:events';
 import { FleetError } from '../errors.js';
 import { DEPTH_LIMIT, isObject, parseJson } from '../json/parse.js';
 import { type Span, scanList } from '../json/scan.js';
@@ -162,9 +163,15 @@ const AHEAD_LIMIT_CHARACTERS = LARGE_CHARACTERS;
 export async function* followPages<T>(
   request: HttpRequest,
   fetchPage: (request: HttpRequest) => Promise<Page<T>>,
-  { ahead, limit = Number.POSITIVE_INFINITY, seen = openSeen(), mostPages }: PageOptions,
+  {
+    ahead,
+    limit = Number.POSITIVE_INFINITY,
+    seen = openSeen(),
+    mostPages,
+    signal,
+  }: PageOptions & { signal: AbortSignal },
 ): AsyncGenerator<ListPage<T>, void, undefined> {
-  const queue = openQueue(request, fetchPage);
+  const queue = openQueue(request, fetchPage, signal);
   const queries = new Set<string>();
   const read = { pages: 0, items: 0, distinct: 0 };
   let withoutNews = 0;
@@ -196,11 +203,14 @@ export async function* followPages<T>(
 }
 
 /** The pages that were asked for and are not used yet, in their order. */
-function openQueue<T>(request: HttpRequest, fetchPage: (request: HttpRequest) => Promise<Page<T>>) {
+function openQueue<T>(request: HttpRequest, fetchPage: (request: HttpRequest) => Promise<Page<T>>, all: AbortSignal) {
   const stop = new AbortController();
+  const signal = AbortSignal.any([all, stop.signal]);
+  // Each request in flight listens.
+  setMaxListeners(0, signal);
   let inFlight: (Wanted & { page: Promise<Page<T>> })[] = [];
   const start = (query: Query, more: Partial<HttpRequest> = {}): Promise<Page<T>> =>
-    fetchPage({ ...request, query, signal: stop.signal, ...more });
+    fetchPage({ ...request, query, signal, ...more });
   const startAhead = (wanted: Wanted): void => {
     // A larger page is asked for again when its turn has come.
     const page = start(wanted.query, { limitBytes: AHEAD_LIMIT_CHARACTERS });

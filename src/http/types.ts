@@ -19,7 +19,7 @@ export interface HttpRequest {
   headers?: Readonly<Record<string, string>>;
   /** What the operator asked for, for messages: `the list of bicycles`, `"rent"`. */
   subject?: string;
-  /** Ends this one request, beside the signal that ends them all. */
+  /** Ends this one request, in the place of the client's own signal. */
   signal?: AbortSignal;
   /** The most that is read of its answer, unpacked; 64 MB when absent. More is a failure of kind `service` with the status of the answer. */
   limitBytes?: number;

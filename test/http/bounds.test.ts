@@ -8,7 +8,7 @@ import type { FleetError } from '../../src/errors.js';
 import type { ClientOptions } from '../../src/http/client.js';
 import type { HttpRequest } from '../../src/http/types.js';
 import { openTestClient } from '../support/client.js';
-import { hostile } from '../support/hostile.js';
+import { type HostileName, type HostileOptions, hostile } from '../support/hostile.js';
 import { type Behaviour, inTurn, type MisbehavingServer, startMisbehaving } from '../support/misbehaving.js';
 import { runFleet } from '../support/run.js';
 
@@ -162,6 +162,26 @@ describe('time', () => {
 });
 
 describe('an answer that is odd on the wire', () => {
+  const PAGE = '<!doctype html><html><head><title>Sign in</title></head><body>no service here</body></html>';
+  test.each<[HostileName, HostileOptions, number]>([
+    ['slowBody', { everyMs: 2 }, 0],
+    ['slowHead', { everyMs: 1 }, 0],
+    ['lengthTooLong', { bytes: 10 }, 8],
+    ['lengthTooShort', {}, 7],
+    ['breakOff', {}, 8],
+    ['honest', { body: PAGE, contentType: 'text/html' }, 7],
+    ['honest', { body: PAGE, contentType: 'text/html', status: 503 }, 7],
+    ['silent', {}, 8],
+  ])('of a service that is %s, %j, ends a command with %i', async (name, options, exitCode) => {
+    const body = '{"count":1,"next":null,"previous":null,"results":[{"uuid":"u1","name":"Ada"}]}';
+    const { url } = await serve(hostile(name, { body, ...options }));
+    const line = 'bicycles list --json -q --retries 0 --timeout 1';
+    const run = await runFleet(line.split(' '), { env: { FLEET_BASE_URL: url, FLEET_TOKEN: 'some-token' } });
+    expect(run.code, run.stderr).toBe(exitCode);
+    if (exitCode === 0) expect(JSON.parse(run.stdout)).toHaveLength(1);
+    else expect(JSON.parse(run.stderr).error.message).not.toBe('');
+  });
+
   test.each(['continueFirst', 'interimFirst'] as const)('%s is read to its end', async (name) => {
     const { status } = await ask(hostile(name), change);
     expect(status).toBe(200);

@@ -7,7 +7,7 @@ import { parseToken } from '../../settings/token.js';
 import { askSecret, askText } from '../../terminal/prompt.js';
 
 /** What to do where nobody can be asked. */
-export const INSTEAD = 'give the token on stdin: fleet auth login --with-token < FILE';
+const INSTEAD = 'give the token on stdin: fleet auth login --with-token < FILE';
 
 /** Takes an answer back that was given before. */
 const NONE = '-';
