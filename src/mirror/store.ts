@@ -1,11 +1,10 @@
 // The writer's way into the database: what it finds at its start, and one transaction a batch.
 
 import type { Alert } from '../api/alert.js';
-import { FleetError } from '../errors.js';
 import type { Item } from '../http/types.js';
 import { readExact } from '../json/exact.js';
 import { readTime } from '../terminal/time.js';
-import type { Database, Value } from './database.js';
+import type { Database, Row, Value } from './database.js';
 import { DIALECTS } from './dialect.js';
 import { keepLease, takeLease, type Writer } from './lease.js';
 import { CHANGE_COLUMNS, type Writes } from './ledger.js';
@@ -250,35 +249,27 @@ export async function storeAlerts(
   read: Iterable<string>,
   nowMs: number,
 ): Promise<number> {
-  return database.transaction(async () => {
-    await keepLease(database, writer, false);
-    const changed = await writeAlerts(database, items, nowMs);
-    if (changed > 0) await writeMeta(database, 'alerts', JSON.stringify([...read]));
-    return changed;
-  });
-}
-
-async function writeAlerts(database: Database, items: readonly Item<Alert>[], nowMs: number): Promise<number> {
   const named = new Map(
     items.flatMap((item) => (typeof item.value.uuid === 'string' ? [[item.value.uuid.toLowerCase(), item]] : [])),
   );
-  if (named.size === 0) return 0;
-  const rows = await database.all(
-    `SELECT uuid, first_seen, raw FROM alerts WHERE uuid IN (${DIALECTS[database.kind].texts})`,
-    [JSON.stringify([...named.keys()])],
-  );
-  const known = new Map(rows.map((row) => [String(row['uuid']), row]));
-  const now = utcOfMs(nowMs);
-  const changed: Value[][] = [];
-  for (const [uuid, { json }] of named) {
-    const before = known.get(uuid);
-    if (before?.['raw'] === json) continue;
-    const firstSeen = before === undefined ? now : String(before['first_seen']);
-    const alert = readExact(json) as { [field: string]: unknown };
-    changed.push(alertRow(alert, { uuid, firstSeen, lastSeen: now, raw: json }));
-  }
-  await database.write('alerts', ALERT_COLUMNS, changed, ['uuid']);
-  return changed.length;
+  return database.transaction(async () => {
+    await keepLease(database, writer, false);
+    const known = new Map<unknown, Row>();
+    const sql = `SELECT uuid, first_seen, raw FROM alerts WHERE uuid IN (${DIALECTS[database.kind].texts})`;
+    for (const row of await database.all(sql, [JSON.stringify([...named.keys()])])) known.set(row['uuid'], row);
+    const now = utcOfMs(nowMs);
+    const changed: Value[][] = [];
+    for (const [uuid, { json }] of named) {
+      const before = known.get(uuid);
+      if (before?.['raw'] === json) continue;
+      const firstSeen = String(before?.['first_seen'] ?? now);
+      const alert = readExact(json) as { [field: string]: unknown };
+      changed.push(alertRow(alert, { uuid, firstSeen, lastSeen: now, raw: json }));
+    }
+    await database.write('alerts', ALERT_COLUMNS, changed, ['uuid']);
+    if (changed.length > 0) await writeMeta(database, 'alerts', JSON.stringify([...read]));
+    return changed.length;
+  });
 }
 
 /** Forgets history before a moment, a part each time: true when there may be more. */
@@ -294,11 +285,4 @@ export async function prune(database: Database, writer: Writer, beforeMs: number
     await writeMeta(database, 'kept_since', before);
     return rows.length === PRUNED_ROWS;
   });
-}
-
-/** Whether to try again when the database failed, and for how long: it may come back, or somebody may make room. */
-export function patienceMs(error: unknown): number {
-  if (!(error instanceof FleetError)) return 0;
-  if (error.kind === 'network') return 10 * 60_000;
-  return error.kind === 'output' ? 60_000 : 0;
 }

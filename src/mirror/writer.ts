@@ -30,8 +30,6 @@ export interface WriterPlan {
   /** The organization of each topic that is followed; none: lists alone are read. */
   readonly topics: ReadonlyMap<string, string>;
   readonly organizations: readonly string[];
-  /** The most pages of one organization that a catch-up reads; beyond, the whole list is read. */
-  readonly mostPages: number;
 }
 
 export interface WriterState {
@@ -150,7 +148,7 @@ export interface Meeting {
 }
 
 export type WriterEffect =
-  | (CatchUpEffect & { readonly type: 'read-page' | 'read-bicycle' | 'wake' | 'unread' | 'read' })
+  | (CatchUpEffect & { readonly type: 'read-page' | 'unread' })
   | { readonly type: 'read-whole'; readonly id: number; readonly organization: string; readonly page: number }
   | { readonly type: 'clear-listed' }
   | { readonly type: 'listed'; readonly uuids: readonly string[]; readonly pass: number }
@@ -179,7 +177,9 @@ const OVERTAKEN_MS = 60_000;
 
 /** How often what changed since the last time is compared, and the count with the service's: one page each time at least. */
 const CHECK_MS = 5 * 60_000;
-/** So many pages at most; of a fleet that moves faster the links are as old as the last whole reading. */
+/** A catch-up that would read more of an organization reads the whole list instead, several pages at a time. */
+const MOST_PAGES = 200;
+/** So many pages at most of a comparison; of a fleet that moves faster the links are as old as the last whole reading. */
 const CHECK_PAGES = 20;
 /** A count that differs is looked at once more: a bicycle may have come meanwhile. */
 const RECHECK_MS = 15_000;
@@ -231,8 +231,8 @@ export function startWriter(plan: WriterPlan, ledger: Ledger, now: Moment): Writ
   };
 }
 
-function startReading({ organizations, mostPages }: WriterPlan, knowledge: Knowledge): CatchUpState {
-  return startCatchUp({ organizations, bicycles: undefined, mostPages, readsWhole: false }, knowledge);
+function startReading({ organizations }: WriterPlan, knowledge: Knowledge): CatchUpState {
+  return startCatchUp({ organizations, bicycles: undefined, mostPages: MOST_PAGES, readsWhole: false }, knowledge);
 }
 
 /** Whether the push channel tells everything now. */
@@ -487,32 +487,34 @@ function lookUp(state: WriterState, event: CatchUpEvent, now: Moment): WriterSte
   return forEach(
     { ...state, catchUp: read.state },
     read.effects,
-    (open, effect): WriterStep =>
-      effect.type === 'learned' || effect.type === 'caught-up' ? same(open) : takeCatchUp(open, effect, reading, now),
+    (open, effect): WriterStep => takeCatchUp(open, effect, reading, now),
   );
 }
 
 function takeCatchUp(
   state: WriterState,
-  effect: Exclude<CatchUpEffect, { type: 'learned' | 'caught-up' }>,
+  effect: CatchUpEffect,
   reading: CatchUpState['reading'],
   now: Moment,
 ): WriterStep {
   const organization = reading?.organizations[0];
-  if (effect.type === 'counted') {
-    if (organization === undefined) return same(state);
-    return same({ ...state, totals: new Map(state.totals).set(organization, effect.total) });
+  switch (effect.type) {
+    case 'read-page':
+      return { state, effects: [effect] };
+    case 'counted':
+      if (organization === undefined) return same(state);
+      return same({ ...state, totals: new Map(state.totals).set(organization, effect.total) });
+    case 'unread':
+      // What is refused is refused again: the whole list may be asked for in another order.
+      if (effect.retryInMs === undefined) return after([effect], wantWhole(state, effect.error.message, now));
+      return { state, effects: [effect] };
+    case 'read':
+      if (!effect.report.isComplete && !state.isChecking) return wantWhole(state, 'the catch-up was not complete', now);
+      return followedBy(closeGap(state), (open) => compareCount(takeChecked(open, reading?.mark?.fromMs, now), now));
+    default:
+      // Ticks come every second, and what was found is in the ledger.
+      return same(state);
   }
-  // What is refused is refused again: the whole list may be asked for in another order.
-  if (effect.type === 'unread' && effect.retryInMs === undefined)
-    return after([effect], wantWhole(state, effect.error.message, now));
-  if (effect.type !== 'read') return { state, effects: [effect] };
-  if (!effect.report.isComplete && !state.isChecking)
-    return after([effect], wantWhole(state, 'the catch-up was not complete', now));
-  return after(
-    [effect],
-    followedBy(closeGap(state), (open) => compareCount(takeChecked(open, reading?.mark?.fromMs, now), now)),
-  );
 }
 
 /** A reading from where the table was last compared is the next comparison; one after a gap goes back to where that began. */
@@ -557,27 +559,22 @@ function schedule(state: WriterState, now: Moment): WriterStep {
   const { wholeWanted, catchUp: reading, plan } = state;
   if (!state.mayRead || state.whole !== undefined || reading.reading !== undefined) return same(state);
   const isStanding = plan.topics.size === 0 || state.blind.size === 0;
-  let step: WriterStep = same(state);
   // While the channel is down the first reading alone is of use: another one would have to be followed by one more.
   if (wholeWanted !== undefined && (isStanding || !state.isWhole)) {
-    const inMs = wholeWanted.dueMs - now.monotonicMs;
-    if (inMs <= 0) return beginWhole(state, wholeWanted, now);
+    if (wholeWanted.dueMs <= now.monotonicMs) return beginWhole(state, wholeWanted, now);
     // Who reads once does not wait for what is due later.
     if (plan.topics.size === 0) return { state, effects: [{ type: 'settled' }] };
-    step = { state, effects: [{ type: 'wake', inMs: Math.ceil(inMs) }] };
   }
-  if (!isStanding || !state.isWhole) return step;
+  if (!isStanding || !state.isWhole) return same(state);
   const { wantedSinceMs } = state;
   if (wantedSinceMs !== undefined) {
-    const next = beginLookUp({ ...state, wantedSinceMs: undefined }, plan.mostPages, now);
-    const asked = lookUp(next, { type: 'wanted', sinceWallMs: wantedSinceMs }, now);
-    return after(step.effects, asked);
+    const next = beginLookUp({ ...state, wantedSinceMs: undefined }, MOST_PAGES, now);
+    return lookUp(next, { type: 'wanted', sinceWallMs: wantedSinceMs }, now);
   }
-  if (reading.wanted !== undefined || isBehind(reading) || wholeWanted !== undefined) return step;
-  if (state.mismatches === 1 && plan.topics.size === 0) return check(state, now);
-  if (plan.topics.size === 0) return { state, effects: [...step.effects, { type: 'settled' }] };
-  if (now.monotonicMs >= state.checkDueMs) return check(state, now);
-  return step;
+  if (reading.wanted !== undefined || isBehind(reading) || wholeWanted !== undefined) return same(state);
+  const isOnce = plan.topics.size === 0;
+  if (isOnce ? state.mismatches === 1 : now.monotonicMs >= state.checkDueMs) return check(state, now);
+  return isOnce ? { state, effects: [{ type: 'settled' }] } : same(state);
 }
 
 /** The state in which a catch-up is asked for, of so many pages at most. */

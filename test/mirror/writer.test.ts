@@ -24,7 +24,7 @@ const START_MS = Date.UTC(2026, 10, 21, 12);
 const PAGE_ITEMS = 2;
 const TOPIC = '/o/admin/bicycles/*';
 const identity = { baseUrl: new URL('https://service.test/'), profile: 'default', organizations: ['o'] };
-const plan = { topics: new Map([[TOPIC, 'o']]), organizations: ['o'], mostPages: 200 };
+const plan = { topics: new Map([[TOPIC, 'o']]), organizations: ['o'] };
 const LOST = {
   cause: 'network',
   error: new FleetError('network', 'other side closed'),

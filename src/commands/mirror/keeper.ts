@@ -5,7 +5,6 @@ import type { Context } from '../../context.js';
 import { asFleetError, FleetError } from '../../errors.js';
 import type { MirrorAddress } from '../../mirror/address.js';
 import { type Database, openDatabase, queue } from '../../mirror/database.js';
-import { patienceMs } from '../../mirror/store.js';
 import type { Counters } from './counters.js';
 import type { Report } from './report.js';
 
@@ -86,4 +85,10 @@ export async function openKeeper({ clock, io }: Context, options: KeeperOptions)
       await database?.close().catch(() => {});
     },
   };
+}
+
+/** Whether to try again when the database failed, and for how long: it may come back, or somebody may make room. */
+function patienceMs({ kind }: FleetError): number {
+  if (kind === 'network') return 10 * 60_000;
+  return kind === 'output' ? 60_000 : 0;
 }

@@ -2,7 +2,7 @@
 
 import type { Context } from '../../context.js';
 import { usageError } from '../../errors.js';
-import { type ExactNumber, toNumber, writeJson } from '../../json/exact.js';
+import { readExact } from '../../json/exact.js';
 import { parseJson } from '../../json/parse.js';
 import type { MirrorAddress } from '../../mirror/address.js';
 import type { Answer, Column, Value } from '../../mirror/database.js';
@@ -43,12 +43,11 @@ export async function runQuery(context: Context, text: string, { to }: QueryOpti
 async function print(context: Context, { columns, chunks }: Answer): Promise<void> {
   if (columns.length === 0) throw usageError('the statement has no rows to show');
   const names = uniqueNames(columns);
-  const isJson = columns.map(({ name, isJson }) => isJson || JSON_COLUMNS.includes(name.toLowerCase()));
   const result = await openResult(context, shapeOf(names));
   let count = 0;
   for await (const chunk of chunks) {
     count += chunk.length;
-    await result.write(chunk.map((values) => rowOf(names, values, columns, isJson)));
+    await result.write(chunk.map((values) => rowOf(names, columns, values)));
   }
   await result.end(count === 0 && context.io.stdout.isTerminal ? ['No rows'] : []);
 }
@@ -85,38 +84,36 @@ function shapeOf(names: readonly string[]): Shape<Record> {
   };
 }
 
-function rowOf(
-  names: readonly string[],
-  values: readonly Value[],
-  columns: readonly Column[],
-  isJson: readonly boolean[],
-): Row<Record> {
-  const fields: [string, unknown][] = [];
-  const texts: string[] = [];
-  for (const [index, name] of names.entries()) {
-    const [value, json] = cellOf(values[index] ?? null, columns[index]?.isDecimal === true, isJson[index] === true);
-    fields.push([name, value]);
-    texts.push(`${JSON.stringify(name)}:${json}`);
-  }
-  return { json: `{${texts.join(',')}}`, value: Object.fromEntries(fields) };
+/** The row as JSON, numbers with all their digits; its value is read when a table or a file of columns asks for it. */
+function rowOf(names: readonly string[], columns: readonly Column[], values: readonly Value[]): Row<Record> {
+  const fields = names.map(
+    (name, index) => `${JSON.stringify(name)}:${cellJson(values[index] ?? null, columns[index])}`,
+  );
+  const json = `{${fields.join(',')}}`;
+  return {
+    json,
+    get value() {
+      return readExact(json) as Record;
+    },
+  };
 }
 
-/** The value of a cell and its JSON: numbers with all their digits, JSON as such. */
-function cellOf(value: Value, isDecimal: boolean, isJson: boolean): [value: unknown, json: string] {
-  if (typeof value === 'bigint') return numberCell(String(value));
-  if (typeof value !== 'string') return [value, JSON.stringify(value)];
-  if (isDecimal && JSON_NUMBER.test(value)) return numberCell(value);
-  if (isJson) {
-    try {
-      return [parseJson(value), value];
-    } catch {
-      // A column of that name which is none of ours.
-    }
-  }
-  return [value, JSON.stringify(value)];
+function cellJson(value: Value, { name, isDecimal, isJson }: Column = ANY): string {
+  if (typeof value === 'bigint') return String(value);
+  if (typeof value !== 'string') return JSON.stringify(value);
+  if (isDecimal && JSON_NUMBER.test(value)) return value;
+  // A column of such a name may be none of ours.
+  if ((isJson || JSON_COLUMNS.includes(name.toLowerCase())) && isValidJson(value)) return value;
+  return JSON.stringify(value);
 }
 
-function numberCell(written: string): [ExactNumber | number, string] {
-  const number = toNumber(written);
-  return [number, writeJson(number)];
+const ANY: Column = { name: '', isDecimal: false, isJson: false };
+
+function isValidJson(text: string): boolean {
+  try {
+    parseJson(text);
+    return true;
+  } catch {
+    return false;
+  }
 }

@@ -30,8 +30,6 @@ export interface RunOptions extends OnceOptions {
   idle: number;
 }
 
-/** A catch-up that would read more of an organization reads the whole list instead, several pages at a time. */
-const MOST_PAGES = 200;
 const ALERTS_MS = 30_000;
 
 /** Keeps the mirror until it is stopped. Throws what ended it (cli.md, mirror). */
@@ -119,7 +117,7 @@ async function open(context: Context, options: OnceOptions, follows: boolean): P
   return openSession(context, {
     address,
     identity: { baseUrl, profile: settings.profile.value, organizations },
-    plan: { topics, organizations, mostPages: MOST_PAGES },
+    plan: { topics, organizations },
     keepMs: options.keep,
   });
 }

@@ -41,7 +41,7 @@ import {
   writerState,
 } from '../../mirror/writer.js';
 import { type Ending, openEnding } from '../follow/ending.js';
-import { type Alarms, momentOf, openAlarms } from '../follow/loop.js';
+import { momentOf } from '../follow/loop.js';
 import { read } from '../watch/read.js';
 import { type Counters, openCounters, type Reading } from './counters.js';
 import { type Keeper, openKeeper } from './keeper.js';
@@ -72,7 +72,6 @@ export interface Session {
   readonly writer: Writer;
   /** When each topic gave its last sign of life, by the machine's date: a message or a comment. */
   readonly life: Map<string, number>;
-  readonly alarms: Alarms;
   /** What is written. */
   state: WriterState;
   /** The number of the last batch. */
@@ -113,7 +112,6 @@ export async function openSession(context: Context, options: SessionOptions): Pr
     return {
       ...{ context, options, queue, ending, keeper, counters, report, ledger, found, writer },
       life: new Map([...options.plan.topics.keys()].map((topic) => [topic, 0])),
-      alarms: openAlarms(clock, () => queue.push({ type: 'tick' })),
       state: startWriter(options.plan, ledger, momentOf(clock)),
       batch: 0,
       beatAtMs: Number.NEGATIVE_INFINITY,
@@ -142,21 +140,17 @@ export function lookAt({ state, ledger, context, beatAtMs }: Session): Reading {
 
 /** Writes until the end. Throws what ended it; `onSettled` is called when lists alone are read and nothing is left to read. */
 export async function runSession(session: Session, client: Client, onSettled: () => void): Promise<void> {
-  const { context, queue, found, report, ending, alarms } = session;
+  const { context, queue, found, report, ending } = session;
   queue.push({ type: 'resume', ...found });
   every(context.clock, TICK_MS, ending.over.signal, () => queue.push({ type: 'tick' }));
-  try {
-    for await (const batch of queue.batches()) {
-      const effects = await takeBatch(session, batch);
-      report.show(session.state);
-      const end = effects.find((effect) => effect.type === 'end');
-      if (end?.error !== undefined) throw end.error;
-      if (end !== undefined) return;
-      await perform(session, client, effects, onSettled);
-      if (!ending.over.signal.aborted) await gather(context, queue, ending.over.signal);
-    }
-  } finally {
-    alarms.close();
+  for await (const batch of queue.batches()) {
+    const effects = await takeBatch(session, batch);
+    report.show(session.state);
+    const end = effects.find((effect) => effect.type === 'end');
+    if (end?.error !== undefined) throw end.error;
+    if (end !== undefined) return;
+    await perform(session, client, effects, onSettled);
+    if (!ending.over.signal.aborted) await gather(context, queue, ending.over.signal);
   }
 }
 
@@ -318,9 +312,6 @@ async function perform(
     switch (effect.type) {
       case 'stream':
         report.stream(effect.event);
-        break;
-      case 'wake':
-        session.alarms.set(effect.inMs);
         break;
       case 'read-page':
         void read(client, effect, true).then((event) => later(() => queue.push(admittedPage(event))));

@@ -17,31 +17,14 @@ export interface StatusOptions {
   to?: MirrorAddress;
 }
 
-/** What is counted, one query each. */
-const COUNTS = {
-  bicycles: 'SELECT count(*) AS n FROM bicycles WHERE gone IS NULL',
-  gone: 'SELECT count(*) AS n FROM bicycles WHERE gone IS NOT NULL',
-  alerts: 'SELECT count(*) AS n FROM alerts',
-  changes: 'SELECT count(*) AS n FROM changes',
-  gaps: 'SELECT count(*) AS n FROM gaps',
-} as const;
+const COUNTS = `SELECT
+  (SELECT count(*) FROM bicycles WHERE gone IS NULL) AS bicycles,
+  (SELECT count(*) FROM bicycles WHERE gone IS NOT NULL) AS gone,
+  (SELECT count(*) FROM alerts) AS alerts,
+  (SELECT count(*) FROM changes) AS changes,
+  (SELECT count(*) FROM gaps) AS gaps`;
 
-type Counts = { readonly [Name in keyof typeof COUNTS]: number };
-
-interface Report {
-  readonly database: string;
-  readonly base_url: string | null;
-  readonly organizations: readonly string[];
-  readonly current: boolean;
-  readonly whole: boolean;
-  readonly as_of: string | null;
-  readonly age_seconds: number | null;
-  readonly writer: { readonly host: string; readonly pid: number; readonly alive: boolean } | null;
-  readonly kept_since: string | null;
-  readonly counts: Counts;
-  /** The open ones, then the newest of the others. */
-  readonly gaps: readonly Gap[];
-}
+type Report = Awaited<ReturnType<typeof reportOf>>;
 
 /** Prints the status. Throws a FleetError of kind `partial` when the mirror cannot be taken for the service. */
 export async function showStatus(context: Context, { to }: StatusOptions): Promise<void> {
@@ -71,13 +54,10 @@ function reasonOf(status: MirrorStatus): string {
 
 const NOUN = { one: 'mirror', many: 'mirrors' };
 
-async function reportOf(
-  { database, baseUrl, organizations }: Mirror,
-  status: MirrorStatus,
-  address: string,
-): Promise<Report> {
-  const counts: { [name: string]: number } = {};
-  for (const [name, sql] of Object.entries(COUNTS)) counts[name] = Number((await database.all(sql))[0]?.['n'] ?? 0);
+/** What programs get. */
+async function reportOf({ database, baseUrl, organizations }: Mirror, status: MirrorStatus, address: string) {
+  const [counted = {}] = await database.all(COUNTS);
+  const count = (name: string) => Number(counted[name]);
   const over = await readGaps(database, 'WHERE ended IS NOT NULL ORDER BY id DESC LIMIT ?', GAPS_SHOWN);
   const { writer, ageMs } = status;
   return {
@@ -90,7 +70,14 @@ async function reportOf(
     age_seconds: ageMs === undefined ? null : Math.round(ageMs / 1000),
     writer: writer === undefined ? null : { host: writer.host, pid: writer.pid, alive: writer.isAlive },
     kept_since: status.keptSince ?? null,
-    counts: counts as Counts,
+    counts: {
+      bicycles: count('bicycles'),
+      gone: count('gone'),
+      alerts: count('alerts'),
+      changes: count('changes'),
+      gaps: count('gaps'),
+    },
+    /** The open ones, then the newest of the others. */
     gaps: [...status.openGaps, ...over],
   };
 }
