@@ -35,7 +35,7 @@ export interface MirrorClient extends Client {
 
 /** Throws a FleetError of kind `usage` for a request that the mirror cannot answer. */
 export function openMirrorClient(mirror: Mirror): MirrorClient {
-  const { database, baseUrl, organizations } = mirror;
+  const { database, baseUrl } = mirror;
   return {
     mirror,
     baseUrl: new URL(baseUrl ?? 'http://localhost/'),
@@ -47,9 +47,9 @@ export function openMirrorClient(mirror: Mirror): MirrorClient {
       throw needsService(request);
     },
     pages<T>(request: HttpRequest, options: Parameters<Client['pages']>[1] = {}) {
-      const selection = selectionOf(database, organizations, request);
+      const selection = selectionOf(mirror, request);
       const seen = options.seen ?? openSeen();
-      if (options.ahead === 0) return readPages<T>(database, selection, seen);
+      if (options.ahead === 0) return readPage<T>(database, selection, seen);
       const { limit = Number.POSITIVE_INFINITY } = options;
       return readWhole<T>(database, selection, Number.isFinite(limit) ? limit : undefined);
     },
@@ -76,41 +76,78 @@ async function sendOne(database: Database, request: HttpRequest): Promise<HttpAn
   return { status: 200, headers: {}, text, bytes: Buffer.from(text), trace: {}, milliseconds: 0 };
 }
 
-function selectionOf(database: Database, organizations: readonly string[], request: HttpRequest): Selection {
-  if (request.path === BICYCLE.listPath) return selectBicycles(database, organizations, request.query ?? []);
-  if (request.path === ALERT.listPath) return selectAlerts(database, organizations, request.query ?? []);
-  throw needsService(request);
+/** A list that the mirror answers. */
+interface List {
+  readonly table: string;
+  readonly always: readonly string[];
+  /** The column of the organization whose list it is. */
+  readonly organization: string;
+  /** Parameters of which one value has to be the column's. */
+  readonly among: { readonly [parameter: string]: string };
+  /** Further parameters that are taken. */
+  readonly others: readonly string[];
+  /** What it can be ordered by. */
+  readonly fields: readonly string[];
 }
 
-/** Fields that a list of the mirror can be ordered by. */
-const BICYCLE_ORDER: readonly string[] = [...new Set(['uuid', 'created', 'modified', ...BICYCLE_FIELDS])];
-const ALERT_ORDER = ['uuid', 'created', 'modified', 'alert_type', 'message', 'state', 'url'];
+const LISTS: { readonly [path: string]: List } = {
+  [BICYCLE.listPath]: {
+    table: 'bicycles',
+    always: ['gone IS NULL'],
+    organization: 'followed',
+    among: { state: 'state' },
+    others: ['bbox', 'query', 'uuid'],
+    fields: [...new Set(['uuid', 'created', 'modified', ...BICYCLE_FIELDS])],
+  },
+  [ALERT.listPath]: {
+    table: 'alerts',
+    always: [],
+    organization: 'organization_uuid',
+    among: { state: 'state', alert_type: 'alert_type', bicycle: 'bicycle_uuid' },
+    others: [],
+    fields: ['uuid', 'created', 'modified', 'alert_type', 'message', 'state', 'url'],
+  },
+};
 
-function selectBicycles(database: Database, organizations: readonly string[], query: Query): Selection {
-  const filters = groupQuery(query, ['organization', 'bbox', 'state', 'query', 'uuid']);
-  const where = openWhere(organizations);
-  where.add('gone IS NULL');
-  where.addOrganizations('followed', filters.get('organization'));
-  where.addAny('state', filters.get('state'));
+function selectionOf({ database, organizations: held }: Mirror, request: HttpRequest): Selection {
+  const { path, query = [] } = request;
+  const list = Object.hasOwn(LISTS, path) ? LISTS[path] : undefined;
+  if (list === undefined) throw needsService(request);
+  const filters = groupQuery(query, ['organization', ...Object.keys(list.among), ...list.others]);
+  const conditions = [...list.always];
+  const values: Value[] = [];
+  const add = (condition: string, ...more: readonly Value[]) => {
+    conditions.push(condition);
+    values.push(...more);
+  };
+  for (const organization of filters.get('organization') ?? []) {
+    if (!held.includes(organization)) {
+      const hint = held.length === 0 ? undefined : `it holds ${held.join(', ')}`;
+      throw usageError(`the mirror does not hold organization ${organization}`, hint);
+    }
+    // A mirror of that organization alone needs no condition, which would read every row.
+    if (held.length > 1) add(`${list.organization} = ?`, organization);
+  }
+  for (const [parameter, column] of Object.entries(list.among)) {
+    const wanted = filters.get(parameter);
+    if (wanted !== undefined) add(`${column} IN (${wanted.map(() => '?').join(', ')})`, ...wanted);
+  }
   const [box] = filters.get('bbox') ?? [];
   if (box !== undefined) {
     const [east = 0, north = 0, west = 0, south = 0] = box.split(',').map(Number);
-    where.add('latitude BETWEEN ? AND ?', south, north);
-    where.add('longitude BETWEEN ? AND ?', west, east);
+    add('latitude BETWEEN ? AND ?', south, north);
+    add('longitude BETWEEN ? AND ?', west, east);
   }
   const [text] = filters.get('query') ?? [];
-  if (text !== undefined) addText(text, where.add);
-  return { ...where.of('bicycles'), ...place(database, query, BICYCLE_ORDER) };
-}
-
-function selectAlerts(database: Database, organizations: readonly string[], query: Query): Selection {
-  const filters = groupQuery(query, ['organization', 'state', 'alert_type', 'bicycle']);
-  const where = openWhere(organizations);
-  where.addOrganizations('organization_uuid', filters.get('organization'));
-  where.addAny('state', filters.get('state'));
-  where.addAny('alert_type', filters.get('alert_type'));
-  where.addAny('bicycle_uuid', filters.get('bicycle'));
-  return { ...where.of('alerts'), ...place(database, query, ALERT_ORDER) };
+  // Observed: it is found in these three fields. SQLite folds the letters of ASCII alone: of others the choice is left to the caller.
+  if (text !== undefined && !/[^\x20-\x7e]/.test(text)) {
+    const either = ['name', 'serial_number', 'bleid'].map((column) => `lower(${column}) LIKE ? ESCAPE '\\'`);
+    const pattern = `%${likeText(text)}%`;
+    // An index holds these fields alone: whole rows are many times as much to read.
+    add(`uuid IN (SELECT uuid FROM bicycles WHERE ${either.join(' OR ')})`, pattern, pattern, pattern);
+  }
+  const source = conditions.length === 0 ? list.table : `${list.table} WHERE ${conditions.join(' AND ')}`;
+  return { source, values, ...place(database, query, list.fields) };
 }
 
 /** The parameters by name. Throws for one that only the service can apply. */
@@ -127,45 +164,6 @@ function groupQuery(query: Query, known: readonly string[]): ReadonlyMap<string,
     filters.set(name, [...(filters.get(name) ?? []), value]);
   }
   return filters;
-}
-
-/** The conditions of a list, with their values. */
-function openWhere(held: readonly string[]) {
-  const conditions: string[] = [];
-  const values: Value[] = [];
-  const add = (condition: string, ...more: readonly Value[]) => {
-    conditions.push(condition);
-    values.push(...more);
-  };
-  return {
-    add,
-    of: (table: string) => {
-      const where = conditions.length === 0 ? '' : ` WHERE ${conditions.join(' AND ')}`;
-      return { source: table + where, values };
-    },
-    addAny(column: string, wanted: readonly string[] | undefined) {
-      if (wanted !== undefined) add(`${column} IN (${wanted.map(() => '?').join(', ')})`, ...wanted);
-    },
-    addOrganizations(column: string, wanted: readonly string[] = []) {
-      for (const organization of wanted) {
-        if (!held.includes(organization)) {
-          const hint = held.length === 0 ? undefined : `it holds ${held.join(', ')}`;
-          throw usageError(`the mirror does not hold organization ${organization}`, hint);
-        }
-        // A mirror of that organization alone needs no condition, which would read every row.
-        if (held.length > 1) add(`${column} = ?`, organization);
-      }
-    },
-  };
-}
-
-/** Observed: `query` finds a text in these three fields. SQLite folds the letters of ASCII alone: of others the choice is left to the caller. */
-function addText(text: string, add: (condition: string, ...values: Value[]) => void): void {
-  if (/[^\x20-\x7e]/.test(text)) return;
-  const either = ['name', 'serial_number', 'bleid'].map((column) => `lower(${column}) LIKE ? ESCAPE '\\'`);
-  const pattern = `%${likeText(text)}%`;
-  // An index holds these fields alone: whole rows are many times as much to read.
-  add(`uuid IN (SELECT uuid FROM bicycles WHERE ${either.join(' OR ')})`, pattern, pattern, pattern);
 }
 
 /** The order, "what has no value last either way", and which page. Observed: the newest first unless the request says otherwise. */
@@ -200,24 +198,20 @@ async function countRows(database: Database, { source, values, page, pageItems }
   return count;
 }
 
-/** Page by page, each when it is asked for. */
-async function* readPages<T>(
+/** One page; nobody asks for the next one in the same breath. */
+async function* readPage<T>(
   database: Database,
   selection: Selection,
   seen: Seen,
 ): AsyncGenerator<ListPage<T>, void, undefined> {
-  const { source, order, values, pageItems } = selection;
+  const { source, order, values, page, pageItems } = selection;
   const count = await countRows(database, selection);
-  for (let { page } = selection; ; page += 1) {
-    const offset = (page - 1) * pageItems;
-    const sql = `SELECT raw FROM ${source} ORDER BY ${order} LIMIT ? OFFSET ?`;
-    const rows = await database.all(sql, [...values, pageItems, offset]);
-    const items = rows.map((row) => itemOf<T>(row));
-    const fresh = items.filter((item) => seen.add(item));
-    const hasMore = offset + rows.length < count && rows.length > 0;
-    yield { count, items, fresh, next: hasMore ? [['page', String(page + 1)]] : undefined, trace: {} };
-    if (!hasMore) return;
-  }
+  const offset = (page - 1) * pageItems;
+  const sql = `SELECT raw FROM ${source} ORDER BY ${order} LIMIT ? OFFSET ?`;
+  const items = (await database.all(sql, [...values, pageItems, offset])).map((row) => itemOf<T>(row));
+  const hasMore = offset + items.length < count && items.length > 0;
+  const fresh = items.filter((item) => seen.add(item));
+  yield { count, items, fresh, next: hasMore ? [['page', String(page + 1)]] : undefined, trace: {} };
 }
 
 /** The list as one reading of the database, of which `count` is at last exactly what came. */
