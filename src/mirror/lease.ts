@@ -3,19 +3,9 @@
 import { configError, type FleetError } from '../errors.js';
 import type { Database } from './database.js';
 import { DIALECTS } from './dialect.js';
-import { readState, writeMeta } from './schema.js';
+import { type Lease, readMeta, writeMeta } from './schema.js';
 
-/** Who writes. `heartbeat` is UTC by the database's own clock, null once the lease was let go. */
-export interface Lease extends Omit<Writer, 'isGone'> {
-  readonly heartbeat: string | null;
-}
-
-export interface Writer {
-  readonly owner: string;
-  readonly host: string;
-  /** Where `pid` is unique: a container has processes of its own. */
-  readonly place: string;
-  readonly pid: number;
+export interface Writer extends Omit<Lease, 'heartbeat'> {
   /** Whether a process of this machine is known to have ended. */
   isGone(pid: number): boolean;
 }
@@ -45,22 +35,14 @@ export async function databaseTime(database: Database): Promise<string> {
   return String(row?.['now']);
 }
 
-/** The lease, which nobody else takes before the transaction ends. It may not be there yet; the schema is. */
-async function lockLease(database: Database): Promise<Lease | undefined> {
-  const { locked } = DIALECTS[database.kind];
-  const sql = `SELECT key, value FROM meta WHERE key IN ('lease', 'schema') ORDER BY key ${locked}`;
-  const row = (await database.all(sql)).find(({ key }) => key === 'lease');
-  return readState<Lease>(row === undefined ? undefined : String(row['value']));
-}
-
 /** Becomes the writer. Throws a FleetError of kind `config` that names the one that lives. */
 export async function takeLease(database: Database, writer: Writer): Promise<void> {
   await database.transaction(async () => {
-    const lease = await lockLease(database);
+    const { lease } = await readMeta(database, true);
     const now = await databaseTime(database);
     const isDead = lease !== undefined && lease.place === writer.place && writer.isGone(lease.pid);
     if (lease !== undefined && lease.owner !== writer.owner && !isDead && isAlive(lease, now)) throw inUse(lease, now);
-    await writeMeta(database, 'lease', leaseText(writer, now));
+    await writeMeta(database, { lease: leaseOf(writer, now) });
   });
 }
 
@@ -69,21 +51,21 @@ export async function takeLease(database: Database, writer: Writer): Promise<voi
  * kind `config` where another one has taken over: a writer that slept must not write.
  */
 export async function keepLease(database: Database, writer: Writer, beats: boolean): Promise<void> {
-  const lease = await lockLease(database);
+  const { lease } = await readMeta(database, true);
   if (lease?.owner !== writer.owner) throw replaced(lease);
-  if (beats) await writeMeta(database, 'lease', leaseText(writer, await databaseTime(database)));
+  if (beats) await writeMeta(database, { lease: leaseOf(writer, await databaseTime(database)) });
 }
 
 /** Lets go, so that the next writer need not wait; nothing where another one took over. */
 export async function releaseLease(database: Database, writer: Writer): Promise<void> {
   await database.transaction(async () => {
-    if ((await lockLease(database))?.owner === writer.owner)
-      await writeMeta(database, 'lease', leaseText(writer, null));
+    const { lease } = await readMeta(database, true);
+    if (lease?.owner === writer.owner) await writeMeta(database, { lease: leaseOf(writer, null) });
   });
 }
 
-function leaseText({ owner, host, place, pid }: Writer, heartbeat: string | null): string {
-  return JSON.stringify({ owner, host, place, pid, heartbeat } satisfies Lease);
+function leaseOf({ owner, host, place, pid }: Writer, heartbeat: string | null): Lease {
+  return { owner, host, place, pid, heartbeat };
 }
 
 function inUse(lease: Lease, now: string): FleetError {

@@ -4,8 +4,8 @@ import { configError } from '../errors.js';
 import { readTime } from '../terminal/time.js';
 import { type MirrorAddress, showMirrorAddress } from './address.js';
 import { type Database, type OpenOptions, openDatabase, type Value } from './database.js';
-import { databaseTime, heartbeatAgeMs, isAlive, type Lease } from './lease.js';
-import { checkBaseUrl, type Position, readList, readSchema, readState, type Snapshot } from './schema.js';
+import { databaseTime, heartbeatAgeMs, isAlive } from './lease.js';
+import { checkBaseUrl, type Lease, readMeta, readSchema } from './schema.js';
 
 export interface Mirror {
   readonly database: Database;
@@ -54,12 +54,12 @@ export async function openMirror(
   try {
     if ((await readSchema(database)) === undefined)
       throw configError(`there is no mirror in ${showMirrorAddress(address)}`, 'start one: fleet mirror run');
-    const meta = await readAllMeta(database);
-    if (baseUrl !== undefined) checkBaseUrl(meta.get('base_url'), baseUrl);
+    const { base_url: found, organizations = [] } = await readMeta(database);
+    if (baseUrl !== undefined) checkBaseUrl(found, baseUrl);
     return {
       database,
-      baseUrl: meta.get('base_url'),
-      organizations: readList(meta.get('organizations')),
+      baseUrl: found,
+      organizations,
       status: () => readStatus(database),
       close: () => database.close(),
     };
@@ -69,28 +69,22 @@ export async function openMirror(
   }
 }
 
-async function readAllMeta(database: Database): Promise<ReadonlyMap<string, string>> {
-  const rows = await database.all('SELECT key, value FROM meta');
-  return new Map(rows.map(({ key, value }) => [String(key), String(value)]));
-}
-
 async function readStatus(database: Database): Promise<MirrorStatus> {
   const now = await databaseTime(database);
-  const meta = await readAllMeta(database);
+  const { lease, snapshot, position, profile, kept_since: keptSince } = await readMeta(database);
   const openGaps = await readGaps(database, 'WHERE ended IS NULL ORDER BY id LIMIT 100');
-  const lease = readState<Lease>(meta.get('lease'));
   const isWritten = isAlive(lease, now);
-  const isWhole = readState<Snapshot>(meta.get('snapshot'))?.isWhole === true;
-  const asOf = isWritten ? (lease?.heartbeat ?? undefined) : readState<Position>(meta.get('position'))?.heard;
+  const isWhole = snapshot?.isWhole === true;
+  const asOf = isWritten ? (lease?.heartbeat ?? undefined) : position?.heard;
   const asOfMs = readTime(asOf);
   return {
-    profile: meta.get('profile'),
+    profile,
     writer: lease && { ...lease, isAlive: isWritten, heartbeatAgeMs: heartbeatAgeMs(lease, now) },
     isWhole,
     asOf,
     ageMs: asOfMs === undefined ? undefined : Math.max(0, (readTime(now) ?? asOfMs) - asOfMs),
     openGaps,
-    keptSince: meta.get('kept_since'),
+    keptSince,
     isCurrent: isWritten && isWhole && openGaps.length === 0,
   };
 }

@@ -11,20 +11,33 @@ import { DIALECTS, type Dialect } from './dialect.js';
 /** The number of the schema that this program writes. */
 export const SCHEMA_NUMBER = 1;
 
-/** What a state of the mirror is kept under in `meta`. */
-export type MetaKey =
-  | 'schema'
-  | 'base_url'
-  | 'organizations'
-  | 'profile'
-  | 'position'
-  | 'snapshot'
-  | 'lease'
-  | 'kept_since'
-  /** JSON: the organizations whose alerts were read to the end, since which nothing was left unread. */
-  | 'alerts';
+/** What a mirror knows of itself, in its table `meta`: texts, and the rest as JSON. */
+export interface Meta {
+  readonly schema: string;
+  readonly base_url: string;
+  readonly profile: string;
+  /** UTC: where `--keep` cut the history. */
+  readonly kept_since: string;
+  readonly organizations: readonly string[];
+  /** The organizations whose alerts were read to the end, since which nothing was left unread. */
+  readonly alerts: readonly string[];
+  readonly position: Position;
+  readonly snapshot: Snapshot;
+  readonly lease: Lease;
+}
 
-/** `meta.position`, JSON: until when the push channel, or a catch-up, has told everything. */
+/** Who writes. */
+export interface Lease {
+  readonly owner: string;
+  readonly host: string;
+  /** Where `pid` is unique: a container has processes of its own. */
+  readonly place: string;
+  readonly pid: number;
+  /** UTC by the database's own clock, null once the lease was let go. */
+  readonly heartbeat: string | null;
+}
+
+/** Until when the push channel, or a catch-up, has told everything. */
 export interface Position {
   /** UTC by the machine's date. */
   readonly heard: string;
@@ -35,7 +48,7 @@ export interface Position {
   readonly batch: number;
 }
 
-/** `meta.snapshot`, JSON: how far the list was read. */
+/** How far the list was read. */
 export interface Snapshot {
   /** Every bicycle of every organization was read once. */
   readonly isWhole: boolean;
@@ -149,9 +162,9 @@ export async function readSchema(database: Database): Promise<number | undefined
     if (names.size === 0 || (database.kind === 'postgres' && !OWN.some((name) => names.has(name)))) return undefined;
     throw foreign();
   }
-  const value = await readMeta(database, 'schema').catch(() => undefined);
-  const number = Number(value);
-  if (value === undefined || !Number.isSafeInteger(number) || number < 1) throw foreign();
+  const found = await database.all("SELECT value FROM meta WHERE key = 'schema'").catch(() => []);
+  const number = Number(found[0]?.['value'] ?? Number.NaN);
+  if (!Number.isSafeInteger(number) || number < 1) throw foreign();
   if (number > SCHEMA_NUMBER) {
     throw configError(
       `the mirror has schema ${number}, and this version of fleet supports up to ${SCHEMA_NUMBER}`,
@@ -176,7 +189,7 @@ export async function migrate(database: Database): Promise<void> {
     for (const step of MIGRATIONS.slice(number)) {
       for (const statement of step(DIALECTS[database.kind])) await database.all(statement);
     }
-    await writeMeta(database, 'schema', String(SCHEMA_NUMBER));
+    await writeMeta(database, { schema: String(SCHEMA_NUMBER) });
   });
 }
 
@@ -194,38 +207,35 @@ export function addressOf(baseUrl: URL): string {
   return baseUrl.href.replace(/\/+$/, '');
 }
 
-export async function readMeta(database: Database, key: MetaKey): Promise<string | undefined> {
-  const [row] = await database.all('SELECT value FROM meta WHERE key = ?', [key]);
-  return row === undefined ? undefined : String(row['value']);
+/**
+ * Reads it; with `isLocked`, nobody else changes it before the transaction ends. Throws a FleetError of kind `config` for what no writer
+ * left there.
+ */
+export async function readMeta(database: Database, isLocked = false): Promise<Partial<Meta>> {
+  const lock = isLocked ? DIALECTS[database.kind].locked : '';
+  const rows = await database.all(`SELECT key, value FROM meta ORDER BY key ${lock}`);
+  return Object.fromEntries(rows.map(({ key, value }) => [key, readValue(String(key), String(value))]));
 }
 
-export async function writeMeta(database: Database, key: MetaKey, value: string): Promise<void> {
-  await database.all(
-    'INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value',
-    [key, value],
-  );
+export async function writeMeta(database: Database, meta: Partial<Meta>): Promise<void> {
+  const rows = Object.entries(meta).map(([key, value]) => [
+    key,
+    typeof value === 'string' ? value : JSON.stringify(value),
+  ]);
+  await database.write('meta', ['key', 'value'], rows, ['key']);
 }
 
-/** A value of `meta` that is JSON; undefined where there is none. Throws a FleetError of kind `config` for what no writer left there. */
-export function readState<T extends object>(text: string | undefined): T | undefined {
-  if (text === undefined) return undefined;
+const LISTS: readonly string[] = ['organizations', 'alerts'] satisfies (keyof Meta)[];
+const OBJECTS: readonly string[] = ['position', 'snapshot', 'lease'] satisfies (keyof Meta)[];
+
+function readValue(key: string, text: string): unknown {
+  if (!LISTS.includes(key) && !OBJECTS.includes(key)) return text;
   let value: unknown;
   try {
     value = parseJson(text);
   } catch {}
-  if (isObject(value) || Array.isArray(value)) return value as T;
-  throw damaged();
-}
-
-/** A list of texts in `meta`. */
-export function readList(text: string | undefined): string[] {
-  const value = readState<unknown[]>(text) ?? [];
-  if (!Array.isArray(value)) throw damaged();
-  return value.map(String);
-}
-
-function damaged(): FleetError {
-  return configError(
+  if (LISTS.includes(key) ? Array.isArray(value) : isObject(value)) return value;
+  throw configError(
     'the mirror is damaged: its table "meta" is not as it was written',
     'name another database with --to',
   );

@@ -9,17 +9,7 @@ import { DIALECTS } from './dialect.js';
 import { keepLease, takeLease, type Writer } from './lease.js';
 import { CHANGE_COLUMNS, type Writes } from './ledger.js';
 import { ALERT_COLUMNS, alertRow, BICYCLE_COLUMNS, MOVED_COLUMNS, utcOfMs } from './rows.js';
-import {
-  addressOf,
-  checkBaseUrl,
-  migrate,
-  type Position,
-  readList,
-  readMeta,
-  readState,
-  type Snapshot,
-  writeMeta,
-} from './schema.js';
+import { addressOf, checkBaseUrl, migrate, readMeta, type Snapshot, writeMeta } from './schema.js';
 import { type Meeting, snapshotOf, type WriterEffect, type WriterState } from './writer.js';
 
 export interface MirrorIdentity {
@@ -94,11 +84,9 @@ export async function adopt(
   nowMs: number,
 ): Promise<Found> {
   await migrate(database);
-  checkBaseUrl(await readMeta(database, 'base_url'), identity.baseUrl);
+  checkBaseUrl((await readMeta(database)).base_url, identity.baseUrl);
   await takeLease(database, writer);
-  const snapshot = readState<Snapshot>(await readMeta(database, 'snapshot')) ?? NOTHING_READ;
-  const before = readList(await readMeta(database, 'organizations'));
-  const position = readState<Position>(await readMeta(database, 'position'));
+  const { snapshot = NOTHING_READ, organizations: before = [], position } = await readMeta(database);
   const left = before.filter((organization) => !identity.organizations.includes(organization));
   const isGrown = identity.organizations.some((organization) => !before.includes(organization));
   const isSame = left.length === 0 && !isGrown;
@@ -106,10 +94,8 @@ export async function adopt(
   const next = isSame ? snapshot : { isWhole: snapshot.isWhole && !isGrown, suspected: null, reading: null };
   await database.transaction(async () => {
     await keepLease(database, writer, true);
-    await writeMeta(database, 'base_url', addressOf(identity.baseUrl));
-    await writeMeta(database, 'profile', identity.profile);
-    await writeMeta(database, 'organizations', JSON.stringify(identity.organizations));
-    await writeMeta(database, 'snapshot', JSON.stringify(next));
+    const { profile, organizations } = identity;
+    await writeMeta(database, { base_url: addressOf(identity.baseUrl), profile, organizations, snapshot: next });
     for (const organization of left) await markGone(database, 'followed = ?', [organization], nowMs);
   });
   const [gap] = await database.all('SELECT started, reason FROM gaps WHERE ended IS NULL ORDER BY id LIMIT 1');
@@ -136,7 +122,8 @@ async function countRows(database: Database): Promise<number> {
 export async function commit(database: Database, writer: Writer, batch: Commit, isRetry: boolean): Promise<number> {
   return database.transaction(async () => {
     await keepLease(database, writer, batch.beats || isRetry);
-    if (isRetry && (await isWritten(database, writer, batch.batch))) return 0;
+    const { position: written } = isRetry ? await readMeta(database) : {};
+    if (written?.owner === writer.owner && written.batch >= batch.batch) return 0;
     await database.write('bicycles', BICYCLE_COLUMNS, batch.writes.bicycles, ['uuid']);
     await database.write('bicycles', MOVED_COLUMNS, batch.writes.moved, ['uuid']);
     await database.write('changes', CHANGE_COLUMNS, batch.writes.changes);
@@ -151,17 +138,11 @@ export async function commit(database: Database, writer: Writer, batch: Commit, 
       if (state.gap !== undefined)
         await database.write('gaps', ['started', 'reason'], [[utcOfMs(state.gap.startedMs), state.gap.reason]]);
     }
-    await writeMeta(database, 'snapshot', snapshotText(state));
     const [heard, checked] = [utcOfMs(batch.heardMs), utcOfMs(state.checked.wallMs)];
-    const position: Position = { heard, checked, owner: writer.owner, batch: batch.batch };
-    await writeMeta(database, 'position', JSON.stringify(position));
+    const position = { heard, checked, owner: writer.owner, batch: batch.batch };
+    await writeMeta(database, { snapshot: snapshotOf(state), position });
     return gone;
   });
-}
-
-async function isWritten(database: Database, writer: Writer, batch: number): Promise<boolean> {
-  const position = readState<Position>(await readMeta(database, 'position'));
-  return position?.owner === writer.owner && position.batch >= batch;
 }
 
 async function store(database: Database, effect: Exclude<StoredEffect, { type: 'mark-gone' }>): Promise<unknown> {
@@ -267,7 +248,7 @@ export async function storeAlerts(
       changed.push(alertRow(alert, { uuid, firstSeen, lastSeen: now, raw: json }));
     }
     await database.write('alerts', ALERT_COLUMNS, changed, ['uuid']);
-    if (changed.length > 0) await writeMeta(database, 'alerts', JSON.stringify([...read]));
+    if (changed.length > 0) await writeMeta(database, { alerts: [...read] });
     return changed.length;
   });
 }
@@ -282,7 +263,7 @@ export async function prune(database: Database, writer: Writer, beforeMs: number
       [before],
     );
     await database.all('DELETE FROM gaps WHERE ended < ?', [before]);
-    await writeMeta(database, 'kept_since', before);
+    await writeMeta(database, { kept_since: before });
     return rows.length === PRUNED_ROWS;
   });
 }

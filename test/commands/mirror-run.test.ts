@@ -216,7 +216,7 @@ describe('bicycles that leave the list', () => {
           (url) => (url.startsWith('/bicycles/') ? JSON.stringify(body) : undefined),
           sandbox.baseUrl,
         );
-        await withDatabase(scene.to, (database) => writeMeta(database, 'base_url', server.url));
+        await withDatabase(scene.to, (database) => writeMeta(database, { base_url: server.url }));
         const { code } = await runFleet(['mirror', 'once', '--to', scene.to], {
           env: { ...env, FLEET_BASE_URL: server.url },
           clock,
@@ -263,7 +263,7 @@ describe('one writer', () => {
         pid: 7,
         heartbeat: new Date().toISOString(),
       };
-      await withDatabase(to, (database) => writeMeta(database, 'lease', JSON.stringify(lease)));
+      await withDatabase(to, (database) => writeMeta(database, { lease }));
       const second = await once();
       expect(second.code).toBe(3);
       expect(second.stderr).toContain('another writer keeps this mirror: process 7 on elsewhere');

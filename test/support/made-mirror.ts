@@ -3,7 +3,7 @@
 import { hostname } from 'node:os';
 import type { Value } from '../../src/mirror/database.js';
 import { ALERT_COLUMNS, alertRow, BICYCLE_COLUMNS, bicycleRow, utcOfMs } from '../../src/mirror/rows.js';
-import { type MetaKey, migrate, writeMeta } from '../../src/mirror/schema.js';
+import { migrate, writeMeta } from '../../src/mirror/schema.js';
 import type { Sandbox } from '../../src/sandbox/index.js';
 import { withDatabase } from './mirror.js';
 import { headersFor } from './sandbox.js';
@@ -69,14 +69,13 @@ export async function makeMirror(
       ['started', 'ended', 'reason', 'found'],
       gaps.map((gap) => [gap.started, gap.ended, gap.reason, gap.found]),
     );
-    const meta: { [Key in MetaKey]?: unknown } = {
+    await writeMeta(database, {
+      base_url: sandbox.baseUrl.replace(/\/+$/, ''),
       organizations: [organizationOf(sandbox)],
-      position: { heard: now },
+      position: { heard: now, checked: now, owner: 'test', batch: 1 },
       snapshot: { isWhole: true, suspected: null, reading: null },
-      lease: { owner: 'test', host: hostname(), pid: process.pid, heartbeat: isAlive ? now : null },
-    };
-    for (const [key, value] of Object.entries(meta)) await writeMeta(database, key as MetaKey, JSON.stringify(value));
-    await writeMeta(database, 'base_url', sandbox.baseUrl.replace(/\/+$/, ''));
+      lease: { owner: 'test', host: hostname(), place: '', pid: process.pid, heartbeat: isAlive ? now : null },
+    });
   });
 }
 

@@ -5,7 +5,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import type { Database } from '../../src/mirror/database.js';
 import { BOOKKEEPING } from '../../src/mirror/knowledge.js';
-import { readMeta, readState, type Snapshot } from '../../src/mirror/schema.js';
+import { readMeta } from '../../src/mirror/schema.js';
 import { type Fault, type Sandbox, startSandbox } from '../../src/sandbox/index.js';
 import { withDatabase } from './mirror.js';
 import { PROGRAM_ARGS, PROGRAM_FILE, preload } from './program.js';
@@ -253,8 +253,7 @@ async function copyWhole(to: string, runner: Runner, now: () => number, onWait: 
     const copy = await withDatabase(to, (database) =>
       database.transaction(async (): Promise<Copy | undefined> => {
         if (database.kind === 'postgres') await database.all('set transaction isolation level repeatable read');
-        if (readState<Snapshot>(await readMeta(database, 'snapshot').catch(() => undefined))?.isWhole !== true)
-          return undefined;
+        if ((await readMeta(database).catch(() => undefined))?.snapshot?.isWhole !== true) return undefined;
         const rows = await database.all('select uuid, raw from bicycles');
         const [last] = await database.all('select max(id) as id from changes');
         const parsed = rows.map(({ uuid, raw }) => [String(uuid), JSON.parse(String(raw)) as Fields] as const);

@@ -7,7 +7,7 @@ import type { Context } from '../../context.js';
 import { asFleetError, FleetError } from '../../errors.js';
 import type { Client } from '../../http/client.js';
 import type { MirrorAddress } from '../../mirror/address.js';
-import { readList, readMeta, writeMeta } from '../../mirror/schema.js';
+import { readMeta, writeMeta } from '../../mirror/schema.js';
 import { requireBaseUrl, requireSseUrl } from '../../settings/resolve.js';
 import { openHttpLog } from '../../views/exchange.js';
 import { chosenDatabase } from '../database.js';
@@ -176,7 +176,7 @@ async function followAlerts(session: Session, client: Client): Promise<void> {
 async function readAllAlerts(session: Session, client: Client): Promise<void> {
   const { keeper, options } = session;
   /** The organizations whose alerts were read to the end. */
-  const read = new Set(readList(await keeper.run((database) => readMeta(database, 'alerts'))));
+  const read = new Set((await keeper.run((database) => readMeta(database))).alerts);
   for (const organization of options.identity.organizations) {
     let isRead = read.delete(organization);
     await readAlerts(client, organization, !isRead, async (items) => {
@@ -185,6 +185,6 @@ async function readAllAlerts(session: Session, client: Client): Promise<void> {
       return mayHaveMore;
     });
     read.add(organization);
-    if (!isRead) await keeper.run((database) => writeMeta(database, 'alerts', JSON.stringify([...read])));
+    if (!isRead) await keeper.run((database) => writeMeta(database, { alerts: [...read] }));
   }
 }
