@@ -39,7 +39,6 @@ export interface StreamOptions extends ConnectionContext {
   emit(event: StreamEvent, size?: number): void;
   /** Called when anything came on a topic, a comment included, after its events. */
   onLife?: ((topic: string) => void) | undefined;
-  onAnswer(url: URL, status: number, headers: Headers, milliseconds: number): void;
 }
 
 /**
@@ -130,7 +129,7 @@ function openWorld(
   { topic, url }: Subscription,
   report: (event: ConnectionEvent) => void,
 ): { carryOut(effect: ConnectionEffect): void; close(): void } {
-  const { clock, tokens, emit, onAnswer } = options;
+  const { tokens, emit } = options;
   let present: AbortController | undefined;
   const disconnect = (reason: FleetError) => present?.abort(reason);
 
@@ -147,7 +146,6 @@ function openWorld(
     if (own.signal.aborted) return;
     report({ type: 'token', run, token });
     if (token === undefined) return;
-    const startedMs = clock.monotonicMs();
     const ending = await connectOnce({
       ...options,
       url,
@@ -155,7 +153,6 @@ function openWorld(
       lastEventId,
       signal: own.signal,
       subject: `the subscription to ${topic}`,
-      onAnswer: (answered, status, headers) => onAnswer(answered, status, headers, clock.monotonicMs() - startedMs),
       onOpen: (headers) => report({ type: 'opened', run, headers }),
       onReceived: (received) => {
         report({ type: 'received', run, received });

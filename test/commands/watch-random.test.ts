@@ -1,14 +1,13 @@
 // A watch under random trouble, held against an oracle: the short run, with the seeds that once failed.
 
 import { describe, expect, test } from 'vitest';
-import { often } from '../support/often.js';
 import { runScenario } from '../support/watch-oracle.js';
 import { runProcessScenario } from '../support/watch-process.js';
 
 const QUARTER_OF_AN_HOUR_MS = 15 * 60_000;
 const TWO_MINUTES_MS = 2 * 60_000;
 
-const SEEDS = often(320);
+const SEEDS = 80;
 
 describe('every change is shown once, or its end state after a reported gap, or counted as unknown', () => {
   test(`in ${SEEDS} seeds`, () => {

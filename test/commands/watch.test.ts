@@ -235,6 +235,14 @@ describe('ends', () => {
   });
 });
 
+test('--trace: a line for the subscription too, in whole milliseconds', async () => {
+  const { organization } = find();
+  const { stderr } = await watch([organization, '--trace', '--max-events', '1', '--resync-pages', '0'], {
+    onOpen: () => sandbox().publish(`/${organization}/admin/bicycles/*`, 'task', { n: 1 }),
+  });
+  expect(stderr).toMatch(/^trace: GET \/subscribe\/\S+ 200 in \d+ ms, from /m);
+});
+
 describe('words', () => {
   test('a state that the service names is accepted, an unknown word is warned of', async () => {
     const { organization } = find();

@@ -444,8 +444,7 @@ describe('the end comes at once', () => {
         signal: stop.signal,
         emit: (event) => events.push(event),
         room: () => undefined,
-        onRequest() {},
-        onAnswer() {},
+        log: { request() {}, response() {} },
         ...options,
       });
       await new Promise((resolve) => setTimeout(resolve, 100));

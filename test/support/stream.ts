@@ -43,8 +43,7 @@ export async function follow(url: string, { until, ...options }: FollowOptions):
     signal: stop.signal,
     emit: queue.push,
     room: queue.room,
-    onRequest() {},
-    onAnswer() {},
+    log: { request() {}, response() {} },
     ...options,
   }).finally(() => queue.close());
   const followed: Followed = { events: [], data: [], story: [] };

@@ -59,8 +59,7 @@ async function subscribe({ context, settings, network, token }: Probe, url: URL)
     subject: 'the subscription',
     secrets: io.secrets,
     room: () => undefined,
-    onRequest() {},
-    onAnswer: cancel,
+    log: { request() {}, response: cancel },
     onOpen() {
       isOpen = true;
       over.abort(late);

@@ -2,19 +2,18 @@
 
 import { subscribePath } from '../../api/push.js';
 import type { Context } from '../../context.js';
-import { type HttpLog, joinUrl } from '../../http/client.js';
+import { joinUrl } from '../../http/client.js';
 import { followStream, type StreamOptions } from '../../http/stream.js';
 
 export interface TopicOptions
-  extends Pick<StreamOptions, 'idleMs' | 'giveUpAfterMs' | 'signal' | 'emit' | 'room' | 'onLife'> {
+  extends Pick<StreamOptions, 'idleMs' | 'giveUpAfterMs' | 'signal' | 'emit' | 'room' | 'onLife' | 'log'> {
   topics: readonly string[];
   sseUrl: URL;
-  log: HttpLog;
 }
 
 /** Follows the topics until the signal is aborted or one of them is closed for good. */
 export async function followTopics(context: Context, options: TopicOptions): Promise<void> {
-  const { topics, sseUrl, log } = options;
+  const { topics, sseUrl } = options;
   const [settings, tokens, network] = await Promise.all([context.settings(), context.token(), context.network()]);
   // A proxy that is none will be none at the next try.
   network.routeTo(sseUrl);
@@ -27,7 +26,5 @@ export async function followTopics(context: Context, options: TopicOptions): Pro
     tokens,
     secrets: context.io.secrets,
     clock: context.clock,
-    onRequest: (url, headers) => log.request('GET', url, headers, undefined),
-    onAnswer: (url, status, headers, milliseconds) => log.response('GET', url, status, headers, milliseconds),
   });
 }

@@ -7,7 +7,7 @@ import type { Alert } from '../../api/alert.js';
 import type { Bicycle } from '../../api/bicycle.js';
 import { bicycleTopic, type PushEnvelope, uuidOfMessage } from '../../api/push.js';
 import type { FleetError } from '../../errors.js';
-import type { Gap, Lost, Message, StreamEvent } from '../../http/stream/events.js';
+import { eventGap, type Gap, type Lost, type Message, type StreamEvent } from '../../http/stream/events.js';
 import { isObject, JsonError, parseJson } from '../../json/parse.js';
 import {
   type CatchUpEffect,
@@ -250,27 +250,21 @@ function show(state: WatchState, entry: Entry, event: Message, isMet: boolean): 
 }
 
 function showCounted(shown: WatchState, entry: Entry, { atMs, data }: Message, isMet: boolean): WatchStep {
-  const step: WatchStep = { state: shown, effects: [{ type: 'show', entry, atMs, data }] };
+  return showLast(shown, { type: 'show', entry, atMs, data }, isMet);
+}
+
+/** Shows it, and ends where it is what was waited for, or enough. */
+function showLast(state: WatchState, effect: WatchEffect, isMet: boolean): WatchStep {
+  const step: WatchStep = { state, effects: [effect] };
   if (isMet) return followedBy(step, (met) => end(met, 'until'));
-  return shown.counts.shown === shown.plan.maxEvents ? followedBy(step, (full) => end(full, 'max-events')) : step;
+  return state.counts.shown === state.plan.maxEvents ? followedBy(step, (full) => end(full, 'max-events')) : step;
 }
 
 /** One bad message costs one message: it is a gap of no length, and the list is asked what it may have said. */
 function takeUnreadable(state: WatchState, event: Message, reason: string, now: Moment): WatchStep {
-  const { topic, atMs, monotonicMs, data } = event;
-  const gap: Gap = {
-    type: 'gap',
-    topic,
-    atMs,
-    monotonicMs,
-    cause: 'broken',
-    message: `an event of ${data.length} characters cannot be read: ${reason}`,
-    fromWallMs: atMs,
-    durationMs: 0,
-    replayed: false,
-    droppedEvents: 1,
-    text: data.slice(0, KEPT_CHARACTERS),
-  };
+  const { data, atMs } = event;
+  const message = `an event of ${data.length} characters cannot be read: ${reason}`;
+  const gap = eventGap(event, 'broken', message, data.slice(0, KEPT_CHARACTERS));
   return followedBy(takeGap(state, gap, now), (open) => lookUp(open, { type: 'wanted', sinceWallMs: atMs }, now));
 }
 
@@ -352,17 +346,15 @@ function takeCatchUp(state: WatchState, effect: CatchUpEffect, now: Moment): Wat
     if (!judge(plan, () => ({ sender: 'bicycle', ...bicycle }), 'bicycle', now).isMet) return same(state);
     const uuid = String(bicycle.uuid);
     const entry: Entry = { type: 'bicycle', kind: 'update', uuid, before: undefined, after: bicycle, fields: [] };
-    const show: WatchEffect = { type: 'show', entry, atMs: now.wallMs, data: envelopeOf(plan, bicycle) };
-    return followedBy({ state, effects: [show] }, (met) => end(met, 'until'));
+    return showLast(state, { type: 'show', entry, atMs: now.wallMs, data: envelopeOf(plan, bicycle) }, true);
   }
   if (effect.type === 'caught-up') {
     const { after } = effect.change;
     const { isWanted, isMet } = judge(plan, () => ({ sender: 'bicycle', ...after }), 'bicycle', now);
     if (!isWanted) return same(state);
     const data = isMet ? envelopeOf(plan, after) : undefined;
-    const show: WatchEffect = { type: 'show', entry: entryOf(effect.change), atMs: now.wallMs, data };
-    const step: WatchStep = { state: add(state, { caughtUp: 1 }), effects: [show] };
-    return isMet ? followedBy(step, (met) => end(met, 'until')) : step;
+    const entry = entryOf(effect.change);
+    return showLast(add(state, { caughtUp: 1 }), { type: 'show', entry, atMs: now.wallMs, data }, isMet);
   }
   const counted = effect.type === 'read' ? add(state, { unknown: effect.report.unknown }) : state;
   return { state: counted, effects: [effect] };

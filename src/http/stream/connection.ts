@@ -8,6 +8,7 @@ import type { Clock } from '../../clock.js';
 import { FleetError, reasonOf } from '../../errors.js';
 import type { Secrets } from '../../secrets.js';
 import { codingOf, ERROR_BODY_LIMIT_BYTES, readBeginning, unpack } from '../body.js';
+import type { HttpLog } from '../client.js';
 import { ExchangeError, type Head, type Headers, type OpenAnswer, openExchange, redirectTarget } from '../exchange.js';
 import { answerFailure, networkFailure, withHint } from '../failure.js';
 import { htmlTitle } from '../foreign.js';
@@ -27,7 +28,7 @@ export interface ConnectionContext {
   secrets: Secrets;
   /** A promise while the one who takes the events is behind: nothing is read from the socket until then. */
   room(): Promise<void> | undefined;
-  onRequest(url: URL, headers: Headers): void;
+  log: Pick<HttpLog, 'request' | 'response'>;
 }
 
 export interface ConnectionOptions extends ConnectionContext {
@@ -40,7 +41,6 @@ export interface ConnectionOptions extends ConnectionContext {
   signal: AbortSignal;
   /** What was asked for, as in `the service refused SUBJECT`. */
   subject: string;
-  onAnswer(url: URL, status: number, headers: Headers): void;
   /** The answer is a 200 with an event stream. */
   onOpen(headers: Headers): void;
   /** Bytes came, whatever they hold: "comments count as life" (cli.md, watch). */
@@ -131,7 +131,7 @@ function settled(promise: Promise<void>, signal: AbortSignal): Promise<void> {
 
 /** Sends the request, follows redirects within the origin, and judges the answer. */
 async function openBody(options: ConnectionOptions): Promise<{ url: URL; body: Readable } | Ending> {
-  const { network, signal, secrets } = options;
+  const { network, signal, secrets, clock, log } = options;
   const id = Buffer.from(options.lastEventId, 'utf8').toString('latin1');
   const headers: Headers = {
     ...options.headers,
@@ -139,7 +139,8 @@ async function openBody(options: ConnectionOptions): Promise<{ url: URL; body: R
   };
   let url = options.url;
   for (let hop = 0; ; hop++) {
-    options.onRequest(url, headers);
+    const startedMs = clock.monotonicMs();
+    log.request('GET', url, headers, undefined);
     let answer: OpenAnswer;
     try {
       // The time for the answer's head is up to the one who holds the signal; a stream's body has no limit at all.
@@ -154,7 +155,7 @@ async function openBody(options: ConnectionOptions): Promise<{ url: URL; body: R
       return endingOf(error, url, signal);
     }
     const { status } = answer;
-    options.onAnswer(url, status, answer.headers);
+    log.response('GET', url, status, answer.headers, Math.round(clock.monotonicMs() - startedMs));
     const target = redirectTarget(answer, url, hop);
     if (target !== undefined) {
       answer.body.destroy();

@@ -32,7 +32,8 @@ export type Cause =
   /** An event above the size limit. */
   | 'too-big';
 
-interface Happened {
+/** What every event says beside what happened. */
+export interface Happened {
   /** The topic as it was asked for, not encoded. */
   readonly topic: string;
   /** When it happened, by the machine's date: for printing. */
@@ -91,6 +92,18 @@ export interface Gap extends Happened {
   readonly droppedEvents: number;
   /** The beginning of what could not be read, for `--verbose`. */
   readonly text?: string;
+}
+
+/** One event that arrived, and could not be read; `text` is its beginning. */
+export function eventGap(
+  { topic, atMs, monotonicMs }: Happened,
+  cause: 'broken' | 'too-big',
+  message: string,
+  text?: string,
+): Gap {
+  const moment = { topic, atMs, monotonicMs, fromWallMs: atMs, durationMs: 0 };
+  const said = text === undefined ? {} : { text };
+  return { type: 'gap', ...moment, cause, message, replayed: false, droppedEvents: 1, ...said };
 }
 
 /** The connection stands and a replay has had its chance: who keeps a picture of the world compares it now. */

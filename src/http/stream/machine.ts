@@ -9,7 +9,7 @@ import type { Headers } from '../exchange.js';
 import { traceOf } from '../headers.js';
 import { answeredAtMs, LONGEST_ASKED_PAUSE_MS, readRetryAfter } from '../retry.js';
 import type { Ending, Received } from './connection.js';
-import type { Cause, StreamEvent } from './events.js';
+import { type Cause, eventGap, type Happened, type StreamEvent } from './events.js';
 import { isContinuation } from './replay.js';
 
 /** What is the same for as long as the topic is followed. */
@@ -57,7 +57,7 @@ export type ConnectionEffect =
 export type Phase =
   /** Without a token until it is there; `refusal`: the token before was answered with 401. */
   | { name: 'trying'; sinceMs: number; lastEventId: string; token?: string; refusal?: Ending | Failure }
-  | (Stamp & {
+  | (Happened & {
       name: 'open';
       sinceMs: number;
       /** The one that the request named. */
@@ -68,13 +68,6 @@ export type Phase =
     })
   | { name: 'pausing'; untilMs: number }
   | { name: 'closed' };
-
-/** What every event of a stream says beside what happened. */
-interface Stamp {
-  topic: string;
-  atMs: number;
-  monotonicMs: number;
-}
 
 /** Times without `Wall` in their name are on the machine's own clock: monotonic, and the time asleep added. */
 export interface ConnectionState {
@@ -327,8 +320,7 @@ function receive(step: Step, received: Received, phase: Phase & { name: 'open' }
 
 function passOver(step: Step, bytes: number): void {
   const message = `an event of ${bytes} bytes was skipped: it is above the limit for one event`;
-  const moment = { fromWallMs: step.now.wallMs, durationMs: 0 };
-  emit(step, { type: 'gap', ...stamp(step), cause: 'too-big', message, ...moment, replayed: false, droppedEvents: 1 });
+  emit(step, eventGap(stamp(step), 'too-big', message));
   wantResync(step, step.ms);
 }
 
@@ -532,6 +524,6 @@ function emit(step: Step, event: StreamEvent): void {
   step.effects.push({ type: 'emit', event });
 }
 
-function stamp({ settings, now }: Step): Stamp {
+function stamp({ settings, now }: Step): Happened {
   return { topic: settings.topic, atMs: now.wallMs, monotonicMs: now.monotonicMs };
 }
