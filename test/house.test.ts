@@ -130,7 +130,6 @@ const HEAVY = [
   'chalk',
   'conf',
   'yaml',
-  'csv-stringify/sync',
   'cli-table3',
   'pg',
   'pg-cursor',

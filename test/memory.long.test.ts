@@ -1,7 +1,7 @@
 // What large pages cost: 64 MB of an answer in at most 400 MB of memory (cli.md section 4, promise 6), in every format.
 
 import { spawn } from 'node:child_process';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { FORMATS } from '../src/terminal/formats.js';
 import { isExecutable, PROGRAM_ARGS, PROGRAM_FILE } from './support/program.js';
 import { withServer } from './support/server.js';
@@ -13,6 +13,17 @@ const PAGE_BYTES = 60 * 2 ** 20;
 const HOOK = `data:text/javascript,${encodeURIComponent(
   "process.on('exit', () => process._rawDebug('peak ' + process.resourceUsage().maxRSS))",
 )}`;
+
+/** Characters that a format escapes, or quotes, one by one. */
+function hostilePage(character: string): Buffer {
+  const description = character.repeat(Math.floor(1_000_000 / Buffer.byteLength(character)));
+  const items = Array.from(
+    { length: 60 },
+    (_, index) =>
+      `{"uuid":"${String(index).padStart(8, '0')}-0000-4000-8000-000000000001","description":"${description}"}`,
+  );
+  return Buffer.from(`[${items.join(',')}]`);
+}
 
 function largePage(number: number): Buffer {
   const items: string[] = [];
@@ -34,28 +45,48 @@ function largePage(number: number): Buffer {
   return Buffer.from(`{"count":${2 * items.length},"next":${next},"results":[${items.join(',')}]}`);
 }
 
+/** What the program took at its peak while it printed the pages, and what it said. */
+async function peakOf(args: readonly string[], pages: readonly Buffer[]) {
+  return withServer(
+    (response, { path }) => {
+      response.writeHead(200, { 'content-type': 'application/json' });
+      response.end(pages[path.includes('page=2') ? 1 : 0]);
+    },
+    async ({ url }) => {
+      const env = { FLEET_BASE_URL: url, FLEET_TOKEN: 't', FLEET_CONFIG_DIR: '/nonexistent/fleet-tests' };
+      const command = ['--import', HOOK, ...PROGRAM_ARGS, 'bicycles', 'list', '--all', '-q', ...args];
+      const child = spawn(PROGRAM_FILE, command, { env, stdio: ['ignore', 'ignore', 'pipe'] });
+      let stderr = '';
+      child.stderr.on('data', (chunk) => (stderr += chunk));
+      const code = await new Promise((resolve) => child.on('close', resolve));
+      const [, peakKb] = /^peak (\d+)$/m.exec(stderr) ?? [];
+      return { code, stderr: stderr.replace(/^peak .*\n/m, ''), peakKb: Number(peakKb) };
+    },
+  );
+}
+
 // What only Node's own runtime says.
-test.skipIf(isExecutable).each(FORMATS.map((format) => [format]))(
-  'two pages of 60 MB as %s',
-  async (format) => {
-    const pages = [largePage(1), largePage(2)];
-    await withServer(
-      (response, { path }) => {
-        response.writeHead(200, { 'content-type': 'application/json' });
-        response.end(pages[path.includes('page=2') ? 1 : 0]);
-      },
-      async ({ url }) => {
-        const args = ['--import', HOOK, ...PROGRAM_ARGS, 'bicycles', 'list', '--all', '-q', '-o', format];
-        const env = { FLEET_BASE_URL: url, FLEET_TOKEN: 't', FLEET_CONFIG_DIR: '/nonexistent/fleet-tests' };
-        const child = spawn(PROGRAM_FILE, args, { env, stdio: ['ignore', 'ignore', 'pipe'] });
-        let stderr = '';
-        child.stderr.on('data', (chunk) => (stderr += chunk));
-        const code = await new Promise((resolve) => child.on('close', resolve));
-        const [, peakKb] = /^peak (\d+)$/m.exec(stderr) ?? [];
-        expect({ code, stderr: stderr.replace(/^peak .*\n/m, '') }).toEqual({ code: 0, stderr: '' });
-        expect(Number(peakKb)).toBeLessThan(LIMIT_KB);
-      },
-    );
-  },
-  120_000,
-);
+describe.skipIf(isExecutable)('memory', { timeout: 120_000 }, () => {
+  test.each(FORMATS.map((format) => [format]))('two pages of 60 MB as %s', async (format) => {
+    const { peakKb, ...end } = await peakOf(['-o', format], [largePage(1), largePage(2)]);
+    expect(end).toEqual({ code: 0, stderr: '' });
+    expect(peakKb).toBeLessThan(LIMIT_KB);
+  });
+
+  test.each(['table', 'csv', 'yaml'])('texts that are escaped character by character as %s', async (format) => {
+    for (const character of ['\\"', '\\u001b']) {
+      const { peakKb, ...end } = await peakOf(['-o', format], [hostilePage(character)]);
+      expect({ character, ...end }).toEqual({ character, code: 0, stderr: '' });
+      expect(peakKb).toBeLessThan(LIMIT_KB);
+    }
+  });
+
+  test.each([
+    ['.[] | .name', LIMIT_KB],
+    ['length', 2 * LIMIT_KB],
+  ])('two pages of 60 MB through jq: %s', async (program, limitKb) => {
+    const { peakKb, ...end } = await peakOf(['--jq', program, '--limit', '100000'], [largePage(1), largePage(2)]);
+    expect(end).toEqual({ code: 0, stderr: '' });
+    expect(peakKb).toBeLessThan(limitKb);
+  });
+});

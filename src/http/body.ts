@@ -5,6 +5,9 @@ import { pipeline, type Readable, Transform } from 'node:stream';
 /** The most that is read of an answer, unpacked (cli.md section 4, promise 6). */
 export const ANSWER_LIMIT_BYTES = 64 * 1024 * 1024;
 
+/** The most that one resource takes, alone or in a page that is read as text: of a longer text, formats would make ten times as much for a moment. */
+export const ITEM_LIMIT_BYTES = 1024 * 1024;
+
 /** The most that is read of an answer that is no success: enough for its words. The rest is discarded. */
 export const ERROR_BODY_LIMIT_BYTES = 64 * 1024;
 

@@ -5,7 +5,7 @@ import { FleetError } from '../errors.js';
 import { DEPTH_LIMIT, isObject, parseJson } from '../json/parse.js';
 import { type Span, scanList } from '../json/scan.js';
 import { propertyStart, splitArray, squeeze } from '../json/text.js';
-import { BodyError } from './body.js';
+import { BodyError, ITEM_LIMIT_BYTES } from './body.js';
 import { lateItem, readJson, unexpected } from './json.js';
 import { hasUuid, openSeen, type Seen } from './seen.js';
 import type { HttpAnswer, HttpRequest, Item, Page, Query } from './types.js';
@@ -48,7 +48,7 @@ function scanPage<T>(answer: HttpAnswer): Page<T> | undefined {
 }
 
 /** Items of a page that is read as text: each takes some memory beside its text. One with a UUID has 50 characters, and 64 MB hold little more of them. */
-const ITEM_LIMIT = 1_500_000;
+const MOST_ITEMS = 1_500_000;
 
 /** The text of a page without its items, and theirs; undefined where that is not to be told by the commas and brackets alone. */
 function splitPage(answer: HttpAnswer): { rest: string; texts: string[] } | undefined {
@@ -59,9 +59,12 @@ function splitPage(answer: HttpAnswer): { rest: string; texts: string[] } | unde
   } catch {
     return undefined;
   }
-  const split = at === undefined || text[at] !== '[' ? undefined : splitArray(text, at, ITEM_LIMIT);
-  if (split !== undefined && split.texts.length > ITEM_LIMIT)
-    throw unexpected(answer, `a page of more than ${ITEM_LIMIT / 1e6} million items`);
+  const split = at === undefined || text[at] !== '[' ? undefined : splitArray(text, at, MOST_ITEMS);
+  if (split !== undefined && split.texts.length > MOST_ITEMS)
+    throw unexpected(answer, `a page of more than ${MOST_ITEMS / 1e6} million items`);
+  const long = split?.texts.findIndex(({ length }) => length > ITEM_LIMIT_BYTES) ?? -1;
+  if (long >= 0)
+    throw unexpected(answer, `item ${long + 1} of the list is larger than ${ITEM_LIMIT_BYTES / 2 ** 20} MB`);
   return split && { rest: `${text.slice(0, at)}[]${text.slice(split.end)}`, texts: split.texts };
 }
 

@@ -72,6 +72,30 @@ function symbolOf(code: number): string {
   return `<U+${code.toString(16).toUpperCase().padStart(4, '0')}>`;
 }
 
+interface Hidden {
+  character: string;
+  code: number;
+  index: number;
+}
+
+/** The hidden characters that are no part of a spelling, one after the other: a callback of `replace` would have all of them in memory. */
+function* hiddenIn(text: string): Generator<Hidden, void, undefined> {
+  for (const { 0: character, index } of text.matchAll(EVERY_HIDDEN())) {
+    const code = character.codePointAt(0) ?? 0;
+    if (!isSpelling(code, text, index)) yield { character, code, index };
+  }
+}
+
+function replaceHidden(text: string, replacement: (hidden: Hidden) => string): string {
+  const parts: string[] = [];
+  let end = 0;
+  for (const hidden of hiddenIn(text)) {
+    parts.push(text.slice(end, hidden.index), replacement(hidden));
+    end = hidden.index + hidden.character.length;
+  }
+  return end === 0 ? text : parts.join('') + text.slice(end);
+}
+
 /**
  * The text as it may reach a terminal: on one line, without a control, bidi or invisible character. ESC becomes `␛`, a newline
  * `␊`, U+009B `<U+009B>`, U+202E `<U+202E>`. Emoji sequences and scripts that need joiners keep them. Text without any of
@@ -79,10 +103,12 @@ function symbolOf(code: number): string {
  */
 export function clean(text: string): string {
   if (PRINTABLE_ASCII.test(text) || !HIDDEN().test(text)) return text;
-  return text.replace(EVERY_HIDDEN(), (character, offset: number) => {
-    const code = character.codePointAt(0) ?? 0;
-    return isSpelling(code, text, offset) ? character : symbolOf(code);
-  });
+  return replaceHidden(text, ({ code }) => symbolOf(code));
+}
+
+/** Whether the text may reach a terminal as it is. */
+export function isClean(text: string): boolean {
+  return PRINTABLE_ASCII.test(text) || hiddenIn(text).next().done === true;
 }
 
 /** Text of ours that has lines of its own, such as an error with its hint: each line cleaned, the newlines kept. */
@@ -101,10 +127,7 @@ function isAsciiWithoutDelete(text: string): boolean {
  */
 export function escapeHidden(text: string, replacement: (character: string) => string): string {
   if (isAsciiWithoutDelete(text) || !HIDDEN().test(text)) return text;
-  return text.replace(EVERY_HIDDEN(), (character, offset: number) => {
-    const code = character.codePointAt(0) ?? 0;
-    return code < 0x20 || isSpelling(code, text, offset) ? character : replacement(character);
-  });
+  return replaceHidden(text, ({ code, character }) => (code < 0x20 ? character : replacement(character)));
 }
 
 /** The escapes of a character in JSON: one for each UTF-16 unit, so that a tag character becomes a surrogate pair. */

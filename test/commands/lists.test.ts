@@ -148,6 +148,20 @@ test.each([
   expect(service().requests).toHaveLength(before);
 });
 
+test.each([
+  ['length', '130000\n'],
+  ['.[] | 1', '1\n'.repeat(130_000)],
+])('a page of very many items through jq: %s', async (program, printed) => {
+  await withServer(
+    (response) => sendJson(response, 200, new Array(130_000).fill({})),
+    async ({ url }) => {
+      const env = { FLEET_BASE_URL: url, FLEET_TOKEN: 'some-token' };
+      const { code, stdout } = await runFleet(['bicycles', 'list', '-q', '--jq', program], { env });
+      expect([code, stdout === printed]).toEqual([0, true]);
+    },
+  );
+});
+
 describe('--jq', () => {
   test('sees the array that --json prints', async () => {
     const program = '.[] | select(.state_of_charge != null and (.state_of_charge | tonumber) < 20) | .uuid';

@@ -267,6 +267,11 @@ describe('a large page is read item by item', () => {
     ['a comma too many', page(`[${items.join(',')},]`), 'broken JSON'],
     ['something behind it', `${page(`[${items.join(',')}]`)}]`, 'broken JSON'],
     ['one that breaks off', page(`[${items.join(',')}]`).slice(0, -30), 'incomplete JSON'],
+    [
+      'an item of more than 1 MB',
+      page(`[${items.join(',')},${item(9, `${fill},"more":"${'x'.repeat(100_000)}"`)}]`),
+      'item 10 of the list is larger than 1 MB',
+    ],
     ['an item that is none', page(`[${items.join(',')},5]`), 'item 10 of the list is not an object'],
     ['a name that is no text', page(`[${items.join(',')}],"\\x":1`), 'broken JSON'],
   ])('%s is an error', async (_what, body, message) => {

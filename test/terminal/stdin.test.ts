@@ -50,7 +50,7 @@ describe('a stdin that nothing can come from is a usage error that names the cau
     for (const [redirection, cause] of [
       ['< .', 'it is a directory'],
       ['<&-', 'it is closed'],
-      ['0> written', 'EBADF'],
+      ['0> written', 'bad file descriptor'],
     ] as const) {
       const { code, stderr } = await shell(args, redirection);
       expect({ code, redirection, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining(cause) });

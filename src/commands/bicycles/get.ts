@@ -5,9 +5,10 @@ import { BICYCLE, type Bicycle } from '../../api/bicycle.js';
 import { uuidOfLink } from '../../api/links.js';
 import type { Context } from '../../context.js';
 import { asFleetError, FleetError } from '../../errors.js';
+import { ITEM_LIMIT_BYTES } from '../../http/body.js';
 import type { Client } from '../../http/client.js';
 import { firstPage } from '../../http/first-page.js';
-import { readJson } from '../../http/json.js';
+import { readJson, unexpected } from '../../http/json.js';
 import type { Item } from '../../http/types.js';
 import { exactValue } from '../../json/exact.js';
 import { isObject } from '../../json/parse.js';
@@ -62,6 +63,7 @@ export async function readBicycle(context: Context, client: Client, uuid: string
   const subject = `bicycle ${uuid}`;
   try {
     const answer = await client.send({ path: BICYCLE.path(uuid), subject });
+    if (answer.bytes.length > ITEM_LIMIT_BYTES) throw unexpected(answer, 'a bicycle that is larger than 1 MB');
     const value = readJson(answer);
     if (!isObject(value)) throw notABicycle(answer.status);
     if (typeof value['uuid'] === 'string' && value['uuid'].toLowerCase() !== uuid) throw notABicycle(answer.status);

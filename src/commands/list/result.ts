@@ -1,6 +1,7 @@
 // The way from a command's result to stdout: the format asked for, rendered and written, or filtered by jq.
 
 import type { Context } from '../../context.js';
+import { inBatches } from '../../terminal/batches.js';
 import { type Format, openRenderer, type Row, type Shape } from '../../terminal/formats.js';
 import { type Jq, writeResults } from '../../terminal/jq/results.js';
 import { forScreen } from '../../terminal/marks.js';
@@ -25,8 +26,8 @@ export async function printRows<T>(
   await result.end();
 }
 
-/** Rows that are drawn and written at once. */
-const ROWS_AT_ONCE = 1000;
+/** What is drawn and written at once: a page can be of any length, and its text is not to stand in memory as a whole. */
+const AT_ONCE = { items: 1000, characters: 2 ** 20 };
 
 /** Opens the result of a command in the format given, else that of `--json`, `-o` or the settings; filtered where `--jq` says so. */
 export async function openResult<T>(context: Context, shape: Shape<T>, format?: Format): Promise<Result<T>> {
@@ -55,16 +56,17 @@ export async function openResult<T>(context: Context, shape: Shape<T>, format?: 
   };
   return {
     async write(rows) {
-      // A page can be of any length; its text is not to stand in memory as a whole.
-      for (let start = 0; start < rows.length; start += ROWS_AT_ONCE) {
-        await write(renderer.rows(rows.slice(start, start + ROWS_AT_ONCE)));
-      }
+      for (const batch of inBatches(rows, lengthOf, AT_ONCE)) await write(renderer.rows(batch));
     },
     async end(footer = []) {
       await write(renderer.end?.() ?? '');
       await writeFooter(context, [...footer, ...(renderer.notices?.() ?? [])], hasWritten && io.stdout.isTerminal);
     },
   };
+}
+
+function lengthOf({ raw, json }: Row<unknown>): number {
+  return raw === undefined ? json.length : raw.end - raw.start;
 }
 
 /**
@@ -80,7 +82,7 @@ function openFiltered<T>(context: Context, shape: Shape<T>, jq: Jq): Result<T> {
     async write(rows) {
       const texts = rows.map(({ json }) => json);
       if (runRows !== undefined) await writeResults(await runRows(texts), io.stdout.write);
-      else items.push(...texts);
+      else for (const text of texts) items.push(text);
     },
     async end(footer = []) {
       if (runRows === undefined) await writeResults(await jq.run([`[${items.join(',\n')}]`]), io.stdout.write);

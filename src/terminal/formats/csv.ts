@@ -13,8 +13,7 @@ import type { Renderer, RendererTools, Shape } from './renderer.js';
  * break or, in tsv, a tab. Lines end in LF: RFC 4180 has CRLF, but its readers take LF, and `cut`, `awk` and `sort` do not take CR.
  * A text such as `=1+1` is left as it is, although a spreadsheet may calculate it: data comes out equal.
  */
-export async function openCsv<T>(shape: Shape<T>, tools: RendererTools, delimiter: ',' | '\t'): Promise<Renderer<T>> {
-  const { stringify } = await import('csv-stringify/sync');
+export function openCsv<T>(shape: Shape<T>, tools: RendererTools, delimiter: ',' | '\t'): Renderer<T> {
   const columnsOf = fileColumns(shape, tools.columns, (values) =>
     fieldColumns(shape.fields.length > 0 ? shape.fields : fieldsOf(values), shape),
   );
@@ -22,9 +21,12 @@ export async function openCsv<T>(shape: Shape<T>, tools: RendererTools, delimite
   const { hasHeader = true } = tools;
   let columns: FileColumn<T>[] | undefined;
 
-  const write = (lines: string[][]) =>
-    // An empty line is no record: a single empty cell needs its quotes.
-    stringify(lines, { delimiter, record_delimiter: '\n', quoted_empty: columns?.length === 1 });
+  // An empty line is no record: a single empty cell needs its quotes. Line breaks need none, for cleaned text has none.
+  const quote = (text: string) =>
+    text.includes('"') || text.includes(delimiter) || (text === '' && columns?.length === 1)
+      ? `"${text.replace(/"/g, '""')}"`
+      : text;
+  const write = (lines: string[][]) => lines.map((cells) => `${cells.map(quote).join(delimiter)}\n`).join('');
   const header = (chosen: readonly FileColumn<T>[]) => chosen.map(({ name }) => clean(name));
 
   function cellText({ name, column, isField }: FileColumn<T>, value: T): string {

@@ -1,7 +1,7 @@
 // YAML 1.2: a sequence of mappings that grows item by item, or one mapping.
 
 import { exactValue, writtenNumber } from '../../json/exact.js';
-import { clean, escapeHidden } from '../clean.js';
+import { escapeHidden, isClean } from '../clean.js';
 import type { Renderer, Shape } from './renderer.js';
 
 /** The escape of a character in a double-quoted YAML text; unlike JSON's it is one for the whole character (YAML 1.2, 5.7). */
@@ -15,7 +15,7 @@ const NO_YAML = /[\uFFFE\uFFFF]/g;
 
 /** Whether other readers would not read the text back unquoted; `=` is a type of its own in YAML 1.1. */
 function needsQuotes(text: string): boolean {
-  return text === '=' || clean(text) !== text || text.search(NO_YAML) !== -1;
+  return text === '=' || !isClean(text) || text.search(NO_YAML) !== -1;
 }
 
 /** Text in which something must be escaped, on one line. JSON's escapes for C0, quote and backslash are YAML's as well. */

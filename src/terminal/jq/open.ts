@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { type Clock, systemClock } from '../../clock.js';
 import { type FleetError, usageError } from '../../errors.js';
 import { indent } from '../../json/text.js';
+import { inBatches } from '../batches.js';
 import { clean, escapeJson } from '../clean.js';
 import type { Jq, JqResult, JqRun } from './results.js';
 import { openThread, type Reply } from './thread.js';
@@ -22,7 +23,7 @@ export interface JqOptions {
 /** What one item may make. A batch of many is tried with less, and its items one by one when that is not enough. */
 const OUTPUT_LIMIT_BYTES = 64 * 2 ** 20;
 const BATCH_OUTPUT_LIMIT_BYTES = 8 * 2 ** 20;
-const BATCH_CHARACTERS = 2 ** 20;
+const BATCH = { characters: 2 ** 20 };
 
 /** How much of an item its error quotes. */
 const QUOTED_CHARACTERS = 200;
@@ -100,24 +101,10 @@ function openRun(program: string, ask: Ask, options: JqOptions): JqRun {
 
   return async (items, { signal } = {}) => {
     const results: JqResult[] = [];
-    for (const batch of batchesOf(items)) results.push(...(await runBatch(batch, signal)));
+    for (const batch of inBatches(items, ({ length }) => length, BATCH))
+      for (const result of await runBatch(batch, signal)) results.push(result);
     return results;
   };
-}
-
-function* batchesOf(items: readonly string[]): Generator<readonly string[]> {
-  let batch: string[] = [];
-  let characters = 0;
-  for (const item of items) {
-    if (characters + item.length > BATCH_CHARACTERS && batch.length > 0) {
-      yield batch;
-      batch = [];
-      characters = 0;
-    }
-    batch.push(item);
-    characters += item.length;
-  }
-  if (batch.length > 0) yield batch;
 }
 
 function linesOf(stdout: string): string[] {

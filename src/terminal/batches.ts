@@ -1,0 +1,27 @@
+// A long list in parts that are handled at once.
+
+/** What a part holds at most; an item that is longer stands alone. */
+export interface BatchLimits {
+  characters: number;
+  items?: number;
+}
+
+/** The items in parts, in their order. */
+export function* inBatches<T>(
+  items: readonly T[],
+  lengthOf: (item: T) => number,
+  limits: BatchLimits,
+): Generator<readonly T[], void, undefined> {
+  let start = 0;
+  let characters = 0;
+  for (const [index, item] of items.entries()) {
+    const length = lengthOf(item);
+    if (index > start && (characters + length > limits.characters || index - start === limits.items)) {
+      yield items.slice(start, index);
+      start = index;
+      characters = 0;
+    }
+    characters += length;
+  }
+  if (start < items.length) yield items.slice(start);
+}
