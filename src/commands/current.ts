@@ -60,16 +60,13 @@ export async function withCurrentMirror<T>(
 }
 
 /** Whether a mirror holds every bicycle that the service would look among: those of one organization, or of all that the token names. */
-export function holdsAll(
+export async function holdsAll(
   { organizations }: Mirror,
   organization: string | undefined,
   token: () => Promise<string>,
-): Promise<boolean> | boolean {
-  if (organization !== undefined) return organizations.includes(organization);
-  return token().then((text) => {
-    const named = organizationsOf(text);
-    return named.length > 0 && named.every((each) => organizations.includes(each));
-  });
+): Promise<boolean> {
+  const wanted = organization === undefined ? organizationsOf(await token()) : [organization];
+  return wanted.length > 0 && wanted.every((each) => organizations.includes(each));
 }
 
 /** The mirror behind a client of `--offline`. */

@@ -5,8 +5,12 @@ import { type ExactNumber, toNumber, writeJson, writtenNumber } from '../json/ex
 /** What is shown where the service sent nothing. */
 export const MISSING = '-';
 
-/** JSON's own grammar of numbers (RFC 8259, section 6). */
 const JSON_NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
+
+/** Whether the text is a number as JSON writes it (RFC 8259, section 6): no leading zeros, so that `007` is a text. */
+export function isJsonNumber(text: string): boolean {
+  return JSON_NUMBER.test(text);
+}
 
 /** A value as text: strings as they are, numbers as they were sent, objects as compact JSON; undefined for null and nothing. */
 export function textOf(value: unknown): string | undefined {
@@ -27,7 +31,7 @@ export function exactNumberOf(value: unknown): number | ExactNumber | undefined 
   const number = numberOf(value);
   if (number === undefined) return undefined;
   const text = typeof value === 'string' ? value.trim() : writtenNumber(value);
-  return text !== undefined && JSON_NUMBER.test(text) ? toNumber(text) : number;
+  return text !== undefined && isJsonNumber(text) ? toNumber(text) : number;
 }
 
 /** A place on the globe in degrees, longitude first as in GeoJSON, with all the digits it was sent with; undefined for any other. */

@@ -2,14 +2,15 @@
 
 import { usageError } from '../../errors.js';
 import type { Query } from '../../http/types.js';
-import { isJsonNumber } from '../list/decimals.js';
+import { readExact, writeJson, writtenNumber } from '../../json/exact.js';
+import { isJsonNumber } from '../../terminal/values.js';
 
 export interface Field {
   /** As it was typed: `name`, `extra[key]`, `list[]`. */
   name: string;
-  /** Its value as JSON text, numbers with the digits they were typed with. */
-  json: string;
-  /** Its value as the text of a query parameter. */
+  /** Text, a number with the digits it was typed with, true, false or null. */
+  value: unknown;
+  /** The same as the text of a query parameter. */
   text: string;
 }
 
@@ -20,14 +21,14 @@ export function splitField(field: string): readonly [name: string, value: string
   return [field.slice(0, equals), field.slice(equals + 1)];
 }
 
-export function textField(name: string, value: string): Field {
-  return { name, json: JSON.stringify(value), text: value };
+export function textField(name: string, text: string): Field {
+  return { name, value: text, text };
 }
 
 /** A field whose value is a number, true, false or null where it looks like one, else text. */
-export function typedField(name: string, value: string): Field {
-  const isWord = value === 'true' || value === 'false' || value === 'null';
-  return isWord || isJsonNumber(value) ? { name, json: value, text: value } : textField(name, value);
+export function typedField(name: string, text: string): Field {
+  const isWord = text === 'true' || text === 'false' || text === 'null';
+  return isWord || isJsonNumber(text) ? { name, value: readExact(text), text } : textField(name, text);
 }
 
 /** The fields as query parameters; a name may come more than once. */
@@ -35,14 +36,18 @@ export function queryOf(fields: readonly Field[]): Query {
   return fields.map(({ name, text }) => [name, text]);
 }
 
-/** A place in the body that is being put together. */
-type Place = { json: string } | { members: Map<string, Place> } | { elements: Place[] };
+/** A list or an object that is being put together; objects without a prototype, for a field may be called `__proto__`. */
+type Place = unknown[] | { [key: string]: unknown };
+
+function isPlace(value: unknown): value is Place {
+  return typeof value === 'object' && value !== null && writtenNumber(value) === undefined;
+}
 
 /** The fields as the text of a JSON object. Throws a usage error for names that cannot be used together. */
 export function bodyOf(fields: readonly Field[]): string {
-  const root = { members: new Map<string, Place>() };
+  const root: Place = Object.create(null);
   for (const field of fields) put(root, keysOf(field.name), field);
-  return write(root);
+  return writeJson(root);
 }
 
 /** `extra[location][]` is `extra`, `location`, and `` for the next element of a list. */
@@ -53,39 +58,26 @@ function keysOf(name: string): string[] {
   return [match[1] ?? '', ...inner];
 }
 
-function put(place: Place, keys: readonly string[], field: Field): void {
-  const [key = '', ...rest] = keys;
-  const contradiction = () =>
-    usageError(
+function put(place: unknown, [key = '', ...rest]: readonly string[], field: Field): void {
+  if (Array.isArray(place) && key === '') {
+    // `list[][a]=1 list[][b]=2` goes on with the last element until a key comes again.
+    const last: unknown = place.at(-1);
+    const [next = ''] = rest;
+    if (isPlace(last) && !Array.isArray(last) && next !== '' && !(next in last)) put(last, rest, field);
+    else place.push(fill(rest, field));
+  } else if (!isPlace(place) || Array.isArray(place) || key === '' || (key in place && rest.length === 0)) {
+    throw usageError(
       `the field "${field.name}" contradicts an earlier one`,
       'for a list write name[]=value for each element',
     );
-  if ('elements' in place) {
-    if (key !== '') throw contradiction();
-    // `list[][a]=1 list[][b]=2` goes on with the last element until a key comes again.
-    const last = place.elements.at(-1);
-    const [next = ''] = rest;
-    if (last !== undefined && 'members' in last && next !== '' && !last.members.has(next)) put(last, rest, field);
-    else place.elements.push(fill(rest, field));
-    return;
-  }
-  if (!('members' in place) || key === '') throw contradiction();
-  const there = place.members.get(key);
-  if (there === undefined) place.members.set(key, fill(rest, field));
-  else if (rest.length === 0) throw contradiction();
-  else put(there, rest, field);
+  } else if (key in place) put(place[key], rest, field);
+  else place[key] = fill(rest, field);
 }
 
-/** A new place that holds the field under the keys that are left. */
-function fill(keys: readonly string[], field: Field): Place {
-  if (keys.length === 0) return { json: field.json };
-  const place: Place = keys[0] === '' ? { elements: [] } : { members: new Map() };
+/** The value of a field, within what the keys that are left name. */
+function fill(keys: readonly string[], field: Field): unknown {
+  if (keys.length === 0) return field.value;
+  const place: Place = keys[0] === '' ? [] : Object.create(null);
   put(place, keys, field);
   return place;
-}
-
-function write(place: Place): string {
-  if ('json' in place) return place.json;
-  if ('elements' in place) return `[${place.elements.map(write).join(',')}]`;
-  return `{${[...place.members].map(([key, inner]) => `${JSON.stringify(key)}:${write(inner)}`).join(',')}}`;
 }

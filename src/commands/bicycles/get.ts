@@ -65,8 +65,8 @@ export async function readBicycle(context: Context, client: Client, uuid: string
     const answer = await client.send({ path: BICYCLE.path(uuid), subject });
     if (answer.bytes.length > ITEM_LIMIT_BYTES) throw unexpected(answer, 'a bicycle that is larger than 1 MB');
     const value = readJson(answer);
-    if (!isObject(value)) throw notABicycle(answer.status);
-    if (typeof value['uuid'] === 'string' && value['uuid'].toLowerCase() !== uuid) throw notABicycle(answer.status);
+    if (!isObject(value) || (typeof value['uuid'] === 'string' && value['uuid'].toLowerCase() !== uuid))
+      throw unexpected(answer, 'it is not the bicycle that was asked for');
     return { json: squeeze(answer.text.trim()), value: value as Bicycle };
   } catch (thrown) {
     const { status, detail } = asFleetError(thrown);
@@ -79,16 +79,6 @@ export async function readBicycle(context: Context, client: Client, uuid: string
   throw new FleetError('not-found', `no bicycle ${uuid}: unknown, or not yours to see`, {
     hint: 'look for it with: fleet bicycles list --all --where uuid=…',
   });
-}
-
-function notABicycle(status: number): FleetError {
-  return new FleetError(
-    'service',
-    'the answer is not what the interface says: it is not the bicycle that was asked for',
-    {
-      status,
-    },
-  );
 }
 
 /** Its last changes but for those of place and charge, as the mirror of `--offline`, or a current one, has them. */

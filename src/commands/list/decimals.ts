@@ -3,16 +3,10 @@
 import { writtenNumber } from '../../json/exact.js';
 
 const DECIMAL = /^([-+]?)(?=\.?\d)(\d*)(?:\.(\d*))?(?:[eE]([-+]?\d+))?$/;
-const JSON_NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
 /** Whether the text is a decimal number: `20`, `-0.5`, `.5`, `007`, `1e3`. */
 export function isDecimal(text: string): boolean {
   return DECIMAL.test(text);
-}
-
-/** Whether the text is a number as JSON writes it (RFC 8259, section 6): no leading zeros, so that `007` is a text. */
-export function isJsonNumber(text: string): boolean {
-  return JSON_NUMBER.test(text);
 }
 
 /** The digits of a number, or of a number written as a string; undefined for anything else. */

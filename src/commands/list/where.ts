@@ -5,8 +5,8 @@ import { nearest, unknownWord } from '../../cli/nearest.js';
 import { usageError } from '../../errors.js';
 import { latePattern } from '../../terminal/late.js';
 import { parseDuration, readTime } from '../../terminal/time.js';
-import { readPath, textOf } from '../../terminal/values.js';
-import { compareDecimals, isDecimal, isJsonNumber, writtenDecimal } from './decimals.js';
+import { isJsonNumber, readPath, textOf } from '../../terminal/values.js';
+import { compareDecimals, isDecimal, writtenDecimal } from './decimals.js';
 
 export const OPERATORS = ['=', '!=', '<', '<=', '>', '>=', '~'] as const;
 export type Operator = (typeof OPERATORS)[number];

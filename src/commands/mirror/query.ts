@@ -10,7 +10,7 @@ import { readStatement } from '../../mirror/statement.js';
 import { clean } from '../../terminal/clean.js';
 import type { Row, Shape } from '../../terminal/formats.js';
 import { readStdin } from '../../terminal/stdin.js';
-import { MISSING, pointOf, textOf } from '../../terminal/values.js';
+import { isJsonNumber, MISSING, pointOf, textOf } from '../../terminal/values.js';
 import { openResult } from '../list/result.js';
 import { withMirror } from '../offline.js';
 
@@ -23,8 +23,6 @@ type Record = { readonly [column: string]: unknown };
 
 /** Columns of the mirror that hold JSON: it is part of the JSON that is printed, not a text in it. */
 const JSON_COLUMNS: readonly string[] = ['raw', 'old', 'new', 'extra', 'roles'];
-/** JSON's own grammar of numbers. */
-const JSON_NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
 /** Runs the statement and prints its rows. Throws a usage error for one that writes, several, and what the database refuses. */
 export async function runQuery(context: Context, text: string, { to }: QueryOptions): Promise<void> {
@@ -101,7 +99,7 @@ function rowOf(names: readonly string[], columns: readonly Column[], values: rea
 function cellJson(value: Value, { name, isDecimal, isJson }: Column = ANY): string {
   if (typeof value === 'bigint') return String(value);
   if (typeof value !== 'string') return JSON.stringify(value);
-  if (isDecimal && JSON_NUMBER.test(value)) return value;
+  if (isDecimal && isJsonNumber(value)) return value;
   // A column of such a name may be none of ours.
   if ((isJson || JSON_COLUMNS.includes(name.toLowerCase())) && isValidJson(value)) return value;
   return JSON.stringify(value);
