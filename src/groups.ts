@@ -1,4 +1,4 @@
-// The groups of charge and of silence by which bicycles are counted: the same on the terminal and on the page.
+// What a charge and a silence mean, and in which groups bicycles are counted by them: the same on the terminal and on the page.
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -22,6 +22,10 @@ export function chargeGroup(percent: number): string {
   const start = Math.min(90, Math.max(0, Math.floor(percent / 10) * 10));
   return start === 90 ? '90-100' : `${start}-${start + 9}`;
 }
+
+/** The least a charge may be, in percent, before it is a worry, and before it calls for somebody. */
+export const CHARGE_LOW_PERCENT = 50;
+export const CHARGE_EMPTY_PERCENT = 20;
 
 /** Both in milliseconds since the epoch. */
 export function silenceGroup(seenMs: number | undefined, nowMs: number): string {

@@ -1,6 +1,6 @@
 // Lines of latitude and longitude with their degrees, the scale bar, and how degrees are written.
 
-import { eastOf, latitudeOf, longitudeOf, metresPerDot, type View, worldX, worldY } from './projection.js';
+import { type Extent, latitudeOf, longitudeOf, metresPerDot, toDots, type View, worldX, worldY } from './projection.js';
 
 const STEPS_DEGREES = [
   60, 30, 20, 10, 5, 2, 1, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001, 0.0005, 0.0002, 0.0001, 0.00005,
@@ -10,6 +10,7 @@ const STEPS_DEGREES = [
 export interface Tick {
   /** In dots from the left or the top. */
   readonly at: number;
+  readonly degrees: number;
   readonly label: string;
 }
 
@@ -18,9 +19,7 @@ export interface Graticule {
   readonly parallels: readonly Tick[];
 }
 
-export interface GraticuleOptions {
-  width: number;
-  height: number;
+export interface GraticuleOptions extends Extent {
   /** How far lines are apart at least, in dots. */
   meridianDots: number;
   parallelDots: number;
@@ -43,24 +42,24 @@ export function graticule(view: View, options: GraticuleOptions): Graticule {
   const last = Math.floor((west + (across / view.worldDots) * 360) / meridianStep);
   for (let index = first; index <= last && index - first < width; index++) {
     const degrees = wrapDegrees(index * meridianStep);
-    const at = eastOf(view, worldX(degrees)) * view.worldDots + width / 2;
+    const [at] = toDots(view, options, { x: worldX(degrees), y: 0 });
     if (at < 0 || at >= width || meridians.some((tick) => Math.abs(tick.at - at) < 1)) continue;
-    meridians.push({ at, label: showDegrees(degrees, 'EW', meridianStep, hasDegreeSign) });
+    meridians.push({ at, degrees, label: showDegrees(degrees, 'EW', meridianStep, hasDegreeSign) });
   }
   const parallels: Tick[] = [];
   const south = latitudeOf(Math.min(1, view.y + height / 2 / view.worldDots));
   const north = latitudeOf(Math.max(0, view.y - height / 2 / view.worldDots));
   for (let index = Math.ceil(south / parallelStep); index <= Math.floor(north / parallelStep); index++) {
     const degrees = index * parallelStep;
-    const at = (worldY(degrees) - view.y) * view.worldDots + height / 2;
+    const [, at] = toDots(view, options, { x: 0, y: worldY(degrees) });
     if (at < 0 || at >= height || parallels.length >= height) continue;
-    parallels.push({ at, label: showDegrees(degrees, 'NS', parallelStep, hasDegreeSign) });
+    parallels.push({ at, degrees, label: showDegrees(degrees, 'NS', parallelStep, hasDegreeSign) });
   }
   return { meridians, parallels };
 }
 
 /** The smallest round step of so many degrees at least. */
-export function smallestStep(least: number): number {
+function smallestStep(least: number): number {
   return STEPS_DEGREES.filter((step) => step >= least).at(-1) ?? 60;
 }
 
@@ -69,7 +68,7 @@ function wrapDegrees(degrees: number): number {
 }
 
 /** `13.4°E`: as many decimals as the step needs, and no sign. */
-export function showDegrees(degrees: number, [plus, minus]: string, step: number, hasDegreeSign: boolean): string {
+function showDegrees(degrees: number, [plus, minus]: string, step: number, hasDegreeSign: boolean): string {
   const decimals = Math.max(0, Math.ceil(-Math.log10(step) - 1e-9));
   const text = Math.abs(degrees).toFixed(decimals);
   const isZero = Number(text) === 0 || (plus === 'E' && Number(text) === 180);

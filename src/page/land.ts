@@ -9,11 +9,11 @@ import type {
 } from 'maplibre-gl';
 import { feature, mesh } from 'topojson-client';
 import type { GeometryCollection, GeometryObject, Topology } from 'topojson-specification';
-import { showDegrees, smallestStep } from '../globe/graticule.js';
-import { longitudeOf, worldX } from '../globe/projection.js';
+import { graticule, type Tick } from '../globe/graticule.js';
 import { element } from './dom.js';
 import { readColour } from './looks.js';
 import type { Tiles } from './payload.js';
+import { extentOf, viewOf } from './view.js';
 
 const NOTHING: GeoJSON.FeatureCollection = { type: 'FeatureCollection', features: [] };
 
@@ -131,43 +131,28 @@ function tileLayers({ kind }: Tiles): LayerSpecification[] {
   ];
 }
 
-const PIXELS_BETWEEN_LINES = 130;
+const PIXELS_BETWEEN_LINES = { meridianDots: 130, parallelDots: 200 };
 const LABEL_PIXELS = 3;
 
-/** Draws lines of whole degrees for the part of the world that is shown, and writes them at the edges. */
+/** Draws lines of round degrees over the part of the world that is shown, and writes them at the edges. */
 export function drawDegrees(map: MapLibre, labels: HTMLElement): void {
-  const bounds = map.getBounds();
-  const [west, east, south, north] = [bounds.getWest(), bounds.getEast(), bounds.getSouth(), bounds.getNorth()];
-  const wanted = ((east - west) / Math.max(1, map.getContainer().clientWidth)) * PIXELS_BETWEEN_LINES;
-  const step = smallestStep(wanted);
-  const lines: GeoJSON.Position[][] = [];
-  const texts: HTMLElement[] = [];
-  const write = (text: string, edge: 'left' | 'bottom', pixels: number) => {
-    const label = element('span', { class: `degree degree-${edge}` }, text);
-    label.style.setProperty(edge === 'left' ? 'top' : 'left', `${pixels + LABEL_PIXELS}px`);
-    texts.push(label);
+  const options = { ...extentOf(map), ...PIXELS_BETWEEN_LINES, hasDegreeSign: true };
+  const { meridians, parallels } = graticule(viewOf(map), options);
+  const write = ({ label, at }: Tick, edge: 'left' | 'bottom') => {
+    const text = element('span', `degree degree-${edge}`, label);
+    text.style.setProperty(edge === 'left' ? 'top' : 'left', `${at + LABEL_PIXELS}px`);
+    return text;
   };
-  for (let index = Math.ceil(west / step); index * step <= east; index++) {
-    const at = index * step;
-    lines.push([
-      [at, -85],
-      [at, 85],
-    ]);
-    write(showDegrees(longitudeOf(worldX(at)), 'EW', step, true), 'bottom', map.project([at, south]).x);
-  }
-  for (let index = Math.ceil(south / step); index * step <= north; index++) {
-    const at = index * step;
-    lines.push([
-      [west - step, at],
-      [east + step, at],
-    ]);
-    write(showDegrees(at, 'NS', step, true), 'left', map.project([west, at]).y);
-  }
-  labels.replaceChildren(...texts);
-  const data: GeoJSON.Feature = {
-    type: 'Feature',
-    properties: {},
-    geometry: { type: 'MultiLineString', coordinates: lines },
-  };
-  map.getSource<GeoJSONSource>('degrees')?.setData(data);
+  labels.replaceChildren(
+    ...meridians.map((tick) => write(tick, 'bottom')),
+    ...parallels.map((tick) => write(tick, 'left')),
+  );
+  map
+    .getSource<GeoJSONSource>('degrees')
+    ?.setData(
+      lines([
+        ...meridians.map(({ degrees }) => [-85, 85].map((latitude) => [degrees, latitude])),
+        ...parallels.map(({ degrees }) => [-180, 0, 180].map((longitude) => [longitude, degrees])),
+      ]),
+    );
 }

@@ -1,6 +1,7 @@
 // How a state looks: a shape for those who see no colours, as on the terminal, and a colour of style.css, which has them for both themes.
 
 import type { BICYCLE_STATES } from '../api/bicycle.js';
+import { CHARGE_EMPTY_PERCENT, CHARGE_LOW_PERCENT } from '../groups.js';
 import { svg } from './dom.js';
 
 type Look = (typeof BICYCLE_STATES)[number] | 'other';
@@ -49,5 +50,5 @@ export function readColour(name: string): string {
 
 /** The colour of a charge, by the thresholds of the terminal. */
 export function chargeLevel(percent: number): 'empty' | 'low' | 'good' {
-  return percent < 20 ? 'empty' : percent < 50 ? 'low' : 'good';
+  return percent < CHARGE_EMPTY_PERCENT ? 'empty' : percent < CHARGE_LOW_PERCENT ? 'low' : 'good';
 }

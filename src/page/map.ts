@@ -2,7 +2,7 @@
 
 import { Map as MapLibre, setWorkerUrl } from 'maplibre-gl';
 import { scaleBar } from '../globe/graticule.js';
-import { ends, latitudeOf, type Point, shortestArc, worldX } from '../globe/projection.js';
+import { ends, latitudeOf, type Point, shortestArc, toDots, worldX } from '../globe/projection.js';
 import { type Cluster, gather } from './clusters.js';
 import { element, oncePerFrame, showNumber } from './dom.js';
 import type { View } from './filter.js';
@@ -11,6 +11,7 @@ import { drawDegrees, paintLand, styleOf } from './land.js';
 import { colourOf, showState } from './looks.js';
 import type { Tiles } from './payload.js';
 import { openPoints, pointPixels } from './points.js';
+import { extentOf, TILE_PIXELS, viewOf } from './view.js';
 
 export interface MapOptions {
   readonly container: HTMLElement;
@@ -33,7 +34,6 @@ export interface FleetMap {
   picture(): string;
 }
 
-const TILE_PIXELS = 512;
 const CLICK_PIXELS = 14;
 const CLOSEST_FIT = 16;
 const PADDING_PIXELS = 48;
@@ -79,7 +79,6 @@ export function openMap(fleet: Fleet, options: MapOptions): FleetMap {
   container.append(overlay, scale);
 
   const points = openPoints(map, options.onFirstPaint);
-  const worldPixels = () => TILE_PIXELS * 2 ** map.getZoom();
 
   const regather = () => {
     gatheredZoom = stepOf(map.getZoom());
@@ -89,14 +88,12 @@ export function openMap(fleet: Fleet, options: MapOptions): FleetMap {
     redrawBubbles();
   };
 
-  const place = (target: HTMLElement, x: number, y: number) => {
-    const centre = map.getCenter();
-    const middle = worldX(centre.lng);
-    const nearest = x + Math.round(middle - x);
-    const left = (nearest - middle) * worldPixels() + canvas.clientWidth / 2;
-    const top = (y - mercatorY(centre.lat)) * worldPixels() + canvas.clientHeight / 2;
+  /** Moves an element to a point of the world; true where that is in sight. */
+  const place = (target: HTMLElement, point: Point) => {
+    const extent = extentOf(map);
+    const [left, top] = toDots(viewOf(map), extent, point);
     target.style.transform = `translate(${left.toFixed(1)}px, ${top.toFixed(1)}px)`;
-    return left > -60 && top > -60 && left < canvas.clientWidth + 60 && top < canvas.clientHeight + 60;
+    return left > -60 && top > -60 && left < extent.width + 60 && top < extent.height + 60;
   };
 
   /** Bubbles stay where they are as long as there are as many, so that they can be pressed while bicycles move. */
@@ -113,7 +110,7 @@ export function openMap(fleet: Fleet, options: MapOptions): FleetMap {
   };
   const drawBubbles = () => {
     for (const { element: bubble, cluster } of drawn) {
-      const isSeen = place(bubble, cluster.x, cluster.y);
+      const isSeen = place(bubble, cluster);
       if (isSeen && !bubble.isConnected) bubbles.append(bubble);
       if (!isSeen) bubble.remove();
     }
@@ -127,7 +124,7 @@ export function openMap(fleet: Fleet, options: MapOptions): FleetMap {
   const drawChosen = () => {
     ring.hidden = chosen === undefined || !isPlaced(chosen);
     if (chosen === undefined || ring.hidden) return;
-    place(ring, chosen.x, chosen.y);
+    place(ring, chosen);
     ring.style.setProperty('--size', `${pointPixels(map.getZoom()) + 12}px`);
   };
 
@@ -158,7 +155,7 @@ export function openMap(fleet: Fleet, options: MapOptions): FleetMap {
     tip.hidden = found === undefined;
     canvas.classList.toggle('is-over', found !== undefined);
     if (found === undefined) return;
-    place(tip, found.x, found.y);
+    place(tip, found);
     tip.textContent = tipOf(found);
   });
   map.on('mousemove', ({ point }) => {
@@ -289,8 +286,7 @@ function tipOf(bicycle: Bicycle): string {
 const SCALE_PIXELS = 110;
 
 function drawScale(map: MapLibre, scale: HTMLElement): void {
-  const view = { x: 0, y: mercatorY(map.getCenter().lat), worldDots: TILE_PIXELS * 2 ** map.getZoom() };
-  const { dots, label } = scaleBar(view, SCALE_PIXELS);
+  const { dots, label } = scaleBar(viewOf(map), SCALE_PIXELS);
   scale.style.width = `${Math.round(dots)}px`;
   scale.textContent = label;
 }

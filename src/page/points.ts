@@ -4,6 +4,7 @@ import type { CustomLayerInterface, Map as MapLibre } from 'maplibre-gl';
 import { worldX } from '../globe/projection.js';
 import { type Bicycle, mercatorY } from './fleet.js';
 import { LOOKS, lookOf, readColour } from './looks.js';
+import { extentOf, viewOf } from './view.js';
 
 export interface Points {
   readonly layer: CustomLayerInterface;
@@ -19,7 +20,6 @@ export interface Points {
 const HALO_MS = 1_800;
 const FLOATS = 8;
 const ROOMY = 3_000;
-const TILE_PIXELS = 512;
 
 /*
  * A float holds a position to two metres, so each comes in two parts, and the difference to the middle of the map is taken before they
@@ -158,15 +158,13 @@ export function openPoints(map: MapLibre, onFirstPaint: () => void): Points {
 
   const draw = (context: WebGL2RenderingContext, linked: WebGLProgram) => {
     const at = (name: string) => context.getUniformLocation(linked, name);
-    const centre = map.getCenter();
-    const [x, y] = [worldX(centre.lng), mercatorY(centre.lat)];
-    const worldPixels = TILE_PIXELS * 2 ** map.getZoom();
-    const { clientWidth: width, clientHeight: height } = map.getCanvas();
+    const { x, y, worldDots } = viewOf(map);
+    const { width, height } = extentOf(map);
     const ratio = map.getPixelRatio();
     context.useProgram(linked);
     context.uniform2f(at('centreHigh'), Math.fround(x), Math.fround(y));
     context.uniform2f(at('centreLow'), x - Math.fround(x), y - Math.fround(y));
-    context.uniform2f(at('scale'), (worldPixels / width) * 2, (worldPixels / height) * 2);
+    context.uniform2f(at('scale'), (worldDots / width) * 2, (worldDots / height) * 2);
     // Where there is room for it, a point is large enough to hit.
     const room = bicycles.length < ROOMY ? 1.2 : 1;
     context.uniform1f(at('size'), pointPixels(map.getZoom()) * ratio * room);
@@ -177,7 +175,7 @@ export function openPoints(map: MapLibre, onFirstPaint: () => void): Points {
     context.disable(context.STENCIL_TEST);
     context.enable(context.BLEND);
     context.blendFunc(context.ONE, context.ONE_MINUS_SRC_ALPHA);
-    const half = width / worldPixels / 2;
+    const half = width / worldDots / 2;
     for (let turn = Math.floor(x - half) - 1; turn <= Math.ceil(x + half); turn++) {
       if (turn + 1 < x - half || turn > x + half) continue;
       context.uniform1f(at('shift'), turn);
@@ -200,7 +198,7 @@ export function openPoints(map: MapLibre, onFirstPaint: () => void): Points {
     nearest(pixelX, pixelY, withinPixels) {
       const { lng, lat } = map.unproject([pixelX, pixelY]);
       const [x, y] = [worldX(lng), mercatorY(lat)];
-      let best = withinPixels / (TILE_PIXELS * 2 ** map.getZoom());
+      let best = withinPixels / viewOf(map).worldDots;
       let found: Bicycle | undefined;
       for (const bicycle of bicycles) {
         const east = bicycle.x - x;

@@ -2,16 +2,13 @@
 
 import { BICYCLE, BICYCLE_FIELDS, type Bicycle } from '../api/bicycle.js';
 import { isUuid } from '../api/links.js';
+import { CHARGE_EMPTY_PERCENT, CHARGE_LOW_PERCENT } from '../groups.js';
 import { clean } from '../terminal/clean.js';
 import type { Color } from '../terminal/colour.js';
 import type { Shape } from '../terminal/formats.js';
 import type { Cell, Place } from '../terminal/table.js';
 import { age, toIso } from '../terminal/time.js';
 import { MISSING, numberOf, pointOf, textOf } from '../terminal/values.js';
-
-/** The least a charge may be, in percent, before it is a worry, and before it calls for somebody. */
-const CHARGE_LOW_PERCENT = 50;
-const CHARGE_EMPTY_PERCENT = 20;
 
 /** How a state looks: in a table, on a map, in a picture. */
 export interface StateLook {

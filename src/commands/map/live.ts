@@ -1,15 +1,56 @@
-// `fleet map --live`: a watch of the fleet that is drawn as a map.
+// `fleet map --live`, and the part of a fleet that a map follows: what the filters of `bicycles list` leave, decided on this side for what is pushed.
 
+import type { Bicycle } from '../../api/bicycle.js';
 import type { Context } from '../../context.js';
+import { usageError } from '../../errors.js';
+import { numberOf } from '../../terminal/values.js';
+import type { Box } from '../bicycles/area.js';
+import { planBicycles } from '../bicycles/list.js';
 import { IDLE_MS, RESYNC_PAGES } from '../follow/flags.js';
+import { matches } from '../list/where.js';
+import { chosenOrganization } from '../organization.js';
 import { makePlan } from '../watch/plan.js';
 import { runWatch } from '../watch/watch.js';
-import { choosePart } from './part.js';
-import type { MapFilters } from './read.js';
+import { describeFleet, type MapFilters } from './read.js';
 
-/** Draws until it is left. Throws what a watch throws. */
+export interface FleetPart {
+  organization: string | undefined;
+  title: string;
+  keep(bicycle: Bicycle): boolean;
+}
+
+/** Draws the map on the whole terminal until it is left. Throws what a watch throws. */
 export async function followMap(context: Context, asked: MapFilters): Promise<void> {
   const { organization, title, keep } = await choosePart(context, asked, '--live');
   const plan = await makePlan(context, organization, { live: true, idle: IDLE_MS, resyncPages: RESYNC_PAGES });
   await runWatch(context, { ...plan, map: { title, keep } });
+}
+
+/** `flag` is what asks for it. Throws a usage error for a zone. */
+export async function choosePart(context: Context, asked: MapFilters, flag: '--live' | '--serve'): Promise<FleetPart> {
+  if (asked.zone !== undefined) {
+    const reason = `${flag} cannot tell what comes into a zone, which the service alone knows`;
+    throw usageError(reason, 'use --bbox or --near');
+  }
+  const organization = await chosenOrganization(context, asked.organization);
+  const filters = organization === undefined ? asked : { ...asked, organization };
+  const { keep } = await planBicycles(context, filters);
+  const { bbox, where = [] } = filters;
+  return {
+    organization,
+    title: await describeFleet(context, filters),
+    keep: (bicycle) =>
+      (bbox === undefined || isWithin(bicycle, bbox)) &&
+      (keep?.({ json: '', value: bicycle }) ?? true) &&
+      where.every((condition) => matches(condition, bicycle, context.clock.wallMs())),
+  };
+}
+
+/** Whether a bicycle is in a box, also in one that lies across the antimeridian. */
+function isWithin({ latitude, longitude }: Bicycle, { northEast, southWest }: Box): boolean {
+  const [north, east] = [numberOf(latitude), numberOf(longitude)];
+  if (north === undefined || east === undefined) return false;
+  if (north > northEast.latitude || north < southWest.latitude) return false;
+  const [isWestOfEast, isEastOfWest] = [east <= northEast.longitude, east >= southWest.longitude];
+  return northEast.longitude < southWest.longitude ? isWestOfEast || isEastOfWest : isWestOfEast && isEastOfWest;
 }

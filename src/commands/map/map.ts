@@ -50,12 +50,10 @@ export async function showMap(context: Context, options: MapOptions): Promise<vo
     if (form === 'html') {
       const { writePage } = await import('./html.js');
       await writePage(picture, { tiles, attribution }, target.write);
-    } else if (form === 'svg') {
-      const { drawPicture } = await import('./svg.js');
-      await target.write(drawPicture(picture, size));
     } else {
-      const { drawText } = await import('./text.js');
-      await target.write(await drawText(context, picture, { size, isFile: file !== undefined }));
+      const { drawPicture, drawText } = await import('./draw.js');
+      const text = () => drawText(context, picture, { size, isFile: file !== undefined });
+      await target.write(form === 'svg' ? drawPicture(picture, size) : await text());
     }
     await target.end();
   } catch (thrown) {

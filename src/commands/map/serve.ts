@@ -12,7 +12,7 @@ import type { WatchState } from '../watch/state.js';
 import { runWatch } from '../watch/watch.js';
 import { type Feed, openFeed } from './feed.js';
 import { type PageOptions, readTemplate } from './html.js';
-import { choosePart } from './part.js';
+import { choosePart } from './live.js';
 import { openPast } from './past.js';
 import type { MapFilters } from './read.js';
 import { openPageServer, type PageServer } from './server.js';

@@ -7,7 +7,7 @@ import { textOf } from '../../terminal/values.js';
 import type { Look, Piece } from '../../views/map/legend.js';
 import { type Place, type Scene, sceneOf } from '../../views/map/scene.js';
 import { type DrawnMap, drawMap } from '../../views/map/terminal.js';
-import { loadCoast } from '../map/scene.js';
+import { loadCoast } from '../map/draw.js';
 import type { MapSeen, MapState, MapTarget } from './map-view.js';
 
 export interface LiveMapInput {

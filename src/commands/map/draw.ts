@@ -1,0 +1,71 @@
+// `fleet map` as text and as a picture: on a terminal, in a pipe, in a file.
+
+import { readFileSync } from 'node:fs';
+import type { Context } from '../../context.js';
+import { distPath } from '../../place.js';
+import { canvasLines } from '../../terminal/canvas.js';
+import { loadPaint } from '../../terminal/colour.js';
+import { countNoun } from '../../terminal/formats/renderer.js';
+import { type Coast, readCoast } from '../../views/map/coast.js';
+import { type MapInput, sceneOf } from '../../views/map/scene.js';
+import { drawSvg } from '../../views/map/svg.js';
+import { drawMap } from '../../views/map/terminal.js';
+import type { FleetPicture } from './read.js';
+import type { Size } from './size.js';
+
+/** A pipe and a file say nothing of the size they are read in. */
+const PIPE_SIZE: Size = { width: 80, height: 24 };
+/** What the shell's prompt takes below the drawing. */
+const PROMPT_ROWS = 1;
+const PICTURE_SIZE: Size = { width: 1200, height: 800 };
+/** Below this the legend of a picture has no room. */
+const LEAST_PIXELS = 200;
+
+let coast: Coast | undefined;
+
+/** The coastline that the build made; read once. */
+export function loadCoast(): Coast {
+  coast ??= readCoast(JSON.parse(readFileSync(distPath('coastline.json'), 'utf8')) as number[][]);
+  return coast;
+}
+
+/** What is drawn of a picture. */
+function mapInputOf({ bicycles, title, takenAtMs }: FleetPicture): MapInput {
+  const offsetMinutes = -new Date(takenAtMs).getTimezoneOffset();
+  return {
+    ...sceneOf(bicycles.map(({ value }) => value)),
+    coast: loadCoast(),
+    title: `${countNoun(bicycles.length, { one: 'bicycle', many: 'bicycles' })}, ${title}`,
+    // `2026-11-21 14:03`: local time of the day it was read.
+    moment: new Date(takenAtMs + offsetMinutes * 60_000).toISOString().slice(0, 16).replace('T', ' '),
+  };
+}
+
+export function drawPicture(picture: FleetPicture, { width, height }: Size = PICTURE_SIZE): string {
+  const [wide, high] = [Math.max(LEAST_PIXELS, width), Math.max(LEAST_PIXELS, height)];
+  return drawSvg({ ...mapInputOf(picture), width: wide, height: high });
+}
+
+export interface TextOptions {
+  size: Size | undefined;
+  /** In a file there is no terminal to ask. */
+  isFile: boolean;
+}
+
+/** The drawing as lines: in colour and Braille on a terminal that has both, in ASCII in a pipe. */
+export async function drawText(context: Context, picture: FleetPicture, options: TextOptions): Promise<string> {
+  const { stdout } = context.io;
+  const isTerminal = stdout.isTerminal && !options.isFile;
+  const colorLevel = options.isFile ? 0 : stdout.colorLevel;
+  const ofTerminal = { width: stdout.width() ?? PIPE_SIZE.width, height: stdout.height() - PROMPT_ROWS };
+  const { width, height } = options.size ?? (isTerminal ? ofTerminal : PIPE_SIZE);
+  const { canvas } = drawMap(mapInputOf(picture), {
+    width,
+    height: Math.max(1, height),
+    hasColor: colorLevel > 0,
+    // A pipe gets what anything can show.
+    hasUnicode: isTerminal && stdout.hasUnicode,
+  });
+  const lines = canvasLines(canvas, await loadPaint(colorLevel));
+  return lines.map((line) => `${line}\n`).join('');
+}

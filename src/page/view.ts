@@ -1,0 +1,18 @@
+// The window of MapLibre's map in the terms of the globe.
+
+import type { Map as MapLibre } from 'maplibre-gl';
+import { type Extent, type View, worldX } from '../globe/projection.js';
+import { mercatorY } from './fleet.js';
+
+/** How wide the world is at zoom 0. */
+export const TILE_PIXELS = 512;
+
+export function viewOf(map: MapLibre): View {
+  const { lng, lat } = map.getCenter();
+  return { x: worldX(lng), y: mercatorY(lat), worldDots: TILE_PIXELS * 2 ** map.getZoom() };
+}
+
+export function extentOf(map: MapLibre): Extent {
+  const { clientWidth, clientHeight } = map.getCanvas();
+  return { width: clientWidth, height: clientHeight };
+}
