@@ -184,7 +184,6 @@ export function openMap(fleet: Fleet, options: MapOptions): FleetMap {
       map.easeTo({ center, zoom: Math.max(map.getZoom(), near ? 15 : 12), duration: 600 });
     },
     paint() {
-      points.paint();
       if (isReady) paintLand(map, tiles);
     },
     fit(bicycles) {

@@ -10,15 +10,15 @@ export interface Points {
   readonly layer: CustomLayerInterface;
   /** The bicycles to draw; everything else is hidden. */
   show(bicycles: readonly Bicycle[]): void;
-  /** The colours are others. */
-  paint(): void;
   /** The nearest drawn point within so many pixels of one of the map's. */
   nearest(x: number, y: number, withinPixels: number): Bicycle | undefined;
 }
 
 /** How long a change is shown by a halo. */
 const HALO_MS = 1_800;
-const FLOATS = 8;
+/** What a vertex of the buffer holds, and how many floats of it. */
+const VERTEX_PARTS = { high: 2, low: 2, changed: 1 };
+const VERTEX_FLOATS = 5;
 const ROOMY = 3_000;
 
 /*
@@ -26,25 +26,22 @@ const ROOMY = 3_000;
  * are put together.
  */
 const VERTEX = `#version 300 es
-in vec2 high; in vec2 low; in vec3 colour; in float packed;
+in vec2 high; in vec2 low; in float changed;
 uniform vec2 centreHigh; uniform vec2 centreLow; uniform vec2 scale; uniform float shift;
 uniform float size; uniform float now;
-out vec3 fill; flat out int shape; out float halo; out float side;
+out float halo; out float side;
 void main() {
   vec2 away = (high - centreHigh) + (low - centreLow) + vec2(shift, 0.0);
   gl_Position = vec4(away.x * scale.x, -away.y * scale.y, 0.0, 1.0);
-  shape = int(mod(packed, 16.0));
-  float age = now - floor(packed / 16.0) * 50.0;
-  halo = packed < 16.0 ? 0.0 : clamp(1.0 - age / ${HALO_MS.toFixed(1)}, 0.0, 1.0);
-  fill = colour;
+  halo = clamp(1.0 - (now - changed) / ${HALO_MS.toFixed(1)}, 0.0, 1.0);
   side = size * (halo > 0.0 ? 3.2 : 1.0);
   gl_PointSize = side;
 }`;
 
 const FRAGMENT = `#version 300 es
 precision highp float;
-in vec3 fill; flat in int shape; in float halo; in float side;
-uniform float size; uniform vec3 rim; uniform float strength;
+in float halo; in float side;
+uniform float size; uniform int shape; uniform vec3 fill; uniform vec3 rim;
 out vec4 result;
 float box(vec2 p, vec2 b) { vec2 d = abs(p) - b; return length(max(d, 0.0)) + min(max(d.x, d.y), 0.0); }
 // Five tips at 0.8, the corners between at 0.36: how far beyond the edge that ends at the nearest tip.
@@ -71,47 +68,80 @@ void main() {
   float edge = 1.0 - smoothstep(0.14 - soft, 0.14 + soft, d);
   float ringAt = mix(3.0, 0.9, halo);
   float glow = halo * 0.85 * (1.0 - smoothstep(0.0, 0.28, abs(r - ringAt)));
-  float cover = max(edge * strength, glow);
+  float cover = max(edge * 0.96, glow);
   if (cover < 0.01) discard;
   vec3 shown = edge > 0.01 ? mix(rim, fill, inside) : fill;
   result = vec4(shown * cover, cover);
 }`;
 
 export function openPoints(map: MapLibre, onFirstPaint: () => void): Points {
-  let bicycles: readonly Bicycle[] = [];
+  /** By their looks, in the order in which they are drawn; undefined before any are known. */
+  let layers: readonly Bicycle[][] | undefined;
+  let count = 0;
   let isStale = true;
   let isPainted = false;
-  let isShown = false;
   let youngestMs = Number.NEGATIVE_INFINITY;
-  let gl: WebGL2RenderingContext | undefined;
-  let program: WebGLProgram | undefined;
-  let buffer: WebGLBuffer | null = null;
-  let array: WebGLVertexArrayObject | null = null;
+  let draw = () => {};
   const startMs = performance.now();
 
-  /** The points in the order in which they are drawn. */
-  const dataOf = () => {
-    const layers: Bicycle[][] = LOOKS.map(() => []);
-    for (const bicycle of bicycles) layers[LOOKS.indexOf(lookOf(bicycle.state))]?.push(bicycle);
-    const data = new Float32Array(bicycles.length * FLOATS);
-    let at = 0;
-    for (const [shape, look] of LOOKS.entries()) {
-      const [red, green, blue] = rgbOf(readColour(look));
-      for (const { x, y, changedMs } of layers[shape] ?? []) {
-        const [highX, highY] = [Math.fround(x), Math.fround(y)];
-        const ticks = changedMs === Number.NEGATIVE_INFINITY ? 0 : Math.max(1, Math.round((changedMs - startMs) / 50));
-        if (changedMs > youngestMs) youngestMs = changedMs;
-        data[at++] = highX;
-        data[at++] = highY;
-        data[at++] = x - highX;
-        data[at++] = y - highY;
-        data[at++] = red;
-        data[at++] = green;
-        data[at++] = blue;
-        data[at++] = ticks * 16 + shape;
-      }
+  const dataOf = (shown: readonly Bicycle[]) => {
+    const data = new Float32Array(shown.length * VERTEX_FLOATS);
+    for (const [index, { x, y, changedMs }] of shown.entries()) {
+      const [highX, highY] = [Math.fround(x), Math.fround(y)];
+      youngestMs = Math.max(youngestMs, changedMs);
+      data.set([highX, highY, x - highX, y - highY, Math.max(changedMs - startMs, -HALO_MS)], index * VERTEX_FLOATS);
     }
     return data;
+  };
+
+  const openDrawing = (gl: WebGL2RenderingContext) => {
+    const program = link(gl);
+    const buffer = gl.createBuffer();
+    const array = gl.createVertexArray();
+    gl.bindVertexArray(array);
+    gl.bindBuffer(gl.ARRAY_BUFFER, buffer);
+    let offset = 0;
+    for (const [name, length] of Object.entries(VERTEX_PARTS)) {
+      const location = gl.getAttribLocation(program, name);
+      gl.enableVertexAttribArray(location);
+      gl.vertexAttribPointer(location, length, gl.FLOAT, false, VERTEX_FLOATS * 4, offset * 4);
+      offset += length;
+    }
+    gl.bindVertexArray(null);
+    const at = (name: string) => gl.getUniformLocation(program, name);
+    return () => {
+      gl.bindVertexArray(array);
+      gl.bindBuffer(gl.ARRAY_BUFFER, buffer);
+      if (isStale) gl.bufferData(gl.ARRAY_BUFFER, dataOf((layers ?? []).flat()), gl.DYNAMIC_DRAW);
+      isStale = false;
+      const { x, y, worldDots } = viewOf(map);
+      const { width, height } = extentOf(map);
+      gl.useProgram(program);
+      gl.uniform2f(at('centreHigh'), Math.fround(x), Math.fround(y));
+      gl.uniform2f(at('centreLow'), x - Math.fround(x), y - Math.fround(y));
+      gl.uniform2f(at('scale'), (worldDots / width) * 2, (worldDots / height) * 2);
+      // Where there is room for it, a point is large enough to hit.
+      gl.uniform1f(at('size'), pointPixels(map.getZoom()) * map.getPixelRatio() * (count < ROOMY ? 1.2 : 1));
+      gl.uniform1f(at('now'), isStill() ? Number.MAX_SAFE_INTEGER : performance.now() - startMs);
+      gl.uniform3fv(at('rim'), rgbOf(readColour('rim')));
+      gl.disable(gl.DEPTH_TEST);
+      gl.disable(gl.STENCIL_TEST);
+      gl.enable(gl.BLEND);
+      gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
+      const half = width / worldDots / 2;
+      let first = 0;
+      for (const [shape, shown] of (layers ?? []).entries()) {
+        gl.uniform1i(at('shape'), shape);
+        gl.uniform3fv(at('fill'), rgbOf(readColour(LOOKS[shape] ?? 'other')));
+        // The world again at its sides, where they are in sight.
+        for (let turn = Math.floor(x - half); shown.length > 0 && turn <= x + half; turn++) {
+          gl.uniform1f(at('shift'), turn);
+          gl.drawArrays(gl.POINTS, first, shown.length);
+        }
+        first += shown.length;
+      }
+      gl.bindVertexArray(null);
+    };
   };
 
   const layer: CustomLayerInterface = {
@@ -119,36 +149,12 @@ export function openPoints(map: MapLibre, onFirstPaint: () => void): Points {
     type: 'custom',
     renderingMode: '2d',
     onAdd(_map, context) {
-      gl = context as WebGL2RenderingContext;
-      program = link(gl);
-      buffer = gl.createBuffer();
-      array = gl.createVertexArray();
-      gl.bindVertexArray(array);
-      gl.bindBuffer(gl.ARRAY_BUFFER, buffer);
-      for (const [name, length, offset] of [
-        ['high', 2, 0],
-        ['low', 2, 2],
-        ['colour', 3, 4],
-        ['packed', 1, 7],
-      ] as const) {
-        const location = gl.getAttribLocation(program, name);
-        gl.enableVertexAttribArray(location);
-        gl.vertexAttribPointer(location, length, gl.FLOAT, false, FLOATS * 4, offset * 4);
-      }
-      gl.bindVertexArray(null);
+      draw = openDrawing(context as WebGL2RenderingContext);
       isStale = true;
     },
     render() {
-      if (gl === undefined || program === undefined) return;
-      gl.bindVertexArray(array);
-      gl.bindBuffer(gl.ARRAY_BUFFER, buffer);
-      if (isStale) {
-        gl.bufferData(gl.ARRAY_BUFFER, dataOf(), gl.DYNAMIC_DRAW);
-        isStale = false;
-      }
-      draw(gl, program);
-      gl.bindVertexArray(null);
-      if (!isPainted && isShown) {
+      draw();
+      if (!isPainted && layers !== undefined) {
         isPainted = true;
         onFirstPaint();
       }
@@ -156,51 +162,21 @@ export function openPoints(map: MapLibre, onFirstPaint: () => void): Points {
     },
   };
 
-  const draw = (context: WebGL2RenderingContext, linked: WebGLProgram) => {
-    const at = (name: string) => context.getUniformLocation(linked, name);
-    const { x, y, worldDots } = viewOf(map);
-    const { width, height } = extentOf(map);
-    const ratio = map.getPixelRatio();
-    context.useProgram(linked);
-    context.uniform2f(at('centreHigh'), Math.fround(x), Math.fround(y));
-    context.uniform2f(at('centreLow'), x - Math.fround(x), y - Math.fround(y));
-    context.uniform2f(at('scale'), (worldDots / width) * 2, (worldDots / height) * 2);
-    // Where there is room for it, a point is large enough to hit.
-    const room = bicycles.length < ROOMY ? 1.2 : 1;
-    context.uniform1f(at('size'), pointPixels(map.getZoom()) * ratio * room);
-    context.uniform1f(at('now'), isStill() ? Number.MAX_SAFE_INTEGER : performance.now() - startMs);
-    context.uniform3fv(at('rim'), rgbOf(readColour('rim')));
-    context.uniform1f(at('strength'), 0.96);
-    context.disable(context.DEPTH_TEST);
-    context.disable(context.STENCIL_TEST);
-    context.enable(context.BLEND);
-    context.blendFunc(context.ONE, context.ONE_MINUS_SRC_ALPHA);
-    const half = width / worldDots / 2;
-    for (let turn = Math.floor(x - half) - 1; turn <= Math.ceil(x + half); turn++) {
-      if (turn + 1 < x - half || turn > x + half) continue;
-      context.uniform1f(at('shift'), turn);
-      context.drawArrays(context.POINTS, 0, bicycles.length);
-    }
-  };
-
-  const repaint = () => {
-    isStale = true;
-    map.triggerRepaint();
-  };
   return {
     layer,
     show(shown) {
-      bicycles = shown;
-      isShown = true;
-      repaint();
+      layers = LOOKS.map(() => []);
+      for (const bicycle of shown) layers[LOOKS.indexOf(lookOf(bicycle.state))]?.push(bicycle);
+      count = shown.length;
+      isStale = true;
+      map.triggerRepaint();
     },
-    paint: repaint,
     nearest(pixelX, pixelY, withinPixels) {
       const { lng, lat } = map.unproject([pixelX, pixelY]);
       const [x, y] = [worldX(lng), mercatorY(lat)];
       let best = withinPixels / viewOf(map).worldDots;
       let found: Bicycle | undefined;
-      for (const bicycle of bicycles) {
+      for (const bicycle of layers?.flat() ?? []) {
         const east = bicycle.x - x;
         const distance = Math.hypot(east - Math.round(east), bicycle.y - y);
         if (distance > best) continue;
