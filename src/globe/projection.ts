@@ -66,42 +66,41 @@ export function metresPerDot({ y, worldDots }: View): number {
 /** The view that shows all points, also across the antimeridian; the whole world when there are none. */
 export function fitView(points: readonly Point[], extent: Extent): View {
   if (points.length === 0) return { x: 0.5, y: 0.5, worldDots: Math.min(extent.width, extent.height) };
-  const { west, width } = shortestArc(points);
-  const { north, south } = ends(points);
+  const { west, east, north, south } = boundsOf(points);
   const y = (north + south) / 2;
   const leastWidth = LEAST_METRES / (CIRCUMFERENCE_METRES * Math.cos((latitudeOf(y) * Math.PI) / 180));
   const room = 1 - 2 * MARGIN;
   const worldDots = Math.min(
-    (extent.width * room) / Math.max(width, leastWidth),
+    (extent.width * room) / Math.max(east - west, leastWidth),
     (extent.height * room) / Math.max(south - north, (leastWidth * extent.height) / extent.width),
   );
-  return boundView({ x: west + width / 2, y, worldDots }, extent);
+  return boundView({ x: (west + east) / 2, y, worldDots }, extent);
 }
 
-/** The least and the greatest distance from the northern end of the world. */
-export function ends(points: Iterable<Point>): { north: number; south: number } {
+/** A part of the world; `east` is above 1 where it lies across the antimeridian. */
+export interface Bounds {
+  readonly west: number;
+  readonly east: number;
+  readonly north: number;
+  readonly south: number;
+}
+
+/** The smallest part that holds all points, of which there are some: from west to east it is what is left without the widest gap. */
+export function boundsOf(points: readonly Point[]): Bounds {
   let [north, south] = [1, 0];
   for (const { y } of points) {
     if (y < north) north = y;
     if (y > south) south = y;
   }
-  return { north, south };
-}
-
-/** The western end and the length of the shortest arc that holds all points: what is left without the widest gap. */
-export function shortestArc(points: readonly Point[]): { west: number; width: number } {
   const sorted = Float64Array.from(points, ({ x }) => x).sort();
   const [first = 0] = sorted;
-  const last = sorted.at(-1) ?? first;
-  let west = first;
-  let widest = first + 1 - last;
-  for (let index = 1; index < sorted.length; index++) {
-    const gap = (sorted[index] ?? 0) - (sorted[index - 1] ?? 0);
-    if (gap <= widest) continue;
-    widest = gap;
-    west = sorted[index] ?? 0;
+  let before = (sorted.at(-1) ?? first) - 1;
+  let [west, widest] = [first, 0];
+  for (const x of sorted) {
+    if (x - before > widest) [west, widest] = [x, x - before];
+    before = x;
   }
-  return { west, width: 1 - widest };
+  return { west, east: west + 1 - widest, north, south };
 }
 
 /** A view can be so near that a dot is a few centimetres, and so far that the world fills the drawing. */

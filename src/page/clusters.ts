@@ -1,16 +1,10 @@
 // Gathers places that a map this small cannot tell apart: pure. A cluster is drawn with its count, everything else as points.
 
-import { shortestArc } from '../globe/projection.js';
+import { type Bounds, boundsOf, type Point } from '../globe/projection.js';
 import { type Bicycle, isPlaced } from './fleet.js';
 
-export interface Cluster {
-  /** The middle, in Web Mercator; above 1 behind the date line. */
-  readonly x: number;
-  readonly y: number;
-  readonly west: number;
-  readonly east: number;
-  readonly north: number;
-  readonly south: number;
+/** Its middle may be above 1 behind the date line. */
+export interface Cluster extends Point, Bounds {
   readonly bicycles: readonly Bicycle[];
 }
 
@@ -32,7 +26,8 @@ const ROW = 2 ** 25;
 /** `worldPixels`: how wide the whole world is. Bicycles without a position are in neither. */
 export function gather(bicycles: readonly Bicycle[], worldPixels: number): Clustering {
   const placed = bicycles.filter(isPlaced);
-  const seam = seamOf(placed);
+  // The world is cut open at the end of the widest stretch without bicycles.
+  const seam = placed.length === 0 ? 0 : boundsOf(placed).west;
   const cells = worldPixels / CELL_PIXELS;
   const bins = new Map<number, Bicycle[]>();
   for (const bicycle of placed) {
@@ -44,16 +39,11 @@ export function gather(bicycles: readonly Bicycle[], worldPixels: number): Clust
   const widest = WIDEST_PIXELS / worldPixels;
   const crowds = [...groupsOf(bins)]
     .filter((group) => group.length >= FEWEST)
-    .map((group) => clusterOf(group, seam))
+    .map(clusterOf)
     .filter(({ west, east, north, south }) => Math.max(east - west, south - north) <= widest);
-  const clusters = joinNear(crowds, NEAREST_PIXELS / worldPixels, seam);
+  const clusters = joinNear(crowds, NEAREST_PIXELS / worldPixels);
   const clustered = new Set(clusters.flatMap((cluster) => cluster.bicycles));
   return { clusters, points: placed.filter((bicycle) => !clustered.has(bicycle)) };
-}
-
-/** Where the world is best cut open: at the end of the widest stretch without bicycles, from 0 to 1. */
-export function seamOf(placed: readonly Bicycle[]): number {
-  return placed.length === 0 ? 0 : shortestArc(placed).west;
 }
 
 /** What lies before the seam comes after everything else. */
@@ -78,28 +68,26 @@ function* groupsOf(bins: ReadonlyMap<number, Bicycle[]>): Generator<Bicycle[]> {
   }
 }
 
-function clusterOf(bicycles: readonly Bicycle[], seam: number): Cluster {
+function clusterOf(bicycles: readonly Bicycle[]): Cluster {
+  const bounds = boundsOf(bicycles);
   let [x, y] = [0, 0];
-  let [west, east, north, south] = [2, 0, 1, 0];
   for (const bicycle of bicycles) {
-    const turnedX = turned(bicycle.x, seam);
-    x += turnedX;
+    x += turned(bicycle.x, bounds.west);
     y += bicycle.y;
-    west = Math.min(west, turnedX);
-    east = Math.max(east, turnedX);
-    north = Math.min(north, bicycle.y);
-    south = Math.max(south, bicycle.y);
   }
-  return { x: x / bicycles.length, y: y / bicycles.length, west, east, north, south, bicycles };
+  return { x: x / bicycles.length, y: y / bicycles.length, ...bounds, bicycles };
 }
 
 /** Clusters that would lie over each other become one. */
-function joinNear(clusters: readonly Cluster[], nearest: number, seam: number): Cluster[] {
+function joinNear(clusters: readonly Cluster[], nearest: number): Cluster[] {
   const joined: Cluster[] = [];
   for (const cluster of clusters) {
-    const near = joined.findIndex(({ x, y }) => Math.hypot(x - cluster.x, y - cluster.y) < nearest);
+    const near = joined.findIndex(({ x, y }) => {
+      const east = x - cluster.x;
+      return Math.hypot(east - Math.round(east), y - cluster.y) < nearest;
+    });
     if (near === -1) joined.push(cluster);
-    else joined[near] = clusterOf([...(joined[near]?.bicycles ?? []), ...cluster.bicycles], seam);
+    else joined[near] = clusterOf([...(joined[near]?.bicycles ?? []), ...cluster.bicycles]);
   }
   return joined;
 }

@@ -2,7 +2,7 @@
 
 import { Map as MapLibre, setWorkerUrl } from 'maplibre-gl';
 import { scaleBar } from '../globe/graticule.js';
-import { ends, latitudeOf, type Point, shortestArc, toDots, worldX } from '../globe/projection.js';
+import { type Bounds, boundsOf, latitudeOf, type Point, toDots, worldX } from '../globe/projection.js';
 import { type Cluster, gather } from './clusters.js';
 import { element, oncePerFrame, showNumber } from './dom.js';
 import type { View } from './filter.js';
@@ -57,7 +57,7 @@ export function openMap(fleet: Fleet, options: MapOptions): FleetMap {
     maxPitch: 0,
     maxZoom: 20,
     fadeDuration: 0,
-    bounds: boundsOf(fleet.all),
+    bounds: lngLatsOf(fleet.all),
     fitBoundsOptions: { padding: paddingOf(container), maxZoom: CLOSEST_FIT },
     trackResize: true,
   });
@@ -115,10 +115,11 @@ export function openMap(fleet: Fleet, options: MapOptions): FleetMap {
       if (!isSeen) bubble.remove();
     }
   };
-  const fitCluster = ({ west, east, north, south, x, y }: Cluster) => {
+  const fitCluster = (cluster: Cluster) => {
+    const { west, east, north, south } = cluster;
     const isSpot = east - west < 1e-9 && south - north < 1e-9;
-    if (isSpot) map.easeTo({ center: lngLatOf({ x, y }), zoom: Math.min(20, map.getZoom() + 3) });
-    else map.fitBounds([...lngLatOf({ x: west, y: south }), ...lngLatOf({ x: east, y: north })], flightOf(container));
+    if (isSpot) map.easeTo({ center: lngLatOf(cluster), zoom: Math.min(20, map.getZoom() + 3) });
+    else map.fitBounds(cornersOf(cluster), flightOf(container));
   };
 
   const drawChosen = () => {
@@ -187,7 +188,7 @@ export function openMap(fleet: Fleet, options: MapOptions): FleetMap {
       if (isReady) paintLand(map, tiles);
     },
     fit(bicycles) {
-      map.fitBounds(boundsOf(bicycles), flightOf(container));
+      map.fitBounds(lngLatsOf(bicycles), flightOf(container));
     },
     zoom(levels) {
       map.zoomTo(map.getZoom() + levels);
@@ -232,12 +233,13 @@ function flightOf(container: HTMLElement) {
 const WHOLE_WORLD: [number, number, number, number] = [-160, -58, 170, 74];
 
 /** West, south, east and north of all that have a position, over the date line where that is narrower. */
-function boundsOf(bicycles: readonly Bicycle[]): [number, number, number, number] {
+function lngLatsOf(bicycles: readonly Bicycle[]): [number, number, number, number] {
   const placed = bicycles.filter(isPlaced);
-  if (placed.length === 0) return WHOLE_WORLD;
-  const { west, width } = shortestArc(placed);
-  const { north, south } = ends(placed);
-  return [...lngLatOf({ x: west, y: south }), ...lngLatOf({ x: west + width, y: north })];
+  return placed.length === 0 ? WHOLE_WORLD : cornersOf(boundsOf(placed));
+}
+
+function cornersOf({ west, east, north, south }: Bounds): [number, number, number, number] {
+  return [...lngLatOf({ x: west, y: south }), ...lngLatOf({ x: east, y: north })];
 }
 
 /** Degrees of a point of the world; beyond 180 behind the date line. */

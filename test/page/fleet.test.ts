@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'vitest';
 import type { Bicycle } from '../../src/api/bicycle.js';
-import { gather, seamOf } from '../../src/page/clusters.js';
+import { gather } from '../../src/page/clusters.js';
 import { fieldsAt, unpackDetails } from '../../src/page/details.js';
 import { EVERYTHING, filterFleet, inView, type Sort, sortBicycles } from '../../src/page/filter.js';
 import { countBy, type Fleet, isPlaced, openFleet, update } from '../../src/page/fleet.js';
@@ -52,13 +52,6 @@ describe('clusters', () => {
       const drawn = [...points, ...clusters.flatMap(({ bicycles }) => bicycles)];
       expect(placesOf(drawn).sort((a, b) => a - b)).toEqual(places.map((_, place) => place));
     }
-  });
-
-  test('the world is cut open where nothing is', () => {
-    const fleet = fleetOf([...spot(179, 0, 1), ...spot(-179, 0, 1)]);
-    const seam = seamOf(fleet.all);
-    expect(seam).toBeGreaterThan(0.5);
-    expect(seam).toBeLessThanOrEqual(1);
   });
 });
 
