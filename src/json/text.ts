@@ -109,44 +109,16 @@ export function* readTokens(text: string): Generator<string, void, undefined> {
   }
 }
 
-const WORDS = ['true', 'false', 'null'];
-
-/** What may stand behind the last token of a text, so that it is whole: a string that is not closed, a word, a number that lacks digits. */
-function endsOfToken(token: string): string[] {
-  const word = WORDS.find((each) => each.startsWith(token));
-  if (token === '') return ['0'];
-  if (token[0] === '"') {
-    const [, begun = ''] = /\\(u[\da-f]{0,3})?$/i.exec(token.slice(-5)) ?? [];
-    return ['', '"', '\\"', `${'0'.repeat(5 - begun.length)}"`];
-  }
-  return word === undefined ? ['', '0'] : [word.slice(token.length)];
-}
-
-/** Whether a text that is no JSON just ends too early: there is something that makes it JSON when it stands behind it. */
+/** Whether a text that is no JSON ends before its brackets are closed, whatever else is wrong with it; also one that says nothing. */
 export function breaksOff(text: string): boolean {
-  const open: string[] = [];
-  let before = '';
-  let last = '';
-  for (const token of readTokens(text)) {
-    if (token === '{' || token === '[') open.push(token);
-    else if (token === '}' || token === ']') open.pop();
-    before = last;
-    last = token;
+  let depth = 0;
+  for (let index = 0; index < text.length; index++) {
+    const code = text.charCodeAt(index);
+    if (code === QUOTE) index = skipString(text, index) - 1;
+    else if (code === OPEN_BRACE || code === OPEN_BRACKET) depth++;
+    else if (code === CLOSE_BRACE || code === CLOSE_BRACKET) depth--;
   }
-  const isObject = open.at(-1) === '{';
-  const isKey = isObject && last[0] === '"' && (before === '{' || before === ',');
-  const closing = open.map((bracket) => (bracket === '{' ? '}' : ']')).reverse();
-  const ends = last === ',' && isObject ? ['"":0'] : last === ',' || last === ':' ? ['0'] : endsOfToken(last);
-  return ends.some((end) => isJson(`${text}${end}${isKey ? ':0' : ''}${closing.join('')}`));
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
+  return depth > 0 || text.trim() === '';
 }
 
 /** The texts of the elements of the array that opens at `at` in valid JSON text, each on one line. */
