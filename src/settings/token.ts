@@ -48,10 +48,7 @@ export async function findToken(input: TokenInput): Promise<TokenSource> {
 function readingOf(place: TokenPlace, input: TokenInput): Reading {
   switch (place.kind) {
     case 'variable':
-      return {
-        get: async () => readToken(place.token, place.origin, 'set FLEET_TOKEN to the token alone', input),
-        renew: async () => undefined,
-      };
+      return rereading(async () => readToken(place.token, place.origin, 'set FLEET_TOKEN to the token alone', input));
     case 'file':
       return rereading(fileReader(place.path, input));
     case 'command':
