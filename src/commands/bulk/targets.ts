@@ -25,36 +25,65 @@ export async function* readTargets(
   { io, clock, signal }: Context,
   onRepeated: () => void,
 ): AsyncGenerator<Task, void, undefined> {
-  const targets = dropRepeated(parseTargets(readStdinLines(io.stdin)), onRepeated);
+  const targets = parseTargets(readStdinLines(io.stdin));
+  const seen: Seen = new Map();
   const late = new AbortController();
-  const ended = AbortSignal.any([late.signal, signal]);
-  const cancel = isFile(io.stdin) ? () => {} : clock.after(WHOLE_WITHIN_MS, () => late.abort());
-  const checked: Task[] = [];
   let next = targets.next();
-  try {
-    while (checked.length < MOST_CHECKED) {
-      const got = await unlessAborted(next, ended);
-      signal.throwIfAborted();
-      if (got === undefined || got.done === true) break;
-      checked.push(got.value);
+  const check = async () => {
+    while (seen.size < MOST_CHECKED) {
+      const got = await next;
+      if (got.done === true || late.signal.aborted) return;
+      const { uuid, name, before } = got.value;
+      const key = packUuid(uuid);
+      if (seen.has(key)) onRepeated();
+      else seen.set(key, name === null && before === undefined ? undefined : got.value);
       next = targets.next();
     }
-  } finally {
-    cancel();
+  };
+  const cancel = isFile(io.stdin) ? () => {} : clock.after(WHOLE_WITHIN_MS, () => late.abort());
+  await unlessAborted(check(), AbortSignal.any([late.signal, signal])).finally(cancel);
+  signal.throwIfAborted();
+  for (const [key, target] of seen) {
+    yield target ?? plainTarget(unpackUuid(key));
+    seen.set(key, undefined);
   }
-  yield* checked;
-  for (let got = await next; got.done !== true; got = await targets.next()) yield got.value;
+  for (let got = await next; got.done !== true; got = await targets.next()) {
+    const key = packUuid(got.value.uuid);
+    if (seen.has(key)) onRepeated();
+    else yield got.value;
+    seen.set(key, undefined);
+  }
+}
+
+/** A task that has its UUID. */
+type Target = Task & { uuid: string };
+
+/** What came, in its order, until it is handed out; undefined where its UUID says all of it. */
+type Seen = Map<string, Target | undefined>;
+
+/** Sixteen bytes instead of 36 characters: a hundred thousand of them take a few megabytes. */
+function packUuid(uuid: string): string {
+  return Buffer.from(uuid.replaceAll('-', ''), 'hex').toString('latin1');
+}
+
+function unpackUuid(packed: string): string {
+  const digits = Buffer.from(packed, 'latin1').toString('hex');
+  return digits.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
+}
+
+function plainTarget(uuid: string): Target {
+  return { key: uuid, uuid, name: null };
 }
 
 /** All of them. Rejects with the signal's reason as soon as it is aborted. */
-export async function collect<T>(items: AsyncGenerator<T, void, undefined>, signal: AbortSignal): Promise<T[]> {
+export async function collect<T>(items: AsyncIterable<T>, signal: AbortSignal): Promise<T[]> {
   const collected: T[] = [];
-  for (;;) {
-    const got = await unlessAborted(items.next(), signal);
-    signal.throwIfAborted();
-    if (got === undefined || got.done === true) return collected;
-    collected.push(got.value);
-  }
+  const fill = async () => {
+    for await (const item of items) collected.push(item);
+  };
+  await unlessAborted(fill(), signal);
+  signal.throwIfAborted();
+  return collected;
 }
 
 function isFile(stdin: object): boolean {
@@ -66,22 +95,6 @@ function isFile(stdin: object): boolean {
   }
 }
 
-async function* dropRepeated(
-  tasks: AsyncIterable<Task>,
-  onRepeated: () => void,
-): AsyncGenerator<Task, void, undefined> {
-  const seen = new Set<string>();
-  for await (const task of tasks) {
-    // Sixteen bytes instead of 36 characters: a hundred thousand of them take a few megabytes.
-    const short = Buffer.from(task.key.replaceAll('-', ''), 'hex').toString('latin1');
-    if (seen.has(short)) onRepeated();
-    else {
-      seen.add(short);
-      yield task;
-    }
-  }
-}
-
 interface CsvHeader {
   delimiter: string;
   /** Trimmed, in lower case. */
@@ -89,7 +102,7 @@ interface CsvHeader {
 }
 
 /** Reads line by line; what is a JSON array is read at its end. Throws a FleetError of kind `usage` that names the line. */
-async function* parseTargets(lines: AsyncIterable<string>): AsyncGenerator<Task, void, undefined> {
+async function* parseTargets(lines: AsyncIterable<string>): AsyncGenerator<Target, void, undefined> {
   let number = 0;
   let format: 'lines' | 'array' | CsvHeader | undefined;
   let separator: string | undefined;
@@ -157,7 +170,7 @@ function atLine<T>(number: number, read: () => T): T {
 /** The longest beginning of a line that an error shows. */
 const SHOWN_CHARACTERS = 60;
 
-function parseLine(text: string, number: number): Task {
+function parseLine(text: string, number: number): Target {
   if (text.startsWith('{')) {
     try {
       return taskOf(parseJson(text) as { [field: string]: unknown }, number);
@@ -167,12 +180,12 @@ function parseLine(text: string, number: number): Task {
   }
   const at = text.search(/\s#/);
   const uuid = wholeUuid(at === -1 ? text : text.slice(0, at).trim());
-  if (uuid !== undefined) return { key: uuid, uuid, name: null };
+  if (uuid !== undefined) return plainTarget(uuid);
   const shown = text.length > SHOWN_CHARACTERS ? `${text.slice(0, SHOWN_CHARACTERS)}…` : text;
   throw badLine(number, `"${shown}" is not a UUID`);
 }
 
-function taskOf(fields: { [field: string]: unknown }, number: number): Task {
+function taskOf(fields: { [field: string]: unknown }, number: number): Target {
   const { uuid: written } = fields;
   // What people know it by: a bicycle has a name, an alert a message.
   const name = fields['name'] ?? fields['message'];
