@@ -4,10 +4,10 @@ import { describe, expect, test } from 'vitest';
 import type { Alert } from '../../src/api/alert.js';
 import { type AlertItem, openKnownAlerts } from '../../src/commands/alerts/known.js';
 import { afterFailure, afterReading, startPace } from '../../src/commands/alerts/pace.js';
-import type { AlertsPlan } from '../../src/commands/alerts/plan.js';
 import {
   type AlertsEffect,
   type AlertsEvent,
+  type AlertsPlan,
   type AlertsState,
   alertsState,
   startAlerts,

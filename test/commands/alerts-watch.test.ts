@@ -289,8 +289,9 @@ describe('--since and --state-file', () => {
       await first.stop();
       const end = text.indexOf(shown[1]?.uuid ?? '') + 10;
       await writeFile(path, text.slice(0, end));
-      const second = await watch(sandbox, [...args, '--for', '500ms']);
-      await second.ended;
+      const second = await watch(sandbox, args);
+      await second.until(() => second.objects().length > 0);
+      await second.stop();
       expect(second.objects()).toEqual([shown[1]]);
     }));
 

@@ -11,10 +11,17 @@ import { runCommand } from './exec.js';
 import { lastMsOf, openKnownAlerts } from './known.js';
 import type { Memory } from './memory.js';
 import { NAME_LIMITS, openNames } from './names.js';
-import type { AlertsPlan } from './plan.js';
 import { readAlerts } from './read.js';
 import { openAlertsReport, type SummaryInput } from './report.js';
-import { type AlertsEffect, type AlertsEvent, type AlertsState, alertsState, type Show, startAlerts } from './state.js';
+import {
+  type AlertsEffect,
+  type AlertsEvent,
+  type AlertsPlan,
+  type AlertsState,
+  alertsState,
+  type Show,
+  startAlerts,
+} from './state.js';
 
 /** What takes webhooks in. */
 export interface Receiver {

@@ -15,12 +15,26 @@ import { add, after, followedBy, forEach, type Step, same } from '../../step.js'
 import { readTime } from '../../terminal/time.js';
 import { textOf } from '../../terminal/values.js';
 import type { WatchEnd } from '../../views/stream.js';
-import type { Stop } from '../follow/ending.js';
+import type { EndPlan, Stop } from '../follow/ending.js';
 import type { End } from '../follow/loop.js';
 import { matches } from '../list/where.js';
 import { type AlertItem, type KnownAlerts, keyOf, lastMsOf, type Source, type Version, versionOf } from './known.js';
 import { afterFailure, afterReading, type Pace, startPace } from './pace.js';
-import type { AlertsPlan } from './plan.js';
+
+/** What following alerts is asked to do. */
+export interface AlertsPlan extends EndPlan {
+  readonly form: 'lines' | 'json';
+  /** What the list is asked for, besides order and page. */
+  readonly query: Query;
+  readonly types?: ReadonlySet<string> | undefined;
+  readonly states?: ReadonlySet<string> | undefined;
+  /** The pause between two readings of the list; undefined: it is never read. */
+  readonly everyMs: number | undefined;
+  /** The list only brings what no webhook did, at a pace that stays the same when nothing happens. */
+  readonly isBackfill: boolean;
+  /** What changed since then is shown at the start. */
+  readonly sinceMs?: number | undefined;
+}
 
 export interface AlertsState {
   readonly plan: AlertsPlan;

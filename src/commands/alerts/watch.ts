@@ -4,12 +4,12 @@ import { ALERT_STATES, ALERT_TYPES } from '../../api/alert.js';
 import type { Context } from '../../context.js';
 import { requireBaseUrl } from '../../settings/resolve.js';
 import { type EndOptions, endPlan } from '../follow/ending.js';
+import { readSince } from '../follow/flags.js';
 import { chooseLines } from '../follow/print.js';
 import { warnOfWords } from '../list/warnings.js';
 import { chosenOrganization } from '../organization.js';
 import { followAlerts } from './follow.js';
 import { openMemory } from './memory.js';
-import { readSince } from './plan.js';
 import { OVERLAP_MS } from './state.js';
 
 export interface WatchAlertsOptions extends EndOptions {

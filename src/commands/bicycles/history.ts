@@ -13,7 +13,7 @@ import type { Shape } from '../../terminal/formats.js';
 import { age, showDuration } from '../../terminal/time.js';
 import { MISSING, textOf } from '../../terminal/values.js';
 import { lookOf } from '../../views/bicycle.js';
-import { readSince } from '../alerts/plan.js';
+import { readSince } from '../follow/flags.js';
 import { describe, pickOne, shorten } from '../list/meant.js';
 import { openResult } from '../list/result.js';
 import { describeAge, withMirror } from '../offline.js';

@@ -3,7 +3,7 @@
 import type { OptionValues, Command as TypedCommand } from '@commander-js/extra-typings';
 import { wholeNumber } from '../../cli/options.js';
 import { usageError } from '../../errors.js';
-import { parseDuration } from '../../terminal/time.js';
+import { parseDuration, readTime } from '../../terminal/time.js';
 import type { Condition } from '../list/where.js';
 
 /** A parser for commander: a duration above 0, in milliseconds. */
@@ -60,4 +60,12 @@ export function readSpeed(text: string): number {
   const factor = /^\d*\.?\d+x?$/.test(text) ? Number.parseFloat(text) : Number.NaN;
   if (factor > 0) return factor;
   throw usageError(`--speed takes a factor above 0, or max, not "${text}"`, 'for example 1, 60 or 0.5');
+}
+
+/** Milliseconds since the epoch of a time, or of an age before `wallMs` such as `2h` or `-2h`. Throws a usage error for anything else. */
+export function readSince(text: string, wallMs: number): number {
+  const at = readTime(text);
+  if (at !== undefined) return at;
+  if (/^-?\d+(\.\d+)?(ms|s|m|h|d)$/.test(text)) return wallMs - parseDuration(text.replace('-', ''));
+  throw usageError(`--since takes a time or an age, not "${text}"`, 'for example 2026-03-01T12:00:00Z, 90s, 2h or 1d');
 }

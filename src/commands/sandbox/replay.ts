@@ -8,7 +8,7 @@ import { type MirrorAddress, showMirrorAddress } from '../../mirror/address.js';
 import { openMirror } from '../../mirror/open.js';
 import { findRange, type Happening, playHappenings, readPast } from '../../mirror/past.js';
 import type { Recorded, Sandbox } from '../../sandbox/index.js';
-import { readSince } from '../alerts/plan.js';
+import { readSince } from '../follow/flags.js';
 
 export interface PastOptions {
   to: MirrorAddress;

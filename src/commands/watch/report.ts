@@ -8,39 +8,31 @@ import type { Fields, Stderr } from '../follow/stderr.js';
 import type { Plan } from './plan.js';
 import type { WatchEffect } from './state.js';
 
-export interface Reporter {
-  /** What the list showed after a gap: printed here where it has no place on stdout. */
-  caughtUp(entry: Entry): void;
-  read(report: Report): void;
-  unread(effect: WatchEffect & { type: 'unread' }): void;
-  /** A request that is tried again. */
-  retry(reason: string, pauseMs: number): void;
-  summary(summary: WatchSummary): Promise<void>;
-}
-
-export function openReport({ print, atNow, offsetMinutes, ...stderr }: Stderr, plan: Plan): Reporter {
+export function openReport({ print, atNow, offsetMinutes, ...stderr }: Stderr, plan: Plan) {
   return {
-    caughtUp(entry) {
+    /** What the list showed after a gap: printed here where it has no place on stdout. */
+    caughtUp(entry: Entry): void {
       if (entry.type !== 'bicycle' || entry.kind !== 'caught-up') return;
       const { uuid, fields, after } = entry;
       print(true, { event: 'resync', uuid, changed: fields, bicycle: after }, undefined);
     },
-    read(report) {
+    read(report: Report): void {
       print(report.sinceWallMs !== undefined && !report.isComplete, readRecord(report), readLine(report, atNow));
     },
-    unread({ error, sinceWallMs, retryInMs }) {
+    unread({ error, sinceWallMs, retryInMs }: WatchEffect & { type: 'unread' }): void {
       const what = sinceWallMs === undefined ? 'what is known at the start' : 'what changed meanwhile';
       const again = retryInMs === undefined ? '' : `; reading it again in ${showDuration(retryInMs)}`;
       const fields = { event: 'resync', since: iso(sinceWallMs), complete: false, ...errorFields(error) };
       print(true, fields, atNow(`the list could not be read to learn ${what}: ${error.message}${again}`));
     },
-    retry: (message, pauseMs) =>
+    /** A request that is tried again. */
+    retry: (message: string, pauseMs: number) =>
       print(
         false,
         { event: 'resync', complete: false, message, retry_in_seconds: pauseMs / 1000 },
         atNow(`${message}; reading the list again in ${showDuration(pauseMs)}`),
       ),
-    summary: (summary) =>
+    summary: (summary: WatchSummary) =>
       // What was not delivered is a promise as well.
       stderr.summary(
         summary.undelivered > 0,
