@@ -314,9 +314,9 @@ function resultOf({ outcome, answer, named, error }: Verdict, milliseconds: numb
   };
 }
 
-function noteFailures({ stop, reporter }: Run, inARow: number, error: FleetError | undefined): void {
+function noteFailures({ stop, over, reporter }: Run, inARow: number, error: FleetError | undefined): void {
   if (inARow >= OUTAGE_FAILURES) stop(error);
-  else if (inARow === REPORTED_FAILURES) reporter.say(`${inARow} failures in a row; slowing down`);
+  else if (inARow === REPORTED_FAILURES && !over.aborted) reporter.say(`${inARow} failures in a row; slowing down`);
 }
 
 const NEVER = new AbortController().signal;
