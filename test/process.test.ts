@@ -509,7 +509,16 @@ describe.concurrent('what does not end by itself', () => {
   });
 
   test('--for ends a watch whose jq program does not end', async () => {
-    await withEndless(async ({ url }) => {
+    // What jq is at when the time is over comes late: until then it spends none of the processor's.
+    const serve = (response: ServerResponse) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.flushHeaders();
+      setTimeout(
+        () => response.write('data: {"topic":"/t","sender":"bicycle","message":{"uuid":"u"}}\n\n'),
+        FOR_MS - 2000,
+      );
+    };
+    await withServer(serve, async ({ url }) => {
       const child = start(
         ['watch', '--topic', '/t', '--jq', 'def f: f; f', '--for', `${FOR_MS}ms`, '-q', '--resync-pages', '0'],
         {

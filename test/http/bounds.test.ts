@@ -44,7 +44,7 @@ const MB = 2 ** 20;
 const change = { method: 'POST', body: '{"type":"rent"}' };
 
 describe('size', () => {
-  const zeros = Buffer.alloc(50 * MB, ' ');
+  const zeros = Buffer.alloc(25 * MB, ' ');
   // As small as by the defaults, in a tenth of the time.
   const rle = { strategy: constants.Z_RLE };
 

@@ -14,6 +14,7 @@ import {
   nextTickInMs,
   startState,
 } from '../../src/http/stream/machine.js';
+import { isLong } from '../support/often.js';
 
 const SETTINGS = {
   topic: 't',
@@ -401,7 +402,7 @@ function openedAt(events: Life['events'], index: number): number {
 }
 
 describe('random lives', () => {
-  const SEEDS = Number(process.env['FLEET_TEST_SEEDS'] ?? 500);
+  const SEEDS = Number(process.env['FLEET_TEST_SEEDS'] ?? (isLong ? 500 : 200));
   test(`${SEEDS} seeds: every blindness is in one gap, gaps do not overlap, one connection at a time, closed is last`, () => {
     const seen = new Map<string, number>();
     for (let seed = 1; seed <= SEEDS; seed++) {

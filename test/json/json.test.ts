@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { needsExactReading, readExact, writeJson } from '../../src/json/exact.js';
 import { DEPTH_LIMIT, JsonError, parseJson } from '../../src/json/parse.js';
 import { elementTexts, indent, readTokens, squeeze } from '../../src/json/text.js';
-import { EXACT_NUMBERS } from '../support/naughty.js';
+import { anyJson, EXACT_NUMBERS } from '../support/naughty.js';
 import { often } from '../support/often.js';
 
 describe('indent', () => {
@@ -103,7 +103,7 @@ describe('readExact', () => {
 
   it('reads what JSON.parse reads', () => {
     fc.assert(
-      fc.property(fc.jsonValue({ stringUnit: 'binary' }), (value) => {
+      fc.property(anyJson(), (value) => {
         for (const json of [JSON.stringify(value), JSON.stringify(value, null, 1)]) {
           // Minus zero and 1e+21 are read as they are written, which only their text can show.
           if (needsExactReading(json)) expect(JSON.parse(writeJson(readExact(json)))).toEqual(JSON.parse(json));

@@ -274,22 +274,22 @@ function see(page: Page, state: 'hidden' | 'visible'): Promise<unknown> {
 
 /** Holds that a change fades in a halo, frame after frame, but not for who wants no motion: the map is not drawn for one. */
 async function holdHalo(page: Page, change: () => void): Promise<void> {
-  const drawingsOfHalfASecond = () =>
+  const drawingsOf = (milliseconds: number) => () =>
     page.evaluate(`new Promise((resolve) => {
       const { prototype } = WebGL2RenderingContext;
       const { drawArrays: draw } = prototype;
       let count = 0;
       prototype.drawArrays = function (...operands) { count++; draw.apply(this, operands); };
-      setTimeout(() => { prototype.drawArrays = draw; resolve(count); }, 500);
+      setTimeout(() => { prototype.drawArrays = draw; resolve(count); }, ${milliseconds});
     })`);
-  await soon(drawingsOfHalfASecond).toBe(0);
+  await soon(drawingsOf(500)).toBe(0);
   // Its time stands still: a halo never ends its fading.
   await page.evaluate('{ const now = performance.now(); performance.now = () => now; }');
   await page.emulateMedia({ reducedMotion: 'no-preference' });
   change();
-  for (let time = 0; time < 3; time++) await soon(drawingsOfHalfASecond).toBeGreaterThan(0);
+  for (let time = 0; time < 3; time++) await soon(drawingsOf(100)).toBeGreaterThan(0);
   await page.emulateMedia({ reducedMotion: 'reduce' });
-  await soon(drawingsOfHalfASecond).toBe(0);
+  await soon(drawingsOf(500)).toBe(0);
   await page.evaluate('delete performance.now');
 }
 

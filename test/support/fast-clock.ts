@@ -34,6 +34,7 @@ export function openFastClock(startAt = Date.UTC(2026, 10, 21, 12)): FastClock {
     next.action();
   };
   let isStopped = false;
+  let isTurning = false;
   const turn = (turnsLeft: number) => {
     if (isStopped) return;
     if (turnsLeft > 0) {
@@ -41,9 +42,10 @@ export function openFastClock(startAt = Date.UTC(2026, 10, 21, 12)): FastClock {
       return void setImmediate(turn, turnsLeft - 1);
     }
     leap();
-    setTimeout(turn, LEAP_EVERY_MS, TURNS_BETWEEN_LEAPS);
+    // Without a timer there is nowhere to leap to: the next one begins anew.
+    isTurning = timers.size > 0;
+    if (isTurning) setTimeout(turn, LEAP_EVERY_MS, TURNS_BETWEEN_LEAPS);
   };
-  turn(TURNS_BETWEEN_LEAPS);
   return {
     monotonicMs: () => time,
     wallMs: () => time + wallOffset,
@@ -51,6 +53,8 @@ export function openFastClock(startAt = Date.UTC(2026, 10, 21, 12)): FastClock {
       // As Node's timers: whole milliseconds, and one at least. A span too short to move a floating number would stand still for ever.
       const timer = { due: time + Math.max(1, Math.trunc(milliseconds)), action };
       timers.add(timer);
+      if (!isTurning) turn(TURNS_BETWEEN_LEAPS);
+      isTurning = true;
       return () => void timers.delete(timer);
     },
     // The same run has the same luck.

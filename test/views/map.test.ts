@@ -402,8 +402,9 @@ function apply(screen: string[][], text: string): void {
     for (const character of rest.replace(/\u001b\[[\d;]*m/g, '')) {
       const line = screen[Number(row) - 1] ?? [];
       line[at] = character;
-      if (widthOf(character) === 2) line[at + 1] = '';
-      at += widthOf(character);
+      const width = widthOf(character);
+      if (width === 2) line[at + 1] = '';
+      at += width;
     }
   }
 }
