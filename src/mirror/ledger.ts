@@ -91,7 +91,6 @@ export function openLedger(): Ledger {
   const entries = new Map<string, Entry>();
   /** What batches before have written, the longest untouched first. */
   const kept = new Map<string, Entry>();
-  const missing = new Set<string>();
   const recent = new Map<string, Recent>();
   let changes: Value[][] = [];
   let origin: Origin | undefined;
@@ -213,7 +212,7 @@ export function openLedger(): Ledger {
       for (const uuid of new Set(uuids)) {
         const entry = kept.get(uuid);
         if (entry !== undefined) entries.set(uuid, entry);
-        else if (!entries.has(uuid) && !missing.has(uuid)) wanted.push(uuid);
+        else if (!entries.has(uuid)) wanted.push(uuid);
       }
       if (wanted.length === 0) return;
       const rows = await database.all(`${ROWS} (${DIALECTS[database.kind].texts})`, [JSON.stringify(wanted)]);
@@ -221,7 +220,6 @@ export function openLedger(): Ledger {
         const uuid = String(row['uuid']);
         entries.set(uuid, entryOf(row, recent.get(uuid) ?? UNTOUCHED));
       }
-      for (const uuid of wanted) if (!entries.has(uuid)) missing.add(uuid);
     },
     async loadLatest(database, fromWallMs) {
       const [row] = await database.all(LATEST, [utcOfMs(fromWallMs + AHEAD_MS), utcOfMs(fromWallMs)]);
@@ -249,7 +247,6 @@ export function openLedger(): Ledger {
       const writes = { bicycles, moved, changes };
       changes = [];
       entries.clear();
-      missing.clear();
       forget(KEPT_LIMIT);
       return writes;
     },
