@@ -2,7 +2,7 @@
 
 import { FleetError } from '../errors.js';
 import type { MirrorAddress } from './address.js';
-import type { Answer, Engine, OpenOptions, Value } from './engine.js';
+import { type Answer, type Engine, MOST_VALUE_CHARACTERS, type OpenOptions, tooLong, type Value } from './engine.js';
 
 export type { Answer, Column, OpenOptions, Value } from './engine.js';
 
@@ -62,6 +62,7 @@ function databaseOf(engine: Engine, signal: AbortSignal): Database {
         for (;;) {
           const next = await ask(() => iterator.next(), isQuery);
           if (next.done === true) return;
+          if (isQuery) refuseLong(next.value);
           yield next.value;
         }
       } finally {
@@ -106,6 +107,11 @@ function databaseOf(engine: Engine, signal: AbortSignal): Database {
       await (isOpen ? insert() : transaction(insert));
     },
   };
+}
+
+function refuseLong(rows: readonly (readonly Value[])[]): void {
+  for (const row of rows)
+    for (const value of row) if (typeof value === 'string' && value.length > MOST_VALUE_CHARACTERS) throw tooLong();
 }
 
 /** Runs one thing after another. */

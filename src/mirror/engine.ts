@@ -51,8 +51,8 @@ export interface OpenOptions {
 
 /** Rows of one chunk: few enough to hold, many enough that a chunk costs nothing. */
 export const CHUNK_ROWS = 500;
-/** What is read of one value, and of one chunk where the database can be held to it: as much as of an answer of the service. */
-export const MOST_BYTES = 64 * 1024 * 1024;
+/** The longest value that a query shows: as long as an answer of the service. */
+export const MOST_VALUE_CHARACTERS = 64 * 1024 * 1024;
 
 /** What a text column cannot hold in either database: a NUL, and half a surrogate pair. */
 export function storable(text: string): string {
@@ -68,7 +68,7 @@ export function refusal(message: string, isQuery: boolean, cause: unknown): Flee
 
 export function tooLong(): FleetError {
   return usageError(
-    `the query has values of more than ${MOST_BYTES / 1024 / 1024} MB`,
+    `the query has values of more than ${MOST_VALUE_CHARACTERS / 1024 / 1024} MB`,
     'select fewer columns, or a part of each value with substr()',
   );
 }

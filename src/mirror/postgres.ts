@@ -9,7 +9,6 @@ import {
   CHUNK_ROWS,
   type Column,
   type Engine,
-  MOST_BYTES,
   type OpenOptions,
   refusal,
   storable,
@@ -22,6 +21,7 @@ type Client = InstanceType<Pg['Client']>;
 
 /** Rows of one statement. */
 const BATCH_ROWS = 5000;
+const MOST_CHUNK_BYTES = 256 * 1024 * 1024;
 const OID = {
   bool: 16,
   bytes: 17,
@@ -146,12 +146,12 @@ async function read(server: Server, sql: string, values: readonly Value[]): Prom
   }
 }
 
-/** What comes until it is called again is held to so many bytes: the client holds what the server sends of a chunk. */
+/** The client holds what the server sends of a chunk: what comes until this is called again is bounded. */
 function boundBytes(client: Client): () => void {
   const stream = streamOf(client);
   let before = stream.bytesRead;
   stream.on('data', () => {
-    if (stream.bytesRead - before > MOST_BYTES) stream.destroy(tooLong());
+    if (stream.bytesRead - before > MOST_CHUNK_BYTES) stream.destroy(tooLong());
   });
   return () => {
     before = stream.bytesRead;

@@ -11,7 +11,7 @@ import {
   type Answer,
   CHUNK_ROWS,
   type Engine,
-  MOST_BYTES,
+  MOST_VALUE_CHARACTERS,
   type OpenOptions,
   refusal,
   storable,
@@ -141,7 +141,7 @@ function read(driver: Driver, sql: string, values: readonly Value[]): Answer {
       for (let isOver = false; !isOver; ) {
         const chunk: Value[][] = [];
         let characters = 0;
-        while (chunk.length < CHUNK_ROWS && characters < MOST_BYTES) {
+        while (chunk.length < CHUNK_ROWS && characters < MOST_VALUE_CHARACTERS) {
           const next = rows.next();
           // Asked once more, a driver would begin anew.
           isOver = next.done === true;
@@ -183,9 +183,7 @@ function bind(values: readonly Value[]): unknown[] {
 function readCell(cell: Cell): Value {
   if (typeof cell === 'bigint')
     return cell >= Number.MIN_SAFE_INTEGER && cell <= Number.MAX_SAFE_INTEGER ? Number(cell) : cell;
-  if (typeof cell === 'number' || cell === null) return cell;
-  if ((typeof cell === 'string' ? cell.length : cell.byteLength) > MOST_BYTES) throw tooLong();
-  if (typeof cell === 'string') return cell;
+  if (typeof cell !== 'object' || cell === null) return cell;
   return `\\x${Buffer.from(cell instanceof ArrayBuffer ? new Uint8Array(cell) : cell).toString('hex')}`;
 }
 
@@ -302,7 +300,10 @@ function findDriver(): OpenDriver {
 
 function openNodeSqlite({ DatabaseSync }: NodeSqlite, path: string, readOnly: boolean): Driver {
   // Before 24 it knows no limits.
-  const database = new DatabaseSync(path, { readOnly, ...(readOnly ? { limits: { length: MOST_BYTES } } : {}) });
+  const database = new DatabaseSync(path, {
+    readOnly,
+    ...(readOnly ? { limits: { length: MOST_VALUE_CHARACTERS } } : {}),
+  });
   return {
     prepare(sql) {
       const statement = database.prepare(sql);
