@@ -1,7 +1,7 @@
 // How a bicycle and an alert become rows: numbers exactly as sent beside numbers to reckon with, times as sent and in UTC.
 
 import { ALERT_FIELDS } from '../api/alert.js';
-import { BICYCLE_FIELDS, BICYCLE_NUMBERS } from '../api/bicycle.js';
+import { BICYCLE, BICYCLE_FIELDS } from '../api/bicycle.js';
 import { wholeUuid } from '../api/links.js';
 import { writeJson, writtenNumber } from '../json/exact.js';
 import { readTime } from '../terminal/time.js';
@@ -10,9 +10,9 @@ import type { Value } from './database.js';
 type Object = { readonly [field: string]: unknown };
 
 /** Fields whose number stands in a column to reckon with, and as it was sent in `…_text`. */
-const DECIMALS: ReadonlySet<string> = new Set(BICYCLE_NUMBERS);
+const DECIMALS: ReadonlySet<string> = new Set(BICYCLE.numbers);
 /** Fields whose time stands in a column as it was sent, and in `…_utc`. */
-const TIMES: ReadonlySet<string> = new Set(['created', 'modified', 'latest_gps_timestamp']);
+const TIMES: ReadonlySet<string> = new Set(BICYCLE.times);
 const INDEXED: ReadonlySet<string> = new Set(['name', 'serial_number', 'bleid', 'state']);
 const MOST_INDEXED_BYTES = 600;
 /** Fields of alerts that are kept as JSON. */
