@@ -8,7 +8,7 @@ import { wrap } from './cells.js';
 import { paintIn } from './colour.js';
 import { hiddenNotice, tableColumns } from './formats/columns.js';
 import type { Renderer, RendererTools, Row, Shape } from './formats/renderer.js';
-import { type Cell, headerOf, type Laid, layOut, type Place } from './table.js';
+import { type Cell, cellOf, headerOf, type Laid, layOut, type Place } from './table.js';
 
 const GAP = '  ';
 
@@ -62,13 +62,13 @@ export function openReportRenderer<T>(shape: Shape<T>, tools: RendererTools): Re
     end() {
       if (gathered.length === 0 && terminal) return '';
       const columns = columnsOf(gathered);
-      const cells = gathered.map((value) => columns.map((column) => column.cell(value, at)));
+      const cells = gathered.map((value) => columns.map((column) => cellOf(column, value, at)));
       const laid: readonly Laid<T>[] = layOut(columns, cells, { width, isWhole, terminal });
       if (gathered.length > 0)
         hidden = columns.filter((column) => laid.every((one) => one.column !== column)).map(({ header }) => header);
       const header = laid.map(({ column }) => paint.bold(headerOf(column, terminal)));
       const lines = gathered.map((value) =>
-        laid.map(({ column, width: room }) => cellLines(column.cell(value, at), room)),
+        laid.map(({ column, width: room }) => cellLines(cellOf(column, value, at), room)),
       );
       return drawRows(hasHeader ? [header, ...lines] : lines);
     },

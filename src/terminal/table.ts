@@ -1,7 +1,9 @@
 // The columns of a table: how a cell looks, and which of them have room in a terminal.
 
 import { widthOf } from './cells.js';
+import { clean } from './clean.js';
 import type { Color } from './colour.js';
+import { MISSING, readPath, textOf } from './values.js';
 
 /** One cell; its text has been cleaned or is of our own making. */
 export interface Cell {
@@ -23,7 +25,8 @@ export interface Column<T> {
   programHeader?: string;
   /** The service's field the column shows, as a dotted path; a name of ours when it is made from several. */
   field: string;
-  cell(value: T, at: Place): Cell;
+  /** How a value looks in it; the text of the field when absent. */
+  cell?(value: T, at: Place): Cell;
   /** Columns with lower numbers are left out first where the width is short. */
   keep: number;
   /** The columns of the terminal below which the cell is of no use: rather left out than cut further. */
@@ -37,6 +40,13 @@ export interface Column<T> {
   /** What is set aside where there is space, because rows of later batches may need it. */
   room?: number;
   align?: 'left' | 'right';
+}
+
+/** How a value looks in a column. */
+export function cellOf<T>(column: Column<T>, value: T, at: Place): Cell {
+  if (column.cell !== undefined) return column.cell(value, at);
+  const text = textOf(readPath(value, column.field));
+  return { text: text === undefined ? MISSING : clean(text) };
 }
 
 export interface LayoutOptions {

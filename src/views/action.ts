@@ -1,12 +1,10 @@
 // How the outcome of a transition and of a creation looks.
 
 import { BICYCLE } from '../api/bicycle.js';
-import { clean } from '../terminal/clean.js';
 import type { Color } from '../terminal/colour.js';
 import type { Shape } from '../terminal/formats.js';
-import type { Cell } from '../terminal/table.js';
-import { MISSING } from '../terminal/values.js';
-import { showState, showText } from './bicycle.js';
+import type { Cell, Column } from '../terminal/table.js';
+import { showState } from './bicycle.js';
 
 /**
  * What can become of a change (cli.md, bicycles act). `allowed`: a dry run would be carried out. `refused`: the service said no. `failed`: it could not answer. `unknown`: it was
@@ -79,47 +77,36 @@ export const ACTION: Shape<Ended> = {
   fields: ACTION_FIELDS,
   single: true,
   columns: [
-    { header: 'TRANSITION', field: 'transition', keep: 3, cell: ({ transition }) => showText(transition) },
+    { header: 'TRANSITION', field: 'transition', keep: 3 },
     { header: 'OUTCOME', field: 'outcome', keep: 5, cell: ({ outcome }) => showOutcome(outcome) },
-    {
-      header: 'STATE',
-      field: 'state',
-      keep: 4,
-      cell: ({ state }) => showState(state),
-    },
-    { header: 'REQUEST', field: 'request_id', keep: 1, cell: ({ request_id }) => showText(request_id) },
-    { header: 'UUID', field: 'uuid', keep: 2, cell: ({ uuid }) => showText(uuid) },
+    { header: 'STATE', field: 'state', keep: 4, cell: ({ state }) => showState(state) },
+    { header: 'REQUEST', field: 'request_id', keep: 1 },
+    { header: 'UUID', field: 'uuid', keep: 2 },
   ],
 };
 
 /** Room for a sentence of the service: rows of later batches have other reasons. */
 const MESSAGE_ROOM_COLUMNS = 70;
 
-const FAILURE_COLUMNS = [
+const FAILURE_COLUMNS: readonly Column<ChangeResult>[] = [
   {
     header: 'OUTCOME',
     field: 'outcome',
     keep: 5,
     // The longest outcome, whatever the first row has.
     room: 'not-sent'.length,
-    cell: ({ outcome }: ChangeResult) => showOutcome(outcome),
+    cell: ({ outcome }) => showOutcome(outcome),
   },
-  { header: 'STATUS', field: 'status', keep: 3, cell: ({ status }: ChangeResult) => showText(status) },
-  {
-    header: 'WHY',
-    field: 'message',
-    keep: 4,
-    room: MESSAGE_ROOM_COLUMNS,
-    cell: ({ message }: ChangeResult) => ({ text: message === null ? MISSING : clean(message) }),
-  },
-  { header: 'REQUEST', field: 'request_id', keep: 1, cell: ({ request_id }: ChangeResult) => showText(request_id) },
+  { header: 'STATUS', field: 'status', keep: 3 },
+  { header: 'WHY', field: 'message', keep: 4, room: MESSAGE_ROOM_COLUMNS },
+  { header: 'REQUEST', field: 'request_id', keep: 1 },
 ];
 
 /** Many bicycles; the table is meant for those that are not done. */
 export const ACTIONS: Shape<Ended> = {
   noun: BICYCLE,
   fields: ACTION_FIELDS,
-  columns: [{ header: 'UUID', field: 'uuid', keep: 6, cell: ({ uuid }) => showText(uuid) }, ...FAILURE_COLUMNS],
+  columns: [{ header: 'UUID', field: 'uuid', keep: 6 }, ...FAILURE_COLUMNS],
 };
 
 /** Many new bicycles; the table is meant for those that are not created. */
@@ -127,8 +114,8 @@ export const CREATIONS: Shape<Ended> = {
   noun: BICYCLE,
   fields: ['row', 'name', 'uuid', 'outcome', 'status', 'state', 'request_id', 'milliseconds', 'message'],
   columns: [
-    { header: 'ROW', field: 'row', keep: 6, align: 'right', room: 5, cell: ({ row }) => showText(row) },
-    { header: 'NAME', field: 'name', keep: 2, room: 20, cell: ({ name }) => showText(name) },
+    { header: 'ROW', field: 'row', keep: 6, align: 'right', room: 5 },
+    { header: 'NAME', field: 'name', keep: 2, room: 20 },
     ...FAILURE_COLUMNS,
   ],
 };

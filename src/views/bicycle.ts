@@ -93,15 +93,8 @@ export const BICYCLES: Shape<Bicycle> = {
   noun: BICYCLE,
   fields: BICYCLE_FIELDS,
   columns: [
-    { header: 'NAME', field: 'name', keep: 6, minimum: 16, room: 24, maximum: 48, cell: ({ name }) => showText(name) },
-    {
-      header: 'STATE',
-      field: 'state',
-      keep: 5,
-      minimum: 14,
-      maximum: 24,
-      cell: ({ state }) => showState(state),
-    },
+    { header: 'NAME', field: 'name', keep: 6, minimum: 16, room: 24, maximum: 48 },
+    { header: 'STATE', field: 'state', keep: 5, minimum: 14, maximum: 24, cell: ({ state }) => showState(state) },
     {
       header: 'CHARGE',
       field: 'state_of_charge',

@@ -147,7 +147,7 @@ function layOut(fields: readonly Field[], options: CardOptions): string[] {
   const pairs = short.slice(0, rows).flatMap((left, row) => {
     const right = short[rows + row];
     const room = half - labelWidth - GAP;
-    const [line = ''] = draw({ ...left, cell: left.cell }, half);
+    const [line = ''] = draw(left, half);
     const filled = line + ' '.repeat(Math.max(0, room - widthOf(left.cell.text)));
     return right === undefined ? [line] : [`${filled}${' '.repeat(GAP)}${draw(right, half)[0] ?? ''}`];
   });

@@ -22,16 +22,10 @@ export const STATS: Shape<StatsRow> = {
   noun: { one: 'row', many: 'rows' },
   fields: ['group', 'value', 'count', 'percent'],
   columns: [
-    { header: 'GROUP', field: 'group', keep: 3, cell: ({ group }) => ({ text: clean(group) }) },
-    { header: 'VALUE', field: 'value', keep: 4, cell: ({ value }) => ({ text: clean(value) }) },
-    { header: 'COUNT', field: 'count', keep: 2, align: 'right', cell: ({ count }) => ({ text: String(count) }) },
-    {
-      header: 'PERCENT',
-      field: 'percent',
-      keep: 1,
-      align: 'right',
-      cell: ({ percent }) => ({ text: String(percent) }),
-    },
+    { header: 'GROUP', field: 'group', keep: 3 },
+    { header: 'VALUE', field: 'value', keep: 4 },
+    { header: 'COUNT', field: 'count', keep: 2, align: 'right' },
+    { header: 'PERCENT', field: 'percent', keep: 1, align: 'right' },
   ],
 };
 

@@ -51,10 +51,10 @@ const HISTORY: Shape<Entry> = {
       keep: 6,
       cell: ({ at }, place) => ({ text: place.terminal && place.isWhole !== true ? age(at, place.now) : at }),
     },
-    { header: 'FIELD', field: 'field', keep: 5, cell: ({ field }) => ({ text: clean(field ?? MISSING) }) },
+    { header: 'FIELD', field: 'field', keep: 5 },
     { header: 'OLD', field: 'old', keep: 3, cell: ({ field, old }) => showValue(field, old) },
     { header: 'NEW', field: 'new', keep: 4, cell: (entry) => showValue(entry.field, entry.new) },
-    { header: 'SOURCE', field: 'source', keep: 1, cell: ({ source }) => ({ text: source ?? MISSING }) },
+    { header: 'SOURCE', field: 'source', keep: 1 },
     { header: 'NOTE', field: 'note', keep: 2, cell: ({ note }) => ({ text: clean(note ?? '') }) },
   ],
 };

@@ -19,7 +19,7 @@ import type { ListOptions } from './flags.js';
 import { type Listed, readItems } from './read.js';
 import { openResult, type Result } from './result.js';
 import { closingLines, incompleteError, showProgress, startTally, type Tally } from './tally.js';
-import { warnOfCondition, warnOfOrdering } from './warnings.js';
+import { warnOfCondition, warnOfWords } from './warnings.js';
 import { type Condition, isDocumented, matches } from './where.js';
 
 /** What is to be listed. */
@@ -179,7 +179,8 @@ async function makeRequest<T>(context: Context, plan: ListPlan<T>, options: List
     }
   }
   if (resource !== undefined) {
-    await warnOfOrdering(context, ordering, resource);
+    const sorted = ordering?.split(',').map((field) => field.replace(/^-/, ''));
+    await warnOfWords(context, 'ordering', sorted, resource.orderings);
     for (const condition of where) await warnOfCondition(context, condition, resource.words);
   }
   const further: Query = page === undefined ? param : [...param, ['page', String(page)]];

@@ -1,6 +1,6 @@
 // Words that are not known here: sent or compared as they are, for a service may know more, after a warning.
 
-import type { Resource, Vocabulary } from '../../api/resource.js';
+import type { Vocabulary } from '../../api/resource.js';
 import { nearest } from '../../cli/nearest.js';
 import type { Context } from '../../context.js';
 import type { Condition } from './where.js';
@@ -28,14 +28,4 @@ export async function warnOfCondition(
 ): Promise<void> {
   if (!Object.hasOwn(words, field) || (operator !== '=' && operator !== '!=') || value === 'null') return;
   await warnOfWords(context, field, [value], words[field]);
-}
-
-/** Warns of fields to sort by that are not known to work. */
-export function warnOfOrdering(
-  context: Context,
-  ordering: string | undefined,
-  { orderings }: Pick<Resource, 'orderings'>,
-): Promise<void> {
-  const fields = ordering?.split(',').map((field) => field.replace(/^-/, ''));
-  return warnOfWords(context, 'ordering', fields, orderings);
 }

@@ -2,7 +2,7 @@
 
 import { exactValue } from '../../json/exact.js';
 import { clean } from '../clean.js';
-import type { Place } from '../table.js';
+import { cellOf, type Place } from '../table.js';
 import { MISSING, readPath, textOf } from '../values.js';
 import { type FileColumn, fieldColumns, fieldsOf, fileColumns } from './columns.js';
 import type { Renderer, RendererTools, Shape } from './renderer.js';
@@ -31,7 +31,7 @@ export function openCsv<T>(shape: Shape<T>, tools: RendererTools, delimiter: ','
 
   function cellText({ name, column, isField }: FileColumn<T>, value: T): string {
     if (isField) return clean(textOf(readPath(value, name)) ?? '');
-    const { text } = column.cell(value, at);
+    const { text } = cellOf(column, value, at);
     return text === MISSING ? '' : text;
   }
 

@@ -5,7 +5,7 @@
 
 import { exactValue } from '../../json/exact.js';
 import { cut, widthOf } from '../cells.js';
-import { type Cell, GAP_COLUMNS, headerOf, type Laid, layOut, type Place } from '../table.js';
+import { type Cell, cellOf, GAP_COLUMNS, headerOf, type Laid, layOut, type Place } from '../table.js';
 import { hiddenNotice, tableColumns } from './columns.js';
 import type { Renderer, RendererTools, Shape } from './renderer.js';
 
@@ -42,7 +42,7 @@ export function openTable<T>(shape: Shape<T>, tools: RendererTools): Renderer<T>
   /** Lays the columns out by the first rows; the line above them. */
   function begin(values: readonly T[]): { laid: Laid<T>[]; header: string } {
     const columns = columnsOf(values);
-    const cells = values.map((value) => columns.map((column) => column.cell(value, at)));
+    const cells = values.map((value) => columns.map((column) => cellOf(column, value, at)));
     const laid = layOut(columns, cells, tools);
     hidden = columns.filter((column) => laid.every((one) => one.column !== column)).map(({ header }) => header);
     const headers = laid.map(({ column }) => ({ text: headerOf(column, terminal) }));
@@ -56,7 +56,7 @@ export function openTable<T>(shape: Shape<T>, tools: RendererTools): Renderer<T>
       let text = '';
       if (layout === undefined) ({ laid: layout, header: text } = begin(values));
       const laid = layout;
-      const cellsOf = (value: T) => laid.map(({ column }) => column.cell(value, at));
+      const cellsOf = (value: T) => laid.map(({ column }) => cellOf(column, value, at));
       for (const value of values) text += line(laid, cellsOf(value));
       return text;
     },
