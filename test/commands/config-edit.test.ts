@@ -86,6 +86,11 @@ test('an editor that fails changes nothing; without one and without a terminal i
   const env = { FLEET_CONFIG_DIR: folder, PATH: process.env['PATH'] };
   const failed = await runFleet(['config', 'edit'], { env: { ...env, EDITOR: 'false' } });
   expect([failed.code, failed.stderr]).toEqual([3, expect.stringContaining('ended with code 1; nothing was changed')]);
+  const gone = await runFleet(['config', 'edit'], { env: { ...env, EDITOR: 'rm' } });
+  expect([gone.code, gone.stderr]).toEqual([
+    3,
+    expect.stringMatching(/^error: the copy to edit in .* cannot be used: no such file or directory; nothing was/),
+  ]);
   const none = await runFleet(['config', 'edit'], { env });
   expect([none.code, none.stderr]).toEqual([2, expect.stringContaining('an editor needs a terminal')]);
 });

@@ -5,7 +5,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Context } from '../../context.js';
-import { asFleetError, configError, messageOf, usageError } from '../../errors.js';
+import { asFleetError, configError, messageOf, reasonOf, usageError } from '../../errors.js';
 import { findKey } from '../../settings/keys.js';
 import { findPlace, type Place } from '../../settings/place.js';
 import { explainSettings } from '../../settings/resolve.js';
@@ -24,13 +24,13 @@ export async function editConfig(context: Context): Promise<void> {
   const editor = chooseEditor(context);
   const before = readConfigText(place) ?? EMPTY_CONFIG;
   // Of mode 0700: a token command may stand in it.
-  const folder = await mkdtemp(join(tmpdir(), 'fleet-config-'));
+  const folder = await mkdtemp(join(tmpdir(), 'fleet-config-')).catch(refuseDraft);
   const draft = join(folder, 'config.json');
   let isKept = false;
   try {
-    await writeFile(draft, before, { mode: OWNER_ONLY_MODE });
+    await writeFile(draft, before, { mode: OWNER_ONLY_MODE }).catch(refuseDraft);
     await runEditor(context, editor, draft);
-    const after = await readFile(draft, 'utf8');
+    const after = await readFile(draft, 'utf8').catch(refuseDraft);
     if (after === before) return await notice('nothing was changed');
     await save(context, place, after).catch((thrown: unknown) => {
       isKept = true;
@@ -39,6 +39,11 @@ export async function editConfig(context: Context): Promise<void> {
   } finally {
     if (!isKept) await rm(folder, { recursive: true, force: true });
   }
+}
+
+function refuseDraft(error: unknown): never {
+  const message = `the copy to edit in ${tmpdir()} cannot be used: ${reasonOf(error)}; nothing was changed`;
+  throw configError(message, 'TMPDIR names another folder for it', error);
 }
 
 function chooseEditor({ io }: Context): string {
