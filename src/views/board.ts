@@ -15,14 +15,13 @@ import { changeLine, type Entry, showClock } from './change.js';
 
 /** One topic's connection. */
 export interface BoardConnection {
-  topic: string;
   /** `connecting` until it stands for the first time. */
   state: 'connecting' | 'open' | 'lost';
-  /** How long it has been in this state, in milliseconds. */
-  forMs: number;
+  /** Since when, on the monotonic clock. */
+  sinceMs: number;
   /** Why it was lost, and when the next try is. */
   message?: string;
-  retryInMs?: number;
+  retryAtMs?: number;
 }
 
 /** What can be seen at once. */
@@ -53,16 +52,18 @@ export interface BoardInput {
   view: BoardView;
   /** By the machine's date, in milliseconds since the epoch. */
   nowMs: number;
+  monotonicMs: number;
   offsetMinutes: number;
   /** What is followed, for the title. */
   title: string;
-  connections: readonly BoardConnection[];
+  /** By topic. */
+  connections: ReadonlyMap<string, BoardConnection>;
   messages: number;
-  /** How long ago the last message came. */
+  /** When the last message came, on the monotonic clock. */
   lastMessageMs: number | undefined;
-  /** Messages in each of the last seconds, the present one last, and how long the board has counted them. */
+  /** Messages in each of the last seconds, the present one last, and since when they are counted, on the monotonic clock. */
   perSecond: readonly number[];
-  countedMs: number;
+  openedMs: number;
   /** Bicycles by state, those that are known. */
   counts: ReadonlyMap<string, number>;
   known: number;
@@ -216,16 +217,16 @@ function titleLine({ title, nowMs, offsetMinutes }: BoardInput, { width, paint }
 }
 
 function rateLine(input: BoardInput, { width }: BoardPlace): string {
-  const { perSecond, messages, countedMs, gapCount, blindMs, lastMessageMs } = input;
+  const { perSecond, messages, monotonicMs, openedMs, gapCount, blindMs, lastMessageMs } = input;
   const recent = perSecond.slice(-RATE_SECONDS);
-  const seconds = Math.max(1, Math.min(RATE_SECONDS, countedMs / 1000));
+  const seconds = Math.max(1, Math.min(RATE_SECONDS, (monotonicMs - openedMs) / 1000));
   const rate = recent.reduce((sum, number) => sum + number, 0) / seconds;
   const most = Math.max(1, ...perSecond);
   const sparks = perSecond
     .slice(-Math.max(10, Math.min(60, width - 75)))
     .map((number) => SPARKS[Math.min(7, Math.ceil((number / most) * 8) - 1)] ?? ' ')
     .join('');
-  const last = lastMessageMs === undefined ? '' : `, last ${showDuration(lastMessageMs)} ago`;
+  const last = lastMessageMs === undefined ? '' : `, last ${showDuration(monotonicMs - lastMessageMs)} ago`;
   const gaps =
     gapCount === 0 ? 'no gaps' : `${gapCount} ${gapCount === 1 ? 'gap' : 'gaps'}, blind ${showDuration(blindMs)}`;
   const shownRate = rate < 10 ? rate.toFixed(1) : String(Math.round(rate));
@@ -323,7 +324,7 @@ function helpLines(keys: typeof KEYS, { width, paint }: BoardPlace): string[] {
 /** The keys in as many words as there is room for, and the state of the connection. */
 function footerLine(input: BoardInput, { width, paint }: BoardPlace): string {
   const { view } = input;
-  const { text, color } = connectionText(input);
+  const { text, color } = connectionText(input.connections, input.monotonicMs);
   const spellings = view.isTyping
     ? [`filter: ${clean(view.filter)}_`]
     : view.panel.type === 'fleet'
@@ -337,22 +338,25 @@ function footerLine(input: BoardInput, { width, paint }: BoardPlace): string {
 }
 
 /** One text for all connections that stand, else one for the first that does not. */
-export function connectionText({ connections }: Pick<BoardInput, 'connections'>): {
-  text: string;
-  color: 'green' | 'yellow' | 'red';
-} {
-  const open = connections.filter(({ state }) => state === 'open');
-  const odd = connections.find(({ state }) => state !== 'open');
+export function connectionText(
+  connections: ReadonlyMap<string, BoardConnection>,
+  monotonicMs: number,
+): { text: string; color: 'green' | 'yellow' | 'red' } {
+  const { size } = connections;
+  const open = [...connections.values()].filter(({ state }) => state === 'open');
+  const odd = [...connections.values()].find(({ state }) => state !== 'open');
+  const showSince = (atMs: number) => showDuration(Math.max(0, monotonicMs - atMs));
   if (odd === undefined) {
-    const forMs = Math.min(...open.map((connection) => connection.forMs));
-    const many = connections.length > 1 ? ` on all ${connections.length} topics` : '';
-    return { text: `● connected${many} for ${showDuration(forMs)}`, color: 'green' };
+    const sinceMs = Math.max(...open.map((connection) => connection.sinceMs));
+    const many = size > 1 ? ` on all ${size} topics` : '';
+    return { text: `● connected${many} for ${showSince(sinceMs)}`, color: 'green' };
   }
-  const how = connections.length > 1 ? `${open.length} of ${connections.length} topics connected; ` : '';
-  if (odd.state === 'connecting') return { text: `○ ${how}connecting for ${showDuration(odd.forMs)}`, color: 'yellow' };
-  const again = odd.retryInMs === undefined ? '' : `, again in ${showDuration(odd.retryInMs)}`;
+  const how = size > 1 ? `${open.length} of ${size} topics connected; ` : '';
+  if (odd.state === 'connecting') return { text: `○ ${how}connecting for ${showSince(odd.sinceMs)}`, color: 'yellow' };
+  const again =
+    odd.retryAtMs === undefined ? '' : `, again in ${showDuration(Math.max(0, odd.retryAtMs - monotonicMs))}`;
   const message = clean((odd.message ?? '').slice(0, 500));
-  return { text: `○ ${how}lost for ${showDuration(odd.forMs)}${again}: ${message}`, color: 'red' };
+  return { text: `○ ${how}lost for ${showSince(odd.sinceMs)}${again}: ${message}`, color: 'red' };
 }
 
 /**

@@ -4,7 +4,14 @@ import { describe, expect, test } from 'vitest';
 import type { Gap } from '../../src/http/stream/events.js';
 import { widthOf } from '../../src/terminal/cells.js';
 import { loadPaint, NO_PAINT } from '../../src/terminal/colour.js';
-import { type BoardInput, type BoardView, bicycleRows, boardLines, pickRows } from '../../src/views/board.js';
+import {
+  type BoardConnection,
+  type BoardInput,
+  type BoardView,
+  bicycleRows,
+  boardLines,
+  pickRows,
+} from '../../src/views/board.js';
 import type { Entry } from '../../src/views/change.js';
 import { isLong } from '../support/often.js';
 
@@ -59,11 +66,12 @@ const INPUT: BoardInput = {
   nowMs: NOW,
   offsetMinutes: 60,
   title: TOPIC,
-  connections: [{ topic: TOPIC, state: 'open', forMs: 40_000 }],
+  monotonicMs: 4_000_000,
+  connections: new Map([[TOPIC, { state: 'open', sinceMs: 3_960_000 }]]),
   messages: 12_345,
-  lastMessageMs: 400,
+  lastMessageMs: 3_999_600,
   perSecond: Array.from({ length: 60 }, (_, index) => (index * 7) % 11),
-  countedMs: 3_600_000,
+  openedMs: 400_000,
   counts: new Map([
     ['available', 69],
     ['rented', 40],
@@ -322,19 +330,29 @@ test('in colour, cut or not, it shows the same, and what is not known yet is gra
 });
 
 describe('the footer: keys, and the connection', () => {
-  const lost = { topic: TOPIC, state: 'lost', forMs: 12_000, message: 'connection refused', retryInMs: 3_000 } as const;
+  const lost = {
+    state: 'lost',
+    sinceMs: 3_988_000,
+    message: 'connection refused',
+    retryAtMs: 4_003_000,
+  } as const;
+  const open = { state: 'open', sinceMs: 3_960_000 } as const;
   test.each([
     ['standing', {}, '● connected for 40 s'],
-    ['connecting', { connections: [{ topic: TOPIC, state: 'connecting', forMs: 2_000 }] }, '○ connecting for 2 s'],
-    ['lost', { connections: [lost] }, '○ lost for 12 s, again in 3 s: connection refused'],
+    [
+      'connecting',
+      { connections: new Map([[TOPIC, { state: 'connecting', sinceMs: 3_998_000 }]]) },
+      '○ connecting for 2 s',
+    ],
+    ['lost', { connections: new Map([[TOPIC, lost]]) }, '○ lost for 12 s, again in 3 s: connection refused'],
     [
       'one of two lost',
-      { connections: [...INPUT.connections, lost] },
+      { connections: new Map<string, BoardConnection>([...INPUT.connections, ['b', lost]]) },
       '○ 1 of 2 topics connected; lost for 12 s, again in 3 s: connection refused',
     ],
     [
       'all of two',
-      { connections: [...INPUT.connections, ...INPUT.connections] },
+      { connections: new Map<string, BoardConnection>([...INPUT.connections, ['b', open]]) },
       '● connected on all 2 topics for 40 s',
     ],
   ] satisfies [string, Partial<BoardInput>, string][])('%s', (_name, input, text) => {

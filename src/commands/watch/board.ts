@@ -5,7 +5,7 @@ import type { Gap, StreamEvent } from '../../http/stream/events.js';
 import type { Moment } from '../../mirror/knowledge.js';
 import type { Key } from '../../terminal/keys.js';
 import { readTime } from '../../terminal/time.js';
-import { type BoardView, SORTS } from '../../views/board.js';
+import { type BoardConnection, type BoardView, SORTS } from '../../views/board.js';
 import type { Entry } from '../../views/change.js';
 import { type MapSeen, type MapState, mapKey, neighbourOf, START_OF_MAP } from './map-view.js';
 import type { WatchEffect } from './state.js';
@@ -13,21 +13,13 @@ import type { WatchEffect } from './state.js';
 export interface BoardState {
   readonly view: BoardView;
   readonly map: MapState;
-  readonly connections: ReadonlyMap<string, Connection>;
+  readonly connections: ReadonlyMap<string, BoardConnection>;
   /** The newest first. */
   readonly changes: readonly { entry: Entry; atMs: number }[];
   readonly alerts: readonly { alert: Alert; atMs: number }[];
   readonly gaps: readonly Gap[];
   readonly total: number | undefined;
   readonly isOver: boolean;
-}
-
-interface Connection {
-  readonly state: 'connecting' | 'open' | 'lost';
-  /** On the monotonic clock. */
-  readonly sinceMs: number;
-  readonly message?: string;
-  readonly retryAtMs?: number;
 }
 
 export type BoardEvent =
@@ -93,7 +85,7 @@ function takeStream(state: BoardState, event: StreamEvent): BoardState {
   const { topic, monotonicMs } = event;
   if (event.type === 'gap') return { ...state, gaps: added(state.gaps, event) };
   if (event.type !== 'open' && event.type !== 'lost') return state;
-  const after: Connection =
+  const after: BoardConnection =
     event.type === 'open'
       ? { state: 'open', sinceMs: monotonicMs }
       : // What counts is since when nothing comes, not when the last try failed.

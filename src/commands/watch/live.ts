@@ -93,7 +93,7 @@ export async function openLive(options: LiveOptions): Promise<Display> {
     const input = inputOf(board, state, moment(), {
       rows: bicycleRows(height),
       rate,
-      openedAt,
+      openedMs: openedAt.monotonicMs,
       offsetMinutes: options.offsetMinutes,
     });
     const uuids = input.rows.map(({ uuid }) => textOf(uuid)?.toLowerCase());
@@ -179,7 +179,8 @@ function openRate(startMs: number) {
 interface Frame {
   rows: number;
   rate: Rate;
-  openedAt: Moment;
+  /** On the monotonic clock. */
+  openedMs: number;
   offsetMinutes: number;
 }
 
@@ -197,12 +198,12 @@ function inputOf(board: BoardState, watched: WatchState, now: Moment, frame: Fra
     ...watched.counts,
     ...pickRows(knowledge.bicycles(), view, view.scroll, frame.rows),
     nowMs: now.wallMs,
+    monotonicMs: now.monotonicMs,
     offsetMinutes: frame.offsetMinutes,
     title: plan.topics.join(' '),
-    connections: connectionsOf(board, now),
-    lastMessageMs: lastMessageMs === undefined ? undefined : now.monotonicMs - lastMessageMs,
+    lastMessageMs,
     perSecond: frame.rate.perSecond(now.monotonicMs),
-    countedMs: now.monotonicMs - frame.openedAt.monotonicMs,
+    openedMs: frame.openedMs,
     counts,
     known: knowledge.size(),
     total: plan.bicycles === undefined ? board.total : plan.bicycles.size,
@@ -215,16 +216,6 @@ function inputOf(board: BoardState, watched: WatchState, now: Moment, frame: Fra
 /** Whether every bicycle that is followed is known. */
 function isWhole({ plan, knowledge }: WatchState): boolean {
   return plan.bicycles === undefined ? knowledge.isWhole() : knowledge.size() >= plan.bicycles.size;
-}
-
-function connectionsOf(board: BoardState, now: Moment): BoardInput['connections'] {
-  return [...board.connections].map(([topic, { state, sinceMs, message, retryAtMs }]) => ({
-    topic,
-    state,
-    forMs: Math.max(0, now.monotonicMs - sinceMs),
-    ...(message === undefined ? {} : { message }),
-    ...(retryAtMs === undefined ? {} : { retryInMs: Math.max(0, retryAtMs - now.monotonicMs) }),
-  }));
 }
 
 /** The keys in as many words as there is room for. */
@@ -247,7 +238,7 @@ function mapInputOf(
     (bicycle) => (plan.map?.keep(bicycle) ?? true) && (wanted === '' || matchesFilter(bicycle, wanted)),
   );
   const known = isWhole(watched) ? '' : ` so far, ${knowledge.size()} of ${board.total ?? '?'} read`;
-  const connection = connectionText({ connections: connectionsOf(board, now) });
+  const connection = connectionText(board.connections, now.monotonicMs);
   return {
     state: board.map,
     bicycles,
