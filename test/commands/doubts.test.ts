@@ -1,10 +1,11 @@
 // What became of actions whose answer nobody has: evidence decides, as a table (cli.md, bicycles act).
 
 import { describe, expect, test } from 'vitest';
-import { decideCreations } from '../../src/commands/bulk/created.js';
+import { decideCreations, lookUpCreations } from '../../src/commands/bulk/created.js';
 import { decideAction, type Evidence, type HistoryEntry } from '../../src/commands/bulk/doubts.js';
 import { isCertainlyNotLater } from '../../src/commands/bulk/moments.js';
 import type { Before, Start } from '../../src/commands/bulk/records.js';
+import type { Client } from '../../src/http/client.js';
 
 const NOON = '2026-01-01T12:00:00Z';
 const START: Start = { newest: '2026-01-01T11:59:00Z', isEmpty: false, date: NOON, user: null };
@@ -192,6 +193,19 @@ describe('creations', () => {
     const task = { key: '1', uuid: null, name: 'Ada', creation: { row: 1, body } };
     const decided = decideCreations([{ task, entry }], { bicycles, isWhole }, { made: new Set(made) }).get(task);
     expect(decided?.kind === 'done' ? `done ${decided.uuid}` : decided?.kind).toBe(expected);
+  });
+
+  test('a list that is too long to be read whole proves nothing', async () => {
+    const client = {
+      async *pages() {
+        for (let page = 0; ; page++) yield { items: [{ value: { uuid: `u${page}`, name: 'Bea', created: LATER } }] };
+      },
+    };
+    const entry = { result: undefined, uuid: null, sending: { start: START, afterMs: 0, before: null } };
+    const task = { key: '1', uuid: null, name: 'Ada', creation: { row: 1, body } };
+    const decide = await lookUpCreations(client as unknown as Client, [{ task, entry }]);
+    const known = { made: new Set<string>(), reached: new Set<string>() };
+    expect(decide(known).get(task)).toMatchObject({ kind: 'unknown', why: 'the list is too long' });
   });
 });
 

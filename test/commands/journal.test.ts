@@ -7,7 +7,7 @@ import { describe, expect, test } from 'vitest';
 import { readJournal } from '../../src/commands/bulk/records.js';
 import type { Sandbox } from '../../src/sandbox/index.js';
 import { environmentOf } from '../support/environment.js';
-import { leaveJournal, openQuickClock, withJournal } from '../support/journal.js';
+import { DEAD_RUN, leaveJournal, openQuickClock, withJournal } from '../support/journal.js';
 import { type RunOptions, runFleet } from '../support/run.js';
 import { withSandbox } from '../support/sandbox.js';
 import { sendJson, withServer } from '../support/server.js';
@@ -253,6 +253,27 @@ describe('a rerun', () => {
         expect((await running).code).toBe(code);
         expect(said).toContain(`1 may or may not have been done before (touched is available); reserve them again?`);
         expect(sandbox.actionCount(moved)).toBe(count);
+      });
+    });
+  });
+
+  test('a state that no answer showed, as after --unknown done, is not where the transition leads', async () => {
+    await withSandbox({ service: 'interface', bicycles: 100 }, async (sandbox) => {
+      await withJournal(async (path) => {
+        const [settled = '', moved = ''] = inState(sandbox, 'available', 2);
+        await leave(sandbox, path, [settled, asBefore(sandbox, moved)]);
+        const result = {
+          outcome: 'done',
+          status: null,
+          state: 'lost',
+          request_id: null,
+          milliseconds: null,
+          message: '',
+        };
+        await appendFile(path, `${JSON.stringify({ answered: settled, run: DEAD_RUN, result })}\n`);
+        sandbox.changeBicycle(moved, { state: 'lost' });
+        const { code, outcomes } = await act(sandbox, [settled, moved, 'reserve', '--yes', '--journal', path]);
+        expect({ code, outcomes }).toEqual({ code: 9, outcomes: { [settled]: 'skipped', [moved]: 'unknown' } });
       });
     });
   });
