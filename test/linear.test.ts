@@ -10,7 +10,7 @@ import { readJson } from '../src/http/json.js';
 import { readRetryAfter } from '../src/http/retry.js';
 import { needsExactReading, readExact, writeJson } from '../src/json/exact.js';
 import { parseJson } from '../src/json/parse.js';
-import { elementTexts, findExcess, indent, propertyStart, readTokens, squeeze } from '../src/json/text.js';
+import { findExcess, indent, propertyStart, readTokens, splitArray, squeeze } from '../src/json/text.js';
 import { openSecrets } from '../src/secrets.js';
 import { cut, pad, widthOf } from '../src/terminal/cells.js';
 import { clean, cleanMultiline, escapeJson } from '../src/terminal/clean.js';
@@ -134,8 +134,8 @@ const READERS: Readonly<Record<string, (text: string) => unknown>> = {
   'squeeze of what is no JSON': (text) => squeeze(`\n${text}`),
   'indent of a text': (text) => indent(`{${quoted(text)}:[${quoted(text)}]}`),
   'indent of what is no JSON': (text) => indent(text),
-  elementTexts: (text) => elementTexts(`[${text}`, 0),
-  'elementTexts of texts': (text) => elementTexts(`[\n${quoted(text)},[${quoted(text)}]]`, 0),
+  splitArray: (text) => splitArray(`[${text}`, 0),
+  'splitArray of texts': (text) => splitArray(`[\n${quoted(text)},[${quoted(text)}]]`, 0),
   propertyStart: (text) => propertyStart(`{${quoted(text)}:${quoted(text)},"results":[]}`, 0, 'results'),
   needsExactReading,
   'readExact and writeJson': (text) => writeJson(readExact(`{${quoted(text)}:[1.50,${quoted(text)}]}`)),

@@ -3,7 +3,7 @@
 import { FleetError } from '../errors.js';
 import { JsonError, parseJson } from '../json/parse.js';
 import type { ScannedItem } from '../json/scan.js';
-import { elementTexts } from '../json/text.js';
+import { splitArray, squeeze } from '../json/text.js';
 import { foreignText, htmlTitle } from './foreign.js';
 import type { HttpAnswer, Item } from './types.js';
 
@@ -80,6 +80,6 @@ export function lateItem<T>(raw: ScannedItem<Buffer>): Item<T> {
 
 /** The items of a list: their values and, beside each, the text it came in. `array` is what was read from it. */
 export function pairItems<T>(array: readonly unknown[], text: string, at: number): Item<T>[] {
-  const texts = elementTexts(text, at);
-  return array.map((value, index) => ({ json: texts[index] ?? JSON.stringify(value), value: value as T }));
+  const texts = splitArray(text, at)?.texts ?? [];
+  return array.map((value, index) => ({ json: squeeze(texts[index] ?? JSON.stringify(value)), value: value as T }));
 }

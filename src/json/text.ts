@@ -121,17 +121,16 @@ export function breaksOff(text: string): boolean {
   return depth > 0 || text.trim() === '';
 }
 
-/** The texts of the elements of the array that opens at `at` in valid JSON text, each on one line. */
-export function elementTexts(text: string, at: number): string[] {
-  return (splitArray(text, at, Number.POSITIVE_INFINITY)?.texts ?? []).map(squeeze);
-}
-
 /**
  * The texts of the elements of the array that opens at `at`, each as it stands there, and the index behind the array; undefined where
  * something other than one comma stands between two of them, or the text ends before. The elements themselves need not be JSON. Behind
- * more than `limit` elements nothing is read.
+ * more than `most` elements nothing is read.
  */
-export function splitArray(text: string, at: number, limit: number): { texts: string[]; end: number } | undefined {
+export function splitArray(
+  text: string,
+  at: number,
+  most = Number.POSITIVE_INFINITY,
+): { texts: string[]; end: number } | undefined {
   const texts: string[] = [];
   let index = skipSpace(text, at + 1);
   if (text.charCodeAt(index) === CLOSE_BRACKET) return { texts, end: index + 1 };
@@ -139,7 +138,7 @@ export function splitArray(text: string, at: number, limit: number): { texts: st
     const end = Math.max(skipValue(text, index), index + 1);
     texts.push(text.slice(index, end));
     index = skipSpace(text, end);
-    if (text.charCodeAt(index) === CLOSE_BRACKET || texts.length > limit) return { texts, end: index + 1 };
+    if (text.charCodeAt(index) === CLOSE_BRACKET || texts.length > most) return { texts, end: index + 1 };
     if (text.charCodeAt(index) !== COMMA) return undefined;
     index = skipSpace(text, index + 1);
   }

@@ -9,16 +9,6 @@ import { age, readTime } from '../time.js';
 import { MISSING, readPath, textOf } from '../values.js';
 import type { Shape } from './renderer.js';
 
-/** One column as a file of values names it and as a table shows it. */
-export interface FileColumn<T> {
-  /** The name in the header of a file of values: the field's path. */
-  name: string;
-  /** How a table shows it. */
-  column: Column<T>;
-  /** Whether `name` is a path into the resource; else the column is made from several fields. */
-  isField: boolean;
-}
-
 /** Assumed: fields named like this hold times; the interface names `created`, `modified` and `latest_gps_timestamp`. */
 const TIME_FIELD = /(?:^|[._])(?:created|modified|timestamp|at|time)$/;
 
@@ -32,19 +22,18 @@ function fieldColumn<T>(path: string, keep: number): Column<T> {
     cell(value, at) {
       const inner = readPath(value, path);
       if (isTime && at.terminal && readTime(inner) !== undefined) return { text: age(inner, at.now) };
-      const text = textOf(inner);
-      return { text: text === undefined ? MISSING : clean(text) };
+      return { text: clean(textOf(inner) ?? MISSING) };
     },
     ...(path === 'uuid' || path.endsWith('_uuid') ? { minimum: 36 } : {}),
   };
 }
 
-function pickField<T>(shape: Shape<T>, path: string, keep: number): FileColumn<T> {
+function pickField<T>(shape: Shape<T>, path: string, keep: number): Column<T> {
   const view = shape.columns.find((column) => column.field === path);
-  if (view === undefined) return { name: path, column: fieldColumn<T>(path, keep), isField: true };
+  if (view === undefined) return fieldColumn<T>(path, keep);
   const header = path.toUpperCase();
   const maximum = view.maximum === undefined ? {} : { maximum: Math.max(view.maximum, header.length) };
-  return { name: path, column: { ...view, header, keep, ...maximum }, isField: true };
+  return { ...view, header, keep, ...maximum };
 }
 
 /**
@@ -54,8 +43,8 @@ function pickField<T>(shape: Shape<T>, path: string, keep: number): FileColumn<T
 export function fileColumns<T>(
   shape: Shape<T>,
   words: readonly string[] | undefined,
-  own: (values: readonly T[]) => FileColumn<T>[],
-): (values: readonly T[]) => FileColumn<T>[] {
+  own: (values: readonly T[]) => Column<T>[],
+): (values: readonly T[]) => Column<T>[] {
   if (words === undefined) return own;
   const { columns, doubtful } = pickColumns(words, shape);
   return (values) => {
@@ -70,8 +59,7 @@ export function tableColumns<T>(
   words: readonly string[] | undefined,
 ): (values: readonly T[]) => readonly Column<T>[] {
   if (words === undefined && shape.columns.length > 0) return () => shape.columns;
-  const find = fileColumns(shape, words, (values) => fieldColumns(fieldsOf(values), shape));
-  return (values) => find(values).map(({ column }) => column);
+  return fileColumns(shape, words, (values) => fieldColumns(fieldsOf(values), shape));
 }
 
 /** What a table says of the columns that had no room. */
@@ -88,18 +76,16 @@ function firstSegment(path: string): string {
  * header of the table in any case, a field in another case, or else a field that only the service knows. Columns that come
  * first are left out last where a terminal is narrow.
  */
-function pickColumns<T>(words: readonly string[], shape: Shape<T>): { columns: FileColumn<T>[]; doubtful: string[] } {
+function pickColumns<T>(words: readonly string[], shape: Shape<T>): { columns: Column<T>[]; doubtful: string[] } {
   const doubtful: string[] = [];
   const wanted = words.flatMap((word) => word.split(',')).flatMap((word) => word.trim() || []);
   if (wanted.length === 0) throw usageError('--columns names no column', `columns: ${shape.fields.join(', ')}`);
-  const columns = wanted.map((word, index): FileColumn<T> => {
+  const columns = wanted.map((word, index): Column<T> => {
     const keep = wanted.length - index;
     if (shape.fields.includes(firstSegment(word))) return pickField(shape, word, keep);
     const lower = word.toLowerCase();
     const view = shape.columns.find((column) => column.header.toLowerCase() === lower || column.field === word);
-    if (view !== undefined) {
-      return { name: view.field, column: { ...view, keep }, isField: shape.fields.includes(firstSegment(view.field)) };
-    }
+    if (view !== undefined) return { ...view, keep };
     const field = shape.fields.find((name) => name.toLowerCase() === lower);
     if (field !== undefined) return pickField(shape, field, keep);
     doubtful.push(word);
@@ -122,6 +108,11 @@ function checkColumns<T>(doubtful: readonly string[], values: readonly T[], shap
   }
 }
 
+/** Whether a column is a field of the resource, as it is; one of a view can be made from several. */
+export function isField<T>({ field }: Column<T>, shape: Shape<T>): boolean {
+  return shape.fields.includes(firstSegment(field)) || shape.columns.every((column) => column.field !== field);
+}
+
 /** Every field of the values, in the order of their first coming. */
 export function fieldsOf<T>(values: readonly T[]): string[] {
   const fields = new Set<string>();
@@ -132,6 +123,6 @@ export function fieldsOf<T>(values: readonly T[]): string[] {
 }
 
 /** A column for each of the fields, in their order. */
-export function fieldColumns<T>(fields: readonly string[], shape: Shape<T>): FileColumn<T>[] {
+export function fieldColumns<T>(fields: readonly string[], shape: Shape<T>): Column<T>[] {
   return fields.map((field, index) => pickField(shape, field, fields.length - index));
 }

@@ -2,9 +2,9 @@
 
 import { exactValue } from '../../json/exact.js';
 import { clean } from '../clean.js';
-import { cellOf, type Place } from '../table.js';
+import { type Column, cellOf, type Place } from '../table.js';
 import { MISSING, readPath, textOf } from '../values.js';
-import { type FileColumn, fieldColumns, fieldsOf, fileColumns } from './columns.js';
+import { fieldColumns, fieldsOf, fileColumns, isField } from './columns.js';
 import type { Renderer, RendererTools, Shape } from './renderer.js';
 
 /**
@@ -19,39 +19,38 @@ export function openCsv<T>(shape: Shape<T>, tools: RendererTools, delimiter: ','
   );
   const at: Place = { now: tools.now, terminal: false };
   const { hasHeader = true } = tools;
-  let columns: FileColumn<T>[] | undefined;
+  /** What each column shows of a value, once the columns are known. */
+  let readers: ((value: T) => string)[] | undefined;
 
   // An empty line is no record: a single empty cell needs its quotes. Line breaks need none, for cleaned text has none.
   const quote = (text: string) =>
-    text.includes('"') || text.includes(delimiter) || (text === '' && columns?.length === 1)
+    text.includes('"') || text.includes(delimiter) || (text === '' && readers?.length === 1)
       ? `"${text.replace(/"/g, '""')}"`
       : text;
   const write = (lines: string[][]) => lines.map((cells) => `${cells.map(quote).join(delimiter)}\n`).join('');
-  const header = (chosen: readonly FileColumn<T>[]) => chosen.map(({ name }) => clean(name));
 
-  function cellText({ name, column, isField }: FileColumn<T>, value: T): string {
-    if (isField) return clean(textOf(readPath(value, name)) ?? '');
-    const { text } = cellOf(column, value, at);
-    return text === MISSING ? '' : text;
+  function readerOf(column: Column<T>): (value: T) => string {
+    if (isField(column, shape)) return (value) => clean(textOf(readPath(value, column.field)) ?? '');
+    return (value) => {
+      const { text } = cellOf(column, value, at);
+      return text === MISSING ? '' : text;
+    };
+  }
+
+  function begin(values: readonly T[]) {
+    const columns = columnsOf(values);
+    const header = hasHeader && columns.length > 0 ? write([columns.map(({ field }) => clean(field))]) : '';
+    readers = columns.map(readerOf);
+    return { header, readers };
   }
 
   return {
     rows(rows) {
       if (rows.length === 0) return '';
       const values = rows.map(exactValue);
-      const lines: string[][] = [];
-      if (columns === undefined) {
-        columns = columnsOf(values);
-        if (hasHeader) lines.push(header(columns));
-      }
-      const chosen = columns;
-      for (const value of values) lines.push(chosen.map((column) => cellText(column, value)));
-      return write(lines);
+      const { header, readers: read } = readers === undefined ? begin(values) : { header: '', readers };
+      return header + write(values.map((value) => read.map((cell) => cell(value))));
     },
-    end() {
-      if (columns !== undefined) return '';
-      columns = columnsOf([]);
-      return columns.length > 0 && hasHeader ? write([header(columns)]) : '';
-    },
+    end: () => (readers === undefined ? begin([]).header : ''),
   };
 }
