@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readStdin, readStdinLines } from '../../src/terminal/stdin.js';
+import { isLong } from '../support/often.js';
 import { PROGRAM_ARGS, PROGRAM_FILE, PROGRAM_LINE } from '../support/program.js';
 import { runFleet } from '../support/run.js';
 import { makeHome } from '../support/shell.js';
@@ -39,19 +40,22 @@ function shell(args: string, redirection: string): Promise<{ code: number; stder
 }
 
 describe('a stdin that nothing can come from is a usage error that names the cause', () => {
+  const CAUSES = [
+    ['< .', 'it is a directory'],
+    ['<&-', 'it is closed'],
+    ['0> written', 'bad file descriptor'],
+  ] as const;
+
   it.each([
-    ['bicycles act - rent --yes'],
-    ['bicycles act - rent'],
-    ['bicycles create --from - --yes'],
-    ['api /bicycles/ --input -'],
-    ['api /bicycles/ -F name=@-'],
-    ['auth login --with-token --base-url http://127.0.0.1:9'],
-  ])('fleet %s', async (args) => {
-    for (const [redirection, cause] of [
-      ['< .', 'it is a directory'],
-      ['<&-', 'it is closed'],
-      ['0> written', 'bad file descriptor'],
-    ] as const) {
+    ['bicycles act - rent --yes', CAUSES],
+    // These read it by the same function: each with one of the three, and with all of them in the long run.
+    ['bicycles act - rent', isLong ? CAUSES : [CAUSES[0]]],
+    ['bicycles create --from - --yes', isLong ? CAUSES : [CAUSES[1]]],
+    ['api /bicycles/ --input -', isLong ? CAUSES : [CAUSES[2]]],
+    ['api /bicycles/ -F name=@-', isLong ? CAUSES : [CAUSES[0]]],
+    ['auth login --with-token --base-url http://127.0.0.1:9', isLong ? CAUSES : [CAUSES[1]]],
+  ])('fleet %s', async (args, causes) => {
+    for (const [redirection, cause] of causes) {
       const { code, stderr } = await shell(args, redirection);
       expect({ code, redirection, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining(cause) });
       expect(stderr).toContain('stdin cannot be read');
