@@ -255,22 +255,23 @@ export function changeLine(entry: Entry, at: number, place: LinePlace): string {
     return [time.text, pad(name.text, NAME_COLUMNS), fit(what, undefined, paint), ...rest].join('  ');
   }
   // A narrow terminal goes without the place, then without the charge: what changed is what counts.
-  const hasPlace = width >= LEAST_COLUMNS;
-  const least = hasPlace ? LEAST_COLUMNS : LEAST_COLUMNS - PLACE_COLUMNS - 1;
-  const hasCharge = width >= least;
-  const spare = hasPlace ? width - LEAST_COLUMNS : 0;
+  const hasPlace = !isWhole && width >= LEAST_COLUMNS;
+  const hasCharge = width >= LEAST_COLUMNS - PLACE_COLUMNS - 1;
   const nameColumns = hasCharge
-    ? Math.min(NAME_MOST_COLUMNS, NAME_COLUMNS + Math.floor(spare / 2))
+    ? Math.min(NAME_MOST_COLUMNS, NAME_COLUMNS + Math.floor(Math.max(0, width - LEAST_COLUMNS) / 2))
     : Math.max(1, Math.min(NAME_COLUMNS, Math.floor((width - TIME_COLUMNS) / 2) - 1));
-  const left = Math.max(1, width - TIME_COLUMNS - nameColumns - 2);
-  const columns = [fit([time], TIME_COLUMNS, paint), fit([name], nameColumns, paint)];
-  if (isWhole || !hasCharge) columns.push(fit(sparing(what, left), left, paint));
-  else {
-    const room = hasPlace ? WHAT_COLUMNS + spare - (nameColumns - NAME_COLUMNS) : left - CHARGE_COLUMNS - 1;
-    const whatColumns = Math.min(WHAT_MOST_COLUMNS, room);
-    columns.push(fit(sparing(what, whatColumns), whatColumns, paint));
-    columns.push(' '.repeat(Math.max(0, CHARGE_COLUMNS - widthOf(charge.text))) + fit([charge], undefined, paint));
-    if (hasPlace) columns.push(fit([where], PLACE_COLUMNS, paint));
-  }
-  return columns.join(' ').trimEnd();
+  const tail =
+    isWhole || !hasCharge
+      ? []
+      : [fit([{ ...charge, text: pad(charge.text, CHARGE_COLUMNS, 'right') }], undefined, paint)];
+  if (hasPlace) tail.push(fit([where], PLACE_COLUMNS, paint));
+  const tailColumns = tail.length === 0 ? 0 : CHARGE_COLUMNS + 1 + (hasPlace ? PLACE_COLUMNS + 1 : 0);
+  const left = Math.max(1, width - TIME_COLUMNS - nameColumns - 2 - tailColumns);
+  const room = tail.length === 0 ? left : Math.min(WHAT_MOST_COLUMNS, left);
+  const columns = [
+    fit([time], TIME_COLUMNS, paint),
+    fit([name], nameColumns, paint),
+    fit(sparing(what, room), room, paint),
+  ];
+  return [...columns, ...tail].join(' ').trimEnd();
 }
