@@ -218,3 +218,12 @@ test.each<[string, RegExp, string]>([
   const places = FILES.filter((path) => words.test(readFileSync(path, 'utf8'))).map((path) => relative(SOURCE, path));
   expect(places.filter((path) => !/^(?:sandbox|page)\//.test(path))).toEqual([file]);
 });
+
+test('no test compares with a regular expression inside toMatchObject, which any text passes', () => {
+  const users = filesBelow(join(ROOT, 'test')).filter((path) =>
+    [...readFileSync(path, 'utf8').matchAll(/toMatchObject\(([^;]*?)\);/g)].some(([, body = '']) =>
+      /[:[,]\s*\/[^/*'\n]+\/[a-z]*\s*[,}\]]/.test(body),
+    ),
+  );
+  expect(users.map((path) => relative(ROOT, path))).toEqual([]);
+});
