@@ -88,6 +88,7 @@ const LINES: readonly (readonly [typed: string, meant: string])[] = [
   ['profiles', 'profile list'],
   ['use|switch X', 'profile use $2'],
   ['contexts', 'profile list'],
+  ['api GET|get X', 'api $3'],
   [`api ${[...METHODS, ...METHODS.map((method) => method.toLowerCase())].join('|')} X`, 'api $3 -X $2'],
   ['curl|request|http X', 'api $2'],
   ['check|status|ping|diagnose', 'doctor'],
@@ -124,7 +125,7 @@ export function guessLine(
   const end = flagged.findIndex((word) => word.startsWith('-') && word !== '-');
   const words = end === -1 ? flagged : flagged.slice(0, end);
   const flags = end === -1 ? [] : flagged.slice(end);
-  const guess = [...withoutDefault(meaningOf(words)), ...flags];
+  const guess = [...meaningOf(words), ...flags];
   return guess.join('\0') === argv.join('\0') ? undefined : guess;
 }
 
@@ -143,11 +144,6 @@ function meaningOf(words: readonly string[]): readonly string[] {
     if (pattern.test(line)) return line.replace(pattern, meant.replaceAll(' ', '\0')).split('\0').filter(Boolean);
   }
   return words;
-}
-
-/** `-X GET` says what is so anyway. */
-function withoutDefault(words: readonly string[]): string[] {
-  return / -X GET$/i.test(words.join(' ')) ? words.slice(0, -2) : [...words];
 }
 
 /** Whether the word is a transition of bicycles or an action on alerts. */

@@ -1,6 +1,6 @@
 // A drawing in cells of a terminal: text with its ink put anywhere, written whole, or only where it differs from the one before.
 
-import { widthOf } from './cells.js';
+import { graphemesOf, isNarrow, widthOf } from './cells.js';
 import type { Color, Paint, Style } from './colour.js';
 
 /** Colour and style of a cell, such as `red` or `bold inverse`; '' is neither. */
@@ -19,13 +19,10 @@ export function openCanvas(width: number, height: number): Canvas {
   return { width, height, texts: new Array<string>(size).fill(' '), inks: new Array<Ink>(size).fill('') };
 }
 
-const NARROW_TEXT = /^[\x20-\x7E\u2500-\u259F\u2800-\u28FF\u00B0\u00B7\u2026]*$/;
-let segmenter: Intl.Segmenter | undefined;
-
 /** Puts text at a cell; what lies outside of the canvas is left out. The text has been cleaned and is short. */
 export function put(canvas: Canvas, column: number, row: number, text: string, ink: Ink = ''): void {
   if (row < 0 || row >= canvas.height) return;
-  if (text.length === 1 && column > 0 && column + 1 < canvas.width && isNarrow(text.charCodeAt(0))) {
+  if (text.length === 1 && column > 0 && column + 1 < canvas.width && isNarrow(text)) {
     const cell = row * canvas.width + column;
     if (canvas.texts[cell] !== '' && canvas.texts[cell + 1] !== '') {
       canvas.texts[cell] = text;
@@ -34,8 +31,8 @@ export function put(canvas: Canvas, column: number, row: number, text: string, i
     }
   }
   let at = column;
-  for (const cluster of clustersOf(text)) {
-    const width = NARROW_TEXT.test(cluster) ? 1 : widthOf(cluster);
+  for (const cluster of graphemesOf(text)) {
+    const width = widthOf(cluster);
     if (at >= 0 && at + width <= canvas.width) {
       const cell = row * canvas.width + at;
       if (width === 0) {
@@ -51,17 +48,6 @@ export function put(canvas: Canvas, column: number, row: number, text: string, i
     }
     at += width;
   }
-}
-
-/** ASCII, lines and Braille: what a drawing is made of. */
-function isNarrow(code: number): boolean {
-  return (code >= 0x20 && code < 0x7f) || (code >= 0x2500 && code < 0x25a0) || (code >= 0x2800 && code < 0x2900);
-}
-
-function clustersOf(text: string): Iterable<string> {
-  if (NARROW_TEXT.test(text)) return text;
-  segmenter ??= new Intl.Segmenter();
-  return Array.from(segmenter.segment(text), ({ segment }) => segment);
 }
 
 /** The canvas as lines, without spaces at their ends. */

@@ -4,11 +4,11 @@ import { eastAsianWidth } from 'get-east-asian-width';
 import { latePattern } from './late.js';
 
 /**
- * One column for each UTF-16 unit: ASCII, Latin, Greek and Cyrillic letters, punctuation such as the ellipsis, control pictures. No
- * combining marks, no zero-width characters. Nearly every cell is of this kind and needs no segmenter.
+ * One column for each UTF-16 unit: ASCII, Latin, Greek and Cyrillic letters, punctuation such as the ellipsis, control pictures, lines,
+ * blocks and Braille. No combining marks, no zero-width characters. Nearly every cell is of this kind and needs no segmenter.
  */
 const NARROW =
-  /^[\x20-\x7E\xA1-\xAC\xAE-\u02FF\u0370-\u0373\u0376\u0377\u037B-\u037F\u0391-\u03A1\u03A3-\u03FF\u0400-\u0482\u048A-\u052F\u2013\u2014\u2018-\u201E\u2026\u2400-\u2426]*$/;
+  /^[\x20-\x7E\xA1-\xAC\xAE-\u02FF\u0370-\u0373\u0376\u0377\u037B-\u037F\u0391-\u03A1\u03A3-\u03FF\u0400-\u0482\u048A-\u052F\u2013\u2014\u2018-\u201E\u2026\u2400-\u2426\u2500-\u259F\u2800-\u28FF]*$/;
 
 const NO_COLUMN = String.raw`\p{Default_Ignorable_Code_Point}\p{Cc}\p{Cf}\p{Mn}\p{Me}\p{Cs}`;
 const VISIBLE = latePattern(`[^${NO_COLUMN}]`);
@@ -49,6 +49,16 @@ function* clustersOf(text: string): Generator<{ cluster: string; index: number }
     }
     start = next;
   }
+}
+
+/** Whether each UTF-16 unit of the text is a character of one column. */
+export function isNarrow(text: string): boolean {
+  return NARROW.test(text);
+}
+
+/** The grapheme clusters of a text that has been cleaned. */
+export function graphemesOf(text: string): Iterable<string> {
+  return NARROW.test(text) ? text : Array.from(clustersOf(text), ({ cluster }) => cluster);
 }
 
 /** The beginning of the text, so many UTF-16 units at most; half a surrogate pair is left out. */

@@ -53,14 +53,17 @@ export async function offer(program: Command, words: readonly string[], from: So
     const head = typed.slice(0, typed.length - value.length);
     return listed(await offerValue(option, { ...place, typed: lastOf(value) }), head, value);
   }
-  if (!isLiteral && typed.startsWith('-') && typed !== '-') return { words: matching(offerFlags(command), typed) };
+  if (!isLiteral && typed.startsWith('-') && typed !== '-') {
+    const flags = [...offerFlags(flagsOf(command)), { value: '--help', description: 'show this help' }];
+    return { words: matching(flags, typed) };
+  }
   if (command.commands.length > 0) {
     const commands = operands.length === 0 ? command.createHelp().visibleCommands(command).map(offerCommand) : [];
     return { words: matching(commands, typed) };
   }
   const offers = await offerOperand({ ...place, typed });
   // Nothing fits but flags: these are shown without being asked for.
-  if (typed === '' && offers.words.length === 0) return { words: ownFlags(command) };
+  if (typed === '' && offers.words.length === 0) return { words: offerFlags(command.options) };
   return offers.isMatched === true ? offers : { ...offers, words: matching(offers.words, typed) };
 }
 
@@ -99,15 +102,9 @@ function matching(words: readonly Offer[], typed: string): Offer[] {
   return words.filter(({ value }) => value.startsWith(typed));
 }
 
-function offerFlags(command: Command): Offer[] {
-  const flags = flagsOf(command).map(({ long, short, description }) => ({ value: long ?? short ?? '', description }));
-  return [...flags, { value: '--help', description: 'show this help' }];
-}
-
-function ownFlags(command: Command): Offer[] {
-  return command.options
-    .filter(({ hidden }) => !hidden)
-    .map(({ long, short, description }) => ({ value: long ?? short ?? '', description }));
+function offerFlags(options: readonly Option[]): Offer[] {
+  const shown = options.filter(({ hidden }) => !hidden);
+  return shown.map(({ long, short, description }) => ({ value: long ?? short ?? '', description }));
 }
 
 function show({ words, isFile, isOpen, isReplacing }: Offers): string {
@@ -116,11 +113,7 @@ function show({ words, isFile, isOpen, isReplacing }: Offers): string {
     const told = clean(description);
     return `${value}\t${told.length <= LONGEST_DESCRIPTION_CHARACTERS ? told : `${told.slice(0, LONGEST_DESCRIPTION_CHARACTERS - 1)}…`}`;
   });
-  const besides = [
-    ...(isFile === true ? ['files'] : []),
-    ...(isOpen === true ? ['nospace'] : []),
-    ...(isReplacing === true ? ['replace'] : []),
-  ];
+  const besides = [isFile && 'files', isOpen && 'nospace', isReplacing && 'replace'].filter(Boolean);
   return `${[...lines, `:${besides.join(',')}`].join('\n')}\n`;
 }
 

@@ -162,11 +162,8 @@ async function keepToken(context: Context, place: Place, sandbox: Sandbox, first
   }
 }
 
-/** The longest that a timer of Node can wait, in milliseconds. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
-
 /** Half of what is left of a token's life, a second at least. */
 function halfOfLife(token: string, now: number): number {
-  const expiry = readExpiry(token);
-  return expiry === undefined ? LONGEST_TIMER_MS : Math.min(LONGEST_TIMER_MS, Math.max(1000, (expiry - now) / 2));
+  const expiry = readExpiry(token) ?? Number.POSITIVE_INFINITY;
+  return Math.max(1000, (expiry - now) / 2);
 }
