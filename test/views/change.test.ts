@@ -1,5 +1,6 @@
 // How one message of a watch looks: lines at 80 columns, in a pipe, with hostile and wide text.
 
+import { stripVTControlCharacters } from 'node:util';
 import { expect, test } from 'vitest';
 import { widthOf } from '../../src/terminal/cells.js';
 import { loadPaint, NO_PAINT } from '../../src/terminal/colour.js';
@@ -88,6 +89,16 @@ test('at 80 columns', () => {
     15:03:59  -                [1,2]
     "
   `);
+});
+
+test('colours take no room, whatever the width', async () => {
+  const paint = await loadPaint(1);
+  for (const width of [20, 40, 56, 57, 58, 76, 77, 78, 80, 100, 140])
+    for (const entry of ENTRIES) {
+      const line = (painted: typeof paint) =>
+        changeLine(entry, AT, { width, terminal: true, offsetMinutes: 60, paint: painted });
+      expect(stripVTControlCharacters(line(paint)).trimEnd()).toBe(line(NO_PAINT));
+    }
 });
 
 test('in a pipe: the same columns uncut, times in ISO 8601', () => {

@@ -26,7 +26,7 @@ export async function readOpenAlerts(
   const alerts: Item<Alert>[] = [];
   try {
     for await (const { fresh } of (await context.client()).pages<Alert>(request)) {
-      for (const item of fresh) if (isOpen(item.value) && isAbout(item.value, bicycles)) alerts.push(item);
+      for (const item of fresh) if (isWanted(item.value, bicycles)) alerts.push(item);
     }
   } catch (thrown) {
     if (context.signal.aborted) throw context.signal.reason;
@@ -36,10 +36,8 @@ export async function readOpenAlerts(
   return alerts;
 }
 
-function isOpen({ state }: Alert): boolean {
-  return state === 'new' || state === 'escalated';
-}
-
-function isAbout({ bicycle }: Alert, bicycles: ReadonlySet<string>): boolean {
-  return typeof bicycle === 'string' && bicycles.has((uuidOfLink(bicycle) ?? bicycle).toLowerCase());
+/** Checked on this side as well: a service may ignore a filter. */
+function isWanted({ state, bicycle }: Alert, bicycles: ReadonlySet<string>): boolean {
+  if ((state !== 'new' && state !== 'escalated') || typeof bicycle !== 'string') return false;
+  return bicycles.has((uuidOfLink(bicycle) ?? bicycle).toLowerCase());
 }
