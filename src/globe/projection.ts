@@ -74,7 +74,7 @@ export function fitView(points: readonly Point[], extent: Extent): View {
     (extent.width * room) / Math.max(east - west, leastWidth),
     (extent.height * room) / Math.max(south - north, (leastWidth * extent.height) / extent.width),
   );
-  return boundView({ x: (west + east) / 2, y, worldDots }, extent);
+  return boundView({ x: west + (east - west) / 2, y, worldDots }, extent);
 }
 
 /** A part of the world; `east` is above 1 where it lies across the antimeridian. */
@@ -94,13 +94,16 @@ export function boundsOf(points: readonly Point[]): Bounds {
   }
   const sorted = Float64Array.from(points, ({ x }) => x).sort();
   const [first = 0] = sorted;
-  let before = (sorted.at(-1) ?? first) - 1;
-  let [west, widest] = [first, 0];
+  let before = sorted.at(-1) ?? first;
+  let [west, widest] = [first, first + 1 - before];
   for (const x of sorted) {
-    if (x - before > widest) [west, widest] = [x, x - before];
+    if (x - before > widest) {
+      west = x;
+      widest = x - before;
+    }
     before = x;
   }
-  return { west, east: west + 1 - widest, north, south };
+  return { west, east: west + (1 - widest), north, south };
 }
 
 /** A view can be so near that a dot is a few centimetres, and so far that the world fills the drawing. */

@@ -72,15 +72,18 @@ interface Spot {
   got: number;
 }
 
-/** The bicycles of one cell. */
-interface Cell {
-  readonly index: number;
+/** How many bicycles there are, and the sums of where their dots are, in cells from the left and the top. */
+interface Sums {
   count: number;
-  /** How many are in each state. */
-  readonly byState: number[];
-  /** The sums of where their dots are, in cells from the left and the top. */
   sumX: number;
   sumY: number;
+}
+
+/** The bicycles of one cell. */
+interface Cell extends Sums {
+  readonly index: number;
+  /** How many are in each state. */
+  readonly byState: number[];
   /** The cluster that they belong to. */
   cluster?: Gathered;
 }
@@ -90,9 +93,6 @@ interface Gathered {
   /** The number of the cell in which it began: no two have the same. */
   readonly name: number;
   readonly cells: Cell[];
-  count: number;
-  sumX: number;
-  sumY: number;
   label: Block;
 }
 
@@ -183,28 +183,26 @@ function placeDots({ grid, spots, cells, clusters }: Work): Cell[] {
       spot.got = dot;
     } else displaced.push(spot);
   }
-  const steps = stepsWithin(grid.reachDots);
+  const room = { grid, steps: stepsWithin(grid.reachDots), isTaken, stateOfCell };
   for (const spot of displaced) {
-    const { place, cell } = spot;
-    const before = failed.get(cell);
+    const before = failed.get(spot.cell) ?? 0;
     // One that found no room in a cell leaves none for the others: all of the cell will be a cluster.
-    const dot = before === undefined ? findFree(spot, { grid, steps, isTaken, stateOfCell }) : FREE;
-    if (dot === FREE) {
-      failed.set(cell, (before ?? 0) + 1);
-      continue;
+    const dot = before === 0 ? findFree(spot, room) : FREE;
+    if (dot === FREE) failed.set(spot.cell, before + 1);
+    else {
+      isTaken[dot] = 1;
+      spot.got = dot;
+      stateOfCell[cellOf(dot, grid)] = spot.place.state;
     }
-    isTaken[dot] = 1;
-    stateOfCell[cellOf(dot, grid)] = place.state;
-    spot.got = dot;
   }
   return [...failed].sort(([a, m], [b, n]) => n - m || a.index - b.index).map(([cell]) => cell);
 }
 
 interface Room {
-  grid: Grid;
-  steps: readonly (readonly [right: number, down: number])[];
-  isTaken: Uint8Array;
-  stateOfCell: Int16Array;
+  readonly grid: Grid;
+  readonly steps: readonly (readonly [right: number, down: number])[];
+  readonly isTaken: Uint8Array;
+  readonly stateOfCell: Int16Array;
 }
 
 /** The nearest dot that nobody has, in a cell without another state; FREE when there is none within reach. */
@@ -213,9 +211,8 @@ function findFree({ dot, place }: Spot, { grid, steps, isTaken, stateOfCell }: R
   const [x, y] = [dot % width, Math.floor(dot / width)];
   for (const [right, down] of steps) {
     const [toX, toY] = [x + right, y + down];
-    if (toX < 0 || toY < 0 || toX >= width || toY >= height) continue;
     const to = toY * width + toX;
-    if (isTaken[to] === 1) continue;
+    if (toX < 0 || toY < 0 || toX >= width || toY >= height || isTaken[to] === 1) continue;
     const inCell = stateOfCell[cellOf(to, grid)];
     if (inCell === place.state || inCell === FREE) return to;
   }
@@ -248,62 +245,64 @@ function gather(failures: readonly Cell[], work: Work, attempt: number): void {
     if (owner !== undefined) continue;
     const [column, row] = [index % grid.columns, Math.floor(index / grid.columns)];
     const around = { column: column - right, row: row - down, columns: 2 * right + 1, rows: 2 * down + 1 };
-    const cluster = { name: index, cells: [], count: 0, sumX: 0, sumY: 0, label: around };
+    const cluster = { name: index, cells: [], label: around };
     clusters.add(cluster);
-    absorb(around, cluster, work);
+    absorb(cluster, work);
   }
   while (settleLabels(work)) {
     // Labels that met became one, or one grew over further dots.
   }
 }
 
-/** Takes the bicycles of a block that belong to no cluster into one. True when there were any. */
-function absorb(block: Block, cluster: Gathered, { cells, grid }: Work): boolean {
-  const before = cluster.count;
-  for (const index of cellsOf(block, grid)) {
-    const cell = cells.get(index);
-    if (cell === undefined || cell.cluster !== undefined) continue;
-    cell.cluster = cluster;
-    cluster.cells.push(cell);
-    add(cluster, cell);
-  }
-  return cluster.count !== before;
+/** Takes the bicycles below a label that belong to no cluster into its own. True when there were any. */
+function absorb(cluster: Gathered, { cells, grid }: Work): boolean {
+  const found = Array.from(cellsOf(cluster.label, grid), (index) => cells.get(index));
+  const fresh = found.filter((cell) => cell !== undefined && cell.cluster === undefined) as Cell[];
+  join(fresh, cluster);
+  return fresh.length > 0;
 }
 
-function add(cluster: Gathered, { count, sumX, sumY }: Pick<Gathered, 'count' | 'sumX' | 'sumY'>): void {
-  cluster.count += count;
-  cluster.sumX += sumX;
-  cluster.sumY += sumY;
+function join(cells: readonly Cell[], cluster: Gathered): void {
+  for (const cell of cells) {
+    cell.cluster = cluster;
+    cluster.cells.push(cell);
+  }
 }
 
 /** Puts each label in the middle of its bicycles; what meets becomes one. True when something changed. */
 function settleLabels(work: Work): boolean {
   const { grid, clusters } = work;
   const labels = new Map<number, Gathered>();
-  let hasChanged = false;
-  for (const cluster of [...clusters].sort((a, b) => b.count - a.count || a.name - b.name)) {
-    cluster.label = labelOf(cluster, grid);
+  const sized = Array.from(clusters, (cluster) => ({ cluster, sums: sumsOf(cluster) }));
+  sized.sort((a, b) => b.sums.count - a.sums.count || a.cluster.name - b.cluster.name);
+  for (const { cluster, sums } of sized) {
+    cluster.label = labelOf(sums, grid);
     const { column, columns } = cluster.label;
     // A free column between two labels keeps their numbers apart.
     const apart = { ...cluster.label, column: column - 1, columns: columns + 2 };
-    const met = [...cellsOf(apart, grid)].find((cell) => labels.has(cell));
-    const other = met === undefined ? undefined : labels.get(met);
-    if (other === undefined) {
-      for (const cell of cellsOf(cluster.label, grid)) labels.set(cell, cluster);
-      continue;
+    const met = [...cellsOf(apart, grid)].find((cell) => labels.has(cell)) ?? FREE;
+    const other = labels.get(met);
+    if (other === undefined) for (const cell of cellsOf(cluster.label, grid)) labels.set(cell, cluster);
+    else {
+      clusters.delete(cluster);
+      join(cluster.cells, other);
     }
-    hasChanged = true;
-    clusters.delete(cluster);
-    add(other, cluster);
-    other.cells.push(...cluster.cells);
-    for (const cell of cluster.cells) cell.cluster = other;
   }
-  if (hasChanged) return true;
-  for (const cluster of clusters) if (absorb(cluster.label, cluster, work)) hasChanged = true;
-  return hasChanged;
+  if (clusters.size < sized.length) return true;
+  return [...clusters].filter((cluster) => absorb(cluster, work)).length > 0;
 }
 
-function labelOf({ count, sumX, sumY }: Gathered, grid: Grid): Block {
+function sumsOf({ cells }: Gathered): Sums {
+  const sums = { count: 0, sumX: 0, sumY: 0 };
+  for (const { count, sumX, sumY } of cells) {
+    sums.count += count;
+    sums.sumX += sumX;
+    sums.sumY += sumY;
+  }
+  return sums;
+}
+
+function labelOf({ count, sumX, sumY }: Sums, grid: Grid): Block {
   const { columns, rows } = grid.labelOf(count);
   const start = (sum: number, length: number, all: number) =>
     Math.max(0, Math.min(all - length, Math.round(sum / count - length / 2)));
@@ -319,15 +318,12 @@ function finish({ grid, spots, clusters }: Work): Pick<Layout, 'dots' | 'cluster
     if (got === FREE) members.get(cell.cluster)?.push(place);
     else dots.push({ place, x: got % width, y: Math.floor(got / width) });
   }
-  const finished = Array.from(clusters, (cluster): Cluster => {
-    const own = members.get(cluster) ?? [];
-    return { ...cluster.label, count: cluster.count, members: own, ...summarize(own) };
-  });
+  const finished = Array.from(clusters, (cluster) => clusterOf(cluster.label, members.get(cluster) ?? []));
   finished.sort((a, b) => b.count - a.count || a.row - b.row || a.column - b.column);
   return { dots, clusters: finished };
 }
 
-function summarize(members: readonly Place[]): Pick<Cluster, 'byState' | 'x' | 'y'> {
+function clusterOf(label: Block, members: readonly Place[]): Cluster {
   const byState = new Array<number>(MOST_STATES).fill(0);
   const from = members[0]?.x ?? 0;
   let [east, south] = [0, 0];
@@ -338,6 +334,6 @@ function summarize(members: readonly Place[]): Pick<Cluster, 'byState' | 'x' | '
     east += step - Math.round(step);
     south += y;
   }
-  const x = from + east / members.length;
-  return { byState, x: x - Math.floor(x), y: south / members.length };
+  const [count, x] = [members.length, from + east / members.length];
+  return { ...label, count, byState, x: x - Math.floor(x), y: south / count, members };
 }

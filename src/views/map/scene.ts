@@ -60,8 +60,10 @@ export function sceneOf(bicycles: Iterable<Bicycle>): Scene {
   const places = all.flatMap((bicycle): Place[] => {
     const position = positionOf(bicycle);
     const why = typeof position === 'string' ? position : Math.abs(position[1]) > LIMIT_DEGREES ? POLAR : undefined;
-    unplaced.find(({ label }) => label === why)?.bicycles.push(bicycle);
-    if (typeof position === 'string' || why !== undefined) return [];
+    if (typeof position === 'string' || why !== undefined) {
+      unplaced.find(({ label }) => label === why)?.bicycles.push(bicycle);
+      return [];
+    }
     const state = indexes.get(valueIn('state', bicycle, 0)) ?? 0;
     return [{ bicycle, x: worldX(position[0]), y: worldY(position[1]), state }];
   });
