@@ -19,6 +19,7 @@ import { age } from '../src/terminal/time.js';
 import { numberOf, readPath, textOf } from '../src/terminal/values.js';
 import { ALERTS } from '../src/views/alert.js';
 import { BICYCLES } from '../src/views/bicycle.js';
+import { isLong } from './support/often.js';
 import { NOW, rowsOf } from './support/rows.js';
 
 /** What stands repeated in a hostile text; one of each kind that a pattern or a segmenter treats apart. */
@@ -54,7 +55,7 @@ const CHARACTERS: Readonly<Record<string, string>> = {
 };
 
 /** `npm run test:long` takes texts two hundred times as long. */
-const SHORT = process.env['FLEET_TEST_LONG'] === '1' ? 100_000 : 1_000;
+const SHORT = isLong ? 100_000 : 1_000;
 const LONG = 10 * SHORT;
 /** Ten times the text may take this many times the time: linear growth with much noise. Quadratic growth is a hundredfold. */
 const GROWTH = 40;
@@ -176,9 +177,9 @@ const READERS: Readonly<Record<string, (text: string) => unknown>> = {
 };
 
 /** The characters on which a function takes more than linear time. */
-async function findGrowth(run: (text: string) => unknown): Promise<string[]> {
+async function findGrowth(run: (text: string) => unknown, characters = Object.entries(CHARACTERS)): Promise<string[]> {
   const found: string[] = [];
-  for (const [name, character] of Object.entries(CHARACTERS)) {
+  for (const [name, character] of characters) {
     const growth = await growthOf(run, character);
     if (growth > GROWTH) found.push(`${name}: ${growth.toFixed(0)} times the time`);
   }
@@ -200,13 +201,16 @@ test.skipIf(LONG > 100_000)('quadratic growth is found', async () => {
 });
 
 const SCREENS = FORMATS.flatMap((format) => [
-  { name: `${format} in a pipe`, format, width: undefined },
-  { name: `${format} on a terminal`, format, width: 100 },
+  { name: `${format} in a pipe`, format, width: undefined, half: 0 },
+  { name: `${format} on a terminal`, format, width: 100, half: 1 },
 ]);
+
+/** A format sees every character, half of them in a pipe and half on a terminal; in the long run all of them on both. */
+const charactersOf = (half: number) => Object.entries(CHARACTERS).filter((_, index) => isLong || index % 2 === half);
 
 test.each(SCREENS)(
   '$name',
-  async ({ format, width }) => {
+  async ({ format, width, half }) => {
     const options = { terminal: width !== undefined, width, colorLevel: 0, now: NOW } as const;
     const draw = async <T>(shape: Shape<T>, values: readonly unknown[]) => {
       const renderer = await openRenderer(format, shape, options);
@@ -220,7 +224,7 @@ test.each(SCREENS)(
         await draw(ALERTS, [row]);
         await draw(ANYTHING, [{ [text]: text }, { a: text }]);
       }
-    });
+    }, charactersOf(half));
     expect(growth).toEqual([]);
   },
   TEST_LIMIT_MS,

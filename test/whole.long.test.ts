@@ -14,5 +14,6 @@ await import('./process.test.js');
 await import('./promises.test.js');
 await import('./sandbox/seed.test.js');
 await import('./secrets.test.js');
+await import('./terminal/cells.test.js');
 await import('./terminal/stdin.test.js');
 await import('./views/board.test.js');

@@ -215,8 +215,13 @@ describe('time grows with the bytes, not with their square', () => {
     const { user, system } = process.cpuUsage(before);
     return (user + system) / 1000;
   };
-  /** Milliseconds of this process, the least of some runs: what a busy machine adds is left out. */
-  const least = (body: string, size: number) => Math.min(...[1, 2, 3].map(() => parse(body, size)));
+  /** Milliseconds of this process for a body and for one of eight times the bytes. */
+  const measure = (make: (count: number) => string, size: number) => ({
+    small: parse(make(40_000), size),
+    large: parse(make(320_000), size),
+  });
+  /** Squared it would be 64 times the time. */
+  const isLinear = ({ small, large }: ReturnType<typeof measure>) => large / Math.max(small, 2) < 30;
   test.each([
     ['unknown fields', (count: number) => `${'x:1\n'.repeat(count)}data: y\n\n`, 65_536],
     ['fields without a colon', (count: number) => `${'x\n'.repeat(count)}data: y\n\n`, 65_536],
@@ -228,10 +233,11 @@ describe('time grows with the bytes, not with their square', () => {
     ['small comments in an event', (count: number) => `data: x\n${':\n'.repeat(count)}\n`, 16],
     ['ids alone', (count: number) => 'id: 1\n\n'.repeat(count / 2), 65_536],
   ] satisfies [string, (count: number) => string, number][])('%s', (_name, make, size) => {
-    least(make(10_000), size);
-    const [small, large] = [least(make(40_000), size), least(make(320_000), size)];
-    // Eight times the bytes: squared it would be 64 times the time.
-    expect(large / Math.max(small, 2)).toBeLessThan(30);
-    expect(large).toBeLessThan(10_000);
+    parse(make(10_000), size);
+    // What a busy machine adds to one of them may be less in the next.
+    let times = measure(make, size);
+    for (let tries = 1; tries < 3 && !isLinear(times); tries++) times = measure(make, size);
+    expect(times).toSatisfy(isLinear);
+    expect(times.large).toBeLessThan(10_000);
   });
 });

@@ -118,7 +118,7 @@ test.each([
   ['nothing', '1,1,0,0'],
 ])('bbox %s', async (_, bbox) => {
   const [east = 0, north = 0, west = 0, south = 0] = bbox.split(',').map(Number);
-  const inside = sandbox()
+  const inside = largePages()
     .bicycles()
     .filter(({ latitude, longitude }) => {
       if (latitude === null || longitude === null) return false;
@@ -126,7 +126,7 @@ test.each([
       const between = west <= east ? right >= west && right <= east : right >= west || right <= east;
       return up >= south && up <= north && between;
     });
-  expect(uuids(await all(`/bicycles/?bbox=${bbox}`))).toEqual(uuids(inside));
+  expect(uuids(await all(`${largePages().baseUrl}/bicycles/?bbox=${bbox}`))).toEqual(uuids(inside));
 });
 
 test('the box across the antimeridian holds bicycles of both sides', async () => {
@@ -136,11 +136,12 @@ test('the box across the antimeridian holds bicycles of both sides', async () =>
 });
 
 test('zone: the bicycles inside, of the same organization', async () => {
-  for (const zone of sandbox().zones) {
-    const inBox = await all(`/bicycles/?organization=${zone.organization}&bbox=${zone.bbox.join(',')}`);
+  const list = `${largePages().baseUrl}/bicycles/`;
+  for (const zone of largePages().zones) {
+    const inBox = await all(`${list}?organization=${zone.organization}&bbox=${zone.bbox.join(',')}`);
     expect(inBox.length, zone.name).toBeGreaterThan(0);
-    expect(uuids(await all(`/bicycles/?zone=${zone.uuid}`))).toEqual(uuids(inBox));
-    expect(uuids(await all(`/bicycles/?zone=${zone.uuid}&organization=${zone.organization}`))).toEqual(uuids(inBox));
+    expect(uuids(await all(`${list}?zone=${zone.uuid}`))).toEqual(uuids(inBox));
+    expect(uuids(await all(`${list}?zone=${zone.uuid}&organization=${zone.organization}`))).toEqual(uuids(inBox));
   }
 });
 
@@ -218,24 +219,25 @@ test('an order that has been asked for follows changes and creations', () =>
   }));
 
 test('a renter sees what nobody rents and what is rented by himself', async () => {
-  const [, , renter = '', another = ''] = sandbox().users;
-  const [bicycle] = sandbox()
+  const list = `${largePages().baseUrl}/bicycles/`;
+  const [, , renter = '', another = ''] = largePages().users;
+  const [bicycle] = largePages()
     .bicycles()
     .filter(({ state }) => state === 'available');
   const uuid = bicycle?.uuid ?? '';
-  sandbox().act(uuid, 'rent', renter);
-  const rented = sandbox()
+  largePages().act(uuid, 'rent', renter);
+  const rented = largePages()
     .bicycles()
     .filter(({ state }) => state === 'rented');
-  const seen = new Set(uuids(await all('/bicycles/', 'renter')));
+  const seen = new Set(uuids(await all(list, 'renter')));
   const own = rented.filter((candidate) => seen.has(candidate.uuid));
   expect(uuids(own)).toContain(uuid);
   expect(own.length).toBeLessThan(rented.length);
   expect(seen.size).toBe(500 - rented.length + own.length);
-  sandbox().act(uuid, 'return');
-  sandbox().act(uuid, 'rent', another);
-  expect(uuids(await all('/bicycles/', 'renter'))).not.toContain(uuid);
-  expect(uuids(await all('/bicycles/', 'fleet_operator'))).toContain(uuid);
+  largePages().act(uuid, 'return');
+  largePages().act(uuid, 'rent', another);
+  expect(uuids(await all(list, 'renter'))).not.toContain(uuid);
+  expect(uuids(await all(list, 'fleet_operator'))).toContain(uuid);
 });
 
 test('alerts have the fields of section 2.2', async () => {
