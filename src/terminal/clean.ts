@@ -72,28 +72,40 @@ function symbolOf(code: number): string {
   return `<U+${code.toString(16).toUpperCase().padStart(4, '0')}>`;
 }
 
+/** A code point, and where it stands. */
 interface Hidden {
-  character: string;
   code: number;
   index: number;
+  end: number;
 }
 
-/** The hidden characters that are no part of a spelling, one after the other: a callback of `replace` would have all of them in memory. */
+/** The hidden characters that are no part of a spelling, one after the other: of millions, matches would fill the memory. */
 function* hiddenIn(text: string): Generator<Hidden, void, undefined> {
-  for (const { 0: character, index } of text.matchAll(EVERY_HIDDEN())) {
-    const code = character.codePointAt(0) ?? 0;
-    if (!isSpelling(code, text, index)) yield { character, code, index };
+  const pattern = EVERY_HIDDEN();
+  for (let end = 0; ; ) {
+    pattern.lastIndex = end;
+    if (!pattern.test(text)) return;
+    end = pattern.lastIndex;
+    const pair = text.codePointAt(end - 2) ?? 0;
+    const code = pair > 0xffff ? pair : text.charCodeAt(end - 1);
+    const index = end - (pair > 0xffff ? 2 : 1);
+    if (!isSpelling(code, text, index)) yield { code, index, end };
   }
 }
 
-function replaceHidden(text: string, replacement: (hidden: Hidden) => string): string {
+function replaceHidden(text: string, replacement: (code: number) => string): string {
   const parts: string[] = [];
-  let end = 0;
-  for (const hidden of hiddenIn(text)) {
-    parts.push(text.slice(end, hidden.index), replacement(hidden));
-    end = hidden.index + hidden.character.length;
+  // One text for each code point, however often it stands there.
+  const made = new Map<number, string>();
+  let from = 0;
+  for (const { code, index, end } of hiddenIn(text)) {
+    const part = made.get(code) ?? replacement(code);
+    made.set(code, part);
+    if (index > from) parts.push(text.slice(from, index));
+    parts.push(part);
+    from = end;
   }
-  return end === 0 ? text : parts.join('') + text.slice(end);
+  return from === 0 ? text : parts.join('') + text.slice(from);
 }
 
 /**
@@ -103,7 +115,7 @@ function replaceHidden(text: string, replacement: (hidden: Hidden) => string): s
  */
 export function clean(text: string): string {
   if (PRINTABLE_ASCII.test(text) || !HIDDEN().test(text)) return text;
-  return replaceHidden(text, ({ code }) => symbolOf(code));
+  return replaceHidden(text, symbolOf);
 }
 
 /** Whether the text may reach a terminal as it is. */
@@ -127,7 +139,10 @@ function isAsciiWithoutDelete(text: string): boolean {
  */
 export function escapeHidden(text: string, replacement: (character: string) => string): string {
   if (isAsciiWithoutDelete(text) || !HIDDEN().test(text)) return text;
-  return replaceHidden(text, ({ code, character }) => (code < 0x20 ? character : replacement(character)));
+  return replaceHidden(text, (code) => {
+    const character = String.fromCodePoint(code);
+    return code < 0x20 ? character : replacement(character);
+  });
 }
 
 /** The escapes of a character in JSON: one for each UTF-16 unit, so that a tag character becomes a surrogate pair. */
