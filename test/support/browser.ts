@@ -8,8 +8,13 @@ import { reportSkip } from './tools.js';
 const UNWANTED =
   /^--(?:single-process|disable-web-security|allow-running-insecure-content|disable-site-isolation-trials)$/;
 
-/** Less processor time: WebGL's processor does not put the page together, and V8 compiles no more than it runs. */
-const THRIFTY = ['--disable-gpu-compositing', '--js-flags=--no-opt --single-threaded --max-lazy'];
+/** Less processor time: WebGL's processor does not put the page together, one thread draws, and V8 compiles no more than it runs. */
+const THRIFTY = [
+  '--disable-gpu-compositing',
+  '--num-raster-threads=1',
+  '--renderer-process-limit=1',
+  '--js-flags=--no-opt --single-threaded --max-lazy',
+];
 
 /** Said where WebGL draws on the processor, whoever asks for the picture. */
 const DRIVERS_NOTE = /GPU stall due to ReadPixels/;
