@@ -26,6 +26,14 @@ interface WatchRun extends RunOptions {
   onRead?: { pages: number; action: () => void };
 }
 
+/** Of the event loop, which the watch and the sandbox share: a slow machine gives as many of them. */
+const TURNS_TO_TAKE_A_PAGE = 100;
+
+function afterTurns(turns: number, action: () => void): void {
+  if (turns === 0) action();
+  else setTimeout(afterTurns, 2, turns - 1, action);
+}
+
 async function watch(
   args: readonly string[],
   { from = sandbox(), onOpen, onRead, ...options }: WatchRun = {},
@@ -39,7 +47,7 @@ async function watch(
   const look = setInterval(() => {
     if (onRead === undefined || subscribed() === before || answered() < wanted) return;
     clearInterval(look);
-    setTimeout(onRead.action, 200);
+    afterTurns(TURNS_TO_TAKE_A_PAGE, onRead.action);
   }, 20);
   return runFleet(['watch', ...args], {
     ...options,
