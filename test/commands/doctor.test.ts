@@ -574,6 +574,8 @@ describe('the push address', () => {
     await settle(service(), { sse_url: `${service().sseUrl}/api` });
     const { code, find } = await examine();
     expect(code).toBe(5);
+    // The status is that of the address in the settings.
+    expect(find('push')?.finding).toMatch(/was not found.* \(HTTP 404.*\); subscribing at .* works$/);
     expect(find('push')?.next).toBe(`fleet config set sse_url ${service().sseUrl} --profile sandbox`);
   });
 

@@ -34,7 +34,8 @@ export async function editConfig(context: Context): Promise<void> {
     if (after === before) return await notice('nothing was changed');
     await save(context, place, after).catch((thrown: unknown) => {
       isKept = true;
-      throw configError(`${messageOf(thrown)}; the settings are unchanged`, `what you wrote is in ${draft}`, thrown);
+      const message = `what you wrote cannot be used: ${messageOf(thrown)}; the settings are unchanged`;
+      throw configError(message, `what you wrote is in ${draft}`, thrown);
     });
   } finally {
     if (!isKept) await rm(folder, { recursive: true, force: true });

@@ -2,14 +2,13 @@
 
 import { prefixVariants } from '../../api/prefix.js';
 import { organizationTopic, subscribePath } from '../../api/push.js';
-import { FleetError } from '../../errors.js';
+import { describeError, FleetError } from '../../errors.js';
 import { joinUrl } from '../../http/client.js';
-import { withHint } from '../../http/failure.js';
 import { connectOnce } from '../../http/stream/connection.js';
 import { streamHeaders } from '../../http/stream.js';
 import { KEYS } from '../../settings/keys.js';
 import { profileFlag } from '../../settings/resolve.js';
-import { type Finding, failed, ok, warning } from './finding.js';
+import { type Finding, failed, failure, ok, warning } from './finding.js';
 import { changeCommand, explainSilence, type Probe } from './probe.js';
 
 /** Opens the topic of the organization at the push address (interface.md section 4.6), as a watch does, and lets it go. */
@@ -33,8 +32,8 @@ export async function checkPush(probe: Probe, sseUrl: URL): Promise<Finding[]> {
     signal.throwIfAborted();
     if (other !== undefined) continue;
     const address = KEYS.sse_url.show(variant);
-    const message = `${refusal.message}; subscribing at ${address} works`;
-    return [failed('push', withHint(refusal, changeCommand(probe, settings.sseUrl, address), message))];
+    const finding = `${describeError(refusal)}; subscribing at ${address} works`;
+    return [failure('push', refusal.kind, finding, changeCommand(probe, settings.sseUrl, address))];
   }
   return [failed('push', refusal)];
 }
