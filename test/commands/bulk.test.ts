@@ -8,7 +8,7 @@ import { PassThrough, Readable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
 import type { Sandbox } from '../../src/sandbox/index.js';
 import { environmentOf } from '../support/environment.js';
-import { openQuickClock } from '../support/journal.js';
+import { openQuickClock, withJournal } from '../support/journal.js';
 import { PROGRAM_ARGS, PROGRAM_FILE } from '../support/program.js';
 import { type RunOptions, runFleet } from '../support/run.js';
 import { withSandbox } from '../support/sandbox.js';
@@ -484,6 +484,25 @@ describe('input', () => {
       expect(code).toBe(9);
       expect(countOutcomes(results)).toEqual({ done: 3 });
       expect(stderr).toContain('line 4 of stdin');
+    });
+  });
+
+  test('what was sent just before a bad line is in the summary, although its record is still on its way to the disk', async () => {
+    await withSandbox({ bicycles: 60 }, async (sandbox) => {
+      await withJournal(async (journal) => {
+        const stdin = new PassThrough();
+        const [one = '', two = ''] = inState(sandbox, 'available', 2);
+        const words = ['-', 'reserve', '--yes', '--json', '--concurrency', '1', '--journal', journal];
+        const running = act(sandbox, words, {
+          stdin,
+          clock: openQuickClock(10),
+          onStdout: (text) => text.includes(one) && stdin.end(`${two}\nAda\n`),
+        });
+        stdin.write(`${one}\n`);
+        const { code, results, stderr } = await running;
+        expect({ code, uuids: results.map(({ uuid }) => uuid) }).toEqual({ code: 9, uuids: [one, two] });
+        expect(stderr).toContain('nothing from this line on was sent; 2 bicycles: 2 done');
+      });
     });
   });
 

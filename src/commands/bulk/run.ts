@@ -220,17 +220,21 @@ export async function send(run: Run, tasks: Iterable<Task> | AsyncIterable<Task>
 
   async function work(): Promise<void> {
     let taking: Promise<void> | undefined;
-    while (!over.aborted) {
-      const read = input.next();
-      const got = await unlessAborted(read, over);
-      if (got === undefined) unused.push(read);
-      if (got === undefined || got.done === true) break;
-      const ending = await attempt(run, got.value);
-      // The next request need not wait until this ending is on the disk.
+    try {
+      while (!over.aborted) {
+        const read = input.next();
+        const got = await unlessAborted(read, over);
+        if (got === undefined) unused.push(read);
+        if (got === undefined || got.done === true) return;
+        const ending = await attempt(run, got.value);
+        // The next request need not wait until this ending is on the disk.
+        await taking;
+        taking = take(run, ending).catch(stop);
+      }
+    } finally {
+      // Also where the input cannot be read further: what was sent before is in the summary.
       await taking;
-      taking = take(run, ending).catch(stop);
     }
-    await taking;
   }
 
   await Promise.all(Array.from({ length: options.concurrency }, () => work().catch(stop)));
