@@ -1,13 +1,17 @@
 // The server of `fleet map --serve`: who may ask, what a tab is sent, and what is kept for one that is slow or comes back.
 
+import { EventEmitter } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { request } from 'node:http';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { PassThrough, Readable, Writable } from 'node:stream';
 import { afterAll, afterEach, describe, expect, test } from 'vitest';
+import { systemClock } from '../../src/clock.js';
 import { openFeed } from '../../src/commands/map/feed.js';
 import { openPageServer, type PageServer } from '../../src/commands/map/server.js';
+import { main } from '../../src/main.js';
 import { openKnowledge, openMemory } from '../../src/mirror/knowledge.js';
 import type { Payload, Update } from '../../src/page/payload.js';
 import { environmentOf } from '../support/environment.js';
@@ -235,6 +239,21 @@ test('alerts that cannot be read take one line: the next reading is the next try
     expect(served.stderr()).not.toContain('trying again');
     await served.stop();
   });
+});
+
+test('a reader that closed the pipe before it got the address ends the command, and nothing is served', async () => {
+  let url = '';
+  const stdout = new Writable({
+    write(chunk, _encoding, done) {
+      url = String(chunk).trim();
+      done(Object.assign(new Error('write EPIPE'), { code: 'EPIPE' }));
+    },
+  });
+  const env = { ...(await environmentOf(sandbox())), FLEET_ORGANIZATION: organizationOf(sandbox()) };
+  const signals = new EventEmitter();
+  const streams = { stdin: Readable.from([]), stdout, stderr: new PassThrough().resume() };
+  expect(await main(['map', '--serve', '0'], { ...streams, env, signals, clock: systemClock() })).toBe(0);
+  await expect(fetch(url)).rejects.toThrow();
 });
 
 describe('with a sandbox behind it', () => {

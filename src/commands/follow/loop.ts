@@ -103,7 +103,7 @@ export async function follow<State, Event, Effect extends { readonly type: strin
   const sources: Promise<void>[] = [];
   const closes: (() => Promise<void> | void)[] = [];
   const close = async () => {
-    for (const one of closes.splice(0).reverse()) await one();
+    for (let last = closes.pop(); last !== undefined; last = closes.pop()) await last();
   };
   try {
     const follower = await open({

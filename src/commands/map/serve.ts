@@ -42,6 +42,7 @@ export async function servePage(context: Context, options: ServeOptions): Promis
   const openDisplay = async (live: LiveOptions) => {
     const { offsetMinutes } = live;
     const past = await openPast(context, { organizations: watched.organizations, keep: part.keep });
+    if (past !== undefined) live.atEnd(past.close);
     const pastFromMs = past?.fromMs ?? null;
     const shownTiles = tiles === undefined ? null : tilesOf(tiles, attribution);
     const feed = openFeed({ ...part, tiles: shownTiles, offsetMinutes, pastFromMs });
@@ -53,23 +54,17 @@ export async function servePage(context: Context, options: ServeOptions): Promis
       fields: feed.fields,
       past: past && (async (atMs) => feed.payloadOf(await past.read(atMs), atMs)),
     }).catch((error) => Promise.reject(notServed(error, port)));
+    live.atEnd(server.close);
     await context.io.stdout.write(`${server.url}\n`);
     await context.notice('open this address in a browser on this machine; Ctrl-C stops it');
-    const display = followPage(live, feed, server, organization);
-    return {
-      ...display,
-      async close() {
-        await display.close();
-        await past?.close();
-      },
-    };
+    return followPage(live, feed, server, organization);
   };
   await runWatch(context, { ...watched, form: 'page' }, { openDisplay });
 }
 
 /** Hands what the watch learns to the page, at a pace that tabs can follow. */
 function followPage(
-  { context, over }: LiveOptions,
+  { context, over, atEnd }: LiveOptions,
   feed: Feed,
   server: PageServer,
   organization: string | undefined,
@@ -117,20 +112,14 @@ function followPage(
     void readAlerts();
   };
 
-  const closed = new AbortController();
-  const end = AbortSignal.any([over, closed.signal]);
-  every(clock, ALERTS_PAUSE_MS, end, readAlerts);
-  every(clock, BEAT_PAUSE_MS, end, server.beat);
+  every(clock, ALERTS_PAUSE_MS, over, readAlerts);
+  every(clock, BEAT_PAUSE_MS, over, server.beat);
+  atEnd(() => cancelFlush());
   return {
     take(effects, state) {
       feed.take(effects, state.knowledge);
       firstAlerts(state);
       wantFlush();
-    },
-    async close() {
-      closed.abort(new Error('the page is closed'));
-      cancelFlush();
-      await server.close();
     },
   };
 }

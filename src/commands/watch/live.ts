@@ -25,18 +25,16 @@ import {
 import { type Entry, showClock } from '../../views/change.js';
 import type { Look } from '../../views/map/legend.js';
 import type { WatchEnd } from '../../views/stream.js';
-import { momentOf } from '../follow/loop.js';
+import { momentOf, type Session } from '../follow/loop.js';
 import { type BoardEvent, type BoardState, boardState, startBoard } from './board.js';
 import { type LiveMapInput, openLiveMap } from './live-map.js';
 import type { MapSeen } from './map-view.js';
 import type { Plan } from './plan.js';
-import type { WatchEffect, WatchState } from './state.js';
+import type { WatchEffect, WatchEvent, WatchState } from './state.js';
 
 /** What draws a watch instead of printing it. */
 export interface Display {
   take(effects: readonly WatchEffect[], state: WatchState): void;
-  /** Leaves the terminal as it was found. */
-  close(): Promise<void>;
 }
 
 export interface LiveOptions {
@@ -47,6 +45,8 @@ export interface LiveOptions {
   /** Aborted when the watch is over. */
   over: AbortSignal;
   stop(end: WatchEnd, error?: FleetError): void;
+  /** What was opened is closed so at the end, also where what is opened next fails. */
+  atEnd: Session<WatchEvent>['atEnd'];
 }
 
 /** Ten frames a second at most: more cannot be read, and a slow line would choke on them. */
@@ -61,7 +61,7 @@ const IDLE_FRAME_MS = 1_000;
 const ALERTS_PAUSE_MS = 30_000;
 const KEPT_SECONDS = 60;
 
-/** Takes over the terminal. */
+/** Takes over the terminal, and leaves it at the end as it was found. */
 export async function openLive(options: LiveOptions): Promise<Display> {
   const { context, plan, client, over, stop } = options;
   const { clock, io } = context;
@@ -131,6 +131,10 @@ export async function openLive(options: LiveOptions): Promise<Display> {
     onChange: () => wantFrame(0),
     onKey: (key: Key) => take({ type: 'key', key, rows: bicycleRows(size().height), ...seen, map: seenMap }),
   });
+  options.atEnd(() => {
+    timer.cancel();
+    screen.close();
+  });
   pollAlerts(client, plan, context, over, (alerts) => take({ type: 'alerts', alerts }));
   return {
     take(effects, state) {
@@ -138,10 +142,6 @@ export async function openLive(options: LiveOptions): Promise<Display> {
       watched = state;
       for (const effect of effects) board = boardState(board, { type: 'effect', effect });
       wantFrame(0);
-    },
-    async close() {
-      timer.cancel();
-      screen.close();
     },
   };
 }

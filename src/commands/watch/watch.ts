@@ -55,8 +55,8 @@ async function openWatch(
   let display: Display | undefined;
   if (plan.form === 'board' || plan.form === 'page') {
     const { offsetMinutes } = stderr;
-    display = await openDisplay({ context, plan, client, offsetMinutes, over: signal, stop: ending.stop });
-    session.atEnd(display.close);
+    const { atEnd } = session;
+    display = await openDisplay({ context, plan, client, offsetMinutes, over: signal, stop: ending.stop, atEnd });
   }
   if (wantsFleet(plan)) {
     const { rememberFleet } = await import('../current.js');
