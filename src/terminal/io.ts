@@ -42,6 +42,8 @@ export interface Output {
 export interface StatusOutput extends Output {
   /** Draws the line, which stands until something else is written to the terminal; '' takes it away. */
   drawStatus(line: string): void;
+  /** Takes the line away, and draws none until the function that it returns is called: for a prompt, which writes to the raw stream. */
+  holdStatus(): () => void;
 }
 
 export interface Io {
@@ -280,6 +282,7 @@ function openStatus() {
   /** Undefined where none is drawn. */
   let erase: (() => void) | undefined;
   let isWithinLine = false;
+  let isHeld = false;
   const takeAway = () => {
     erase?.();
     erase = undefined;
@@ -287,11 +290,18 @@ function openStatus() {
   return {
     draw(line: string, write: Output['write']): void {
       // Over the beginning of a line that is not finished nothing is drawn.
-      if (line === '' || isWithinLine) takeAway();
+      if (line === '' || isWithinLine || isHeld) takeAway();
       else {
         erase = () => void write(ERASE);
         void write(ERASE + line);
       }
+    },
+    hold(): () => void {
+      takeAway();
+      isHeld = true;
+      return () => {
+        isHeld = false;
+      };
     },
     /** The writer of an output on the same terminal. */
     under(write: Output['write'], isStdout: boolean): Output['write'] {
@@ -320,7 +330,8 @@ export function openIo(streams: Streams, { noColor, isJson, clock }: IoOptions):
     if (isEnding) opened.beginEnd();
     const write: Output['write'] = (text) =>
       opened.write(typeof text === 'string' ? secrets.hide(text) : text).catch(() => {});
-    return { ...opened, write: status.under(write, false), drawStatus: (line) => status.draw(line, write) };
+    const drawStatus = (line: string) => status.draw(line, write);
+    return { ...opened, write: status.under(write, false), drawStatus, holdStatus: status.hold };
   };
   let stderr: ReturnType<typeof openStderr> | undefined;
   return {

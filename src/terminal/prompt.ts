@@ -88,6 +88,7 @@ async function ask<T>(asking: Asking, question: Question, prompt: (streams: Prom
   // Ctrl-D closes the prompt's reader, which would then wait for ever; an answered prompt settles before it pauses stdin.
   const onPause = () => setImmediate(() => ended.abort());
   stdin.once('pause', onPause).once('end', onPause);
+  const showStatus = io.stderr.holdStatus();
   try {
     return await prompt({ input: stdin, output: keepOpen(stderr), signal: AbortSignal.any([signal, ended.signal]) });
   } catch (error) {
@@ -96,6 +97,7 @@ async function ask<T>(asking: Asking, question: Question, prompt: (streams: Prom
       throw new FleetError('interrupted', 'interrupted', { cause: error });
     throw error;
   } finally {
+    showStatus();
     stdin.off('pause', onPause).off('end', onPause);
     ended.abort();
   }

@@ -248,6 +248,10 @@ describe('a rerun', () => {
           onStderr: (text) => (said += text),
         });
         while (!said.includes('again?')) await new Promise((resolve) => setTimeout(resolve, 5));
+        const asked = said;
+        // Progress is drawn from half a second on.
+        await new Promise((resolve) => setTimeout(resolve, 700));
+        expect(said).toBe(asked);
         stdin.write(key);
         stdin.write('\r');
         expect((await running).code).toBe(code);
