@@ -207,6 +207,8 @@ async function connect({ pg, connection, options }: Server): Promise<Client> {
   const { ssl, password = '', ...where } = connection;
   let failure: unknown;
   for (const each of ssl) {
+    // Nobody would hear of one that came while the settings were read, or the library loaded.
+    options.signal.throwIfAborted();
     const client = new pg.Client({
       ...where,
       // A function keeps pg from reading the environment and a password file by itself.

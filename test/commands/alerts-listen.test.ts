@@ -1,11 +1,13 @@
 // `fleet alerts listen` over real sockets: what it takes and refuses, what it prints, remembers and passes on, how it ends.
 
 import { createHmac } from 'node:crypto';
+import { statSync } from 'node:fs';
 import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { openForwardQueue } from '../../src/commands/alerts/forward-queue.js';
 import type { Sandbox } from '../../src/sandbox/index.js';
 import { environmentOf } from '../support/environment.js';
 import { often } from '../support/often.js';
@@ -364,6 +366,22 @@ describe('--forward', () => {
     expect(second.objects()).toEqual([]);
     await back.close();
   });
+});
+
+test('the file of a queue that is never empty does not grow without end', () => {
+  const path = join(folder, 'bodies.queue');
+  const queue = openForwardQueue(path);
+  const body = Buffer.alloc(100_000);
+  queue.add({ body, headers: {} });
+  for (let number = 0; number < 60; number++) {
+    queue.add({ body, headers: { number: String(number) } });
+    queue.done();
+  }
+  queue.close();
+  expect(statSync(path).size).toBeLessThan(3_000_000);
+  const again = openForwardQueue(path);
+  expect([again.size(), again.first()?.headers]).toEqual([1, { number: '59' }]);
+  again.close();
 });
 
 describe('how it ends', () => {

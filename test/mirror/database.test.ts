@@ -3,6 +3,7 @@
 import { spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
@@ -180,6 +181,19 @@ describe.each(ENGINES)('%s', (kind, newAddress) => {
     abort.abort(new Error('stop'));
     await expect(running ?? database.all('select 1')).rejects.toThrow('stop');
   });
+});
+
+test('an abort that comes while the connection is being prepared ends it, too', async () => {
+  const silent = createServer(() => {});
+  await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+  const { port } = silent.address() as AddressInfo;
+  const abort = new AbortController();
+  const address = addressOf(`postgres://u@127.0.0.1:${port}/d?sslmode=disable`);
+  const opening = openDatabase(address, { ...options('read'), signal: abort.signal });
+  abort.abort(new Error('stop'));
+  const late = new Promise((resolve) => setTimeout(resolve, 5000, 'late').unref());
+  await expect(Promise.race([opening, late])).rejects.toThrow('stop');
+  silent.close();
 });
 
 describe('a file', () => {

@@ -22,8 +22,9 @@ export interface ForwardQueue {
 
 const MOST_BODIES = 100_000;
 const MOST_BYTES = 64 * 1024 * 1024;
-/** The file is emptied when nothing waits and it has grown by more than this. */
+/** The file is replaced by what waits when it has grown by more than this, and by more than so many times the bodies that wait. */
 const TIDY_CHARACTERS = 1024 * 1024;
+const TIDY_GROWTH = 2;
 /** What is read of such a file: all that may wait, written as base64, and what was done meanwhile. */
 const FILE_LIMIT_BYTES = 400 * 1024 * 1024;
 
@@ -33,8 +34,8 @@ export function openForwardQueue(path: string): ForwardQueue {
   let bytes = 0;
   for (const { body } of waiting.values()) bytes += body.length;
   let ids = [...waiting.keys()].at(-1) ?? 0;
-  const records = [...waiting].map(([id, forwarded]) => recordOf(id, forwarded));
-  const file = openLineFile(path, records, 'the webhook was not accepted: its sender has to send it again');
+  const records = () => [...waiting].map(([id, forwarded]) => recordOf(id, forwarded));
+  const file = openLineFile(path, records(), 'the webhook was not accepted: its sender has to send it again');
   return {
     size: () => waiting.size,
     hasRoom: () => waiting.size < MOST_BODIES && bytes < MOST_BYTES,
@@ -51,7 +52,7 @@ export function openForwardQueue(path: string): ForwardQueue {
         file.append([{ done: id }]);
         break;
       }
-      if (waiting.size === 0 && file.appended() > TIDY_CHARACTERS) file.replace([]);
+      if (file.appended() > Math.max(TIDY_CHARACTERS, TIDY_GROWTH * bytes)) file.replace(records());
     },
     close: file.close,
   };
