@@ -42,6 +42,8 @@ const SETTINGS = {
   mirror: KEYS.mirror,
 };
 
+const ADDRESSES: readonly KeyName[] = ['base_url', 'sse_url', 'mirror'];
+
 type Values = {
   [Name in keyof typeof SETTINGS]: (typeof SETTINGS)[Name] extends Key<infer T, infer Fallback> ? T | Fallback : never;
 };
@@ -159,7 +161,7 @@ function read<T, Fallback extends T | undefined>(key: Key<T, Fallback>, places: 
     if (source === undefined) return { key: name, shown, value, origin: 'default', from: 'default' };
     const { origin, from, text } = source;
     // An address that is refused may hold a password, so it is not repeated.
-    shown = name === 'base_url' || name === 'sse_url' ? '(refused)' : text;
+    shown = ADDRESSES.includes(name) ? '(refused)' : text;
     const found = parseSource(key, source, places.profile);
     shown = key.show(found);
     if (found instanceof URL) refusePlainHttp(found, from, places.stored, places.profile);

@@ -1,6 +1,6 @@
 // Shows how profiles are listed, chosen and deleted, as transcripts over real files.
 
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
@@ -74,6 +74,15 @@ describe('profile list', () => {
       },
       { name: 'munich.east', active: true, base_url: null, organization: null, token: false, protected: false },
     ]);
+  });
+
+  it('shows no address that is refused: it may hold a password; neither does completion', async () => {
+    const config = { profiles: { default: { base_url: 'https://u:secret@b.example.com' } } };
+    await writeFile(join(folder, 'config.json'), JSON.stringify(config), { mode: 0o600 });
+    expect(JSON.parse((await fleet('profile list --json')).stdout)).toMatchObject([{ base_url: '(refused)' }]);
+    expect((await runFleet(['__complete', 'profile', 'use', ''], { env: { FLEET_CONFIG_DIR: folder } })).stdout).toBe(
+      'default\n:\n',
+    );
   });
 
   it('helps one who named a profile that is not there', async () => {

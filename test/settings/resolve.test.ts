@@ -332,13 +332,15 @@ describe('what config list shows', () => {
   });
 
   it('lists a refused value with its problem, and no password', () => {
-    const stored = storedWith({ default: { base_url: 'https://u:secret@x', timeout: 'soon', retries: [] } });
+    const mirror = 'postgres://u:secret@h/d';
+    const stored = storedWith({ default: { base_url: 'https://u:secret@x', timeout: 'soon', retries: [], mirror } });
     const rows = Object.values(explainSettings({}, { FLEET_SSE_URL: 'http://push.example.com' }, stored));
     expect(rows.filter(({ problem }) => problem !== undefined).map(({ key, shown }) => [key, shown])).toEqual([
       ['base_url', '(refused)'],
       ['sse_url', 'http://push.example.com'],
       ['timeout', 'soon'],
       ['retries', '3'],
+      ['mirror', '(refused)'],
     ]);
     expect(JSON.stringify(rows)).not.toContain('secret');
     expect(explainSetting('timeout', {}, {}, stored).problem?.kind).toBe('config');

@@ -130,12 +130,15 @@ function openSources(context: Context, program: Command, words: readonly string[
   };
   return {
     profiles: () =>
-      fromProfiles((profiles) =>
-        [...profiles].map(([value, { base_url: address }]) => ({
+      fromProfiles(async (profiles) => {
+        const { parseAddress } = await import('../../settings/keys.js');
+        // One that is refused may hold a password.
+        const isShown = (address: unknown) => typeof address === 'string' && 'value' in parseAddress(address);
+        return [...profiles].map(([value, { base_url: address }]) => ({
           value,
-          ...(typeof address === 'string' ? { description: address } : {}),
-        })),
-      ),
+          ...(isShown(address) ? { description: String(address) } : {}),
+        }));
+      }),
     organizations: () =>
       fromProfiles(async (profiles) => {
         const { isUuid } = await import('../../api/links.js');

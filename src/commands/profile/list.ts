@@ -2,7 +2,7 @@
 
 import type { Context } from '../../context.js';
 import { isTrue } from '../../settings/keys.js';
-import { explainSettings, nameProfile } from '../../settings/resolve.js';
+import { explainSetting, explainSettings, nameProfile } from '../../settings/resolve.js';
 import { loadStored, loadTokens } from '../../settings/store.js';
 import type { Shape } from '../../terminal/formats.js';
 import { chooseReportFormat, printReport, reportColumn } from '../report.js';
@@ -32,7 +32,7 @@ export async function listProfiles(context: Context): Promise<void> {
     ([name, values]): Row => ({
       name,
       active: name === inUse,
-      base_url: textOrNull(values['base_url']),
+      base_url: explainSetting('base_url', { profile: name }, {}, stored).shown,
       organization: textOrNull(values['organization']),
       token: tokens.has(name) || textOrNull(values['token_command']) !== null,
       protected: isTrue(values['protected']),
