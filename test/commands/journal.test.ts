@@ -1,6 +1,7 @@
 // A run resumed with its journal: what is done is skipped, what is in doubt is decided by evidence alone, after --settle.
 
 import { EventEmitter } from 'node:events';
+import { rmSync } from 'node:fs';
 import { appendFile, readFile, writeFile } from 'node:fs/promises';
 import { PassThrough } from 'node:stream';
 import { describe, expect, test } from 'vitest';
@@ -348,6 +349,30 @@ describe('a rerun', () => {
         const said = stderr.join('');
         expect(said).toMatch(/1 in doubt from an earlier run; waiting \d\d s \(--settle\) for late requests/);
         expect(said).toMatch(/reserve: 1 ended; what is in doubt is decided in \d+ s/);
+      });
+    });
+  });
+
+  test('a journal that is deleted while doubts wait ends the waiting: nothing can be sent without it', async () => {
+    await withSandbox({ bicycles: 60 }, async (sandbox) => {
+      await withJournal(async (path) => {
+        const [late = '', fresh = ''] = inState(sandbox, 'available', 2);
+        await leave(sandbox, path, [asBefore(sandbox, late)]);
+        let isGone = false;
+        const running = act(sandbox, [late, fresh, 'reserve', '--yes', '--journal', path, '--settle', '4000'], {
+          clock: openQuickClock(40),
+          onStderr: (text) => {
+            if (!text.includes('(--settle)')) return;
+            isGone = true;
+            rmSync(path);
+          },
+        });
+        const patience = new Promise((resolve) => setTimeout(resolve, 5000, 'still waiting').unref());
+        expect(await Promise.race([running, patience])).toMatchObject({
+          code: 10,
+          outcomes: { [late]: 'unknown', [fresh]: 'done' },
+        });
+        expect(isGone).toBe(true);
       });
     });
   });

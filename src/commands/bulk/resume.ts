@@ -59,13 +59,13 @@ export async function settleDoubts(run: Run, startedMs: number): Promise<void> {
   }
 }
 
-async function waitUntilSettled({ context, reporter, doubts }: Run, untilMs: number): Promise<void> {
+async function waitUntilSettled({ context, reporter, doubts, over }: Run, untilMs: number): Promise<void> {
   const restMs = untilMs - context.clock.monotonicMs();
   if (restMs <= 0) return;
   const seconds = Math.ceil(restMs / 1000);
   reporter.say(`${doubts.length} in doubt from an earlier run; waiting ${seconds} s (--settle) for late requests`);
   reporter.settling(untilMs);
-  await sleep(context.clock, restMs, context.signal);
+  await sleep(context.clock, restMs, over);
   reporter.settling(undefined);
 }
 
