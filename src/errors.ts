@@ -81,8 +81,12 @@ export function messageOf(thrown: unknown): string {
 /** The same for messages that name the path: of an answer of the file system the words alone. */
 export function reasonOf(thrown: unknown): string {
   const message = messageOf(thrown);
-  return SYSTEM_MESSAGE.exec(message.slice(0, LONGEST_SYSTEM_MESSAGE))?.[1] ?? message;
+  const reason = SYSTEM_MESSAGE.exec(message.slice(0, LONGEST_SYSTEM_MESSAGE))?.[1] ?? message;
+  return reason === DIRECTORY_MESSAGE ? 'it is a directory' : reason;
 }
+
+/** What libuv says of EISDIR. */
+const DIRECTORY_MESSAGE = 'illegal operation on a directory';
 
 /** `ENOENT: no such file or directory, open '/x'`: the words stand between the code and the call. */
 const SYSTEM_MESSAGE = /^E[A-Z]+: ([a-z][a-z -]+), [a-z_]+(?: '[^']*'(?: -> '[^']*')?)?$/;

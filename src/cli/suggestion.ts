@@ -55,8 +55,8 @@ export function hintFor(error: CommanderError, program: Command, argv: readonly 
   if (guess !== undefined) return guess;
   const { command, operands } = followLine(program, argv);
   if (error.code === 'commander.excessArguments' && pathOf(command) === 'fleet bicycles get')
-    return operands.every((operand) => wholeUuid(operand) !== undefined)
-      ? 'get shows one bicycle; for several: fleet bicycles list --all --where uuid=UUID'
+    return operands.some((operand) => wholeUuid(operand) !== undefined || operand.includes(' '))
+      ? 'get shows one bicycle: run it once for each'
       : `did you mean: ${quoteLine(['fleet', 'bicycles', 'get', operands.join(' ')])}`;
   const word = /'([^']+)'/.exec(error.message)?.[1] ?? '';
   const meant =

@@ -251,7 +251,11 @@ function asPostgresError(error: unknown, { host, port, database }: Connection, i
   if (text.startsWith('SASL')) return refusedLogin(where, 'it asks for a password', error);
   // 25P03: it was frozen within a transaction, which the server ended.
   if (!/^[0-9A-Z]{5}$/.test(code) || /^08(?!P01)|^57P|^25P03/.test(code))
-    return new FleetError('network', `${where} is out of reach: ${text}`, { cause: error, hint: START_HINT });
+    return new FleetError(
+      'network',
+      `${where} cannot be reached: ${code === 'ECONNREFUSED' ? 'connection refused' : text}`,
+      { cause: error, hint: START_HINT },
+    );
   if (code.startsWith('28')) return refusedLogin(where, text, error);
   if (code === '3D000') return configError(`${where} is not there: ${text}`, `create it: createdb ${database}`, error);
   if (code === '53300')

@@ -21,7 +21,7 @@ export function readStatement(text: string): string {
   if (/[^\s;]/.test(bare.slice(statement.length)))
     throw usageError('a query is one statement, and this text has several', 'run them one after another');
   if (!READING.includes(first.toUpperCase()))
-    throw usageError(`a query only reads: "${first}" is refused`, `a query begins with ${READING.join(', ')}`);
+    throw usageError(`a query only reads: "${first}" is refused`, `a query begins with one of: ${READING.join(', ')}`);
   if (first.toUpperCase() === 'PRAGMA' && text.includes('='))
     throw usageError('a query only reads: a PRAGMA that sets a value is refused', 'leave the value out to read it');
   return text.slice(0, statement.length).trim();

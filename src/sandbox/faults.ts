@@ -71,7 +71,7 @@ function parseAmount(text: string, value: string): { share: number; times?: numb
 }
 
 function unreadable(text: string, reason: string): Error {
-  return new Error(`cannot read the fault "${text}": ${reason}; write ${FORMS}`);
+  return new Error(`cannot read the fault "${text}": ${reason}; faults: ${FORMS}`);
 }
 
 /** What the faults of the moment do; both servers ask it. */

@@ -4,7 +4,7 @@ import type { Alert } from '../api/alert.js';
 import { BICYCLE_STATES, type Bicycle } from '../api/bicycle.js';
 import type { Gap } from '../http/stream/events.js';
 import { drawBar } from '../terminal/bar.js';
-import { cut, pad, widthOf } from '../terminal/cells.js';
+import { cut, pad, widthOf, wrap } from '../terminal/cells.js';
 import { clean } from '../terminal/clean.js';
 import { type Paint, paintIn } from '../terminal/colour.js';
 import { age, showDuration } from '../terminal/time.js';
@@ -318,7 +318,12 @@ function cardLines({ card }: BoardInput, scroll: number, { width, paint }: Board
 
 function helpLines(keys: typeof KEYS, { width, paint }: BoardPlace): string[] {
   const columns = 15;
-  return [paint.bold(cut('KEYS', width)), ...keys.map(([key, does]) => cut(`${pad(key, columns)}${does}`, width))];
+  const lines = keys.flatMap(([key, does]) =>
+    wrap(does, Math.max(1, width - columns)).map((line, index) =>
+      cut(`${pad(index === 0 ? key : '', columns)}${line}`, width),
+    ),
+  );
+  return [paint.bold(cut('KEYS', width)), ...lines];
 }
 
 /** The keys in as many words as there is room for, and the state of the connection. */

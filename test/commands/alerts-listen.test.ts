@@ -121,7 +121,7 @@ describe('what is taken', () => {
     expect((await fetch(url, { method: 'POST', body: JSON.stringify(alert('a')) })).status).toBe(204);
     const { code, stdout, stderr } = await running.ended;
     expect([code, stdout]).toEqual([0, '2026-03-01T12:00:00.000Z  -                 alert new lock.shutdown  -  -\n']);
-    expect(stderr).toMatch(/listening for alerts for .*: 1 alert, 1 webhook\n$/);
+    expect(stderr).toMatch(/listened for alerts for .*: 1 alert, 1 webhook\n$/);
   });
 
   test('hostile text reaches the terminal clean', async () => {

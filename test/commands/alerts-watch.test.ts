@@ -93,7 +93,7 @@ test('lines: time, name of the bicycle also where the alert does not say it, typ
     expect(first).toContain(`  ${bicycle?.name}`);
     expect(first).toMatch(/alert new lock\.bat\.low {2}12\.5 {2}-$/);
     expect(second).toContain('alert new -> resolved lock.bat.low');
-    expect((await running.stop()).stderr).toMatch(/following alerts for .*: 2 alerts\n$/);
+    expect((await running.stop()).stderr).toMatch(/followed alerts for .*: 2 alerts\n$/);
   }));
 
 test('--type and --state leave others out; --jq sees one alert a run', () =>

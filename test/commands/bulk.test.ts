@@ -305,7 +305,7 @@ describe('what stops a run', () => {
         const { code, results, stderr } = await running;
         expect(code).toBe(130);
         expect(countOutcomes(results)).toEqual({ [times === 1 ? 'done' : 'unknown']: 4, 'not-sent': 36 });
-        expect(stderr).toContain('letting 4 in flight finish');
+        expect(stderr).toContain('waiting 1 s for 4 requests in flight');
         expect(stderr).toContain('40 bicycles:');
         expect(posts(sandbox)).toBe(4);
       });
@@ -606,7 +606,7 @@ describe('care', () => {
 
   test('the question names transition, number, some of them, address and profile', async () => {
     const { said, url, names, code, done } = await answer(['take_over'], 'y\r');
-    expect(said).toContain(`take_over 3 bicycles (${names.join(', ')}) at ${url} (profile default)?`);
+    expect(said).toContain(`Run take_over on 3 bicycles (${names.join(', ')}) at ${url} (profile default)?`);
     expect({ code, done }).toEqual({ code: 0, done: 3 });
   });
 
@@ -623,7 +623,9 @@ describe('care', () => {
   test('names from JSON lines are in the question', async () => {
     const stdin = `{"uuid":"${A}","name":"Ada\\u001b[2J"}\n{"uuid":"${B}","name":"Bea"}\n${C}\n${C.replace('3', '4')}\n`;
     const { stderr } = await runFleet(['bicycles', 'act', '-', 'rent'], { env, stdin });
-    expect(stderr).toContain(`rent 4 bicycles (Ada␛[2J, Bea, ${C}, …) at http://127.0.0.1:9/api (profile default)?`);
+    expect(stderr).toContain(
+      `Run rent on 4 bicycles (Ada␛[2J, Bea, ${C}, …) at http://127.0.0.1:9/api (profile default)?`,
+    );
   });
 
   test('--dry-run prints the requests, the token hidden, and sends nothing', async () => {

@@ -85,7 +85,10 @@ test('an editor that fails changes nothing; without one and without a terminal i
   await writeFile(join(folder, 'config.json'), '{}', { mode: 0o600 });
   const env = { FLEET_CONFIG_DIR: folder, PATH: process.env['PATH'] };
   const failed = await runFleet(['config', 'edit'], { env: { ...env, EDITOR: 'false' } });
-  expect([failed.code, failed.stderr]).toEqual([3, expect.stringContaining('ended with code 1; nothing was changed')]);
+  expect([failed.code, failed.stderr]).toEqual([
+    3,
+    expect.stringContaining('failed with exit code 1; nothing was changed'),
+  ]);
   const gone = await runFleet(['config', 'edit'], { env: { ...env, EDITOR: 'rm' } });
   expect([gone.code, gone.stderr]).toEqual([
     3,

@@ -227,7 +227,7 @@ test('more than one asks; --dry-run shows the requests', async () => {
     const path = await fileOf('name,serial_number\nAda,1\nAda,2\n');
     const asked = await create(sandbox, ['--from', path]);
     expect(asked.code).toBe(2);
-    expect(asked.stderr).toContain(`create 2 bicycles (Ada, Ada) at ${sandbox.baseUrl} (profile default)?`);
+    expect(asked.stderr).toContain(`Create 2 bicycles (Ada, Ada) at ${sandbox.baseUrl} (profile default)?`);
     const dry = await create(sandbox, ['--from', path, '--dry-run', '--json']);
     expect(
       dry.stdout

@@ -254,7 +254,7 @@ describe.skipIf(newPostgres === undefined)('a server', () => {
     const gone = addressOf(url.replace(/:\d+\//, ':1/'));
     await expect(openDatabase(gone, options('read'))).rejects.toMatchObject({
       kind: 'network',
-      message: expect.stringMatching(/out of reach/),
+      message: expect.stringMatching(/cannot be reached/),
       hint: expect.stringMatching(/start the server/),
     });
     const missing = addressOf(url.replace(/[^/]*$/, 'nothing_here'));

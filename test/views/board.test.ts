@@ -291,13 +291,13 @@ test('help, and the card of a bicycle', () => {
     KEYS
     q              quit
     ?              help, and back
-    /              filter bicycles and changes; Enter keeps it,…
-    s              sort the bicycles by charge, name, state or …
+    /              filter bicycles and changes; Enter keeps it,
+                   Esc drops it
+    s              sort the bicycles by charge, name, state or
+                   last change
     ↑ ↓ PgUp PgDn  scroll
     m              map, and back
     Enter          open the bicycle; Esc closes it
-
-
     q quit  Esc back  ↑↓ scroll             ● connected for 40 s
     "
   `);

@@ -12,7 +12,7 @@ import { lastMsOf, openKnownAlerts } from './known.js';
 import type { Memory } from './memory.js';
 import { NAME_LIMITS, openNames } from './names.js';
 import { readAlerts } from './read.js';
-import { openAlertsReport, type SummaryInput } from './report.js';
+import { openAlertsReport, type SummaryInput, type Title } from './report.js';
 import {
   type AlertsEffect,
   type AlertsEvent,
@@ -36,8 +36,7 @@ export interface Receiver {
 
 export interface FollowInput {
   plan: AlertsPlan;
-  /** What the first line and the summary say is done. */
-  doing: string;
+  title: Title;
   memory: Memory | undefined;
   /** The command of `--exec`. */
   exec: string | undefined;
@@ -67,7 +66,7 @@ async function openAlerts(
   const { plan, memory, topics, baseUrl, exec } = input;
   const { ending, stderr, signal, emit, room, log } = session;
   if (memory !== undefined) session.atEnd(memory.close);
-  const report = openAlertsReport(stderr, input.doing, plan.everyMs);
+  const report = openAlertsReport(stderr, input.title, plan.everyMs);
   const { print } = await openPrinter(context, plan.form, stderr, signal);
   const client = baseUrl && (await session.client(baseUrl, () => {}));
   const receiver = await input.openReceiver?.(session);

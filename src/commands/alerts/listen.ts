@@ -60,8 +60,8 @@ export async function listenAlerts(context: Context, options: ListenOptions): Pr
       isBackfill: true,
     };
     const openReceiver = (session: Session<AlertsEvent>) => receive(context, { options, server, queue }, session);
-    const doing = 'listening for alerts';
-    await followAlerts(context, { plan, doing, memory, exec: undefined, topics: [], baseUrl, openReceiver });
+    const title = { now: 'listening for alerts', past: 'listened for alerts' };
+    await followAlerts(context, { plan, title, memory, exec: undefined, topics: [], baseUrl, openReceiver });
   } finally {
     await server.close();
   }
@@ -86,7 +86,10 @@ function isLoopbackHost(host: string): boolean {
 
 function notListening(thrown: NodeJS.ErrnoException, { host, port }: ListenOptions): FleetError {
   if (thrown.code === 'EADDRINUSE')
-    return usageError(`port ${port} of ${host} is in use`, 'stop the program that listens there, or use --port');
+    return usageError(
+      `port ${port} of ${host} is in use`,
+      'stop the program that listens there, or give another port to --port (0: any free one)',
+    );
   if (thrown.code === 'EACCES')
     return usageError(`port ${port} of ${host} may not be listened to by this user`, 'give a --port from 1024 on');
   if (thrown.code === 'EADDRNOTAVAIL' || thrown.code === 'ENOTFOUND')

@@ -21,7 +21,13 @@ export interface SummaryInput {
   more?: { fields: Fields; facts: readonly string[]; isPromise: boolean } | undefined;
 }
 
-export function openAlertsReport(stderr: Stderr, doing: string, everyMs: number | undefined) {
+/** What the first line says is done, and the summary that it was: `following alerts`, `followed alerts`. */
+export interface Title {
+  now: string;
+  past: string;
+}
+
+export function openAlertsReport(stderr: Stderr, title: Title, everyMs: number | undefined) {
   const { print, atNow } = stderr;
   /** What is said even when quiet. */
   const say = (fields: Fields, line: string) => print(true, fields, atNow(line));
@@ -30,7 +36,7 @@ export function openAlertsReport(stderr: Stderr, doing: string, everyMs: number 
     effect(effect: AlertsEffect): void {
       if (effect.type === 'ready') {
         const pace = everyMs === undefined ? '' : `; the list is read every ${showDuration(everyMs)}`;
-        print(false, { event: 'open', known: effect.alerts }, atNow(`${doing}${pace}`));
+        print(false, { event: 'open', known: effect.alerts }, atNow(`${title.now}${pace}`));
       } else if (effect.type === 'unread') {
         const { error, retryInMs, cappedFromMs } = effect;
         const again = `trying again in ${showDuration(retryInMs)}${showCapped(cappedFromMs)}`;
@@ -53,13 +59,13 @@ export function openAlertsReport(stderr: Stderr, doing: string, everyMs: number 
       const line = `the command of --exec failed for the alert ${version.id}: ${message}`;
       say({ event: 'exec-failed', uuid: version.id, message }, line);
     },
-    summary: (input: SummaryInput) => printSummary(stderr, doing, input),
+    summary: (input: SummaryInput) => printSummary(stderr, title, input),
   };
 }
 
 function printSummary(
   stderr: Stderr,
-  doing: string,
+  title: Title,
   { end, durationMs, counts, done, undelivered, more }: SummaryInput,
 ): Promise<void> {
   const facts = [
@@ -70,7 +76,7 @@ function printSummary(
     ...(done.executed === 0 ? [] : [`${count(done.executed, 'command')} run, ${done.execFailed} failed`]),
     ...(more?.facts ?? []),
   ];
-  const lines = [`${doing} for ${showDuration(durationMs)}: ${facts.join(', ')}`];
+  const lines = [`${title.past} for ${showDuration(durationMs)}: ${facts.join(', ')}`];
   if (undelivered > 0) lines.push(`  ${count(undelivered, 'alert')} not delivered`);
   const fields = {
     event: 'closed',

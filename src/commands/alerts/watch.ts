@@ -49,6 +49,7 @@ export async function watchAlerts(context: Context, options: WatchAlertsOptions)
     isBackfill: false,
     sinceMs,
   };
-  const doing = organization === undefined ? 'following alerts' : `following alerts of ${organization}`;
-  await followAlerts(context, { plan, doing, memory, exec: options.exec, topics: options.topic ?? [], baseUrl });
+  const what = organization === undefined ? 'alerts' : `alerts of ${organization}`;
+  const title = { now: `following ${what}`, past: `followed ${what}` };
+  await followAlerts(context, { plan, title, memory, exec: options.exec, topics: options.topic ?? [], baseUrl });
 }

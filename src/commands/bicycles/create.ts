@@ -37,7 +37,7 @@ export async function createBicycles(context: Context, options: CreateOptions): 
     (await ownerOf(context, options.organization)) ?? (await requireOrganization(context, undefined));
   const body = { name, organization, ...readFlags(baseUrl, { ...options, name, organization }) };
   if (options.dryRun === true) return carryOut(context, planFor([{ row: 1, body }], 'flags'), options);
-  await askIfProtected(context, clean(`create the bicycle "${body.name}"`), options.yes);
+  await askIfProtected(context, clean(`Create the bicycle "${body.name}"`), options.yes);
   await createOne(context, body);
 }
 

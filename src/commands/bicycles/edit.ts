@@ -181,7 +181,7 @@ async function confirm(
   label: string,
   { yes, isLookedUp }: EditOptions & { isLookedUp: boolean },
 ): Promise<void> {
-  await askIfProtected(context, `edit ${label}`, yes);
+  await askIfProtected(context, `Edit ${label}`, yes);
   if (yes === true || (!canAsk(context) && !isLookedUp)) return;
   const isSure = await askYesNo(context, { message: `Edit ${label}?`, instead: 'use --yes, or give the whole UUID' });
   if (!isSure) throw usageError('nothing was sent: it was not confirmed');

@@ -2,7 +2,7 @@
 
 import { wholeUuid } from '../../api/links.js';
 import type { Resource } from '../../api/resource.js';
-import { unknownWord } from '../../cli/nearest.js';
+import { nearest, unknownWord } from '../../cli/nearest.js';
 import type { Context } from '../../context.js';
 import { usageError } from '../../errors.js';
 import type { Item } from '../../http/types.js';
@@ -111,9 +111,11 @@ export function readWords(
 ): { texts: Action['texts']; name: string } {
   const name = words.at(-1) ?? '';
   const texts = words.slice(0, -1);
-  if (name === STDIN || wholeUuid(name) !== undefined)
+  const isOther = !mayBeUnknown && !known.includes(name);
+  const isAlone = isOther && texts.length === 0 && nearest(name, known) === undefined;
+  if (name === STDIN || wholeUuid(name) !== undefined || isAlone)
     throw usageError(`the ${kind} is missing: it goes last, after the ${many}`, `${kind}s: ${known.join(', ')}`);
-  if (!mayBeUnknown && !known.includes(name)) throw unknownWord(kind, name, known);
+  if (isOther) throw unknownWord(kind, name, known);
   if (texts.length === 0) {
     throw usageError(
       `no ${one} given for "${name}"`,

@@ -17,7 +17,7 @@ const EXAMPLES_SHOWN = 3;
  * kind `usage` when the answer is no and where nobody can be asked, of kind `interrupted` on Ctrl-C. Nothing has been sent then.
  */
 export async function askBefore(context: Context, { change, isStdin }: Plan, tasks: readonly Task[]): Promise<void> {
-  const { resource, verb, isGrave, isDryRun } = change;
+  const { resource, verb, isCreation, isGrave, isDryRun } = change;
   const { one, many } = resource;
   const count = tasks.length;
   const { profile, baseUrl, isProtected } = await context.settings();
@@ -25,7 +25,7 @@ export async function askBefore(context: Context, { change, isStdin }: Plan, tas
   const examples = labels.join(', ') + (count > labels.length ? ', …' : '');
   const what = count === 1 ? `${one} ${examples}` : `${count} ${many} (${examples})`;
   const where = `at ${baseUrl.value?.href.replace(/\/$/, '')} (${isProtected.value ? 'protected ' : ''}profile ${profile.value})`;
-  const question = clean(`${verb} ${what} ${where}?`);
+  const question = clean(`${isCreation === true ? 'Create' : `Run ${verb} on`} ${what} ${where}?`);
   const instead = `use --yes to skip the question, or --dry-run to see what would be sent`;
   const isSure = await withTerminal(context, isStdin, async (asking) => {
     if (!isGrave || isDryRun || count === 1) return askYesNo(asking, { message: question, instead });

@@ -9,6 +9,7 @@ import { kindOfStatus } from '../../http/failure.js';
 import type { HttpAnswer } from '../../http/types.js';
 import { ReaderLeft } from '../../terminal/io.js';
 import { type ChangeResult, isBad } from '../../views/action.js';
+import { count as countOf } from '../../views/stream.js';
 import { isConcurrentEdit, judgeAnswer, judgeFailure, type Verdict } from './answer.js';
 import { type Gate, openGate } from './gate.js';
 import type { OpenJournal } from './journal.js';
@@ -104,7 +105,9 @@ export async function openRun(options: RunOptions): Promise<Run> {
   const { givenUp, close } = openPatience(context, () => {
     const count = gate.inFlight();
     if (count > 0)
-      reporter.say(`letting ${count} in flight finish for ${GRACE_MS / 1000} s; Ctrl-C again gives them up`);
+      reporter.say(
+        `waiting ${GRACE_MS / 1000} s for ${countOf(count, 'request')} in flight; Ctrl-C again does not wait`,
+      );
   });
   // Every worker listens, and there can be 64: no leak that Node should warn of.
   setMaxListeners(0, over, givenUp);

@@ -44,7 +44,7 @@ export async function editConfig(context: Context): Promise<void> {
 
 function refuseDraft(error: unknown): never {
   const message = `the copy to edit in ${tmpdir()} cannot be used: ${reasonOf(error)}; nothing was changed`;
-  throw configError(message, 'TMPDIR names another folder for it', error);
+  throw configError(message, 'set TMPDIR to another folder for it', error);
 }
 
 function chooseEditor({ io }: Context): string {
@@ -88,7 +88,9 @@ function runEditor({ io, clock, signal, urgentSignal }: Context, editor: string,
       else reject(configError(`the editor (${editor}) ${how}; nothing was changed`, 'set VISUAL or EDITOR'));
     };
     child.on('error', (error) => settle(`could not be started: ${error.message}`));
-    child.on('close', (code, killedBy) => settle(code === 0 ? undefined : `ended with ${killedBy ?? `code ${code}`}`));
+    child.on('close', (code, killedBy) =>
+      settle(code === 0 ? undefined : killedBy === null ? `failed with exit code ${code}` : `was ended by ${killedBy}`),
+    );
   });
 }
 

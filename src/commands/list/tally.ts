@@ -106,7 +106,7 @@ function describeShown(
   if (hasFilter) return `Showing ${countNoun(shown, noun)}. Everything that matches: --all`;
   const shownOf = total === undefined ? countNoun(shown, noun) : `${shown} of ${countNoun(total, noun)}`;
   const next = isOnePage ? ` Next page: --page ${(page ?? 1) + 1}.` : '';
-  return `Showing ${shownOf}.${next} Everything: --all`;
+  return `Showing ${shownOf}.${next} Everything: ${all === true ? 'leave out --limit' : '--all'}`;
 }
 
 /** `No bicycles match. …`: what to try where nothing is shown. */

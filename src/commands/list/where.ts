@@ -24,7 +24,7 @@ export interface Condition {
 const CONDITION = /^\s*([^=!<>~]*[^=!<>~\s])\s*(!=|<=|>=|=|<|>|~)(.*)$/s;
 const OPERATOR_SIGN = /^[=<>~]/;
 const FORM = 'FIELD=VALUE, or with != < <= > >= ~ (contains) for =';
-const EXAMPLES = `write --where state=lost, --where 'state_of_charge<20' or --where 'latest_gps_timestamp<-2h', in quotes because of < and >`;
+const EXAMPLES = `for example state=lost, 'state_of_charge<20' or 'latest_gps_timestamp<-2h', in quotes because of < and >`;
 
 /**
  * Reads a condition; spaces around its three parts count for nothing. Throws a usage error for anything else, also for two operators

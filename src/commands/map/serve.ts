@@ -128,7 +128,7 @@ function notServed(thrown: NodeJS.ErrnoException, port: number): FleetError {
   if (thrown.code === 'EADDRINUSE')
     return usageError(
       `port ${port} is in use`,
-      'stop the program that listens there, or use --serve another port, such as 0 for any free one',
+      'stop the program that listens there, or give another port to --serve (0: any free one)',
     );
   if (thrown.code === 'EACCES')
     return usageError(`port ${port} may not be listened to by this user`, 'give a port from 1024 on');
