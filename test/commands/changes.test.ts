@@ -1,5 +1,6 @@
 // `fleet bicycles create` and `act` against the sandbox: bodies, answers, refusals, and what asks first.
 
+import { EventEmitter } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { describe, expect, test } from 'vitest';
 import { environmentOf } from '../support/environment.js';
@@ -7,6 +8,7 @@ import { type RunOptions, runFleet } from '../support/run.js';
 import { useSandbox } from '../support/sandbox.js';
 import { sendJson, withServer } from '../support/server.js';
 
+const ORGANIZATION = '5f0c1d2e-3b4a-4958-8677-6a5b4c3d2e1f';
 const JSON_TYPE = { 'content-type': 'application/json' };
 
 const service = useSandbox({ bicycles: 60 });
@@ -24,6 +26,21 @@ function inState(state: string) {
 }
 
 describe('create', () => {
+  test('Ctrl-C while the answer is awaited says that the outcome is unknown', async () => {
+    await withServer(
+      () => {},
+      async ({ url, asked }) => {
+        const signals = new EventEmitter();
+        const env = { FLEET_BASE_URL: url, FLEET_TOKEN: 't', FLEET_ORGANIZATION: ORGANIZATION };
+        const running = runFleet(['bicycles', 'create', '--name', 'Ada'], { env, signals });
+        while (asked.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+        signals.emit('SIGINT');
+        const { code, stderr } = await running;
+        expect({ code, stderr }).toEqual({ code: 130, stderr: expect.stringContaining('carried out is unknown') });
+      },
+    );
+  });
+
   test('sends links made of UUIDs, and prints the bicycle the service made', async () => {
     const organization = service().organizations[0]?.uuid ?? '';
     const model = service().models[0]?.uuid ?? '';

@@ -87,6 +87,9 @@ const REST_AFTER_STOP_MS = 2000;
 /** After a signal there is less time, and where the reader left nobody hears of it. */
 const REST_UNHEARD_MS = 500;
 
+/** What a signal leaves behind of a change that was sent. */
+export const UNANSWERED = 'no answer came before the program ended; whether it was carried out is unknown';
+
 /** Whether a run was stopped by Ctrl-C, SIGTERM or SIGHUP. */
 export function isSignal(reason: unknown): reason is FleetError {
   return reason instanceof FleetError && ['interrupted', 'terminated', 'hangup'].includes(reason.kind);
@@ -137,7 +140,7 @@ function openPatience({ clock, signal, urgentSignal }: Context, onSignal: () => 
   let cancel = () => {};
   const giveUp = () => {
     const { kind } = asFleetError(signal.reason);
-    given.abort(new FleetError(kind, 'no answer came before the program ended; whether it was carried out is unknown'));
+    given.abort(new FleetError(kind, UNANSWERED));
   };
   const begin = () => {
     onSignal();
