@@ -548,6 +548,18 @@ describe('the network', () => {
 });
 
 describe('the push address', () => {
+  it('is not waited for longer where it redirects to one that does not answer', async () => {
+    await withServer(
+      (response, { path }) => path.startsWith('/slow') || void response.writeHead(302, { location: '/slow' }).end(),
+      async ({ url }) => {
+        await settle(service(), { sse_url: url });
+        const patience = new Promise((resolve) => setTimeout(resolve, 5000, 'still waiting').unref());
+        const examined = await Promise.race([examine('--timeout 1'), patience]);
+        expect(examined).toMatchObject({ code: 8, wrong: ['failure push'] });
+      },
+    );
+  });
+
   it('is given no longer than a request, however slowly its refusal comes', async () => {
     const push = await startMisbehaving(hostile('slowBody', { status: 500, body: 'x'.repeat(1000), everyMs: 500 }));
     try {

@@ -58,7 +58,7 @@ async function subscribe({ context, settings, network, token }: Probe, url: URL)
     subject: 'the subscription',
     secrets: io.secrets,
     room: () => undefined,
-    log: { request() {}, response: cancel },
+    log: { request() {}, response() {} },
     onOpen() {
       isOpen = true;
       over.abort(late);
