@@ -82,6 +82,7 @@ export function messageOf(thrown: unknown): string {
 export function reasonOf(thrown: unknown): string {
   const message = messageOf(thrown);
   const reason = SYSTEM_MESSAGE.exec(message.slice(0, LONGEST_SYSTEM_MESSAGE))?.[1] ?? message;
+  if (reason.startsWith('connect ECONNREFUSED')) return 'connection refused';
   return reason === DIRECTORY_MESSAGE ? 'it is a directory' : reason;
 }
 

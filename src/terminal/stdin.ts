@@ -50,7 +50,8 @@ export async function readInput(
 ): Promise<Buffer> {
   if (path === '-') return readStdin(context);
   return readFile(path).catch((error: unknown) => {
-    throw usageError(`${path} cannot be read: ${reasonOf(error)}`, `give ${flag} a file, or - for stdin`);
+    const hint = flag.endsWith('@') ? `give ${flag}FILE, or ${flag}- for stdin` : `give ${flag} a file, or - for stdin`;
+    throw usageError(`${path} cannot be read: ${reasonOf(error)}`, hint);
   });
 }
 
