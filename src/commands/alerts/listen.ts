@@ -188,7 +188,7 @@ async function receive(
         ...(refused === 0 ? [] : [`${refused} refused`]),
         ...(counted === undefined ? [] : [`${forwarded} passed on`]),
         ...(givenUp === 0 ? [] : [`${givenUp} given up`]),
-        ...(waiting === 0 ? [] : [`${waiting} wait on the disk for the next run`]),
+        ...(waiting === 0 ? [] : [`${waiting} ${waiting === 1 ? 'waits' : 'wait'} on the disk for the next run`]),
       ];
       const passed = counted === undefined ? {} : { forwarded, given_up: givenUp, waiting };
       return { fields: { webhooks: received, refused, ...passed }, facts, isPromise: givenUp + waiting > 0 };
