@@ -1,10 +1,15 @@
 // What reads a mirror, on both databases: status, query, history, and --offline beside what the service answers.
 
+import { EventEmitter } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { PassThrough, Readable, Writable } from 'node:stream';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { systemClock } from '../../src/clock.js';
 import { QUERIES } from '../../src/commands/help/mirror.js';
+import { main } from '../../src/main.js';
+import { utcOfMs } from '../../src/mirror/rows.js';
 import { environmentOf } from '../support/environment.js';
 import { makeMirror, organizationOf } from '../support/made-mirror.js';
 import { addressOf, useEngines, withDatabase } from '../support/mirror.js';
@@ -308,4 +313,28 @@ describe('without a mirror', () => {
       expect.stringMatching(/there is no mirror at .*hint: start one: fleet mirror run/s),
     ]);
   });
+});
+
+test('replay ends with its reader, although more of the past waits than there is room for', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'fleet-replay-'));
+  folders.push(folder);
+  const mirror = `sqlite:${join(folder, 'fleet.db')}`;
+  const [{ uuid: bicycle = '' } = {}] = sandbox().bicycles(organizationOf(sandbox()));
+  const name = (number: number) => `${number} ${'x'.repeat(1000)}`;
+  const changes = Array.from({ length: 1500 }, (_, number) => {
+    const at = utcOfMs(Date.parse(START) + number);
+    return { at, bicycle, field: 'name', old: name(number), new: name(number + 1) };
+  });
+  await makeMirror(mirror, { sandbox: sandbox(), changes });
+  const stdout = new Writable({
+    write(_chunk, _encoding, done) {
+      setTimeout(() => done(Object.assign(new Error('write EPIPE'), { code: 'EPIPE' })), 200);
+    },
+  });
+  const streams = { stdin: Readable.from([]), stdout, stderr: new PassThrough().resume() };
+  const env = { ...(await environmentOf(sandbox())), FLEET_CONFIG_DIR: configWith(mirror) };
+  const words = ['mirror', 'replay', '--speed', 'max', '--json'];
+  const running = main(words, { ...streams, env, signals: new EventEmitter(), clock: systemClock() });
+  const patience = new Promise((resolve) => setTimeout(resolve, 5000, 'still running').unref());
+  expect(await Promise.race([running, patience])).toBe(0);
 });

@@ -3,7 +3,7 @@
 export interface Queue<T> {
   /** Adds an item; `size` is what it weighs, in characters. */
   push(item: T, size?: number): void;
-  /** Resolves when there is room for more: the sockets wait here while the reader of the output is slow. */
+  /** Resolves when there is room for more, or the queue is closed: the sockets wait here while the reader of the output is slow. */
   room(): Promise<void> | undefined;
   /** Resolves when there is no more room, or the queue is closed: who gathers before taking waits no longer. */
   filled(): Promise<void>;
@@ -21,9 +21,12 @@ export function openQueue<T>(limitCharacters = QUEUE_LIMIT_CHARACTERS): Queue<T>
   let weight = 0;
   let isClosed = false;
   let wakeReader: (() => void) | undefined;
-  let waiting: (() => void)[] = [];
+  const waiting: (() => void)[] = [];
   let onFilled: (() => void) | undefined;
   const isFilled = () => weight >= limitCharacters || isClosed;
+  const giveRoom = () => {
+    for (const resolve of waiting.splice(0)) resolve();
+  };
 
   return {
     push(item, size = 0) {
@@ -47,6 +50,7 @@ export function openQueue<T>(limitCharacters = QUEUE_LIMIT_CHARACTERS): Queue<T>
       isClosed = true;
       wakeReader?.();
       onFilled?.();
+      giveRoom();
     },
     async *batches() {
       for (;;) {
@@ -60,8 +64,7 @@ export function openQueue<T>(limitCharacters = QUEUE_LIMIT_CHARACTERS): Queue<T>
         const batch = items;
         items = [];
         weight = 0;
-        for (const resolve of waiting) resolve();
-        waiting = [];
+        giveRoom();
         yield batch;
       }
     },
