@@ -3,6 +3,7 @@
 import { STATUS_CODES } from 'node:http';
 import type { Context } from '../../context.js';
 import { FleetError, usageError } from '../../errors.js';
+import type { Client } from '../../http/client.js';
 import { redact } from '../../http/headers.js';
 import { pairItems, readJson } from '../../http/json.js';
 import { isSafe } from '../../http/methods.js';
@@ -17,6 +18,7 @@ import { pointOf } from '../../terminal/values.js';
 import { printList } from '../list/list.js';
 import { openResult, printRows } from '../list/result.js';
 import { askIfProtected } from '../protected.js';
+import { sendChange } from '../unanswered.js';
 import { readAddress } from './address.js';
 import { bodyOf, type Field, queryOf, splitField, textField, typedField } from './fields.js';
 import { readHeaders } from './headers.js';
@@ -99,18 +101,17 @@ function checkFlags(method: string, { input, paginate, include }: ApiOptions): v
 }
 
 async function sendOne(context: Context, request: HttpRequest, format: Format, isHeadWanted: boolean): Promise<void> {
-  const isChange = !isSafe(request.method ?? 'GET');
-  // A change that is on its way is let finish; the second Ctrl-C ends it all the same.
-  const client = await context.client(isChange ? { signal: context.urgentSignal } : undefined);
   let refusal: HttpAnswer | undefined;
   let answer: HttpAnswer;
   try {
-    answer = await client.send({
-      ...request,
-      onRefusal: (refused) => {
-        refusal = refused;
-      },
-    });
+    const send = (client: Client) =>
+      client.send({
+        ...request,
+        onRefusal: (refused) => {
+          refusal = refused;
+        },
+      });
+    answer = isSafe(request.method ?? 'GET') ? await send(await context.client()) : await sendChange(context, send);
   } catch (error) {
     const isTheAnswer = error instanceof FleetError && error.status !== undefined && error.status === refusal?.status;
     if (isHeadWanted && isTheAnswer && refusal !== undefined) {

@@ -17,7 +17,7 @@ import type { ChangeOptions, Creation, Plan } from '../bulk/plan.js';
 import { printRows } from '../list/result.js';
 import { chosenOrganization, ownerOf, requireOrganization } from '../organization.js';
 import { askIfProtected } from '../protected.js';
-import { awaitAnswer } from '../unanswered.js';
+import { sendChange } from '../unanswered.js';
 import { type FieldFlags, furtherProblems, keyOfRow, readFlags, readNewBicycles } from './new-bicycles.js';
 
 export interface CreateOptions extends ChangeOptions, FieldFlags {
@@ -64,8 +64,7 @@ function requestFor(body: NewBicycle): HttpRequest {
 
 /** Assumed: the answer, which the interface does not show, is the bicycle. */
 async function createOne(context: Context, body: NewBicycle): Promise<void> {
-  const client = await context.client();
-  const answer = await awaitAnswer(context, client.send(requestFor(body)));
+  const answer = await sendChange(context, (client) => client.send(requestFor(body)));
   const reading = readChange(answer, { resource: BICYCLE, isOwn: (found) => isNewBicycle(body, found) });
   if (reading.kind === 'unclear') {
     throw unexpected(

@@ -18,7 +18,7 @@ import { describe } from '../list/meant.js';
 import { printRows } from '../list/result.js';
 import { ownerOf } from '../organization.js';
 import { askIfProtected } from '../protected.js';
-import { awaitAnswer } from '../unanswered.js';
+import { sendChange } from '../unanswered.js';
 import { EDIT_METHODS, type EditMethod } from './choices.js';
 import { findBicycle } from './find.js';
 import { readBicycle } from './get.js';
@@ -58,7 +58,7 @@ export async function editBicycle(context: Context, text: string, options: EditO
   const requestWith = (method: EditMethod) => requestFor(method, uuid, before, Object.fromEntries(changed));
   if (options.dryRun === true) return printDryRun(context, client, requestWith(options.method ?? 'PUT'));
   await confirm(context, label, { ...options, isLookedUp: found !== undefined });
-  const answer = await awaitAnswer(context, send(client, requestWith, options.method)).catch((thrown) =>
+  const answer = await sendChange(context, (patient) => send(patient, requestWith, options.method)).catch((thrown) =>
     Promise.reject(explainFailure(thrown, uuid, label)),
   );
   await printResult(context, answer, { uuid, label, before, changed });

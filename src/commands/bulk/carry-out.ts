@@ -6,6 +6,7 @@ import { FleetError } from '../../errors.js';
 import { parseJson } from '../../json/parse.js';
 import { ReaderLeft } from '../../terminal/io.js';
 import { openStates, type States } from '../current.js';
+import { isSignal } from '../unanswered.js';
 import { showRequests } from './dry-run.js';
 import { describeBefore, readStart } from './evidence.js';
 import { type OpenJournal, openJournal } from './journal.js';
@@ -14,7 +15,7 @@ import { askBefore } from './question.js';
 import { type Before, type Binding, judgeEntry } from './records.js';
 import { openReporter } from './report.js';
 import { settleDoubts } from './resume.js';
-import { isSignal, openRun, openTasks, type Run, send } from './run.js';
+import { openRun, openTasks, type Run, send } from './run.js';
 
 /**
  * Carries a plan out. Ends normally when everything is done; throws the failure of a single task, what stopped the run (401, 403,

@@ -9,7 +9,7 @@ import { kindOfStatus } from '../../http/failure.js';
 import type { HttpAnswer } from '../../http/types.js';
 import { ReaderLeft } from '../../terminal/io.js';
 import { type ChangeResult, isBad } from '../../views/action.js';
-import { count as countOf } from '../../views/stream.js';
+import { isSignal, openPatience, waitingFor } from '../unanswered.js';
 import { isConcurrentEdit, judgeAnswer, judgeFailure, type Verdict } from './answer.js';
 import { type Gate, openGate } from './gate.js';
 import type { OpenJournal } from './journal.js';
@@ -79,21 +79,10 @@ const OUTAGE_FAILURES = 20;
 /** The failures in a row that are worth a line. */
 const REPORTED_FAILURES = 3;
 
-/** How long what is in flight may take after the first signal, which ends the program within two seconds (cli.md section 4, promise 8). */
-const GRACE_MS = 1000;
-
 /** After a stop the rest of the input is named as not sent, as far as it comes within this time: a producer may never end. */
 const REST_AFTER_STOP_MS = 2000;
 /** After a signal there is less time, and where the reader left nobody hears of it. */
 const REST_UNHEARD_MS = 500;
-
-/** What a signal leaves behind of a change that was sent. */
-export const UNANSWERED = 'no answer came before the program ended; whether it was carried out is unknown';
-
-/** Whether a run was stopped by Ctrl-C, SIGTERM or SIGHUP. */
-export function isSignal(reason: unknown): reason is FleetError {
-  return reason instanceof FleetError && ['interrupted', 'terminated', 'hangup'].includes(reason.kind);
-}
 
 /** Opens a run, which knows what the journal knows. */
 export async function openRun(options: RunOptions): Promise<Run> {
@@ -107,10 +96,7 @@ export async function openRun(options: RunOptions): Promise<Run> {
   const gate = openGate(startPace(most, plan.change.isDryRun ? 1 : most), clock, over);
   const { givenUp, close } = openPatience(context, () => {
     const count = gate.inFlight();
-    if (count > 0)
-      reporter.say(
-        `waiting ${GRACE_MS / 1000} s for ${countOf(count, 'request')} in flight; Ctrl-C again does not wait`,
-      );
+    if (count > 0) reporter.say(waitingFor(count));
   });
   // Every worker listens, and there can be 64: no leak that Node should warn of.
   setMaxListeners(0, over, givenUp);
@@ -132,30 +118,6 @@ export async function openRun(options: RunOptions): Promise<Run> {
   };
   for (const { result, uuid } of journal?.before.values() ?? []) if (result !== undefined) learn(run, result, uuid);
   return run;
-}
-
-/** Lets what is in flight finish for a moment after the first signal, and gives it up then, or at the second signal. */
-function openPatience({ clock, signal, urgentSignal }: Context, onSignal: () => void) {
-  const given = new AbortController();
-  let cancel = () => {};
-  const giveUp = () => {
-    const { kind } = asFleetError(signal.reason);
-    given.abort(new FleetError(kind, UNANSWERED));
-  };
-  const begin = () => {
-    onSignal();
-    cancel = clock.after(GRACE_MS, giveUp);
-  };
-  signal.addEventListener('abort', begin);
-  urgentSignal.addEventListener('abort', giveUp);
-  return {
-    givenUp: given.signal,
-    close() {
-      cancel();
-      signal.removeEventListener('abort', begin);
-      urgentSignal.removeEventListener('abort', giveUp);
-    },
-  };
 }
 
 function learn({ known, plan }: Run, { outcome, status, state }: ChangeResult, uuid: string | null): void {
