@@ -207,8 +207,8 @@ describe.concurrent('the same command twice, each in a process of its own', () =
   });
 });
 
-/** How long the program may take to end once it is asked to (promise 8 of cli.md); a slow machine gets as much again. */
-const END_LIMIT_MS = 4000;
+/** How long the program may take to end once it is asked to: promise 8 of cli.md says two seconds, a busy machine gets more, and what hangs takes 30 s. */
+const END_LIMIT_MS = 10_000;
 
 /** How long a watch follows by `--for` that must have got something to do before: a busy machine takes its time to start it. */
 const FOR_MS = 8000;

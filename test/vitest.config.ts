@@ -41,7 +41,7 @@ export default defineConfig({
     // One process a worker, not one a file: nothing of fleet is kept in a module, and what is compiled is compiled once.
     isolate: false,
     // Many tests wait for sockets and processes: more files at a time than there are cores.
-    maxWorkers: 6,
+    maxWorkers: 5,
     // Both cores are busy as it is: no threads for garbage, less of it moved about, and jq's WebAssembly compiled once, quickly.
     execArgv: ['--single-threaded-gc', '--min-semi-space-size=16', '--max-semi-space-size=32', '--liftoff-only'],
     testTimeout: 120_000,

@@ -32,7 +32,7 @@ export async function makeHome(env: NodeJS.ProcessEnv = {}, tools: { [name: stri
       FLEET_CONFIG_DIR: join(folder, 'settings'),
       ...env,
     },
-    remove: () => rm(folder, { recursive: true, force: true }),
+    remove: () => rm(folder, { recursive: true, force: true, maxRetries: 10 }),
   };
 }
 
