@@ -87,8 +87,8 @@ export interface Context {
   /** The connections of the process; all clients and streams share them. `timeoutMs` is in the place of that of the settings, the first time. */
   network(timeoutMs?: number): Promise<Network>;
   /**
-   * The client, whose requests the first signal to end aborts. With overrides it is a client of its own: with `urgentSignal`
-   * as its signal, for instance, for changes that are let finish.
+   * The client, whose requests the first signal to end aborts. With overrides it is a client of its own: with another signal,
+   * for instance, for changes whose answer is waited for a moment longer (commands/unanswered.ts).
    */
   client(overrides?: ClientOverrides): Promise<Client>;
   /**

@@ -25,7 +25,7 @@ export const BICYCLE_FIELDS = [
 ] as const;
 
 /** Fields that hold a number. */
-export const BICYCLE_NUMBERS = ['latitude', 'longitude', 'latest_gps_accuracy', 'state_of_charge'] as const;
+const BICYCLE_NUMBERS = ['latitude', 'longitude', 'latest_gps_accuracy', 'state_of_charge'] as const;
 
 type NumberField = (typeof BICYCLE_NUMBERS)[number];
 type TextField = Exclude<(typeof BICYCLE_FIELDS)[number], NumberField | 'uuid'>;
