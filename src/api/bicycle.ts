@@ -94,6 +94,11 @@ export const BICYCLE_ORDERINGS = [
   'state_of_charge',
   'latest_gps_timestamp',
   'distance',
+  'organization',
+  'short_id',
+  'needs_attention',
+  'recoverable',
+  'last_cellular_update',
 ] as const;
 
 /**

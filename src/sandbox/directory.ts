@@ -52,9 +52,9 @@ export function addDirectoryRoutes(options: ApiOptions, route: AddRoute): void {
   route('/me/', {
     GET: (context, viewer) => {
       const fleet = options.fleet();
-      const url = linkTo(fleet, 'users', viewer.subject);
+      const own = listUsers(fleet).find(({ uuid }) => uuid === viewer.subject);
       const affs = affiliationsOf(viewer, fleet.organizations);
-      return answerText(context, 200, JSON.stringify({ uuid: viewer.subject, url, role: viewer.role, affs }));
+      return answerText(context, 200, JSON.stringify({ uuid: viewer.subject, ...own, role: viewer.role, affs }));
     },
   });
   route('/clusters/', { GET: (context, viewer) => answerClusters(context, options.fleet(), viewer) });
@@ -118,11 +118,10 @@ function listLocks(fleet: Fleet, viewer: Viewer): Item[] {
 }
 
 function listUsers(fleet: Fleet): Item[] {
-  return fleet.users.map((uuid, index) => ({
-    uuid,
-    url: linkTo(fleet, 'users', uuid),
-    email: `${['admin', 'operator', 'renter'][index] ?? `renter${index - 1}`}@example.com`,
-  }));
+  return fleet.users.map((uuid, index) => {
+    const username = ['admin', 'operator', 'renter'][index] ?? `renter${index - 1}`;
+    return { uuid, url: linkTo(fleet, 'users', uuid), username, email: `${username}@example.com` };
+  });
 }
 
 /** A bare array: how many bicycles are in each cell of a grid, and where its first one is. */

@@ -21,7 +21,11 @@ import type { Viewer } from './token.js';
 /** What `ordering` takes from bicycles as interface.md says, where any field may do, and as observed. */
 const BICYCLE_RULES: { [service: string]: OrderingRules } = {
   interface: { fields: BICYCLE_FIELDS, areManyAllowed: false },
-  observed: { fields: BICYCLE_ORDERINGS, areManyAllowed: true, broken: ['bleid', 'device_type'] },
+  observed: {
+    fields: BICYCLE_ORDERINGS,
+    areManyAllowed: true,
+    broken: ['bleid', 'device_type', 'query', 'bbox', 'zone', 'has_lock', 'created_after'],
+  },
 };
 
 /** Roles and extra are no values that one could sort by. */
@@ -118,7 +122,8 @@ function readFurtherFilters(fleet: Fleet, query: URLSearchParams): Condition {
   const add = (given: boolean, condition: (row: BicycleRow) => boolean) => given && conditions.push(condition);
   const states = readWords(query, 'state');
   const excluded = readWords(query, 'state__exclude');
-  const text = (lastOf(query, 'query') ?? '').toLowerCase();
+  const text = withoutAccents(lastOf(query, 'query') ?? '');
+  const part = (lastOf(query, 'name') ?? '').toLowerCase();
   const least = readNumber(query, 'min_state_of_charge');
   const most = readNumber(query, 'max_state_of_charge');
   const hasLock = readFlag(query, 'has_lock');
@@ -130,8 +135,9 @@ function readFurtherFilters(fleet: Fleet, query: URLSearchParams): Condition {
   add(states.length > 0, ({ body }) => states.includes(body.state));
   add(excluded.length > 0, ({ body }) => !excluded.includes(body.state));
   add(text !== '', ({ body }) =>
-    [body.name, body.serial_number, body.bleid].some((value) => value?.toLowerCase().includes(text)),
+    [body.name, body.serial_number, body.bleid].some((value) => withoutAccents(value ?? '').includes(text)),
   );
+  add(part !== '', ({ body }) => body.name.toLowerCase().includes(part));
   const charge = ({ body }: BicycleRow) => numberOf(body.state_of_charge) ?? Number.NaN;
   add(least !== undefined, (row) => charge(row) >= (least ?? 0));
   add(most !== undefined, (row) => charge(row) <= (most ?? 0));
@@ -152,6 +158,7 @@ function readFurtherFilters(fleet: Fleet, query: URLSearchParams): Condition {
       states,
       excluded,
       text,
+      part,
       least,
       most,
       hasLock,
@@ -178,6 +185,11 @@ function bicycleValue(field: string): Ordering<BicycleRow>['sortValue'] {
   if (field === 'modified') return (row) => row.modifiedAt;
   if (NUMBER_FIELDS.includes(field)) return ({ body }) => numberOf(body[field]);
   return ({ body }) => textOf(body[field]);
+}
+
+/** Observed: `query` ignores case and accents; `name` only case. */
+function withoutAccents(text: string): string {
+  return text.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase();
 }
 
 function textOf(value: unknown): string | null {

@@ -392,8 +392,22 @@ test.each(['organizations', 'zones', 'bicycle_models', 'locks', 'users'])('/%s/ 
   expect((await ask(`/${name}/00000000-0000-4000-8000-000000000000/`)).status).toBe(404);
 });
 
+test('the filter name takes accents as they are, query leaves them out', () =>
+  withSandbox({ bicycles: 3 }, async (own) => {
+    const [bicycle] = own.bicycles();
+    own.changeBicycle(bicycle?.uuid ?? '', { name: 'Zoë' });
+    const found = async (query: string) => (await results(`/bicycles/?${query}`, { own })).map(({ uuid }) => uuid);
+    expect(await found('name=zo%C3%AB')).toEqual([bicycle?.uuid]);
+    expect(await found('name=zoe')).toEqual([]);
+    expect(await found('query=zoe')).toEqual([bicycle?.uuid]);
+  }));
+
 test('/me/ and /clusters/', async () => {
-  expect((await ask('/me/')).body).toMatchObject({ uuid: sandbox().users[1], role: 'fleet_operator' });
+  expect((await ask('/me/')).body).toMatchObject({
+    uuid: sandbox().users[1],
+    username: 'operator',
+    role: 'fleet_operator',
+  });
   const clusters = (await ask('/clusters/?bbox=180,90,-180,-90')).body as unknown as { count: number }[];
   const placed = sandbox()
     .bicycles()
