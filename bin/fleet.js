@@ -22,6 +22,8 @@ if (isTooOld()) {
   const { main, systemClock } = require('../dist/main.cjs');
   // Node prints its warnings, of experimental features for instance, unless somebody else listens; main does.
   process.removeAllListeners('warning');
+  // Until main has ended: Node also ends when nothing is left to wait for.
+  process.exitCode = 1;
   let isAbandoned = false;
   let stdin;
   main(process.argv.slice(2), {

@@ -43,14 +43,30 @@ export async function main(argv: readonly string[], world: World): Promise<numbe
 
 /** Runs the command; resolves with what was thrown, undefined when nothing was. */
 async function run(argv: readonly string[], world: World, io: Io, interruption: Interruption): Promise<unknown> {
-  try {
+  const idle = listenForIdle(world.signals);
+  const work = async () => {
     // Scripts ask for the version at each start, and need no commander for it.
     if (argv.length === 1 && VERSION_FLAGS.includes(argv[0] ?? '')) await io.stdout.write(`${programVersion()}\n`);
     else await (await import('./program.js')).runProgram(argv, world, io, interruption);
+  };
+  try {
+    await Promise.race([work(), idle.failure]);
     return undefined;
   } catch (thrown) {
     return thrown;
+  } finally {
+    idle.stop();
   }
+}
+
+/** Node would end with 0 when nothing is left to wait for, also in the middle of a command. */
+function listenForIdle(signals: World['signals']): { failure: Promise<never>; stop(): void } {
+  let listener = () => {};
+  const failure = new Promise<never>((_resolve, reject) => {
+    listener = () => reject(new Error('nothing is left that the command could wait for'));
+  });
+  signals.on('beforeExit', listener);
+  return { failure, stop: () => void signals.off('beforeExit', listener) };
 }
 
 /** The first signal asks to end, the second urges; after it nobody listens, so a third ends the process by itself. */

@@ -178,6 +178,26 @@ test.runIf(hasTool('root'))('the user has the name that the system knows, whatev
   expect(stderr).toContain(`sudo chown root ${folder}`);
 });
 
+test.skipIf(isExecutable)(
+  'a command that waits for nothing any more is a bug that says so, and not an end with 0',
+  async () => {
+    const deaf = join(cacheHome(), 'deaf.cjs');
+    writeFileSync(deaf, "require('node:dns').lookup = () => {};");
+    const args = ['mirror', 'status', '--to', 'postgres://u@db.invalid/d?connect_timeout=0'];
+    const { code, stdout, stderr } = await ended(start(args, preload(deaf)));
+    expect({ code, stdout: String(stdout) }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toContain('error: nothing is left that the command could wait for\nhint: this is a bug in fleet');
+  },
+);
+
+test.each([
+  [['--to', 'postgres://u@127.0.0.1/db?port=99999'], {}, 2],
+  [['--to', 'postgres://u@127.0.0.1/db'], { PGPORT: '70000' }, 3],
+])('mirror status %j with %j names the port', async (args, env, code) => {
+  const found = await ended(start(['mirror', 'status', ...args], env));
+  expect(found).toMatchObject({ code, stderr: expect.stringMatching(/port is (?:not )?a number from 1 to 65535/) });
+});
+
 test('no settings at all', async () => {
   const { code, stderr } = await ended(start(['bicycles', 'list'], {}));
   expect(code).toBe(3);

@@ -61,12 +61,13 @@ export async function runOffline(
 }
 
 /** `from the mirror, current, 2 s old`, or what it lacks. */
-export function describeAge({ ageMs, isCurrent, isWhole, openGaps, writer }: MirrorStatus): string {
+export function describeAge({ ageMs, isCurrent, isWhole, isTorn, openGaps, writer }: MirrorStatus): string {
   const isWritten = writer?.isAlive === true;
   const age =
     ageMs === undefined ? 'of unknown age' : ageMs < 1000 ? 'less than 1 s old' : `${showDuration(ageMs)} old`;
   if (isCurrent) return `from the mirror, current, ${age}`;
   const reasons = [
+    ...(isTorn ? ['its file with -wal behind the name is missing, and with it what was written last'] : []),
     ...(isWhole ? [] : ['its first reading of the fleet is not complete']),
     ...(openGaps.length === 0 ? [] : [`${openGaps.length === 1 ? 'a gap is' : `${openGaps.length} gaps are`} open`]),
     ...(isWritten ? [] : ['it is not being updated (start fleet mirror run)']),

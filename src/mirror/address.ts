@@ -12,8 +12,12 @@ export type ParsedAddress = { readonly value: MirrorAddress } | { readonly reaso
 
 const SQLITE = /^sqlite:(?:\/\/(?=\/))?(.*)$/is;
 const POSTGRES = /^postgres(?:ql)?:\/\//i;
+/** User, hosts, database and parameters; several hosts are no URL. */
+const POSTGRES_PARTS = /^[a-z]+:\/\/(?:([^@/?#]*)@)?([^/?#]*)(?:\/([^?#]*))?(?:\?([^#]*))?$/i;
+const SERVER = /^(\[[^\]]*\]|[^:]*)(?::(.*))?$/;
 /** Parameters of an address that are secrets. */
 const SECRET_PARAMETERS = ['password', 'sslpassword'];
+const LARGEST_PORT = 65_535;
 const FORMS = 'write sqlite:PATH or postgres://USER@HOST:PORT/DATABASE';
 const PASSWORD_HINT = 'leave it out, and set PGPASSWORD, PGPASSFILE or PGSERVICE, or keep it in ~/.pgpass';
 
@@ -42,19 +46,46 @@ export function parseMirrorAddress(text: string, folder?: string): ParsedAddress
 }
 
 /** Never repeats the text: a password may stand anywhere in it. */
-function parsePostgres(text: string): ParsedAddress {
-  if (!URL.canParse(text)) {
-    // A password with characters that no address may hold is the usual reason.
-    if (/^[^?]*@/.test(text))
-      return { reason: 'the address of the database cannot be read', hint: `${FORMS}, without a password` };
-    return { reason: 'the address of the database cannot be read', hint: FORMS };
-  }
-  const url = new URL(text);
-  const names = [...url.searchParams.keys()].map((name) => name.toLowerCase());
-  if (url.password !== '' || names.some((name) => SECRET_PARAMETERS.includes(name)))
+function parsePostgres(url: string): ParsedAddress {
+  const unreadable = (why: string) => ({
+    reason: `the address of the database cannot be read: ${why}`,
+    hint: `${FORMS}, without a password`,
+  });
+  if (url.includes('#')) return { reason: 'the address of a database must not hold #', hint: 'write it as %23' };
+  const { user = '', dbname = '', port = '', ...others } = postgresParameters(url) ?? {};
+  const isSecret = Object.keys(others).some((name) => SECRET_PARAMETERS.includes(name.toLowerCase()));
+  if (user.includes(':') || isSecret)
     return { reason: 'the address of a database must not hold a password: process lists show it', hint: PASSWORD_HINT };
-  if (url.hash !== '') return { reason: 'the address of a database must not hold #', hint: 'write it as %23' };
-  return { value: { kind: 'postgres', url: url.href } };
+  if (postgresParameters(url) === undefined) return unreadable('something in it is not percent-encoded as UTF-8');
+  if (dbname.includes('@')) return unreadable('the name of its database holds @');
+  if (!port.split(',').every((each) => each === '' || isPort(each)))
+    return unreadable(`a port is a number from 1 to ${LARGEST_PORT}`);
+  return { value: { kind: 'postgres', url } };
+}
+
+export function isPort(text: string): boolean {
+  return /^\d{1,5}$/.test(text) && Number(text) >= 1 && Number(text) <= LARGEST_PORT;
+}
+
+/** The parameters of an address under libpq's names; several hosts and their ports with commas. Undefined where it cannot be decoded. */
+export function postgresParameters(url: string): Readonly<Record<string, string>> | undefined {
+  const [, user = '', servers = '', database = '', query = ''] = POSTGRES_PARTS.exec(url) ?? [];
+  const places = servers.split(',').map((each) => SERVER.exec(each) ?? []);
+  const ports = places.map(([, , port = '']) => port);
+  try {
+    const named = {
+      user: decodeURIComponent(user),
+      host: places.map(([, host = '']) => decodeURIComponent(host).replace(/^\[(.*)\]$/, '$1')).join(','),
+      port: ports.every((port) => port === '') ? '' : ports.join(','),
+      dbname: decodeURIComponent(database),
+    };
+    const given = Object.entries(named).filter(([, value]) => value !== '');
+    // A space is %20 there: libpq knows no +.
+    const parameters = query.split('&').map((each) => each.split(/=(.*)/s).map(decodeURIComponent));
+    return Object.fromEntries([...given, ...parameters.filter(([, value = '']) => value !== '')]);
+  } catch {
+    return undefined;
+  }
 }
 
 /** The address as it is shown, and as `--to` takes it. */

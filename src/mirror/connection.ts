@@ -1,28 +1,35 @@
 // How a PostgreSQL server is reached: address, then service file, then environment, as libpq does; `pg` itself reads few of them.
 
+import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { ConnectionOptions } from 'node:tls';
-import { configError, reasonOf } from '../errors.js';
+import { type ConnectionOptions, createSecureContext } from 'node:tls';
+import { configError, messageOf, reasonOf } from '../errors.js';
 import { homeOfUser, nameOfUser } from '../user.js';
+import { isPort, postgresParameters } from './address.js';
 
-/** As `pg` takes it, but for `ssl`. */
+/** As `pg` takes it, but for `servers`. */
 export interface Connection {
-  readonly host: string;
-  readonly port: number;
+  /** Each is tried in turn. */
+  readonly servers: readonly Server[];
   readonly user: string;
   readonly database: string;
-  readonly password: string | undefined;
-  /** Each is tried in turn, as `prefer` asks; false is without TLS. */
-  readonly ssl: readonly (false | ConnectionOptions)[];
   readonly connectionTimeoutMillis: number;
   readonly application_name: string;
   readonly options: string | undefined;
 }
 
+export interface Server {
+  readonly host: string;
+  readonly port: number;
+  readonly password: string | undefined;
+  /** Each is tried in turn, as `prefer` and `allow` ask; false is without TLS. */
+  readonly ssl: readonly (false | ConnectionOptions)[];
+}
+
 type Named = { readonly [name: string]: string | undefined };
 
-const DEFAULT_PORT = 5432;
+const DEFAULT_PORT = '5432';
 const CONNECT_TIMEOUT_S = 10;
 /** A file of settings is small. */
 const MOST_BYTES = 1_000_000;
@@ -33,43 +40,46 @@ const VARIABLES: Named = { dbname: 'PGDATABASE', application_name: 'PGAPPNAME' }
 
 /** Reads address, files and environment. Throws a FleetError of kind `config` for a file or value that is no use. */
 export async function readConnection(url: string, env: NodeJS.ProcessEnv): Promise<Connection> {
-  const fromAddress = parametersOf(new URL(url));
+  const fromAddress: Named = postgresParameters(url) ?? {};
   const fromEnvironment = (name: string) => env[VARIABLES[name] ?? `PG${name.toUpperCase()}`] || undefined;
   const service = fromAddress['service'] ?? fromEnvironment('service');
   const fromService = service === undefined ? {} : await readService(service, env);
   const find = (name: string) => fromAddress[name] ?? fromService[name] ?? fromEnvironment(name);
   const user = find('user') ?? nameOfUser() ?? 'postgres';
-  const where = {
-    host: find('host') ?? 'localhost',
-    port: wholeNumber('port', find('port') ?? String(DEFAULT_PORT)),
-    database: find('dbname') ?? user,
-    user,
-  };
-  const timeoutS = wholeNumber('connect_timeout', find('connect_timeout') ?? String(CONNECT_TIMEOUT_S));
+  const database = find('dbname') ?? user;
+  const passfile = find('passfile') ?? defaultPassfile(env);
+  const places = placesOf(find('host') ?? 'localhost', find('port') ?? '');
+  const tls = await readTls(find, join(home(env), '.postgresql'));
+  const servers = places.map(async (place) => ({
+    ...place,
+    password: find('password') ?? (await readPassword(passfile, { ...place, database, user })),
+    ssl: place.host.startsWith('/') ? [false as const] : tls.map((each) => each && { ...each, host: place.host }),
+  }));
+  const timeoutS = find('connect_timeout') ?? String(CONNECT_TIMEOUT_S);
+  if (!/^\d{1,6}$/.test(timeoutS)) throw configError(`the database's connect_timeout is not a number: "${timeoutS}"`);
   return {
-    ...where,
-    password: find('password') ?? (await readPassword(find('passfile') ?? defaultPassfile(env), where)),
-    ssl: await readTls(find, where.host, join(home(env), '.postgresql')),
-    connectionTimeoutMillis: timeoutS * 1000,
+    servers: await Promise.all(servers),
+    database,
+    user,
+    connectionTimeoutMillis: Number(timeoutS) * 1000,
     application_name: find('application_name') ?? 'fleet',
     options: find('options'),
   };
 }
 
-function parametersOf(url: URL): Named {
-  const path = decodeURIComponent(url.pathname.replace(/^\//, ''));
-  const named: Named = {
-    host: decodeURIComponent(url.hostname).replace(/^\[(.*)\]$/, '$1') || undefined,
-    port: url.port || undefined,
-    user: decodeURIComponent(url.username) || undefined,
-    dbname: path || undefined,
-  };
-  return { ...named, ...Object.fromEntries(url.searchParams) };
-}
-
-function wholeNumber(name: string, text: string): number {
-  if (/^\d{1,6}$/.test(text)) return Number(text);
-  throw configError(`the database's ${name} is not a number: "${text}"`);
+/** Several hosts have one port, or one each (PostgreSQL 17, section 32.1.1.3). */
+function placesOf(hostText: string, portText: string): { host: string; port: number }[] {
+  const [hosts, ports] = [hostText.split(','), portText.split(',')];
+  if (ports.length > 1 && ports.length !== hosts.length)
+    throw configError(
+      `the database has ${hosts.length} hosts and ${ports.length} ports`,
+      'give one port, or one for each',
+    );
+  return hosts.map((host, index) => {
+    const port = (ports[index] ?? ports[0]) || DEFAULT_PORT;
+    if (!isPort(port)) throw configError(`the database's port is not a number from 1 to 65535: "${port}"`);
+    return { host: host || 'localhost', port: Number(port) };
+  });
 }
 
 /** Where nobody has a home, nothing is read: never from the current directory. */
@@ -128,15 +138,20 @@ export function parseService(text: string, name: string): Named | undefined {
   return found;
 }
 
-type Wanted = Pick<Connection, 'host' | 'port' | 'database' | 'user'>;
+type Wanted = Pick<Server, 'host' | 'port'> & Pick<Connection, 'database' | 'user'>;
 
 async function readPassword(path: string, wanted: Wanted): Promise<string | undefined> {
   const text = await readSmall(path);
   if (text === undefined) return undefined;
-  const { mode } = await stat(path);
-  if (process.platform !== 'win32' && (mode & OTHERS_BITS) !== 0)
-    throw configError(`${path} can be read by others, and is not used`, `run: chmod 600 ${path}`);
+  await refuseShared(path);
   return findPassword(text, wanted);
+}
+
+/** A file of secrets is its owner's alone; root's may be read by its group, as libpq has it for keys. */
+async function refuseShared(path: string): Promise<void> {
+  const { mode, uid } = await stat(path);
+  if (process.platform === 'win32' || (mode & (uid === 0 ? 0o027 : OTHERS_BITS)) === 0) return;
+  throw configError(`${path} can be read by others, and is not used`, `run: chmod 600 ${path}`);
 }
 
 /** The first line that fits, `host:port:database:user:password`, with `*` for anything and `\` before `:` and `\`. */
@@ -154,24 +169,24 @@ export function findPassword(text: string, { host, port, database, user }: Wante
 }
 
 /** The files of the user's folder are taken where no parameter names others (PostgreSQL 17, section 32.19). */
-async function readTls(
-  find: (name: string) => string | undefined,
-  host: string,
-  folder: string,
-): Promise<Connection['ssl']> {
+async function readTls(find: (name: string) => string | undefined, folder: string): Promise<Server['ssl']> {
   const mode = find('sslmode') ?? 'prefer';
-  if (host.startsWith('/') || mode === 'disable') return [false];
+  if (mode === 'disable') return [false];
   const own: { ca?: string; cert?: string; key?: string } = {};
   for (const [option, name, file] of TLS_FILES) {
-    const path = find(name);
+    const named = find(name);
     // The system's own authorities are those of Node.
-    const text = path === 'system' ? undefined : await readSmall(path ?? join(folder, file));
+    if (named === 'system') continue;
+    const path = named ?? join(folder, file);
+    const text = await readSmall(path);
     if (text !== undefined) own[option] = text;
-    else if (path !== undefined && path !== 'system') throw configError(`there is no file ${path} (${name})`);
+    else if (named !== undefined) throw configError(`there is no file ${path} (${name})`);
+    if (text !== undefined && option === 'key') await refuseShared(path);
   }
+  checkTls(own);
   const unchecked = { ...own, rejectUnauthorized: false };
   const chain = { ...own, checkServerIdentity: () => undefined };
-  const modes: { readonly [mode: string]: Connection['ssl'] } = {
+  const modes: { readonly [mode: string]: Server['ssl'] } = {
     allow: [false, unchecked],
     prefer: [unchecked, false],
     // "If a root CA file exists, the behavior of sslmode=require will be the same as that of verify-ca."
@@ -182,6 +197,21 @@ async function readTls(
   const ssl = Object.hasOwn(modes, mode) ? modes[mode] : undefined;
   if (ssl !== undefined) return ssl;
   throw configError(`"${mode}" is not an sslmode`, `modes: disable, ${Object.keys(modes).join(', ')}`);
+}
+
+/** What cannot be read fails here, by its name, and not in the middle of a handshake. */
+function checkTls({ ca, cert, key }: { ca?: string; cert?: string; key?: string }): void {
+  const check = (what: string, use: () => unknown) => {
+    try {
+      use();
+    } catch (error) {
+      const hint = 'set PGSSLROOTCERT, PGSSLCERT and PGSSLKEY to files in PEM';
+      throw configError(`PostgreSQL's ${what}: ${messageOf(error)}`, hint, error);
+    }
+  };
+  if (ca !== undefined) check('root certificate (sslrootcert) cannot be read', () => new X509Certificate(ca));
+  if (key !== undefined) check('client key (sslkey) cannot be read', () => createPrivateKey(key));
+  if (cert !== undefined) check('client certificate (sslcert) does not fit', () => createSecureContext({ cert, key }));
 }
 
 const TLS_FILES = [

@@ -42,8 +42,8 @@ export interface Engine {
 }
 
 export interface OpenOptions {
-  /** `write` makes the file and its folder; `read` can change nothing. */
-  readonly access: 'read' | 'write';
+  /** `write` makes the file and its folder; `read` can change nothing, and `look` leaves nothing beside the file either. */
+  readonly access: 'read' | 'write' | 'look';
   readonly signal: AbortSignal;
   /** Where PGPASSWORD and its like are. */
   readonly env: NodeJS.ProcessEnv;
@@ -53,6 +53,13 @@ export interface OpenOptions {
 export const CHUNK_ROWS = 500;
 /** The longest value that a query shows: as long as an answer of the service. */
 export const MOST_VALUE_CHARACTERS = 64 * 1024 * 1024;
+
+/** The database is no longer the one that was opened: what would be written would be lost, and no waiting helps. */
+export class DatabaseGone extends FleetError {
+  constructor(what: string) {
+    super('output', what, { hint: 'start again: fleet mirror run reads what is missing' });
+  }
+}
 
 /** What a text column cannot hold in either database: a NUL, and half a surrogate pair. */
 export function storable(text: string): string {

@@ -1,5 +1,7 @@
 // A mirror opened for reading: whose it is, how old, how whole, and whether it can be taken for the service.
 
+import { constants } from 'node:fs';
+import { open, stat } from 'node:fs/promises';
 import { configError } from '../errors.js';
 import { readTime } from '../terminal/time.js';
 import { type MirrorAddress, showMirrorAddress } from './address.js';
@@ -38,6 +40,8 @@ export interface MirrorStatus {
   readonly openGaps: readonly Gap[];
   /** Since when changes are kept. */
   readonly keptSince: string | undefined;
+  /** The file beside that of SQLite is missing, with what was written last. */
+  readonly isTorn: boolean;
   /** A live writer, the whole fleet, and no open gap: it can be taken for the service. */
   readonly isCurrent: boolean;
 }
@@ -50,17 +54,21 @@ export async function openMirror(
   address: MirrorAddress,
   { baseUrl, ...options }: Omit<OpenOptions, 'access'> & { baseUrl?: URL | undefined },
 ): Promise<Mirror> {
+  const isAlone = address.kind === 'sqlite' && (await lacksWal(address.path));
   const database = await openDatabase(address, { ...options, access: 'read' });
   try {
-    if ((await readSchema(database)) === undefined)
-      throw configError(`there is no mirror in ${showMirrorAddress(address)}`, 'start one: fleet mirror run');
+    if ((await readSchema(database)) === undefined) {
+      const shown = showMirrorAddress(address);
+      if (isAlone) throw configError(`${shown} is not whole: the file with -wal behind its name is missing`, COPY_HINT);
+      throw configError(`there is no mirror in ${shown}`, 'start one: fleet mirror run');
+    }
     const { base_url: found, organizations = [] } = await readMeta(database);
     if (baseUrl !== undefined) checkBaseUrl(found, baseUrl);
     return {
       database,
       baseUrl: found,
       organizations,
-      status: () => readStatus(database),
+      status: () => readStatus(database, isAlone),
       close: () => database.close(),
     };
   } catch (error) {
@@ -69,12 +77,46 @@ export async function openMirror(
   }
 }
 
-async function readStatus(database: Database): Promise<MirrorStatus> {
+const COPY_HINT = 'copy all of its files while nobody writes, or make the copy by: sqlite3 FILE ".backup COPY"';
+
+/** Whether a file of SQLite stands alone that has a log beside it while it is in use (https://sqlite.org/fileformat2.html, 1.3). */
+async function lacksWal(path: string): Promise<boolean> {
+  if ((await stat(`${path}-wal`).catch(() => undefined)) !== undefined) return false;
+  const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK).catch(() => undefined);
+  try {
+    const { buffer, bytesRead = 0 } = (await file?.read(Buffer.alloc(20), 0, 20, 0).catch(() => undefined)) ?? {};
+    return bytesRead === 20 && buffer?.[19] === 2;
+  } finally {
+    await file?.close();
+  }
+}
+
+/** Opens a mirror for writing; one of another service, a newer program or with other tables is refused, and left as it was to the byte. */
+export async function openOwn(
+  address: MirrorAddress,
+  baseUrl: URL,
+  options: Omit<OpenOptions, 'access'>,
+): Promise<Database> {
+  const isNew = address.kind === 'sqlite' && (await stat(address.path).catch(() => undefined)) === undefined;
+  if (!isNew) {
+    const found = await openDatabase(address, { ...options, access: 'look' });
+    try {
+      if ((await readSchema(found)) !== undefined) checkBaseUrl((await readMeta(found)).base_url, baseUrl);
+    } finally {
+      await found.close();
+    }
+  }
+  return openDatabase(address, { ...options, access: 'write' });
+}
+
+async function readStatus(database: Database, isAlone: boolean): Promise<MirrorStatus> {
   const now = await databaseTime(database);
   const { lease, snapshot, position, profile, kept_since: keptSince } = await readMeta(database);
   const openGaps = await readGaps(database, 'WHERE ended IS NULL ORDER BY id LIMIT 100');
   const isWritten = isAlive(lease, now);
   const isWhole = snapshot?.isWhole === true;
+  // A writer that let go has left nothing in that file.
+  const isTorn = isAlone && typeof lease?.heartbeat === 'string';
   const asOf = isWritten ? (lease?.heartbeat ?? undefined) : position?.heard;
   const asOfMs = readTime(asOf);
   return {
@@ -85,7 +127,8 @@ async function readStatus(database: Database): Promise<MirrorStatus> {
     ageMs: asOfMs === undefined ? undefined : Math.max(0, (readTime(now) ?? asOfMs) - asOfMs),
     openGaps,
     keptSince,
-    isCurrent: isWritten && isWhole && openGaps.length === 0,
+    isTorn,
+    isCurrent: isWritten && isWhole && openGaps.length === 0 && !isTorn,
   };
 }
 

@@ -2,7 +2,7 @@
 
 import type { Socket } from 'node:net';
 import type { CustomTypesConfig } from 'pg';
-import { configError, FleetError, usageError } from '../errors.js';
+import { configError, FleetError, messageOf, usageError } from '../errors.js';
 import { type Connection, readConnection } from './connection.js';
 import {
   type Answer,
@@ -47,12 +47,14 @@ interface Server {
   readonly pg: Pg;
   readonly connection: Connection;
   readonly options: OpenOptions;
+  /** The connections of readings that go on, or that nobody began to take. */
+  readonly readers: Set<Client>;
 }
 
 /** Connects. The password is never part of an error. */
 export async function openPostgres(url: string, options: OpenOptions): Promise<Engine> {
   const connection = await readConnection(url, options.env);
-  const server: Server = { pg: (await import('pg')).default, connection, options };
+  const server: Server = { pg: (await import('pg')).default, connection, options, readers: new Set() };
   const client = await connect(server);
   const statements = new Map<string, { name: string; text: string }>();
   const kept = (sql: string) => {
@@ -81,7 +83,9 @@ export async function openPostgres(url: string, options: OpenOptions): Promise<E
     },
     begin: async () => void (await client.query('begin')),
     understand: (error, isQuery) => asPostgresError(error, connection, isQuery),
-    close: () => client.end().catch(() => undefined),
+    close: async () => {
+      await Promise.allSettled([client, ...server.readers].map((each) => each.end()));
+    },
   };
 }
 
@@ -110,7 +114,11 @@ function openTypes(run: Engine['run']): (table: string) => Promise<ReadonlyMap<s
 async function read(server: Server, sql: string, values: readonly Value[]): Promise<Answer> {
   const Cursor = (await import('pg-cursor')).default;
   const client = await connect(server);
-  const end = () => client.end().catch(() => undefined);
+  server.readers.add(client);
+  const end = () => {
+    server.readers.delete(client);
+    return client.end().catch(() => undefined);
+  };
   const resetBytes = boundBytes(client);
   let columns: Column[] = [];
   const next = (cursor: InstanceType<typeof Cursor<Value[]>>) => {
@@ -203,32 +211,39 @@ function readValue(oid: number, text: string): Value {
   }
 }
 
+/** The first server that answers, by the first way that it takes. */
 async function connect({ pg, connection, options }: Server): Promise<Client> {
-  const { ssl, password = '', ...where } = connection;
+  const { servers, ...common } = connection;
   let failure: unknown;
-  for (const each of ssl) {
-    // Nobody would hear of one that came while the settings were read, or the library loaded.
-    options.signal.throwIfAborted();
-    const client = new pg.Client({
-      ...where,
-      // A function keeps pg from reading the environment and a password file by itself.
-      password: () => password,
-      ssl: each,
-      keepAlive: true,
-    });
-    // What breaks a connection fails the call that is made next.
-    client.on('error', () => undefined);
-    listenForAbort(client, options.signal);
-    try {
-      await client.connect();
-      await client.query(`${SESSION}; ${options.access === 'read' ? ONLY_READS : ENDS_WHEN_FROZEN}`);
-      return client;
-    } catch (error) {
-      await client.end().catch(() => undefined);
+  for (const { ssl, password = '', ...place } of servers) {
+    for (const each of ssl) {
+      // Nobody would hear of one that came while the settings were read, or the library loaded.
       options.signal.throwIfAborted();
-      failure = error;
-      if (!/does not support SSL/i.test((error as Error).message)) break;
+      const client = new pg.Client({
+        ...common,
+        ...place,
+        // A function keeps pg from reading the environment and a password file by itself.
+        password: () => password,
+        ssl: each,
+        keepAlive: true,
+      });
+      // What breaks a connection fails the call that is made next.
+      client.on('error', () => undefined);
+      listenForAbort(client, options.signal);
+      try {
+        await client.connect();
+        await client.query(`${SESSION}; ${options.access === 'write' ? ENDS_WHEN_FROZEN : ONLY_READS}`);
+        return client;
+      } catch (error) {
+        // Its `end` would wait for ever for a connection that was never made.
+        streamOf(client).destroy();
+        options.signal.throwIfAborted();
+        failure = error;
+        // 28000: this server lets nobody in by this way, with TLS or without.
+        if (!/does not support SSL/i.test(messageOf(error)) && codeOf(error) !== '28000') break;
+      }
     }
+    if (!isOutOfReach(codeOf(failure))) break;
   }
   throw asPostgresError(failure, connection, false);
 }
@@ -240,26 +255,40 @@ function listenForAbort(client: Client, signal: AbortSignal): void {
   client.once('end', () => signal.removeEventListener('abort', abort));
 }
 
+function codeOf(error: unknown): string {
+  return (error as { code?: string }).code ?? '';
+}
+
+/** No SQLSTATE at all (EPIPE only looks like one), or one of a connection that ends; 25P03: it was frozen within a transaction, which the server ended. */
+function isOutOfReach(code: string): boolean {
+  return !/^[0-9A-DF-Z][0-9A-Z]{4}$/.test(code) || /^08(?!P01)|^57P|^25P03/.test(code);
+}
+
+/** It passes: a lock that another holds, a statement that took too long, two transactions that met. */
+const PASSING = ['57014', '55P03', '40001', '40P01'];
+
 /** By SQLSTATE (PostgreSQL 17, appendix A), its class or the code of the network. */
-function asPostgresError(error: unknown, { host, port, database }: Connection, isQuery: boolean): unknown {
+function asPostgresError(error: unknown, { servers, database }: Connection, isQuery: boolean): unknown {
   if (error instanceof FleetError) return error;
-  const { code = '', message = '' } = error as { code?: string; message?: string };
-  const where = `the database "${database}" at ${host.startsWith('/') ? host : `${host}:${port}`}`;
+  const code = codeOf(error);
+  const places = servers.map(({ host, port }) => (host.startsWith('/') ? host : `${host}:${port}`));
+  const where = `the database "${database}" at ${places.join(', ')}`;
   // A name with several addresses: each failed, and the first says why.
-  const text = message || ((error as AggregateError).errors?.[0] as Error | undefined)?.message || code;
+  const text = messageOf(error) || messageOf((error as AggregateError).errors?.[0] ?? code);
+  const network = (what: string, hint?: string) =>
+    new FleetError('network', `${where} ${what}`, { cause: error, hint });
   // pg's own word for a password that was asked for and not given.
   if (text.startsWith('SASL')) return refusedLogin(where, 'it asks for a password', error);
-  // 25P03: it was frozen within a transaction, which the server ended.
-  if (!/^[0-9A-Z]{5}$/.test(code) || /^08(?!P01)|^57P|^25P03/.test(code))
-    return new FleetError(
-      'network',
-      `${where} cannot be reached: ${code === 'ECONNREFUSED' ? 'connection refused' : text}`,
-      { cause: error, hint: START_HINT },
-    );
+  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID')
+    return network(`shows the certificate of another host: ${text}`, TLS_HINT);
+  if (/CERT|ISSUER|SIGNATURE/.test(code))
+    return network(`shows a certificate of an unknown authority: ${text}`, TLS_HINT);
+  if (isOutOfReach(code))
+    return network(`cannot be reached: ${code === 'ECONNREFUSED' ? 'connection refused' : text}`, START_HINT);
+  if (PASSING.includes(code) && !isQuery) return network(`is busy: ${text}`);
   if (code.startsWith('28')) return refusedLogin(where, text, error);
   if (code === '3D000') return configError(`${where} is not there: ${text}`, `create it: createdb ${database}`, error);
-  if (code === '53300')
-    return new FleetError('network', `${where} takes no more connections: ${text}`, { cause: error });
+  if (code === '53300') return network(`takes no more connections: ${text}`);
   const isRefused = code === '42501' || code === '25006';
   if (isRefused && isQuery) return usageError(`a query only reads: ${text}`);
   if (isRefused || code.startsWith('53') || code === '58030')
@@ -267,6 +296,8 @@ function asPostgresError(error: unknown, { host, port, database }: Connection, i
   return refusal(text, isQuery, error);
 }
 
+const TLS_HINT =
+  'name the file of its authority: PGSSLROOTCERT=PATH, and give the host by the name in the certificate; PGSSLMODE=verify-ca takes any name';
 const START_HINT = 'start the server, or name another with --to, PGHOST or PGPORT';
 
 function refusedLogin(where: string, why: string, cause: unknown): FleetError {

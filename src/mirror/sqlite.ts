@@ -1,6 +1,6 @@
 // SQLite: `node:sqlite` where Node has it, else the package libsql; one file, that others may read while it is written.
 
-import type { Stats } from 'node:fs';
+import { existsSync, type Stats, statSync } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
@@ -10,6 +10,7 @@ import { hasCode, makeFolder, OWN_FOLDER_MODE } from '../folder.js';
 import {
   type Answer,
   CHUNK_ROWS,
+  DatabaseGone,
   type Engine,
   MOST_VALUE_CHARACTERS,
   type OpenOptions,
@@ -31,12 +32,10 @@ interface Statement {
 interface Driver {
   prepare(sql: string): Statement;
   exec(sql: string): unknown;
-  /** Throws a usage error for a query that could write another file. */
-  check(sql: string): void;
   close(): void;
 }
 
-type OpenDriver = (path: string, isReadOnly: boolean) => Driver;
+type OpenDriver = (path: string | URL, isReadOnly: boolean) => Driver;
 
 /** How long SQLite itself waits for another writer: short, for nothing else runs meanwhile. */
 const BUSY_MS = 250;
@@ -55,12 +54,12 @@ const OWN_FILE = 0o600;
 /** Opens the file. With access to write it is made, with its folder, for the user alone. */
 export async function openSqlite(path: string, { access, signal }: OpenOptions): Promise<Engine> {
   const openDriver = findDriver();
-  const isReadOnly = access === 'read';
+  const isReadOnly = access !== 'write';
   if (isReadOnly) await refuseMissing(path);
   else await makeFile(path);
   let driver: Driver | undefined;
   try {
-    driver = openDriver(path, isReadOnly);
+    driver = openDriver(access === 'look' && !existsSync(`${path}-wal`) ? untouched(path) : path, isReadOnly);
     driver.exec(`pragma busy_timeout = ${BUSY_MS}; ${isReadOnly ? FOR_READING : FOR_WRITING}`);
     // Reads the first page: a file that is no database is refused here.
     takeAll(driver.prepare('select count(*) from sqlite_master').rows([]));
@@ -70,6 +69,7 @@ export async function openSqlite(path: string, { access, signal }: OpenOptions):
   }
   const opened = driver;
   const prepare = keepStatements(opened);
+  const refuseReplaced = watchFiles(path);
   return {
     kind: 'sqlite',
     async run(sql, values) {
@@ -93,6 +93,7 @@ export async function openSqlite(path: string, { access, signal }: OpenOptions):
       }
     },
     async begin() {
+      refuseReplaced();
       for (let left = MOST_BUSY_TRIES; ; left -= 1) {
         try {
           opened.exec('begin immediate');
@@ -117,6 +118,29 @@ export async function openSqlite(path: string, { access, signal }: OpenOptions):
   };
 }
 
+/** The address of a file that SQLite only reads: otherwise it would make its own beside it. */
+function untouched(path: string): URL {
+  const url = pathToFileURL(path);
+  url.search = 'mode=ro&immutable=1';
+  return url;
+}
+
+/** What throws a DatabaseGone where the file, or what SQLite keeps beside it, is no longer what it was: SQLite would not notice. */
+function watchFiles(path: string): () => void {
+  const paths = [path, `${path}-wal`];
+  const known = new Map<string, string>();
+  return () => {
+    for (const each of paths) {
+      const found = statSync(each, { throwIfNoEntry: false, bigint: true });
+      const now = found && `${found.dev}:${found.ino}`;
+      const before = known.get(each);
+      if (before !== undefined && before !== now)
+        throw new DatabaseGone(`${each} was deleted or replaced while the mirror was written`);
+      if (now !== undefined) known.set(each, now);
+    }
+  };
+}
+
 function keepStatements(driver: Driver): (sql: string) => Statement {
   const kept = new Map<string, Statement>();
   return (sql) => {
@@ -133,7 +157,6 @@ function nextTurn(): Promise<void> {
 
 /** A statement of its own, for its rows are read between other calls. */
 function read(driver: Driver, sql: string, values: readonly Value[]): Answer {
-  driver.check(sql);
   const statement = driver.prepare(sql);
   const rows = statement.rows(bind(values));
   async function* chunks() {
@@ -271,7 +294,7 @@ interface Connection<Kind extends Prepared> {
 
 interface NodeSqlite {
   readonly DatabaseSync: new (
-    path: string,
+    path: string | URL,
     options: { readOnly: boolean; limits?: { length: number } },
   ) => Connection<Prepared & { setReadBigInts(isOn: boolean): void; setReturnArrays(isOn: boolean): void }>;
   readonly StatementSync: { readonly prototype: object };
@@ -298,7 +321,7 @@ function findDriver(): OpenDriver {
   return (path, isReadOnly) => openLibsql(Libsql, path, isReadOnly);
 }
 
-function openNodeSqlite({ DatabaseSync }: NodeSqlite, path: string, readOnly: boolean): Driver {
+function openNodeSqlite({ DatabaseSync }: NodeSqlite, path: string | URL, readOnly: boolean): Driver {
   // Before 24 it knows no limits.
   const database = new DatabaseSync(path, {
     readOnly,
@@ -316,14 +339,14 @@ function openNodeSqlite({ DatabaseSync }: NodeSqlite, path: string, readOnly: bo
       };
     },
     exec: (sql) => database.exec(sql),
-    check: () => {},
     close: () => database.close(),
   };
 }
 
 /** It takes the values of a statement as one array. */
-function openLibsql(LibsqlDatabase: Libsql, path: string, isReadOnly: boolean): Driver {
-  const database = new LibsqlDatabase(isReadOnly ? `${pathToFileURL(path).href}?mode=ro` : path);
+function openLibsql(LibsqlDatabase: Libsql, path: string | URL, isReadOnly: boolean): Driver {
+  const readable = typeof path === 'string' ? `${pathToFileURL(path).href}?mode=ro` : path.href;
+  const database = new LibsqlDatabase(isReadOnly ? readable : String(path));
   database.defaultSafeIntegers();
   return {
     prepare(sql) {
@@ -334,23 +357,6 @@ function openLibsql(LibsqlDatabase: Libsql, path: string, isReadOnly: boolean): 
       return { names, run: (values) => statement.run(values), rows: (values) => statement.iterate(values) };
     },
     exec: (sql) => database.exec(sql),
-    check: (sql) => refuseFileWriting(database, sql),
     close: () => database.close(),
   };
-}
-
-/** libsql comes with the functions of the shell of SQLite, which a name in quotes calls too: the program of the statement has it plainly. */
-function refuseFileWriting(database: InstanceType<Libsql>, sql: string): void {
-  let program: ReturnType<typeof database.prepare>;
-  try {
-    program = database.prepare(`explain ${sql}`);
-    program.raw();
-  } catch {
-    // What cannot be explained, an explanation for instance, does nothing, or fails when it is run.
-    return;
-  }
-  for (const [, operation, , , , name] of takeAll(program.iterate([]))) {
-    if (/^(?:Pure)?Func/.test(String(operation)) && /^writefile\(/i.test(String(name)))
-      throw usageError('a query only reads: writefile is refused');
-  }
 }

@@ -1,7 +1,7 @@
 // `fleet mirror run` and `once` against a sandbox: what the tables hold after each kind of event, and how failures end.
 
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer, connect as dial, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,6 +10,7 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { type Clock, systemClock } from '../../src/clock.js';
 import { END_MS } from '../../src/commands/mirror/keeper.js';
 import type { Row } from '../../src/mirror/database.js';
+import { HEARTBEAT_MS } from '../../src/mirror/lease.js';
 import { writeMeta } from '../../src/mirror/schema.js';
 import { type Sandbox, startSandbox } from '../../src/sandbox/index.js';
 import { environmentOf } from '../support/environment.js';
@@ -317,7 +318,75 @@ describe('what ends it, and what it survives', () => {
     });
   });
 
+  test.each(['delete', 'wal'])('a database with other tables in the journal mode %s is left as it is', async (mode) => {
+    const path = join(folder, `songs-${mode}.db`);
+    await withDatabase(`sqlite:${path}`, async (database) => {
+      await database.all(`pragma journal_mode = ${mode}`);
+      await database.all('create table songs (name text)');
+    });
+    const look = () => [readdirSync(folder).filter((name) => name.startsWith('songs')), readFileSync(path)];
+    const before = look();
+    await withScene(`sqlite:${path}`, async ({ once }) => {
+      expect(await once()).toMatchObject({ code: 3, stderr: expect.stringContaining('is not a mirror') });
+    });
+    expect(look()).toEqual(before);
+  });
+
+  test.each(['', '-wal'])('a file (%j) that is deleted ends the writer within two beats', async (suffix) => {
+    await withScene(await newSqlite(), async ({ run, to, until }) => {
+      const running = run();
+      await until(CURRENT, { n: 0 });
+      await running.until(() => running.stderr().includes('watching'));
+      rmSync(`${to.replace('sqlite:', '')}${suffix}`);
+      const deletedAtMs = now();
+      const { code, stderr } = await running.ended;
+      expect(code).toBe(10);
+      expect(stderr).toContain('was deleted or replaced while the mirror was written');
+      expect(now() - deletedAtMs).toBeLessThan(2 * HEARTBEAT_MS + SPEED * 1000);
+    });
+  });
+
+  test('a copy without the file beside it is told from a mirror that was never there', async () => {
+    await withScene(await newSqlite(), async ({ run, to, until, env }) => {
+      run();
+      await until(CURRENT, { n: 0 });
+      const copy = join(folder, 'copy.db');
+      copyFileSync(to.replace('sqlite:', ''), copy);
+      const { code, stderr } = await runFleet(['mirror', 'status', '--to', `sqlite:${copy}`], { env, clock });
+      expect([code, stderr]).toEqual([3, expect.stringContaining('is not whole: the file with -wal behind its name')]);
+    });
+  });
+
   const postgres = engines.find(([kind]) => kind === 'postgres')?.[1];
+  test.runIf(postgres !== undefined)('a lock that another holds for too long is waited for, in words', async () => {
+    const to = (await postgres?.()) ?? '';
+    await withScene(to, async (scene) => {
+      const { sandbox, env, until } = scene;
+      const running = startFleet(['mirror', 'run', '--to', `${to}?options=-c%20lock_timeout=50ms`], { env, clock });
+      await running.until(() => running.stderr().includes('watching'));
+      await until(CURRENT, { n: 0 });
+      await withDatabase(to, (database) =>
+        database.transaction(async () => {
+          await database.all('lock table changes');
+          sandbox.changeBicycle(uuidsOf(scene)[0] ?? '', { description: 'late' });
+          await running.until(() => /is busy: .*lock timeout; trying again/.test(running.stderr()));
+        }),
+      );
+      await running.until(() => running.stderr().includes('the database is back'));
+      await until(`select count(*) as n from changes where new = '"late"'`, { n: 1 });
+    });
+  });
+
+  test.runIf(postgres !== undefined)('a statement without columns ends, and a superuser is told so', async () => {
+    const to = (await postgres?.()) ?? '';
+    await withScene(to, async ({ once, env }) => {
+      expect((await once()).code).toBe(0);
+      const { code, stderr } = await runFleet(['mirror', 'query', 'select from bicycles', '--to', to], { env });
+      expect([code, stderr]).toEqual([2, expect.stringContaining('the statement has no rows to show')]);
+      expect(stderr).toContain('postgres is a superuser');
+    });
+  });
+
   test.runIf(postgres !== undefined)(
     'a database that goes away and comes back: nothing is lost, nothing twice',
     async () => {

@@ -1,5 +1,6 @@
 // Addresses of a mirror's database, and how PostgreSQL's own files and variables lead to a server.
 
+import { generateKeyPairSync } from 'node:crypto';
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -18,6 +19,7 @@ test.each([
     'postgres://ann@db.example.com:5433/fleet?sslmode=require',
   ],
   ['postgresql:///fleet?host=/run/postgresql', undefined, 'postgresql:///fleet?host=/run/postgresql'],
+  ['postgres://ann@one:5433,two/fleet', undefined, 'postgres://ann@one:5433,two/fleet'],
 ])('%s is an address', (text, folder, shown) => {
   const parsed = parseMirrorAddress(text, folder);
   expect('value' in parsed && showMirrorAddress(parsed.value)).toBe(shown);
@@ -33,6 +35,11 @@ test.each([
   ['postgres://ann:s3cret@host/fleet', /must not hold a password/],
   ['postgres://host/fleet?user=ann&password=s3cret', /must not hold a password/],
   ['postgres://ann:s3cr/et@host/fleet', /cannot be read|must not hold/],
+  ['postgres://ann@host/%zz', /not percent-encoded/],
+  ['postgres://ann@host:99999/fleet', /port is a number from 1 to 65535/],
+  ['postgres://ann@127.0.0.1/fleet?port=99999', /port is a number from 1 to 65535/],
+  ['postgres://ann@host:0/fleet', /port is a number from 1 to 65535/],
+  ['postgres://one,two:s3cr/fleet', /port is a number from 1 to 65535/],
 ])('%s is refused, and what may be a password is not repeated', (text, reason) => {
   const parsed = parseMirrorAddress(text);
   expect('reason' in parsed && parsed.reason).toMatch(reason);
@@ -47,23 +54,16 @@ test('the address comes before the service, the service before the environment, 
   writeFileSync(join(home, '.pgpass'), 'from-service:5444:*:ann:right\\:one\n*:*:*:*:wrong\n', { mode: 0o600 });
   const env = { HOME: home, PGSERVICE: 'bikes', PGHOST: 'from-environment', PGUSER: 'ann', PGDATABASE: 'other' };
   expect(await readConnection('postgres:///fleet', env)).toMatchObject({
-    host: 'from-service',
-    port: 5444,
+    servers: [{ host: 'from-service', port: 5444, password: 'right:one', ssl: [false] }],
     user: 'ann',
     database: 'fleet',
-    password: 'right:one',
-    ssl: [false],
   });
   expect(await readConnection('postgres://bob@[::1]:1/fleet', { ...env, PGPASSWORD: 'mine' })).toMatchObject({
-    host: '::1',
-    port: 1,
+    servers: [{ host: '::1', port: 1, password: 'mine' }],
     user: 'bob',
-    password: 'mine',
   });
-  expect((await readConnection('postgres:///fleet?sslmode=prefer', env)).ssl).toEqual([
-    { rejectUnauthorized: false },
-    false,
-  ]);
+  const [server] = (await readConnection('postgres:///fleet?sslmode=prefer', env)).servers;
+  expect(server?.ssl).toEqual([{ host: 'from-service', rejectUnauthorized: false }, false]);
   chmodSync(join(home, '.pgpass'), 0o644);
   await expect(readConnection('postgres:///fleet', env)).rejects.toMatchObject({
     kind: 'config',
@@ -71,6 +71,45 @@ test('the address comes before the service, the service before the environment, 
   });
   await expect(readConnection('postgres:///fleet', { ...env, PGSERVICE: 'none' })).rejects.toMatchObject({
     message: expect.stringMatching(/no service "none"/),
+  });
+});
+
+test('several hosts, a socket, and ports that are none', async () => {
+  const places = async (url: string, env = {}) =>
+    (await readConnection(url, { HOME: home, PGPASSWORD: 'x', ...env })).servers.map(({ host, port }) => [host, port]);
+  expect(await places('postgres://one:1,[::1]:2,three/d')).toEqual([
+    ['one', 1],
+    ['::1', 2],
+    ['three', 5432],
+  ]);
+  expect(await places('postgres:///d?host=/run/a,b&port=7')).toEqual([
+    ['/run/a', 7],
+    ['b', 7],
+  ]);
+  expect(await places('postgres://u@%2Frun%2Fa/d')).toEqual([['/run/a', 5432]]);
+  await expect(places('postgres://h/d', { PGPORT: '70000' })).rejects.toThrow(
+    /port is not a number from 1 to 65535: "70000"/,
+  );
+  await expect(places('postgres:///d?host=a,b,c&port=1,2')).rejects.toThrow(/3 hosts and 2 ports/);
+});
+
+test('a key that others may read, or that is none, is refused by its name', async () => {
+  const key = join(home, 'client.key');
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  writeFileSync(key, privateKey.export({ type: 'pkcs8', format: 'pem' }), { mode: 0o600 });
+  const read = (more: NodeJS.ProcessEnv) => readConnection('postgres://h/d', { HOME: home, PGPASSWORD: 'x', ...more });
+  expect((await read({ PGSSLKEY: key })).servers[0]?.ssl[0]).toMatchObject({ key: expect.stringContaining('KEY') });
+  chmodSync(key, 0o644);
+  await expect(read({ PGSSLKEY: key })).rejects.toThrow(/client.key can be read by others/);
+  writeFileSync(key, 'no key');
+  chmodSync(key, 0o600);
+  await expect(read({ PGSSLKEY: key })).rejects.toMatchObject({
+    message: expect.stringMatching(/client key \(sslkey\) cannot be read/),
+    hint: expect.stringMatching(/PGSSLKEY/),
+  });
+  await expect(read({ PGSSLROOTCERT: key })).rejects.toMatchObject({
+    message: expect.stringMatching(/root certificate \(sslrootcert\) cannot be read/),
+    hint: expect.stringMatching(/PGSSLROOTCERT/),
   });
 });
 
@@ -91,6 +130,8 @@ test.each([
   ['with a as (select 1) select * from a', 'with a as (select 1) select * from a'],
   ['(select 1)', '(select 1)'],
   ['-- why\nselect 1', '-- why\nselect 1'],
+  ["select 'pg_reload_conf' as name -- readfile()", "select 'pg_reload_conf' as name -- readfile()"],
+  ['select * from pg_replication_slots', 'select * from pg_replication_slots'],
 ])('%j is one statement', (text, statement) => {
   expect(readStatement(text)).toBe(statement);
 });
@@ -104,6 +145,17 @@ test.each([
   ["vacuum into '/tmp/x'", /"vacuum" is refused/],
   ["attach 'x' as y", /"attach" is refused/],
   ['set default_transaction_read_only to off', /"set" is refused/],
+  ["select readfile('/etc/passwd')", /readfile is refused/],
+  [`select "writefile" ('/tmp/x', 'y')`, /writefile is refused/],
+  ["select name from fsdir where path = '/'", /fsdir is refused/],
+  ["select * from 'fsdir'('/')", /fsdir is refused/],
+  ["select load_extension('x')", /load_extension is refused/],
+  ["select pg_create_physical_replication_slot('x')", /pg_create_physical_replication_slot is refused/],
+  ['select PG_RELOAD_CONF /* so */ ()', /PG_RELOAD_CONF is refused/],
+  ['select pg_catalog.pg_switch_wal()', /pg_switch_wal is refused/],
+  ["select pg_logical_emit_message(true, 'a', 'b')", /pg_logical_emit_message is refused/],
+  ["select pg_read_file('/etc/passwd')", /pg_read_file is refused/],
+  [`select U&"pg\\005freload_conf"()`, /U& is refused/],
 ])('%j is refused', (text, message) => {
   expect(() => readStatement(text)).toThrow(message);
 });

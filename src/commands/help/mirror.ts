@@ -98,7 +98,7 @@ How it is kept:
   gone           a bicycle that left the list is marked and kept. Only two whole readings that do not show it, each as long as the service's count, mark it; when more than a fifth seems gone, the second waits 10 minutes. An empty list, or one of available bicycles alone, marks nothing.
   links          lock, rental_session and other links are not in messages: they are those of the last list, 5 minutes old at most while no more than 2,000 bicycles change in that time. A mirror that starts reads what it had not compared yet.
   organizations  --organization, else that of the settings, else all in the token. When one is left out, its bicycles are marked as gone; when one is added, the list is read again.
-  failures       a database that cannot be reached is retried for 10 minutes (exit 8), a full disk for one (exit 10); a damaged file, another service's or a newer mirror is refused (exit 3).
+  failures       a database that cannot be reached is retried for 10 minutes (exit 8), a full disk for one (exit 10); a lock, deadlock or timeout of PostgreSQL counts as out of reach. A file that is deleted or replaced ends it (exit 10). A damaged file, other tables, another service's or a newer mirror is refused and left as it is (exit 3).
   limits         NUL and half surrogate pairs become U+FFFD; names, serial numbers, bleids and states are cut at 600 bytes in their columns, and whole in raw; a uuid of more than 200 characters is left out.
   --keep         older changes and gaps are deleted within an hour; bicycles stay.
 

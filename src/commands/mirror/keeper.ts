@@ -4,7 +4,9 @@ import { doublingPauseMs, sleep } from '../../clock.js';
 import type { Context } from '../../context.js';
 import { asFleetError, FleetError } from '../../errors.js';
 import type { MirrorAddress } from '../../mirror/address.js';
-import { type Database, openDatabase, queue } from '../../mirror/database.js';
+import { type Database, queue } from '../../mirror/database.js';
+import { DatabaseGone } from '../../mirror/engine.js';
+import { openOwn } from '../../mirror/open.js';
 import type { Counters } from './counters.js';
 import type { Report } from './report.js';
 
@@ -21,6 +23,8 @@ export interface Keeper {
 
 export interface KeeperOptions {
   readonly address: MirrorAddress;
+  /** The service whose mirror it is, or becomes. */
+  readonly baseUrl: URL;
   /** Aborted at the end: pauses end with it, and what hangs is given up a moment later. */
   readonly over: AbortSignal;
   readonly report: Report;
@@ -34,10 +38,10 @@ export const END_MS = 1_200;
 
 /** Opens the database. Throws what opening throws: at the start nothing is tried again. */
 export async function openKeeper({ clock, io }: Context, options: KeeperOptions): Promise<Keeper> {
-  const { address, over, report, counters } = options;
+  const { address, baseUrl, over, report, counters } = options;
   const inTurn = queue();
   const cut = new AbortController();
-  const open = () => openDatabase(address, { access: 'write', signal: cut.signal, env: io.env });
+  const open = () => openOwn(address, baseUrl, { signal: cut.signal, env: io.env });
   let database: Database | undefined = await open();
   let cancelHurry = () => {};
   const hurry = () => {
@@ -88,7 +92,7 @@ export async function openKeeper({ clock, io }: Context, options: KeeperOptions)
 }
 
 /** Whether to try again when the database failed, and for how long: it may come back, or somebody may make room. */
-function patienceMs({ kind }: FleetError): number {
-  if (kind === 'network') return 10 * 60_000;
-  return kind === 'output' ? 60_000 : 0;
+function patienceMs(error: FleetError): number {
+  if (error.kind === 'network') return 10 * 60_000;
+  return error.kind === 'output' && !(error instanceof DatabaseGone) ? 60_000 : 0;
 }

@@ -5,7 +5,7 @@ import { usageError } from '../../errors.js';
 import { readExact } from '../../json/exact.js';
 import { parseJson } from '../../json/parse.js';
 import type { MirrorAddress } from '../../mirror/address.js';
-import type { Answer, Column, Value } from '../../mirror/database.js';
+import type { Answer, Column, Database, Value } from '../../mirror/database.js';
 import { readStatement } from '../../mirror/statement.js';
 import { clean } from '../../terminal/clean.js';
 import type { Row, Shape } from '../../terminal/formats.js';
@@ -32,9 +32,19 @@ export async function runQuery(context: Context, text: string, { to }: QueryOpti
     async ({ database }) => {
       // SQLite works in this thread: nothing here could end it.
       if (database.kind === 'sqlite') context.leaveSignals();
+      else await warnOfRights(context, database);
       await print(context, await database.query(sql));
     },
     to,
+  );
+}
+
+/** Of what a superuser calls, no list is complete. */
+async function warnOfRights(context: Context, database: Database): Promise<void> {
+  const [row] = await database.all("select current_user as name, current_setting('is_superuser') as is_superuser");
+  if (row?.['is_superuser'] !== 'on') return;
+  await context.notice(
+    `${row['name']} is a superuser, whose queries can change the server: use a role that only reads (grant pg_read_all_data to …)`,
   );
 }
 

@@ -105,7 +105,13 @@ export async function openSession(context: Context, options: SessionOptions): Pr
   const writer = thisWriter(randomUUID());
   let keeper: Keeper | undefined;
   try {
-    keeper = await openKeeper(context, { address: options.address, over: ending.over.signal, report, counters });
+    keeper = await openKeeper(context, {
+      address: options.address,
+      baseUrl: options.identity.baseUrl,
+      over: ending.over.signal,
+      report,
+      counters,
+    });
     const found = await keeper.run((database) => adopt(database, writer, options.identity, clock.wallMs()));
     const ledger = openLedger();
     ledger.setSize(found.rows);
