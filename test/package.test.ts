@@ -62,6 +62,7 @@ test('the licences of what went in are told', () => {
     'chalk',
     'conf',
     'ajv',
+    'eventsource',
     'eventsource-parser',
     '@inquirer/core',
     'jq-wasm',

@@ -6,7 +6,7 @@ await import('./commands/api.test.js');
 await import('./commands/input.test.js');
 await import('./commands/journal-file.test.js');
 await import('./commands/near.test.js');
-await import('./http/stream-bytes.test.js');
+await import('./http/stream-filter.test.js');
 await import('./http/stream-machine.test.js');
 await import('./json/json.test.js');
 await import('./json/scan.test.js');

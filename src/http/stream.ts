@@ -6,7 +6,7 @@ import { openTimer } from '../clock.js';
 import { FleetError, reasonOf } from '../errors.js';
 import type { Headers } from './exchange.js';
 import { acceptJson, authorization } from './headers.js';
-import { type ConnectionContext, connectOnce } from './stream/connection.js';
+import { type ConnectionContext, connectOnce, type Ending } from './stream/connection.js';
 import type { StreamEvent } from './stream/events.js';
 import {
   type ConnectionEffect,
@@ -27,10 +27,6 @@ export interface StreamOptions extends ConnectionContext {
   tokens: Tokens;
   subscriptions: readonly Subscription[];
   apiVersion: string;
-  /** How long a token may take, and how long connecting and the answer's head together; lifted once the stream stands. */
-  timeoutMs: number;
-  /** How long silence may last before a connection counts as dead; comments end silence. */
-  idleMs: number;
   /** How long the stream may be down before it is given up; undefined is for ever. */
   giveUpAfterMs?: number | undefined;
   /** Ends everything. */
@@ -86,14 +82,8 @@ function follow(
   onClosed: () => void,
   onMistake: (thrown: unknown) => void,
 ): () => void {
-  const { clock, timeoutMs, idleMs, giveUpAfterMs = Number.POSITIVE_INFINITY } = options;
-  let state = startState({
-    topic: subscription.topic,
-    origin: subscription.url.origin,
-    timeoutMs,
-    idleMs,
-    giveUpAfterMs,
-  });
+  const { clock, giveUpAfterMs = Number.POSITIVE_INFINITY } = options;
+  let state = startState({ topic: subscription.topic, origin: subscription.url.origin, giveUpAfterMs });
   let isStopped = false;
   const ticker = openTimer(clock, () => step({ type: 'tick' }));
 
@@ -133,44 +123,62 @@ function openWorld(
   let present: AbortController | undefined;
   const disconnect = (reason: FleetError) => present?.abort(reason);
 
-  const attempt = async ({ run, lastEventId, refused }: ConnectionEffect & { type: 'try' }) => {
-    const own = new AbortController();
-    present = own;
-    let token: string | undefined;
-    try {
-      token = await (refused === undefined ? tokens.get() : tokens.renew(refused));
-    } catch (thrown) {
-      return report({ type: 'ended', run, ending: { cause: 'token', error: asTokenFailure(thrown) } });
-    }
-    // A token that came too late is for nobody.
-    if (own.signal.aborted) return;
-    report({ type: 'token', run, token });
-    if (token === undefined) return;
-    const ending = await connectOnce({
+  const connect = (token: string, { run, lastEventId }: Try, signal: AbortSignal): Promise<Ending> =>
+    connectOnce({
       ...options,
       url,
       headers: streamHeaders(options.apiVersion, token),
       lastEventId,
-      signal: own.signal,
+      signal,
       subject: `the subscription to ${topic}`,
       onOpen: (headers) => report({ type: 'opened', run, headers }),
-      onReceived: (received) => {
+      onReceived(received) {
         report({ type: 'received', run, received });
         options.onLife?.(topic);
       },
-      onHold: (isHeld) => report({ type: 'hold', run, isHeld }),
     });
-    report({ type: 'ended', run, ending });
+
+  /** A connection with the token of the moment; after a 401 with a newer one, once, where the source has one. */
+  const attempt = async (effect: Try): Promise<Ending> => {
+    const own = new AbortController();
+    present = own;
+    const { signal } = own;
+    try {
+      const token = await inTime(options, signal, tokens.get());
+      const ending = await connect(token, effect, signal);
+      if (ending.answer?.status !== 401 || signal.aborted) return ending;
+      const newer = await inTime(options, signal, tokens.renew(token));
+      return newer === undefined ? ending : await connect(newer, effect, signal);
+    } catch (thrown) {
+      return { cause: 'token', error: asTokenFailure(thrown) };
+    }
   };
 
   return {
     carryOut(effect) {
       if (effect.type === 'emit') emit(effect.event, effect.event.type === 'message' ? effect.event.data.length : 0);
       else if (effect.type === 'disconnect') disconnect(effect.error);
-      else void attempt(effect);
+      else void attempt(effect).then((ending) => report({ type: 'ended', run: effect.run, ending }));
     },
     close: () => disconnect(new FleetError('interrupted', 'the stream is over')),
   };
+}
+
+type Try = ConnectionEffect & { type: 'try' };
+
+/** A source that keeps the time itself gives a better error than we do: it gets this much more. */
+const TOKEN_GRACE_MS = 500;
+
+/** Rejects when no token came in time. */
+function inTime<T>({ clock, timeoutMs }: StreamOptions, signal: AbortSignal, token: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const hint = 'look at the token command or file with "fleet auth status", or give more time with --timeout';
+    const late = new FleetError('config', `no token came within ${timeoutMs / 1000} s`, { hint });
+    const cancel = clock.after(timeoutMs + TOKEN_GRACE_MS, () => reject(late));
+    // What hangs must not hold the program.
+    signal.addEventListener('abort', cancel, { once: true });
+    token.then(resolve, reject).finally(cancel);
+  });
 }
 
 function asTokenFailure(thrown: unknown): FleetError {

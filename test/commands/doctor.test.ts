@@ -606,7 +606,7 @@ describe('the push address', () => {
       'did not answer with an event stream: text/html "Login"',
     ],
     ['refuses the token', (response) => sendJson(response, 403, { detail: 'not yours' }), 'not yours'],
-    ['never answers', () => {}, 'no answer in time'],
+    ['never answers', () => {}, 'no answer from'],
   ])('%s', async (_what, answer, words) => {
     await withServer(answer, async ({ url }) => {
       await settle(service(), { sse_url: url });

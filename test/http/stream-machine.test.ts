@@ -19,8 +19,6 @@ import { isLong } from '../support/often.js';
 const SETTINGS = {
   topic: 't',
   origin: 'https://push.example',
-  timeoutMs: 30_000,
-  idleMs: 90_000,
   giveUpAfterMs: Number.POSITIVE_INFINITY,
 };
 const START_WALL_MS = Date.UTC(2026, 10, 21);
@@ -31,16 +29,15 @@ const refused = (status: number, headers = {}): Ending => ({
   error: new FleetError('service', `HTTP ${status}`, { status }),
   answer: { status, headers },
 });
+const late: Ending = { cause: 'timeout', error: new FleetError('network', 'no answer') };
+const noToken: Ending = { cause: 'token', error: new FleetError('config', 'no token') };
 const NOTHING = { messages: [], tooBigBytes: [], lastEventId: '', firstId: undefined, retryMs: undefined };
 
 /** The present run, so that a table need not count. */
 type Line = [ms: number, event: Record<string, unknown> & { type: string }, effects: string];
 
 function describeEffect(effect: ConnectionEffect): string {
-  if (effect.type === 'try') {
-    const refused = effect.refused === undefined ? '' : ` instead of ${effect.refused}`;
-    return `try${refused}${effect.lastEventId === '' ? '' : ` after ${effect.lastEventId}`}`;
-  }
+  if (effect.type === 'try') return `try${effect.lastEventId === '' ? '' : ` after ${effect.lastEventId}`}`;
   if (effect.type !== 'emit') return effect.type;
   const { event } = effect;
   if (event.type === 'lost') return `lost ${event.cause} ${event.retryInMs}`;
@@ -64,7 +61,6 @@ function run(lines: readonly Line[], settings = SETTINGS): { got: string[]; want
 
 const STANDING: Line[] = [
   [0, { type: 'start' }, 'try'],
-  [1, { type: 'token', token: 'a' }, ''],
   [2, { type: 'opened', headers: {} }, 'open, resync 0'],
 ];
 const received = (more: Record<string, unknown> = {}) => ({
@@ -81,7 +77,6 @@ const TABLE: [string, Line[]][] = [
       [600, { type: 'ended', ending: ended }, 'lost ended 250'],
       [700, { type: 'tick' }, ''],
       [850, { type: 'tick' }, 'try after 7'],
-      [851, { type: 'token', token: 'b' }, ''],
       [900, { type: 'opened', headers: {} }, 'open'],
       [910, received({ firstId: '8', lastEventId: '8' }), 'gap ended 400 replayed -0'],
       [1_900, { type: 'tick' }, 'resync 1400'],
@@ -95,64 +90,81 @@ const TABLE: [string, Line[]][] = [
       [500, received({ lastEventId: '7', partialBytes: 9 }), ''],
       [600, { type: 'ended', ending: ended }, 'lost cut-off 250'],
       [850, { type: 'tick' }, 'try after 7'],
-      [851, { type: 'token', token: 'b' }, ''],
       [900, { type: 'opened', headers: {} }, 'open'],
       [950, { type: 'ended', ending: ended }, 'gap cut-off 400 -1, lost ended 500'],
       [1_450, { type: 'tick' }, 'try after 7'],
-      [1_451, { type: 'token', token: 'b' }, ''],
       [1_500, { type: 'opened', headers: {} }, 'open'],
       [2_500, { type: 'tick' }, 'gap ended 600 -0, resync 2000'],
     ],
   ],
   [
-    '401: renewed at once; without another token that is final',
+    'a refused return is tried without the last id; then that is final',
     [
-      [0, { type: 'start' }, 'try'],
-      [1, { type: 'token', token: 'a' }, ''],
-      [2, { type: 'ended', ending: refused(401) }, 'try instead of a'],
-      [3, { type: 'token', token: undefined }, 'closed'],
-      [4, { type: 'tick' }, ''],
+      ...STANDING,
+      [500, received({ lastEventId: '7' }), ''],
+      [600, { type: 'ended', ending: ended }, 'lost ended 250'],
+      [850, { type: 'tick' }, 'try after 7'],
+      [900, { type: 'ended', ending: refused(404) }, 'try'],
+      [950, { type: 'ended', ending: refused(404) }, 'closed'],
+      [999, { type: 'tick' }, ''],
     ],
   ],
   [
-    'no answer: the connection is ended, and what it says later counts for nothing',
+    'a try is over: what it says later counts for nothing',
     [
       [0, { type: 'start' }, 'try'],
-      [1, { type: 'token', token: 'a' }, ''],
-      [30_000, { type: 'tick' }, ''],
-      [30_001, { type: 'tick' }, 'disconnect, lost timeout 250'],
-      [30_002, { type: 'opened', headers: {}, run: 1 }, ''],
-      [30_002, { type: 'ended', ending: ended, run: 1 }, ''],
+      [30_000, { type: 'ended', ending: late }, 'lost timeout 250'],
+      [30_001, { type: 'opened', headers: {}, run: 1 }, ''],
+      [30_001, { type: 'ended', ending: ended, run: 1 }, ''],
+      [30_250, { type: 'tick' }, 'try'],
+      [30_251, { type: 'ended', ending: ended, run: 1 }, ''],
     ],
   ],
   [
-    'a token that hangs',
+    'no token: final at the very start alone',
+    [
+      [0, { type: 'start' }, 'try'],
+      [1, { type: 'ended', ending: noToken }, 'closed'],
+    ],
+  ],
+  [
+    'no token later',
     [
       ...STANDING,
       [500, { type: 'ended', ending: ended }, 'lost ended 250'],
       [750, { type: 'tick' }, 'try'],
-      ...[5_000, 10_000, 15_000, 20_000, 25_000, 30_000].map((ms): Line => [ms, { type: 'tick' }, '']),
-      [30_750, { type: 'tick' }, ''],
-      [31_250, { type: 'tick' }, 'disconnect, lost token 500'],
-      [31_300, { type: 'token', token: 'late', run: 2 }, ''],
+      [760, { type: 'ended', ending: noToken }, 'lost token 500'],
     ],
   ],
 ];
 
 test.each(TABLE)('%s', (_name, lines) => {
-  const { got, wanted } = run(everyTenSeconds(lines));
+  const { got, wanted } = run(lines);
   expect(got).toEqual(wanted);
 });
 
-/** Looks in between, so that no time passes that would be taken for a sleep. */
-function everyTenSeconds(lines: readonly Line[]): Line[] {
-  return lines.flatMap((line, index) => {
-    const before = lines[index - 1]?.[0] ?? 0;
-    const between: Line[] = [];
-    for (let ms = before + 10_000; ms < line[0]; ms += 10_000) between.push([ms, { type: 'tick' }, '']);
-    return [...between, line];
-  });
-}
+test('a sleep that the monotonic clock does not know of is part of the gap; a date set back is not', () => {
+  const gapAfter = (sleepMs: number) => {
+    let state = startState(SETTINGS);
+    const gaps: number[] = [];
+    const step = (ms: number, wallMs: number, event: Record<string, unknown> & { type: string }) => {
+      const whole = { run: state.run, ...event } as ConnectionEvent;
+      const next = connectionState(state, whole, { wallMs: START_WALL_MS + wallMs, monotonicMs: ms, random: 0.5 });
+      state = next.state;
+      for (const effect of next.effects)
+        if (effect.type === 'emit' && effect.event.type === 'gap') gaps.push(effect.event.durationMs);
+    };
+    step(0, 0, { type: 'start' });
+    step(1, 1, { type: 'opened', headers: {} });
+    step(100, 100 + sleepMs, { type: 'ended', ending: ended });
+    step(350, 350 + sleepMs, { type: 'tick' });
+    step(401, 401 + sleepMs, { type: 'opened', headers: {} });
+    return gaps;
+  };
+  expect(gapAfter(0)).toEqual([400]);
+  expect(gapAfter(3_600_000)).toEqual([3_600_400]);
+  expect(gapAfter(-3_600_000)).toEqual([400]);
+});
 
 test('the state that is given is left as it is', () => {
   const state = deepFreeze(startState(SETTINGS));
@@ -180,41 +192,26 @@ function luck(seed: number): () => number {
 
 interface Life {
   state: ConnectionState;
-  /** The wall clock's distance from the monotonic one. */
+  /** The wall clock's distance from the monotonic one; it is set back, never forward. */
   offsetMs: number;
   monotonicMs: number;
-  /** The machine's own time: monotonic, and what a suspended machine slept on top. */
-  ownMs: number;
-  events: { event: StreamEvent; ownMs: number; beforeMs: number; isHeldEver: boolean }[];
-  /** When the step before was, and until when the world does nothing at all. */
-  beforeMs: number;
+  events: { event: StreamEvent; ms: number }[];
+  /** Until when the world does nothing at all. */
   stalledToMs: number;
-  /** The reader was behind since the connection stood. */
-  isHeldEver: boolean;
   /** The run of the connection that is made or stands, as the world sees it. */
-  connection: { run: number; isOpen: boolean; isHeld: boolean } | undefined;
-  token: number | undefined;
+  connection: { run: number; isOpen: boolean } | undefined;
   id: number;
   faults: string[];
 }
 
 /** What the world may do next, in the phase it is in; undefined where that is impossible. */
 function happening(life: Life, random: () => number): ConnectionEvent {
-  const { connection, token } = life;
-  if (life.ownMs < life.stalledToMs) return { type: 'tick' };
-  if (random() < 0.02) life.stalledToMs = life.ownMs + random() * 150_000;
+  const { connection } = life;
+  if (life.monotonicMs < life.stalledToMs) return { type: 'tick' };
+  if (random() < 0.02) life.stalledToMs = life.monotonicMs + random() * 150_000;
   const dice = random();
   // A report that comes too late, of something that was given up.
   if (dice < 0.03) return { type: 'ended', run: Math.floor(random() * (life.state.run + 1)) - 1, ending: ended };
-  if (token !== undefined && dice < 0.6) {
-    const run = token;
-    life.token = undefined;
-    if (random() < 0.15)
-      return { type: 'ended', run, ending: { cause: 'token', error: new FleetError('config', 'no token') } };
-    if (random() < 0.1) return { type: 'token', run, token: undefined };
-    life.connection = { run, isOpen: false, isHeld: false };
-    return { type: 'token', run, token: `token ${run}` };
-  }
   if (connection !== undefined && !connection.isOpen && dice < 0.7) {
     if (random() < 0.6) {
       connection.isOpen = true;
@@ -226,17 +223,12 @@ function happening(life: Life, random: () => number): ConnectionEvent {
       random() < 0.2 ? { 'retry-after': String(Math.floor(random() * 4_000)) } : {};
     const status = statuses[Math.floor(random() * statuses.length)] ?? 503;
     // Refusals would end most lives early.
-    const ending = status < 500 && random() < 0.7 ? ended : refused(status, headers);
+    const ending = status < 500 && random() < 0.7 ? (random() < 0.5 ? late : ended) : refused(status, headers);
+    if (random() < 0.1 && connection.run > 1) return { type: 'ended', run: connection.run, ending: noToken };
     return { type: 'ended', run: connection.run, ending };
   }
   if (connection?.isOpen === true && dice < 0.8) {
     const { run } = connection;
-    // While the reader is behind, nothing is read, and so nothing is known of the connection.
-    if (connection.isHeld || random() < 0.1) {
-      connection.isHeld = !connection.isHeld;
-      life.isHeldEver = true;
-      return { type: 'hold', run, isHeld: connection.isHeld };
-    }
     if (random() < 0.12) {
       life.connection = undefined;
       return { type: 'ended', run, ending: ended };
@@ -257,57 +249,36 @@ function happening(life: Life, random: () => number): ConnectionEvent {
 
 /** How far the clocks go before the next thing happens: mostly no further than the machine asked for. */
 function passTime(life: Life, random: () => number): void {
-  life.beforeMs = life.ownMs;
-  const wantedMs = nextTickInMs(life.state, life.monotonicMs);
-  const passedMs = random() < 0.02 ? random() * 100_000 : random() < 0.5 ? wantedMs : random() * wantedMs;
-  life.monotonicMs += passedMs;
-  life.ownMs += passedMs;
-  const dice = random();
-  if (dice < 0.01) life.offsetMs -= random() * 7_200_000;
-  else if (dice < 0.02) {
-    const stepMs = random() * 7_200_000;
-    life.offsetMs += stepMs;
-    if (stepMs > 15_000) life.ownMs += stepMs;
-  }
+  const wantedMs = Math.min(1_000, nextTickInMs(life.state, life.monotonicMs));
+  life.monotonicMs += random() < 0.02 ? random() * 100_000 : random() < 0.5 ? wantedMs : random() * wantedMs;
+  if (random() < 0.01) life.offsetMs -= random() * 7_200_000;
 }
 
 function takeEffect(life: Life, effect: ConnectionEffect): void {
   switch (effect.type) {
     case 'emit':
-      life.events.push({
-        event: effect.event,
-        ownMs: life.ownMs,
-        beforeMs: life.beforeMs,
-        isHeldEver: life.isHeldEver,
-      });
-      if (effect.event.type === 'open') life.isHeldEver = false;
+      life.events.push({ event: effect.event, ms: life.monotonicMs });
       return;
     case 'try':
-      if (life.connection !== undefined || life.token !== undefined) life.faults.push('two tries at once');
-      life.token = effect.run;
+      if (life.connection !== undefined) life.faults.push('two tries at once');
+      life.connection = { run: effect.run, isOpen: false };
       return;
     case 'disconnect':
-      // It may have ended by itself at the same moment.
       life.connection = undefined;
-      life.token = undefined;
   }
 }
 
 function live(seed: number, steps: number): Life {
   const random = luck(seed);
   const giveUpAfterMs = random() < 0.3 ? 600_000 : Number.POSITIVE_INFINITY;
-  const settings = { ...SETTINGS, giveUpAfterMs, idleMs: random() < 0.5 ? 5_000 : 90_000 };
+  const settings = { ...SETTINGS, giveUpAfterMs };
   const life: Life = {
     state: startState(settings),
     offsetMs: START_WALL_MS,
     monotonicMs: 1_000,
-    ownMs: 1_000,
     events: [],
-    beforeMs: 1_000,
     stalledToMs: 0,
-    isHeldEver: false,
     connection: undefined,
-    token: undefined,
     id: 0,
     faults: [],
   };
@@ -337,7 +308,7 @@ function check({ events, faults, state }: Life): string[] {
   let lifeBeforeMs = 0;
   let blindFromMs = Number.POSITIVE_INFINITY;
   let lastLifeMs = 0;
-  for (const [index, { event, ownMs, beforeMs, isHeldEver }] of events.entries()) {
+  for (const [index, { event, ms }] of events.entries()) {
     const at = `${index} ${event.type}`;
     for (const [name, value] of Object.entries(event))
       if (name.endsWith('Ms') && typeof value === 'number' && !(value >= 0)) wrong.push(`${at}: ${name} is ${value}`);
@@ -348,12 +319,12 @@ function check({ events, faults, state }: Life): string[] {
         if (hasStood) owed++;
         isUp = true;
         hasStood = true;
-        lastLifeMs = ownMs;
+        lastLifeMs = ms;
         break;
       case 'message':
         if (!isUp) wrong.push(`${at}: a message without a connection`);
         if (owed > 0) wrong.push(`${at}: a message before the gap it ends`);
-        lastLifeMs = ownMs;
+        lastLifeMs = ms;
         break;
       case 'gap': {
         if (event.durationMs === 0 && event.cause === 'too-big') break;
@@ -372,9 +343,8 @@ function check({ events, faults, state }: Life): string[] {
       case 'lost':
         if (event.retryInMs > LONGEST_ASKED_PAUSE_MS) wrong.push(`${at}: waits for ${event.retryInMs}`);
         if (isUp && owed > 0) wrong.push(`${at}: lost before the gap was reported`);
-        // Of the time since the step before a sleep nothing is known.
-        if (isUp) blindFromMs = event.cause === 'slept' ? beforeMs : ownMs;
-        if (isUp) lifeBeforeMs = isHeldEver ? 0 : lastLifeMs;
+        if (isUp) blindFromMs = ms;
+        if (isUp) lifeBeforeMs = lastLifeMs;
         if (isUp && event.downMs !== 0) wrong.push(`${at}: down for ${event.downMs} at the loss itself`);
         if (hasStood !== (event.lastLifeWallMs !== undefined)) wrong.push(`${at}: last life`);
         isUp = false;
@@ -396,7 +366,7 @@ function check({ events, faults, state }: Life): string[] {
 function openedAt(events: Life['events'], index: number): number {
   for (let before = index - 1; before >= 0; before--) {
     const entry = events[before];
-    if (entry?.event.type === 'open') return entry.ownMs;
+    if (entry?.event.type === 'open') return entry.ms;
   }
   return Number.NaN;
 }
@@ -414,32 +384,8 @@ describe('random lives', () => {
       }
     }
     // A test that drives the machine nowhere would hold everything.
-    for (const name of ['open', 'message', 'resync', 'closed', 'lost ended', 'lost cut-off', 'lost idle', 'lost slept'])
-      expect({ name, isSeen: (seen.get(name) ?? 0) > 0 }).toEqual({ name, isSeen: true });
-    for (const name of [
-      'lost token',
-      'lost timeout',
-      'lost status',
-      'lost slow-reader',
-      'gap ended',
-      'gap too-big',
-      'gap slow-reader',
-    ])
+    const wanted = ['open', 'message', 'resync', 'closed', 'lost ended', 'lost cut-off', 'lost token', 'lost timeout'];
+    for (const name of [...wanted, 'lost status', 'gap ended', 'gap cut-off', 'gap too-big'])
       expect({ name, isSeen: (seen.get(name) ?? 0) > 0 }).toEqual({ name, isSeen: true });
   }, 60_000);
-});
-
-test('at times with fractions a silence at its limit is a loss, and no list is asked for that was not due', () => {
-  for (let step = 0; step < 2_000; step++) {
-    const startMs = 61_725 + step * 0.000_137;
-    const lines: Line[] = [
-      [startMs, { type: 'start' }, 'try'],
-      [startMs, { type: 'token', token: 'a' }, ''],
-      [startMs, { type: 'opened', headers: {} }, 'open, resync 0'],
-      [startMs + 5_000, { type: 'tick' }, ''],
-      [startMs + 10_000, { type: 'tick' }, 'disconnect, lost idle 250'],
-    ];
-    const { got, wanted } = run(lines, { ...SETTINGS, idleMs: 10_000 });
-    expect(got).toEqual(wanted);
-  }
 });

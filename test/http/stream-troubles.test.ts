@@ -208,17 +208,17 @@ describe('the date is set', () => {
     expect(endOf(got)?.monotonicMs).toBeLessThan(100_000);
   });
 
-  test('forward by an hour, as by a sleep that the monotonic clock does not know: the connection is not trusted', async () => {
+  test('forward by an hour, as by a sleep that the monotonic clock does not know: the gap counts it', async () => {
     const got = await followInTurn((clock) => [
       (socket) => {
         sendStream(socket, 'data: x\n\n');
         clock.after(10_000, () => clock.setWall(HOUR_MS));
       },
     ]);
-    expect(storyOf(got)).toEqual(['open', 'message', 'lost slept', 'open', 'gap slept', 'message']);
+    expect(storyOf(got)).toEqual(['open', 'message', 'lost idle', 'open', 'gap idle', 'message']);
     const [gap] = gapsOf(got);
     expect(gap?.durationMs).toBeGreaterThan(HOUR_MS);
-    expect(gap?.durationMs).toBeLessThan(HOUR_MS + 20_000);
+    expect(gap?.durationMs).toBeLessThan(HOUR_MS + 110_000);
   });
 
   test('forward by an hour during an outage: --give-up-after counts the time in which it was tried', async () => {
@@ -324,16 +324,14 @@ describe('what was missed', () => {
     ['numbers that go on', '7', '8', true],
     ['numbers that leave some out', '7', '9', false],
     ['numbers behind a word', 'a-7', 'a-8', true],
-    ['a time before the answer, as nginx has it', '1577836800:0', '1577836801:0', true],
-    ['a time at the answer', '1577836800:0', '1577836900:0', false],
-    ['no numbers, sent at once', 'abc', 'xyz', true],
+    ['numbers in another series', 'a-7', 'b-8', false],
+    ['a number with more digits', '9', '10', true],
+    ['no numbers: nobody knows', 'abc', 'xyz', false],
   ] as const;
   test.each(IDS)('%s: replayed is told by the ids', async (_name, last, first, replayed) => {
-    const answeredAt = new Date(1_577_836_900_000).toUTCString();
-    const head = STREAM_HEAD.replace('Connection', `Date: ${answeredAt}\r\nConnection`);
     const got = await followInTurn((clock) => [
       standing(clock, 1, `id: ${last}\ndata: x\n\n`),
-      (socket) => void socket.write(`${head}id: ${first}\ndata: good\n\n`),
+      (socket) => sendStream(socket, `id: ${first}\ndata: good\n\n`),
     ]);
     expect(storyOf(got)).toEqual(['open', 'message', 'lost ended', 'open', 'gap ended', 'message']);
     expect(gapsOf(got)[0]?.replayed).toBe(replayed);
@@ -376,28 +374,6 @@ describe('what was missed', () => {
   test('a comment that is cut off is no lost event', async () => {
     const got = await followInTurn(() => [(socket) => socket.end(`${STREAM_HEAD}data: x\n\n:${'c'.repeat(100_000)}`)]);
     expect(gapsOf(got)).toMatchObject([{ cause: 'ended', droppedEvents: 0 }]);
-  });
-
-  test('a gap after a slow reader begins where reading was held back, over all the short reads between', async () => {
-    const clock = openFastClock();
-    const chunk = `data: ${'x'.repeat(60_000)}\n\n`;
-    let heldAtMs: number | undefined;
-    let holds = 0;
-    const room = () => {
-      if (holds === 5) return undefined;
-      holds++;
-      heldAtMs ??= clock.monotonicMs();
-      return new Promise<void>((resolve) => void clock.after(4_000, resolve));
-    };
-    const flood: Behaviour = (socket) => {
-      sendStream(socket, chunk.repeat(200));
-      clock.after(21_000, () => socket.resetAndDestroy());
-    };
-    const got = await withPush(inTurn(flood, good), (server) => follow(server.url, { until: isGood, clock, room }));
-    clock.stop();
-    const [gap] = gapsOf(got);
-    expect(gap?.cause).toBe('slow-reader');
-    expect((gap?.monotonicMs ?? 0) - (gap?.durationMs ?? 0)).toBe(heldAtMs);
   });
 });
 

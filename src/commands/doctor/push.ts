@@ -2,7 +2,7 @@
 
 import { prefixVariants } from '../../api/prefix.js';
 import { organizationTopic, subscribePath } from '../../api/push.js';
-import { describeError, FleetError } from '../../errors.js';
+import { describeError, type FleetError } from '../../errors.js';
 import { joinUrl } from '../../http/client.js';
 import { connectOnce } from '../../http/stream/connection.js';
 import { streamHeaders } from '../../http/stream.js';
@@ -42,10 +42,6 @@ export async function checkPush(probe: Probe, sseUrl: URL): Promise<Finding[]> {
 async function subscribe({ context, settings, network, token }: Probe, url: URL): Promise<FleetError | undefined> {
   const { clock, signal, io } = context;
   const over = new AbortController();
-  const late = new FleetError('network', `cannot reach the service at ${url.origin}: no answer in time`, {
-    hint: 'give more time with --timeout',
-  });
-  const cancel = clock.after(settings.timeoutMs.value, () => over.abort(late));
   let isOpen = false;
   const { error } = await connectOnce({
     network,
@@ -54,6 +50,8 @@ async function subscribe({ context, settings, network, token }: Probe, url: URL)
     url,
     headers: streamHeaders(settings.apiVersion.value, token),
     lastEventId: '',
+    timeoutMs: settings.timeoutMs.value,
+    idleMs: settings.timeoutMs.value,
     signal: AbortSignal.any([signal, over.signal]),
     subject: 'the subscription',
     secrets: io.secrets,
@@ -61,11 +59,9 @@ async function subscribe({ context, settings, network, token }: Probe, url: URL)
     log: { request() {}, response() {} },
     onOpen() {
       isOpen = true;
-      over.abort(late);
+      over.abort();
     },
     onReceived() {},
-    onHold() {},
   });
-  cancel();
   return isOpen ? undefined : error;
 }

@@ -1,10 +1,11 @@
-// One connection of an event stream, from its request to its end: the only file that loads `eventsource-parser`.
+// One connection of an event stream, from its request to its end: the only file that loads `eventsource`.
 //
-// The parser is that of `eventsource`. The rest of `eventsource` is not used: it gives each event to those who know its name,
-// has no back-pressure, and wants an error faked where a connection ends for good; its documented options leave no way round.
+// `new EventSource(url, { fetch })` is the library's own extension point: redirects, bounds, the idle limit, decompression and back-pressure
+// are in our `fetch`. There is one EventSource a connection, closed at its first `error`; what is done then is up to the machine.
 
 import type { Readable } from 'node:stream';
-import type { Clock } from '../../clock.js';
+import type { FetchLikeResponse } from 'eventsource';
+import { type Clock, openTimer } from '../../clock.js';
 import { FleetError, reasonOf } from '../../errors.js';
 import type { Secrets } from '../../secrets.js';
 import { codingOf, ERROR_BODY_LIMIT_BYTES, readBeginning, unpack } from '../body.js';
@@ -15,8 +16,8 @@ import { htmlTitle } from '../foreign.js';
 import { hideInHeaders } from '../headers.js';
 import type { Network } from '../network.js';
 import type { Tokens } from '../types.js';
-import { cutEvents, type Known } from './bytes.js';
 import type { Cause } from './events.js';
+import { filterEvents, type Known } from './filter.js';
 
 /** What all connections of a stream share. */
 export interface ConnectionContext {
@@ -26,6 +27,10 @@ export interface ConnectionContext {
   clock: Clock;
   /** What the push channel must not quote in an error. */
   secrets: Secrets;
+  /** How long connecting and the answer's head together may take. */
+  timeoutMs: number;
+  /** How long silence may last before a connection counts as dead; comments end silence. */
+  idleMs: number;
   /** A promise while the one who takes the events is behind: nothing is read from the socket until then. */
   room(): Promise<void> | undefined;
   log: Pick<HttpLog, 'request' | 'response'>;
@@ -45,8 +50,6 @@ export interface ConnectionOptions extends ConnectionContext {
   onOpen(headers: Headers): void;
   /** Bytes came, whatever they hold: "comments count as life" (cli.md, watch). */
   onReceived(received: Received): void;
-  /** True: nothing is read from now on, because there is no room. */
-  onHold(isHeld: boolean): void;
 }
 
 /** What came together, and where the connection stands after it. */
@@ -54,16 +57,25 @@ export interface Received extends Known {
   messages: readonly { data: string; name: string }[];
   /** The sizes of events above the limit, which were passed over before the messages came. */
   tooBigBytes: readonly number[];
-  /** How many bytes have come of an event whose end has not. */
-  partialBytes: number;
 }
 
-/** How a connection ended. */
+/** How a connection ended, or why there was none. */
 export interface Ending {
-  cause: Extract<Cause, 'ended' | 'network' | 'status' | 'no-stream'> | 'aborted';
+  cause: Cause;
   error: FleetError;
   /** The answer's head, when it was not a 200 with a stream. */
-  answer?: { status: number; headers: Headers };
+  answer?: Head;
+}
+
+/** An answer that is no stream of events. */
+class RefusedError extends Error {
+  readonly ending: Ending;
+
+  constructor(cause: Cause, error: FleetError, answer: Head) {
+    super(error.message, { cause: error });
+    this.name = 'RefusedError';
+    this.ending = { cause, error, answer };
+  }
 }
 
 /** Above this an event is passed over and reported: a bicycle has a few kilobytes, and nothing may block the rest. */
@@ -75,64 +87,138 @@ const ERROR_BODY_LIMIT_MS = 5_000;
 /** What a header value may consist of; an id that cannot be sent is not sent. */
 const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
+/** What EventSource always says, and what a service may call its events as well. */
+const OWN_NAMES: readonly string[] = ['open', 'message', 'error'];
+
 /** Opens a connection and resolves when it has ended, whatever the reason; never rejects. */
 export async function connectOnce(options: ConnectionOptions): Promise<Ending> {
-  const { createParser } = await import('eventsource-parser');
-  const opened = await openBody(options);
-  if ('cause' in opened) return opened;
-  try {
-    await readEvents(options, opened.body, createParser);
-    return { cause: 'ended', error: new FleetError('network', 'the service closed the connection') };
-  } catch (error) {
-    return endingOf(error, opened.url, options.signal);
-  }
-}
-
-/** Reads events until the body ends. Throws what breaks it off, and the signal's reason. */
-async function readEvents(
-  { signal, lastEventId, room: roomOf, onHold, onReceived }: ConnectionOptions,
-  body: Readable,
-  createParser: typeof import('eventsource-parser').createParser,
-): Promise<void> {
-  let messages: { data: string; name: string }[] = [];
-  let tooBigBytes: number[] = [];
-  const parser = createParser({ onEvent: ({ data, event }) => messages.push({ data, name: event ?? 'message' }) });
-  const cutter = cutEvents(lastEventId, EVENT_LIMIT_BYTES, (bytes) => tooBigBytes.push(bytes));
-  const waitForRoom = async () => {
-    const room = roomOf();
-    if (room === undefined) return;
-    onHold(true);
-    await settled(room, signal);
-    if (signal.aborted) throw signal.reason;
-    onHold(false);
-  };
-  await waitForRoom();
-  for await (const chunk of body as AsyncIterable<Buffer>) {
-    parser.feed(cutter.take(chunk));
-    onReceived({ messages, tooBigBytes, ...cutter.known, partialBytes: cutter.partialBytes });
-    messages = [];
-    tooBigBytes = [];
-    await waitForRoom();
-  }
-}
-
-/** Resolves when the promise does or the signal is aborted, and leaves nothing behind at either. */
-function settled(promise: Promise<void>, signal: AbortSignal): Promise<void> {
+  const { url, signal, clock, timeoutMs, idleMs } = options;
+  const { EventSource } = await import('eventsource');
   return new Promise((resolve) => {
-    const end = () => {
-      signal.removeEventListener('abort', end);
-      resolve();
+    if (signal.aborted) return resolve(endingOf(signal.reason, url));
+    let answer: OpenAnswer | undefined;
+    /** What our fetch threw; the `error` event has its words alone. */
+    let failure: unknown;
+    const messages: { data: string; name: string }[] = [];
+
+    const end = (ending: Ending) => {
+      cancelTimeout();
+      silence.cancel();
+      signal.removeEventListener('abort', onAbort);
+      // The library sets its timer for another try after its `error` event: closing it then ends that, too.
+      queueMicrotask(() => source.close());
+      resolve(ending);
     };
-    if (signal.aborted) return resolve();
-    signal.addEventListener('abort', end, { once: true });
-    promise.then(end, end);
+    const fail = (cause: Cause, message: string, hint?: string) =>
+      end({ cause, error: new FleetError('network', message, { hint }) });
+    const onAbort = () => end(endingOf(signal.reason, url));
+    const cancelTimeout = clock.after(timeoutMs, () =>
+      fail('timeout', `no answer from ${url.origin} within ${timeoutMs / 1000} s`, 'give more time with --timeout'),
+    );
+    const silence = openSilence(clock, idleMs, (ms) => fail('idle', `nothing came for ${Math.round(ms / 1000)} s`));
+    const noteFailure = (thrown: unknown): never => {
+      failure = thrown;
+      throw thrown;
+    };
+
+    const onEvent = (event: Event) => {
+      if (event instanceof MessageEvent) messages.push({ data: event.data, name: event.type });
+      else if (event.type === 'open') options.onOpen(answer?.headers ?? {});
+      else end(endingOf(failure, url));
+    };
+    const source = new EventSource(url, {
+      async fetch(_url, { signal: closed }) {
+        answer = await openStream(options, closed, cancelTimeout).catch(noteFailure);
+        const events = readEvents(
+          answer.body,
+          closed,
+          { ...options, silence },
+          {
+            listen: (name) => source.addEventListener(name, onEvent),
+            ignore: (name) => source.removeEventListener(name, onEvent),
+            taken: () => messages.splice(0),
+          },
+        );
+        const read = () => events.next().catch(noteFailure);
+        const cancel = async () => void (await events.return());
+        return asResponse(url, answer.headers, { getReader: () => ({ read, cancel }) });
+      },
+    });
+    for (const name of OWN_NAMES) source.addEventListener(name, onEvent);
+    signal.addEventListener('abort', onAbort);
   });
 }
 
-/** Sends the request, follows redirects within the origin, and judges the answer. */
-async function openBody(options: ConnectionOptions): Promise<{ url: URL; body: Readable } | Ending> {
-  const { network, signal, secrets, clock, log } = options;
-  const id = Buffer.from(options.lastEventId, 'utf8').toString('latin1');
+/** A 200 with a stream of events, as the library takes one: it compares the content type as it stands, and case means nothing there. */
+function asResponse(url: URL, headers: Headers, body: FetchLikeResponse['body']): FetchLikeResponse {
+  const get = (name: string) => headers[name.toLowerCase()]?.trim().toLowerCase() ?? null;
+  return { status: 200, url: url.href, redirected: false, headers: { get }, body };
+}
+
+/** The events of a body as they come, whole ones alone: nothing is read before these were taken, and there is room for more. */
+async function* readEvents(
+  body: Readable,
+  closed: AbortSignal,
+  { lastEventId, room, silence, onReceived }: ConnectionOptions & { silence: Silence },
+  source: { listen(name: string): void; ignore(name: string): void; taken(): Received['messages'] },
+): AsyncGenerator<Uint8Array, void> {
+  const tooBigBytes: number[] = [];
+  const names = new Set<string>();
+  const filter = filterEvents({
+    lastEventId,
+    limitBytes: EVENT_LIMIT_BYTES,
+    onTooBig: (bytes) => tooBigBytes.push(bytes),
+    onName: (name) => names.add(name),
+  });
+  await room();
+  silence.begin();
+  for await (const chunk of body as AsyncIterable<Buffer>) {
+    silence.end();
+    const events = filter.take(chunk);
+    for (const name of names) source.listen(name);
+    if (events !== '') yield Buffer.from(events, 'latin1');
+    if (closed.aborted) return;
+    onReceived({ messages: source.taken(), tooBigBytes: tooBigBytes.splice(0), ...filter.known() });
+    // A service may give its events new names without end.
+    for (const name of names) if (!OWN_NAMES.includes(name)) source.ignore(name);
+    names.clear();
+    await room();
+    silence.begin();
+  }
+}
+
+interface Silence {
+  /** From now on something should come. */
+  begin(): void;
+  end(): void;
+  cancel(): void;
+}
+
+/** Calls back when nothing came for so long; what is not read while the reader is behind is no silence. */
+function openSilence(clock: Clock, limitMs: number, onLimit: (silentMs: number) => void): Silence {
+  let sinceMs: number | undefined;
+  const timer = openTimer(clock, () => {
+    if (sinceMs === undefined) return;
+    const silentMs = clock.monotonicMs() - sinceMs;
+    // Rounded up: what is left of a millisecond by the arithmetic of floating numbers would tick for ever.
+    if (silentMs < limitMs) timer.want(Math.ceil(limitMs - silentMs));
+    else onLimit(silentMs);
+  });
+  return {
+    begin() {
+      sinceMs = clock.monotonicMs();
+      timer.want(limitMs);
+    },
+    end() {
+      sinceMs = undefined;
+    },
+    cancel: timer.cancel,
+  };
+}
+
+/** Sends the request, follows redirects within the origin, and judges the answer; throws a RefusedError where it is no stream. */
+async function openStream(options: ConnectionOptions, signal: AbortSignal, onHead: () => void): Promise<OpenAnswer> {
+  const { network, secrets, clock, log, lastEventId: id } = options;
   const headers: Headers = {
     ...options.headers,
     ...(id !== '' && HEADER_VALUE.test(id) ? { 'last-event-id': id } : {}),
@@ -141,37 +227,20 @@ async function openBody(options: ConnectionOptions): Promise<{ url: URL; body: R
   for (let hop = 0; ; hop++) {
     const startedMs = clock.monotonicMs();
     log.request('GET', url, headers, undefined);
-    let answer: OpenAnswer;
-    try {
-      // The time for the answer's head is up to the one who holds the signal; a stream's body has no limit at all.
-      answer = await openExchange(network.dispatcherTo(url), {
-        method: 'GET',
-        url,
-        headers,
-        timeoutMs: 0,
-        signal,
-      });
-    } catch (error) {
-      return endingOf(error, url, signal);
-    }
+    // The time for the answer's head is up to the one who holds the signal; a stream's body has no limit at all.
+    const answer = await openExchange(network.dispatcherTo(url), { method: 'GET', url, headers, timeoutMs: 0, signal });
     const { status } = answer;
     log.response('GET', url, status, answer.headers, Math.round(clock.monotonicMs() - startedMs));
     const target = redirectTarget(answer, url, hop);
-    if (target !== undefined) {
-      answer.body.destroy();
-      url = target;
-      continue;
-    }
-    const head = { status, headers: hideInHeaders(answer.headers, secrets) };
-    if (status !== 200) {
+    if (target === undefined) {
+      onHead();
+      const head = { status, headers: hideInHeaders(answer.headers, secrets) };
+      if (status === 200) return { ...head, body: await eventStreamOf(head, answer.body, options) };
       const text = status === 204 ? '' : await readText(answer.body, options);
-      return { cause: 'status', error: statusFailure(head, text, options), answer: head };
+      throw new RefusedError('status', statusFailure(head, text, options), head);
     }
-    const stream = await eventStreamOf({ headers: head.headers, body: answer.body }, options);
-    if (stream instanceof FleetError) return { cause: 'no-stream', error: stream, answer: head };
-    if (signal.aborted) return endingOf(signal.reason, url, signal);
-    options.onOpen(answer.headers);
-    return { url, body: stream };
+    answer.body.destroy();
+    url = target;
   }
 }
 
@@ -194,11 +263,9 @@ function statusFailure(
   );
 }
 
-/** The body as bytes of an event stream, unpacked; an error when it is something else. */
-async function eventStreamOf(
-  { headers, body }: Pick<OpenAnswer, 'headers' | 'body'>,
-  options: ConnectionOptions,
-): Promise<Readable | FleetError> {
+/** The body as bytes of an event stream, unpacked; throws a RefusedError where it is something else. */
+async function eventStreamOf(head: Head, body: Readable, options: ConnectionOptions): Promise<Readable> {
+  const { headers } = head;
   const type = (headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
   const coding = codingOf(headers['content-encoding']);
   const isStream = type === 'text/event-stream';
@@ -210,12 +277,9 @@ async function eventStreamOf(
     ? `it is compressed as "${coding}", which was not asked for`
     : `${type === '' ? 'no content type' : type}${title === undefined ? '' : ` "${title}"`}`;
   const { detail, trace } = answerFailure(200, headers, text, 'the subscription');
-  return new FleetError('service', `the push channel did not answer with an event stream: ${what}`, {
-    status: 200,
-    detail,
-    trace,
-    hint: 'check sse_url; a proxy, or the login page of a Wi-Fi, may have answered in its place',
-  });
+  const message = `the push channel did not answer with an event stream: ${what}`;
+  const hint = 'check sse_url; a proxy, or the login page of a Wi-Fi, may have answered in its place';
+  throw new RefusedError('no-stream', new FleetError('service', message, { status: 200, detail, trace, hint }), head);
 }
 
 /** The first bytes of a body as text, as far as they come in time; the rest is let go. */
@@ -226,11 +290,14 @@ async function readText(body: Readable, { clock, secrets }: ConnectionOptions): 
   return secrets.hide(bytes.toString('utf8'));
 }
 
-function endingOf(error: unknown, url: URL, signal: AbortSignal): Ending {
-  if (signal.aborted && signal.reason instanceof FleetError) return { cause: 'aborted', error: signal.reason };
-  if (error instanceof ExchangeError && error.head === undefined) {
-    return { cause: 'network', error: networkFailure(error, url) };
-  }
-  const message = reasonOf(error);
-  return { cause: 'network', error: new FleetError('network', `the connection broke: ${message}`, { cause: error }) };
+/** What something thrown says of the end of a connection; nothing: the service ended it. */
+function endingOf(thrown: unknown, url: URL): Ending {
+  if (thrown === undefined)
+    return { cause: 'ended', error: new FleetError('network', 'the service closed the connection') };
+  if (thrown instanceof RefusedError) return thrown.ending;
+  if (thrown instanceof FleetError) return { cause: 'network', error: thrown };
+  if (thrown instanceof ExchangeError && thrown.head === undefined)
+    return { cause: 'network', error: networkFailure(thrown, url) };
+  const message = `the connection broke: ${reasonOf(thrown)}`;
+  return { cause: 'network', error: new FleetError('network', message, { cause: thrown }) };
 }

@@ -21,10 +21,6 @@ export type Cause =
   | 'no-stream'
   /** Silence for longer than the idle limit. */
   | 'idle'
-  /** The machine slept, or its clock was set forward. */
-  | 'slept'
-  /** The reader of the output held the stream back, and it was lost over that. */
-  | 'slow-reader'
   /** No token could be had. */
   | 'token'
   /** An event that arrived, but cannot be read. */

@@ -1,19 +1,23 @@
-// Cutting bytes into whole events: every line end, every split, ids, retry, halves and giants.
+// The filter between socket and EventSource: every line end, every split, ids, retry, names, halves and giants.
 
 import { createParser } from 'eventsource-parser';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { cutEvents } from '../../src/http/stream/bytes.js';
+import { filterEvents } from '../../src/http/stream/filter.js';
 import { often } from '../support/often.js';
 
 const LIMIT_BYTES = 1_000;
 
-function feed(chunks: readonly (string | Uint8Array)[], limitBytes = LIMIT_BYTES) {
+function openFilter(limitBytes: number, onTooBig: (bytes: number) => void = () => {}, onName = (_name: string) => {}) {
+  const filter = filterEvents({ lastEventId: '', limitBytes, onTooBig, onName });
+  return { ...filter, take: (chunk: Buffer) => Buffer.from(filter.take(chunk), 'latin1').toString('utf8') };
+}
+
+function feed(chunks: readonly (string | Buffer)[], limitBytes = LIMIT_BYTES) {
   const tooBig: number[] = [];
-  const cutter = cutEvents('', limitBytes, (bytes) => tooBig.push(bytes));
-  const text = chunks.map((chunk) => cutter.take(typeof chunk === 'string' ? Buffer.from(chunk) : chunk)).join('');
-  const { partialBytes, known } = cutter;
-  const { lastEventId: id, firstId, retryMs } = known;
+  const filter = openFilter(limitBytes, (bytes) => tooBig.push(bytes));
+  const text = chunks.map((chunk) => filter.take(typeof chunk === 'string' ? Buffer.from(chunk) : chunk)).join('');
+  const { lastEventId: id, firstId, retryMs, partialBytes } = filter.known();
   return { text: eventsAlone(text), tooBig, id, firstId, retryMs, partialBytes };
 }
 
@@ -50,7 +54,7 @@ describe('a stream of events in any split', () => {
       }
     });
     test(`${name}: one byte at a time`, () => {
-      expect(feed(Array.from(bytes, (byte) => Uint8Array.of(byte)))).toMatchObject({
+      expect(feed(Array.from(bytes, (byte) => Buffer.of(byte)))).toMatchObject({
         text: eventsAlone(whole),
         id: '2',
         partialBytes: 0,
@@ -60,10 +64,10 @@ describe('a stream of events in any split', () => {
 });
 
 test('nothing is passed on before its event is whole', () => {
-  const cutter = cutEvents('', LIMIT_BYTES, () => {});
-  expect(cutter.take(Buffer.from('data: a\n'))).toBe('');
-  expect(cutter.take(Buffer.from('\ndata: b'))).toBe('data: a\n\n');
-  expect(cutter.partialBytes).toBe(7);
+  const filter = openFilter(LIMIT_BYTES);
+  expect(filter.take(Buffer.from('data: a\n'))).toBe('');
+  expect(filter.take(Buffer.from('\ndata: b'))).toBe('data: a\n\n');
+  expect(filter.known().partialBytes).toBe(7);
 });
 
 test.each([
@@ -95,7 +99,8 @@ test.each([
   ['id: 1\nid: 2\n\n', '2'],
   ['\uFEFFid: 1\n\n', '1'],
   ['\uFEFF\uFEFFid: 1\n\n', ''],
-  ['id: …\n\n', '…'],
+  // A header carries the bytes, not the characters.
+  ['id: …\n\n', Buffer.from('…').toString('latin1')],
 ])('the id of %j is %j', (body, id) => {
   expect(feed([body]).id).toBe(id);
 });
@@ -117,7 +122,7 @@ describe('an event above the limit', () => {
   const body = Buffer.from(`id: 4\ndata: before\n\n${giant}data: after\n\n`);
   for (const size of [1, 7, 400, 900]) {
     test(`in pieces of ${size} bytes is passed over, told once, and its id counts`, () => {
-      const chunks: Uint8Array[] = [];
+      const chunks: Buffer[] = [];
       for (let at = 0; at < body.length; at += size) chunks.push(body.subarray(at, at + size));
       const { text, tooBig, id } = feed(chunks);
       expect(text).toBe('id: 4\ndata: before\n\ndata: after\n\n');
@@ -134,7 +139,7 @@ describe('comments count for nothing', () => {
   test.each([1, 7, 400, 5_000])('a giant one in pieces of %i bytes, before, in and after an event', (size) => {
     const giant = `:${'c'.repeat(4_000)}`;
     const body = Buffer.from(`${giant}\n\nid: 1\n${giant}\ndata: x\n${giant}\n\n${giant}\n\n`);
-    const chunks: Uint8Array[] = [];
+    const chunks: Buffer[] = [];
     for (let at = 0; at < body.length; at += size) chunks.push(body.subarray(at, at + size));
     // A piece above the limit is taken as it comes; one below it never holds a comment.
     expect(feed(chunks, 5_000)).toMatchObject({
@@ -162,7 +167,7 @@ test.each([
   ['an id longer than any', `data: ${'x'.repeat(2_000)}\nid: ${'7'.repeat(9_000)}\n\n`, ''],
 ])('%s', (_name, body, id) => {
   for (const size of [1, 13, 999, 1_500]) {
-    const chunks: Uint8Array[] = [];
+    const chunks: Buffer[] = [];
     for (let at = 0; at < body.length; at += size) chunks.push(Buffer.from(body.slice(at, at + size)));
     expect({ size, id: feed(chunks).id }).toEqual({ size, id });
   }
@@ -179,7 +184,7 @@ test('any stream in any pieces gives the events of the whole', () => {
   fc.assert(
     fc.property(lines, fc.array(fc.nat(9), { maxLength: 30 }), (written, sizes) => {
       const body = Buffer.from(written.flat().join(''));
-      const chunks: Uint8Array[] = [];
+      const chunks: Buffer[] = [];
       let at = 0;
       for (const size of sizes) {
         chunks.push(body.subarray(at, at + size));
@@ -198,6 +203,15 @@ test('the first id is kept beside the last one', () => {
   expect(feed(['data: x\n\n']).firstId).toBeUndefined();
 });
 
+test('the name of an event is told before the event is handed on', () => {
+  const told: string[] = [];
+  const filter = openFilter(LIMIT_BYTES, undefined, (name) => told.push(name));
+  filter.take(Buffer.from('event: Zoë\ndata: x\n'));
+  expect(told).toEqual(['Zoë']);
+  filter.take(Buffer.from('\nevent:\ndata: event: no\n\nevent\ndata: y\n\n'));
+  expect(told).toEqual(['Zoë', '', '']);
+});
+
 test('fields that the grammar does not know are left out', () => {
   expect(feed(['a\ndata: x\nretry: no\ndatum: 1\n b: 2\nevents\nid: 1\nevent: e\n\n']).text).toBe(
     'data: x\nid: 1\nevent: e\n\n',
@@ -209,9 +223,9 @@ describe('time grows with the bytes, not with their square', () => {
     const bytes = Buffer.from(body);
     let count = 0;
     const parser = createParser({ onEvent: () => count++ });
-    const cutter = cutEvents('', 1024 * 1024, () => {});
+    const filter = openFilter(1024 * 1024);
     const before = process.cpuUsage();
-    for (let at = 0; at < bytes.length; at += size) parser.feed(cutter.take(bytes.subarray(at, at + size)));
+    for (let at = 0; at < bytes.length; at += size) parser.feed(filter.take(bytes.subarray(at, at + size)));
     const { user, system } = process.cpuUsage(before);
     return (user + system) / 1000;
   };

@@ -1,0 +1,152 @@
+// Between socket and EventSource: hands on whole events, passes over those that are too big, and notes what EventSource does not report.
+//
+// The grammar is that of the HTML standard, "9.2.5 Parsing an event stream". Not reported are the id of an event without data, `retry:`, an
+// event that was cut off, one too big, and names that nobody listens for. Every byte is looked at a fixed number of times, whatever the
+// pieces it comes in. Texts hold the bytes as they came, a character each (latin1): line ends are found faster, and lengths are bytes.
+
+/** What the whole events and lines of a connection have said beside their data. */
+export interface Known {
+  /** The id of the last whole event, in its bytes; '' for none. */
+  lastEventId: string;
+  /** The first id that came on this connection. */
+  firstId: string | undefined;
+  /** What `retry:` said last, in milliseconds. */
+  retryMs: number | undefined;
+  /** How many bytes have come of an event whose end has not; comments and `retry:` are no event. */
+  partialBytes: number;
+}
+
+export interface FilterOptions {
+  lastEventId: string;
+  /** An event of more is not kept. */
+  limitBytes: number;
+  /** Called with the size of an event that was passed over. */
+  onTooBig(bytes: number): void;
+  /** Called with the name of an event before the event is handed on. */
+  onName(name: string): void;
+}
+
+export interface EventFilter {
+  /** Takes bytes as they came; returns the events that are whole now, with LF line ends and known fields alone. */
+  take(chunk: Buffer): string;
+  known(): Known;
+}
+
+/** `retry:` beyond this is a number that a clock can still work with. */
+const LONGEST_RETRY_MS = Number.MAX_SAFE_INTEGER;
+
+/** "One leading U+FEFF BYTE ORDER MARK character must be ignored". */
+const BYTE_ORDER_MARK = '\xef\xbb\xbf';
+
+/** Makes a filter for one connection. Comments count for nothing, however long they are. */
+export function filterEvents({ lastEventId, limitBytes, onTooBig, onName }: FilterOptions): EventFilter {
+  let firstId: string | undefined;
+  let retryMs: number | undefined;
+  const read = openReader();
+  /** The event whose end has not come: the lines that are handed on, none of them once it is too big. */
+  let event = '';
+  let eventBytes = 0;
+  let id: string | undefined;
+  /** The line that has not ended; nothing of it once it is too big, or a comment. */
+  let line = '';
+  let lineBytes = 0;
+  let isComment = false;
+
+  const endEvent = (): string => {
+    const whole = event === '' ? '' : `${event}\n`;
+    if (eventBytes > limitBytes) onTooBig(eventBytes + 1);
+    // The id of what is passed over counts all the same, or a service that repeats from there would send it for ever.
+    if (id !== undefined) {
+      firstId ??= id;
+      lastEventId = id;
+    }
+    event = '';
+    eventBytes = 0;
+    id = undefined;
+    return whole;
+  };
+
+  /** Takes a whole line; returns the event that is whole with it. Lines of unknown names are left out: the parser makes an error of each. */
+  const endLine = (text: string): string => {
+    if (text === '') return endEvent();
+    const colon = text.indexOf(':');
+    const name = colon === -1 ? text : text.slice(0, colon);
+    if (name === '') return '';
+    if (name === 'retry') {
+      // "If the field value consists of only ASCII digits …"
+      const value = fieldValue(text, colon);
+      if (/^\d+$/.test(value)) retryMs = Math.min(Number(value), LONGEST_RETRY_MS);
+      return '';
+    }
+    // "If the field value does not contain U+0000 NULL, then set the last event ID buffer to the field value."
+    if (name === 'id' && !text.includes('\0')) id = fieldValue(text, colon);
+    if (name === 'event') onName(Buffer.from(fieldValue(text, colon), 'latin1').toString('utf8'));
+    eventBytes += text.length + 1;
+    if (eventBytes > limitBytes) event = '';
+    else if (name === 'data' || name === 'event' || name === 'id') event += `${text}\n`;
+    return '';
+  };
+
+  /** Takes a piece of a line that has not ended. */
+  const hold = (piece: string) => {
+    if (piece === '') return;
+    if (lineBytes === 0) isComment = piece.startsWith(':');
+    lineBytes += piece.length;
+    line = isComment || lineBytes > limitBytes ? '' : line + piece;
+  };
+
+  /** Takes what comes up to the end of a line. */
+  const takeLine = (text: string): string => {
+    if (lineBytes === 0) return endLine(text);
+    hold(text);
+    const whole = line;
+    if (!isComment && lineBytes > limitBytes) {
+      eventBytes += lineBytes + 1;
+      event = '';
+    }
+    line = '';
+    lineBytes = 0;
+    return whole === '' ? '' : endLine(whole);
+  };
+
+  return {
+    known: () => ({ lastEventId, firstId, retryMs, partialBytes: eventBytes + (isComment ? 0 : lineBytes) }),
+    take(chunk) {
+      const text = read(chunk);
+      let events = '';
+      let start = 0;
+      for (let end = text.indexOf('\n'); end !== -1; end = text.indexOf('\n', start)) {
+        events += takeLine(text.slice(start, end));
+        start = end + 1;
+      }
+      hold(text.slice(start));
+      return events;
+    },
+  };
+}
+
+/** "If the value starts with a U+0020 SPACE character, remove it"; a line without a colon has none. */
+function fieldValue(text: string, colon: number): string {
+  if (colon === -1) return '';
+  return text.slice(text[colon + 1] === ' ' ? colon + 2 : colon + 1);
+}
+
+/** "Lines are separated by CRLF, LF or CR": all become LF, at once, so that the event before a lone CR need not wait. */
+function openReader(): (chunk: Buffer) => string {
+  let beginning: string | undefined = '';
+  let endedWithCarriageReturn = false;
+  return (chunk) => {
+    let text = chunk.toString('latin1');
+    if (beginning !== undefined) {
+      text = beginning + text;
+      // Held until it is known whether the stream begins with a byte order mark.
+      beginning = text.length < BYTE_ORDER_MARK.length && BYTE_ORDER_MARK.startsWith(text) ? text : undefined;
+      if (beginning !== undefined) return '';
+      if (text.startsWith(BYTE_ORDER_MARK)) text = text.slice(BYTE_ORDER_MARK.length);
+    }
+    if (endedWithCarriageReturn && text.startsWith('\n')) text = text.slice(1);
+    else if (text === '') return text;
+    endedWithCarriageReturn = text.endsWith('\r');
+    return text.includes('\r') ? text.replace(/\r\n?/g, '\n') : text;
+  };
+}
