@@ -97,7 +97,7 @@ const LISTS: { readonly [path: string]: List } = {
     organization: 'followed',
     among: { state: 'state' },
     others: ['bbox', 'query', 'uuid'],
-    fields: [...new Set(['uuid', 'created', 'modified', ...BICYCLE_FIELDS])],
+    fields: [...new Set(['uuid', 'created', 'modified', 'organization', ...BICYCLE_FIELDS])],
   },
   [ALERT.listPath]: {
     table: 'alerts',
@@ -105,7 +105,7 @@ const LISTS: { readonly [path: string]: List } = {
     organization: 'organization_uuid',
     among: { state: 'state', alert_type: 'alert_type', bicycle: 'bicycle_uuid' },
     others: [],
-    fields: ['uuid', 'created', 'modified', 'alert_type', 'message', 'state', 'url'],
+    fields: ['uuid', 'created', 'modified', 'organization', 'alert_type', 'message', 'state', 'url'],
   },
 };
 

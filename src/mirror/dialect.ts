@@ -25,8 +25,8 @@ export interface Dialect {
   /** The text in a JSON string, such as `"rented"`. */
   plain(json: string): string;
   seconds(from: string, to: string): string;
-  least(a: string, b: string): string;
-  greatest(a: string, b: string): string;
+  /** The statements that make a view, or make it anew. */
+  replaceView(name: string, select: string): string[];
 }
 
 export const DIALECTS: { readonly [kind in Engine['kind']]: Dialect } = {
@@ -45,8 +45,7 @@ export const DIALECTS: { readonly [kind in Engine['kind']]: Dialect } = {
     tables: "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%'",
     plain: (json) => `(${json} ->> '$')`,
     seconds: (from, to) => `round((julianday(${to}) - julianday(${from})) * 86400, 3)`,
-    least: (a, b) => `min(${a}, ${b})`,
-    greatest: (a, b) => `max(${a}, ${b})`,
+    replaceView: (name, select) => [`DROP VIEW IF EXISTS ${name}`, `CREATE VIEW ${name} AS ${select}`],
   },
   postgres: {
     utc: 'timestamptz',
@@ -63,8 +62,7 @@ export const DIALECTS: { readonly [kind in Engine['kind']]: Dialect } = {
     tables: 'SELECT table_name AS name FROM information_schema.tables WHERE table_schema = current_schema()',
     plain: (json) => `(${json}::json #>> '{}')`,
     seconds: (from, to) => `round(extract(epoch from ${to} - ${from})::numeric, 3)`,
-    least: (a, b) => `least(${a}, ${b})`,
-    greatest: (a, b) => `greatest(${a}, ${b})`,
+    replaceView: (name, select) => [`CREATE OR REPLACE VIEW ${name} AS ${select}`],
   },
 };
 

@@ -9,7 +9,7 @@ import type { Database } from './database.js';
 import { DIALECTS, type Dialect } from './dialect.js';
 
 /** The number of the schema that this program writes. */
-export const SCHEMA_NUMBER = 1;
+export const SCHEMA_NUMBER = 2;
 
 /** What a mirror knows of itself, in its table `meta`: texts, and the rest as JSON. */
 export interface Meta {
@@ -115,40 +115,51 @@ function tables({ utc, decimal, integer, json, id, newest }: Dialect): string[] 
   ];
 }
 
-function views({ utc, plain, seconds, least, greatest, now }: Dialect): string[] {
-  const keptSince = `cast((SELECT value FROM meta WHERE key = 'kept_since') AS ${utc})`;
-  const since = greatest('b.first_seen', `coalesce(${keptSince}, b.first_seen)`);
+/** A name, and what it selects. Columns are added at the end: PostgreSQL then replaces a view that others are built on. */
+function views({ utc, plain, seconds, now }: Dialect): (readonly [name: string, select: string])[] {
   return [
-    `CREATE VIEW latest AS SELECT uuid, name, state, state_of_charge, latitude, longitude, latest_gps_timestamp_utc,
-      latest_gps_accuracy, organization, model, device_type, bleid, serial_number, modified_utc, last_seen
-      FROM bicycles WHERE gone IS NULL`,
-    // History may have been cut. Before its first recorded change a bicycle was in the state that the change left; without any, in the one it has.
-    `CREATE VIEW state_durations AS
-      WITH steps AS (
+    [
+      'latest',
+      `SELECT uuid, name, state, state_of_charge, latitude, longitude, latest_gps_timestamp_utc,
+        latest_gps_accuracy, organization, model, device_type, bleid, serial_number, modified_utc, last_seen
+        FROM bicycles WHERE gone IS NULL`,
+    ],
+    // Before its first recorded change a bicycle was in the state that the change left, without any in the one it has: nobody knows since when.
+    [
+      'state_durations',
+      `WITH steps AS (
         SELECT bicycle, id, at AS started, ${plain('new')} AS state FROM changes WHERE field = 'state'
         UNION ALL
-        SELECT b.uuid, 0, ${least(since, `coalesce(c.at, ${since})`)},
-          CASE WHEN c.id IS NULL THEN b.state ELSE ${plain('c.old')} END
+        SELECT b.uuid, 0, cast(NULL AS ${utc}), CASE WHEN c.id IS NULL THEN b.state ELSE ${plain('c.old')} END
         FROM bicycles b LEFT JOIN changes c ON c.id = (
           SELECT f.id FROM changes f WHERE f.bicycle = b.uuid AND f.field = 'state' ORDER BY f.at, f.id LIMIT 1)
       ), spans AS (
         SELECT bicycle, state, started, lead(started) OVER step AS until, lead(state) OVER step AS next_state
-        FROM steps WINDOW step AS (PARTITION BY bicycle ORDER BY started, id)
+        FROM steps WINDOW step AS (PARTITION BY bicycle ORDER BY started NULLS FIRST, id)
       )
       SELECT s.bicycle, b.name, s.state, s.started, coalesce(s.until, b.gone) AS ended,
-        ${seconds('s.started', `coalesce(s.until, b.gone, ${now})`)} AS seconds, s.next_state
+        ${seconds('s.started', `coalesce(s.until, b.gone, ${now})`)} AS seconds, s.next_state,
+        s.started IS NOT NULL AS start_known
       FROM spans s LEFT JOIN bicycles b ON b.uuid = s.bicycle WHERE s.state IS NOT NULL`,
-    `CREATE VIEW rentals AS SELECT bicycle, name, started, ended, seconds, next_state AS returned_as
-      FROM state_durations WHERE state = 'rented'`,
-    `CREATE VIEW silent AS SELECT uuid, name, state, organization, latest_gps_timestamp_utc AS last_position,
-      round(${seconds('latest_gps_timestamp_utc', now)} / 3600, 1) AS hours
-      FROM bicycles WHERE gone IS NULL`,
+    ],
+    [
+      'rentals',
+      `SELECT bicycle, name, started, ended, seconds, next_state AS returned_as, start_known
+        FROM state_durations WHERE state = 'rented'`,
+    ],
+    [
+      'silent',
+      `SELECT uuid, name, state, organization, latest_gps_timestamp_utc AS last_position,
+        round(${seconds('latest_gps_timestamp_utc', now)} / 3600, 1) AS hours, latest_gps_timestamp_utc IS NULL AS never
+        FROM bicycles WHERE gone IS NULL`,
+    ],
   ];
 }
 
-/** The step to each schema from the one before it; a published step never changes. */
+/** The step to each schema from the one before it. Views are made anew by the last one. */
 const MIGRATIONS: readonly ((dialect: Dialect) => readonly string[])[] = [
-  (dialect) => [...tables(dialect), ...views(dialect)],
+  tables,
+  (dialect) => views(dialect).flatMap(([name, select]) => dialect.replaceView(name, select)),
 ];
 
 /** What each schema has: other programs have a table `meta`, too. */

@@ -60,7 +60,7 @@ export function openCounter(groups: readonly string[], now: number): Counter {
 export function countAlerts(alerts: Iterable<Alert>): StatsRow[] {
   const counts: Counts = new Map();
   for (const { alert_type } of alerts) count(counts, nameOf(alert_type));
-  return rowsOf('open alerts', counts);
+  return rowsOf('open alerts by type', counts);
 }
 
 /** Whether a group has a name of its own; any other is the name of a field. */

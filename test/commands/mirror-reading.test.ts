@@ -89,6 +89,8 @@ describe.each(engines)('%s', (kind, newText) => {
     '--all --ordering uuid',
     '--all --ordering -name',
     '--all --ordering state,-state_of_charge,uuid',
+    '--all --ordering organization,-uuid',
+    '--all --ordering -model,organization,uuid',
     '--all --state available,lost --ordering uuid',
     '--all --name emmy --ordering uuid',
     '--all --name É --ordering uuid',
@@ -129,6 +131,7 @@ describe.each(engines)('%s', (kind, newText) => {
     'bicycles stats -o csv',
     'bicycles stats --by model --state available',
     'alerts list --all --json',
+    'alerts list --all --ordering organization,uuid --json',
     'alerts list --state new --count',
     'alerts list --bicycle BICYCLE --json',
   ])('%s --offline is what the service answers', async (line) => {
@@ -266,7 +269,9 @@ describe.each(engines)('%s', (kind, newText) => {
 
   test.each(QUERIES)('the query of "fleet help mirror" for %s has rows', async (_purpose, sql) => {
     const run = await runFleet(['mirror', 'query', sql, '-o', 'jsonl'], { env });
-    expect([run.code, run.stderr]).toEqual([0, '']);
+    expect(run.code).toBe(0);
+    // The tests' role in PostgreSQL may do everything, which is said.
+    expect(run.stderr).toMatch(kind === 'postgres' ? /^\{"notice":"postgres is a superuser[^\n]*\n$/ : /^$/);
     expect(run.stdout.split('\n').length).toBeGreaterThan(1);
   });
 

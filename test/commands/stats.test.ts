@@ -45,7 +45,7 @@ test('states are those of the whole fleet, most first, and make 100 percent', as
 
 test('without --by: states, charge, silence, open alerts', async () => {
   const rows = await rowsFor('');
-  expect([...new Set(rows.map(({ group }) => group))]).toEqual(['state', 'charge', 'silence', 'open alerts']);
+  expect([...new Set(rows.map(({ group }) => group))]).toEqual(['state', 'charge', 'silence', 'open alerts by type']);
   for (const group of ['state', 'charge', 'silence']) {
     const counted = rows.filter((row) => row.group === group).reduce((sum, { count }) => sum + count, 0);
     expect([group, counted]).toEqual([group, sandbox().bicycles().length]);
@@ -57,7 +57,7 @@ test('without --by: states, charge, silence, open alerts', async () => {
   // Those of zones are about no bicycle.
   const open = all.filter(({ bicycle }) => bicycle !== null);
   expect(open.length).toBeGreaterThan(10);
-  expect(countsOf(rows.filter(({ group }) => group === 'open alerts'))).toEqual(
+  expect(countsOf(rows.filter(({ group }) => group === 'open alerts by type'))).toEqual(
     tally(open.map(({ alert_type }) => alert_type)),
   );
 });

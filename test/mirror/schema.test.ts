@@ -8,6 +8,7 @@ import { useEngines, withDatabase } from '../support/mirror.js';
 
 const UUID = '6f1c0b5e-2f0e-4c56-9d3a-0d6f3a1f7c11';
 const OTHER = '0b0e7c1c-6d0a-4b9e-8a34-5f2d9f3a7c10';
+const THIRD = '1c3d2e4f-2f0e-4c56-9d3a-0d6f3a1f7c11';
 const at = (time: string) => `2026-11-21T${time}.000000Z`;
 
 function rowOf(uuid: string, fields: { [field: string]: unknown }, gone: string | null = null) {
@@ -18,7 +19,25 @@ function rowOf(uuid: string, fields: { [field: string]: unknown }, gone: string 
 
 const engines = useEngines();
 
-describe.each(engines)('%s', (_kind, newDatabase) => {
+describe.each(engines)('%s', (kind, newDatabase) => {
+  const shown = (time: string) => (kind === 'sqlite' ? at(time) : at(time).replace('.000000', ''));
+
+  test('of the schema before gets new views, also where others are built on them', async () => {
+    await withDatabase(await newDatabase(), async (database) => {
+      await migrate(database);
+      for (const name of ['silent', 'rentals', 'state_durations']) await database.all(`drop view ${name}`);
+      for (const name of ['state_durations', 'rentals'])
+        await database.all(`create view ${name} as select uuid as bicycle, name from bicycles`);
+      await database.all('create view silent as select uuid from bicycles');
+      await database.all('create view mine as select * from silent');
+      await writeMeta(database, { schema: '1' });
+      await migrate(database);
+      expect(await database.all('select start_known from rentals')).toEqual([]);
+      expect(await database.all('select never from silent')).toEqual([]);
+      expect(await database.all('select uuid from mine')).toEqual([]);
+    });
+  });
+
   test('is brought up to the schema once, and belongs to one service', async () => {
     await withDatabase(await newDatabase(), async (database) => {
       expect(await readSchema(database)).toBeUndefined();
@@ -38,7 +57,7 @@ describe.each(engines)('%s', (_kind, newDatabase) => {
     await withDatabase(await newDatabase(), async (database) => {
       await migrate(database);
       await writeMeta(database, { schema: String(SCHEMA_NUMBER + 1) });
-      await expect(migrate(database)).rejects.toThrow(/has schema 2, and this version of fleet supports up to 1/);
+      await expect(migrate(database)).rejects.toThrow(/has schema 3, and this version of fleet supports up to 2/);
     });
     await withDatabase(await newDatabase(), async (database) => {
       await database.all('create table bicycles (colour text)');
@@ -57,6 +76,7 @@ describe.each(engines)('%s', (_kind, newDatabase) => {
           latest_gps_timestamp: '2020-01-01T00:00:00Z',
         }),
         rowOf(OTHER, { state: 'lost', name: 'B2', concurrency_version: 7 }, at('11:30:00')),
+        rowOf(THIRD, { state: 'rented', name: 'B3' }),
       ]);
       const change = (time: string, old: string, now: string) => [
         ...[at(time), at(time), UUID, 1, 'state', JSON.stringify(old), JSON.stringify(now), 'push'],
@@ -65,25 +85,32 @@ describe.each(engines)('%s', (_kind, newDatabase) => {
         change('10:30:00', 'available', 'rented'),
         change('10:45:30', 'rented', 'available'),
       ]);
-      expect(await database.all('select name, state from latest')).toEqual([{ name: 'B1', state: 'available' }]);
+      expect(await database.all('select name, state from latest order by name')).toEqual([
+        { name: 'B1', state: 'available' },
+        { name: 'B3', state: 'rented' },
+      ]);
       const durations = await database.all(
-        'select name, state, seconds, next_state from state_durations where ended is not null order by name, started',
+        'select name, state, started, seconds, next_state, start_known from state_durations order by name, started nulls first',
       );
-      expect(durations.map((row) => ({ ...row, seconds: Number(row['seconds']) }))).toEqual([
-        { name: 'B1', state: 'available', seconds: 1800, next_state: 'rented' },
-        { name: 'B1', state: 'rented', seconds: 930, next_state: 'available' },
-        { name: 'B2', state: 'lost', seconds: 5400, next_state: null },
+      const yes = (value: unknown) => value === 1 || value === true;
+      const known = durations.map(({ seconds, start_known: isKnown, ...row }) => [row, Number(seconds), yes(isKnown)]);
+      // Since when it was available or lost, and how long, nobody knows.
+      expect(known).toEqual([
+        [{ name: 'B1', state: 'available', started: null, next_state: 'rented' }, 0, false],
+        [{ name: 'B1', state: 'rented', started: shown('10:30:00'), next_state: 'available' }, 930, true],
+        [{ name: 'B1', state: 'available', started: shown('10:45:30'), next_state: null }, expect.any(Number), true],
+        [{ name: 'B2', state: 'lost', started: null, next_state: null }, 0, false],
+        [{ name: 'B3', state: 'rented', started: null, next_state: null }, 0, false],
       ]);
-      expect(await database.all('select name, returned_as from rentals')).toEqual([
-        { name: 'B1', returned_as: 'available' },
-      ]);
-      await writeMeta(database, { kept_since: at('10:15:00') });
-      const [cut] = await database.all(
-        "select seconds from state_durations where name = 'B1' order by started limit 1",
+      const sql = 'select name, returned_as from rentals where start_known';
+      expect(await database.all(sql)).toEqual([{ name: 'B1', returned_as: 'available' }]);
+      const silent = await database.all(
+        'select name, hours, never from silent where hours > 24 or never order by name',
       );
-      expect(Number(cut?.['seconds'])).toBe(900);
-      const [silent] = await database.all('select name, hours from silent where hours > 24');
-      expect(silent?.['name']).toBe('B1');
+      expect(silent.map(({ name, hours, never }) => [name, Number(hours) > 24, yes(never)])).toEqual([
+        ['B1', true, false],
+        ['B3', false, true],
+      ]);
       const [row] = await database.all(
         "select latitude_text, raw ->> 'name' as name from bicycles where state = 'available'",
       );

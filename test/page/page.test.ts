@@ -73,7 +73,7 @@ function numbersOf(page: Page): Promise<StatsRow[]> {
     const bars = (name) => [...document.querySelectorAll('section[aria-label=' + name + '] .bar')].map((bar) => ({
       group: name.toLowerCase(), value: bar.dataset.word, count: Number(bar.dataset.count) }));
     const alerts = [...document.querySelectorAll('.types li')].map((type) => ({
-      group: 'open alerts', value: type.dataset.type, count: Number(type.dataset.count) }));
+      group: 'open alerts by type', value: type.dataset.type, count: Number(type.dataset.count) }));
     return [...['State', 'Charge', 'Silence'].flatMap(bars), ...alerts];
   })()`);
 }

@@ -10,20 +10,20 @@ export const QUERIES: readonly (readonly [purpose: string, sql: string])[] = [
     "select name, state_of_charge, uuid from latest where state = 'available' and state_of_charge < 20 order by 2",
   ],
   [
-    'silent for more than a day',
-    'select name, state, hours, last_position from silent where hours > 24 order by hours desc',
+    'silent for more than a day, or never heard',
+    'select name, state, hours, last_position from silent where hours > 24 or never order by hours desc',
   ],
   [
     'rentals a day, and how long they took',
-    'select substr(cast(started as text), 1, 10) as day, count(*) as rentals, round(avg(seconds) / 60) as minutes from rentals group by 1 order by 1',
+    'select substr(cast(started as text), 1, 10) as day, count(*) as rentals, round(avg(seconds) / 60) as minutes from rentals where start_known group by 1 order by 1',
   ],
   [
     'what is rented most',
-    'select name, count(*) as rentals, round(sum(seconds) / 3600, 1) as hours from rentals group by bicycle, name order by rentals desc limit 20',
+    'select name, count(*) as rentals, round(sum(seconds) / 3600, 1) as hours from rentals where start_known group by bicycle, name order by rentals desc limit 20',
   ],
   [
     'how long bicycles stay in each state',
-    'select state, count(*) as times, round(avg(seconds) / 3600, 1) as hours from state_durations where ended is not null group by state order by hours desc',
+    'select state, count(*) as times, round(avg(seconds) / 3600, 1) as hours from state_durations where start_known and ended is not null group by state order by hours desc',
   ],
   [
     'what happened to the bicycle that changes most',
@@ -50,8 +50,8 @@ Tables:
   bicycles  one row for each, also for those that left the list
   alerts    one row for each
   changes   one row for each field that changed
-  gaps      when nothing was received: started, ended (null while it is open), reason, found (changes found afterwards)
-  meta      key and value: base_url, organizations, schema, and what the writer keeps
+  gaps      when nothing was received: started, ended (null while open), reason, found (changes found afterwards)
+  meta      key and value: base_url, organizations, schema and more
 
 Columns of bicycles:
   the documented fields    as sent: ${BICYCLE_FIELDS.join(', ')}
@@ -72,7 +72,7 @@ Columns of alerts:
 Columns of changes:
   at, received      when it happened according to the service, when it was received; UTC
   bicycle, version  its UUID and its version
-  field             the field; * for a bicycle that came, gone for one that left or came back
+  field             the field; * for one that came, gone for one that left or returned
   old, new          the values as JSON: "rented" with its quotes
   source            push, or list when it was found in the list
 
@@ -82,7 +82,7 @@ Views:
   rentals          bicycle, name, started, ended, seconds, returned_as
   silent           uuid, name, state, organization, last_position, hours
 
-In SQLite, times in UTC are text such as 2026-03-01T12:00:00.000000Z, which sorts; in PostgreSQL they are timestamptz. Numbers are REAL in SQLite and numeric in PostgreSQL.
+What began before the mirror has no started (start_known is false); what never sent a position has no hours (never is true). In SQLite, times in UTC are text such as 2026-03-01T12:00:00.000000Z and numbers REAL; in PostgreSQL timestamptz and numeric.
 
 Examples:
 ${QUERIES.map(([purpose, sql]) => `  # ${purpose}\n  fleet mirror query "${sql}"`).join('\n')}

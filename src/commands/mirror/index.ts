@@ -115,7 +115,10 @@ function addQuery(mirror: Command, run: Run): void {
   examples(
     query,
     ['the fleet by state', "fleet mirror query 'select state, count(*) from latest group by state order by 2 desc'"],
-    ['as CSV, for a spreadsheet', "fleet mirror query 'select * from rentals order by started desc limit 1000' -o csv"],
+    [
+      'as CSV, for a spreadsheet',
+      "fleet mirror query 'select * from rentals where start_known order by started desc limit 1000' -o csv",
+    ],
   );
 }
 
