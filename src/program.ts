@@ -18,6 +18,7 @@ import { addConfig } from './commands/config/index.js';
 import { addDemo } from './commands/demo/index.js';
 import { addDoctor } from './commands/doctor/index.js';
 import { addHelp } from './commands/help/index.js';
+import { addJournal } from './commands/journal/index.js';
 import { addMap } from './commands/map/index.js';
 import { addMirror } from './commands/mirror/index.js';
 import type { OfflineFlags } from './commands/offline.js';
@@ -49,6 +50,7 @@ const WORK: Nouns = {
   watch: addWatch,
   map: addMap,
   mirror: addMirror,
+  journal: addJournal,
   api: addApi,
 };
 /** Each noun's words, under the headings of the first page of help; a new noun is one line here. */

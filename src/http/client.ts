@@ -1,7 +1,7 @@
 // The one HTTP client of a process: headers, token, timeouts, retries, redirects; it knows no bicycles.
 
 import { type Clock, sleep } from '../clock.js';
-import type { FleetError } from '../errors.js';
+import { FleetError } from '../errors.js';
 import type { Secrets } from '../secrets.js';
 import { BodyError } from './body.js';
 import { ExchangeError, type Headers, readWhole, redirectTarget, type WireAnswer } from './exchange.js';
@@ -174,6 +174,8 @@ async function tryOnce(
     if (signal.aborted) throw signal.reason;
     if (error instanceof BodyError) throw bodyFailure(error);
     if (!(error instanceof ExchangeError)) throw error;
+    // It was held back, not lost.
+    if (error.cause instanceof FleetError) throw error.cause;
     const end = { code: error.code, wasSent: error.sent };
     return { isAnswered: false, failure: networkFailure(error, url, !isSafe(method)), end };
   }
@@ -182,7 +184,7 @@ async function tryOnce(
 /** One exchange, as the log tells it. */
 async function exchange(
   { network, timeoutMs, deadlineMs = DEADLINE_TIMEOUTS * timeoutMs, clock, log, secrets }: ClientOptions,
-  { body, limitBytes }: HttpRequest,
+  { body, limitBytes, holdBack }: HttpRequest,
   line: { method: string; url: URL; headers: Headers; signal: AbortSignal },
 ): Promise<WireAnswer> {
   const { method, url } = line;
@@ -193,7 +195,7 @@ async function exchange(
   try {
     const answer = await readWhole(
       network.dispatcherTo(url),
-      { ...line, body, limitBytes, timeoutMs },
+      { ...line, body, limitBytes, holdBack, timeoutMs },
       { clock, milliseconds: deadlineMs },
     );
     tell(answer);
@@ -245,7 +247,7 @@ function endOf({ status, headers }: HttpAnswer): TryEnd {
 /** What the service quotes of our secrets is hidden first of all: before the text is parsed, cut or quoted. */
 function refusalOf(options: ClientOptions, request: HttpRequest, { status, headers, text }: HttpAnswer): FleetError {
   const { refusalHint } = options.token;
-  const more = { url: urlOf(options, request), refusalHint };
+  const more = { url: urlOf(options, request), refusalHint, isChange: !isSafe(request.method ?? 'GET') };
   return answerFailure(status, headers, options.secrets.hide(text), request.subject, more);
 }
 

@@ -16,6 +16,8 @@ export interface WireRequest {
   timeoutMs: number;
   /** The most that is read of a success, unpacked; 64 MB when absent. */
   limitBytes?: number | undefined;
+  /** Asked right before the bytes are written; with an error none are. */
+  holdBack?: (() => Error | undefined) | undefined;
   signal: AbortSignal;
 }
 
@@ -124,8 +126,12 @@ function exchange(
     // Called when a connection stands and the request is about to be written on it, not before.
     onRequestStart(started) {
       controller = started;
-      if (isOver) started.abort(new Error('given up while connecting'));
-      else sent = true;
+      const reason = isOver ? new Error('given up while connecting') : request.holdBack?.();
+      if (reason === undefined) sent = true;
+      else {
+        finish(reason);
+        started.abort(reason);
+      }
     },
     onResponseStart(_, status, headers) {
       if (status < 200 || isOver) return;

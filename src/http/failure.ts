@@ -6,7 +6,7 @@ import { ANSWER_LIMIT_BYTES, type BodyError } from './body.js';
 import { DEADLINE_CODE, type ExchangeError, type Headers } from './exchange.js';
 import { cutTo, foreignText, htmlTitle, isHtml } from './foreign.js';
 import { traceOf } from './headers.js';
-import { isTlsCode } from './retry.js';
+import { isFromGateway, isTlsCode } from './retry.js';
 
 /** The kind of failure an HTTP status stands for (cli.md section 3). */
 export function kindOfStatus(status: number): ErrorKind {
@@ -121,7 +121,7 @@ export function answerFailure(
   headers: Headers,
   text: string,
   subject = 'the request',
-  more: { url?: URL; refusalHint?: string | undefined } = {},
+  more: { url?: URL; refusalHint?: string | undefined; isChange?: boolean } = {},
 ): FleetError {
   if (status >= 300 && status < 400) return redirectFailure(status, headers, subject, more.url);
   const read = readErrorBody(text, headers['content-type']);
@@ -136,6 +136,10 @@ export function answerFailure(
       ? 'the service has a problem; try again later, and quote the request id when you report it'
       : undefined);
   const { detail } = read;
+  if (more.isChange === true && isFromGateway(status)) {
+    const message = `a gateway answered ${subject} with ${status} (${why}); whether it was carried out is unknown`;
+    return new FleetError('network', message, { status, detail, trace: traceOf(headers), hint: UNKNOWN_HINT });
+  }
   const failed = kind === 'not-found' ? `${subject} was not found` : `${who} ${verb} ${subject}`;
   return new FleetError(kind, `${failed}: ${why}`, { status, detail, trace: traceOf(headers), hint });
 }
@@ -169,6 +173,10 @@ function redirectFailure(status: number, headers: Headers, subject: string, url:
       : 'the token goes to no other address; if the service moved, set the new one with "fleet config set base_url URL"',
   });
 }
+
+/** What to do about a change of which nobody knows what became. */
+const UNKNOWN_HINT =
+  'it is not sent again; check the state before you retry: "fleet bicycles get UUID" and "fleet bicycles history UUID" show it';
 
 /** The error codes of Node and undici, in words. */
 const NETWORK_WORDS: Readonly<Record<string, readonly [words: string, hint: string]>> = {
@@ -267,7 +275,7 @@ export function networkFailure(error: ExchangeError, url: URL, isChange = false)
     return new FleetError(
       'network',
       `no answer from ${url.origin} after the request was sent: ${words}; whether it was carried out is unknown`,
-      { ...details, hint: 'it is not sent again; check the state before you retry' },
+      { ...details, hint: UNKNOWN_HINT },
     );
   }
   return new FleetError('network', `cannot reach the service at ${url.origin}: ${words}`, { ...details, hint });

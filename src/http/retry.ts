@@ -38,6 +38,11 @@ export type Decision =
 /** Statuses of a safe request that may pass: too slow, too many, and the gateways' three. */
 const PASSING_STATUSES: readonly number[] = [408, 429, 502, 503, 504];
 
+/** Whether the status is a gateway's word, which does not know what the service behind it did. Assumed: 520 to 530 are those of a CDN. */
+export function isFromGateway(status: number): boolean {
+  return (status >= 502 && status <= 504) || (status >= 520 && status <= 530);
+}
+
 /** The first pause; each further one is twice as long, up to the longest. */
 const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 8_000;

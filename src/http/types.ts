@@ -30,6 +30,8 @@ export interface HttpRequest {
    * decides whether it may be tried again. What it throws ends the request.
    */
   pause?(milliseconds: number, failure: FleetError): Promise<void>;
+  /** Asked right before the bytes leave; with an error nothing leaves, and `send` throws that error. */
+  holdBack?(): FleetError | undefined;
   /** Is shown each answer that is no success, before it is tried again or thrown. */
   onRefusal?(answer: HttpAnswer): void;
 }

@@ -4,6 +4,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { lineOf } from '../../src/commands/bulk/records.js';
 import type { Sandbox } from '../../src/sandbox/index.js';
 import { type RunOptions, runFleet } from '../support/run.js';
 import { withSandbox } from '../support/sandbox.js';
@@ -103,10 +104,10 @@ test('a doubt counts as done when the state before differs from the state now, w
         },
       );
       // The same journal, as if that service had carried two of them out.
-      const lines = (await readFile(journal, 'utf8')).replace(
-        /"base_url":"[^"]*"/,
-        `"base_url":"${sandbox.baseUrl.replace(/\/$/, '')}"`,
-      );
+      const lines = (await readFile(journal, 'utf8')).replace(/.*"fleet_journal".*\n/, (header) => {
+        const { sum: _, ...binding } = JSON.parse(header);
+        return lineOf({ ...binding, base_url: sandbox.baseUrl.replace(/\/$/, '') });
+      });
       const uuids = stdin
         .trim()
         .split('\n')

@@ -88,10 +88,10 @@ test('a concurrent edit was not carried out: tried once again', async () => {
   expect(asked).toHaveLength(3);
 });
 
-test('a second concurrent edit is refused, with that reason', async () => {
+test('a second concurrent edit ends as failed, with that reason: a resume sends it again', async () => {
   const { first, asked } = await outcomesOf([{ status: 409, body: JSON.stringify(CONCURRENT) }]);
   expect(first).toMatchObject({
-    outcome: 'refused',
+    outcome: 'failed',
     status: 409,
     message: expect.stringContaining('concurrent edition'),
   });

@@ -450,7 +450,7 @@ describe('errors are those of every command', () => {
     };
     expect(await fleet(flaky(), ['/x/'])).toMatchObject({ code: 0 });
     const change = await fleet(flaky(), ['/x/', '-X', 'PATCH', '-f', 'a=b']);
-    expect(change.code).toBe(7);
+    expect(change.code).toBe(8);
     expect(change.asked).toHaveLength(1);
     const cut = await fleet((_, __, socket) => void socket.destroy(), ['/x/', '-f', 'a=b']);
     expect(cut.code).toBe(8);

@@ -144,14 +144,14 @@ describe('outcomes', () => {
     });
   });
 
-  test('a failing service: failed, each asked once, none twice', async () => {
+  test('a failing gateway: unknown, each asked once, none twice', async () => {
     await withSandbox({ bicycles: 300, faults: [{ kind: 'error', status: 503, share: 0.1 }] }, async (sandbox) => {
       const uuids = inState(sandbox, 'available');
       const before = posts(sandbox);
       const { code, results } = await act(sandbox, ['-', 'reserve', '--yes', '--json'], { stdin: uuids.join('\n') });
       const counts = countOutcomes(results);
       expect(code).toBe(9);
-      expect(Object.keys(counts).sort()).toEqual(['done', 'failed']);
+      expect(Object.keys(counts).sort()).toEqual(['done', 'unknown']);
       expect(results).toHaveLength(uuids.length);
       expect(posts(sandbox) - before).toBe(uuids.length);
       for (const { uuid, outcome } of results) expect(sandbox.actionCount(uuid)).toBe(outcome === 'done' ? 1 : 0);

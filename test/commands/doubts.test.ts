@@ -4,11 +4,13 @@ import { describe, expect, test } from 'vitest';
 import { decideCreations, lookUpCreations } from '../../src/commands/bulk/created.js';
 import { decideAction, type Evidence, type HistoryEntry } from '../../src/commands/bulk/doubts.js';
 import { isCertainlyNotLater } from '../../src/commands/bulk/moments.js';
+import { personOf } from '../../src/commands/bulk/people.js';
 import type { Before, Start } from '../../src/commands/bulk/records.js';
 import type { Client } from '../../src/http/client.js';
 
+const ME = '6f1c0b5e-2f0e-4c56-9d3a-0d6f3a1f7c11';
 const NOON = '2026-01-01T12:00:00Z';
-const START: Start = { newest: '2026-01-01T11:59:00Z', isEmpty: false, date: NOON, user: null };
+const START: Start = { newest: '2026-01-01T11:59:00Z', isEmpty: false, date: NOON, user: [{ email: 'me@x.org' }] };
 /** Sent 1.5 s after the run began. */
 const AFTER_MS = 1500;
 
@@ -16,8 +18,8 @@ function bicycle(state: string | null, modified: string | null, version: string 
   return { state, modified, version };
 }
 
-function step(timestamp: string | null, transition = 'take_over', by: string | null = null): HistoryEntry {
-  return { timestamp, transition, by };
+function step(timestamp: string | null, transition = 'take_over', by: unknown = 'me@x.org'): HistoryEntry {
+  return { timestamp, transition, by: personOf(by) };
 }
 
 interface Case {
@@ -26,6 +28,7 @@ interface Case {
   history?: readonly HistoryEntry[];
   start?: Start;
   before?: Before;
+  afterMs?: number;
   targets?: readonly string[];
   decision: string;
 }
@@ -108,24 +111,57 @@ const CASES: readonly Case[] = [
     name: 'the history shows the same transition by somebody else',
     now: bicycle('in_maintenance', LATER),
     history: [step(LATER, 'take_over', 'other')],
-    start: { ...START, user: 'me' },
     before: BEFORE,
     decision: "unknown: the service's history does not show it",
   },
   {
     name: 'the history shows it by both',
     now: bicycle('in_maintenance', LATER),
-    history: [step(LATER, 'take_over', 'other'), step(LATER, 'take_over', 'me')],
-    start: { ...START, user: 'me' },
+    history: [step(LATER, 'take_over', 'other'), step(LATER, 'take_over', 'me@x.org')],
     decision: "done: the service's history shows it",
   },
   {
     name: 'the history shows it and does not say by whom',
     now: bicycle('in_maintenance', LATER),
-    history: [step(LATER)],
-    start: { ...START, user: 'me' },
-    decision: "done: the service's history shows it",
+    history: [step(LATER, 'take_over', null)],
+    decision: "unknown: the service's history does not show it",
   },
+  {
+    name: 'one of ours in the second in which the run began proves nothing, though it was sent in that second',
+    now: bicycle('in_maintenance', LATER),
+    history: [step('2026-01-01T12:00:00Z')],
+    afterMs: 0,
+    decision: "unknown: the service's history does not show it",
+  },
+  ...(
+    [
+      ['another e-mail address', 'other@x.org', [{ email: 'me@x.org', uuid: ME }]],
+      ['a number, and only a UUID is known of us', 7, [{ uuid: ME }]],
+      ['another number', { id: 8, name: 'Bea' }, [{ id: '7', username: 'ada' }]],
+      ['a user name, and nothing is known of us', 'ada', []],
+      ['an object that names nobody', { href: 'x' }, [{ uuid: ME }]],
+      ['the same user name with another number', { id: 8, username: 'ada' }, [{ id: '7', username: 'ada' }]],
+    ] as const
+  ).map(([who, by, user]) => ({
+    name: `the history shows it by ${who}: not certainly ours`,
+    now: bicycle('in_maintenance', LATER),
+    history: [step(LATER, 'take_over', by)],
+    start: { ...START, user },
+    decision: "unknown: the service's history does not show it",
+  })),
+  ...(
+    [
+      ['our UUID at the end of a link', `https://x/api/users/${ME.toUpperCase()}/`, [{ uuid: ME }]],
+      ['our number in an object', { id: 7 }, [{}, { id: '7', uuid: ME }]],
+      ['our e-mail address', 'Me@X.org', [{ uuid: ME }, { email: 'me@x.org' }]],
+    ] as const
+  ).map(([who, by, user]) => ({
+    name: `the history shows it by ${who}`,
+    now: bicycle('in_maintenance', LATER),
+    history: [step(LATER, 'take_over', by)],
+    start: { ...START, user },
+    decision: "done: the service's history shows it",
+  })),
   {
     name: 'the history shows an earlier one alone',
     now: bicycle('in_maintenance', LATER),
@@ -159,17 +195,22 @@ const CASES: readonly Case[] = [
   { name: 'a bicycle that the service does not show', decision: 'unknown: the service does not show the bicycle' },
 ];
 
-test.each(CASES)('$name', ({ now, history, start = START, before = null, targets = ['in_maintenance'], decision }) => {
-  const sending = { start, afterMs: AFTER_MS, before };
-  const decided = decideAction(sending, { now, history }, { name: 'take_over', targets: new Set(targets) });
-  expect('why' in decided ? `${decided.kind}: ${decided.why}` : decided.kind).toBe(decision);
-});
+test.each(CASES)(
+  '$name',
+  ({ now, history, start = START, before = null, targets = ['in_maintenance'], afterMs = AFTER_MS, decision }) => {
+    const sending = { start, afterMs, before };
+    const decided = decideAction(sending, { now, history }, { name: 'take_over', targets: new Set(targets) });
+    expect('why' in decided ? `${decided.kind}: ${decided.why}` : decided.kind).toBe(decision);
+  },
+);
+
+const NO_ENTRY = { result: undefined, uuid: null, name: null, how: 'answered', run: '', atMs: null } as const;
 
 describe('creations', () => {
   const body = { name: 'Ada', organization: 'o', serial_number: '7' };
-  const empty: Start = { newest: null, isEmpty: true, date: NOON, user: null };
-  const silent: Start = { newest: null, isEmpty: false, date: NOON, user: null };
-  const BUSY: Start = { newest: '2026-01-01T12:00:00.200Z', isEmpty: false, date: NOON, user: null };
+  const empty: Start = { newest: null, isEmpty: true, date: NOON, user: [] };
+  const silent: Start = { newest: null, isEmpty: false, date: NOON, user: [] };
+  const BUSY: Start = { newest: '2026-01-01T12:00:00.200Z', isEmpty: false, date: NOON, user: [] };
   const found = { uuid: 'u', name: 'Ada', serial_number: '7', created: LATER };
   test.each([
     ['one that came since and fits', START, [found], true, [], 'done u'],
@@ -189,7 +230,7 @@ describe('creations', () => {
     ['a fleet that was empty, and has it', empty, [found], true, [], 'done u'],
     ['a service that told no time', silent, [found], true, [], 'unknown'],
   ] as const)('%s', (_case, start, bicycles, isWhole, made, expected) => {
-    const entry = { result: undefined, uuid: null, sending: { start, afterMs: 0, before: null } };
+    const entry = { ...NO_ENTRY, sending: { start, afterMs: 0, before: null } };
     const task = { key: '1', uuid: null, name: 'Ada', creation: { row: 1, body } };
     const decided = decideCreations([{ task, entry }], { bicycles, isWhole }, { made: new Set(made) }).get(task);
     expect(decided?.kind === 'done' ? `done ${decided.uuid}` : decided?.kind).toBe(expected);
@@ -201,7 +242,7 @@ describe('creations', () => {
         for (let page = 0; ; page++) yield { items: [{ value: { uuid: `u${page}`, name: 'Bea', created: LATER } }] };
       },
     };
-    const entry = { result: undefined, uuid: null, sending: { start: START, afterMs: 0, before: null } };
+    const entry = { ...NO_ENTRY, sending: { start: START, afterMs: 0, before: null } };
     const task = { key: '1', uuid: null, name: 'Ada', creation: { row: 1, body } };
     const decide = await lookUpCreations(client as unknown as Client, [{ task, entry }]);
     const known = { made: new Set<string>(), reached: new Set<string>() };

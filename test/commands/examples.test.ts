@@ -79,6 +79,10 @@ const WAYS: { readonly [beginning: string]: Way } = {
     instead: 'fleet mirror run --keep 90d --metrics 0',
     steps: [{ when: /watching/, press: 'SIGINT' }],
   },
+  'fleet journal show j.jsonl': { instead: 'fleet journal show test/support/j.jsonl' },
+  'fleet journal show j.jsonl --jq': {
+    instead: `fleet journal show test/support/j.jsonl --jq '.[] | select(.outcome == "unknown") | .uuid'`,
+  },
   'fleet demo': { instead: 'fleet demo --seconds 2' },
   // "what went wrong, as one word": the list fails, as it should.
   'fleet bicycles list --zone nowhere': { code: 2 },

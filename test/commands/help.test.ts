@@ -35,6 +35,7 @@ Work with the fleet:
   watch       follow updates as they happen
   map         draw the fleet on a map
   mirror      keep a copy of the fleet in a database, and query it
+  journal     show what the journal of a bulk run says
   api         send any request to the service
 
 Settings:

@@ -8,16 +8,18 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { openJournal } from '../../src/commands/bulk/journal.js';
 import { followHolder, type Holder } from '../../src/commands/bulk/lock.js';
-import { readJournal } from '../../src/commands/bulk/records.js';
+import { lineOf, readJournal } from '../../src/commands/bulk/records.js';
 import { OUTCOMES } from '../../src/views/action.js';
-import { BINDING, leaveJournal, openQuickClock, withJournal } from '../support/journal.js';
+import { BINDING, leaveJournal, numbered, openQuickClock, withJournal } from '../support/journal.js';
 import { anyText } from '../support/naughty.js';
 import { often } from '../support/often.js';
 import { PROGRAM_ARGS, PROGRAM_FILE, PROGRAM_LINE, preload } from '../support/program.js';
 import { sendJson, withServer } from '../support/server.js';
 
-const HEADER = `${JSON.stringify({ fleet_journal: 2, ...BINDING })}\n`;
-const START = { newest: '2026-01-01T00:00:00Z', isEmpty: false, date: '2026-01-01T00:00:01Z', user: null };
+const HEADER = lineOf({ fleet_journal: 3, ...BINDING });
+const START = { newest: '2026-01-01T00:00:00Z', isEmpty: false, date: '2026-01-01T00:00:01Z', user: [] };
+const NOTHING = { name: null, before: null };
+const ANSWERED = { uuid: null, name: null, how: 'answered' } as const;
 const DONE = {
   outcome: 'done',
   status: 200,
@@ -33,6 +35,7 @@ function open(path: string, binding = BINDING, hurry = 8) {
     clock: openQuickClock(hurry),
     signal: new AbortController().signal,
     say: () => {},
+    isTrusted: false,
   });
 }
 
@@ -52,14 +55,12 @@ describe('reading', () => {
     fc.record({ answered: key, run: fc.constant('r'), result }),
     fc.record({ beat: fc.constant('r') }),
   );
-  const CLAIM = `${JSON.stringify({ claim: 'r', over: null, pid: 1, host: 'h', beat_ms: 1500 })}\n`;
+  const CLAIM = lineOf({ claim: 'r', over: null, pid: 1, host: 'h', beat_ms: 1500, n: 1, after: 1 });
 
   test('any beginning of a journal is usable, and says what its whole lines say', () => {
     fc.assert(
       fc.property(fc.array(record, { maxLength: 12 }), fc.nat(), (records, at) => {
-        const lines = [HEADER, CLAIM, ...records.map((one) => `${JSON.stringify(one)}\n`)].map((one) =>
-          Buffer.from(one),
-        );
+        const lines = [HEADER, CLAIM, ...numbered(records, 2)].map((one) => Buffer.from(one));
         const whole = Buffer.concat(lines);
         const length = at % (whole.length + 1);
         const read = readJournal(whole.subarray(0, length), 'j');
@@ -84,36 +85,50 @@ describe('reading', () => {
   });
 
   test('a line that a crash cut counts for nothing at the end and before the next claim; elsewhere it is damage', () => {
-    const good = `${HEADER}${CLAIM}{"sending":"a","run":"r"}\n`;
+    const [a = '', b = ''] = numbered(
+      [
+        { sending: 'a', run: 'r' },
+        { sending: 'b', run: 'r' },
+      ],
+      2,
+    );
+    const [claim = '', next] = numbered([
+      { claim: 's', over: 'r', pid: 1, host: 'h', beat_ms: 1500, after: 3 },
+      { sending: 'b', run: 's' },
+    ]);
+    const good = HEADER + CLAIM + a;
     for (const rubbish of ['\0\0\0\0', '{"answ', '\0\0\n', 'x\n']) {
       const read = readJournal(Buffer.from(good + rubbish), 'j');
       expect([...read.entries.keys()]).toEqual(['a']);
-      const next = `\n${CLAIM.replace('null', '"r"')}{"sending":"b","run":"r"}\n`;
-      expect([...readJournal(Buffer.from(good + rubbish + next), 'j').entries.keys()]).toEqual(['a', 'b']);
+      const all = readJournal(Buffer.from(`${good}${rubbish}\n${claim}${next}`), 'j');
+      expect([...all.entries.keys()]).toEqual(['a', 'b']);
+      expect(all.damage).toBeUndefined();
     }
-    expect(() => readJournal(Buffer.from(`${good}x\n{"sending":"b","run":"r"}\n`), 'j')).toThrow(
-      'line 4 of the journal j is damaged',
-    );
+    expect(readJournal(Buffer.from(`${good}x\n${b}`), 'j').damage).toBe('line 4 is damaged');
   });
 
   test.each(['{"a":1}\n', 'uuid\n', 'hello', '[]\n'])('%j is no journal', (text) => {
     expect(() => readJournal(Buffer.from(text), 'j')).toThrow('j is not a fleet journal, and was left unchanged');
   });
 
-  test.each([1, 3, 'x'])('a journal of version %j is known as one', (version) => {
+  test.each([1, 2, 'x'])('a journal of version %j is known as one', (version) => {
     const text = `${JSON.stringify({ fleet_journal: version, command: 'bicycles act' })}\n`;
     expect(() => readJournal(Buffer.from(text), 'j')).toThrow(
-      `the journal j is of version ${version}, and this fleet reads version 2`,
+      `the journal j is of version ${version}, and this fleet reads version 3`,
     );
   });
 
   test('what a run wrote after it lost the journal was not sent; its answers count', () => {
-    const taken = JSON.stringify({ claim: 's', over: 'r', pid: 2, host: 'h', beat_ms: 1500 });
-    const text = [
-      HEADER + CLAIM,
-      `{"sending":"a","run":"r"}\n${taken}\n`,
-      `{"sending":"b","run":"r"}\n{"answered":"a","run":"r","result":${JSON.stringify(DONE)}}\n`,
-    ].join('');
+    const [a = '', b, answered] = numbered(
+      [
+        { sending: 'a', run: 'r' },
+        { sending: 'b', run: 'r' },
+        { answered: 'a', run: 'r', result: DONE },
+      ],
+      2,
+    );
+    const taken = lineOf({ claim: 's', over: 'r', pid: 2, host: 'h', beat_ms: 1500, n: 1, after: 3 });
+    const text = [HEADER + CLAIM, a + taken, b, answered].join('');
     const { entries, holder } = readJournal(Buffer.from(text), 'j');
     expect([...entries].map(([name, entry]) => [name, entry.result?.outcome])).toEqual([['a', 'done']]);
     expect(holder?.id).toBe('s');
@@ -152,9 +167,9 @@ describe('opening', () => {
       const first = await open(path);
       await first.begin(START);
       await Promise.all([
-        first.announce('a', null),
-        first.announce('b', { state: 'lost', version: '7' }),
-        first.record('a', DONE, null),
+        first.announce('a', NOTHING),
+        first.announce('b', { name: 'Ada', before: { state: 'lost', version: '7' } }),
+        first.record('a', DONE, { ...ANSWERED, name: 'Bea' }),
       ]);
       const text = await readFile(path, 'utf8');
       for (const word of ['"sending":"a"', '"sending":"b"', '"answered":"a"']) expect(text).toContain(word);
@@ -162,12 +177,21 @@ describe('opening', () => {
       await appendFile(path, '{"sendi');
       const second = await open(path);
       const sending = { start: START, afterMs: expect.any(Number), before: null };
+      const about = { uuid: null, how: 'answered', run: expect.any(String), atMs: expect.any(Number) };
       expect([...second.before]).toEqual([
-        ['a', { result: DONE, uuid: null, sending }],
-        ['b', { result: undefined, uuid: null, sending: { ...sending, before: { state: 'lost', version: '7' } } }],
+        ['a', { ...about, name: 'Bea', result: DONE, sending }],
+        [
+          'b',
+          {
+            ...about,
+            name: 'Ada',
+            result: undefined,
+            sending: { ...sending, before: { state: 'lost', version: '7' } },
+          },
+        ],
       ]);
       await second.begin(START);
-      await second.announce('c', null);
+      await second.announce('c', NOTHING);
       await second.close();
       expect([...readJournal(await readFile(path), path).entries.keys()]).toEqual(['a', 'b', 'c']);
     });
@@ -187,7 +211,7 @@ describe('opening', () => {
       for (const newest of ['2026-01-01T00:00:00Z', '2026-01-02T00:00:00Z']) {
         const journal = await open(path);
         await journal.begin({ ...START, newest });
-        await journal.announce('a', null);
+        await journal.announce('a', NOTHING);
         await journal.close();
       }
       expect(readJournal(await readFile(path), path).entries.get('a')?.sending.start).toEqual(START);
@@ -234,9 +258,9 @@ describe('opening', () => {
   ])('a journal that is %s ends the run that uses it', async (_case, harm) => {
     await withJournal(async (path) => {
       const journal = await open(path);
-      await journal.announce('a', null);
+      await journal.announce('a', NOTHING);
       await harm(path);
-      await expect(journal.announce('b', null)).rejects.toMatchObject({ kind: 'output' });
+      await expect(journal.announce('b', NOTHING)).rejects.toMatchObject({ kind: 'output' });
       expect(journal.lost.aborted).toBe(true);
       await journal.close();
     });
@@ -246,9 +270,9 @@ describe('opening', () => {
     await withJournal(async (path) => {
       const journal = await open(path);
       const { holder } = readJournal(await readFile(path), path);
-      const claim = { claim: 'other', over: holder?.id, pid: 1, host: 'h', beat_ms: 1500 };
-      await appendFile(path, `\n${JSON.stringify(claim)}\n`);
-      await expect(journal.announce('a', null)).rejects.toThrow('was taken over by another run');
+      const claim = { claim: 'other', over: holder?.id, pid: 1, host: 'h', beat_ms: 1500, n: 1, after: 2 };
+      await appendFile(path, `\n${lineOf(claim)}`);
+      await expect(journal.announce('a', NOTHING)).rejects.toThrow('was taken over by another run');
       await journal.close();
     });
   });
@@ -256,9 +280,12 @@ describe('opening', () => {
   test('a claim that lost does not disturb who holds it', async () => {
     await withJournal(async (path) => {
       const journal = await open(path);
-      await appendFile(path, `\n${JSON.stringify({ claim: 'late', over: null, pid: 1, host: 'h', beat_ms: 1500 })}\n`);
-      await journal.announce('a', null);
-      await journal.announce('b', null);
+      await appendFile(
+        path,
+        `\n${lineOf({ claim: 'late', over: null, pid: 1, host: 'h', beat_ms: 1500, n: 1, after: 2 })}`,
+      );
+      await journal.announce('a', NOTHING);
+      await journal.announce('b', NOTHING);
       await journal.close();
       expect([...readJournal(await readFile(path), path).entries.keys()]).toEqual(['a', 'b']);
     });

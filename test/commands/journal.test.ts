@@ -5,10 +5,11 @@ import { rmSync } from 'node:fs';
 import { appendFile, readFile, writeFile } from 'node:fs/promises';
 import { PassThrough } from 'node:stream';
 import { describe, expect, test } from 'vitest';
-import { readJournal } from '../../src/commands/bulk/records.js';
+import { personOfToken } from '../../src/commands/bulk/people.js';
+import { lineOf, readJournal } from '../../src/commands/bulk/records.js';
 import type { Sandbox } from '../../src/sandbox/index.js';
 import { environmentOf } from '../support/environment.js';
-import { DEAD_RUN, leaveJournal, openQuickClock, withJournal } from '../support/journal.js';
+import { DEAD_RUN, leaveJournal, numbered, openQuickClock, withJournal } from '../support/journal.js';
 import { type RunOptions, runFleet } from '../support/run.js';
 import { withSandbox } from '../support/sandbox.js';
 import { sendJson, withServer } from '../support/server.js';
@@ -49,7 +50,20 @@ function posts(sandbox: Sandbox): number {
 async function leave(sandbox: Sandbox, path: string, sending: Parameters<typeof leaveJournal>[1]['sending']) {
   const binding = { base_url: sandbox.baseUrl, transition: 'reserve' };
   const date = new Date(Date.now() - 1000).toISOString().replace(/\.\d+Z/, 'Z');
-  await leaveJournal(path, { binding, start: { newest: newestOf(sandbox), date }, sending });
+  const user = [personOfToken(await sandbox.token())];
+  await leaveJournal(path, { binding, start: { newest: newestOf(sandbox), date, user }, sending });
+}
+
+/** The request of a dead run arrives. */
+async function arrive(sandbox: Sandbox, uuid: string, type: string): Promise<void> {
+  const headers = {
+    authorization: `JWT ${await sandbox.token()}`,
+    accept: 'application/json; version=1.0',
+    'content-type': 'application/json',
+  };
+  const body = JSON.stringify({ type });
+  const answer = await fetch(`${sandbox.baseUrl}/bicycles/${uuid}/actions/`, { method: 'POST', headers, body });
+  expect(answer.ok).toBe(true);
 }
 
 function newestOf(sandbox: Sandbox): string {
@@ -163,7 +177,7 @@ describe('a rerun', () => {
       await withJournal(async (path) => {
         const [untouched = '', carriedOut = '', fresh = ''] = inState(sandbox, 'available', 3);
         await leave(sandbox, path, [untouched, asBefore(sandbox, carriedOut)]);
-        sandbox.act(carriedOut, 'reserve');
+        await arrive(sandbox, carriedOut, 'reserve');
         const args = [untouched, carriedOut, fresh, 'reserve', '--yes', '--journal', path];
         const { code, outcomes, stderr } = await act(sandbox, args);
         expect(stderr).toContain('2 in doubt from an earlier run: 1 done, 1 not done and sent now, 0 unknown');
@@ -171,7 +185,7 @@ describe('a rerun', () => {
           code: 0,
           outcomes: { [untouched]: 'done', [carriedOut]: 'done', [fresh]: 'done' },
         });
-        expect([untouched, carriedOut, fresh].map((uuid) => sandbox.actionCount(uuid))).toEqual([1, 0, 1]);
+        expect([untouched, carriedOut, fresh].map((uuid) => sandbox.actionCount(uuid))).toEqual([1, 1, 1]);
       });
     });
   });
@@ -275,7 +289,7 @@ describe('a rerun', () => {
           milliseconds: null,
           message: '',
         };
-        await appendFile(path, `${JSON.stringify({ answered: settled, run: DEAD_RUN, result })}\n`);
+        await appendFile(path, lineOf({ answered: settled, run: DEAD_RUN, result, n: 5 }));
         sandbox.changeBicycle(moved, { state: 'lost' });
         const { code, outcomes } = await act(sandbox, [settled, moved, 'reserve', '--yes', '--journal', path]);
         expect({ code, outcomes }).toEqual({ code: 9, outcomes: { [settled]: 'skipped', [moved]: 'unknown' } });
@@ -305,15 +319,19 @@ describe('a rerun', () => {
           }
           if (path.includes('/transitions/')) {
             if (!hasHistory) return sendJson(response, 405, { detail: 'Method not allowed' });
-            const results = [{ timestamp: new Date().toISOString(), state: 'rented', transition: 'rent', by: 'me' }];
+            const results = [
+              { timestamp: new Date().toISOString(), state: 'rented', transition: 'rent', by: 'me@x.org' },
+            ];
             return sendJson(response, 200, { count: 1, next: null, previous: null, results });
           }
+          if (path === '/me/') return sendJson(response, 200, { id: 5, email: 'me@x.org' });
           if (path !== '/bicycles/?ordering=-modified') return sendJson(response, 404, { detail: 'Not found.' });
           sendJson(response, 200, [{ uuid: A, state: 'rented', modified: new Date().toISOString() }]);
         },
         async ({ url, asked }) => {
           await withJournal(async (path) => {
-            const start = { newest: '2026-01-01T00:00:00Z', date: '2026-01-01T00:00:00Z' };
+            const user = [{ id: '5', email: 'me@x.org' }];
+            const start = { newest: '2026-01-01T00:00:00Z', date: '2026-01-01T00:00:00Z', user };
             await leaveJournal(path, { binding: { base_url: url }, start, sending: [A] });
             const env = { FLEET_BASE_URL: url, FLEET_TOKEN: 't' };
             const args = ['bicycles', 'act', A, B, 'rent', '--yes', '--journal', path, '-o', 'csv', '--columns'];
@@ -343,9 +361,9 @@ describe('a rerun', () => {
         while (!stderr.join('').includes('what is in doubt is decided in'))
           await new Promise((resolve) => setTimeout(resolve, 5));
         expect(sandbox.actionCount(fresh)).toBe(1);
-        sandbox.act(late, 'reserve');
+        await arrive(sandbox, late, 'reserve');
         expect((await running).outcomes).toEqual({ [late]: 'done', [fresh]: 'done' });
-        expect(sandbox.actionCount(late)).toBe(0);
+        expect(sandbox.actionCount(late)).toBe(1);
         const said = stderr.join('');
         expect(said).toMatch(/1 in doubt from an earlier run; waiting \d\d s \(--settle\) for late requests/);
         expect(said).toMatch(/reserve: 1 ended; what is in doubt is decided in \d+ s/);
@@ -383,7 +401,7 @@ describe('a rerun', () => {
         async (response, { method }) => {
           if (method === 'GET') return sendJson(response, 200, []);
           const { holder } = readJournal(await readFile(path), path);
-          await appendFile(path, `\n${JSON.stringify({ claim: 'other', over: holder?.id, beat_ms: 1500 })}\n`);
+          await appendFile(path, `\n${lineOf({ claim: 'other', over: holder?.id, beat_ms: 1500, n: 1 })}`);
           sendJson(response, 429, {});
         },
         async ({ url, asked }) => {
@@ -497,7 +515,7 @@ describe('a rerun', () => {
         const [done = '', left = '', doubt = ''] = inState(sandbox, 'available', 3);
         await act(sandbox, [done, 'reserve', '--journal', path]);
         const claim = { claim: 'r', over: null, pid: 1, host: 'h', beat_ms: 1500 };
-        for (const one of [claim, { sending: doubt, run: 'r' }]) await appendFile(path, `${JSON.stringify(one)}\n`);
+        await appendFile(path, numbered([claim, { sending: doubt, run: 'r' }]).join(''));
         const before = await readFile(path, 'utf8');
         const { stdout, stderr } = await act(sandbox, [done, left, doubt, 'reserve', '--dry-run', '--journal', path]);
         expect(stdout.trim().split('\n')).toHaveLength(1);

@@ -4,6 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Clock, systemClock } from '../../src/clock.js';
+import { lineOf } from '../../src/commands/bulk/records.js';
 
 /** Runs `use` with the path of a journal that is not there yet. */
 export async function withJournal<T>(use: (path: string) => Promise<T>): Promise<T> {
@@ -40,15 +41,14 @@ export const DEAD_RUN = 'dead';
 export interface LeftJournal {
   binding: { [name: string]: string };
   /** What the service said as the run began. */
-  start: { newest: string | null; date: string | null; isEmpty?: boolean };
+  start: { newest: string | null; date: string | null; isEmpty?: boolean; user?: readonly object[] };
   /** The keys that were about to be sent, with what the input said of the bicycle. */
   sending: readonly (string | { key: string; before: { state: string | null; version: string | null } })[];
 }
 
 /** Writes a journal as a killed run leaves it: held, with requests whose answers nobody has. */
 export async function leaveJournal(path: string, { binding, start, sending }: LeftJournal): Promise<void> {
-  const records = [
-    { fleet_journal: 2, ...BINDING, ...binding },
+  const records: object[] = [
     { claim: DEAD_RUN, over: null, pid: 1, host: 'gone', beat_ms: 1500 },
     { run: DEAD_RUN, start: { isEmpty: false, ...start }, at: 1 },
     ...sending.map((one) => ({
@@ -57,5 +57,11 @@ export async function leaveJournal(path: string, { binding, start, sending }: Le
       after_ms: 0,
     })),
   ];
-  await writeFile(path, records.map((one) => `${JSON.stringify(one)}\n`).join(''));
+  const header = lineOf({ fleet_journal: 3, ...BINDING, ...binding });
+  await writeFile(path, [header, ...numbered(records)].join(''));
+}
+
+/** The lines of a run's records, numbered as it numbers them. */
+export function numbered(records: readonly object[], from = 1): string[] {
+  return records.map((one, index) => lineOf({ ...one, n: from + index }));
 }

@@ -13,6 +13,7 @@ import { CREATIONS } from '../../views/action.js';
 import { BICYCLES } from '../../views/bicycle.js';
 import { isNewBicycle, readChange } from '../bulk/answer.js';
 import { carryOut } from '../bulk/carry-out.js';
+import { lookUpCreations } from '../bulk/created.js';
 import type { ChangeOptions, Creation, Plan } from '../bulk/plan.js';
 import { printRows } from '../list/result.js';
 import { chosenOrganization, ownerOf, requireOrganization } from '../organization.js';
@@ -112,9 +113,11 @@ function planFor(rows: readonly Creation[], source: string): Plan {
     change: {
       resource: BICYCLE,
       verb: 'create',
+      command: 'create',
       isCreation: true,
       isGrave: false,
       isDryRun: false,
+      lookUp: lookUpCreations,
       requestOf: ({ creation }) => requestFor((creation as Creation).body),
     },
     tasks: rows.map((row) => ({ key: keyOfRow(row), uuid: null, name: row.body.name, creation: row })),

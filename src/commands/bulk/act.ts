@@ -5,13 +5,14 @@ import type { Resource } from '../../api/resource.js';
 import { nearest, unknownWord } from '../../cli/nearest.js';
 import type { Context } from '../../context.js';
 import { usageError } from '../../errors.js';
+import type { Client } from '../../http/client.js';
 import type { Item } from '../../http/types.js';
 import { textOrNull } from '../../json/parse.js';
 import { ACTION, ACTIONS } from '../../views/action.js';
 import { describe } from '../list/meant.js';
 import { carryOut } from './carry-out.js';
-import { describeBefore } from './evidence.js';
-import type { Change, ChangeOptions, Task } from './plan.js';
+import { describeBefore, lookUpActions } from './evidence.js';
+import type { Change, ChangeOptions, Doubt, Task } from './plan.js';
 import { collect, readTargets } from './targets.js';
 
 export interface ActOptions extends ChangeOptions {
@@ -49,8 +50,10 @@ export async function runAction(context: Context, action: Action, options: ActOp
   const plan = {
     change: {
       ...action,
+      command: 'act',
       isCreation: false,
       isDryRun,
+      lookUp: (client: Client, doubts: readonly Doubt[]) => lookUpActions(client, doubts, action),
       requestOf: ({ key: uuid }: Task) => ({
         method: 'POST',
         path: resource.actionsPath(uuid),

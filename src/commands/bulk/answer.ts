@@ -6,6 +6,7 @@ import { FleetError } from '../../errors.js';
 import { ExchangeError } from '../../http/exchange.js';
 import { htmlTitle } from '../../http/foreign.js';
 import { unexpected } from '../../http/json.js';
+import { isFromGateway } from '../../http/retry.js';
 import type { HttpAnswer } from '../../http/types.js';
 import { isObject, parseJson, textOrNull } from '../../json/parse.js';
 import type { Outcome } from '../../views/action.js';
@@ -129,6 +130,10 @@ export function judgeFailure(error: FleetError, isGivenUp: boolean): Verdict {
     if (status === 401 || status === 403 || status === 405) return is('refused', true, true);
     // Still asked to slow down after much patience.
     if (status === 429) return is('failed', false, true);
+    // A gateway does not know what the service did.
+    if (isFromGateway(status)) return is('unknown', false, false);
+    // It was not carried out, and may be another time.
+    if ([408, 423, 425, 499].includes(status) || isConcurrentEdit(error)) return is('failed', true, false);
     if (status >= 400 && status < 500) return is('refused', true, false);
     return is('failed', false, false);
   }

@@ -25,11 +25,16 @@ export async function carryOut(context: Context, plan: Plan, options: ChangeOpti
   const { clock, signal, notice } = context;
   const client = await context.client();
   const binding = await bindingOf(context, plan);
-  if (options.dryRun === true) return showRequests(context, client, plan, { journal: options.journal, binding });
+  if (options.dryRun === true) return showRequests(context, client, plan, { ...options, binding });
   const journal =
     options.journal === undefined
       ? undefined
-      : await openJournal(options.journal, binding, { clock, signal, say: (line) => void notice(line) });
+      : await openJournal(options.journal, binding, {
+          clock,
+          signal,
+          say: (line) => void notice(line),
+          isTrusted: options.unknown === 'resend',
+        });
   const startedMs = clock.monotonicMs();
   const states = openStates(context);
   let run: Run | undefined;
@@ -55,7 +60,7 @@ export async function carryOut(context: Context, plan: Plan, options: ChangeOpti
 async function bindingOf({ settings }: Context, { change, identity }: Plan): Promise<Binding> {
   const { profile, baseUrl } = await settings();
   return {
-    command: `${change.resource.many} ${change.isCreation ? 'create' : 'act'}`,
+    command: `${change.resource.many} ${change.command}`,
     profile: profile.value,
     base_url: (baseUrl.value?.href ?? '').replace(/\/+$/, ''),
     ...identity,

@@ -62,7 +62,13 @@ export function decideCreations(
         left.splice(left.indexOf(found), 1);
         return [
           task,
-          { kind: 'done', uuid: textOf(found.uuid) ?? null, state: found.state ?? null, why: 'the list shows it' },
+          {
+            kind: 'done',
+            uuid: textOf(found.uuid) ?? null,
+            state: found.state ?? null,
+            how: 'list',
+            why: 'the list shows it',
+          },
         ];
       }
       if (isWhole && fitting.length === 0) return [task, { kind: 'untouched' }];

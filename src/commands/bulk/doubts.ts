@@ -1,15 +1,22 @@
 // Whether an action whose answer nobody has was carried out: decided by evidence alone (cli.md, bicycles act).
 
-import { firstMomentOfSending, isCertainlyNotLater, isNotBefore, lastMomentBefore } from './moments.js';
+import {
+  firstMomentOfSending,
+  isCertainlyNotLater,
+  isNotBefore,
+  isOfLaterSecond,
+  lastMomentBefore,
+} from './moments.js';
+import { isOneOf } from './people.js';
 import type { Decision } from './plan.js';
-import type { Sending } from './records.js';
+import type { Person, Sending } from './records.js';
 
 /** One step in the service's own history of a bicycle. */
 export interface HistoryEntry {
   timestamp: string | null;
   transition: string | null;
-  /** Who did it, a UUID; null where the service does not say. */
-  by: string | null;
+  /** Who did it, as far as the service says. */
+  by: Person;
 }
 
 /** What the service says of a bicycle after everything that was in flight has arrived. */
@@ -27,7 +34,7 @@ export interface SentTransition {
 }
 
 /**
- * Decides what became of an action. Done: the history shows the transition since it was sent, by nobody else, or, where there is no history, the
+ * Decides what became of an action. Done: the history shows the transition since it was sent, by the one who sent it, or, where there is no history, the
  * state before differs from the state now, which is a target. Untouched: the bicycle was not saved since the run began. A `modified` that
  * moved proves nothing, and neither does a history that does not show it. Everything else is unknown.
  */
@@ -35,7 +42,7 @@ export function decideAction(sending: Sending, evidence: Evidence | undefined, t
   const { now, history } = evidence ?? {};
   const state = now?.state ?? null;
   if (history?.some((entry) => showsAction(entry, sending, transition.name))) {
-    return { kind: 'done', uuid: null, state, why: "the service's history shows it" };
+    return { kind: 'done', uuid: null, state, how: 'history', why: "the service's history shows it" };
   }
   if (now === undefined) return { kind: 'unknown', state, why: 'the service does not show the bicycle' };
   if (isUntouched(now, sending)) return { kind: 'untouched' };
@@ -45,13 +52,14 @@ export function decideAction(sending: Sending, evidence: Evidence | undefined, t
   if (before === state) return { kind: 'unknown', state, why: `it was ${before} before` };
   if (!transition.targets.has(state))
     return { kind: 'unknown', state, why: `it was ${before} before, and changed since` };
-  return { kind: 'done', uuid: null, state, why: `it was ${before} before and is ${state} now` };
+  return { kind: 'done', uuid: null, state, how: 'state', why: `it was ${before} before and is ${state} now` };
 }
 
 function showsAction(entry: HistoryEntry, { start, afterMs }: Sending, name: string): boolean {
   const sentAt = firstMomentOfSending(start, afterMs);
-  const isForeign = entry.by !== null && start.user !== null && entry.by !== start.user;
-  return !isForeign && entry.transition === name && sentAt !== undefined && isNotBefore(entry.timestamp, sentAt);
+  if (entry.transition !== name || sentAt === undefined || !isNotBefore(entry.timestamp, sentAt)) return false;
+  // Another one of ours may have come within the second in which the run began, before it.
+  return isOneOf(entry.by, start.user) && isOfLaterSecond(entry.timestamp, firstMomentOfSending(start, 0));
 }
 
 function isUntouched(now: NonNullable<Evidence['now']>, { start, before }: Sending): boolean {

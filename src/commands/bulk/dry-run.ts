@@ -5,7 +5,7 @@ import type { Client } from '../../http/client.js';
 import { clean } from '../../terminal/clean.js';
 import { chooseListFormat } from '../../terminal/list.js';
 import { peekJournal } from './journal.js';
-import type { Plan } from './plan.js';
+import type { ChangeOptions, Plan } from './plan.js';
 import { type Binding, emptyJournal, judgeEntry } from './records.js';
 
 /** Prints the requests that would be sent, as HTTP messages or JSON lines; what the journal knows is left out. */
@@ -13,10 +13,11 @@ export async function showRequests(
   context: Context,
   client: Client,
   { tasks, change, checkKeys }: Plan,
-  { journal, binding }: { journal: string | undefined; binding: Binding },
+  { journal, unknown, binding }: Pick<ChangeOptions, 'journal' | 'unknown'> & { binding: Binding },
 ): Promise<void> {
   const format = chooseListFormat((await context.settings()).output);
-  const { entries } = journal === undefined ? emptyJournal() : await peekJournal(journal, binding);
+  const wallMs = unknown === 'resend' ? undefined : context.clock.wallMs();
+  const { entries } = journal === undefined ? emptyJournal() : await peekJournal(journal, binding, wallMs);
   checkKeys?.(entries.keys());
   const counts = { open: 0, done: 0, refused: 0, doubt: 0 };
   for await (const task of tasks) {

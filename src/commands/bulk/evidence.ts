@@ -1,7 +1,6 @@
 // Asks the service what it knows of a few bicycles or alerts: how they are now, and its own history of what was done to them.
 
 import { type Bicycle, bicycleUuid } from '../../api/bicycle.js';
-import { wholeUuid } from '../../api/links.js';
 import type { Resource } from '../../api/resource.js';
 import type { Context } from '../../context.js';
 import { FleetError } from '../../errors.js';
@@ -9,11 +8,11 @@ import type { Client } from '../../http/client.js';
 import { readPage } from '../../http/pages.js';
 import { answeredAtMs } from '../../http/retry.js';
 import { isObject, JsonError, parseJson, textOrNull } from '../../json/parse.js';
-import { readClaims } from '../../settings/token.js';
 import { readTime } from '../../terminal/time.js';
 import { decideAction, type Evidence, type HistoryEntry } from './doubts.js';
+import { personOf, personOfToken } from './people.js';
 import type { Change, Decide, Doubt } from './plan.js';
-import type { Before, Start } from './records.js';
+import type { Before, Person, Start } from './records.js';
 
 /** How many are asked about at once. */
 const ASKED_AT_ONCE = 4;
@@ -43,9 +42,9 @@ async function ifOffered<T>(asked: Promise<T>): Promise<T | undefined> {
  * bicycles carry `modified`, since section 4.1 orders by it.
  */
 export async function readStart(context: Context, { resource, isCreation }: Change): Promise<Start> {
-  const user = userOf(await (await context.token()).get());
   const field = isCreation ? 'created' : 'modified';
   const client = await context.client();
+  const user = await readUser(context, client);
   // Who may act but not list goes without; a service that is down is reported before anything is sent.
   const answer = await ifOffered(client.send(newestFirst(resource, field)));
   if (answer === undefined) return { newest: null, isEmpty: false, date: null, user };
@@ -61,13 +60,16 @@ export async function readStart(context: Context, { resource, isCreation }: Chan
   };
 }
 
-/**
- * The user that a token names, as a UUID; null when it says nothing of it. Assumed: the claim is `sub` (RFC 7519 section 4.1.2) or
- * `user_id`, a UUID or the user's URL.
- */
-function userOf(token: string): string | null {
-  const { sub, user_id } = readClaims(token) ?? {};
-  return wholeUuid(String(sub)) ?? wholeUuid(String(user_id)) ?? null;
+/** Who sends: as the token says, and the service at `/me/`. Assumed: that is the user as an object. */
+async function readUser(context: Context, client: Client): Promise<Person[]> {
+  const named = personOfToken(await (await context.token()).get());
+  const answer = await ifOffered(client.send({ path: '/me/', subject: 'your user' }));
+  try {
+    return [named, personOf(parseJson(answer?.text ?? 'null'))];
+  } catch (error) {
+    if (error instanceof JsonError) return [named];
+    throw error;
+  }
 }
 
 /** Asks the service about the few in doubt, and gives what decides them. Throws when it is out of reach. */
@@ -136,7 +138,7 @@ async function readHistory(client: Client, { historyPath }: Resource, uuid: stri
       history.push({
         timestamp: textOrNull(timestamp),
         transition: textOrNull(transition),
-        by: wholeUuid(String(by)) ?? null,
+        by: personOf(by),
       });
   }
   return history;

@@ -64,9 +64,10 @@ export async function openJournalFile(path: string, afterFlush: AfterFlush): Pro
   };
 }
 
-/** What a journal holds, without making or locking it; empty when there is none. */
-export async function peekFile(path: string): Promise<Buffer> {
+/** What a journal holds, without making or locking it; empty when there is none, unless there must be one. */
+export async function peekFile(path: string, mustExist = false): Promise<Buffer> {
   const handle = await openRegular(path, constants.O_RDONLY);
+  if (handle === undefined && mustExist) throw usageError(`there is no journal ${path}`, 'check the name of the file');
   if (handle === undefined) return Buffer.alloc(0);
   return readFrom(handle, 0, path).finally(() => handle.close());
 }

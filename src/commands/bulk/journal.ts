@@ -9,10 +9,13 @@ import {
   type Before,
   type Binding,
   checkBinding,
+  checkDamage,
   type Entry,
   emptyJournal,
+  type How,
   JOURNAL_VERSION,
   type Journal,
+  lineOf,
   readJournal,
   readOn,
   type Start,
@@ -27,17 +30,38 @@ export interface OpenJournal {
   /** Starts this run: what the service said of itself a moment ago. */
   begin(start: Start): Promise<void>;
   /** Resolves when the record is on the disk; only then may the request leave. */
-  announce(key: string, before: Before | null): Promise<void>;
+  announce(key: string, about: { name: string | null; before: Before | null }): Promise<void>;
+  /**
+   * How long ago, in milliseconds, this run last wrote into the journal and found that it holds it. Counts what a stopped process or a
+   * sleeping machine does not feel.
+   */
+  silentMs(): number;
   /** Resolves when the record is on the disk. */
-  record(key: string, result: ChangeResult, uuid: string | null): Promise<void>;
+  record(key: string, result: ChangeResult, about: Known): Promise<void>;
   /** Lets go of the file and its lock. */
   close(): Promise<void>;
 }
 
-/** What the journal knows, without writing or locking it: for `--dry-run`. */
-export async function peekJournal(path: string, binding: Binding): Promise<Journal> {
+/** What a record says beside the result. */
+export interface Known {
+  uuid: string | null;
+  name: string | null;
+  how: How;
+}
+
+/** A run whose journal was silent for longer sends nothing before it has looked again: another may take it over after two beats. */
+export const LONGEST_SILENCE_MS = 1.5 * BEAT_MS;
+
+export interface JournalOptions extends LockOptions {
+  /** Whether a journal that somebody changed is used all the same. */
+  isTrusted: boolean;
+}
+
+/** What the journal knows, without writing or locking it: for `--dry-run`. Damage is refused where the time is given. */
+export async function peekJournal(path: string, binding: Binding, wallMs: number | undefined): Promise<Journal> {
   const journal = readJournal(await peekFile(path), path);
   if (journal.binding !== undefined) checkBinding(journal.binding, binding, path);
+  if (wallMs !== undefined) checkDamage(journal, path, wallMs);
   return journal;
 }
 
@@ -45,7 +69,7 @@ export async function peekJournal(path: string, binding: Binding): Promise<Journ
  * Opens the journal of a run: a new one, or one that the same command left. Throws a FleetError of kind `usage` when it belongs to
  * another command, is no journal, is in use, or cannot be opened.
  */
-export async function openJournal(path: string, binding: Binding, options: LockOptions): Promise<OpenJournal> {
+export async function openJournal(path: string, binding: Binding, options: JournalOptions): Promise<OpenJournal> {
   const id = randomBytes(6).toString('hex');
   const journal = emptyJournal();
   let isHeld = false;
@@ -54,8 +78,9 @@ export async function openJournal(path: string, binding: Binding, options: LockO
     const expected = journal.bytes + written.length;
     if (size < expected) throw lost(path, 'was cut short while the run used it');
     // What this run wrote it knows; what others wrote may be a claim.
-    if (size === expected) skipOwn(journal, written);
+    if (size === expected) skipOwn(journal, written, id);
     else await refresh();
+    if (journal.damage !== undefined) throw lost(path, `was changed while the run used it (${journal.damage})`);
     if (journal.holder?.id !== id) throw lost(path, 'was taken over by another run');
   });
   const refresh = async () => {
@@ -65,11 +90,13 @@ export async function openJournal(path: string, binding: Binding, options: LockO
   };
   try {
     await refresh();
+    if (!options.isTrusted) checkDamage(journal, path, options.clock.wallMs());
     const isNew = journal.binding === undefined;
     const claim = (record: object) => {
-      const header = isNew ? line({ fleet_journal: JOURNAL_VERSION, ...binding }) : '';
+      const header = isNew ? lineOf({ fleet_journal: JOURNAL_VERSION, ...binding }) : '';
+      const accepts = options.isTrusted ? { accepts: true } : {};
       // The line feed ends what a crash may have cut.
-      return file.append(`\n${header}${line(record)}`).then(refresh);
+      return file.append(`\n${header}${lineOf({ ...record, n: 1, after: journal.records, ...accepts })}`).then(refresh);
     };
     await takeLock({ path, refresh, claim }, id, options);
     if (isNew) await file.keepName();
@@ -81,19 +108,23 @@ export async function openJournal(path: string, binding: Binding, options: LockO
   }
 }
 
-function line(record: object): string {
-  return `${JSON.stringify(record)}\n`;
-}
-
 function openRecords(file: JournalFile, id: string, journal: Journal, clock: Clock): OpenJournal {
   const gone = new AbortController();
   let begunAt = clock.monotonicMs();
+  let written = 1;
+  /** By both clocks: one stands still while the machine sleeps, the other may be set. */
+  const now = () => ({ monotonicMs: clock.monotonicMs(), wallMs: clock.wallMs() });
+  let confirmed = now();
   let isClosed = false;
   let cancelBeat = () => {};
 
   const append = async (record: object): Promise<void> => {
+    // The moment before: what comes later is not confirmed by this.
+    const at = now();
+    written += 1;
     try {
-      await file.append(line(record));
+      await file.append(lineOf({ ...record, n: written }));
+      confirmed = at;
     } catch (error) {
       gone.abort(error);
       throw error;
@@ -115,15 +146,25 @@ function openRecords(file: JournalFile, id: string, journal: Journal, clock: Clo
       begunAt = clock.monotonicMs();
       return append({ run: id, start, at: clock.wallMs() });
     },
-    announce: (key, before) =>
+    announce: (key, { name, before }) =>
       append({
         sending: key,
         run: id,
         after_ms: Math.round(clock.monotonicMs() - begunAt),
+        ...(name === null ? {} : { name }),
         ...(before === null ? {} : { before }),
       }),
-    record: (key, result, uuid) =>
-      append({ answered: key, run: id, ...(uuid === null ? {} : { uuid }), result, at: clock.wallMs() }),
+    silentMs: () => Math.max(clock.monotonicMs() - confirmed.monotonicMs, Math.abs(clock.wallMs() - confirmed.wallMs)),
+    record: (key, result, { uuid, name, how }) =>
+      append({
+        answered: key,
+        run: id,
+        ...(uuid === null ? {} : { uuid }),
+        ...(name === null ? {} : { name }),
+        ...(how === 'answered' ? {} : { how }),
+        result,
+        at: clock.wallMs(),
+      }),
     async close() {
       isClosed = true;
       cancelBeat();

@@ -34,6 +34,12 @@ export function firstMomentOfSending({ newest, date }: Start, afterMs: number): 
   return moments.length === 0 ? undefined : Math.max(...moments) + afterMs;
 }
 
+/** Whether a moment that the service wrote lies in a later second than another in milliseconds. */
+export function isOfLaterSecond(moment: unknown, milliseconds: number | undefined): boolean {
+  const time = readTime(moment);
+  return time !== undefined && milliseconds !== undefined && Math.floor(time / 1000) > Math.floor(milliseconds / 1000);
+}
+
 /** Whether a moment that the service wrote is not before another in milliseconds; one without decimals may be anywhere in its second. */
 export function isNotBefore(moment: unknown, milliseconds: number): boolean {
   const time = readTime(moment);

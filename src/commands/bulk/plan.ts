@@ -3,10 +3,11 @@
 import type { NewBicycle } from '../../api/bicycle.js';
 import type { Resource } from '../../api/resource.js';
 import type { FleetError } from '../../errors.js';
+import type { Client } from '../../http/client.js';
 import type { HttpRequest } from '../../http/types.js';
 import type { Shape } from '../../terminal/formats.js';
 import type { Ended } from '../../views/action.js';
-import type { Before, Entry } from './records.js';
+import type { Before, Entry, How } from './records.js';
 
 /** What becomes of doubts that no evidence decides. */
 export type UnknownChoice = 'leave' | 'done' | 'resend';
@@ -48,6 +49,8 @@ export interface Change {
   resource: Resource;
   /** `retire`, `create`. */
   verb: string;
+  /** `create`, `act`, `edit`: a journal belongs to one of them. */
+  command: string;
   isCreation: boolean;
   /** Whether it asks before one too, and twice for many. */
   isGrave: boolean;
@@ -58,6 +61,8 @@ export interface Change {
   requestOf(task: Task): HttpRequest;
   /** A failure of the request in better words. */
   explain?(error: FleetError, task: Task): FleetError;
+  /** Asks the service about those in doubt, and gives what decides them. Throws when it is out of reach. */
+  lookUp(client: Client, doubts: readonly Doubt[]): Promise<Decide>;
   /** Asks for the name of one, for people; undefined where the service does not say. Throws when it is out of reach. */
   nameOf?: ((uuid: string) => Promise<string | undefined>) | undefined;
 }
@@ -94,7 +99,7 @@ export type Decision =
   /** Nothing has happened to the bicycle since: it may be sent. */
   | { kind: 'untouched' }
   /** There is evidence of the action itself; `why` says which. */
-  | { kind: 'done'; uuid: string | null; state: string | null; why: string }
+  | { kind: 'done'; uuid: string | null; state: string | null; how: How; why: string }
   /** Neither is certain; the state is what it is now, null when not even that is known. */
   | { kind: 'unknown'; state: string | null; why: string };
 

@@ -103,7 +103,11 @@ export async function openReporter(context: Context, { change, shape, tasks }: P
     },
     summary() {
       const all = sum(OUTCOMES);
-      const parts = OUTCOMES.filter((outcome) => count(outcome) > 0).map((one) => `${count(one)} ${one}`);
+      const isResumed = count('skipped') > 0;
+      const wordOf = (outcome: Outcome) =>
+        outcome === 'skipped' ? 'already done before' : outcome === 'done' && isResumed ? 'done now' : outcome;
+      const shown = OUTCOMES.filter((outcome) => count(outcome) > 0 || (isResumed && outcome === 'done'));
+      const parts = shown.map((outcome) => `${count(outcome)} ${wordOf(outcome)}`);
       if (all === 0) return `no ${noun.many} were given: nothing was sent`;
       const took = showDuration(clock.monotonicMs() - startedAt);
       return `${all} ${all === 1 ? noun.one : noun.many}: ${parts.join(', ')} in ${took}`;
@@ -150,10 +154,11 @@ async function openWriter(context: Context, change: Change, shape: Shape<Ended>)
   const output = jq !== undefined && format === 'jsonl' ? { output: format } : {};
   const result = await openResult<Ended>({ ...context, flags: { ...flags, ...output } }, shape, format);
   // Columns that were asked for are a table.
-  const isLines = format === 'table' && flags.columns === undefined;
+  const isLines = format === 'table' && flags.columns === undefined && (isSingle || flags.wide !== true);
   /** The table is for people, who want to know what went wrong; UUIDs are for the next command, which wants what went well. */
   const isShown = ({ outcome }: Ended): boolean => {
     if (isSingle) return !isBad(outcome);
+    if (format === 'table' && flags.wide === true) return true;
     if (format === 'table') return isBad(outcome) || outcome === 'allowed';
     return format !== 'uuid' || !isBad(outcome);
   };

@@ -1,10 +1,9 @@
 // The second half of a resumed run: waits until nothing can arrive any more, then decides what an earlier run left in doubt.
 
 import { sleep } from '../../clock.js';
-import { lookUpCreations } from './created.js';
-import { lookUpActions } from './evidence.js';
 import type { Decide, Doubt, UnknownChoice } from './plan.js';
 import { askAgain, labelOf } from './question.js';
+import type { How } from './records.js';
 import { failureOf, type Run, send, take } from './run.js';
 
 /** A doubt that no evidence decided. */
@@ -51,7 +50,9 @@ export async function settleDoubts(run: Run, startedMs: number): Promise<void> {
     if (choice === 'resend') {
       const tasks = chosen.map(({ doubt }) => doubt.task);
       await send(run, tasks);
-    } else for (const { doubt, state } of chosen) await settle(run, doubt, { state, why: '--unknown done was given' });
+    } else
+      for (const { doubt, state } of chosen)
+        await settle(run, doubt, { state, how: 'operator', why: '--unknown done was given' });
   } catch (error) {
     run.stop(error);
   } finally {
@@ -71,19 +72,19 @@ async function waitUntilSettled({ context, reporter, doubts, over }: Run, untilM
 
 async function lookUp({ context, plan, doubts }: Run): Promise<Decide> {
   const client = await context.client();
-  return plan.change.isCreation ? lookUpCreations(client, doubts) : lookUpActions(client, doubts, plan.change);
+  return plan.change.lookUp(client, doubts);
 }
 
 /** Records and reports a doubt as done. Never rejects: what fails stops the run. */
 function settle(
   run: Run,
   { task }: Doubt,
-  by: { uuid?: string | null; state: string | null; why: string },
+  by: { uuid?: string | null; state: string | null; how: How; why: string },
 ): Promise<void> {
-  const { uuid = null, state, why } = by;
+  const { uuid = null, state, how, why } = by;
   const message = `no answer came, but it was carried out: ${why}`;
   const result = { outcome: 'done', status: null, state, request_id: null, milliseconds: null, message } as const;
-  return take(run, { task, result, uuid, isRecorded: true }).catch(run.stop);
+  return take(run, { task, result, uuid, how, isRecorded: true }).catch(run.stop);
 }
 
 async function askForChoice({ context, plan }: Run, unknown: readonly Undecided[]): Promise<UnknownChoice> {

@@ -6,16 +6,15 @@ import type { Context } from '../../context.js';
 import { asFleetError, FleetError } from '../../errors.js';
 import type { Client } from '../../http/client.js';
 import { kindOfStatus } from '../../http/failure.js';
-import type { HttpAnswer } from '../../http/types.js';
 import { ReaderLeft } from '../../terminal/io.js';
 import { type ChangeResult, isBad } from '../../views/action.js';
 import { isSignal, openPatience, waitingFor } from '../unanswered.js';
 import { isConcurrentEdit, judgeAnswer, judgeFailure, type Verdict } from './answer.js';
 import { type Gate, openGate } from './gate.js';
-import type { OpenJournal } from './journal.js';
+import { LONGEST_SILENCE_MS, type OpenJournal } from './journal.js';
 import { startPace } from './pace.js';
 import type { ChangeOptions, Doubt, Plan, Task } from './plan.js';
-import { type Before, judgeEntry } from './records.js';
+import { type Before, type How, judgeEntry } from './records.js';
 import type { Reporter } from './report.js';
 import { unlessAborted } from './until.js';
 
@@ -62,6 +61,8 @@ export interface Ending {
   /** As the answer has them. */
   uuid?: string | null;
   name?: string | null;
+  /** How it is known; the service answered when absent. */
+  how?: How;
   error?: FleetError | undefined;
   /** Whether the journal has to know: a request may have left, or is decided now. */
   isRecorded: boolean;
@@ -158,12 +159,13 @@ export function failureOf({ outcome, status, message, request_id }: ChangeResult
 export async function take(run: Run, { task, result, error, isRecorded, ...named }: Ending): Promise<void> {
   const { plan, journal, reporter } = run;
   const { change } = plan;
-  const { uuid = null, name = null } = named;
+  const { uuid = null, name = null, how = 'answered' } = named;
   const { key, creation } = task;
+  const about = { uuid: change.isCreation ? uuid : null, name: task.name ?? name, how };
   if (error !== undefined) run.lastError = error;
   learn(run, result, uuid);
   try {
-    if (isRecorded) await journal?.record(key, result, change.isCreation ? uuid : null);
+    if (isRecorded) await journal?.record(key, result, about);
   } finally {
     await reporter.take(
       creation === undefined
@@ -237,7 +239,7 @@ async function attempt(run: Run, task: Task): Promise<Ending> {
   let hasLeave = await gate.enter();
   let sentAtMs: number | undefined;
   const announce = async () => {
-    await journal?.announce(task.key, await run.beforeOf(task));
+    await journal?.announce(task.key, { name: task.name, before: await run.beforeOf(task) });
     sentAtMs = clock.monotonicMs();
   };
   const pause = async (milliseconds: number, failure: FleetError) => {
@@ -255,7 +257,7 @@ async function attempt(run: Run, task: Task): Promise<Ending> {
   if (hasLeave) {
     try {
       await announce();
-      verdict = judgeAnswer(await exchange(run, task, pause), task, run.plan.change);
+      verdict = judgeAnswer(await exchange(run, task, { announce, pause }), task, run.plan.change);
     } catch (thrown) {
       const error = asFleetError(thrown);
       if (!hasLeave) verdict = { ...NOT_SENT, error };
@@ -293,19 +295,43 @@ function noteFailures({ stop, over, reporter }: Run, inARow: number, error: Flee
 
 const NEVER = new AbortController().signal;
 
-/** Sends the request of a task; once more after a concurrent edit, with which nothing was carried out. */
-async function exchange(
-  { client, plan, patience }: Run,
-  task: Task,
-  pause: (milliseconds: number, failure: FleetError) => Promise<void>,
-): Promise<HttpAnswer> {
-  const send = () => client.send({ ...plan.change.requestOf(task), retries: patience, pause });
-  try {
-    return await send();
-  } catch (error) {
-    if (!(error instanceof FleetError) || !isConcurrentEdit(error)) throw error;
-    await pause(CONCURRENT_EDIT_PAUSE_MS, error);
-    return send();
+/** What an exchange throws whose request was held back because nobody knows whether the journal is still this run's. */
+const HELD_BACK = new FleetError('output', 'the journal could not be written in time, and nothing was sent', {
+  hint: 'its disk is too slow: another run could take the journal over meanwhile',
+});
+
+/** So many times in a row a request is held back; a process that was stopped is held back once. */
+const MOST_HELD_BACK = 20;
+
+interface Steps {
+  /** Writes into the journal that the task is about to be sent, and finds out whether this run still holds it. */
+  announce(): Promise<void>;
+  pause(milliseconds: number, failure: FleetError): Promise<void>;
+}
+
+/**
+ * Sends the request of a task; once more after a concurrent edit, with which nothing was carried out. A process can be stopped at any
+ * moment, by Ctrl-Z or a laptop's sleep, and the journal be taken over: right before the bytes leave, the journal is looked at again
+ * unless that was a moment ago.
+ */
+async function exchange({ client, plan, patience, journal, reporter }: Run, task: Task, steps: Steps) {
+  const { announce, pause } = steps;
+  const holdBack = () => ((journal?.silentMs() ?? 0) > LONGEST_SILENCE_MS ? HELD_BACK : undefined);
+  const request = { ...plan.change.requestOf(task), retries: patience, pause, holdBack };
+  let heldBack = 0;
+  for (let mayRepeat = true; ; ) {
+    try {
+      return await client.send(request);
+    } catch (error) {
+      if (error === HELD_BACK && ++heldBack < MOST_HELD_BACK) {
+        const seconds = ((journal?.silentMs() ?? 0) / 1000).toFixed(1);
+        reporter.say(`this process was stopped for ${seconds} s; checking that the journal is still its own`);
+        await announce();
+      } else if (mayRepeat && error instanceof FleetError && isConcurrentEdit(error)) {
+        mayRepeat = false;
+        await pause(CONCURRENT_EDIT_PAUSE_MS, error);
+      } else throw error;
+    }
   }
 }
 

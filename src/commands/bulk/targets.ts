@@ -136,7 +136,9 @@ async function* parseTargets(lines: AsyncIterable<string>): AsyncGenerator<Targe
   }
   if (open.length === 0) return;
   if (format !== 'array') throw badLine(openedAt, 'a quote is opened here and never closed');
-  for (const { spot, fields } of atLine(openedAt, () => readJsonRows(open.join('\n'))))
+  const text = open.join('\n');
+  if (/^\s*\[\s*"/.test(text)) return yield* parseTexts(text, openedAt);
+  for (const { spot, fields } of atLine(openedAt, () => readJsonRows(text)))
     yield taskOf(Object.fromEntries(fields.map(({ name, value }) => [name, value])), openedAt + spot.line - 1);
 }
 
@@ -170,16 +172,28 @@ function atLine<T>(number: number, read: () => T): T {
 /** The longest beginning of a line that an error shows. */
 const SHOWN_CHARACTERS = 60;
 
-function parseLine(text: string, number: number): Target {
-  if (text.startsWith('{')) {
-    try {
-      return taskOf(parseJson(text) as { [field: string]: unknown }, number);
-    } catch (error) {
-      throw error instanceof JsonError ? badLine(number, error.message) : error;
-    }
+/** The UUIDs of a JSON array of texts that begins in that line. */
+function parseTexts(text: string, number: number): Target[] {
+  const values = readJson(text, number) as unknown[];
+  return values.map((value) => parseUuid(typeof value === 'string' ? value : JSON.stringify(value), number));
+}
+
+function readJson(text: string, number: number): unknown {
+  try {
+    return parseJson(text);
+  } catch (error) {
+    throw error instanceof JsonError ? badLine(number, error.message) : error;
   }
+}
+
+function parseLine(text: string, number: number): Target {
+  if (text.startsWith('{')) return taskOf(readJson(text, number) as { [field: string]: unknown }, number);
   const at = text.search(/\s#/);
-  const uuid = wholeUuid(at === -1 ? text : text.slice(0, at).trim());
+  return parseUuid(at === -1 ? text : text.slice(0, at).trim(), number);
+}
+
+function parseUuid(text: string, number: number): Target {
+  const uuid = wholeUuid(text.trim());
   if (uuid !== undefined) return plainTarget(uuid);
   const shown = text.length > SHOWN_CHARACTERS ? `${text.slice(0, SHOWN_CHARACTERS)}…` : text;
   throw badLine(number, `"${shown}" is not a UUID`);

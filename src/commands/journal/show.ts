@@ -1,0 +1,80 @@
+// `fleet journal show`: what a journal says of each bicycle, and how that is known.
+
+import { ALERT } from '../../api/alert.js';
+import { BICYCLE } from '../../api/bicycle.js';
+import type { Context } from '../../context.js';
+import { FleetError, usageError } from '../../errors.js';
+import { clean } from '../../terminal/clean.js';
+import { type JournalRow, journalShape } from '../../views/journal.js';
+import { peekFile } from '../bulk/file.js';
+import { checkDamage, type Entry, type Journal, judgeEntry, readJournal } from '../bulk/records.js';
+import { printRows } from '../list/result.js';
+
+/** Prints a row a bicycle, and sums up. Throws a FleetError of kind `partial` for a journal that was changed, after its rows. */
+export async function showJournal(context: Context, path: string): Promise<void> {
+  const journal = readJournal(await peekFile(path, true), path);
+  const { binding } = journal;
+  if (binding === undefined) throw usageError(`the journal ${path} holds nothing`, 'nothing was sent with it');
+  const noun = binding.command.startsWith(ALERT.many) ? ALERT : BICYCLE;
+  const rows = [...journal.entries].map(([key, entry]) => rowOf(key, entry));
+  await printRows(
+    context,
+    journalShape(noun),
+    rows.map((value) => ({ json: JSON.stringify(value), value })),
+  );
+  const what = clean([binding.command, binding['transition'] ?? ''].join(' ').trim());
+  await context.notice(`${what} at ${clean(binding.base_url)}: ${sumUp(journal, rows)}`);
+  checkWhole(journal, path, context.clock.wallMs());
+}
+
+function rowOf(key: string, entry: Entry): JournalRow {
+  const { result, how, run, atMs, name, uuid } = entry;
+  const [, row] = /^(\d+):/.exec(key) ?? [];
+  return {
+    uuid: row === undefined ? key : uuid,
+    ...(row === undefined ? {} : { row: Number(row) }),
+    name,
+    outcome: judgeEntry(entry) === 'done' ? 'done' : (result?.outcome ?? 'unknown'),
+    at: atMs === null ? null : new Date(atMs).toISOString(),
+    run,
+    how: result === undefined ? null : how,
+    status: result?.status ?? null,
+    state: result?.state ?? null,
+    request_id: result?.request_id ?? null,
+    message: result === undefined ? 'it was about to be sent, and no answer was recorded' : result.message,
+  };
+}
+
+/** `30 done (26 answered, 4 confirmed after a crash), 1 refused; 2 runs`. */
+function sumUp({ numbers }: Journal, rows: readonly JournalRow[]): string {
+  const counts = new Map<string, number>();
+  const add = (name: string) => counts.set(name, (counts.get(name) ?? 0) + 1);
+  for (const { outcome, how } of rows) {
+    add(outcome);
+    if (outcome === 'done') add(WORDS[how ?? ''] ?? 'answered');
+  }
+  const ways = [...new Set(Object.values(WORDS))].filter((way) => counts.has(way));
+  const detail = ways.map((way) => `${counts.get(way)} ${way}`).join(', ');
+  const parts = [...new Set(rows.map(({ outcome }) => outcome))].map(
+    (outcome) => `${counts.get(outcome)} ${outcome}${outcome === 'done' ? ` (${detail})` : ''}`,
+  );
+  const runs = `${numbers.size} ${numbers.size === 1 ? 'run' : 'runs'}`;
+  return `${parts.length === 0 ? 'nothing was sent' : parts.join(', ')}; ${runs}`;
+}
+
+const WORDS: { readonly [how: string]: string } = {
+  answered: 'answered',
+  history: 'confirmed after a crash',
+  list: 'confirmed after a crash',
+  state: 'confirmed after a crash',
+  operator: 'said to be done',
+};
+
+function checkWhole(journal: Journal, path: string, wallMs: number): void {
+  try {
+    checkDamage(journal, path, wallMs);
+  } catch (error) {
+    const { message, hint } = error as FleetError;
+    throw new FleetError('partial', message.replace('; nothing was sent', ''), { hint });
+  }
+}

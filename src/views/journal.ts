@@ -1,0 +1,59 @@
+// How what a journal says of one bicycle looks.
+
+import type { Shape } from '../terminal/formats.js';
+import { age, toIso } from '../terminal/time.js';
+import { OUTCOME_COLORS, type Outcome } from './action.js';
+import { ID_DIGITS } from './bicycle.js';
+
+export interface JournalRow {
+  uuid: string | null;
+  /** Where a creation stands in its file. */
+  row?: number;
+  name: string | null;
+  outcome: Outcome;
+  at: string | null;
+  run: string;
+  /** How the outcome is known; null where it is not. */
+  how: string | null;
+  status: number | null;
+  state: string | null;
+  request_id: string | null;
+  message: string | null;
+}
+
+export function journalShape(noun: Shape<JournalRow>['noun']): Shape<JournalRow> {
+  return {
+    noun,
+    fields: ['uuid', 'row', 'name', 'outcome', 'at', 'run', 'how', 'status', 'state', 'request_id', 'message'],
+    columns: [
+      {
+        header: 'ID',
+        programHeader: 'UUID',
+        field: 'uuid',
+        keep: 8,
+        cell: ({ uuid, row }, { terminal, isWhole }) => ({
+          text: uuid === null ? `row ${row}` : terminal && isWhole !== true ? uuid.slice(0, ID_DIGITS) : uuid,
+        }),
+      },
+      { header: 'NAME', field: 'name', keep: 6, isElastic: true },
+      {
+        header: 'OUTCOME',
+        field: 'outcome',
+        keep: 9,
+        cell: ({ outcome }) => ({ text: outcome, color: OUTCOME_COLORS[outcome] }),
+      },
+      { header: 'HOW', field: 'how', keep: 7 },
+      {
+        header: 'AGE',
+        programHeader: 'AT',
+        field: 'at',
+        keep: 5,
+        cell: ({ at }, { now, terminal }) => ({ text: terminal ? age(at, now) : toIso(at) }),
+      },
+      { header: 'STATE', field: 'state', keep: 3 },
+      { header: 'STATUS', field: 'status', keep: 2 },
+      { header: 'RUN', field: 'run', keep: 1 },
+      { header: 'REQUEST', field: 'request_id', keep: 0 },
+    ],
+  };
+}
