@@ -6,6 +6,7 @@ import type { Context } from '../../context.js';
 import { asFleetError, FleetError } from '../../errors.js';
 import type { Client } from '../../http/client.js';
 import { kindOfStatus } from '../../http/failure.js';
+import type { HttpAnswer } from '../../http/types.js';
 import { ReaderLeft } from '../../terminal/io.js';
 import { type ChangeResult, isBad } from '../../views/action.js';
 import { isSignal, openPatience, waitingFor } from '../unanswered.js';
@@ -296,12 +297,7 @@ function noteFailures({ stop, over, reporter }: Run, inARow: number, error: Flee
 const NEVER = new AbortController().signal;
 
 /** What an exchange throws whose request was held back because nobody knows whether the journal is still this run's. */
-const HELD_BACK = new FleetError('output', 'the journal could not be written in time, and nothing was sent', {
-  hint: 'its disk is too slow: another run could take the journal over meanwhile',
-});
-
-/** So many times in a row a request is held back; a process that was stopped is held back once. */
-const MOST_HELD_BACK = 20;
+const HELD_BACK = new FleetError('output', 'the journal could not be written in time, and nothing was sent');
 
 interface Steps {
   /** Writes into the journal that the task is about to be sent, and finds out whether this run still holds it. */
@@ -314,16 +310,15 @@ interface Steps {
  * moment, by Ctrl-Z or a laptop's sleep, and the journal be taken over: right before the bytes leave, the journal is looked at again
  * unless that was a moment ago.
  */
-async function exchange({ client, plan, patience, journal, reporter }: Run, task: Task, steps: Steps) {
-  const { announce, pause } = steps;
+async function exchange(run: Run, task: Task, { announce, pause }: Steps): Promise<HttpAnswer> {
+  const { client, plan, patience, journal, reporter, over } = run;
   const holdBack = () => ((journal?.silentMs() ?? 0) > LONGEST_SILENCE_MS ? HELD_BACK : undefined);
   const request = { ...plan.change.requestOf(task), retries: patience, pause, holdBack };
-  let heldBack = 0;
   for (let mayRepeat = true; ; ) {
     try {
       return await client.send(request);
     } catch (error) {
-      if (error === HELD_BACK && ++heldBack < MOST_HELD_BACK) {
+      if (error === HELD_BACK && !over.aborted) {
         const seconds = ((journal?.silentMs() ?? 0) / 1000).toFixed(1);
         reporter.say(`this process was stopped for ${seconds} s; checking that the journal is still its own`);
         await announce();
