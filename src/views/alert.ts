@@ -21,11 +21,20 @@ export function showAlertState(state: unknown): Cell {
   return { ...showText(state), color: STATE_COLORS.get(state) };
 }
 
-/** The bicycle's name where the alert carries it (section 2.4), else the UUID at the end of its link, else the link. */
-export function showAlertBicycle(alert: Alert, at: Place): Cell {
-  const name = textOf(readPath(alert.extra, 'bicycle_name'));
-  if (name !== undefined && name !== '') return showText(name);
-  return showId(typeof alert.bicycle === 'string' ? (uuidOfLink(alert.bicycle) ?? alert.bicycle) : alert.bicycle, at);
+/** Assumed: a message ends in what it is about, as in `Battery of the lock is low: Emmy 12`. */
+const NAME_AT_END = /: ([^:]{1,60})$/;
+/** A message that is longer is not looked at. */
+const MESSAGE_CHARACTERS = 1_000;
+
+/** The bicycle's name: where the alert carries it (section 2.4), that of the mirror, what the message ends in; else the digits of its link. */
+export function showAlertBicycle(alert: Alert, at: Place, known?: string): Cell {
+  const { bicycle, extra, message } = alert;
+  const text = typeof message === 'string' && message.length <= MESSAGE_CHARACTERS ? message : '';
+  const inMessage = NAME_AT_END.exec(text)?.[1]?.trim();
+  const names = [textOf(readPath(extra, 'bicycle_name')), known, textOf(readPath(extra, 'zone_name')), inMessage];
+  const name = names.find((one) => one !== undefined && one !== '');
+  if (name !== undefined) return showText(name);
+  return showId(typeof bicycle === 'string' ? (uuidOfLink(bicycle) ?? bicycle) : bicycle, at);
 }
 
 /** Alerts in every format. */
@@ -54,3 +63,13 @@ export const ALERTS: Shape<Alert> = {
     return pointOf(readPath(extra, 'location.coordinates.0'), readPath(extra, 'location.coordinates.1'));
   },
 };
+
+/** Alerts with the names of their bicycles by their links. */
+export function alertsNamed(nameOf: (link: unknown) => string | undefined): Shape<Alert> {
+  const columns = ALERTS.columns.map((column) =>
+    column.field === 'bicycle_name'
+      ? { ...column, cell: (alert: Alert, at: Place) => showAlertBicycle(alert, at, nameOf(alert.bicycle)) }
+      : column,
+  );
+  return { ...ALERTS, columns };
+}

@@ -32,7 +32,7 @@ export type Entry =
       /** The state it was in, where that is known and another. */
       before?: string | undefined;
       mark?: 'late' | 'caught-up' | undefined;
-      /** The name of its bicycle, where the alert itself does not say it. */
+      /** The name of its bicycle, where the mirror knows it. */
       name?: string | undefined;
     }
   /** Any other sender, and JSON that is no envelope. */
@@ -143,6 +143,8 @@ interface Cells {
   what: Cell[];
   charge: Cell;
   place: Cell;
+  /** What changed takes the room of charge and place. */
+  isWhole?: boolean;
 }
 
 function nameOf(bicycle: Bicycle | undefined, uuid: string | undefined): Cell {
@@ -185,8 +187,13 @@ function contentOf(entry: Entry, at: number, place: LinePlace): Omit<Cells, 'tim
       const { alert, before, name } = entry;
       const was = before === undefined ? [] : [alertStatePiece(before), { text: ' -> ' }];
       const degrees = (index: number) => readPath(alert.extra, `location.coordinates.${index}`);
+      const charge = showCharge(readPath(alert.extra, 'state_of_charge'), shown);
+      const where = placeOf(degrees(1), degrees(0), place);
+      const message = textOf(alert.message) ?? '';
+      const isWhole = charge.text === MISSING && where.text === MISSING;
       return {
-        name: name === undefined ? showAlertBicycle(alert, shown) : { text: clean(bounded(name)) },
+        name: showAlertBicycle(alert, shown, name),
+        isWhole,
         // The state first: on a narrow terminal the end of the type is cut.
         what: [
           { text: 'alert ', color: 'red' },
@@ -194,9 +201,11 @@ function contentOf(entry: Entry, at: number, place: LinePlace): Omit<Cells, 'tim
           alertStatePiece(alert.state),
           { text: ' ' },
           textPiece(alert.alert_type),
+          // Where neither charge nor place is known, the message says more than two dashes.
+          ...(isWhole && message !== '' ? [{ text: '  ' }, textPiece(message)] : []),
         ],
-        charge: showCharge(readPath(alert.extra, 'state_of_charge'), shown),
-        place: placeOf(degrees(1), degrees(0), place),
+        charge,
+        place: where,
       };
     }
     case 'other':
@@ -205,6 +214,7 @@ function contentOf(entry: Entry, at: number, place: LinePlace): Omit<Cells, 'tim
         what: [{ text: clean(bounded(entry.text)) }],
         charge: { text: MISSING },
         place: { text: MISSING },
+        isWhole: true,
       };
   }
 }
@@ -247,9 +257,8 @@ export function changeText(entry: Entry): { name: string; text: string } {
 
 /** One line without its newline: time, name, what changed, charge, place. */
 export function changeLine(entry: Entry, at: number, place: LinePlace): string {
-  const { time, name, what, charge, place: where } = cellsOf(entry, at, place);
+  const { time, name, what, charge, place: where, isWhole = false } = cellsOf(entry, at, place);
   const { paint, width } = place;
-  const isWhole = entry.type === 'other';
   if (width === undefined) {
     const rest = isWhole ? [] : [charge.text, where.text];
     return [time.text, pad(name.text, NAME_COLUMNS), fit(what, undefined, paint), ...rest].join('  ');

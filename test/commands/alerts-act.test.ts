@@ -132,10 +132,20 @@ test('an unknown alert is named', () =>
   withSandbox({ bicycles: 20 }, async (sandbox) => {
     const { code, stderr } = await fleet(sandbox, ['alerts', 'act', SOME, 'resolve']);
     expect(code).toBe(5);
-    expect(stderr).toContain(`alert ${SOME} is unknown, or not yours to see`);
+    expect(stderr).toContain(`alert ${SOME} was not found, or you have no access`);
     expect((await fleet(sandbox, ['alerts', 'act', 'eeee', 'resolve'])).stderr).toContain(
       'no alert begins with "eeee"',
     );
+  }));
+
+test('an action that the service does not know, and an alert that it does not, are two things', () =>
+  withSandbox({ bicycles: 20 }, async (sandbox) => {
+    const uuid = sandbox.raiseAlert(sandbox.bicycles()[0]?.uuid ?? '', 'lock.shutdown').uuid;
+    const unknown = await fleet(sandbox, ['alerts', 'act', uuid, 'bogus', '--allow-unknown']);
+    expect([unknown.code, unknown.stderr]).toEqual([5, expect.stringContaining('does not know the action "bogus"')]);
+    expect(unknown.stderr).not.toContain('no actions on alerts');
+    const missing = await fleet(sandbox, ['alerts', 'act', SOME, 'bogus', '--allow-unknown']);
+    expect([missing.code, missing.stderr]).toEqual([5, expect.stringContaining(`alert ${SOME} was not found`)]);
   }));
 
 test('a service of the interface alone has no such actions, and that is the message', () =>

@@ -120,7 +120,7 @@ describe('what is taken', () => {
     expect(new URL(url).pathname).toBe('/hooks/alerts');
     expect((await fetch(url, { method: 'POST', body: JSON.stringify(alert('a')) })).status).toBe(204);
     const { code, stdout, stderr } = await running.ended;
-    expect([code, stdout]).toEqual([0, '2026-03-01T12:00:00.000Z  -                 alert new lock.shutdown  -  -\n']);
+    expect([code, stdout]).toEqual([0, '2026-03-01T12:00:00.000Z  -                 alert new lock.shutdown\n']);
     expect(stderr).toMatch(/listened for alerts for .*: 1 alert, 1 webhook\n$/);
   });
 
@@ -261,6 +261,21 @@ describe('what no webhook brought', () => {
       );
     }));
 
+  test('204 means printed: the first webhook about an alert that the list had is a line', () =>
+    withSandbox({ bicycles: 10 }, async (sandbox) => {
+      const before = sandbox.raiseAlert(subject(sandbox), 'lock.shutdown');
+      await withListener(
+        ['--backfill', '200ms'],
+        async ({ post, objects, events, until }) => {
+          await until(() => events('open').length === 1);
+          for (let time = 0; time < 2; time++) expect(await post(before)).toBe(204);
+          await new Promise((resolve) => setTimeout(resolve, 500));
+          expect(objects()).toEqual([before]);
+        },
+        await environmentOf(sandbox),
+      );
+    }));
+
   test('--backfill 0 reads nothing, and a list that cannot be read ends nothing', () =>
     withSandbox({ bicycles: 10 }, async (sandbox) => {
       await withListener(
@@ -367,6 +382,20 @@ describe('--forward', () => {
     await back.close();
   });
 });
+
+test('two listeners, one memory: the second one is refused with the name of the first', () =>
+  withServer(
+    (response) => void response.writeHead(204).end(),
+    async (receiver) =>
+      withListener(['--forward', receiver.url], async ({ post, until }) => {
+        const second = await runFleet(['alerts', 'listen', '--port', '0', '--forward', receiver.url], {
+          env: { XDG_STATE_HOME: folder },
+        });
+        expect([second.code, second.stderr]).toEqual([3, expect.stringContaining(`process ${process.pid}`)]);
+        for (let number = 0; number < 15; number++) expect(await post(alert(`alert-${number}`))).toBe(204);
+        await until(() => receiver.asked.length === 15);
+      }),
+  ));
 
 test('the file of a queue that is never empty does not grow without end', () => {
   const path = join(folder, 'bodies.queue');

@@ -35,26 +35,30 @@ export async function actOnAlerts(context: Context, words: readonly string[], op
     find: (text: string) => findAlert(context, text),
     isGrave: false,
     target: Object.entries(TARGETS).find(([known]) => known === verb)?.[1],
-    explain: explainMissing,
+    explain: explainMissing(verb),
   };
   await runAction(context, action, options);
 }
 
-/** Observed: a service with such actions says "No Alert matches …" of an alert that it does not show. */
-function explainMissing(error: FleetError, { key: uuid }: Task): FleetError {
-  const { status, message } = error;
-  if (status !== 404 && status !== 405 && status !== 410 && status !== 501) return error;
-  const reason = /: (.*)$/s.exec(message)?.[1] ?? '';
-  if (/No Alert matches/i.test(message)) {
-    return withHint(
-      error,
-      'look for it: fleet alerts list',
-      `alert ${uuid} is unknown, or not yours to see: ${reason}`,
-    );
-  }
-  return withHint(
-    error,
-    'the interface names no such operation; change the alert in the fleet management system',
-    `this service has no actions on alerts: ${reason}`,
-  );
-}
+/** Observed: a service with such actions says "No Alert matches …" of an alert that it does not show, and "Not found." of an unknown action. */
+const explainMissing =
+  (verb: string) =>
+  (error: FleetError, { key: uuid }: Task): FleetError => {
+    const { status, message } = error;
+    if (status !== 404 && status !== 405 && status !== 410 && status !== 501) return error;
+    const reason = /: (.*)$/s.exec(message)?.[1] ?? '';
+    if (/No Alert matches/i.test(message))
+      return withHint(
+        error,
+        'look for it: fleet alerts list',
+        `alert ${uuid} was not found, or you have no access: ${reason}`,
+      );
+    if (!ALERT_ACTIONS.some((name) => name === verb))
+      return withHint(
+        error,
+        `actions that are known: ${ALERT_ACTIONS.join(', ')}`,
+        `the service does not know the action "${verb}": ${reason}`,
+      );
+    const hint = 'change the alert in the fleet management system';
+    return withHint(error, hint, `this service has no actions on alerts, or does not know "${verb}": ${reason}`);
+  };

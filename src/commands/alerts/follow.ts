@@ -2,6 +2,7 @@
 
 import type { Context } from '../../context.js';
 import { requireSseUrl } from '../../settings/resolve.js';
+import { readBicycleNames } from '../bicycle-names.js';
 import { OVER } from '../follow/ending.js';
 import { IDLE_MS } from '../follow/flags.js';
 import { type Follower, follow, type Session } from '../follow/loop.js';
@@ -10,7 +11,6 @@ import { followTopics } from '../follow/stream.js';
 import { runCommand } from './exec.js';
 import { lastMsOf, openKnownAlerts } from './known.js';
 import type { Memory } from './memory.js';
-import { NAME_LIMITS, openNames } from './names.js';
 import { readAlerts } from './read.js';
 import { openAlertsReport, type SummaryInput, type Title } from './report.js';
 import {
@@ -65,8 +65,14 @@ async function openAlerts(
   const { clock, io } = context;
   const { plan, memory, topics, baseUrl, exec } = input;
   const { ending, stderr, signal, emit, room, log } = session;
-  if (memory !== undefined) session.atEnd(memory.close);
   const report = openAlertsReport(stderr, input.title, plan.everyMs);
+  if (memory !== undefined) {
+    session.atEnd(memory.close);
+    session.runBeside(memory.beat(signal));
+    if (memory.keptAs !== undefined) report.damaged(memory.keptAs);
+    // Where it begins is remembered before anything is shown: a run that ends half-way goes on, and does not begin anew.
+    if (memory.marks.cursorMs === undefined) memory.move({ cursorMs: plan.sinceMs, floorMs: plan.sinceMs });
+  }
   const { print } = await openPrinter(context, plan.form, stderr, signal);
   const client = baseUrl && (await session.client(baseUrl, () => {}));
   const receiver = await input.openReceiver?.(session);
@@ -75,19 +81,18 @@ async function openAlerts(
     const sseUrl = requireSseUrl(await context.settings());
     session.runBeside(followTopics(context, { topics, sseUrl, idleMs: IDLE_MS, signal, log, emit, room }));
   }
-  const isNaming = baseUrl !== undefined && plan.form === 'lines';
-  const names = openNames(isNaming ? await session.client(baseUrl, () => {}, NAME_LIMITS) : undefined, clock, signal);
+  const nameOf = plan.form === 'lines' ? await readBicycleNames(context) : () => undefined;
   const done = { executed: 0, execFailed: 0 };
   const startedAt = clock.monotonicMs();
 
-  async function printableOf({ item, before, mark }: Show): Promise<Printable> {
-    const name = await names.of(item.value);
+  function printableOf({ item, before, mark }: Show): Printable {
+    const name = nameOf(item.value.bicycle);
     const entry = { type: 'alert', alert: item.value, before, mark, name } as const;
     return { entry, atMs: lastMsOf(item.value) ?? clock.wallMs(), data: item.json };
   }
   async function show(shows: readonly Show[]): Promise<void> {
     if (shows.length === 0) return;
-    await print(await Promise.all(shows.map(printableOf)), () => {});
+    await print(shows.map(printableOf), () => {});
     if (exec === undefined) return;
     for (const each of shows) {
       // What no command ran for counts as not delivered, and comes again after a restart.
@@ -105,7 +110,7 @@ async function openAlerts(
   const together = receiver === undefined && (memory !== undefined || exec !== undefined) ? 1 : TOGETHER;
   emit({ type: 'tick' });
   return {
-    start: (now) => startAlerts(plan, { known: memory?.known ?? openKnownAlerts(), cursorMs: memory?.cursorMs }, now),
+    start: (now) => startAlerts(plan, { known: memory?.known ?? openKnownAlerts(), marks: memory?.marks ?? {} }, now),
     step: alertsState,
     perform(effect) {
       report.effect(effect);
@@ -123,7 +128,7 @@ async function openAlerts(
         const shows = batch.filter((item) => item.type === 'show');
         await show(shows);
         memory?.keep(batch.flatMap((item) => (item.type === 'show' || item.type === 'learned' ? [item.version] : [])));
-        for (const item of batch) if (item.type === 'cursor') memory?.move(item.cursorMs);
+        for (const item of batch) if (item.type === 'cursor') memory?.move(item.marks);
         onDelivered(shows.length);
         for (const item of batch) if (item.type === 'accepted') receiver?.accept(item.id);
       }

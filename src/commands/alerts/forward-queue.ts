@@ -1,7 +1,7 @@
 // The bodies that wait to be passed on, in memory and in a file that outlives the process: a line for each, a line when it is done.
 
 import { isObject } from '../../json/parse.js';
-import { openLineFile, readRecords } from './line-file.js';
+import { openLog, readLog } from './log.js';
 
 /** A body as it came, and the headers that are passed on with it. */
 export interface Forwarded {
@@ -22,8 +22,7 @@ export interface ForwardQueue {
 
 const MOST_BODIES = 100_000;
 const MOST_BYTES = 64 * 1024 * 1024;
-/** The file is replaced by what waits when it has grown by more than this, and by more than so many times the bodies that wait. */
-const TIDY_CHARACTERS = 1024 * 1024;
+/** The file is replaced by what waits when it has grown by more than so many times the bodies that wait. */
 const TIDY_GROWTH = 2;
 /** What is read of such a file: all that may wait, written as base64, and what was done meanwhile. */
 const FILE_LIMIT_BYTES = 400 * 1024 * 1024;
@@ -34,13 +33,13 @@ export function openForwardQueue(path: string): ForwardQueue {
   let bytes = 0;
   for (const { body } of waiting.values()) bytes += body.length;
   let ids = [...waiting.keys()].at(-1) ?? 0;
-  const records = () => [...waiting].map(([id, forwarded]) => recordOf(id, forwarded));
-  const file = openLineFile(path, records(), 'the webhook was not accepted: its sender has to send it again');
+  const all = () => [...waiting].map(([id, forwarded]) => recordOf(id, forwarded));
+  const log = openLog({ path, all, hint: 'the webhook was not accepted: its sender has to send it again' });
   return {
     size: () => waiting.size,
     hasRoom: () => waiting.size < MOST_BODIES && bytes < MOST_BYTES,
     add(forwarded) {
-      file.append([recordOf(++ids, forwarded)]);
+      log.append([recordOf(++ids, forwarded)]);
       waiting.set(ids, forwarded);
       bytes += forwarded.body.length;
     },
@@ -49,12 +48,12 @@ export function openForwardQueue(path: string): ForwardQueue {
       for (const [id, { body }] of waiting) {
         waiting.delete(id);
         bytes -= body.length;
-        file.append([{ done: id }]);
+        log.append([{ done: id }]);
         break;
       }
-      if (file.appended() > Math.max(TIDY_CHARACTERS, TIDY_GROWTH * bytes)) file.replace(records());
+      log.tidy(TIDY_GROWTH * bytes);
     },
-    close: file.close,
+    close: log.close,
   };
 }
 
@@ -65,7 +64,7 @@ function recordOf(id: number, { headers, body }: Forwarded) {
 /** What waits in the file, by its number. */
 function restore(path: string): Map<number, Forwarded> {
   const waiting = new Map<number, Forwarded>();
-  for (const record of readRecords(path, FILE_LIMIT_BYTES)) {
+  for (const record of readLog(path, FILE_LIMIT_BYTES).records) {
     if (!isObject(record)) continue;
     const { id, done, body, headers } = record;
     if (typeof done === 'number') waiting.delete(done);

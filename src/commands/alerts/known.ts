@@ -1,4 +1,4 @@
-// What is known about alerts: which versions of each were seen, so that each alert and each change of it is shown once.
+// The table of alerts: which versions of each were printed, or were there before, so that each alert and each change is printed once.
 //
 // A version is an alert's `modified` with its state: times have whole seconds, so that two changes can carry the same one. Links and
 // `extra` play no part, for a webhook may spell them otherwise than the list.
@@ -9,20 +9,21 @@ import type { Item } from '../../http/types.js';
 import { readTime } from '../../terminal/time.js';
 import { textOf } from '../../terminal/values.js';
 
-/** Who brought a version. */
-export type Source = 'list' | 'webhook' | 'push';
+/** Who made a version known, each knows more than the one before: it was there before and was not printed; it was printed; a webhook brought it. */
+export const SOURCES = ['there', 'list', 'push', 'webhook'] as const;
+export type Source = (typeof SOURCES)[number];
 
 /** An alert as it came: its JSON text and its value. */
 export type AlertItem = Readonly<Item<Alert>>;
 
-/** How what is said of an alert relates to what is known of it. */
+/** What is known of an alert. */
 export interface Look {
-  /** `older`: a version that was not met, behind one that was. */
-  readonly kind: 'unknown' | 'changed' | 'older' | 'repeat';
-  /** The state it was in before, where that is known. */
+  /** Who made this very version known; undefined: nobody. */
+  readonly source: Source | undefined;
+  /** The state of the newest version; undefined where nothing is known of the alert. */
   readonly before: string | undefined;
-  /** Whether a webhook brought this version before. */
-  readonly isBrought: boolean;
+  /** Whether the newest version is newer. */
+  readonly isOlder: boolean;
 }
 
 /** One version, as it is remembered over a restart. */
@@ -38,17 +39,13 @@ export interface KnownAlerts {
   /** Takes in a version. */
   learn(item: AlertItem, source: Source): Version;
   restore(version: Version): void;
-  /** The alerts that may still change by themselves, the newest last. */
-  open(): Set<string>;
-  /** The one that was met longest ago first. */
+  /** Those of the alert that was met longest ago first. */
   versions(): Version[];
 }
 
-/** So many alerts and versions of them are known; what was met longest ago is forgotten first. */
+/** So many alerts and versions of each are known; what was met longest ago is forgotten first. */
 const KNOWN_ALERTS = 50_000;
-const KNOWN_VERSIONS = 100_000;
-/** States that an alert leaves no more (section 3.2); any other is watched. */
-const FINAL_STATES: readonly string[] = ['resolved', 'stopped'];
+const KNOWN_VERSIONS = 10;
 
 /** A name of the alert: its uuid in lower case, else a digest of its text. */
 function idOf({ value, json }: AlertItem): string {
@@ -73,30 +70,29 @@ export function keyOf({ id, modified, state }: Version): string {
 }
 
 export function openKnownAlerts(): KnownAlerts {
-  const versions = new Map<string, Version>();
-  /** The newest version of each alert. */
-  const newest = new Map<string, Version>();
+  /** By alert, the one that was met last at the end; the newest version of each comes last. */
+  const table = new Map<string, readonly Version[]>();
 
   function keep(version: Version): void {
-    const key = keyOf(version);
-    const met = versions.get(key);
-    // What a webhook brought stays brought.
-    meet(versions, key, met?.source === 'webhook' ? met : version, KNOWN_VERSIONS);
-    const last = newest.get(version.id);
-    meet(newest, version.id, last === undefined || isNotBefore(version, last) ? version : last, KNOWN_ALERTS);
+    const { id } = version;
+    const known = table.get(id) ?? [];
+    const met = known.find((other) => isSame(other, version));
+    const source = met === undefined ? version.source : furthest(met.source, version.source);
+    const others = known.filter((other) => other !== met);
+    const at = met === undefined ? others.findLastIndex((other) => !isBefore(version, other)) + 1 : known.indexOf(met);
+    table.delete(id);
+    table.set(id, others.toSpliced(at, 0, { ...version, source }).slice(-KNOWN_VERSIONS));
+    const [oldest = ''] = table.keys();
+    if (table.size > KNOWN_ALERTS) table.delete(oldest);
   }
 
   return {
     look(item) {
-      const version = versionOf(item, 'list');
-      const key = keyOf(version);
-      const last = newest.get(version.id);
-      // The newest is known for longer than the others.
-      const met = versions.get(key) ?? (last !== undefined && keyOf(last) === key ? last : undefined);
-      const seen = { before: last?.state, isBrought: met?.source === 'webhook' };
-      if (met !== undefined) return { kind: 'repeat', ...seen };
-      if (last === undefined) return { kind: 'unknown', ...seen };
-      return { kind: isNotBefore(version, last) ? 'changed' : 'older', ...seen };
+      const version = versionOf(item, 'there');
+      const known = table.get(version.id) ?? [];
+      const newest = known.at(-1);
+      const source = known.find((other) => isSame(other, version))?.source;
+      return { source, before: newest?.state, isOlder: newest !== undefined && isBefore(version, newest) };
     },
     learn(item, source) {
       const version = versionOf(item, source);
@@ -104,25 +100,20 @@ export function openKnownAlerts(): KnownAlerts {
       return version;
     },
     restore: keep,
-    open() {
-      const open = [...newest].filter(([, { state }]) => !FINAL_STATES.includes(state));
-      return new Set(open.map(([id]) => id));
-    },
-    versions: () => [...versions.values()],
+    versions: () => [...table.values()].flat(),
   };
 }
 
-/** Keeps a value as the one that was met last; the order of the map is that of meeting. */
-function meet<Value>(known: Map<string, Value>, key: string, value: Value, limit: number): void {
-  known.delete(key);
-  known.set(key, value);
-  if (known.size <= limit) return;
-  const [oldest = ''] = known.keys();
-  known.delete(oldest);
+function isSame(version: Version, other: Version): boolean {
+  return keyOf(version) === keyOf(other);
+}
+
+function furthest(source: Source, other: Source): Source {
+  return SOURCES.indexOf(source) > SOURCES.indexOf(other) ? source : other;
 }
 
 /** Times that cannot be read are taken in the order in which they come. */
-function isNotBefore(version: Version, other: Version): boolean {
+function isBefore(version: Version, other: Version): boolean {
   const [at, otherAt] = [readTime(version.modified), readTime(other.modified)];
-  return at === undefined || otherAt === undefined || at >= otherAt;
+  return at !== undefined && otherAt !== undefined && at < otherAt;
 }

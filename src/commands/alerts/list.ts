@@ -2,7 +2,8 @@
 
 import { ALERT, ALERT_STATES, ALERT_TYPES } from '../../api/alert.js';
 import type { Context } from '../../context.js';
-import { ALERTS } from '../../views/alert.js';
+import { ALERTS, alertsNamed } from '../../views/alert.js';
+import { readBicycleNames } from '../bicycle-names.js';
 import { findBicycle } from '../bicycles/find.js';
 import type { ListOptions } from '../list/flags.js';
 import { printList } from '../list/list.js';
@@ -11,6 +12,9 @@ import { chosenOrganization } from '../organization.js';
 
 /** What somebody who looks at alerts wants to see; the interface names no order of its own. */
 const NEWEST_FIRST = '-created';
+
+/** Formats that show alerts as the service sends them. */
+const AS_SENT: readonly string[] = ['json', 'jsonl', 'yaml', 'geojson', 'uuid'];
 
 export interface ListAlertsOptions extends ListOptions {
   state?: string[];
@@ -34,5 +38,8 @@ export async function listAlerts(context: Context, options: ListAlertsOptions): 
   if (bicycle !== undefined) query.push(['bicycle', bicycle.uuid]);
   query.push(['ordering', options.ordering ?? NEWEST_FIRST]);
   const request = { path: ALERT.listPath, query, subject: 'the list of alerts' };
-  await printList(context, { shape: ALERTS, request, resource: ALERT }, options);
+  const { output } = await context.settings();
+  const isDrawn = !AS_SENT.includes(output.value) && options.count !== true;
+  const shape = isDrawn ? alertsNamed(await readBicycleNames(context)) : ALERTS;
+  await printList(context, { shape, request, resource: ALERT }, options);
 }

@@ -14,6 +14,7 @@ import { chooseLines } from '../follow/print.js';
 import { followAlerts, type Receiver } from './follow.js';
 import { openForwarder } from './forward.js';
 import { type ForwardQueue, openForwardQueue } from './forward-queue.js';
+import { IN_USE } from './log.js';
 import { type Memory, openMemory } from './memory.js';
 import { openServer, type Webhook, type WebhookServer } from './receiver.js';
 import type { AlertsEvent } from './state.js';
@@ -125,12 +126,13 @@ async function openFiles(context: Context, options: ListenOptions, base: string)
   const { forward } = options;
   try {
     const path = await statePath(context, options, base);
-    const memory = openMemory(`${path}.state`, base);
+    const { clock, signal, notice: say } = context;
+    const memory = await openMemory(`${path}.state`, { baseUrl: base, clock, signal, say });
     // Another receiver is another queue.
     const queue = forward && openForwardQueue(`${path}-${digestOf(forward.href)}.queue`);
     return { memory, queue };
   } catch (thrown) {
-    if (forward !== undefined) throw thrown;
+    if (forward !== undefined || asFleetError(thrown).cause === IN_USE) throw thrown;
     await context.notice(`what was shown is not remembered across restarts: ${asFleetError(thrown).message}`);
     return { memory: undefined, queue: undefined };
   }

@@ -1,101 +1,170 @@
-// What following alerts remembers across restarts: how far the list was read, and the versions that were shown or are known.
+// What following alerts remembers across restarts: how far the list was read, and the versions that were printed or were there before.
 
+import { writeFileSync } from 'node:fs';
+import { type Clock, sleep } from '../../clock.js';
 import { configError } from '../../errors.js';
 import { isObject } from '../../json/parse.js';
+import { statIfThere } from '../../settings/trust.js';
 import { readTime } from '../../terminal/time.js';
-import { type KnownAlerts, openKnownAlerts, type Source, type Version } from './known.js';
-import { openLineFile, readRecords } from './line-file.js';
-import { OVERLAP_MS } from './state.js';
+import { BEAT_MS } from '../bulk/lock.js';
+import { type KnownAlerts, openKnownAlerts, SOURCES, type Version } from './known.js';
+import { type Log, lockLog, openLog, readLog } from './log.js';
+import { CLOCK_MARGIN_MS, OVERLAP_MS } from './reading.js';
+
+/** The service's times between which the list was read, where it was. */
+export interface Marks {
+  /** When the first watch of this memory began, by this machine. */
+  readonly beganMs?: number | undefined;
+  /** Up to here everything was seen. */
+  readonly cursorMs?: number | undefined;
+  /** What is not known and changed before this moment was there before. */
+  readonly floorMs?: number | undefined;
+}
 
 export interface Memory {
   readonly known: KnownAlerts;
-  /** The service's time up to which the list was read; undefined when it never was. */
-  readonly cursorMs: number | undefined;
-  /** Remembers versions that were shown or are known. Throws a FleetError of kind `output` when that cannot be written. */
+  readonly marks: Marks;
+  /** Where the file is kept that was damaged. */
+  readonly keptAs: string | undefined;
+  /** Remembers versions that were printed or were there before. Throws a FleetError of kind `output` when that cannot be written. */
   keep(versions: readonly Version[]): void;
   /** Remembers how far the list was read. Throws as above. */
-  move(cursorMs: number): void;
+  move(marks: Marks): void;
   /** Replaces the file where it has grown: call it where nothing is pending. Throws as above. */
   tidy(): void;
+  /** Says that this process lives, until the signal is aborted; rejects when another one has taken over. */
+  beat(signal: AbortSignal): Promise<void>;
   close(): void;
 }
 
-const FORMAT = 1;
+export interface MemoryOptions {
+  /** The service whose alerts these are. */
+  baseUrl: string;
+  clock: Clock;
+  signal: AbortSignal;
+  say(line: string): void;
+}
+
+/** Format 1 knew no `there`: its `list` was either. */
+const FORMAT = 2;
+/** What a state file begins with; the second where a crash came before its first line. */
+const FIRST_WORDS = ['{"fleet":"alerts"', '{"claim":"'];
 /** What is read of such a file at most; far above what is kept. */
 const LIMIT_BYTES = 64 * 1024 * 1024;
 /** So many versions are kept at least, for what a webhook may say again. */
 const KEPT_VERSIONS = 5_000;
-/** After so many more characters, some ten thousand lines, the file is written anew. */
-const APPENDED_CHARACTERS = 1024 * 1024;
-
-const SOURCES: readonly Source[] = ['list', 'webhook', 'push'];
 
 /**
- * Opens the memory at a path; a file that is not there is made. Throws a FleetError of kind `config` for a file that is something else,
- * belongs to others, or remembers another service, which is left as it is.
+ * Opens the memory at a path; a file that is not there is made, one that is damaged is kept beside. Throws a FleetError of kind `config`
+ * for a file that is something else, belongs to others, or remembers another service, which is left as it is, and where another process
+ * has it.
  */
-export function openMemory(path: string, baseUrl: string): Memory {
+export async function openMemory(path: string, { baseUrl, ...options }: MemoryOptions): Promise<Memory> {
+  const text = checkOwner(path, baseUrl);
+  const writtenMs = statIfThere(path)?.mtimeMs;
+  const claim = await lockLog(path, { ...options, limitBytes: LIMIT_BYTES });
   const known = openKnownAlerts();
-  let cursorMs = restore(path, baseUrl, known);
-  const records = () => [
+  const restored = restore(path, known);
+  let marks = restored.marks;
+  let keptAs: string | undefined;
+  if (restored.isDamaged) {
+    keptAs = `${path}.damaged-${options.clock.wallMs()}`;
+    writeFileSync(keptAs, text, { mode: 0o600 });
+    // Where no cursor is left, it is when the file was written last that says from where alerts may be missing.
+    const cursorMs = marks.cursorMs ?? (writtenMs ?? options.clock.wallMs()) - CLOCK_MARGIN_MS;
+    marks = { ...marks, cursorMs, floorMs: cursorMs - OVERLAP_MS };
+  }
+  marks = { ...marks, beganMs: marks.beganMs ?? options.clock.wallMs() };
+  const all = () => [
     { fleet: 'alerts', format: FORMAT, base_url: baseUrl },
-    ...worthKeeping(known.versions(), cursorMs).map(recordOf),
-    ...(cursorMs === undefined ? [] : [cursorOf(cursorMs)]),
+    ...worthKeeping(known.versions(), marks.cursorMs).map(recordOf),
+    recordOfMarks(marks),
   ];
-  const file = openLineFile(path, records(), 'what was shown last may be shown again after a restart');
+  const log: Log = openLog({ path, all, claim, hint: 'what was printed last may be printed again after a restart' });
   return {
     known,
-    get cursorMs() {
-      return cursorMs;
+    get marks() {
+      return marks;
     },
-    keep: (versions) => file.append(versions.map(recordOf)),
-    move(toMs) {
-      cursorMs = toMs;
-      file.append([cursorOf(toMs)]);
+    keptAs,
+    keep: (versions) => log.append(versions.map(recordOf)),
+    move(more) {
+      marks = { ...marks, ...more };
+      log.append([recordOfMarks(more)]);
     },
-    tidy() {
-      if (file.appended() > APPENDED_CHARACTERS) file.replace(records());
+    tidy: () => log.tidy(),
+    async beat(signal) {
+      while (
+        await sleep(options.clock, BEAT_MS, signal).then(
+          () => true,
+          () => false,
+        )
+      )
+        log.append([{ beat: claim.claim }]);
     },
-    close: file.close,
+    close() {
+      try {
+        log.append([{ released: claim.claim }]);
+      } catch {
+        // One that is lost is not this process's to let go of.
+      }
+      log.close();
+    },
   };
+}
+
+/** Refuses what is none of ours before anything is written to it; returns its text. */
+function checkOwner(path: string, baseUrl: string): string {
+  const { text, records } = readLog(path, LIMIT_BYTES);
+  const [head] = records;
+  const start = text.trimStart();
+  if (!FIRST_WORDS.some((words) => words.startsWith(start.slice(0, words.length))))
+    throw configError(`${path} is not a state file of fleet, and was left as it is`, 'choose another path');
+  const found = isObject(head) ? (head['base_url'] ?? baseUrl) : baseUrl;
+  if (found === baseUrl) return text;
+  const hint = 'choose another path for this service';
+  throw configError(`${path} remembers the alerts of ${String(found)}, not of ${baseUrl}`, hint);
 }
 
 function recordOf({ id, modified, state, source }: Version): readonly string[] {
   return [id, modified, state, source];
 }
 
-function cursorOf(cursorMs: number): { cursor: string } {
-  return { cursor: new Date(cursorMs).toISOString() };
+function recordOfMarks({ beganMs, cursorMs, floorMs }: Marks) {
+  const iso = (at: number | undefined) =>
+    at === undefined || !Number.isFinite(at) ? undefined : new Date(at).toISOString();
+  return { began: iso(beganMs), cursor: iso(cursorMs), floor: iso(floorMs) };
 }
 
 /** All that the next reading will meet, and the newest of the rest. */
 function worthKeeping(versions: readonly Version[], cursorMs: number | undefined): Version[] {
-  const fromMs = cursorMs === undefined ? Number.POSITIVE_INFINITY : cursorMs - 2 * OVERLAP_MS;
+  const fromMs = cursorMs === undefined ? Number.NEGATIVE_INFINITY : cursorMs - 2 * CLOCK_MARGIN_MS;
   const first = versions.length - KEPT_VERSIONS;
   return versions.filter(({ modified }, index) => index >= first || (readTime(modified) ?? fromMs) >= fromMs);
 }
 
-/** Reads what the file remembers into the knowledge; returns how far the list was read. */
-function restore(path: string, baseUrl: string, known: KnownAlerts): number | undefined {
-  const records = readRecords(path, LIMIT_BYTES);
-  if (records.length === 0) return undefined;
-  const [head] = records;
-  if (!isObject(head) || head['fleet'] !== 'alerts' || head['format'] !== FORMAT) {
-    throw configError(`${path} is not a state file of fleet, and was left as it is`, 'choose another path');
-  }
-  if (head['base_url'] !== baseUrl) {
-    throw configError(
-      `${path} remembers the alerts of ${String(head['base_url'])}, not of ${baseUrl}`,
-      'choose another path for this service',
-    );
-  }
-  let cursorMs: number | undefined;
+/** Reads what the file remembers into the knowledge. */
+function restore(path: string, known: KnownAlerts): { marks: Marks; isDamaged: boolean } {
+  const { records, broken } = readLog(path, LIMIT_BYTES);
+  let marks: Marks = {};
+  let hasHead = false;
   for (const record of records) {
-    if (isObject(record)) cursorMs = readTime(record['cursor']) ?? cursorMs;
-    if (!Array.isArray(record)) continue;
-    const [id, modified, state, source] = record as unknown[];
-    if (typeof id !== 'string' || typeof modified !== 'string' || typeof state !== 'string') continue;
-    known.restore({ id, modified, state, source: SOURCES.find((name) => name === source) ?? 'list' });
+    if (Array.isArray(record)) {
+      const [id, modified, state, source] = record as unknown[];
+      if (typeof id !== 'string' || typeof modified !== 'string' || typeof state !== 'string') continue;
+      known.restore({ id, modified, state, source: SOURCES.find((name) => name === source) ?? 'there' });
+    } else if (isObject(record)) {
+      const { began, cursor, floor, format } = record;
+      const [beganMs, cursorMs, floorMs] = [readTime(began), readTime(cursor), readTime(floor)];
+      marks = {
+        beganMs: beganMs ?? marks.beganMs,
+        cursorMs: cursorMs ?? marks.cursorMs,
+        floorMs: floorMs ?? marks.floorMs,
+      };
+      hasHead ||= record['fleet'] === 'alerts' && (format === FORMAT || format === 1);
+    }
   }
-  return cursorMs;
+  // A new one holds claims alone.
+  const isNew = records.every((record) => isObject(record) && typeof record['claim'] === 'string');
+  return { marks, isDamaged: broken > 0 || !(hasHead || isNew) };
 }

@@ -1,4 +1,4 @@
-// How fast the list of alerts is asked: slower when nothing happens, and when the service asks for it. Pure.
+// How fast the list of alerts is asked: as the operator says, slower when the service asks for it. Pure.
 
 import { doublingPauseMs } from '../../clock.js';
 import { LONGEST_ASKED_PAUSE_MS } from '../../http/retry.js';
@@ -7,21 +7,12 @@ import { LONGEST_ASKED_PAUSE_MS } from '../../http/retry.js';
 export interface Pace {
   /** What was asked for. */
   readonly wantedMs: number;
-  /** Whether it grows when nothing happens. */
-  readonly slowsDown: boolean;
-  /** The pause before the next reading. */
+  /** The pause before the next reading: what was asked for, or what a service that said 429 can bear. */
   readonly everyMs: number;
-  /** Not faster than this: what a service that said 429 can bear. */
-  readonly leastMs: number;
-  /** Readings without news in a row, and failures in a row. */
-  readonly quiet: number;
+  /** Failures in a row. */
   readonly failures: number;
 }
 
-/** So many readings without news are nothing; then each further one makes the pause longer, up to a multiple of what was asked for. */
-const QUIET_READINGS = 8;
-const GROWTH = 1.5;
-const MOST_TIMES = 4;
 /** After 429 the pause is twice as long, and shrinks again with each reading that succeeds. */
 const THROTTLED_GROWTH = 2;
 const RECOVERY = 0.8;
@@ -30,18 +21,13 @@ const THROTTLED_LIMIT_MS = 10 * 60_000;
 const FIRST_RETRY_MS = 1_000;
 const LONGEST_RETRY_MS = 60_000;
 
-export function startPace(wantedMs: number, slowsDown: boolean): Pace {
-  return { wantedMs, slowsDown, everyMs: wantedMs, leastMs: wantedMs, quiet: 0, failures: 0 };
+export function startPace(wantedMs: number): Pace {
+  return { wantedMs, everyMs: wantedMs, failures: 0 };
 }
 
 /** After a reading of the whole list. */
-export function afterReading(pace: Pace, hasNews: boolean): Pace {
-  const { wantedMs, slowsDown } = pace;
-  const leastMs = Math.max(wantedMs, pace.leastMs * RECOVERY);
-  const quiet = hasNews ? 0 : pace.quiet + 1;
-  const grownMs =
-    slowsDown && quiet > QUIET_READINGS ? Math.min(wantedMs * MOST_TIMES, pace.everyMs * GROWTH) : wantedMs;
-  return { ...pace, leastMs, quiet, failures: 0, everyMs: Math.max(leastMs, grownMs) };
+export function afterReading({ wantedMs, everyMs }: Pace): Pace {
+  return { wantedMs, everyMs: Math.max(wantedMs, everyMs * RECOVERY), failures: 0 };
 }
 
 export interface FailureInput {
@@ -57,10 +43,8 @@ export function afterFailure(
 ): { pace: Pace; pauseMs: number; cappedFromMs: number | undefined } {
   const failures = pace.failures + 1;
   const backoffMs = doublingPauseMs(failures, FIRST_RETRY_MS, LONGEST_RETRY_MS);
-  const leastMs = isThrottled
-    ? Math.min(THROTTLED_LIMIT_MS, Math.max(pace.leastMs, pace.wantedMs) * THROTTLED_GROWTH)
-    : pace.leastMs;
-  const pauseMs = Math.max(backoffMs, Math.min(askedMs, LONGEST_ASKED_PAUSE_MS), isThrottled ? leastMs : 0);
+  const everyMs = isThrottled ? Math.min(THROTTLED_LIMIT_MS, pace.everyMs * THROTTLED_GROWTH) : pace.everyMs;
+  const pauseMs = Math.max(backoffMs, Math.min(askedMs, LONGEST_ASKED_PAUSE_MS), isThrottled ? everyMs : 0);
   const cappedFromMs = askedMs > LONGEST_ASKED_PAUSE_MS ? askedMs : undefined;
-  return { pace: { ...pace, failures, leastMs }, pauseMs, cappedFromMs };
+  return { pace: { ...pace, failures, everyMs }, pauseMs, cappedFromMs };
 }

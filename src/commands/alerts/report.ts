@@ -1,7 +1,7 @@
 // What following alerts says on stderr: failures and returns once each, what --exec prints, a summary at the end.
 
 import { showDuration } from '../../terminal/time.js';
-import { count, errorFields, showCapped, type WatchEnd } from '../../views/stream.js';
+import { count, errorFields, iso, showCapped, type WatchEnd } from '../../views/stream.js';
 import type { Fields, Stderr } from '../follow/stderr.js';
 import type { AlertCounts, AlertsEffect, Show } from './state.js';
 
@@ -31,12 +31,28 @@ export function openAlertsReport(stderr: Stderr, title: Title, everyMs: number |
   const { print, atNow } = stderr;
   /** What is said even when quiet. */
   const say = (fields: Fields, line: string) => print(true, fields, atNow(line));
+  let isRepaired = false;
   return {
+    /** A state file that was damaged. */
+    damaged(keptAs: string): void {
+      const line = `the state file is damaged and was kept as ${keptAs}; what it may have missed is printed, also what was printed before`;
+      say({ event: 'damaged', kept_as: keptAs }, line);
+    },
     /** What the machine says; shows are printed elsewhere, but for their marks. */
     effect(effect: AlertsEffect): void {
       if (effect.type === 'ready') {
         const pace = everyMs === undefined ? '' : `; the list is read every ${showDuration(everyMs)}`;
-        print(false, { event: 'open', known: effect.alerts }, atNow(`${title.now}${pace}`));
+        const { alerts, unsure } = effect;
+        print(false, { event: 'open', known: alerts }, atNow(`${title.now}${pace}`));
+        if (unsure === 0) return;
+        const line = `the first answer came late: ${count(unsure, 'alert')} of the two hours before the start ${unsure === 1 ? 'is' : 'are'} not printed; --since 2h prints them`;
+        say({ event: 'unsure', alerts: unsure }, line);
+      } else if (effect.type === 'repaired') {
+        if (isRepaired) return;
+        isRepaired = true;
+        const [from, to] = [iso(effect.fromMs), iso(effect.toMs)];
+        const line = `the list was read until ${from}, which is in the future of the service; it is read again from ${to}`;
+        say({ event: 'repaired', from, to }, line);
       } else if (effect.type === 'unread') {
         const { error, retryInMs, cappedFromMs } = effect;
         const again = `trying again in ${showDuration(retryInMs)}${showCapped(cappedFromMs)}`;

@@ -1,8 +1,9 @@
 // What following alerts does next: `alertsState(state, event, now)` gives the state after an event and what is to be done, without I/O.
 //
-// The list is read newest first until it meets what is known, and what it brought is shown when it was read to that point, the oldest
-// first: a reading that fails half-way has shown nothing. Webhooks and pushes bring alerts sooner; each version is shown once, whoever
-// brings it. The state is handed on from step to step; the knowledge in it alone changes in place.
+// There is one table, alert -> versions that were printed or were there before, and a cursor: the time up to which the list was read. What
+// is in the list, not in the table and not older than the floor is news, whatever the clocks say. It is shown when the reading is whole, the
+// oldest first: one that fails half-way has shown nothing. Webhooks and pushes bring alerts sooner; each version is shown once, whoever
+// brings it. The state is handed on from step to step; the table in it alone changes in place.
 
 import type { Alert } from '../../api/alert.js';
 import type { FleetError } from '../../errors.js';
@@ -18,8 +19,19 @@ import type { WatchEnd } from '../../views/stream.js';
 import type { EndPlan, Stop } from '../follow/ending.js';
 import type { End } from '../follow/loop.js';
 import { matches } from '../list/where.js';
-import { type AlertItem, type KnownAlerts, keyOf, lastMsOf, type Source, type Version, versionOf } from './known.js';
+import { type AlertItem, type KnownAlerts, lastMsOf, type Source, type Version } from './known.js';
+import type { Marks } from './memory.js';
 import { afterFailure, afterReading, type Pace, startPace } from './pace.js';
+import {
+  addPage,
+  CLOCK_MARGIN_MS,
+  cursorLimitMs,
+  type Order,
+  oldestFirst,
+  type Reading,
+  readTo,
+  startReading,
+} from './reading.js';
 
 /** What following alerts is asked to do. */
 export interface AlertsPlan extends EndPlan {
@@ -39,18 +51,15 @@ export interface AlertsPlan extends EndPlan {
 export interface AlertsState {
   readonly plan: AlertsPlan;
   readonly known: KnownAlerts;
-  /** The service's time up to which the list was read; undefined before the first reading. */
-  readonly cursorMs: number | undefined;
-  /** An alert that is not known and changed before this moment was there before. */
-  readonly floorMs: number;
-  /** `created`: the service does not order by `modified`, and what is open is read again. */
-  readonly order: 'modified' | 'created';
+  readonly marks: Marks & { readonly beganMs: number };
+  readonly order: Order;
   readonly reading: Reading | undefined;
   readonly readings: number;
   /** Whether a page has come at all. */
   readonly isProven: boolean;
-  /** When the next reading begins, on the monotonic clock. */
+  /** When the next reading begins, and from when on it is a deep one, on the monotonic clock. */
   readonly dueMs: number;
+  readonly deepDueMs: number;
   readonly pace: Pace;
   /** The failure that lasts; said once. */
   readonly failure: { readonly sinceMs: number; readonly message: string } | undefined;
@@ -63,22 +72,6 @@ export interface AlertCounts {
   readonly late: number;
   readonly readings: number;
   readonly failures: number;
-}
-
-interface Reading {
-  readonly id: number;
-  readonly pages: number;
-  /** By their version, since pages shift while they are read. */
-  readonly items: ReadonlyMap<string, AlertItem>;
-  /** Alerts that were open and were not met yet; only where the order is that of `created`. */
-  readonly open: ReadonlySet<string>;
-  /** What the list is ordered by, of the last item; undefined as soon as the order was not kept. */
-  readonly lastMs: number | undefined;
-  readonly topMs: number | undefined;
-  /** The time at the service when the first page came. */
-  readonly serviceMs: number;
-  /** Pages in a row that held nothing new. */
-  readonly stalePages: number;
 }
 
 export type AlertsEvent =
@@ -107,7 +100,9 @@ export type AlertsEffect =
   /** Known from now on, not shown. */
   | { readonly type: 'learned'; readonly version: Version }
   /** The list was read up to this moment of the service. */
-  | { readonly type: 'cursor'; readonly cursorMs: number }
+  | { readonly type: 'cursor'; readonly marks: Marks }
+  /** The cursor was in the service's future. */
+  | { readonly type: 'repaired'; readonly fromMs: number; readonly toMs: number }
   | { readonly type: 'read-page'; readonly id: number; readonly query: Query }
   | { readonly type: 'wake'; readonly inMs: number }
   | {
@@ -117,8 +112,8 @@ export type AlertsEffect =
       /** What the service asked for, where that is too long to be waited. */
       readonly cappedFromMs: number | undefined;
     }
-  /** The list was read for the first time. */
-  | { readonly type: 'ready'; readonly alerts: number }
+  /** The list was read for the first time; so late that `unsure` alerts of the last hours may be newer than the watch. */
+  | { readonly type: 'ready'; readonly alerts: number; readonly unsure: number }
   | { readonly type: 'back'; readonly downMs: number }
   | { readonly type: 'bound'; readonly items: number }
   /** A webhook was taken in; it is answered when what stands before this was delivered. */
@@ -132,36 +127,36 @@ type AlertsStep = Step<AlertsState, AlertsEffect>;
 /** What a restart knows. */
 export interface Remembered {
   readonly known: KnownAlerts;
-  readonly cursorMs: number | undefined;
+  readonly marks: Marks;
 }
 
-/** Changes become visible in the list out of order by so much: transactions that end late, whole seconds. */
-export const OVERLAP_MS = 10_000;
-/** A time of an alert that is ahead of the service's own by more is a mistake, and nothing is measured by it. */
+/** A cursor that is ahead of the service by more is a mistake. */
 const AHEAD_MS = 60_000;
-/** What one reading keeps at most. */
-const READING_LIMIT_ITEMS = 20_000;
-/** How far what is open is looked for where the service does not order by `modified`. */
-const OPEN_LIMIT_PAGES = 20;
-/** A list that goes on and on without an alert that is new is led in a circle. */
-const STALE_PAGES_LIMIT = 10;
+/** A deep reading comes so often, or every so many readings. */
+const DEEP_EVERY_MS = 60_000;
+const DEEP_EVERY_READINGS = 10;
+/** Alerts that were made before a first answer that took longer belong to the watch. */
+const LATE_MS = 5_000;
+/** The service's times have whole seconds. */
+const SECOND_MS = 1_000;
 /** After a list that was read, a refusal may pass for so long. */
 const REFUSAL_LIMIT_MS = 60_000;
 
-export function startAlerts(plan: AlertsPlan, { known, cursorMs }: Remembered, now: Moment): AlertsState {
-  const sinceMs = plan.sinceMs === undefined ? undefined : plan.sinceMs + OVERLAP_MS;
-  const from = cursorMs ?? sinceMs;
+export function startAlerts(plan: AlertsPlan, { known, marks }: Remembered, now: Moment): AlertsState {
+  const { cursorMs = plan.sinceMs, beganMs = now.wallMs } = marks;
+  const floorMs =
+    marks.cursorMs === undefined ? plan.sinceMs : Math.max(marks.cursorMs - CLOCK_MARGIN_MS, marks.floorMs ?? 0);
   return {
     plan,
     known,
-    cursorMs: from,
-    floorMs: from === undefined ? Number.NEGATIVE_INFINITY : from - OVERLAP_MS,
+    marks: { beganMs, cursorMs, floorMs },
     order: 'modified',
     reading: undefined,
     readings: 0,
     isProven: false,
     dueMs: plan.everyMs === undefined ? Number.POSITIVE_INFINITY : now.monotonicMs,
-    pace: startPace(plan.everyMs ?? 0, !plan.isBackfill),
+    deepDueMs: now.monotonicMs,
+    pace: startPace(plan.everyMs ?? 0),
     failure: undefined,
     counts: { shown: 0, caughtUp: 0, late: 0, readings: 0, failures: 0 },
   };
@@ -196,22 +191,9 @@ function begin(state: AlertsState, now: Moment): AlertsStep {
   const inMs = state.dueMs - now.monotonicMs;
   // Rounded up: what is left of a millisecond by the arithmetic of floating numbers would wake for ever.
   if (inMs > 0) return { state, effects: [{ type: 'wake', inMs: Math.ceil(inMs) }] };
-  const isOfCreated = state.order === 'created';
-  const reading: Reading = {
-    id: state.readings + 1,
-    pages: 0,
-    items: new Map(),
-    open: isOfCreated ? state.known.open() : new Set(),
-    lastMs: Number.POSITIVE_INFINITY,
-    topMs: undefined,
-    serviceMs: now.wallMs,
-    stalePages: 0,
-  };
-  const query: Query = [
-    ['ordering', `-${state.order}`],
-    ...state.plan.query,
-    ...(isOfCreated || state.cursorMs === undefined ? [LARGE_PAGE] : []),
-  ];
+  const isDeep = state.deepDueMs <= now.monotonicMs;
+  const reading = startReading(state.readings + 1, isDeep, now.wallMs);
+  const query: Query = [['ordering', `-${state.order}`], ...state.plan.query, ...(isDeep ? [LARGE_PAGE] : [])];
   const effect: AlertsEffect = { type: 'read-page', id: reading.id, query };
   return { state: { ...state, reading, readings: reading.id }, effects: [effect] };
 }
@@ -228,98 +210,98 @@ function takePage(
   { page, serviceMs }: AlertsEvent & { type: 'page' },
   now: Moment,
 ): AlertsStep {
-  const reading = addPage(state, before, page, serviceMs);
-  const proven = { ...state, isProven: true };
-  if (reading.lastMs === undefined && state.order === 'modified' && page.next !== undefined) {
-    return begin({ ...proven, order: 'created', reading: undefined, dueMs: now.monotonicMs }, now);
+  const { order } = state;
+  const reading = addPage(before, order, page, serviceMs);
+  const { state: proven, effects } = repair({ ...state, isProven: true }, reading, now);
+  if (reading.lastMs === undefined && order === 'modified' && page.next !== undefined) {
+    return after(effects, begin({ ...proven, order: 'created', reading: undefined, dueMs: now.monotonicMs }, now));
   }
-  const { cursorMs } = state;
   // At the start the newest alert says where it begins.
-  const markMs = cursorMs ?? reading.topMs;
-  const isBelow = markMs !== undefined && reading.lastMs !== undefined && reading.lastMs < markMs - OVERLAP_MS;
-  const isFar = reading.items.size >= READING_LIMIT_ITEMS || reading.stalePages >= STALE_PAGES_LIMIT;
-  const isOpenMet = reading.open.size === 0 || reading.pages >= OPEN_LIMIT_PAGES;
-  // What is open is known from the start, where it has to be read again to see it change.
-  const isEnough =
-    isBelow && isOpenMet && (state.order === 'modified' || cursorMs !== undefined || reading.pages >= OPEN_LIMIT_PAGES);
-  if (page.next === undefined) return finish(proven, { ...reading, readTo: 'end' }, now);
-  if (isEnough || isFar) return finish(proven, { ...reading, readTo: isEnough ? 'known' : 'bound' }, now);
-  const effect: AlertsEffect = { type: 'read-page', id: reading.id, query: page.next };
-  return { state: { ...proven, reading }, effects: [effect] };
+  const cursorMs = proven.marks.cursorMs ?? topOf(reading, now);
+  const end = readTo(reading, order, cursorMs, page.next !== undefined);
+  if (end !== undefined) return after(effects, finish(proven, reading, end, now));
+  const effect: AlertsEffect = { type: 'read-page', id: reading.id, query: page.next ?? [] };
+  return { state: { ...proven, reading }, effects: [...effects, effect] };
 }
 
-interface WholeReading extends Reading {
-  /** It came to the end of the list, to where all that follows is known, or is long enough. */
-  readonly readTo: 'end' | 'known' | 'bound';
+/** The newest time of an alert that is not ahead of the service. */
+function topOf({ topMs, serviceMs }: Reading, now: Moment): number | undefined {
+  return topMs === undefined ? undefined : Math.min(topMs, cursorLimitMs(serviceMs, now.wallMs));
 }
 
-function addPage({ order }: AlertsState, before: Reading, page: Page<Alert>, serviceMs: number): Reading {
-  const items = new Map(before.items);
-  const open = new Set(before.open);
-  let { lastMs, topMs } = before;
-  for (const item of page.items) {
-    const version = versionOf(item, 'list');
-    const key = keyOf(version);
-    open.delete(version.id);
-    const orderMs = order === 'modified' ? lastMsOf(item.value) : readTime(item.value.created);
-    // Once out of order, always out of order: then nothing proves that the rest is older.
-    lastMs = orderMs === undefined || lastMs === undefined || orderMs > lastMs ? undefined : orderMs;
-    const changedMs = lastMsOf(item.value);
-    if (changedMs !== undefined && changedMs <= serviceMs + AHEAD_MS) topMs = Math.max(topMs ?? changedMs, changedMs);
-    if (!items.has(key)) items.set(key, item);
-  }
-  const stalePages = items.size > before.items.size ? 0 : before.stalePages + 1;
-  const first = before.pages === 0 ? { serviceMs } : {};
-  return { ...before, ...first, pages: before.pages + 1, items, open, lastMs, topMs, stalePages };
+/** Brings a cursor that lies in the future back to the newest alert that is known and does not. */
+function repair(state: AlertsState, { serviceMs }: Reading, now: Moment): AlertsStep {
+  const { marks, known } = state;
+  const { cursorMs: fromMs } = marks;
+  const limitMs = cursorLimitMs(serviceMs, now.wallMs);
+  if (fromMs === undefined || fromMs <= limitMs + AHEAD_MS) return same(state);
+  const times = known.versions().flatMap(({ modified }) => readTime(modified) ?? []);
+  const toMs = times.reduce((last, at) => (at <= limitMs ? Math.max(last, at) : last), limitMs - CLOCK_MARGIN_MS);
+  const repaired = { ...marks, cursorMs: toMs, floorMs: toMs - CLOCK_MARGIN_MS };
+  const effects: AlertsEffect[] = [
+    { type: 'repaired', fromMs, toMs },
+    { type: 'cursor', marks: repaired },
+  ];
+  return { state: { ...state, marks: repaired }, effects };
 }
 
 /** The reading is whole: what is news is shown, the oldest first, and the rest is known. */
-function finish(state: AlertsState, reading: WholeReading, now: Moment): AlertsStep {
+function finish(state: AlertsState, reading: Reading, end: 'end' | 'known' | 'bound', now: Moment): AlertsStep {
   const { plan, failure } = state;
+  const { beganMs, cursorMs, floorMs } = state.marks;
   const effects: AlertsEffect[] = [];
   if (failure !== undefined) effects.push({ type: 'back', downMs: now.monotonicMs - failure.sinceMs });
-  if (reading.readTo === 'bound') effects.push({ type: 'bound', items: reading.items.size });
+  if (end === 'bound') effects.push({ type: 'bound', items: reading.items.size });
   const over = add({ ...state, reading: undefined, failure: undefined }, { readings: 1 });
+  const isFirst = cursorMs === undefined;
+  // A first reading that came late has alerts that are newer than the watch, too; their times have whole seconds.
+  const waitedMs = now.wallMs - beganMs;
+  const isLate = isFirst && (state.counts.failures > 0 || waitedMs > LATE_MS);
+  const beganAtMs = Math.floor((reading.serviceMs - waitedMs) / SECOND_MS) * SECOND_MS;
+  const firstMs = isLate ? beganAtMs : Number.POSITIVE_INFINITY;
+  const fromMs = isFirst ? firstMs : (floorMs ?? Number.NEGATIVE_INFINITY);
   let news = 0;
+  let unsure = 0;
   const shown = forEach(over, oldestFirst(reading.items.values()), (open, item): AlertsStep => {
-    const look = state.known.look(item);
-    if (look.kind === 'repeat' || look.kind === 'older') return same(open);
-    const changedMs = lastMsOf(item.value);
-    const isOld = look.kind === 'unknown' && changedMs !== undefined && changedMs < state.floorMs;
-    if (state.cursorMs === undefined || isOld) return learn(open, item, 'list');
+    const { source, before } = state.known.look(item);
+    if (source !== undefined) return same(open);
+    const changedMs = lastMsOf(item.value) ?? (isFirst ? Number.NEGATIVE_INFINITY : fromMs);
+    if (before === undefined && changedMs < fromMs) {
+      if (isLate && changedMs >= beganAtMs - CLOCK_MARGIN_MS) unsure++;
+      return learn(open, item, 'there');
+    }
     news++;
     const mark = plan.isBackfill ? 'caught-up' : undefined;
-    return show(open, item, { source: 'list', before: look.before, mark }, now);
+    return show(open, item, { source: 'list', before, mark }, now);
   });
-  const ready: AlertsEffect[] = over.counts.readings === 1 ? [{ type: 'ready', alerts: reading.items.size }] : [];
+  const ready: AlertsEffect[] =
+    over.counts.readings === 1 ? [{ type: 'ready', alerts: reading.items.size, unsure }] : [];
   return after(
     effects,
-    followedBy(shown, (open) => after(ready, rest(open, reading, news > 0, now))),
+    followedBy(shown, (open) => after(ready, rest(open, reading, end, news > 0, now))),
   );
 }
 
 /** Moves the cursor, and waits for the next reading. */
-function rest(state: AlertsState, reading: WholeReading, hasNews: boolean, now: Moment): AlertsStep {
-  const { cursorMs, plan } = state;
+function rest(state: AlertsState, reading: Reading, end: string, hasNews: boolean, now: Moment): AlertsStep {
+  const { plan, marks } = state;
+  const { cursorMs } = marks;
   // An alert that left the pages while they were read may have drawn another past their edge: they are read again before that is forgotten.
-  const isShaky = reading.pages > 1 && hasNews && cursorMs !== undefined && reading.readTo !== 'bound';
-  const nextMs = isShaky
-    ? cursorMs
-    : Math.max(cursorMs ?? Number.NEGATIVE_INFINITY, reading.topMs ?? cursorMs ?? reading.serviceMs);
+  const isShaky = reading.pages > 1 && hasNews && cursorMs !== undefined && end !== 'bound';
+  const topMs = topOf(reading, now);
+  const startMs = topMs ?? cursorLimitMs(reading.serviceMs, now.wallMs) - (now.wallMs - marks.beganMs);
+  const nextMs = isShaky ? cursorMs : Math.max(cursorMs ?? startMs, topMs ?? startMs);
   // Where the whole list was read at the start, everything that is not known is new.
-  const startMs = reading.readTo === 'end' ? Number.NEGATIVE_INFINITY : nextMs - OVERLAP_MS;
-  const floorMs = cursorMs === undefined ? startMs : state.floorMs;
-  const pace = afterReading(state.pace, hasNews);
-  const pauseMs = isShaky ? Math.min(pace.everyMs, plan.everyMs ?? 0) : pace.everyMs;
-  const next = { ...state, cursorMs: nextMs, floorMs, pace, dueMs: now.monotonicMs + pauseMs };
+  const startFloorMs = end === 'end' ? Number.NEGATIVE_INFINITY : nextMs - CLOCK_MARGIN_MS;
+  const floorMs = cursorMs === undefined ? startFloorMs : marks.floorMs;
+  const pace = afterReading(state.pace);
+  const pauseMs = isShaky ? (plan.everyMs ?? 0) : pace.everyMs;
+  const deepPauseMs = isShaky ? 0 : Math.min(DEEP_EVERY_MS, DEEP_EVERY_READINGS * pace.everyMs);
+  const deepDueMs = reading.isDeep ? now.monotonicMs + deepPauseMs : state.deepDueMs;
+  const moved = { ...marks, cursorMs: nextMs, floorMs };
+  const next = { ...state, marks: moved, pace, dueMs: now.monotonicMs + pauseMs, deepDueMs };
   const wake: AlertsEffect = { type: 'wake', inMs: Math.ceil(pauseMs) };
-  return { state: next, effects: nextMs === cursorMs ? [wake] : [{ type: 'cursor', cursorMs: nextMs }, wake] };
-}
-
-/** By the time of their change; what has the same, or none, in the list's own order. */
-function oldestFirst(items: Iterable<AlertItem>): AlertItem[] {
-  const timed = [...items].map((item) => ({ item, at: lastMsOf(item.value) ?? 0 })).reverse();
-  return timed.sort((a, b) => a.at - b.at).map(({ item }) => item);
+  return { state: next, effects: nextMs === cursorMs ? [wake] : [{ type: 'cursor', marks: moved }, wake] };
 }
 
 function takeFailure(
@@ -333,7 +315,7 @@ function takeFailure(
     const next: AlertsState = { ...state, order: 'created', reading: undefined, dueMs: now.monotonicMs };
     const detail: AlertsEffect = {
       type: 'detail',
-      text: 'the service does not order alerts by modified; reading what is open again',
+      text: 'the service does not order alerts by modified; changes are looked for in the newest 2,000',
     };
     return followedBy({ state: next, effects: [detail] }, (open) => begin(open, now));
   }
@@ -366,13 +348,13 @@ function takeWebhook(state: AlertsState, { id, items }: AlertsEvent & { type: 'w
   let isNews = items.length === 0;
   let left = items.length;
   const { state: taken, effects } = forEach(state, items, (open, item): AlertsStep => {
-    const { kind, before, isBrought } = state.known.look(item);
-    isNews ||= !isBrought;
+    const { source, before, isOlder } = state.known.look(item);
+    isNews ||= source !== 'webhook';
     left--;
-    const mark = kind === 'older' ? 'late' : undefined;
-    if (kind !== 'repeat') return show(open, item, { source: 'webhook', before, mark }, now);
+    const isPrinted = source !== undefined && source !== 'there';
+    if (!isPrinted) return show(open, item, { source: 'webhook', before, mark: isOlder ? 'late' : undefined }, now);
     // The list told of it first: from now on a webhook did as well.
-    return isBrought ? same(open) : learn(open, item, 'webhook');
+    return source === 'webhook' ? same(open) : learn(open, item, 'webhook');
   });
   // One that ends all is answered when nothing of it is left; else it is sent again to whoever listens next.
   const answer: AlertsEffect[] = left === 0 ? [{ type: 'accepted', id, isNews }] : [];
@@ -390,10 +372,9 @@ function takePushed(state: AlertsState, event: StreamEvent, now: Moment): Alerts
   if (alert === 'other') return same(state);
   // A part of an alert: the list has the whole.
   if (alert === 'part') return beginNow(state, now);
-  const { kind, before } = state.known.look(alert);
-  return kind === 'repeat' || kind === 'older'
-    ? same(state)
-    : show(state, alert, { source: 'push', before, mark: undefined }, now);
+  const { source, before, isOlder } = state.known.look(alert);
+  if (source !== undefined) return same(state);
+  return show(state, alert, { source: 'push', before, mark: isOlder ? 'late' : undefined }, now);
 }
 
 /** The alert of a message (section 2.5); a message may be of something else, or carry a part alone. */

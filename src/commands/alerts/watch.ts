@@ -10,7 +10,6 @@ import { warnOfWords } from '../list/warnings.js';
 import { chosenOrganization } from '../organization.js';
 import { followAlerts } from './follow.js';
 import { openMemory } from './memory.js';
-import { OVERLAP_MS } from './state.js';
 
 export interface WatchAlertsOptions extends EndOptions {
   organization?: string;
@@ -32,9 +31,9 @@ export async function watchAlerts(context: Context, options: WatchAlertsOptions)
   const baseUrl = requireBaseUrl(settings);
   const organization = await chosenOrganization(context, options.organization);
   const types = options.type ?? [];
-  const memory = options.stateFile === undefined ? undefined : openMemory(options.stateFile, baseUrl.href);
-  // Where it begins is remembered before anything is shown: a run that ends half-way goes on, and does not begin anew.
-  if (memory?.cursorMs === undefined && sinceMs !== undefined) memory?.move(sinceMs + OVERLAP_MS);
+  const { clock, signal, notice: say } = context;
+  const { stateFile } = options;
+  const memory = stateFile && (await openMemory(stateFile, { baseUrl: baseUrl.href, clock, signal, say }));
   const plan = {
     form,
     ...endPlan(options),
@@ -51,5 +50,12 @@ export async function watchAlerts(context: Context, options: WatchAlertsOptions)
   };
   const what = organization === undefined ? 'alerts' : `alerts of ${organization}`;
   const title = { now: `following ${what}`, past: `followed ${what}` };
-  await followAlerts(context, { plan, title, memory, exec: options.exec, topics: options.topic ?? [], baseUrl });
+  await followAlerts(context, {
+    plan,
+    title,
+    memory: memory || undefined,
+    exec: options.exec,
+    topics: options.topic ?? [],
+    baseUrl,
+  });
 }

@@ -74,6 +74,8 @@ export interface LockOptions {
   signal: AbortSignal;
   /** A line for the operator. */
   say(line: string): void;
+  /** The error where another run lives; of kind `usage` when absent. */
+  inUse?(holder: Holder | undefined): Error;
 }
 
 /**
@@ -86,23 +88,25 @@ export async function takeLock(file: LockedFile, id: string, options: LockOption
   if (isHeld) await watchInSilence(file, before, options);
   const over = isHeld ? before.id : null;
   const holder = await file.claim({ claim: id, over, pid: process.pid, host: hostname(), beat_ms: BEAT_MS });
-  if (holder?.id !== id) throw inUse(file.path, holder);
+  if (holder?.id !== id) throw (options.inUse ?? inUse(file.path))(holder);
 }
 
 /** Resolves when the holder gave no sign of life for two beats, or let go. */
-async function watchInSilence(file: LockedFile, before: Holder, { clock, signal, say }: LockOptions): Promise<void> {
+async function watchInSilence(file: LockedFile, before: Holder, options: LockOptions): Promise<void> {
+  const { clock, signal, say } = options;
   const silenceMs = before.beatMs * BEATS_OF_SILENCE;
   const startedAt = clock.monotonicMs();
   say(`the last run did not finish; checking for ${silenceMs / 1000} s whether it is still running`);
   for (;;) {
     await sleep(clock, before.beatMs / LOOKS_A_BEAT, signal);
     const now = await file.refresh();
-    if (now?.id !== before.id || now.signs > before.signs) throw inUse(file.path, now);
+    // Fewer signs than before: the holder has written the file anew.
+    if (now?.id !== before.id || now.signs !== before.signs) throw (options.inUse ?? inUse(file.path))(now);
     if (now.isReleased || clock.monotonicMs() - startedAt >= silenceMs) return;
   }
 }
 
-function inUse(path: string, holder: Holder | undefined): Error {
+const inUse = (path: string) => (holder: Holder | undefined) => {
   const who = holder === undefined ? '' : ` (process ${holder.pid} on ${holder.host})`;
   return usageError(`the journal ${path} is in use by another run${who}`, 'wait for it to end, or stop it');
-}
+};

@@ -1,0 +1,186 @@
+// `fleet alerts watch` and odd clocks, first readings that fail, and state files that were damaged or are in use: nothing is lost.
+
+import { copyFile, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { type AlertService, alertUuid, withAlertService } from '../support/alert-service.js';
+import { type Running, startFleet } from '../support/running.js';
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'fleet-clocks-'));
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+const SECOND_MS = 1000;
+const HOUR_MS = 3_600_000;
+
+async function watch(service: AlertService, args: readonly string[] = []): Promise<Running> {
+  const running = startFleet(['alerts', 'watch', '--json', '--every', '100ms', ...args], { env: service.env });
+  await Promise.race([running.until(() => running.events('open').length > 0), running.ended]);
+  return running;
+}
+
+/** The numbers of the alerts that were printed. */
+const shown = (running: Running) => running.objects().map(({ uuid }) => Number(String(uuid).slice(-12)));
+const sorted = (numbers: readonly number[]) => [...numbers].sort((a, b) => a - b);
+const range = (from: number, to: number) => Array.from({ length: to - from }, (_, index) => from + index);
+const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds));
+
+/** Waits for the alerts, then a moment for what must not come. */
+async function expectShown(running: Running, numbers: readonly number[]): Promise<void> {
+  await running.until(() => shown(running).length >= numbers.length);
+  await pause(300);
+  expect(sorted(shown(running))).toEqual(sorted(numbers));
+}
+
+describe('a time in the future hides nothing', () => {
+  test.each([10, 30, 60])('%i s ahead of the service, then a burst over pages', (seconds) =>
+    withAlertService(async (service) => {
+      const running = await watch(service);
+      service.put(alertUuid(0), seconds * SECOND_MS);
+      await running.until(() => shown(running).length === 1);
+      for (const number of range(1, 62)) service.put(alertUuid(number));
+      await expectShown(running, range(0, 62));
+      await running.stop();
+    }),
+  );
+
+  test('nor after a restart', () =>
+    withAlertService(async (service) => {
+      const args = ['--state-file', join(folder, 'state')];
+      const first = await watch(service, args);
+      service.put(alertUuid(0), 60 * SECOND_MS);
+      await first.until(() => shown(first).length === 1);
+      await first.stop();
+      for (const number of range(1, 6)) service.put(alertUuid(number));
+      const second = await watch(service, args);
+      await expectShown(second, range(1, 6));
+      await second.stop();
+    }));
+});
+
+describe("a service whose Date is not its alerts' clock", () => {
+  test.each([1, -1, 2])('%i h ahead, the list empty at first', (hours) =>
+    withAlertService(async (service) => {
+      service.skewMs = hours * HOUR_MS;
+      const args = ['--state-file', join(folder, 'state')];
+      await (await watch(service, args)).stop();
+      for (const number of range(0, 10)) service.put(alertUuid(number));
+      const second = await watch(service, args);
+      await expectShown(second, range(0, 10));
+      await second.stop();
+      const third = await watch(service, args);
+      await expectShown(third, []);
+      await third.stop();
+    }),
+  );
+
+  test('alerts whose own times are off by nearly two hours are shown, and nothing of before', () =>
+    withAlertService(async (service) => {
+      for (const number of range(100, 140)) service.put(alertUuid(number), -number * 60 * SECOND_MS);
+      const running = await watch(service);
+      service.put(alertUuid(0), 1.9 * HOUR_MS);
+      service.put(alertUuid(1), -1.9 * HOUR_MS);
+      await expectShown(running, [0, 1]);
+      await running.stop();
+    }));
+
+  test('a cursor in the future is said and repaired', () =>
+    withAlertService(async (service) => {
+      const path = join(folder, 'state');
+      const args = ['--state-file', path];
+      service.put(alertUuid(0));
+      await (await watch(service, args)).stop();
+      const text = await readFile(path, 'utf8');
+      await writeFile(path, text.replaceAll(/"cursor":"[^"]*"/g, '"cursor":"2099-01-01T00:00:00.000Z"'));
+      service.put(alertUuid(1));
+      const second = await watch(service, args);
+      await expectShown(second, [1]);
+      await second.stop();
+      expect(second.events('repaired')).toHaveLength(1);
+      service.put(alertUuid(2));
+      const third = await watch(service, args);
+      await expectShown(third, [2]);
+      await third.stop();
+      expect(third.events('repaired')).toEqual([]);
+    }));
+});
+
+test('a list that fails at the start: what was made meanwhile is shown, what was there before is not', () =>
+  withAlertService(async (service) => {
+    service.put(alertUuid(0), -60 * SECOND_MS);
+    service.status = 503;
+    const running = startFleet(['alerts', 'watch', '--json', '--every', '100ms'], { env: service.env });
+    await running.until(() => running.events('lost').length === 1);
+    service.put(alertUuid(1));
+    service.status = 200;
+    await expectShown(running, [1]);
+    await running.stop();
+  }));
+
+describe('a damaged state file is said and kept, and what it may have missed is shown', () => {
+  const DAMAGES: [name: string, damage: (text: string) => string, again: (shown: readonly number[]) => boolean][] = [
+    ['its last line torn', (text) => text.slice(0, -5), (again) => again.length <= 1],
+    ['cut in half', (text) => text.slice(0, text.length / 2), () => true],
+    ['a line in the middle that is none', (text) => text.replace('\n["', '\n}["'), (again) => again.length <= 1],
+    ['from a newer version', (text) => text.replace(/"format":\d+/, '"format":99'), () => true],
+    ['cut in its first line', (text) => text.slice(0, 20), () => true],
+  ];
+
+  test.each(DAMAGES)('%s', (_name, damage, isAllowed) =>
+    withAlertService(async (service) => {
+      const path = join(folder, 'state');
+      const args = ['--state-file', path];
+      service.put(alertUuid(100), -3 * HOUR_MS);
+      const first = await watch(service, args);
+      for (const number of range(0, 10)) service.put(alertUuid(number));
+      await first.until(() => shown(first).length === 10);
+      await first.stop();
+      const damaged = damage(await readFile(path, 'utf8'));
+      await writeFile(path, damaged);
+      for (const number of range(10, 15)) service.put(alertUuid(number));
+      const second = await watch(service, args);
+      await second.until(() => range(10, 15).every((number) => shown(second).includes(number)));
+      await second.stop();
+      expect(second.events('damaged')).toHaveLength(1);
+      const again = shown(second).filter((number) => number < 10);
+      expect(isAllowed(again)).toBe(true);
+      expect(shown(second)).not.toContain(100);
+      const kept = (await readdir(folder)).filter((name) => name !== 'state');
+      expect(kept).toHaveLength(1);
+      expect(await readFile(join(folder, kept[0] ?? ''), 'utf8')).toBe(damaged);
+      const third = await watch(service, args);
+      await expectShown(third, []);
+      expect(third.events('damaged')).toEqual([]);
+      await third.stop();
+    }),
+  );
+});
+
+describe('one state file, one watch', () => {
+  test('the second one is refused with the name of the first', () =>
+    withAlertService(async (service) => {
+      const args = ['--state-file', join(folder, 'state')];
+      const first = await watch(service, args);
+      const second = await (await watch(service, args)).ended;
+      expect([second.code, second.stderr]).toEqual([3, expect.stringContaining(`process ${process.pid}`)]);
+      service.put(alertUuid(0));
+      await expectShown(first, [0]);
+      await first.stop();
+    }));
+
+  test('one that was killed is replaced', () =>
+    withAlertService(async (service) => {
+      const path = join(folder, 'state');
+      const first = await watch(service, ['--state-file', path]);
+      // What a kill -9 leaves: the file of one that never let go.
+      await copyFile(path, join(folder, 'killed'));
+      await first.stop();
+      service.put(alertUuid(0));
+      const second = await watch(service, ['--state-file', join(folder, 'killed')]);
+      await expectShown(second, [0]);
+      await second.stop();
+    }));
+});

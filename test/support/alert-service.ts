@@ -1,0 +1,77 @@
+// A small service that has alerts alone, with clocks that a test sets: its `Date`, and the times of each alert as the test writes them.
+
+import type { Alert } from '../../src/api/alert.js';
+import { sendJson, startServer } from './server.js';
+
+export interface AlertService {
+  url: string;
+  /** By uuid. */
+  alerts: Map<string, Alert>;
+  /** How far its `Date` is ahead of the truth. */
+  skewMs: number;
+  /** Answered instead of the list. */
+  status: number;
+  /** Lists that were asked for. */
+  readings(): number;
+  /** Takes an alert in, or changes one; `aheadMs`: how far its `modified` is ahead of the truth. */
+  put(uuid: string, aheadMs?: number, changes?: Partial<Alert>): Alert;
+  env: { FLEET_BASE_URL: string; FLEET_TOKEN: string };
+  close(): Promise<void>;
+}
+
+/** Observed: whole seconds, 20 a page, `page_size` up to 100, `-modified` and `-created`. */
+export async function startAlertService(): Promise<AlertService> {
+  const alerts = new Map<string, Alert>();
+  const server = await startServer((response, { path }) => {
+    const date = new Date(Date.now() + service.skewMs).toUTCString();
+    if (service.status !== 200) return sendJson(response, service.status, { detail: 'not now' }, { date });
+    const query = new URL(path, 'http://localhost').searchParams;
+    const field = query.get('ordering') === '-created' ? 'created' : 'modified';
+    const page = Number(query.get('page') ?? 1);
+    const size = Math.min(100, Number(query.get('page_size') ?? 20));
+    const all = [...alerts.values()].reverse().sort((a, b) => Date.parse(b[field] ?? '') - Date.parse(a[field] ?? ''));
+    query.set('page', String(page + 1));
+    const next = all.length > page * size ? `http://elsewhere/alerts/?${query}` : null;
+    const body = { count: all.length, next, previous: null, results: all.slice((page - 1) * size, page * size) };
+    sendJson(response, 200, body, { date });
+  });
+  const service: AlertService = {
+    url: server.url,
+    alerts,
+    skewMs: 0,
+    status: 200,
+    readings: () => server.asked.length,
+    put(uuid, aheadMs = 0, changes = {}) {
+      const modified = `${new Date(Date.now() + aheadMs).toISOString().slice(0, 19)}Z`;
+      const alert: Alert = {
+        uuid,
+        created: modified,
+        state: 'new',
+        alert_type: 'lock.shutdown',
+        ...alerts.get(uuid),
+        modified,
+        ...changes,
+      };
+      alerts.set(uuid, alert);
+      return alert;
+    },
+    env: { FLEET_BASE_URL: server.url, FLEET_TOKEN: 'a-token' },
+    close: server.close,
+  };
+  return service;
+}
+
+/** Runs a test with a service that is closed afterwards. */
+export async function withAlertService<T>(use: (service: AlertService) => Promise<T>): Promise<T> {
+  const service = await startAlertService();
+  try {
+    return await use(service);
+  } finally {
+    await service.close();
+  }
+}
+
+/** Observed: a version 4 UUID; the number is its end. */
+export function alertUuid(number: number): string {
+  return `00000000-0000-4000-8000-${String(number).padStart(12, '0')}`;
+}
