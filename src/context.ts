@@ -5,6 +5,7 @@ import type { Clock } from './clock.js';
 import { FleetError } from './errors.js';
 import type { Client, ClientOptions, HttpLog } from './http/client.js';
 import type { Network } from './http/network.js';
+import type { Tokens } from './http/types.js';
 import type { Settings } from './settings/resolve.js';
 import type { Stored } from './settings/store.js';
 import type { TokenSource } from './settings/token.js';
@@ -158,6 +159,7 @@ export function openContext(
       signal: AbortSignal.any([signal, over.signal]),
       notice,
       secrets: io.secrets,
+      anonymous: () => client({ token: ANONYMOUS }),
     });
   });
   let opened: Promise<Network> | undefined;
@@ -216,6 +218,9 @@ export function openContext(
     },
   };
 }
+
+/** The token of a client that sends none. */
+export const ANONYMOUS: Tokens = { get: async () => '', renew: async () => undefined };
 
 /** A notice as stderr shows it: a JSON object, a plain line, or on a terminal a line with its mark in colour. */
 async function showNotice(line: string, { isJson, stderr }: Io): Promise<string> {

@@ -1,6 +1,6 @@
 // The error family: every failure an operator can meet, its kind and its exit code (cli.md section 3).
 
-import type { Secrets } from './secrets.js';
+import { hideJwts, type Secrets } from './secrets.js';
 
 /** The exit code of each kind of failure; other programs rely on these numbers (cli.md section 3). */
 export const EXIT_CODES = {
@@ -117,7 +117,9 @@ export function describeError({ message, status, trace }: FleetError): string {
  */
 export function errorLines(error: FleetError): string[] {
   const first = `error: ${describeError(error)}`;
-  return error.hint === undefined ? [first] : [first, `hint: ${error.hint}`];
+  const lines = error.hint === undefined ? [first] : [first, `hint: ${error.hint}`];
+  // A token that was typed where none belongs is known to nobody yet.
+  return lines.map(hideJwts);
 }
 
 /** The error as programs read it: `{"error":{"kind","message","status","detail","trace","hint"}}` (cli.md section 3). */
@@ -136,5 +138,5 @@ export function errorJson(error: FleetError, secrets: Secrets): string {
       hint: error.hint ?? null,
     },
   };
-  return JSON.stringify(secrets.hideIn(value));
+  return hideJwts(JSON.stringify(secrets.hideIn(value)));
 }

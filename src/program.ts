@@ -4,8 +4,7 @@ import type { CommandUnknownOpts as Command, Command as TypedCommand } from '@co
 import { CommanderError } from 'commander';
 import { createRoot } from './cli/command.js';
 import { checkGlobalFlags } from './cli/contradictions.js';
-import { examples } from './cli/examples.js';
-import { everyCommandsFlags, fit, type HelpScreen, helpConfiguration, helpWidth } from './cli/help.js';
+import { everyCommandsFlags, firstPage, fit, type HelpScreen, helpConfiguration, helpWidth } from './cli/help.js';
 import { anyText, columnsOf, PROFILES, plain, withOffers } from './cli/offers.js';
 import { oneOf, secondsOf, wholeNumber } from './cli/options.js';
 import { hintFor, hintOfGuess } from './cli/suggestion.js';
@@ -21,6 +20,7 @@ import { addHelp } from './commands/help/index.js';
 import { addJournal } from './commands/journal/index.js';
 import { addMap } from './commands/map/index.js';
 import { addMirror } from './commands/mirror/index.js';
+import { addModels, addOrganizations, addZones } from './commands/named/index.js';
 import type { OfflineFlags } from './commands/offline.js';
 import { addProfile } from './commands/profile/index.js';
 import { addSandbox } from './commands/sandbox/index.js';
@@ -51,6 +51,9 @@ const WORK: Nouns = {
   map: addMap,
   mirror: addMirror,
   journal: addJournal,
+  organizations: addOrganizations,
+  zones: addZones,
+  models: addModels,
   api: addApi,
 };
 /** Each noun's words, under the headings of the first page of help; a new noun is one line here. */
@@ -115,6 +118,11 @@ export async function runProgram(
   await io.stdout.write(helpText);
 }
 
+/** What the first page shows; the summary of organizations speaks for all that are named. */
+const FIRST_PAGE = Object.values(NOUNS).map((nouns) =>
+  Object.keys(nouns).filter((name) => name !== 'zones' && name !== 'models'),
+);
+
 /** `-o wide` is the table with all of it; a picture is no format, and goes to those who draw. */
 function readOutput({ output, ...flags }: GlobalFlags, command: Command): GlobalFlags {
   if (output === WIDE) return { ...flags, output: TABLE, wide: true };
@@ -168,11 +176,7 @@ export function buildProgram(run: Run, { write, screen = PIPE, noun = '' }: Prog
       throw new CommanderError(0, 'commander.version', '');
     });
   addGlobalFlags(program);
-  examples(
-    program,
-    ['start a service to try', 'fleet sandbox'],
-    ['in another terminal', 'fleet --profile sandbox bicycles list --ordering state_of_charge'],
-  );
+  program.helpInformation = () => firstPage(program, FIRST_PAGE);
   addInnerHelp(program);
   const only = Object.hasOwn(WORK, noun) ? WORK[noun] : undefined;
   if (only !== undefined) only(program, run);

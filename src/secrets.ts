@@ -17,6 +17,8 @@ export interface Secrets {
 
 /** A run of a secret this long is hidden; a secret that is shorter is none, and hiding it would garble words. */
 const RUN_CHARACTERS = 8;
+/** A watch of weeks renews its token a thousand times: the oldest are over and forgotten. */
+const MOST_SECRETS = 20;
 /** How often an encoding may be wrapped in another, such as `%252E` or `\\u002e`. */
 const ROUNDS = 4;
 /** The depth limit of JSON (cli.md promise 6). */
@@ -29,6 +31,19 @@ interface View {
   ends?: Uint32Array;
 }
 
+/** A JWT: three parts with dots, the first the base64 of an object. */
+const isJwt = (word: string): boolean => word.includes('eyJ') && word.split('.').length > 2;
+
+/** The text without the words that look like a JWT, which may be a token that nobody has told us of. */
+export function hideJwts(text: string): string {
+  return text.includes('eyJ') ? text.replace(/[\w.-]+/g, (word) => (isJwt(word) ? HIDDEN : word)) : text;
+}
+
+/** Whether a text that was typed where no token belongs may be one: a JWT, or 32 letters and digits in a row. */
+export function looksLikeToken(text: string): boolean {
+  return isJwt(text) || /(?:[a-z0-9]{32})/i.test(text);
+}
+
 export function openSecrets(): Secrets {
   const known = new Set<string>();
   const runs = new Set<string>();
@@ -36,7 +51,13 @@ export function openSecrets(): Secrets {
   function add(secret: string): void {
     if (secret.length < RUN_CHARACTERS || known.has(secret)) return;
     known.add(secret);
-    for (const spelling of spellingsOf(secret))
+    const [oldest] = known;
+    const isFull = known.size > MOST_SECRETS && oldest !== undefined;
+    if (isFull) {
+      known.delete(oldest);
+      runs.clear();
+    }
+    for (const spelling of (isFull ? [...known] : [secret]).flatMap(spellingsOf))
       for (let at = 0; at + RUN_CHARACTERS <= spelling.length; at++) runs.add(spelling.slice(at, at + RUN_CHARACTERS));
   }
 

@@ -58,7 +58,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   context: ['settings', 'http', 'terminal', 'views', 'errors'],
   mirror: ['api', 'http', 'terminal', 'errors'],
   views: ['api', 'http', 'page', 'terminal', 'errors'],
-  settings: ['mirror', 'http', 'cli', 'terminal', 'errors'],
+  settings: ['mirror', 'api', 'http', 'cli', 'terminal', 'errors'],
   api: ['http', 'errors'],
   http: ['errors'],
   terminal: ['cli', 'errors'],

@@ -1,5 +1,7 @@
 // Links between resources: the interface refers to them "by absolute URL, not by bare identifier" (section 2).
 
+import { NAMED } from './named.js';
+
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 /** Whether the text is a UUID in its canonical 8-4-4-4-12 form, in either case. */
@@ -12,20 +14,19 @@ export function pathSegment(text: string): string {
   return encodeURIComponent(text.replace(/[\ud800-\udfff]/gu, '\ufffd'));
 }
 
-/** The collections that the links of a bicycle lead to. Assumed: the interface does not show their paths. */
-const COLLECTIONS = { organization: 'organizations', model: 'bicycle_models', lock: 'locks' } as const;
+/** The fields of a bicycle that link to another resource. Assumed: the interface does not show the paths of these. */
+export const LINK_FIELDS = ['organization', 'model', 'lock'] as const;
 
-/** The fields of a bicycle that link to another resource. */
-export type LinkField = keyof typeof COLLECTIONS;
+export type LinkField = (typeof LINK_FIELDS)[number];
 
 export function isLinkField(field: string): field is LinkField {
-  return Object.hasOwn(COLLECTIONS, field);
+  return LINK_FIELDS.some((known) => known === field);
 }
 
 /** The absolute URL of a linked resource, from a UUID; any other text, such as a URL, is left as it is (cli.md, bicycles create). */
 export function resourceLink(baseUrl: URL, field: LinkField, text: string): string {
   if (!isUuid(text)) return text;
-  return `${baseUrl.href.replace(/\/$/, '')}/${COLLECTIONS[field]}/${text.toLowerCase()}/`;
+  return `${baseUrl.href.replace(/\/$/, '')}${NAMED[field].path}${text.toLowerCase()}/`;
 }
 
 /** A UUID with a slash on both sides, and a little. */

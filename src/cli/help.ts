@@ -151,17 +151,28 @@ export function fit(text: string, width: number): string {
   return lines.join('\n');
 }
 
-/** The flags of every command on a few lines: as they are typed, with their defaults; on the root page by their names alone. */
+/** The flags of every command on a few lines, as they are typed, with their defaults. */
 export function everyCommandsFlags(program: Command, command: Command, screen: HelpScreen): string {
-  const isRoot = command === program;
-  const flags = [...program.options.filter(({ hidden }) => !hidden).map(isRoot ? shortest : withDefault)];
+  if (command === program) return '';
+  const flags = program.options.filter(({ hidden }) => !hidden).map(withDefault);
   const heading = 'Flags of every command ("fleet help flags" explains them):';
-  return `\n${embolden(heading)}\n${flow([...flags, isRoot ? '-h' : '-h, --help'], helpWidth(screen))}`;
+  return `\n${embolden(heading)}\n${flow([...flags, '-h, --help'], helpWidth(screen))}`;
 }
 
-function shortest({ short, long, flags }: Option): string {
-  return short ?? long ?? flags;
+/** The first page, which fits on a terminal of 24 rows: the commands in their groups, and how to begin. */
+export function firstPage(program: Command, groups: readonly (readonly string[])[]): string {
+  const lines = groups.map((names) =>
+    names.map((name) => {
+      const summary = program.commands.find((command) => command.name() === name)?.summary() ?? '';
+      return `${MARGIN}${name.padEnd(FIRST_PAGE_TERM_COLUMNS)}${summary}`;
+    }),
+  );
+  const usage = embolden('Usage: fleet <command> [flags]');
+  const begin = `${MARGIN}flags of every command: fleet help flags; a walk through all of it: fleet demo`;
+  return [[usage], ...lines, [begin]].map((group) => `${group.join('\n')}\n`).join('\n');
 }
+
+const FIRST_PAGE_TERM_COLUMNS = 15;
 
 /** `--timeout <seconds> (30)`: the default as the description tells it, when it is one word. */
 function withDefault({ flags, description }: Option): string {

@@ -23,10 +23,14 @@ export interface Offers {
   isReplacing?: boolean;
 }
 
+/** What is completed by its name. */
+export type NamedWord = 'organization' | 'zone' | 'model';
+
 /** What the words depend on besides the program. */
 export interface Sources {
   profiles(): Promise<readonly Offer[]>;
-  organizations(): Promise<readonly Offer[]>;
+  /** Those whose UUID or name begins as typed. */
+  named(kind: NamedWord, typed: string): Promise<Offers>;
   /** Those whose UUID or name begins as typed. */
   bicycles(typed: string): Promise<Offers>;
 }
@@ -89,5 +93,7 @@ export function offerCommand(command: Command): Offer {
 
 /** The words that several declarations share. */
 export const PROFILES: Complete = async ({ from }) => ({ words: await from.profiles() });
-export const ORGANIZATIONS: Complete = async ({ from }) => ({ words: await from.organizations() });
+export const ORGANIZATIONS: Complete = ({ from, typed }) => from.named('organization', typed);
+export const ZONES: Complete = ({ from, typed }) => from.named('zone', typed);
+export const MODELS: Complete = ({ from, typed }) => from.named('model', typed);
 export const BICYCLES: Complete = ({ from, typed }) => from.bicycles(typed);

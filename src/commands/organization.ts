@@ -2,29 +2,18 @@
 
 import { BICYCLE, type Bicycle } from '../api/bicycle.js';
 import { wholeUuid } from '../api/links.js';
+import { NAMED } from '../api/named.js';
 import type { Context } from '../context.js';
-import { FleetError, usageError } from '../errors.js';
+import { type FleetError, usageError } from '../errors.js';
 import { firstPage } from '../http/first-page.js';
 import { organizationsOf } from '../settings/token.js';
 import { listSome } from './list/meant.js';
-
-/** Assumed: the service lists organizations here, each with `uuid` and `name`; not every service does. */
-const ORGANIZATIONS_PATH = '/organizations/';
-
-interface Organization {
-  uuid?: unknown;
-  name?: unknown;
-}
+import { readNames, uuidOfNamed } from './named/find.js';
 
 /** The UUID of the organization that was named, else that of the settings; undefined where neither says. A name is looked up. */
-export async function chosenOrganization(context: Context, text: string | undefined): Promise<string | undefined> {
-  if (text === undefined) return (await context.settings()).organization.value;
-  return wholeUuid(text) ?? findByName(context, text);
-}
-
-/** The same of a flag that makes a link: a URL is taken as it is. */
-export async function ownerOf(context: Context, text: string | undefined): Promise<string | undefined> {
-  return text === undefined || /^https?:/i.test(text) ? text : (wholeUuid(text) ?? findByName(context, text));
+export async function chosenOrganization(context: Context, text?: string): Promise<string | undefined> {
+  const chosen = text ?? (await context.settings()).organization.value;
+  return chosen === undefined ? undefined : uuidOfNamed(context, NAMED.organization, chosen);
 }
 
 /**
@@ -73,47 +62,9 @@ async function notChosen(context: Context, several: readonly string[]): Promise<
       'give its UUID, or set it with "fleet config set organization UUID"',
     );
   }
-  const names = (await listOrganizations(context)) ?? new Map<string, string>();
+  const names = await readNames(await context.client(), NAMED.organization);
   return usageError(
     `there are ${several.length} organizations, and none was chosen`,
-    `give one of them, or set it with "fleet config set organization UUID": ${listSome(several.map((uuid) => [uuid, names.get(uuid)]))}`,
+    `give one of them, or set it with "fleet config set organization UUID": ${listSome(several.map((uuid) => [uuid, names?.get(uuid)?.[0]]))}`,
   );
-}
-
-/** The names of organizations by their UUIDs; undefined where the service lists none, or not to this token. */
-async function listOrganizations(context: Context): Promise<Map<string, string> | undefined> {
-  const organizations = new Map<string, string>();
-  const request = { path: ORGANIZATIONS_PATH, subject: 'the list of organizations' };
-  try {
-    for await (const { items } of (await context.client()).pages<Organization>(request)) {
-      for (const { value } of items) {
-        const uuid = wholeUuid(String(value.uuid ?? ''));
-        if (uuid !== undefined && typeof value.name === 'string') organizations.set(uuid, value.name);
-      }
-    }
-    return organizations;
-  } catch (thrown) {
-    if (thrown instanceof FleetError && ['not-found', 'rejected', 'auth'].includes(thrown.kind)) return undefined;
-    throw thrown;
-  }
-}
-
-/** The organization of that name, whatever the case where only one has it so. */
-async function findByName(context: Context, name: string): Promise<string> {
-  const organizations = await listOrganizations(context);
-  if (organizations === undefined) {
-    throw usageError(`this service lists no organizations by name, so "${name}" cannot be found`, 'give its UUID');
-  }
-  const all = [...organizations];
-  const exact = all.filter(([, one]) => one === name);
-  const found = exact.length > 0 ? exact : all.filter(([, one]) => one.toLowerCase() === name.toLowerCase());
-  const [first] = found;
-  if (first === undefined) {
-    throw new FleetError('not-found', `no organization is named "${name}"`, {
-      hint: `organizations: ${listSome(all)}`,
-    });
-  }
-  if (found.length > 1)
-    throw usageError(`${found.length} organizations are named "${name}"`, `give the UUID: ${listSome(found)}`);
-  return first[0];
 }

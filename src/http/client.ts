@@ -2,7 +2,7 @@
 
 import { type Clock, sleep } from '../clock.js';
 import { FleetError } from '../errors.js';
-import type { Secrets } from '../secrets.js';
+import { HIDDEN, type Secrets } from '../secrets.js';
 import { BodyError } from './body.js';
 import { ExchangeError, type Headers, readWhole, redirectTarget, type WireAnswer } from './exchange.js';
 import { answerFailure, bodyFailure, networkFailure, withHint } from './failure.js';
@@ -149,7 +149,7 @@ function headersOf(options: ClientOptions, request: HttpRequest, secret: string)
     'accept-encoding': 'gzip, br',
     ...(request.body === undefined ? {} : { 'content-type': 'application/json' }),
     ...request.headers,
-    authorization: authorization(secret),
+    ...(secret === '' ? {} : { authorization: authorization(secret) }),
   };
 }
 
@@ -184,11 +184,11 @@ async function tryOnce(
 /** One exchange, as the log tells it. */
 async function exchange(
   { network, timeoutMs, deadlineMs = DEADLINE_TIMEOUTS * timeoutMs, clock, log, secrets }: ClientOptions,
-  { body, limitBytes, holdBack }: HttpRequest,
+  { body, hidesBody, limitBytes, holdBack }: HttpRequest,
   line: { method: string; url: URL; headers: Headers; signal: AbortSignal },
 ): Promise<WireAnswer> {
   const { method, url } = line;
-  log.request(method, url, line.headers, body);
+  log.request(method, url, line.headers, hidesBody === true ? HIDDEN : body);
   const startedAt = clock.monotonicMs();
   const tell = ({ status, headers }: Pick<WireAnswer, 'status' | 'headers'>) =>
     log.response(method, url, status, headers, Math.round(clock.monotonicMs() - startedAt));

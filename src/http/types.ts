@@ -16,6 +16,8 @@ export interface HttpRequest {
   query?: Query;
   /** JSON text; sent as application/json. */
   body?: string;
+  /** The body holds a secret: `--verbose` does not show it. */
+  hidesBody?: boolean;
   headers?: Readonly<Record<string, string>>;
   /** What the operator asked for, for messages: `the list of bicycles`, `"rent"`. */
   subject?: string;

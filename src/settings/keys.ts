@@ -2,6 +2,7 @@
 
 import { nearest } from '../cli/nearest.js';
 import { type MirrorAddress, parseMirrorAddress, showMirrorAddress } from '../mirror/address.js';
+import { looksLikeToken } from '../secrets.js';
 import { FORMATS, type Format } from '../terminal/formats.js';
 
 /** The flags that say a setting, by their names in `GlobalFlags`, which is assignable to this. */
@@ -46,7 +47,21 @@ function key<T, Fallback extends T | undefined>({
   store = String,
   ...declared
 }: Declared<T, Fallback>): Key<T, Fallback> {
-  return { ...declared, parse: (text) => parse(text.trim()), store, show: (value) => String(store(value)) };
+  return {
+    ...declared,
+    parse: (text) => unquoted(text, parse(text.trim())),
+    store,
+    show: (value) => String(store(value)),
+  };
+}
+
+/** A token that was pasted in the wrong place is not repeated. */
+function unquoted<T>(text: string, parsed: Parsed<T>): Parsed<T> {
+  if ('value' in parsed || !looksLikeToken(text)) return parsed;
+  return {
+    reason: 'this looks like a token, and is not repeated here',
+    hint: 'a token is given to "fleet auth login"',
+  };
 }
 
 const UUID_AT_THE_END = /^(?:https?:\/\/\S+\/)?([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})\/?$/i;
@@ -114,15 +129,17 @@ export const KEYS = {
   }),
   organization: key<string, undefined>({
     name: 'organization',
-    summary: 'UUID of the organization that commands use by default',
+    summary: 'organization that commands use by default: its UUID or name',
     variable: 'FLEET_ORGANIZATION',
     fallback: undefined,
     parse(text) {
       const uuid = UUID_AT_THE_END.exec(text)?.[1];
       if (uuid !== undefined) return { value: uuid.toLowerCase() };
+      // A name is looked up when it is used. What looks like an address or an option is none.
+      if (text !== '' && !/^-|:\/\/|[\x00-\x1f\x7f]/.test(text) && !looksLikeToken(text)) return { value: text };
       return {
-        reason: `"${text}" is neither a UUID nor the URL of an organization`,
-        hint: 'write it like 0f8fad5b-d9cb-469f-a165-70867728950e',
+        reason: `"${text}" is neither a UUID nor the URL of an organization, nor a name`,
+        hint: 'write it like 0f8fad5b-d9cb-469f-a165-70867728950e, or list them with: fleet organizations list',
       };
     },
   }),

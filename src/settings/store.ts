@@ -15,7 +15,7 @@ import {
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import type Conf from 'conf';
-import { sleep, systemClock } from '../clock.js';
+import { every, sleep, systemClock } from '../clock.js';
 import { configError, FleetError, messageOf, reasonOf, usageError } from '../errors.js';
 import { hasCode, makeFolder, OWN_FOLDER_MODE } from '../folder.js';
 import { isObject, parseJson } from '../json/parse.js';
@@ -72,9 +72,21 @@ export async function loadProfiles(place: Place): Promise<Stored['profiles']> {
   return readFile(place, 'configPath', profilesOf).profiles;
 }
 
+/** How a stored token was got, when somebody logged in with an e-mail address; the password is not kept. */
+export interface Login {
+  readonly email: string;
+  /** Where the token is renewed, below the base URL. */
+  readonly refreshPath: string;
+}
+
 /** Reads the stored tokens, profile by profile. Throws as loadStored does. */
 export async function loadTokens(place: Place): Promise<ReadonlyMap<string, string>> {
   return readFile(place, 'credentialsPath', tokensOf);
+}
+
+/** Reads how the stored token of a profile was got; undefined where it was given as it is. */
+export async function loadLogin(place: Place, name: string): Promise<Login | undefined> {
+  return readFile(place, 'credentialsPath', (credentials) => loginsOf(credentials).get(name));
 }
 
 /** The text of config.json as it stands there, JSON or not; undefined when there is none. Throws as loadStored does. */
@@ -111,6 +123,22 @@ function profilesOf(config: Content): Pick<Stored, 'active' | 'profiles'> {
 function tokensOf(credentials: Content): Map<string, string> {
   const tokens = Object.entries(asObject(credentials['tokens'] ?? {}, '"tokens"'));
   return new Map(tokens.filter((entry): entry is [string, string] => typeof entry[1] === 'string' && entry[1] !== ''));
+}
+
+function loginsOf(credentials: Content): Map<string, Login> {
+  const logins = Object.entries(asObject(credentials['logins'] ?? {}, '"logins"')).map(([name, value]) => {
+    const { email, refreshPath } = isObject(value) ? value : {};
+    return [name, { email: String(email ?? ''), refreshPath: String(refreshPath ?? '') }] as const;
+  });
+  return new Map(logins.filter(([, { refreshPath }]) => refreshPath.startsWith('/')));
+}
+
+/** The tokens and logins of credentials.json, as they are to be written: without any login there is no key for them. */
+function withLogins(tokens: ReadonlyMap<string, string>, logins: ReadonlyMap<string, Login>): Content {
+  return {
+    tokens: Object.fromEntries(tokens),
+    logins: logins.size === 0 ? undefined : Object.fromEntries(logins),
+  };
 }
 
 /** What is wrong with a file that is open to others than its owner, and the command that closes it; undefined when all is well. Windows keeps no modes. */
@@ -163,19 +191,28 @@ export async function deleteProfile(place: Place, name: string): Promise<boolean
   return wasThere || hadToken;
 }
 
-/** Stores the token of a profile in credentials.json, mode 0600. The caller has checked it with `parseToken`. */
-export async function saveToken(place: Place, name: string, token: string): Promise<void> {
+/** Stores the token of a profile in credentials.json, mode 0600, and how it was got. The caller has checked it with `parseToken`. */
+export async function saveToken(place: Place, name: string, token: string, login?: Login): Promise<void> {
   checkProfileName(name);
-  await change(place, 'credentialsPath', (credentials) => ({
-    tokens: Object.fromEntries(tokensOf(credentials).set(name, token)),
-  }));
+  await change(place, 'credentialsPath', (credentials) => {
+    const logins = loginsOf(credentials);
+    if (login === undefined) logins.delete(name);
+    else logins.set(name, login);
+    return withLogins(tokensOf(credentials).set(name, token), logins);
+  });
+}
+
+/** Does the work while no other run of this user renews a token. */
+export async function renewAlone<Value>(place: Place, work: () => Promise<Value>): Promise<Value> {
+  return alone(`${targetOf(place.credentialsPath)}.renewal.lock`, work);
 }
 
 /** Takes the stored token of a profile away; says whether there was one. */
 export async function deleteToken(place: Place, name: string): Promise<boolean> {
   return change(place, 'credentialsPath', (credentials) => {
-    const tokens = tokensOf(credentials);
-    return tokens.delete(name) ? { tokens: Object.fromEntries(tokens) } : undefined;
+    const [tokens, logins] = [tokensOf(credentials), loginsOf(credentials)];
+    logins.delete(name);
+    return tokens.delete(name) ? withLogins(tokens, logins) : undefined;
   });
 }
 
@@ -289,6 +326,8 @@ async function change(
 /** How long a lock is looked at again, and after how long without a change its run counts as killed: a file takes milliseconds to write. */
 const LOCK_PAUSE_MS = 20;
 const LOCK_LIFE_MS = 3_000;
+/** How often its holder shows that it lives: a renewal waits for the service. */
+const LOCK_BEAT_MS = 500;
 
 /** Does the work while no other run holds the lock, an empty file. One that a killed run left behind is taken away. */
 async function alone<Value>(lock: string, work: () => Promise<Value>): Promise<Value> {
@@ -308,9 +347,12 @@ async function alone<Value>(lock: string, work: () => Promise<Value>): Promise<V
     else if (clock.monotonicMs() - sinceMs > LOCK_LIFE_MS) rmSync(lock, { force: true });
     await sleep(clock, LOCK_PAUSE_MS, NEVER_ABORTED);
   }
+  const over = new AbortController();
+  every(clock, LOCK_BEAT_MS, over.signal, () => files.utimes(lock, new Date(), new Date()).catch(() => {}));
   try {
     return await work();
   } finally {
+    over.abort();
     rmSync(lock, { force: true });
   }
 }

@@ -1,7 +1,7 @@
 // Runs the command that prints the access token; loaded only where one is set, for it starts processes.
 
 import { configError } from '../errors.js';
-import { HIDDEN } from '../secrets.js';
+import { hideJwts } from '../secrets.js';
 import { describeEnd, readLines, runShell } from '../shell.js';
 import { type CommandPlace, TOKEN_LIMIT_BYTES, type TokenInput, type TokenPlace } from './token-place.js';
 
@@ -39,6 +39,7 @@ export async function runTokenCommand(place: TokenPlace & CommandPlace, input: T
         else chunks.push(chunk);
       });
       readLines(stderr, LINE_LIMIT_CHARACTERS, (line) => {
+        // A command that traces itself may show the token before it prints it, when nobody knows it yet.
         lastLine = hideJwts(line.trim());
         void notice(lastLine);
       });
@@ -51,9 +52,4 @@ export async function runTokenCommand(place: TokenPlace & CommandPlace, input: T
   if (end.code === 0) return Buffer.concat(chunks).toString('utf8');
   const how = describeEnd(end, 'failed');
   throw failure(lastLine === '' ? how : `${how}: ${lastLine}`);
-}
-
-/** A command that traces itself may show the token before it prints it, when nobody knows it yet: what looks like a JWT is hidden. */
-function hideJwts(line: string): string {
-  return line.replace(/[\w.-]+/g, (word) => (/eyJ/.test(word) && word.split('.').length > 2 ? HIDDEN : word));
 }

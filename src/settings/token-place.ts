@@ -2,9 +2,10 @@
 
 import type { Clock } from '../clock.js';
 import { configError, type FleetError } from '../errors.js';
+import type { Client } from '../http/client.js';
 import type { Secrets } from '../secrets.js';
 import { profileFlag, type Settings } from './resolve.js';
-import { loadTokens, type Stored } from './store.js';
+import { type Login, loadLogin, loadTokens, type Stored } from './store.js';
 
 /** Which of the five sources is used. */
 export type TokenPlace = {
@@ -18,7 +19,8 @@ export type TokenPlace = {
   | { readonly kind: 'variable'; readonly token: string }
   | { readonly kind: 'file'; readonly path: string }
   | CommandPlace
-  | { readonly kind: 'stored' }
+  /** `login`: how the token was got and is renewed; undefined where it was given as it is. */
+  | { readonly kind: 'stored'; readonly login: Login | undefined }
 );
 
 /** `remedy`: how the operator looks at the command. */
@@ -36,6 +38,16 @@ export interface TokenInput {
   notice(line: string): Promise<void> | void;
   /** Gets every token that is read. */
   secrets: Secrets;
+  /** A client that sends no token, for renewing one. */
+  anonymous(): Promise<Client>;
+}
+
+/** How a source gives a token. */
+export interface Reading {
+  /** The token to send now. Throws a FleetError when there is none or it cannot be had; may be asked again. */
+  get(): Promise<string>;
+  /** Called after a 401: fetches anew. Undefined when the source has no other token than the refused one. */
+  renew(refused: string): Promise<string | undefined>;
 }
 
 /** Far above any token; what holds more holds something else. */
@@ -75,8 +87,15 @@ export async function findTokenPlace(
     return { kind: 'command', level: 'profile', origin, refusalHint, command: settings.tokenCommand.value, remedy };
   }
   if (!(await loadTokens(stored)).has(profile)) return undefined;
-  const refusalHint = `run "fleet auth login --profile ${profile}" for a new token`;
-  return { kind: 'stored', level: 'profile', origin: 'stored by auth login', refusalHint };
+  const login = await loadLogin(stored, profile);
+  const refusalHint = `run "${loginCommand(profile, login)}" for a new token`;
+  const origin = login === undefined ? 'stored by auth login' : `logged in as ${login.email}`;
+  return { kind: 'stored', level: 'profile', origin, refusalHint, login };
+}
+
+/** The login that gives the profile a new token. */
+export function loginCommand(profile: string, login: Login | undefined): string {
+  return `fleet auth login${login === undefined ? '' : ` --email ${login.email}`}${profileFlag(profile)}`;
 }
 
 /** The error of a command that needs a token where there is none. */

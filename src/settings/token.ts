@@ -3,35 +3,34 @@
 import { promises as files } from 'node:fs';
 import { buffer } from 'node:stream/consumers';
 import { configError, reasonOf } from '../errors.js';
-import { isObject, parseJson } from '../json/parse.js';
-import { KEYS } from './keys.js';
 import { profileFlag } from './resolve.js';
-import { loadTokens } from './store.js';
+import { SANDBOX_PROFILE } from './sandbox-profile.js';
+import { type Login, loadTokens } from './store.js';
 import {
   type CommandPlace,
   findTokenPlace,
   missingToken,
+  type Reading,
   TOKEN_LIMIT_BYTES,
   type TokenInput,
   type TokenPlace,
 } from './token-place.js';
+import { readExpiry, readToken } from './token-text.js';
+
+export { organizationsOf, parseToken, readClaims, readExpiry } from './token-text.js';
 
 /** A source of access tokens. The token itself is never printed but by `auth token`. */
-export interface TokenSource {
+export interface TokenSource extends Reading {
   /** For people: `FLEET_TOKEN`, `file /run/token (FLEET_TOKEN_FILE)`, `command of profile "default"`, `stored by auth login`. */
   readonly origin: string;
   /** What to do when the service refuses the token: how just this source is renewed. */
   readonly refusalHint: string;
-  /** The token to send now. Throws a FleetError of kind `config` when there is none or it cannot be had; may be asked again. */
-  get(): Promise<string>;
-  /** Called after a 401: fetches anew. Undefined when the source has no other token than the refused one. */
-  renew(refused: string): Promise<string | undefined>;
+  /** Whether another token can come from there while a command runs. */
+  readonly isRenewable: boolean;
 }
 
 /** A token that ends sooner is fetched anew before it is used: clocks differ, and a request takes its time. */
 const RENEW_BEFORE_EXPIRY_MS = 60_000;
-/** Beyond this many milliseconds a Date is invalid. */
-const LAST_DATE_MS = 8.64e15;
 
 /**
  * The source of tokens for this run. Throws a FleetError of kind `config` when there is none. FLEET_TOKEN stays as it is; a file and
@@ -42,7 +41,19 @@ export async function findToken(input: TokenInput): Promise<TokenSource> {
   const { env, stored, settings } = input;
   const place = await findTokenPlace(env, stored, settings);
   if (place === undefined) throw stored.problem ?? missingToken(settings.profile.value);
-  return { origin: place.origin, refusalHint: place.refusalHint, ...readingOf(place, input) };
+  const { origin, refusalHint } = place;
+  return { origin, refusalHint, isRenewable: isRenewable(place, settings.profile.value), ...readingOf(place, input) };
+}
+
+/** Whether another token can come from there while a command runs: `fleet sandbox` renews that of its own profile. */
+function isRenewable(place: TokenPlace, profile: string): boolean {
+  if (place.kind === 'stored') return place.login !== undefined || profile === SANDBOX_PROFILE;
+  return place.kind !== 'variable';
+}
+
+/** Whether the token in use can be renewed while a command runs, and until when it lives by itself; undefined: it does not say. */
+export async function lifeOf(source: TokenSource): Promise<{ isRenewable: boolean; endsAtMs: number | undefined }> {
+  return { isRenewable: source.isRenewable, endsAtMs: readExpiry(await source.get()) };
 }
 
 function readingOf(place: TokenPlace, input: TokenInput): Reading {
@@ -54,11 +65,11 @@ function readingOf(place: TokenPlace, input: TokenInput): Reading {
     case 'command':
       return runCommand(place, input);
     case 'stored':
-      return rereading(storedReader(input));
+      return storedReader(place, input);
   }
 }
 
-type Reading = Pick<TokenSource, 'get' | 'renew'>;
+type StoredPlace = TokenPlace & { kind: 'stored' };
 
 function rereading(read: () => Promise<string>): Reading {
   return {
@@ -105,14 +116,25 @@ async function readBeginning(path: string): Promise<{ text: string; isRegular: b
   }
 }
 
-function storedReader(input: TokenInput): () => Promise<string> {
+function storedReader(place: StoredPlace, input: TokenInput): Reading {
   const profile = input.settings.profile.value;
-  return async () => {
+  const read = async () => {
     const token = (await loadTokens(input.stored)).get(profile);
     if (token === undefined) throw missingToken(profile);
     const remedy = `run "fleet auth login${profileFlag(profile)}" again`;
     return readToken(token, `the stored token of profile "${profile}"`, remedy, input);
   };
+  return place.login === undefined ? rereading(read) : renewing(read, place.login, input);
+}
+
+/** The stored token of a login, renewed by whichever run first finds it half spent; loaded late, as most tokens are no such. */
+function renewing(read: () => Promise<string>, login: Login, input: TokenInput): Reading {
+  let opened: Promise<Reading> | undefined;
+  const open = () => {
+    opened ??= import('./renewal.js').then(({ openRenewal }) => openRenewal(read, login, input));
+    return opened;
+  };
+  return { get: async () => (await open()).get(), renew: async (refused) => (await open()).renew(refused) };
 }
 
 function runCommand(place: TokenPlace & CommandPlace, input: TokenInput): Reading {
@@ -160,60 +182,4 @@ function findFreshUntil(token: string, now: number): number {
   const expiry = readExpiry(token);
   if (expiry === undefined) return Number.POSITIVE_INFINITY;
   return expiry - Math.min(RENEW_BEFORE_EXPIRY_MS, Math.max(0, expiry - now) / 2);
-}
-
-/**
- * The token in a text that people paste and programs print: white space around it and a scheme word in front
- * (`Authorization: JWT …`) are left out. What remains must be one word of printable ASCII, or it would break the header
- * or smuggle in another; the reason never repeats the text.
- */
-export function parseToken(text: string): { value: string; leftOut?: string } | { reason: string } {
-  const trimmed = text.trim();
-  const scheme = /^(?:authorization:\s*)?(jwt|bearer|token)\s+(?=\S)/i.exec(trimmed);
-  const token = trimmed.slice(scheme?.[0].length ?? 0);
-  if (token === '') return { reason: 'is empty' };
-  if (/[\r\n]/.test(token)) return { reason: 'has more than one line' };
-  if (/^(["']).*\1$/.test(token)) return { reason: 'is in quotes (jq prints without them with -r)' };
-  if (!/^[\x21-\x7e]+$/.test(token))
-    return { reason: 'has characters that no token has (white space, or beyond ASCII)' };
-  return scheme?.[1] === undefined ? { value: token } : { value: token, leftOut: scheme[1] };
-}
-
-/** The token in the text, registered as a secret. Throws a FleetError of kind `config` that says what is wrong with it. */
-function readToken(text: string, what: string, remedy: string, { secrets }: Pick<TokenInput, 'secrets'>): string {
-  const parsed = parseToken(text);
-  if ('reason' in parsed) throw configError(`${what} ${parsed.reason}`, remedy);
-  secrets.add(parsed.value);
-  return parsed.value;
-}
-
-/** The claims of a JWT, read and not verified: only the service can do that. Undefined when the token is no JWT. */
-export function readClaims(token: string): { [claim: string]: unknown } | undefined {
-  const parts = token.split('.');
-  const payload = parts[1];
-  if (parts.length !== 3 || payload === undefined) return undefined;
-  try {
-    const claims = parseJson(Buffer.from(payload, 'base64url').toString('utf8'));
-    return isObject(claims) ? claims : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-/**
- * The organizations that a token names: the UUIDs of its claim `affs`, in lower case, each once and in the token's order; none for
- * a token that says nothing of them. Assumed: the claim is `{organization: [roles]}`, the organization a UUID or its URL.
- */
-export function organizationsOf(token: string): string[] {
-  const affiliations = readClaims(token)?.['affs'];
-  if (!isObject(affiliations)) return [];
-  const parsed = Object.keys(affiliations).map((name) => KEYS.organization.parse(name));
-  return [...new Set(parsed.flatMap((organization) => ('value' in organization ? [organization.value] : [])))];
-}
-
-/** When the token ends, in milliseconds since the epoch; undefined when it does not say (`exp`, RFC 7519 section 4.1.4). */
-export function readExpiry(token: string): number | undefined {
-  const seconds = readClaims(token)?.['exp'];
-  if (typeof seconds !== 'number' || !(Math.abs(seconds * 1000) <= LAST_DATE_MS)) return undefined;
-  return seconds * 1000;
 }

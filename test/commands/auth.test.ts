@@ -82,9 +82,9 @@ describe('auth login', () => {
     const { typed, ...terminal } = typing([
       ['Address of the service', 'api.example.com\r'],
       ['did you mean https://api.example.com?', '\x15https://api.example.com\r'],
-      ['Push address', '\r'],
-      ['UUID of the organization', `${ORGANIZATION.toUpperCase()}\r`],
       ['Access token for profile "default" at https://api.example.com', `${VALID}\r`],
+      ['Push address', '\r'],
+      ['Organization (UUID; Enter', `${ORGANIZATION.toUpperCase()}\r`],
     ]);
     const run = await fleet('auth login --no-check', terminal);
     expect([run.code, typed()]).toEqual([0, 5]);
@@ -208,41 +208,15 @@ describe('auth login checks', () => {
   it.each([
     ['y\r', true],
     ['\r', false],
-  ])('a refusal is reported, and whether to try again or to save is asked: %j', async (keys, saved) => {
+  ])('a refusal is reported, and whether to save is asked: %j', async (keys, saved) => {
     await withServer(
       (response) => sendJson(response, 401, { detail: 'Signature has expired.' }),
       async ({ url }) => {
-        const run = await login(url, '', answering(['Try again?', '\r'], ['Save it anyway?', keys]));
+        const run = await login(url, '', answering(['Save it anyway?', keys]));
         expect(run.code).toBe(0);
         expect(run.stderr).toContain('Signature has expired. (HTTP 401');
         if (!saved) expect(run.stderr).toContain('nothing was saved\n');
         expect(await isSaved()).toBe(saved);
-      },
-    );
-  });
-
-  it('keeps the answers when the operator tries again', async () => {
-    await withServer(
-      (response, { headers }) =>
-        headers.authorization === `JWT ${VALID}` ? sendJson(response, 200, []) : sendJson(response, 403, {}),
-      async ({ url }) => {
-        const { typed, ...terminal } = typing([
-          ['Address of the service', `${url}\r`],
-          ['Push address', 'https://push.example.com\r'],
-          ['UUID of the organization', `${ORGANIZATION}\r`],
-          ['Access token', 'the-wrong-token\r'],
-          ['Try again?', 'y\r'],
-          [`Address of the service (${url})`, '\r'],
-          ['Push address (- to leave it unset) (https://push.example.com)', '\r'],
-          ['UUID of the organization (- to leave it unset)', '-\r'],
-          ['(Enter to keep the one you gave)', `${VALID}\r`],
-        ]);
-        const run = await fleet('auth login', terminal);
-        expect([run.code, typed()]).toEqual([0, 9]);
-        expect(await readJson('config.json')).toEqual({
-          profiles: { default: { base_url: url, sse_url: 'https://push.example.com' } },
-        });
-        expect(await readJson('credentials.json')).toEqual({ tokens: { default: VALID } });
       },
     );
   });
@@ -335,9 +309,9 @@ describe('the profile that a login goes to', () => {
     });
     const { typed, ...terminal } = typing([
       ['Address of the service', `${OTHER}\r`],
-      ['Push address', '\r'],
-      ['UUID of the organization', '\r'],
       [`Access token for profile "127.0.0.1-4" at ${OTHER}`, `${VALID}\r`],
+      ['Push address', '\r'],
+      ['Organization (UUID; Enter', '\r'],
     ]);
     const run = await fleet('auth login --no-check', terminal);
     expect([run.code, typed()]).toEqual([0, 4]);
@@ -407,7 +381,7 @@ describe('a refused token', () => {
       { FLEET_PROFILE: 'berlin' },
       'the service refuses what the command of profile "berlin" prints; try the command by hand; this shows it: fleet config get token_command --profile berlin',
     ],
-    ['the store', {}, 'run "fleet auth login --profile default" for a new token'],
+    ['the store', {}, 'run "fleet auth login" for a new token'],
   ])('of %s is renewed where it comes from', async (_what, variables, hint) => {
     await withServer(REFUSE, async ({ url }) => {
       await fleet(`auth login --with-token --no-check --base-url ${url}`, { stdin: 'a-token-5' });
@@ -506,6 +480,7 @@ describe('auth status', () => {
       expires: '2026-03-01T12:30:00.000Z',
       expires_in_seconds: 1800,
       expired: false,
+      renewable_until: null,
       claims: { sub: 'ann', role: 'admin', exp: 1772368200 },
       warnings: [],
     });

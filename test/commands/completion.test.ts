@@ -110,10 +110,10 @@ describe('what is offered', () => {
     await settle(service());
     expect(await offers('fleet bicycles list --profile ')).toMatchObject({ values: ['sandbox', 'berlin'] });
     expect((await offers('fleet profile use s')).values).toEqual(['sandbox']);
-    const organization = service().organizations[0]?.uuid;
+    const known = service().organizations;
     expect(await offers('fleet watch ')).toMatchObject({
-      values: [organization],
-      descriptions: ['of profile sandbox'],
+      values: known.map(({ uuid }) => uuid),
+      descriptions: known.map(({ name }) => name),
     });
   });
 

@@ -93,7 +93,7 @@ describe('config set, get and unset', () => {
     ['config get token', 2, 'tokens are not settings: see "fleet auth login" and "fleet auth token"'],
     ['config set profile x', 2, 'the profile in use is chosen with: fleet profile use NAME'],
     ['config set timeout soon', 2, 'error: timeout: "soon" is not a number of seconds above 0'],
-    ['config set organization acme', 2, 'error: organization: "acme" is neither a UUID nor the URL'],
+    ['config set organization https://x.example', 2, '"https://x.example" is neither a UUID nor the URL'],
     ['config set output jsn', 2, 'did you mean "json"?'],
     ['config set retries 1 --profile a/b', 2, '"a/b" cannot be the name of a profile'],
     ['config unset retries --profile nobody', 3, 'there is no profile "nobody" (--profile)'],

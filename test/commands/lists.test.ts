@@ -101,7 +101,7 @@ describe('refused before anything is sent (exit 2)', () => {
     [['bicycles', 'list', '-o', 'jsno'], 'did you mean "json"?'],
     [['bicycles', 'list', '--limit', '0'], '--limit takes a whole number of 1 or more'],
     [['bicycles', 'list', '--all', '--page', '2'], '--all and --page cannot be used together'],
-    [['bicycles', 'list', '--zone', 'x'], '--zone takes a UUID'],
+    [['bicycles', 'list', '--zone', ''], '--zone needs a UUID or a name'],
     [['bicycles', 'list', '--timeout', '0'], 'is not a number of seconds'],
     [['bicycles', 'list', 'extra'], 'too many arguments'],
     [['bicycles', 'list', '--bbox', '13.3,52.3,13.7,52.7'], '--bbox 13.7,52.7,13.3,52.3'],

@@ -213,10 +213,10 @@ describe('a bad value', () => {
     [
       'organization',
       {},
-      { FLEET_ORGANIZATION: 'acme' },
+      { FLEET_ORGANIZATION: 'https://acme' },
       NOTHING,
       'config',
-      'FLEET_ORGANIZATION: "acme" is neither a UUID',
+      'FLEET_ORGANIZATION: "https://acme" is neither a UUID',
     ],
     ['version', { apiVersion: '1.0; q=1' }, {}, NOTHING, 'usage', '--api-version: "1.0; q=1" is not a version'],
     ['format', {}, { FLEET_OUTPUT: 'jsn' }, NOTHING, 'config', 'FLEET_OUTPUT: "jsn" is not a format'],

@@ -48,6 +48,7 @@ async function open(profile?: string, flags: SettingFlags = {}): Promise<TokenSo
     signal: abort.signal,
     notice: (line) => void notices.push(line),
     secrets: NO_SECRETS,
+    anonymous: () => Promise.reject(new Error('no login is renewed here')),
   });
 }
 

@@ -7,6 +7,7 @@ import { FleetError } from '../../errors.js';
 import type { Item, Query } from '../../http/types.js';
 import { beginsWith, pagesAround } from '../list/around.js';
 import { type Meant, pickOne, shorten } from '../list/meant.js';
+import { chosenOrganization } from '../organization.js';
 
 /** Finds one alert. Throws a FleetError of kind `usage` when several match, of kind `not-found` when none does. */
 export async function findAlert(context: Context, text: string): Promise<Meant<Alert>> {
@@ -14,7 +15,7 @@ export async function findAlert(context: Context, text: string): Promise<Meant<A
   if (whole !== undefined) return { uuid: whole, item: undefined };
   const matches = new Map<string, Item<Alert>>();
   if (beginsWith(text, text)) {
-    const organization = (await context.settings()).organization.value;
+    const organization = await chosenOrganization(context);
     const query: Query = organization === undefined ? [] : [['organization', organization]];
     const list = { path: ALERT.listPath, subject: 'the list of alerts', query };
     for await (const items of pagesAround<Alert>(await context.client(), list, text.toLowerCase())) {

@@ -11,7 +11,7 @@ import { usageError } from '../../errors.js';
 import { BICYCLE_ARGUMENT } from '../bicycles/choices.js';
 import { addBulkFlags } from '../bulk/flags.js';
 import { addEndFlags, readDuration } from '../follow/flags.js';
-import { addListFlags, readCondition, readOrganization } from '../list/flags.js';
+import { addListFlags, readCondition, readNamed } from '../list/flags.js';
 
 export function addAlerts(program: Command, run: Run): void {
   const alerts = program
@@ -107,7 +107,11 @@ function addWatch(alerts: Command, run: Run): void {
     .command('watch')
     .summary('print new and changed alerts, and run a command for each')
     .description(WATCH_DESCRIPTION)
-    .option('--organization <uuid|name>', 'of this organization (default: from the settings)', readOrganization())
+    .option(
+      '--organization <uuid|name>',
+      'of this organization (default: from the settings)',
+      readNamed('organization'),
+    )
     .option('--type <type,…>', 'of these types (repeatable)', someOf('type', ALERT_TYPES))
     .option('--state <state,…>', 'only alerts that enter these states (repeatable)', someOf('state', ALERT_STATES))
     .option('--every <duration>', 'how often to read the list', readPause('--every'), 15_000)

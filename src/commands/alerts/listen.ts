@@ -11,6 +11,7 @@ import { count } from '../../views/stream.js';
 import { type EndOptions, endPlan } from '../follow/ending.js';
 import type { Session } from '../follow/loop.js';
 import { chooseLines } from '../follow/print.js';
+import { chosenOrganization } from '../organization.js';
 import { followAlerts, type Receiver } from './follow.js';
 import { openForwarder } from './forward.js';
 import { type ForwardQueue, openForwardQueue } from './forward-queue.js';
@@ -44,7 +45,7 @@ export async function listenAlerts(context: Context, options: ListenOptions): Pr
     );
   }
   const baseUrl = options.backfill === 0 ? undefined : settings.baseUrl.value;
-  const organization = settings.organization.value;
+  const organization = await chosenOrganization(context);
   const { clock } = context;
   // The port first: who has it has the memory as well.
   const server = await openServer({ ...options, secret, clock }).catch((error) =>

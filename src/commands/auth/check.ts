@@ -1,9 +1,10 @@
 // The request with which `fleet auth login` finds out whether address, organization and token are right, and what came of it.
 
 import { BICYCLE } from '../../api/bicycle.js';
+import { wholeUuid } from '../../api/links.js';
 import { findPrefix } from '../../api/prefix.js';
-import type { Context } from '../../context.js';
-import { asFleetError, errorLines, type FleetError } from '../../errors.js';
+import { ANONYMOUS, type Context } from '../../context.js';
+import { asFleetError, errorLines, FleetError } from '../../errors.js';
 import type { Client } from '../../http/client.js';
 import { withHint } from '../../http/failure.js';
 import { readPage } from '../../http/pages.js';
@@ -16,7 +17,12 @@ import { askYesNo, canAsk } from '../../terminal/prompt.js';
 const LONGEST_CHECK_MS = 10_000;
 
 /** What to do after the check; `prefix` is the address that answers instead of the one given. */
-export type Outcome = { next: 'save' | 'ask-again' | 'stop' } | { next: 'prefix'; address: string };
+export type Outcome = { next: 'save' } | { next: 'stop' } | { next: 'prefix'; address: string };
+
+/** Limits of a client for a login. */
+export function limitsOfLogin({ timeoutMs }: Settings) {
+  return { timeoutMs: Math.min(timeoutMs.value, LONGEST_CHECK_MS), deadlineMs: LONGEST_CHECK_MS, retries: 0 };
+}
 
 /**
  * Asks for a page of bicycles with the new token and reports what came of it. A service that cannot be reached is no reason not to
@@ -30,9 +36,7 @@ export async function checkLogin(context: Context, settings: Settings, token: st
     context.client({
       settings,
       baseUrl: address,
-      timeoutMs: Math.min(settings.timeoutMs.value, LONGEST_CHECK_MS),
-      deadlineMs: LONGEST_CHECK_MS,
-      retries: 0,
+      ...limitsOfLogin(settings),
       token: {
         get: async () => token,
         renew: async () => undefined,
@@ -40,24 +44,50 @@ export async function checkLogin(context: Context, settings: Settings, token: st
       },
     });
   try {
-    await reportBicycles(context, await clientAt(baseUrl), settings.organization.value);
+    await reportBicycles(context, await clientAt(baseUrl), wholeUuid(settings.organization.value ?? ''));
     return { next: 'save' };
   } catch (thrown) {
     signal.throwIfAborted();
     const failure = asFleetError(thrown);
-    const { kind, status } = failure;
+    const { kind } = failure;
     if (kind === 'internal') throw failure;
     if (kind === 'network') {
       await notice(`warning: not checked: ${failure.message}`);
       await notice('run "fleet doctor" to find out why');
       return { next: 'save' };
     }
-    const isElsewhere = kind === 'not-found' || (kind === 'service' && (status === undefined || status < 400));
-    const ask = async (variant: URL) => (await clientAt(variant)).probe({ path: BICYCLE.listPath });
-    const other = isElsewhere ? await findPrefix(baseUrl, ask) : undefined;
-    signal.throwIfAborted();
-    return decide(context, failure, other && KEYS.base_url.show(other.address));
+    return decide(context, failure, await prefixFor(failure, baseUrl, clientAt));
   }
+}
+
+/** Where the service answers instead, when a failure looks like another prefix. */
+async function prefixFor(
+  { kind, status }: FleetError,
+  baseUrl: URL,
+  clientAt: (address: URL) => Promise<Client>,
+): Promise<string | undefined> {
+  if (kind !== 'not-found' && (kind !== 'service' || (status !== undefined && status >= 400))) return undefined;
+  const ask = async (variant: URL) => (await clientAt(variant)).probe({ path: BICYCLE.listPath });
+  const other = await findPrefix(baseUrl, ask);
+  return other && KEYS.base_url.show(other.address);
+}
+
+/** The failure of a login with a password, with the address to use where another prefix answers. */
+export async function hintOfPrefix(
+  context: Context,
+  settings: Settings,
+  baseUrl: URL,
+  thrown: unknown,
+): Promise<unknown> {
+  context.signal.throwIfAborted();
+  if (!(thrown instanceof FleetError)) return thrown;
+  const clientAt = (address: URL) =>
+    context.client({ ...limitsOfLogin(settings), settings, baseUrl: address, token: ANONYMOUS });
+  const address = await prefixFor(thrown, baseUrl, clientAt);
+  if (address !== undefined)
+    return withHint(thrown, `${address} is where the service answers: use --base-url ${address}`);
+  if (thrown.kind !== 'not-found') return thrown;
+  return withHint(thrown, 'this service has no login there: give --login-path, or a token with "fleet auth login"');
 }
 
 async function reportBicycles({ notice }: Context, client: Client, organization: string | undefined): Promise<void> {
@@ -81,6 +111,5 @@ async function decide(context: Context, failure: FleetError, address: string | u
   const ask = (message: string) => askYesNo(context, { message, instead: 'give --no-check to save without a request' });
   for (const line of errorLines(failure)) await context.notice(line);
   if (address !== undefined && (await ask(`${address} answers. Use that address?`))) return { next: 'prefix', address };
-  if (await ask('Try again? Your answers are offered again.')) return { next: 'ask-again' };
-  return { next: (await ask('Save it anyway?')) ? 'save' : 'stop' };
+  return (await ask('Save it anyway?')) ? { next: 'save' } : { next: 'stop' };
 }

@@ -1,8 +1,22 @@
 // Declares `fleet auth`: logging in and out, and the token in use.
 
 import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
+import { LOGIN_PATH } from '../../api/login.js';
 import { examples } from '../../cli/examples.js';
 import type { Run } from '../../context.js';
+import { usageError } from '../../errors.js';
+
+/** A parser for commander: an e-mail address, or any other name that a service knows people by. */
+function readEmail(text: string): string {
+  if (/^\S+$/.test(text)) return text;
+  throw usageError('--email takes an address such as you@example.org');
+}
+
+/** A parser for commander: a path below the base URL, with a slash at both ends. */
+function readPath(text: string): string {
+  if (/^\/?[\w.~-]+(?:\/[\w.~-]+)*\/?$/.test(text)) return `/${text}/`.replaceAll(/\/+/g, '/');
+  throw usageError(`--login-path takes a path below the address of the service, such as ${LOGIN_PATH}`);
+}
 
 export function addAuth(program: Command, run: Run): void {
   const auth = program
@@ -18,24 +32,30 @@ token_command of the profile, the token stored by "fleet auth login".`,
   examples(
     auth
       .command('login')
-      .summary('store an access token for the profile')
+      .summary('log in with a token or a password')
       .description(
         `Store an access token for the profile in use, or for --profile, which is created if needed.
-Asks for the addresses if the profile has none, then for the token, which is not shown.
---base-url and --sse-url are saved with it.
+Asks for the address if the profile has none, then for the token, and offers its organizations.
+With --email it asks for a password instead, which is not kept. Commands renew that token before it ends.
 
 The address of another service goes into a new profile, named after the host or with --profile NAME, and that
 profile is used from then on. The profile "sandbox" belongs to "fleet sandbox".
 
 Address and token are checked with one request before they are saved. A service that cannot be reached is a
-warning. One that refuses the token is an error, or a question on a terminal. If another prefix such as /api
-answers instead, it is offered.`,
+warning, one that refuses the token an error, or a question on a terminal.`,
       )
       .option('--with-token', 'read the token from stdin instead of asking')
+      .option('--email <address>', 'log in with this address and a password', readEmail)
+      .option('--password-stdin', 'read the password from stdin instead of asking')
+      .option('--login-path <path>', `where the service takes both (default: ${LOGIN_PATH})`, readPath)
       .option('--check', 'check with one request before saving (default)')
       .option('--no-check', 'save without a request')
       .action(run(async () => (await import('./login.js')).login)),
     ['log in', 'fleet auth login'],
+    [
+      'with a password, from a password manager',
+      'pass show fleet-password | fleet auth login --email you@example.org --password-stdin',
+    ],
     [
       'with a token from a password manager, as a new profile',
       'pass show fleet | fleet auth login --with-token --profile berlin',

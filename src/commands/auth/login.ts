@@ -1,21 +1,40 @@
-// `fleet auth login`: asks for or reads an access token, checks it, and stores it with the addresses that came along.
+// `fleet auth login`: takes an access token, or an e-mail address and a password for one, checks it, and stores it with the addresses that came along.
 
-import type { Context } from '../../context.js';
-import { usageError } from '../../errors.js';
+import { LOGIN_PATH, postForToken, refreshPathOf } from '../../api/login.js';
+import { ANONYMOUS, type Context } from '../../context.js';
+import { FleetError, usageError } from '../../errors.js';
 import { KEYS } from '../../settings/keys.js';
-import { chooseProfile, profileFlag, refusePlainHttp, resolveSettings, type Settings } from '../../settings/resolve.js';
-import { DEFAULT_PROFILE, loadStored, type Stored, saveProfile, saveToken, useProfile } from '../../settings/store.js';
+import {
+  chooseProfile,
+  profileFlag,
+  refusePlainHttp,
+  requireBaseUrl,
+  resolveSettings,
+  type Settings,
+} from '../../settings/resolve.js';
+import {
+  DEFAULT_PROFILE,
+  type Login,
+  loadStored,
+  type Stored,
+  saveProfile,
+  saveToken,
+  useProfile,
+} from '../../settings/store.js';
 import { parseToken, readExpiry } from '../../settings/token.js';
 import { findTokenPlace } from '../../settings/token-place.js';
 import { canAsk } from '../../terminal/prompt.js';
 import { readStdin } from '../../terminal/stdin.js';
 import { age } from '../../terminal/time.js';
-import { checkLogin } from './check.js';
-import { askSetting, askToken } from './questions.js';
+import { checkLogin, hintOfPrefix, limitsOfLogin } from './check.js';
+import { askOrganization, askPassword, askSetting, askToken } from './questions.js';
 import { type Chosen, chooseNamed, chooseTarget, type Target } from './target.js';
 
 export interface LoginOptions {
   withToken?: boolean;
+  email?: string;
+  passwordStdin?: boolean;
+  loginPath?: string;
   /** False after `--no-check`. */
   check?: boolean;
 }
@@ -23,69 +42,85 @@ export interface LoginOptions {
 /** A token is a few hundred bytes; whoever pipes more than this pipes something else. */
 const STDIN_LIMIT_BYTES = 65_536;
 
-/** What is asked for besides the token, in this order. */
+/** What a login saves beside the token. */
 const FIELDS = [
-  { key: 'base_url', setting: 'baseUrl', message: 'Address of the service', isNeeded: true },
-  { key: 'sse_url', setting: 'sseUrl', message: 'Push address', isNeeded: false },
-  { key: 'organization', setting: 'organization', message: 'UUID of the organization', isNeeded: false },
+  { key: 'base_url', setting: 'baseUrl' },
+  { key: 'sse_url', setting: 'sseUrl' },
+  { key: 'organization', setting: 'organization' },
 ] as const;
 
-type Field = (typeof FIELDS)[number];
-type Values = { [Key in Field['key']]?: string | undefined };
+type Values = { [Key in (typeof FIELDS)[number]['key']]?: string | undefined };
 
-/** What is known of the login so far; kept while the operator tries again. */
-interface Answers {
-  /** As config.json has them. */
-  values: Values;
-  token: string | undefined;
-  /** Whether all of it was asked for, so that all of it is saved. */
-  isConfirmed: boolean;
-}
-
-/** What the login stands on. */
-interface Ground {
-  stored: Stored;
-  chosen: Chosen;
-  /** Of flags, environment and the profile in use. */
-  settings: Settings;
+/** A token and, where it was had for a password, how it is renewed. */
+interface Obtained {
+  token: string;
+  login?: Login;
 }
 
 export async function login(context: Context, options: LoginOptions): Promise<void> {
   const { io, flags, notice } = context;
+  checkFlags(options);
   const stored = await loadStored(io.env);
   if (stored.problem !== undefined) throw stored.problem;
   const settings = resolveSettings(flags, io.env, stored, chooseProfile(flags, io.env, stored, { mayBeNew: true }));
   const chosen = chooseNamed(stored, settings.profile);
-  const ground = { stored, chosen, settings };
+  const values = knownValues(settings, chosen);
+  const asks = canAsk(context) && options.withToken !== true && options.passwordStdin !== true;
+  const isNewPlace = asks && values.base_url === undefined;
+  const ask = (key: 'base_url' | 'sse_url', message: string) =>
+    askSetting(context, {
+      key,
+      message,
+      check: (url) => refusePlainHttp(new URL(url), message, stored, chosen.profile),
+    });
 
-  let answers: Answers = { values: knownValues(ground), token: undefined, isConfirmed: false };
-  if (answers.values.base_url === undefined && chosen.isSandbox && (options.withToken === true || !canAsk(context))) {
+  if (isNewPlace) {
+    await notice(
+      chosen.isSandbox
+        ? `"${chosen.profile}" belongs to "fleet sandbox": this login gets a profile named after its address`
+        : `logging in: profile "${chosen.profile}"`,
+    );
+    values.base_url = await ask('base_url', 'Address of the service');
+  } else if (values.base_url === undefined && chosen.isSandbox) {
     throw usageError(
       `the profile in use, "${chosen.profile}", belongs to "fleet sandbox"`,
       'give the address of the service: fleet auth login --base-url URL',
     );
   }
-  let isAskedAgain = false;
-  for (;;) {
-    answers = await complete(context, options, ground, answers, isAskedAgain);
-    const target = targetOf(ground, answers);
-    const values = valuesToSave(ground, answers, target);
-    const token = answers.token ?? '';
-    if (options.check !== false) {
-      const outcome = await checkLogin(context, proposedSettings(context, stored, target.profile, values), token);
-      if (outcome.next === 'stop') return notice('nothing was saved');
-      if (outcome.next === 'prefix') answers.values.base_url = outcome.address;
-      if (outcome.next !== 'save') {
-        isAskedAgain = outcome.next === 'ask-again';
-        continue;
-      }
-    }
-    return save(context, { stored, target, values, token });
+  const target = chooseTarget(stored, chosen, values.base_url === undefined ? undefined : new URL(values.base_url));
+  const toSave = () => valuesToSave(stored, settings, values, target);
+  const proposed = () => proposedSettings(context, stored, target.profile, toSave());
+  const where = `profile "${target.profile}"${values.base_url === undefined ? '' : ` at ${values.base_url}`}`;
+  await announce(context, target, where);
+  const obtained = await obtain(context, options, proposed(), where);
+
+  while (options.check !== false) {
+    const outcome = await checkLogin(context, proposed(), obtained.token);
+    if (outcome.next === 'stop') return notice('nothing was saved');
+    if (outcome.next === 'save') break;
+    values.base_url = outcome.address;
   }
+  if (isNewPlace) values.sse_url ??= await ask('sse_url', 'Push address');
+  if (asks && values.organization === undefined && (isNewPlace || !stored.profiles.has(target.profile)))
+    values.organization = await askOrganization(context, proposed(), obtained.token, {
+      maySend: options.check !== false,
+      isNewPlace,
+    });
+  await save(context, { stored, target, values: toSave(), ...obtained });
+}
+
+function checkFlags({ withToken, email, passwordStdin, loginPath }: LoginOptions): void {
+  if (withToken === true && email !== undefined)
+    throw usageError('--with-token and --email cannot be used together', 'a token needs no e-mail address');
+  if (email === undefined && (passwordStdin === true || loginPath !== undefined))
+    throw usageError(
+      `${passwordStdin === true ? '--password-stdin' : '--login-path'} needs --email`,
+      'fleet auth login --email you@example.org',
+    );
 }
 
 /** What flags, environment and profile say; what the sandbox's profile holds is of no use elsewhere. */
-function knownValues({ settings, chosen }: Ground): Values {
+function knownValues(settings: Settings, chosen: Chosen): Values {
   const values: Values = {};
   for (const { key, setting } of FIELDS) {
     const { shown, origin } = settings[setting];
@@ -94,72 +129,52 @@ function knownValues({ settings, chosen }: Ground): Values {
   return values;
 }
 
-function targetOf({ stored, chosen }: Ground, { values }: Answers): Target {
-  return chooseTarget(stored, chosen, values.base_url === undefined ? undefined : new URL(values.base_url));
-}
-
-/** The answers with what is missing asked for or read; everything is asked again when the operator wants to. */
-async function complete(
-  context: Context,
-  { withToken }: LoginOptions,
-  ground: Ground,
-  before: Answers,
-  isAskedAgain: boolean,
-): Promise<Answers> {
-  const { notice } = context;
-  const { stored, chosen } = ground;
-  const answers: Answers = { ...before, values: { ...before.values }, isConfirmed: isAskedAgain };
-  const { values } = answers;
-  const needsToken = before.token === undefined || isAskedAgain;
-  const asksForPlace = isAskedAgain || (values.base_url === undefined && withToken !== true && canAsk(context));
-  const ask = async ({ key, message, isNeeded }: Field) => {
-    const check = (value: string) => {
-      if (key !== 'organization') refusePlainHttp(new URL(value), message, stored, chosen.profile);
-    };
-    values[key] = await askSetting(context, { key, message, before: values[key], isNeeded, check });
-  };
-  const [address, ...others] = FIELDS;
-  if (asksForPlace && !isAskedAgain) {
-    await notice(
-      chosen.isSandbox
-        ? `"${chosen.profile}" belongs to "fleet sandbox": this login gets a profile named after its address`
-        : `logging in: profile "${chosen.profile}"`,
-    );
-  }
-  if (asksForPlace) await ask(address);
-  const target = targetOf(ground, answers);
-  const where = `profile "${target.profile}"${values.base_url === undefined ? '' : ` at ${values.base_url}`}`;
-  if (needsToken) await announce(context, target, where);
-  if (asksForPlace) for (const field of others) if (values[field.key] === undefined || isAskedAgain) await ask(field);
-  if (needsToken) {
-    const typed = withToken === true ? await pipeToken(context) : await askToken(context, where, before.token);
-    answers.token = await readToken(context, typed);
-  }
-  return answers;
-}
-
 async function announce({ notice }: Context, { reason, replaced }: Target, where: string): Promise<void> {
   await notice(`logging in: ${where}`);
   if (reason !== undefined) await notice(`this is not the profile in use, because ${reason}`);
   if (replaced !== undefined) await notice(`this replaces the address ${KEYS.base_url.show(replaced)}`);
 }
 
-async function readToken({ io, notice }: Context, text: string): Promise<string> {
-  const parsed = parseToken(text);
-  if ('reason' in parsed) throw usageError(`the token ${parsed.reason}`, 'give the token alone, on one line');
-  io.secrets.add(parsed.value);
-  if (parsed.leftOut !== undefined) await notice(`ignored the word "${parsed.leftOut}" before the token`);
-  return parsed.value;
+/** The token: piped, typed, or had for a password. */
+async function obtain(context: Context, options: LoginOptions, settings: Settings, where: string): Promise<Obtained> {
+  const { email, loginPath = LOGIN_PATH, passwordStdin, withToken } = options;
+  if (email === undefined) {
+    const typed = withToken === true ? await pipe(context, '--with-token', 'token') : await askToken(context, where);
+    const parsed = parseToken(typed);
+    if ('reason' in parsed) throw usageError(`the token ${parsed.reason}`, 'give the token alone, on one line');
+    context.io.secrets.add(parsed.value);
+    if (parsed.leftOut !== undefined) await context.notice(`ignored the word "${parsed.leftOut}" before the token`);
+    return { token: parsed.value };
+  }
+  const baseUrl = requireBaseUrl(settings);
+  const password =
+    passwordStdin === true
+      ? (await pipe(context, '--password-stdin', 'password')).replace(/\r?\n$/, '')
+      : await askPassword(context, email, where);
+  if (password === '') throw usageError('the password is empty', 'give it on one line');
+  context.io.secrets.add(password);
+  const client = await context.client({ ...limitsOfLogin(settings), settings, token: ANONYMOUS });
+  const answer = await postForToken(client, loginPath, { email, password }).catch(async (thrown) => {
+    throw await hintOfPrefix(context, settings, baseUrl, thrown);
+  });
+  const parsed = parseToken(answer ?? '');
+  if ('reason' in parsed)
+    throw new FleetError('service', `the service answered the login at ${loginPath} without a token`, {
+      hint: 'another address for it is given with --login-path; a token by hand with: fleet auth login',
+    });
+  context.io.secrets.add(parsed.value);
+  await context.notice(`✓ logged in as ${email}`);
+  return { token: parsed.value, login: { email, refreshPath: refreshPathOf(loginPath) } };
 }
 
-async function pipeToken(context: Context): Promise<string> {
+async function pipe(context: Context, flag: string, what: string): Promise<string> {
   // Typed there it would be shown on the screen.
   if (context.io.stdin.isTTY === true)
     throw usageError(
-      '--with-token reads the token from a pipe or a file',
-      'leave --with-token out to be asked, or: fleet auth login --with-token < FILE',
+      `${flag} reads the ${what} from a pipe or a file`,
+      `leave ${flag} out to be asked, or add: < FILE`,
     );
-  const options = { limitBytes: STDIN_LIMIT_BYTES, tooMuch: 'stdin holds more than a token' };
+  const options = { limitBytes: STDIN_LIMIT_BYTES, tooMuch: `stdin holds more than a ${what}` };
   return (await readStdin(context, options)).toString('utf8');
 }
 
@@ -167,16 +182,15 @@ async function pipeToken(context: Context): Promise<string> {
  * What changes in the profile: what came by flag or as an answer; all that is known where the profile is another one than that in
  * use. `undefined` takes out what belonged to the service that was there before.
  */
-function valuesToSave({ stored, settings }: Ground, answers: Answers, { profile, replaced }: Target): Values {
+function valuesToSave(stored: Stored, settings: Settings, known: Values, { profile, replaced }: Target): Values {
   const held = stored.profiles.get(profile);
   const isElsewhere = profile !== settings.profile.value || replaced !== undefined;
   const values: Values = {};
   for (const { key, setting } of FIELDS) {
-    const value = answers.values[key];
+    const value = known[key];
     const { shown, origin } = settings[setting];
-    const isMeant = answers.isConfirmed || origin === 'flag' || value !== shown;
     const isNeeded = isElsewhere && (key === 'base_url' || origin === 'environment');
-    if (value !== undefined && (isMeant || isNeeded)) values[key] = value;
+    if (value !== undefined && (origin === 'flag' || value !== shown || isNeeded)) values[key] = value;
     else if (replaced !== undefined && key !== 'base_url' && held?.[key] !== undefined) values[key] = undefined;
   }
   return values;
@@ -193,19 +207,19 @@ function proposedSettings({ io, flags }: Context, stored: Stored, profile: strin
 
 async function save(
   context: Context,
-  { stored, target, values, token }: { stored: Stored; target: Target; values: Values; token: string },
+  { stored, target, values, token, login }: { stored: Stored; target: Target; values: Values } & Obtained,
 ): Promise<void> {
   const { io, flags, notice } = context;
   const { profile } = target;
   await saveProfile(stored, profile, values);
-  await saveToken(stored, profile, token);
+  await saveToken(stored, profile, token, login);
   for (const [key, value] of Object.entries(values))
     await notice(
       value === undefined ? `✓ removed ${key}, which belonged to the other service` : `✓ saved ${key} ${value}`,
     );
   await notice(`✓ stored the token for profile "${profile}" in ${stored.credentialsPath} (mode 0600)`);
   await enterProfile(context, stored, target);
-  await warnOfExpiry(context, token);
+  await reportEnd(context, token, login !== undefined);
 
   const saved = await loadStored(io.env);
   const settings = resolveSettings({ ...flags, profile }, io.env, saved);
@@ -226,11 +240,14 @@ async function enterProfile({ notice }: Context, stored: Stored, { profile, reas
   await notice(`✓ now using profile "${profile}"${isFirst ? '' : `; back to the other: fleet profile use ${before}`}`);
 }
 
-async function warnOfExpiry({ clock, notice }: Context, token: string): Promise<void> {
+async function reportEnd({ clock, notice }: Context, token: string, isRenewed: boolean): Promise<void> {
   const expiry = readExpiry(token);
   if (expiry === undefined) return;
   const iso = new Date(expiry).toISOString();
   const now = clock.wallMs();
   if (expiry <= now) await notice(`warning: this token expired ${age(iso, now)} (${iso}); the service will refuse it`);
-  else await notice(`it expires ${age(iso, now)} (${iso})`);
+  else
+    await notice(
+      `it expires ${age(iso, now)} (${iso})${isRenewed ? '; every command that runs before then renews it' : ''}`,
+    );
 }

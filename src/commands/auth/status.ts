@@ -2,10 +2,9 @@
 
 import type { Context } from '../../context.js';
 import { FleetError } from '../../errors.js';
-import { profileFlag } from '../../settings/resolve.js';
 import { findLooseness, loadStored } from '../../settings/store.js';
 import { readClaims, readExpiry } from '../../settings/token.js';
-import { findTokenPlace, missingToken } from '../../settings/token-place.js';
+import { findTokenPlace, loginCommand, missingToken } from '../../settings/token-place.js';
 import type { Shape } from '../../terminal/formats.js';
 import { drawList } from '../../terminal/list.js';
 import { age } from '../../terminal/time.js';
@@ -25,6 +24,8 @@ interface Status {
   expires: string | null;
   expires_in_seconds: number | null;
   expired: boolean | null;
+  /** ISO 8601: until when commands can renew it by themselves; null where they cannot. */
+  renewable_until: string | null;
   claims: { [claim: string]: unknown } | null;
   warnings: string[];
 }
@@ -65,6 +66,8 @@ export async function showStatus(context: Context): Promise<void> {
     expires,
     expires_in_seconds: expiry === undefined ? null : Math.floor((expiry - now) / 1000),
     expired: expiry === undefined ? null : expiry <= now,
+    // Assumed: a token that has ended is not renewed any more.
+    renewable_until: place?.kind === 'stored' && place.login !== undefined ? expires : null,
     claims: (token === undefined ? undefined : readClaims(token)) ?? null,
     warnings: warning === undefined ? [] : [warning],
   };
@@ -72,7 +75,7 @@ export async function showStatus(context: Context): Promise<void> {
     failure = new FleetError('auth', `the token expired ${age(expires, now)} (${expires})`, {
       hint:
         place?.kind === 'stored'
-          ? `run "fleet auth login${profileFlag(profile)}" again`
+          ? `run "${loginCommand(profile, place.login)}" again`
           : `renew it at its source: ${place?.origin}`,
     });
   }
@@ -99,6 +102,8 @@ function describeStatus(status: Status, hasToken: boolean, now: number): string[
       expired === true ? 'expired' : 'expires',
       expires === null ? 'unknown' : `${age(expires, now)} (${expires})`,
     ]);
+    if (status.renewable_until !== null)
+      rows.push(['renewable', `until ${status.renewable_until}: any command that runs before then renews it`]);
     if (claims === null) rows.push(['claims', 'none: the token is not a JWT']);
     for (const [claim, value] of Object.entries(claims ?? {})) rows.push([`claim ${claim}`, showClaim(value)]);
   }

@@ -16,7 +16,8 @@ import { carryOut } from '../bulk/carry-out.js';
 import { lookUpCreations } from '../bulk/created.js';
 import type { ChangeOptions, Creation, Plan } from '../bulk/plan.js';
 import { printRows } from '../list/result.js';
-import { chosenOrganization, ownerOf, requireOrganization } from '../organization.js';
+import { withNamesFound } from '../named/find.js';
+import { chosenOrganization, requireOrganization } from '../organization.js';
 import { askIfProtected } from '../protected.js';
 import { sendChange } from '../unanswered.js';
 import { type FieldFlags, furtherProblems, keyOfRow, readFlags, readNewBicycles } from './new-bicycles.js';
@@ -35,9 +36,9 @@ export async function createBicycles(context: Context, options: CreateOptions): 
   }
   refuse(options, ['journal', 'failFast'], 'goes with --from: one bicycle is created with one request');
   const name = readName(options.name);
-  const organization =
-    (await ownerOf(context, options.organization)) ?? (await requireOrganization(context, undefined));
-  const body = { name, organization, ...readFlags(baseUrl, { ...options, name, organization }) };
+  const links = await withNamesFound(context, options);
+  const organization = links.organization ?? (await requireOrganization(context, undefined));
+  const body = { name, organization, ...readFlags(baseUrl, { ...links, name, organization }) };
   if (options.dryRun === true) return carryOut(context, planFor([{ row: 1, body }], 'flags'), options);
   await askIfProtected(context, clean(`Create the bicycle "${body.name}"`), options.yes);
   await createOne(context, body);
@@ -86,11 +87,12 @@ async function createFrom(context: Context, from: string, baseUrl: URL, options:
   const input = await readInput(context, from, '--from');
   const text = input.toString('latin1');
   if (text.trim() === '') throw usageError(`${source} is empty`, 'give CSV with a header, a JSON array or JSON lines');
-  const chosen = (await ownerOf(context, options.organization)) ?? (await chosenOrganization(context, undefined));
+  const links = await withNamesFound(context, options);
+  const chosen = links.organization ?? (await chosenOrganization(context));
   // Rows that name no organization at all need one.
   const isNamed = chosen !== undefined || /organization/i.test(text);
   const organization = isNamed ? chosen : await requireOrganization(context, undefined);
-  const defaults = readFlags(baseUrl, { ...options, ...(organization === undefined ? {} : { organization }) });
+  const defaults = readFlags(baseUrl, { ...links, ...(organization === undefined ? {} : { organization }) });
   const rows = await readRows(context, input, source, baseUrl, defaults);
   await carryOut(context, planFor(rows, source), options);
 }

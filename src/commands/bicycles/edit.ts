@@ -16,7 +16,7 @@ import { bodyOf, splitField, typedField } from '../api/fields.js';
 import { readChange } from '../bulk/answer.js';
 import { describe } from '../list/meant.js';
 import { printRows } from '../list/result.js';
-import { ownerOf } from '../organization.js';
+import { withNamesFound } from '../named/find.js';
 import { askIfProtected } from '../protected.js';
 import { sendChange } from '../unanswered.js';
 import { EDIT_METHODS, type EditMethod } from './choices.js';
@@ -66,8 +66,7 @@ export async function editBicycle(context: Context, text: string, options: EditO
 
 /** The changes that the flags ask for. */
 async function readChanges(context: Context, baseUrl: URL, options: EditOptions): Promise<Fields> {
-  const organization = await ownerOf(context, options.organization);
-  const flags = readFlags(baseUrl, organization === undefined ? options : { ...options, organization });
+  const flags = readFlags(baseUrl, await withNamesFound(context, options));
   // A map has no names of its own, such as __proto__.
   const changes = new Map<string, unknown>(Object.entries(flags));
   const further = (options.field ?? []).map((text) => typedField(...splitField(text)));

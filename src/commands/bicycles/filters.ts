@@ -4,7 +4,7 @@ import type { OptionValues, Command as TypedCommand } from '@commander-js/extra-
 import { BICYCLE, BICYCLE_STATES } from '../../api/bicycle.js';
 import { someOf } from '../../cli/options.js';
 import { OFFLINE, readTo, TO } from '../database.js';
-import { readCondition, readOrganization, readUuid } from '../list/flags.js';
+import { readCondition, readNamed } from '../list/flags.js';
 import { parseBbox } from './area.js';
 import { parseNear, parseRadius } from './near.js';
 
@@ -27,13 +27,17 @@ export function addFilters<A extends unknown[], O extends OptionValues>(
     )
     .option('--near <lat,lon>', near, parseNear)
     .option('--radius <metres>', 'how far from --near: 800, 1.5km', parseRadius)
-    .option('--zone <uuid>', 'inside this geographic zone', readUuid('--zone'));
+    .option('--zone <uuid|name>', 'inside this geographic zone', readNamed('zone'));
 }
 
 /** All filters, for a command that reads every page. */
 export function addFleetFilters<A extends unknown[], O extends OptionValues>(command: TypedCommand<A, O>) {
   return addFilters(command, 'around this point; needs --radius')
-    .option('--organization <uuid|name>', 'of this organization (default: from the settings)', readOrganization())
+    .option(
+      '--organization <uuid|name>',
+      'of this organization (default: from the settings)',
+      readNamed('organization'),
+    )
     .option(
       '--where <condition>',
       'only what matches FIELD=VALUE; see "fleet help conditions" (repeatable)',

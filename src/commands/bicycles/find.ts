@@ -14,6 +14,7 @@ import { clean } from '../../terminal/clean.js';
 import { holdsAll, mirrorOf, withCurrentMirror } from '../current.js';
 import { beginsWith, everyPage, isBeginning, pagesAround } from '../list/around.js';
 import { type Meant, pickOne, shorten } from '../list/meant.js';
+import { chosenOrganization } from '../organization.js';
 import { findRemembered } from './remembered.js';
 
 /** What begins with so many digits is hardly called so by accident. */
@@ -28,7 +29,7 @@ export async function findBicycle(context: Context, text: string, scope?: string
   if (uuid !== undefined) return { uuid, item: undefined };
   if (text.trim() === '') throw usageError('an empty text names no bicycle', 'give a UUID, its beginning, or a name');
   const client = await context.client();
-  const organization = scope ?? (await context.settings()).organization.value;
+  const organization = await chosenOrganization(context, scope);
   const matches = (await remember(context, client, text, organization)) ?? (await lookUp(client, text, organization));
   const where = organization === undefined ? '' : ` in organization ${organization}`;
   const search = ['fleet', 'bicycles', 'list', '--name', clean(cutTo(text, LONGEST_QUERY_CHARACTERS))];
@@ -110,6 +111,6 @@ function isMeant({ uuid, name, serial_number, bleid }: Bicycle, text: string): b
 
 /** The bicycle of a whole UUID as the list has it; undefined where the list does not. */
 export async function findByUuid(context: Context, client: Client, uuid: string): Promise<Item<Bicycle> | undefined> {
-  const organization = (await context.settings()).organization.value;
+  const organization = await chosenOrganization(context);
   return (await lookUp(client, uuid, organization)).get(uuid);
 }

@@ -8,6 +8,7 @@ import {
   anyText,
   BICYCLES,
   collectWith,
+  MODELS,
   NOTHING,
   type Offers,
   ORGANIZATIONS,
@@ -124,7 +125,7 @@ function addEdit(bicycles: Command, run: Run): void {
     .command('edit')
     .summary('change fields of a bicycle')
     .description(
-      `Change fields of one bicycle. Shows "old -> new" for each, and asks on a terminal. Links take a URL or a UUID.
+      `Change fields of one bicycle. Shows "old -> new" for each, and asks on a terminal. Links take a URL, a UUID or a name.
 PUT sends every writable field, PATCH only the changes; the default is the one that the service supports.
 The version that was read is sent too, so that the edit of somebody else is not overwritten.`,
     )
@@ -132,8 +133,8 @@ The version that was read is sent too, so that the edit of somebody else is not 
     .option('--name <name>', 'visible name')
     .option('--description <text>', 'free-text description')
     .option('--serial-number <text>', 'frame serial number')
-    .option('--model <url|uuid>', 'bicycle model')
-    .option('--lock <url|uuid>', 'lock attached to the bicycle')
+    .option('--model <url|uuid|name>', 'bicycle model', anyText(MODELS))
+    .option('--lock <url|uuid|name>', 'lock attached to the bicycle')
     .option('--organization <url|uuid|name>', 'owning organization', anyText(ORGANIZATIONS))
     .option('--field <name=value>', 'any further field, typed as with "fleet api -F" (repeatable)', collect)
     .option(
@@ -156,7 +157,7 @@ function addCreate(bicycles: Command, run: Run): void {
     .command('create')
     .summary('create a bicycle, or many from a file')
     .description(
-      `Create a bicycle from flags, or many with --from. Links take a URL or a UUID.
+      `Create a bicycle from flags, or many with --from. Links take a URL, a UUID or a name.
 A file is CSV with a header, a JSON array or JSON lines, with the fields ${NEW_BICYCLE_FIELDS.join(', ')}.
 The whole file is checked before the first request.`,
     )
@@ -166,8 +167,8 @@ The whole file is checked before the first request.`,
       'owning organization (default: from the settings, else the only one that the token names)',
       anyText(ORGANIZATIONS),
     )
-    .option('--model <url|uuid>', 'bicycle model')
-    .option('--lock <url|uuid>', 'lock attached to the bicycle')
+    .option('--model <url|uuid|name>', 'bicycle model', anyText(MODELS))
+    .option('--lock <url|uuid|name>', 'lock attached to the bicycle')
     .option('--serial-number <text>', 'frame serial number')
     .option('--description <text>', 'free-text description')
     .option('--from <file|->', 'create bicycles from a file, or from stdin')

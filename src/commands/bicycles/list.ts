@@ -1,6 +1,7 @@
 // `fleet bicycles list`: the service's own filters as a query, then the pages as they come, or the nearest first.
 
 import { BICYCLE, BICYCLE_STATES, type Bicycle } from '../../api/bicycle.js';
+import { NAMED } from '../../api/named.js';
 import type { Context } from '../../context.js';
 import { usageError } from '../../errors.js';
 import type { Item } from '../../http/types.js';
@@ -9,6 +10,7 @@ import { addDistance, distanceMetres, type Place, withDistance } from '../../vie
 import type { ListOptions } from '../list/flags.js';
 import { type ListPlan, printList } from '../list/list.js';
 import { warnOfWords } from '../list/warnings.js';
+import { uuidOfNamed } from '../named/find.js';
 import { chosenOrganization } from '../organization.js';
 import { type Box, showBox } from './area.js';
 import { boxAround, readCircle } from './near.js';
@@ -41,7 +43,7 @@ export async function planBicycles(context: Context, options: ListBicyclesOption
   const query: [string, string][] = [];
   if (organization !== undefined) query.push(['organization', organization]);
   if (box !== undefined) query.push(['bbox', showBox(box)]);
-  if (options.zone !== undefined) query.push(['zone', options.zone]);
+  if (options.zone !== undefined) query.push(['zone', await uuidOfNamed(context, NAMED.zone, options.zone)]);
   // Observed: these two filter; a service that ignores them sends more, and `keep` drops it.
   for (const state of options.state ?? []) query.push(['state', state]);
   if (options.name !== undefined) query.push(['query', options.name]);

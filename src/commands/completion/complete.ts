@@ -16,7 +16,7 @@ import { splitLine } from '../../cli/split.js';
 import type { Context } from '../../context.js';
 import type { Stored } from '../../settings/store.js';
 import { clean } from '../../terminal/clean.js';
-import { findLiveBicycles } from './live.js';
+import { findLiveBicycles, findLiveNamed } from './live.js';
 
 export interface CompleteOptions {
   /** The line up to the cursor, for a shell that cannot tell its words. */
@@ -139,15 +139,19 @@ function openSources(context: Context, program: Command, words: readonly string[
           ...(isShown(address) ? { description: String(address) } : {}),
         }));
       }),
-    organizations: () =>
-      fromProfiles(async (profiles) => {
-        const { isUuid } = await import('../../api/links.js');
-        const known = new Map<string, Offer>();
+    named: async (kind, typed) => {
+      const live = await findLiveNamed(context, values, kind, typed).catch(() => NOTHING);
+      if (live.words.length > 0 || kind !== 'organization') return live;
+      const { isUuid } = await import('../../api/links.js');
+      const known = new Map<string, Offer>();
+      await fromProfiles((profiles) => {
         for (const [name, { organization: value }] of profiles)
           if (typeof value === 'string' && isUuid(value))
             known.set(value, { value, description: `of profile ${name}` });
-        return [...known.values()];
-      }),
+        return [];
+      });
+      return { words: [...known.values()] };
+    },
     bicycles: (typed) => findLiveBicycles(context, values, typed).catch(() => NOTHING),
   };
 }

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { BICYCLE, type Bicycle } from '../../api/bicycle.js';
 import { isUuid } from '../../api/links.js';
 import type { FollowedLine } from '../../cli/line.js';
-import { NOTHING, type Offers } from '../../cli/offers.js';
+import { type NamedWord, NOTHING, type Offers } from '../../cli/offers.js';
 import { type Context, openContext } from '../../context.js';
 import { makeFolder, OWN_FOLDER_MODE } from '../../folder.js';
 import type { Client } from '../../http/client.js';
@@ -46,9 +46,39 @@ interface Cache extends Found {
  * @param values the flags of the line that is being typed
  */
 export async function findLiveBicycles(
-  { io, clock, signal }: Context,
+  context: Context,
   values: FollowedLine['values'],
   typed: string,
+): Promise<Offers> {
+  return withPatience(context, values, async (patient) => {
+    const asked = values.get('--organization')?.at(-1) ?? (await patient.settings()).organization.value;
+    return toOffers(await find(patient, asked !== undefined && isUuid(asked) ? asked : undefined, typed), typed);
+  });
+}
+
+/** UUIDs of organizations, zones or models that begin as typed, or whose name does. */
+export async function findLiveNamed(
+  context: Context,
+  values: FollowedLine['values'],
+  kind: NamedWord,
+  typed: string,
+): Promise<Offers> {
+  return withPatience(context, values, async (patient) => {
+    const { loadStored } = await import('../../settings/store.js');
+    if ((await findCheapToken(patient, await loadStored(patient.io.env))) === undefined) return NOTHING;
+    const { readNames } = await import('../named/find.js');
+    const { NAMED } = await import('../../api/named.js');
+    const names = await readNames(await patient.client({ timeoutMs: PATIENCE_MS, retries: 0 }), NAMED[kind]);
+    const bicycles = [...(names ?? [])].map(([uuid, [name = '']]): Known => [uuid, name, '']);
+    return toOffers({ typed, bicycles, isWhole: true }, typed);
+  });
+}
+
+/** Asks with a context that gives up soon. */
+async function withPatience(
+  { io, clock, signal }: Context,
+  values: FollowedLine['values'],
+  ask: (context: Context) => Promise<Offers>,
 ): Promise<Offers> {
   // An address that was typed and not yet confirmed gets no token.
   if (values.has('--base-url')) return NOTHING;
@@ -59,8 +89,7 @@ export async function findLiveBicycles(
   const flags = { quiet: true, mirror: !values.has('--no-mirror'), ...(profile === undefined ? {} : { profile }) };
   const { context, close } = openContext({ clock }, io, flags, { signal: both, urgentSignal: both, stop() {} });
   try {
-    const asked = values.get('--organization')?.at(-1) ?? (await context.settings()).organization.value;
-    return toOffers(await find(context, asked !== undefined && isUuid(asked) ? asked : undefined, typed), typed);
+    return await ask(context);
   } finally {
     cancel();
     await close();

@@ -1,5 +1,6 @@
 // Whether the push channel answers: one subscription, closed as soon as it stands.
 
+import { wholeUuid } from '../../api/links.js';
 import { prefixVariants } from '../../api/prefix.js';
 import { organizationTopic, subscribePath } from '../../api/push.js';
 import { describeError, type FleetError } from '../../errors.js';
@@ -15,7 +16,7 @@ import { changeCommand, explainSilence, type Probe } from './probe.js';
 export async function checkPush(probe: Probe, sseUrl: URL): Promise<Finding[]> {
   const { settings, context } = probe;
   const { clock, signal } = context;
-  const organization = settings.organization.value;
+  const organization = wholeUuid(settings.organization.value ?? '');
   if (organization === undefined) {
     const next = `fleet config set organization UUID${profileFlag(settings.profile.value)}`;
     return [warning('push', 'not tried: without an organization there is no topic to subscribe to', next)];

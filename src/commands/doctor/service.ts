@@ -1,6 +1,7 @@
 // Whether the service answers as the interface says: prefix, version, token, organization, clock.
 
 import { BICYCLE } from '../../api/bicycle.js';
+import { wholeUuid } from '../../api/links.js';
 import { countOf, findPrefix, isRefusal, prefixVariants } from '../../api/prefix.js';
 import { joinUrl } from '../../http/client.js';
 import { answerFailure } from '../../http/failure.js';
@@ -21,7 +22,7 @@ const DOCUMENTED_VERSION = '1.0';
 /** Asks for a page of bicycles of the organization, and says what the answer means. */
 export async function checkService(probe: Probe, baseUrl: URL): Promise<Finding[]> {
   const { settings, context } = probe;
-  const organization = settings.organization.value;
+  const organization = wholeUuid(settings.organization.value ?? '');
   let answer: HttpAnswer;
   try {
     answer = await ask(probe, baseUrl, { organization });

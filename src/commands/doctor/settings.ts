@@ -1,6 +1,6 @@
 // What the doctor finds in the settings: files, origins of the values, the token; whatever of it is broken, the rest is used.
 
-import type { Context } from '../../context.js';
+import { ANONYMOUS, type Context } from '../../context.js';
 import { asFleetError } from '../../errors.js';
 import { findPlace } from '../../settings/place.js';
 import {
@@ -86,16 +86,29 @@ function checkPlace({ key, shown, from, problem }: Setting, profile: string): Fi
 }
 
 /** Reads the token, which goes nowhere from here; what is found of it is put into `known`. */
-export async function checkToken({ io, clock, signal, notice }: Context, known: Known): Promise<Finding> {
+export async function checkToken(context: Context, known: Known): Promise<Finding> {
+  const { io, clock, signal, notice } = context;
   const { stored, settings } = known;
+  const over = new AbortController();
   try {
-    const source = await findToken({ env: io.env, stored, settings, clock, signal, notice, secrets: io.secrets });
+    const source = await findToken({
+      env: io.env,
+      stored,
+      settings,
+      clock,
+      signal: AbortSignal.any([signal, over.signal]),
+      notice,
+      secrets: io.secrets,
+      anonymous: () => context.client({ settings, token: ANONYMOUS }),
+    });
     known.token = await source.get();
     known.renewal = source.refusalHint;
     return judgeToken(known.token, source, clock.wallMs());
   } catch (thrown) {
     signal.throwIfAborted();
     return failed('token', asFleetError(thrown));
+  } finally {
+    over.abort();
   }
 }
 

@@ -3,7 +3,7 @@
 import type { OptionValues, Command as TypedCommand } from '@commander-js/extra-typings';
 import { wholeUuid } from '../../api/links.js';
 import type { Resource, Vocabulary } from '../../api/resource.js';
-import { type Offers, ORGANIZATIONS, offerColumns, plain, withOffers } from '../../cli/offers.js';
+import { type Offers, ORGANIZATIONS, offerColumns, plain, withOffers, ZONES } from '../../cli/offers.js';
 import { ordering, wholeNumber } from '../../cli/options.js';
 import { usageError } from '../../errors.js';
 import { OFFLINE, readTo, TO } from '../database.js';
@@ -23,22 +23,13 @@ export interface ListOptions {
   param?: (readonly [name: string, value: string])[];
 }
 
-/** A parser for commander: a UUID in canonical form, or a link that ends in one; gives the UUID in lower case. */
-export function readUuid(what: string): (text: string) => string {
-  return (text) => {
-    const uuid = wholeUuid(text);
-    if (uuid !== undefined) return uuid;
-    throw usageError(`${what} takes a UUID such as 6f1c0b5e-2f0e-4c56-9d3a-0d6f3a1f7c11, not "${text}"`);
-  };
-}
-
-/** A parser for commander: the UUID of an organization in lower case, also of its link; anything else is a name, looked up later. */
-export function readOrganization(): (text: string) => string {
+/** A parser for commander: the UUID of an organization or a zone in lower case, also of its link; anything else is a name, looked up later. */
+export function readNamed(kind: 'organization' | 'zone'): (text: string) => string {
   const read = (text: string) => {
-    if (text.trim() === '') throw usageError('--organization needs a UUID or a name');
+    if (text.trim() === '') throw usageError(`--${kind} needs a UUID or a name`);
     return wholeUuid(text) ?? text;
   };
-  return withOffers(read, ORGANIZATIONS);
+  return withOffers(read, kind === 'zone' ? ZONES : ORGANIZATIONS);
 }
 
 /** A parser for commander: a condition on a noun's fields, repeatable. */
@@ -60,11 +51,14 @@ export function offerConditions(typed: string, { fields, words }: Pick<Vocabular
 }
 
 /** A parser for commander: a query parameter `NAME=VALUE`, repeatable. */
-function readParameter(text: string, before: ListOptions['param'] = []): NonNullable<ListOptions['param']> {
+export function readParameter(text: string, before: ListOptions['param'] = []): NonNullable<ListOptions['param']> {
   const equals = text.indexOf('=');
   if (equals < 1) throw usageError(`--param takes NAME=VALUE, not "${text}"`);
   return [...before, [text.slice(0, equals), text.slice(equals + 1)]];
 }
+
+/** The page of help names these; completion and errors all. */
+const MOST_ORDERINGS_SHOWN = 10;
 
 /** Adds the flags that lists share. `byDefault` is the order without the flag, if the list has one of its own. */
 export function addListFlags<A extends unknown[], O extends OptionValues>(
@@ -75,10 +69,14 @@ export function addListFlags<A extends unknown[], O extends OptionValues>(
   const { fields, orderings } = resource;
   offerColumns(command, fields);
   return command
-    .option('--organization <uuid|name>', 'of this organization (default: from the settings)', readOrganization())
+    .option(
+      '--organization <uuid|name>',
+      'of this organization (default: from the settings)',
+      readNamed('organization'),
+    )
     .option(
       '--ordering <field,…>',
-      `sort by these; -${orderings[0]} is descending: ${orderings.join(', ')}${byDefault === undefined ? '' : ` (default: ${byDefault})`}`,
+      `sort by these; -${orderings[0]} is descending: ${orderings.slice(0, MOST_ORDERINGS_SHOWN).join(', ')}${byDefault === undefined ? '' : ` (default: ${byDefault})`}`,
       ordering(orderings, fields),
     )
     .option('--page <n>', 'start at this page (default: 1)', wholeNumber('--page', 1))

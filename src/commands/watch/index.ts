@@ -9,7 +9,7 @@ import { BICYCLES, collectWith, withOffers } from '../../cli/offers.js';
 import { collect, someOf, wholeNumber } from '../../cli/options.js';
 import type { Run } from '../../context.js';
 import { addEndFlags, addIdleFlag, RESYNC_PAGES, readDuration } from '../follow/flags.js';
-import { offerConditions, readOrganization } from '../list/flags.js';
+import { offerConditions, readNamed } from '../list/flags.js';
 import { type Condition, parseCondition } from '../list/where.js';
 
 const DESCRIPTION = `Follow updates as the service pushes them, until Ctrl-C. Follows all bicycles of the
@@ -28,7 +28,7 @@ export function addWatch(program: Command, run: Run): void {
     .command('watch')
     .summary('follow updates as they happen')
     .description(DESCRIPTION)
-    .argument('[organization]', 'its UUID or name (default: from the settings)', readOrganization())
+    .argument('[organization]', 'its UUID or name (default: from the settings)', readNamed('organization'))
     .option(
       '--bicycle <bicycle>',
       'follow only this bicycle, named as in "bicycles get" (repeatable)',

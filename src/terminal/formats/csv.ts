@@ -7,6 +7,13 @@ import { MISSING, readPath, textOf } from '../values.js';
 import { fieldColumns, fieldsOf, fileColumns, isField } from './columns.js';
 import type { Renderer, RendererTools, Shape } from './renderer.js';
 
+/** The documented fields, or those that come, the documented first. */
+function fileFields<T>({ fields, areFieldsOpen }: Shape<T>, values: readonly T[]): readonly string[] {
+  if (fields.length > 0 && areFieldsOpen !== true) return fields;
+  const found = fieldsOf(values);
+  return [...fields.filter((field) => found.includes(field)), ...found.filter((field) => !fields.includes(field))];
+}
+
 /**
  * A header of field names, then a line a resource: every documented field, or those of `--columns`. Null and missing are empty,
  * objects compact JSON text, numbers as they were sent, times ISO 8601. Text is cleaned as in tables, so that no cell holds a line
@@ -14,9 +21,7 @@ import type { Renderer, RendererTools, Shape } from './renderer.js';
  * A text such as `=1+1` is left as it is, although a spreadsheet may calculate it: data comes out equal.
  */
 export function openCsv<T>(shape: Shape<T>, tools: RendererTools, delimiter: ',' | '\t'): Renderer<T> {
-  const columnsOf = fileColumns(shape, tools.columns, (values) =>
-    fieldColumns(shape.fields.length > 0 ? shape.fields : fieldsOf(values), shape),
-  );
+  const columnsOf = fileColumns(shape, tools.columns, (values) => fieldColumns(fileFields(shape, values), shape));
   const at: Place = { now: tools.now, terminal: false };
   const { hasHeader = true } = tools;
   /** What each column shows of a value, once the columns are known. */

@@ -10,20 +10,27 @@ import { countNoun, type Renderer, type Shape } from './renderer.js';
  * too, the uuid also as the feature's id (3.2). What has no position is left out and counted. Refuses (exit 2) what never has one.
  */
 export function openGeojson<T>(shape: Shape<T>): Renderer<T> {
-  if (shape.position === undefined) {
+  const { position, geometry } = shape;
+  if (position === undefined && geometry === undefined) {
     throw usageError(
       `${shape.noun.many} have no position to show as geojson`,
       shape.noun.one === 'row' ? 'select the columns latitude and longitude, or use -o json' : 'use -o json',
     );
   }
-  const position = shape.position;
   const omitted = new Set(shape.positionFields ?? []);
   let count = 0;
   let without = 0;
 
+  function geometryOf(value: T): string | undefined {
+    const outline = geometry?.(value);
+    if (outline !== undefined) return writeJson(outline);
+    const coordinates = position?.(value);
+    return coordinates && `{"type":"Point","coordinates":[${coordinates.map(writeJson).join(',')}]}`;
+  }
+
   function feature(value: T): string | undefined {
-    const coordinates = typeof value === 'object' && value !== null ? position(value) : undefined;
-    if (coordinates === undefined) return undefined;
+    const shown = typeof value === 'object' && value !== null ? geometryOf(value) : undefined;
+    if (shown === undefined) return undefined;
     const fields = Object.entries(value as { [field: string]: unknown });
     const id = fields.find(([field]) => field === 'uuid')?.[1];
     const properties = fields
@@ -31,7 +38,7 @@ export function openGeojson<T>(shape: Shape<T>): Renderer<T> {
       .map(([field, inner]) => `${JSON.stringify(field)}:${writeJson(inner)}`);
     return escapeJson(
       `{"type":"Feature",${typeof id === 'string' ? `"id":${JSON.stringify(id)},` : ''}` +
-        `"geometry":{"type":"Point","coordinates":[${coordinates.map(writeJson).join(',')}]},` +
+        `"geometry":${shown},` +
         `"properties":{${properties.join(',')}}}`,
     );
   }

@@ -21,6 +21,10 @@ export interface Shape<T> {
   fields: readonly string[];
   /** Where the resource is, in degrees; undefined where that is not known. */
   position?(value: T): readonly [longitude: number | ExactNumber, latitude: number | ExactNumber] | undefined;
+  /** Its outline, where it has more than a position: a GeoJSON geometry. */
+  geometry?(value: T): object | undefined;
+  /** Files of values have every field of the first batch, those of `fields` first. */
+  areFieldsOpen?: boolean;
   /** The fields that the position is made of and that GeoJSON need not repeat. */
   positionFields?: readonly string[];
   /** One object instead of a list: a creation, a status. Then there is one row. */

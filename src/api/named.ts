@@ -1,0 +1,31 @@
+// What else the service names, and links to from a bicycle. Assumed: the paths and fields, as they were observed; not every service has them.
+
+import type { Vocabulary } from './resource.js';
+
+/** A list of things that have a name. */
+export interface NamedKind {
+  readonly one: string;
+  readonly many: string;
+  readonly path: string;
+  /** The fields that people know one by, the best first. */
+  readonly nameFields: readonly string[];
+}
+
+export const NAMED = {
+  organization: { one: 'organization', many: 'organizations', path: '/organizations/', nameFields: ['name'] },
+  zone: { one: 'zone', many: 'zones', path: '/zones/', nameFields: ['name'] },
+  model: { one: 'model', many: 'models', path: '/bicycle_models/', nameFields: ['name'] },
+  lock: { one: 'lock', many: 'locks', path: '/locks/', nameFields: ['serial_number', 'bleid', 'name'] },
+  user: { one: 'user', many: 'users', path: '/users/', nameFields: ['username', 'email'] },
+} as const satisfies { [kind: string]: NamedKind };
+
+/** What is known of their fields. */
+export const NAMED_FIELDS = {
+  fields: ['name', 'uuid', 'type', 'url', 'organization', 'parent', 'created', 'modified'],
+  numbers: [],
+  times: ['created', 'modified'],
+  words: {},
+} as const satisfies Vocabulary;
+
+/** One of them, as the service sends it. */
+export type Named = { uuid?: unknown; url?: unknown; [field: string]: unknown };

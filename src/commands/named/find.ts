@@ -1,0 +1,86 @@
+// Finds organizations, zones, models, locks and users by name, where the service lists them.
+
+import { LINK_FIELDS, type LinkField, wholeUuid } from '../../api/links.js';
+import { NAMED, type Named, type NamedKind } from '../../api/named.js';
+import type { Context } from '../../context.js';
+import { FleetError, usageError } from '../../errors.js';
+import type { Client } from '../../http/client.js';
+import { LARGE_PAGE } from '../../http/first-page.js';
+import { listSome, shorten } from '../list/meant.js';
+
+/** The names of each by its UUID, the one that people know first. */
+export type Names = Map<string, string[]>;
+
+/** The names that the service lists; undefined where it lists none, or not to this token. */
+export async function readNames(client: Client, { path, many, nameFields }: NamedKind): Promise<Names | undefined> {
+  const names: Names = new Map();
+  const request = { path, query: [LARGE_PAGE], subject: `the list of ${many}` };
+  try {
+    for await (const { items } of client.pages<Named>(request)) {
+      for (const { value } of items) {
+        const uuid = wholeUuid(String(value.uuid ?? value.url ?? ''));
+        const own = nameFields.map((field) => value[field]).filter((name) => typeof name === 'string' && name !== '');
+        if (uuid !== undefined) names.set(uuid, own as string[]);
+      }
+    }
+    return names;
+  } catch (thrown) {
+    if (thrown instanceof FleetError && ['not-found', 'rejected', 'auth'].includes(thrown.kind)) return undefined;
+    throw thrown;
+  }
+}
+
+/** The UUID of the one that is meant by a UUID, a URL that ends in one, or an exact name, which is looked up before anything else is sent. */
+export async function uuidOfNamed(context: Context, kind: NamedKind, text: string): Promise<string> {
+  const whole = wholeUuid(text);
+  if (whole !== undefined) return whole;
+  const known = FOUND.get(context) ?? new Map<string, Promise<string>>();
+  FOUND.set(context, known);
+  const key = `${kind.path} ${text}`;
+  const found = known.get(key) ?? findByName(context, kind, text);
+  known.set(key, found);
+  return found;
+}
+
+/** What a command has looked up: the organization of the settings is asked for in several places. */
+const FOUND = new WeakMap<Context, Map<string, Promise<string>>>();
+
+/** What the flags of a bicycle say of what it is linked to. */
+export type LinkFlags = { [Field in LinkField]?: string };
+
+/** The flags with names replaced by UUIDs, looked up before anything else is sent; a URL, and `null`, which clears a link, stay. */
+export async function withNamesFound<Flags extends LinkFlags>(context: Context, flags: Flags): Promise<Flags> {
+  const found: LinkFlags = {};
+  for (const field of LINK_FIELDS) {
+    const text = flags[field];
+    if (text !== undefined && text !== '' && text !== 'null' && !/^https?:/i.test(text))
+      found[field] = await uuidOfNamed(context, NAMED[field], text);
+  }
+  return { ...flags, ...found };
+}
+
+/** The one of that name, whatever the case where only one has it so. Throws a FleetError that lists what else there is. */
+async function findByName(context: Context, kind: NamedKind, text: string): Promise<string> {
+  const { one, many } = kind;
+  const wanted = text.trim();
+  if (wanted === '') throw usageError(`the ${one} is empty`, 'give its UUID or its name');
+  const names = await readNames(await context.client(), kind);
+  if (names === undefined)
+    throw usageError(`this service lists no ${many} by name, so "${shorten(text)}" cannot be found`, 'give its UUID');
+  const fold = (name: string) => name.toLowerCase();
+  const exact = [...names].filter(([, own]) => own.includes(wanted));
+  const found =
+    exact.length > 0 ? exact : [...names].filter(([, own]) => own.some((name) => fold(name) === fold(wanted)));
+  const [first, ...others] = found;
+  const show = (some: readonly [string, string[]][]) => listSome(some.map(([uuid, [name]]) => [uuid, name]));
+  if (first === undefined)
+    throw new FleetError('not-found', `no ${one} is named "${shorten(text)}"`, {
+      hint: `${many}: ${show([...names])}`,
+    });
+  if (others.length > 0)
+    throw usageError(
+      `${found.length} ${many} are named "${shorten(text)}"; nothing was sent`,
+      `give the UUID: ${show(found)}`,
+    );
+  return first[0];
+}

@@ -1,0 +1,58 @@
+// Declares `fleet organizations`, `fleet zones` and `fleet models`: what a bicycle belongs to, by name and UUID.
+
+import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
+import { NAMED, NAMED_FIELDS } from '../../api/named.js';
+import { examples } from '../../cli/examples.js';
+import { offerColumns } from '../../cli/offers.js';
+import { wholeNumber } from '../../cli/options.js';
+import type { Context, Run } from '../../context.js';
+import { readCondition, readParameter } from '../list/flags.js';
+import type { NamedListOptions } from './list.js';
+
+type Kind = 'organization' | 'zone' | 'model';
+
+export function addOrganizations(program: Command, run: Run): void {
+  addNamed(program, run, 'organization', 'that the token may see');
+}
+
+export function addZones(program: Command, run: Run): void {
+  addNamed(program, run, 'zone', 'in which bicycles are searched with --zone; with -o geojson their outlines');
+}
+
+export function addModels(program: Command, run: Run): void {
+  addNamed(program, run, 'model', 'of bicycles');
+}
+
+function addNamed(program: Command, run: Run, kind: Kind, what: string): void {
+  const { many, one } = NAMED[kind];
+  const noun = program
+    .command(many)
+    .summary(kind === 'organization' ? 'list organizations; also: zones, models' : `list ${many}`)
+    .description(`List the ${many} ${what}. Wherever a UUID of one is asked for, its name will do.`);
+  const lines = [
+    ['list them', `fleet ${many} list`],
+    ['the names and UUIDs, as CSV', `fleet ${many} list --columns name,uuid -o csv`],
+  ] as const;
+  examples(noun, ...lines);
+  const list = noun
+    .command('list')
+    .summary(`list ${many}`)
+    .description(
+      `List the ${many} ${what}: name, UUID and what else the service says of each. Not every service has them.`,
+    )
+    .option('--where <condition>', `only the ${many} that match FIELD=VALUE (repeatable)`, readCondition(NAMED_FIELDS))
+    .option('--limit <n>', 'show at most this many', wholeNumber('--limit', 1))
+    .option('--count', 'print only the number of matches')
+    .option('--param <name=value>', 'send a further query parameter (repeatable)', readParameter)
+    .action(
+      run(async () => {
+        const { listNamed } = await import('./list.js');
+        return (context: Context, options: NamedListOptions) => listNamed(context, kind, options);
+      }),
+    );
+  offerColumns(list, NAMED_FIELDS.fields);
+  examples(list, ...lines, [
+    `whether there is a ${one} of this name`,
+    `fleet ${many} list --where 'name~Berlin' --count`,
+  ]);
+}

@@ -1,0 +1,104 @@
+// Renews the token of a login before it ends: by whichever command runs, one at a time, and while one runs for long by itself.
+
+import { postForToken } from '../api/login.js';
+import { FleetError, messageOf } from '../errors.js';
+import { type Login, renewAlone, saveToken } from './store.js';
+import { loginCommand, type Reading, type TokenInput } from './token-place.js';
+import { readClaims, readExpiry, readToken } from './token-text.js';
+
+/** After a renewal that failed, while the old token still lives. */
+const PAUSE_AFTER_FAILURE_MS = 60_000;
+
+/**
+ * A stored token that is renewed at half its life, so that a command every quarter of an hour keeps one of 30 minutes alive. `read` gives the
+ * token that is stored now. A renewal that fails is said once and tried again a minute later; when the token has ended, `get` throws a FleetError of
+ * kind `auth` that names the login.
+ */
+export function openRenewal(read: () => Promise<string>, login: Login, input: TokenInput): Reading {
+  const { clock, signal, stored, settings } = input;
+  const profile = settings.profile.value;
+  let waitsUntilMs = 0;
+  let isSaid = false;
+  let running: Promise<string> | undefined;
+  let cancelTimer = () => {};
+  signal.addEventListener('abort', () => cancelTimer(), { once: true });
+
+  /** A stream can live for weeks on one connection, and asks for no token meanwhile. */
+  function keepAlive(token: string): string {
+    cancelTimer();
+    const dueMs = renewalDueMs(token);
+    if (dueMs === undefined || signal.aborted) return token;
+    const inMs = Math.max(dueMs - clock.wallMs(), waitsUntilMs - clock.monotonicMs(), 1000);
+    cancelTimer = clock.after(inMs, () => void get().catch(() => {}));
+    return token;
+  }
+
+  /** Asks for a new token, unless another run has stored one that `isGood` meanwhile. */
+  async function renewFor(isGood: (token: string) => boolean): Promise<string> {
+    return renewAlone(stored, async () => {
+      const old = await read();
+      if (isGood(old)) return old;
+      const answer = await postForToken(await input.anonymous(), login.refreshPath, { token: old });
+      const token = readToken(answer ?? '', 'the renewed token', `run "${loginCommand(profile, login)}"`, input);
+      await saveToken(stored, profile, token, login);
+      return token;
+    });
+  }
+  function share(isGood: (token: string) => boolean): Promise<string> {
+    running ??= renewFor(isGood).finally(() => {
+      running = undefined;
+    });
+    return running;
+  }
+
+  async function get(): Promise<string> {
+    const token = await read();
+    const isFresh = (one: string) => (renewalDueMs(one) ?? Number.POSITIVE_INFINITY) > clock.wallMs();
+    if (isFresh(token) || (clock.monotonicMs() < waitsUntilMs && !hasEnded(token))) return keepAlive(token);
+    try {
+      return keepAlive(await share(isFresh));
+    } catch (thrown) {
+      signal.throwIfAborted();
+      const run = `run "${loginCommand(profile, login)}"`;
+      if (hasEnded(token)) {
+        const message = `the token of profile "${profile}" has ended and could not be renewed: ${messageOf(thrown)}`;
+        throw new FleetError('auth', message, { hint: `${run} for a new one`, cause: thrown });
+      }
+      waitsUntilMs = clock.monotonicMs() + PAUSE_AFTER_FAILURE_MS;
+      const ends = new Date(readExpiry(token) ?? 0).toISOString();
+      if (!isSaid)
+        await input.notice(
+          `warning: the token could not be renewed, and ends at ${ends}: ${messageOf(thrown)}; if that stays, ${run}`,
+        );
+      isSaid = true;
+      return keepAlive(token);
+    }
+  }
+
+  function hasEnded(token: string): boolean {
+    return (readExpiry(token) ?? Number.POSITIVE_INFINITY) <= clock.wallMs();
+  }
+
+  return {
+    get,
+    async renew(refused) {
+      const token = await read();
+      if (token !== refused) return token;
+      return share((one) => one !== refused).catch(() => {
+        signal.throwIfAborted();
+        return undefined;
+      });
+    },
+  };
+}
+
+/** The middle of a token's life, in milliseconds since the epoch; of one that does not say when it began, a quarter of an hour before its end. */
+function renewalDueMs(token: string): number | undefined {
+  const endsAtMs = readExpiry(token);
+  const beganS = readClaims(token)?.['iat'];
+  if (endsAtMs === undefined) return undefined;
+  return typeof beganS === 'number' ? (beganS * 1000 + endsAtMs) / 2 : endsAtMs - UNKNOWN_LIFE_MS / 2;
+}
+
+/** Observed: half an hour. */
+const UNKNOWN_LIFE_MS = 1_800_000;

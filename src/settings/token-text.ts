@@ -1,0 +1,69 @@
+// What the text of a token says: whether it is one, what it claims, whose it is and when it ends.
+
+import { wholeUuid } from '../api/links.js';
+import { configError } from '../errors.js';
+import { isObject, parseJson } from '../json/parse.js';
+import type { TokenInput } from './token-place.js';
+
+/** Beyond this many milliseconds a Date is invalid. */
+const LAST_DATE_MS = 8.64e15;
+
+/**
+ * The token in a text that people paste and programs print: white space around it and a scheme word in front
+ * (`Authorization: JWT …`) are left out. What remains must be one word of printable ASCII, or it would break the header
+ * or smuggle in another; the reason never repeats the text.
+ */
+export function parseToken(text: string): { value: string; leftOut?: string } | { reason: string } {
+  const trimmed = text.trim();
+  const scheme = /^(?:authorization:\s*)?(jwt|bearer|token)\s+(?=\S)/i.exec(trimmed);
+  const token = trimmed.slice(scheme?.[0].length ?? 0);
+  if (token === '') return { reason: 'is empty' };
+  if (/[\r\n]/.test(token)) return { reason: 'has more than one line' };
+  if (/^(["']).*\1$/.test(token)) return { reason: 'is in quotes (jq prints without them with -r)' };
+  if (!/^[\x21-\x7e]+$/.test(token))
+    return { reason: 'has characters that no token has (white space, or beyond ASCII)' };
+  return scheme?.[1] === undefined ? { value: token } : { value: token, leftOut: scheme[1] };
+}
+
+/** The token in the text, registered as a secret. Throws a FleetError of kind `config` that says what is wrong with it. */
+export function readToken(
+  text: string,
+  what: string,
+  remedy: string,
+  { secrets }: Pick<TokenInput, 'secrets'>,
+): string {
+  const parsed = parseToken(text);
+  if ('reason' in parsed) throw configError(`${what} ${parsed.reason}`, remedy);
+  secrets.add(parsed.value);
+  return parsed.value;
+}
+
+/** The claims of a JWT, read and not verified: only the service can do that. Undefined when the token is no JWT. */
+export function readClaims(token: string): { [claim: string]: unknown } | undefined {
+  const parts = token.split('.');
+  const payload = parts[1];
+  if (parts.length !== 3 || payload === undefined) return undefined;
+  try {
+    const claims = parseJson(Buffer.from(payload, 'base64url').toString('utf8'));
+    return isObject(claims) ? claims : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * The organizations that a token names: the UUIDs of its claim `affs`, in lower case, each once and in the token's order; none for
+ * a token that says nothing of them. Assumed: the claim is `{organization: [roles]}`, the organization a UUID or its URL.
+ */
+export function organizationsOf(token: string): string[] {
+  const affiliations = readClaims(token)?.['affs'];
+  if (!isObject(affiliations)) return [];
+  return [...new Set(Object.keys(affiliations).flatMap((name) => wholeUuid(name) ?? []))];
+}
+
+/** When the token ends, in milliseconds since the epoch; undefined when it does not say (`exp`, RFC 7519 section 4.1.4). */
+export function readExpiry(token: string): number | undefined {
+  const seconds = readClaims(token)?.['exp'];
+  if (typeof seconds !== 'number' || !(Math.abs(seconds * 1000) <= LAST_DATE_MS)) return undefined;
+  return seconds * 1000;
+}

@@ -1,0 +1,30 @@
+// How organizations, zones and models look.
+
+import { NAMED, NAMED_FIELDS, type Named } from '../api/named.js';
+import { isObject } from '../json/parse.js';
+import type { Shape } from '../terminal/formats.js';
+import type { Column } from '../terminal/table.js';
+
+const NAME: Column<Named> = { header: 'NAME', field: 'name', keep: 3, minimum: 12, room: 24, maximum: 60 };
+/** Whole, since it is there to be copied. */
+const UUID: Column<Named> = { header: 'UUID', field: 'uuid', keep: 2, isUncut: true };
+const TYPE: Column<Named> = { header: 'TYPE', field: 'type', keep: 1, minimum: 8, maximum: 24 };
+
+const shared = { fields: NAMED_FIELDS.fields, areFieldsOpen: true };
+
+export const NAMED_SHAPES = {
+  organization: { ...shared, noun: NAMED.organization, columns: [NAME, UUID] },
+  zone: {
+    ...shared,
+    noun: NAMED.zone,
+    columns: [NAME, UUID, TYPE],
+    // Assumed: the outline is a GeoJSON geometry, under one of these names.
+    geometry: (zone) => [zone['polygon'], zone['geometry'], zone['area']].find(isGeometry),
+    positionFields: ['polygon', 'geometry', 'area'],
+  },
+  model: { ...shared, noun: NAMED.model, columns: [NAME, UUID] },
+} satisfies { [kind: string]: Shape<Named> };
+
+function isGeometry(value: unknown): value is object {
+  return isObject(value) && typeof value['type'] === 'string' && Array.isArray(value['coordinates']);
+}

@@ -1,0 +1,233 @@
+// Logging in as a person: a password for a token, which is renewed before it ends, by one command at a time.
+
+import { EventEmitter } from 'node:events';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { type Clock, systemClock } from '../../src/clock.js';
+import { openContext } from '../../src/context.js';
+import { lifeOf, readExpiry } from '../../src/settings/token.js';
+import { openIo } from '../../src/terminal/io.js';
+import { type RunOptions, type RunResult, runFleet } from '../support/run.js';
+import { withSandbox } from '../support/sandbox.js';
+import { sendJson, withServer } from '../support/server.js';
+
+let folder: string;
+let nowMs: number;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'fleet-login-'));
+  nowMs = Date.parse('2026-03-01T12:00:00Z');
+});
+
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+const fleet = (line: string, options: RunOptions = {}): Promise<RunResult> =>
+  runFleet(line.split(' '), { now: () => nowMs, ...options, env: { FLEET_CONFIG_DIR: folder, ...options.env } });
+const credentials = async () => JSON.parse(await readFile(join(folder, 'credentials.json'), 'utf8'));
+const PASSWORD = 'correct horse battery';
+const logIn = (url: string, more = '', stdin = `${PASSWORD}\n`) =>
+  fleet(`auth login --email operator@example.com --password-stdin --base-url ${url}${more}`, { stdin });
+const MINUTE_MS = 60_000;
+const renewals = (requests: { url: string }[]) => requests.filter(({ url }) => url.endsWith('/jwt/refresh_token/'));
+
+describe('auth login --email', () => {
+  it('keeps the token and how it is renewed, and nowhere the password', () =>
+    withSandbox({ bicycles: 3, now: () => nowMs }, async ({ baseUrl }) => {
+      const run = await logIn(baseUrl, ' -v');
+      expect(run.code).toBe(0);
+      expect(run.stderr).toContain('logged in as operator@example.com\n');
+      expect(run.stderr).toContain('checked: 3 bicycles');
+      expect(run.stderr).not.toMatch(/horse|eyJ/);
+      const { tokens, logins } = await credentials();
+      expect(logins).toEqual({ default: { email: 'operator@example.com', refreshPath: '/jwt/refresh_token/' } });
+      expect(readExpiry(tokens.default)).toBe(nowMs + 30 * MINUTE_MS);
+      const status = await fleet('auth status');
+      expect(status.stdout).toContain('token         logged in as operator@example.com\n');
+      expect(status.stdout).toContain('renewable     until 2026-03-01T12:30:00.000Z: ');
+      expect(JSON.parse((await fleet('auth status --json')).stdout)).toMatchObject({
+        renewable_until: '2026-03-01T12:30:00.000Z',
+      });
+      await fleet('auth logout');
+      expect(await credentials()).toEqual({ tokens: {} });
+    }));
+
+  it('asks for the password on a terminal, and does not show it', () =>
+    withSandbox({ bicycles: 3, now: () => nowMs }, async ({ baseUrl, organizations }) => {
+      const stdin = new PassThrough();
+      const answers = [
+        ['Password of operator@example.com', `${PASSWORD}\r`],
+        ['Organization (number, name or UUID', `${organizations[1]?.name}\r`],
+      ];
+      let seen = '';
+      const run = await fleet(`auth login --email operator@example.com --base-url ${baseUrl}`, {
+        stdin,
+        terminal: { columns: 200 },
+        onStderr: (text) => {
+          seen += text;
+          const [question = '', answer] = answers[0] ?? [];
+          if (question === '' || !seen.includes(question)) return;
+          answers.shift();
+          seen = '';
+          setTimeout(() => stdin.write(answer), 20);
+        },
+      });
+      expect([run.code, answers]).toEqual([0, []]);
+      expect(run.stderr).not.toContain('horse');
+      expect(run.stderr).toContain(`(${organizations[0]?.name})`);
+      const { profiles } = JSON.parse(await readFile(join(folder, 'config.json'), 'utf8'));
+      expect(profiles.default.organization).toBe(organizations[1]?.uuid);
+    }));
+
+  it.each<[string, string, string, number, string]>([
+    ['a wrong password', '', 'wrong', 6, 'the service refused the login: Unable to log in with provided credentials.'],
+    ['no password', '', '', 2, 'the password is empty'],
+    ['a path that is none', ' --login-path https://evil.example/', 'x', 2, '--login-path takes a path below'],
+    ['a path that is not there', ' --login-path /login', 'x', 5, 'hint: this service has no login there'],
+  ])('refuses %s and stores nothing', (_what, more, stdin, code, message) =>
+    withSandbox({ bicycles: 3, now: () => nowMs }, async ({ baseUrl }) => {
+      const run = await logIn(baseUrl, more, stdin);
+      expect([run.code, run.stderr]).toEqual([code, expect.stringContaining(message)]);
+      await expect(credentials()).rejects.toThrow('ENOENT');
+    }),
+  );
+
+  it('sends no token and follows no redirect with the password', () =>
+    withServer(
+      (response, { path }) => sendJson(response, 307, {}, { location: `http://127.0.0.1:9${path}` }),
+      async ({ url, asked }) => {
+        expect((await logIn(url)).code).not.toBe(0);
+        // The search for another prefix carries nothing.
+        expect(asked.map(({ headers }) => headers.authorization)).toEqual(asked.map(() => undefined));
+        expect(asked.filter(({ body }) => body !== '').map(({ method, path }) => [method, path])).toEqual([
+          ['POST', '/jwt/login/'],
+        ]);
+      },
+    ));
+
+  it('needs its flags together', async () => {
+    expect((await fleet('auth login --password-stdin')).stderr).toContain('--password-stdin needs --email');
+    expect((await fleet('auth login --with-token --email a@b.c')).stderr).toContain('cannot be used together');
+  });
+});
+
+describe('the token of a login', () => {
+  it('is renewed in the second half of its life by whichever command runs, for as long as one does', () =>
+    withSandbox({ bicycles: 3, now: () => nowMs }, async ({ baseUrl, requests }) => {
+      await logIn(baseUrl);
+      nowMs += 14 * MINUTE_MS;
+      expect((await fleet('bicycles list')).code).toBe(0);
+      expect(renewals(requests)).toHaveLength(0);
+      for (let run = 1; run <= 5; run++) {
+        nowMs += 16 * MINUTE_MS - (run === 1 ? 14 * MINUTE_MS : 0);
+        expect((await fleet('bicycles list')).code).toBe(0);
+        expect(renewals(requests)).toHaveLength(run);
+      }
+    }));
+
+  it('is renewed once by ten commands at the same time', () =>
+    withSandbox({ bicycles: 3, now: () => nowMs }, async ({ baseUrl, requests }) => {
+      await logIn(baseUrl);
+      nowMs += 20 * MINUTE_MS;
+      const runs = await Promise.all(Array.from({ length: 10 }, () => fleet('bicycles list')));
+      expect(runs.map(({ code }) => code)).toEqual(Array.from({ length: 10 }, () => 0));
+      expect(renewals(requests)).toHaveLength(1);
+    }));
+
+  it('that has ended names the login that gives another', () =>
+    withSandbox({ bicycles: 3, now: () => nowMs }, async ({ baseUrl }) => {
+      await logIn(baseUrl, ' --profile berlin');
+      nowMs += 31 * MINUTE_MS;
+      const run = await fleet('bicycles list --profile berlin');
+      expect(run.code).toBe(4);
+      expect(run.stderr).toContain('the token of profile "berlin" has ended and could not be renewed');
+      expect(run.stderr).toContain(
+        'hint: run "fleet auth login --email operator@example.com --profile berlin" for a new one\n',
+      );
+      expect(run.stderr).not.toContain('eyJ');
+    }));
+
+  it('that cannot be renewed is used until it ends, which is said', () =>
+    withSandbox({ bicycles: 3, now: () => nowMs }, async ({ baseUrl }) => {
+      await logIn(baseUrl);
+      nowMs += 20 * MINUTE_MS;
+      const stored = await readFile(join(folder, 'credentials.json'), 'utf8');
+      await writeFile(join(folder, 'credentials.json'), stored.replace('/jwt/refresh_token/', '/jwt/no_refresh/'), {
+        mode: 0o600,
+      });
+      const run = await fleet('bicycles list');
+      expect(run.code).toBe(0);
+      expect(run.stderr).toContain('could not be renewed, and ends at 2026-03-01T12:30:00.000Z');
+      expect(run.stderr).toContain('run "fleet auth login --email operator@example.com"');
+    }));
+});
+
+it('the token_command of the README logs in to such a service', () =>
+  withSandbox({ bicycles: 3 }, async ({ baseUrl }) => {
+    const readme = await readFile(new URL('../../README.md', import.meta.url), 'utf8');
+    const line = /^fleet config set token_command "(.*)"$/m.exec(readme)?.[1] ?? '';
+    const command = line.replace('https://bikes.example.com/api', baseUrl);
+    expect(command).toContain(`${baseUrl}/jwt/login/`);
+    await writeFile(
+      join(folder, '.fleet-login.json'),
+      JSON.stringify({ email: 'operator@example.com', password: 'x' }),
+    );
+    const env = { HOME: folder, PATH: process.env['PATH'], FLEET_BASE_URL: baseUrl, FLEET_TOKEN_COMMAND: command };
+    const run = await runFleet(['bicycles', 'list', '--count'], { env: { ...env, FLEET_CONFIG_DIR: folder } });
+    expect(run).toEqual({ code: 0, stdout: '3\n', stderr: '' });
+  }));
+
+describe('a renewal', () => {
+  it('is due again and again while one command runs, and no more once it is over', () =>
+    withSandbox({ bicycles: 3, now: () => nowMs }, async ({ baseUrl, requests }) => {
+      await logIn(baseUrl);
+      const over = new AbortController();
+      const timers: { inMs: number; action: () => void }[] = [];
+      const clock: Clock = {
+        ...systemClock(() => nowMs),
+        after: (inMs, action) => {
+          // The limits of requests are shorter.
+          if (inMs < 10 * MINUTE_MS) return systemClock().after(inMs, action);
+          const timer = { inMs, action };
+          timers.push(timer);
+          return () => void timers.splice(timers.indexOf(timer), 1);
+        },
+      };
+      const streams = { stdin: new PassThrough(), stdout: new PassThrough(), stderr: new PassThrough() };
+      const world = { ...streams, env: { FLEET_CONFIG_DIR: folder }, signals: new EventEmitter(), clock };
+      const interruption = { signal: over.signal, urgentSignal: over.signal, stop() {} };
+      const io = openIo(world, { noColor: true, isJson: false, clock });
+      const { context, close } = openContext(world, io, {}, interruption);
+      const source = await context.token();
+      await source.get();
+      for (let round = 1; round <= 100; round++) {
+        expect(timers.map(({ inMs }) => inMs)).toEqual([15 * MINUTE_MS]);
+        nowMs += 15 * MINUTE_MS;
+        timers.shift()?.action();
+        await vi.waitFor(() => expect([renewals(requests).length, timers.length]).toEqual([round, 1]), 10_000);
+      }
+      expect(await lifeOf(source)).toEqual({ isRenewable: true, endsAtMs: nowMs + 30 * MINUTE_MS });
+      await close();
+      expect(timers).toEqual([]);
+    }));
+});
+
+it('a text that looks like a token is quoted nowhere', async () => {
+  const jwt = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhbm4ifQ.c2lnbmF0dXJl';
+  for (const token of [jwt, '9944b09199c62bcf9418ad846dd0e4bbdfc6ee4b'])
+    for (const line of [
+      `auth login --with-token --base-url ${token}`,
+      `config set base_url ${token}`,
+      `config set organization ${token}`,
+      `config set timeout ${token}`,
+    ]) {
+      const run = await fleet(line, { stdin: 'x' });
+      expect([line.split(' ')[2], run.code, run.stderr]).toEqual([
+        expect.any(String),
+        2,
+        expect.not.stringContaining(token),
+      ]);
+    }
+});

@@ -1,0 +1,144 @@
+// Organizations, zones, models and locks: listed, and found by name wherever a UUID is asked for.
+
+import { describe, expect, test } from 'vitest';
+import type { Sandbox } from '../../src/sandbox/index.js';
+import { type RunOptions, runFleet } from '../support/run.js';
+import { useSandbox, withSandbox } from '../support/sandbox.js';
+import { sendJson, withServer } from '../support/server.js';
+
+const sandbox = useSandbox({ bicycles: 60 });
+
+async function fleet(args: readonly string[], { env, ...options }: RunOptions = {}, own: Sandbox = sandbox()) {
+  const token = { FLEET_TOKEN: await own.token() };
+  return runFleet(args, { ...options, env: { FLEET_BASE_URL: own.baseUrl, ...token, ...env } });
+}
+const changes = () => sandbox().requests.filter(({ method }) => method !== 'GET');
+
+describe('organizations, zones and models list', () => {
+  test.each([
+    ['organizations', 'NAME', () => sandbox().organizations],
+    ['zones', 'NAME', () => sandbox().zones],
+    ['models', 'NAME', () => sandbox().models],
+  ] as const)('%s in every format', async (noun, header, known) => {
+    const expected = known().map(({ uuid }) => uuid);
+    const json = JSON.parse((await fleet([noun, 'list', '--json'])).stdout) as { uuid: string; name: string }[];
+    expect(json.map(({ uuid }) => uuid)).toEqual(expected);
+    const table = (await fleet([noun, 'list'])).stdout;
+    expect(table).toMatch(new RegExp(`^${header} +UUID`));
+    for (const { uuid, name } of known()) expect(table).toMatch(new RegExp(`${name} +${uuid}`));
+    expect((await fleet([noun, 'list', '-o', 'uuid'])).stdout).toBe(`${expected.join('\n')}\n`);
+    const csv = (await fleet([noun, 'list', '-o', 'csv'])).stdout.split('\n');
+    expect(csv[0]).toMatch(/^name,uuid,.*url/);
+    expect(csv).toHaveLength(expected.length + 2);
+    expect((await fleet([noun, 'list', '--count'])).stdout).toBe(`${expected.length}\n`);
+    const [first] = known();
+    const found = await fleet([noun, 'list', '--where', `name=${first?.name}`, '-o', 'uuid']);
+    expect(found.stdout).toContain(`${first?.uuid}\n`);
+  });
+
+  test('zones have outlines as geojson, organizations have no place', async () => {
+    const { features } = JSON.parse((await fleet(['zones', 'list', '-o', 'geojson'])).stdout);
+    expect(features).toHaveLength(sandbox().zones.length);
+    expect(features[0]).toMatchObject({
+      id: sandbox().zones[0]?.uuid,
+      geometry: { type: 'Polygon', coordinates: [expect.any(Array)] },
+      properties: { name: sandbox().zones[0]?.name },
+    });
+    expect(features[0].properties).not.toHaveProperty('polygon');
+    expect((await fleet(['organizations', 'list', '-o', 'geojson'])).code).toBe(2);
+  });
+
+  test('a service without them: one line, exit 5', () =>
+    withSandbox({ bicycles: 3, service: 'interface' }, async (own) => {
+      const run = await fleet(['zones', 'list'], {}, own);
+      expect(run.code).toBe(5);
+      expect(run.stderr).toMatch(/^error: this service lists no zones \(HTTP 404, request [^)]+\)\nhint: .*\n$/);
+    }));
+});
+
+describe('by name', () => {
+  test('--zone, --organization and the settings', async () => {
+    const [zone] = sandbox().zones;
+    const [, second] = sandbox().organizations;
+    const byName = await fleet(['bicycles', 'list', '--zone', zone?.name ?? '', '--all', '-o', 'uuid']);
+    const byUuid = await fleet(['bicycles', 'list', '--zone', zone?.uuid ?? '', '--all', '-o', 'uuid']);
+    expect([byName.code, byName.stdout]).toEqual([0, byUuid.stdout]);
+    expect(byName.stdout).not.toBe('');
+    const own = `${sandbox().bicycles(second?.uuid).length}\n`;
+    const env = { FLEET_ORGANIZATION: second?.name };
+    expect((await fleet(['bicycles', 'list', '--count'], { env })).stdout).toBe(own);
+    expect((await fleet(['bicycles', 'list', '--count', '--organization', second?.name ?? ''])).stdout).toBe(own);
+    // Looked up once, however often it is asked for.
+    const before = sandbox().requests.length;
+    const name = sandbox().bicycles(second?.uuid)[0]?.name ?? '';
+    expect((await fleet(['bicycles', 'get', name, '--json'], { env })).code).toBe(0);
+    const asked = sandbox().requests.slice(before);
+    expect(asked.filter(({ url }) => url.startsWith('/organizations/'))).toHaveLength(1);
+  });
+
+  test('--model, --lock and --organization of edit and create become links', async () => {
+    const [bicycle] = sandbox().bicycles();
+    const model = sandbox().models.at(-1);
+    const bleid = String(
+      sandbox()
+        .bicycles()
+        .find(({ lock }) => typeof lock === 'string')?.bleid,
+    );
+    const [, second] = sandbox().organizations;
+    const edit = await fleet([
+      ...['bicycles', 'edit', bicycle?.uuid ?? '', '--dry-run', '--method', 'PATCH'],
+      ...['--model', model?.name ?? '', '--lock', bleid, '--organization', second?.name ?? ''],
+    ]);
+    expect([edit.code, edit.stderr]).toEqual([0, expect.any(String)]);
+    const create = await fleet(['bicycles', 'create', '--name', 'Ada', '--model', model?.name ?? '', '--dry-run']);
+    expect(create.code).toBe(2);
+    const here = ['--organization', second?.name ?? ''];
+    const made = await fleet([
+      'bicycles',
+      'create',
+      '--name',
+      'Ada',
+      '--model',
+      model?.name ?? '',
+      '--dry-run',
+      ...here,
+    ]);
+    expect([made.code, made.stdout]).toEqual([0, expect.stringContaining(String(model?.url))]);
+    expect(made.stdout).toContain(`/organizations/${second?.uuid}/`);
+    expect(changes()).toEqual([]);
+  });
+
+  test('several matches are listed, none is exit 5, nothing is sent', () =>
+    withServer(
+      (response, { path }) =>
+        path.startsWith('/bicycle_models/')
+          ? sendJson(response, 200, [
+              { uuid: '11111111-1111-4111-8111-111111111111', name: 'Cargo' },
+              { uuid: '22222222-2222-4222-8222-222222222222', name: 'Cargo' },
+              { uuid: '33333333-3333-4333-8333-333333333333', name: 'City' },
+            ])
+          : sendJson(response, 404, { detail: 'Not found.' }),
+      async ({ url, asked }) => {
+        const env = { FLEET_BASE_URL: url, FLEET_TOKEN: 'x' };
+        const uuid = '44444444-4444-4444-8444-444444444444';
+        const edit = (model: string) => runFleet(['bicycles', 'edit', uuid, '--model', model, '--yes'], { env });
+        const several = await edit('cargo');
+        expect(several.code).toBe(2);
+        expect(several.stderr).toContain('2 models are named "cargo"; nothing was sent');
+        expect(several.stderr).toContain('11111111-1111-4111-8111-111111111111 (Cargo), 22222222');
+        const none = await edit('Tandem');
+        expect([none.code, none.stderr]).toEqual([5, expect.stringContaining('no model is named "Tandem"')]);
+        expect(none.stderr).toContain('(City)');
+        expect(asked.map(({ method }) => method)).toEqual(['GET', 'GET']);
+      },
+    ));
+});
+
+test.each([
+  ['--zone', () => sandbox().zones[0]],
+  ['--organization', () => sandbox().organizations[0]],
+] as const)('completion knows the names for %s', async (flag, known) => {
+  const { uuid = '', name = '' } = known() ?? {};
+  const run = await fleet(['__complete', '--', 'bicycles', 'list', flag, name.slice(0, 4)]);
+  expect(run.stdout).toContain(`${uuid}\t${name}`);
+});
