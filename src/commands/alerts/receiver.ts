@@ -1,16 +1,13 @@
-// A small HTTP server that takes webhooks: strict to method, path, size, signature and pace, tolerant to what the JSON is.
+// Takes webhooks over HTTP: strict to method, path, size, signature and pace, tolerant to what the JSON is.
 
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock } from '../../clock.js';
+import { type OwnServerOptions, openHttpServer } from '../../http-server.js';
 import type { AlertItem } from './known.js';
 import { readPayload } from './payload.js';
 
-export interface ServerOptions {
-  host: string;
-  /** 0 for any free one. */
-  port: number;
+export interface ServerOptions extends OwnServerOptions {
   path: string;
   secret: string | undefined;
   signatureHeader: string;
@@ -45,21 +42,22 @@ export interface WebhookServer {
 }
 
 const BODY_LIMIT_BYTES = 1024 * 1024;
-/** From the first byte of a head to its last 10 s, and of a request to its last 20 s. */
-const LIMITS = {
-  maxHeaderSize: 16 * 1024,
-  headersTimeout: 10_000,
-  requestTimeout: 20_000,
-  keepAliveTimeout: 60_000,
-  connectionsCheckingInterval: 1_000,
-};
-const CONNECTION_LIMIT = 1_000;
 /** Webhooks that may wait for their answer, and bytes of them. */
 const WAITING_LIMIT = 10_000;
 const WAITING_LIMIT_BYTES = 32 * 1024 * 1024;
 /** What is still read of a request that was refused, so that its sender hears why. */
 const REST_LIMIT_MS = 1_000;
 const CLOSE_LIMIT_MS = 500;
+
+interface Refusal {
+  status: number;
+  reason: string;
+  headers?: { readonly [name: string]: string };
+}
+
+const TOO_LARGE: Refusal = { status: 413, reason: 'more than 1 MB', headers: { connection: 'close' } };
+const BUSY: Refusal = { status: 503, reason: 'busy, retry later', headers: { 'retry-after': '1' } };
+const CLOSING: Refusal = { ...BUSY, headers: { ...BUSY.headers, connection: 'close' } };
 
 /** Starts the server; rejects with Node's error when it cannot listen. */
 export async function openServer(options: ServerOptions): Promise<WebhookServer> {
@@ -70,33 +68,37 @@ export async function openServer(options: ServerOptions): Promise<WebhookServer>
   let ids = 0;
   let isClosing = false;
 
-  const refuse = (response: ServerResponse, refusal: Refusal) => {
-    if (refusal.status !== BUSY.status) counts.refused++;
-    taker.onRefusal(refusal.status, refusal.reason);
-    refuseAtOnce(response, refusal, options.clock);
-  };
-  const takeBody = (request: IncomingMessage, response: ServerResponse, body: Buffer | undefined) => {
-    if (body === undefined) return refuse(response, TOO_LARGE);
+  const take = async (request: IncomingMessage, response: ServerResponse): Promise<Refusal | undefined> => {
+    const early = isClosing ? BUSY : refusalOf(request, options);
+    const body = early ?? (await readBody(request));
+    if ('status' in body) return body;
     const isFull = waiting.size >= WAITING_LIMIT || waitingBytes + body.length > WAITING_LIMIT_BYTES;
-    if (isClosing || isFull) return refuse(response, BUSY);
-    const read = readWebhook(request, body, options);
-    if ('status' in read) return refuse(response, read);
-    const webhook = { id: ++ids, items: read.items, body, headers: request.headers };
-    if (!taker.take(webhook)) return refuse(response, BUSY);
+    if (isClosing || isFull) return BUSY;
+    const items = readSigned(request, body, options);
+    if ('status' in items) return items;
+    const webhook = { id: ++ids, items, body, headers: request.headers };
+    if (!taker.take(webhook)) return BUSY;
     counts.received++;
     waiting.set(webhook.id, { webhook, response });
     waitingBytes += body.length;
+    return undefined;
   };
-  const server = createServer(LIMITS, (request, response) => {
+  const server = await openHttpServer(options, async (request, response) => {
     response.on('error', () => {});
-    const early = isClosing ? BUSY : refusalOf(request, options);
-    if (early === undefined) readBody(request, (body) => takeBody(request, response, body));
-    else refuse(response, early);
+    const refusal = await take(request, response);
+    if (refusal === undefined) return;
+    if (refusal.status !== BUSY.status) counts.refused++;
+    taker.onRefusal(refusal.status, refusal.reason);
+    send(response, refusal);
+    // The rest is read for a moment, for a cut connection would take the answer with it.
+    if (!request.complete)
+      request.resume().once(
+        'close',
+        options.clock.after(REST_LIMIT_MS, () => request.destroy()),
+      );
   });
-  server.maxConnections = CONNECTION_LIMIT;
-  const url = await listen(server, options);
   return {
-    url,
+    url: server.origin + options.path,
     start(given) {
       taker = given;
     },
@@ -113,49 +115,14 @@ export async function openServer(options: ServerOptions): Promise<WebhookServer>
       isClosing = true;
       for (const { response } of waiting.values()) send(response, CLOSING);
       waiting.clear();
-      await closeServer(server, options.clock);
+      await server.close(CLOSE_LIMIT_MS);
     },
   };
 }
 
-/** Answers a request that may not have come whole: its rest is read for a moment, for a cut connection would take the answer with it. */
-function refuseAtOnce(response: ServerResponse, refusal: Refusal, clock: Clock): void {
-  send(response, refusal);
-  const { req: request } = response;
-  if (request.complete) return;
-  request.resume();
-  request.once(
-    'close',
-    clock.after(REST_LIMIT_MS, () => request.destroy()),
-  );
-}
-
-/** Resolves when the last connection is closed; those that go on are cut. */
-function closeServer(server: Server, clock: Clock): Promise<void> {
-  return new Promise((resolve) => {
-    const cancel = clock.after(CLOSE_LIMIT_MS, () => server.closeAllConnections());
-    server.close(() => {
-      cancel();
-      resolve();
-    });
-    server.closeIdleConnections();
-  });
-}
-
-interface Refusal {
-  status: number;
-  reason: string;
-  headers?: { readonly [name: string]: string };
-}
-
-const TOO_LARGE: Refusal = { status: 413, reason: 'more than 1 MB', headers: { connection: 'close' } };
-const BUSY: Refusal = { status: 503, reason: 'busy, retry later', headers: { 'retry-after': '1' } };
-const CLOSING: Refusal = { ...BUSY, headers: { ...BUSY.headers, connection: 'close' } };
-
 /** Why a request is refused by its head. */
 function refusalOf({ url = '', method, headers }: IncomingMessage, options: ServerOptions): Refusal | undefined {
-  const [path] = url.split('?', 1);
-  if (path !== options.path) return { status: 404, reason: 'no webhook has this path' };
+  if (url.split('?', 1)[0] !== options.path) return { status: 404, reason: 'no webhook has this path' };
   if (method !== 'POST') return { status: 405, reason: 'a webhook is a POST', headers: { allow: 'POST' } };
   // Without a secret anybody on this machine may send, but no web page that somebody looks at.
   const isOfPage = headers.origin !== undefined || headers['sec-fetch-site'] !== undefined;
@@ -165,57 +132,42 @@ function refusalOf({ url = '', method, headers }: IncomingMessage, options: Serv
   return Number(headers['content-length'] ?? 0) > BODY_LIMIT_BYTES ? TOO_LARGE : undefined;
 }
 
-/** Hands over the body, undefined when it is too large; not at all when the sender leaves. */
-function readBody(request: IncomingMessage, done: (body: Buffer | undefined) => void): void {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  const onData = (chunk: Buffer) => {
-    bytes += chunk.length;
-    if (bytes <= BODY_LIMIT_BYTES) return void chunks.push(chunk);
-    request.off('data', onData);
-    request.off('end', onEnd);
-    done(undefined);
-  };
-  const onEnd = () => done(Buffer.concat(chunks));
-  request.on('data', onData);
-  request.on('end', onEnd);
-  request.on('error', () => {});
+/** Resolves with the body; not at all when the sender leaves. */
+function readBody(request: IncomingMessage): Promise<Buffer | Refusal> {
+  return new Promise((resolve) => {
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    request.on('data', (chunk: Buffer) => {
+      bytes += chunk.length;
+      if (bytes <= BODY_LIMIT_BYTES) chunks.push(chunk);
+      else resolve(TOO_LARGE);
+    });
+    request.on('end', () => resolve(Buffer.concat(chunks)));
+    request.on('error', () => {});
+  });
 }
 
 /** The signature first: what a stranger sends is not even parsed. */
-function readWebhook(
+function readSigned(
   { headers }: IncomingMessage,
   body: Buffer,
   { secret, signatureHeader }: ServerOptions,
-): { items: readonly AlertItem[] } | Refusal {
+): readonly AlertItem[] | Refusal {
   const given = headers[signatureHeader.toLowerCase()];
-  if (secret !== undefined && !isSigned(secret, body, typeof given === 'string' ? given : undefined)) {
+  if (secret !== undefined && !isSigned(secret, body, String(given)))
     return { status: 401, reason: given === undefined ? 'it has no signature' : 'its signature is wrong' };
-  }
   const items = readPayload(body.toString('utf8'));
-  return typeof items === 'string' ? { status: 400, reason: items } : { items };
+  return typeof items === 'string' ? { status: 400, reason: items } : items;
 }
 
 /** Whether the header holds `sha256=` and the HMAC-SHA256 of the body, compared in constant time. Assumed: section 6.2 shows none. */
-function isSigned(secret: string, body: Buffer, header: string | undefined): boolean {
+function isSigned(secret: string, body: Buffer, header: string): boolean {
   const expected = createHmac('sha256', secret).update(body).digest();
-  const [, digits = ''] = /^sha256=([0-9a-f]{64})$/i.exec(header?.trim() ?? '') ?? [];
-  const given = Buffer.from(digits, 'hex');
+  const given = Buffer.from(/^sha256=([0-9a-f]{64})$/i.exec(header.trim())?.[1] ?? '', 'hex');
   return given.length === expected.length && timingSafeEqual(given, expected);
 }
 
 function send(response: ServerResponse, { status, reason, headers }: Refusal): void {
   response.writeHead(status, { 'content-type': 'application/json', ...headers });
   response.end(JSON.stringify({ detail: reason }));
-}
-
-function listen(server: Server, { host, port, path }: ServerOptions): Promise<string> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, host.replace(/^\[(.*)\]$/, '$1'), () => {
-      server.off('error', reject);
-      const { address, port: bound, family } = server.address() as AddressInfo;
-      resolve(`http://${family === 'IPv6' ? `[${address}]` : address}:${bound}${path}`);
-    });
-  });
 }

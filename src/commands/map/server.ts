@@ -1,11 +1,11 @@
 // The HTTP server of `--serve`: on loopback alone, below a path that nobody can guess; tabs hear updates as server-sent events.
 
 import { randomBytes } from 'node:crypto';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { getRequestListener, type HttpBindings } from '@hono/node-server';
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import { Hono } from 'hono';
+import { openHttpServer } from '../../http-server.js';
 import type { Fields, Payload, Update } from '../../page/payload.js';
 import { drawPage } from './html.js';
 
@@ -33,12 +33,6 @@ const TOKEN_BYTES = 18;
 /** A tab that is further behind gets the whole fleet, when it has read what it was sent. */
 const UNREAD_LIMIT_BYTES = 1024 * 1024;
 const MOST_TABS = 64;
-const LIMITS = {
-  maxHeaderSize: 16 * 1024,
-  headersTimeout: 10_000,
-  requestTimeout: 20_000,
-  connectionsCheckingInterval: 1_000,
-};
 
 /** Starts to listen. Rejects with Node's own error, EADDRINUSE for instance. */
 export async function openPageServer({
@@ -103,10 +97,9 @@ export async function openPageServer({
   const listener = getRequestListener((request, env) => app.fetch(request, env as HttpBindings), {
     overrideGlobalObjects: false,
   });
-  const server = createServer(LIMITS, (request, response) => void listener(request, response));
-  const address = await listen(server, port);
+  const server = await openHttpServer({ host: HOST, port }, (request, response) => void listener(request, response));
   return {
-    url: `http://${HOST}:${address}/${token}/`,
+    url: `${server.origin}/${token}/`,
     send(update) {
       sequence = update.sequence;
       const text = eventOf('update', update);
@@ -118,12 +111,10 @@ export async function openPageServer({
     beat() {
       for (const tab of tabs) if (tab.writableLength === 0) tab.write(':\n\n');
     },
-    close: () =>
-      new Promise((resolve) => {
-        for (const tab of tabs) tab.end();
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
+    close() {
+      for (const tab of tabs) tab.end();
+      return server.close();
+    },
   };
 }
 
@@ -157,14 +148,3 @@ const PAGE_HEADERS = {
   'X-Content-Type-Options': 'nosniff',
 };
 const HEADERS = { ...PAGE_HEADERS, 'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'" };
-
-function listen(server: Server, port: number): Promise<number> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, HOST, () => {
-      server.off('error', reject);
-      server.on('error', () => {});
-      resolve((server.address() as AddressInfo).port);
-    });
-  });
-}

@@ -1,7 +1,7 @@
 // What the mirror's writer counts, and how a monitoring system reads it: Prometheus text and a health check, on loopback.
 
-import { createServer, type Server } from 'node:http';
-import { FleetError } from '../../errors.js';
+import { configError, reasonOf } from '../../errors.js';
+import { type OwnServer, openHttpServer } from '../../http-server.js';
 
 /** What is counted from the start on: its name and meaning for Prometheus. */
 const COUNTED = {
@@ -67,8 +67,8 @@ function metricsText(counters: Counters, reading: Reading): string {
 }
 
 /** Serves `/metrics` and `/healthz` on loopback. Throws a FleetError of kind `config` when the port is taken. */
-export async function serveMetrics(port: number, counters: Counters, look: () => Reading): Promise<Server> {
-  const server = createServer((request, response) => {
+export async function serveMetrics(port: number, counters: Counters, look: () => Reading): Promise<OwnServer> {
+  return openHttpServer({ host: '127.0.0.1', port }, (request, response) => {
     const [pathname] = (request.url ?? '').split('?', 1);
     const send = (status: number, text: string) => {
       response.writeHead(status, {
@@ -83,15 +83,9 @@ export async function serveMetrics(port: number, counters: Counters, look: () =>
     if (pathname === '/healthz')
       return send(reading.isCurrent ? 200 : 503, reading.isCurrent ? 'current\n' : `${whyNot(reading)}\n`);
     send(404, 'here are /metrics and /healthz\n');
+  }).catch((error) => {
+    throw configError(`--metrics ${port}: ${reasonOf(error)}`, 'give another port to --metrics', error);
   });
-  server.requestTimeout = 10_000;
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', (error) =>
-      reject(new FleetError('config', `--metrics ${port}: ${error.message}`, { cause: error })),
-    );
-    server.listen(port, '127.0.0.1', resolve);
-  });
-  return server;
 }
 
 function whyNot({ isWhole, isStreamUp, isGapOpen }: Reading): string {

@@ -59,8 +59,7 @@ export async function runMirror(context: Context, options: RunOptions): Promise<
     await runSession(session, client, () => {});
   } finally {
     await closeSession(session);
-    server?.closeAllConnections();
-    server?.close();
+    await server?.close();
     await following?.catch(() => {});
   }
 }

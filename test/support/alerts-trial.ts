@@ -1,0 +1,167 @@
+// `fleet alerts watch` and `listen` under random trouble, held against an oracle: alerts are made and changed, clocks are wrong by two
+// hours, lists fail, webhooks repeat, come late or not at all, and the program is stopped and killed. Every version is printed.
+
+import { spawn } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Alert } from '../../src/api/alert.js';
+import { createRandom, pick, pickWeighted, randomInteger } from '../../src/sandbox/random.js';
+import { alertUuid, startAlertService } from './alert-service.js';
+import { PROGRAM_ARGS, PROGRAM_FILE } from './program.js';
+import { eventually, type Running, runningOf } from './running.js';
+import { startServer } from './server.js';
+
+export interface TrialVerdict {
+  faults: string[];
+  versions: number;
+  printed: number;
+  repeats: number;
+  kills: number;
+  restarts: number;
+  webhooks: number;
+  stderr: string;
+}
+
+const HOUR_MS = 3_600_000;
+/** Clocks are wrong by up to two hours, whole seconds and the time of a trial apart. */
+const WRONG_MS = 2 * HOUR_MS - 120_000;
+const STATES = ['new', 'escalated', 'resolved', 'stopped', 'silenced'] as const;
+/** What one write prints at most: so much may come twice after a kill. */
+const TOGETHER = 50;
+
+const keyOf = ({ uuid, modified, state }: { [field: string]: unknown }) => `${uuid} ${modified} ${state}`;
+const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds));
+
+function start(args: readonly string[], env: NodeJS.ProcessEnv): Running {
+  const child = spawn(PROGRAM_FILE, [...PROGRAM_ARGS, 'alerts', ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const texts = { stdout: '', stderr: '' };
+  child.stdout.on('data', (chunk) => (texts.stdout += chunk));
+  child.stderr.on('data', (chunk) => (texts.stderr += chunk));
+  const ended = new Promise<{ code: number; stdout: string; stderr: string }>((resolve) =>
+    child.on('close', (code) => resolve({ code: code ?? -1, ...texts })),
+  );
+  const read = { stdout: () => texts.stdout, stderr: () => texts.stderr };
+  return runningOf({ ...read, ended, signal: (name) => child.kill(name) });
+}
+
+/** One trial of so many random events. */
+export async function runAlertsTrial(verb: 'watch' | 'listen', seed: number, events: number): Promise<TrialVerdict> {
+  const random = createRandom(seed);
+  const folder = await mkdtemp(join(tmpdir(), 'fleet-trial-'));
+  const service = await startAlertService();
+  const receiver = await startServer((response) => void response.writeHead(random() < 0.1 ? 503 : 204).end());
+  const free = await startServer(() => {});
+  await free.close();
+  const { port } = new URL(free.url);
+  const env = { PATH: process.env['PATH'], FLEET_CONFIG_DIR: folder, XDG_STATE_HOME: folder, ...service.env };
+  const args = {
+    watch: ['watch', '--json', '--every', '100ms', '--state-file', join(folder, 'state')],
+    listen: ['listen', '--json', '--port', port, '--backfill', '100ms', '--forward', receiver.url],
+  }[verb];
+  const runs: Running[] = [];
+  const wanted = new Set<string>();
+  const hooked = new Set<string>();
+  const posts: Promise<void>[] = [];
+  let isOver = false;
+  let kills = 0;
+  let webhooks = 0;
+  let numbers = 1000;
+
+  const aheadMs = () => pick(random, [0, 0, randomInteger(random, -WRONG_MS, WRONG_MS)]);
+  const printedKeys = () => runs.flatMap((run) => run.objects().map(keyOf));
+  /** A sender that sends until it is answered with 204. */
+  const post = async (alert: Alert, delayMs: number) => {
+    await pause(delayMs);
+    const body = JSON.stringify(alert);
+    while (!isOver) {
+      const answer = await fetch(`http://127.0.0.1:${port}/`, { method: 'POST', body }).catch(() => undefined);
+      if (answer?.status === 204) return void webhooks++;
+      await pause(50);
+    }
+  };
+  const tell = (alert: Alert) => {
+    wanted.add(keyOf(alert));
+    if (verb === 'watch' || random() < 0.3) return;
+    hooked.add(keyOf(alert));
+    for (const delayMs of pick(random, [[0], [0, 0], [randomInteger(random, 0, 2_000)], [0, 1_500]]))
+      posts.push(post({ ...alert }, delayMs));
+  };
+  const make = () => tell({ ...service.put(alertUuid(numbers++), aheadMs()) });
+  const change = () => {
+    // What the list no longer shows nobody can print: a change waits until the version before was.
+    const printed = new Set(printedKeys());
+    const ready = [...service.alerts.values()].filter(
+      (alert) => printed.has(keyOf(alert)) || !wanted.has(keyOf(alert)),
+    );
+    const [one] = ready.length === 0 ? [] : [ready[randomInteger(random, 0, ready.length - 1)]];
+    if (one === undefined) return make();
+    const before = new Set([...printed, ...wanted]);
+    const state = pick(random, STATES);
+    const copy = { ...one };
+    const changed = service.put(one.uuid ?? '', aheadMs(), { state });
+    // The same version again would be none.
+    if (before.has(keyOf(changed))) Object.assign(changed, service.put(one.uuid ?? '', 0, copy));
+    else tell({ ...changed });
+  };
+  const run = async () => {
+    const running = start(args, env);
+    runs.push(running);
+    await Promise.race([running.until(() => running.events('open').length > 0), running.ended, pause(6_000)]);
+  };
+  const restart = async (signal: 'SIGKILL' | 'SIGTERM') => {
+    if (signal === 'SIGKILL') kills++;
+    await runs.at(-1)?.stop(signal);
+    for (let missed = randomInteger(random, 0, 40); missed > 0; missed--) make();
+    await run();
+  };
+  const fail = async () => {
+    service.status = pick(random, [503, 500, 429]);
+    await pause(randomInteger(random, 100, 1_500));
+    service.status = 200;
+  };
+
+  service.skewMs = randomInteger(random, -WRONG_MS, WRONG_MS);
+  for (let number = randomInteger(random, 0, 150); number > 0; number--)
+    service.put(alertUuid(number), aheadMs() - HOUR_MS * number);
+  await run();
+  for (let event = 0; event < events; event++) {
+    await pause(randomInteger(random, 5, 60));
+    await pickWeighted<() => unknown>(random, [
+      [make, 50],
+      [change, 35],
+      [() => Array.from({ length: randomInteger(random, 30, 130) }, make), 2],
+      [fail, 3],
+      [() => restart('SIGKILL'), 1],
+      [() => restart('SIGTERM'), 1],
+    ])();
+  }
+  const missing = () => {
+    const printed = new Set(printedKeys());
+    return [...wanted].filter((key) => !printed.has(key));
+  };
+  const forwarded = () => new Set(receiver.asked.map(({ body }) => keyOf(JSON.parse(body))));
+  const isDone = () => missing().length === 0 && [...hooked].every((key) => forwarded().has(key));
+  await eventually(isDone).catch(() => {});
+  await Promise.race([Promise.all(posts), pause(5_000)]);
+  await pause(1_500);
+  isOver = true;
+  await runs.at(-1)?.stop('SIGTERM');
+  await Promise.allSettled(posts);
+  const keys = printedKeys();
+  const repeats = keys.length - new Set(keys).size;
+  const faults = missing().map((key) => `not printed: ${key}`);
+  const extra = [...new Set(keys)].filter((key) => !wanted.has(key));
+  faults.push(...extra.map((key) => `printed although it was there before: ${key}`));
+  if (repeats > kills * (verb === 'watch' ? 1 : TOGETHER)) faults.push(`${repeats} repeats after ${kills} kills`);
+  for (const { objects } of runs) {
+    const own = objects().map(keyOf);
+    if (new Set(own).size < own.length) faults.push(`${own.length - new Set(own).size} repeats within one run`);
+  }
+  const gone = [...hooked].filter((key) => !forwarded().has(key));
+  faults.push(...gone.map((key) => `answered 204 and not passed on: ${key}`));
+  await Promise.all([service.close(), receiver.close(), rm(folder, { recursive: true, force: true })]);
+  const stderr = runs.map((one) => one.stderr()).join('\n--- next run\n');
+  const counts = { versions: wanted.size, printed: keys.length, repeats, kills, restarts: runs.length - 1, webhooks };
+  return { faults, ...counts, stderr };
+}
