@@ -55,6 +55,31 @@ function posts(sandbox: Sandbox): number {
   return sandbox.requests.filter(({ method }) => method === 'POST').length;
 }
 
+test.each([
+  ['retire', 0, 1],
+  ['y', 2, 0],
+])('retire of one asks what it is, where, and for the word: %s', async (typed, code, count) => {
+  await withSandbox({ bicycles: 60 }, async (sandbox) => {
+    const [uuid = ''] = inState(sandbox, 'in_maintenance', 1);
+    // A bicycle is retired without its lock.
+    sandbox.changeBicycle(uuid, { lock: null });
+    const stdin = new PassThrough();
+    let said = '';
+    const running = act(sandbox, [uuid, 'retire'], {
+      stdin,
+      terminal: { columns: 400 },
+      onStderr: (text) => (said += text),
+    });
+    while (!said.includes('to go on')) await new Promise((resolve) => setTimeout(resolve, 5));
+    stdin.write(`${typed}\r`);
+    expect((await running).code).toBe(code);
+    const { name } = sandbox.bicycle(uuid) ?? {};
+    expect(said).toContain(`Run retire on bicycle ${name} (${uuid}; in_maintenance, at `);
+    expect(said).toContain(`at ${sandbox.baseUrl} (profile default)? This cannot be undone. Type retire to go on:`);
+    expect(sandbox.actionCount(uuid)).toBe(count);
+  });
+});
+
 describe('outcomes', () => {
   test('done and refused: a JSON line each, exit 9, the summary as the error', async () => {
     await withSandbox({ bicycles: 60 }, async (sandbox) => {

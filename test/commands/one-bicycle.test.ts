@@ -1,7 +1,9 @@
 // One bicycle: found by what operators call it, shown whole, edited as section 4.4 announces; on services with and without an address for it.
 
 import { describe, expect, test } from 'vitest';
+import { environmentOf } from '../support/environment.js';
 import { type RunOptions, type RunResult, runFleet } from '../support/run.js';
+import { withSandbox } from '../support/sandbox.js';
 import { type Answer, type Asked, sendJson, withServer } from '../support/server.js';
 
 type Bicycle = { [field: string]: unknown };
@@ -306,6 +308,38 @@ describe('edit', () => {
     const ran = await run({ isObserved: true, edit: accept }, ['edit', UUID_1, '--model', 'city']);
     expect([ran.code, ran.asked.map(({ path }) => path)]).toEqual([5, ['/bicycle_models/?page_size=100']]);
     expect(ran.stderr).toContain('no model is named "city"');
+  });
+
+  test('a field that the answer does not have was not changed: exit 9', async () => {
+    const ignore: Service['edit'] = (_asked, bicycle) => [200, bicycle];
+    const ran = await run({ isObserved: true, edit: ignore }, ['edit', UUID_1, '--field', 'nonsense=1']);
+    expect(ran.code).toBe(9);
+    expect(ran.stderr).toContain('the service left as it was: nonsense (not in its answer)');
+    expect(ran.stderr).not.toContain(': edited');
+  });
+
+  test.each([
+    ['name=true', 'name is a text, and this is sent as a boolean', true],
+    ['serial_number=0042', undefined, '0042'],
+    ['serial_number=42', 'serial_number is a text, and this is sent as a number', 42],
+    ['name="true"', undefined, 'true'],
+    ['weight=5', undefined, 5],
+  ])('--field %s: what it is sent as', async (field, said, value) => {
+    const ran = await run({ isObserved: true, edit: accept }, ['edit', UUID_1, '--field', field]);
+    const [name = ''] = field.split('=');
+    expect(JSON.parse(sent(ran)[0]?.body ?? '{}')[name]).toBe(value);
+    if (said !== undefined) expect(ran.stderr).toContain(`${said}; for a text: --field '${name}="${value}"'`);
+    else expect(ran.stderr).not.toContain('for a text');
+  });
+
+  test('--note, and null takes a link off', async () => {
+    await withSandbox({ bicycles: 60 }, async (sandbox) => {
+      const { uuid = '' } = sandbox.bicycles().find(({ state, lock }) => state === 'in_maintenance' && lock) ?? {};
+      const args = ['bicycles', 'edit', uuid, '--note', 'null', '--lock', 'null', '--model', 'null'];
+      const { code, stderr } = await runFleet(args, { env: await environmentOf(sandbox) });
+      expect([code, stderr]).toEqual([0, expect.stringMatching(/lock: http.* -> \(none\)/)]);
+      expect(sandbox.bicycle(uuid)).toMatchObject({ lock: null, model: null, note: 'null' });
+    });
   });
 
   test('404 to an edit says that nothing was changed', async () => {

@@ -1,9 +1,10 @@
 // `fleet bicycles act`: runs one transition on one bicycle or many, each at most once.
 
-import { BICYCLE, TRANSITIONS } from '../../api/bicycle.js';
+import { BICYCLE, type Bicycle, TRANSITIONS } from '../../api/bicycle.js';
 import type { Context } from '../../context.js';
 import { FleetError, usageError } from '../../errors.js';
 import { withHint } from '../../http/failure.js';
+import { pointOf, textOf } from '../../terminal/values.js';
 import { type Action, type ActOptions, type Fields, readFields, readWords, runAction } from '../bulk/act.js';
 import { findBicycle } from './find.js';
 import { readBicycle } from './get.js';
@@ -12,7 +13,7 @@ export interface ActOnBicyclesOptions extends ActOptions {
   dryRunRemote?: boolean;
 }
 
-/** Transitions that ask first, and twice for many: the document shows no way back from them. */
+/** Transitions that ask first, and want a word typed: the document shows no way back from them. */
 const GRAVE_TRANSITIONS = ['retire', 'declare_unrecoverable'];
 
 /**
@@ -42,6 +43,7 @@ export async function actOnBicycles(
     texts,
     find: (text) => findBicycle(context, text),
     nameOf: (uuid) => readName(context, uuid),
+    detailOf: (uuid) => readDetail(context, uuid),
     isGrave: GRAVE_TRANSITIONS.includes(transition),
     target: NAMED_TARGETS[transition],
     explain: (error, { key }) => explainUnknown(error, key, transition),
@@ -67,11 +69,24 @@ function explainUnknown(error: FleetError, uuid: string, transition: string): Fl
   return withHint(error, hint, `bicycle ${uuid} is unknown, or not yours to see: ${reason}`);
 }
 
+/** Its state and where it is; undefined where the service does not show it. Throws when it is out of reach. */
+async function readDetail(context: Context, uuid: string): Promise<string | undefined> {
+  const { state, latitude, longitude } = (await readIfShown(context, uuid)) ?? {};
+  const [east, north] = pointOf(longitude, latitude) ?? [];
+  const where = east === undefined ? undefined : `at ${textOf(north)},${textOf(east)}`;
+  const parts = [textOf(state), where].filter((part) => part !== undefined);
+  return parts.length === 0 ? undefined : parts.join(', ');
+}
+
 /** The name of a bicycle; undefined where the service does not say. Throws when it is out of reach. */
 async function readName(context: Context, uuid: string): Promise<string | undefined> {
+  const { name } = (await readIfShown(context, uuid)) ?? {};
+  return typeof name === 'string' && name !== '' ? name : undefined;
+}
+
+async function readIfShown(context: Context, uuid: string): Promise<Bicycle | undefined> {
   try {
-    const { value } = await readBicycle(context, await context.client({ retries: 0 }), uuid);
-    return typeof value.name === 'string' && value.name !== '' ? value.name : undefined;
+    return (await readBicycle(context, await context.client({ retries: 0 }), uuid)).value;
   } catch (error) {
     if (error instanceof FleetError && error.kind === 'not-found') return undefined;
     throw error;

@@ -6,13 +6,14 @@ import { FleetError, usageError } from '../../errors.js';
 import type { Client } from '../../http/client.js';
 import { withHint } from '../../http/failure.js';
 import type { HttpAnswer, HttpRequest } from '../../http/types.js';
-import { readExact, writeJson } from '../../json/exact.js';
+import { readExact, writeJson, writtenNumber } from '../../json/exact.js';
+import { parseJson } from '../../json/parse.js';
 import { squeeze } from '../../json/text.js';
 import { clean } from '../../terminal/clean.js';
 import { askYesNo, canAsk } from '../../terminal/prompt.js';
 import { textOf } from '../../terminal/values.js';
 import { BICYCLES } from '../../views/bicycle.js';
-import { bodyOf, splitField, typedField } from '../api/fields.js';
+import { bodyOf, type Field, splitField, textField, typedField } from '../api/fields.js';
 import { readChange } from '../bulk/answer.js';
 import { describe } from '../list/meant.js';
 import { printRows } from '../list/result.js';
@@ -25,7 +26,8 @@ import { readBicycle } from './get.js';
 import { type FieldFlags, readFlags } from './new-bicycles.js';
 
 export interface EditOptions extends FieldFlags {
-  /** `NAME=VALUE`, typed as in `fleet api -F`. */
+  note?: string;
+  /** `NAME=VALUE`, typed as in `fleet api -F`; a value in double quotes is a text. */
   field?: string[];
   method?: EditMethod;
   dryRun?: boolean;
@@ -66,10 +68,21 @@ export async function editBicycle(context: Context, text: string, options: EditO
 
 /** The changes that the flags ask for. */
 async function readChanges(context: Context, baseUrl: URL, options: EditOptions): Promise<Fields> {
-  const flags = readFlags(baseUrl, await withNamesFound(context, options));
+  const { note } = options;
+  const cleared = CLEARABLE.filter((field) => options[field] === 'null');
+  const { model, lock, ...others } = options;
+  const links = {
+    ...(model === undefined || model === 'null' ? {} : { model }),
+    ...(lock === undefined || lock === 'null' ? {} : { lock }),
+  };
+  const flags = readFlags(baseUrl, await withNamesFound(context, { ...others, ...links }));
   // A map has no names of its own, such as __proto__.
-  const changes = new Map<string, unknown>(Object.entries(flags));
-  const further = (options.field ?? []).map((text) => typedField(...splitField(text)));
+  const changes = new Map<string, unknown>([
+    ...Object.entries(flags),
+    ...cleared.map((field) => [field, null] as const),
+    ...(note === undefined ? [] : [['note', note] as const]),
+  ]);
+  const further = (options.field ?? []).map((text) => fieldOf(...splitField(text)));
   for (const [field, value] of Object.entries(readExact(bodyOf(further)) as Fields)) {
     if (changes.has(field)) throw usageError(`"${field}" is given twice`);
     changes.set(field, value);
@@ -77,8 +90,27 @@ async function readChanges(context: Context, baseUrl: URL, options: EditOptions)
   if (changes.size > 0) return Object.fromEntries(changes);
   throw usageError(
     'nothing to change: no field is given',
-    'give --name, --description, --serial-number, --model, --lock, --organization or --field NAME=VALUE',
+    'give --name, --description, --serial-number, --model, --lock, --organization, --note or --field NAME=VALUE',
   );
+}
+
+/** Links that `null` takes off. */
+const CLEARABLE = ['model', 'lock'] as const;
+
+/** A value in double quotes is a text, whatever it looks like. */
+function fieldOf(name: string, value: string): Field {
+  if (!/^".*"$/s.test(value)) return typedField(name, value);
+  const text = parseJsonText(value);
+  return text === undefined ? typedField(name, value) : textField(name, text);
+}
+
+function parseJsonText(value: string): string | undefined {
+  try {
+    const text = parseJson(value);
+    return typeof text === 'string' ? text : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** `name: Emmy 1 -> Emmy 2`, a line each, on stderr. */
@@ -91,7 +123,18 @@ async function report(
   await notice(`${label}:`);
   for (const [field, value] of changed) {
     await notice(`  ${clean(field)}: ${showValue(before[field])} -> ${showValue(value)}`);
+    const type = typeof before[field] === 'string' ? wordOf(value) : undefined;
+    if (type !== undefined)
+      await notice(
+        `  ${clean(field)} is a text, and this is sent as a ${type}; for a text: --field '${clean(field)}="${showValue(value)}"'`,
+      );
   }
+}
+
+/** What a value is sent as that is no text. */
+function wordOf(value: unknown): string | undefined {
+  if (typeof value === 'boolean') return 'boolean';
+  return typeof value === 'number' || writtenNumber(value) !== undefined ? 'number' : undefined;
 }
 
 /** A value longer than this is cut: it is only to be recognised. */
@@ -213,9 +256,12 @@ async function printResult(context: Context, answer: HttpAnswer, edited: Edited)
   if (reading.kind === 'unclear')
     throw unclear(answer, uuid, label, `the answer is not this bicycle but ${reading.what}`);
   const after = readExact(answer.text) as Fields;
+  // What the answer does not have, the service does not have.
   const left = changed
-    .filter(([field]) => Object.hasOwn(after, field) && writeJson(after[field]) === writeJson(before[field]))
-    .map(([field]) => `${clean(field)} (${showValue(after[field])})`);
+    .filter(([field]) => !Object.hasOwn(after, field) || writeJson(after[field]) === writeJson(before[field]))
+    .map(
+      ([field]) => `${clean(field)} (${Object.hasOwn(after, field) ? showValue(after[field]) : 'not in its answer'})`,
+    );
   const isEdited = left.length < changed.length;
   if ((await context.settings()).output.value !== 'table' || context.flags.jq !== undefined) {
     const item = { json: squeeze(answer.text.trim()), value: reading.body ?? {} };

@@ -133,10 +133,15 @@ The version that was read is sent too, so that the edit of somebody else is not 
     .option('--name <name>', 'visible name')
     .option('--description <text>', 'free-text description')
     .option('--serial-number <text>', 'frame serial number')
-    .option('--model <url|uuid|name>', 'bicycle model', anyText(MODELS))
-    .option('--lock <url|uuid|name>', 'lock attached to the bicycle')
+    .option('--note <text>', 'note of the operators')
+    .option('--model <url|uuid|name>', 'bicycle model; null takes it off', anyText(MODELS))
+    .option('--lock <url|uuid|name>', 'lock attached to the bicycle; null takes it off')
     .option('--organization <url|uuid|name>', 'owning organization', anyText(ORGANIZATIONS))
-    .option('--field <name=value>', 'any further field, typed as with "fleet api -F" (repeatable)', collect)
+    .option(
+      '--field <name=value>',
+      `any further field, typed as with "fleet api -F"; NAME='"5"' is a text (repeatable)`,
+      collect,
+    )
     .option(
       '--method <method>',
       `${EDIT_METHODS.join(' or ')} (default: the one that the service supports)`,

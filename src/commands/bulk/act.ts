@@ -24,7 +24,8 @@ export interface ActOptions extends ChangeOptions {
 export type Fields = { readonly [name: string]: string | boolean };
 
 /** What is to be done; `verb` is the `type` of the request. */
-export interface Action extends Pick<Change, 'resource' | 'verb' | 'isGrave' | 'target' | 'explain' | 'nameOf'> {
+export interface Action
+  extends Pick<Change, 'resource' | 'verb' | 'isGrave' | 'target' | 'explain' | 'nameOf' | 'detailOf'> {
   fields: Fields;
   /** What names the things to act on; undefined when they stand on stdin. */
   texts: readonly string[] | undefined;

@@ -65,6 +65,8 @@ export interface Change {
   lookUp(client: Client, doubts: readonly Doubt[]): Promise<Decide>;
   /** Asks for the name of one, for people; undefined where the service does not say. Throws when it is out of reach. */
   nameOf?: ((uuid: string) => Promise<string | undefined>) | undefined;
+  /** How and where one is now, for the question before a grave change of it: `available, at 52.5,13.4`. */
+  detailOf?: ((uuid: string) => Promise<string | undefined>) | undefined;
 }
 
 export interface Plan {

@@ -13,7 +13,7 @@ import type { Change, Plan, Task } from './plan.js';
 const EXAMPLES_SHOWN = 3;
 
 /**
- * Asks whether these shall be changed; where there is no way back and they are several, their number must be typed. Throws a FleetError of
+ * Asks whether these shall be changed; where there is no way back, their number must be typed, or the name of the change of one. Throws a FleetError of
  * kind `usage` when the answer is no and where nobody can be asked, of kind `interrupted` on Ctrl-C. Nothing has been sent then.
  */
 export async function askBefore(context: Context, { change, isStdin }: Plan, tasks: readonly Task[]): Promise<void> {
@@ -23,16 +23,32 @@ export async function askBefore(context: Context, { change, isStdin }: Plan, tas
   const { profile, baseUrl, isProtected } = await context.settings();
   const labels = await Promise.all(tasks.slice(0, EXAMPLES_SHOWN).map((task) => labelOf(context, change, task)));
   const examples = labels.join(', ') + (count > labels.length ? ', …' : '');
-  const what = count === 1 ? `${one} ${examples}` : `${count} ${many} (${examples})`;
+  const [first] = tasks;
+  const isGraveOne = isGrave && !isDryRun && count === 1;
+  const details = isGraveOne && first?.uuid != null ? await detailsOf(context, change, first.uuid, examples) : '';
+  const what = count === 1 ? `${one} ${examples}${details}` : `${count} ${many} (${examples})`;
   const where = `at ${baseUrl.value?.href.replace(/\/$/, '')} (${isProtected.value ? 'protected ' : ''}profile ${profile.value})`;
   const question = clean(`${isCreation === true ? 'Create' : `Run ${verb} on`} ${what} ${where}?`);
   const instead = `use --yes to skip the question, or --dry-run to see what would be sent`;
   const isSure = await withTerminal(context, isStdin, async (asking) => {
-    if (!isGrave || isDryRun || count === 1) return askYesNo(asking, { message: question, instead });
-    const message = `${question} This cannot be undone. Type the number of ${many} to go on:`;
-    return (await askText(asking, { message, instead })).trim() === String(count);
+    if (!isGrave || isDryRun) return askYesNo(asking, { message: question, instead });
+    const proof = isGraveOne ? verb : String(count);
+    const message = `${question} This cannot be undone. Type ${isGraveOne ? verb : `the number of ${many}`} to go on:`;
+    return (await askText(asking, { message, instead })).trim() === proof;
   });
   if (!isSure) throw usageError(`nothing was sent: ${verb} was not confirmed`);
+}
+
+/** ` (d238dc92-…; available, at 52.5,13.4)`: which one it is, and how and where. */
+async function detailsOf({ io, signal }: Context, { detailOf }: Change, uuid: string, label: string): Promise<string> {
+  const detail = io.stderr.isTerminal
+    ? await detailOf?.(uuid).catch((error: unknown) => {
+        if (signal.aborted || !(error instanceof FleetError)) throw error;
+        return undefined;
+      })
+    : undefined;
+  const parts = [...(label === uuid ? [] : [uuid]), ...(detail === undefined ? [] : [detail])];
+  return parts.length === 0 ? '' : ` (${parts.join('; ')})`;
 }
 
 /** What a task is called in a question; a name is asked for where somebody reads it. */
