@@ -13,14 +13,47 @@ export interface PushEnvelope {
 /** The values of `sender` that section 2.5 names. */
 export const SENDERS = ['bicycle', 'alert', 'task', 'feedback', 'bicycle_leaving_state'] as const;
 
+/** Observed: each bicycle is published once for each of these roles. Section 6.1 knows `admin` alone. In the order they are tried. */
+export const TOPIC_ROLES = ['admin', 'fleet_operator', 'mechanic'] as const;
+
+export type TopicRole = (typeof TOPIC_ROLES)[number];
+
 /** Section 6.1: updates of all bicycles of an organization. */
-export function organizationTopic(organization: string): string {
-  return `/${organization}/admin/bicycles/*`;
+export function organizationTopic(organization: string, role: TopicRole = 'admin'): string {
+  return `/${organization}/${role}/bicycles/*`;
 }
 
 /** Section 6.1: updates of one bicycle. */
-export function bicycleTopic(organization: string, bicycle: string): string {
-  return `/${organization}/admin/bicycles/${bicycle}/`;
+export function bicycleTopic(organization: string, bicycle: string, role: TopicRole = 'admin'): string {
+  return `/${organization}/${role}/bicycles/${bicycle}/`;
+}
+
+/** What a topic of section 6.1 is about; undefined for any other topic. UUIDs in lower case. */
+export function readTopic(topic: string): { organization: string; role: TopicRole; bicycle?: string } | undefined {
+  const match = BICYCLES_TOPIC.exec(topic);
+  const role = TOPIC_ROLES.find((each) => each === match?.[2]);
+  if (match?.[1] === undefined || role === undefined) return undefined;
+  const bicycle = match[3]?.toLowerCase();
+  return { organization: match[1].toLowerCase(), role, ...(bicycle === undefined ? {} : { bicycle }) };
+}
+
+const BICYCLES_TOPIC = /^\/([0-9a-f-]{36})\/([a-z_]+)\/bicycles\/(?:\*|([0-9a-f-]{36})\/)$/i;
+
+/**
+ * The same topic as each of the roles that may subscribe to it, in the order they are tried: the one asked for; else those that the token
+ * names, its own first; else its own. A topic that is not of section 6.1 stays as it is.
+ */
+export function topicsByRole(topic: string, named: readonly string[], asked: TopicRole | undefined): string[] {
+  const known = readTopic(topic);
+  if (known === undefined) return [topic];
+  const { organization, role, bicycle } = known;
+  const held = TOPIC_ROLES.filter((each) => named.includes(each)).sort(
+    (a, b) => Number(b === role) - Number(a === role),
+  );
+  const roles = asked !== undefined ? [asked] : held.length > 0 ? held : [role];
+  return roles.map((each) =>
+    bicycle === undefined ? organizationTopic(organization, each) : bicycleTopic(organization, bicycle, each),
+  );
 }
 
 /**

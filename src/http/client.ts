@@ -18,6 +18,8 @@ export interface HttpLog {
   request(method: string, url: URL, headers: Headers, body: string | undefined): void;
   response(method: string, url: URL, status: number, headers: Headers, milliseconds: number): void;
   retry(reason: string, pauseMs: number, attempt: number, most: number): void;
+  /** A line for `--verbose`. */
+  detail?(text: string): void;
 }
 
 export interface ClientOptions {

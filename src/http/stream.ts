@@ -17,10 +17,15 @@ import {
 } from './stream/machine.js';
 import type { Tokens } from './types.js';
 
-export interface Subscription {
-  /** As it is named in the events. */
+export interface Target {
   topic: string;
   url: URL;
+}
+
+/** The topic is the one that is named in the events. */
+export interface Subscription extends Target {
+  /** What is subscribed to in its place with this token: the next one where the service answers 403. */
+  targets?(token: string): readonly Target[];
 }
 
 export interface StreamOptions extends ConnectionContext {
@@ -35,6 +40,8 @@ export interface StreamOptions extends ConnectionContext {
   emit(event: StreamEvent, size?: number): void;
   /** Called when anything came on a topic, a comment included, after its events. */
   onLife?: ((topic: string) => void) | undefined;
+  /** Called with what was subscribed to, each time. */
+  onTarget?: ((target: Target) => void) | undefined;
 }
 
 /**
@@ -116,27 +123,36 @@ function follow(
 /** What the machine decides on: carries out its effects, and reports what comes of them. */
 function openWorld(
   options: StreamOptions,
-  { topic, url }: Subscription,
+  subscription: Subscription,
   report: (event: ConnectionEvent) => void,
 ): { carryOut(effect: ConnectionEffect): void; close(): void } {
   const { tokens, emit } = options;
   let present: AbortController | undefined;
   const disconnect = (reason: FleetError) => present?.abort(reason);
 
-  const connect = (token: string, { run, lastEventId }: Try, signal: AbortSignal): Promise<Ending> =>
-    connectOnce({
-      ...options,
-      url,
-      headers: streamHeaders(options.apiVersion, token),
-      lastEventId,
-      signal,
-      subject: `the subscription to ${topic}`,
-      onOpen: (headers) => report({ type: 'opened', run, headers }),
-      onReceived(received) {
-        report({ type: 'received', run, received });
-        options.onLife?.(topic);
-      },
-    });
+  const connect = async (token: string, { run, lastEventId }: Try, signal: AbortSignal): Promise<Ending> => {
+    const [first = subscription, ...others] = subscription.targets?.(token) ?? [];
+    const open = (target: Target) =>
+      connectOnce({
+        ...options,
+        url: target.url,
+        headers: streamHeaders(options.apiVersion, token),
+        lastEventId,
+        signal,
+        subject: `the subscription to ${target.topic}`,
+        onOpen(headers) {
+          options.onTarget?.(target);
+          report({ type: 'opened', run, headers });
+        },
+        onReceived(received) {
+          report({ type: 'received', run, received });
+          options.onLife?.(subscription.topic);
+        },
+      });
+    let ending = await open(first);
+    for (const target of others) if (ending.answer?.status === 403 && !signal.aborted) ending = await open(target);
+    return ending;
+  };
 
   /** A connection with the token of the moment; after a 401 with a newer one, once, where the source has one. */
   const attempt = async (effect: Try): Promise<Ending> => {

@@ -77,9 +77,11 @@ export function createApi(options: ApiOptions): (exchange: Exchange) => void {
   // Assumed: "How a token is obtained … not shown", so this path is the sandbox's own, for a token command; what it gives
   // away opens nothing but the sandbox.
   app.get(`${options.prefix}${TOKEN_PATH}`, async (context) => {
-    const role = ROLES.find((candidate) => candidate === (context.req.query('role') ?? 'fleet_operator'));
-    if (role === undefined) throw refuseField('role', `Choose one of ${ROLES.join(', ')}.`, 'invalid_choice');
-    return context.text(`${await options.tokens.sign({ role })}\n`);
+    const asked = context.req.query('role');
+    const role = ROLES.find((candidate) => candidate === asked);
+    if (role === undefined && asked !== undefined)
+      throw refuseField('role', `Choose one of ${ROLES.join(', ')}.`, 'invalid_choice');
+    return context.text(`${await options.tokens.sign(role === undefined ? {} : { role })}\n`);
   });
 
   app.notFound((context) => answerUnknownPath(context, options, paths));
@@ -107,7 +109,14 @@ function methodsOf(handlers: Handlers): string[] {
 /** Observed: who asks without a token sees what open fleets have available. Here the second organization is open. */
 function anonymousViewer(fleet: Fleet): Viewer {
   const organization = fleet.organizations[1]?.uuid;
-  return { role: 'renter', subject: '', organization, issuedAt: 0, expiresAt: Number.POSITIVE_INFINITY };
+  return {
+    role: 'renter',
+    subject: '',
+    organization,
+    affiliations: {},
+    issuedAt: 0,
+    expiresAt: Number.POSITIVE_INFINITY,
+  };
 }
 
 /** Assumed: a path without its trailing slash is answered as Django does, which loses no body only with a read. */

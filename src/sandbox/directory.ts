@@ -14,7 +14,7 @@ import { isInside, numberOf } from './geometry.js';
 import { refuse, refuseField, refuseUnknown } from './problem.js';
 import { readBox } from './query.js';
 import { isVisible } from './selection.js';
-import { affiliationsOf, type Role, type Viewer } from './token.js';
+import type { Role, Viewer } from './token.js';
 
 /** Observed: how long a token lives that was got by logging in. */
 const LOGIN_SECONDS = 30 * 60;
@@ -53,7 +53,7 @@ export function addDirectoryRoutes(options: ApiOptions, route: AddRoute): void {
     GET: (context, viewer) => {
       const fleet = options.fleet();
       const own = listUsers(fleet).find(({ uuid }) => uuid === viewer.subject);
-      const affs = affiliationsOf(viewer, fleet.organizations);
+      const affs = viewer.affiliations;
       return answerText(context, 200, JSON.stringify({ uuid: viewer.subject, ...own, role: viewer.role, affs }));
     },
   });
@@ -155,8 +155,9 @@ export async function answerLogin(context: ApiContext, options: ApiOptions): Pro
 
 export async function answerRefresh(context: ApiContext, options: ApiOptions): Promise<Response> {
   const { token } = await readObject(context);
-  const { role, subject, organization } = await options.tokens.check(`JWT ${String(token)}`);
-  const claims = { role, subject, ...(organization === undefined ? {} : { organization }) };
+  const { role, subject, organization, affiliations } = await options.tokens.check(`JWT ${String(token)}`);
+  const [roles = []] = Object.values(affiliations);
+  const claims = { role, subject, affiliations: roles, ...(organization === undefined ? {} : { organization }) };
   const renewed = await options.tokens.sign({ ...claims, expiresInSeconds: LOGIN_SECONDS });
   return answerText(context, 200, JSON.stringify({ token: renewed }));
 }

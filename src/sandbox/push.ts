@@ -25,7 +25,7 @@ export interface PushLine {
 }
 
 interface Connection {
-  topic: string;
+  role: string;
   viewer: Viewer;
   outgoing: ServerResponse;
   /** On the monotonic clock: a step of the date neither drops nor stalls anything. */
@@ -89,14 +89,14 @@ export function createPush(options: {
       const audience = subscribers.get(topic);
       if (audience === undefined) continue;
       const text = eventText(line, topic);
-      for (const connection of audience) write(connection, text);
+      for (const connection of audience) write(connection, asRole(text, connection.role));
     }
     return lastId;
   }
 
-  function open(exchange: Exchange, topic: string, viewer: Viewer): void {
+  function open(exchange: Exchange, { topic, role }: Topic, viewer: Viewer): void {
     const { incoming, outgoing } = exchange;
-    const connection: Connection = { topic, viewer, outgoing, openedAt: performance.now(), stalled: false, timers: [] };
+    const connection: Connection = { role, viewer, outgoing, openedAt: performance.now(), stalled: false, timers: [] };
     connections.add(connection);
     const audience = subscribers.get(topic) ?? new Set();
     subscribers.set(topic, audience.add(connection));
@@ -109,17 +109,17 @@ export function createPush(options: {
     exchange.answered(200);
     outgoing.writeHead(200, { 'Content-Type': 'text/event-stream', 'Cache-Control': 'no-store' });
     // The comment makes the client see at once that the subscription stands.
-    write(connection, `: open\n\n${missedEvents(topic, incoming.headers['last-event-id'])}`);
+    write(connection, `: open\n\n${missedEvents({ topic, role }, incoming.headers['last-event-id'])}`);
     setTimers(connection);
   }
 
   /** Assumed: ids are whole numbers; after one that is no longer kept, or never was given out, it just goes on live. */
-  function missedEvents(topic: string, lastEventId: string | string[] | undefined): string {
+  function missedEvents({ topic, role }: Topic, lastEventId: string | string[] | undefined): string {
     if (!options.faults.replays() || typeof lastEventId !== 'string' || !/^\d{1,15}$/.test(lastEventId)) return '';
     const seen = Number(lastEventId);
     if (seen >= lastId || seen < lastId - Math.min(options.replay, kept.length)) return '';
     const missed = kept.filter((line) => line.id > seen && line.topics.includes(topic));
-    return missed.map((line) => eventText(line, topic)).join('');
+    return missed.map((line) => asRole(eventText(line, topic), role)).join('');
   }
 
   function setTimers(connection: Connection): void {
@@ -150,13 +150,15 @@ export function createPush(options: {
     checkAccept(incoming.headers.accept, STREAM_MEDIA_TYPES, options.fleet().isObserved);
     const viewer = await options.tokens.check(incoming.headers.authorization);
     if (incoming.method !== 'GET') throw refuseMethod(incoming.method ?? '', 'GET');
-    const organization = organizationOfTopic(options.fleet(), topic);
+    const asked = roleOfTopic(topic, options.fleet().isObserved);
+    const organization = organizationOfTopic(options.fleet(), asked.topic);
     if (organization === undefined) throw refuseUnknown('There is no such topic.');
-    // All topics there are lie below `admin`.
     if (viewer.role === 'renter') throw refuseRole();
+    const roles = viewer.affiliations[organization];
+    if (roles !== undefined && !roles.includes(asked.role)) throw refuseRole();
     if (viewer.organization !== undefined && viewer.organization !== organization) throw refuseRole();
     if (exchange.cut) cutConnection(exchange);
-    else if (!exchange.outgoing.destroyed) open(exchange, topic, viewer);
+    else if (!exchange.outgoing.destroyed) open(exchange, asked, viewer);
   }
 
   return {
@@ -220,6 +222,24 @@ function encodeTopic(topic: string): string {
     encoded += /[A-Za-z0-9_.~-]/.test(character) ? character : `%${byte.toString(16).toUpperCase().padStart(2, '0')}`;
   }
   return encoded;
+}
+
+/** A topic below `admin`, and the role that it was asked for as. */
+interface Topic {
+  topic: string;
+  role: string;
+}
+
+/** Observed: each bicycle is published under three roles, the same to all of them. */
+function roleOfTopic(topic: string, isObserved: boolean): Topic {
+  const [, role] = /^\/[^/]+(?:\/\*)?\/(fleet_operator|mechanic)\/bicycles\//.exec(topic) ?? [];
+  if (role === undefined || !isObserved) return { topic, role: 'admin' };
+  return { topic: topic.replace(`/${role}/`, '/admin/'), role };
+}
+
+/** An event whose envelope names the topic of the role: it comes first. */
+function asRole(text: string, role: string): string {
+  return role === 'admin' ? text : text.replace('/admin/bicycles/', `/${role}/bicycles/`);
 }
 
 /** The organization whose topic it is, or undefined when there is no such topic (section 6.1). Observed: the children of an organization have one of their own, alerts have none. */

@@ -8,6 +8,9 @@ export const ROLES = ['admin', 'fleet_operator', 'renter'] as const;
 
 export type Role = (typeof ROLES)[number];
 
+/** What a token that nobody asked a role of is in each organization. */
+const USUAL_AFFILIATIONS: readonly string[] = ['admin', 'fleet_operator'];
+
 /** Who asks, as the token says. */
 export interface Viewer {
   role: Role;
@@ -15,6 +18,8 @@ export interface Viewer {
   subject: string;
   /** Assumed: a token with this claim sees this organization only, one without it sees all of them. */
   organization: string | undefined;
+  /** Observed: the roles in each organization; none when the token does not name them. */
+  affiliations: { [organization: string]: readonly string[] };
   /** Milliseconds since the epoch. */
   issuedAt: number;
   /** Milliseconds since the epoch, as the token says; see `endOf`. */
@@ -23,6 +28,8 @@ export interface Viewer {
 
 export interface TokenOptions {
   role?: Role;
+  /** What the claim `affs` names for each organization; the role alone when absent. */
+  affiliations?: readonly string[];
   /** The default is 12 hours. */
   expiresInSeconds?: number;
   /** The uuid of a user; the default is a fixed one for each role. */
@@ -61,11 +68,14 @@ export function createTokens(options: {
   const remembered = new Map<string, Viewer>();
   let issued = 0;
 
-  async function sign({ role = 'fleet_operator', organization, ...token }: TokenOptions = {}): Promise<string> {
+  async function sign({ role: asked, organization, ...token }: TokenOptions = {}): Promise<string> {
+    const role = asked ?? 'fleet_operator';
+    const roles = token.affiliations ?? (asked === undefined ? USUAL_AFFILIATIONS : [asked]);
     const limitMs = options.lifetimeLimitMs() ?? Number.POSITIVE_INFINITY;
     const lifetimeMs = Math.min((token.expiresInSeconds ?? LIFETIME_SECONDS) * 1000, limitMs);
     const now = options.now();
-    const affs = affiliationsOf({ role, organization }, options.affiliations());
+    const own = options.affiliations().filter(({ uuid }) => organization === undefined || uuid === organization);
+    const affs = Object.fromEntries(own.map(({ uuid }) => [uuid, roles]));
     const claims = {
       role,
       ...(organization === undefined ? {} : { organization }),
@@ -97,6 +107,7 @@ export function createTokens(options: {
         role,
         subject: payload.sub ?? '',
         organization: typeof organization === 'string' ? organization : undefined,
+        affiliations: (payload['affs'] ?? {}) as Viewer['affiliations'],
         issuedAt: (payload.iat ?? 0) * 1000,
         expiresAt: (payload.exp ?? 0) * 1000,
       };
@@ -131,15 +142,6 @@ export function createTokens(options: {
   }
 
   return { sign, check, endOf };
-}
-
-/** Observed: the claim `affs` names the affiliations of a token, `{organization: [roles]}`. */
-export function affiliationsOf(
-  viewer: Pick<Viewer, 'role' | 'organization'>,
-  organizations: readonly { uuid: string }[],
-): { [organization: string]: Role[] } {
-  const own = organizations.filter(({ uuid }) => viewer.organization === undefined || uuid === viewer.organization);
-  return Object.fromEntries(own.map(({ uuid }) => [uuid, [viewer.role]]));
 }
 
 function refuseExpired(): Error {

@@ -52,13 +52,23 @@ export function readClaims(token: string): { [claim: string]: unknown } | undefi
 }
 
 /**
- * The organizations that a token names: the UUIDs of its claim `affs`, in lower case, each once and in the token's order; none for
- * a token that says nothing of them. Assumed: the claim is `{organization: [roles]}`, the organization a UUID or its URL.
+ * The organizations that a token names, in lower case and in the token's order, with the roles in each; none for a token that says nothing
+ * of them. Assumed: the claim `affs` is `{organization: [roles]}`, the organization a UUID or its URL.
  */
-export function organizationsOf(token: string): string[] {
+export function affiliationsOf(token: string): Map<string, readonly string[]> {
   const affiliations = readClaims(token)?.['affs'];
-  if (!isObject(affiliations)) return [];
-  return [...new Set(Object.keys(affiliations).flatMap((name) => wholeUuid(name) ?? []))];
+  const found = new Map<string, readonly string[]>();
+  for (const [name, roles] of Object.entries(isObject(affiliations) ? affiliations : {})) {
+    const organization = wholeUuid(name);
+    const named = Array.isArray(roles) ? roles.filter((role) => typeof role === 'string') : [];
+    if (organization !== undefined) found.set(organization, [...(found.get(organization) ?? []), ...named]);
+  }
+  return found;
+}
+
+/** The organizations that a token names, each once. */
+export function organizationsOf(token: string): string[] {
+  return [...affiliationsOf(token).keys()];
 }
 
 /** When the token ends, in milliseconds since the epoch; undefined when it does not say (`exp`, RFC 7519 section 4.1.4). */

@@ -17,7 +17,7 @@ import {
 } from './token-place.js';
 import { readExpiry, readToken } from './token-text.js';
 
-export { organizationsOf, parseToken, readClaims, readExpiry } from './token-text.js';
+export { affiliationsOf, organizationsOf, parseToken, readClaims, readExpiry } from './token-text.js';
 
 /** A source of access tokens. The token itself is never printed but by `auth token`. */
 export interface TokenSource extends Reading {

@@ -50,6 +50,9 @@ export function openHttpLog({ trace, verbose, quiet, isJson }: LogOptions, write
       const shown = redact(headers);
       print('response', { ...where, headers: shown }, [`< ${status} in ${milliseconds} ms`, ...listed('<', shown)]);
     },
+    detail(text) {
+      if (verbose === true) print('log', { message: text }, [text]);
+    },
     retry(reason, pauseMs, attempt, most) {
       if (quiet === true) return;
       print('retry', { reason, pause_ms: Math.round(pauseMs), attempt, most }, [

@@ -97,7 +97,7 @@ ok  clock          the same as the service, within a second
 ok  prefix         BASE leads to N bicycles
 ok  version        1.0 is understood; the service is sandbox-1.0.0
 ok  proxy          push is asked directly: no proxy is set
-ok  push           subscribed after N ms
+ok  push           subscribed as admin after N ms
 ok  terminal       stdout is not a terminal: output is not cut and has no colour
 `);
     for (let tries = 0; service().streamCount() > 0 && tries < 100; tries++)

@@ -586,7 +586,7 @@ describe('the organization', () => {
     expect(got.code).toBe(0);
     expect(got.stderr).toContain(`using the organization ${two}, that of the bicycle`);
     const subscription = service.requests.find(({ path }) => path.startsWith('/subscribe/'));
-    expect(decodeURIComponent(subscription?.path ?? '')).toBe(`/subscribe//${two}/admin/bicycles/${uuid}//`);
+    expect(decodeURIComponent(subscription?.path ?? '')).toBe(`/subscribe//${two}/fleet_operator/bicycles/${uuid}//`);
   });
 
   test('of several none is chosen: all are listed, and nothing is sent', async () => {

@@ -79,6 +79,21 @@ test('alerts are not pushed, and have no topic', async () => {
   expect((await subscribe(sandbox(), `/${organization(sandbox())}/admin/alerts/*`)).status).toBe(404);
 });
 
+test.each(['admin', 'fleet_operator', 'mechanic'])(
+  '%s has topics of its own, which a token must name',
+  async (role) => {
+    const own = sandbox();
+    const topic = `/${organization(own)}/${role}/bicycles/*`;
+    const path = `/subscribe/${encodeURIComponent(topic).replaceAll('*', '%2A')}/`;
+    const named = await openStream(own.sseUrl, path, await headersFor(own, { affiliations: [role] }));
+    const uuid = bicycleIn(own, 'available');
+    await named.until(() => named.events.length > 0);
+    expect(named.events[0]?.data.topic).toBe(`/${organization(own)}/${role}/bicycles/${uuid}/`);
+    named.close();
+    expect((await openStream(own.sseUrl, path, await headersFor(own, { affiliations: ['other'] }))).status).toBe(403);
+  },
+);
+
 test('the bicycles of a child come on a topic of their own', async () => {
   const own = sandbox();
   const parent = await subscribe(own, all(own));

@@ -375,7 +375,9 @@ test('tokens: log in, refresh, and the affiliations in the claims', async () => 
   expect(refreshed.body['token']).not.toBe(login.body['token']);
   const Authorization = `JWT ${refreshed.body['token']}`;
   expect((await ask('/bicycles/', { headers: { Authorization } })).status).toBe(200);
-  expect(claims(await sandbox().token({ organization: second })).affs).toEqual({ [second]: ['fleet_operator'] });
+  expect(claims(await sandbox().token({ organization: second })).affs).toEqual({
+    [second]: ['admin', 'fleet_operator'],
+  });
   const refused = await ask('/jwt/login/', {
     method: 'POST',
     body: { email: 'operator@example.com', password: 'wrong' },

@@ -1,5 +1,6 @@
 // `fleet doctor`: looks at everything a command needs, and prints what it finds, failures first.
 
+import type { TopicRole } from '../../api/push.js';
 import type { Context } from '../../context.js';
 import { asFleetError, FleetError } from '../../errors.js';
 import type { Route } from '../../http/proxy.js';
@@ -19,7 +20,7 @@ import { checkBuild, checkCertificate, checkDisk, checkTerminal } from './surrou
  * Prints what it finds, failures first, then throws the first failure: causes are looked at before what follows from them. Resolves when
  * there is none, warnings or not. Nothing is changed, and the token goes to the origins of base_url and sse_url alone.
  */
-export async function examine(context: Context): Promise<void> {
+export async function examine(context: Context, { role }: { role?: TopicRole }): Promise<void> {
   const { io, notice } = context;
   const { known, findings } = await checkSettings(context);
   const { output } = known.settings;
@@ -30,7 +31,7 @@ export async function examine(context: Context): Promise<void> {
     findings.unshift(checkBuild());
     findings.push(...(await checkDisk(known.stored.folder)));
     findings.push(await checkToken(context, known));
-    findings.push(...(await checkNetwork(context, known)));
+    findings.push(...(await checkNetwork(context, known, role)));
     findings.push(checkTerminal(context));
   } finally {
     progress.end();
@@ -54,9 +55,9 @@ export async function examine(context: Context): Promise<void> {
 
 const FINDINGS: Shape<FindingRecord> = { noun: { one: 'finding', many: 'findings' }, columns: [], fields: [] };
 
-async function checkNetwork(context: Context, known: Known): Promise<Finding[]> {
+async function checkNetwork(context: Context, known: Known, role: TopicRole | undefined): Promise<Finding[]> {
   const { baseUrl, sseUrl, timeoutMs } = known.settings;
-  const probe: Probe = { ...known, context, network: await context.network(timeoutMs.value) };
+  const probe: Probe = { ...known, role, context, network: await context.network(timeoutMs.value) };
   const isSeen = sseUrl.value?.origin === baseUrl.value?.origin;
   return [
     ...(await checkAddress(probe, { name: 'service', url: baseUrl.value, isSeen: false, check: checkService })),

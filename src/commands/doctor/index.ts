@@ -3,9 +3,10 @@
 import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
 import { examples } from '../../cli/examples.js';
 import type { Run } from '../../context.js';
+import { addRoleFlag } from '../follow/flags.js';
 
 export function addDoctor(program: Command, run: Run): void {
-  const doctor = program
+  const declared = program
     .command('doctor')
     .summary('find out what is wrong with settings, network or service')
     .description(
@@ -14,8 +15,8 @@ to do next. Checks settings and their sources, file modes, disk, token, proxy, c
 address, API version, organization, clock, push channel and terminal. Changes nothing; each step takes --timeout at most.
 
 Exit code 0 without failures, else the code of the first failure, which may be the cause of later ones.`,
-    )
-    .action(run(async () => (await import('./doctor.js')).examine));
+    );
+  const doctor = addRoleFlag(declared).action(run(async () => (await import('./doctor.js')).examine));
   examples(
     doctor,
     ['the profile in use', 'fleet doctor'],

@@ -1,6 +1,7 @@
 // Asks the service as every command does, once, and explains what kept an answer away.
 
 import { BICYCLE } from '../../api/bicycle.js';
+import type { TopicRole } from '../../api/push.js';
 import type { Context } from '../../context.js';
 import { asFleetError } from '../../errors.js';
 import { codesOf } from '../../http/exchange.js';
@@ -16,6 +17,8 @@ import type { Known } from './settings.js';
 export interface Probe extends Known {
   context: Context;
   network: Network;
+  /** The role of `--role`. */
+  role: TopicRole | undefined;
 }
 
 export interface Question {

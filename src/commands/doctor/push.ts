@@ -2,13 +2,14 @@
 
 import { wholeUuid } from '../../api/links.js';
 import { prefixVariants } from '../../api/prefix.js';
-import { organizationTopic, subscribePath } from '../../api/push.js';
+import { organizationTopic, readTopic, subscribePath } from '../../api/push.js';
 import { describeError, type FleetError } from '../../errors.js';
 import { joinUrl } from '../../http/client.js';
 import { connectOnce } from '../../http/stream/connection.js';
 import { streamHeaders } from '../../http/stream.js';
 import { KEYS } from '../../settings/keys.js';
 import { profileFlag } from '../../settings/resolve.js';
+import { targetsOf } from '../follow/stream.js';
 import { type Finding, failed, failure, ok, warning } from './finding.js';
 import { changeCommand, explainSilence, type Probe } from './probe.js';
 
@@ -21,11 +22,21 @@ export async function checkPush(probe: Probe, sseUrl: URL): Promise<Finding[]> {
     const next = `fleet config set organization UUID${profileFlag(settings.profile.value)}`;
     return [warning('push', 'not tried: without an organization there is no topic to subscribe to', next)];
   }
-  const startedAt = clock.monotonicMs();
-  const path = subscribePath(organizationTopic(organization));
-  const refusal = await subscribe(probe, joinUrl(sseUrl, path));
+  let startedAt = clock.monotonicMs();
+  const topic = organizationTopic(organization);
+  const [first, ...others] = targetsOf(sseUrl, topic, probe.token ?? '', probe.role);
+  let used = first ?? { topic, url: sseUrl };
+  let refusal = await subscribe(probe, used.url);
+  for (const target of others) {
+    if (refusal?.status !== 403) break;
+    startedAt = clock.monotonicMs();
+    used = target;
+    refusal = await subscribe(probe, used.url);
+  }
   signal.throwIfAborted();
-  if (refusal === undefined) return [ok('push', `subscribed after ${Math.round(clock.monotonicMs() - startedAt)} ms`)];
+  const path = subscribePath(used.topic);
+  const after = `after ${Math.round(clock.monotonicMs() - startedAt)} ms`;
+  if (refusal === undefined) return [ok('push', `subscribed as ${readTopic(used.topic)?.role} ${after}`)];
   if (refusal.kind === 'network') return [await explainSilence(probe, settings.sseUrl, sseUrl, refusal)];
   const isElsewhere = refusal.kind === 'not-found' || refusal.status === 200;
   for (const variant of isElsewhere ? prefixVariants(sseUrl) : []) {

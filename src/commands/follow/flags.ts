@@ -1,7 +1,8 @@
 // The flags of what is followed, and how each is read at the door.
 
 import type { OptionValues, Command as TypedCommand } from '@commander-js/extra-typings';
-import { wholeNumber } from '../../cli/options.js';
+import { TOPIC_ROLES } from '../../api/push.js';
+import { oneOf, wholeNumber } from '../../cli/options.js';
 import { usageError } from '../../errors.js';
 import { parseDuration, readTime } from '../../terminal/time.js';
 import type { Condition } from '../list/where.js';
@@ -40,6 +41,11 @@ export function addIdleFlag<A extends unknown[], O extends OptionValues>(command
   // Commander would show the default as it is kept, in milliseconds.
   for (const option of added.options) if (option.long === '--idle') option.default(IDLE_MS, String(IDLE_MS / 1000));
   return added;
+}
+
+/** Adds `--role`. */
+export function addRoleFlag<A extends unknown[], O extends OptionValues>(command: TypedCommand<A, O>) {
+  return command.option('--role <role>', 'subscribe as admin, fleet_operator or mechanic', oneOf('role', TOPIC_ROLES));
 }
 
 /** Adds the flags that say when it ends; `readUntil` reads a condition. */

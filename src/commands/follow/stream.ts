@@ -1,25 +1,38 @@
-// The push channel for whoever follows topics: one subscription each, by the settings of the command.
+// The push channel for whoever follows topics: one subscription each, by the settings of the command and the roles of the token.
 
-import { subscribePath } from '../../api/push.js';
+import { readTopic, subscribePath, type TopicRole, topicsByRole } from '../../api/push.js';
 import type { Context } from '../../context.js';
-import { joinUrl } from '../../http/client.js';
-import { followStream, type StreamOptions } from '../../http/stream.js';
+import { type HttpLog, joinUrl } from '../../http/client.js';
+import { followStream, type StreamOptions, type Target } from '../../http/stream.js';
+import { affiliationsOf } from '../../settings/token.js';
 
 export interface TopicOptions
-  extends Pick<StreamOptions, 'idleMs' | 'giveUpAfterMs' | 'signal' | 'emit' | 'room' | 'onLife' | 'log'> {
+  extends Pick<StreamOptions, 'idleMs' | 'giveUpAfterMs' | 'signal' | 'emit' | 'room' | 'onLife'> {
   topics: readonly string[];
   sseUrl: URL;
+  /** The role of `--role`; undefined: as the token says. */
+  role?: TopicRole | undefined;
+  log: HttpLog;
 }
 
 /** Follows the topics until the signal is aborted or one of them is closed for good. */
 export async function followTopics(context: Context, options: TopicOptions): Promise<void> {
-  const { topics, sseUrl } = options;
+  const { topics, sseUrl, role, log } = options;
   const [settings, tokens, network] = await Promise.all([context.settings(), context.token(), context.network()]);
   // A proxy that is none will be none at the next try.
   network.routeTo(sseUrl);
+  const told = new Set<string>();
   await followStream({
     ...options,
-    subscriptions: topics.map((topic) => ({ topic, url: joinUrl(sseUrl, subscribePath(topic)) })),
+    subscriptions: topics.map((topic) => ({
+      ...targetOf(sseUrl, topic),
+      targets: (token) => targetsOf(sseUrl, topic, token, role),
+    })),
+    onTarget({ topic }) {
+      const used = readTopic(topic)?.role;
+      if (used !== undefined && !told.has(topic)) log.detail?.(`subscribed as ${used}: ${topic}`);
+      told.add(topic);
+    },
     apiVersion: settings.apiVersion.value,
     timeoutMs: settings.timeoutMs.value,
     network,
@@ -27,4 +40,14 @@ export async function followTopics(context: Context, options: TopicOptions): Pro
     secrets: context.io.secrets,
     clock: context.clock,
   });
+}
+
+/** A topic of bicycles as each of the roles that it can be subscribed to with this token; any other topic as it is. */
+export function targetsOf(sseUrl: URL, topic: string, token: string, role: TopicRole | undefined): Target[] {
+  const named = affiliationsOf(token).get(readTopic(topic)?.organization ?? '') ?? [];
+  return topicsByRole(topic, named, role).map((each) => targetOf(sseUrl, each));
+}
+
+function targetOf(sseUrl: URL, topic: string): Target {
+  return { topic, url: joinUrl(sseUrl, subscribePath(topic)) };
 }

@@ -147,6 +147,8 @@ Topics:
   /ORGANIZATION/admin/bicycles/*      updates of all bicycles in the organization
   /ORGANIZATION/admin/bicycles/UUID/  updates of one bicycle
 
+A service may have these topics for the roles fleet_operator and mechanic too. fleet takes the role that the token names, admin first, and after a 403 tries the others; -v says which one, and --role chooses.
+
 Senders (--sender):
   bicycle                an updated bicycle
   bicycle_leaving_state  the state that a bicycle leaves

@@ -5,6 +5,7 @@ import { examples } from '../../cli/examples.js';
 import { portNumber } from '../../cli/options.js';
 import type { Run } from '../../context.js';
 import { addFleetFilters } from '../bicycles/filters.js';
+import { addRoleFlag } from '../follow/flags.js';
 import { readSize } from './size.js';
 import { readTiles } from './tiles.js';
 
@@ -17,7 +18,7 @@ const DEFAULT_PORT = 4030;
 
 export function addMap(program: Command, run: Run): void {
   const map = program.command('map').summary('draw the fleet on a map').description(DESCRIPTION);
-  addFleetFilters(map)
+  addRoleFlag(addFleetFilters(map))
     .option('--file <path>', 'write it to this .svg, .html or .txt file')
     .option('--size <width,height>', 'columns and rows, or pixels of an SVG: 120,40', readSize)
     .option('--live', 'fill the terminal, moving as messages come')

@@ -1,6 +1,7 @@
 // `fleet map --live`, and the part of a fleet that a map follows: what the filters of `bicycles list` leave, decided on this side for what is pushed.
 
 import type { Bicycle } from '../../api/bicycle.js';
+import type { TopicRole } from '../../api/push.js';
 import type { Context } from '../../context.js';
 import { usageError } from '../../errors.js';
 import { numberOf } from '../../terminal/values.js';
@@ -20,9 +21,14 @@ export interface FleetPart {
 }
 
 /** Draws the map on the whole terminal until it is left. Throws what a watch throws. */
-export async function followMap(context: Context, asked: MapFilters): Promise<void> {
+export async function followMap(context: Context, asked: MapFilters, role: TopicRole | undefined): Promise<void> {
   const { organization, title, keep } = await choosePart(context, asked, '--live');
-  const plan = await makePlan(context, organization, { live: true, idle: IDLE_MS, resyncPages: RESYNC_PAGES });
+  const plan = await makePlan(context, organization, {
+    live: true,
+    idle: IDLE_MS,
+    resyncPages: RESYNC_PAGES,
+    role,
+  });
   await runWatch(context, { ...plan, map: { title, keep } });
 }
 

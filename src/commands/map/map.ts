@@ -1,6 +1,7 @@
 // `fleet map`: reads the fleet, and draws it where the flags say: terminal, picture, page, file.
 
 import { extname } from 'node:path';
+import type { TopicRole } from '../../api/push.js';
 import type { Context } from '../../context.js';
 import { usageError } from '../../errors.js';
 import { type MapFilters, readFleet } from './read.js';
@@ -11,6 +12,7 @@ export interface MapOptions extends MapFilters {
   file?: string;
   size?: Size;
   live?: boolean;
+  role?: TopicRole;
   offline?: boolean;
   /** The port; 0 is any free one. */
   serve?: number;
@@ -34,15 +36,15 @@ const FORMS_BY_ENDING: ReadonlyMap<string, Form> = new Map([
 
 /** Draws the fleet. Throws what a list throws; a list that stayed short is drawn, and ends with `partial`. */
 export async function showMap(context: Context, options: MapOptions): Promise<void> {
-  const { file, size, live, serve, tiles, attribution, offline: _offline, ...filters } = options;
+  const { file, size, live, serve, role, tiles, attribution, offline: _offline, ...filters } = options;
   const form = chooseForm(context, options);
   if (serve !== undefined) {
     const { servePage } = await import('./serve.js');
-    return servePage(context, { filters, port: serve, tiles, attribution });
+    return servePage(context, { filters, role, port: serve, tiles, attribution });
   }
   if (live === true) {
     const { followMap } = await import('./live.js');
-    return followMap(context, filters);
+    return followMap(context, filters, role);
   }
   const { picture, incomplete } = await readFleet(context, filters);
   const target = await openTarget(context, file);
@@ -99,6 +101,7 @@ function chooseForm({ flags, io }: Context, options: MapOptions): Form {
       '--size is in columns and rows here, and that is too large',
       'give -o svg for a picture in pixels, or a size such as 300,100',
     ],
+    [options.role !== undefined && follower === undefined, '--role needs --live or --serve'],
     [tiles !== undefined && !isPage, '--tiles needs -o html or --serve'],
     [attribution !== undefined && tiles === undefined, '--attribution needs --tiles'],
     [size !== undefined && isPage, '--size is for the terminal and -o svg; a page fits its window'],

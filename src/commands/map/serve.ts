@@ -1,5 +1,6 @@
 // `fleet map --serve`: the page of the fleet on this machine, moving as messages come.
 
+import type { TopicRole } from '../../api/push.js';
 import { every } from '../../clock.js';
 import type { Context } from '../../context.js';
 import { asFleetError, type FleetError, usageError } from '../../errors.js';
@@ -20,6 +21,7 @@ import { tilesOf } from './tiles.js';
 
 export interface ServeOptions extends PageOptions {
   filters: MapFilters;
+  role: TopicRole | undefined;
   /** 0: any free port. */
   port: number;
 }
@@ -34,9 +36,9 @@ const BEAT_PAUSE_MS = 15_000;
 
 /** Serves the page until the command is interrupted. */
 export async function servePage(context: Context, options: ServeOptions): Promise<void> {
-  const { filters, port, tiles, attribution } = options;
+  const { filters, role, port, tiles, attribution } = options;
   const part = await choosePart(context, filters, '--serve');
-  const watched = await makePlan(context, part.organization, { idle: IDLE_MS, resyncPages: RESYNC_PAGES });
+  const watched = await makePlan(context, part.organization, { idle: IDLE_MS, resyncPages: RESYNC_PAGES, role });
   const [organization] = watched.organizations;
   const template = await readTemplate();
   const openDisplay = async (live: LiveOptions) => {

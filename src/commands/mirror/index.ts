@@ -6,7 +6,7 @@ import { examples } from '../../cli/examples.js';
 import { collect, portNumber, wholeNumber } from '../../cli/options.js';
 import type { Run } from '../../context.js';
 import { readTo, TO } from '../database.js';
-import { addIdleFlag, readDuration, readSpeed } from '../follow/flags.js';
+import { addIdleFlag, addRoleFlag, readDuration, readSpeed } from '../follow/flags.js';
 import { readCondition } from '../list/flags.js';
 
 const DESCRIPTION = `Keep a copy of the fleet, with its history, in SQLite or PostgreSQL, and query it in SQL. Other
@@ -51,15 +51,17 @@ function addWriter(mirror: Command, name: string) {
 }
 
 function addRun(mirror: Command, run: Run): void {
-  const command = addIdleFlag(
-    addWriter(mirror, 'run')
-      .summary('keep the mirror current until Ctrl-C')
-      .description(RUN)
-      .option(
-        '--metrics <port>',
-        'serve /metrics (Prometheus) and /healthz on this port, on loopback only',
-        portNumber('--metrics'),
-      ),
+  const command = addRoleFlag(
+    addIdleFlag(
+      addWriter(mirror, 'run')
+        .summary('keep the mirror current until Ctrl-C')
+        .description(RUN)
+        .option(
+          '--metrics <port>',
+          'serve /metrics (Prometheus) and /healthz on this port, on loopback only',
+          portNumber('--metrics'),
+        ),
+    ),
   ).action(run(async () => (await import('./run.js')).runMirror));
   examples(
     command,

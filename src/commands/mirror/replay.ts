@@ -64,7 +64,7 @@ function planOf({ organizations }: Mirror, form: Plan['form'], { where = [], max
   return {
     form,
     sseUrl: new URL('http://localhost/'),
-    topics: organizations.map(organizationTopic),
+    topics: organizations.map((each) => organizationTopic(each)),
     organizations: [],
     where,
     maxEvents,
@@ -90,7 +90,7 @@ async function play(
     fromMs: clock.monotonicMs(),
   });
   const gaps = await readGaps(database, 'WHERE ended IS NOT NULL ORDER BY ended LIMIT ?', MOST_GAPS);
-  const [topic = ''] = organizations.map(organizationTopic);
+  const [topic = ''] = organizations.map((each) => organizationTopic(each));
   let isFirst = true;
   for await (const happening of playHappenings(database, range, { clock, signal, speed })) {
     const atMs = Date.parse(happening.received);

@@ -1,7 +1,7 @@
 // `fleet mirror run` and `fleet mirror once`: what they follow, and what goes on beside the writer.
 
 import { setFlagsFromString } from 'node:v8';
-import { organizationTopic } from '../../api/push.js';
+import { organizationTopic, type TopicRole } from '../../api/push.js';
 import { sleep } from '../../clock.js';
 import type { Context } from '../../context.js';
 import { asFleetError, FleetError } from '../../errors.js';
@@ -28,6 +28,7 @@ export interface RunOptions extends OnceOptions {
   metrics?: number;
   /** Milliseconds. */
   idle: number;
+  role?: TopicRole;
 }
 
 const ALERTS_MS = 30_000;
@@ -48,6 +49,7 @@ export async function runMirror(context: Context, options: RunOptions): Promise<
       topics: [...chosen.plan.topics.keys()],
       sseUrl,
       idleMs: options.idle,
+      role: options.role,
       signal,
       log: openHttpLog({ ...context.flags, isJson: context.io.isJson }, report.log),
       emit: queue.push,

@@ -8,7 +8,7 @@ import { examples } from '../../cli/examples.js';
 import { BICYCLES, collectWith, withOffers } from '../../cli/offers.js';
 import { collect, someOf, wholeNumber } from '../../cli/options.js';
 import type { Run } from '../../context.js';
-import { addEndFlags, addIdleFlag, RESYNC_PAGES, readDuration } from '../follow/flags.js';
+import { addEndFlags, addIdleFlag, addRoleFlag, RESYNC_PAGES, readDuration } from '../follow/flags.js';
 import { offerConditions, readNamed } from '../list/flags.js';
 import { type Condition, parseCondition } from '../list/where.js';
 
@@ -45,7 +45,7 @@ export function addWatch(program: Command, run: Run): void {
       'show only what matches FIELD=VALUE; also != < <= > >= ~ (repeatable)',
       readCondition(),
     );
-  const watch = addIdleFlag(addEndFlags(filtered, 'messages', readCondition()))
+  const watch = addRoleFlag(addIdleFlag(addEndFlags(filtered, 'messages', readCondition())))
     .option(
       '--resync-pages <n>',
       'read at most this many pages of the list at the start and after a gap; 0: none',
@@ -54,7 +54,7 @@ export function addWatch(program: Command, run: Run): void {
     )
     .option(
       '--give-up-after <duration>',
-      'exit when the connection was down for this long (default: never)',
+      'exit when the connection was down for this long',
       readDuration('--give-up-after'),
     )
     .option('--live', 'draw a full-screen board instead of lines')

@@ -2,7 +2,7 @@
 
 import { ALERT } from '../../api/alert.js';
 import { BICYCLE, type Bicycle } from '../../api/bicycle.js';
-import { bicycleTopic, organizationTopic } from '../../api/push.js';
+import { bicycleTopic, organizationTopic, readTopic, type TopicRole } from '../../api/push.js';
 import type { Vocabulary } from '../../api/resource.js';
 import type { Context } from '../../context.js';
 import { usageError } from '../../errors.js';
@@ -20,6 +20,7 @@ import { readBicycle } from './read.js';
 export interface WatchOptions extends EndOptions {
   bicycle?: string[];
   topic?: string[];
+  role?: TopicRole | undefined;
   sender?: string[];
   where?: Condition[];
   idle: number;
@@ -41,6 +42,8 @@ export interface Plan extends EndPlan {
   map?: MapPlan;
   sseUrl: URL;
   topics: readonly string[];
+  /** The role to subscribe as; undefined: as the token says. */
+  role?: TopicRole | undefined;
   /** Organizations whose list can tell what was missed. */
   organizations: readonly string[];
   /** The bicycles that are followed one by one; undefined when all of an organization are. */
@@ -67,9 +70,6 @@ const WORDS: Vocabulary['words'] = {
   state: [...new Set([...(BICYCLE.words['state'] ?? []), 'reserved', ...(ALERT.words['state'] ?? [])])],
 };
 
-/** The organization, and the bicycle where there is one, of a topic of section 6.1. */
-const BICYCLES_TOPIC = /^\/([0-9a-f-]{36})\/admin\/bicycles\/(?:\*|([0-9a-f-]{36})\/)$/i;
-
 /** Of how many bicycles the organization is asked for. */
 const MOST_WITNESSES = 20;
 
@@ -86,13 +86,14 @@ export async function makePlan(
   const sseUrl = requireSseUrl(settings);
   const topics = await chooseTopics(context, organization, options);
   for (const condition of conditions) await warnOfCondition(context, condition, WORDS);
-  const known = topics.map((topic) => BICYCLES_TOPIC.exec(topic)).filter((match) => match !== null);
-  const bicycles = known.map(([, , bicycle]) => bicycle?.toLowerCase());
+  const known = topics.map(readTopic).filter((topic) => topic !== undefined);
+  const bicycles = known.map(({ bicycle }) => bicycle);
   return {
     form,
     sseUrl,
     topics,
-    organizations: [...new Set(known.map(([, owner = '']) => owner.toLowerCase()))],
+    role: options.role,
+    organizations: [...new Set(known.map(({ organization: owner }) => owner))],
     bicycles: bicycles.includes(undefined) ? undefined : new Set(bicycles.filter((uuid) => uuid !== undefined)),
     senders: options.sender === undefined ? undefined : new Set(options.sender),
     where: options.where ?? [],

@@ -1,0 +1,81 @@
+// The role of a topic: taken from the claims of the token, tried in turn after a 403, chosen with --role; in all that subscribes.
+
+import { expect, test } from 'vitest';
+import { topicsByRole } from '../../src/api/push.js';
+import { environmentOf } from '../support/environment.js';
+import { sendStatus, sendStream, startMisbehaving } from '../support/misbehaving.js';
+import { runFleet } from '../support/run.js';
+import { useSandbox } from '../support/sandbox.js';
+
+const sandbox = useSandbox({ bicycles: 20, rate: 20 });
+
+const ORGANIZATION = '6f1c0b5e-2f0e-4c56-9d3a-0d6f3a1f7c11';
+const TOPIC = `/${ORGANIZATION}/admin/bicycles/*`;
+const as = (role: string) => `/${ORGANIZATION}/${role}/bicycles/*`;
+
+test.each<[string, readonly string[], 'mechanic' | undefined, readonly string[]]>([
+  ['a token that names no roles', [], undefined, [TOPIC]],
+  ['one role', ['fleet_operator'], undefined, [as('fleet_operator')]],
+  ['several: admin first', ['mechanic', 'renter', 'admin'], undefined, [TOPIC, as('mechanic')]],
+  ['roles that have no topic', ['renter'], undefined, [TOPIC]],
+  ['--role', ['admin'], 'mechanic', [as('mechanic')]],
+])('%s', (_name, named, asked, topics) => {
+  expect(topicsByRole(TOPIC, named, asked)).toEqual(topics);
+});
+
+test('the role of a topic that was typed comes first where the token names it, and other topics stay as they are', () => {
+  expect(topicsByRole(as('mechanic'), ['admin', 'mechanic'], undefined)).toEqual([as('mechanic'), TOPIC]);
+  expect(topicsByRole(`/${ORGANIZATION}/*/admin/bicycles/*`, ['mechanic'], 'mechanic')).toEqual([
+    `/${ORGANIZATION}/*/admin/bicycles/*`,
+  ]);
+});
+
+async function operatorOf(affiliations: readonly string[]) {
+  const organization = sandbox().organizations[0]?.uuid ?? '';
+  const env = { ...(await environmentOf(sandbox())), FLEET_TOKEN: await sandbox().token({ affiliations }) };
+  return { organization, env, uuid: sandbox().bicycles(organization)[0]?.uuid ?? '' };
+}
+
+test('an operator who is no admin follows the organization, one bicycle, and a topic that names admin', async () => {
+  const { organization, env, uuid } = await operatorOf(['fleet_operator']);
+  const follow = (...args: string[]) => runFleet(['watch', ...args, '--max-events', '1', '--json', '-v'], { env });
+  const all = await follow(organization);
+  expect(all.code).toBe(0);
+  expect(JSON.parse(all.stdout).topic).toContain('/fleet_operator/bicycles/');
+  expect(all.stderr).toContain(`subscribed as fleet_operator: /${organization}/fleet_operator/bicycles/*`);
+  setTimeout(() => sandbox().changeBicycle(uuid, { description: 'seen' }), 1_000);
+  expect((await follow(organization, '--bicycle', uuid, '--resync-pages', '0')).code).toBe(0);
+  expect((await follow('--topic', `/${organization}/admin/bicycles/*`)).code).toBe(0);
+});
+
+test('doctor says as which role it subscribed, and --role chooses', async () => {
+  const { organization, env } = await operatorOf(['fleet_operator', 'mechanic']);
+  const examine = (...args: string[]) =>
+    runFleet(['doctor', ...args], { env: { ...env, FLEET_ORGANIZATION: organization } });
+  expect((await examine()).stdout).toContain('subscribed as fleet_operator after');
+  expect((await examine('--role', 'mechanic')).stdout).toContain('subscribed as mechanic after');
+  expect((await examine('--role', 'admin')).stdout).toMatch(/FAIL.*push.*HTTP 403/i);
+});
+
+test('after a 403 the other roles of the token are tried; --role tries no other', async () => {
+  const push = await startMisbehaving((socket, { path }) => {
+    if (path.includes('admin')) sendStatus(socket, 403);
+    else sendStream(socket, 'data: {"sender":"task","message":{}}\n\n');
+  });
+  const claims = { affs: { [ORGANIZATION]: ['mechanic', 'admin'] } };
+  const token = ['{"alg":"none"}', JSON.stringify(claims), 'x'].map((part) => Buffer.from(part).toString('base64url'));
+  const env = { FLEET_BASE_URL: push.url, FLEET_SSE_URL: push.url, FLEET_TOKEN: token.join('.') };
+  const watch = (...args: string[]) =>
+    runFleet(['watch', ORGANIZATION, '--max-events', '1', '--resync-pages', '0', ...args], { env });
+  const got = await watch('-v');
+  expect(got.code).toBe(0);
+  expect(got.stderr).toContain('subscribed as mechanic');
+  expect(push.requests.map(({ path }) => decodeURIComponent(path))).toEqual([
+    `/subscribe/${TOPIC}/`,
+    `/subscribe/${as('mechanic')}/`,
+  ]);
+  const refused = await watch('--role', 'admin');
+  expect(refused.code).toBe(4);
+  expect(refused.stderr).toContain(`the subscription to ${TOPIC}`);
+  await push.close();
+});
