@@ -51,6 +51,7 @@ export interface GlobalFlags {
   /** Seconds. */
   deadline?: number;
   retries?: number;
+  pageSize?: number;
   trace?: boolean;
   verbose?: boolean;
   quiet?: boolean;
@@ -181,6 +182,7 @@ export function openContext(
       timeoutMs: found.timeoutMs.value,
       deadlineMs: flags.deadline === undefined ? undefined : flags.deadline * 1000,
       retries: found.retries.value,
+      pageSize: flags.pageSize,
       token: overrides.token ?? (await token()),
       network: await network(found.timeoutMs.value),
       log: await openLog(flags, io),

@@ -214,6 +214,11 @@ function addGlobalFlags(program: Command): void {
     .option('--timeout <seconds>', 'per request: connect, headers, body (default: 30)')
     .option('--deadline <seconds>', 'per request, in total (default: 10 times the timeout)', secondsOf('--deadline'))
     .option('--retries <n>', 'retries of a safe request (default: 3)', wholeNumber('--retries', 0))
+    .option(
+      '--page-size <n>',
+      'items on a page (default: 100 where several pages are read)',
+      wholeNumber('--page-size', 1),
+    )
     .option('--trace', 'one line per response on stderr with the three trace headers')
     .option('-v, --verbose', 'requests and responses on stderr, secrets redacted')
     .option('-q, --quiet', 'no progress, hints or notices on stderr; errors still')

@@ -7,7 +7,7 @@ import { METHODS } from '../http/methods.js';
 /** How other tools spell a flag, and how fleet does. */
 const FLAGS: readonly (readonly [typed: string, meant: string])[] = [
   ['--sort|--sort-by|--order|--order-by', '--ordering'],
-  ['-n|-L|--max|--first|--take|--head|--per-page|--page-size', '--limit'],
+  ['-n|-L|--max|--first|--take|--head|--per-page', '--limit'],
   ['--format|--out', '--output'],
   ['--csv', '-o csv'],
   ['--tsv', '-o tsv'],

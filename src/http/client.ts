@@ -9,6 +9,7 @@ import { answerFailure, bodyFailure, networkFailure, withHint } from './failure.
 import { acceptJson, authorization, hideInHeaders, traceOf } from './headers.js';
 import { isSafe } from './methods.js';
 import type { Network } from './network.js';
+import { openPageSizer } from './page-size.js';
 import { followPages, type ListPage, type PageOptions, readPage } from './pages.js';
 import { decide, type TryEnd } from './retry.js';
 import type { HttpAnswer, HttpRequest, Page, RequestPreview, Tokens } from './types.js';
@@ -29,6 +30,8 @@ export interface ClientOptions {
   timeoutMs: number;
   /** From the sending of a request to the last byte of its answer, in milliseconds; each try has its own. Ten times `timeoutMs` when absent. */
   deadlineMs?: number | undefined;
+  /** Items on a page (`--page-size`); see openPageSizer. */
+  pageSize?: number | undefined;
   /** Extra tries of a safe request. */
   retries: number;
   network: Network;
@@ -81,6 +84,7 @@ type Try = { isAnswered: true; answer: HttpAnswer } | { isAnswered: false; failu
 /** Makes the client of a process. */
 export function openClient(options: ClientOptions): Client {
   const { token, clock, log } = options;
+  const sizer = openPageSizer(options.pageSize);
 
   async function send(request: HttpRequest): Promise<HttpAnswer> {
     const signal = request.signal ?? options.signal;
@@ -132,12 +136,11 @@ export function openClient(options: ClientOptions): Client {
       headers: headersOf(options, request, '[hidden]'),
       body: request.body,
     }),
-    pages: <T>(request: HttpRequest, pageOptions: Partial<PageOptions> = {}) =>
-      followPages<T>(request, async (pageRequest): Promise<Page<T>> => readPage<T>(await send(pageRequest)), {
-        signal: options.signal,
-        ahead: PAGES_AHEAD,
-        ...pageOptions,
-      }),
+    pages<T>(request: HttpRequest, pageOptions: Partial<PageOptions> = {}) {
+      const reading = { signal: options.signal, ahead: PAGES_AHEAD, ...pageOptions };
+      const fetchPage = async (one: HttpRequest): Promise<Page<T>> => readPage<T>(await sizer.send(one, send));
+      return followPages<T>(sizer.size(request, reading), fetchPage, reading);
+    },
   };
 }
 

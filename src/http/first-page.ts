@@ -3,8 +3,7 @@
 import type { Client } from './client.js';
 import type { HttpRequest, Page } from './types.js';
 
-/** Asks for the largest page. Observed: up to 100 are given. Assumed: clamped or ignored where it is not known. */
-export const LARGE_PAGE = ['page_size', '100'] as const;
+export { LARGE_PAGE } from './page-size.js';
 
 /** The first page of a list, and no request beyond it. Throws what the client throws. */
 export async function firstPage<T>(client: Client, request: HttpRequest): Promise<Page<T>> {

@@ -1,0 +1,59 @@
+// How many items a page is asked to hold: many where several pages are read, and none of it where the service refuses to be told.
+
+import { FleetError } from '../errors.js';
+import type { HttpRequest, Query } from './types.js';
+
+/** Observed: up to 100 are given; more are clamped silently. */
+const LARGEST_PAGE = 100;
+/** What a page usually holds: whoever wants no more needs no large one. */
+const USUAL_PAGE = 20;
+
+const NAME = 'page_size';
+
+/** Put into a query, it asks for large pages where only some are read. */
+export const LARGE_PAGE = [NAME, String(LARGEST_PAGE)] as const;
+
+export interface PageSizer {
+  /** The first request of a reading, with its page size. */
+  size(request: HttpRequest, reading: { ahead: number; limit?: number }): HttpRequest;
+  /** Sends; where 400 is the answer to a page size, once more without, which is remembered when that helps. */
+  send<T>(request: HttpRequest, send: (request: HttpRequest) => Promise<T>): Promise<T>;
+}
+
+/** `chosen` by the operator is asked for in every list; without it only a reading of more than one page asks. */
+export function openPageSizer(chosen: number | undefined): PageSizer {
+  let isRefused = false;
+  return {
+    size(request, { ahead, limit = Number.POSITIVE_INFINITY }) {
+      const query = request.query ?? [];
+      // A query that came with the path is the operator's own.
+      if (request.path.includes('?')) return request;
+      const asks = query.some(isLarge);
+      // A parameter of the operator's own stays, and page 3 is another one where pages are larger.
+      if (!asks && query.some(([name]) => name === NAME || (name === 'page' && chosen === undefined))) return request;
+      const isLong = chosen === undefined ? ahead > 0 && limit > USUAL_PAGE : limit > 1;
+      if (isRefused || !(asks || isLong)) return asks ? { ...request, query: without(query) } : request;
+      return { ...request, query: [...without(query), [NAME, String(chosen ?? LARGEST_PAGE)]] };
+    },
+    async send(request, send) {
+      const query = request.query ?? [];
+      try {
+        return await send(request);
+      } catch (thrown) {
+        if (!(thrown instanceof FleetError) || thrown.status !== 400 || !query.some(([name]) => name === NAME))
+          throw thrown;
+        const answer = await send({ ...request, query: query.filter(([name]) => name !== NAME) }).catch(() => {
+          throw thrown;
+        });
+        isRefused = true;
+        return answer;
+      }
+    },
+  };
+}
+
+const isLarge = ([name, value]: Query[number]): boolean => name === NAME && value === LARGE_PAGE[1];
+
+function without(query: Query): Query {
+  return query.filter((pair) => !isLarge(pair));
+}
