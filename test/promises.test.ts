@@ -32,8 +32,8 @@ describe('promise 2: the token stays home', () => {
       (response, { path }) =>
         sendJson(response, 200, {
           count: 2,
-          next: path.includes('page') ? null : `${stranger.url}/bicycles/?page=2`,
-          results: [{ uuid: path.includes('page') ? 'b' : 'a' }],
+          next: path.includes('page=2') ? null : `${stranger.url}/bicycles/?page=2`,
+          results: [{ uuid: path.includes('page=2') ? 'b' : 'a' }],
         }),
       async ({ url, asked }) => {
         const env = { FLEET_BASE_URL: url, FLEET_TOKEN: SECRET };

@@ -26,8 +26,6 @@ export function openPageSizer(chosen: number | undefined): PageSizer {
   return {
     size(request, { ahead, limit = Number.POSITIVE_INFINITY }) {
       const query = request.query ?? [];
-      // A query that came with the path is the operator's own.
-      if (request.path.includes('?')) return request;
       const asks = query.some(isLarge);
       // A parameter of the operator's own stays, and page 3 is another one where pages are larger.
       if (!asks && query.some(([name]) => name === NAME || (name === 'page' && chosen === undefined))) return request;

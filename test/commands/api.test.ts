@@ -402,7 +402,7 @@ describe('--paginate', () => {
     expect(JSON.parse(stdout)[0]).toEqual({ uuid: '1a', tag: 't' });
     expect(stderr).toBe('');
     expect(asked.map(({ path }) => path)).toContain('/api/x/?page=3&size=2');
-    expect(asked[0]?.path).toBe('/api/x/?size=2');
+    expect(asked[0]?.path).toBe('/api/x/?size=2&page_size=100');
   });
 
   test('through jq, and as lines', async () => {
