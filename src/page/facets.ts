@@ -11,6 +11,8 @@ export interface FacetsOptions {
   readonly container: HTMLElement;
   nowMs(): number;
   onFilter(filter: Filter): void;
+  /** Enter in the search: the first that matches. */
+  onEnter(): void;
 }
 
 export interface Facets {
@@ -20,7 +22,7 @@ export interface Facets {
 
 const TEXT_CHARACTERS = 100;
 
-export function openFacets(fleet: Fleet, { container, nowMs, onFilter }: FacetsOptions): Facets {
+export function openFacets(fleet: Fleet, { container, nowMs, onFilter, onEnter }: FacetsOptions): Facets {
   let filter: Filter = EVERYTHING;
   // The next press may come before this one is drawn.
   const use = (wanted: Filter) => {
@@ -38,13 +40,16 @@ export function openFacets(fleet: Fleet, { container, nowMs, onFilter }: FacetsO
   const search = element('input', {
     type: 'search',
     id: 'search',
-    placeholder: 'Name or ID',
-    'aria-label': 'Name or ID contains',
+    placeholder: 'Name, serial number, ID',
+    'aria-label': 'Name, serial number, bleid or ID contains',
     maxlength: TEXT_CHARACTERS,
     autocomplete: 'off',
     spellcheck: 'false',
   });
   search.addEventListener('input', () => change({ text: search.value }));
+  search.addEventListener('keydown', ({ key }) => {
+    if (key === 'Enter') onEnter();
+  });
   const reset = element('button', { type: 'button', class: 'reset', hidden: true }, 'Clear filters');
   reset.addEventListener('click', () => {
     search.value = '';

@@ -8,7 +8,7 @@ export interface Filter {
   /** Percent, both ends included; bicycles without a charge are left out when either is given. */
   readonly leastPercent: number | undefined;
   readonly mostPercent: number | undefined;
-  /** In the name or the uuid, whatever the case. */
+  /** In the name, the serial number, the bleid or the uuid, whatever the case. */
   readonly text: string;
 }
 

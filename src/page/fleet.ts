@@ -46,9 +46,9 @@ function add({ all, byUuid }: Fleet, row: Row, changedMs: number): void {
 }
 
 /** What the page makes of a row. */
-function drawnOf({ uuid, name, position }: Row, changedMs: number) {
+function drawnOf({ uuid, name, codes, position }: Row, changedMs: number) {
   const [x, y] = typeof position === 'string' ? [NaN, NaN] : [worldX(position[0]), mercatorY(position[1])];
-  return { x, y, searchText: `${name ?? ''}\n${uuid}`.toLowerCase(), changedMs };
+  return { x, y, searchText: `${name ?? ''}\n${codes}\n${uuid}`.toLowerCase(), changedMs };
 }
 
 /** Takes what is new of bicycles, known or not, and leaves out those that are gone. */

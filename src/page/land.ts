@@ -1,21 +1,10 @@
-// The background: coastlines and borders of Natural Earth, degrees, and tiles where the operator named a server.
+// The background: coastlines and borders of Natural Earth, and tiles where the operator named a server.
 
-import type {
-  FilterSpecification,
-  GeoJSONSource,
-  LayerSpecification,
-  Map as MapLibre,
-  StyleSpecification,
-} from 'maplibre-gl';
+import type { FilterSpecification, LayerSpecification, Map as MapLibre, StyleSpecification } from 'maplibre-gl';
 import { feature, mesh } from 'topojson-client';
 import type { GeometryCollection, GeometryObject, Topology } from 'topojson-specification';
-import { graticule, type Tick } from '../globe/graticule.js';
-import { element } from './dom.js';
 import { readColour } from './looks.js';
 import type { Tiles } from './payload.js';
-import { extentOf, viewOf } from './view.js';
-
-const NOTHING: GeoJSON.FeatureCollection = { type: 'FeatureCollection', features: [] };
 
 export function styleOf(tiles: Tiles | null): StyleSpecification {
   const text = document.getElementById('world')?.textContent ?? '';
@@ -30,7 +19,6 @@ export function styleOf(tiles: Tiles | null): StyleSpecification {
       land: { type: 'geojson', data: polygons(rings), tolerance: 0.3 },
       coast: { type: 'geojson', data: lines(mesh(world, land as GeometryObject).coordinates), tolerance: 0.3 },
       borders: { type: 'geojson', data: lines(mesh(world, countries, (a, b) => a !== b).coordinates) },
-      degrees: { type: 'geojson', data: NOTHING },
       ...(tiles === null ? {} : { tiles: sourceOf(tiles) }),
     },
     layers: layersOf(tiles),
@@ -49,7 +37,7 @@ function layersOf(tiles: Tiles | null): LayerSpecification[] {
     { id: 'water', type: 'background', paint: { 'background-color': readColour('water') } },
     { id: 'land', type: 'fill', source: 'land', paint: { 'fill-color': readColour('land'), 'fill-antialias': false } },
     ...(tiles === null ? [] : tileLayers(tiles)),
-    ...['borders', 'coast', 'degrees'].map(line),
+    ...['borders', 'coast'].map(line),
   ];
 }
 
@@ -129,30 +117,4 @@ function tileLayers({ kind }: Tiles): LayerSpecification[] {
     ...areas('building', 'building', 'buildings'),
     ...['transportation', 'streets'].map(line),
   ];
-}
-
-const PIXELS_BETWEEN_LINES = { meridianDots: 130, parallelDots: 200 };
-const LABEL_PIXELS = 3;
-
-/** Draws lines of round degrees over the part of the world that is shown, and writes them at the edges. */
-export function drawDegrees(map: MapLibre, labels: HTMLElement): void {
-  const options = { ...extentOf(map), ...PIXELS_BETWEEN_LINES, hasDegreeSign: true };
-  const { meridians, parallels } = graticule(viewOf(map), options);
-  const write = ({ label, at }: Tick, edge: 'left' | 'bottom') => {
-    const text = element('span', `degree degree-${edge}`, label);
-    text.style.setProperty(edge === 'left' ? 'top' : 'left', `${at + LABEL_PIXELS}px`);
-    return text;
-  };
-  labels.replaceChildren(
-    ...meridians.map((tick) => write(tick, 'bottom')),
-    ...parallels.map((tick) => write(tick, 'left')),
-  );
-  map
-    .getSource<GeoJSONSource>('degrees')
-    ?.setData(
-      lines([
-        ...meridians.map(({ degrees }) => [-85, 85].map((latitude) => [degrees, latitude])),
-        ...parallels.map(({ degrees }) => [-180, 0, 180].map((longitude) => [longitude, degrees])),
-      ]),
-    );
 }

@@ -11,10 +11,8 @@ import { askForFields, followFleet } from './live.js';
 import { type FleetMap, type MapOptions, openMap } from './map.js';
 import { openPast } from './past.js';
 import type { Alerts, Details, Fields, Link, Payload, Update } from './payload.js';
-import { printWith } from './print.js';
 import { openTable } from './table.js';
 import { openTabs } from './tabs.js';
-import { openTheme } from './theme.js';
 
 /** What the page shows. */
 interface Shown {
@@ -61,7 +59,7 @@ function openPage(shown: Shown, payload: Payload) {
   const follows = byId('follows') as HTMLInputElement;
   const tabs = openTabs(byId('tabs'));
   // The map reads its colours when it is made.
-  openTheme(byId('theme'), () => map.paint());
+  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => map.paint());
 
   /** `near`: the map moves to it, else only where it is out of sight. */
   const choose = (bicycle: Bicycle | undefined, near = false) => {
@@ -100,6 +98,12 @@ function openPage(shown: Shown, payload: Payload) {
       shown.filter = wanted;
       apply();
     },
+    onEnter() {
+      draw();
+      listNow();
+      const [first] = shown.listed;
+      if (first !== undefined && shown.filter.text !== '') choose(first, true);
+    },
   });
   const feed = openFeed(byId('feed'), chooseUuid);
   const map = openMapOrSay(fleet, {
@@ -110,13 +114,19 @@ function openPage(shown: Shown, payload: Payload) {
     onFirstPaint: () => performance.mark('points'),
   });
 
-  const list = oncePerFrame(() => {
-    const view = follows.checked ? inView(shown.matching, map.view()) : shown.matching;
-    shown.listed = sortBicycles(fleet, view, shown.sort);
-    table.show(shown.listed);
+  const listNow = () => {
+    const seen = inView(shown.matching, map.view());
+    // Who looks for a bicycle is to find it, wherever it is.
+    const isSearch = shown.filter.text.trim() !== '';
+    shown.listed = sortBicycles(fleet, follows.checked && !isSearch ? seen : shown.matching, shown.sort);
+    const away = shown.matching.length - seen.length;
+    const where = `${showNumber(away)} ${away === 1 ? 'is' : 'are'} not on the map`;
+    byId('away').textContent = isSearch && away > 0 ? where : '';
+    table.show(shown.listed, shown.matching.length === 0 ? 'No bicycles match.' : `${where}.`);
     if (shown.chosen !== undefined) table.choose(shown.chosen, false);
     drawSums(shown);
-  });
+  };
+  const list = oncePerFrame(listNow);
   const draw = () => {
     shown.matching = filterFleet(fleet.all, shown.filter, nowMs());
     map.show(shown.matching, shown.chosen);
@@ -136,7 +146,6 @@ function openPage(shown: Shown, payload: Payload) {
     tabs.show('filters');
     byId('search').focus();
   });
-  printWith({ listed: () => shown.listed, picture: () => map.picture(), nowMs });
   table.sorted(shown.sort);
 
   return {
@@ -228,7 +237,7 @@ function openLinkSign() {
   let lostMs: number | undefined;
   const draw = () => {
     const [shownLook, shownText] =
-      lostMs === undefined ? [look, text] : ['lost', `fleet does not answer since ${showTime(lostMs)}`];
+      lostMs === undefined ? [look, text] : ['lost', `not connected since ${showTime(lostMs)}: fleet does not answer`];
     sign.className = `link is-${shownLook}`;
     if (sign.textContent === shownText) return;
     sign.textContent = shownText;
@@ -241,7 +250,7 @@ function openLinkSign() {
       text = {
         open: total === null ? 'live' : `reading ${showNumber(known)} of ${showNumber(total)}`,
         connecting: 'connecting',
-        lost: `blind since ${showTime(sinceMs)}: ${message ?? ''}`,
+        lost: `not connected since ${showTime(sinceMs)}: ${message ?? ''}`,
       }[state];
       gapSign.hidden = gaps === 0;
       gapSign.textContent = gaps === 1 ? '1 gap' : `${showNumber(gaps)} gaps`;
@@ -263,7 +272,7 @@ function openMapOrSay(fleet: Fleet, options: MapOptions): FleetMap {
     options.onFirstPaint();
     const nothing = () => {};
     const view = () => ({ west: 0, east: 1, north: 0, south: 1 });
-    return { show: nothing, choose: nothing, paint: nothing, fit: nothing, zoom: nothing, view, picture: () => '' };
+    return { show: nothing, choose: nothing, paint: nothing, fit: nothing, zoom: nothing, view };
   }
 }
 

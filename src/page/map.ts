@@ -7,7 +7,7 @@ import { type Cluster, gather } from './clusters.js';
 import { element, oncePerFrame, showNumber } from './dom.js';
 import type { View } from './filter.js';
 import { type Bicycle, countBy, type Fleet, isPlaced, mercatorY, nameOf, showCharge } from './fleet.js';
-import { drawDegrees, paintLand, styleOf } from './land.js';
+import { paintLand, styleOf } from './land.js';
 import { colourOf, showState } from './looks.js';
 import type { Tiles } from './payload.js';
 import { openPoints, pointPixels } from './points.js';
@@ -30,8 +30,6 @@ export interface FleetMap {
   fit(bicycles: readonly Bicycle[]): void;
   zoom(levels: number): void;
   view(): View;
-  /** The map as it is now, for paper. */
-  picture(): string;
 }
 
 const CLICK_PIXELS = 14;
@@ -70,12 +68,11 @@ export function openMap(fleet: Fleet, options: MapOptions): FleetMap {
   );
 
   const overlay = element('div', 'overlay');
-  const degrees = element('div', { class: 'degrees', 'aria-hidden': 'true' });
   const bubbles = element('div', 'bubbles');
   const ring = element('div', { class: 'chosen', 'aria-hidden': 'true', hidden: true });
   const tip = element('div', { class: 'tip', role: 'status', hidden: true });
   const scale = element('div', { class: 'scale', 'aria-hidden': 'true' });
-  overlay.append(degrees, bubbles, ring, tip);
+  overlay.append(bubbles, ring, tip);
   container.append(overlay, scale);
 
   const points = openPoints(map, options.onFirstPaint);
@@ -135,7 +132,6 @@ export function openMap(fleet: Fleet, options: MapOptions): FleetMap {
     drawBubbles();
     drawChosen();
     drawScale(map, scale);
-    drawDegrees(map, degrees);
   });
 
   map.on('style.load', () => {
@@ -201,10 +197,6 @@ export function openMap(fleet: Fleet, options: MapOptions): FleetMap {
         north: mercatorY(bounds.getNorth()),
         south: mercatorY(bounds.getSouth()),
       };
-    },
-    picture() {
-      map.redraw();
-      return canvas.toDataURL('image/png');
     },
   };
 }

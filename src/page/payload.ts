@@ -11,6 +11,8 @@ export interface Row {
   readonly position: readonly [longitude: number, latitude: number] | string;
   /** The last position, in milliseconds since the epoch. */
   readonly seenMs: number | null;
+  /** Serial number and bleid, for the search. */
+  readonly codes: string;
 }
 
 export interface AlertRow {

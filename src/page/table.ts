@@ -13,12 +13,16 @@ export interface TableOptions {
 }
 
 export interface Table {
-  show(bicycles: readonly Bicycle[]): void;
+  /** `nothing`: what is said where there are none. */
+  show(bicycles: readonly Bicycle[], nothing: string): void;
   sorted(sort: Sort): void;
   choose(bicycle: Bicycle | undefined, isToBeSeen: boolean): void;
 }
 
 const ROW_PIXELS = 36;
+const HEAD_PIXELS = 30;
+/** A longer state is cut. */
+const LONGEST_STATE_CHARACTERS = 14;
 const SPARE_ROWS = 6;
 const COLUMNS: readonly { field: SortField; title: string }[] = [
   { field: 'name', title: 'Name' },
@@ -40,27 +44,28 @@ export function openTable({ container, nowMs, onChoose, onSort }: TableOptions):
   });
   const head = element('div', { role: 'row', class: 'row row-head', 'aria-rowindex': 1 }, ...headers);
   const rows = element('div', { role: 'rowgroup', class: 'rows' });
-  const body = element('div', { class: 'table-body', tabindex: -1 }, rows);
+  // The grid itself scrolls: whoever has the keyboard in it can.
   const grid = element(
     'div',
     { role: 'grid', class: 'table', tabindex: 0, 'aria-label': 'Bicycles', 'aria-colcount': COLUMNS.length },
-    element('div', { role: 'rowgroup' }, head),
-    body,
+    element('div', { role: 'rowgroup', class: 'table-head' }, head),
+    rows,
   );
-  const empty = element('p', { class: 'empty', hidden: true }, 'No bicycles match. ');
+  const empty = element('p', { class: 'empty', role: 'status', hidden: true });
   container.append(grid, empty);
 
   const cellsOf = (bicycle: Bicycle): HTMLElement[] => {
     const cell = (field: SortField, ...children: (Node | string)[]) =>
       element('div', { role: 'gridcell', class: `cell cell-${field}` }, ...children);
     return [
-      cell('name', element('bdi', {}, nameOf(bicycle))),
+      cell('name', element('bdi', { title: nameOf(bicycle) }, nameOf(bicycle))),
       cell('state', stateMark(bicycle.state), element('bdi', {}, showState(bicycle.state))),
       cell('charge', chargeOf(bicycle)),
       cell('seen', showAge(bicycle.seenMs, nowMs()).replace(/ ago$/, '')),
     ];
   };
 
+  const roomPixels = () => grid.clientHeight - HEAD_PIXELS;
   /** Rows that are drawn again stay where they are, so that they can be pressed while values move. */
   const pool: HTMLElement[] = [];
   const drawn = new WeakMap<HTMLElement, string>();
@@ -80,8 +85,8 @@ export function openTable({ container, nowMs, onChoose, onSort }: TableOptions):
     row.replaceChildren(...cellsOf(bicycle));
   };
   const draw = () => {
-    const first = Math.max(0, Math.floor(body.scrollTop / ROW_PIXELS) - SPARE_ROWS);
-    const last = Math.min(bicycles.length, Math.ceil((body.scrollTop + body.clientHeight) / ROW_PIXELS) + SPARE_ROWS);
+    const first = Math.max(0, Math.floor(grid.scrollTop / ROW_PIXELS) - SPARE_ROWS);
+    const last = Math.min(bicycles.length, Math.ceil((grid.scrollTop + roomPixels()) / ROW_PIXELS) + SPARE_ROWS);
     rows.style.height = `${bicycles.length * ROW_PIXELS}px`;
     while (pool.length < last - first) pool.push(element('div', { role: 'row', class: 'row' }));
     const used = pool.slice(0, last - first);
@@ -100,18 +105,17 @@ export function openTable({ container, nowMs, onChoose, onSort }: TableOptions):
     onChoose(bicycle);
   });
   const drawSoon = oncePerFrame(draw);
-  body.addEventListener('scroll', drawSoon, { passive: true });
-  new ResizeObserver(drawSoon).observe(body);
+  grid.addEventListener('scroll', drawSoon, { passive: true });
+  new ResizeObserver(drawSoon).observe(grid);
 
   const scrollTo = (index: number) => {
     const top = index * ROW_PIXELS;
-    if (top < body.scrollTop) body.scrollTop = top;
-    else if (top + ROW_PIXELS > body.scrollTop + body.clientHeight)
-      body.scrollTop = top + ROW_PIXELS - body.clientHeight;
+    if (top < grid.scrollTop) grid.scrollTop = top;
+    else if (top + ROW_PIXELS > grid.scrollTop + roomPixels()) grid.scrollTop = top + ROW_PIXELS - roomPixels();
   };
   grid.addEventListener('keydown', (event) => {
     if (event.target !== grid) return;
-    const page = Math.max(1, Math.floor(body.clientHeight / ROW_PIXELS) - 1);
+    const page = Math.max(1, Math.floor(roomPixels() / ROW_PIXELS) - 1);
     const steps: Record<string, number> = {
       ArrowDown: 1,
       ArrowUp: -1,
@@ -132,8 +136,11 @@ export function openTable({ container, nowMs, onChoose, onSort }: TableOptions):
   });
 
   return {
-    show(shown) {
+    show(shown, nothing) {
       bicycles = shown;
+      const longest = Math.max(...Array.from(new Set(shown.map(({ state }) => state)), (state) => state.length), 5);
+      grid.style.setProperty('--state-characters', String(Math.min(longest, LONGEST_STATE_CHARACTERS)));
+      empty.textContent = nothing;
       active = Math.min(active, Math.max(0, bicycles.length - 1));
       grid.setAttribute('aria-rowcount', String(bicycles.length + 1));
       grid.setAttribute('aria-label', `Bicycles: ${showNumber(bicycles.length)}`);
@@ -146,7 +153,7 @@ export function openTable({ container, nowMs, onChoose, onSort }: TableOptions):
         const isSorted = COLUMNS[index]?.field === sort.field;
         header.setAttribute('aria-sort', !isSorted ? 'none' : sort.isDescending ? 'descending' : 'ascending');
       }
-      body.scrollTop = 0;
+      grid.scrollTop = 0;
     },
     choose(bicycle, isToBeSeen) {
       chosen = bicycle;

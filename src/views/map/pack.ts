@@ -20,6 +20,7 @@ export function rowOf(bicycle: Bicycle): Row {
     percent: numberOf(bicycle.state_of_charge) ?? null,
     position: positionOf(bicycle),
     seenMs: readTime(bicycle.latest_gps_timestamp) ?? null,
+    codes: [bicycle.serial_number, bicycle.bleid].flatMap((code) => cutText(textOf(code)) ?? []).join(' '),
   };
 }
 
