@@ -66,6 +66,7 @@ export const ALERT: Resource = {
   numbers: [],
   times: ['created', 'modified'],
   words: { state: ALERT_STATES, alert_type: ALERT_TYPES },
+  headers: { age: 'created', type: 'alert_type', id: 'uuid', state: 'state', message: 'message' },
   nameField: 'message',
   listPath: '/alerts/',
   path: (uuid) => `/alerts/${pathSegment(uuid)}/`,

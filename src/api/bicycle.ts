@@ -113,6 +113,7 @@ export const BICYCLE: Resource = {
   numbers: BICYCLE_NUMBERS,
   times: ['created', 'modified', 'latest_gps_timestamp'],
   words: { state: BICYCLE_STATES },
+  headers: { charge: 'state_of_charge', seen: 'latest_gps_timestamp', id: 'uuid', name: 'name', state: 'state' },
   nameField: 'name',
   listPath: '/bicycles/',
   path: (uuid) => `/bicycles/${pathSegment(uuid)}/`,

@@ -9,6 +9,14 @@ export interface Vocabulary {
   readonly times: readonly string[];
   /** Fields whose values are words of a list. */
   readonly words: { readonly [field: string]: readonly string[] };
+  /** What tables call a field, in lower case: it means the field wherever one is typed. */
+  readonly headers?: { readonly [header: string]: string };
+}
+
+/** The field that a word means: itself, or what is called so above a table. */
+export function fieldOf(word: string, { fields, headers = {} }: Pick<Vocabulary, 'fields' | 'headers'>): string {
+  const header = word.toLowerCase();
+  return fields.includes(word) || !Object.hasOwn(headers, header) ? word : (headers[header] ?? word);
 }
 
 export interface Resource extends Vocabulary {

@@ -1,6 +1,7 @@
 // Parsers of options that several commands share: each turns what was typed into a value, or refuses it with the reason, and has the
 // words that completion offers.
 
+import { fieldOf, type Resource } from '../api/resource.js';
 import { usageError } from '../errors.js';
 import { nearest, unknownWord } from './nearest.js';
 import { plain, withOffers } from './offers.js';
@@ -70,15 +71,17 @@ export function someOf(
 
 /**
  * A parser for commander: fields to sort by, with commas between, each with a `-` in front when it descends. A slip is refused; any other
- * field passes, and so does one of `fields`.
+ * field passes. A header of the table means its field.
  */
-export function ordering(words: readonly string[], fields: readonly string[]): (text: string) => string {
+export function ordering(resource: Pick<Resource, 'orderings' | 'fields' | 'headers'>): (text: string) => string {
+  const { orderings: words, fields } = resource;
   const read = (text: string) => {
-    const names = text.split(',').map((word) => word.trim());
-    for (const name of names) {
-      const field = name.replace(/^-/, '');
+    const names = text.split(',').map((word) => {
+      const [, sign = '', name = ''] = /^(-?)(.*)$/s.exec(word.trim()) ?? [];
+      const field = fieldOf(name, resource);
       if (!fields.includes(field)) refuseSlip('ordering', field, words);
-    }
+      return sign + field;
+    });
     return names.join(',');
   };
   return withOffers(read, ({ typed }) => ({

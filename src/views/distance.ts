@@ -76,5 +76,6 @@ export function withDistance<T>(shape: Shape<T>): Shape<T> {
       return { text: at.terminal ? showDistance(metres) : String(metres) };
     },
   };
-  return { ...shape, columns: [first, second, distance, ...rest].filter((column) => column !== undefined) };
+  const fields = [...shape.fields, DISTANCE_FIELD];
+  return { ...shape, fields, columns: [first, second, distance, ...rest].filter((column) => column !== undefined) };
 }

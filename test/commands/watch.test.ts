@@ -598,6 +598,6 @@ describe('the organization', () => {
       sandbox()
         .requests.slice(before)
         .map(({ url }) => url),
-    ).toEqual([expect.stringMatching(/\/organizations\/$/)]);
+    ).toEqual([expect.stringMatching(/\/organizations\/\?page_size=100$/)]);
   });
 });

@@ -1,6 +1,7 @@
 // `fleet bicycles stats`: counts the fleet, or what the filters of a list leave, by state, charge, silence, alerts or any field.
 
-import { BICYCLE_FIELDS, bicycleUuid } from '../../api/bicycle.js';
+import { BICYCLE, BICYCLE_FIELDS, bicycleUuid } from '../../api/bicycle.js';
+import { fieldOf } from '../../api/resource.js';
 import { unknownWord } from '../../cli/nearest.js';
 import type { Context } from '../../context.js';
 import { loadPaint } from '../../terminal/colour.js';
@@ -20,7 +21,8 @@ export interface StatsOptions extends Omit<ListBicyclesOptions, 'page' | 'limit'
 }
 
 /** Counts and prints. Throws what a list throws: a count of a list that stayed short ends with `partial`. */
-export async function showStats(context: Context, { by, ...filters }: StatsOptions): Promise<void> {
+export async function showStats(context: Context, { by: word, ...filters }: StatsOptions): Promise<void> {
+  const by = word === undefined || isNamedGroup(word) ? word : fieldOf(word, BICYCLE);
   const counter = openCounter(by === undefined ? DEFAULT_GROUPS : [by], context.clock.wallMs());
   const seen = new Set<string>();
   const fields = new Set<string>(BICYCLE_FIELDS);

@@ -35,7 +35,7 @@ export function readNamed(kind: 'organization' | 'zone'): (text: string) => stri
 /** A parser for commander: a condition on a noun's fields, repeatable. */
 export function readCondition(vocabulary: Vocabulary): (text: string, before: Condition[] | undefined) => Condition[] {
   const read = (text: string, before: Condition[] = []) => {
-    const condition = parseCondition(text);
+    const condition = parseCondition(text, vocabulary);
     checkCondition(condition, vocabulary);
     return [...before, condition];
   };
@@ -77,7 +77,7 @@ export function addListFlags<A extends unknown[], O extends OptionValues>(
     .option(
       '--ordering <field,…>',
       `sort by these; -${orderings[0]} is descending: ${orderings.slice(0, MOST_ORDERINGS_SHOWN).join(', ')}${byDefault === undefined ? '' : ` (default: ${byDefault})`}`,
-      ordering(orderings, fields),
+      ordering(resource),
     )
     .option('--page <n>', 'start at this page (default: 1)', wholeNumber('--page', 1))
     .option('--limit <n>', 'show at most this many, following the pages', wholeNumber('--limit', 1))

@@ -90,11 +90,20 @@ async function showList<T extends Listed>(
     const about = { ...options, isNearest: plan.distance !== undefined, isFiltered: plan.keep !== undefined };
     await result.end(closingLines(tally, noun, about));
   } catch (thrown) {
-    throw withPageHint(thrown, options.page);
+    throw withPageHint(withOrderingHint(thrown, plan, options.ordering), options.page);
   } finally {
     progress?.end();
   }
   return incompleteError(tally, noun);
+}
+
+/** Some fields are no order: a service answers 400 to them, or 500, and says no more. */
+function withOrderingHint<T>(thrown: unknown, { resource }: ListPlan<T>, ordering: string | undefined): unknown {
+  const { orderings = [] } = resource ?? {};
+  const isUsual = ordering?.split(',').every((field) => orderings.includes(field.replace(/^-/, ''))) ?? true;
+  if (isUsual || orderings.length === 0 || !(thrown instanceof FleetError)) return thrown;
+  if (thrown.status !== 400 && thrown.status !== 500) return thrown;
+  return withHint(thrown, `orderings that usually work: ${orderings.join(', ')}`);
 }
 
 /** A page that is not there is answered with 404, as a wrong address is. */

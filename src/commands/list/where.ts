@@ -1,6 +1,6 @@
 // Conditions on this side of the service, FIELD OPERATOR VALUE: read at the door, then held against one value after another.
 
-import type { Vocabulary } from '../../api/resource.js';
+import { fieldOf, type Vocabulary } from '../../api/resource.js';
 import { nearest, unknownWord } from '../../cli/nearest.js';
 import { usageError } from '../../errors.js';
 import { latePattern } from '../../terminal/late.js';
@@ -30,8 +30,12 @@ const EXAMPLES = `for example state=lost, 'state_of_charge<20' or 'latest_gps_ti
  * Reads a condition; spaces around its three parts count for nothing. Throws a usage error for anything else, also for two operators
  * in a row such as `==`: whether the second one belongs to the value is not guessed.
  */
-export function parseCondition(text: string): Condition {
-  const [, field, operator, right] = CONDITION.exec(text) ?? [];
+export function parseCondition(
+  text: string,
+  vocabulary: Pick<Vocabulary, 'fields' | 'headers'> = { fields: [] },
+): Condition {
+  const [, word, operator, right] = CONDITION.exec(text) ?? [];
+  const field = word === undefined ? undefined : fieldOf(word, vocabulary);
   if (field === undefined || operator === undefined || right === undefined) {
     throw usageError(`a condition is ${FORM}, not "${text}"`, EXAMPLES);
   }

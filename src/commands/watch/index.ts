@@ -74,7 +74,7 @@ export function addWatch(program: Command, run: Run): void {
 function readCondition(): (text: string, before: Condition[] | undefined) => Condition[] {
   const words = { ...BICYCLE.words, alert_type: ALERT_TYPES, sender: SENDERS };
   return withOffers(
-    (text, before) => [...(before ?? []), parseCondition(text)],
+    (text, before) => [...(before ?? []), parseCondition(text, BICYCLE)],
     ({ typed }) => offerConditions(typed, { fields: BICYCLE.fields, words }),
   );
 }

@@ -1,0 +1,89 @@
+// The words above a table mean their fields wherever a field is typed.
+
+import { describe, expect, test } from 'vitest';
+import { BICYCLE } from '../../src/api/bicycle.js';
+import { runFleet } from '../support/run.js';
+import { useSandbox } from '../support/sandbox.js';
+
+const sandbox = useSandbox({ bicycles: 80 });
+const fleet = async (...args: string[]) =>
+  runFleet(args, { env: { FLEET_BASE_URL: sandbox().baseUrl, FLEET_TOKEN: await sandbox().token() } });
+const list = (...args: string[]) => fleet('bicycles', 'list', '--all', '-o', 'uuid', ...args);
+
+describe('charge, seen and id', () => {
+  test.each([
+    ['--where', 'charge<20', 'state_of_charge<20'],
+    ['--where', 'CHARGE<20', 'state_of_charge<20'],
+    ['--where', 'seen<-2h', 'latest_gps_timestamp<-2h'],
+    ['--ordering', 'charge', 'state_of_charge'],
+    ['--ordering', '-charge,id', '-state_of_charge,uuid'],
+  ])('%s %s is %s', async (flag, word, field) => {
+    const [said, meant] = [await list(flag, word), await list(flag, field)];
+    expect(said).toEqual(meant);
+    expect([said.code, said.stderr, said.stdout === '']).toEqual([0, '', false]);
+  });
+
+  test('stats --by seen counts the times, --by charge the tens', async () => {
+    const by = async (group: string) => (await fleet('bicycles', 'stats', '--by', group, '-o', 'csv')).stdout;
+    expect((await by('seen')).split('\n').length).toBeGreaterThan(10);
+    expect(await by('seen')).toContain('latest_gps_timestamp,');
+    expect(await by('charge')).toContain('charge,');
+  });
+
+  test('columns of csv', async () => {
+    const run = await fleet('bicycles', 'list', '--columns', 'name,charge,seen,id', '-o', 'csv');
+    expect(run.code).toBe(0);
+    expect(run.stdout.split('\n')[1]?.split(',')).toHaveLength(4);
+  });
+
+  test('of alerts', async () => {
+    const said = await fleet(
+      'alerts',
+      'list',
+      '--all',
+      '-o',
+      'uuid',
+      '--where',
+      'type=lock.bat.low',
+      '--ordering',
+      '-age',
+    );
+    const meant = await fleet(
+      'alerts',
+      'list',
+      '--all',
+      '-o',
+      'uuid',
+      '--where',
+      'alert_type=lock.bat.low',
+      '--ordering',
+      '-created',
+    );
+    expect(said).toEqual(meant);
+    expect([said.code, said.stdout === '']).toEqual([0, false]);
+  });
+});
+
+describe('an ordering', () => {
+  test.each(BICYCLE.orderings)('%s works and is no warning', async (field) => {
+    expect(await list('--ordering', field)).toMatchObject({ code: 0, stderr: '' });
+  });
+
+  test.each([
+    ['latitude', 6],
+    ['bleid', 7],
+  ])('%s is answered with those that work', async (field, code) => {
+    const run = await fleet('bicycles', 'list', '--ordering', field, '--retries', '0');
+    expect(run.code).toBe(code);
+    expect(run.stderr).toContain('hint: orderings that usually work: created, modified, name, state, ');
+  });
+});
+
+test('--near in csv and geojson has distance_m', async () => {
+  const near = (format: string) =>
+    fleet('bicycles', 'list', '--near', '52.5219,13.4132', '--radius', '9km', '--limit', '3', '-o', format);
+  const [header = '', first = ''] = (await near('csv')).stdout.split('\n');
+  const index = header.split(',').indexOf('distance_m');
+  expect(Number(first.split(',')[index])).toBeGreaterThan(0);
+  expect(JSON.parse((await near('geojson')).stdout).features[0].properties.distance_m).toBeGreaterThan(0);
+});
