@@ -160,6 +160,14 @@ describe('what is shown', () => {
     expect(read([bare('two'), bare('one')])).toEqual([]);
   });
 
+  test('one without a time among others does not change how the list is read', () => {
+    const { read, state } = follow();
+    const bare: AlertItem = { value: { uuid: 'bare', state: 'new' }, json: '{"uuid":"bare","state":"new"}' };
+    read([bare, item('b', 5)], [item('a', 0)]);
+    expect(state().order).toBe('modified');
+    expect(read([bare, item('c', 20), item('b', 5)])).toEqual(['c new']);
+  });
+
   test('pages that shift while they are read: nothing twice, and what slipped past an edge is read again', () => {
     const { read } = follow();
     read([item('x', 0)]);

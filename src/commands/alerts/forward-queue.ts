@@ -9,16 +9,7 @@ export interface Forwarded {
   readonly headers: { readonly [name: string]: string };
 }
 
-export interface ForwardQueue {
-  /** Throws a FleetError of kind `output` when it cannot be written. */
-  add(forwarded: Forwarded): void;
-  hasRoom(): boolean;
-  first(): Forwarded | undefined;
-  /** Forgets the first one. Throws as above. */
-  done(): void;
-  size(): number;
-  close(): void;
-}
+export type ForwardQueue = ReturnType<typeof openForwardQueue>;
 
 const MOST_BODIES = 100_000;
 const MOST_BYTES = 64 * 1024 * 1024;
@@ -28,7 +19,7 @@ const TIDY_GROWTH = 2;
 const FILE_LIMIT_BYTES = 400 * 1024 * 1024;
 
 /** Opens the queue at a path, with what was not done before. Throws a FleetError of kind `config` when it cannot be used. */
-export function openForwardQueue(path: string): ForwardQueue {
+export function openForwardQueue(path: string) {
   const waiting = restore(path);
   let bytes = 0;
   for (const { body } of waiting.values()) bytes += body.length;
@@ -38,19 +29,19 @@ export function openForwardQueue(path: string): ForwardQueue {
   return {
     size: () => waiting.size,
     hasRoom: () => waiting.size < MOST_BODIES && bytes < MOST_BYTES,
-    add(forwarded) {
+    /** Throws a FleetError of kind `output` when it cannot be written. */
+    add(forwarded: Forwarded): void {
       log.append([recordOf(++ids, forwarded)]);
       waiting.set(ids, forwarded);
       bytes += forwarded.body.length;
     },
-    first: () => waiting.values().next().value,
-    done() {
-      for (const [id, { body }] of waiting) {
-        waiting.delete(id);
-        bytes -= body.length;
-        log.append([{ done: id }]);
-        break;
-      }
+    first: (): Forwarded | undefined => waiting.values().next().value,
+    /** Forgets the first one. Throws as above. */
+    done(): void {
+      const [[id, { body }] = [0, { body: '' }]] = waiting;
+      waiting.delete(id);
+      bytes -= body.length;
+      log.append([{ done: id }]);
       log.tidy(TIDY_GROWTH * bytes);
     },
     close: log.close,

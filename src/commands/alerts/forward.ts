@@ -9,14 +9,6 @@ import { showDuration } from '../../terminal/time.js';
 import type { Stderr } from '../follow/stderr.js';
 import type { Forwarded, ForwardQueue } from './forward-queue.js';
 
-export interface Forwarder {
-  /** Keeps a body until it was passed on. Throws a FleetError of kind `output` when that is not possible. */
-  add(forwarded: Forwarded): void;
-  counts(): { forwarded: number; givenUp: number; waiting: number };
-  /** Ends what is in flight; what waits stays on the disk. */
-  close(): void;
-}
-
 export interface ForwardOptions {
   url: URL;
   queue: ForwardQueue;
@@ -37,7 +29,8 @@ const REFUSAL_LIMIT = 10;
 /** Client errors that ask to come again. */
 const PASSING_STATUSES: readonly number[] = [408, 425, 429];
 
-export function openForwarder(options: ForwardOptions): Forwarder {
+/** Passes on what waits, now and later. */
+export function openForwarder(options: ForwardOptions) {
   const { queue, onFailure } = options;
   const over = new AbortController();
   const counts = { forwarded: 0, givenUp: 0 };
@@ -59,12 +52,14 @@ export function openForwarder(options: ForwardOptions): Forwarder {
     if (!over.signal.aborted) onFailure(thrown);
   });
   return {
-    add(forwarded) {
+    /** Keeps a body until it was passed on. Throws a FleetError of kind `output` when that is not possible. */
+    add(forwarded: Forwarded): void {
       queue.add(forwarded);
       wake();
     },
     counts: () => ({ ...counts, waiting: queue.size() }),
-    close() {
+    /** Ends what is in flight; what waits stays on the disk. */
+    close(): void {
       over.abort(new Error('the listener ends'));
       queue.close();
     },
@@ -82,14 +77,14 @@ async function passOn(forwarded: Forwarded, options: ForwardOptions, signal: Abo
   for (let failures = 1; ; failures++) {
     const { status, reason, askedMs = 0 } = await sendBody(forwarded, options, signal);
     signal.throwIfAborted();
-    if (status !== undefined && status >= 200 && status < 300) {
+    if (status >= 200 && status < 300) {
       if (failingSinceMs === undefined) return true;
       const downMs = clock.monotonicMs() - failingSinceMs;
       const line = `${name} accepts webhooks again after ${showDuration(downMs)}`;
       print(true, { event: 'forward-back', seconds: Math.round(downMs) / 1000 }, atNow(line));
       return true;
     }
-    if (status !== undefined && status >= 400 && status < 500 && !PASSING_STATUSES.includes(status)) refusals++;
+    if (status >= 400 && status < 500 && !PASSING_STATUSES.includes(status)) refusals++;
     if (refusals >= REFUSAL_LIMIT) {
       const line = `a webhook was dropped: ${name} kept refusing it: ${reason}`;
       print(true, { event: 'forward-given-up', message: reason }, atNow(line));
@@ -106,29 +101,15 @@ async function passOn(forwarded: Forwarded, options: ForwardOptions, signal: Abo
   }
 }
 
-interface Answered {
-  /** Undefined: there was no answer. */
-  status?: number;
-  reason: string;
-  /** What `Retry-After` asks for. */
-  askedMs?: number | undefined;
-}
-
 /** Sends a body once; never rejects. */
-async function sendBody(
-  { body, headers }: Forwarded,
-  { url, dispatcher, clock }: ForwardOptions,
-  signal: AbortSignal,
-): Promise<Answered> {
+async function sendBody({ body, headers }: Forwarded, { url, dispatcher, clock }: ForwardOptions, signal: AbortSignal) {
   const limits = { limitBytes: ANSWER_LIMIT_BYTES, timeoutMs: ANSWER_LIMIT_MS };
   const request = { method: 'POST', url, headers, body, signal, ...limits };
-  const deadline = { clock, milliseconds: ANSWER_LIMIT_MS };
   try {
-    const answer = await readWhole(dispatcher, request, deadline);
-    const { status } = answer;
+    const answer = await readWhole(dispatcher, request, { clock, milliseconds: ANSWER_LIMIT_MS });
     const askedMs = readRetryAfter(answer.headers['retry-after'], clock.wallMs());
-    return { status, reason: `HTTP ${status}`, askedMs };
+    return { status: answer.status, reason: `HTTP ${answer.status}`, askedMs };
   } catch (error) {
-    return { reason: reasonOf(error) };
+    return { status: 0, reason: reasonOf(error), askedMs: undefined };
   }
 }

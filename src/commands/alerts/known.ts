@@ -34,14 +34,7 @@ export interface Version {
   readonly source: Source;
 }
 
-export interface KnownAlerts {
-  look(item: AlertItem): Look;
-  /** Takes in a version. */
-  learn(item: AlertItem, source: Source): Version;
-  restore(version: Version): void;
-  /** Those of the alert that was met longest ago first. */
-  versions(): Version[];
-}
+export type KnownAlerts = ReturnType<typeof openKnownAlerts>;
 
 /** So many alerts and versions of each are known; what was met longest ago is forgotten first. */
 const KNOWN_ALERTS = 50_000;
@@ -69,7 +62,7 @@ export function keyOf({ id, modified, state }: Version): string {
   return `${id} ${modified} ${state}`;
 }
 
-export function openKnownAlerts(): KnownAlerts {
+export function openKnownAlerts() {
   /** By alert, the one that was met last at the end; the newest version of each comes last. */
   const table = new Map<string, readonly Version[]>();
 
@@ -87,19 +80,20 @@ export function openKnownAlerts(): KnownAlerts {
   }
 
   return {
-    look(item) {
+    look(item: AlertItem): Look {
       const version = versionOf(item, 'there');
       const known = table.get(version.id) ?? [];
       const newest = known.at(-1);
       const source = known.find((other) => isSame(other, version))?.source;
       return { source, before: newest?.state, isOlder: newest !== undefined && isBefore(version, newest) };
     },
-    learn(item, source) {
+    learn(item: AlertItem, source: Source): Version {
       const version = versionOf(item, source);
       keep(version);
       return version;
     },
     restore: keep,
+    /** Those of the alert that was met longest ago first. */
     versions: () => [...table.values()].flat(),
   };
 }

@@ -6,20 +6,13 @@
 import { randomBytes } from 'node:crypto';
 import * as fs from 'node:fs';
 import { hostname } from 'node:os';
-import type { Clock } from '../../clock.js';
 import { configError, FleetError, reasonOf } from '../../errors.js';
 import { hasCode } from '../../folder.js';
 import { isObject, parseJson } from '../../json/parse.js';
 import { refuseForeign, statIfThere, targetOf } from '../../settings/trust.js';
-import { BEAT_MS, type Claim, followHolder, type Holder, takeLock } from '../bulk/lock.js';
+import { BEAT_MS, type Claim, followHolder, type Holder, type LockOptions, takeLock } from '../bulk/lock.js';
 
-export interface Log {
-  /** Throws a FleetError of kind `output` when it cannot be written, and when it is no longer this process's own. */
-  append(records: readonly unknown[]): void;
-  /** Replaces the file by what counts, where it has grown by more than `least` characters: from one whole state to the next. Throws as above. */
-  tidy(least?: number): void;
-  close(): void;
-}
+export type Log = ReturnType<typeof openLog>;
 
 export interface LogOptions {
   path: string;
@@ -31,26 +24,19 @@ export interface LogOptions {
   claim?: Claim | undefined;
 }
 
-/** What a log holds. */
-export interface LogContent {
-  readonly text: string;
-  /** The records of its whole lines. */
-  readonly records: readonly unknown[];
-  /** Lines that are none: the last one where it broke off, or damage. */
-  readonly broken: number;
-}
-
 const OWNER_ONLY_MODE = 0o600;
 /** After so many more characters, some ten thousand lines, the file is written anew. */
 const APPENDED_CHARACTERS = 1024 * 1024;
 
-/** Reads a log that nobody else may write; one that is not there is empty. Throws a FleetError of kind `config` for what cannot be read. */
-export function readLog(path: string, limitBytes: number): LogContent {
+/**
+ * Reads a log that nobody else may write, one that is not there is empty: its text, the records of its lines, and how many lines are none,
+ * as the last one where it broke off. Throws a FleetError of kind `config` for what cannot be read.
+ */
+export function readLog(path: string, limitBytes: number) {
   const text = readOwn(path, limitBytes);
   const lines = text.split('\n').filter((line) => line.trim() !== '');
   const records = lines.map(readRecord).filter((record) => record !== undefined);
-  const isTorn = text !== '' && !text.endsWith('\n') && records.length === lines.length;
-  return { text, records, broken: lines.length - records.length + (isTorn ? 1 : 0) };
+  return { text, records, broken: lines.length - records.length };
 }
 
 function readRecord(line: string): unknown {
@@ -81,7 +67,7 @@ function readOwn(path: string, limitBytes: number): string {
 }
 
 /** Opens a log with what counts in the place of what it held. Throws a FleetError of kind `config` when that is not possible. */
-export function openLog({ path, all, hint, claim }: LogOptions): Log {
+export function openLog({ path, all, hint, claim }: LogOptions) {
   let descriptor = -1;
   let bytes = 0;
   let appended = 0;
@@ -102,7 +88,7 @@ export function openLog({ path, all, hint, claim }: LogOptions): Log {
     const { size, ino } = fs.fstatSync(descriptor);
     if (statIfThere(path)?.ino !== ino) throw lost(path, 'was deleted or replaced while it was in use');
     if (claim === undefined || size === bytes) return;
-    const holder = holderOf(readRecords(descriptor));
+    const holder = holderOf(path, size);
     if (holder?.id !== claim.claim) throw lost(path, `was taken over by ${nameOf(holder)}`);
     bytes = size;
   };
@@ -120,7 +106,8 @@ export function openLog({ path, all, hint, claim }: LogOptions): Log {
     throw cannotWrite(path, thrown);
   }
   return {
-    append(records) {
+    /** Throws a FleetError of kind `output` when it cannot be written, and when it is no longer this process's own. */
+    append(records: readonly unknown[]): void {
       if (records.length === 0 || descriptor === -1) return;
       const text = textOf(records);
       write(() => {
@@ -130,12 +117,11 @@ export function openLog({ path, all, hint, claim }: LogOptions): Log {
       });
       appended += text.length;
     },
-    tidy(least = 0) {
-      if (appended > Math.max(APPENDED_CHARACTERS, least))
-        write(() => {
-          check();
-          replace();
-        });
+    /** Replaces the file by what counts, where it has grown by more than `least` characters: from one whole state to the next. Throws as above. */
+    tidy(least = 0): void {
+      if (appended <= Math.max(APPENDED_CHARACTERS, least)) return;
+      write(check);
+      write(replace);
     },
     close,
   };
@@ -145,28 +131,15 @@ function textOf(records: readonly unknown[]): string {
   return records.map((record) => `${JSON.stringify(record)}\n`).join('');
 }
 
-function readRecords(descriptor: number): readonly unknown[] {
-  const { size } = fs.fstatSync(descriptor);
-  const buffer = Buffer.alloc(size);
-  fs.readSync(descriptor, buffer, 0, size, 0);
-  return buffer.toString('utf8').split('\n').map(readRecord);
-}
-
 /** A symbolic link keeps pointing to the file. */
 function replaceFile(path: string, text: string): void {
   const target = targetOf(path);
   const temporary = `${target}.${process.pid}-${randomBytes(4).toString('hex')}.tmp`;
-  const descriptor = fs.openSync(temporary, 'wx', OWNER_ONLY_MODE);
   try {
-    try {
-      fs.writeFileSync(descriptor, text);
-      fs.fsyncSync(descriptor);
-    } finally {
-      fs.closeSync(descriptor);
-    }
+    fs.writeFileSync(temporary, text, { flag: 'wx', mode: OWNER_ONLY_MODE, flush: true });
     fs.renameSync(temporary, target);
   } catch (thrown) {
-    fs.unlinkSync(temporary);
+    fs.rmSync(temporary, { force: true });
     throw thrown;
   }
 }
@@ -174,21 +147,13 @@ function replaceFile(path: string, text: string): void {
 /** The cause of the error where another process has the log. */
 export const IN_USE = new Error('in use');
 
-export interface LogLockOptions {
-  clock: Clock;
-  signal: AbortSignal;
-  limitBytes: number;
-  /** A line for the operator. */
-  say(line: string): void;
-}
-
 /**
  * Claims a log for this process. Throws a FleetError of kind `config` that names the process that has it, a silent one after the
  * seconds that it takes to know.
  */
-export async function lockLog(path: string, { limitBytes, ...options }: LogLockOptions): Promise<Claim> {
+export async function lockLog(path: string, limitBytes: number, options: LockOptions): Promise<Claim> {
   const id = randomBytes(6).toString('hex');
-  const refresh = async () => holderOf(readLog(path, limitBytes).records);
+  const refresh = async () => holderOf(path, limitBytes);
   let claimed: Claim = { claim: id, over: null, pid: process.pid, host: hostname(), beat_ms: BEAT_MS };
   const claim = async (given: Claim) => {
     claimed = given;
@@ -206,9 +171,9 @@ export async function lockLog(path: string, { limitBytes, ...options }: LogLockO
   return { ...claimed, over: null };
 }
 
-function holderOf(records: readonly unknown[]): Holder | undefined {
+function holderOf(path: string, limitBytes: number): Holder | undefined {
   let holder: Holder | undefined;
-  for (const record of records) if (isObject(record)) holder = followHolder(holder, record);
+  for (const record of readLog(path, limitBytes).records) if (isObject(record)) holder = followHolder(holder, record);
   return holder;
 }
 

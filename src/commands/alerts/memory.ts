@@ -1,14 +1,14 @@
 // What following alerts remembers across restarts: how far the list was read, and the versions that were printed or were there before.
 
 import { writeFileSync } from 'node:fs';
-import { type Clock, sleep } from '../../clock.js';
+import { sleep } from '../../clock.js';
 import { configError } from '../../errors.js';
 import { isObject } from '../../json/parse.js';
 import { statIfThere } from '../../settings/trust.js';
 import { readTime } from '../../terminal/time.js';
-import { BEAT_MS } from '../bulk/lock.js';
+import { BEAT_MS, type LockOptions } from '../bulk/lock.js';
 import { type KnownAlerts, openKnownAlerts, SOURCES, type Version } from './known.js';
-import { type Log, lockLog, openLog, readLog } from './log.js';
+import { lockLog, openLog, readLog } from './log.js';
 import { CLOCK_MARGIN_MS, OVERLAP_MS } from './reading.js';
 
 /** The service's times between which the list was read, where it was. */
@@ -21,29 +21,7 @@ export interface Marks {
   readonly floorMs?: number | undefined;
 }
 
-export interface Memory {
-  readonly known: KnownAlerts;
-  readonly marks: Marks;
-  /** Where the file is kept that was damaged. */
-  readonly keptAs: string | undefined;
-  /** Remembers versions that were printed or were there before. Throws a FleetError of kind `output` when that cannot be written. */
-  keep(versions: readonly Version[]): void;
-  /** Remembers how far the list was read. Throws as above. */
-  move(marks: Marks): void;
-  /** Replaces the file where it has grown: call it where nothing is pending. Throws as above. */
-  tidy(): void;
-  /** Says that this process lives, until the signal is aborted; rejects when another one has taken over. */
-  beat(signal: AbortSignal): Promise<void>;
-  close(): void;
-}
-
-export interface MemoryOptions {
-  /** The service whose alerts these are. */
-  baseUrl: string;
-  clock: Clock;
-  signal: AbortSignal;
-  say(line: string): void;
-}
+export type Memory = Awaited<ReturnType<typeof openMemory>>;
 
 /** Format 1 knew no `there`: its `list` was either. */
 const FORMAT = 2;
@@ -59,10 +37,10 @@ const KEPT_VERSIONS = 5_000;
  * for a file that is something else, belongs to others, or remembers another service, which is left as it is, and where another process
  * has it.
  */
-export async function openMemory(path: string, { baseUrl, ...options }: MemoryOptions): Promise<Memory> {
+export async function openMemory(path: string, baseUrl: string, options: LockOptions) {
   const text = checkOwner(path, baseUrl);
   const writtenMs = statIfThere(path)?.mtimeMs;
-  const claim = await lockLog(path, { ...options, limitBytes: LIMIT_BYTES });
+  const claim = await lockLog(path, LIMIT_BYTES, options);
   const known = openKnownAlerts();
   const restored = restore(path, known);
   let marks = restored.marks;
@@ -80,29 +58,29 @@ export async function openMemory(path: string, { baseUrl, ...options }: MemoryOp
     ...worthKeeping(known.versions(), marks.cursorMs).map(recordOf),
     recordOfMarks(marks),
   ];
-  const log: Log = openLog({ path, all, claim, hint: 'what was printed last may be printed again after a restart' });
+  const log = openLog({ path, all, claim, hint: 'what was printed last may be printed again after a restart' });
   return {
     known,
     get marks() {
       return marks;
     },
+    /** Where the file is kept that was damaged. */
     keptAs,
-    keep: (versions) => log.append(versions.map(recordOf)),
-    move(more) {
+    /** Remembers versions that were printed or were there before. Throws a FleetError of kind `output` when that cannot be written. */
+    keep: (versions: readonly Version[]) => log.append(versions.map(recordOf)),
+    /** Remembers how far the list was read. Throws as above. */
+    move(more: Marks): void {
       marks = { ...marks, ...more };
       log.append([recordOfMarks(more)]);
     },
+    /** Replaces the file where it has grown: call it where nothing is pending. Throws as above. */
     tidy: () => log.tidy(),
-    async beat(signal) {
-      while (
-        await sleep(options.clock, BEAT_MS, signal).then(
-          () => true,
-          () => false,
-        )
-      )
-        log.append([{ beat: claim.claim }]);
+    /** Says that this process lives, until the signal is aborted; rejects when another one has taken over. */
+    async beat(signal: AbortSignal): Promise<void> {
+      const isOver = () => signal.aborted;
+      while (!(await sleep(options.clock, BEAT_MS, signal).then(isOver, isOver))) log.append([{ beat: claim.claim }]);
     },
-    close() {
+    close(): void {
       try {
         log.append([{ released: claim.claim }]);
       } catch {
@@ -150,18 +128,17 @@ function restore(path: string, known: KnownAlerts): { marks: Marks; isDamaged: b
   let hasHead = false;
   for (const record of records) {
     if (Array.isArray(record)) {
-      const [id, modified, state, source] = record as unknown[];
-      if (typeof id !== 'string' || typeof modified !== 'string' || typeof state !== 'string') continue;
-      known.restore({ id, modified, state, source: SOURCES.find((name) => name === source) ?? 'there' });
+      const [id, modified, state, source] = record.map(String);
+      if (id !== undefined && modified !== undefined && state !== undefined)
+        known.restore({ id, modified, state, source: SOURCES.find((name) => name === source) ?? 'there' });
     } else if (isObject(record)) {
-      const { began, cursor, floor, format } = record;
-      const [beganMs, cursorMs, floorMs] = [readTime(began), readTime(cursor), readTime(floor)];
+      const { fleet, format, began, cursor, floor } = record;
+      hasHead ||= fleet === 'alerts' && (format === FORMAT || format === 1);
       marks = {
-        beganMs: beganMs ?? marks.beganMs,
-        cursorMs: cursorMs ?? marks.cursorMs,
-        floorMs: floorMs ?? marks.floorMs,
+        beganMs: readTime(began) ?? marks.beganMs,
+        cursorMs: readTime(cursor) ?? marks.cursorMs,
+        floorMs: readTime(floor) ?? marks.floorMs,
       };
-      hasHead ||= record['fleet'] === 'alerts' && (format === FORMAT || format === 1);
     }
   }
   // A new one holds claims alone.

@@ -48,8 +48,8 @@ export function addPage(before: Reading, order: Order, page: Page<Alert>, servic
   let { lastMs, topMs } = before;
   for (const item of page.items) {
     const orderMs = order === 'modified' ? lastMsOf(item.value) : readTime(item.value.created);
-    // Once out of order, always out of order: then nothing proves that the rest is older.
-    lastMs = orderMs === undefined || lastMs === undefined || orderMs > lastMs ? undefined : orderMs;
+    // Once out of order, always out of order: then nothing proves that the rest is older. One without a time proves nothing.
+    if (orderMs !== undefined) lastMs = lastMs === undefined || orderMs > lastMs ? undefined : orderMs;
     const changedMs = lastMsOf(item.value);
     if (changedMs !== undefined) topMs = Math.max(topMs ?? changedMs, changedMs);
     const key = keyOf(versionOf(item, 'list'));

@@ -28,18 +28,7 @@ export interface WebhookTaker {
   onRefusal(status: number, reason: string): void;
 }
 
-export interface WebhookServer {
-  readonly url: string;
-  /** From now on webhooks are taken; before, senders are asked to come again. */
-  start(taker: WebhookTaker): void;
-  /** A webhook that was not answered yet. */
-  waiting(id: number): Webhook | undefined;
-  /** Answers that it was taken. */
-  accept(id: number): void;
-  counts(): { received: number; refused: number };
-  /** Answers what waits with 503, so that it is sent again, and closes. */
-  close(): Promise<void>;
-}
+export type WebhookServer = Awaited<ReturnType<typeof openServer>>;
 
 const BODY_LIMIT_BYTES = 1024 * 1024;
 /** Webhooks that may wait for their answer, and bytes of them. */
@@ -60,7 +49,7 @@ const BUSY: Refusal = { status: 503, reason: 'busy, retry later', headers: { 're
 const CLOSING: Refusal = { ...BUSY, headers: { ...BUSY.headers, connection: 'close' } };
 
 /** Starts the server; rejects with Node's error when it cannot listen. */
-export async function openServer(options: ServerOptions): Promise<WebhookServer> {
+export async function openServer(options: ServerOptions) {
   const waiting = new Map<number, { webhook: Webhook; response: ServerResponse }>();
   const counts = { received: 0, refused: 0 };
   let waitingBytes = 0;
@@ -99,18 +88,22 @@ export async function openServer(options: ServerOptions): Promise<WebhookServer>
   });
   return {
     url: server.origin + options.path,
-    start(given) {
+    /** From now on webhooks are taken; before, senders are asked to come again. */
+    start(given: WebhookTaker): void {
       taker = given;
     },
-    waiting: (id) => waiting.get(id)?.webhook,
-    accept(id) {
+    /** A webhook that was not answered yet. */
+    waiting: (id: number): Webhook | undefined => waiting.get(id)?.webhook,
+    /** Answers that it was taken. */
+    accept(id: number): void {
       const { webhook, response } = waiting.get(id) ?? {};
       waiting.delete(id);
       waitingBytes -= webhook?.body.length ?? 0;
       response?.writeHead(204).end();
     },
     counts: () => counts,
-    async close() {
+    /** Answers what waits with 503, so that it is sent again, and closes. */
+    async close(): Promise<void> {
       if (isClosing) return;
       isClosing = true;
       for (const { response } of waiting.values()) send(response, CLOSING);

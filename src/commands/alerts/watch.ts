@@ -33,7 +33,7 @@ export async function watchAlerts(context: Context, options: WatchAlertsOptions)
   const types = options.type ?? [];
   const { clock, signal, notice: say } = context;
   const { stateFile } = options;
-  const memory = stateFile && (await openMemory(stateFile, { baseUrl: baseUrl.href, clock, signal, say }));
+  const memory = stateFile && (await openMemory(stateFile, baseUrl.href, { clock, signal, say }));
   const plan = {
     form,
     ...endPlan(options),
