@@ -143,6 +143,8 @@ export function openContext(
     if (flags.quiet === true) return;
     await io.stderr.write(`${await showNotice(line, io)}\n`);
   };
+  /** With -q too: what is at stake is the token. */
+  const warn = async (line: string) => void (await io.stderr.write(`${await showNotice(line, io)}\n`));
   const stored = once(async (): Promise<Stored> => (await import('./settings/store.js')).loadStored(io.env));
   const settings = once(async () => {
     const { resolveSettings } = await import('./settings/resolve.js');
@@ -166,7 +168,8 @@ export function openContext(
   let opened: Promise<Network> | undefined;
   const openOnce = async (timeoutMs: number | undefined) => {
     const { openNetwork } = await import('./http/network.js');
-    return openNetwork(io.env, timeoutMs ?? (await settings()).timeoutMs.value);
+    const opened = await openNetwork(io.env, timeoutMs ?? (await settings()).timeoutMs.value);
+    return io.env['NODE_TLS_REJECT_UNAUTHORIZED'] === '0' ? announceUnverified(opened, warn) : opened;
   };
   const network: Context['network'] = (timeoutMs) => {
     opened ??= openOnce(timeoutMs);
@@ -217,6 +220,23 @@ export function openContext(
       await connections?.close();
       if (connections?.isLookingUp() === true) world.abandon?.();
       if (flags.jq !== undefined) await (await jq().catch(() => undefined))?.close();
+    },
+  };
+}
+
+/** The same network, which says once, when TLS is about to be opened, that certificates are not verified. */
+function announceUnverified(network: Network, warn: (line: string) => Promise<void>): Network {
+  let isSaid = false;
+  return {
+    ...network,
+    dispatcherTo(url) {
+      if (url.protocol === 'https:' && !isSaid) {
+        isSaid = true;
+        void warn(
+          '! NODE_TLS_REJECT_UNAUTHORIZED=0: certificates are not verified; anyone on the way can read the token',
+        );
+      }
+      return network.dispatcherTo(url);
     },
   };
 }

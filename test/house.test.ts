@@ -90,6 +90,7 @@ const LEAVES: readonly string[] = [
   'shell',
   'step',
   'user',
+  'named-file',
 ];
 
 test('no room imports itself through others', () => {

@@ -41,7 +41,11 @@ describe.runIf(hasTool('openssl'))('https', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  function list(host: string, more: NodeJS.ProcessEnv = {}): Promise<{ code: number; stdout: string; stderr: string }> {
+  function list(
+    host: string,
+    more: NodeJS.ProcessEnv = {},
+    flags: readonly string[] = [],
+  ): Promise<{ code: number; stdout: string; stderr: string }> {
     const env = {
       PATH: process.env['PATH'],
       FLEET_CONFIG_DIR: '/nonexistent/fleet-tests',
@@ -49,13 +53,19 @@ describe.runIf(hasTool('openssl'))('https', () => {
       FLEET_TOKEN: 'token-of-the-test',
       ...more,
     };
-    const args = [...PROGRAM_ARGS, 'bicycles', 'list', '--jq', '.[].name', '--retries', '0'];
+    const args = [...PROGRAM_ARGS, 'bicycles', 'list', '--jq', '.[].name', '--retries', '0', ...flags];
     return new Promise((resolve) => {
       execFile(PROGRAM_FILE, args, { env }, (error, stdout, stderr) =>
         resolve({ code: Number(error?.code ?? 0), stdout, stderr }),
       );
     });
   }
+
+  test.each([[[]], [['-q']]])('NODE_TLS_REJECT_UNAUTHORIZED=0 is said once %j', async (flags) => {
+    const { code, stdout, stderr } = await list('localhost', { NODE_TLS_REJECT_UNAUTHORIZED: '0' }, flags);
+    expect({ code, stdout }).toEqual({ code: 0, stdout: 'Ada\n' });
+    expect(stderr.match(/NODE_TLS_REJECT_UNAUTHORIZED=0: certificates are not verified/g)).toHaveLength(1);
+  });
 
   test('a certificate that nobody vouches for is refused, and the hint names the variable', async () => {
     const { code, stderr } = await list('localhost');

@@ -1,8 +1,7 @@
 // Where the access token comes from, and how it is renewed (interface.md section 5 leaves obtaining it open).
 
-import { promises as files } from 'node:fs';
-import { buffer } from 'node:stream/consumers';
 import { configError, reasonOf } from '../errors.js';
+import type { NamedFile } from '../named-file.js';
 import { profileFlag } from './resolve.js';
 import { SANDBOX_PROFILE } from './sandbox-profile.js';
 import { type Login, loadTokens } from './store.js';
@@ -85,15 +84,20 @@ function fileReader(path: string, input: TokenInput): () => Promise<string> {
   let kept: string | undefined;
   return async () => {
     if (kept !== undefined) return kept;
-    let read: { text: string; isRegular: boolean };
+    let read: NamedFile;
     try {
-      read = await readBeginning(path);
+      const { clock, signal, settings } = input;
+      const silenceMs = settings.timeoutMs.value;
+      const { readNamedFile } = await import('../named-file.js');
+      const tooLarge = 'it holds more than a token';
+      read = await readNamedFile(path, { limitBytes: TOKEN_LIMIT_BYTES, tooLarge, clock, signal, silenceMs });
     } catch (error) {
+      input.signal.throwIfAborted();
       const message = `the token file ${path} cannot be read: ${reasonOf(error)}`;
       throw configError(message, 'check the path in FLEET_TOKEN_FILE', error);
     }
     const token = readToken(
-      read.text,
+      read.bytes.toString('utf8'),
       `the file ${path}`,
       'let the file of FLEET_TOKEN_FILE hold the token alone',
       input,
@@ -102,18 +106,6 @@ function fileReader(path: string, input: TokenInput): () => Promise<string> {
     if (!read.isRegular) kept = token;
     return token;
   };
-}
-
-/** As much of a file as a token may have, and a byte more. */
-async function readBeginning(path: string): Promise<{ text: string; isRegular: boolean }> {
-  const file = await files.open(path);
-  try {
-    const bytes = await buffer(file.createReadStream({ end: TOKEN_LIMIT_BYTES, autoClose: false }));
-    if (bytes.length > TOKEN_LIMIT_BYTES) throw new Error('it holds more than a token');
-    return { text: bytes.toString('utf8'), isRegular: (await file.stat()).isFile() };
-  } finally {
-    await file.close();
-  }
 }
 
 function storedReader(place: StoredPlace, input: TokenInput): Reading {

@@ -1,7 +1,7 @@
 // The one way to read stdin, to its end or line by line, bounded; a stdin that nothing can come from is refused, not taken for empty.
 
 import { fstatSync, statSync, writeSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import type { Clock } from '../clock.js';
 import { FleetError, reasonOf, usageError } from '../errors.js';
 import type { Io, Streams } from './io.js';
 
@@ -44,15 +44,35 @@ export async function readStdin(
 
 /** The bytes of an input file, or of stdin for `-`. Throws a FleetError of kind `usage` that says why they cannot be read; `flag` names it. */
 export async function readInput(
-  context: { readonly io: Io; readonly signal: AbortSignal },
+  context: {
+    readonly io: Io;
+    readonly signal: AbortSignal;
+    readonly clock: Clock;
+    settings(): Promise<{ readonly timeoutMs: { readonly value: number } }>;
+  },
   path: string,
   flag: string,
 ): Promise<Buffer> {
   if (path === '-') return readStdin(context);
-  return readFile(path).catch((error: unknown) => {
-    const hint = flag.endsWith('@') ? `give ${flag}FILE, or ${flag}- for stdin` : `give ${flag} a file, or - for stdin`;
-    throw usageError(`${path} cannot be read: ${reasonOf(error)}`, hint);
+  const { signal, clock } = context;
+  const silenceMs = (await context.settings()).timeoutMs.value;
+  const { readNamedFile } = await import('../named-file.js');
+  const reading = readNamedFile(path, {
+    limitBytes: STDIN_LIMIT_BYTES,
+    tooLarge: 'it is larger than 64 MB',
+    signal,
+    clock,
+    silenceMs,
   });
+  return (
+    await reading.catch((error: unknown) => {
+      signal.throwIfAborted();
+      const hint = flag.endsWith('@')
+        ? `give ${flag}FILE, or ${flag}- for stdin`
+        : `give ${flag} a file, or - for stdin`;
+      throw usageError(`${path} cannot be read: ${reasonOf(error)}`, hint);
+    })
+  ).bytes;
 }
 
 /**

@@ -1,0 +1,82 @@
+// Files that an operator names: pipes that nobody writes to, devices without an end, in every command that reads one.
+
+import { execFileSync, spawn } from 'node:child_process';
+import { EventEmitter } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { PROGRAM_ARGS, PROGRAM_FILE } from './support/program.js';
+import { runFleet } from './support/run.js';
+
+let folder: string;
+let pipe: string;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'fleet-named-'));
+  pipe = join(folder, 'pipe');
+  execFileSync('mkfifo', [pipe]);
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+const ENV = { FLEET_BASE_URL: 'http://127.0.0.1:1', FLEET_TOKEN: 't' };
+const ORGANIZATION = ['--organization', 'aaaaaaaa-0000-4000-8000-000000000001'];
+
+/** The commands that read a file, with that file. */
+const readers = (path: string): [string, string[], NodeJS.ProcessEnv][] => [
+  ['FLEET_TOKEN_FILE', ['bicycles', 'list'], { FLEET_BASE_URL: ENV.FLEET_BASE_URL, FLEET_TOKEN_FILE: path }],
+  ['create --from', ['bicycles', 'create', '--from', path, ...ORGANIZATION, '--yes'], ENV],
+  ['api --input', ['api', '/x/', '-X', 'POST', '--input', path], ENV],
+  ['api -F', ['api', '/x/', '-X', 'POST', '-F', `a=@${path}`], ENV],
+];
+
+describe('a named pipe that nobody writes to', () => {
+  test.each(readers('PIPE'))('%s: ends with --timeout', async (_case, args, env) => {
+    const at = <T extends string>(text: T) => text.replace('PIPE', pipe);
+    const own = Object.fromEntries(Object.entries(env).map(([name, value]) => [name, at(value ?? '')]));
+    const { code, stderr } = await runFleet([...args.map(at), '--timeout', '1'], { env: own });
+    expect(stderr).toContain('cannot be read: nothing came from it for 1 s (--timeout)');
+    expect(code).toBe('FLEET_TOKEN_FILE' in env ? 3 : 2);
+  });
+
+  test.each(readers('PIPE'))('%s: ends with Ctrl-C', async (_case, args, env) => {
+    const at = (text: string) => text.replace('PIPE', pipe);
+    const own = Object.fromEntries(Object.entries(env).map(([name, value]) => [name, at(value ?? '')]));
+    const signals = new EventEmitter();
+    const running = runFleet(args.map(at), { env: own, signals });
+    setTimeout(() => signals.emit('SIGINT'), 300);
+    expect((await running).code).toBe(130);
+  });
+
+  test('the built program ends with SIGTERM within two seconds', async () => {
+    const env = {
+      ...process.env,
+      FLEET_BASE_URL: ENV.FLEET_BASE_URL,
+      FLEET_TOKEN_FILE: pipe,
+      FLEET_CONFIG_DIR: folder,
+    };
+    const child = spawn(PROGRAM_FILE, [...PROGRAM_ARGS, 'bicycles', 'list'], { env, stdio: 'ignore' });
+    await new Promise((resolve) => setTimeout(resolve, 700));
+    const startedAt = performance.now();
+    child.kill('SIGTERM');
+    const code = await new Promise((resolve) => child.once('close', resolve));
+    expect(code).toBe(143);
+    expect(performance.now() - startedAt).toBeLessThan(2000);
+  });
+});
+
+test('a named pipe that somebody writes to later is read to its end', async () => {
+  const running = runFleet(['api', '/x/', '-X', 'POST', '--input', pipe], { env: ENV });
+  setTimeout(() => spawn('sh', ['-c', `printf '{"a":1}' > "${pipe}"`]), 200);
+  const { code, stderr } = await running;
+  expect({ code, stderr }).toEqual({ code: 8, stderr: expect.stringContaining('connection refused') });
+});
+
+test.each(readers('/dev/zero').slice(1))(
+  'a device without an end: %s keeps 64 MB at most, exit 2',
+  async (_case, args, env) => {
+    const { code, stderr } = await runFleet(args, { env });
+    expect(stderr).toContain('/dev/zero cannot be read: it is larger than 64 MB');
+    expect(code).toBe(2);
+  },
+);
