@@ -3,6 +3,7 @@
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type Clock, systemClock } from './clock.js';
+import { asFleetError, usageError } from './errors.js';
 
 export interface OwnServer {
   /** `http://127.0.0.1:4020`, without a path. */
@@ -15,6 +16,8 @@ export interface OwnServerOptions {
   host: string;
   /** 0 for any free one. */
   port: number;
+  /** The flag that names another port. */
+  flag: string;
   clock?: Clock;
 }
 
@@ -28,16 +31,15 @@ const LIMITS = {
 };
 const CONNECTION_LIMIT = 1_000;
 
-/** Starts to listen. Rejects with Node's own error, EADDRINUSE for instance. */
+/** Starts to listen. Rejects with a FleetError of kind `usage` where this address and port cannot be had. */
 export async function openHttpServer(options: OwnServerOptions, listener: RequestListener): Promise<OwnServer> {
   const { host, port, clock = systemClock() } = options;
   const server = createServer(LIMITS, listener);
   server.maxConnections = CONNECTION_LIMIT;
   await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
+    server.once('error', (error) => reject(notListening(error, options)));
     server.listen(port, host.replace(/^\[(.*)\]$/, '$1'), () => {
-      server.off('error', reject);
-      server.on('error', () => {});
+      server.removeAllListeners('error').on('error', () => {});
       resolve();
     });
   });
@@ -54,4 +56,16 @@ export async function openHttpServer(options: OwnServerOptions, listener: Reques
         server.closeIdleConnections();
       }),
   };
+}
+
+function notListening(error: NodeJS.ErrnoException, { host, port, flag }: OwnServerOptions): Error {
+  if (error.code === 'EADDRINUSE') {
+    const hint = `stop the program that listens there, or give another port to ${flag} (0: any free one)`;
+    return usageError(`port ${port} of ${host} is in use`, hint);
+  }
+  if (error.code === 'EACCES')
+    return usageError(`port ${port} of ${host} may not be listened to by this user`, `give a ${flag} from 1024 on`);
+  if (error.code === 'EADDRNOTAVAIL' || error.code === 'ENOTFOUND')
+    return usageError(`${host} is not an address of this machine`, 'give --host 127.0.0.1');
+  return asFleetError(error);
 }

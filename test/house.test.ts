@@ -71,7 +71,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   clock: [],
   globe: [],
   groups: [],
-  'http-server': [],
+  'http-server': ['errors'],
   secrets: [],
   shell: [],
   step: [],

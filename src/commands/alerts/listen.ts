@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import type { Context } from '../../context.js';
-import { asFleetError, configError, type FleetError, reasonOf, usageError } from '../../errors.js';
+import { asFleetError, configError, reasonOf, usageError } from '../../errors.js';
 import { makeFolder, OWN_FOLDER_MODE } from '../../folder.js';
 import { isOwnName } from '../../http/loopback.js';
 import { findStateFolder } from '../../settings/place.js';
@@ -16,7 +16,7 @@ import { followAlerts, type Receiver } from './follow.js';
 import { openForwarder } from './forward.js';
 import { type ForwardQueue, openForwardQueue } from './forward-queue.js';
 import { IN_USE } from './log.js';
-import { type Memory, openMemory } from './memory.js';
+import { openMemory } from './memory.js';
 import { openServer, type Webhook, type WebhookServer } from './receiver.js';
 import type { AlertsEvent } from './state.js';
 
@@ -48,9 +48,7 @@ export async function listenAlerts(context: Context, options: ListenOptions): Pr
   const organization = await chosenOrganization(context);
   const { clock } = context;
   // The port first: who has it has the memory as well.
-  const server = await openServer({ ...options, secret, clock }).catch((error) =>
-    Promise.reject(notListening(error, options)),
-  );
+  const server = await openServer({ ...options, flag: '--port', secret, clock });
   try {
     const base = settings.baseUrl.value?.href ?? '';
     const { memory, queue } = await openFiles(context, options, base);
@@ -73,10 +71,8 @@ function readSecret({ io }: Context, { secretEnv }: ListenOptions): string | und
   if (secretEnv === undefined) return undefined;
   const secret = io.env[secretEnv];
   if (secret === undefined || secret === '') {
-    throw configError(
-      `the variable ${secretEnv} of --secret-env is ${secret === '' ? 'empty' : 'not set'}`,
-      'set it to the secret of the webhooks',
-    );
+    const problem = `the variable ${secretEnv} of --secret-env is ${secret === '' ? 'empty' : 'not set'}`;
+    throw configError(problem, 'set it to the secret of the webhooks');
   }
   io.secrets.add(secret);
   return secret;
@@ -84,19 +80,6 @@ function readSecret({ io }: Context, { secretEnv }: ListenOptions): string | und
 
 function isLoopbackHost(host: string): boolean {
   return isOwnName(host) || /^127\.\d+\.\d+\.\d+$/.test(host) || host === '::1' || host === '[::1]';
-}
-
-function notListening(thrown: NodeJS.ErrnoException, { host, port }: ListenOptions): FleetError {
-  if (thrown.code === 'EADDRINUSE')
-    return usageError(
-      `port ${port} of ${host} is in use`,
-      'stop the program that listens there, or give another port to --port (0: any free one)',
-    );
-  if (thrown.code === 'EACCES')
-    return usageError(`port ${port} of ${host} may not be listened to by this user`, 'give a --port from 1024 on');
-  if (thrown.code === 'EADDRNOTAVAIL' || thrown.code === 'ENOTFOUND')
-    return usageError(`${host} is not an address of this machine`, 'give --host 127.0.0.1');
-  return asFleetError(thrown);
 }
 
 /** Where the files of this listener are: another service, address or path is another one. */
@@ -116,14 +99,8 @@ function digestOf(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 12);
 }
 
-interface Files {
-  memory: Memory | undefined;
-  /** What waits to be passed on. */
-  queue: ForwardQueue | undefined;
-}
-
 /** What was shown before; without it the listener works, and says what that means, unless bodies must be kept for --forward. */
-async function openFiles(context: Context, options: ListenOptions, base: string): Promise<Files> {
+async function openFiles(context: Context, options: ListenOptions, base: string) {
   const { forward } = options;
   try {
     const path = await statePath(context, options, base);
@@ -139,16 +116,10 @@ async function openFiles(context: Context, options: ListenOptions, base: string)
   }
 }
 
-interface ReceiveParts {
-  options: ListenOptions;
-  server: WebhookServer;
-  queue: ForwardQueue | undefined;
-}
-
 /** Takes webhooks from now on. */
 async function receive(
   context: Context,
-  { options, server, queue }: ReceiveParts,
+  { options, server, queue }: { options: ListenOptions; server: WebhookServer; queue: ForwardQueue | undefined },
   { stderr, emit, ending }: Session<AlertsEvent>,
 ): Promise<Receiver> {
   const { clock } = context;
@@ -200,11 +171,11 @@ async function receive(
 }
 
 /** The body as it came, with what tells its receiver what it is and whose. */
-function forwardedOf({ body, headers }: Webhook, signatureHeader: string) {
-  const names = ['content-type', 'user-agent', signatureHeader.toLowerCase()];
-  const passed = names.flatMap((name): [string, string][] => {
-    const value = headers[name];
-    return typeof value === 'string' ? [[name, value]] : [];
-  });
-  return { body, headers: Object.fromEntries(passed) };
+function forwardedOf({ body, headers: all }: Webhook, signatureHeader: string) {
+  const headers: { [name: string]: string } = {};
+  for (const name of ['content-type', 'user-agent', signatureHeader.toLowerCase()]) {
+    const value = all[name];
+    if (typeof value === 'string') headers[name] = value;
+  }
+  return { body, headers };
 }

@@ -5,17 +5,12 @@ import { count, errorFields, iso, showCapped, type WatchEnd } from '../../views/
 import type { Fields, Stderr } from '../follow/stderr.js';
 import type { AlertCounts, AlertsEffect, Show } from './state.js';
 
-/** What was done besides showing. */
-interface DoneCounts {
-  executed: number;
-  execFailed: number;
-}
-
 export interface SummaryInput {
   end: WatchEnd;
   durationMs: number;
   counts: AlertCounts;
-  done: DoneCounts;
+  /** Commands of --exec. */
+  done: { executed: number; execFailed: number };
   undelivered: number;
   /** What a receiver adds: for programs, and for people. */
   more?: { fields: Fields; facts: readonly string[]; isPromise: boolean } | undefined;
@@ -79,19 +74,16 @@ export function openAlertsReport(stderr: Stderr, title: Title, everyMs: number |
   };
 }
 
-function printSummary(
-  stderr: Stderr,
-  title: Title,
-  { end, durationMs, counts, done, undelivered, more }: SummaryInput,
-): Promise<void> {
+function printSummary(stderr: Stderr, title: Title, input: SummaryInput): Promise<void> {
+  const { end, durationMs, counts, done, undelivered, more } = input;
   const facts = [
     count(counts.shown, 'alert'),
-    ...(counts.caughtUp === 0 ? [] : [`${counts.caughtUp} of them caught up`]),
-    ...(counts.late === 0 ? [] : [`${counts.late} late`]),
-    ...(counts.failures === 0 ? [] : [count(counts.failures, 'failed reading')]),
-    ...(done.executed === 0 ? [] : [`${count(done.executed, 'command')} run, ${done.execFailed} failed`]),
+    counts.caughtUp > 0 && `${counts.caughtUp} of them caught up`,
+    counts.late > 0 && `${counts.late} late`,
+    counts.failures > 0 && count(counts.failures, 'failed reading'),
+    done.executed > 0 && `${count(done.executed, 'command')} run, ${done.execFailed} failed`,
     ...(more?.facts ?? []),
-  ];
+  ].filter((fact) => fact !== false);
   const lines = [`${title.past} for ${showDuration(durationMs)}: ${facts.join(', ')}`];
   if (undelivered > 0) lines.push(`  ${count(undelivered, 'alert')} not delivered`);
   const fields = {

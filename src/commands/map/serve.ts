@@ -3,7 +3,6 @@
 import type { TopicRole } from '../../api/push.js';
 import { every } from '../../clock.js';
 import type { Context } from '../../context.js';
-import { asFleetError, type FleetError, usageError } from '../../errors.js';
 import { packAlerts } from '../../views/map/pack.js';
 import { readOpenAlerts } from '../bicycles/open-alerts.js';
 import { IDLE_MS, RESYNC_PAGES } from '../follow/flags.js';
@@ -55,7 +54,7 @@ export async function servePage(context: Context, options: ServeOptions): Promis
       payload: () => feed.payload(wallMs()),
       fields: feed.fields,
       past: past && (async (atMs) => feed.payloadOf(await past.read(atMs), atMs)),
-    }).catch((error) => Promise.reject(notServed(error, port)));
+    });
     live.atEnd(server.close);
     await context.io.stdout.write(`${server.url}\n`);
     await context.notice('open this address in a browser on this machine; Ctrl-C stops it');
@@ -124,15 +123,4 @@ function followPage(
       wantFlush();
     },
   };
-}
-
-function notServed(thrown: NodeJS.ErrnoException, port: number): FleetError {
-  if (thrown.code === 'EADDRINUSE')
-    return usageError(
-      `port ${port} is in use`,
-      'stop the program that listens there, or give another port to --serve (0: any free one)',
-    );
-  if (thrown.code === 'EACCES')
-    return usageError(`port ${port} may not be listened to by this user`, 'give a port from 1024 on');
-  return asFleetError(thrown);
 }

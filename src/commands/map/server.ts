@@ -34,7 +34,7 @@ const TOKEN_BYTES = 18;
 const UNREAD_LIMIT_BYTES = 1024 * 1024;
 const MOST_TABS = 64;
 
-/** Starts to listen. Rejects with Node's own error, EADDRINUSE for instance. */
+/** Starts to listen. Rejects with a FleetError of kind `usage` where the port cannot be had. */
 export async function openPageServer({
   port,
   template,
@@ -97,7 +97,10 @@ export async function openPageServer({
   const listener = getRequestListener((request, env) => app.fetch(request, env as HttpBindings), {
     overrideGlobalObjects: false,
   });
-  const server = await openHttpServer({ host: HOST, port }, (request, response) => void listener(request, response));
+  const server = await openHttpServer(
+    { host: HOST, port, flag: '--serve' },
+    (request, response) => void listener(request, response),
+  );
   return {
     url: `${server.origin}/${token}/`,
     send(update) {

@@ -1,6 +1,5 @@
 // What the mirror's writer counts, and how a monitoring system reads it: Prometheus text and a health check, on loopback.
 
-import { configError, reasonOf } from '../../errors.js';
 import { type OwnServer, openHttpServer } from '../../http-server.js';
 
 /** What is counted from the start on: its name and meaning for Prometheus. */
@@ -66,9 +65,9 @@ function metricsText(counters: Counters, reading: Reading): string {
     .join('');
 }
 
-/** Serves `/metrics` and `/healthz` on loopback. Throws a FleetError of kind `config` when the port is taken. */
+/** Serves `/metrics` and `/healthz` on loopback. Rejects with a FleetError of kind `usage` when the port is taken. */
 export async function serveMetrics(port: number, counters: Counters, look: () => Reading): Promise<OwnServer> {
-  return openHttpServer({ host: '127.0.0.1', port }, (request, response) => {
+  return openHttpServer({ host: '127.0.0.1', port, flag: '--metrics' }, (request, response) => {
     const [pathname] = (request.url ?? '').split('?', 1);
     const send = (status: number, text: string) => {
       response.writeHead(status, {
@@ -83,8 +82,6 @@ export async function serveMetrics(port: number, counters: Counters, look: () =>
     if (pathname === '/healthz')
       return send(reading.isCurrent ? 200 : 503, reading.isCurrent ? 'current\n' : `${whyNot(reading)}\n`);
     send(404, 'here are /metrics and /healthz\n');
-  }).catch((error) => {
-    throw configError(`--metrics ${port}: ${reasonOf(error)}`, 'give another port to --metrics', error);
   });
 }
 
