@@ -19,6 +19,8 @@ export interface OwnServerOptions {
   /** The flag that names another port. */
   flag: string;
   clock?: Clock;
+  /** A connection on which nothing moves for so long is cut; never without it. */
+  idleMs?: number;
 }
 
 /** From the first byte of a head to its last 10 s, and of a request to its last 20 s. */
@@ -33,9 +35,10 @@ const CONNECTION_LIMIT = 1_000;
 
 /** Starts to listen. Rejects with a FleetError of kind `usage` where this address and port cannot be had. */
 export async function openHttpServer(options: OwnServerOptions, listener: RequestListener): Promise<OwnServer> {
-  const { host, port, clock = systemClock() } = options;
+  const { host, port, clock = systemClock(), idleMs = 0 } = options;
   const server = createServer(LIMITS, listener);
   server.maxConnections = CONNECTION_LIMIT;
+  server.timeout = idleMs;
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error) => reject(notListening(error, options)));
     server.listen(port, host.replace(/^\[(.*)\]$/, '$1'), () => {

@@ -29,20 +29,31 @@ export function followFleet({ sequence, onUpdate, onFleet, onConnection }: LiveO
     if (isPaused || document.visibilityState === 'hidden') return;
     const opened = new EventSource(`events?after=${known}`);
     source = opened;
-    const hear = <News extends Update>(name: string, take: (news: News) => void) =>
-      opened.addEventListener(name, ({ data }) => {
-        const news = JSON.parse(data) as News;
-        known = news.sequence;
-        take(news);
-      });
-    hear('update', onUpdate);
-    hear('fleet', onFleet);
+    opened.addEventListener('update', ({ data }) => {
+      const news = JSON.parse(data) as Update;
+      known = news.sequence;
+      onUpdate(news);
+    });
+    opened.addEventListener('fleet', () => void renew(opened));
     opened.addEventListener('open', () => onConnection(true));
     opened.addEventListener('error', () => {
       onConnection(false);
       // The browser tries again by itself, unless it was answered with something else.
       if (opened.readyState === EventSource.CLOSED) setTimeout(open, RETRY_MS);
     });
+  };
+  /** Too much was missed, or all of it: fleet has one packed copy for every page. */
+  const renew = async (asker: EventSource) => {
+    asker.close();
+    try {
+      const payload = await askForFleet();
+      if (source !== asker) return;
+      known = payload.sequence;
+      onFleet(payload);
+      open();
+    } catch {
+      if (source === asker) setTimeout(open, RETRY_MS);
+    }
   };
   open();
   document.addEventListener('visibilitychange', open);
@@ -57,6 +68,13 @@ export function followFleet({ sequence, onUpdate, onFleet, onConnection }: LiveO
       open();
     },
   };
+}
+
+/** The fleet as it is. */
+export async function askForFleet(): Promise<Payload> {
+  const answer = await fetch('fleet');
+  if (!answer.ok) throw new Error(`fleet answered ${answer.status}`);
+  return (await answer.json()) as Payload;
 }
 
 /** The fleet at a moment of the past; undefined where it cannot be had. */

@@ -7,7 +7,7 @@ import { openFacets } from './facets.js';
 import { EVERYTHING, type Filter, filterFleet, inView, isEverything, type Sort, sortBicycles } from './filter.js';
 import { type Bicycle, type Fleet, openFleet, update } from './fleet.js';
 import { drawAlerts, openFeed } from './lists.js';
-import { askForFields, followFleet } from './live.js';
+import { askForFields, askForFleet, followFleet } from './live.js';
 import { type FleetMap, type MapOptions, openMap } from './map.js';
 import { openPast } from './past.js';
 import type { Alerts, Details, Fields, Link, Payload, Update } from './payload.js';
@@ -30,8 +30,10 @@ interface Shown {
   chosen: Bicycle | undefined;
 }
 
-function start(): void {
-  const payload = readBlock<Payload>('fleet');
+async function start(): Promise<void> {
+  const block = readBlock<Payload>('fleet');
+  // A page that is served has the fleet not in it.
+  const payload = block.link === null ? block : await askForFleet();
   const shown: Shown = {
     fleet: openFleet(payload.rows),
     atMs: payload.atMs,
@@ -297,12 +299,10 @@ function attributionOf({ tiles }: Payload): string {
 
 /** A page without its script would be an empty frame: what went wrong is said in it. */
 function startOrSay(): void {
-  try {
-    start();
-  } catch (error) {
+  start().catch((error) => {
     sayFailure(byId('map'), `The page could not start: ${messageOf(error)}`);
     throw error;
-  }
+  });
 }
 
 function sayFailure(container: HTMLElement, text: string): void {

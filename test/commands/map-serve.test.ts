@@ -1,13 +1,14 @@
 // The server of `fleet map --serve`: who may ask, what a tab is sent, and what is kept for one that is slow or comes back.
 
+import { randomBytes } from 'node:crypto';
 import { EventEmitter } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { request } from 'node:http';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough, Readable, Writable } from 'node:stream';
-import { afterAll, afterEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, describe, expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../src/clock.js';
 import { openFeed } from '../../src/commands/map/feed.js';
 import { openPageServer, type PageServer } from '../../src/commands/map/server.js';
@@ -38,10 +39,17 @@ const TEMPLATE = '<meta http-equiv="Content-Security-Policy" content="default-sr
 let server: PageServer | undefined;
 afterEach(() => server?.close());
 
-async function start(): Promise<PageServer> {
+async function start(more: { idleMs?: number; payload?: Partial<Payload> } = {}): Promise<PageServer> {
   let last = 0;
-  const options = { port: 0, template: TEMPLATE, fields: () => undefined, past: undefined };
-  const opened = await openPageServer({ ...options, payload: () => payload(last) });
+  const options = {
+    ...more,
+    port: 0,
+    key: 'k'.repeat(24),
+    template: TEMPLATE,
+    fields: () => undefined,
+    past: undefined,
+  };
+  const opened = await openPageServer({ ...options, payload: () => ({ ...payload(last), ...more.payload }) });
   server = {
     ...opened,
     send(news) {
@@ -86,6 +94,34 @@ function listen(url: string, after: number) {
   sent.on('error', () => {});
   sent.end();
   return Object.assign(heard, { stop: () => sent.destroy() });
+}
+
+/** The packed fleet. */
+async function readFleet(url: string): Promise<Payload> {
+  return (await (await fetch(`${url}fleet`)).json()) as Payload;
+}
+
+/** The fleet as a tab has it that just came: the packed one, and what it hears of since. */
+async function readNow(url: string): Promise<Payload> {
+  const fleet = await readFleet(url);
+  const tab = listen(url, fleet.sequence);
+  await eventually(() => tab.text.includes('retry'));
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  tab.stop();
+  const updates = Array.from(tab.text.matchAll(/^event: update\ndata: (.*)\n\n/gm), ([, data]) =>
+    JSON.parse(data ?? ''),
+  );
+  const rows = new Map(fleet.rows.map((row) => [row.uuid, row]));
+  for (const { rows: changed, gone } of updates as Update[]) {
+    for (const row of changed) rows.set(row.uuid, row);
+    for (const uuid of gone) rows.delete(uuid);
+  }
+  return { ...fleet, sequence: updates.at(-1)?.sequence ?? fleet.sequence, rows: [...rows.values()] };
+}
+
+/** The connections of this process, both ends of each. */
+function connections(): number {
+  return process.getActiveResourcesInfo().filter((name) => /^TCP(?:Socket|Server)?Wrap$/.test(name)).length;
 }
 
 test('answers its own name, its own pages and its own path alone', async () => {
@@ -140,33 +176,79 @@ test('a tab hears what comes after what it has; one that has missed something ge
   for (const tab of [late, again]) tab.stop();
 });
 
-test('a tab that reads nothing is not waited for, and what it is behind stays bounded', async () => {
+test('a tab that comes back hears what it missed since the packed fleet, however often that was asked for', async () => {
   const { url, send } = await start();
+  send(update(1));
+  expect(await readFleet(url)).toMatchObject({ sequence: 1, title: 'a fleet' });
+  send(update(2));
+  send(update(3));
+  expect(await readFleet(url)).toMatchObject({ sequence: 1 });
+  const tab = listen(url, 1);
+  await eventually(() => eventsOf(tab.text).length === 2);
+  expect(eventsOf(tab.text)).toEqual(['update 2', 'update 3']);
+  tab.stop();
+  // Where too much came since, it is packed anew.
+  for (let sequence = 4; sequence < 10; sequence++) send(update(sequence, 1_000_000));
+  expect(await readFleet(url)).toMatchObject({ sequence: 9 });
+});
+
+test('60 deaf tabs cost no more than one, and are closed in time; one that reads is not', async () => {
+  // What gzip cannot pack: 12 MB for each of them, if each had its own.
+  const rows = randomBytes(8e6).toString('base64');
+  const { url, send } = await start({ idleMs: 2_000, payload: { title: rows } });
   const { port, pathname } = new URL(url);
-  const slow = connect(Number(port), '127.0.0.1');
-  slow.pause();
-  slow.write(`GET ${pathname}events?after=0 HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n\r\n`);
   const quick = listen(url, 0);
   await eventually(() => quick.text.includes('retry'));
-  // 60 MB in all.
-  for (let sequence = 1; sequence <= 60; sequence++) {
-    send(update(sequence, 1_000_000));
+  const used = () => process.memoryUsage().rss / 1e6;
+  const before = used();
+  const ends = connections();
+  const deaf = Array.from({ length: 60 }, (_, index) => {
+    const socket = connect(Number(port), '127.0.0.1').pause();
+    const path = index % 2 === 0 ? 'fleet' : 'events?after=0';
+    socket.write(`GET ${pathname}${path} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n\r\n`);
+    return socket.on('error', () => {});
+  });
+  let most = 0;
+  for (let sequence = 1; sequence <= 30; sequence++) {
+    send(update(sequence, 500_000));
     await eventually(() => quick.text.includes(`{"sequence":${sequence},`) && quick.text.endsWith('\n\n'));
     quick.text = '';
+    most = Math.max(most, used() - before);
   }
-  // It gets what was on its way, and then the fleet as it is.
-  let characters = 0;
-  let end = '';
-  slow.on('data', (chunk) => {
-    characters += chunk.length;
-    end = (end + chunk).slice(-200);
+  expect(connections()).toBeGreaterThan(ends + deaf.length);
+  expect(most).toBeLessThan(250);
+  await eventually(() => {
+    server?.beat();
+    return connections() <= ends + deaf.length;
   });
-  slow.resume();
-  await eventually(() => end.includes('fleet'));
-  expect(end).toContain('"title":"a fleet"');
-  expect(characters).toBeLessThan(30e6);
-  slow.destroy();
+  for (const socket of deaf) socket.destroy();
+  expect(quick.isOver).toBe(false);
   quick.stop();
+});
+
+test('the address stays the same over runs; a page that was open hears that it has missed something', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'fleet-map-key-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const env = {
+    ...(await environmentOf(sandbox())),
+    FLEET_ORGANIZATION: organizationOf(sandbox()),
+    XDG_STATE_HOME: folder,
+  };
+  const run = async (port: string) => {
+    const served = startFleet(['map', '--serve', port], { env });
+    await served.until(() => served.stdout().includes('\n'));
+    return { served, url: served.stdout().trim() };
+  };
+  const first = await run('0');
+  const { sequence } = await readFleet(first.url);
+  await first.served.stop();
+  expect(statSync(join(folder, 'fleet', 'page.key')).mode & 0o777).toBe(0o600);
+  const second = await run(new URL(first.url).port);
+  expect(second.url).toBe(first.url);
+  const tab = listen(second.url, sequence);
+  await eventually(() => tab.text.includes('event: fleet'));
+  tab.stop();
+  await second.served.stop();
 });
 
 test('a port in use, a zone and a bad tile server are refused before anything is served', async () => {
@@ -192,6 +274,7 @@ test('the feed: what changed and nothing else; what is read anew but the same is
     tiles: null,
     offsetMinutes: 0,
     pastFromMs: null,
+    startMs: 0,
     keep: ({ state }) => state !== 'retired',
   });
   const now = { monotonicMs: 0, wallMs: 0 };
@@ -216,7 +299,7 @@ test('the feed: what changed and nothing else; what is read anew but the same is
 });
 
 test('of a fleet that is too large to follow the page says so, and does not read for ever', () => {
-  const feed = openFeed({ title: '', tiles: null, offsetMinutes: 0, pastFromMs: null, keep: () => true });
+  const feed = openFeed({ title: '', tiles: null, offsetMinutes: 0, pastFromMs: null, startMs: 0, keep: () => true });
   const knowledge = openKnowledge({ monotonicMs: 0, wallMs: 0 });
   const size = (known: number) => ({ ...knowledge, size: () => known });
   feed.take([{ type: 'counted', total: 120_000 }], size(99_999));
@@ -265,13 +348,7 @@ describe('with a sandbox behind it', () => {
     const served = startFleet(['map', '--serve', '0', ...args], { env: { ...env, FLEET_CONFIG_DIR: folder } });
     await served.until(() => served.stdout().includes('\n'));
     const url = served.stdout().trim();
-    /** The fleet, as a tab hears it that knows nothing. */
-    const read = async (): Promise<Payload> => {
-      const tab = listen(url, -1);
-      await eventually(() => /^event: fleet\ndata: .*\n\n/m.test(tab.text));
-      tab.stop();
-      return JSON.parse(/^event: fleet\ndata: (.*)$/m.exec(tab.text)?.[1] ?? '');
-    };
+    const read = () => readNow(url);
     return { served, url, read };
   }
   const stateOf = ({ rows }: Payload, uuid: string) => rows.find((row) => row.uuid === uuid)?.state;

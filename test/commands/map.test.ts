@@ -44,6 +44,24 @@ function legendOf(text: string, states: readonly string[]): { [state: string]: n
   return Object.fromEntries(states.map((state) => [state, Number(last(state))]));
 }
 
+test('the title is the name of the organization, or what --title says', async () => {
+  const [organization] = sandbox().organizations;
+  const env = { FLEET_ORGANIZATION: organization?.uuid };
+  for (const line of ['map', 'map -o svg', 'map -o html']) {
+    expect((await fleet(line, { env })).stdout).toContain(organization?.name);
+    const named = (await fleet(`${line} --title Night&Shift`, { env })).stdout.replaceAll('&amp;', '&');
+    expect(named).toContain('Night&Shift');
+    expect(named).not.toContain(organization?.name);
+  }
+});
+
+test.each(['svg', 'html'])('-o %s goes into a file or a pipe, not onto a terminal', async (form) => {
+  const { code, stdout, stderr } = await fleet(`map -o ${form}`, { terminal: { columns: 80, rows: 24 } });
+  expect([code, stdout]).toEqual([2, '']);
+  expect(stderr).toContain('would flood the terminal');
+  expect(stderr).toContain(`give --file fleet.${form}`);
+});
+
 describe('every number is that of bicycles stats', () => {
   test.each([
     ['', ''],

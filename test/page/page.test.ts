@@ -350,7 +350,8 @@ async function holdHalo(page: Page, change: () => void): Promise<void> {
 describe('served', () => {
   test('moves as messages come, in every tab; a reload loses nothing; a gap is shown; the end is said', async (context) => {
     const chrome = chromium(context);
-    const served = startFleet(['map', '--serve', '0'], { env: await environment() });
+    const env = { ...(await environment()), XDG_STATE_HOME: folder };
+    const served = startFleet(['map', '--serve', '0'], { env });
     await served.until(() => served.stdout().includes('\n') && served.stderr().includes('watching'));
     const url = served.stdout().trim();
     expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/[\w-]{24}\/$/);

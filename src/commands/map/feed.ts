@@ -16,6 +16,8 @@ export interface FeedOptions {
   offsetMinutes: number;
   /** Since when the past can be shown. */
   pastFromMs: number | null;
+  /** The first number of updates: later than all of a run before, which a page that stayed open has heard. */
+  startMs: number;
   /** Whether a bicycle is among those asked for. */
   keep(bicycle: Bicycle): boolean;
 }
@@ -38,7 +40,7 @@ export interface Feed {
 /** Lines of what happened that a new tab is shown, and that one update may carry. */
 const KEPT_EVENTS = 200;
 
-export function openFeed({ title, tiles, offsetMinutes, pastFromMs, keep }: FeedOptions): Feed {
+export function openFeed({ title, tiles, offsetMinutes, pastFromMs, startMs, keep }: FeedOptions): Feed {
   let knowledge: Knowledge | undefined;
   /** Each bicycle as it was looked at last, whether it is among those asked for or not. */
   const seen = new Map<string, Bicycle>();
@@ -49,7 +51,7 @@ export function openFeed({ title, tiles, offsetMinutes, pastFromMs, keep }: Feed
   let link: Link = { state: 'connecting', sinceMs: 0, message: null, gaps: 0, total: null };
   let total = 0;
   let alerts: Alerts = { rows: [], byType: [], note: null };
-  let last = { sequence: 0, note: null as string | null, link, alerts };
+  let last = { sequence: Math.floor(startMs), note: null as string | null, link, alerts };
 
   const add = (entry: FeedEntry) => {
     pending = [entry, ...pending.slice(0, KEPT_EVENTS - 1)];

@@ -27,11 +27,8 @@ export function addMap(program: Command, run: Run): void {
       `serve the page on this machine, moving as messages come (default: ${DEFAULT_PORT})`,
       portNumber('--serve'),
     )
-    .option(
-      '--tiles <url>',
-      'load the background of the page from this tile server: https://…/{z}/{x}/{y}.png',
-      readTiles,
-    )
+    .option('--title <text>', "its title (default: the organization's name)")
+    .option('--tiles <url>', 'street map of the page: https://…/{z}/{x}/{y}.png', readTiles)
     .option('--attribution <text>', 'credit for the tiles, shown on the page')
     .action(({ serve, ...others }, command) => {
       const port = serve === true ? DEFAULT_PORT : serve;

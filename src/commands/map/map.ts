@@ -14,6 +14,8 @@ export interface MapOptions extends MapFilters {
   live?: boolean;
   role?: TopicRole;
   offline?: boolean;
+  /** What stands above the map instead of whose fleet it is. */
+  title?: string;
   /** The port; 0 is any free one. */
   serve?: number;
   tiles?: string;
@@ -106,9 +108,9 @@ function chooseForm({ flags, io }: Context, options: MapOptions): Form {
     [attribution !== undefined && tiles === undefined, '--attribution needs --tiles'],
     [size !== undefined && isPage, '--size is for the terminal and -o svg; a page fits its window'],
     [
-      form === 'html' && serve === undefined && file === undefined && io.stdout.isTerminal,
-      'a page would flood the terminal',
-      'give --file fleet.html, or send it into a file',
+      form !== 'text' && serve === undefined && file === undefined && io.stdout.isTerminal,
+      `a ${form === 'svg' ? 'picture' : 'page'} would flood the terminal`,
+      `give --file fleet.${form}, or send it into a file`,
     ],
   ];
   const refusal = refusals.find(([isSo]) => isSo);

@@ -2,6 +2,7 @@
 
 import type { Alert } from '../../api/alert.js';
 import { type Bicycle, bicycleUuid } from '../../api/bicycle.js';
+import { NAMED } from '../../api/named.js';
 import type { Context } from '../../context.js';
 import type { FleetError } from '../../errors.js';
 import type { Row } from '../../terminal/formats.js';
@@ -12,10 +13,14 @@ import { type ListBicyclesOptions, planBicycles } from '../bicycles/list.js';
 import { readOpenAlerts } from '../bicycles/open-alerts.js';
 import { mirrorOf } from '../current.js';
 import { readList } from '../list/list.js';
+import { readNames } from '../named/find.js';
 import { chosenOrganization } from '../organization.js';
 
 /** What of the fleet is drawn. */
-export type MapFilters = Omit<ListBicyclesOptions, 'page' | 'limit' | 'all' | 'count' | 'ordering' | 'param'>;
+export interface MapFilters
+  extends Omit<ListBicyclesOptions, 'page' | 'limit' | 'all' | 'count' | 'ordering' | 'param'> {
+  title?: string;
+}
 
 /** What every drawing of a fleet is made from. */
 export interface FleetPicture {
@@ -61,12 +66,13 @@ export async function readFleet(context: Context, asked: MapFilters): Promise<Re
   return { picture, incomplete };
 }
 
-/** Whose fleet it is, and the filters as they were typed; `organization` is a UUID. */
+/** `--title`, or whose fleet it is, and the filters as they were typed; `organization` is a UUID. */
 export async function describeFleet(context: Context, filters: MapFilters): Promise<string> {
-  const { organization, state, name, near, radius, zone, bbox, where } = filters;
+  const { title, organization, state, name, near, radius, zone, bbox, where } = filters;
+  if (title !== undefined) return title;
   const { baseUrl } = await context.settings();
   const parts = [
-    organization === undefined ? (baseUrl.value?.host ?? 'fleet') : `organization ${organization.slice(0, ID_DIGITS)}`,
+    organization === undefined ? (baseUrl.value?.host ?? 'fleet') : await nameOrganization(context, organization),
     ...(state === undefined ? [] : [state.join(' or ')]),
     ...(name === undefined ? [] : [`called "${name}"`]),
     ...(near === undefined ? [] : [`within ${showDistance(radius ?? 0)} of ${near.latitude}, ${near.longitude}`]),
@@ -75,6 +81,14 @@ export async function describeFleet(context: Context, filters: MapFilters): Prom
     ...(where ?? []).map(({ text }) => text),
   ];
   return parts.join(', ');
+}
+
+/** Its name where the service tells it, which a mirror does not. */
+async function nameOrganization(context: Context, uuid: string): Promise<string> {
+  const client = await context.client();
+  const names =
+    mirrorOf(client) === undefined ? await readNames(client, NAMED.organization).catch(() => undefined) : undefined;
+  return names?.get(uuid)?.[0] ?? `organization ${uuid.slice(0, ID_DIGITS)}`;
 }
 
 function missingOf(incomplete: FleetError | undefined): number {

@@ -12,6 +12,7 @@ import type { WatchState } from '../watch/state.js';
 import { runWatch } from '../watch/watch.js';
 import { type Feed, openFeed } from './feed.js';
 import { type PageOptions, readTemplate } from './html.js';
+import { pageKey } from './key.js';
 import { choosePart } from './live.js';
 import { openPast } from './past.js';
 import type { MapFilters } from './read.js';
@@ -40,16 +41,18 @@ export async function servePage(context: Context, options: ServeOptions): Promis
   const watched = await makePlan(context, part.organization, { idle: IDLE_MS, resyncPages: RESYNC_PAGES, role });
   const [organization] = watched.organizations;
   const template = await readTemplate();
+  const key = await pageKey(context);
   const openDisplay = async (live: LiveOptions) => {
     const { offsetMinutes } = live;
     const past = await openPast(context, { organizations: watched.organizations, keep: part.keep });
     if (past !== undefined) live.atEnd(past.close);
     const pastFromMs = past?.fromMs ?? null;
     const shownTiles = tiles === undefined ? null : tilesOf(tiles, attribution);
-    const feed = openFeed({ ...part, tiles: shownTiles, offsetMinutes, pastFromMs });
+    const feed = openFeed({ ...part, tiles: shownTiles, offsetMinutes, pastFromMs, startMs: context.clock.wallMs() });
     const { wallMs } = context.clock;
     const server = await openPageServer({
       port,
+      key,
       template,
       payload: () => feed.payload(wallMs()),
       fields: feed.fields,

@@ -1,10 +1,8 @@
 // The HTTP server of `--serve`: on loopback alone, below a path that nobody can guess; tabs hear updates as server-sent events.
 
-import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { getRequestListener, type HttpBindings } from '@hono/node-server';
-import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
-import { Hono } from 'hono';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
 import { openHttpServer } from '../../http-server.js';
 import type { Fields, Payload, Update } from '../../page/payload.js';
 import { drawPage } from './html.js';
@@ -12,11 +10,15 @@ import { drawPage } from './html.js';
 export interface PageServerOptions {
   /** 0: any free one. */
   port: number;
+  /** The part of the address that nobody can guess. */
+  key: string;
   template: string;
   payload(): Payload;
   fields(uuid: string): Fields | undefined;
   /** The fleet at a moment of the past; undefined where no mirror keeps it. */
   past: ((atMs: number) => Promise<Payload>) | undefined;
+  /** A tab that takes nothing for so long is closed. */
+  idleMs?: number;
 }
 
 export interface PageServer {
@@ -29,86 +31,63 @@ export interface PageServer {
 }
 
 const HOST = '127.0.0.1';
-const TOKEN_BYTES = 18;
-/** A tab that is further behind gets the whole fleet, when it has read what it was sent. */
+/** A tab that is further behind is closed; it asks again by itself, and gets the fleet as it is then. */
 const UNREAD_LIMIT_BYTES = 1024 * 1024;
+/** Updates since the packed fleet: with more of them, it is packed anew for the next tab. */
+const LOG_LIMIT_BYTES = 4 * 1024 * 1024;
+const IDLE_LIMIT_MS = 30_000;
 const MOST_TABS = 64;
+const pack = promisify(gzip);
 
 /** Starts to listen. Rejects with a FleetError of kind `usage` where the port cannot be had. */
-export async function openPageServer({
-  port,
-  template,
-  payload,
-  fields,
-  past,
-}: PageServerOptions): Promise<PageServer> {
-  const token = randomBytes(TOKEN_BYTES).toString('base64url');
+export async function openPageServer(options: PageServerOptions): Promise<PageServer> {
+  const { port, key, template, payload, fields, past, idleMs = IDLE_LIMIT_MS } = options;
+  const fleet = openFleetCopy(payload);
   const tabs = new Set<ServerResponse>();
-  const behind = new Set<ServerResponse>();
-  let sequence = 0;
+  // The page has no bicycles in it: it asks for the fleet, so that one text does for all.
+  const page = Buffer.from(drawPage(template, { ...payload(), rows: [], events: [] }, []).join(''));
 
-  const sendFleet = (tab: ServerResponse) => tab.write(eventOf('fleet', payload()));
-  /** `after`: the last update that the tab has had. */
-  const openTab = ({ socket }: IncomingMessage, tab: ServerResponse, after: number) => {
+  const openTab = (tab: ServerResponse, after: number) => {
     tabs.add(tab);
-    for (const end of ['close', 'error'])
-      tab.on(end, () => {
-        tabs.delete(tab);
-        behind.delete(tab);
-      });
-    tab.on('drain', () => {
-      if (behind.delete(tab)) sendFleet(tab);
-    });
-    socket.setNoDelay(true);
+    for (const end of ['close', 'error']) tab.on(end, () => tabs.delete(tab));
     tab.writeHead(200, { ...HEADERS, 'Content-Type': 'text/event-stream' });
     tab.write('retry: 1000\n\n');
-    if (after !== sequence) sendFleet(tab);
+    for (const event of fleet.eventsAfter(after)) tab.write(event);
+  };
+  const answer = async ({ path, query }: Target, response: ServerResponse) => {
+    if (path === '') return send(response, 200, page, { ...PAGE_HEADERS, 'Content-Type': 'text/html; charset=utf-8' });
+    if (path === 'fleet')
+      return send(response, 200, await fleet.packed(), { ...JSON_HEADERS, 'Content-Encoding': 'gzip' });
+    if (path === 'events') {
+      const after = Number(query.get('after') ?? Number.NaN);
+      if (!Number.isSafeInteger(after)) return refuse(response, 400, 'which update?');
+      return tabs.size < MOST_TABS ? openTab(response, after) : refuse(response, 503, 'too many tabs');
+    }
+    const atMs = Number(query.get('at') ?? Number.NaN);
+    if (path === 'past' && past !== undefined && Number.isSafeInteger(atMs))
+      return send(response, 200, JSON.stringify(await past(atMs)), JSON_HEADERS);
+    const uuid = /^bicycles\/([^/]+)$/.exec(path)?.[1];
+    const found = uuid === undefined ? undefined : fields(decodeURIComponent(uuid).toLowerCase());
+    return found === undefined
+      ? refuse(response, 404, 'not found')
+      : send(response, 200, JSON.stringify(found), JSON_HEADERS);
   };
 
-  const app = new Hono<{ Bindings: HttpBindings }>();
-  app.use('*', async (context, next) => {
-    const refusal = refusalOf(context.env.incoming);
-    if (refusal !== undefined) return context.text(`${refusal.reason}\n`, refusal.status, HEADERS);
-    await next();
+  // What is not taken in time is not kept for ever.
+  const server = await openHttpServer({ host: HOST, port, flag: '--serve', idleMs }, (request, response) => {
+    const refusal = refusalOf(request);
+    const target = targetOf(request, key);
+    if (refusal !== undefined) return refuse(response, refusal.status, refusal.reason);
+    if (target === undefined) return refuse(response, 404, 'not found');
+    answer(target, response).catch(() => refuse(response, 500, 'the page could not be made'));
   });
-  app.get(`/${token}/`, (context) =>
-    // What the page may load it says itself.
-    context.html(drawPage(template, payload(), []).join(''), 200, PAGE_HEADERS),
-  );
-  app.get(`/${token}/bicycles/:uuid`, (context) => {
-    const found = fields(context.req.param('uuid').toLowerCase());
-    return context.json(found ?? [], found === undefined ? 404 : 200, HEADERS);
-  });
-  app.get(`/${token}/past`, async (context) => {
-    const atMs = Number(context.req.query('at') ?? Number.NaN);
-    if (past === undefined || !Number.isSafeInteger(atMs)) return context.text('no past\n', 404, HEADERS);
-    return context.json(await past(atMs), 200, HEADERS);
-  });
-  app.get(`/${token}/events`, (context) => {
-    const after = Number(context.req.query('after') ?? Number.NaN);
-    if (!Number.isSafeInteger(after)) return context.text('which update?\n', 400, HEADERS);
-    if (tabs.size >= MOST_TABS) return context.text('too many tabs\n', 503, HEADERS);
-    openTab(context.env.incoming, context.env.outgoing, after);
-    return RESPONSE_ALREADY_SENT;
-  });
-  app.notFound((context) => context.text('not found\n', 404, HEADERS));
-  app.onError((_error, context) => context.text('the page could not be made\n', 500, HEADERS));
-
-  const listener = getRequestListener((request, env) => app.fetch(request, env as HttpBindings), {
-    overrideGlobalObjects: false,
-  });
-  const server = await openHttpServer(
-    { host: HOST, port, flag: '--serve' },
-    (request, response) => void listener(request, response),
-  );
   return {
-    url: `${server.origin}/${token}/`,
+    url: `${server.origin}/${key}/`,
     send(update) {
-      sequence = update.sequence;
-      const text = eventOf('update', update);
+      const event = fleet.add(update);
       for (const tab of tabs) {
-        if (tab.writableLength > UNREAD_LIMIT_BYTES) behind.add(tab);
-        else tab.write(text);
+        if (tab.writableLength > UNREAD_LIMIT_BYTES) tab.destroy();
+        else tab.write(event);
       }
     },
     beat() {
@@ -121,24 +100,71 @@ export async function openPageServer({
   };
 }
 
-function eventOf(name: 'fleet' | 'update', data: Update): string {
-  return `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
+/** One packed copy of the fleet for all tabs, and the updates since. Every tab is handed the same bytes, which are no memory of its own. */
+function openFleetCopy(payload: () => Payload) {
+  let { sequence } = payload();
+  let copy: { sequence: number; bytes: Promise<Buffer> } | undefined;
+  let log: { sequence: number; event: Buffer }[] = [];
+  let logBytes = 0;
+  return {
+    packed(): Promise<Buffer> {
+      if (copy === undefined) {
+        [log, logBytes] = [[], 0];
+        copy = { sequence, bytes: pack(JSON.stringify(payload()), { level: 1 }) };
+      }
+      return copy.bytes;
+    },
+    add(update: Update): Buffer {
+      sequence = update.sequence;
+      const event = eventOf('update', update);
+      log.push({ sequence, event });
+      logBytes += event.length;
+      if (logBytes > LOG_LIMIT_BYTES) [copy, log, logBytes] = [undefined, [], 0];
+      return event;
+    },
+    /** What a tab has to hear that knows the fleet as an update left it; `fleet`: it has to ask for all of it. */
+    eventsAfter(known: number): Buffer[] {
+      if (known === sequence) return [];
+      if (copy === undefined || known < copy.sequence || known > sequence) return [eventOf('fleet', { sequence })];
+      return log.flatMap((entry) => (entry.sequence > known ? [entry.event] : []));
+    },
+  };
+}
+
+function eventOf(name: 'fleet' | 'update', data: { readonly sequence: number }): Buffer {
+  return Buffer.from(`event: ${name}\ndata: ${JSON.stringify(data)}\n\n`);
+}
+
+interface Target {
+  /** Below the key. */
+  readonly path: string;
+  readonly query: URLSearchParams;
+}
+
+function targetOf({ url = '' }: IncomingMessage, key: string): Target | undefined {
+  const [path = '', query = ''] = url.split(/\?(.*)/s);
+  const own = `/${key}/`;
+  return path.startsWith(own) ? { path: path.slice(own.length), query: new URLSearchParams(query) } : undefined;
+}
+
+function send(response: ServerResponse, status: number, body: string | Buffer, headers: Record<string, string>): void {
+  response.writeHead(status, { ...headers, 'Content-Length': Buffer.byteLength(body) }).end(body);
+}
+
+function refuse(response: ServerResponse, status: number, reason: string): void {
+  if (!response.headersSent) send(response, status, `${reason}\n`, { ...HEADERS, 'Content-Type': 'text/plain' });
 }
 
 /** Who is not this page in a browser on this machine: another site by its own name, or by one that resolves to loopback. */
-function refusalOf({
-  headers,
-  method,
-  socket,
-}: IncomingMessage): { status: 403 | 405 | 421; reason: string } | undefined {
+function refusalOf({ headers, method, socket }: IncomingMessage): { status: number; reason: string } | undefined {
   const port = socket.localPort ?? 0;
   const host = (headers.host ?? '').toLowerCase();
   const own = [`${HOST}:${port}`, `localhost:${port}`, ...(port === 80 ? [HOST, 'localhost'] : [])];
   if (!own.includes(host)) return { status: 421, reason: `this is ${HOST}:${port} alone` };
-  if (headers.origin !== undefined && headers.origin !== `http://${host}`)
-    return { status: 403, reason: 'other pages are not answered' };
   const site = headers['sec-fetch-site'];
-  if (site === 'cross-site' || site === 'same-site') return { status: 403, reason: 'other pages are not answered' };
+  const isForeign = headers.origin !== undefined && headers.origin !== `http://${host}`;
+  if (isForeign || site === 'cross-site' || site === 'same-site')
+    return { status: 403, reason: 'other pages are not answered' };
   return method === 'GET' ? undefined : { status: 405, reason: 'only GET' };
 }
 
@@ -151,3 +177,4 @@ const PAGE_HEADERS = {
   'X-Content-Type-Options': 'nosniff',
 };
 const HEADERS = { ...PAGE_HEADERS, 'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'" };
+const JSON_HEADERS = { ...HEADERS, 'Content-Type': 'application/json' };
