@@ -1,22 +1,31 @@
-// `fleet bicycles history`: the changes of one bicycle that the mirror recorded, and the gaps in which it could record none.
+// `fleet bicycles history`: what the service lists of one bicycle's transitions, and the changes and gaps that a mirror recorded, by time.
 
 import { BICYCLE } from '../../api/bicycle.js';
+import { wholeUuid } from '../../api/links.js';
+import { NAMED } from '../../api/named.js';
+import { readTransitions, type Transitioned } from '../../api/transitions.js';
 import type { Context } from '../../context.js';
 import { FleetError } from '../../errors.js';
+import type { Client } from '../../http/client.js';
 import type { Item } from '../../http/types.js';
 import { readExact, writeJson } from '../../json/exact.js';
+import { isObject, textOrNull } from '../../json/parse.js';
 import type { MirrorAddress } from '../../mirror/address.js';
 import type { Row } from '../../mirror/database.js';
 import type { Mirror } from '../../mirror/open.js';
+import { statIfThere } from '../../settings/trust.js';
 import { clean } from '../../terminal/clean.js';
 import type { Shape } from '../../terminal/formats.js';
 import { age, showDuration } from '../../terminal/time.js';
 import { MISSING, textOf } from '../../terminal/values.js';
 import { lookOf } from '../../views/bicycle.js';
+import { chosenDatabase } from '../database.js';
 import { readSince } from '../follow/flags.js';
 import { describe, pickOne, shorten } from '../list/meant.js';
 import { openResult } from '../list/result.js';
-import { describeAge, withMirror } from '../offline.js';
+import { type Names, readNames } from '../named/find.js';
+import { describeAge, openChosen } from '../offline.js';
+import { findBicycle } from './find.js';
 import { findRemembered, readSide } from './remembered.js';
 
 export interface HistoryOptions {
@@ -32,6 +41,10 @@ interface Entry {
   field: string | null;
   old: unknown;
   new: unknown;
+  transition: string | null;
+  /** Who did it, by name where that is known. */
+  by: string | null;
+  /** `service`, or as the mirror heard of it: `push`, `list`. */
   source: string | null;
   version: unknown;
   /** What a gap was, until when, and how the bicycle came and went. */
@@ -40,9 +53,12 @@ interface Entry {
 
 const LONGEST_CELL_CHARACTERS = 200;
 
+/** Of the service's transitions, 20 or more each: more than a bicycle lives through. */
+const MOST_PAGES = 500;
+
 const HISTORY: Shape<Entry> = {
   noun: { one: 'change', many: 'changes' },
-  fields: ['at', 'field', 'old', 'new', 'source', 'version', 'note'],
+  fields: ['at', 'field', 'old', 'new', 'transition', 'by', 'source', 'version', 'note'],
   columns: [
     {
       header: 'WHEN',
@@ -54,6 +70,8 @@ const HISTORY: Shape<Entry> = {
     { header: 'FIELD', field: 'field', keep: 5 },
     { header: 'OLD', field: 'old', keep: 3, cell: ({ field, old }) => showValue(field, old) },
     { header: 'NEW', field: 'new', keep: 4, cell: (entry) => showValue(entry.field, entry.new) },
+    { header: 'TRANSITION', field: 'transition', keep: 3.5, maximum: 28 },
+    { header: 'BY', field: 'by', keep: 2.5, maximum: 32 },
     { header: 'SOURCE', field: 'source', keep: 1 },
     { header: 'NOTE', field: 'note', keep: 2, cell: ({ note }) => ({ text: clean(note ?? '') }) },
   ],
@@ -64,37 +82,145 @@ function showValue(field: string | null, value: unknown) {
   return field === 'state' ? { text, color: lookOf(value).color } : { text };
 }
 
-/** Prints what the mirror recorded of one bicycle, the oldest first. */
+/** Prints what the service lists and what the mirror recorded of one bicycle, the oldest first. */
 export async function showHistory(context: Context, text: string, options: HistoryOptions): Promise<void> {
-  const sinceMs = options.since === undefined ? undefined : readSince(options.since, context.clock.wallMs());
+  const mirror = await openIfThere(context, options.to);
+  try {
+    await print(context, mirror, text, options);
+  } finally {
+    await mirror?.close().catch(() => undefined);
+  }
+}
+
+async function print(
+  context: Context,
+  mirror: Mirror | undefined,
+  text: string,
+  { since: typed, field: fields = [] }: HistoryOptions,
+): Promise<void> {
+  const sinceMs = typed === undefined ? undefined : readSince(typed, context.clock.wallMs());
   const since = sinceMs === undefined ? undefined : new Date(sinceMs).toISOString();
-  await withMirror(
-    context,
-    async (mirror) => {
-      const missing = new FleetError('not-found', `the mirror knows no bicycle "${shorten(text)}"`, {
-        hint: 'give a UUID, its first four or more digits, or an exact name, serial number or bleid',
+  const { uuid, item } = await findOne(context, mirror, text);
+  const served = fields.length > 0 && !fields.includes('state') ? [] : await readService(context, mirror, uuid, since);
+  if (mirror !== undefined) {
+    const status = await mirror.status();
+    if (!status.isCurrent) await context.notice(describeAge(status));
+  }
+  const result = await openResult(context, HISTORY);
+  let count = 0;
+  const recorded = mirror === undefined ? [] : readEntries(mirror, uuid, since, fields);
+  for await (const entries of mergeByTime(recorded, served)) {
+    count += entries.filter(({ value }) => value.note?.startsWith('gap') !== true).length;
+    await result.write(entries);
+  }
+  const keptSince = since ?? (mirror === undefined ? undefined : (await mirror.status()).keptSince);
+  const span = keptSince === undefined ? '' : ` since ${keptSince}`;
+  await result.end(count > 0 ? [] : [`No changes of ${describe(uuid, item?.value.name)} are recorded${span}`]);
+}
+
+/** The mirror of this run, where there is one; one that a flag or the settings name must be there. */
+async function openIfThere(context: Context, to: MirrorAddress | undefined): Promise<Mirror | undefined> {
+  if (to !== undefined) return openChosen(context, to);
+  if (context.flags.mirror === false) return undefined;
+  const address = await chosenDatabase(context, undefined);
+  const isNamed = (await context.settings()).mirror.value !== undefined;
+  if (!isNamed && address.kind === 'sqlite' && statIfThere(address.path) === undefined) return undefined;
+  return openChosen(context, address);
+}
+
+/** The bicycle that is meant: of the mirror, which remembers those that are gone, else of the service. */
+async function findOne(context: Context, mirror: Mirror | undefined, text: string) {
+  const matches = mirror === undefined ? undefined : await findRemembered(mirror.database, text, { withGone: true });
+  if (matches === undefined || (matches.size === 0 && (await context.settings()).baseUrl.value !== undefined))
+    return findBicycle(context, text);
+  const missing = new FleetError('not-found', `the mirror knows no bicycle "${shorten(text)}"`, {
+    hint: 'give a UUID, its first four or more digits, or an exact name, serial number or bleid',
+  });
+  return pickOne(text, matches, BICYCLE, missing);
+}
+
+/**
+ * The service's transitions, the oldest first. Where the service has none, or cannot be asked, the mirror answers alone, and that is said; without a
+ * mirror it is the error.
+ */
+async function readService(
+  context: Context,
+  mirror: Mirror | undefined,
+  uuid: string,
+  since: string | undefined,
+): Promise<Item<Entry>[]> {
+  try {
+    const client = await context.client();
+    const steps = await readTransitions(client, BICYCLE, uuid, MOST_PAGES);
+    if (steps === undefined)
+      throw new FleetError('not-found', `this service lists no transitions of ${uuid}`, {
+        hint: 'a mirror records every change from now on: fleet mirror run',
       });
-      const matches = await findRemembered(mirror.database, text, { withGone: true });
-      const { uuid, item } = pickOne(text, matches, BICYCLE, missing);
-      const status = await mirror.status();
-      if (!status.isCurrent) await context.notice(describeAge(status));
-      const result = await openResult(context, HISTORY);
-      let count = 0;
-      for await (const entries of readEntries(mirror, uuid, since, options.field)) {
-        count += entries.filter(({ value }) => value.field !== null).length;
-        await result.write(entries);
-      }
-      const span = status.keptSince === undefined ? '' : ` since ${status.keptSince}`;
-      await result.end(
-        count === 0
-          ? [
-              `No changes of ${describe(uuid, item?.value.name)} are recorded${since === undefined ? span : ` since ${since}`}`,
-            ]
-          : [],
-      );
-    },
-    options.to,
-  );
+    // Observed: the newest first, several within a second.
+    const isNewestFirst = timeOf(steps[0]?.timestamp ?? '') >= timeOf(steps.at(-1)?.timestamp ?? '');
+    const ordered = (isNewestFirst ? steps.toReversed() : steps).toSorted(
+      (a, b) => timeOf(a.timestamp) - timeOf(b.timestamp),
+    );
+    const people = await namesOf(client, ordered);
+    const entries = ordered.map(
+      (step, index): Entry => ({
+        at: step.timestamp ?? '',
+        field: 'state',
+        old: step.from ?? ordered[index - 1]?.to ?? null,
+        new: step.to,
+        transition: step.transition,
+        by: people(step.by),
+        source: 'service',
+        version: null,
+        note: null,
+      }),
+    );
+    return entries.filter(({ at }) => since === undefined || timeOf(at) >= Date.parse(since)).map(itemOf);
+  } catch (thrown) {
+    context.signal.throwIfAborted();
+    if (mirror === undefined || !(thrown instanceof FleetError)) throw thrown;
+    await context.notice(`! from the mirror alone: ${thrown.message}`);
+    return [];
+  }
+}
+
+/** What an author is called: by name where the entry or the service's list of users has one. */
+async function namesOf(client: Client, steps: readonly Transitioned[]): Promise<(by: unknown) => string | null> {
+  const uuids = new Set(steps.flatMap(({ by }) => (typeof by === 'string' ? (wholeUuid(by) ?? []) : [])));
+  const isEnough = (names: Names) => [...uuids].every((uuid) => names.has(uuid));
+  const names = uuids.size === 0 ? undefined : await readNames(client, NAMED.user, isEnough);
+  return (by) => {
+    if (isObject(by)) return textOrNull(NAMED.user.nameFields.map((field) => by[field]).find(Boolean) ?? by['name']);
+    const uuid = typeof by === 'string' ? wholeUuid(by) : undefined;
+    return uuid === undefined ? (textOf(by) ?? null) : (names?.get(uuid)?.[0] ?? uuid);
+  };
+}
+
+function timeOf(text: string | null): number {
+  const milliseconds = Date.parse(text ?? '');
+  return Number.isNaN(milliseconds) ? 0 : milliseconds;
+}
+
+/** Both in one order; what the mirror has is not kept in memory. */
+async function* mergeByTime(
+  recorded: AsyncIterable<Item<Entry>[]> | Iterable<Item<Entry>[]>,
+  served: readonly Item<Entry>[],
+): AsyncGenerator<Item<Entry>[], void, undefined> {
+  let next = 0;
+  for await (const entries of recorded) {
+    const merged: Item<Entry>[] = [];
+    for (const entry of entries) {
+      for (
+        let item = served[next];
+        item !== undefined && timeOf(item.value.at) <= timeOf(entry.value.at);
+        item = served[++next]
+      )
+        merged.push(item);
+      merged.push(entry);
+    }
+    yield merged;
+  }
+  yield served.slice(next);
 }
 
 /** Changes in the order in which they happened, gaps between them. */
@@ -118,14 +244,15 @@ function gapOf(row: Row): Entry {
   const [at, ended] = [String(row['at']), row['ended']];
   const length = ended === null ? 'still open' : showDuration(Date.parse(String(ended)) - Date.parse(at));
   const note = `gap, ${length}: ${row['source']}`;
-  return { at, field: null, old: null, new: null, source: null, version: null, note };
+  return { at, field: null, old: null, new: null, transition: null, by: null, source: null, version: null, note };
 }
 
 function changeOf(row: Row): Entry {
   const [field, old, now] = [String(row['field']), readSide(row['old']), readSide(row['new'])];
   const note = field === '*' ? 'first seen' : field !== 'gone' ? null : now === null ? 'came back' : 'left the list';
   const version = row['version'] === null ? null : readExact(String(row['version']));
-  return { at: String(row['at']), field, old, new: now, source: String(row['source']), version, note };
+  const mirrored = { transition: null, by: null, source: String(row['source']), version, note };
+  return { at: String(row['at']), field, old, new: now, ...mirrored };
 }
 
 function itemOf(value: Entry): Item<Entry> {

@@ -80,8 +80,11 @@ function addGet(bicycles: Command, run: Run): void {
 function addHistory(bicycles: Command, run: Run): void {
   const history = bicycles
     .command('history')
-    .summary('show what a mirror recorded of one bicycle')
-    .description('Show the changes of one bicycle that the mirror recorded, and when it could record none.')
+    .summary('show what happened to one bicycle')
+    .description(
+      `Show the transitions that the service lists of one bicycle, and the changes that a mirror recorded, by time, each
+with its source. The mirror also shows the gaps in which it could record none.`,
+    )
     .argument('<bicycle>', BICYCLE_ARGUMENT, anyText(BICYCLES))
     .option('--since <time>', 'only from then on: a time, or an age such as 7d')
     .option(

@@ -2,14 +2,15 @@
 
 import { type Bicycle, bicycleUuid } from '../../api/bicycle.js';
 import type { Resource } from '../../api/resource.js';
+import { readTransitions } from '../../api/transitions.js';
 import type { Context } from '../../context.js';
-import { FleetError } from '../../errors.js';
 import type { Client } from '../../http/client.js';
+import { ifOffered } from '../../http/offered.js';
 import { readPage } from '../../http/pages.js';
 import { answeredAtMs } from '../../http/retry.js';
 import { isObject, JsonError, parseJson, textOrNull } from '../../json/parse.js';
 import { readTime } from '../../terminal/time.js';
-import { decideAction, type Evidence, type HistoryEntry } from './doubts.js';
+import { decideAction, type Evidence } from './doubts.js';
 import { personOf, personOfToken } from './people.js';
 import type { Change, Decide, Doubt } from './plan.js';
 import type { Before, Person, Start } from './records.js';
@@ -25,17 +26,6 @@ const HISTORY_PAGES = 5;
  * once" (interface.md section 1), and what changed last, which is what is looked for, comes first.
  */
 const LIST_PAGES = 500;
-
-/** The kinds of failure that mean: the service does not offer this, or not to this token. */
-const NOT_OFFERED = ['auth', 'not-found', 'rejected'];
-
-/** What was asked for; undefined where the service does not offer it. */
-async function ifOffered<T>(asked: Promise<T>): Promise<T | undefined> {
-  return asked.catch((error: unknown) => {
-    if (error instanceof FleetError && (NOT_OFFERED.includes(error.kind) || error.status === 501)) return undefined;
-    throw error;
-  });
-}
 
 /**
  * What the service says of itself as a run begins: the newest `modified` or `created` of its list and its own date; and who sends. Assumed:
@@ -121,27 +111,9 @@ async function readNow(client: Client, { path, one }: Resource, uuid: string): P
   }
 }
 
-/** Assumed: `GET /bicycles/{uuid}/transitions/` is a list with `timestamp`, `transition` and a link `by` to the user; a service without it answers 404 or 405. */
-async function readHistory(client: Client, { historyPath }: Resource, uuid: string): Promise<Evidence['history']> {
-  if (historyPath === undefined) return undefined;
-  const pages = client.pages({ path: historyPath(uuid), subject: 'the history of transitions' }, { ahead: 0 });
-  const history: HistoryEntry[] = [];
-  for (let count = 0; count < HISTORY_PAGES; count++) {
-    const page = await ifOffered(pages.next()).catch((error: unknown) => {
-      // An answer that is no list is no history.
-      if (error instanceof FleetError && error.kind === 'service' && (error.status ?? 0) < 300) return undefined;
-      throw error;
-    });
-    if (page === undefined) return undefined;
-    if (page.done === true) break;
-    for (const { timestamp, transition, by } of page.value.items.map(({ value }) => value))
-      history.push({
-        timestamp: textOrNull(timestamp),
-        transition: textOrNull(transition),
-        by: personOf(by),
-      });
-  }
-  return history;
+async function readHistory(client: Client, resource: Resource, uuid: string): Promise<Evidence['history']> {
+  const steps = await readTransitions(client, resource, uuid, HISTORY_PAGES);
+  return steps?.map(({ timestamp, transition, by }) => ({ timestamp, transition, by: personOf(by) }));
 }
 
 /** Looks in the list for those that the service did not show alone, those that changed last first. */

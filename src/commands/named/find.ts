@@ -6,28 +6,37 @@ import type { Context } from '../../context.js';
 import { FleetError, usageError } from '../../errors.js';
 import type { Client } from '../../http/client.js';
 import { LARGE_PAGE } from '../../http/first-page.js';
+import { ifOffered } from '../../http/offered.js';
 import { listSome, shorten } from '../list/meant.js';
 
 /** The names of each by its UUID, the one that people know first. */
 export type Names = Map<string, string[]>;
 
 /** The names that the service lists; undefined where it lists none, or not to this token. */
-export async function readNames(client: Client, { path, many, nameFields }: NamedKind): Promise<Names | undefined> {
+export async function readNames(
+  client: Client,
+  kind: NamedKind,
+  isEnough: (names: Names) => boolean = () => false,
+): Promise<Names | undefined> {
+  return ifOffered(readAll(client, kind, isEnough));
+}
+
+async function readAll(
+  client: Client,
+  { path, many, nameFields }: NamedKind,
+  isEnough: (names: Names) => boolean,
+): Promise<Names> {
   const names: Names = new Map();
   const request = { path, query: [LARGE_PAGE], subject: `the list of ${many}` };
-  try {
-    for await (const { items } of client.pages<Named>(request)) {
-      for (const { value } of items) {
-        const uuid = wholeUuid(String(value.uuid ?? value.url ?? ''));
-        const own = nameFields.map((field) => value[field]).filter((name) => typeof name === 'string' && name !== '');
-        if (uuid !== undefined) names.set(uuid, own as string[]);
-      }
+  for await (const { items } of client.pages<Named>(request, { ahead: 1 })) {
+    for (const { value } of items) {
+      const uuid = wholeUuid(String(value.uuid ?? value.url ?? ''));
+      const own = nameFields.map((field) => value[field]).filter((name) => typeof name === 'string' && name !== '');
+      if (uuid !== undefined) names.set(uuid, own as string[]);
     }
-    return names;
-  } catch (thrown) {
-    if (thrown instanceof FleetError && ['not-found', 'rejected', 'auth'].includes(thrown.kind)) return undefined;
-    throw thrown;
+    if (isEnough(names)) break;
   }
+  return names;
 }
 
 /** The UUID of the one that is meant by a UUID, a URL that ends in one, or an exact name, which is looked up before anything else is sent. */
