@@ -24,5 +24,7 @@ test(`${CAMPAIGNS} campaigns of twelve kills: none acted on twice, none wrongly 
     }
   };
   await Promise.all(Array.from({ length: LANES }, work));
-  console.table(results.map(({ seed, kills, attempts, outcomes }) => ({ seed, kills, attempts, ...outcomes })));
+  console.table(
+    results.map(({ seed, kills, stops, attempts, outcomes }) => ({ seed, kills, stops, attempts, ...outcomes })),
+  );
 });

@@ -615,15 +615,42 @@ describe('the push address', () => {
     });
   });
 
-  it('is not tried without an organization', async () => {
-    const env = {
-      FLEET_BASE_URL: service().baseUrl,
-      FLEET_SSE_URL: service().sseUrl,
-      FLEET_TOKEN: await service().token(),
-    };
-    const { code, find } = await examine('', { env });
-    expect([code, find('push')?.outcome]).toEqual([0, 'warning']);
+  const withoutOrganization = async () => ({
+    FLEET_BASE_URL: service().baseUrl,
+    FLEET_SSE_URL: service().sseUrl,
+    FLEET_TOKEN: await service().token(),
   });
+
+  it('is tried without an organization in the settings, with what the token names, which is shown by name', async () => {
+    const { code, find } = await examine('', { env: await withoutOrganization() });
+    const [{ uuid = '', name = '' } = {}] = service().organizations;
+    expect([code, find('push')]).toEqual([0, expect.objectContaining({ outcome: 'ok' })]);
+    expect(find('organization')?.finding).toContain(`${uuid} (${name})`);
+    expect(`${find('organization')?.next}`).not.toContain('UUID');
+  });
+
+  it.each([['a JWT'], ['no JWT']])('is found dead without an organization, with %s: exit 8', async (kind) => {
+    const own = { FLEET_SSE_URL: 'http://127.0.0.1:9', ...(kind === 'a JWT' ? {} : { FLEET_TOKEN: 'opaque' }) };
+    const { code, find } = await examine('', { env: { ...(await withoutOrganization()), ...own } });
+    expect(find('push')).toMatchObject({ outcome: 'failure', finding: expect.stringContaining('connection refused') });
+    expect(code).toBe(kind === 'a JWT' ? 8 : 4);
+  });
+});
+
+it.each([
+  ['that never answer', hostile('silent')],
+  ['that answer errors byte by byte', hostile('slowBody', { status: 500, body: 'x'.repeat(1000), everyMs: 500 })],
+])('a service and a push channel %s take 10 s in all', async (_case, behaviour) => {
+  const bad = await startMisbehaving(behaviour);
+  try {
+    await settle(service(), { base_url: bad.url, sse_url: bad.url });
+    const startedAt = systemClock().monotonicMs();
+    const { code } = await fleet('doctor');
+    expect(code).not.toBe(0);
+    expect(systemClock().monotonicMs() - startedAt).toBeLessThan(11_500);
+  } finally {
+    await bad.close();
+  }
 });
 
 it('the token goes to the two origins alone', async () => {

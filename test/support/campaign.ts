@@ -1,4 +1,4 @@
-// Runs of `bicycles act` that are killed at random moments, behind a gateway that loses, delays, halves and repeats, while the fleet moves,
+// Runs of `bicycles act` that are killed, or stopped while another takes over, at random moments, behind a gateway that loses, delays, halves and repeats, while the fleet moves,
 // clocks step and two runs compete for one journal; then the truth of the gateway is held against what was reported.
 
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -44,6 +44,8 @@ export interface Campaign {
 
 export interface CampaignResult {
   kills: number;
+  /** How often a run was stopped while another took over. */
+  stops: number;
   attempts: number;
   outcomes: { [outcome: string]: number };
   /** What must not be: acted on twice, done that was not, missing in the result, an exit code that is none of a finished run. */
@@ -150,8 +152,14 @@ function attempt({ env, journal, input }: Command, gateway: Gateway, kill: Kill 
   child.stdin?.end(input);
   let timer: NodeJS.Timeout | undefined;
   if (kill !== undefined) {
+    const { meanwhile } = kill;
+    const strike = () => {
+      if (meanwhile === undefined) return child.kill('SIGKILL');
+      child.kill('SIGSTOP');
+      return meanwhile().finally(() => child.kill('SIGCONT'));
+    };
     const look = () => {
-      if (gateway.posts() - before >= kill.afterPosts) timer = setTimeout(() => child.kill('SIGKILL'), kill.delayMs);
+      if (gateway.posts() - before >= kill.afterPosts) timer = setTimeout(strike, kill.delayMs);
       else timer = setTimeout(look, 1);
     };
     look();
@@ -167,6 +175,8 @@ function attempt({ env, journal, input }: Command, gateway: Gateway, kill: Kill 
 interface Kill {
   afterPosts: number;
   delayMs: number;
+  /** It is stopped then, and goes on after this, as by Ctrl-Z and fg; killed when absent. */
+  meanwhile?: () => Promise<unknown>;
 }
 
 /** Among the requests, while it starts or watches a dead run, while it settles. */
@@ -197,7 +207,7 @@ export async function runCampaign({ seed, bicycles, kills, input }: Campaign): P
         const moving = startMoving(sandbox, uuids, random);
         try {
           const env = { ...process.env, ...(await environmentOf(sandbox)), FLEET_BASE_URL: gateway.url };
-          const { attempts, last } = await killAndResume(
+          const { attempts, last, stops } = await killAndResume(
             () => ({
               journal,
               input: `${lines.join('\n')}\n`,
@@ -209,7 +219,7 @@ export async function runCampaign({ seed, bicycles, kills, input }: Campaign): P
           );
           // What the gateway still holds arrives now.
           await new Promise((resolve) => setTimeout(resolve, LONGEST_DELAY_MS));
-          return compare(uuids, gateway, attempts, last);
+          return { stops, ...compare(uuids, gateway, attempts, last) };
         } finally {
           clearInterval(moving);
         }
@@ -236,20 +246,30 @@ async function killAndResume(
   gateway: Gateway,
   kills: number,
   random: Random,
-): Promise<{ attempts: Attempt[]; last: Attempt }> {
+): Promise<{ attempts: Attempt[]; last: Attempt; stops: number }> {
   const attempts: Attempt[] = [];
+  let stops = 0;
   const killed = () => attempts.filter(({ code }) => code === null).length;
   while (killed() < kills && attempts.length < kills * 8) {
     const competitors = random() < 0.3 ? 2 : 1;
     // A machine that is slow to kill lets runs end before their time; then nothing is left to be killed at.
     const choose = attempts.length < kills * 3 ? chooseKill : chooseEarlyKill;
+    if (random() < 0.4) {
+      // The second one finds the first silent, takes over, and goes on as far as it comes; then the first one wakes.
+      const meanwhile = async () => {
+        attempts.push(await attempt(command(), gateway, random() < 0.5 ? choose(random) : undefined));
+        stops += 1;
+      };
+      attempts.push(await attempt(command(), gateway, { ...choose(random), meanwhile }));
+      continue;
+    }
     const started = Array.from({ length: competitors }, () => attempt(command(), gateway, choose(random)));
     attempts.push(...(await Promise.all(started)));
   }
   for (let tries = 0; ; tries++) {
     const last = await attempt(command(), gateway, undefined);
     // The gateway may lose the reading of the list that a run begins with, more often than it is retried.
-    if (tries === 3 || last.code === 0 || last.code === 9) return { attempts, last };
+    if (tries === 3 || last.code === 0 || last.code === 9) return { attempts, last, stops };
     attempts.push(last);
   }
 }
@@ -259,7 +279,7 @@ function compare(
   gateway: Gateway,
   attempts: readonly Attempt[],
   last: Attempt,
-): CampaignResult {
+): Omit<CampaignResult, 'stops'> {
   const wrong: string[] = [];
   const outcomes: { [outcome: string]: number } = {};
   const reported = new Map<string, string[]>();

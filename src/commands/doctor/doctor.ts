@@ -10,6 +10,7 @@ import { chooseListFormat } from '../../terminal/list.js';
 import { openProgress } from '../../terminal/progress.js';
 import { printReport } from '../report.js';
 import { type Finding, type FindingRecord, failed, findingRows, ok, sortFindings } from './finding.js';
+import { offerOrganizations } from './organization.js';
 import type { Probe } from './probe.js';
 import { checkPush } from './push.js';
 import { checkService } from './service.js';
@@ -30,8 +31,8 @@ export async function examine(context: Context, { role }: { role?: TopicRole }):
   try {
     findings.unshift(checkBuild());
     findings.push(...(await checkDisk(known.stored.folder)));
-    findings.push(await checkToken(context, known));
-    findings.push(...(await checkNetwork(context, known, role)));
+    findings.push(await checkToken(context, known, TOKEN_MS));
+    findings.push(...(await checkNetwork(context, limited(known, QUESTION_MS), role)));
     findings.push(checkTerminal(context));
   } finally {
     progress.end();
@@ -55,14 +56,48 @@ export async function examine(context: Context, { role }: { role?: TopicRole }):
 
 const FINDINGS: Shape<FindingRecord> = { noun: { one: 'finding', many: 'findings' }, columns: [], fields: [] };
 
-async function checkNetwork(context: Context, known: Known, role: TopicRole | undefined): Promise<Finding[]> {
-  const { baseUrl, sseUrl, timeoutMs } = known.settings;
+/** A question that takes longer, and a whole examination that does, are findings themselves: somebody waits for the report. */
+const QUESTION_MS = 2000;
+const TOKEN_MS = 5000;
+const WHOLE_MS = 10_000;
+
+/** The settings with less patience, where they have more. */
+function limited(known: Known, milliseconds: number): Known {
+  const { timeoutMs } = known.settings;
+  const value = Math.min(timeoutMs.value || milliseconds, milliseconds);
+  return { ...known, settings: { ...known.settings, timeoutMs: { ...timeoutMs, value } } };
+}
+
+const TOO_SLOW = new FleetError('network', `not finished within ${WHOLE_MS / 1000} s`, {
+  hint: 'the service answers slowly, or not at all; try again later',
+});
+
+/** Looks at the service and the push channel side by side. */
+async function checkNetwork(whole: Context, known: Known, role: TopicRole | undefined): Promise<Finding[]> {
+  const { baseUrl, sseUrl, timeoutMs, organization } = known.settings;
+  const over = new AbortController();
+  const cancel = whole.clock.after(WHOLE_MS, () => over.abort(TOO_SLOW));
+  const signal = AbortSignal.any([whole.signal, over.signal]);
+  const context: Context = { ...whole, signal, client: (overrides) => whole.client({ signal, ...overrides }) };
   const probe: Probe = { ...known, role, context, network: await context.network(timeoutMs.value) };
   const isSeen = sseUrl.value?.origin === baseUrl.value?.origin;
-  return [
-    ...(await checkAddress(probe, { name: 'service', url: baseUrl.value, isSeen: false, check: checkService })),
-    ...(await checkAddress(probe, { name: 'push', url: sseUrl.value, isSeen, check: checkPush })),
-  ];
+  const inTime = (name: string, findings: Promise<Finding[]>) =>
+    findings.catch((thrown: unknown) => {
+      if (thrown !== TOO_SLOW) throw thrown;
+      return [failed(name, TOO_SLOW)];
+    });
+  try {
+    const findings = await Promise.all([
+      inTime('http', checkAddress(probe, { name: 'service', url: baseUrl.value, isSeen: false, check: checkService })),
+      inTime('push', checkAddress(probe, { name: 'push', url: sseUrl.value, isSeen, check: checkPush })),
+      organization.value === undefined && organization.problem === undefined
+        ? inTime('organization', offerOrganizations(probe))
+        : [],
+    ]);
+    return findings.flat();
+  } finally {
+    cancel();
+  }
 }
 
 interface Address {

@@ -4,6 +4,7 @@ import { BICYCLE } from '../../api/bicycle.js';
 import type { TopicRole } from '../../api/push.js';
 import type { Context } from '../../context.js';
 import { asFleetError } from '../../errors.js';
+import type { Client } from '../../http/client.js';
 import { codesOf } from '../../http/exchange.js';
 import { networkWords, withHint } from '../../http/failure.js';
 import type { Network } from '../../http/network.js';
@@ -32,13 +33,13 @@ export interface Question {
 /** What stands in a request that must not carry the token: the client sends none without one. */
 const NO_TOKEN = 'none';
 
-/** One page of bicycles, asked for once by the client of every command. Throws what the client throws. */
-export async function ask(
+/** A client that asks once, with the settings as they are. */
+export function clientOf(
   { context, settings, token = NO_TOKEN }: Probe,
   baseUrl: URL,
-  { organization, version, isWithoutToken = false }: Question = {},
-): Promise<HttpAnswer> {
-  const client = await context.client({
+  { version, isWithoutToken = false }: Question = {},
+): Promise<Client> {
+  return context.client({
     settings,
     baseUrl,
     apiVersion: version || settings.apiVersion.value,
@@ -47,6 +48,12 @@ export async function ask(
     retries: 0,
     token: { get: async () => (isWithoutToken ? NO_TOKEN : token), renew: async () => undefined },
   });
+}
+
+/** One page of bicycles, asked for once by the client of every command. Throws what the client throws. */
+export async function ask(probe: Probe, baseUrl: URL, question: Question = {}): Promise<HttpAnswer> {
+  const { organization, version } = question;
+  const client = await clientOf(probe, baseUrl, question);
   const query: Query = [['page', '1']];
   return client.probe({
     path: BICYCLE.listPath,

@@ -8,7 +8,7 @@ import { joinUrl } from '../../http/client.js';
 import { connectOnce } from '../../http/stream/connection.js';
 import { streamHeaders } from '../../http/stream.js';
 import { KEYS } from '../../settings/keys.js';
-import { profileFlag } from '../../settings/resolve.js';
+import { organizationsOf } from '../../settings/token.js';
 import { targetsOf } from '../follow/stream.js';
 import { type Finding, failed, failure, ok, warning } from './finding.js';
 import { changeCommand, explainSilence, type Probe } from './probe.js';
@@ -17,13 +17,9 @@ import { changeCommand, explainSilence, type Probe } from './probe.js';
 export async function checkPush(probe: Probe, sseUrl: URL): Promise<Finding[]> {
   const { settings, context } = probe;
   const { clock, signal } = context;
-  const organization = wholeUuid(settings.organization.value ?? '');
-  if (organization === undefined) {
-    const next = `fleet config set organization UUID${profileFlag(settings.profile.value)}`;
-    return [warning('push', 'not tried: without an organization there is no topic to subscribe to', next)];
-  }
+  const organization = wholeUuid(settings.organization.value ?? '') ?? organizationsOf(probe.token ?? '')[0];
   let startedAt = clock.monotonicMs();
-  const topic = organizationTopic(organization);
+  const topic = organizationTopic(organization ?? NO_ORGANIZATION);
   const [first, ...others] = targetsOf(sseUrl, topic, probe.token ?? '', probe.role);
   let used = first ?? { topic, url: sseUrl };
   let refusal = await subscribe(probe, used.url);
@@ -38,6 +34,8 @@ export async function checkPush(probe: Probe, sseUrl: URL): Promise<Finding[]> {
   const after = `after ${Math.round(clock.monotonicMs() - startedAt)} ms`;
   if (refusal === undefined) return [ok('push', `subscribed as ${readTopic(used.topic)?.role} ${after}`)];
   if (refusal.kind === 'network') return [await explainSilence(probe, settings.sseUrl, sseUrl, refusal)];
+  if (organization === undefined && refusal.status !== undefined && refusal.status < 500)
+    return [warning('push', `${KEYS.sse_url.show(sseUrl)} answers; which organization to subscribe to is not known`)];
   const isElsewhere = refusal.kind === 'not-found' || refusal.status === 200;
   for (const variant of isElsewhere ? prefixVariants(sseUrl) : []) {
     const other = await subscribe(probe, joinUrl(variant, path));
@@ -49,6 +47,9 @@ export async function checkPush(probe: Probe, sseUrl: URL): Promise<Finding[]> {
   }
   return [failed('push', refusal)];
 }
+
+/** Where neither settings nor token name one, it is only tried whether the address can be reached. */
+const NO_ORGANIZATION = '00000000-0000-0000-0000-000000000000';
 
 /** Undefined when the subscription stood, else why it did not: a FleetError of kind `network` when no answer came. */
 async function subscribe({ context, settings, network, token }: Probe, url: URL): Promise<FleetError | undefined> {

@@ -1,7 +1,7 @@
 // What the doctor finds in the settings: files, origins of the values, the token; whatever of it is broken, the rest is used.
 
 import { ANONYMOUS, type Context } from '../../context.js';
-import { asFleetError } from '../../errors.js';
+import { asFleetError, FleetError } from '../../errors.js';
 import { findPlace } from '../../settings/place.js';
 import {
   chooseProfile,
@@ -50,7 +50,10 @@ export async function checkSettings({ io, flags }: Context): Promise<{ known: Kn
   const { profile, baseUrl, sseUrl, organization, tokenCommand: _, isProtected, ...others } = settings;
   const isNew = stored.profiles.has(profile.value) ? '' : ', nothing is saved in it yet';
   findings.push(ok('profile', `${profile.value} (${profile.from})${isNew}${isProtected.value ? ', protected' : ''}`));
-  for (const place of [baseUrl, sseUrl, organization]) findings.push(checkPlace(place, profile.value));
+  // Where none is set, the token may name one.
+  const isChosen = organization.shown !== null || organization.problem !== undefined;
+  for (const place of [baseUrl, sseUrl, ...(isChosen ? [organization] : [])])
+    findings.push(checkPlace(place, profile.value));
   const shown: string[] = [];
   for (const { key, shown: value, from, problem } of Object.values(others)) {
     if (problem !== undefined) findings.push(failed('settings', problem));
@@ -81,15 +84,17 @@ function checkPlace({ key, shown, from, problem }: Setting, profile: string): Fi
     const next = `fleet auth login${flag} asks for it; to try fleet: "fleet sandbox", then "fleet profile use sandbox"`;
     return failure(key, 'config', 'the address of the service is not set', next);
   }
-  const use = key === 'sse_url' ? 'fleet watch needs it' : 'fleet watch needs one as an argument';
-  return warning(key, `not set: ${use}`, `fleet config set ${key} ${key === 'sse_url' ? 'URL' : 'UUID'}${flag}`);
+  return warning(key, 'not set: fleet watch needs it', `fleet config set ${key} URL${flag}`);
 }
 
 /** Reads the token, which goes nowhere from here; what is found of it is put into `known`. */
-export async function checkToken(context: Context, known: Known): Promise<Finding> {
+export async function checkToken(context: Context, known: Known, longestMs: number): Promise<Finding> {
   const { io, clock, signal, notice } = context;
   const { stored, settings } = known;
   const over = new AbortController();
+  const cancel = clock.after(longestMs, () =>
+    over.abort(new FleetError('config', `it did not come within ${longestMs / 1000} s`)),
+  );
   try {
     const source = await findToken({
       env: io.env,
@@ -108,6 +113,7 @@ export async function checkToken(context: Context, known: Known): Promise<Findin
     signal.throwIfAborted();
     return failed('token', asFleetError(thrown));
   } finally {
+    cancel();
     over.abort();
   }
 }
