@@ -1,6 +1,6 @@
 // `fleet alerts watch` and odd clocks, first readings that fail, and state files that were damaged or are in use: nothing is lost.
 
-import { copyFile, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { copyFile, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -120,6 +120,21 @@ test('a list that fails at the start: what was made meanwhile is shown, what was
     await running.stop();
   }));
 
+test('a run that ended before the list could be read began the watch', () =>
+  withAlertService(async (service) => {
+    const args = ['--state-file', join(folder, 'state')];
+    service.put(alertUuid(0), -60 * SECOND_MS);
+    service.status = 503;
+    const first = startFleet(['alerts', 'watch', '--json', '--every', '100ms', ...args], { env: service.env });
+    await first.until(() => first.events('lost').length === 1);
+    service.put(alertUuid(1));
+    await first.stop();
+    service.status = 200;
+    const second = await watch(service, args);
+    await expectShown(second, [1]);
+    await second.stop();
+  }));
+
 describe('a damaged state file is said and kept, and what it may have missed is shown', () => {
   const DAMAGES: [name: string, damage: (text: string) => string, again: (shown: readonly number[]) => boolean][] = [
     ['its last line torn', (text) => text.slice(0, -5), (again) => again.length <= 1],
@@ -169,6 +184,19 @@ describe('one state file, one watch', () => {
       service.put(alertUuid(0));
       await expectShown(first, [0]);
       await first.stop();
+    }));
+
+  test('one that was stopped and taken over meanwhile ends, and names who has the file', () =>
+    withAlertService(async (service) => {
+      const path = join(folder, 'state');
+      const first = await watch(service, ['--state-file', path]);
+      // What another process does that found this one silent.
+      const text = await readFile(path, 'utf8');
+      const id = /"claim":"(\w+)"/.exec(text)?.[1];
+      await writeFile(`${path}.new`, `${text}{"claim":"other","over":"${id}","pid":77,"host":"elsewhere"}\n`);
+      await rename(`${path}.new`, path);
+      const { code, stderr } = await first.ended;
+      expect([code, stderr]).toEqual([10, expect.stringContaining('was taken over by process 77 on elsewhere')]);
     }));
 
   test('one that was killed is replaced', () =>

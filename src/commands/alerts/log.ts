@@ -86,10 +86,11 @@ export function openLog({ path, all, hint, claim }: LogOptions) {
   /** Others append nothing but claims, and those only to what they found silent for long. */
   const check = () => {
     const { size, ino } = fs.fstatSync(descriptor);
-    if (statIfThere(path)?.ino !== ino) throw lost(path, 'was deleted or replaced while it was in use');
-    if (claim === undefined || size === bytes) return;
-    const holder = holderOf(path, size);
-    if (holder?.id !== claim.claim) throw lost(path, `was taken over by ${nameOf(holder)}`);
+    const isStill = statIfThere(path)?.ino === ino;
+    if (isStill && (claim === undefined || size === bytes)) return;
+    const holder = claim && holderOf(path, Number.POSITIVE_INFINITY);
+    if (holder !== undefined && holder.id !== claim?.claim) throw lost(path, `was taken over by ${nameOf(holder)}`);
+    if (!isStill || holder === undefined) throw lost(path, 'was deleted or replaced while it was in use');
     bytes = size;
   };
   const write = (action: () => void) => {

@@ -52,11 +52,11 @@ export async function openMemory(path: string, baseUrl: string, options: LockOpt
     const cursorMs = marks.cursorMs ?? (writtenMs ?? options.clock.wallMs()) - CLOCK_MARGIN_MS;
     marks = { ...marks, cursorMs, floorMs: cursorMs - OVERLAP_MS };
   }
-  marks = { ...marks, beganMs: marks.beganMs ?? options.clock.wallMs() };
+  const openedMs = options.clock.wallMs();
   const all = () => [
     { fleet: 'alerts', format: FORMAT, base_url: baseUrl },
     ...worthKeeping(known.versions(), marks.cursorMs).map(recordOf),
-    recordOfMarks(marks),
+    recordOfMarks({ ...marks, beganMs: marks.beganMs ?? openedMs }),
   ];
   const log = openLog({ path, all, claim, hint: 'what was printed last may be printed again after a restart' });
   return {

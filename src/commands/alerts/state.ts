@@ -55,6 +55,8 @@ export interface AlertsState {
   readonly order: Order;
   readonly reading: Reading | undefined;
   readonly readings: number;
+  /** A run before this one began the watch, and ended without a reading. */
+  readonly isResumed: boolean;
   /** Whether a page has come at all. */
   readonly isProven: boolean;
   /** When the next reading begins, and from when on it is a deep one, on the monotonic clock. */
@@ -153,6 +155,7 @@ export function startAlerts(plan: AlertsPlan, { known, marks }: Remembered, now:
     order: 'modified',
     reading: undefined,
     readings: 0,
+    isResumed: marks.beganMs !== undefined,
     isProven: false,
     dueMs: plan.everyMs === undefined ? Number.POSITIVE_INFINITY : now.monotonicMs,
     deepDueMs: now.monotonicMs,
@@ -256,7 +259,7 @@ function finish(state: AlertsState, reading: Reading, end: 'end' | 'known' | 'bo
   const isFirst = cursorMs === undefined;
   // A first reading that came late has alerts that are newer than the watch, too; their times have whole seconds.
   const waitedMs = now.wallMs - beganMs;
-  const isLate = isFirst && (state.counts.failures > 0 || waitedMs > LATE_MS);
+  const isLate = isFirst && (state.isResumed || state.counts.failures > 0 || waitedMs > LATE_MS);
   const beganAtMs = Math.floor((reading.serviceMs - waitedMs) / SECOND_MS) * SECOND_MS;
   const firstMs = isLate ? beganAtMs : Number.POSITIVE_INFINITY;
   const fromMs = isFirst ? firstMs : (floorMs ?? Number.NEGATIVE_INFINITY);
