@@ -37,6 +37,8 @@ export interface ErrorDetails {
   trace?: Trace | undefined;
   /** What the operator can do next: a full sentence or a command, without a full stop. */
   hint?: string | undefined;
+  /** Nothing that happens later can change it, so that whoever follows something need not try again. */
+  isLasting?: boolean | undefined;
   cause?: unknown;
 }
 
@@ -47,6 +49,7 @@ export class FleetError extends Error {
   readonly detail: unknown;
   readonly trace: Trace;
   readonly hint: string | undefined;
+  readonly isLasting: boolean;
 
   constructor(kind: ErrorKind, message: string, details: ErrorDetails = {}) {
     super(message, details.cause === undefined ? undefined : { cause: details.cause });
@@ -56,6 +59,7 @@ export class FleetError extends Error {
     this.detail = details.detail;
     this.trace = details.trace ?? {};
     this.hint = details.hint;
+    this.isLasting = details.isLasting ?? false;
   }
 
   get exitCode(): number {
@@ -71,6 +75,11 @@ export function usageError(message: string, hint?: string): FleetError {
 /** Settings that are missing, unreadable or not allowed. */
 export function configError(message: string, hint?: string, cause?: unknown): FleetError {
   return new FleetError('config', message, { hint, cause });
+}
+
+/** The same where no later try can help: nothing is set, or what is set is not there. */
+export function lastingError(message: string, hint?: string, cause?: unknown): FleetError {
+  return new FleetError('config', message, { hint, isLasting: true, cause });
 }
 
 /** What something thrown says, as it is. */

@@ -58,7 +58,7 @@ export function streamHeaders(apiVersion: string, token: string | undefined): He
 /**
  * Follows all subscriptions until the signal is aborted or one of them is closed for good, and resolves then, at once: nothing
  * is waited for. Final are 204, 401 with a renewed token, 403, 404 and other 4xx (but see the machine: not right after a healthy
- * minute, nor with an old event id), and at the start a token that cannot be had; everything else is tried again: end of
+ * minute, nor with an old event id), and at the start a token that can never be had; everything else is tried again: end of
  * stream, reset, refused, DNS, TLS, 408, 429, 5xx, a wrong content type, silence beyond the idle limit, a token that cannot be
  * had. Every connection asks for the token anew. Rejects only for a mistake in this program.
  */

@@ -62,7 +62,9 @@ export function openRenewal(read: () => Promise<string>, login: Login, input: To
       const run = `run "${loginCommand(profile, login)}"`;
       if (hasEnded(token)) {
         const message = `the token of profile "${profile}" has ended and could not be renewed: ${messageOf(thrown)}`;
-        throw new FleetError('auth', message, { hint: `${run} for a new one`, cause: thrown });
+        // What the service refuses it refuses again; one that is away comes back.
+        const isLasting = thrown instanceof FleetError && ['auth', 'rejected', 'not-found'].includes(thrown.kind);
+        throw new FleetError('auth', message, { hint: `${run} for a new one`, isLasting, cause: thrown });
       }
       waitsUntilMs = clock.monotonicMs() + PAUSE_AFTER_FAILURE_MS;
       const ends = new Date(readExpiry(token) ?? 0).toISOString();

@@ -1,12 +1,14 @@
 // Runs the command that prints the access token; loaded only where one is set, for it starts processes.
 
-import { configError } from '../errors.js';
+import { configError, lastingError } from '../errors.js';
 import { hideJwts } from '../secrets.js';
 import { describeEnd, readLines, runShell } from '../shell.js';
 import { type CommandPlace, TOKEN_LIMIT_BYTES, type TokenInput, type TokenPlace } from './token-place.js';
 
 /** A line of its stderr that is longer is passed on in parts. */
 const LINE_LIMIT_CHARACTERS = 10_000;
+/** What a shell says of a command that is not executable, or not found. */
+const NOT_STARTED_CODES: readonly number[] = [126, 127];
 /** Set for a token command, to its own text: a command that calls fleet, which calls it again, would never end. */
 const INSIDE_VARIABLE = 'FLEET_INSIDE_TOKEN_COMMAND';
 
@@ -20,7 +22,10 @@ export async function runTokenCommand(place: TokenPlace & CommandPlace, input: T
   const timeoutMs = settings.timeoutMs.value;
   const failure = (what: string, cause?: unknown) =>
     configError(`the token command (${place.origin}) ${what}`, place.remedy, cause);
-  if (env[INSIDE_VARIABLE] === place.command) throw failure('runs fleet, which would run the same command again');
+  if (env[INSIDE_VARIABLE] === place.command) {
+    const message = `the token command (${place.origin}) runs fleet, which would run the same command again`;
+    throw lastingError(message, place.remedy);
+  }
   signal.throwIfAborted();
   const chunks: Buffer[] = [];
   let length = 0;
@@ -51,5 +56,6 @@ export async function runTokenCommand(place: TokenPlace & CommandPlace, input: T
   if (end.error !== undefined) throw failure(`could not be started: ${end.error.message}`, end.error);
   if (end.code === 0) return Buffer.concat(chunks).toString('utf8');
   const how = describeEnd(end, 'failed');
-  throw failure(lastLine === '' ? how : `${how}: ${lastLine}`);
+  const { message, hint } = failure(lastLine === '' ? how : `${how}: ${lastLine}`);
+  throw NOT_STARTED_CODES.includes(end.code ?? 0) ? lastingError(message, hint) : configError(message, hint);
 }

@@ -1,7 +1,7 @@
 // Which of the five sources gives the token, what reading it needs, and how just that source is renewed.
 
 import type { Clock } from '../clock.js';
-import { configError, type FleetError } from '../errors.js';
+import { type FleetError, lastingError } from '../errors.js';
 import type { Client } from '../http/client.js';
 import type { Secrets } from '../secrets.js';
 import { profileFlag, type Settings } from './resolve.js';
@@ -100,7 +100,7 @@ export function loginCommand(profile: string, login: Login | undefined): string 
 
 /** The error of a command that needs a token where there is none. */
 export function missingToken(profile: string): FleetError {
-  return configError(
+  return lastingError(
     `no access token for profile "${profile}"`,
     `run "fleet auth login${profileFlag(profile)}" or set FLEET_TOKEN`,
   );

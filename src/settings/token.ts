@@ -1,6 +1,6 @@
 // Where the access token comes from, and how it is renewed (interface.md section 5 leaves obtaining it open).
 
-import { configError, reasonOf } from '../errors.js';
+import { asFleetError, configError, lastingError, reasonOf } from '../errors.js';
 import type { NamedFile } from '../named-file.js';
 import { profileFlag } from './resolve.js';
 import { SANDBOX_PROFILE } from './sandbox-profile.js';
@@ -58,13 +58,23 @@ export async function lifeOf(source: TokenSource): Promise<{ isRenewable: boolea
 function readingOf(place: TokenPlace, input: TokenInput): Reading {
   switch (place.kind) {
     case 'variable':
-      return rereading(async () => readToken(place.token, place.origin, 'set FLEET_TOKEN to the token alone', input));
+      return rereading(async () => readVariable(place.token, input));
     case 'file':
       return rereading(fileReader(place.path, input));
     case 'command':
       return runCommand(place, input);
     case 'stored':
       return storedReader(place, input);
+  }
+}
+
+/** A variable stays as it is for as long as the program runs. */
+function readVariable(text: string, input: TokenInput): string {
+  try {
+    return readToken(text, 'FLEET_TOKEN', 'set FLEET_TOKEN to the token alone', input);
+  } catch (thrown) {
+    const { message, hint } = asFleetError(thrown);
+    throw lastingError(message, hint);
   }
 }
 
@@ -80,6 +90,9 @@ function rereading(read: () => Promise<string>): Reading {
   };
 }
 
+/** Not there, no file, or not ours to read. */
+const MISSING_FILE_CODES: readonly string[] = ['ENOENT', 'ENOTDIR', 'EISDIR', 'EACCES', 'EPERM'];
+
 function fileReader(path: string, input: TokenInput): () => Promise<string> {
   let kept: string | undefined;
   return async () => {
@@ -94,7 +107,10 @@ function fileReader(path: string, input: TokenInput): () => Promise<string> {
     } catch (error) {
       input.signal.throwIfAborted();
       const message = `the token file ${path} cannot be read: ${reasonOf(error)}`;
-      throw configError(message, 'check the path in FLEET_TOKEN_FILE', error);
+      const failure = MISSING_FILE_CODES.includes((error as NodeJS.ErrnoException).code ?? '')
+        ? lastingError
+        : configError;
+      throw failure(message, 'check the path in FLEET_TOKEN_FILE', error);
     }
     const token = readToken(
       read.bytes.toString('utf8'),

@@ -1,7 +1,7 @@
 // The machine of a connection alone: its steps as a table, and random lives of it against what must always hold.
 
 import { describe, expect, test } from 'vitest';
-import { FleetError } from '../../src/errors.js';
+import { FleetError, lastingError } from '../../src/errors.js';
 import { LONGEST_ASKED_PAUSE_MS } from '../../src/http/retry.js';
 import type { Ending } from '../../src/http/stream/connection.js';
 import type { StreamEvent } from '../../src/http/stream/events.js';
@@ -30,7 +30,7 @@ const refused = (status: number, headers = {}): Ending => ({
   answer: { status, headers },
 });
 const late: Ending = { cause: 'timeout', error: new FleetError('network', 'no answer') };
-const noToken: Ending = { cause: 'token', error: new FleetError('config', 'no token') };
+const noToken: Ending = { cause: 'token', error: lastingError('no token') };
 const NOTHING = { messages: [], tooBigBytes: [], lastEventId: '', firstId: undefined, retryMs: undefined };
 
 /** The present run, so that a table need not count. */
@@ -121,7 +121,7 @@ const TABLE: [string, Line[]][] = [
     ],
   ],
   [
-    'no token: final at the very start alone',
+    'a token that no waiting can bring: final at the very start alone',
     [
       [0, { type: 'start' }, 'try'],
       [1, { type: 'ended', ending: noToken }, 'closed'],

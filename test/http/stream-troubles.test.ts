@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/clock.js';
-import { FleetError } from '../../src/errors.js';
+import { FleetError, lastingError } from '../../src/errors.js';
 import { openNetwork } from '../../src/http/network.js';
 import type { Closed, Gap, Lost, Resync, StreamEvent } from '../../src/http/stream/events.js';
 import { followStream } from '../../src/http/stream.js';
@@ -113,12 +113,21 @@ describe('a token that cannot be had', () => {
     expect(endOf(got)?.error.message).toMatch(/^gave up after 45 s without the stream: /);
   });
 
-  test('at the start a command that fails, or one that hangs, is final', async () => {
-    const failed = await followInTurn(() => [], { tokens: tokensInTurn(noToken), until: isClosed });
-    expect(failed.story).toEqual(['closed']);
-    expect(endOf(failed)?.error.kind).toBe('config');
-    const hung = await followInTurn(() => [], { tokens: tokensInTurn(never), until: isClosed, timeoutMs: 5_000 });
-    expect(endOf(hung)?.error.message).toBe('no token came within 5 s');
+  test('at the start a command that fails, or one that hangs, is asked again', async () => {
+    const failed = await followInTurn(() => [], { tokens: tokensInTurn(noToken, noToken, token) });
+    expect(storyOf(failed)).toEqual(['lost token', 'lost token', 'open', 'message']);
+    const hung = await followInTurn(() => [], { tokens: tokensInTurn(never, token), timeoutMs: 5_000 });
+    expect(storyOf(hung)).toEqual(['lost token', 'open', 'message']);
+    expect(lossesOf(hung)[0]?.error.message).toBe('no token came within 5 s');
+  });
+
+  test('at the start what no waiting can bring is final, and later it is not', async () => {
+    const missing = () => Promise.reject(lastingError('no such file'));
+    const never = await followInTurn(() => [], { tokens: tokensInTurn(missing), until: isClosed });
+    expect(never.story).toEqual(['closed']);
+    expect(endOf(never)?.error.kind).toBe('config');
+    const later = await followInTurn((clock) => [standing(clock, 1)], { tokens: tokensInTurn(token, missing, token) });
+    expect(storyOf(later)).toEqual(['open', 'message', 'lost ended', 'lost token', 'open', 'gap ended', 'message']);
   });
 
   test('before the stream stood, but after a token was had: asked for again', async () => {

@@ -11,6 +11,7 @@ import { count } from '../../views/stream.js';
 import { type EndOptions, endPlan } from '../follow/ending.js';
 import type { Session } from '../follow/loop.js';
 import { chooseLines } from '../follow/print.js';
+import { beginFollowing } from '../follow/start.js';
 import { chosenOrganization } from '../organization.js';
 import { followAlerts, type Receiver } from './follow.js';
 import { openForwarder } from './forward.js';
@@ -45,7 +46,8 @@ export async function listenAlerts(context: Context, options: ListenOptions): Pr
     );
   }
   const baseUrl = options.backfill === 0 ? undefined : settings.baseUrl.value;
-  const organization = await chosenOrganization(context);
+  const patient = baseUrl === undefined ? context : await beginFollowing(context, { forMs: options.for });
+  const organization = await chosenOrganization(patient);
   const { clock } = context;
   // The port first: who has it has the memory as well.
   const server = await openServer({ ...options, flag: '--port', secret, clock });

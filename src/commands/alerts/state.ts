@@ -334,14 +334,15 @@ function takeFailure(
 }
 
 /** Whether asking again is of no use: what the service refuses from the start, or for a minute after it did not. */
-function isFinal({ kind, status }: FleetError, isProven: boolean, lastedMs: number): boolean {
+function isFinal({ kind, status, isLasting }: FleetError, isProven: boolean, lastedMs: number): boolean {
+  // A token source may fail for a while.
+  if (kind === 'config') return isLasting && !isProven;
   if (kind === 'internal' || kind === 'usage') return true;
   if (kind === 'network') return false;
   const isAnswer = kind === 'service' && status !== undefined && status < 300;
   if (kind === 'service' && !isAnswer) return false;
   if (!isProven) return true;
-  // A token command may fail for a while.
-  if (kind === 'config' || isAnswer) return false;
+  if (isAnswer) return false;
   return lastedMs >= REFUSAL_LIMIT_MS;
 }
 

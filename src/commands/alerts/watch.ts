@@ -6,6 +6,7 @@ import { requireBaseUrl } from '../../settings/resolve.js';
 import { type EndOptions, endPlan } from '../follow/ending.js';
 import { readSince } from '../follow/flags.js';
 import { chooseLines } from '../follow/print.js';
+import { beginFollowing } from '../follow/start.js';
 import { warnOfWords } from '../list/warnings.js';
 import { chosenOrganization } from '../organization.js';
 import { followAlerts } from './follow.js';
@@ -29,7 +30,8 @@ export async function watchAlerts(context: Context, options: WatchAlertsOptions)
   await warnOfWords(context, 'type', options.type, ALERT_TYPES);
   await warnOfWords(context, 'state', options.state, ALERT_STATES);
   const baseUrl = requireBaseUrl(settings);
-  const organization = await chosenOrganization(context, options.organization);
+  const patient = await beginFollowing(context, { forMs: options.for });
+  const organization = await chosenOrganization(patient, options.organization);
   const types = options.type ?? [];
   const { clock, signal, notice: say } = context;
   const { stateFile } = options;

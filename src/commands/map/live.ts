@@ -8,6 +8,7 @@ import { numberOf } from '../../terminal/values.js';
 import type { Box } from '../bicycles/area.js';
 import { planBicycles } from '../bicycles/list.js';
 import { IDLE_MS, RESYNC_PAGES } from '../follow/flags.js';
+import { patiently } from '../follow/start.js';
 import { matches } from '../list/where.js';
 import { chosenOrganization } from '../organization.js';
 import { makePlan } from '../watch/plan.js';
@@ -38,7 +39,7 @@ export async function choosePart(context: Context, asked: MapFilters, flag: '--l
     const reason = `${flag} cannot tell what comes into a zone, which the service alone knows`;
     throw usageError(reason, 'use --bbox or --near');
   }
-  const organization = await chosenOrganization(context, asked.organization);
+  const organization = await chosenOrganization(await patiently(context, {}), asked.organization);
   const filters = organization === undefined ? asked : { ...asked, organization };
   const { keep } = await planBicycles(context, filters);
   const { bbox, where = [] } = filters;

@@ -11,6 +11,7 @@ import { readMeta, writeMeta } from '../../mirror/schema.js';
 import { requireBaseUrl, requireSseUrl } from '../../settings/resolve.js';
 import { openHttpLog } from '../../views/exchange.js';
 import { chosenDatabase } from '../database.js';
+import { beginFollowing } from '../follow/start.js';
 import { followTopics } from '../follow/stream.js';
 import { serveMetrics } from './counters.js';
 import { chosenOrganizations } from './organizations.js';
@@ -113,7 +114,8 @@ async function open(context: Context, options: OnceOptions, follows: boolean): P
   const settings = await context.settings();
   const baseUrl = requireBaseUrl(settings);
   const address = await chosenDatabase(context, options.to);
-  const organizations = await chosenOrganizations(context, options.organization ?? []);
+  const patient = follows ? await beginFollowing(context, {}) : context;
+  const organizations = await chosenOrganizations(patient, options.organization ?? []);
   const topics = new Map(follows ? organizations.map((each) => [organizationTopic(each), each]) : []);
   return openSession(context, {
     address,

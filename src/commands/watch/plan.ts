@@ -10,6 +10,7 @@ import { requireSseUrl } from '../../settings/resolve.js';
 import { findBicycle } from '../bicycles/find.js';
 import { type EndOptions, type EndPlan, endPlan } from '../follow/ending.js';
 import { chooseLines, type Form } from '../follow/print.js';
+import { beginFollowing } from '../follow/start.js';
 import type { Meant } from '../list/meant.js';
 import { warnOfCondition } from '../list/warnings.js';
 import { type Condition, checkCondition } from '../list/where.js';
@@ -84,7 +85,9 @@ export async function makePlan(
   for (const condition of conditions) checkCondition(condition, VOCABULARY);
   const form = await chooseForm(context, options);
   const sseUrl = requireSseUrl(settings);
-  const topics = await chooseTopics(context, organization, options);
+  const { for: forMs, giveUpAfter: giveUpAfterMs } = options;
+  const patient = await beginFollowing(context, { forMs, giveUpAfterMs });
+  const topics = await chooseTopics(patient, organization, options);
   for (const condition of conditions) await warnOfCondition(context, condition, WORDS);
   const known = topics.map(readTopic).filter((topic) => topic !== undefined);
   const bicycles = known.map(({ bicycle }) => bicycle);
@@ -100,7 +103,7 @@ export async function makePlan(
     ...endPlan(options),
     idleMs: options.idle,
     resyncPages: options.resyncPages,
-    giveUpAfterMs: options.giveUpAfter,
+    giveUpAfterMs,
   };
 }
 

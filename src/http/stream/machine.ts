@@ -318,8 +318,8 @@ function isRefusal({ cause, answer }: Ending): boolean {
 
 /** "Ends that are final": nothing that happens later can change the answer. */
 function isFinal(step: Step, cause: Cause, ending: Ending): boolean {
-  // Without a token at the start the settings are wrong; later the token command may fail for want of a network.
-  if (cause === 'token') return step.run === 1;
+  // A file that is not there at the start is a wrong setting; later somebody is writing it anew.
+  if (cause === 'token') return step.run === 1 && ending.error.isLasting;
   const status = ending.answer?.status;
   if (cause === 'status' && status === 204) return true;
   if (!isRefusal(ending)) return false;

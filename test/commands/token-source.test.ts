@@ -1,0 +1,118 @@
+// What follows begins though its token source fails: it is asked again; only what no waiting can bring ends with 3. And a token that will end is said.
+
+import { EventEmitter } from 'node:events';
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { environmentOf } from '../support/environment.js';
+import { type RunOptions, type RunResult, runFleet } from '../support/run.js';
+import { useSandbox } from '../support/sandbox.js';
+
+const sandbox = useSandbox({ bicycles: 20, rate: 20 });
+let folder = '';
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'fleet-token-source-'));
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+/** A command that fails the first two times it runs. */
+async function failingCommand(name: string): Promise<string> {
+  const file = join(folder, name);
+  const tries = `${file}.tries`;
+  const token = await sandbox().token();
+  const script = `echo x >> "${tries}"; [ "$(wc -l < "${tries}")" -gt 2 ] || { echo "vault is down" >&2; exit 1; }; echo ${token}`;
+  await writeFile(file, `#!/bin/sh\n${script}\n`);
+  await chmod(file, 0o700);
+  return file;
+}
+
+async function run(args: readonly string[], env: NodeJS.ProcessEnv, options: RunOptions = {}): Promise<RunResult> {
+  const { FLEET_TOKEN: _none, ...others } = await environmentOf(sandbox());
+  return runFleet(args, { ...options, env: { ...others, ...env } });
+}
+
+const organization = () => sandbox().organizations[0]?.uuid ?? '';
+const bicycle = () => sandbox().bicycles(organization())[0]?.name ?? '';
+
+test.each<[string, () => string[], string]>([
+  ['watch', () => ['watch', organization(), '--max-events', '1'], 'not connected: the token command'],
+  ['watch without an organization', () => ['watch', '--max-events', '1'], 'not connected: the token command'],
+  ['a bicycle by name', () => ['watch', organization(), '--bicycle', bicycle(), '--for', '5s'], 'not connected'],
+  ['alerts watch', () => ['alerts', 'watch', '--for', '5s', '--every', '1s'], 'could not be read: the token command'],
+  ['alerts of a name', () => ['alerts', 'watch', '--organization', 'Nordlicht Bikes', '--for', '5s'], 'not connected'],
+])(
+  '%s: a token command that fails at the start is run again',
+  async (name, args, said) => {
+    const command = await failingCommand(name.replaceAll(' ', '-'));
+    const FLEET_ORGANIZATION = name === 'watch without an organization' ? '' : organization();
+    const got = await run(args(), { FLEET_TOKEN_COMMAND: command, FLEET_ORGANIZATION });
+    expect(got.stderr).toContain(said);
+    if (FLEET_ORGANIZATION !== '') expect(got.code).toBe(0);
+    // The token named two organizations: it was had.
+    else expect([got.code, got.stderr]).toEqual([2, expect.stringContaining('none was chosen')]);
+  },
+  30_000,
+);
+
+test.each<[string, (signals: EventEmitter) => string[], RegExp]>([
+  ['mirror run', () => ['mirror', 'run', '--to', `sqlite:${join(folder, 'mirror.db')}`], / watching /],
+  ['map --serve', () => ['map', '--serve', '0'], / watching /],
+])(
+  '%s: a token command that fails at the start is run again',
+  async (name, args, stands) => {
+    const command = await failingCommand(name.replaceAll(' ', '-'));
+    const signals = new EventEmitter();
+    let told = '';
+    const got = await run(
+      args(signals),
+      { FLEET_TOKEN_COMMAND: command, FLEET_ORGANIZATION: organization() },
+      {
+        signals,
+        onStderr(text) {
+          told += text;
+          if (stands.test(told)) signals.emit('SIGINT', 'SIGINT');
+        },
+      },
+    );
+    expect(got.stderr).toContain('not connected: the token command');
+    expect(got.code).toBe(130);
+  },
+  30_000,
+);
+
+const FOLLOWERS = (): string[][] => [
+  ['watch', organization(), '--for', '20s'],
+  ['alerts', 'watch', '--for', '20s'],
+  ['mirror', 'run', '--to', `sqlite:${join(folder, 'none.db')}`],
+];
+
+test.each<[string, NodeJS.ProcessEnv]>([
+  ['no token', {}],
+  ['a token file that is not there', { FLEET_TOKEN_FILE: '/nonexistent/token' }],
+  ['a token that is none', { FLEET_TOKEN: 'two words' }],
+  ['a token command that is not there', { FLEET_TOKEN_COMMAND: '/nonexistent/command' }],
+])(
+  '%s: no waiting can bring one, and the code is 3',
+  async (_name, env) => {
+    for (const args of FOLLOWERS()) {
+      const { code, stderr } = await run(args, { FLEET_ORGANIZATION: organization(), ...env });
+      expect({ args, code, stderr }).toMatchObject({ args, code: 3 });
+    }
+  },
+  60_000,
+);
+
+test.each([
+  ['within the hour, without --for', 1_800, [], true],
+  ['after an hour, without --for', 7_200, [], false],
+  ['before --for', 7_200, ['--for', '3h'], true],
+  ['after --for', 1_800, ['--for', '10m'], false],
+] as const)('a token that ends %s is said at the start: %j', async (_name, expiresInSeconds, more, isSaid) => {
+  const env = { FLEET_TOKEN: await sandbox().token({ expiresInSeconds }) };
+  const { stderr } = await run(['watch', organization(), '--max-events', '1', ...more], env);
+  expect(stderr.match(/the token \(FLEET_TOKEN\) ends in .*, at 20.*Z, and nothing renews it/g) ?? []).toHaveLength(
+    isSaid ? 1 : 0,
+  );
+});
