@@ -18,6 +18,9 @@ const TURNS_A_THREAD = 5;
 /** More makes tests slower, not different. */
 const LEAP_EVERY_MS = 1;
 
+/** What is on its way through many turns must not meet a time limit at once. */
+const LONGEST_LEAP_MS = 5_000;
+
 const ONE_BYTE = Buffer.alloc(1);
 
 export function openFastClock(startAt = Date.UTC(2026, 10, 21, 12)): FastClock {
@@ -29,6 +32,10 @@ export function openFastClock(startAt = Date.UTC(2026, 10, 21, 12)): FastClock {
     let next: { due: number; action: () => void } | undefined;
     for (const timer of timers) if (next === undefined || timer.due < next.due) next = timer;
     if (next === undefined) return;
+    if (next.due - time > LONGEST_LEAP_MS) {
+      time += LONGEST_LEAP_MS;
+      return;
+    }
     time = Math.max(time, next.due);
     timers.delete(next);
     next.action();
