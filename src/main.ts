@@ -46,7 +46,10 @@ async function run(argv: readonly string[], world: World, io: Io, interruption: 
   const idle = listenForIdle(world.signals);
   const work = async () => {
     // Scripts ask for the version at each start, and need no commander for it.
-    if (argv.length === 1 && VERSION_FLAGS.includes(argv[0] ?? '')) await io.stdout.write(`${programVersion()}\n`);
+    const [word = '', ...others] = argv;
+    const isVersion = VERSION_FLAGS.includes(word) && (others.length === 0 || others.join(' ') === '--json');
+    const version = programVersion();
+    if (isVersion) await io.stdout.write(`${io.isJson ? JSON.stringify({ version }) : version}\n`);
     else await (await import('./program.js')).runProgram(argv, world, io, interruption);
   };
   try {

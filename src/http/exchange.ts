@@ -64,7 +64,9 @@ export function codesOf(error: unknown): string[] {
   for (let at = error, depth = 0; at instanceof Error && depth < 8; at = at.cause, depth++) {
     const { code } = at as NodeJS.ErrnoException;
     // undici's own words for a plain request that the proxy answers so.
-    if (at.message === 'Proxy Authentication Required (407)') codes.push('EPROXYREFUSEDLOGIN');
+    // undici asserts a status of three digits.
+    if (at.name === 'AssertionError') codes.push('HPE_INVALID_CONSTANT');
+    else if (at.message === 'Proxy Authentication Required (407)') codes.push('EPROXYREFUSEDLOGIN');
     else if (typeof code === 'string' && code !== '') codes.push(code);
     // undici's parser says what it stumbled over, not always with a code.
     else if (at.name === 'HTTPParserError') codes.push('HPE_INVALID_CONSTANT');

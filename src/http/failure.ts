@@ -129,12 +129,14 @@ export function answerFailure(
   const verb = kind === 'service' ? 'could not answer' : 'refused';
   const who = status === 407 ? 'the proxy' : 'the service';
   const why = read.text ?? WORDS_FOR_SILENCE[status] ?? 'no reason given';
+  const isTraced = traceOf(headers).requestId !== undefined;
+  const quoted = isTraced ? ', and quote the request id when you report it' : '';
   const hint =
     (status === 401 ? more.refusalHint : undefined) ??
-    HINTS[status] ??
-    (status >= 500
-      ? 'the service has a problem; try again later, and quote the request id when you report it'
-      : undefined);
+    (kind === 'not-found' && NOT_THERE.test(why)
+      ? 'check the ID: it is unknown, or you have no access'
+      : HINTS[status]) ??
+    (status >= 500 ? `the service has a problem; try again later${quoted}` : undefined);
   const { detail } = read;
   if (more.isChange === true && isFromGateway(status)) {
     const message = `a gateway answered ${subject} with ${status} (${why}); whether it was carried out is unknown`;
@@ -149,6 +151,9 @@ export function withHint(failure: FleetError, hint: string, message = failure.me
   const { kind, status, detail, trace } = failure;
   return new FleetError(kind, message, { status, detail, trace, cause: failure, hint });
 }
+
+/** Observed: what a service says that has the address, and not the one that was asked for. */
+const NOT_THERE = /^No \w+ matches the given query/;
 
 /** What a status says whose answer says nothing. */
 const WORDS_FOR_SILENCE: Readonly<Record<number, string>> = {
@@ -278,5 +283,8 @@ export function networkFailure(error: ExchangeError, url: URL, isChange = false)
       { ...details, hint: UNKNOWN_HINT },
     );
   }
-  return new FleetError('network', `cannot reach the service at ${url.origin}: ${words}`, { ...details, hint });
+  const failed = error.sent
+    ? `no usable answer from the service at ${url.origin}`
+    : `cannot reach the service at ${url.origin}`;
+  return new FleetError('network', `${failed}: ${words}`, { ...details, hint });
 }

@@ -125,7 +125,7 @@ describe('ends that are not final', () => {
   test.each([
     ['408', (socket) => sendStatus(socket, 408), 'status', 'could not answer|refused'],
     ['500 with words', (socket) => sendStatus(socket, 500, {}, '{"detail":"boom"}'), 'status', 'boom'],
-    ['closed at once', (socket) => socket.destroy(), 'network', 'cannot reach'],
+    ['closed at once', (socket) => socket.destroy(), 'network', 'no usable answer'],
     ['not HTTP', (socket) => socket.end('SSH-2.0-OpenSSH_9.6\r\n'), 'network', 'not HTTP'],
     [
       'HTML',

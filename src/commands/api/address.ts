@@ -15,6 +15,9 @@ const WHOLE_URL = /^[a-z][a-z0-9+.-]*:[/\\]{2}/i;
  * nowhere else (cli.md section 4, promise 2), and for a path that climbs out of the base URL's prefix.
  */
 export function readAddress(text: string, baseUrl: URL): Address {
+  // URL leaves them out, and something else would be asked for.
+  if (/[\u0000-\u001f\u007f]/.test(text))
+    throw usageError('the path holds a line end or another control character', 'write it percent-encoded: %0A');
   if (WHOLE_URL.test(text)) return readWholeUrl(text, baseUrl);
   if (/^[/\\]{2}/.test(text)) {
     throw usageError(

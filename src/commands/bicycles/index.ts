@@ -140,11 +140,7 @@ The version that was read is sent too, so that the edit of somebody else is not 
     .option('--model <url|uuid|name>', 'bicycle model; null takes it off', anyText(MODELS))
     .option('--lock <url|uuid|name>', 'lock attached to the bicycle; null takes it off')
     .option('--organization <url|uuid|name>', 'owning organization', anyText(ORGANIZATIONS))
-    .option(
-      '--field <name=value>',
-      `any further field, typed as with "fleet api -F"; NAME='"5"' is a text (repeatable)`,
-      collect,
-    )
+    .option('--field <name=value>', `any further field, typed; NAME='"5"' is a text (repeatable)`, collect)
     .option(
       '--method <method>',
       `${EDIT_METHODS.join(' or ')} (default: the one that the service supports)`,

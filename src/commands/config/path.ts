@@ -2,9 +2,11 @@
 
 import type { Context } from '../../context.js';
 import { findPlace } from '../../settings/place.js';
+import { clean } from '../../terminal/clean.js';
 
-export async function printPath({ io }: Context): Promise<void> {
+export async function printPath({ io, flags }: Context): Promise<void> {
   const { configPath, problem } = findPlace(io.env);
   if (problem !== undefined) throw problem;
-  await io.stdout.write(`${configPath}\n`);
+  // It is made of the environment, which may hold anything.
+  await io.stdout.write(`${flags.json === true ? JSON.stringify({ path: configPath }) : clean(configPath)}\n`);
 }

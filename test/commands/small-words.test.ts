@@ -1,0 +1,81 @@
+// What is said of odd answers, odd paths and odd environments, each in the words of what happened.
+
+import { expect, test } from 'vitest';
+import { hostile } from '../support/hostile.js';
+import { startMisbehaving } from '../support/misbehaving.js';
+import { runFleet } from '../support/run.js';
+import { sendJson, withServer } from '../support/server.js';
+
+const A = 'aaaaaaaa-0000-4000-8000-000000000001';
+const ENV = { FLEET_BASE_URL: 'http://127.0.0.1:1', FLEET_TOKEN: 't' };
+
+async function listOn(behaviour: Parameters<typeof startMisbehaving>[0]) {
+  const server = await startMisbehaving(behaviour);
+  try {
+    const env = { ...ENV, FLEET_BASE_URL: server.url };
+    return await runFleet(['bicycles', 'list', '--timeout', '1', '--retries', '0'], { env });
+  } finally {
+    await server.close();
+  }
+}
+
+test('a status that is none is not HTTP', async () => {
+  const { code, stderr } = await listOn((socket) => void socket.end('HTTP/1.1 099 Odd\r\nContent-Length: 0\r\n\r\n'));
+  expect(stderr).toContain('the answer is not HTTP');
+  expect(stderr).not.toMatch(/assert/i);
+  expect(code).toBe(8);
+});
+
+test.each([
+  [
+    'headers of more than 64 kB',
+    hostile('bigHeader', { bytes: 70_000 }),
+    'the headers of the answer are larger than 64 kB',
+  ],
+  ['no answer', hostile('silent'), 'no answer in time'],
+])('%s: the service was reached', async (_case, behaviour, words) => {
+  const { code, stderr } = await listOn(behaviour);
+  expect(stderr).toContain(`no usable answer from the service at http://127.0.0.1:`);
+  expect(stderr).toContain(words);
+  expect(stderr).not.toContain('cannot reach');
+  expect(code).toBe(8);
+});
+
+test('a 404 that names the bicycle does not doubt the base URL', async () => {
+  await withServer(
+    (response) => sendJson(response, 404, { detail: 'No Bicycle matches the given query.' }),
+    async ({ url }) => {
+      const { code, stderr } = await runFleet(['api', `/bicycles/${A}/`], { env: { ...ENV, FLEET_BASE_URL: url } });
+      expect(stderr).toContain('check the ID: it is unknown, or you have no access');
+      expect(stderr).not.toContain('prefix');
+      expect(code).toBe(5);
+    },
+  );
+});
+
+test.each([
+  [{}, false],
+  [{ 'X-Service-RequestId': 'r1' }, true],
+])('a 500 asks to quote the request id only where there is one: %j', async (headers, isQuoted) => {
+  await withServer(
+    (response) => void response.writeHead(500, headers).end(),
+    async ({ url }) => {
+      const { stderr } = await runFleet(['bicycles', 'list'], { env: { ...ENV, FLEET_BASE_URL: url } });
+      expect(stderr.includes('quote the request id')).toBe(isQuoted);
+    },
+  );
+});
+
+test.each(['/a\r\nX', '/a\tb', 'http://127.0.0.1:1/\nx'])('fleet api %j is refused', async (path) => {
+  const { code, stderr } = await runFleet(['api', path], { env: ENV });
+  expect([code, stderr]).toEqual([2, expect.stringContaining('control character')]);
+});
+
+test('config path and version: as JSON, and never raw', async () => {
+  const env = { FLEET_CONFIG_DIR: '/tmp/x\u001b[31m' };
+  expect((await runFleet(['config', 'path'], { env })).stdout).not.toContain('\u001b');
+  expect(JSON.parse((await runFleet(['config', 'path', '--json'], { env })).stdout)).toEqual({
+    path: '/tmp/x\u001b[31m/config.json',
+  });
+  expect(JSON.parse((await runFleet(['version', '--json'])).stdout)).toEqual({ version: expect.stringMatching(/^\d/) });
+});
