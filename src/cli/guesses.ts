@@ -1,25 +1,44 @@
-// What users of gh, kubectl, stripe and curl type, and the line of fleet that means the same: shown as a hint, never run.
+// What users of gh, kubectl, stripe and curl type, and the line of fleet that means the same: one table of words, shown as a hint, never run.
 
 import { ALERT_ACTIONS } from '../api/alert.js';
 import { TRANSITIONS } from '../api/bicycle.js';
 import { METHODS } from '../http/methods.js';
 
-/** How other tools spell a flag, and how fleet does. */
-const FLAGS: readonly (readonly [typed: string, meant: string])[] = [
+/**
+ * How other tools spell a flag, and how fleet does: `$` is the flag's value, which is looked at where the third text names some: words, `*.html` for what
+ * ends so, `#` for a number. The first that fits is meant; a flag that the typed command has itself is left alone unless a value is named.
+ */
+const FLAGS: readonly (readonly [typed: string, meant: string, values?: string])[] = [
   ['--sort|--sort-by|--order|--order-by', '--ordering'],
+  ['-l', '--limit', '#'],
   ['-n|-L|--max|--first|--take|--head|--per-page', '--limit'],
+  ['-o|--output|--format', '-o csv', 'excel|xls|Excel'],
+  ['-o|--output|--format', '-o html --file $', '*.html|*.htm'],
+  ['-o|--output|--format', '-o svg --file $', '*.svg'],
+  ['-o|--output|--format', '-o csv --file $', '*.csv'],
+  ['-o|--output|--format', '-o json --file $', '*.json'],
   ['--format|--out', '--output'],
   ['--csv', '-o csv'],
   ['--tsv', '-o tsv'],
   ['--yaml', '-o yaml'],
   ['--geojson', '-o geojson'],
+  ['--html', '-o html'],
+  ['--svg', '-o svg'],
   ['--wide', '-o wide'],
+  ['--open', '--serve'],
+  ['--city|--area|--region', '--zone'],
+  ['--low-battery|--low-charge', '--where charge<20'],
+  ['--state', '--where state=$'],
+  ['--since', '--where created>-$', '*s|*m|*h|*d'],
+  ['--since', '--where created>$'],
+  ['--follow|-f', ''],
   ['-l|--filter|--selector', '--where'],
   ['--status', '--state'],
   ['--search|--query', '--name'],
   ['--org', '--organization'],
-  ['-A|--all-pages', '--all'],
+  ['-A|-a|--all-pages', '--all'],
   ['--fields', '--columns'],
+  ['--set', '--field'],
   ['--no-trunc', '--no-truncate'],
   ['--no-header', '--no-headers'],
   ['--force', '--yes'],
@@ -36,40 +55,71 @@ const BICYCLES = 'bicycles|bicycle|bikes|bike';
 const ALERTS = 'alerts|alert';
 const SHOW = 'view|show|describe|info|inspect|find|search|read';
 const LIST = 'ls|all|index|query';
+const DO = 'act|action|do|run|transition';
+const NAMED = 'organizations|zones|models';
+
+/** What people call a transition: the state that it leads to. */
+const STATES: readonly (readonly [word: string, transition: string])[] = [
+  ['available|free', 'declare_available'],
+  ['maintenance|in_maintenance|repair', 'put_in_maintenance'],
+  ['lost|missing', 'declare_lost'],
+  ['unrecoverable', 'declare_unrecoverable'],
+  ['rented', 'rent'],
+  ['reserved', 'reserve'],
+  ['retired|scrap', 'retire'],
+];
 
 /**
- * The words in front of the flags: `a|b` is one of these words, `X` any word, `...` the rest, perhaps nothing, `X...` at least one;
- * `$1` on the right is what the first of them was. The first that fits is meant.
+ * The words in front of the flags, or the whole line where there are flags in it: `a|b` is one of these words, `X` any word, `U` a UUID or its
+ * beginning, `...` the rest, perhaps nothing, `X...` at least one; `$1` on the right is what the first of them was. The first that fits is meant.
  */
 const LINES: readonly (readonly [typed: string, meant: string])[] = [
+  [`${BICYCLES} wait X --state|--for X`, 'watch --bicycle $3 --until state=$5'],
+  [`${BICYCLES} history X --state X`, 'bicycles history $3 --field state'],
   [`get|list|ls ${BICYCLES}`, 'bicycles list'],
   [`get|list|ls ${ALERTS}`, 'alerts list'],
+  ['ls', 'bicycles list'],
   [`get|${SHOW} ${BICYCLES} X`, 'bicycles get $3'],
   [`${BICYCLES} ${LIST}`, 'bicycles list'],
   [`${BICYCLES} get|list`, 'bicycles list'],
+  [`${BICYCLES} ${SHOW} U`, 'bicycles get $3'],
+  [`${BICYCLES} list U`, 'bicycles get $3'],
+  [`${BICYCLES} list|find|search X`, 'bicycles list --name $3'],
   [`${BICYCLES} ${SHOW} X`, 'bicycles get $3'],
-  [`${BICYCLES} list X`, 'bicycles get $3'],
   [`${BICYCLES} ${TRANSITIONS.join('|')} X...`, 'bicycles act $3 $2'],
-  [`${BICYCLES} act|action|do|run|transition ${TRANSITIONS.join('|')} X...`, 'bicycles act $4 $3'],
+  [`${BICYCLES} ${DO} ${TRANSITIONS.join('|')} X...`, 'bicycles act $4 $3'],
+  ...STATES.flatMap(([word, transition]) => [
+    [`${BICYCLES} ${DO} X ${word}`, `bicycles act $3 ${transition}`] as const,
+    [`${DO} X ${word}`, `bicycles act $2 ${transition}`] as const,
+    [`${BICYCLES} U ${word}`, `bicycles act $2 ${transition}`] as const,
+  ]),
+  [`${BICYCLES} U ${TRANSITIONS.join('|')}`, 'bicycles act $2 $3'],
+  [`${BICYCLES} U`, 'bicycles get $2'],
   [`${BICYCLES} action|do|run|transition X...`, 'bicycles act $3'],
   [`${TRANSITIONS.join('|')} X...`, 'bicycles act $2 $1'],
-  [`act X...`, 'bicycles act $2'],
+  ['act X...', 'bicycles act $2'],
   [`${BICYCLES} rename X X`, 'bicycles edit $3 --name $4'],
   [`${BICYCLES} wait X`, 'watch --bicycle $3 --until state=available'],
-  [`wait X`, 'watch --bicycle $2 --until state=available'],
+  ['wait X', 'watch --bicycle $2 --until state=available'],
   [`${BICYCLES} update|set|patch|put|rename|modify|change X...`, 'bicycles edit $3'],
   [`edit ${BICYCLES} X`, 'bicycles edit $3'],
+  ['update|edit X', 'bicycles edit $2'],
+  ['update', 'bicycles edit --help'],
   [`${BICYCLES} new|add|make|post|import ...`, 'bicycles create $3'],
   [`create|new|add ${BICYCLES} ...`, 'bicycles create $3'],
   // What comes near to a deletion has no way back: the page says which there are.
   [`${BICYCLES} delete|remove|rm|destroy X...`, 'bicycles act --help'],
   [`${BICYCLES} count`, 'bicycles list --count'],
   [`${BICYCLES} export|dump`, 'bicycles list --all -o csv'],
+  ['export|dump', 'bicycles list --all -o csv'],
   [`${BICYCLES} watch|tail|follow|stream ...`, 'watch $3'],
-  [`${BICYCLES} log|logs|events|transitions X`, 'watch --bicycle $3'],
+  [`${BICYCLES} log|logs|events|transitions|changes X`, 'bicycles history $3'],
+  ['history X', 'bicycles history $2'],
   [`${BICYCLES} summary|status|top|report`, 'bicycles stats'],
-  [`tail|logs|log|events|follow|stream|listen ...`, 'watch $2'],
-  [`stats|top|summary|count`, 'bicycles stats'],
+  ['tail|logs|log|events|follow|stream|listen ...', 'watch $2'],
+  ['stats|top|summary|count', 'bicycles stats'],
+  [`${NAMED} ls|get|all|show`, '$1 list'],
+  ['orgs|organisations|org|organization ls|list|get', 'organizations list'],
   [`${ALERTS} ls|get`, 'alerts list'],
   [`${ALERTS} ${ALERT_ACTIONS.join('|')} X...`, 'alerts act $3 $2'],
   [`${ALERTS} ${ALERT_ACTIONS.join('|')}`, 'alerts act $2'],
@@ -77,17 +127,27 @@ const LINES: readonly (readonly [typed: string, meant: string])[] = [
   [`${ALERTS} ack|acknowledge|dismiss|delete X...`, 'alerts act --help'],
   [`${ALERTS} tail|follow|stream`, 'alerts watch'],
   ['login ...', 'auth login $2'],
+  ['init|setup|configure', 'auth login'],
   ['logout', 'auth logout'],
   ['whoami|me', 'auth status'],
   ['auth whoami|show', 'auth status'],
   ['token', 'auth token'],
   ['config view|show|ls', 'config list'],
+  ['config set url|address|host X', 'config set base_url $4'],
+  ['config set org X', 'config set organization $4'],
   ['config use-context|use X', 'profile use $3'],
   ['profile switch|select|set X', 'profile use $3'],
   ['profile|profiles ls|show', 'profile list'],
+  ['profile|profiles sandbox|default|production|prod|staging|test', 'profile use $2'],
   ['profiles', 'profile list'],
   ['use|switch X', 'profile use $2'],
   ['contexts', 'profile list'],
+  ['sql X', 'mirror query $2'],
+  ['mirror sql|select X', 'mirror query $3'],
+  ['sql', 'mirror query --help'],
+  ['mirror sql', 'mirror query --help'],
+  ['mirror start|sync|up', 'mirror run'],
+  ['completion|completions', 'completion bash'],
   ['api GET|get X', 'api $3'],
   [`api ${[...METHODS, ...METHODS.map((method) => method.toLowerCase())].join('|')} X`, 'api $3 -X $2'],
   ['curl|request|http X', 'api $2'],
@@ -95,9 +155,6 @@ const LINES: readonly (readonly [typed: string, meant: string])[] = [
   ['man|docs|manual ...', 'help $2'],
   ['serve|server|mock|dev', 'sandbox'],
 ];
-
-/** The words that a place stands for, each behind a NUL; a group, for `$1` and so on. */
-const PLACES: { readonly [place: string]: string } = { X: '\0([^\0]+)', 'X...': '\0(.+)', '...': '(?:\0(.*))?' };
 
 /** A flag with the value that it must never have. */
 const TOKEN_FLAG = /^--(?:token|jwt|access-token|api-key)(?:=|$)/;
@@ -117,33 +174,102 @@ export function guessLine(
   argv: readonly string[],
   isFlagOfCommand: (word: string) => boolean = () => false,
 ): string[] | undefined {
-  const flagged = argv.flatMap((word, index) => {
-    const [, name, value] = /^(--[^=]*)(=[\s\S]*)$/.exec(word) ?? [word, word, ''];
-    const [flag = name, ...values] = isFlagOfCommand(word) ? [] : flagsFor(name, argv[index + 1]);
-    return [flag + value, ...values];
-  });
-  const end = flagged.findIndex((word) => word.startsWith('-') && word !== '-');
-  const words = end === -1 ? flagged : flagged.slice(0, end);
-  const flags = end === -1 ? [] : flagged.slice(end);
-  const guess = [...meaningOf(words), ...flags];
+  const guess = wholeLine(argv) ?? meaningInParts(argv, isFlagOfCommand);
   return guess.join('\0') === argv.join('\0') ? undefined : guess;
 }
 
-/** What a flag of another tool is here: `-l` selects with a condition, and limits with a number. */
-function flagsFor(name: string, next = ''): readonly string[] {
-  if (name === '-l' && /^\d+$/.test(next)) return ['--limit'];
-  return FLAGS.find(([typed]) => typed.split('|').includes(name))?.[1].split(' ') ?? [];
+/** A line with its flags. */
+function wholeLine(argv: readonly string[]): string[] | undefined {
+  return firstMeaning(
+    LINES.filter(([typed]) => typed.includes(' -')),
+    argv,
+  );
 }
 
-/** What the words mean; they themselves where nothing is known of them. */
-function meaningOf(words: readonly string[]): readonly string[] {
-  const line = words.map((word) => `\0${word}`).join('');
-  for (const [typed, meant] of LINES) {
-    const places = typed.split(' ').map((place) => PLACES[place] ?? `\0(${place})`);
-    const pattern = new RegExp(`^${places.join('')}$`, 's');
-    if (pattern.test(line)) return line.replace(pattern, meant.replaceAll(' ', '\0')).split('\0').filter(Boolean);
+/** The words in front of the flags, then each flag by itself. */
+function meaningInParts(argv: readonly string[], isFlagOfCommand: (word: string) => boolean): string[] {
+  const first = argv.findIndex((word) => word.startsWith('-') && word !== '-');
+  const end = first === -1 ? argv.length : first;
+  const words = argv.slice(0, end);
+  const flags: string[] = [];
+  for (let at = end; at < argv.length; at++) {
+    const word = argv[at] ?? '';
+    const equals = word.startsWith('--') ? word.indexOf('=') : -1;
+    const name = equals === -1 ? word : word.slice(0, equals);
+    const value = equals === -1 ? argv[at + 1] : word.slice(equals + 1);
+    const meant = flagFor(name, value, isFlagOfCommand(word));
+    if (meant === undefined) flags.push(word);
+    else if (meant.includes('$')) {
+      flags.push(...meant.split(' ').map((part) => part.replace('$', () => value ?? '')));
+      if (equals === -1) at += 1;
+    } else {
+      const [own = '', ...more] = meant.split(' ').filter(Boolean);
+      const takesValue = more.length === 0 && equals !== -1;
+      if (own !== '') flags.push(takesValue ? `${own}=${value}` : own, ...more);
+      // The value was named in the table, and is part of what it means.
+      if (more.length > 0 && equals === -1 && isNamedValue(name, value)) at += 1;
+    }
   }
-  return words;
+  return [...(firstMeaning(LINES, words) ?? words), ...flags];
+}
+
+function flagFor(name: string, value: string | undefined, isOwn: boolean): string | undefined {
+  const fits = ([typed, , values]: (typeof FLAGS)[number]) =>
+    typed.split('|').includes(name) && (values === undefined ? !isOwn : isOneOf(value, values));
+  return FLAGS.find(fits)?.[1];
+}
+
+function isNamedValue(name: string, value: string | undefined): boolean {
+  return FLAGS.some(
+    ([typed, , values]) => values !== undefined && typed.split('|').includes(name) && isOneOf(value, values),
+  );
+}
+
+function isOneOf(value: string | undefined, values: string): boolean {
+  if (value === undefined) return false;
+  return values
+    .split('|')
+    .some((one) =>
+      one === '#'
+        ? Number.isInteger(Number(value))
+        : one.startsWith('*')
+          ? value.endsWith(one.slice(1))
+          : one === value,
+    );
+}
+
+/** What the first of the lines that fits means. */
+function firstMeaning(lines: typeof LINES, words: readonly string[]): string[] | undefined {
+  for (const [typed, meant] of lines) {
+    const groups = match(typed, words);
+    if (groups === undefined) continue;
+    const fill = (word: string) => word.replace(/\$(\d)$/, (_, number) => groups[number - 1]?.join(' ') ?? '');
+    return meant
+      .split(' ')
+      .flatMap((word) => (word.startsWith('$') ? (groups[Number(word[1]) - 1] ?? []) : fill(word)));
+  }
+  return undefined;
+}
+
+/** The words that each place of a line stands for; undefined where they do not fit. */
+function match(typed: string, words: readonly string[]): string[][] | undefined {
+  const groups: string[][] = [];
+  let at = 0;
+  for (const place of typed.split(' ')) {
+    const isRest = place.endsWith('...');
+    const taken = words.slice(at, isRest ? undefined : at + 1);
+    const [word] = taken;
+    if (word === undefined ? place !== '...' : !isRest && !fitsPlace(place, word)) return undefined;
+    groups.push(taken);
+    at += taken.length;
+  }
+  return at === words.length ? groups : undefined;
+}
+
+function fitsPlace(place: string, word: string): boolean {
+  if (place === 'X') return true;
+  if (place === 'U') return /^[0-9a-f]{4}[0-9a-f-]*$/i.test(word) && /\d/.test(word);
+  return place.split('|').includes(word);
 }
 
 /** Whether the word is a transition of bicycles or an action on alerts. */

@@ -6,8 +6,12 @@ import { usageError } from '../errors.js';
 /** More letters than any word has: makes a word that begins as typed nearer than one that is misspelled. */
 const LONGEST_WORD = 1000;
 
-/** The nearest of the words when it is near enough to have been meant: a third of its letters wrong, two at least. */
-export function nearest(word: string, words: readonly string[]): string | undefined {
+/** The nearest of the words when it is near enough to have been meant: `most` letters wrong, by default a third of them, two at least. */
+export function nearest(
+  word: string,
+  words: readonly string[],
+  most = Math.max(2, Math.floor(word.length / 3)),
+): string | undefined {
   const typed = word.toLowerCase();
   let best: string | undefined;
   let bestDistance = Number.POSITIVE_INFINITY;
@@ -17,7 +21,7 @@ export function nearest(word: string, words: readonly string[]): string | undefi
     const distance = candidate.startsWith(typed) && typed.length > 2 ? letters / LONGEST_WORD : letters;
     if (distance < bestDistance) [best, bestDistance] = [candidate, distance];
   }
-  return bestDistance <= Math.max(2, Math.floor(typed.length / 3)) ? best : undefined;
+  return bestDistance <= most ? best : undefined;
 }
 
 /** The error for a word that is none of a list: names the nearest and all of them. */

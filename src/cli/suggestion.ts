@@ -13,7 +13,7 @@ export function hintOfGuess(program: Command, argv: readonly string[]): string |
   if (token !== undefined) return token;
   const { command: typed, operands: given } = followLine(program, argv);
   const guess = guessLine(argv, (word) => typed.commands.length === 0 && isKnownFlag(typed, word));
-  const piped = pipedLine(program, guess ?? argv);
+  const piped = pipedLine(program, argv) ?? pipedLine(program, guess ?? argv);
   if (piped !== undefined) return `did you mean: ${piped}`;
   if (guess === undefined) return undefined;
   const { command, operands } = followLine(program, guess);
@@ -77,8 +77,18 @@ export function nearestCommand(command: Command, word: string, others: readonly 
 
 function nearestFlag(command: Command, word: string): string | undefined {
   const [name = ''] = word.split('=', 1);
+  const flags = ['--help', ...flagsOf(command).map(({ long, flags }) => long ?? flags)];
+  // A short word has many neighbours, and what skips a question or goes further is nobody's slip.
+  const most = name.length <= SHORT_FLAG_CHARACTERS ? 1 : undefined;
   return nearest(
     name,
-    ['--help', ...flagsOf(command).map(({ long, flags }) => long ?? flags)].filter((flag) => flag.startsWith('--')),
+    flags.filter((flag) => flag.startsWith('--') && !GRAVE_FLAGS.includes(flag)),
+    most,
   );
 }
+
+/** `--note`. */
+const SHORT_FLAG_CHARACTERS = 6;
+
+/** Flags that are never suggested for another: they let more happen. */
+const GRAVE_FLAGS: readonly string[] = ['--yes', '--allow-unknown', '--unknown', '--all', '--no-check', '--no-input'];
