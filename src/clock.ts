@@ -11,6 +11,21 @@ export interface Clock {
   random(): number;
 }
 
+/** One moment on both clocks: monotonic for order and durations, the machine's date to compare with the service's times. */
+export interface Moment {
+  readonly monotonicMs: number;
+  readonly wallMs: number;
+}
+
+export function momentOf(clock: Clock): Moment {
+  return { monotonicMs: clock.monotonicMs(), wallMs: clock.wallMs() };
+}
+
+/** A moment of the machine's date that is over. */
+export function momentAt(wallMs: number, now: Moment): Moment {
+  return { wallMs, monotonicMs: now.monotonicMs - Math.max(0, now.wallMs - wallMs) };
+}
+
 /** The longest that a timer of Node can wait, 24 days; a longer one would fire at once. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 

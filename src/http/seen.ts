@@ -131,3 +131,22 @@ function hashOf(text: string): string {
   for (let index = 0; index < text.length; index++) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
   return `${text.length} ${hash >>> 0}`;
 }
+
+/** Tells new items from those that came shortly before, at most twice `limit`; all of a million would take 32 MB. */
+export function openRecent(limit: number): Seen {
+  let recent = openSeen();
+  let earlier = recent;
+  let size = 0;
+  return {
+    get size() {
+      return size;
+    },
+    has: (item) => recent.has(item) || earlier.has(item),
+    add(item) {
+      if (earlier.has(item) || !recent.add(item)) return false;
+      size++;
+      if (recent.size >= limit) [earlier, recent] = [recent, openSeen()];
+      return true;
+    },
+  };
+}

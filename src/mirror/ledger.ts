@@ -1,29 +1,14 @@
 // What one batch of the mirror's writer knows and writes: rows loaded from the database, compared, and written with their changes.
 
 import type { Bicycle } from '../api/bicycle.js';
+import { BOOKKEEPING, versionOf } from '../follower/known-fleet.js';
+import type { ClosedGap } from '../follower/open-gap.js';
+import type { FleetStore, KnownBicycle, ListPass, Origin } from '../follower/store.js';
 import { needsExactReading, readExact, writeJson } from '../json/exact.js';
 import { readTime } from '../terminal/time.js';
 import type { Database, Row, Value } from './database.js';
 import { DIALECTS } from './dialect.js';
-import { BOOKKEEPING, type Known, type Memory, versionOf } from './knowledge.js';
 import { bicycleRow, MOVED_COLUMNS, movedRow, type RowFacts, utcOf, utcOfMs, versionValue } from './rows.js';
-
-/** Where the next statement about a bicycle comes from. */
-export interface Origin {
-  readonly source: 'push' | 'list';
-  /** By the machine's date, in milliseconds. */
-  readonly receivedMs: number;
-  /** The organization whose list or topic it is. */
-  readonly followed: string;
-  /** The object as it came, where it came alone. */
-  readonly json: string | undefined;
-  /** Whether it says when it was modified: a message may leave that out. */
-  readonly saysModified: boolean;
-  /** A bicycle that was not known was there already: it is no change. */
-  readonly isFirstReading: boolean;
-  /** Whether a `modified` can be the time of a change. */
-  isPlausible(modifiedMs: number | undefined): boolean;
-}
 
 /** What a batch writes, in the order of the columns. */
 export interface Writes {
@@ -33,7 +18,20 @@ export interface Writes {
   readonly moved: readonly (readonly Value[])[];
   /** As CHANGE_COLUMNS. */
   readonly changes: readonly (readonly Value[])[];
+  /** What is written beside these, in its order. */
+  readonly steps: readonly WriteStep[];
 }
+
+/** What a batch does to the tables beside its rows. `started` is UTC, as the rows have it. */
+export type WriteStep =
+  | { readonly type: 'clear-listed' }
+  | { readonly type: 'listed'; readonly uuids: readonly string[]; readonly pass: number }
+  | { readonly type: 'mark-gone'; readonly started: string }
+  /** Holds the whole reading against the table, once the batch is written. */
+  | { readonly type: 'verify'; readonly id: number; readonly pass: number; readonly started: string }
+  /** The open gap is over; or changes are not recorded, from the first to the last of them: moments that are near each other are one gap. */
+  | ClosedGap
+  | (Omit<ClosedGap, 'type'> & { readonly type: 'gap-moment' });
 
 export const CHANGE_COLUMNS: readonly string[] = [
   'at',
@@ -46,27 +44,21 @@ export const CHANGE_COLUMNS: readonly string[] = [
   'source',
 ];
 
-export interface Ledger extends Memory {
+export interface Ledger extends FleetStore {
   /** Loads the rows of these bicycles, those that are loaded already apart. */
   load(database: Database, uuids: Iterable<string>): Promise<void>;
-  /** Asks the database what `latestModifiedMs` answers next: of what was seen before that moment of the machine's date. */
-  loadLatest(database: Database, fromWallMs: number): Promise<void>;
-  /** What the next calls of the knowledge are about. */
-  from(origin: Origin): void;
+  /** Something to write with the batch. */
+  add(step: WriteStep): void;
   /** What was changed since the last time; of the rows those that messages were about are kept, as they are written now. */
   take(): Writes;
   /** The table was changed past the ledger: what is kept of it is forgotten. */
   forget(): void;
   /** How many bicycles the mirror has that are not gone. */
   setSize(count: number): void;
-  /** Changes that lists showed, counted for ever. */
-  found(): number;
-  /** When the last change was made that left nothing to record, by the machine's date: all is as it was known before a change that was missed. */
-  undoneMs(): number;
 }
 
 interface Entry extends Omit<RowFacts, 'raw'> {
-  known: Known;
+  known: KnownBicycle;
   /** Undefined when `known` has become another. */
   raw: string | undefined;
   isDirty: boolean;
@@ -75,15 +67,12 @@ interface Entry extends Omit<RowFacts, 'raw'> {
 }
 
 /** What is remembered of a message until the lists that were asked for before it have come. */
-type Recent = Pick<Known, 'heard' | 'touchedMs' | 'loose'>;
+type Recent = Pick<KnownBicycle, 'heard' | 'touchedMs' | 'loose'>;
 
 /** Of how many bicycles that is remembered: more than messages come while a page is in flight. */
 const RECENT_LIMIT = 50_000;
 /** Whose rows are kept from batch to batch, some 2 kB each. */
 const KEPT_LIMIT = 5_000;
-
-/** A `modified` further ahead of the moment that it was seen is a mistake. */
-const AHEAD_MS = 5_000;
 
 const UNTOUCHED: Recent = { heard: 0, touchedMs: Number.NEGATIVE_INFINITY, loose: undefined };
 
@@ -93,13 +82,13 @@ export function openLedger(): Ledger {
   const kept = new Map<string, Entry>();
   const recent = new Map<string, Recent>();
   let changes: Value[][] = [];
-  let origin: Origin | undefined;
+  let steps: WriteStep[] = [];
   let size = 0;
   let found = 0;
-  let latestModifiedMs: number | undefined;
+  /** When the last change was made that left nothing to record, by the machine's date: all is as it was known before a change that was missed. */
   let undoneMs = Number.NEGATIVE_INFINITY;
 
-  const remember = (uuid: string, { heard, touchedMs, loose }: Known) => {
+  const remember = (uuid: string, { heard, touchedMs, loose }: KnownBicycle) => {
     recent.delete(uuid);
     recent.set(uuid, { heard, touchedMs, loose });
     if (recent.size <= RECENT_LIMIT) return;
@@ -115,13 +104,13 @@ export function openLedger(): Ledger {
     }
   };
 
-  const record = (uuid: string, at: string, received: string, change: Change) => {
+  const record = (uuid: string, at: string, { source, receivedMs }: Origin, change: Change) => {
     const { version, field, old, now } = change;
-    changes.push([at, received, uuid, version, field, old, now, origin?.source ?? 'list']);
-    if (origin?.source === 'list') found++;
+    changes.push([at, utcOfMs(receivedMs), uuid, version, field, old, now, source]);
+    if (source === 'list') found++;
   };
 
-  const add = (uuid: string, known: Known, from: Origin) => {
+  const add = (uuid: string, known: KnownBicycle, from: Origin, isPlausible: boolean) => {
     const received = utcOfMs(from.receivedMs);
     const raw = from.json ?? writeJson(known.bicycle);
     entries.set(uuid, {
@@ -138,20 +127,19 @@ export function openLedger(): Ledger {
     size++;
     if (from.isFirstReading) return;
     const version = versionValue(known.bicycle.concurrency_version);
-    const at = timeOf(undefined, known.bicycle, from) ?? received;
-    record(uuid, at, received, { version, field: '*', old: null, now: raw });
+    const at = timeOf(undefined, known.bicycle, from, isPlausible) ?? received;
+    record(uuid, at, from, { version, field: '*', old: null, now: raw });
   };
 
-  const update = (uuid: string, entry: Entry, known: Known, from: Origin) => {
+  const update = (uuid: string, entry: Entry, known: KnownBicycle, from: Origin, isPlausible: boolean) => {
     const before = entry.known.bicycle;
     const after = known.bicycle;
     entry.known = known;
     const received = utcOfMs(from.receivedMs);
     const version = versionValue(after.concurrency_version);
-    // A push about a bicycle that no list shows any more does not bring it back.
-    if (entry.gone !== null && from.source === 'list') {
+    if (entry.gone !== null && !known.isGone) {
       const old = JSON.stringify(entry.gone);
-      record(uuid, received, received, { version, field: 'gone', old, now: 'null' });
+      record(uuid, received, from, { version, field: 'gone', old, now: 'null' });
       entry.gone = null;
       entry.isOther = true;
       entry.isDirty = true;
@@ -173,12 +161,12 @@ export function openLedger(): Ledger {
       entry.isOther ||= !MOVED_COLUMNS.includes(field);
       // A message came before the first reading, which fills in what it left out.
       if (BOOKKEEPING.has(field) || (from.isFirstReading && old === undefined)) continue;
-      at ??= timeOf(before, after, from) ?? received;
-      record(uuid, at, received, { version, field, old: texts[0], now: texts[1] });
+      at ??= timeOf(before, after, from, isPlausible) ?? received;
+      record(uuid, at, from, { version, field, old: texts[0], now: texts[1] });
     }
     const isMoved = after.modified !== before.modified || after.concurrency_version !== before.concurrency_version;
     if (isMoved && changes.length === recorded && !from.isFirstReading) {
-      const saidMs = from.source === 'list' ? readTime(timeOf(before, after, from)) : undefined;
+      const saidMs = from.source === 'list' ? readTime(timeOf(before, after, from, isPlausible)) : undefined;
       undoneMs = Math.max(undoneMs, Math.min(saidMs ?? from.receivedMs, from.receivedMs));
     }
     if (isChanged) entry.raw = undefined;
@@ -191,21 +179,32 @@ export function openLedger(): Ledger {
     get(uuid) {
       return entries.get(uuid)?.known;
     },
-    keep(uuid, known) {
-      if (origin === undefined) throw new Error('nobody said where it comes from');
+    keep(uuid, known, origin, isPlausible) {
       const entry = entries.get(uuid);
-      // Lists say again what messages said; of what a mirror has shown nothing needs to be kept.
+      // List items repeat pushed data; of what a mirror has shown nothing needs to be kept.
       const shown = { ...known, isSilent: false, caughtUp: [] };
-      if (entry === undefined) add(uuid, shown, origin);
-      else update(uuid, entry, shown, origin);
+      if (entry === undefined) add(uuid, shown, origin, isPlausible);
+      else update(uuid, entry, shown, origin, isPlausible);
       return true;
     },
     size: () => size,
+    hidden: () => undefined,
     isFull: () => false,
     isTable: true,
-    latestModifiedMs: () => latestModifiedMs,
-    *entries() {
-      for (const { known } of entries.values()) yield known;
+    beginList: () => void steps.push({ type: 'clear-listed' }),
+    addListed: (uuids, { pass }) => void steps.push({ type: 'listed', uuids, pass }),
+    meet({ id, pass, started }) {
+      steps.push({ type: 'verify', id, pass, started: utcOfMs(started.wallMs) });
+      return undefined;
+    },
+    removeMissing({ started }: ListPass) {
+      steps.push({ type: 'mark-gone', started: utcOfMs(started.wallMs) });
+      return [];
+    },
+    add(step) {
+      // A change that undid one that was missed has nothing to record: the gap lasts until the last of these.
+      const isGap = step.type === 'gap-close';
+      steps.push(isGap ? { ...step, endedMs: Math.max(step.endedMs, undoneMs) } : step);
     },
     async load(database, uuids) {
       const wanted: string[] = [];
@@ -220,13 +219,6 @@ export function openLedger(): Ledger {
         const uuid = String(row['uuid']);
         entries.set(uuid, entryOf(row, recent.get(uuid) ?? UNTOUCHED));
       }
-    },
-    async loadLatest(database, fromWallMs) {
-      const [row] = await database.all(LATEST, [utcOfMs(fromWallMs + AHEAD_MS), utcOfMs(fromWallMs)]);
-      latestModifiedMs = row === undefined ? undefined : readTime(row['modified_utc']);
-    },
-    from(next) {
-      origin = next;
     },
     take() {
       const bicycles: Value[][] = [];
@@ -244,8 +236,9 @@ export function openLedger(): Ledger {
         kept.delete(uuid);
         if (known.heard > 0) kept.set(uuid, entry);
       }
-      const writes = { bicycles, moved, changes };
+      const writes = { bicycles, moved, changes, steps };
       changes = [];
+      steps = [];
       entries.clear();
       forget(KEPT_LIMIT);
       return writes;
@@ -255,7 +248,6 @@ export function openLedger(): Ledger {
       size = count;
     },
     found: () => found,
-    undoneMs: () => undoneMs,
   };
 }
 
@@ -267,9 +259,6 @@ interface Change {
 }
 
 const ROWS = 'SELECT uuid, followed, gone, first_seen, last_seen, raw FROM bicycles WHERE uuid IN';
-
-const LATEST =
-  'SELECT modified_utc FROM bicycles WHERE modified_utc <= ? AND last_seen <= ? ORDER BY modified_utc DESC LIMIT 1';
 
 function entryOf(row: Row, recent: Recent): Entry {
   const [uuid, raw] = [String(row['uuid']), String(row['raw'])];
@@ -283,6 +272,8 @@ function entryOf(row: Row, recent: Recent): Entry {
       modifiedMs: readTime(bicycle.modified),
       isSilent: false,
       caughtUp: [],
+      isStatePushed: false,
+      isGone: row['gone'] !== null && row['gone'] !== undefined,
     },
     raw,
     followed: textOf(row['followed']),
@@ -304,12 +295,17 @@ export function readRaw(raw: string): Bicycle {
 }
 
 /** When the service says that a change was made; undefined where it does not say, or cannot be believed. */
-function timeOf(before: Bicycle | undefined, after: Bicycle, from: Origin): string | undefined {
+function timeOf(
+  before: Bicycle | undefined,
+  after: Bicycle,
+  { saysModified }: Origin,
+  isPlausible: boolean,
+): string | undefined {
   const { modified } = after;
   if (typeof modified !== 'string') return undefined;
   const isSaid = modified !== before?.modified || after.concurrency_version !== before?.concurrency_version;
   const modifiedMs = readTime(modified);
-  if (!from.saysModified || !isSaid || modifiedMs === undefined || !from.isPlausible(modifiedMs)) return undefined;
+  if (!saysModified || !isSaid || modifiedMs === undefined || !isPlausible) return undefined;
   const beforeMs = readTime(before?.modified);
   return beforeMs !== undefined && modifiedMs < beforeMs ? undefined : utcOf(modified);
 }

@@ -4,6 +4,7 @@
 // `started` and the like: SQLite keeps them as text of one width that sorts (2026-11-21T12:00:00.000000Z), PostgreSQL as timestamptz.
 
 import { configError, type FleetError } from '../errors.js';
+import type { ListProgress } from '../follower/whole-list.js';
 import { isObject, parseJson } from '../json/parse.js';
 import type { Database } from './database.js';
 import { DIALECTS, type Dialect } from './dialect.js';
@@ -55,22 +56,7 @@ export interface Snapshot {
   /** UTC: a large part of the fleet was not in the list then; null where it was. */
   readonly suspected: string | null;
   /** The reading in progress, the first one or a later one; null where there is none. */
-  readonly reading: SnapshotReading | null;
-}
-
-export interface SnapshotReading {
-  /** UTC, by the machine's date. */
-  readonly started: string;
-  /** It looks a second time for what the first reading did not show. */
-  readonly isConfirming: boolean;
-  /** 1 for the first time that the pages are read, more when they brought too little. */
-  readonly pass: number;
-  /** Organizations whose lists are read to the end, and the page of the next one that comes next. */
-  readonly organizations: number;
-  readonly page: number;
-  /** Bicycles met in this pass, and the service's count of each organization as far as it is known. */
-  readonly read: number;
-  readonly counts: readonly (number | null)[];
+  readonly reading: ListProgress | null;
 }
 
 /**

@@ -1,16 +1,18 @@
 // The writer's way into the database: what it finds at its start, and one transaction a batch.
 
 import type { Alert } from '../api/alert.js';
+import type { Resumed } from '../follower/follower.js';
+import type { OpenGap } from '../follower/open-gap.js';
+import type { Meeting } from '../follower/store.js';
 import type { Item } from '../http/types.js';
 import { readExact } from '../json/exact.js';
 import { readTime } from '../terminal/time.js';
 import type { Database, Row, Value } from './database.js';
 import { DIALECTS } from './dialect.js';
 import { keepLease, takeLease, type Writer } from './lease.js';
-import { CHANGE_COLUMNS, type Writes } from './ledger.js';
+import { CHANGE_COLUMNS, type WriteStep, type Writes } from './ledger.js';
 import { ALERT_COLUMNS, alertRow, BICYCLE_COLUMNS, MOVED_COLUMNS, utcOfMs } from './rows.js';
 import { addressOf, checkBaseUrl, migrate, readMeta, type Snapshot, writeMeta } from './schema.js';
-import { type Meeting, snapshotOf, type WriterEffect, type WriterState } from './writer.js';
 
 export interface MirrorIdentity {
   readonly baseUrl: URL;
@@ -19,51 +21,34 @@ export interface MirrorIdentity {
 }
 
 /** What a writer finds at its start. */
-export interface Found {
-  /** Until when everything was heard, by the machine's date; undefined for a new mirror. */
-  readonly heardMs: number | undefined;
-  /** Until when the table was compared with the list, by the machine's date. */
-  readonly checkedMs: number | undefined;
-  readonly gap: { readonly startedMs: number; readonly reason: string } | undefined;
-  readonly snapshot: Snapshot;
+export interface Found extends Resumed {
   /** Bicycles that are not gone. */
   readonly rows: number;
   /** Organizations that are followed no more; their bicycles are gone. */
   readonly left: readonly string[];
 }
 
-const STORED = ['clear-listed', 'listed', 'mark-gone', 'gap-close', 'gap-moment'] as const;
-
-/** The effects that are written in the batch's transaction. */
-export type StoredEffect = Extract<WriterEffect, { type: (typeof STORED)[number] }>;
-
-export function isStored(effect: WriterEffect): effect is StoredEffect {
-  return STORED.some((type) => type === effect.type);
-}
-
 export interface Commit {
   /** Counted by the writer, from 1. */
   readonly batch: number;
   readonly writes: Writes;
-  readonly effects: readonly StoredEffect[];
-  /** What becomes of the machine, and what is written of it so far. */
-  readonly state: WriterState;
-  readonly before: WriterState;
-  /** Until when everything was heard. */
+  /** The gap that is open now, and the one that was after the batch before. */
+  readonly gap: OpenGap | undefined;
+  readonly gapBefore: OpenGap | undefined;
+  readonly snapshot: Snapshot;
+  readonly snapshotBefore: Snapshot | undefined;
+  /** Until when everything was heard, and compared with the list, by the machine's date. */
   readonly heardMs: number;
+  readonly comparedToMs: number;
   readonly nowMs: number;
   /** Whether to say that the writer lives. */
   readonly beats: boolean;
 }
 
 /** Whether there is nothing to write, but that the writer lives. */
-export function isEmpty({ writes, effects, state, before }: Commit): boolean {
-  const rows = writes.bicycles.length + writes.moved.length + effects.length;
-  return rows === 0 && state.gap === before.gap && snapshotText(state) === snapshotText(before);
-}
-
-function snapshotText(state: WriterState): string {
-  return JSON.stringify(snapshotOf(state));
+export function isEmpty({ writes, gap, gapBefore, snapshot, snapshotBefore }: Commit): boolean {
+  const rows = writes.bicycles.length + writes.moved.length + writes.steps.length;
+  return rows === 0 && gap === gapBefore && JSON.stringify(snapshot) === JSON.stringify(snapshotBefore);
 }
 
 const NOTHING_READ: Snapshot = { isWhole: false, suspected: null, reading: null };
@@ -99,15 +84,32 @@ export async function adopt(
     for (const organization of left) await markGone(database, 'followed = ?', [organization], nowMs);
   });
   const [gap] = await database.all('SELECT started, reason FROM gaps WHERE ended IS NULL ORDER BY id LIMIT 1');
+  const [heardMs, checkedMs] = [readTime(position?.heard), readTime(position?.checked)];
+  const startedMs = gap === undefined ? undefined : Date.parse(String(gap['started']));
+  const moments = [heardMs, checkedMs, startedMs].filter((ms) => ms !== undefined);
   return {
-    heardMs: readTime(position?.heard),
-    checkedMs: readTime(position?.checked),
-    gap:
-      gap === undefined ? undefined : { startedMs: Date.parse(String(gap['started'])), reason: String(gap['reason']) },
-    snapshot: next,
+    heardMs,
+    checkedMs,
+    gap: startedMs === undefined ? undefined : { startedMs, reason: String(gap?.['reason']) },
+    isWhole: next.isWhole,
+    suspectedMs: next.suspected === null ? undefined : Date.parse(next.suspected),
+    reading: next.reading ?? undefined,
+    modifiedMs: moments.length === 0 ? undefined : await newestAt(database, Math.min(...moments)),
     rows: await countRows(database),
     left,
   };
+}
+
+/** A `modified` further ahead of the moment that it was seen is a mistake. */
+const AHEAD_MS = 5_000;
+
+/** The newest `modified` of what was known at that moment of the machine's date. */
+async function newestAt(database: Database, wallMs: number): Promise<number | undefined> {
+  const [row] = await database.all(
+    'SELECT modified_utc FROM bicycles WHERE modified_utc <= ? AND last_seen <= ? ORDER BY modified_utc DESC LIMIT 1',
+    [utcOfMs(wallMs + AHEAD_MS), utcOfMs(wallMs)],
+  );
+  return row === undefined ? undefined : readTime(row['modified_utc']);
 }
 
 async function countRows(database: Database): Promise<number> {
@@ -128,24 +130,27 @@ export async function commit(database: Database, writer: Writer, batch: Commit, 
     await database.write('bicycles', MOVED_COLUMNS, batch.writes.moved, ['uuid']);
     await database.write('changes', CHANGE_COLUMNS, batch.writes.changes);
     let gone = 0;
-    for (const effect of batch.effects) {
-      if (effect.type === 'mark-gone') gone += await markGone(database, MISSING, [effect.started], batch.nowMs);
-      else await store(database, effect);
+    for (const step of batch.writes.steps) {
+      if (step.type === 'mark-gone') gone += await markGone(database, GONE, [step.started], batch.nowMs);
+      else if (step.type !== 'verify') await store(database, step);
     }
-    const { state, before } = batch;
-    if (state.gap !== before.gap) {
+    const { gap, gapBefore, snapshot } = batch;
+    if (gap !== gapBefore) {
       await database.all('DELETE FROM gaps WHERE ended IS NULL');
-      if (state.gap !== undefined)
-        await database.write('gaps', ['started', 'reason'], [[utcOfMs(state.gap.startedMs), state.gap.reason]]);
+      if (gap !== undefined)
+        await database.write('gaps', ['started', 'reason'], [[utcOfMs(gap.startedMs), gap.reason]]);
     }
-    const [heard, checked] = [utcOfMs(batch.heardMs), utcOfMs(state.checked.wallMs)];
+    const [heard, checked] = [utcOfMs(batch.heardMs), utcOfMs(batch.comparedToMs)];
     const position = { heard, checked, owner: writer.owner, batch: batch.batch };
-    await writeMeta(database, { snapshot: snapshotOf(state), position });
+    await writeMeta(database, { snapshot, position });
     return gone;
   });
 }
 
-async function store(database: Database, effect: Exclude<StoredEffect, { type: 'mark-gone' }>): Promise<unknown> {
+async function store(
+  database: Database,
+  effect: Exclude<WriteStep, { type: 'mark-gone' | 'verify' }>,
+): Promise<unknown> {
   switch (effect.type) {
     case 'clear-listed':
       return database.all('DELETE FROM listed');
@@ -164,7 +169,7 @@ async function store(database: Database, effect: Exclude<StoredEffect, { type: '
 /** Moments that are near each other are one row: false where there is none yet. */
 async function widenGap(
   database: Database,
-  { startedMs, endedMs, reason }: StoredEffect & { type: 'gap-close' | 'gap-moment' },
+  { startedMs, endedMs, reason }: WriteStep & { type: 'gap-close' | 'gap-moment' },
 ): Promise<boolean> {
   const [last] = await database.all('SELECT id FROM gaps WHERE reason = ? AND started <= ? AND ended >= ? LIMIT 1', [
     reason,
@@ -180,6 +185,13 @@ async function widenGap(
 
 /** What a whole reading did not show, and no message either since it began. */
 const MISSING = 'last_seen < ? AND NOT EXISTS (SELECT 1 FROM listed WHERE listed.uuid = bicycles.uuid)';
+
+/** Where a list shows available bicycles alone, those that were pushed in another state are hidden from this token, not gone. */
+const HIDDEN = `state <> 'available' AND NOT EXISTS (SELECT 1 FROM listed JOIN bicycles AS other ON other.uuid = listed.uuid
+    WHERE other.gone IS NULL AND other.state <> 'available')
+  AND 'push' = (SELECT source FROM changes WHERE bicycle = bicycles.uuid AND field = 'state' ORDER BY at DESC, id DESC LIMIT 1)`;
+
+const GONE = `${MISSING} AND NOT coalesce(${HIDDEN}, false)`;
 
 async function markGone(
   database: Database,
@@ -205,18 +217,11 @@ export async function verify(database: Database, pass: number, started: string):
   const number = async (sql: string, values: readonly Value[] = []) =>
     Number((await database.all(sql, values))[0]?.['n'] ?? 0);
   const met = await number('SELECT count(*) AS n FROM listed WHERE pass = ?', [pass]);
-  const missing = await number(`SELECT count(*) AS n FROM bicycles WHERE gone IS NULL AND ${MISSING}`, [started]);
-  const rows = await countRows(database);
-  if (missing === 0) return { met, missing, rows, looksFiltered: false };
-  const others = await number(
-    `SELECT count(*) AS n FROM bicycles WHERE gone IS NULL AND state <> 'available'
-      AND EXISTS (SELECT 1 FROM listed WHERE listed.uuid = bicycles.uuid)`,
-  );
-  const available = await number(
-    `SELECT count(*) AS n FROM bicycles WHERE gone IS NULL AND state = 'available' AND ${MISSING}`,
-    [started],
-  );
-  return { met, missing, rows, looksFiltered: others === 0 && available === 0 };
+  const unlisted = await number(`SELECT count(*) AS n FROM bicycles WHERE gone IS NULL AND ${MISSING}`, [started]);
+  const known = await countRows(database);
+  if (unlisted === 0) return { met, missing: 0, hidden: 0, known };
+  const missing = await number(`SELECT count(*) AS n FROM bicycles WHERE gone IS NULL AND ${GONE}`, [started]);
+  return { met, missing, hidden: unlisted - missing, known };
 }
 
 /**

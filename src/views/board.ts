@@ -228,7 +228,7 @@ function rateLine(input: BoardInput, { width }: BoardPlace): string {
     .join('');
   const last = lastMessageMs === undefined ? '' : `, last ${showDuration(monotonicMs - lastMessageMs)} ago`;
   const gaps =
-    gapCount === 0 ? 'no gaps' : `${gapCount} ${gapCount === 1 ? 'gap' : 'gaps'}, blind ${showDuration(blindMs)}`;
+    gapCount === 0 ? 'no gaps' : `${gapCount} ${gapCount === 1 ? 'gap' : 'gaps'}, down ${showDuration(blindMs)}`;
   const shownRate = rate < 10 ? rate.toFixed(1) : String(Math.round(rate));
   return cut(`${shownRate}/s ${sparks} ${messages} messages${last}; ${gaps}`, width).trimEnd();
 }

@@ -35,6 +35,8 @@ export type Entry =
       /** The name of its bicycle, where the mirror knows it. */
       name?: string | undefined;
     }
+  /** It left the list; `bicycle` is what was known of it. */
+  | { type: 'gone'; uuid: string; bicycle: Bicycle }
   /** Any other sender, and JSON that is no envelope. */
   | { type: 'other'; envelope: PushEnvelope | undefined; text: string };
 
@@ -98,9 +100,21 @@ function alertStatePiece(state: unknown): Cell {
   return { ...textPiece(state), color: showAlertState(state).color };
 }
 
+/** Whether the line of a change says what changed. */
+export function namesChange(entry: Entry & { type: 'bicycle' }): boolean {
+  return entry.before === undefined || changedPieces(entry).length > 0;
+}
+
 /** What changed, as pieces: the state first, since it matters most and the line may be cut. */
-function describeChange({ before, after, fields }: Entry & { type: 'bicycle' }): Cell[] {
+function describeChange(entry: Entry & { type: 'bicycle' }): Cell[] {
+  const { before, after, fields } = entry;
   if (before === undefined) return after.state === undefined ? [{ text: 'first seen' }] : [statePiece(after.state)];
+  const parts = changedPieces(entry);
+  if (parts.length === 0) return [{ text: fields.length > 0 ? 'seen' : 'no change', color: 'gray' }];
+  return parts.flatMap((part, index) => (index === 0 ? part : [{ text: ', ' }, ...part]));
+}
+
+function changedPieces({ before = {}, after, fields }: Entry & { type: 'bicycle' }): Cell[][] {
   const parts: Cell[][] = [];
   const shown = new Set(MEASUREMENTS);
   if (fields.includes('state')) {
@@ -124,8 +138,7 @@ function describeChange({ before, after, fields }: Entry & { type: 'bicycle' }):
     const names = rest.slice(0, NAMED_FIELDS).map((field) => field.slice(0, FIELD_CHARACTERS));
     parts.push([{ text: clean(names.join(', ')) + more }]);
   }
-  if (parts.length === 0) return [{ text: fields.length > 0 ? 'seen' : 'no change', color: 'gray' }];
-  return parts.flatMap((part, index) => (index === 0 ? part : [{ text: ', ' }, ...part]));
+  return parts;
 }
 
 /** Text is cut before it is cleaned and measured. */
@@ -183,6 +196,11 @@ function contentOf(entry: Entry, at: number, place: LinePlace): Omit<Cells, 'tim
       return { ...ofBicycle(entry.after, entry.uuid), what: describeChange(entry) };
     case 'leaving':
       return { ...ofBicycle(entry.bicycle, entry.uuid), what: [{ text: 'leaves ' }, statePiece(entry.state)] };
+    case 'gone':
+      return {
+        ...ofBicycle(entry.bicycle, entry.uuid),
+        what: [{ text: 'gone', color: 'red' }, { text: ', was ' }, statePiece(entry.bicycle.state)],
+      };
     case 'alert': {
       const { alert, before, name } = entry;
       const was = before === undefined ? [] : [alertStatePiece(before), { text: ' -> ' }];

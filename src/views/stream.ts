@@ -31,6 +31,8 @@ export interface WatchCounts {
   readonly caughtUp: number;
   /** How many bicycles were met in a list after a gap of which nothing had been known. */
   readonly unknown: number;
+  /** How many bicycles left the list. */
+  readonly gone: number;
 }
 
 /** What a watch can say of itself at its end. */
@@ -41,6 +43,8 @@ export interface WatchSummary extends WatchCounts {
   durationMs: number;
   /** The first gaps; `gapCount` says how many there were. */
   gaps: readonly Gap[];
+  /** Topics that were never connected, and why. */
+  neverConnected: readonly { readonly topic: string; readonly message: string }[];
   /** The watch ended before the list was read for the last gap. */
   isUnread: boolean;
   /** Messages that the reader of the output had not taken when the watch ended. */
@@ -79,7 +83,7 @@ export function streamLine(event: StreamEvent, offsetMinutes: number, namesTopic
       return clean(
         isMoment(event)
           ? `${clock(event.atMs)} ${topic}lost one event: ${event.message}`
-          : `${clock(event.atMs)} ${topic}back after ${showDuration(event.durationMs)}, blind from ${clock(event.fromWallMs)} to ${clock(event.atMs)}: ${event.message}`,
+          : `${clock(event.atMs)} ${topic}back after ${showDuration(event.durationMs)}, no updates from ${clock(event.fromWallMs)} to ${clock(event.atMs)}: ${event.message}`,
       );
     default:
       return undefined;
@@ -148,12 +152,16 @@ export function summaryLines(summary: WatchSummary, offsetMinutes: number, names
     count(summary.reconnects, 'reconnect'),
     gapCount === 0
       ? 'no gaps'
-      : `${count(gapCount, 'gap')}${summary.blindMs > 0 ? `, blind for ${showDuration(summary.blindMs)} in all` : ''}`,
+      : `${count(gapCount, 'gap')}${summary.blindMs > 0 ? `, not connected for ${showDuration(summary.blindMs)}` : ''}`,
     ...(summary.caughtUp === 0 ? [] : [`${count(summary.caughtUp, 'change')} caught up`]),
     ...(summary.unknown === 0 ? [] : [`${count(summary.unknown, 'bicycle')} not known before`]),
+    ...(summary.gone === 0 ? [] : [`${count(summary.gone, 'bicycle')} gone`]),
     ...(summary.dropped === 0 ? [] : [`${count(summary.dropped, 'event')} lost`]),
   ];
   const lines = [`watched for ${showDuration(summary.durationMs)}: ${facts.join(', ')}`];
+  for (const { topic, message } of summary.neverConnected) {
+    lines.push(clean(`  never connected${namesTopic ? ` to ${topic}` : ''}: ${message}`));
+  }
   for (const gap of gaps.slice(0, NAMED_GAPS)) {
     const topic = namesTopic ? ` ${gap.topic}` : '';
     const span = isMoment(gap)
@@ -181,11 +189,13 @@ export function summaryRecord(summary: WatchSummary): { [field: string]: unknown
     reconnects: summary.reconnects,
     caught_up: summary.caughtUp,
     unknown: summary.unknown,
+    gone: summary.gone,
     dropped_events: summary.dropped,
     undelivered: summary.undelivered,
     blind_seconds: seconds(summary.blindMs),
     gap_count: summary.gapCount,
     looked_up: !summary.isUnread,
+    never_connected: summary.neverConnected.map(({ topic }) => topic),
     gaps: summary.gaps.map((gap) => {
       const { event: _event, ...rest } = gapRecord(gap);
       return rest;

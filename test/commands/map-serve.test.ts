@@ -12,8 +12,10 @@ import { afterAll, afterEach, describe, expect, onTestFinished, test } from 'vit
 import { systemClock } from '../../src/clock.js';
 import { openFeed } from '../../src/commands/map/feed.js';
 import { openPageServer, type PageServer } from '../../src/commands/map/server.js';
+import { KnownFleet } from '../../src/follower/known-fleet.js';
+import { ServiceTime } from '../../src/follower/service-time.js';
+import { MemoryStore, type Origin } from '../../src/follower/store.js';
 import { main } from '../../src/main.js';
-import { openKnowledge, openMemory } from '../../src/mirror/knowledge.js';
 import type { Payload, Update } from '../../src/page/payload.js';
 import { environmentOf } from '../support/environment.js';
 import { makeMirror, organizationOf } from '../support/made-mirror.js';
@@ -123,6 +125,8 @@ async function readNow(url: string): Promise<Payload> {
 function connections(): number {
   return process.getActiveResourcesInfo().filter((name) => /^TCP(?:Socket|Server)?Wrap$/.test(name)).length;
 }
+
+const ORIGIN: Origin = { source: 'list', receivedMs: 0, followed: '', saysModified: true, isFirstReading: false };
 
 test('answers its own name, its own pages and its own path alone', async () => {
   const { url } = await start();
@@ -278,30 +282,35 @@ test('the feed: what changed and nothing else; what is read anew but the same is
     keep: ({ state }) => state !== 'retired',
   });
   const now = { monotonicMs: 0, wallMs: 0 };
-  const knowledge = openKnowledge(now, openMemory(2));
+  const store = new MemoryStore(2);
+  const known = new KnownFleet(store, new ServiceTime(now));
+  const watched = { known, bicycles: () => store.bicycles() };
   const flush = () => {
-    feed.take([], knowledge);
+    feed.take([], watched);
     const news = feed.flush(0);
     return news && [news.rows.map(({ uuid }) => uuid), news.gone];
   };
-  knowledge.learn({ uuid: 'a', state: 'lost' }, now);
-  knowledge.learn({ uuid: 'b', state: 'retired' }, now);
+  known.learn({ uuid: 'a', state: 'lost' }, now, ORIGIN);
+  known.learn({ uuid: 'b', state: 'retired' }, now, ORIGIN);
   expect(flush()).toEqual([['a'], []]);
   expect(flush()).toBeUndefined();
-  knowledge.learn({ uuid: 'a', state: 'lost', modified: '2026-03-01T12:00:00Z' }, now);
+  known.learn({ uuid: 'a', state: 'lost', modified: '2026-03-01T12:00:00Z' }, now, ORIGIN);
   expect(flush()).toBeUndefined();
-  knowledge.hear('b', { uuid: 'b', state: 'lost' }, now);
+  known.hear('b', { uuid: 'b', state: 'lost' }, now, ORIGIN);
   expect(flush()).toEqual([['b'], []]);
   // There is room for two: the longest untouched is forgotten.
-  knowledge.learn({ uuid: 'c', state: 'lost' }, now);
+  known.learn({ uuid: 'c', state: 'lost' }, now, ORIGIN);
   expect(flush()).toEqual([['c'], ['a']]);
   expect(feed.payload(0)).toMatchObject({ sequence: 3, rows: [{ uuid: 'b' }, { uuid: 'c' }] });
 });
 
 test('of a fleet that is too large to follow the page says so, and does not read for ever', () => {
   const feed = openFeed({ title: '', tiles: null, offsetMinutes: 0, pastFromMs: null, startMs: 0, keep: () => true });
-  const knowledge = openKnowledge({ monotonicMs: 0, wallMs: 0 });
-  const size = (known: number) => ({ ...knowledge, size: () => known });
+  const size = (count: number) => {
+    const store = Object.assign(new MemoryStore(), { size: () => count });
+    const known = new KnownFleet(store, new ServiceTime({ monotonicMs: 0, wallMs: 0 }));
+    return { known, bicycles: () => store.bicycles() };
+  };
   feed.take([{ type: 'counted', total: 120_000 }], size(99_999));
   expect(feed.flush(0)).toMatchObject({ note: null, link: { total: 120_000 } });
   feed.take([], size(100_000));

@@ -241,7 +241,7 @@ describe.each(engines)('%s', (kind, newText) => {
       expect.stringMatching(/^2026-03-01T13:00:01.000Z +.* charge -30.5 %/),
       '',
     ]);
-    expect(run.stderr).toMatch(/back after 4 min, blind from .*: the stream was cut\n/);
+    expect(run.stderr).toMatch(/back after 4 min, no updates from .*: the stream was cut\n/);
     const json = await fleet(
       'mirror replay --speed max --since 2026-03-01T12:30:00Z --until 2026-03-01T13:00:01Z --json',
     );

@@ -2,9 +2,11 @@
 
 import { expect, test } from 'vitest';
 import type { Bicycle } from '../../src/api/bicycle.js';
+import { KnownFleet, NO_MARK } from '../../src/follower/known-fleet.js';
+import { ServiceTime } from '../../src/follower/service-time.js';
+import type { Origin } from '../../src/follower/store.js';
 import type { Database } from '../../src/mirror/database.js';
-import { openKnowledge } from '../../src/mirror/knowledge.js';
-import { CHANGE_COLUMNS, type Origin, openLedger } from '../../src/mirror/ledger.js';
+import { CHANGE_COLUMNS, openLedger } from '../../src/mirror/ledger.js';
 import { BICYCLE_COLUMNS, MOVED_COLUMNS } from '../../src/mirror/rows.js';
 import { migrate } from '../../src/mirror/schema.js';
 import { useEngines, withDatabase } from '../support/mirror.js';
@@ -23,7 +25,6 @@ const BEFORE: Bicycle = {
   latitude: 52.1,
   lock: 'https://x/1/',
 };
-const NO_MARK = { fromMs: Number.NEGATIVE_INFINITY, modifiedMs: Number.NEGATIVE_INFINITY, isProven: true };
 
 interface Told {
   source: Origin['source'];
@@ -37,24 +38,15 @@ async function record(database: Database, { source, item, gone = false, isFirstR
   await database.all('delete from bicycles');
   const ledger = openLedger();
   const now = { monotonicMs: 30_000, wallMs: START_MS + 30_000 };
-  const knowledge = openKnowledge({ monotonicMs: 0, wallMs: START_MS }, ledger);
-  const origin: Origin = {
-    source,
-    receivedMs: now.wallMs,
-    followed: 'o',
-    json: undefined,
-    saysModified: typeof item.modified === 'string',
-    isFirstReading,
-    isPlausible: (modifiedMs) => knowledge.isPlausible(modifiedMs, now.monotonicMs),
-  };
-  ledger.from({ ...origin, source: 'list', isFirstReading: true });
-  knowledge.compare(BEFORE, NO_MARK, 0, now);
+  const knowledge = new KnownFleet(ledger, new ServiceTime({ monotonicMs: 0, wallMs: START_MS }));
+  const saysModified = typeof item.modified === 'string';
+  const origin: Origin = { source, receivedMs: now.wallMs, followed: 'o', saysModified, isFirstReading };
+  knowledge.compare(BEFORE, NO_MARK, 0, now, { ...origin, source: 'list', saysModified: true, isFirstReading: true });
   await database.write('bicycles', BICYCLE_COLUMNS, ledger.take().bicycles, ['uuid']);
   if (gone) await database.all(`update bicycles set gone = '${RECEIVED}'`);
-  ledger.from(origin);
   await ledger.load(database, [UUID]);
-  if (source === 'push') knowledge.hear(UUID, item, now);
-  else knowledge.compare(item, NO_MARK, 0, now);
+  if (source === 'push') knowledge.hear(UUID, item, now, origin);
+  else knowledge.compare(item, NO_MARK, 0, now, origin);
   const { bicycles, moved, changes } = ledger.take();
   const named = (columns: readonly string[], row: readonly unknown[]) =>
     Object.fromEntries(columns.map((column, index) => [column, row[index]]));
@@ -97,12 +89,14 @@ test('what is recorded of a message and of a list', async () => {
   });
 });
 
-test('a message does not bring back a bicycle that left the list, a list does', async () => {
+test('a message that comes late does not bring back a bicycle that left the list; one that is newer does, and a list', async () => {
   await withDatabase((await sqlite?.[1]()) ?? '', async (database) => {
     await migrate(database);
     const item = { uuid: UUID, ...MODIFIED };
+    const late = await record(database, { source: 'push', item: { ...item, ...BEFORE, state: 'lost' }, gone: true });
+    expect(late).toEqual({ rows: [], changes: [] });
     const pushed = await record(database, { source: 'push', item, gone: true });
-    expect(pushed.rows[0]).not.toHaveProperty('gone', null);
+    expect(pushed.rows[0]?.['gone']).toBeNull();
     const back = await record(database, { source: 'list', item: BEFORE, gone: true });
     expect(back.rows[0]?.['gone']).toBeNull();
     expect(back.changes).toEqual([[RECEIVED, 'gone', JSON.stringify(RECEIVED), 'null']]);
@@ -114,19 +108,11 @@ test('rows that messages were about are kept from batch to batch, until the tabl
     await migrate(database);
     const ledger = openLedger();
     const now = { monotonicMs: 30_000, wallMs: START_MS + 30_000 };
-    const knowledge = openKnowledge({ monotonicMs: 0, wallMs: START_MS }, ledger);
+    const knowledge = new KnownFleet(ledger, new ServiceTime({ monotonicMs: 0, wallMs: START_MS }));
     const batch = async (item: Bicycle) => {
       await ledger.load(database, [UUID]);
-      ledger.from({
-        source: 'push',
-        receivedMs: now.wallMs,
-        followed: 'o',
-        json: undefined,
-        saysModified: true,
-        isFirstReading: false,
-        isPlausible: () => true,
-      });
-      knowledge.hear(UUID, item, now);
+      const origin = { receivedMs: now.wallMs, followed: 'o', saysModified: true, isFirstReading: false };
+      knowledge.hear(UUID, item, now, { ...origin, source: 'push' });
       const writes = ledger.take();
       await database.write('bicycles', BICYCLE_COLUMNS, writes.bicycles, ['uuid']);
       await database.write('bicycles', MOVED_COLUMNS, writes.moved, ['uuid']);
@@ -142,8 +128,6 @@ test('rows that messages were about are kept from batch to batch, until the tabl
     await database.all("update bicycles set gone = '2026-11-21T12:00:40.000000Z'");
     const rented = await batch({ ...BEFORE, state: 'rented', concurrency_version: 3 });
     expect(rented.bicycles).toHaveLength(1);
-    expect(await database.all('select state, gone from bicycles')).toEqual([
-      { state: 'rented', gone: '2026-11-21T12:00:40.000000Z' },
-    ]);
+    expect(await database.all('select state, gone from bicycles')).toEqual([{ state: 'rented', gone: null }]);
   });
 });

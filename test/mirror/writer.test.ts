@@ -3,21 +3,15 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeEach, expect, test } from 'vitest';
 import type { Bicycle } from '../../src/api/bicycle.js';
+import type { Moment } from '../../src/clock.js';
 import { FleetError } from '../../src/errors.js';
+import { Follower, type FollowerEvent, type FollowerOutput } from '../../src/follower/follower.js';
+import type { OpenGap } from '../../src/follower/open-gap.js';
 import type { Database, Row } from '../../src/mirror/database.js';
 import { openDatabase } from '../../src/mirror/database.js';
-import type { Moment } from '../../src/mirror/knowledge.js';
 import { openLedger } from '../../src/mirror/ledger.js';
-import { adopt, commit, isStored, verify } from '../../src/mirror/store.js';
-import {
-  isHearing,
-  needsOf,
-  startWriter,
-  type WriterEffect,
-  type WriterEvent,
-  type WriterState,
-  writerState,
-} from '../../src/mirror/writer.js';
+import type { Snapshot } from '../../src/mirror/schema.js';
+import { adopt, commit, verify } from '../../src/mirror/store.js';
 import { addressOf, useEngines } from '../support/mirror.js';
 
 const START_MS = Date.UTC(2026, 10, 21, 12);
@@ -71,29 +65,41 @@ async function openWriter(service: ReturnType<typeof openService>, startSeconds:
   const found = await adopt(database, writer, identity, at(startSeconds).wallMs);
   const ledger = openLedger();
   ledger.setSize(found.rows);
-  let state: WriterState = startWriter(plan, ledger, at(startSeconds));
+  const outputs: FollowerOutput[] = [];
+  const options = { ...plan, bicycles: undefined, mostPages: 200, isWhole: true };
+  const follower = new Follower(options, ledger, at(startSeconds), (output) => outputs.push(output));
   let heardMs = found.heardMs ?? at(startSeconds).wallMs;
   let batch = 0;
+  let gapBefore: OpenGap | undefined;
   /** What is asked of the service and not answered. */
-  let asked: (WriterEffect & { type: 'read-page' | 'read-whole' })[] = [];
+  let asked: (FollowerOutput & { type: 'read-page' | 'read-whole' })[] = [];
 
-  const step = async (event: WriterEvent, seconds: number): Promise<void> => {
-    const now = at(seconds);
-    const { uuids, latestMs } = needsOf(state, [event], heardMs, now);
-    await ledger.load(database, uuids);
-    if (latestMs !== undefined) await ledger.loadLatest(database, latestMs);
-    const next = writerState(state, event, now);
-    const before = state;
-    state = next.state;
-    if (isHearing(state)) heardMs = now.wallMs;
-    const rows = { effects: next.effects.filter(isStored), alerts: [], heardMs, nowMs: now.wallMs, beats: false };
-    await commit(database, writer, { ...rows, batch: ++batch, state, before, writes: ledger.take() }, false);
-    for (const effect of next.effects) {
-      if (effect.type === 'read-page' || effect.type === 'read-whole') asked.push(effect);
-      if (effect.type !== 'verify') continue;
-      const meeting = await verify(database, effect.pass, effect.started);
-      await step({ type: 'whole-met', id: effect.id, ...meeting }, seconds);
+  /** Writes what came of an event, and does what is asked for. */
+  const write = async (seconds: number): Promise<void> => {
+    for (const output of outputs) if (output.type === 'gap-close') ledger.add(output);
+    if (follower.isConnected) heardMs = at(seconds).wallMs;
+    const { gap, comparedToMs, known, whole } = follower;
+    const snapshot: Snapshot = { isWhole: known.isWhole, suspected: null, reading: whole.progress ?? null };
+    const writes = ledger.take();
+    const rows = { batch: ++batch, writes, gap, gapBefore, snapshot, snapshotBefore: undefined, heardMs, comparedToMs };
+    await commit(database, writer, { ...rows, nowMs: at(seconds).wallMs, beats: false }, false);
+    gapBefore = gap;
+    for (const output of outputs.splice(0))
+      if (output.type === 'read-page' || output.type === 'read-whole') asked.push(output);
+    for (const each of writes.steps) {
+      if (each.type !== 'verify') continue;
+      const meeting = await verify(database, each.pass, each.started);
+      await step({ type: 'whole-met', id: each.id, ...meeting }, seconds);
     }
+  };
+  const step = async (event: FollowerEvent, seconds: number): Promise<void> => {
+    const items = event.type === 'page' ? event.page.items : event.type === 'whole-page' ? event.items : [];
+    await ledger.load(
+      database,
+      items.map(({ value }) => String(value.uuid)),
+    );
+    follower.take(event, at(seconds));
+    await write(seconds);
   };
   /** The list as the service has it at this moment; `answer` hands it over. */
   const ask = () => {
@@ -121,10 +127,15 @@ async function openWriter(service: ReturnType<typeof openService>, startSeconds:
     atMs: at(seconds).wallMs,
     monotonicMs: at(seconds).monotonicMs,
   });
-  const hear = (message: Bicycle, seconds: number) => {
-    const event = { type: 'message', ...happened(seconds), data: '', name: 'message' } as const;
-    const envelope = { sender: 'bicycle', message };
-    return step({ type: 'heard', event, envelope, uuid: String(message.uuid) }, seconds);
+  const hear = async (message: Bicycle, seconds: number) => {
+    const uuid = String(message.uuid);
+    await ledger.load(database, [uuid]);
+    const { kind, before } = follower.hear(uuid, message, happened(seconds));
+    if (kind === 'late') {
+      const [startedMs, endedMs] = [message.modified, before?.modified].map((time) => Date.parse(String(time)));
+      ledger.add({ type: 'gap-moment', startedMs: startedMs ?? 0, endedMs: endedMs ?? 0, reason: 'late', found: 0 });
+    }
+    await write(seconds);
   };
   const open = (seconds: number, isReturn: boolean) =>
     step({ type: 'open', ...happened(seconds), isReturn, trace: {} }, seconds);
@@ -132,7 +143,8 @@ async function openWriter(service: ReturnType<typeof openService>, startSeconds:
     const sinceWallMs = sinceSeconds === undefined ? undefined : at(sinceSeconds).wallMs;
     return step({ type: 'resync', ...happened(seconds), sinceWallMs }, seconds);
   };
-  await step({ type: 'resume', ...found }, startSeconds);
+  follower.resume(found, at(startSeconds));
+  await write(startSeconds);
   await open(startSeconds, false);
   await resync(startSeconds, undefined);
   return {
@@ -145,7 +157,13 @@ async function openWriter(service: ReturnType<typeof openService>, startSeconds:
     tick: (seconds: number) => step({ type: 'tick' }, seconds),
     lose: (seconds: number) =>
       step(
-        { type: 'lost', ...happened(seconds), ...LOST, lastLifeWallMs: at(seconds).wallMs, blindMs: 0 } as WriterEvent,
+        {
+          type: 'lost',
+          ...happened(seconds),
+          ...LOST,
+          lastLifeWallMs: at(seconds).wallMs,
+          blindMs: 0,
+        } as FollowerEvent,
         seconds,
       ),
     /** The connection stands again, and what was sent meanwhile was not sent again. */

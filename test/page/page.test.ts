@@ -397,7 +397,7 @@ describe('served', () => {
     sandbox().dropStreams();
     await soon(() => page.locator('#gaps').textContent()).toBe('1 gap');
     await page.locator('#tab-feed').click();
-    expect(await page.locator('.item-gap').first().textContent()).toContain('blind from');
+    expect(await page.locator('.item-gap').first().textContent()).toContain('no updates from');
     expectQuiet(first, isOwn);
 
     const startMs = performance.now();

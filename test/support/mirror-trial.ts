@@ -3,8 +3,8 @@
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { BOOKKEEPING } from '../../src/follower/known-fleet.js';
 import type { Database } from '../../src/mirror/database.js';
-import { BOOKKEEPING } from '../../src/mirror/knowledge.js';
 import { readMeta } from '../../src/mirror/schema.js';
 import { type Fault, type Sandbox, startSandbox } from '../../src/sandbox/index.js';
 import { withDatabase } from './mirror.js';

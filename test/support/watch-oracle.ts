@@ -1,11 +1,11 @@
 // A service in a few lines that loses, stalls, replays and lies about the time, and an oracle that knows what a watch owes to whoever reads it.
 
 import type { Bicycle } from '../../src/api/bicycle.js';
+import type { Moment } from '../../src/clock.js';
 import type { Plan } from '../../src/commands/watch/plan.js';
-import { startWatch, type WatchEffect, type WatchEvent, watchState } from '../../src/commands/watch/state.js';
+import { Watch, type WatchEffect, type WatchEvent } from '../../src/commands/watch/state.js';
 import { FleetError } from '../../src/errors.js';
-import type { Report } from '../../src/mirror/catch-up.js';
-import type { Moment } from '../../src/mirror/knowledge.js';
+import type { Report } from '../../src/follower/catch-up.js';
 
 const TOPIC = '/6f1c0b5e-2f0e-4c56-9d3a-0d6f3a1f7c11/admin/bicycles/*';
 const START_MS = Date.UTC(2026, 10, 21, 12);
@@ -230,7 +230,7 @@ export function runScenario({ seed, durationMs }: Scenario): Verdict {
   };
 
   // The watch, and what it shows.
-  let state = startWatch(plan, moment());
+  const watch = new Watch(plan, moment());
   const shown: Shown[] = [];
   const reports: Reading[] = [];
   const gaps: { fromMs: number; toMs: number }[] = [];
@@ -244,7 +244,27 @@ export function runScenario({ seed, durationMs }: Scenario): Verdict {
       gaps.push({ fromMs: nowMs - effect.event.durationMs, toMs: nowMs });
     } else if (effect.type === 'read') reports.push(readingOf(effect.report, nowMs));
     else if (effect.type === 'wake') after(effect.inMs, () => step({ type: 'tick' }));
-    else if (effect.type === 'read-page') {
+    else if (effect.type === 'read-count')
+      after(luck.below(500), () =>
+        step({ type: 'count', id: effect.id, organization: effect.organization, total: fleet.size }),
+      );
+    else if (effect.type === 'read-whole') {
+      const { id } = effect;
+      const readOn = (page: number) => {
+        const askedAt = watch.known.heard;
+        after(luck.below(500), () => {
+          const { items, count } = pageOf(page);
+          const isLast = (page + 1) * pageSize >= count;
+          after(luck.below(500), () => {
+            const answer = { id, items, count, nextPage: isLast ? undefined : page + 2, askedAt } as const;
+            step({ type: 'whole-page', ...answer });
+            if (isLast) step({ type: 'whole-list', id });
+            else readOn(page + 1);
+          });
+        });
+      };
+      readOn(effect.page - 1);
+    } else if (effect.type === 'read-page') {
       const { id, next } = effect;
       const page = Number(new Map(next ?? []).get('page') ?? 0);
       // The list is looked at somewhere between the question and the answer.
@@ -258,9 +278,7 @@ export function runScenario({ seed, durationMs }: Scenario): Verdict {
     }
   };
   const step = (event: WatchEvent) => {
-    const next = watchState(state, event, moment());
-    state = next.state;
-    for (const effect of next.effects) perform(effect);
+    for (const effect of watch.take(event, moment())) perform(effect);
   };
 
   after(10, open);
@@ -277,7 +295,7 @@ export function runScenario({ seed, durationMs }: Scenario): Verdict {
     faults: judge({ made, shown, gaps, reports, hasVersions, lateMs: 0, isRaw: false }),
     changes: made.length,
     gaps: gaps.length,
-    caughtUp: state.counts.caughtUp,
+    caughtUp: watch.counts.caughtUp,
   };
 }
 

@@ -304,10 +304,10 @@ function openReader(form: Form, followed: ReadonlySet<string> | undefined, lifeM
     }
   };
   const readWords = (line: string) => {
-    const back = /back after ([\d a-z]+), blind/.exec(line)?.[1];
+    const back = /back after ([\d a-z]+), no updates/.exec(line)?.[1];
     if (back !== undefined) gaps.push({ fromMs: lifeMs() - durationOf(back), toMs: lifeMs() });
     if (line.includes('lost one event')) gaps.push({ fromMs: lifeMs(), toMs: lifeMs() });
-    if (/ read (?:\d+ pages?|what is followed)/.test(line)) {
+    if (/ checked the list: /.test(line)) {
       reports.push({ atMs: lifeMs(), isOfGap: true, isOpen: /, but | not known before/.test(line) });
     }
   };

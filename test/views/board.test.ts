@@ -142,7 +142,7 @@ test('60x20', () => {
   expect(screen(60, 20)).toMatchInlineSnapshot(`
     "
      fleet watch /a087eaf3-00b3-49c9-8706-c4ebfb2627f… 15:03:59 
-    5.3/s █▄▁▇▄ ▆▃█▅ 12345 messages, last 400 ms ago; 2 gaps, b…
+    5.3/s █▄▁▇▄ ▆▃█▅ 12345 messages, last 400 ms ago; 2 gaps, d…
 
     STATES of 134                  BICYCLES by charge
     available      ███████     69  >   6 % Emmy 0197   available
@@ -169,7 +169,7 @@ test('80x24', () => {
   expect(screen(80, 24)).toMatchInlineSnapshot(`
     "
      fleet watch /a087eaf3-00b3-49c9-8706-c4ebfb2627fd/admin/bicycles/*    15:03:59 
-    5.3/s █▄▁▇▄ ▆▃█▅ 12345 messages, last 400 ms ago; 2 gaps, blind 3 min 4 s
+    5.3/s █▄▁▇▄ ▆▃█▅ 12345 messages, last 400 ms ago; 2 gaps, down 3 min 4 s
 
     STATES of 134                            BICYCLES by charge
     available      █████████████████     69  >   6 % Emmy 0197       available
@@ -200,7 +200,7 @@ test('140x50', () => {
   expect(screen(140, 50)).toMatchInlineSnapshot(`
     "
      fleet watch /a087eaf3-00b3-49c9-8706-c4ebfb2627fd/admin/bicycles/*                                                                15:03:59 
-    5.3/s  ▆▃█▅▂█▄▁▇▄ ▆▃█▅▂█▄▁▇▄ ▆▃█▅▂█▄▁▇▄ ▆▃█▅▂█▄▁▇▄ ▆▃█▅▂█▄▁▇▄ ▆▃█▅ 12345 messages, last 400 ms ago; 2 gaps, blind 3 min 4 s
+    5.3/s  ▆▃█▅▂█▄▁▇▄ ▆▃█▅▂█▄▁▇▄ ▆▃█▅▂█▄▁▇▄ ▆▃█▅▂█▄▁▇▄ ▆▃█▅▂█▄▁▇▄ ▆▃█▅ 12345 messages, last 400 ms ago; 2 gaps, down 3 min 4 s
 
     STATES of 134                                  BICYCLES by charge                             GAPS
     available      ███████████████████████     69  >   6 % Emmy 0197             available        15:01:47 (1 min 32 s): nothing came for 91 s
@@ -257,7 +257,7 @@ test('while the fleet is read it says how much it knows, and counts nothing that
   expect(screen(80, 24, PARTLY)).toMatchInlineSnapshot(`
     "
      fleet watch /a087eaf3-00b3-49c9-8706-c4ebfb2627fd/admin/bicycles/*    15:03:59 
-    5.3/s █▄▁▇▄ ▆▃█▅ 12345 messages, last 400 ms ago; 2 gaps, blind 3 min 4 s
+    5.3/s █▄▁▇▄ ▆▃█▅ 12345 messages, last 400 ms ago; 2 gaps, down 3 min 4 s
 
     STATES of 134 known of 475               BICYCLES by charge, of those known
     available      █████████████████    69+  >   6 % Emmy 0197       available

@@ -6,12 +6,12 @@
 // brings it. The state is handed on from step to step; the table in it alone changes in place.
 
 import type { Alert } from '../../api/alert.js';
+import type { Moment } from '../../clock.js';
 import type { FleetError } from '../../errors.js';
 import { LARGE_PAGE } from '../../http/first-page.js';
 import type { StreamEvent } from '../../http/stream/events.js';
 import type { Page, Query } from '../../http/types.js';
 import { parseJson } from '../../json/parse.js';
-import type { Moment } from '../../mirror/knowledge.js';
 import { add, after, followedBy, forEach, type Step, same } from '../../step.js';
 import { readTime } from '../../terminal/time.js';
 import { textOf } from '../../terminal/values.js';

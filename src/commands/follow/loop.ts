@@ -1,12 +1,11 @@
 // What all that follows shares: events in, a pure machine stepped through them, effects out, what is to be shown delivered in order.
 
-import type { Clock } from '../../clock.js';
+import { type Clock, type Moment, momentOf } from '../../clock.js';
 import type { ClientOverrides, Context } from '../../context.js';
 import type { FleetError } from '../../errors.js';
 import type { Client, HttpLog } from '../../http/client.js';
 import type { StreamEvent } from '../../http/stream/events.js';
 import { openQueue, type Queue } from '../../http/stream/queue.js';
-import type { Moment } from '../../mirror/knowledge.js';
 import { openHttpLog } from '../../views/exchange.js';
 import type { WatchEnd } from '../../views/stream.js';
 import { type Ending, type EndPlan, OVER, openEnding, type Stop, whatStopped } from './ending.js';
@@ -82,10 +81,6 @@ export interface FollowOptions {
   isMuted?: boolean;
   topics: readonly string[];
   ends: EndPlan;
-}
-
-export function momentOf(clock: Clock): Moment {
-  return { monotonicMs: clock.monotonicMs(), wallMs: clock.wallMs() };
 }
 
 /** Follows to the end; `open` gets ready what is needed. Throws a FleetError for every end but the wanted ones (cli.md section 3). */

@@ -1,13 +1,13 @@
 // What the tabs of a served page are told: the fleet as a whole, and after it what changed, in numbered updates. Without I/O.
 
 import type { Bicycle } from '../../api/bicycle.js';
+import { KNOWN_LIMIT } from '../../follower/store.js';
 import type { StreamEvent } from '../../http/stream/events.js';
-import { KNOWN_LIMIT, type Knowledge } from '../../mirror/knowledge.js';
 import type { Alerts, FeedEntry, Fields, Link, Payload, Row, Tiles, Update } from '../../page/payload.js';
 import { changeText, type Entry } from '../../views/change.js';
 import { fieldsOf, rowOf, uuidOf } from '../../views/map/pack.js';
 import { streamLine } from '../../views/stream.js';
-import type { WatchEffect } from '../watch/state.js';
+import type { Watch, WatchEffect } from '../watch/state.js';
 import { STILL } from './html.js';
 
 export interface FeedOptions {
@@ -22,9 +22,12 @@ export interface FeedOptions {
   keep(bicycle: Bicycle): boolean;
 }
 
+/** The fleet of a watch. */
+type Watched = Pick<Watch, 'known' | 'bicycles'>;
+
 export interface Feed {
   /** Notes what a step of the watch brought. */
-  take(effects: readonly WatchEffect[], knowledge: Knowledge): void;
+  take(effects: readonly WatchEffect[], watch: Watched): void;
   takeAlerts(alerts: Alerts): void;
   /** What is new since the last update; undefined for nothing. */
   flush(nowMs: number): Update | undefined;
@@ -41,7 +44,7 @@ export interface Feed {
 const KEPT_EVENTS = 200;
 
 export function openFeed({ title, tiles, offsetMinutes, pastFromMs, startMs, keep }: FeedOptions): Feed {
-  let knowledge: Knowledge | undefined;
+  let watched: Watched | undefined;
   /** Each bicycle as it was looked at last, whether it is among those asked for or not. */
   const seen = new Map<string, Bicycle>();
   /** What the tabs know. */
@@ -58,8 +61,8 @@ export function openFeed({ title, tiles, offsetMinutes, pastFromMs, startMs, kee
   };
   const addChange = (entry: Entry, atMs: number) => {
     const kind = entry.type === 'bicycle' && entry.kind === 'caught-up' ? 'caught-up' : 'change';
-    const uuid = entry.type === 'bicycle' || entry.type === 'leaving' ? entry.uuid : undefined;
-    const bicycle = knowledge?.get(uuid);
+    const uuid = entry.type === 'alert' || entry.type === 'other' ? undefined : entry.uuid;
+    const bicycle = entry.type === 'gone' ? entry.bicycle : watched?.known.get(uuid);
     if (uuid !== undefined && bicycle !== undefined && keep(bicycle)) add({ kind, atMs, uuid, ...changeText(entry) });
   };
   const takeStream = (event: StreamEvent) => {
@@ -75,19 +78,20 @@ export function openFeed({ title, tiles, offsetMinutes, pastFromMs, startMs, kee
     }
   };
   /** What was read so far, and what there is no room for. */
-  const extent = (known: Knowledge) => {
-    const isFull = known.size() >= KNOWN_LIMIT && total > KNOWN_LIMIT;
-    const isReading = !known.isWhole() && !isFull && known.size() < total;
+  const extent = ({ known }: Watched) => {
+    const isFull = known.store.size() >= KNOWN_LIMIT && total > KNOWN_LIMIT;
+    const isReading = !known.isWhole && !isFull && known.store.size() < total;
     const [all, some] = [total, KNOWN_LIMIT].map((count) => count.toLocaleString('en'));
     const note = `Of ${all} bicycles these are the ${some} heard of last: more are not followed.`;
     return { link: { ...link, total: isReading ? total : null }, note: isFull ? note : null };
   };
   /** The bicycles that are others than they were; what is merged or read anew is another object. */
-  const compare = (known: Knowledge) => {
+  const compare = (watch: Watched) => {
+    const { known } = watch;
     const rows: Row[] = [];
     const gone: string[] = [];
     const drop = (uuid: string) => shown.delete(uuid) && gone.push(uuid);
-    for (const bicycle of known.bicycles()) {
+    for (const bicycle of watch.bicycles()) {
       const uuid = uuidOf(bicycle);
       if (seen.get(uuid) === bicycle) continue;
       seen.set(uuid, bicycle);
@@ -98,8 +102,8 @@ export function openFeed({ title, tiles, offsetMinutes, pastFromMs, startMs, kee
         shown.set(uuid, row);
       }
     }
-    // Where there is no room for more, the longest untouched were forgotten.
-    for (const uuid of seen.size > known.size() ? seen.keys() : []) {
+    // What left the list is gone; where there is no room for more, the least recently updated were evicted.
+    for (const uuid of seen.size > known.store.size() ? seen.keys() : []) {
       if (known.get(uuid) !== undefined) continue;
       seen.delete(uuid);
       drop(uuid);
@@ -108,8 +112,8 @@ export function openFeed({ title, tiles, offsetMinutes, pastFromMs, startMs, kee
   };
 
   return {
-    take(effects, known) {
-      knowledge = known;
+    take(effects, watch) {
+      watched = watch;
       for (const effect of effects) {
         if (effect.type === 'show') addChange(effect.entry, effect.atMs);
         else if (effect.type === 'stream') takeStream(effect.event);
@@ -120,8 +124,8 @@ export function openFeed({ title, tiles, offsetMinutes, pastFromMs, startMs, kee
       if (JSON.stringify(news) !== JSON.stringify(alerts)) alerts = news;
     },
     flush(nowMs) {
-      if (knowledge === undefined) return undefined;
-      const news = { ...compare(knowledge), ...extent(knowledge), events: pending };
+      if (watched === undefined) return undefined;
+      const news = { ...compare(watched), ...extent(watched), events: pending };
       const isSameHead = JSON.stringify([news.link, news.note]) === JSON.stringify([last.link, last.note]);
       const isNothing = news.rows.length + news.gone.length + pending.length === 0;
       if (isNothing && isSameHead && alerts === last.alerts) return undefined;
@@ -138,7 +142,7 @@ export function openFeed({ title, tiles, offsetMinutes, pastFromMs, startMs, kee
       return { ...STILL, title, tiles, atMs, note: null, rows: bicycles.map(rowOf), alerts: nothing };
     },
     fields(uuid) {
-      const bicycle = shown.has(uuid) ? knowledge?.get(uuid) : undefined;
+      const bicycle = shown.has(uuid) ? watched?.known.get(uuid) : undefined;
       return bicycle === undefined ? undefined : fieldsOf({ json: '', value: bicycle });
     },
     uuids: () => new Set(shown.keys()),

@@ -8,7 +8,7 @@ import { readOpenAlerts } from '../bicycles/open-alerts.js';
 import { IDLE_MS, RESYNC_PAGES } from '../follow/flags.js';
 import type { Display, LiveOptions } from '../watch/live.js';
 import { makePlan } from '../watch/plan.js';
-import type { WatchState } from '../watch/state.js';
+import type { Watch } from '../watch/state.js';
 import { runWatch } from '../watch/watch.js';
 import { type Feed, openFeed } from './feed.js';
 import { type PageOptions, readTemplate } from './html.js';
@@ -109,8 +109,8 @@ function followPage(
     }
   };
   let isRead = false;
-  const firstAlerts = ({ knowledge }: WatchState) => {
-    if (isRead || !knowledge.isWhole()) return;
+  const firstAlerts = ({ known }: Watch) => {
+    if (isRead || !known.isWhole) return;
     isRead = true;
     flush();
     void readAlerts();
@@ -120,9 +120,9 @@ function followPage(
   every(clock, BEAT_PAUSE_MS, over, server.beat);
   atEnd(() => cancelFlush());
   return {
-    take(effects, state) {
-      feed.take(effects, state.knowledge);
-      firstAlerts(state);
+    take(effects, watch) {
+      feed.take(effects, watch);
+      firstAlerts(watch);
       wantFlush();
     },
   };

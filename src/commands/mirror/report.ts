@@ -2,9 +2,9 @@
 
 import type { Context } from '../../context.js';
 import type { FleetError } from '../../errors.js';
+import type { Follower, FollowerOutput } from '../../follower/follower.js';
 import type { StreamEvent } from '../../http/stream/events.js';
-import type { WriterEffect, WriterState } from '../../mirror/writer.js';
-import { isCurrent } from '../../mirror/writer.js';
+import type { WriteStep } from '../../mirror/ledger.js';
 import { openProgress } from '../../terminal/progress.js';
 import { showDuration } from '../../terminal/time.js';
 import { count, errorFields } from '../../views/stream.js';
@@ -16,13 +16,15 @@ export interface Report {
   print(always: boolean, fields: { readonly event: string; readonly [field: string]: unknown }, line: string): void;
   stream(event: StreamEvent): void;
   /** What the catch-up and the whole reading report. */
-  effect(effect: WriterEffect): void;
+  effect(output: FollowerOutput): void;
+  /** What was written. */
+  step(step: WriteStep): void;
   log(line: string): void;
   retry(reason: string, pauseMs: number): void;
   databaseLost(error: FleetError, retryForMs: number): void;
   databaseBack(downMs: number): void;
   /** The state that the status line shows. */
-  show(state: WriterState): void;
+  show(follower: Follower): void;
   close(): Promise<void>;
 }
 
@@ -34,7 +36,7 @@ export async function openReport(context: Context, counters: Counters, namesTopi
   const { output } = await context.settings();
   const isJson = output.value === 'json' || output.value === 'jsonl';
   const stderr = openStderr(context, { isJson, namesTopic });
-  let state: WriterState | undefined;
+  let state: Follower | undefined;
   const rate = openRate(() => clock.monotonicMs());
   const draw = () => (state === undefined ? 'starting' : statusLine(state, counters, rate(counters.messages)));
   const status = openProgress(context, { draw });
@@ -52,12 +54,14 @@ export async function openReport(context: Context, counters: Counters, namesTopi
         const { found } = effect;
         print(false, { event: 'caught-up', found }, `caught up: ${found} changes found in the list`);
       }
-      if (effect.type === 'mark-gone') print(true, { event: 'gone' }, 'bicycles that left the list are marked as gone');
       if (effect.type === 'unread') {
         const { error, retryInMs } = effect;
         const later = retryInMs === undefined ? '' : `; trying again in ${showDuration(retryInMs)}`;
         print(true, { event: 'unread', ...errorFields(error) }, `the list cannot be read: ${error.message}${later}`);
       }
+    },
+    step(step) {
+      if (step.type === 'mark-gone') print(true, { event: 'gone' }, 'bicycles that left the list are marked as gone');
     },
     log: stderr.log,
     retry(reason, pauseMs) {
@@ -71,7 +75,7 @@ export async function openReport(context: Context, counters: Counters, namesTopi
       print(true, { event: 'database-back', down_s: Math.round(downMs / 1000) }, 'the database is back'),
     show(next) {
       state = next;
-      const isReading = next.whole !== undefined;
+      const { isReading } = next.whole;
       if (isReading && reading === undefined && !io.stderr.isTerminal)
         reading = openProgress(context, { draw, lineEveryMs: PROGRESS_LINE_MS });
       if (isReading || reading === undefined) return;
@@ -99,15 +103,15 @@ function openRate(monotonicMs: () => number): (count: number) => number {
   };
 }
 
-function statusLine(state: WriterState, counters: Counters, perSecond: number): string {
-  const { whole, ledger } = state;
+function statusLine(follower: Follower, counters: Counters, perSecond: number): string {
+  const { isReading, progress } = follower.whole;
   const traffic = `${perSecond.toFixed(perSecond < 10 ? 1 : 0)} messages/s`;
-  if (whole !== undefined) {
-    const total = whole.reading.counts.reduce<number>((sum, count) => sum + (count ?? 0), 0);
-    const share = total > 0 ? `, ${Math.min(100, Math.floor((whole.reading.read / total) * 100))} %` : '';
+  if (isReading && progress !== undefined) {
+    const total = progress.counts.reduce<number>((sum, count) => sum + (count ?? 0), 0);
+    const share = total > 0 ? `, ${Math.min(100, Math.floor((progress.read / total) * 100))} %` : '';
     const of = total > 0 ? ` of ${total}` : '';
-    return `reading the list: ${whole.reading.read}${of} bicycles${share} · ${traffic}`;
+    return `reading the list: ${progress.read}${of} bicycles${share} · ${traffic}`;
   }
-  const condition = isCurrent(state) ? 'current' : state.blind.size > 0 ? 'not connected' : 'catching up';
-  return `${condition} · ${ledger.size()} bicycles · ${traffic} · ${count(counters.changes, 'change')} · ${count(counters.gaps, 'gap')}`;
+  const condition = follower.isCurrent ? 'current' : follower.isConnected ? 'catching up' : 'not connected';
+  return `${condition} · ${follower.known.store.size()} bicycles · ${traffic} · ${count(counters.changes, 'change')} · ${count(counters.gaps, 'gap')}`;
 }

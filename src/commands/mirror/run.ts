@@ -79,9 +79,8 @@ export async function mirrorOnce(context: Context, options: OnceOptions): Promis
       isSettled = true;
       readAllAlerts(session, client).then(() => ending.stop('for'), ending.fail);
     });
-    const { state } = session;
-    if (!state.isWhole || state.gap !== undefined || state.wholeWanted !== undefined)
-      throw incomplete(state.wholeWanted?.reason);
+    const { known, gap, whole } = session.follower;
+    if (!known.isWhole || gap !== undefined || whole.wanted !== undefined) throw incomplete(whole.wanted?.reason);
     const { changes, gone, alerts } = counters;
     const rows = session.ledger.size();
     report.print(

@@ -2,9 +2,13 @@
 
 import { randomUUID } from 'node:crypto';
 import type { Alert } from '../../api/alert.js';
+import { type Bicycle, bicycleUuid } from '../../api/bicycle.js';
 import type { PushEnvelope } from '../../api/push.js';
-import { every, sleep } from '../../clock.js';
+import { every, type Moment, momentOf, sleep } from '../../clock.js';
 import type { Context } from '../../context.js';
+import type { FleetError } from '../../errors.js';
+import { Follower, type FollowerEvent, type FollowerOutput } from '../../follower/follower.js';
+import type { OpenGap } from '../../follower/open-gap.js';
 import type { Client } from '../../http/client.js';
 import type { Message, StreamEvent } from '../../http/stream/events.js';
 import { openQueue, type Queue } from '../../http/stream/queue.js';
@@ -14,46 +18,53 @@ import { isObject, JsonError, parseJson } from '../../json/parse.js';
 import type { MirrorAddress } from '../../mirror/address.js';
 import { admitted, admittedUuid, storableJson } from '../../mirror/admit.js';
 import { HEARTBEAT_MS, releaseLease, type Writer } from '../../mirror/lease.js';
-import { type Ledger, openLedger } from '../../mirror/ledger.js';
+import { type Ledger, openLedger, type WriteStep } from '../../mirror/ledger.js';
 import { thisWriter } from '../../mirror/process.js';
+import { utcOfMs } from '../../mirror/rows.js';
+import type { Snapshot } from '../../mirror/schema.js';
 import {
   adopt,
-  type Commit,
   commit,
   type Found,
   isEmpty,
-  isStored,
   type MirrorIdentity,
   prune,
   storeAlerts,
   verify,
 } from '../../mirror/store.js';
-import {
-  isCurrent,
-  isHearing,
-  needsOf,
-  startWriter,
-  type WriterEffect,
-  type WriterEvent,
-  type WriterPlan,
-  type WriterState,
-  type WriterStep,
-  writerState,
-} from '../../mirror/writer.js';
-import { type Ending, openEnding } from '../follow/ending.js';
-import { momentOf } from '../follow/loop.js';
-import { read } from '../watch/read.js';
+import { readTime } from '../../terminal/time.js';
+import { type Ending, openEnding, type Stop } from '../follow/ending.js';
+import { answer, isRequest } from '../follow/requests.js';
 import { type Counters, openCounters, type Reading } from './counters.js';
 import { type Keeper, openKeeper } from './keeper.js';
-import { readWhole, type WholeOptions } from './read.js';
 import { openReport, type Report } from './report.js';
 
-export type SessionEvent = StreamEvent | Exclude<WriterEvent, { type: 'heard' | 'unreadable' }>;
+/** What waits to be written. */
+export type SessionEvent = StreamEvent | FollowerEvent | Stop;
+
+/** A message as it is merged: read, its numbers as they were sent. */
+interface Heard {
+  readonly type: 'heard';
+  readonly event: Message;
+  readonly envelope: PushEnvelope;
+  readonly uuid: string | undefined;
+}
+
+type ReadEvent =
+  | Exclude<SessionEvent, Message>
+  | Heard
+  | { readonly type: 'unreadable'; readonly event: Message; readonly reason: string };
+
+/** What is followed: the organization of each topic; none where lists alone are read. */
+export interface MirrorPlan {
+  readonly topics: ReadonlyMap<string, string>;
+  readonly organizations: readonly string[];
+}
 
 export interface SessionOptions {
   readonly address: MirrorAddress;
   readonly identity: MirrorIdentity;
-  readonly plan: WriterPlan;
+  readonly plan: MirrorPlan;
   /** How long history is kept; undefined is for ever. */
   readonly keepMs: number | undefined;
 }
@@ -70,17 +81,27 @@ export interface Session {
   readonly ledger: Ledger;
   readonly found: Found;
   readonly writer: Writer;
+  readonly follower: Follower;
+  readonly startedAt: Moment;
+  /** What the follower put out since it was looked at last. */
+  readonly outputs: FollowerOutput[];
   /** When each topic gave its last sign of life, by the machine's date: a message or a comment. */
   readonly life: Map<string, number>;
   /** What is written. */
-  state: WriterState;
+  written: Written;
+}
+
+/** How far the database is. */
+interface Written {
   /** The number of the last batch. */
-  batch: number;
+  readonly batch: number;
+  readonly gap: OpenGap | undefined;
+  readonly snapshot: Snapshot | undefined;
   /** When the last heartbeat was written, and when history is looked through next, on the monotonic clock. */
-  beatAtMs: number;
-  pruneDueMs: number;
+  readonly beatAtMs: number;
+  readonly pruneDueMs: number;
   /** Until when everything was heard, by the machine's date. */
-  heardMs: number;
+  readonly heardMs: number;
 }
 
 /** What waits to be written: under load a batch holds so much, and pages of indexes are written once for many messages. */
@@ -95,34 +116,44 @@ const OVERTAKING_MS = 500;
 /** How often old history is looked for. */
 const PRUNE_MS = 3_600_000;
 
+/** A catch-up that would read more of an organization reads the whole list instead, several pages at a time. */
+const MOST_PAGES = 200;
+/** A list is ahead of messages that are on their way by no more than this; one that comes much later is sent again. */
+const OVERTAKEN_MS = 60_000;
+const LATE = 'messages came after the list had shown what followed them';
+
 /** Opens the mirror as its one writer. */
 export async function openSession(context: Context, options: SessionOptions): Promise<Session> {
   const { clock } = context;
+  const { address, identity, plan } = options;
   const queue = openQueue<SessionEvent>(QUEUE_LIMIT_CHARACTERS);
   const ending = openEnding(context, queue.push, {});
   const counters = openCounters();
-  const report = await openReport(context, counters, options.plan.topics.size > 1);
+  const report = await openReport(context, counters, plan.topics.size > 1);
   const writer = thisWriter(randomUUID());
   let keeper: Keeper | undefined;
   try {
-    keeper = await openKeeper(context, {
-      address: options.address,
-      baseUrl: options.identity.baseUrl,
-      over: ending.over.signal,
-      report,
-      counters,
-    });
-    const found = await keeper.run((database) => adopt(database, writer, options.identity, clock.wallMs()));
+    const over = ending.over.signal;
+    keeper = await openKeeper(context, { address, baseUrl: identity.baseUrl, over, report, counters });
+    const found = await keeper.run((database) => adopt(database, writer, identity, clock.wallMs()));
     const ledger = openLedger();
     ledger.setSize(found.rows);
+    const outputs: FollowerOutput[] = [];
+    const startedAt = momentOf(clock);
+    const followed = { ...plan, bicycles: undefined, mostPages: MOST_PAGES, isWhole: true };
+    const follower = new Follower(followed, ledger, startedAt, (output) => outputs.push(output));
     return {
       ...{ context, options, queue, ending, keeper, counters, report, ledger, found, writer },
-      life: new Map([...options.plan.topics.keys()].map((topic) => [topic, 0])),
-      state: startWriter(options.plan, ledger, momentOf(clock)),
-      batch: 0,
-      beatAtMs: Number.NEGATIVE_INFINITY,
-      heardMs: found.heardMs ?? clock.wallMs(),
-      pruneDueMs: clock.monotonicMs(),
+      ...{ follower, startedAt, outputs },
+      life: new Map([...plan.topics.keys()].map((topic) => [topic, 0])),
+      written: {
+        batch: 0,
+        gap: undefined,
+        snapshot: undefined,
+        beatAtMs: Number.NEGATIVE_INFINITY,
+        heardMs: found.heardMs ?? clock.wallMs(),
+        pruneDueMs: clock.monotonicMs(),
+      },
     };
   } catch (thrown) {
     ending.close();
@@ -133,30 +164,34 @@ export async function openSession(context: Context, options: SessionOptions): Pr
 }
 
 /** What a monitoring system asks for. */
-export function lookAt({ state, ledger, context, beatAtMs }: Session): Reading {
+export function lookAt({ follower, ledger, context, written }: Session): Reading {
   return {
     rows: ledger.size(),
-    isStreamUp: isHearing(state),
-    isGapOpen: state.gap !== undefined,
-    isWhole: state.isWhole,
+    isStreamUp: follower.isConnected,
+    isGapOpen: follower.gap !== undefined,
+    isWhole: follower.known.isWhole,
     // A writer whose database is away says so by its heartbeat.
-    isCurrent: isCurrent(state) && context.clock.monotonicMs() - beatAtMs < 3 * HEARTBEAT_MS,
+    isCurrent: follower.isCurrent && context.clock.monotonicMs() - written.beatAtMs < 3 * HEARTBEAT_MS,
   };
 }
 
 /** Writes until the end. Throws what ended it; `onSettled` is called when lists alone are read and nothing is left to read. */
 export async function runSession(session: Session, client: Client, onSettled: () => void): Promise<void> {
-  const { context, queue, found, report, ending } = session;
-  queue.push({ type: 'resume', ...found });
-  every(context.clock, TICK_MS, ending.over.signal, () => queue.push({ type: 'tick' }));
+  const { context, queue, found, report, ending, follower } = session;
+  const { signal } = ending.over;
+  follower.resume(found, momentOf(context.clock));
+  queue.push({ type: 'tick' });
+  every(context.clock, TICK_MS, signal, () => queue.push({ type: 'tick' }));
   for await (const batch of queue.batches()) {
-    const effects = await takeBatch(session, batch);
-    report.show(session.state);
-    const end = effects.find((effect) => effect.type === 'end');
-    if (end?.error !== undefined) throw end.error;
-    if (end !== undefined) return;
-    await perform(session, client, effects, onSettled);
-    if (!ending.over.signal.aborted) await gather(context, queue, ending.over.signal);
+    const end = await takeBatch(session, batch);
+    report.show(follower);
+    if (end !== undefined) {
+      if (end.error !== undefined) throw end.error;
+      return;
+    }
+    perform(session, client, onSettled);
+    await pruneSome(session);
+    if (!signal.aborted) await gather(context, queue, signal);
   }
 }
 
@@ -177,83 +212,139 @@ async function gather({ clock }: Context, queue: Queue<SessionEvent>, over: Abor
   enough.abort(new Error('enough was gathered'));
 }
 
-/** Steps the machine through a batch and writes what came of it; one transaction. */
-async function takeBatch(session: Session, batch: readonly SessionEvent[]): Promise<readonly WriterEffect[]> {
-  const { context, ledger, counters, life } = session;
+/** What ends the writer. */
+interface End {
+  readonly error: FleetError | undefined;
+}
+
+/** Hands a batch to the follower and writes what came of it; one transaction. */
+async function takeBatch(session: Session, batch: readonly SessionEvent[]): Promise<End | undefined> {
+  const { context, ledger, counters, life, follower, outputs } = session;
   const { clock } = context;
   const nowMs = clock.wallMs();
   for (const event of batch) if (event.type === 'open') life.set(event.topic, event.atMs);
   // What came up to here is in this batch, or was before it.
   const lifeMs = Math.min(...life.values());
-  const { state, effects } = await stepThrough(session, batch);
-  if (isHearing(state)) session.heardMs = Math.max(session.heardMs, lifeMs);
+  const end = await takeEvents(session, batch);
+  let { heardMs } = session.written;
+  if (follower.isConnected) heardMs = Math.max(heardMs, lifeMs);
   // Lists alone were read: they show what was before the first of them was asked for.
-  const isUpToDate = state.isWhole && state.gap === undefined;
-  if (isUpToDate && effects.some(({ type }) => type === 'settled')) session.heardMs = state.startedAt.wallMs;
-  await write(session, state, effects, nowMs);
-  session.state = state;
+  const isUpToDate = follower.known.isWhole && follower.gap === undefined;
+  if (isUpToDate && outputs.some(({ type }) => type === 'settled')) heardMs = session.startedAt.wallMs;
+  await write(session, heardMs, nowMs, end !== undefined);
   const first = batch.find((event) => event.type === 'message');
   counters.lagMs = first === undefined ? 0 : Math.max(0, clock.wallMs() - first.atMs);
   counters.found = ledger.found();
-  counters.lastHeardWallMs = session.heardMs;
-  return effects;
+  counters.lastHeardWallMs = heardMs;
+  return end;
 }
 
 /** A part at a time: what was read of it is garbage before it grows old. */
-async function stepThrough(session: Session, batch: readonly SessionEvent[]): Promise<WriterStep> {
-  const { context, keeper, ledger, counters } = session;
-  const effects: WriterEffect[] = [];
-  let { state } = session;
-  for (let from = 0; from < batch.length && effects.at(-1)?.type !== 'end'; from += PART_EVENTS) {
+async function takeEvents(session: Session, batch: readonly SessionEvent[]): Promise<End | undefined> {
+  const { context, keeper, ledger, counters, follower } = session;
+  for (let from = 0; from < batch.length; from += PART_EVENTS) {
     const part = batch.slice(from, from + PART_EVENTS);
     const events = part.map((event) => (event.type === 'message' ? readMessage(event) : event));
     const now = momentOf(context.clock);
-    const { uuids, latestMs } = needsOf(state, events, session.heardMs, now);
-    await keeper.run((database) => ledger.load(database, uuids));
-    if (latestMs !== undefined) await keeper.run((database) => ledger.loadLatest(database, latestMs));
+    await keeper.run((database) => ledger.load(database, uuidsOf(events)));
     for (const event of events) {
-      const step = writerState(state, event, now);
-      if (state.gap === undefined && step.state.gap !== undefined) counters.gaps++;
-      state = step.state;
-      for (const effect of step.effects) effects.push(effect);
+      const { gap } = follower;
       count(counters, event);
-      if (effects.at(-1)?.type === 'end') break;
+      if (event.type === 'stop') return { error: event.error };
+      if (event.type === 'heard') hear(session, event);
+      else if (event.type === 'unreadable') takeUnreadable(session, event, now);
+      else follower.take(event, now);
+      if (isOfStream(event)) session.report.stream(event);
+      if (event.type === 'closed') return { error: event.error };
+      if (gap === undefined && follower.gap !== undefined) counters.gaps++;
     }
   }
-  return { state, effects };
+  return undefined;
 }
 
-async function write(
-  session: Session,
-  state: WriterState,
-  effects: readonly WriterEffect[],
-  nowMs: number,
-): Promise<void> {
-  const { keeper, ledger, writer, counters } = session;
+function isOfStream(event: ReadEvent): event is Exclude<StreamEvent, Message> {
+  return 'topic' in event;
+}
+
+/** The bicycles whose rows have to be loaded. */
+function* uuidsOf(events: readonly ReadEvent[]): Generator<string> {
+  for (const event of events) {
+    if (event.type === 'heard' && event.uuid !== undefined) yield event.uuid;
+    const items = event.type === 'page' ? event.page.items : event.type === 'whole-page' ? event.items : [];
+    for (const { value } of items) {
+      const uuid = bicycleUuid(value);
+      if (uuid !== undefined) yield uuid;
+    }
+  }
+}
+
+/** Merges a message; "bicycle_leaving_state" names the state that is left, which the message before it said. */
+function hear({ follower, ledger }: Session, { event, envelope, uuid }: Heard): void {
+  const { sender, message } = envelope;
+  if (!isObject(message) || sender !== 'bicycle' || uuid === undefined) return;
+  const { kind, before } = follower.hear(uuid, message as Bicycle, event);
+  if (kind !== 'late' || !follower.known.isWhole) return;
+  // A list had shown already what followed it: the steps from it to what the list showed are not recorded.
+  const startedMs = readTime(message['modified']) ?? event.atMs;
+  const untilMs = Math.min(readTime(before?.modified) ?? startedMs, startedMs + OVERTAKEN_MS);
+  ledger.add({ type: 'gap-moment', startedMs, endedMs: Math.max(startedMs, untilMs), reason: LATE, found: 0 });
+}
+
+function takeUnreadable(
+  { follower, report }: Session,
+  { event, reason }: ReadEvent & { type: 'unreadable' },
+  now: Moment,
+): void {
+  const message = `a message of ${event.data.length} characters cannot be read: ${reason}`;
+  report.effect({ type: 'notice', event: 'unreadable', message });
+  follower.takeUnreadable(event, message, now);
+}
+
+async function write(session: Session, heardMs: number, nowMs: number, isEnd: boolean): Promise<void> {
+  const { keeper, ledger, writer, counters, follower, outputs, written } = session;
   const { clock } = session.context;
-  const stored = effects.filter(isStored);
-  const beats = clock.monotonicMs() - session.beatAtMs >= HEARTBEAT_MS;
-  const rows: Commit = {
-    batch: session.batch + 1,
-    writes: ledger.take(),
-    effects: stored,
-    state,
-    before: session.state,
-    heardMs: session.heardMs,
-    nowMs,
-    beats,
+  for (const output of outputs) if (output.type === 'gap-close') ledger.add(output);
+  const beats = clock.monotonicMs() - written.beatAtMs >= HEARTBEAT_MS;
+  const snapshot = snapshotOf(follower);
+  const rows = {
+    ...{ batch: written.batch + 1, writes: ledger.take() },
+    ...{ gap: follower.gap, gapBefore: written.gap, snapshot, snapshotBefore: written.snapshot },
+    ...{ heardMs, comparedToMs: follower.comparedToMs, nowMs, beats },
   };
-  if (isEmpty(rows) && !beats && effects.at(-1)?.type !== 'end') return;
-  session.batch++;
+  session.written = { ...written, heardMs };
+  if (isEmpty(rows) && !beats && !isEnd) return;
   const gone = await keeper.run((database, isRetry) => commit(database, writer, rows, isRetry));
   ledger.setSize(ledger.size() - gone);
+  const { steps, changes } = rows.writes;
   // Also where the answer was lost: then nobody says how many.
-  if (stored.some(({ type }) => type === 'mark-gone')) ledger.forget();
-  if (beats) session.beatAtMs = clock.monotonicMs();
+  if (steps.some(({ type }) => type === 'mark-gone')) ledger.forget();
+  session.written = {
+    ...session.written,
+    ...{ batch: rows.batch, gap: rows.gap, snapshot, beatAtMs: beats ? clock.monotonicMs() : written.beatAtMs },
+  };
   counters.batches++;
-  counters.changes += rows.writes.changes.length + gone;
+  counters.changes += changes.length + gone;
   counters.gone += gone;
   counters.lastCommitWallMs = clock.wallMs();
+  for (const step of steps) {
+    session.report.step(step);
+    if (step.type === 'verify') await verifyList(session, step);
+  }
+}
+
+async function verifyList(
+  { keeper, queue }: Session,
+  { id, pass, started }: WriteStep & { type: 'verify' },
+): Promise<void> {
+  const meeting = await keeper.run((database) => verify(database, pass, started));
+  queue.push({ type: 'whole-met', id, ...meeting });
+}
+
+/** What of the readings outlives this program. */
+function snapshotOf({ known, whole }: Follower): Snapshot {
+  const { suspectedMs, progress } = whole;
+  const suspected = suspectedMs === undefined ? null : utcOfMs(suspectedMs);
+  return { isWhole: known.isWhole, suspected, reading: progress ?? null };
 }
 
 /** Writes a page of alerts as `storeAlerts` does; resolves with whether there may be more behind it. */
@@ -272,10 +363,8 @@ export async function writeAlerts(
   return changed > 0 || mayBeWritten;
 }
 
-// What came
-
-/** A message as the machine takes it: read, its numbers as they were sent. */
-function readMessage(event: Message): WriterEvent {
+/** A message as it is merged: read, its numbers as they were sent. */
+function readMessage(event: Message): ReadEvent {
   const data = storableJson(event.data);
   // An event without data says nothing.
   if (data === '') return { type: 'heard', event, envelope: {}, uuid: undefined };
@@ -289,71 +378,44 @@ function readMessage(event: Message): WriterEvent {
   }
 }
 
-/** What the catch-up asked for, as the mirror takes it. */
-function admittedPage(event: Awaited<ReturnType<typeof read>>): typeof event {
-  return event.type === 'page' ? { ...event, page: { ...event.page, items: admitted(event.page.items) } } : event;
-}
-
-function count(counters: Counters, event: WriterEvent): void {
+function count(counters: Counters, event: ReadEvent): void {
   if (event.type === 'heard') counters.messages++;
   else if (event.type === 'unreadable') counters.unreadable++;
   else if (event.type === 'page' || event.type === 'whole-page') counters.pages++;
   else if (event.type === 'open' && event.isReturn) counters.reconnects++;
 }
 
-// What is to be done
-
-async function perform(
-  session: Session,
-  client: Client,
-  effects: readonly WriterEffect[],
-  onSettled: () => void,
-): Promise<void> {
-  const { queue, keeper, report, ending, context, state } = session;
+/** Does what the follower asked for. */
+function perform(session: Session, client: Client, onSettled: () => void): void {
+  const { queue, report, ending, context, follower, outputs } = session;
+  const { clock } = context;
   // Before the first reading is whole no step is recorded that a list could overtake.
-  const waits = isHearing(state) && state.isWhole;
-  const later = (action: () => void) => void (waits ? context.clock.after(OVERTAKING_MS, action) : action());
-  for (const effect of effects) {
-    report.effect(effect);
-    switch (effect.type) {
-      case 'stream':
-        report.stream(effect.event);
-        break;
-      case 'read-page':
-        void read(client, effect, true).then((event) => later(() => queue.push(admittedPage(event))));
-        break;
-      case 'read-whole': {
-        const { push, room } = queue;
-        const emit: WholeOptions['emit'] = (event, size) => later(() => push(event, size));
-        const { random } = context.clock;
-        const { heard } = state.knowledge;
-        void readWhole(client, effect, { signal: ending.over.signal, heard, emit, room, random });
-        break;
-      }
-      case 'verify': {
-        const { id } = effect;
-        const meeting = await keeper.run((database) => verify(database, effect.pass, effect.started));
-        queue.push({ type: 'whole-met', id, ...meeting });
-        break;
-      }
-      case 'settled':
-        onSettled();
-        break;
-      case 'unread':
-        // Who reads once leaves another try to the next time.
-        if (session.options.plan.topics.size === 0) ending.stop('failed', effect.error);
-        break;
-    }
+  const waits = follower.isConnected && follower.known.isWhole;
+  const later = (action: () => void) => void (waits ? clock.after(OVERTAKING_MS, action) : action());
+  for (const output of outputs.splice(0)) {
+    report.effect(output);
+    if (isRequest(output))
+      void answer(client, output, {
+        emit: (event, size) => later(() => queue.push(event, size)),
+        room: queue.room,
+        signal: ending.over.signal,
+        heard: () => follower.known.heard,
+        isWanted: (id) => follower.whole.id === id,
+        random: clock.random,
+        admit: admitted,
+      });
+    else if (output.type === 'settled') onSettled();
+    // `mirror once` leaves another try to the next time.
+    else if (output.type === 'unread' && session.options.plan.topics.size === 0) ending.stop('failed', output.error);
   }
-  await pruneSome(session);
 }
 
 /** Forgets a part of the history that is older than it is kept. */
 async function pruneSome(session: Session): Promise<void> {
-  const { keeper, writer, options, context } = session;
+  const { keeper, writer, options, context, written } = session;
   const { keepMs } = options;
   const nowMs = context.clock.monotonicMs();
-  if (keepMs === undefined || nowMs < session.pruneDueMs) return;
+  if (keepMs === undefined || nowMs < written.pruneDueMs) return;
   const hasMore = await keeper.run((database) => prune(database, writer, context.clock.wallMs() - keepMs));
-  session.pruneDueMs = nowMs + (hasMore ? TICK_MS : PRUNE_MS);
+  session.written = { ...session.written, pruneDueMs: nowMs + (hasMore ? TICK_MS : PRUNE_MS) };
 }

@@ -1,8 +1,8 @@
 // The state of the board of `--live`: what it keeps of a watch, and what its keys do. A machine without I/O.
 
 import type { Alert } from '../../api/alert.js';
+import type { Moment } from '../../clock.js';
 import type { Gap, StreamEvent } from '../../http/stream/events.js';
-import type { Moment } from '../../mirror/knowledge.js';
 import type { Key } from '../../terminal/keys.js';
 import { readTime } from '../../terminal/time.js';
 import { type BoardConnection, type BoardView, SORTS } from '../../views/board.js';

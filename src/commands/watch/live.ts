@@ -1,12 +1,11 @@
 // The full-screen board of `fleet watch --live`: draws the board's state ten times a second at most, and hands it the keys.
 
 import { ALERT, type Alert } from '../../api/alert.js';
-import { every, openTimer } from '../../clock.js';
+import { every, type Moment, momentOf, openTimer } from '../../clock.js';
 import type { Context } from '../../context.js';
 import { FleetError } from '../../errors.js';
 import type { Client } from '../../http/client.js';
 import { firstPage } from '../../http/first-page.js';
-import type { Moment } from '../../mirror/knowledge.js';
 import { widthOf } from '../../terminal/cells.js';
 import { loadPaint } from '../../terminal/colour.js';
 import { countNoun } from '../../terminal/formats/renderer.js';
@@ -25,16 +24,16 @@ import {
 import { type Entry, showClock } from '../../views/change.js';
 import type { Look } from '../../views/map/legend.js';
 import type { WatchEnd } from '../../views/stream.js';
-import { momentOf, type Session } from '../follow/loop.js';
+import type { Session } from '../follow/loop.js';
 import { type BoardEvent, type BoardState, boardState, startBoard } from './board.js';
 import { type LiveMapInput, openLiveMap } from './live-map.js';
 import type { MapSeen } from './map-view.js';
 import type { Plan } from './plan.js';
-import type { WatchEffect, WatchEvent, WatchState } from './state.js';
+import type { Watch, WatchEffect, WatchEvent } from './state.js';
 
 /** What draws a watch instead of printing it. */
 export interface Display {
-  take(effects: readonly WatchEffect[], state: WatchState): void;
+  take(effects: readonly WatchEffect[], state: Watch): void;
 }
 
 export interface LiveOptions {
@@ -72,7 +71,7 @@ export async function openLive(options: LiveOptions): Promise<Display> {
   let board = startBoard(plan.topics, openedAt, plan.map === undefined ? 'fleet' : 'map');
   const map = openLiveMap();
   let seenMap: MapSeen | undefined;
-  let watched: WatchState | undefined;
+  let watched: Watch | undefined;
   /** What the last frame showed: keys are about that. */
   let seen: Pick<BoardEvent & { type: 'key' }, 'uuids' | 'first' | 'matching'> = { uuids: [], first: 0, matching: 0 };
   let isWriting = false;
@@ -88,7 +87,7 @@ export async function openLive(options: LiveOptions): Promise<Display> {
     if (board.isOver) stop('quit', quitError(plan));
     wantFrame(0, event.type === 'key' && board.view.home === 'map' ? MAP_FRAME_MS : undefined);
   };
-  const boardFrame = (state: WatchState) => {
+  const boardFrame = (state: Watch) => {
     const { width, height } = size();
     const input = inputOf(board, state, moment(), {
       rows: bicycleRows(height),
@@ -100,7 +99,7 @@ export async function openLive(options: LiveOptions): Promise<Display> {
     seen = { uuids, first: board.view.scroll, matching: input.matching };
     return screen.frame(boardLines(input, { width, height, paint }));
   };
-  const mapFrame = (state: WatchState) => {
+  const mapFrame = (state: Watch) => {
     const look = { ...size(), hasColor: io.stdout.colorLevel > 0, hasUnicode: io.stdout.hasUnicode };
     const drawn = map.frame(mapInputOf(board, state, moment(), { offsetMinutes: options.offsetMinutes, look }));
     seenMap = drawn.seen;
@@ -184,11 +183,11 @@ interface Frame {
   offsetMinutes: number;
 }
 
-function inputOf(board: BoardState, watched: WatchState, now: Moment, frame: Frame): BoardInput {
+function inputOf(board: BoardState, watched: Watch, now: Moment, frame: Frame): BoardInput {
   const { view } = board;
-  const { knowledge, plan, lastMessageMs } = watched;
+  const { known, plan, lastMessageMs } = watched;
   const counts = new Map<string, number>();
-  for (const { state } of knowledge.bicycles()) {
+  for (const { state } of watched.bicycles()) {
     const name = (textOf(state) ?? 'unknown').slice(0, 100);
     counts.set(name, (counts.get(name) ?? 0) + 1);
   }
@@ -196,7 +195,7 @@ function inputOf(board: BoardState, watched: WatchState, now: Moment, frame: Fra
   return {
     ...board,
     ...watched.counts,
-    ...pickRows(knowledge.bicycles(), view, view.scroll, frame.rows),
+    ...pickRows(watched.bicycles(), view, view.scroll, frame.rows),
     nowMs: now.wallMs,
     monotonicMs: now.monotonicMs,
     offsetMinutes: frame.offsetMinutes,
@@ -205,17 +204,17 @@ function inputOf(board: BoardState, watched: WatchState, now: Moment, frame: Fra
     perSecond: frame.rate.perSecond(now.monotonicMs),
     openedMs: frame.openedMs,
     counts,
-    known: knowledge.size(),
+    known: known.store.size(),
     total: plan.bicycles === undefined ? board.total : plan.bicycles.size,
     isWhole: isWhole(watched),
-    card: view.panel.type === 'card' ? knowledge.get(view.panel.uuid) : undefined,
+    card: view.panel.type === 'card' ? known.get(view.panel.uuid) : undefined,
     changes: wanted === '' ? board.changes : board.changes.filter(({ entry }) => isWanted(entry, wanted)),
   };
 }
 
 /** Whether every bicycle that is followed is known. */
-function isWhole({ plan, knowledge }: WatchState): boolean {
-  return plan.bicycles === undefined ? knowledge.isWhole() : knowledge.size() >= plan.bicycles.size;
+function isWhole({ plan, known }: Watch): boolean {
+  return plan.bicycles === undefined ? known.isWhole : known.store.size() >= plan.bicycles.size;
 }
 
 /** The keys in as many words as there is room for. */
@@ -228,16 +227,16 @@ const MAP_KEYS = [
 /** What the map draws of a watch. */
 function mapInputOf(
   board: BoardState,
-  watched: WatchState,
+  watched: Watch,
   now: Moment,
   { offsetMinutes, look }: { offsetMinutes: number; look: Look },
 ): LiveMapInput {
-  const { plan, knowledge } = watched;
+  const { plan } = watched;
   const wanted = board.view.filter.toLowerCase();
-  const bicycles = [...knowledge.bicycles()].filter(
+  const bicycles = [...watched.bicycles()].filter(
     (bicycle) => (plan.map?.keep(bicycle) ?? true) && (wanted === '' || matchesFilter(bicycle, wanted)),
   );
-  const known = isWhole(watched) ? '' : ` so far, ${knowledge.size()} of ${board.total ?? '?'} read`;
+  const known = isWhole(watched) ? '' : ` so far, ${watched.known.store.size()} of ${board.total ?? '?'} read`;
   const connection = connectionText(board.connections, now.monotonicMs);
   return {
     state: board.map,

@@ -10,12 +10,12 @@ import { requireSseUrl } from '../../settings/resolve.js';
 import { findBicycle } from '../bicycles/find.js';
 import { type EndOptions, type EndPlan, endPlan } from '../follow/ending.js';
 import { chooseLines, type Form } from '../follow/print.js';
+import { readBicycle } from '../follow/read-bicycle.js';
 import { beginFollowing } from '../follow/start.js';
 import type { Meant } from '../list/meant.js';
 import { warnOfCondition } from '../list/warnings.js';
 import { type Condition, checkCondition } from '../list/where.js';
 import { chosenOrganization, requireOrganization } from '../organization.js';
-import { readBicycle } from './read.js';
 
 /** What the flags became; times are in milliseconds. */
 export interface WatchOptions extends EndOptions {

@@ -1,6 +1,6 @@
 // What a watch prints on stderr: lines for people, JSON lines for programs; losses and gaps even when quiet.
 
-import type { Report } from '../../mirror/catch-up.js';
+import type { Report } from '../../follower/catch-up.js';
 import { showDuration } from '../../terminal/time.js';
 import type { Entry } from '../../views/change.js';
 import { count, errorFields, iso, summaryLines, summaryRecord, type WatchSummary } from '../../views/stream.js';
@@ -10,8 +10,12 @@ import type { WatchEffect } from './state.js';
 
 export function openReport({ print, atNow, offsetMinutes, ...stderr }: Stderr, plan: Plan) {
   return {
-    /** What the list showed after a gap: printed here where it has no place on stdout. */
-    caughtUp(entry: Entry): void {
+    /** What the list showed: printed here where it has no place on stdout. */
+    found(entry: Entry): void {
+      if (entry.type === 'gone') {
+        const { uuid, bicycle } = entry;
+        print(true, { event: 'gone', uuid, bicycle }, undefined);
+      }
       if (entry.type !== 'bicycle' || entry.kind !== 'caught-up') return;
       const { uuid, fields, after } = entry;
       print(true, { event: 'resync', uuid, changed: fields, bicycle: after }, undefined);
@@ -24,6 +28,11 @@ export function openReport({ print, atNow, offsetMinutes, ...stderr }: Stderr, p
       const again = retryInMs === undefined ? '' : `; reading it again in ${showDuration(retryInMs)}`;
       const fields = { event: 'resync', since: iso(sinceWallMs), complete: false, ...errorFields(error) };
       print(true, fields, atNow(`the list could not be read to learn ${what}: ${error.message}${again}`));
+    },
+    /** Doubts about the list; that it is read is not worth a line. */
+    notice({ event, message }: WatchEffect & { type: 'notice' }): void {
+      if (event === 'whole' || event === 'confirm') stderr.detail(message);
+      else print(true, { event: 'resync', complete: false, message }, atNow(message));
     },
     /** A request that is tried again. */
     retry: (message: string, pauseMs: number) =>
@@ -42,14 +51,15 @@ export function openReport({ print, atNow, offsetMinutes, ...stderr }: Stderr, p
   };
 }
 
-function readRecord({ sinceWallMs, pages, changes, unknown, isComplete, missing }: Report): Fields {
-  const fields = { event: 'resync', since: iso(sinceWallMs), pages, changes, unknown, complete: isComplete };
-  return missing.length === 0 ? fields : { ...fields, missing };
+function readRecord({ sinceWallMs, pages, changes, unknown, gone, isComplete, reason, missing }: Report): Fields {
+  const fields = { event: 'resync', since: iso(sinceWallMs), pages, changes, unknown, gone, complete: isComplete };
+  const why = reason === undefined ? {} : { reason };
+  return missing.length === 0 ? { ...fields, ...why } : { ...fields, ...why, missing };
 }
 
 /** A reading for people; the start is worth a line only where a bicycle that was named is not there. */
 function readLine(report: Report, atNow: (text: string) => string): string | undefined {
-  const { sinceWallMs, pages, changes, unknown, isComplete, isBoundReached, missing } = report;
+  const { sinceWallMs, changes, unknown, gone, isComplete, isBoundReached, missing, reason } = report;
   const which = missing.join(', ');
   if (sinceWallMs === undefined) {
     if (missing.length === 0) return undefined;
@@ -57,15 +67,16 @@ function readLine(report: Report, atNow: (text: string) => string): string | und
       ? `not among the last changed bicycles of the list, so not known before the first update: ${which}; raise --resync-pages`
       : `not in the list, so not known before the first update: ${which}`;
   }
-  const read = pages === 0 ? 'read what is followed' : `read ${count(pages, 'page')} of the list`;
-  const found = changes === 0 ? 'nothing else changed meanwhile' : `${count(changes, 'change')} caught up`;
-  const strangers = unknown === 0 ? '' : `, ${count(unknown, 'bicycle')} not known before`;
-  if (isComplete) return atNow(`${read}: ${found}${strangers}`);
+  const found = [
+    ...(changes === 0 ? [] : [`${count(changes, 'change')} caught up`]),
+    ...(unknown === 0 ? [] : [`${count(unknown, 'bicycle')} not known before`]),
+    ...(gone === 0 ? [] : [`${count(gone, 'bicycle')} gone`]),
+  ].join(', ');
+  if (isComplete) return atNow(`checked the list: ${found === '' ? 'nothing was missed' : found}`);
   const why = isBoundReached
-    ? 'but the bound was reached; more may have changed before that; raise --resync-pages to be sure'
+    ? 'but only the last changed bicycles were read; raise --resync-pages to be sure'
     : missing.length > 0
       ? `but it does not hold ${which}`
-      : 'but the list does not prove that this is all';
-  const sure = changes === 0 ? 'no change found' : found;
-  return atNow(`${read}: ${sure}${strangers}, ${why}`);
+      : `but it is not complete: ${reason ?? 'the list does not prove that this is all'}`;
+  return atNow(`checked the list: ${found === '' ? 'no change found' : found}, ${why}`);
 }

@@ -1,50 +1,29 @@
-// What a watch does next: `watchState(state, event, now)` gives the state after an event and what is to be done, without I/O.
+// What a watch shows of what it is told, and how it ends. The follower keeps the fleet true; no I/O.
 //
-// One event at a time: a message is read, merged, filtered and shown; a loss begins a blindness; the catch-up looks up what was
-// missed; an end is the last effect. The state is handed on from step to step; the knowledge in it alone changes in place.
+// One event at a time: a message is read, merged, filtered and shown; what the follower finds is shown like it; an end is the last effect.
 
 import type { Alert } from '../../api/alert.js';
 import type { Bicycle } from '../../api/bicycle.js';
 import { bicycleTopic, type PushEnvelope, uuidOfMessage } from '../../api/push.js';
-import type { FleetError } from '../../errors.js';
+import type { Moment } from '../../clock.js';
+import { FleetError } from '../../errors.js';
+import { Follower, type FollowerAnswer, type FollowerOutput } from '../../follower/follower.js';
+import type { Change, KnownFleet } from '../../follower/known-fleet.js';
+import { MemoryStore } from '../../follower/store.js';
 import { eventGap, type Gap, type Lost, type Message, type StreamEvent } from '../../http/stream/events.js';
 import { isObject, JsonError, parseJson } from '../../json/parse.js';
-import {
-  type CatchUpEffect,
-  type CatchUpEvent,
-  type CatchUpState,
-  catchUp,
-  isBehind,
-  startCatchUp,
-} from '../../mirror/catch-up.js';
-import { type Change, type Knowledge, type Moment, openKnowledge } from '../../mirror/knowledge.js';
-import { add, followedBy, forEach, type Step, same } from '../../step.js';
-import type { Entry } from '../../views/change.js';
+import { type Entry, namesChange } from '../../views/change.js';
 import type { WatchCounts, WatchEnd, WatchSummary } from '../../views/stream.js';
 import type { Stop } from '../follow/ending.js';
 import type { End } from '../follow/loop.js';
 import { matches } from '../list/where.js';
 import type { Plan } from './plan.js';
 
-export interface WatchState {
-  readonly plan: Plan;
-  readonly startedAt: Moment;
-  readonly knowledge: Knowledge;
-  readonly catchUp: CatchUpState;
-  readonly counts: WatchCounts;
-  /** The first ones; `counts.gapCount` says how many there were. */
-  readonly gaps: readonly Gap[];
-  /** The topics that are blind now: at first all of them. */
-  readonly blind: ReadonlyMap<string, Blindness>;
-  /** Bicycles that were said to leave a state, until the next message says which one they came to. */
-  readonly leaving: ReadonlyMap<string, Leaving>;
-  /** When the last message came, on the monotonic clock. */
-  readonly lastMessageMs: number | undefined;
-}
-
 interface Blindness extends Pick<Gap, 'cause' | 'message'> {
   /** On the monotonic clock. */
   readonly fromMs: number;
+  /** The topic has never been connected. */
+  readonly isFirst: boolean;
 }
 
 interface Leaving {
@@ -55,7 +34,8 @@ interface Leaving {
 
 export type WatchEvent =
   | StreamEvent
-  | Exclude<CatchUpEvent, { type: 'blind' | 'wanted' }>
+  | FollowerAnswer
+  | { readonly type: 'tick' }
   /** The whole fleet as a mirror has it, as of that moment of the monotonic clock. */
   | { readonly type: 'remembered'; readonly bicycles: readonly Bicycle[]; readonly fromMs: number }
   | Stop;
@@ -65,10 +45,8 @@ export type WatchEffect =
   | { readonly type: 'show'; readonly entry: Entry; readonly atMs: number; readonly data: string | undefined }
   | { readonly type: 'stream'; readonly event: StreamEvent }
   | { readonly type: 'detail'; readonly text: string }
-  | Exclude<CatchUpEffect, { type: 'learned' | 'caught-up' }>
+  | Exclude<FollowerOutput, { type: 'learned' | 'caught-up' | 'gone' | 'gap-close' | 'settled' }>
   | End;
-
-type WatchStep = Step<WatchState, WatchEffect>;
 
 /** How many gaps are kept for the summary; all are counted. */
 const KEPT_GAPS = 1_000;
@@ -80,109 +58,7 @@ const KEPT_CHARACTERS = 1_000;
 /** Of a topic that has neither stood nor failed. */
 const NOT_CONNECTED = { cause: 'timeout', message: 'no connection was made' } as const;
 
-export function startWatch(plan: Plan, now: Moment): WatchState {
-  const counts = { messages: 0, shown: 0, reconnects: 0, gapCount: 0, blindMs: 0, dropped: 0, caughtUp: 0, unknown: 0 };
-  const options = {
-    organizations: plan.organizations,
-    bicycles: plan.bicycles,
-    mostPages: plan.resyncPages,
-    readsWhole: (plan.form === 'board' || plan.form === 'page') && plan.bicycles === undefined && plan.resyncPages > 0,
-  };
-  const knowledge = openKnowledge(now);
-  return {
-    plan,
-    startedAt: now,
-    knowledge,
-    catchUp: startCatchUp(options, knowledge),
-    counts,
-    gaps: [],
-    blind: new Map(plan.topics.map((topic) => [topic, { fromMs: now.monotonicMs, ...NOT_CONNECTED }])),
-    leaving: new Map(),
-    lastMessageMs: undefined,
-  };
-}
-
-export function watchState(state: WatchState, event: WatchEvent, now: Moment): WatchStep {
-  switch (event.type) {
-    case 'message':
-      return takeMessage(state, event, now);
-    case 'open':
-      return takeOpen(state, event);
-    case 'lost':
-      return takeLost(state, event, now);
-    case 'gap':
-      return takeGap(state, event, now);
-    case 'resync':
-      return lookUp(state, { type: 'wanted', sinceWallMs: event.sinceWallMs }, now);
-    case 'closed': {
-      const told: WatchEffect = { type: 'stream', event };
-      return followedBy({ state, effects: [told] }, (open) => end(open, 'failed', event.error));
-    }
-    case 'remembered':
-      return remember(state, event, now);
-    case 'stop':
-      return end(state, event.end, event.error);
-    case 'tick':
-      return followedBy(release(state, now.monotonicMs), (released) => lookUp(released, event, now));
-    default:
-      return lookUp(state, event, now);
-  }
-}
-
-/** Whether a mirror can say how everything was: a bicycle that is followed by name is read at its own address. */
-export function wantsFleet(plan: Plan): boolean {
-  return plan.bicycles === undefined && plan.resyncPages > 0 && plan.organizations.length > 0 && isRemembering(plan);
-}
-
-/** What changed since the mirror was read is looked up as after a gap. */
-function remember(
-  state: WatchState,
-  { bicycles, fromMs }: WatchEvent & { type: 'remembered' },
-  now: Moment,
-): WatchStep {
-  const { knowledge } = state;
-  for (const bicycle of bicycles) knowledge.learn(bicycle, { ...now, monotonicMs: fromMs });
-  knowledge.cover(Number.NEGATIVE_INFINITY);
-  const step: WatchStep = { state, effects: [{ type: 'counted', total: bicycles.length }] };
-  return followedBy(step, (known) => lookUp(known, { type: 'blind', fromMs }, now));
-}
-
-// The connection
-
-function takeOpen(state: WatchState, event: StreamEvent & { type: 'open' }): WatchStep {
-  const blind = new Map(state.blind);
-  blind.delete(event.topic);
-  const next = { ...state, blind };
-  return { state: event.isReturn ? add(next, { reconnects: 1 }) : next, effects: [{ type: 'stream', event }] };
-}
-
-function takeLost(state: WatchState, event: Lost, now: Moment): WatchStep {
-  const { topic, cause, lastLifeWallMs } = event;
-  const before = state.blind.get(topic);
-  const fromMs = before?.fromMs ?? event.monotonicMs - event.blindMs;
-  const { message } = event.error;
-  // What ended a connection counts; of one that never stood, what is wrong now.
-  const blindness = before !== undefined && lastLifeWallMs !== undefined ? before : { fromMs, cause, message };
-  const blind = new Map(state.blind).set(topic, blindness);
-  const step: WatchStep = { state: { ...state, blind }, effects: [{ type: 'stream', event }] };
-  // What never stood has missed nothing yet: the first reading shows how things are.
-  if (lastLifeWallMs === undefined) return step;
-  return followedBy(step, (lost) => lookUp(lost, { type: 'blind', fromMs }, now));
-}
-
-function countGap(state: WatchState, gap: Gap): WatchState {
-  const gaps = state.gaps.length < KEPT_GAPS ? [...state.gaps, gap] : state.gaps;
-  return add({ ...state, gaps }, { gapCount: 1, blindMs: gap.durationMs, dropped: gap.droppedEvents });
-}
-
-function takeGap(state: WatchState, gap: Gap, now: Moment): WatchStep {
-  const step: WatchStep = { state: countGap(state, gap), effects: [{ type: 'stream', event: gap }] };
-  const fromMs = gap.monotonicMs - gap.durationMs;
-  return followedBy(step, (counted) => lookUp(counted, { type: 'blind', fromMs }, now));
-}
-
-// Messages
-
+/** A message that can be read. */
 interface Content {
   readonly entry: Entry;
   /** What conditions look at. */
@@ -190,112 +66,349 @@ interface Content {
   readonly kind?: Change['kind'];
 }
 
-function takeMessage(state: WatchState, event: Message, now: Moment): WatchStep {
-  if (event.data === '') {
-    const name = event.name === 'message' ? '' : ` (${event.name})`;
-    return { state, effects: [{ type: 'detail', text: `an event without data came${name}` }] };
+export class Watch {
+  readonly plan: Plan;
+  readonly counts: { -readonly [Name in keyof WatchCounts]: number };
+  /** When the last message came, on the monotonic clock. */
+  lastMessageMs: number | undefined;
+  readonly #startedAt: Moment;
+  readonly #follower: Follower;
+  readonly #store = new MemoryStore();
+  /** The first ones; `counts.gapCount` says how many there were. */
+  readonly #gaps: Gap[] = [];
+  /** The topics without a connection: at first all of them. */
+  readonly #blind: Map<string, Blindness>;
+  /** Bicycles that were said to leave a state, until the next message says which one they came to. */
+  readonly #leaving = new Map<string, Leaving>();
+  /** The bicycle that was seen last. */
+  #lastSeen: Bicycle | undefined;
+  #effects: WatchEffect[] = [];
+  #now: Moment;
+
+  constructor(plan: Plan, now: Moment) {
+    this.plan = plan;
+    this.#startedAt = now;
+    this.#now = now;
+    this.counts = {
+      ...{ messages: 0, shown: 0, reconnects: 0, gapCount: 0, blindMs: 0 },
+      ...{ dropped: 0, caughtUp: 0, unknown: 0, gone: 0 },
+    };
+    const { topics, organizations, bicycles, resyncPages, form } = plan;
+    const isWhole = (form === 'board' || form === 'page') && bicycles === undefined && wantsLists(plan);
+    const followed = new Map(topics.map((topic) => [topic, '']));
+    const options = { topics: followed, organizations, bicycles, isWhole, mostPages: resyncPages };
+    this.#follower = new Follower(options, this.#store, now, (output) => this.#takeOutput(output));
+    const never = { fromMs: now.monotonicMs, ...NOT_CONNECTED, isFirst: true };
+    this.#blind = new Map(topics.map((topic) => [topic, never]));
   }
-  let parsed: unknown;
-  try {
-    parsed = parseJson(event.data);
-  } catch (error) {
-    return takeUnreadable(state, event, error instanceof JsonError ? error.message : String(error), now);
+
+  get known(): KnownFleet {
+    return this.#follower.known;
   }
-  const envelope = isObject(parsed) ? (parsed as PushEnvelope) : undefined;
-  if (isRemembering(state.plan)) return takeContent(countMessage(state, event, 0), envelope, event, now);
-  // Nothing asks what it says: it goes on as it came.
-  const isWanted = isSender(state.plan, envelope?.sender);
-  if (!isWanted) return same(countMessage(state, event, 0));
-  return showCounted(countMessage(state, event, 1), { type: 'other', envelope, text: event.data }, event, false);
+
+  /** Every bicycle that is known, the least recently updated first. */
+  bicycles(): Iterable<Bicycle> {
+    return this.#store.bicycles();
+  }
+
+  /** The reading of the whole list that is in progress: answers to another are not waited for. */
+  get wholeId(): number | undefined {
+    return this.#follower.whole.id;
+  }
+
+  /** What is to be done after an event; `end` is the last effect. */
+  take(event: WatchEvent, now: Moment): readonly WatchEffect[] {
+    this.#effects = [];
+    this.#now = now;
+    switch (event.type) {
+      case 'message':
+        this.#takeMessage(event);
+        break;
+      case 'remembered':
+        this.#follower.remember(event.bicycles, event.fromMs, now);
+        break;
+      case 'stop':
+        this.#end(event.end, this.#errorOf(event));
+        break;
+      case 'tick':
+        this.#release(now.monotonicMs);
+        this.#follower.take(event, now);
+        break;
+      default:
+        this.#takeStream(event);
+    }
+    return this.#effects;
+  }
+
+  #add(effect: WatchEffect) {
+    if (this.#effects.at(-1)?.type !== 'end') this.#effects.push(effect);
+  }
+
+  // The connection
+
+  #takeStream(event: Exclude<WatchEvent, Message | Stop | { type: 'remembered' | 'tick' }>) {
+    if (event.type === 'open') {
+      this.#blind.delete(event.topic);
+      if (event.isReturn) this.counts.reconnects++;
+    } else if (event.type === 'lost') this.#takeLost(event);
+    else if (event.type === 'gap') this.#countGap(event);
+    if (event.type === 'open' || event.type === 'lost' || event.type === 'gap' || event.type === 'closed')
+      this.#add({ type: 'stream', event });
+    if (event.type === 'closed') this.#end('failed', event.error);
+    else this.#follower.take(event, this.#now);
+  }
+
+  #takeLost({ topic, cause, lastLifeWallMs, blindMs, monotonicMs, error }: Lost) {
+    const before = this.#blind.get(topic);
+    // Keep the first cause; of a topic that was never connected, the latest error.
+    if (before !== undefined && !before.isFirst) return;
+    const fromMs = before?.fromMs ?? monotonicMs - blindMs;
+    this.#blind.set(topic, { fromMs, cause, message: error.message, isFirst: lastLifeWallMs === undefined });
+  }
+
+  #countGap(gap: Gap) {
+    if (this.#gaps.length < KEPT_GAPS) this.#gaps.push(gap);
+    this.counts.gapCount++;
+    this.counts.blindMs += gap.durationMs;
+    this.counts.dropped += gap.droppedEvents;
+  }
+
+  // Messages
+
+  #takeMessage(event: Message) {
+    if (event.data === '') {
+      const name = event.name === 'message' ? '' : ` (${event.name})`;
+      return this.#add({ type: 'detail', text: `an event without data came${name}` });
+    }
+    let parsed: unknown;
+    try {
+      parsed = parseJson(event.data);
+    } catch (error) {
+      return this.#takeUnreadable(event, error instanceof JsonError ? error.message : String(error));
+    }
+    this.counts.messages++;
+    this.lastMessageMs = event.monotonicMs;
+    const envelope = isObject(parsed) ? (parsed as PushEnvelope) : undefined;
+    if (isRemembering(this.plan)) return this.#takeContent(envelope, event);
+    // Nothing asks what it says: it goes on as it came.
+    if (isSender(this.plan, envelope?.sender)) this.#show({ type: 'other', envelope, text: event.data }, event, false);
+  }
+
+  #takeContent(envelope: PushEnvelope | undefined, event: Message) {
+    const { plan } = this;
+    const isLines = plan.form !== 'json';
+    const uuid = envelope === undefined ? undefined : uuidOfMessage(envelope);
+    const held = uuid === undefined ? undefined : this.#leaving.get(uuid);
+    const { entry, kind, value } = this.#readMessage(envelope, event, uuid);
+    const { isWanted, isMet } = judge(plan, value, envelope?.sender ?? undefined, this.#now);
+    if (!isWanted) return;
+    const isFinal = isMet && kind !== 'late';
+    if (entry.type === 'leaving' && uuid !== undefined && isLines && !isMet && isSender(plan, 'bicycle')) {
+      this.#leaving.set(uuid, { state: entry.state, event, dueMs: this.#now.monotonicMs + LEAVING_MS });
+      return this.#add({ type: 'wake', inMs: LEAVING_MS });
+    }
+    // A line says something.
+    const isSilent = kind === 'repeat' || (entry.type === 'bicycle' && kind === 'update' && !namesChange(entry));
+    if (isSilent && isLines && !isMet) return;
+    if (held === undefined || entry.type !== 'bicycle' || uuid === undefined) return this.#show(entry, event, isFinal);
+    // The line of the state that it came to says which one it left.
+    this.#leaving.delete(uuid);
+    const isTold = entry.before !== undefined || entry.after.state === held.state;
+    const whole: Entry = isTold ? entry : { ...entry, before: { state: String(held.state) }, fields: ['state'] };
+    this.#show(whole, event, isFinal);
+  }
+
+  #show(entry: Entry, { atMs, data }: Message, isMet: boolean) {
+    this.counts.shown++;
+    this.#showLast({ type: 'show', entry, atMs, data }, isMet);
+  }
+
+  /** Shows it, and ends where it is what was waited for, or enough. */
+  #showLast(effect: WatchEffect, isMet: boolean) {
+    this.#add(effect);
+    if (isMet) this.#end('until');
+    else if (this.counts.shown === this.plan.maxEvents) this.#end('max-events');
+  }
+
+  /** One bad message costs one message: it is a gap of no length, and the list is asked what it may have said. */
+  #takeUnreadable(event: Message, reason: string) {
+    const { data } = event;
+    const message = `an event of ${data.length} characters cannot be read: ${reason}`;
+    const gap = eventGap(event, 'broken', message, data.slice(0, KEPT_CHARACTERS));
+    this.#countGap(gap);
+    this.#add({ type: 'stream', event: gap });
+    this.#follower.takeUnreadable(event, message, this.#now);
+  }
+
+  /** What a message is about; merged into what is known. */
+  #readMessage(envelope: PushEnvelope | undefined, event: Message, uuid: string | undefined): Content {
+    const { data } = event;
+    const message = isObject(envelope?.message) ? envelope.message : undefined;
+    const frame = () => ({ sender: envelope?.sender, topic: envelope?.topic, message });
+    if (envelope === undefined || message === undefined) {
+      return { entry: { type: 'other', envelope, text: data }, value: () => ({ ...frame(), ...envelope }) };
+    }
+    if (envelope.sender === 'bicycle') {
+      // When it came counts, not when its turn was: a slow reader of the output keeps it waiting.
+      const change = this.#follower.hear(uuid, message as Bicycle, event);
+      this.#lastSeen = change.after;
+      return { entry: entryOf(change), value: () => ({ ...frame(), ...change.after }), kind: change.kind };
+    }
+    if (envelope.sender === 'bicycle_leaving_state') {
+      const bicycle = this.known.get(uuid);
+      // The state that is left is not the one the bicycle is in.
+      const value = () => ({ ...frame(), ...bicycle, state: undefined });
+      return { entry: { type: 'leaving', uuid, state: message['state'], bicycle }, value };
+    }
+    const entry: Entry =
+      envelope.sender === 'alert'
+        ? { type: 'alert', alert: message as Alert }
+        : { type: 'other', envelope, text: this.plan.form === 'json' ? data : JSON.stringify(message) };
+    return { entry, value: () => ({ ...frame(), ...message }) };
+  }
+
+  /** Shows what was said to leave a state and of which nothing was heard since. */
+  #release(monotonicMs: number) {
+    for (const [uuid, { state, event, dueMs }] of this.#leaving) {
+      if (dueMs > monotonicMs) continue;
+      this.#leaving.delete(uuid);
+      const bicycle = this.known.get(uuid);
+      const isTold = bicycle?.state !== undefined && bicycle.state !== state;
+      if (!isTold) this.#show({ type: 'leaving', uuid, state, bicycle }, event, false);
+    }
+  }
+
+  // What the follower found
+
+  #takeOutput(output: FollowerOutput) {
+    switch (output.type) {
+      case 'learned':
+        return this.#takeLearned(output.bicycle);
+      case 'caught-up':
+        return this.#takeCaughtUp(output.change);
+      case 'gone':
+        return this.#takeGone(output.uuid, output.bicycle);
+      case 'gap-close':
+      case 'settled':
+        return;
+      case 'read':
+        this.counts.unknown += output.report.unknown;
+    }
+    this.#add(output);
+  }
+
+  #takeLearned(bicycle: Bicycle) {
+    const { plan } = this;
+    // Who is followed by name may be there already; of a whole organization only what happens counts.
+    if (plan.bicycles === undefined || plan.until === undefined) return;
+    this.#lastSeen = bicycle;
+    if (!judge(plan, () => ({ sender: 'bicycle', ...bicycle }), 'bicycle', this.#now).isMet) return;
+    const uuid = String(bicycle.uuid);
+    const entry: Entry = { type: 'bicycle', kind: 'update', uuid, before: undefined, after: bicycle, fields: [] };
+    this.#showLast({ type: 'show', entry, atMs: this.#now.wallMs, data: envelopeOf(plan, bicycle) }, true);
+  }
+
+  #takeCaughtUp(change: Change) {
+    const { after } = change;
+    this.#lastSeen = after;
+    const { isWanted, isMet } = judge(this.plan, () => ({ sender: 'bicycle', ...after }), 'bicycle', this.#now);
+    if (!isWanted) return;
+    this.counts.caughtUp++;
+    const data = isMet ? envelopeOf(this.plan, after) : undefined;
+    this.#showLast({ type: 'show', entry: entryOf(change), atMs: this.#now.wallMs, data }, isMet);
+  }
+
+  #takeGone(uuid: string, bicycle: Bicycle) {
+    const { plan } = this;
+    const { isWanted } = judge(
+      { ...plan, until: undefined },
+      () => ({ sender: 'bicycle', ...bicycle }),
+      'bicycle',
+      this.#now,
+    );
+    this.counts.gone++;
+    if (isWanted) {
+      this.#add({ type: 'show', entry: { type: 'gone', uuid, bicycle }, atMs: this.#now.wallMs, data: undefined });
+    }
+    const { bicycles } = plan;
+    if (bicycles === undefined || plan.until === undefined) return;
+    if ([...bicycles].some((each) => this.known.get(each) !== undefined)) return;
+    const which = bicycles.size === 1 ? `the bicycle ${uuid} is` : 'all the bicycles that are followed are';
+    const hint = 'it was deleted, moved to another organization, or hidden from this role';
+    this.#end('failed', new FleetError('not-found', `${which} gone: not in the list any more`, { hint }));
+  }
+
+  // The end
+
+  /** What a stop from outside ends with: a watch that was never connected has failed, and says what it saw. */
+  #errorOf({ end, error }: Stop): FleetError | undefined {
+    const never = [...this.#blind.values()].find(({ isFirst }) => isFirst);
+    const isNever = never !== undefined && this.plan.topics.length > 0 && this.#blind.size === this.plan.topics.length;
+    if (error?.kind === 'timeout') {
+      const seen = isNever ? `never connected: ${never.message}` : this.#lastState();
+      return new FleetError('timeout', `${error.message}; ${seen}`, { cause: error });
+    }
+    if (end !== 'for' || error !== undefined || !isNever) return error;
+    return new FleetError('network', `never connected: ${never.message}`);
+  }
+
+  /** What the fields of --until were when they were seen last. */
+  #lastState(): string {
+    const { bicycles, until = [] } = this.plan;
+    const [only] = bicycles?.size === 1 ? bicycles : [];
+    const bicycle = (only === undefined ? undefined : this.known.get(only)) ?? this.#lastSeen;
+    if (bicycle === undefined) return 'no bicycle was seen';
+    const fields = [...new Set(until.map(({ field }) => field))].filter((field) => bicycle[field] !== undefined);
+    const said = (fields.length > 0 ? fields : ['state']).map((field) => `${field}=${String(bicycle[field])}`);
+    return `last seen: ${said.join(', ')}`;
+  }
+
+  /** The last step: what was held back is shown first. */
+  #end(reason: WatchEnd, error?: FleetError) {
+    if (this.#effects.at(-1)?.type === 'end') return;
+    const { maxEvents } = this.plan;
+    if (maxEvents === undefined || this.counts.shown < maxEvents) this.#release(Number.POSITIVE_INFINITY);
+    this.#add({ type: 'end', end: reason, ...(error === undefined ? {} : { error }) });
+  }
+
+  /** What a watch can say of itself at its end; a gap that lasts until then is counted. */
+  summary(reason: WatchEnd, now: Moment): WatchSummary {
+    for (const [topic, { fromMs, cause, message, isFirst }] of this.#blind) {
+      // What never stood has missed nothing: it is said in words of its own.
+      if (isFirst) continue;
+      const durationMs = Math.max(0, now.monotonicMs - fromMs);
+      const at = { atMs: now.wallMs, monotonicMs: now.monotonicMs, fromWallMs: now.wallMs - durationMs };
+      this.#countGap({ type: 'gap', topic, ...at, cause, message, durationMs, replayed: false, droppedEvents: 0 });
+    }
+    return {
+      ...this.counts,
+      end: reason,
+      endedAtMs: now.wallMs,
+      // A machine that slept, or whose date was set forward: what the gaps count of that is a part of the whole.
+      durationMs: Math.max(now.monotonicMs - this.#startedAt.monotonicMs, now.wallMs - this.#startedAt.wallMs),
+      gaps: this.#gaps,
+      neverConnected: [...this.#blind].flatMap(([topic, { isFirst, message }]) =>
+        isFirst ? [{ topic, message }] : [],
+      ),
+      isUnread: this.plan.resyncPages > 0 && this.counts.gapCount > 0 && this.#follower.isBehind,
+      undelivered: 0,
+    };
+  }
 }
 
-/** The state after a message, counted as shown or not in one copy: a fast stream spends much of its time on copies. */
-function countMessage(state: WatchState, { monotonicMs }: Message, shown: 0 | 1): WatchState {
-  const { counts } = state;
-  const next = { ...counts, messages: counts.messages + 1, shown: counts.shown + shown };
-  return { ...state, counts: next, lastMessageMs: monotonicMs };
+function wantsLists({ organizations, resyncPages }: Plan): boolean {
+  return organizations.length > 0 && resyncPages > 0;
 }
 
-/** A message that can be read. */
-function takeContent(state: WatchState, envelope: PushEnvelope | undefined, event: Message, now: Moment): WatchStep {
-  const isLines = state.plan.form !== 'json';
-  const uuid = envelope === undefined ? undefined : uuidOfMessage(envelope);
-  const held = uuid === undefined ? undefined : state.leaving.get(uuid);
-  const content = readMessage(state, envelope, event, uuid);
-  const { isWanted, isMet } = judge(state.plan, content.value, envelope?.sender ?? undefined, now);
-  if (!isWanted) return same(state);
-  const { entry, kind } = content;
-  if (entry.type === 'leaving' && uuid !== undefined && isLines && !isMet && isSender(state.plan, 'bicycle')) {
-    const leaving = new Map(state.leaving).set(uuid, {
-      state: entry.state,
-      event,
-      dueMs: now.monotonicMs + LEAVING_MS,
-    });
-    return { state: { ...state, leaving }, effects: [{ type: 'wake', inMs: LEAVING_MS }] };
-  }
-  if (kind === 'repeat' && isLines && !isMet) return same(state);
-  if (held === undefined || entry.type !== 'bicycle' || uuid === undefined) {
-    return show(state, entry, event, isMet && kind !== 'late');
-  }
-  // The line of the state that it came to says which one it left.
-  const leaving = new Map(state.leaving);
-  leaving.delete(uuid);
-  const isTold = entry.before !== undefined || entry.after.state === held.state;
-  const whole: Entry = isTold ? entry : { ...entry, before: { state: String(held.state) }, fields: ['state'] };
-  return show({ ...state, leaving }, whole, event, isMet && kind !== 'late');
+/** Whether a mirror can say how everything was: a bicycle that is followed by name is read at its own address. */
+export function wantsFleet(plan: Plan): boolean {
+  return plan.bicycles === undefined && wantsLists(plan) && isRemembering(plan);
 }
 
-function show(state: WatchState, entry: Entry, event: Message, isMet: boolean): WatchStep {
-  return showCounted(add(state, { shown: 1 }), entry, event, isMet);
-}
-
-function showCounted(shown: WatchState, entry: Entry, { atMs, data }: Message, isMet: boolean): WatchStep {
-  return showLast(shown, { type: 'show', entry, atMs, data }, isMet);
-}
-
-/** Shows it, and ends where it is what was waited for, or enough. */
-function showLast(state: WatchState, effect: WatchEffect, isMet: boolean): WatchStep {
-  const step: WatchStep = { state, effects: [effect] };
-  if (isMet) return followedBy(step, (met) => end(met, 'until'));
-  return state.counts.shown === state.plan.maxEvents ? followedBy(step, (full) => end(full, 'max-events')) : step;
-}
-
-/** One bad message costs one message: it is a gap of no length, and the list is asked what it may have said. */
-function takeUnreadable(state: WatchState, event: Message, reason: string, now: Moment): WatchStep {
-  const { data, atMs } = event;
-  const message = `an event of ${data.length} characters cannot be read: ${reason}`;
-  const gap = eventGap(event, 'broken', message, data.slice(0, KEPT_CHARACTERS));
-  return followedBy(takeGap(state, gap, now), (open) => lookUp(open, { type: 'wanted', sinceWallMs: atMs }, now));
-}
-
-/** What a message is about; merged into what is known. */
-function readMessage(
-  { plan, knowledge }: WatchState,
-  envelope: PushEnvelope | undefined,
-  { data, monotonicMs, atMs }: Message,
-  uuid: string | undefined,
-): Content {
-  const message = isObject(envelope?.message) ? envelope.message : undefined;
-  const frame = () => ({ sender: envelope?.sender, topic: envelope?.topic, message });
-  if (envelope === undefined || message === undefined) {
-    return { entry: { type: 'other', envelope, text: data }, value: () => ({ ...frame(), ...envelope }) };
-  }
-  if (envelope.sender === 'bicycle') {
-    // When it came counts, not when its turn was: a slow reader of the output keeps it waiting.
-    const change = knowledge.hear(uuid, message as Bicycle, { monotonicMs, wallMs: atMs });
-    return { entry: entryOf(change), value: () => ({ ...frame(), ...change.after }), kind: change.kind };
-  }
-  if (envelope.sender === 'bicycle_leaving_state') {
-    const bicycle = knowledge.get(uuid);
-    // The state that is left is not the one the bicycle is in.
-    const value = () => ({ ...frame(), ...bicycle, state: undefined });
-    return { entry: { type: 'leaving', uuid, state: message['state'], bicycle }, value };
-  }
-  const entry: Entry =
-    envelope.sender === 'alert'
-      ? { type: 'alert', alert: message as Alert }
-      : { type: 'other', envelope, text: plan.form === 'json' ? data : JSON.stringify(message) };
-  return { entry, value: () => ({ ...frame(), ...message }) };
+/** What the stream would have said of a bicycle that was waited for, and that the list shows. */
+function envelopeOf({ organizations }: Plan, bicycle: Bicycle): string {
+  const topic = bicycleTopic(organizations[0] ?? '', String(bicycle.uuid));
+  return JSON.stringify({ topic, sender: 'bicycle', message: bicycle });
 }
 
 /** Whether anything asks what a bicycle was before: not where messages go on as they came, and no list is read after a gap. */
@@ -315,86 +428,6 @@ function judge(plan: Plan, value: () => { [field: string]: unknown }, sender: st
   const found = value();
   if (!where.every((condition) => matches(condition, found, now.wallMs))) return { isWanted: false, isMet: false };
   return { isWanted, isMet: until?.every((condition) => matches(condition, found, now.wallMs)) === true };
-}
-
-/** Shows what was said to leave a state and of which nothing was heard since. */
-function release(state: WatchState, monotonicMs: number): WatchStep {
-  return forEach(state, state.leaving, (open, [uuid, { state: left, event, dueMs }]): WatchStep => {
-    if (dueMs > monotonicMs) return same(open);
-    const leaving = new Map(open.leaving);
-    leaving.delete(uuid);
-    const released = { ...open, leaving };
-    const bicycle = state.knowledge.get(uuid);
-    const isTold = bicycle?.state !== undefined && bicycle.state !== left;
-    return isTold ? same(released) : show(released, { type: 'leaving', uuid, state: left, bicycle }, event, false);
-  });
-}
-
-// The catch-up
-
-function lookUp(state: WatchState, event: CatchUpEvent, now: Moment): WatchStep {
-  const read = catchUp(state.catchUp, event, now);
-  return forEach({ ...state, catchUp: read.state }, read.effects, (open, effect) => takeCatchUp(open, effect, now));
-}
-
-function takeCatchUp(state: WatchState, effect: CatchUpEffect, now: Moment): WatchStep {
-  const { plan } = state;
-  if (effect.type === 'learned') {
-    // Who is followed by name may be there already; of a whole organization only what happens counts.
-    if (plan.bicycles === undefined || plan.until === undefined) return same(state);
-    const { bicycle } = effect;
-    if (!judge(plan, () => ({ sender: 'bicycle', ...bicycle }), 'bicycle', now).isMet) return same(state);
-    const uuid = String(bicycle.uuid);
-    const entry: Entry = { type: 'bicycle', kind: 'update', uuid, before: undefined, after: bicycle, fields: [] };
-    return showLast(state, { type: 'show', entry, atMs: now.wallMs, data: envelopeOf(plan, bicycle) }, true);
-  }
-  if (effect.type === 'caught-up') {
-    const { after } = effect.change;
-    const { isWanted, isMet } = judge(plan, () => ({ sender: 'bicycle', ...after }), 'bicycle', now);
-    if (!isWanted) return same(state);
-    const data = isMet ? envelopeOf(plan, after) : undefined;
-    const entry = entryOf(effect.change);
-    return showLast(add(state, { caughtUp: 1 }), { type: 'show', entry, atMs: now.wallMs, data }, isMet);
-  }
-  const counted = effect.type === 'read' ? add(state, { unknown: effect.report.unknown }) : state;
-  return { state: counted, effects: [effect] };
-}
-
-/** What the stream would have said of a bicycle that was waited for, and that the list shows. */
-function envelopeOf({ organizations }: Plan, bicycle: Bicycle): string {
-  const topic = bicycleTopic(organizations[0] ?? '', String(bicycle.uuid));
-  return JSON.stringify({ topic, sender: 'bicycle', message: bicycle });
-}
-
-// The end
-
-/** The last step: what was held back is shown first. */
-function end(state: WatchState, reason: WatchEnd, error?: FleetError): WatchStep {
-  const plan = { ...state.plan, maxEvents: undefined };
-  const released = release({ ...state, plan }, Number.POSITIVE_INFINITY);
-  const last: WatchEffect = { type: 'end', end: reason, ...(error === undefined ? {} : { error }) };
-  return { state: { ...released.state, plan: state.plan }, effects: [...released.effects, last] };
-}
-
-/** What a watch can say of itself at its end; a gap that lasts until then is counted. */
-export function summaryOf(state: WatchState, reason: WatchEnd, now: Moment): WatchSummary {
-  let ended = state;
-  for (const [topic, { fromMs, cause, message }] of state.blind) {
-    const durationMs = Math.max(0, now.monotonicMs - fromMs);
-    const at = { atMs: now.wallMs, monotonicMs: now.monotonicMs, fromWallMs: now.wallMs - durationMs };
-    const gap = { topic, ...at, cause, message, durationMs, replayed: false, droppedEvents: 0 };
-    ended = countGap(ended, { type: 'gap', ...gap });
-  }
-  return {
-    ...ended.counts,
-    end: reason,
-    endedAtMs: now.wallMs,
-    // A machine that slept, or whose date was set forward: what the gaps count of that is a part of the whole.
-    durationMs: Math.max(now.monotonicMs - state.startedAt.monotonicMs, now.wallMs - state.startedAt.wallMs),
-    gaps: ended.gaps,
-    isUnread: state.plan.resyncPages > 0 && ended.counts.gapCount > 0 && isBehind(state.catchUp),
-    undelivered: 0,
-  };
 }
 
 function entryOf({ kind, uuid, before, after, fields }: Change): Entry {

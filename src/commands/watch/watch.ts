@@ -1,24 +1,17 @@
-// `fleet watch`: does what the state machine of state.ts asks for, and hands it what comes of it.
+// `fleet watch`: drives the follower of a watch, and prints or draws what it finds.
 
+import { momentOf } from '../../clock.js';
 import type { Context } from '../../context.js';
-import { KNOWN_LIMIT } from '../../mirror/knowledge.js';
+import { KNOWN_LIMIT } from '../../follower/store.js';
 import { requireBaseUrl } from '../../settings/resolve.js';
-import { type Follower, follow, momentOf, type Session, type Sink } from '../follow/loop.js';
+import { type Follower, follow, type Session, type Sink } from '../follow/loop.js';
 import { openPrinter, type Printable } from '../follow/print.js';
+import { answer, isRequest } from '../follow/requests.js';
 import { followTopics } from '../follow/stream.js';
 import type { Display, LiveOptions } from './live.js';
 import { makePlan, type Plan, type WatchOptions } from './plan.js';
-import { read } from './read.js';
 import { openReport } from './report.js';
-import {
-  startWatch,
-  summaryOf,
-  type WatchEffect,
-  type WatchEvent,
-  type WatchState,
-  wantsFleet,
-  watchState,
-} from './state.js';
+import { Watch, type WatchEffect, type WatchEvent, wantsFleet } from './state.js';
 
 /** Runs `fleet watch`. Throws a FleetError for every end but the wanted ones (cli.md section 3). */
 export async function watch(context: Context, organization: string | undefined, options: WatchOptions): Promise<void> {
@@ -45,7 +38,7 @@ async function openWatch(
   plan: Plan,
   { openDisplay = openBoard, source }: WatchParts,
   session: Session<WatchEvent>,
-): Promise<Follower<WatchState, WatchEvent, OwnEffect, Printable>> {
+): Promise<Follower<Watch, WatchEvent, OwnEffect, Printable>> {
   const { clock } = context;
   const { ending, stderr, signal, emit, room, log } = session;
   const report = openReport(stderr, plan);
@@ -67,25 +60,32 @@ async function openWatch(
     }
   }
   session.runBeside(source?.(session) ?? followTopics(context, { ...plan, signal, emit, room, log }));
+  let watched: Watch | undefined;
+  const heard = () => watched?.known.heard ?? 0;
+  const isWanted = (id: number) => watched?.wholeId === id;
+  const sink = { emit, room, signal, heard, isWanted, random: clock.random };
   return {
-    start: (now) => startWatch(plan, now),
-    step: watchState,
+    start(now) {
+      watched = new Watch(plan, now);
+      return watched;
+    },
+    step: (state, event, now) => ({ state, effects: state.take(event, now) }),
     perform(effect) {
       if (effect.type === 'show') {
-        report.caughtUp(effect.entry);
+        report.found(effect.entry);
         return display === undefined ? effect : undefined;
       }
       // What was in flight at the end is neither asked for nor missed.
       if (effect.type === 'read') report.read(effect.report);
       else if (signal.aborted) return undefined;
       else if (effect.type === 'unread') report.unread(effect);
-      else if (effect.type !== 'counted') void read(client, effect).then(emit);
+      else if (effect.type === 'notice') report.notice(effect);
+      else if (isRequest(effect)) void answer(client, effect, sink);
       return undefined;
     },
     look: (effects, state) => display?.take(effects, state),
     deliver: printer.print,
-    summarize: ({ state, end, undelivered }) =>
-      report.summary({ ...summaryOf(state, end, momentOf(clock)), undelivered }),
+    summarize: ({ state, end, undelivered }) => report.summary({ ...state.summary(end, momentOf(clock)), undelivered }),
   };
 }
 

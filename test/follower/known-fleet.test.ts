@@ -3,11 +3,33 @@
 import { describe, expect, test } from 'vitest';
 import type { Bicycle } from '../../src/api/bicycle.js';
 import { uuidOfMessage } from '../../src/api/push.js';
-import { KNOWN_LIMIT, type Moment, openKnowledge } from '../../src/mirror/knowledge.js';
+import type { Moment } from '../../src/clock.js';
+import { KnownFleet, type Mark } from '../../src/follower/known-fleet.js';
+import { ServiceTime } from '../../src/follower/service-time.js';
+import { KNOWN_LIMIT, MemoryStore, type Origin } from '../../src/follower/store.js';
 
 const UUID = '6f1c0b5e-2f0e-4c56-9d3a-0d6f3a1f7c11';
 const OTHER = '0b0e7c1c-6d0a-4b9e-8a34-5f2d9f3a7c10';
 const START_MS = Date.UTC(2026, 10, 21, 12);
+
+const PUSH: Origin = { source: 'push', receivedMs: 0, followed: '', saysModified: true, isFirstReading: false };
+const LIST: Origin = { ...PUSH, source: 'list' };
+
+/** A fleet in memory, whose statements all have the same origin. */
+function openKnowledge(startedAt: Moment) {
+  const known = new KnownFleet(new MemoryStore(), new ServiceTime(startedAt));
+  return {
+    known,
+    hear: (uuid: string | undefined, message: Bicycle, now: Moment) => known.hear(uuid, message, now, PUSH),
+    learn: (item: Bicycle, now: Moment) => known.learn(item, now, LIST),
+    compare: (item: Bicycle, mark: Mark, askedAt: number, now: Moment) => known.compare(item, mark, askedAt, now, LIST),
+    mark: (fromMs: number) => known.mark(fromMs),
+    get: (uuid: string) => known.get(uuid),
+    cover: (floorMs: number) => known.cover(floorMs),
+    heard: () => known.heard,
+    size: () => known.store.size(),
+  };
+}
 
 /** A moment, so many seconds after twelve, on both clocks. */
 function at(seconds: number): Moment {
@@ -134,7 +156,7 @@ describe('the list after a gap', () => {
     const compare = (item: Bicycle, askedAt = knowledge.heard()) => knowledge.compare(item, mark, askedAt, at(20));
     return { knowledge, mark, compare };
   }
-  const NOTHING = { change: undefined, isUnknown: false, isUncertain: false };
+  const NOTHING = { change: undefined, isUnknown: false, isUncertain: false, isStale: false };
 
   test('a difference is shown once; its own late message says it again', () => {
     const { knowledge, compare } = afterGap();
@@ -174,7 +196,7 @@ describe('the list after a gap', () => {
     const { knowledge, compare } = afterGap();
     knowledge.hear(UUID, bicycle(9, { state: 'lost' }), at(9));
     expect(compare(bicycle(9, { state: 'lost' }))).toEqual(NOTHING);
-    expect(compare(bicycle(8, { state: 'rented' }))).toEqual(NOTHING);
+    expect(compare(bicycle(8, { state: 'rented' }))).toEqual({ ...NOTHING, isStale: true });
     expect(knowledge.get(UUID)).toMatchObject({ state: 'lost' });
   });
 
@@ -190,7 +212,11 @@ describe('the list after a gap', () => {
 
   test('a stranger of which nothing can be said is counted as unknown', () => {
     const { compare } = afterGap();
-    expect(compare({ uuid: OTHER, state: 'lost' })).toEqual({ change: undefined, isUnknown: true, isUncertain: true });
+    expect(compare({ uuid: OTHER, state: 'lost' })).toMatchObject({
+      change: undefined,
+      isUnknown: true,
+      isUncertain: true,
+    });
   });
 
   test('where the whole fleet was known, a stranger is a new bicycle', () => {
@@ -254,4 +280,49 @@ test('memory is bounded: the longest untouched bicycle is forgotten', () => {
   expect(knowledge.size()).toBe(KNOWN_LIMIT);
   expect(knowledge.get('9')).toBeUndefined();
   expect(knowledge.get('10')).toBeDefined();
+});
+
+test('a time without a fraction stands for its whole second', () => {
+  const knowledge = openKnowledge(at(0));
+  knowledge.hear(UUID, bicycle(5, { modified: moment(5, 400_000) }), at(5));
+  const mark = knowledge.mark(6_000);
+  // Changed in the same second, after the push: the list says only the second.
+  const item = bicycle(5, { state: 'lost' });
+  expect(knowledge.compare(item, mark, knowledge.heard(), at(20)).change).toMatchObject({ fields: ['state'] });
+  expect(knowledge.compare(bicycle(5, {}, OTHER), mark, knowledge.heard(), at(20)).change).toBeDefined();
+});
+
+describe('a bicycle that is gone', () => {
+  const pass = { id: 1, pass: 1, started: at(10) };
+
+  test('is not brought back by a push that comes late, and is by one that is newer, or by the list', () => {
+    const knowledge = openKnowledge(at(0));
+    knowledge.hear(UUID, bicycle(5, { concurrency_version: 3 }), at(5));
+    knowledge.hear(OTHER, bicycle(5, { concurrency_version: 3 }, OTHER), at(5));
+    expect(knowledge.known.store.removeMissing(pass).map(({ uuid }) => uuid)).toEqual([UUID, OTHER]);
+    expect([knowledge.get(UUID), knowledge.size()]).toEqual([undefined, 0]);
+    expect(knowledge.hear(UUID, bicycle(5, { concurrency_version: 3, state: 'lost' }), at(11)).kind).toBe('late');
+    expect(knowledge.get(UUID)).toBeUndefined();
+    expect(knowledge.hear(UUID, bicycle(6, { concurrency_version: 4 }), at(12))).toMatchObject({ kind: 'update' });
+    expect(knowledge.get(UUID)).toBeDefined();
+    const back = knowledge.compare(bicycle(5, { concurrency_version: 3 }, OTHER), knowledge.mark(9), 2, at(13));
+    expect(back.change).toMatchObject({ kind: 'caught-up', before: undefined });
+    expect(knowledge.size()).toBe(2);
+  });
+
+  test('is none that a message told of since the reading began, and none that the list hides from this token', () => {
+    const knowledge = openKnowledge(at(0));
+    for (const uuid of ['a', 'b', 'c', 'd']) knowledge.learn(bicycle(1, {}, uuid), at(1));
+    knowledge.hear('b', bicycle(5, { state: 'rented' }, 'b'), at(5));
+    knowledge.hear('c', bicycle(12, { state: 'rented' }, 'c'), at(12));
+    const { store } = knowledge.known;
+    store.beginList();
+    store.addListed(['a', 'x'], pass);
+    expect(store.meet(pass)).toEqual({ met: 2, missing: 1, hidden: 1, known: 4 });
+    expect(store.removeMissing(pass).map(({ uuid }) => uuid)).toEqual(['d']);
+    // A list that shows bicycles in other states hides nothing.
+    knowledge.learn(bicycle(2, { state: 'lost' }, 'e'), at(2));
+    store.addListed(['e'], pass);
+    expect(store.meet(pass)).toMatchObject({ missing: 1, hidden: 0 });
+  });
 });

@@ -1,0 +1,428 @@
+// Reading the list to learn what the stream did not say: at the start, and what changed during a gap. No I/O.
+//
+// After a gap the list is read in `-modified` order. Everything that changed in the gap stands above the first bicycle that was
+// modified well before it, so the reading is complete when it gets there, or to the end of the list. A list that changed while it was
+// read, or that is older than what had been pushed, is read again, twice at most. An order that is not kept, a bound that is reached, or
+// a bicycle of which it cannot be said whether it changed make the reading incomplete.
+
+import { type Bicycle, bicycleUuid } from '../api/bicycle.js';
+import type { Moment } from '../clock.js';
+import type { FleetError } from '../errors.js';
+import type { Page, Query } from '../http/types.js';
+import { readTime } from '../terminal/time.js';
+import { type Change, DISORDER_MS, type KnownFleet, type Mark } from './known-fleet.js';
+import type { Origin } from './store.js';
+
+export interface CatchUpOptions {
+  /** Organizations whose lists are read. */
+  readonly organizations: readonly string[];
+  /** The bicycles that are followed by name, each read at its own address first; undefined when all are followed. */
+  readonly bicycles: ReadonlySet<string> | undefined;
+  /** Whether what is not known yet makes no change, because the table is filled for the first time. */
+  isFirstReading(): boolean;
+}
+
+/** What is asked of the service. */
+export type CatchUpRequest =
+  | { readonly type: 'read-page'; readonly id: number; readonly organization: string; readonly next: Query | undefined }
+  | { readonly type: 'read-bicycle'; readonly id: number; readonly uuid: string };
+
+/** What came of it. */
+export type CatchUpAnswer =
+  | { readonly type: 'page'; readonly id: number; readonly page: Page<Bicycle> }
+  /** The answer of a bicycle's own address; undefined: there is none. */
+  | { readonly type: 'bicycle'; readonly id: number; readonly bicycle: Bicycle | undefined }
+  | { readonly type: 'failed'; readonly id: number; readonly error: FleetError };
+
+/** What a reading of the list brought. */
+export interface Report {
+  /** When the stream went silent, by the machine's date; undefined for the start. */
+  readonly sinceWallMs: number | undefined;
+  readonly pages: number;
+  readonly changes: number;
+  /** Bicycles of which nothing had been known. */
+  readonly unknown: number;
+  /** Bicycles that left the list. */
+  readonly gone: number;
+  readonly isComplete: boolean;
+  /** Why it is not complete. */
+  readonly reason?: string | undefined;
+  readonly isBoundReached: boolean;
+  /** Followed by name, and not found. */
+  readonly missing: readonly string[];
+}
+
+export type CatchUpOutput =
+  | CatchUpRequest
+  | { readonly type: 'wake'; readonly inMs: number }
+  /** A bicycle at the start, not shown by itself. */
+  | { readonly type: 'learned'; readonly bicycle: Bicycle }
+  | { readonly type: 'caught-up'; readonly change: Change }
+  | { readonly type: 'gone'; readonly uuid: string; readonly bicycle: Bicycle }
+  /** How many bicycles the service says there are. */
+  | { readonly type: 'counted'; readonly total: number | undefined }
+  | {
+      readonly type: 'unread';
+      readonly error: FleetError;
+      readonly sinceWallMs: number | undefined;
+      readonly retryInMs: number | undefined;
+    };
+
+/** A reading that ended, for the follower. */
+export interface EndedReading {
+  readonly report: Report;
+  readonly mark: Mark | undefined;
+  /** The service's count of each organization whose list was read, and what `heard` was when it was asked for. */
+  readonly totals: ReadonlyMap<string, number | undefined>;
+  readonly askedAt: number;
+}
+
+/** Of one organization's list. */
+interface ListState {
+  pages: number;
+  met: number;
+  /** The service's count on its first page. */
+  total: number | undefined;
+  /** The `modified` of the last item; undefined as soon as the order was not kept. */
+  lastMs: number | undefined;
+}
+
+/** One reading, over as many requests as it takes. */
+interface Reading {
+  readonly id: number;
+  /** Undefined at the start, when nothing can have been missed. */
+  readonly mark: Mark | undefined;
+  readonly sinceWallMs: number | undefined;
+  readonly mostPages: number;
+  /** How often the list was read from its beginning; then what was found in it so far. */
+  attempt: number;
+  readonly found: { pages: number; changes: number; unknown: number };
+  left: Left;
+  list: ListState;
+  readonly totals: Map<string, number | undefined>;
+  /** What `heard` was when the request in flight was made. */
+  askedAt: number;
+  /** Why it proves nothing as it is, and would if it were read again. */
+  unsound: string | undefined;
+  /** Why it proves nothing, however often it is read. */
+  incomplete: string | undefined;
+  isBoundReached: boolean;
+  /** When it is read again, on the monotonic clock. */
+  againMs: number | undefined;
+}
+
+/** What is still to be read. */
+interface Left {
+  /** Bicycles at their own address, the present one first. */
+  names: readonly string[];
+  /** Organizations, the present one first. */
+  organizations: readonly string[];
+  /** The bicycles followed by name that were not met yet; undefined when all are followed. */
+  readonly missing: Set<string> | undefined;
+}
+
+/** Two readings are at least this far apart: a connection that comes and goes must not become a crawl. */
+const READING_PAUSE_MS = 10_000;
+/** After a list that could not be read, the next try waits longer than the client's own tries took. */
+const UNREAD_PAUSE_MS = 30_000;
+/** A list that changed while it was read is read again after this, twice at most. */
+const AGAIN_PAUSE_MS = 2_000;
+const MOST_ATTEMPTS = 3;
+/** From so many on, the list is less work than an address each. */
+const MOST_NAMES = 100;
+
+const NO_ORDER = 'the list is not in the order of "modified"';
+
+export class CatchUp {
+  readonly #known: KnownFleet;
+  readonly #options: CatchUpOptions;
+  readonly #emit: (output: CatchUpOutput) => void;
+  readonly #onEnd: (ended: EndedReading, now: Moment) => void;
+  /** What was known when the stream went silent, until a reading makes up for it. */
+  #mark: Mark | undefined;
+  /** Since when, by the machine's date; undefined for the start. */
+  #wanted: { readonly sinceWallMs: number | undefined; readonly mostPages: number } | undefined;
+  #reading: Reading | undefined;
+  /** Before these moments of the monotonic clock no reading of the start, and none after a gap, begins. */
+  #startDueMs = Number.NEGATIVE_INFINITY;
+  #gapDueMs = Number.NEGATIVE_INFINITY;
+  #readings = 0;
+  /** Some bicycle was found at its own address, so that 404 there means something. */
+  #hasAddresses = false;
+
+  constructor(
+    known: KnownFleet,
+    options: CatchUpOptions,
+    emit: (output: CatchUpOutput) => void,
+    onEnd: (ended: EndedReading, now: Moment) => void,
+  ) {
+    this.#known = known;
+    this.#options = options;
+    this.#emit = emit;
+    this.#onEnd = onEnd;
+  }
+
+  get isReading(): boolean {
+    return this.#reading !== undefined;
+  }
+
+  get isWanted(): boolean {
+    return this.#wanted !== undefined;
+  }
+
+  /** A gap waits for its reading. */
+  get hasMark(): boolean {
+    return this.#mark !== undefined;
+  }
+
+  /** Whether something that may have changed was not looked up yet. */
+  get isBehind(): boolean {
+    return this.#mark !== undefined || this.#reading?.mark !== undefined;
+  }
+
+  /** The stream is silent since that moment of the monotonic clock. */
+  blind(fromMs: number) {
+    this.#mark ??= this.#known.mark(fromMs);
+  }
+
+  /** The stream stands: what it did not say is to be looked up, in so many pages of an organization at most. */
+  want(sinceWallMs: number | undefined, mostPages: number, now: Moment) {
+    // A gap without a mark is one event that could not be read: everything known still holds.
+    if (sinceWallMs !== undefined) this.blind(now.monotonicMs);
+    this.#wanted = { sinceWallMs: earliest(this.#wanted?.sinceWallMs, sinceWallMs), mostPages };
+  }
+
+  /** What waits for a reading is made up for by another one. */
+  forget() {
+    this.#mark = undefined;
+    this.#wanted = undefined;
+    this.#reading = undefined;
+  }
+
+  /** Begins the reading that is wanted, or says when it may begin; one at a time. */
+  begin(now: Moment) {
+    const reading = this.#reading;
+    if (reading !== undefined) {
+      if (reading.againMs !== undefined && reading.againMs <= now.monotonicMs) this.#restart(reading, now);
+      return;
+    }
+    if (this.#wanted === undefined) return;
+    const inMs = (this.#mark === undefined ? this.#startDueMs : this.#gapDueMs) - now.monotonicMs;
+    // Rounded up: what is left of a millisecond by the arithmetic of floating numbers would wake for ever.
+    if (inMs > 0) return this.#emit({ type: 'wake', inMs: Math.ceil(inMs) });
+    const mark = this.#mark;
+    const { sinceWallMs, mostPages } = this.#wanted;
+    this.#wanted = undefined;
+    this.#mark = undefined;
+    if (mark !== undefined) this.#gapDueMs = now.monotonicMs + READING_PAUSE_MS;
+    const next: Reading = {
+      id: ++this.#readings,
+      // A first reading that comes after a gap has to be compared with what little is known.
+      mark,
+      sinceWallMs: mark === undefined ? undefined : (sinceWallMs ?? now.wallMs),
+      mostPages,
+      attempt: 0,
+      found: { pages: 0, changes: 0, unknown: 0 },
+      left: { names: [], organizations: [], missing: undefined },
+      list: newList(),
+      totals: new Map(),
+      askedAt: 0,
+      unsound: undefined,
+      incomplete: undefined,
+      isBoundReached: false,
+      againMs: undefined,
+    };
+    this.#reading = next;
+    this.#restart(next, now);
+  }
+
+  /** What the service answered; of another reading than the present one it counts for nothing. */
+  take(answer: CatchUpAnswer, now: Moment) {
+    const reading = this.#reading;
+    if (reading === undefined || answer.id !== reading.id) return;
+    if (answer.type === 'page') this.#takePage(reading, answer.page, now);
+    else if (answer.type === 'bicycle') this.#takeOne(reading, answer.bicycle, now);
+    else this.#takeFailure(reading, answer.error, now);
+  }
+
+  #restart(reading: Reading, now: Moment) {
+    const { bicycles, organizations } = this.#options;
+    reading.attempt++;
+    reading.againMs = undefined;
+    reading.unsound = undefined;
+    reading.left = {
+      names: bicycles === undefined || bicycles.size > MOST_NAMES ? [] : [...bicycles],
+      organizations,
+      missing: bicycles === undefined ? undefined : new Set(bicycles),
+    };
+    reading.list = newList();
+    this.#ask(reading, undefined, now);
+  }
+
+  /** Asks for what comes next: the bicycle of the next name, a page; or all is read. */
+  #ask(reading: Reading, next: Query | undefined, now: Moment) {
+    const { id, left } = reading;
+    const [uuid] = left.names;
+    const [organization] = left.organizations;
+    reading.askedAt = this.#known.heard;
+    if (uuid !== undefined) return this.#emit({ type: 'read-bicycle', id, uuid });
+    if (organization !== undefined && left.missing?.size !== 0)
+      return this.#emit({ type: 'read-page', id, organization, next });
+    this.#end(reading, now);
+  }
+
+  #origin(reading: Reading, now: Moment): Origin {
+    const [followed = ''] = reading.left.organizations;
+    const isFirstReading = this.#options.isFirstReading();
+    return { source: 'list', receivedMs: now.wallMs, followed, saysModified: true, isFirstReading };
+  }
+
+  /** One item of a list or of its own address: learned at the start, compared after a gap. */
+  #takeItem(reading: Reading, item: Bicycle, now: Moment) {
+    const origin = this.#origin(reading, now);
+    if (reading.mark === undefined) {
+      this.#known.learn(item, now, origin);
+      return this.#emit({ type: 'learned', bicycle: this.#known.get(bicycleUuid(item)) ?? item });
+    }
+    const comparison = this.#known.compare(item, reading.mark, reading.askedAt, now, origin);
+    const { change, isUnknown, isUncertain, isStale } = comparison;
+    if (isUnknown) reading.found.unknown++;
+    if (isUncertain) reading.incomplete ??= 'of some bicycles it cannot be said whether they changed';
+    if (isStale) reading.unsound ??= 'the list is older than what was pushed before';
+    if (change === undefined) return;
+    reading.found.changes++;
+    this.#emit({ type: 'caught-up', change });
+  }
+
+  #takeOne(reading: Reading, bicycle: Bicycle | undefined, now: Moment) {
+    const { left } = reading;
+    const [uuid = ''] = left.names;
+    left.names = left.names.slice(1);
+    if (bicycle === undefined || bicycleUuid(bicycle) !== uuid) {
+      // Assumed: 404 and 405 are of a service without such an address as well; the list decides, unless one was found there before.
+      if (this.#hasAddresses && reading.mark !== undefined) left.organizations = [];
+      return this.#ask(reading, undefined, now);
+    }
+    this.#hasAddresses = true;
+    left.missing?.delete(uuid);
+    this.#takeItem(reading, bicycle, now);
+    this.#ask(reading, undefined, now);
+  }
+
+  #takePage(reading: Reading, page: Page<Bicycle>, now: Moment) {
+    const { list, left } = reading;
+    this.#emit({ type: 'counted', total: page.count });
+    reading.found.pages++;
+    list.pages++;
+    list.met += page.items.length;
+    if (list.pages === 1) list.total = page.count;
+    else if (page.count !== undefined && page.count !== list.total)
+      reading.unsound ??= `its count went from ${list.total ?? '?'} to ${page.count} while it was read`;
+    for (const { value } of page.items) {
+      const modifiedMs = readTime(value.modified);
+      // Once out of order, always out of order: then nothing proves that the rest is older.
+      list.lastMs =
+        modifiedMs === undefined || list.lastMs === undefined || modifiedMs > list.lastMs ? undefined : modifiedMs;
+      if (left.missing === undefined || left.missing.delete(bicycleUuid(value) ?? ''))
+        this.#takeItem(reading, value, now);
+    }
+    this.#decide(reading, page.next, now);
+  }
+
+  /** After a page: the next one, or the next organization where this list is read as far as it has to be, or may be. */
+  #decide(reading: Reading, next: Query | undefined, now: Moment) {
+    const { mark, list, left } = reading;
+    if (left.missing?.size === 0) return this.#endList(reading, now);
+    if (next === undefined) {
+      // Where a bicycle left the list meanwhile, another one may have slipped from a page to the one before.
+      if (list.met < (list.total ?? 0)) reading.unsound ??= `it showed ${list.met} of ${list.total} bicycles`;
+      return this.#endList(reading, now);
+    }
+    if (mark !== undefined && list.lastMs !== undefined && list.lastMs < mark.modifiedMs - DISORDER_MS) {
+      // Those followed by name that were not met in the last organization stand further down, so they did not change.
+      if (left.organizations.length === 1) left.missing?.clear();
+      if (!mark.isProven && !this.#known.isWhole)
+        reading.incomplete ??= 'it is not known what time it was at the service';
+      return this.#endList(reading, now);
+    }
+    if (list.pages < reading.mostPages) return this.#ask(reading, next, now);
+    reading.isBoundReached = true;
+    reading.incomplete ??= list.lastMs === undefined ? NO_ORDER : 'more may have changed further down';
+    this.#endList(reading, now);
+  }
+
+  /** Goes on with the next organization. */
+  #endList(reading: Reading, now: Moment) {
+    const { left, list, totals } = reading;
+    const [organization, ...organizations] = left.organizations;
+    if (organization !== undefined) totals.set(organization, list.total);
+    left.organizations = organizations;
+    // Of the last one it says how far it was read.
+    if (organizations.length > 0) reading.list = newList();
+    this.#ask(reading, undefined, now);
+  }
+
+  #end(reading: Reading, now: Moment) {
+    const absent = this.#absent(reading);
+    const isAgain = reading.mark !== undefined && (reading.unsound !== undefined || absent.length > 0);
+    const isAbsentTwice = absent.length > 0 && reading.attempt > 1 && reading.unsound === undefined;
+    if (isAgain && !isAbsentTwice && reading.attempt < MOST_ATTEMPTS) {
+      reading.againMs = now.monotonicMs + AGAIN_PAUSE_MS;
+      return this.#emit({ type: 'wake', inMs: AGAIN_PAUSE_MS });
+    }
+    const gone = isAbsentTwice ? this.#remove(reading, absent, now) : 0;
+    this.#reading = undefined;
+    const missing = [...(reading.left.missing ?? [])].filter((uuid) => this.#known.store.get(uuid)?.isGone !== true);
+    const reason = reading.unsound ?? reading.incomplete;
+    const isComplete = reason === undefined && missing.length === 0;
+    if (reading.mark === undefined && this.#options.bicycles === undefined) this.#cover(reading, isComplete);
+    const { sinceWallMs, isBoundReached, mark, totals, askedAt, found } = reading;
+    const report = { sinceWallMs, ...found, gone, isComplete, reason, isBoundReached, missing };
+    if (this.#wanted !== undefined) this.#emit({ type: 'wake', inMs: 0 });
+    this.#onEnd({ report, mark, totals, askedAt }, now);
+  }
+
+  /** How far the list was read at the start. */
+  #cover({ list: { lastMs = Number.POSITIVE_INFINITY } }: Reading, isComplete: boolean): void {
+    if (isComplete) this.#known.cover(Number.NEGATIVE_INFINITY);
+    else if (Number.isFinite(lastMs) && this.#options.organizations.length === 1) this.#known.cover(lastMs);
+  }
+
+  /** The bicycles followed by name that were known, and that the service does not have any more. */
+  #absent({ left: { missing }, isBoundReached }: Reading): string[] {
+    if (missing === undefined || (isBoundReached && !this.#hasAddresses)) return [];
+    return [...missing].filter((uuid) => this.#known.get(uuid) !== undefined);
+  }
+
+  #remove(reading: Reading, uuids: readonly string[], now: Moment): number {
+    for (const uuid of uuids) {
+      const bicycle = this.#known.remove(uuid, this.#origin(reading, now));
+      if (bicycle !== undefined) this.#emit({ type: 'gone', uuid, bicycle });
+    }
+    return uuids.length;
+  }
+
+  /** A list that cannot be read is no end, but what was missed stays missed: it is tried again later. */
+  #takeFailure(reading: Reading, error: FleetError, now: Moment) {
+    const isWorthRetrying = error.kind === 'network' || error.kind === 'service' || error.kind === 'auth';
+    const { sinceWallMs, mark, mostPages } = reading;
+    const dueMs = now.monotonicMs + UNREAD_PAUSE_MS;
+    this.#reading = undefined;
+    this.#mark = mark ?? this.#mark;
+    if (isWorthRetrying) this.#wanted = { sinceWallMs: earliest(this.#wanted?.sinceWallMs, sinceWallMs), mostPages };
+    if (mark === undefined) this.#startDueMs = dueMs;
+    else this.#gapDueMs = dueMs;
+    this.#emit({ type: 'unread', error, sinceWallMs, retryInMs: isWorthRetrying ? UNREAD_PAUSE_MS : undefined });
+    // A gap that waits for its own reading need not wait for the start's.
+    const inMs = this.#mark !== undefined && mark === undefined ? 0 : UNREAD_PAUSE_MS;
+    if (this.#wanted !== undefined) this.#emit({ type: 'wake', inMs });
+  }
+}
+
+function newList(): ListState {
+  return { pages: 0, met: 0, total: undefined, lastMs: Number.POSITIVE_INFINITY };
+}
+
+function earliest(a: number | undefined, b: number | undefined): number | undefined {
+  return a === undefined ? b : b === undefined ? a : Math.min(a, b);
+}

@@ -1,0 +1,476 @@
+// A fleet kept true: what happens goes in, changes, gaps and what is gone come out, and the requests that it wants made. No I/O.
+//
+// Messages are merged as they come. A cut opens a gap; when the channel stands again the catch-up looks up what was missed. A count that
+// does not fit what is known, and a catch-up that is not complete where every bicycle has to be known, lead to a reading of the whole list.
+
+import type { Bicycle } from '../api/bicycle.js';
+import { type Moment, momentAt } from '../clock.js';
+import type { Closed, Gap, Lost, Message, Opened, Resync } from '../http/stream/events.js';
+import {
+  CatchUp,
+  type CatchUpAnswer,
+  type CatchUpOutput,
+  type CatchUpRequest,
+  type EndedReading,
+  type Report,
+} from './catch-up.js';
+import { type Change, KnownFleet } from './known-fleet.js';
+import { type ClosedGap, GapLog, type OpenGap } from './open-gap.js';
+import { ServiceTime } from './service-time.js';
+import { type FleetStore, KNOWN_LIMIT } from './store.js';
+import {
+  type ListProgress,
+  type ReadWhole,
+  type WholeAnswer,
+  WholeList,
+  type WholeOutput,
+  type WholeResult,
+} from './whole-list.js';
+
+export interface FollowerOptions {
+  /** The organization of each topic; none: lists alone are read, once. */
+  readonly topics: ReadonlyMap<string, string>;
+  /** Organizations whose lists can tell what was missed. */
+  readonly organizations: readonly string[];
+  /** The bicycles that are followed by name; undefined when all of an organization are. */
+  readonly bicycles: ReadonlySet<string> | undefined;
+  /** Most pages of one organization in one catch-up; 0: no list is read. */
+  readonly mostPages: number;
+  /** Whether every bicycle has to be known, from the start. */
+  readonly isWhole: boolean;
+}
+
+/** A count of the list alone is asked for. */
+export interface ReadCount {
+  readonly type: 'read-count';
+  readonly id: number;
+  readonly organization: string;
+}
+
+export type FollowerRequest = CatchUpRequest | ReadWhole | ReadCount;
+
+/** What came of a request. */
+export type FollowerAnswer =
+  | CatchUpAnswer
+  | WholeAnswer
+  /** `total` is undefined where the service does not say, or did not answer. */
+  | { readonly type: 'count'; readonly id: number; readonly organization: string; readonly total: number | undefined };
+
+export type FollowerEvent = Opened | Lost | Gap | Resync | FollowerAnswer | { readonly type: 'tick' };
+
+export type FollowerOutput =
+  | CatchUpOutput
+  | WholeOutput
+  | ReadCount
+  /** The list was read after a gap, or something was found in it; everything that can be known of that gap is known. */
+  | { readonly type: 'read'; readonly report: Report }
+  | ClosedGap
+  /** Lists alone are read, and nothing is left to read. */
+  | { readonly type: 'settled' };
+
+/** Where a program before this one stood. */
+export interface Resumed {
+  /** Until when everything was heard, and compared, by the machine's date; undefined for none. */
+  readonly heardMs: number | undefined;
+  readonly checkedMs: number | undefined;
+  readonly gap: { readonly startedMs: number; readonly reason: string } | undefined;
+  readonly isWhole: boolean;
+  /** A large part of the fleet seemed gone, by the machine's date. */
+  readonly suspectedMs: number | undefined;
+  readonly reading: ListProgress | undefined;
+  /** The newest `modified` that was known then, in milliseconds. */
+  readonly modifiedMs: number | undefined;
+}
+
+/** How often the count is compared with the service's, and a table with what the list says was modified since the last time. */
+export const CHECK_MS = 5 * 60_000;
+/** So many pages at most of such a comparison; of a fleet that moves faster the links are as old as the last whole reading. */
+const CHECK_PAGES = 20;
+/** A comparison that could not be made is tried again. */
+const RECHECK_MS = 60_000;
+
+/** What is compared next. */
+interface Check {
+  dueMs: number;
+  /** Until when what is known was compared with the list. */
+  comparedTo: Moment;
+  /** When the catch-up in progress was asked for: what is heard while it reads, it may not show. */
+  askedAt: Moment;
+  isChecking: boolean;
+  /** The counts that were asked for, and those that came; undefined while none is asked for. */
+  counting:
+    | { readonly id: number; readonly askedAt: number; readonly totals: Map<string, number | undefined> }
+    | undefined;
+  counts: number;
+}
+
+export class Follower {
+  readonly known: KnownFleet;
+  readonly time: ServiceTime;
+  readonly #options: FollowerOptions;
+  readonly #emit: (output: FollowerOutput) => void;
+  readonly #catchUp: CatchUp;
+  readonly #whole: WholeList;
+  readonly #gaps: GapLog;
+  readonly #check: Check;
+  /** A report that waits for the reading of the whole list. */
+  #pending: Report | undefined;
+  /** The service's count at the last reading, where not every bicycle is known. */
+  #lastTotal: number | undefined;
+  /** Lists are read only once the stream has reported, so that nothing falls between the two. */
+  #mayRead: boolean;
+  /** The first reading of the whole list has not ended. */
+  #isFirstPending: boolean;
+
+  constructor(options: FollowerOptions, store: FleetStore, now: Moment, emit: (output: FollowerOutput) => void) {
+    const { topics, organizations, bicycles, isWhole } = options;
+    this.#options = options;
+    this.#emit = emit;
+    this.time = new ServiceTime(now);
+    this.known = new KnownFleet(store, this.time);
+    const isFirstReading = () => store.isTable && !this.known.isWhole;
+    this.#catchUp = new CatchUp(this.known, { organizations, bicycles, isFirstReading }, emit, (ended, at) =>
+      this.#endReading(ended, at),
+    );
+    const onProven = (started: Moment, at: Moment) => this.#prove(started, at);
+    const onEnd = (result: WholeResult, at: Moment) => this.#endWhole(result, at);
+    this.#whole = new WholeList(this.known, { organizations, onProven, onEnd }, emit);
+    this.#gaps = new GapLog(topics.keys(), now);
+    const dueMs = now.monotonicMs + CHECK_MS;
+    this.#check = { dueMs, comparedTo: now, askedAt: now, isChecking: false, counting: undefined, counts: 0 };
+    this.#mayRead = topics.size === 0;
+    this.#isFirstPending = isWhole;
+    if (isWhole) this.#whole.want('the first reading', now);
+  }
+
+  /** Whether the push channel tells everything now. */
+  get isConnected(): boolean {
+    return this.#options.topics.size > 0 && this.#gaps.isConnected;
+  }
+
+  /** Whether what is known is as true as it can be. */
+  get isCurrent(): boolean {
+    return this.known.isWhole && this.isConnected && this.#gaps.open === undefined;
+  }
+
+  /** Whether something that may have changed was not looked up yet. */
+  get isBehind(): boolean {
+    return this.#catchUp.isBehind;
+  }
+
+  get gap(): OpenGap | undefined {
+    return this.#gaps.open;
+  }
+
+  /** The reading of the whole list that is in progress or waits, and its number while it is in progress. */
+  get whole(): Pick<WholeList, 'id' | 'isReading' | 'wanted' | 'progress' | 'suspectedMs'> {
+    return this.#whole;
+  }
+
+  /** Until when what is known was compared with the list, by the machine's date. */
+  get comparedToMs(): number {
+    return this.#check.comparedTo.wallMs;
+  }
+
+  /** The whole fleet as a mirror has it, as of that moment of the monotonic clock: what changed since is looked up as after a gap. */
+  remember(bicycles: readonly Bicycle[], fromMs: number, now: Moment) {
+    const origin = {
+      source: 'list',
+      receivedMs: now.wallMs,
+      followed: '',
+      saysModified: true,
+      isFirstReading: true,
+    } as const;
+    for (const bicycle of bicycles) this.known.learn(bicycle, { ...now, monotonicMs: fromMs }, origin);
+    this.known.cover(Number.NEGATIVE_INFINITY);
+    this.#whole.cancel();
+    this.#isFirstPending = false;
+    this.#emit({ type: 'counted', total: bicycles.length });
+    this.#catchUp.blind(fromMs);
+  }
+
+  /** Goes on where the program before ended. */
+  resume(found: Resumed, now: Moment) {
+    const { heardMs, checkedMs = heardMs, gap, isWhole, reading } = found;
+    if (isWhole) this.known.cover(Number.NEGATIVE_INFINITY);
+    this.#isFirstPending = !isWhole;
+    this.#whole.cancel();
+    const reason = isWhole ? reading && 'a reading that was interrupted' : 'the first reading';
+    if (reason !== undefined) this.#whole.resume(reason, reading, found.suspectedMs, now);
+    if (heardMs === undefined) return this.#schedule(now);
+    // The gap that a writer left open when it was killed began before the last thing it heard.
+    const startedMs = Math.min(heardMs, gap?.startedMs ?? heardMs);
+    // What messages left out since the last comparison is looked up with what was missed.
+    const comparedTo = momentAt(Math.min(checkedMs ?? startedMs, startedMs), now);
+    this.#check.comparedTo = comparedTo;
+    this.#check.dueMs = comparedTo.monotonicMs + CHECK_MS;
+    this.time.learn(found.modifiedMs, comparedTo.monotonicMs);
+    const why = gap?.reason ?? 'the mirror was not running';
+    // Lists that are read once show what was before the first of them was asked for.
+    this.#gaps.begin({ startedMs, reason: why, isBridged: false }, this.known.store.found(), this.#gaps.startedAt);
+    this.#catchUp.blind(comparedTo.monotonicMs);
+    if (this.#options.topics.size === 0) this.#catchUp.want(startedMs, this.#options.mostPages, now);
+    this.#schedule(now);
+  }
+
+  /** A message about a bicycle. Where it changes nothing or comes late, nothing else happens: see the kind. */
+  hear(uuid: string | undefined, bicycle: Bicycle, event: Pick<Message, 'topic' | 'monotonicMs' | 'atMs'>): Change {
+    const now = { monotonicMs: event.monotonicMs, wallMs: event.atMs };
+    return this.known.hear(uuid, bicycle, now, {
+      source: 'push',
+      receivedMs: event.atMs,
+      followed: this.#options.topics.get(event.topic) ?? '',
+      saysModified: typeof bicycle.modified === 'string',
+      isFirstReading: this.known.store.isTable && !this.known.isWhole,
+    });
+  }
+
+  /** A message that cannot be read is a gap of no length: the list is asked what it may have said. */
+  takeUnreadable({ atMs, monotonicMs }: Message, reason: string, now: Moment) {
+    this.#gaps.begin({ startedMs: atMs, reason, isBridged: false }, this.known.store.found(), now);
+    this.#catchUp.blind(monotonicMs);
+    this.#want(atMs, now);
+    this.#schedule(now);
+  }
+
+  /** What happened to the connection, what the service answered, or that time has passed. */
+  take(event: FollowerEvent | Closed, now: Moment) {
+    switch (event.type) {
+      case 'closed':
+        return;
+      case 'open':
+        this.#gaps.connect(event.topic, now);
+        this.#mayRead = true;
+        break;
+      case 'lost':
+        this.#takeLost(event, now);
+        break;
+      case 'gap':
+        this.#begin(event.fromWallMs, event.monotonicMs - event.durationMs, event.message, event.replayed, now);
+        break;
+      case 'resync':
+        this.#mayRead = true;
+        this.#takeResync(event, now);
+        break;
+      case 'count':
+        this.#takeCount(event, now);
+        break;
+      case 'page':
+      case 'bicycle':
+      case 'failed':
+        this.#catchUp.take(event, now);
+        break;
+      case 'tick':
+        break;
+      default:
+        this.#whole.take(event, now);
+    }
+    this.#schedule(now);
+  }
+
+  // The connection and its gaps
+
+  #takeLost(event: Lost, now: Moment) {
+    const { topic, lastLifeWallMs, blindMs, error } = event;
+    this.#gaps.disconnect(topic);
+    this.#mayRead = true;
+    const hasStood = lastLifeWallMs !== undefined;
+    const startedAt = this.#gaps.startedAt;
+    // What never stood has missed nothing yet: the first reading shows how things are, but a table is behind.
+    if (!hasStood && !this.known.store.isTable) return;
+    const fromMs = hasStood ? event.monotonicMs - blindMs : startedAt.monotonicMs;
+    this.#begin(lastLifeWallMs ?? startedAt.wallMs, fromMs, error.message, hasStood, now);
+  }
+
+  #begin(startedMs: number, fromMs: number, reason: string, isBridged: boolean, now: Moment) {
+    this.#gaps.begin({ startedMs, reason, isBridged }, this.known.store.found(), now);
+    this.#catchUp.blind(fromMs);
+  }
+
+  /** The channel stands, and a replay has had its chance: what it did not say is looked up. */
+  #takeResync({ sinceWallMs }: Resync, now: Moment) {
+    const sinceMs = sinceWallMs ?? (this.known.store.isTable ? this.#gaps.open?.startedMs : undefined);
+    const isStart = sinceMs === undefined && !this.#catchUp.hasMark;
+    // The first reading of the whole list shows how things are.
+    if (isStart && this.#options.isWhole) return;
+    this.#want(sinceMs, now);
+  }
+
+  #want(sinceMs: number | undefined, now: Moment) {
+    const { mostPages, organizations } = this.#options;
+    if (mostPages === 0 || organizations.length === 0) return;
+    if (!this.#catchUp.isReading) this.#check.isChecking = false;
+    this.#catchUp.want(sinceMs, mostPages, now);
+  }
+
+  /** What was missed is found: the gap is over, unless the channel is down again, or was since that reading began. */
+  #closeGap() {
+    if (this.#catchUp.isWanted || this.#catchUp.hasMark) return;
+    const closed = this.#gaps.close(this.known.store.found());
+    if (closed !== undefined) this.#emit(closed);
+  }
+
+  // What is read next
+
+  /** Begins what waits for its turn; one reading at a time. */
+  #schedule(now: Moment) {
+    if (!this.#mayRead || this.#whole.isReading) return;
+    if (this.#catchUp.isReading) return this.#catchUp.begin(now);
+    const isOnce = this.#options.topics.size === 0;
+    const isStanding = isOnce || this.#gaps.isConnected;
+    const { wanted } = this.#whole;
+    // While the channel is down the first reading alone is of use: another one would have to be followed by one more.
+    if (wanted !== undefined && (isStanding || !this.known.isWhole)) {
+      if (wanted.dueMs <= now.monotonicMs) return this.#whole.begin(now);
+      // `mirror once` skips readings that are not due yet.
+      if (isOnce) return this.#emit({ type: 'settled' });
+    }
+    if (!isStanding || this.#isFirstPending || (this.known.store.isTable && !this.known.isWhole)) return;
+    if (this.#catchUp.isWanted) {
+      if (!this.#check.isChecking || this.#catchUp.hasMark) this.#check.askedAt = now;
+      return this.#catchUp.begin(now);
+    }
+    if (this.#catchUp.hasMark || wanted !== undefined) return;
+    if (isOnce) return this.#emit({ type: 'settled' });
+    if (now.monotonicMs >= this.#check.dueMs) this.#beginCheck(now);
+  }
+
+  // Comparing without a gap
+
+  #beginCheck(now: Moment) {
+    const { bicycles, mostPages, organizations } = this.#options;
+    const check = this.#check;
+    this.#checkAgain(CHECK_MS, now);
+    if (mostPages === 0 || organizations.length === 0 || check.counting !== undefined) return;
+    if (bicycles !== undefined || this.known.store.isTable) return this.#compare(now);
+    check.counting = { id: ++check.counts, askedAt: this.known.heard, totals: new Map() };
+    for (const organization of organizations) this.#emit({ type: 'read-count', id: check.counts, organization });
+  }
+
+  #checkAgain(inMs: number, now: Moment) {
+    this.#check.dueMs = now.monotonicMs + inMs;
+    this.#emit({ type: 'wake', inMs });
+  }
+
+  /** Reads what the list says was modified since the last comparison: its count, and what messages leave out, such as links. */
+  #compare(now: Moment) {
+    const check = this.#check;
+    check.isChecking = true;
+    check.askedAt = now;
+    this.#catchUp.blind(check.comparedTo.monotonicMs);
+    this.#catchUp.want(now.wallMs, CHECK_PAGES, now);
+    this.#catchUp.begin(now);
+  }
+
+  #takeCount({ id, organization, total }: FollowerAnswer & { type: 'count' }, now: Moment) {
+    const check = this.#check;
+    const { counting } = check;
+    if (counting === undefined || counting.id !== id) return;
+    counting.totals.set(organization, total);
+    if (counting.totals.size < this.#options.organizations.length) return;
+    check.counting = undefined;
+    if ([...counting.totals.values()].includes(undefined)) return this.#checkAgain(RECHECK_MS, now);
+    // A bicycle may have come of which nothing was pushed: the head of the list shows it.
+    const isBusy = this.#catchUp.isReading || this.#catchUp.isWanted || this.#catchUp.hasMark;
+    if (this.#misfit(counting.totals, counting.askedAt) !== undefined && !isBusy) this.#compare(now);
+  }
+
+  /** Why the service's count does not fit what is known; undefined where it does, or does not say. */
+  #misfit(totals: ReadonlyMap<string, number | undefined>, askedAt: number): string | undefined {
+    const total = this.#options.organizations.reduce<number | undefined>((sum, organization) => {
+      const count = totals.get(organization);
+      return sum === undefined || count === undefined ? undefined : sum + count;
+    }, 0);
+    const { store, isWhole } = this.known;
+    const hidden = this.#whole.isFiltered ? store.hidden() : 0;
+    const before = this.#lastTotal;
+    this.#lastTotal = total;
+    if (total === undefined || hidden === undefined || (!store.isTable && total > KNOWN_LIMIT)) return undefined;
+    if (!isWhole) {
+      return before === undefined || before === total
+        ? undefined
+        : `the service counted ${before} bicycles, and ${total} now`;
+    }
+    const most = store.size() - hidden;
+    if (total <= most && total >= most - this.known.firstHeardSince(askedAt)) return undefined;
+    return `the service counts ${total} bicycles, and ${most} are known`;
+  }
+
+  // What readings brought
+
+  #endReading({ report, mark, totals, askedAt }: EndedReading, now: Moment) {
+    const check = this.#check;
+    const { isChecking } = check;
+    check.isChecking = false;
+    const misfit = this.#options.bicycles === undefined ? this.#misfit(totals, askedAt) : undefined;
+    if (mark === undefined) {
+      check.comparedTo = now;
+      this.#checkAgain(CHECK_MS, now);
+      return this.#emit({ type: 'read', report });
+    }
+    // A reading from where the table was last compared is the next comparison; one after a gap goes back to where that began.
+    const isCompared = !this.known.store.isTable || mark.fromMs === check.comparedTo.monotonicMs;
+    if (isCompared) {
+      check.comparedTo = check.askedAt;
+      this.#checkAgain(CHECK_MS, now);
+    }
+    if (report.isComplete) this.#closeGap();
+    const isShort = !report.isComplete && !isChecking && this.#options.isWhole;
+    const reason = misfit ?? (isShort ? `the catch-up was not complete: ${report.reason ?? ''}` : undefined);
+    if (reason === undefined) return this.#report(report, isChecking);
+    if (misfit === undefined || this.#whole.isAllowed(now)) this.#whole.want(reason, now);
+    const { wanted } = this.#whole;
+    if (wanted !== undefined && wanted.dueMs <= now.monotonicMs) {
+      this.#pending = isChecking && report.changes === 0 ? undefined : report;
+      return;
+    }
+    // A count that did not fit was looked into before, in vain.
+    const stays = misfit === undefined ? report : { ...report, isComplete: false, reason: misfit };
+    this.#report(stays, isChecking);
+  }
+
+  /** A comparison that found nothing is not worth a word. */
+  #report(report: Report, isChecking: boolean) {
+    if (!isChecking || report.changes > 0 || report.gone > 0) this.#emit({ type: 'read', report });
+  }
+
+  /** What is known holds what the list held; a gap that was over when the reading began is made up for. */
+  #prove(started: Moment, now: Moment) {
+    this.known.cover(Number.NEGATIVE_INFINITY);
+    if (!this.known.store.isTable) return;
+    this.#check.comparedTo = started;
+    // After a long reading at once, but not in this step.
+    this.#check.dueMs = Math.max(started.monotonicMs + CHECK_MS, now.monotonicMs + 1);
+    const gap = this.#gaps.open;
+    if (gap !== undefined && (gap.endedMs === undefined || gap.endedMs > started.wallMs)) return;
+    this.#catchUp.forget();
+    this.#closeGap();
+  }
+
+  #endWhole({ gone, reason }: WholeResult, now: Moment) {
+    const pending = this.#pending;
+    this.#pending = undefined;
+    const isFirst = this.#isFirstPending;
+    this.#isFirstPending = false;
+    if (isFirst && !this.known.store.isTable) {
+      this.#check.comparedTo = now;
+      this.#checkAgain(CHECK_MS, now);
+    }
+    if (pending === undefined && gone === 0) return;
+    const report = pending ?? { ...NOTHING_READ, sinceWallMs: this.#check.comparedTo.wallMs };
+    const isComplete = reason === undefined && (report.isComplete || this.#options.isWhole);
+    const why = isComplete ? undefined : (reason ?? report.reason);
+    this.#emit({ type: 'read', report: { ...report, gone: report.gone + gone, isComplete, reason: why } });
+  }
+}
+
+const NOTHING_READ: Report = {
+  sinceWallMs: undefined,
+  pages: 0,
+  changes: 0,
+  unknown: 0,
+  gone: 0,
+  isComplete: true,
+  isBoundReached: false,
+  missing: [],
+};

@@ -1,0 +1,337 @@
+// What is known of each bicycle of a fleet: pushed messages merged, items of lists compared with it, and which of it is news.
+
+import { type Bicycle, bicycleUuid } from '../api/bicycle.js';
+import type { Moment } from '../clock.js';
+import { readTime } from '../terminal/time.js';
+import type { ServiceTime } from './service-time.js';
+import type { FleetStore, KnownBicycle, Origin } from './store.js';
+
+/** What a message or a list says of one bicycle, beside what was known before. */
+export interface Change {
+  /**
+   * `update`: news. `repeat`: nothing that was not shown before. `late`: older than what is known already. `caught-up`: found in
+   * the list after a gap.
+   */
+  readonly kind: 'update' | 'repeat' | 'late' | 'caught-up';
+  readonly uuid: string | undefined;
+  /** Undefined when nothing was known. */
+  readonly before: Bicycle | undefined;
+  /** Everything that is known now, the news included. */
+  readonly after: Bicycle;
+  /** The fields that differ, those of bookkeeping left out. */
+  readonly fields: readonly string[];
+}
+
+/** What was known when the stream went silent. */
+export interface Mark {
+  /** When the stream went silent, on the monotonic clock. */
+  readonly fromMs: number;
+  /** What changed since has this `modified` or a later one, in milliseconds since the epoch. */
+  readonly modifiedMs: number;
+  /** That follows from what the service had said; else from the machine's date alone. */
+  readonly isProven: boolean;
+}
+
+/** Everything that a list shows is compared. */
+export const NO_MARK: Mark = { fromMs: Number.POSITIVE_INFINITY, modifiedMs: Number.NEGATIVE_INFINITY, isProven: true };
+
+/** What the comparison of one item of the list brought. */
+export interface Comparison {
+  readonly change: Change | undefined;
+  /** Nothing was known of the bicycle, and the list does not prove that it stayed as it was. */
+  readonly isUnknown: boolean;
+  /** Whether it changed meanwhile cannot be said. */
+  readonly isUncertain: boolean;
+  /** The list shows it older than it was known before the list was asked for. */
+  readonly isStale: boolean;
+}
+
+/** Assumed: changes may reach stream and list this much out of the order of their `modified`. */
+export const DISORDER_MS = 10_000;
+/** Below what the machine's date says, for it and the service's may differ, and the service's may be whole seconds. */
+const CLOCK_SLACK_MS = 2_000;
+
+/**
+ * How many things that a list has shown are remembered of one bicycle, until a message overtakes them: a topic that is down for the longest
+ * pause of its stream is read again every ten seconds where the others come and go.
+ */
+const CAUGHT_UP_LIMIT = 32;
+/** More than are created while a page is in flight. */
+const FIRST_HEARD_LIMIT = 100;
+
+/** Fields of the service's own keeping, and what depends on the request: they make no news. */
+export const BOOKKEEPING: ReadonlySet<string> = new Set(['modified', 'concurrency_version', 'devices', 'distance']);
+
+const NOTHING: Comparison = { change: undefined, isUnknown: false, isUncertain: false, isStale: false };
+
+/** The version that a statement has; undefined for none that can be compared. */
+export function versionOf(bicycle: Bicycle): number | undefined {
+  const version = bicycle['concurrency_version'];
+  return typeof version === 'number' && Number.isSafeInteger(version) ? version : undefined;
+}
+
+const FRACTION = /\.\d+/;
+
+/** Below 0 when `a` is older than `b`; undefined when the two cannot be compared. A time without a fraction stands for its whole second. */
+export function compareTimes(a: unknown, b: unknown): number | undefined {
+  if (typeof a !== 'string' || typeof b !== 'string') return undefined;
+  // Written alike, they compare as text, to the last digit; milliseconds would lose the microseconds.
+  if (a.length === b.length && a.endsWith('Z') && b.endsWith('Z')) return a < b ? -1 : a > b ? 1 : 0;
+  const [first, second] = [readTime(a), readTime(b)];
+  if (first === undefined || second === undefined) return undefined;
+  if (FRACTION.test(a) && FRACTION.test(b)) return first - second;
+  return Math.floor(first / 1000) - Math.floor(second / 1000);
+}
+
+/** The last millisecond that a `modified` may stand for. */
+function latestOf(modified: unknown): number | undefined {
+  const ms = readTime(modified);
+  return ms === undefined || FRACTION.test(String(modified)) ? ms : ms + 999;
+}
+
+/** The fields that both know and that differ. */
+function changedFields(before: Bicycle, after: Bicycle): string[] {
+  const fields: string[] = [];
+  for (const field in after) {
+    const [old, now] = [before[field], after[field]];
+    if (old === now || old === undefined || BOOKKEEPING.has(field)) continue;
+    if (typeof old !== 'object' || typeof now !== 'object' || JSON.stringify(old) !== JSON.stringify(now)) {
+      fields.push(field);
+    }
+  }
+  return fields;
+}
+
+/** Whether a message leaves out nothing that was known; most are whole, and copying them takes longer than reading them. */
+function saysAll(message: Bicycle, before: Bicycle): boolean {
+  for (const field in before) if (!Object.hasOwn(message, field)) return false;
+  return true;
+}
+
+/** Of what a list has shown, that which a message may still say again: a stream keeps the order, as far as DISORDER_MS. */
+function withoutOvertaken(caughtUp: readonly Bicycle[], modifiedMs: number | undefined): readonly Bicycle[] {
+  if (caughtUp.length === 0 || modifiedMs === undefined) return caughtUp;
+  return caughtUp.filter((item) => (readTime(item.modified) ?? modifiedMs) >= modifiedMs - DISORDER_MS);
+}
+
+/** Whether a message is the one that a list told of before. */
+function saysAgain(message: Bicycle, item: Bicycle): boolean {
+  const version = versionOf(message);
+  if (version !== undefined && versionOf(item) !== undefined) return version === versionOf(item);
+  return message.modified === item.modified && changedFields(item, message).length === 0;
+}
+
+/** A bicycle of which nothing was known before a list named it. */
+function firstOf(item: Bicycle, now: Moment): KnownBicycle {
+  return {
+    bicycle: item,
+    version: versionOf(item),
+    modifiedMs: readTime(item.modified),
+    heard: 0,
+    touchedMs: now.monotonicMs,
+    isSilent: true,
+    caughtUp: [],
+    loose: undefined,
+    isStatePushed: false,
+    isGone: false,
+  };
+}
+
+/** The store holds it; this merges and compares. */
+export class KnownFleet {
+  readonly store: FleetStore;
+  readonly #time: ServiceTime;
+  #heard = 0;
+  /** The numbers of the last messages about bicycles that were not known. */
+  #firstHeard: number[] = [];
+  /** Bicycles that were last modified after it are known; -Infinity: all of them are. */
+  #floorMs: number | undefined;
+
+  constructor(store: FleetStore, time: ServiceTime) {
+    this.store = store;
+    this.#time = time;
+  }
+
+  /** How many messages were merged so far. */
+  get heard(): number {
+    return this.#heard;
+  }
+
+  /** How many bicycles were heard of for the first time since `heard` was that. */
+  firstHeardSince(heard: number): number {
+    return this.#firstHeard.filter((number) => number > heard).length;
+  }
+
+  /** Whether every bicycle of the service is known. */
+  get isWhole(): boolean {
+    return this.#floorMs === Number.NEGATIVE_INFINITY;
+  }
+
+  get(uuid: string | undefined): Bicycle | undefined {
+    const entry = uuid === undefined ? undefined : this.store.get(uuid);
+    return entry === undefined || entry.isGone ? undefined : entry.bicycle;
+  }
+
+  /** Bicycles last modified after `floorMs` are known; -Infinity: all of them are. */
+  cover(floorMs: number) {
+    if (!this.store.isFull()) this.#floorMs = floorMs;
+  }
+
+  /** What was known at a moment of the monotonic clock that is over. */
+  mark(fromMs: number): Mark {
+    const modifiedMs = this.#time.newestAt(fromMs);
+    const isProven = modifiedMs !== undefined;
+    return { fromMs, modifiedMs: modifiedMs ?? this.#time.at(fromMs) - CLOCK_SLACK_MS, isProven };
+  }
+
+  /** Merges a pushed message: "some messages carry only a state" (interface.md section 2.5). */
+  hear(uuid: string | undefined, message: Bicycle, now: Moment, origin: Origin): Change {
+    this.#heard++;
+    const modifiedMs = readTime(message.modified);
+    if (modifiedMs !== undefined) this.#time.hear(modifiedMs, now.monotonicMs);
+    if (uuid === undefined) return { kind: 'update', uuid, before: undefined, after: message, fields: [] };
+    const entry = this.store.get(uuid);
+    const known = entry?.bicycle;
+    const after = known === undefined || saysAll(message, known) ? message : { ...known, ...message };
+    const before = entry?.isGone === true ? undefined : known;
+    const fields = before === undefined ? [] : changedFields(before, after);
+    if (entry !== undefined && (entry.isGone ? !isNewer(message, entry) : this.#isOlder(message, entry, now))) {
+      const isRepeat = entry.caughtUp.some((item) => saysAgain(message, item));
+      return { kind: isRepeat ? 'repeat' : 'late', uuid, before, after, fields };
+    }
+    if (before === undefined && this.#firstHeard.push(this.#heard) > FIRST_HEARD_LIMIT) this.#firstHeard.shift();
+    const version = versionOf(message);
+    const isLoose = version === undefined && modifiedMs === undefined;
+    this.#keep(
+      uuid,
+      {
+        bicycle: after,
+        version: isLoose ? entry?.version : version,
+        modifiedMs: modifiedMs ?? entry?.modifiedMs,
+        heard: this.#heard,
+        touchedMs: now.monotonicMs,
+        isSilent: false,
+        caughtUp: withoutOvertaken(entry?.caughtUp ?? [], modifiedMs),
+        loose: isLoose ? { ...entry?.loose, ...message } : undefined,
+        isStatePushed: entry?.isStatePushed === true || after.state !== known?.state,
+        isGone: false,
+      },
+      origin,
+    );
+    if (before === undefined || fields.length > 0) return { kind: 'update', uuid, before, after, fields };
+    // What a list said at the start was not shown; the message that says the same is the first to show it.
+    if (entry?.isSilent === true) return { kind: 'update', uuid, before: undefined, after, fields };
+    return { kind: 'repeat', uuid, before, after, fields };
+  }
+
+  /** Takes a bicycle of a list silently, at the start. */
+  learn(item: Bicycle, now: Moment, origin: Origin) {
+    const uuid = bicycleUuid(item);
+    if (uuid === undefined) return;
+    const entry = this.store.get(uuid);
+    this.#time.learn(readTime(item.modified), now.monotonicMs);
+    if (entry === undefined || entry.isGone) return this.#keep(uuid, firstOf(item, now), origin);
+    // The stream spoke first, and a list on its way may be older: it only fills in what the stream did not say.
+    const isStatePushed = entry.isStatePushed && item.state !== entry.bicycle.state;
+    this.#keep(uuid, { ...entry, bicycle: { ...item, ...entry.bicycle }, isStatePushed }, origin);
+  }
+
+  /** Compares an item of a list after a gap; `askedAt` is what `heard` was when the list was asked for. */
+  compare(item: Bicycle, mark: Mark, askedAt: number, now: Moment, origin: Origin): Comparison {
+    const uuid = bicycleUuid(item);
+    if (uuid === undefined) return { ...NOTHING, isUnknown: true, isUncertain: true };
+    const entry = this.store.get(uuid);
+    this.#time.learn(readTime(item.modified), now.monotonicMs);
+    if (entry === undefined) return this.#meet(uuid, item, mark, now, origin);
+    const before = entry.bicycle;
+    const isHeardSince = entry.heard > askedAt;
+    const isNews = this.#isNewer(item, entry, isHeardSince, now);
+    const after = isNews ? { ...before, ...item, ...(isHeardSince ? entry.loose : undefined) } : { ...item, ...before };
+    const fields = isNews ? changedFields(before, after) : [];
+    const isStale = !isHeardSince && this.#isOlder(item, entry, now) && changedFields(item, before).length > 0;
+    const modifiedMs = readTime(after.modified);
+    const latestMs = latestOf(after.modified);
+    // Known from a list that came after the last sign of life: it may hold the change that nobody heard of.
+    const isSwallowed =
+      entry.isSilent && entry.touchedMs > mark.fromMs && (latestMs === undefined || latestMs >= mark.modifiedMs);
+    const isChange = fields.length > 0 || isSwallowed || entry.isGone;
+    const isSaidAgain = fields.length === 0 && modifiedMs === entry.modifiedMs;
+    this.#keep(
+      uuid,
+      {
+        ...entry,
+        bicycle: after,
+        version: isNews ? versionOf(item) : entry.version,
+        modifiedMs,
+        touchedMs: isHeardSince || isSaidAgain ? entry.touchedMs : now.monotonicMs,
+        isSilent: entry.isSilent && !isChange,
+        caughtUp: isChange ? [after, ...entry.caughtUp.slice(0, CAUGHT_UP_LIMIT - 1)] : entry.caughtUp,
+        loose: isNews && !isHeardSince ? undefined : entry.loose,
+        isStatePushed: entry.isStatePushed && item.state !== after.state,
+        isGone: false,
+      },
+      origin,
+    );
+    const shownBefore = fields.length > 0 && !entry.isGone ? before : undefined;
+    const change: Change | undefined = isChange
+      ? { kind: 'caught-up', uuid, before: shownBefore, after, fields }
+      : undefined;
+    const isUncertain = isSwallowed && latestMs === undefined;
+    return { change, isUnknown: isUncertain, isUncertain, isStale };
+  }
+
+  /** An item of a list of which nothing was known. */
+  #meet(uuid: string, item: Bicycle, mark: Mark, now: Moment, origin: Origin): Comparison {
+    const latestMs = latestOf(item.modified);
+    const isNews = latestMs === undefined ? this.isWhole : latestMs >= mark.modifiedMs;
+    const floorMs = this.#floorMs;
+    const isNew = isNews || (floorMs !== undefined && latestMs !== undefined && latestMs > floorMs);
+    const isUncertain = !isNew && (latestMs === undefined || (!mark.isProven && floorMs === undefined));
+    this.#keep(uuid, { ...firstOf(item, now), isSilent: !isNew, caughtUp: isNew ? [item] : [] }, origin);
+    const change: Change | undefined = isNew
+      ? { kind: 'caught-up', uuid, before: undefined, after: item, fields: [] }
+      : undefined;
+    // Where every bicycle was known, one that was not is a new one.
+    return { change, isUnknown: (isNew && !this.isWhole) || isUncertain, isUncertain, isStale: false };
+  }
+
+  /** A bicycle that is followed by name has left the service; returns what was known of it, undefined where that was nothing. */
+  remove(uuid: string, origin: Origin): Bicycle | undefined {
+    const entry = this.store.get(uuid);
+    if (entry === undefined || entry.isGone) return undefined;
+    this.#keep(uuid, { ...entry, isGone: true }, origin);
+    return entry.bicycle;
+  }
+
+  #keep(uuid: string, entry: KnownBicycle, origin: Origin) {
+    const isPlausible = this.#time.isPlausible(entry.modifiedMs, entry.touchedMs);
+    if (!this.store.keep(uuid, entry, origin, isPlausible)) this.#floorMs = undefined;
+  }
+
+  /** Whether a statement is older than what is known: by its version, else by `modified` where that can be trusted. */
+  #isOlder(statement: Bicycle, entry: KnownBicycle, now: Moment): boolean {
+    const version = versionOf(statement);
+    if (version !== undefined && entry.version !== undefined) return version < entry.version;
+    if ((compareTimes(statement.modified, entry.bicycle.modified) ?? 0) >= 0) return false;
+    return this.#time.isPlausible(entry.modifiedMs, now.monotonicMs);
+  }
+
+  /** Whether the list knows more than what was heard. */
+  #isNewer(item: Bicycle, entry: KnownBicycle, isHeardSince: boolean, now: Moment): boolean {
+    const version = versionOf(item);
+    if (version !== undefined && entry.version !== undefined && entry.loose === undefined)
+      return this.store.isTable ? version >= entry.version : version > entry.version;
+    // Equal is not older: what was said last is what holds.
+    if (!isHeardSince) return !this.#isOlder(item, entry, now);
+    // A time in the future says nothing: the list may have been read before what was heard.
+    const isLater = (compareTimes(item.modified, entry.bicycle.modified) ?? 0) > 0;
+    return isLater && this.#time.isPlausible(readTime(item.modified), now.monotonicMs);
+  }
+}
+
+/** Whether a message says something of a bicycle that left the list which was not known when it left. */
+function isNewer(message: Bicycle, entry: KnownBicycle): boolean {
+  const version = versionOf(message);
+  if (version !== undefined && entry.version !== undefined) return version > entry.version;
+  return (compareTimes(message.modified, entry.bicycle.modified) ?? 0) > 0;
+}

@@ -1,0 +1,196 @@
+// Where the bicycles that are known are kept: the calls of a store, and the one in memory, for what is watched and drawn.
+
+import type { Bicycle } from '../api/bicycle.js';
+import type { Moment } from '../clock.js';
+
+/** What is kept of one bicycle. */
+export interface KnownBicycle {
+  readonly bicycle: Bicycle;
+  /** The `concurrency_version` of the last statement; undefined when it had none. */
+  readonly version: number | undefined;
+  readonly modifiedMs: number | undefined;
+  /** The number of the message that touched it last; 0 when only lists did. */
+  readonly heard: number;
+  /** Since when what is known of it is known, on the monotonic clock: a list that only says it again does not count. */
+  readonly touchedMs: number;
+  /** A list alone has said it, and nothing of it was shown. */
+  readonly isSilent: boolean;
+  /** What was shown of it from a list, the newest first: a message that comes later says it again. */
+  readonly caughtUp: readonly Bicycle[];
+  /** What messages without any version said since the last one with it. */
+  readonly loose: Bicycle | undefined;
+  /** Its state was pushed, and no list has shown it in that state. */
+  readonly isStatePushed: boolean;
+  /** It left the list. */
+  readonly isGone: boolean;
+}
+
+/** Where a statement about a bicycle comes from. */
+export interface Origin {
+  readonly source: 'push' | 'list';
+  /** When it came, by the machine's date in milliseconds. */
+  readonly receivedMs: number;
+  /** The organization whose list or topic it is. */
+  readonly followed: string;
+  /** The object as it came, where it came alone. */
+  readonly json?: string | undefined;
+  /** Whether it says when it was modified: a message may leave that out. */
+  readonly saysModified: boolean;
+  /** A bicycle that was not known was there already: it is no change. */
+  readonly isFirstReading: boolean;
+}
+
+/** A whole reading held against what is known. */
+export interface Meeting {
+  /** Distinct bicycles that the pass met. */
+  readonly met: number;
+  /** Bicycles that are known and that the reading did not show; those that are hidden apart. */
+  readonly missing: number;
+  /**
+   * Observed: a token with fewer rights is listed available bicycles alone, and hears of the others. Where a list shows nothing else, those
+   * that were pushed in another state are hidden, not gone.
+   */
+  readonly hidden: number;
+  /** Bicycles that are known. */
+  readonly known: number;
+}
+
+/** A reading of the whole list, as the store has to know it. */
+export interface ListPass {
+  readonly id: number;
+  /** When the reading began: what a message touched since is not missing. */
+  readonly started: Moment;
+  /** Each time that the pages are read has its own number, from 1 on. */
+  readonly pass: number;
+}
+
+/** Where the bicycles that are known are kept: in memory, or in a database. */
+export interface FleetStore {
+  get(uuid: string): KnownBicycle | undefined;
+  /** Returns false when another bicycle had to be evicted for it. `isPlausible`: its `modified` can be the time of a change. */
+  keep(uuid: string, entry: KnownBicycle, origin: Origin, isPlausible: boolean): boolean;
+  /** How many are known that are not gone. */
+  size(): number;
+  /** How many of these a list of available bicycles alone would hide; undefined where that is not known. */
+  hidden(): number | undefined;
+  /** Changes that lists showed, counted for ever. */
+  found(): number;
+  /** Whether another bicycle would make one forgotten. */
+  isFull(): boolean;
+  /** Of the same version the list says more than a message, which leaves out links: a table takes it, a watch does not show it. */
+  readonly isTable: boolean;
+  /** Forgets which bicycles whole readings have met. */
+  beginList(): void;
+  /** A pass of a whole reading has met these. */
+  addListed(uuids: readonly string[], pass: ListPass): void;
+  /** Holds a whole reading against what is known; undefined where the answer comes later, as an event. */
+  meet(pass: ListPass): Meeting | undefined;
+  /** What the reading has not met, and no message touched since it began, is gone; returns those that can be named. */
+  removeMissing(pass: ListPass): readonly { uuid: string; bicycle: Bicycle }[];
+}
+
+/** How many bicycles are kept in mind: a big fleet in some 150 MB. The least recently updated is evicted first. */
+export const KNOWN_LIMIT = 100_000;
+
+/** The bicycles that are known, in memory. */
+export class MemoryStore implements FleetStore {
+  readonly isTable = false;
+  readonly #known = new Map<string, KnownBicycle>();
+  readonly #limit: number;
+  #gone = 0;
+  #found = 0;
+  /** The pass in which each bicycle was met last, and how many each pass has met. */
+  readonly #listed = new Map<string, number>();
+  #metIn = new Map<number, number>();
+
+  constructor(limit = KNOWN_LIMIT) {
+    this.#limit = limit;
+  }
+
+  get(uuid: string): KnownBicycle | undefined {
+    return this.#known.get(uuid);
+  }
+
+  keep(uuid: string, entry: KnownBicycle): boolean {
+    if (entry.caughtUp.length > 0 && entry.caughtUp !== this.#known.get(uuid)?.caughtUp) this.#found++;
+    // Taken out first, so that the order of the map is the order of touching.
+    this.#forget(uuid);
+    this.#known.set(uuid, entry);
+    if (entry.isGone) this.#gone++;
+    if (this.#known.size <= this.#limit) return true;
+    const [oldest = ''] = this.#known.keys();
+    this.#forget(oldest);
+    return false;
+  }
+
+  #forget(uuid: string) {
+    if (this.#gone > 0 && this.#known.get(uuid)?.isGone === true) this.#gone--;
+    this.#known.delete(uuid);
+  }
+
+  size(): number {
+    return this.#known.size - this.#gone;
+  }
+
+  found(): number {
+    return this.#found;
+  }
+
+  isFull(): boolean {
+    return this.#known.size >= this.#limit;
+  }
+
+  /** Every bicycle that is known, the least recently updated first. */
+  *bicycles(): Generator<Bicycle> {
+    for (const { bicycle, isGone } of this.#known.values()) if (!isGone) yield bicycle;
+  }
+
+  beginList() {
+    this.#listed.clear();
+    this.#metIn = new Map();
+  }
+
+  addListed(uuids: readonly string[], { pass }: ListPass) {
+    for (const uuid of uuids) {
+      if (this.#listed.get(uuid) === pass) continue;
+      this.#listed.set(uuid, pass);
+      this.#metIn.set(pass, (this.#metIn.get(pass) ?? 0) + 1);
+    }
+  }
+
+  meet(reading: ListPass): Meeting {
+    const { missing, hidden } = this.#missing(reading);
+    const met = this.#metIn.get(reading.pass) ?? 0;
+    return { met, missing: missing.length, hidden, known: this.size() };
+  }
+
+  removeMissing(reading: ListPass): { uuid: string; bicycle: Bicycle }[] {
+    return this.#missing(reading).missing.map(([uuid, entry]) => {
+      this.keep(uuid, { ...entry, isGone: true });
+      return { uuid, bicycle: entry.bicycle };
+    });
+  }
+
+  hidden(): number {
+    let hidden = 0;
+    for (const entry of this.#known.values()) if (!entry.isGone && isHidden(entry)) hidden++;
+    return hidden;
+  }
+
+  #missing({ started }: ListPass) {
+    const all = [...this.#known].filter(
+      ([uuid, entry]) => !entry.isGone && !this.#listed.has(uuid) && entry.touchedMs < started.monotonicMs,
+    );
+    let isAvailableAlone = true;
+    for (const uuid of this.#listed.keys()) {
+      const entry = this.#known.get(uuid);
+      isAvailableAlone &&= entry === undefined || isHidden(entry) || entry.bicycle.state === 'available';
+    }
+    const missing = isAvailableAlone ? all.filter(([, entry]) => !isHidden(entry)) : all;
+    return { missing, hidden: all.length - missing.length };
+  }
+}
+
+function isHidden({ bicycle, isStatePushed }: KnownBicycle): boolean {
+  return isStatePushed && bicycle.state !== 'available';
+}

@@ -1,0 +1,373 @@
+// Reading the whole list, proving it, and telling what is gone. No I/O.
+//
+// A reading is proven when a pass through its pages met as many bicycles as the service counted on any of them, none older than it was
+// known. What two proven readings do not show, and no message told of meanwhile, is gone.
+
+import { type Bicycle, bicycleUuid } from '../api/bicycle.js';
+import { doublingPauseMs, type Moment, momentAt } from '../clock.js';
+import type { FleetError } from '../errors.js';
+import type { Item } from '../http/types.js';
+import { type Change, type KnownFleet, NO_MARK } from './known-fleet.js';
+import type { ListPass, Meeting } from './store.js';
+
+/** How far a reading is: what a mirror keeps of it, so that the next program goes on with it. */
+export interface ListProgress {
+  /** UTC, by the machine's date. */
+  readonly started: string;
+  /** It looks a second time for what the first reading did not show. */
+  readonly isConfirming: boolean;
+  /** 1 for the first time that the pages are read, more when they brought too little. */
+  readonly pass: number;
+  /** Organizations whose lists are read to the end, and the page of the next one that comes next. */
+  readonly organizations: number;
+  readonly page: number;
+  /** Bicycles met in this pass, and the service's count of each organization as far as it is known. */
+  readonly read: number;
+  readonly counts: readonly (number | null)[];
+}
+
+/** What is asked of the service: the list of an organization from that page on. */
+export interface ReadWhole {
+  readonly type: 'read-whole';
+  readonly id: number;
+  readonly organization: string;
+  readonly page: number;
+}
+
+export type WholeAnswer =
+  | {
+      readonly type: 'whole-page';
+      readonly id: number;
+      readonly items: readonly Item<Bicycle>[];
+      readonly count: number | undefined;
+      /** The number of the next page; undefined on the last one, and where it has none. */
+      readonly nextPage: number | undefined;
+      /** What `heard` was when it can have been asked for at the earliest. */
+      readonly askedAt: number;
+    }
+  /** The list of an organization is read to its end. */
+  | { readonly type: 'whole-list'; readonly id: number }
+  /** What the store says of the reading, where it takes its time. */
+  | ({ readonly type: 'whole-met'; readonly id: number } & Meeting)
+  | { readonly type: 'whole-failed'; readonly id: number; readonly error: FleetError; readonly random: number };
+
+export type WholeOutput =
+  | ReadWhole
+  | { readonly type: 'counted'; readonly total: number | undefined }
+  | { readonly type: 'learned'; readonly bicycle: Bicycle }
+  | { readonly type: 'caught-up'; readonly change: Change }
+  | { readonly type: 'gone'; readonly uuid: string; readonly bicycle: Bicycle }
+  | { readonly type: 'notice'; readonly event: string; readonly message: string }
+  | { readonly type: 'wake'; readonly inMs: number }
+  | {
+      readonly type: 'unread';
+      readonly error: FleetError;
+      readonly sinceWallMs: undefined;
+      readonly retryInMs: number;
+    };
+
+/** What a reading came to, when nothing more is read at once. */
+export interface WholeResult {
+  readonly gone: number;
+  /** Why it does not tell which bicycles there are; undefined where it does. */
+  readonly reason: string | undefined;
+}
+
+export interface WholeOptions {
+  readonly organizations: readonly string[];
+  /** A reading was proven: what is known holds what the list held when it began. */
+  onProven(started: Moment, now: Moment): void;
+  onEnd(result: WholeResult, now: Moment): void;
+}
+
+interface Reading {
+  readonly id: number;
+  readonly progress: ListProgress;
+  /** Of the organization that is read now. */
+  readonly pagesHere: number;
+  readonly metHere: number;
+  /** Some bicycle of this pass was older than it was known. */
+  readonly isStale: boolean;
+}
+
+interface Wanted {
+  readonly reason: string;
+  readonly dueMs: number;
+  readonly isConfirming?: boolean | undefined;
+  /** Where one that was interrupted goes on. */
+  readonly resumed?: ListProgress | undefined;
+}
+
+/** How often the pages are read at most before a reading counts as not proven. */
+const MOST_PASSES = 3;
+/** When more than a fifth of a fleet seems gone, it has to seem so again later: a service in trouble shows half of its list. */
+const SUSPICIOUS_SHARE = 0.2;
+const SUSPICIOUS_BICYCLES = 10;
+const SUSPICION_MS = 10 * 60_000;
+/** Pauses after readings that failed, and that came to nothing. */
+const FIRST_PAUSE_MS = 5_000;
+const LONGEST_PAUSE_MS = 5 * 60_000;
+const FIRST_VAIN_PAUSE_MS = 10 * 60_000;
+const LONGEST_VAIN_PAUSE_MS = 6 * 3_600_000;
+
+/** Where a pass through the lists begins. */
+const FIRST_PAGE = { organizations: 0, page: 1, read: 0, counts: [] } as const;
+
+export class WholeList {
+  readonly #known: KnownFleet;
+  readonly #options: WholeOptions;
+  readonly #emit: (output: WholeOutput) => void;
+  #reading: Reading | undefined;
+  #wanted: Wanted | undefined;
+  #readings = 0;
+  #startedAt: Moment = { monotonicMs: 0, wallMs: 0 };
+  /** Readings in a row that failed, or were not proven. */
+  #failures = 0;
+  /** Before this moment of the monotonic clock none begins for the count's sake. */
+  #allowedMs = Number.NEGATIVE_INFINITY;
+  /** When a large part of the fleet seemed gone, by the machine's date. */
+  #suspectedMs: number | undefined;
+  /** The list shows available bicycles alone. */
+  #isFiltered = false;
+
+  constructor(known: KnownFleet, options: WholeOptions, emit: (output: WholeOutput) => void) {
+    this.#known = known;
+    this.#options = options;
+    this.#emit = emit;
+  }
+
+  get isReading(): boolean {
+    return this.#reading !== undefined;
+  }
+
+  get isFiltered(): boolean {
+    return this.#isFiltered;
+  }
+
+  /** The number of the reading in progress: answers to others are not waited for. */
+  get id(): number | undefined {
+    return this.#reading?.id;
+  }
+
+  get wanted(): Pick<Wanted, 'reason' | 'dueMs'> | undefined {
+    return this.#wanted;
+  }
+
+  get progress(): ListProgress | undefined {
+    return this.#reading?.progress ?? this.#wanted?.resumed;
+  }
+
+  get suspectedMs(): number | undefined {
+    return this.#suspectedMs;
+  }
+
+  /** A reading is to begin, at once unless one came to nothing shortly before. */
+  want(reason: string, now: Moment) {
+    if (this.#reading !== undefined || this.#wanted !== undefined) return;
+    const dueMs = this.#known.isWhole ? Math.max(now.monotonicMs, this.#allowedMs) : now.monotonicMs;
+    this.#wanted = { reason, dueMs };
+    if (this.#known.isWhole)
+      this.#emit({ type: 'notice', event: 'whole', message: `reading the whole list: ${reason}` });
+  }
+
+  /** None is wanted any more. */
+  cancel() {
+    this.#wanted = undefined;
+  }
+
+  /** Whether one may begin for the count's sake. */
+  isAllowed(now: Moment): boolean {
+    return now.monotonicMs >= this.#allowedMs;
+  }
+
+  /** Goes on with the reading of the program before. */
+  resume(reason: string, progress: ListProgress | undefined, suspectedMs: number | undefined, now: Moment) {
+    const dueMs = now.monotonicMs;
+    this.#wanted = { reason, dueMs, isConfirming: progress?.isConfirming, resumed: progress };
+    this.#suspectedMs = suspectedMs;
+  }
+
+  /** Begins the reading that is wanted. */
+  begin(now: Moment) {
+    if (this.#wanted === undefined) return;
+    const { isConfirming = false, resumed } = this.#wanted;
+    this.#wanted = undefined;
+    const progress = resumed ?? { ...FIRST_PAGE, started: new Date(now.wallMs).toISOString(), isConfirming, pass: 1 };
+    // What a second reading shows counts beside what the first one showed.
+    if (!isConfirming && resumed === undefined) this.#known.store.beginList();
+    const id = ++this.#readings;
+    this.#startedAt = resumed === undefined ? now : momentAt(Date.parse(resumed.started), now);
+    this.#readOn({ id, progress, pagesHere: progress.page - 1, metHere: 0, isStale: false }, now);
+  }
+
+  take(answer: WholeAnswer, now: Moment) {
+    const reading = this.#reading;
+    if (reading === undefined || answer.id !== reading.id) return;
+    if (answer.type === 'whole-page') this.#takePage(reading, answer, now);
+    else if (answer.type === 'whole-list') this.#takeListEnd(reading, now);
+    else if (answer.type === 'whole-met') this.#takeMeeting(reading, answer, now);
+    else this.#takeFailure(reading, answer, now);
+  }
+
+  #readOn(reading: Reading, now: Moment) {
+    this.#reading = reading;
+    const { id, progress } = reading;
+    const organization = this.#options.organizations[progress.organizations];
+    if (organization !== undefined) return this.#emit({ type: 'read-whole', id, organization, page: progress.page });
+    const meeting = this.#known.store.meet(this.#passOf(reading));
+    if (meeting !== undefined) this.#takeMeeting(reading, meeting, now);
+  }
+
+  #takePage(before: Reading, answer: WholeAnswer & { type: 'whole-page' }, now: Moment) {
+    const { progress } = before;
+    const uuids: string[] = [];
+    let { isStale } = before;
+    for (const item of answer.items) {
+      const uuid = bicycleUuid(item.value);
+      if (uuid === undefined) continue;
+      uuids.push(uuid);
+      if (this.#takeItem(item, progress, answer.askedAt, now)) isStale = true;
+    }
+    this.#known.store.addListed(uuids, this.#passOf(before));
+    const most = Math.max(answer.count ?? -1, progress.counts[progress.organizations] ?? -1);
+    this.#reading = {
+      ...before,
+      progress: {
+        ...progress,
+        page: answer.nextPage ?? progress.page,
+        read: progress.read + uuids.length,
+        counts: counted(progress, most < 0 ? null : most),
+      },
+      pagesHere: before.pagesHere + 1,
+      metHere: before.metHere + uuids.length,
+      isStale,
+    };
+    this.#emit({ type: 'counted', total: this.#total() });
+    if (!this.#known.store.isFull()) return;
+    this.#reading = undefined;
+    this.#options.onEnd({ gone: 0, reason: 'there are more bicycles than are kept in mind' }, now);
+  }
+
+  /** Whether the list shows it older than it was known. */
+  #takeItem({ value, json }: Item<Bicycle>, progress: ListProgress, askedAt: number, now: Moment): boolean {
+    const isFirstReading = !this.#known.isWhole;
+    const followed = this.#options.organizations[progress.organizations] ?? '';
+    const origin = {
+      source: 'list',
+      receivedMs: now.wallMs,
+      followed,
+      json,
+      saysModified: true,
+      isFirstReading,
+    } as const;
+    if (isFirstReading && !this.#known.store.isTable) {
+      this.#known.learn(value, now, origin);
+      this.#emit({ type: 'learned', bicycle: this.#known.get(bicycleUuid(value)) ?? value });
+      return false;
+    }
+    const { change, isStale } = this.#known.compare(value, NO_MARK, askedAt, now, origin);
+    if (change !== undefined) this.#emit({ type: 'caught-up', change });
+    return isStale;
+  }
+
+  #takeListEnd({ id, progress, pagesHere, metHere, isStale }: Reading, now: Moment) {
+    const count = progress.counts[progress.organizations] ?? null;
+    // A bare array has no count; where it came in one piece, nothing can have slipped between its pages.
+    const counts = counted(progress, count === null && pagesHere === 1 ? metHere : count);
+    const next = { ...progress, counts, organizations: progress.organizations + 1, page: 1 };
+    this.#readOn({ id, progress: next, pagesHere: 0, metHere: 0, isStale }, now);
+  }
+
+  #passOf({ id, progress }: Reading): ListPass {
+    return { id, pass: progress.pass, started: this.#startedAt };
+  }
+
+  /** How many bicycles the service counts; undefined where it does not say. */
+  #total(): number | undefined {
+    const counts = this.#options.organizations.map((_, index) => this.#reading?.progress.counts[index] ?? undefined);
+    return counts.reduce((sum, count) => (sum === undefined || count === undefined ? undefined : sum + count), 0);
+  }
+
+  #takeMeeting(reading: Reading, { met, missing, hidden, known }: Meeting, now: Moment) {
+    const { progress } = reading;
+    const total = this.#total();
+    const isShort = total !== undefined && met < total;
+    if ((isShort || reading.isStale) && progress.pass < MOST_PASSES) {
+      const next = { ...progress, ...FIRST_PAGE, pass: progress.pass + 1 };
+      return this.#readOn({ ...reading, progress: next, pagesHere: 0, metHere: 0, isStale: false }, now);
+    }
+    const pass = this.#passOf(reading);
+    this.#reading = undefined;
+    if (isShort || reading.isStale) {
+      const what = isShort ? `showed ${met} of ${total} bicycles` : 'was older than what was pushed before';
+      return this.#endInVain('incomplete', `the list ${what}, ${MOST_PASSES} times`, 'it is read again later', now);
+    }
+    this.#options.onProven(pass.started, now);
+    if (hidden > 0 && !this.#isFiltered) {
+      const message = `the list shows available bicycles alone, as to a token with fewer rights: ${hidden} others are known and kept`;
+      this.#emit({ type: 'notice', event: 'filtered', message });
+    }
+    this.#isFiltered = hidden > 0;
+    if (missing === 0) return this.#endProven(0, now);
+    const cannot = total === undefined ? 'the service does not say how many there are' : 'the list is empty';
+    if (total === undefined || total === 0) {
+      const message = `${missing} of the known bicycles are not in the list and stay as they are: ${cannot}`;
+      return this.#endInVain('kept', message, undefined, now);
+    }
+    if (!progress.isConfirming) return this.#confirm(missing, known, now);
+    const gone = this.#known.store.removeMissing(pass);
+    for (const one of gone) this.#emit({ type: 'gone', ...one });
+    this.#endProven(gone.length, now);
+  }
+
+  #endProven(gone: number, now: Moment) {
+    this.#failures = 0;
+    this.#suspectedMs = undefined;
+    this.#options.onEnd({ gone, reason: undefined }, now);
+  }
+
+  /** What one proven reading did not show may have slipped between two pages: a second one has to agree. */
+  #confirm(missing: number, known: number, now: Moment) {
+    const isSuspicious = missing > SUSPICIOUS_BICYCLES && missing > known * SUSPICIOUS_SHARE;
+    this.#suspectedMs = isSuspicious ? (this.#suspectedMs ?? now.wallMs) : undefined;
+    const inMs = this.#suspectedMs === undefined ? 0 : Math.max(0, this.#suspectedMs + SUSPICION_MS - now.wallMs);
+    const later = inMs > 0 ? ` in ${Math.ceil(inMs / 60_000)} min` : '';
+    const message = `${missing} of ${known} bicycles are not in the list any more; it is read once more${later} to be sure`;
+    this.#wanted = { reason: message, dueMs: now.monotonicMs + inMs, isConfirming: true };
+    this.#emit({ type: 'notice', event: 'confirm', message });
+    if (inMs === 0) return;
+    this.#emit({ type: 'wake', inMs });
+    this.#options.onEnd({ gone: 0, reason: message }, now);
+  }
+
+  /** A reading that proved nothing: the next one waits, longer each time. */
+  #endInVain(event: string, reason: string, again: string | undefined, now: Moment) {
+    const inMs = doublingPauseMs(++this.#failures, FIRST_VAIN_PAUSE_MS, LONGEST_VAIN_PAUSE_MS);
+    this.#allowedMs = now.monotonicMs + inMs;
+    this.#emit({ type: 'notice', event, message: again === undefined ? reason : `${reason}; ${again}` });
+    if (again !== undefined) {
+      this.#wanted = { reason, dueMs: this.#allowedMs };
+      this.#emit({ type: 'wake', inMs });
+    }
+    this.#options.onEnd({ gone: 0, reason }, now);
+  }
+
+  /** A list that cannot be read is read on from the same page. */
+  #takeFailure({ progress }: Reading, { error, random }: WholeAnswer & { type: 'whole-failed' }, now: Moment) {
+    const pauseMs = doublingPauseMs(++this.#failures, FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
+    const inMs = Math.ceil((0.5 + random / 2) * pauseMs);
+    const { isConfirming } = progress;
+    this.#reading = undefined;
+    this.#wanted = { reason: error.message, dueMs: now.monotonicMs + inMs, isConfirming, resumed: progress };
+    this.#emit({ type: 'unread', error, sinceWallMs: undefined, retryInMs: inMs });
+    this.#emit({ type: 'wake', inMs });
+    this.#options.onEnd({ gone: 0, reason: 'the whole list could not be read' }, now);
+  }
+}
+
+/** The counts with that of the present organization; null where the service says none. */
+function counted(progress: ListProgress, count: number | null): (number | null)[] {
+  const counts = [...progress.counts];
+  counts[progress.organizations] = count;
+  return counts;
+}
