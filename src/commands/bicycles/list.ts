@@ -46,7 +46,8 @@ export async function planBicycles(context: Context, options: ListBicyclesOption
   if (options.zone !== undefined) query.push(['zone', await uuidOfNamed(context, NAMED.zone, options.zone)]);
   // Observed: these two filter; a service that ignores them sends more, and `keep` drops it.
   for (const state of options.state ?? []) query.push(['state', state]);
-  if (options.name !== undefined) query.push(['query', options.name]);
+  // Observed: `name` looks at names alone. A service that does not know it has perhaps `query`, and another bicycle is in neither answer.
+  if (options.name !== undefined) query.push(['name', options.name], ['query', options.name]);
   if (options.ordering !== undefined) query.push(['ordering', options.ordering]);
   const plan: ListPlan<Bicycle> = {
     shape: BICYCLES,
@@ -68,13 +69,27 @@ export async function planBicycles(context: Context, options: ListBicyclesOption
 }
 
 /** `--state` and `--name`, checked on this side as well. */
-function keepOnly({ state, name }: ListBicyclesOptions): Pick<ListPlan<Bicycle>, 'keep'> {
-  if (state === undefined && name === undefined) return {};
-  const part = name?.toLowerCase() ?? '';
+function keepOnly({ state, name, ordering }: ListBicyclesOptions): Partial<ListPlan<Bicycle>> {
+  const isInState = ({ value }: Item<Bicycle>) => state === undefined || state.includes(String(value.state));
+  if (name === undefined || name === '') return state === undefined ? {} : { keep: isInState };
+  const part = name.toLowerCase();
+  let dropped = 0;
   return {
-    keep: ({ value }) =>
-      (state === undefined || state.includes(String(value.state))) &&
-      (part === '' || (typeof value.name === 'string' && value.name.toLowerCase().includes(part))),
+    keep(item) {
+      if (!isInState(item)) return false;
+      const isNamed = String(item.value.name ?? '')
+        .toLowerCase()
+        .includes(part);
+      if (!isNamed) dropped += 1;
+      return isNamed;
+    },
+    ...(ordering === undefined ? { isFirst: ({ value }) => String(value.name ?? '').toLowerCase() === part } : {}),
+    remarks: () =>
+      dropped === 0
+        ? []
+        : [
+            `${dropped} more came from the service, by other fields or another spelling: no "${name}" is in the name, so not shown`,
+          ],
   };
 }
 

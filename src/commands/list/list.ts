@@ -35,6 +35,10 @@ export interface ListPlan<T> {
   keep?(item: Item<T>): boolean;
   /** How far away an item is: the nearest are shown first, which needs all of them. As they come when absent. */
   distance?(item: Item<T>): number;
+  /** Those that are shown first of each page. */
+  isFirst?(item: Item<T>): boolean;
+  /** What is to be said at the end. */
+  remarks?(): string[];
   /** Instead of the format of the settings. */
   format?: Format;
 }
@@ -88,7 +92,7 @@ async function showList<T extends Listed>(
     await showItems(context, plan, options, tally, result);
     progress?.end();
     const about = { ...options, isNearest: plan.distance !== undefined, isFiltered: plan.keep !== undefined };
-    await result.end(closingLines(tally, noun, about));
+    await result.end([...closingLines(tally, noun, about), ...(plan.remarks?.() ?? [])]);
   } catch (thrown) {
     throw withPageHint(withOrderingHint(thrown, plan, options.ordering), options.page);
   } finally {
@@ -147,7 +151,9 @@ async function showItems<T extends Listed>(
     const items = plan.extend === undefined ? came : came.map(plan.extend);
     if (!isChecked && items.length > 0) checkFields(conditions, items, plan);
     isChecked ||= items.length > 0;
-    const kept = keep === undefined ? items : items.filter(keep);
+    const found = keep === undefined ? items : items.filter(keep);
+    const { isFirst } = plan;
+    const kept = isFirst === undefined ? found : [...found.filter(isFirst), ...found.filter((item) => !isFirst(item))];
     tally.kept += kept.length;
     if (distance === undefined) return show(kept);
     for (const item of kept) gathered.push({ item, metres: distance(item) });
