@@ -12,6 +12,8 @@ import { build } from 'rolldown';
 import { feature } from 'topojson-client';
 
 const FOLDER = 'dist';
+/** Of the towns that maps name. */
+const LEAST_POPULATION = 50_000;
 
 /** Our own files that `import` without `await` leads to from a file. */
 function reach(file, reached = new Set()) {
@@ -57,6 +59,15 @@ function readWorld() {
   return JSON.stringify(world);
 }
 
+/** The populated places of Natural Earth (in the public domain; no code goes in), the largest first: name, longitude and latitude. */
+function readTowns() {
+  const { cityMapping } = createRequire(import.meta.url)('city-timezones');
+  const towns = cityMapping.filter(({ pop }) => pop >= LEAST_POPULATION).sort((a, b) => b.pop - a.pop);
+  return JSON.stringify(
+    towns.map(({ city, lng, lat }) => [city, ...[lng, lat].map((degrees) => Number(degrees.toFixed(2)))]),
+  );
+}
+
 /**
  * The page of the map: template, style, script, MapLibre's worker and coastlines in one file. What fleet puts in later stands as
  * `{{fleet:…}}`. Returns the text and the files it was made of.
@@ -95,6 +106,7 @@ async function buildPage() {
     script: code,
     worker: inScript(worker.code),
     world: inScript(readWorld()),
+    towns: inScript(readTowns()),
     title: '{{fleet:title}}',
     fleet: '{{fleet:data}}',
     details: '{{fleet:details}}',
@@ -144,6 +156,7 @@ const coastline = {
       });
     });
     this.emitFile({ type: 'asset', fileName: 'coastline.json', source: JSON.stringify(encoded) });
+    this.emitFile({ type: 'asset', fileName: 'towns.json', source: readTowns() });
   },
 };
 

@@ -38,6 +38,7 @@ test('the tarball holds what is needed and no more', () => {
     'dist/coastline.json',
     'dist/page.html',
     'dist/THIRD-PARTY-LICENSES.txt',
+    'dist/towns.json',
   ]);
   expect(paths).toEqual(expect.arrayContaining(['LICENSE', 'bin/fleet.js', 'dist/main.cjs', 'dist/man/man1/fleet.1']));
   expect(packed.size).toBeLessThan(LARGEST_BYTES);

@@ -294,7 +294,7 @@ async function fieldsOf({ uuid, place }: Bicycle, { link }: Payload, isLive: boo
 }
 
 function attributionOf({ tiles }: Payload): string {
-  return ['Coastlines: Natural Earth', ...(tiles === null ? [] : [tiles.attribution])].join(' · ');
+  return ['Coastlines and towns: Natural Earth', ...(tiles === null ? [] : [tiles.attribution])].join(' · ');
 }
 
 /** A page without its script would be an empty frame: what went wrong is said in it. */

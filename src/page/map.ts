@@ -11,6 +11,7 @@ import { paintLand, styleOf } from './land.js';
 import { colourOf, showState } from './looks.js';
 import type { Tiles } from './payload.js';
 import { openPoints, pointPixels } from './points.js';
+import { openTowns } from './towns.js';
 import { extentOf, TILE_PIXELS, viewOf } from './view.js';
 
 export interface MapOptions {
@@ -33,6 +34,8 @@ export interface FleetMap {
 }
 
 const CLICK_PIXELS = 14;
+/** How far the largest bubble reaches from its middle. */
+const BUBBLE_PIXELS = 32;
 const CLOSEST_FIT = 16;
 const PADDING_PIXELS = 48;
 
@@ -72,10 +75,12 @@ export function openMap(fleet: Fleet, options: MapOptions): FleetMap {
   const ring = element('div', { class: 'chosen', 'aria-hidden': 'true', hidden: true });
   const tip = element('div', { class: 'tip', role: 'status', hidden: true });
   const scale = element('div', { class: 'scale', 'aria-hidden': 'true' });
-  overlay.append(bubbles, ring, tip);
+  const names = element('div', { 'aria-hidden': 'true' });
+  overlay.append(names, bubbles, ring, tip);
   container.append(overlay, scale);
 
   const points = openPoints(map, options.onFirstPaint);
+  const towns = openTowns(map, names);
 
   const regather = () => {
     gatheredZoom = stepOf(map.getZoom());
@@ -83,6 +88,19 @@ export function openMap(fleet: Fleet, options: MapOptions): FleetMap {
     clusters = gathered.clusters.toSorted((a, b) => a.x - b.x);
     points.show(gathered.points);
     redrawBubbles();
+    chooseTowns();
+  };
+
+  const chooseTowns = () => {
+    const [view, extent] = [viewOf(map), extentOf(map)];
+    const crowds = clusters.map((cluster) => toDots(view, extent, cluster));
+    towns.choose(
+      (x, y, across, down) =>
+        points.nearest(x, y, across) === undefined &&
+        !crowds.some(
+          ([left, top]) => Math.abs(left - x) < across + BUBBLE_PIXELS && Math.abs(top - y) < down + BUBBLE_PIXELS,
+        ),
+    );
   };
 
   /** Moves an element to a point of the world; true where that is in sight. */
@@ -130,6 +148,7 @@ export function openMap(fleet: Fleet, options: MapOptions): FleetMap {
     if (!isReady) return;
     if (stepOf(map.getZoom()) !== gatheredZoom) regather();
     drawBubbles();
+    towns.follow();
     drawChosen();
     drawScale(map, scale);
   });
@@ -143,7 +162,10 @@ export function openMap(fleet: Fleet, options: MapOptions): FleetMap {
   });
   map.on('move', follow);
   map.on('resize', follow);
-  map.on('moveend', () => options.onView());
+  map.on('moveend', () => {
+    chooseTowns();
+    options.onView();
+  });
   map.on('click', ({ point }) => options.onChoose(points.nearest(point.x, point.y, CLICK_PIXELS)));
 
   let pointer: { x: number; y: number } | undefined;

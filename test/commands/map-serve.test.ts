@@ -199,7 +199,7 @@ test('a tab that comes back hears what it missed since the packed fleet, however
 test('60 deaf tabs cost no more than one, and are closed in time; one that reads is not', async () => {
   // What gzip cannot pack: 12 MB for each of them, if each had its own.
   const rows = randomBytes(8e6).toString('base64');
-  const { url, send } = await start({ idleMs: 2_000, payload: { title: rows } });
+  const { url, send } = await start({ idleMs: 5_000, payload: { title: rows } });
   const { port, pathname } = new URL(url);
   const quick = listen(url, 0);
   await eventually(() => quick.text.includes('retry'));

@@ -279,6 +279,22 @@ describe('from a disk', () => {
     expectQuiet(opened);
   });
 
+  test('towns are named where neither a cluster nor another name is', async (context) => {
+    const opened = await open(context);
+    const { page } = opened;
+    const boxes = (selector: string) =>
+      `[...document.querySelectorAll('${selector}')].map((one) => one.getBoundingClientRect())`;
+    await soon(() => page.locator('.town').count()).toBeGreaterThan(3);
+    const meeting = `(() => {
+      const meets = (a, b) => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
+      const names = ${boxes('.town')}, bubbles = ${boxes('.bubble')};
+      return names.filter((one, at) => bubbles.some((each) => meets(one, each)) || names.slice(0, at).some((each) => meets(one, each))).length;
+    })()`;
+    expect(await page.evaluate(meeting)).toBe(0);
+    expect(await page.locator('#attribution').textContent()).toContain('towns: Natural Earth');
+    expectQuiet(opened);
+  });
+
   test('dark and light by the system', async (context) => {
     const opened = await open(context);
     const { page } = opened;

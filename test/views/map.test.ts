@@ -6,15 +6,17 @@ import { describe, expect, test } from 'vitest';
 import type { Bicycle } from '../../src/api/bicycle.js';
 import { graticule, scaleBar, showPoint } from '../../src/globe/graticule.js';
 import { fitView, latitudeOf, longitudeOf, metresPerDot, worldX, worldY } from '../../src/globe/projection.js';
+import { readTowns, type Town } from '../../src/globe/towns.js';
 import { canvasChanges, canvasLines, openCanvas, put } from '../../src/terminal/canvas.js';
 import { widthOf } from '../../src/terminal/cells.js';
 import { loadPaint, NO_PAINT } from '../../src/terminal/colour.js';
 import { clip, readCoast } from '../../src/views/map/coast.js';
+import type { TerminalInput } from '../../src/views/map/frame.js';
 import { type Grid, type Layout, layOut } from '../../src/views/map/layout.js';
 import type { Look } from '../../src/views/map/legend.js';
 import { sceneOf } from '../../src/views/map/scene.js';
 import { drawSvg } from '../../src/views/map/svg.js';
-import { drawMap, shareCells, type TerminalInput } from '../../src/views/map/terminal.js';
+import { drawMap, shareCells } from '../../src/views/map/terminal.js';
 
 const STATES = ['available', 'rented', 'in_maintenance', 'lost', 'reserved', 'unrecoverable', 'retired', 'on_fire'];
 
@@ -224,6 +226,28 @@ function cities(count: number): Bicycle[] {
     );
   });
 }
+
+test('towns are named where there is room, the larger first, and give way to bicycles', () => {
+  const towns = readTowns(JSON.parse(readFileSync(new URL('../../dist/towns.json', import.meta.url), 'utf8')));
+  const look = { width: 100, height: 30, hasColor: false, hasUnicode: true };
+  const input = inputOf(cities(400));
+  const draw = (named: readonly Town[]) => drawMap({ ...input, towns: named }, look);
+  const [before, after] = [draw([]), draw(towns)];
+  const text = canvasLines(after.canvas, NO_PAINT).join('\n');
+  for (const name of ['Tokyo', 'London', 'Mumbai', 'Cairo']) expect(text).toContain(name);
+  expect(text).not.toContain('Potsdam');
+  expect(after.layout.clusters).toEqual(before.layout.clusters);
+  for (const { count } of after.layout.clusters) expect(text).toContain(`(${count})`);
+  // Where bicycles stand, nothing is written.
+  const alone = towns.filter(({ name }) => name === 'Berlin');
+  const crowd = Array.from({ length: 21 }, (_, index) => bicycle(52.52, 13.05 + index / 30));
+  const close = (named: readonly Town[]) => {
+    const { canvas } = drawMap(inputOf(crowd, { towns: named }), { ...look, width: 60, height: 6 });
+    return canvasLines(canvas, NO_PAINT).join('\n');
+  };
+  const marks = (drawn: string) => drawn.replace(/[^●\d]/g, '').length;
+  expect(marks(close(alone))).toBe(marks(close([])));
+});
 
 const HOSTILE = [
   bicycle(52.5, 13.4, 'available\u001b[2J', 'Vera \u001b]0;x\u0007'),

@@ -2,6 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import type { Context } from '../../context.js';
+import { readTowns, type Town } from '../../globe/towns.js';
 import { distPath } from '../../place.js';
 import { canvasLines } from '../../terminal/canvas.js';
 import { loadPaint } from '../../terminal/colour.js';
@@ -29,12 +30,21 @@ export function loadCoast(): Coast {
   return coast;
 }
 
+let towns: readonly Town[] | undefined;
+
+/** The largest towns, from the same data; read once. */
+export function loadTowns(): readonly Town[] {
+  towns ??= readTowns(JSON.parse(readFileSync(distPath('towns.json'), 'utf8')));
+  return towns;
+}
+
 /** What is drawn of a picture. */
 function mapInputOf({ bicycles, title, takenAtMs }: FleetPicture): MapInput {
   const offsetMinutes = -new Date(takenAtMs).getTimezoneOffset();
   return {
     ...sceneOf(bicycles.map(({ value }) => value)),
     coast: loadCoast(),
+    towns: loadTowns(),
     title: `${countNoun(bicycles.length, { one: 'bicycle', many: 'bicycles' })}, ${title}`,
     // `2026-11-21 14:03`: local time of the day it was read.
     moment: new Date(takenAtMs + offsetMinutes * 60_000).toISOString().slice(0, 16).replace('T', ' '),

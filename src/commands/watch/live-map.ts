@@ -4,10 +4,11 @@ import type { Bicycle } from '../../api/bicycle.js';
 import { eastOf, type View } from '../../globe/projection.js';
 import type { Canvas } from '../../terminal/canvas.js';
 import { textOf } from '../../terminal/values.js';
+import type { DrawnMap } from '../../views/map/frame.js';
 import type { Look, Piece } from '../../views/map/legend.js';
 import { type Place, type Scene, sceneOf } from '../../views/map/scene.js';
-import { type DrawnMap, drawMap } from '../../views/map/terminal.js';
-import { loadCoast } from '../map/draw.js';
+import { drawMap } from '../../views/map/terminal.js';
+import { loadCoast, loadTowns } from '../map/draw.js';
 import type { MapSeen, MapState, MapTarget } from './map-view.js';
 
 export interface LiveMapInput {
@@ -32,7 +33,7 @@ export function openLiveMap(): LiveMap {
     frame({ state, bicycles, isWhole, title, moment, footer, look }) {
       const scene = sceneOf(bicycles);
       const selected = state.chosen === undefined ? undefined : placeOf(scene, state.chosen);
-      const input = { ...scene, coast: loadCoast(), title, moment, footer, selected };
+      const input = { ...scene, coast: loadCoast(), towns: loadTowns(), title, moment, footer, selected };
       const isSameSize = kept?.width === look.width && kept.height === look.height;
       const fitted = isWhole && isSameSize ? kept?.view : undefined;
       let drawn = drawMap({ ...input, view: state.view ?? fitted }, look);

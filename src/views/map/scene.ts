@@ -2,6 +2,7 @@
 
 import type { Bicycle } from '../../api/bicycle.js';
 import { LIMIT_DEGREES, type Point, worldX, worldY } from '../../globe/projection.js';
+import type { Town } from '../../globe/towns.js';
 import { numberOf, textOf } from '../../terminal/values.js';
 import { ID_DIGITS } from '../bicycle.js';
 import { openCounter, valueIn } from '../counts.js';
@@ -46,6 +47,8 @@ export interface MapInput extends Scene {
   readonly title: string;
   readonly moment: string;
   readonly coast: Coast;
+  /** The largest first. */
+  readonly towns?: readonly Town[];
 }
 
 /** Finds the places of bicycles, and counts them by state. */

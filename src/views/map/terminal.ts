@@ -1,34 +1,18 @@
 // The map as cells of a terminal: bicycles, clusters, coast, degrees and scale, with a legend that accounts for every bicycle.
 
-import { type Graticule, graticule } from '../../globe/graticule.js';
-import { type Extent, eastOf, fitView, metresPerDot, toDots, type View } from '../../globe/projection.js';
+import { graticule } from '../../globe/graticule.js';
+import { eastOf, fitView, metresPerDot, toDots, type View } from '../../globe/projection.js';
 import { type Canvas, type Ink, openCanvas, put } from '../../terminal/canvas.js';
 import { cut, widthOf } from '../../terminal/cells.js';
 import { clean } from '../../terminal/clean.js';
 import { lookOf } from '../bicycle.js';
 import { forCoast, LEAST_METRES_A_COLUMN } from './coast.js';
-import { type Cluster, type Grid, type Layout, layOut } from './layout.js';
+import { type Area, BRAILLE, type DrawnMap, type Frame, isFree, occupy, SIGNS, type TerminalInput } from './frame.js';
+import { drawDegrees, drawNames, drawTowns } from './labels.js';
+import { type Cluster, type Grid, layOut } from './layout.js';
 import { chosenPieces, hasPanel, type Look, legendHeight, legendLines, type Piece, panelLines } from './legend.js';
-import { type MapInput, nameOf, type Place } from './scene.js';
+import type { MapInput, Place } from './scene.js';
 
-export interface TerminalInput extends MapInput {
-  /** What is seen; everything when absent. */
-  readonly view?: View | undefined;
-  /** What shows it is marked, a dot or a cluster. */
-  readonly selected?: Place | undefined;
-  /** The last line, in place of none. */
-  readonly footer?: readonly Piece[];
-}
-
-export interface DrawnMap {
-  readonly canvas: Canvas;
-  readonly layout: Layout;
-  readonly view: View;
-  readonly extent: Extent;
-}
-
-/** A cell in Braille is two dots wide and four high, which makes them square. */
-const BRAILLE = { across: 2, down: 4 };
 /** The bits of a Braille character, by row and column of its dots. */
 const BRAILLE_BITS = [
   [0x01, 0x08],
@@ -43,38 +27,12 @@ const REACH_DOTS = 4;
 const REACH_CELLS = 2;
 /** With fewer bicycles than one in so many cells each may have a sign of its own: a lone dot of Braille is easily missed. */
 const CELLS_A_SIGN = 8;
-/** Few enough to be called by their names. */
-const MOST_NAMED = 24;
-const NAME_COLUMNS = 18;
 
 /** Below this height there is no room for a title. */
 const TITLE_ROWS = 6;
 
 /** The panel beside the map, on a wide terminal. */
 const PANEL_COLUMNS = 30;
-
-/** What is drawn with, and what stands for it in ASCII. */
-const UNICODE = { vertical: '┊', horizontal: '┈', crossing: '┼', left: '▸', right: '◂', border: '│' };
-const ASCII: typeof UNICODE = { vertical: ':', horizontal: '-', crossing: '+', left: '>', right: '<', border: '|' };
-
-/** Where the map is in the terminal: from the left edge, below a title. */
-interface Area {
-  readonly row: number;
-  readonly columns: number;
-  readonly rows: number;
-}
-
-/** A drawing in the making. */
-interface Frame extends Omit<DrawnMap, 'layout'> {
-  readonly input: TerminalInput;
-  readonly look: Look;
-  readonly signs: typeof UNICODE;
-  readonly area: Area;
-  readonly layout: Layout & { readonly grid: Grid };
-  readonly ticks: Graticule;
-  /** Cells over which nothing more may be drawn: 1. */
-  readonly isBusy: Uint8Array;
-}
 
 /** Draws the map; it fills the size of the look. */
 export function drawMap(input: TerminalInput, look: Look): DrawnMap {
@@ -86,7 +44,7 @@ export function drawMap(input: TerminalInput, look: Look): DrawnMap {
     canvas,
     input,
     look,
-    signs: look.hasUnicode ? UNICODE : ASCII,
+    signs: look.hasUnicode ? SIGNS.unicode : SIGNS.ascii,
     area,
     extent,
     view,
@@ -99,7 +57,8 @@ export function drawMap(input: TerminalInput, look: Look): DrawnMap {
   drawDots(frame);
   for (const cluster of frame.layout.clusters) drawCluster(frame, cluster);
   drawDegrees(frame);
-  if (frame.layout.dots.length <= MOST_NAMED) drawNames(frame);
+  drawNames(frame);
+  drawTowns(frame);
   drawAround(frame);
   if (!look.hasUnicode) writeAscii(canvas);
   return frame;
@@ -239,19 +198,6 @@ function drawDots(frame: Frame): void {
   if (isFree(frame, row, column + 1, column + 2)) occupy(frame, row, column + 1, signs.right, 'bold');
 }
 
-/** Whether these cells of a row are in the map, and nothing stands there. */
-function isFree({ canvas, area, isBusy }: Frame, row: number, from: number, to: number): boolean {
-  const start = row * canvas.width;
-  return from >= 0 && to <= area.columns && !isBusy.subarray(start + from, start + to).includes(1);
-}
-
-/** Puts text over which nothing more is drawn. */
-function occupy({ canvas, isBusy }: Frame, row: number, column: number, text: string, ink: Ink): void {
-  put(canvas, column, row, text, ink);
-  const start = row * canvas.width + column;
-  isBusy.fill(1, start, start + widthOf(text));
-}
-
 function inkOf({ states }: Pick<MapInput, 'states'>, state: number): Ink {
   return lookOf(states[state]).color ?? '';
 }
@@ -284,35 +230,6 @@ export function shareCells(byState: readonly number[], cells: number): number[] 
   const largest = [...shares].sort((a, b) => b.rest - a.rest || a.state - b.state);
   for (const share of largest.slice(0, left)) share.cells += 1;
   return shares.flatMap((share) => new Array<number>(share.cells).fill(share.state));
-}
-
-/** Degrees at the left and the bottom edge, where no bicycle is, and a free column around them. */
-function drawDegrees(frame: Frame): void {
-  const { area, ticks } = frame;
-  const write = (column: number, row: number, label: string) => {
-    const end = column + label.length;
-    if (!isFree(frame, row, column, end)) return;
-    for (const beside of [column - 1, end])
-      if (isFree(frame, row, beside, beside + 1)) occupy(frame, row, beside, ' ', '');
-    occupy(frame, row, column, label, 'gray');
-  };
-  for (const { at, label } of ticks.parallels) write(0, area.row + Math.floor(at / BRAILLE.down), label);
-  const bottom = area.row + area.rows - 1;
-  for (const { at, label } of ticks.meridians)
-    write(Math.floor(at / BRAILLE.across) - Math.floor(label.length / 2), bottom, label);
-}
-
-/** The names of single bicycles, where there is room behind them. */
-function drawNames(frame: Frame): void {
-  const { area, layout } = frame;
-  if (layout.grid.across !== 1) return;
-  for (const { place, x, y } of layout.dots) {
-    const name = cut(clean(nameOf(place.bicycle).slice(0, 200)), NAME_COLUMNS);
-    const [column, row, end] = [x + 2, area.row + y, x + 2 + widthOf(name)];
-    if (end > area.columns || !isFree(frame, row, column - 1, Math.min(end + 1, area.columns))) continue;
-    put(frame.canvas, column - 1, row, ' ');
-    occupy(frame, row, column, name, 'dim');
-  }
 }
 
 /** Title, legend or panel, footer. */

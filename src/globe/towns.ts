@@ -1,0 +1,27 @@
+// The largest towns, as labels of a map: each where there is room for it, the larger first.
+
+import { type Extent, type Point, toDots, type View, worldX, worldY } from './projection.js';
+
+export interface Town extends Point {
+  readonly name: string;
+}
+
+/** Reads what the build wrote: name, longitude and latitude, the largest first. */
+export function readTowns(rows: readonly (readonly [name: string, longitude: number, latitude: number])[]): Town[] {
+  return rows.map(([name, longitude, latitude]) => ({ name, x: worldX(longitude), y: worldY(latitude) }));
+}
+
+/** Offers each town in sight its place, in dots, until so many have been taken; `place` says whether there was room. */
+export function placeTowns(
+  towns: readonly Town[],
+  { view, extent, most }: { view: View; extent: Extent; most: number },
+  place: (town: Town, x: number, y: number) => boolean,
+): void {
+  let left = most;
+  for (const town of towns) {
+    const [x, y] = toDots(view, extent, town);
+    const isInside = x >= 0 && y >= 0 && x < extent.width && y < extent.height;
+    if (isInside && place(town, x, y)) left--;
+    if (left === 0) return;
+  }
+}
