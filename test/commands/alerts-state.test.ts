@@ -2,17 +2,11 @@
 
 import { describe, expect, test } from 'vitest';
 import type { Alert } from '../../src/api/alert.js';
+import type { AlertsEffect, AlertsEvent, AlertsPlan } from '../../src/commands/alerts/events.js';
 import { type AlertItem, openKnownAlerts } from '../../src/commands/alerts/known.js';
 import type { Marks } from '../../src/commands/alerts/memory.js';
 import { afterFailure, afterReading, startPace } from '../../src/commands/alerts/pace.js';
-import {
-  type AlertsEffect,
-  type AlertsEvent,
-  type AlertsPlan,
-  type AlertsState,
-  alertsState,
-  startAlerts,
-} from '../../src/commands/alerts/state.js';
+import { type AlertsState, alertsState, startAlerts } from '../../src/commands/alerts/state.js';
 import { FleetError } from '../../src/errors.js';
 import type { Page, Query } from '../../src/http/types.js';
 
@@ -69,20 +63,20 @@ function follow(plan: Partial<AlertsPlan> = {}, known = openKnownAlerts(), marks
     step,
     /** One reading of these pages; the words of what was shown. */
     read(...pages: AlertItem[][]): string[] {
-      if (state.readings > 0) seconds += 1000;
+      if (state.counts.readings > 0) seconds += 1000;
       step({ type: 'tick' });
       for (const [index, items] of pages.entries()) {
         const isAsked = effects.some(({ type }) => type === 'read-page');
         if (!isAsked) break;
         const next: Query | undefined = index + 1 < pages.length ? [['page', String(index + 2)]] : undefined;
-        step({ type: 'page', id: state.reading?.id ?? 0, page: page(items, next), serviceMs: now().wallMs });
+        step({ type: 'page', page: page(items, next), serviceMs: now().wallMs });
       }
       return shown(effects);
     },
     fail(error: FleetError, askedMs?: number) {
-      if (state.readings > 0) seconds += 1000;
+      if (state.counts.readings > 0) seconds += 1000;
       step({ type: 'tick' });
-      return step({ type: 'failed', id: state.reading?.id ?? 0, error, askedMs });
+      return step({ type: 'failed', error, askedMs });
     },
     hook: (id: number, ...items: AlertItem[]) => {
       const all = step({ type: 'webhook', id, items });
@@ -180,15 +174,13 @@ describe('what is shown', () => {
   });
 
   test('a reading that fails half-way shows nothing, and the next one all', () => {
-    const { read, step, state, pass } = follow();
+    const { read, step, pass } = follow();
     read([item('x', 0)]);
     pass(1000);
     const first = { count: undefined, items: [item('b', 20)], next: [['page', '2']] as Query, trace: {} };
     step({ type: 'tick' });
-    expect(step({ type: 'page', id: state().reading?.id ?? 0, page: first, serviceMs: NOON_MS })).toMatchObject([
-      { type: 'read-page' },
-    ]);
-    step({ type: 'failed', id: state().reading?.id ?? 0, error: down, askedMs: undefined });
+    expect(step({ type: 'page', page: first, serviceMs: NOON_MS })).toMatchObject([{ type: 'read-page' }]);
+    step({ type: 'failed', error: down, askedMs: undefined });
     expect(read([item('b', 20)], [item('a', 19), item('x', 0)])).toEqual(['a new', 'b new']);
   });
 
@@ -213,12 +205,12 @@ describe('what is shown', () => {
   });
 
   test('a list that leads in a circle ends', () => {
-    const { step, state, types } = follow({ sinceMs: 0 });
+    const { step, types } = follow({ sinceMs: 0 });
     step({ type: 'tick' });
     let pages = 0;
     while (!types().includes('cursor') && pages++ < 100) {
       const page = { count: undefined, items: [item('a', 10)], next: [['page', '1']] as Query, trace: {} };
-      step({ type: 'page', id: state().reading?.id ?? 0, page, serviceMs: NOON_MS });
+      step({ type: 'page', page, serviceMs: NOON_MS });
     }
     expect(pages).toBeLessThan(20);
     expect(types()).toContain('bound');
@@ -229,20 +221,20 @@ describe('a service that does not order by modified', () => {
   const refused = new FleetError('rejected', 'no such ordering', { status: 400 });
 
   test('is read by created, and changes of older ones are looked for now and then', () => {
-    const { read, fail, asked, step, state } = follow();
+    const { read, fail, asked, step } = follow();
     fail(refused);
     expect(asked()[0]).toContainEqual(['ordering', '-created']);
     const page = { count: undefined, items: [item('b', 900), item('a', 0)], next: undefined, trace: {} };
-    step({ type: 'page', id: state().reading?.id ?? 0, page, serviceMs: NOON_MS + 1_000_000 });
+    step({ type: 'page', page, serviceMs: NOON_MS + 1_000_000 });
     expect(read([item('b', 900)], [item('a', 950, 'escalated', 0)])).toEqual(['a new escalated']);
     expect(read([item('c', 2000), item('b', 900)], [item('a', 950, 'escalated', 0)])).toEqual(['c new']);
   });
 
   test('also when it just ignores the parameter', () => {
-    const { step, state, asked } = follow();
+    const { step, asked } = follow();
     step({ type: 'tick' });
     const page = { count: undefined, items: [item('a', 1), item('b', 2)], next: [['page', '2']] as Query, trace: {} };
-    step({ type: 'page', id: state().reading?.id ?? 0, page, serviceMs: NOON_MS });
+    step({ type: 'page', page, serviceMs: NOON_MS });
     expect(asked()[0]).toContainEqual(['ordering', '-created']);
   });
 });
@@ -288,17 +280,17 @@ describe('failures', () => {
 
 describe('the pace', () => {
   test('obeys Retry-After up to five minutes, and stays slower for a while after 429', () => {
-    const throttled = afterFailure(startPace(15_000), { askedMs: 45_000, isThrottled: true });
+    const throttled = afterFailure(startPace(15_000), 45_000, true);
     expect(throttled.pauseMs).toBe(45_000);
     expect(afterReading(throttled.pace).everyMs).toBe(24_000);
-    const long = afterFailure(startPace(15_000), { askedMs: 3_600_000, isThrottled: false });
+    const long = afterFailure(startPace(15_000), 3_600_000);
     expect([long.pauseMs, long.cappedFromMs]).toEqual([300_000, 3_600_000]);
   });
 
   test('tries again after one second, twice as long each time, a minute at most', () => {
     let pace = startPace(15_000);
     const pauses = Array.from({ length: 8 }, () => {
-      const after = afterFailure(pace, { askedMs: undefined, isThrottled: false });
+      const after = afterFailure(pace, undefined);
       pace = after.pace;
       return after.pauseMs / 1000;
     });

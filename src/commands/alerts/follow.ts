@@ -8,20 +8,13 @@ import { IDLE_MS } from '../follow/flags.js';
 import { type Follower, follow, type Session } from '../follow/loop.js';
 import { openPrinter, type Printable } from '../follow/print.js';
 import { followTopics } from '../follow/stream.js';
+import type { AlertsEffect, AlertsEvent, AlertsPlan, Show } from './events.js';
 import { runCommand } from './exec.js';
 import { lastMsOf, openKnownAlerts } from './known.js';
 import type { Memory } from './memory.js';
 import { readAlerts } from './read.js';
 import { openAlertsReport, type SummaryInput, type Title } from './report.js';
-import {
-  type AlertsEffect,
-  type AlertsEvent,
-  type AlertsPlan,
-  type AlertsState,
-  alertsState,
-  type Show,
-  startAlerts,
-} from './state.js';
+import { type AlertsState, alertsState, startAlerts } from './state.js';
 
 /** What takes webhooks in. */
 export interface Receiver {
@@ -71,7 +64,9 @@ async function openAlerts(
     session.runBeside(memory.beat(signal));
     if (memory.keptAs !== undefined) report.damaged(memory.keptAs);
     // Where it begins is remembered before anything is shown: a run that ends half-way goes on, and does not begin anew.
-    if (memory.marks.cursorMs === undefined) memory.move({ cursorMs: plan.sinceMs, floorMs: plan.sinceMs });
+    const { sinceMs } = plan;
+    if (memory.marks.cursorMs === undefined && sinceMs !== undefined)
+      memory.move({ cursorMs: sinceMs, floorMs: sinceMs });
   }
   const { print } = await openPrinter(context, plan.form, stderr, signal);
   const client = baseUrl && (await session.client(baseUrl, () => {}));

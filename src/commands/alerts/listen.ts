@@ -13,13 +13,13 @@ import type { Session } from '../follow/loop.js';
 import { chooseLines } from '../follow/print.js';
 import { beginFollowing } from '../follow/start.js';
 import { chosenOrganization } from '../organization.js';
+import type { AlertsEvent } from './events.js';
 import { followAlerts, type Receiver } from './follow.js';
 import { openForwarder } from './forward.js';
 import { type ForwardQueue, openForwardQueue } from './forward-queue.js';
 import { IN_USE } from './log.js';
 import { openMemory } from './memory.js';
 import { openServer, type Webhook, type WebhookServer } from './receiver.js';
-import type { AlertsEvent } from './state.js';
 
 export interface ListenOptions extends EndOptions {
   port: number;

@@ -30,17 +30,11 @@ export function afterReading({ wantedMs, everyMs }: Pace): Pace {
   return { wantedMs, everyMs: Math.max(wantedMs, everyMs * RECOVERY), failures: 0 };
 }
 
-export interface FailureInput {
-  /** What `Retry-After` asks for. */
-  readonly askedMs: number | undefined;
-  readonly isThrottled: boolean;
-}
-
-/** After a page that could not be read: the pause before the next try, and what was asked for where that is too long. */
-export function afterFailure(
-  pace: Pace,
-  { askedMs = 0, isThrottled }: FailureInput,
-): { pace: Pace; pauseMs: number; cappedFromMs: number | undefined } {
+/**
+ * After a page that could not be read: the pause before the next try, and what was asked for by `Retry-After` where that is too long.
+ * `isThrottled`: the service said 429.
+ */
+export function afterFailure(pace: Pace, askedMs = 0, isThrottled = false) {
   const failures = pace.failures + 1;
   const backoffMs = doublingPauseMs(failures, FIRST_RETRY_MS, LONGEST_RETRY_MS);
   const everyMs = isThrottled ? Math.min(THROTTLED_LIMIT_MS, pace.everyMs * THROTTLED_GROWTH) : pace.everyMs;

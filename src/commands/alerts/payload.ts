@@ -1,4 +1,4 @@
-// The body of a webhook: one alert, an array of alerts, or an envelope with a message; or why it is none of them.
+// The alerts of a webhook, whose body is one alert, an array of alerts, or an envelope with a message; and the alert of a pushed message.
 
 import type { Alert } from '../../api/alert.js';
 import { pairItems } from '../../http/json.js';
@@ -28,4 +28,19 @@ function itemsOf(value: unknown, text: string, at: number): readonly AlertItem[]
   const inner = isObject(message) || Array.isArray(message) ? propertyStart(text, at, 'message') : undefined;
   if (inner !== undefined) return itemsOf(message, text, inner);
   return [{ value, json: valueText(text, at) }];
+}
+
+/** The alert of a message (section 2.5); a message may be of something else, or carry a part alone. */
+export function readPushed(data: string): AlertItem | 'other' | 'part' {
+  let envelope: unknown;
+  try {
+    envelope = parseJson(data);
+  } catch {
+    return 'part';
+  }
+  const { sender, message } = (envelope ?? {}) as { sender?: unknown; message?: unknown };
+  if (sender !== 'alert') return 'other';
+  const value = (typeof message === 'object' && message !== null ? message : {}) as Alert;
+  const isWhole = [value.uuid, value.modified, value.state].every((field) => typeof field === 'string' && field !== '');
+  return isWhole ? { value, json: JSON.stringify(value) } : 'part';
 }

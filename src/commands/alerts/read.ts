@@ -6,12 +6,12 @@ import { asFleetError } from '../../errors.js';
 import type { Client } from '../../http/client.js';
 import { readPage } from '../../http/pages.js';
 import { answeredAtMs, readRetryAfter } from '../../http/retry.js';
-import type { AlertsEffect, AlertsEvent } from './state.js';
+import type { AlertsEffect, AlertsEvent } from './events.js';
 
 /** Asks for a page; never rejects. The time at the service is that of the answer's `Date`, else the machine's. */
 export async function readAlerts(
   client: Client,
-  { id, query }: AlertsEffect & { type: 'read-page' },
+  { query }: AlertsEffect & { type: 'read-page' },
   clock: Clock,
 ): Promise<AlertsEvent> {
   let retryAfter: string | undefined;
@@ -22,8 +22,8 @@ export async function readAlerts(
     const request = { path: ALERT.listPath, query, subject: 'the list of alerts', retries: 0, onRefusal };
     const answer = await client.send(request);
     const serviceMs = answeredAtMs(answer.headers) ?? clock.wallMs();
-    return { type: 'page', id, page: readPage<Alert>(answer), serviceMs };
+    return { type: 'page', page: readPage<Alert>(answer), serviceMs };
   } catch (thrown) {
-    return { type: 'failed', id, error: asFleetError(thrown), askedMs: readRetryAfter(retryAfter, clock.wallMs()) };
+    return { type: 'failed', error: asFleetError(thrown), askedMs: readRetryAfter(retryAfter, clock.wallMs()) };
   }
 }

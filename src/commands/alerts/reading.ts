@@ -9,7 +9,6 @@ import { readTime } from '../../terminal/time.js';
 import { type AlertItem, keyOf, lastMsOf, versionOf } from './known.js';
 
 export interface Reading {
-  readonly id: number;
   readonly isDeep: boolean;
   readonly pages: number;
   /** By their version, since pages shift while they are read. */
@@ -38,9 +37,9 @@ const CHANGES_LIMIT_PAGES = 20;
 /** A list that goes on and on without an alert that is new is led in a circle. */
 const STALE_PAGES_LIMIT = 10;
 
-export function startReading(id: number, isDeep: boolean, wallMs: number): Reading {
+export function startReading(isDeep: boolean, wallMs: number): Reading {
   const nothing = { pages: 0, items: new Map(), topMs: undefined, stalePages: 0 };
-  return { id, isDeep, ...nothing, lastMs: Number.POSITIVE_INFINITY, serviceMs: wallMs };
+  return { isDeep, ...nothing, lastMs: Number.POSITIVE_INFINITY, serviceMs: wallMs };
 }
 
 export function addPage(before: Reading, order: Order, page: Page<Alert>, serviceMs: number): Reading {

@@ -3,7 +3,8 @@
 import { showDuration } from '../../terminal/time.js';
 import { count, errorFields, iso, showCapped, type WatchEnd } from '../../views/stream.js';
 import type { Fields, Stderr } from '../follow/stderr.js';
-import type { AlertCounts, AlertsEffect, Show } from './state.js';
+import type { AlertsEffect, Show } from './events.js';
+import type { AlertCounts } from './state.js';
 
 export interface SummaryInput {
   end: WatchEnd;

@@ -1,0 +1,74 @@
+// What following alerts is asked to do, what happens to it, and what it wants done.
+
+import type { Alert } from '../../api/alert.js';
+import type { FleetError } from '../../errors.js';
+import type { StreamEvent } from '../../http/stream/events.js';
+import type { Page, Query } from '../../http/types.js';
+import type { EndPlan, Stop } from '../follow/ending.js';
+import type { End } from '../follow/loop.js';
+import type { AlertItem, Version } from './known.js';
+import type { Marks } from './memory.js';
+
+/** What following alerts is asked to do. */
+export interface AlertsPlan extends EndPlan {
+  readonly form: 'lines' | 'json';
+  /** What the list is asked for, besides order and page. */
+  readonly query: Query;
+  readonly types?: ReadonlySet<string> | undefined;
+  readonly states?: ReadonlySet<string> | undefined;
+  /** The pause between two readings of the list; undefined: it is never read. */
+  readonly everyMs: number | undefined;
+  /** The list only brings what no webhook did, at a pace that stays the same when nothing happens. */
+  readonly isBackfill: boolean;
+  /** What changed since then is shown at the start. */
+  readonly sinceMs?: number | undefined;
+}
+
+export type AlertsEvent =
+  /** A page of the list; `serviceMs` is the time at the service. */
+  | { readonly type: 'page'; readonly page: Page<Alert>; readonly serviceMs: number }
+  | { readonly type: 'failed'; readonly error: FleetError; readonly askedMs: number | undefined }
+  /** The alerts of one webhook, the oldest first. */
+  | { readonly type: 'webhook'; readonly id: number; readonly items: readonly AlertItem[] }
+  /** What the push channel says, where a topic is followed. */
+  | StreamEvent
+  | { readonly type: 'tick' }
+  | Stop;
+
+export interface Show {
+  readonly type: 'show';
+  readonly item: AlertItem;
+  readonly version: Version;
+  /** The state before, where it differs and is known. */
+  readonly before: string | undefined;
+  /** `caught-up`: no webhook brought it; `late`: behind a newer version. */
+  readonly mark: 'caught-up' | 'late' | undefined;
+}
+
+export type AlertsEffect =
+  | Show
+  /** Known from now on, not shown. */
+  | { readonly type: 'learned'; readonly version: Version }
+  /** The list was read up to this moment of the service. */
+  | { readonly type: 'cursor'; readonly marks: Marks }
+  /** The cursor was in the service's future. */
+  | { readonly type: 'repaired'; readonly fromMs: number; readonly toMs: number }
+  /** Answered by one `page` or `failed`; there is one at a time. */
+  | { readonly type: 'read-page'; readonly query: Query }
+  | { readonly type: 'wake'; readonly inMs: number }
+  | {
+      readonly type: 'unread';
+      readonly error: FleetError;
+      readonly retryInMs: number;
+      /** What the service asked for, where that is too long to be waited. */
+      readonly cappedFromMs: number | undefined;
+    }
+  /** The list was read for the first time; so late that `unsure` alerts of the last hours may be newer than the watch. */
+  | { readonly type: 'ready'; readonly alerts: number; readonly unsure: number }
+  | { readonly type: 'back'; readonly downMs: number }
+  | { readonly type: 'bound'; readonly items: number }
+  /** A webhook was taken in; it is answered when what stands before this was delivered. */
+  | { readonly type: 'accepted'; readonly id: number; readonly isNews: boolean }
+  | { readonly type: 'stream'; readonly event: StreamEvent }
+  | { readonly type: 'detail'; readonly text: string }
+  | End;
