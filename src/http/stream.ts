@@ -66,19 +66,18 @@ export function followStream(options: StreamOptions): Promise<void> {
   const { signal, subscriptions } = options;
   return new Promise((resolve, reject) => {
     const stops: (() => void)[] = [];
-    const end = (settle: () => void) => {
+    const end = (mistake?: { thrown: unknown }) => {
       signal.removeEventListener('abort', onAbort);
       for (const stop of stops.splice(0)) stop();
-      settle();
+      if (mistake === undefined) resolve();
+      else reject(mistake.thrown);
     };
     // One listener for all topics: with one each Node would warn of a leak from the eleventh on.
-    const onAbort = () => end(resolve);
+    const onAbort = () => end();
     if (signal.aborted) return resolve();
     signal.addEventListener('abort', onAbort, { once: true });
     // One topic that is gone for good ends them all: a watch on half of what was asked for would be silent on the rest.
-    const onClosed = () => end(resolve);
-    const onMistake = (thrown: unknown) => end(() => reject(thrown));
-    for (const subscription of subscriptions) stops.push(follow(options, subscription, onClosed, onMistake));
+    for (const subscription of subscriptions) stops.push(follow(options, subscription, end));
   });
 }
 
@@ -86,101 +85,94 @@ export function followStream(options: StreamOptions): Promise<void> {
 function follow(
   options: StreamOptions,
   subscription: Subscription,
-  onClosed: () => void,
-  onMistake: (thrown: unknown) => void,
+  onEnd: (mistake?: { thrown: unknown }) => void,
 ): () => void {
-  const { clock, giveUpAfterMs = Number.POSITIVE_INFINITY } = options;
+  const { clock, emit, giveUpAfterMs = Number.POSITIVE_INFINITY } = options;
   let state = startState({ topic: subscription.topic, origin: subscription.url.origin, giveUpAfterMs });
+  let present = new AbortController();
   let isStopped = false;
   const ticker = openTimer(clock, () => step({ type: 'tick' }));
-
+  const stop = () => {
+    isStopped = true;
+    ticker.cancel();
+    present.abort(new FleetError('interrupted', 'the stream is over'));
+  };
+  const carryOut = (effect: ConnectionEffect) => {
+    if (effect.type === 'disconnect') present.abort(effect.error);
+    else if (effect.type === 'try') {
+      const { run } = effect;
+      present = new AbortController();
+      const ended = attempt(options, subscription, { ...effect, signal: present.signal, report: step });
+      void ended.then((ending) => step({ type: 'ended', run, ending }));
+    } else emit(effect, effect.type === 'message' ? effect.data.length : 0);
+  };
   const step = (event: ConnectionEvent) => {
     if (isStopped) return;
     const now = { wallMs: clock.wallMs(), monotonicMs: clock.monotonicMs(), random: clock.random() };
     const next = connectionState(state, event, now);
     state = next.state;
     try {
-      for (const effect of next.effects) world.carryOut(effect);
+      for (const effect of next.effects) carryOut(effect);
     } catch (thrown) {
       stop();
-      onMistake(thrown);
-      return;
+      return onEnd({ thrown });
     }
     if (state.phase.name !== 'closed') return ticker.want(nextTickInMs(state, now.monotonicMs));
     stop();
-    onClosed();
-  };
-  const world = openWorld(options, subscription, step);
-  const stop = () => {
-    isStopped = true;
-    ticker.cancel();
-    world.close();
+    onEnd();
   };
   queueMicrotask(() => step({ type: 'start' }));
   return stop;
 }
 
-/** What the machine decides on: carries out its effects, and reports what comes of them. */
-function openWorld(
-  options: StreamOptions,
-  subscription: Subscription,
-  report: (event: ConnectionEvent) => void,
-): { carryOut(effect: ConnectionEffect): void; close(): void } {
-  const { tokens, emit } = options;
-  let present: AbortController | undefined;
-  const disconnect = (reason: FleetError) => present?.abort(reason);
-
-  const connect = async (token: string, { run, lastEventId }: Try, signal: AbortSignal): Promise<Ending> => {
-    const [first = subscription, ...others] = subscription.targets?.(token) ?? [];
-    const open = (target: Target) =>
-      connectOnce({
-        ...options,
-        url: target.url,
-        headers: streamHeaders(options.apiVersion, token),
-        lastEventId,
-        signal,
-        subject: `the subscription to ${target.topic}`,
-        onOpen(headers) {
-          options.onTarget?.(target);
-          report({ type: 'opened', run, headers });
-        },
-        onReceived(received) {
-          report({ type: 'received', run, received });
-          options.onLife?.(subscription.topic);
-        },
-      });
-    let ending = await open(first);
-    for (const target of others) if (ending.answer?.status === 403 && !signal.aborted) ending = await open(target);
-    return ending;
-  };
-
-  /** A connection with the token of the moment; after a 401 with a newer one, once, where the source has one. */
-  const attempt = async (effect: Try): Promise<Ending> => {
-    const own = new AbortController();
-    present = own;
-    const { signal } = own;
-    try {
-      const token = await inTime(options, signal, tokens.get());
-      const ending = await connect(token, effect, signal);
-      if (ending.answer?.status !== 401 || signal.aborted) return ending;
-      const newer = await inTime(options, signal, tokens.renew(token));
-      return newer === undefined ? ending : await connect(newer, effect, signal);
-    } catch (thrown) {
-      return { cause: 'token', error: asTokenFailure(thrown) };
-    }
-  };
-
-  return {
-    carryOut(effect) {
-      if (effect.type === 'emit') emit(effect.event, effect.event.type === 'message' ? effect.event.data.length : 0);
-      else if (effect.type === 'disconnect') disconnect(effect.error);
-      else void attempt(effect).then((ending) => report({ type: 'ended', run: effect.run, ending }));
-    },
-    close: () => disconnect(new FleetError('interrupted', 'the stream is over')),
-  };
+/** One try of the machine's: ended by its signal, and reported as it goes. */
+interface Try {
+  run: number;
+  lastEventId: string;
+  signal: AbortSignal;
+  report(event: ConnectionEvent): void;
 }
 
-type Try = ConnectionEffect & { type: 'try' };
+/** A connection with the token of the moment; after a 401 with a newer one, once, where the source has one. */
+async function attempt(options: StreamOptions, subscription: Subscription, one: Try): Promise<Ending> {
+  const { signal } = one;
+  try {
+    const token = await inTime(options, signal, options.tokens.get());
+    const ending = await connect(options, subscription, one, token);
+    if (ending.answer?.status !== 401 || signal.aborted) return ending;
+    const newer = await inTime(options, signal, options.tokens.renew(token));
+    return newer === undefined ? ending : await connect(options, subscription, one, newer);
+  } catch (thrown) {
+    return { cause: 'token', error: asTokenFailure(thrown) };
+  }
+}
+
+/** A connection to what the token may subscribe to: the next of it after a 403. */
+async function connect(
+  options: StreamOptions,
+  subscription: Subscription,
+  { run, lastEventId, signal, report }: Try,
+  token: string,
+): Promise<Ending> {
+  const headers = streamHeaders(options.apiVersion, token);
+  const open = (target: Target) =>
+    connectOnce({
+      ...{ ...options, headers, lastEventId, signal, url: target.url },
+      subject: `the subscription to ${target.topic}`,
+      onOpen(answered) {
+        options.onTarget?.(target);
+        report({ type: 'opened', run, headers: answered });
+      },
+      onReceived(received) {
+        report({ type: 'received', run, received });
+        options.onLife?.(subscription.topic);
+      },
+    });
+  const [first = subscription, ...others] = subscription.targets?.(token) ?? [];
+  let ending = await open(first);
+  for (const target of others) if (ending.answer?.status === 403 && !signal.aborted) ending = await open(target);
+  return ending;
+}
 
 /** A source that keeps the time itself gives a better error than we do: it gets this much more. */
 const TOKEN_GRACE_MS = 500;
@@ -199,6 +191,5 @@ function inTime<T>({ clock, timeoutMs }: StreamOptions, signal: AbortSignal, tok
 
 function asTokenFailure(thrown: unknown): FleetError {
   if (thrown instanceof FleetError) return thrown;
-  const message = reasonOf(thrown);
-  return new FleetError('config', `could not get a token: ${message}`, { cause: thrown });
+  return new FleetError('config', `could not get a token: ${reasonOf(thrown)}`, { cause: thrown });
 }

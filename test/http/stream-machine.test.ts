@@ -38,8 +38,7 @@ type Line = [ms: number, event: Record<string, unknown> & { type: string }, effe
 
 function describeEffect(effect: ConnectionEffect): string {
   if (effect.type === 'try') return `try${effect.lastEventId === '' ? '' : ` after ${effect.lastEventId}`}`;
-  if (effect.type !== 'emit') return effect.type;
-  const { event } = effect;
+  const event = effect;
   if (event.type === 'lost') return `lost ${event.cause} ${event.retryInMs}`;
   if (event.type === 'gap')
     return `gap ${event.cause} ${event.durationMs}${event.replayed ? ' replayed' : ''} -${event.droppedEvents}`;
@@ -151,8 +150,7 @@ test('a sleep that the monotonic clock does not know of is part of the gap; a da
       const whole = { run: state.run, ...event } as ConnectionEvent;
       const next = connectionState(state, whole, { wallMs: START_WALL_MS + wallMs, monotonicMs: ms, random: 0.5 });
       state = next.state;
-      for (const effect of next.effects)
-        if (effect.type === 'emit' && effect.event.type === 'gap') gaps.push(effect.event.durationMs);
+      for (const effect of next.effects) if (effect.type === 'gap') gaps.push(effect.durationMs);
     };
     step(0, 0, { type: 'start' });
     step(1, 1, { type: 'opened', headers: {} });
@@ -256,15 +254,15 @@ function passTime(life: Life, random: () => number): void {
 
 function takeEffect(life: Life, effect: ConnectionEffect): void {
   switch (effect.type) {
-    case 'emit':
-      life.events.push({ event: effect.event, ms: life.monotonicMs });
-      return;
     case 'try':
       if (life.connection !== undefined) life.faults.push('two tries at once');
       life.connection = { run: effect.run, isOpen: false };
       return;
     case 'disconnect':
       life.connection = undefined;
+      return;
+    default:
+      life.events.push({ event: effect, ms: life.monotonicMs });
   }
 }
 

@@ -159,7 +159,7 @@ function asResponse(url: URL, headers: Headers, body: FetchLikeResponse['body'])
 async function* readEvents(
   body: Readable,
   closed: AbortSignal,
-  { lastEventId, room, silence, onReceived }: ConnectionOptions & { silence: Silence },
+  { lastEventId, room, silence, onReceived }: ConnectionOptions & { silence: ReturnType<typeof openSilence> },
   source: { listen(name: string): void; ignore(name: string): void; taken(): Received['messages'] },
 ): AsyncGenerator<Uint8Array, void> {
   const tooBigBytes: number[] = [];
@@ -171,9 +171,9 @@ async function* readEvents(
     onName: (name) => names.add(name),
   });
   await room();
-  silence.begin();
+  silence.waits(true);
   for await (const chunk of body as AsyncIterable<Buffer>) {
-    silence.end();
+    silence.waits(false);
     const events = filter.take(chunk);
     for (const name of names) source.listen(name);
     if (events !== '') yield Buffer.from(events, 'latin1');
@@ -183,36 +183,25 @@ async function* readEvents(
     for (const name of names) if (!OWN_NAMES.includes(name)) source.ignore(name);
     names.clear();
     await room();
-    silence.begin();
+    silence.waits(true);
   }
 }
 
-interface Silence {
-  /** From now on something should come. */
-  begin(): void;
-  end(): void;
-  cancel(): void;
-}
-
-/** Calls back when nothing came for so long; what is not read while the reader is behind is no silence. */
-function openSilence(clock: Clock, limitMs: number, onLimit: (silentMs: number) => void): Silence {
-  let sinceMs: number | undefined;
+/** Calls back when something was waited for so long; what is not read while the reader is behind is no silence. */
+function openSilence(clock: Clock, limitMs: number, onLimit: (silentMs: number) => void) {
+  let sinceMs = Number.POSITIVE_INFINITY;
   const timer = openTimer(clock, () => {
-    if (sinceMs === undefined) return;
     const silentMs = clock.monotonicMs() - sinceMs;
+    if (silentMs >= limitMs) onLimit(silentMs);
     // Rounded up: what is left of a millisecond by the arithmetic of floating numbers would tick for ever.
-    if (silentMs < limitMs) timer.want(Math.ceil(limitMs - silentMs));
-    else onLimit(silentMs);
+    else if (silentMs >= 0) timer.want(Math.ceil(limitMs - silentMs));
   });
   return {
-    begin() {
-      sinceMs = clock.monotonicMs();
-      timer.want(limitMs);
-    },
-    end() {
-      sinceMs = undefined;
-    },
     cancel: timer.cancel,
+    waits(isWaiting: boolean): void {
+      sinceMs = isWaiting ? clock.monotonicMs() : Number.POSITIVE_INFINITY;
+      if (isWaiting) timer.want(limitMs);
+    },
   };
 }
 

@@ -40,8 +40,7 @@ const BYTE_ORDER_MARK = '\xef\xbb\xbf';
 
 /** Makes a filter for one connection. Comments count for nothing, however long they are. */
 export function filterEvents({ lastEventId, limitBytes, onTooBig, onName }: FilterOptions): EventFilter {
-  let firstId: string | undefined;
-  let retryMs: number | undefined;
+  const known = { lastEventId, firstId: undefined as string | undefined, retryMs: undefined as number | undefined };
   const read = openReader();
   /** The event whose end has not come: the lines that are handed on, none of them once it is too big. */
   let event = '';
@@ -56,52 +55,53 @@ export function filterEvents({ lastEventId, limitBytes, onTooBig, onName }: Filt
     const whole = event === '' ? '' : `${event}\n`;
     if (eventBytes > limitBytes) onTooBig(eventBytes + 1);
     // The id of what is passed over counts all the same, or a service that repeats from there would send it for ever.
-    if (id !== undefined) {
-      firstId ??= id;
-      lastEventId = id;
-    }
+    known.firstId ??= id;
+    known.lastEventId = id ?? known.lastEventId;
     event = '';
     eventBytes = 0;
     id = undefined;
     return whole;
   };
 
-  /** Takes a whole line; returns the event that is whole with it. Lines of unknown names are left out: the parser makes an error of each. */
-  const endLine = (text: string): string => {
-    if (text === '') return endEvent();
+  /** Whether a line is handed on. Those of unknown names are not: the parser makes an error of each. */
+  const learn = (text: string): boolean => {
     const colon = text.indexOf(':');
     const name = colon === -1 ? text : text.slice(0, colon);
-    if (name === '') return '';
-    if (name === 'retry') {
-      // "If the field value consists of only ASCII digits …"
-      const value = fieldValue(text, colon);
-      if (/^\d+$/.test(value)) retryMs = Math.min(Number(value), LONGEST_RETRY_MS);
-      return '';
-    }
+    // "If the value starts with a U+0020 SPACE character, remove it"; a line without a colon has none.
+    const value = colon === -1 ? '' : text.slice(text[colon + 1] === ' ' ? colon + 2 : colon + 1);
+    // "If the field value consists of only ASCII digits …"
+    if (name === 'retry' && /^\d+$/.test(value)) known.retryMs = Math.min(Number(value), LONGEST_RETRY_MS);
+    if (name === 'retry' || name === '') return false;
     // "If the field value does not contain U+0000 NULL, then set the last event ID buffer to the field value."
-    if (name === 'id' && !text.includes('\0')) id = fieldValue(text, colon);
-    if (name === 'event') onName(Buffer.from(fieldValue(text, colon), 'latin1').toString('utf8'));
+    if (name === 'id' && !text.includes('\0')) id = value;
+    if (name === 'event') onName(Buffer.from(value, 'latin1').toString('utf8'));
     eventBytes += text.length + 1;
-    if (eventBytes > limitBytes) event = '';
-    else if (name === 'data' || name === 'event' || name === 'id') event += `${text}\n`;
+    return name === 'data' || name === 'event' || name === 'id';
+  };
+
+  /** Takes a whole line with its end; returns the event that is whole with it. */
+  const endLine = (text: string): string => {
+    if (text === '\n') return endEvent();
+    const isData = text.startsWith('data:');
+    if (isData) eventBytes += text.length;
+    if ((isData || learn(text.slice(0, -1))) && eventBytes <= limitBytes) event += text;
+    else if (eventBytes > limitBytes) event = '';
     return '';
   };
 
-  /** Takes a piece of a line that has not ended. */
+  /** Takes a piece of a line. */
   const hold = (piece: string) => {
-    if (piece === '') return;
     if (lineBytes === 0) isComment = piece.startsWith(':');
     lineBytes += piece.length;
     line = isComment || lineBytes > limitBytes ? '' : line + piece;
   };
 
-  /** Takes what comes up to the end of a line. */
-  const takeLine = (text: string): string => {
-    if (lineBytes === 0) return endLine(text);
-    hold(text);
+  /** Takes the end of a line that began before. */
+  const endHeldLine = (piece: string): string => {
+    hold(piece);
     const whole = line;
     if (!isComment && lineBytes > limitBytes) {
-      eventBytes += lineBytes + 1;
+      eventBytes += lineBytes;
       event = '';
     }
     line = '';
@@ -110,25 +110,19 @@ export function filterEvents({ lastEventId, limitBytes, onTooBig, onName }: Filt
   };
 
   return {
-    known: () => ({ lastEventId, firstId, retryMs, partialBytes: eventBytes + (isComment ? 0 : lineBytes) }),
+    known: () => ({ ...known, partialBytes: eventBytes + (isComment ? 0 : lineBytes) }),
     take(chunk) {
       const text = read(chunk);
       let events = '';
       let start = 0;
-      for (let end = text.indexOf('\n'); end !== -1; end = text.indexOf('\n', start)) {
-        events += takeLine(text.slice(start, end));
-        start = end + 1;
+      for (let end = text.indexOf('\n') + 1; end !== 0; start = end, end = text.indexOf('\n', start) + 1) {
+        const piece = text.slice(start, end);
+        events += lineBytes === 0 ? endLine(piece) : endHeldLine(piece);
       }
-      hold(text.slice(start));
+      if (start < text.length) hold(text.slice(start));
       return events;
     },
   };
-}
-
-/** "If the value starts with a U+0020 SPACE character, remove it"; a line without a colon has none. */
-function fieldValue(text: string, colon: number): string {
-  if (colon === -1) return '';
-  return text.slice(text[colon + 1] === ' ' ? colon + 2 : colon + 1);
 }
 
 /** "Lines are separated by CRLF, LF or CR": all become LF, at once, so that the event before a lone CR need not wait. */

@@ -20,14 +20,10 @@ export interface ConnectionSettings {
   giveUpAfterMs: number;
 }
 
-/** One moment on both clocks. */
-interface Moment {
+export interface Now {
   /** The machine's date in milliseconds since the epoch: printed, and what shows that the machine slept. */
   readonly wallMs: number;
   readonly monotonicMs: number;
-}
-
-export interface Now extends Moment {
   /** From 0 up to, not including, 1; drawn anew for each event. Spreads the pauses. */
   readonly random: number;
 }
@@ -43,7 +39,8 @@ export type ConnectionEvent =
   | { type: 'ended'; run: number; ending: Ending };
 
 export type ConnectionEffect =
-  | { type: 'emit'; event: StreamEvent }
+  /** To be emitted. */
+  | StreamEvent
   /** Connect. */
   | { type: 'try'; run: number; lastEventId: string }
   /** Ends the try of the moment. */
@@ -52,7 +49,7 @@ export type ConnectionEffect =
 export type Phase =
   /** `lastEventId`: the one that the request names; '' for none. */
   | { name: 'trying'; lastEventId: string }
-  | { name: 'open'; lastEventId: string; since: Moment }
+  | { name: 'open'; lastEventId: string; since: Happened }
   | { name: 'pausing'; untilMs: number }
   | { name: 'closed' };
 
@@ -65,7 +62,7 @@ export interface ConnectionState {
   /** How long connections have stood, all together. */
   readonly stoodMs: number;
   /** The last sign of life; undefined while the connection has never stood. */
-  readonly life: Moment | undefined;
+  readonly life: Happened | undefined;
   /** What the connections have said; `retryMs` is 0 when they asked for no pause. */
   readonly said: { readonly lastEventId: string; readonly retryMs: number; readonly partialBytes: number };
   /** Since when there is no connection, and the last failure; undefined while there is one. */
@@ -73,11 +70,11 @@ export interface ConnectionState {
   /** Begins with a loss, and is reported as a gap as soon as it is known whether it was replayed. */
   readonly blind: Blindness | undefined;
   /** Since when the next resync has to look, and when it is due: never while there is no connection. */
-  readonly resync: { readonly since: Moment; readonly dueMs: number } | undefined;
+  readonly resync: { readonly since: Happened; readonly dueMs: number } | undefined;
 }
 
 interface Blindness {
-  readonly from: Moment;
+  readonly from: Happened;
   readonly cause: Cause;
   readonly message: string;
   /** An event was cut off. */
@@ -176,8 +173,8 @@ function passTime(step: Step): void {
  * How long ago a moment was, a sleep included: the monotonic clock may stand still meanwhile. A date that was set forward looks the same;
  * one that was set back counts for nothing.
  */
-function elapsedMs(from: Moment, to: Moment): number {
-  return Math.max(to.monotonicMs - from.monotonicMs, to.wallMs - from.wallMs);
+function elapsedMs(from: Happened, to: Happened): number {
+  return Math.max(to.monotonicMs - from.monotonicMs, to.atMs - from.atMs);
 }
 
 // --- towards a connection
@@ -190,14 +187,13 @@ function attempt(step: Step, lastEventId: string): void {
 
 function open(step: Step, lastEventId: string, headers: Headers): void {
   const isReturn = step.life !== undefined;
-  const { wallMs, monotonicMs } = step.now;
-  const since = { wallMs, monotonicMs };
-  emit(step, { type: 'open', ...stamp(step), isReturn, trace: traceOf(headers) });
+  const since = stamp(step);
+  step.effects.push({ type: 'open', ...since, isReturn, trace: traceOf(headers) });
   step.phase = { name: 'open', lastEventId, since };
   step.said = { ...step.said, lastEventId, partialBytes: 0 };
   step.life = since;
   step.down = undefined;
-  if (!isReturn) emit(step, { type: 'resync', ...stamp(step), sinceWallMs: undefined });
+  if (!isReturn) step.effects.push({ type: 'resync', ...since, sinceWallMs: undefined });
   if (step.blind === undefined) return;
   wantResync(step, step.blind.from);
   if (lastEventId === '') settleGap(step, since, false);
@@ -207,17 +203,16 @@ function open(step: Step, lastEventId: string, headers: Headers): void {
 
 function receive(step: Step, received: Received, phase: Phase & { name: 'open' }): void {
   const { messages, tooBigBytes, firstId, lastEventId, partialBytes } = received;
-  const { wallMs, monotonicMs } = step.now;
-  step.life = { wallMs, monotonicMs };
+  const at = stamp(step);
+  step.life = at;
   if (firstId !== undefined || messages.length > 0)
     settleGap(step, phase.since, firstId !== undefined && isNextId(phase.lastEventId, firstId));
   for (const bytes of tooBigBytes) {
     const message = `an event of ${bytes} bytes was skipped: it is above the limit for one event`;
-    emit(step, eventGap(stamp(step), 'too-big', message));
-    wantResync(step, step.life);
+    step.effects.push(eventGap(at, 'too-big', message));
+    wantResync(step, at);
   }
-  const at = stamp(step);
-  for (const { data, name } of messages) emit(step, { type: 'message', ...at, data, name });
+  for (const { data, name } of messages) step.effects.push({ type: 'message', ...at, data, name });
   step.said = { lastEventId, partialBytes, retryMs: received.retryMs ?? step.said.retryMs };
 }
 
@@ -233,27 +228,26 @@ function isNextId(last: string, first: string): boolean {
 // --- what was missed
 
 /** Reports the blindness that ended when the connection came to stand, if there was one. */
-function settleGap(step: Step, opened: Moment, replayed: boolean): void {
-  const { blind, settings } = step;
+function settleGap(step: Step, opened: Happened, replayed: boolean): void {
+  const { blind } = step;
   if (blind === undefined) return;
   step.blind = undefined;
   const { cause, message, isCutOff, from } = blind;
-  const { wallMs: atMs, monotonicMs } = opened;
   const durationMs = elapsedMs(from, opened);
-  const span = { atMs, monotonicMs, fromWallMs: atMs - durationMs, durationMs };
+  const span = { ...opened, fromWallMs: opened.atMs - durationMs, durationMs };
   const droppedEvents = isCutOff && !replayed ? 1 : 0;
-  emit(step, { type: 'gap', topic: settings.topic, ...span, cause, message, replayed, droppedEvents });
+  step.effects.push({ type: 'gap', ...span, cause, message, replayed, droppedEvents });
 }
 
-function wantResync(step: Step, since: Moment): void {
+function wantResync(step: Step, since: Happened): void {
   step.resync = { since: step.resync?.since ?? since, dueMs: step.ms + REPLAY_CHANCE_MS };
 }
 
 function resyncNow(step: Step): void {
   if (step.resync === undefined) return;
-  const { since } = step.resync;
+  const at = stamp(step);
+  step.effects.push({ type: 'resync', ...at, sinceWallMs: at.atMs - elapsedMs(step.resync.since, at) });
   step.resync = undefined;
-  emit(step, { type: 'resync', ...stamp(step), sinceWallMs: step.now.wallMs - elapsedMs(since, step.now) });
 }
 
 // --- ends
@@ -283,14 +277,14 @@ function retry(
   headers: Headers | undefined,
 ): void {
   step.attempt++;
-  const { pauseMs, cappedFromMs } = pauseBefore(step, headers);
+  const { pauseMs, ...capped } = pauseBefore(step, headers);
   const retryInMs = Math.min(leftMs, pauseMs);
+  const at = stamp(step);
   const from = step.blind?.from ?? step.life;
-  const blindMs = from === undefined ? 0 : elapsedMs(from, step.now);
-  const lastLifeWallMs = from === undefined ? undefined : step.now.wallMs - blindMs;
-  const capped = cappedFromMs === undefined ? {} : { cappedFromMs };
-  const lost = { ...failure, lastLifeWallMs, blindMs, attempt: step.attempt, retryInMs, ...capped };
-  emit(step, { type: 'lost', ...stamp(step), ...lost });
+  const blindMs = elapsedMs(from ?? at, at);
+  const lastLifeWallMs = from === undefined ? undefined : at.atMs - blindMs;
+  const more = { lastLifeWallMs, blindMs, attempt: step.attempt, retryInMs, ...capped };
+  step.effects.push({ type: 'lost', ...at, ...failure, ...more });
   step.phase = { name: 'pausing', untilMs: step.ms + retryInMs };
 }
 
@@ -305,7 +299,7 @@ function lose(step: Step, phase: Phase & { name: 'open' }, ending: Ending): Pick
   const message = `the connection ended in the middle of an event, after ${partialBytes} bytes of it`;
   const isCut = isCutOff && (ending.cause === 'ended' || ending.cause === 'network');
   const { cause, error } = isCut ? { cause: 'cut-off' as const, error: new FleetError('network', message) } : ending;
-  step.blind = { from: step.life ?? step.now, cause, message: error.message, isCutOff };
+  step.blind = { from: step.life ?? phase.since, cause, message: error.message, isCutOff };
   step.down = { sinceMs: step.ms };
   return { cause, error };
 }
@@ -342,7 +336,7 @@ function giveUp(step: Step, down: { sinceMs: number; error?: FleetError }): void
 
 function close(step: Step, error: FleetError): void {
   step.phase = { name: 'closed' };
-  emit(step, { type: 'closed', ...stamp(step), error });
+  step.effects.push({ type: 'closed', ...stamp(step), error });
 }
 
 /**
@@ -361,12 +355,6 @@ function pauseBefore(
   if (askedMs <= LONGEST_ASKED_PAUSE_MS)
     return { pauseMs: Math.round(Math.min(LONGEST_ASKED_PAUSE_MS, askedMs + spreadMs)) };
   return { pauseMs: Math.round(LONGEST_ASKED_PAUSE_MS - spreadMs), cappedFromMs: askedMs };
-}
-
-// --- events
-
-function emit(step: Step, event: StreamEvent): void {
-  step.effects.push({ type: 'emit', event });
 }
 
 function stamp({ settings, now }: Step): Happened {
