@@ -47,7 +47,8 @@ async function watch(
 const quiet: Behaviour = (socket) => sendStream(socket, ':\n\n');
 
 test.each([
-  ['--for', ['--for', '1s'], 0, () => {}],
+  // It never had a connection.
+  ['--for', ['--for', '1s'], 8, () => {}],
   ['Ctrl-C', [], 130, (child) => setTimeout(() => child.kill('SIGINT'), 1_500)],
   ['SIGTERM', [], 143, (child) => setTimeout(() => child.kill('SIGTERM'), 1_500)],
 ] satisfies [string, string[], number, (child: ReturnType<typeof spawn>) => void][])(
