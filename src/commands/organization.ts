@@ -34,15 +34,32 @@ export async function requireOrganization(
   return only;
 }
 
+/**
+ * Those that were named, else that of the settings, else all that the token names; each once, in lower case, at least one. Throws as
+ * requireOrganization does where none is found, or several that only the bicycles name.
+ */
+export async function requireOrganizations(context: Context, texts: readonly string[]): Promise<string[]> {
+  const asked = texts.length > 0 ? texts : [undefined];
+  const chosen = await Promise.all(asked.map((text) => chosenOrganization(context, text)));
+  const known = chosen.filter((one) => one !== undefined).map((one) => one.toLowerCase());
+  if (known.length > 0) return [...new Set(known)];
+  const { found, source } = await findOnly(context, async () => []);
+  if (found.length === 0 || (found.length > 1 && source !== OF_TOKEN)) throw await notChosen(context, found);
+  if (source !== OF_TOKEN) await context.notice(`using the organization ${found[0]}, ${source}`);
+  return [...found];
+}
+
+const OF_TOKEN = 'the only one in the token';
+
 async function findOnly(
   context: Context,
   witnesses: () => Promise<readonly Bicycle[]>,
 ): Promise<{ found: readonly string[]; source: string }> {
   const ofToken = organizationsOf(await (await context.token()).get());
-  if (ofToken.length === 1) return { found: ofToken, source: 'the only one in the token' };
+  if (ofToken.length === 1) return { found: ofToken, source: OF_TOKEN };
   const ofBicycles = ownersOf(await witnesses());
   if (ofBicycles.length > 0) return { found: ofBicycles, source: 'that of the bicycle' };
-  if (ofToken.length > 1) return { found: ofToken, source: '' };
+  if (ofToken.length > 1) return { found: ofToken, source: OF_TOKEN };
   const request = { path: BICYCLE.listPath, subject: 'the list of bicycles' };
   const { items } = await firstPage<Bicycle>(await context.client(), request);
   const found = ownersOf(items.map(({ value }) => value));

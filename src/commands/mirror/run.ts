@@ -13,8 +13,8 @@ import { openHttpLog } from '../../views/exchange.js';
 import { chosenDatabase } from '../database.js';
 import { beginFollowing } from '../follow/start.js';
 import { followTopics } from '../follow/stream.js';
+import { requireOrganizations } from '../organization.js';
 import { serveMetrics } from './counters.js';
-import { chosenOrganizations } from './organizations.js';
 import { readAlerts } from './read.js';
 import { closeSession, lookAt, openSession, runSession, type Session, writeAlerts } from './session.js';
 
@@ -114,7 +114,7 @@ async function open(context: Context, options: OnceOptions, follows: boolean): P
   const baseUrl = requireBaseUrl(settings);
   const address = await chosenDatabase(context, options.to);
   const patient = follows ? await beginFollowing(context, {}) : context;
-  const organizations = await chosenOrganizations(patient, options.organization ?? []);
+  const organizations = await requireOrganizations(patient, options.organization ?? []);
   const topics = new Map(follows ? organizations.map((each) => [organizationTopic(each), each]) : []);
   return openSession(context, {
     address,
