@@ -4,6 +4,8 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 /** What takes longest begins first: one of these alone at the end would leave a core idle. A fresh clone knows no times of its own. */
 const LONGEST = [
   'commands/alerts-kill',
+  'commands/alerts-random',
+  'commands/alerts-clocks',
   'commands/examples',
   'page/page',
   'process',

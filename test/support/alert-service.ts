@@ -9,6 +9,8 @@ export interface AlertService {
   alerts: Map<string, Alert>;
   /** How far its `Date` is ahead of the truth. */
   skewMs: number;
+  /** Whether it orders by `modified`, or refuses that with 400. */
+  ordersByModified: boolean;
   /** Answered instead of the list. */
   status: number;
   /** Lists that were asked for. */
@@ -26,6 +28,8 @@ export async function startAlertService(): Promise<AlertService> {
     const date = new Date(Date.now() + service.skewMs).toUTCString();
     if (service.status !== 200) return sendJson(response, service.status, { detail: 'not now' }, { date });
     const query = new URL(path, 'http://localhost').searchParams;
+    if (query.get('ordering') === '-modified' && !service.ordersByModified)
+      return sendJson(response, 400, { detail: { ordering: ['no such choice'] } }, { date });
     const field = query.get('ordering') === '-created' ? 'created' : 'modified';
     const page = Number(query.get('page') ?? 1);
     const size = Math.min(100, Number(query.get('page_size') ?? 20));
@@ -39,6 +43,7 @@ export async function startAlertService(): Promise<AlertService> {
     url: server.url,
     alerts,
     skewMs: 0,
+    ordersByModified: true,
     status: 200,
     readings: () => server.asked.length,
     put(uuid, aheadMs = 0, changes = {}) {

@@ -121,6 +121,7 @@ export async function runAlertsTrial(verb: 'watch' | 'listen', seed: number, eve
     service.status = 200;
   };
 
+  service.ordersByModified = random() < 0.75;
   service.skewMs = randomInteger(random, -WRONG_MS, WRONG_MS);
   for (let number = randomInteger(random, 0, 150); number > 0; number--)
     service.put(alertUuid(number), aheadMs() - HOUR_MS * number);

@@ -9,12 +9,12 @@ import type { Task } from '../bulk/plan.js';
 import { findAlert } from './find.js';
 
 /** Assumed: the state that each action leads to, as it was observed. */
-const TARGETS: { readonly [action in AlertAction]: string } = {
-  resolve: 'resolved',
-  silence: 'silenced',
-  escalate: 'escalated',
-  stop: 'stopped',
-};
+const TARGETS: ReadonlyMap<string, string> = new Map<AlertAction, string>([
+  ['resolve', 'resolved'],
+  ['silence', 'silenced'],
+  ['escalate', 'escalated'],
+  ['stop', 'stopped'],
+]);
 
 /** Runs an action on each of the alerts. Assumed: the endpoint and its actions, as they were observed. `words` end in the action. */
 export async function actOnAlerts(context: Context, words: readonly string[], options: ActOptions): Promise<void> {
@@ -34,7 +34,7 @@ export async function actOnAlerts(context: Context, words: readonly string[], op
     texts,
     find: (text: string) => findAlert(context, text),
     isGrave: false,
-    target: Object.entries(TARGETS).find(([known]) => known === verb)?.[1],
+    target: TARGETS.get(verb),
     explain: explainMissing(verb),
   };
   await runAction(context, action, options);
@@ -43,22 +43,18 @@ export async function actOnAlerts(context: Context, words: readonly string[], op
 /** Observed: a service with such actions says "No Alert matches …" of an alert that it does not show, and "Not found." of an unknown action. */
 const explainMissing =
   (verb: string) =>
-  (error: FleetError, { key: uuid }: Task): FleetError => {
-    const { status, message } = error;
-    if (status !== 404 && status !== 405 && status !== 410 && status !== 501) return error;
-    const reason = /: (.*)$/s.exec(message)?.[1] ?? '';
+  (error: FleetError, { key: uuid }: Task) => {
+    const { status = 0, message } = error;
+    if (![404, 405, 410, 501].includes(status)) return error;
+    const explain = (what: string, hint: string) =>
+      withHint(error, hint, `${what}: ${/: (.*)$/s.exec(message)?.[1] ?? ''}`);
     if (/No Alert matches/i.test(message))
-      return withHint(
-        error,
-        'look for it: fleet alerts list',
-        `alert ${uuid} was not found, or you have no access: ${reason}`,
-      );
+      return explain(`alert ${uuid} was not found, or you have no access`, 'look for it: fleet alerts list');
     if (!ALERT_ACTIONS.some((name) => name === verb))
-      return withHint(
-        error,
+      return explain(
+        `the service does not know the action "${verb}"`,
         `actions that are known: ${ALERT_ACTIONS.join(', ')}`,
-        `the service does not know the action "${verb}": ${reason}`,
       );
-    const hint = 'change the alert in the fleet management system';
-    return withHint(error, hint, `this service has no actions on alerts, or does not know "${verb}": ${reason}`);
+    const what = `this service has no actions on alerts, or does not know "${verb}"`;
+    return explain(what, 'change the alert in the fleet management system');
   };

@@ -106,8 +106,7 @@ async function openFiles(context: Context, options: ListenOptions, base: string)
   const { forward } = options;
   try {
     const path = await statePath(context, options, base);
-    const { clock, signal, notice: say } = context;
-    const memory = await openMemory(`${path}.state`, base, { clock, signal, say });
+    const memory = await openMemory(context, `${path}.state`, base);
     // Another receiver is another queue.
     const queue = forward && openForwardQueue(`${path}-${digestOf(forward.href)}.queue`);
     return { memory, queue };

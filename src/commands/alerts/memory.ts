@@ -2,11 +2,12 @@
 
 import { writeFileSync } from 'node:fs';
 import { sleep } from '../../clock.js';
+import type { Context } from '../../context.js';
 import { configError } from '../../errors.js';
 import { isObject } from '../../json/parse.js';
 import { statIfThere } from '../../settings/trust.js';
 import { readTime } from '../../terminal/time.js';
-import { BEAT_MS, type LockOptions } from '../bulk/lock.js';
+import { BEAT_MS } from '../bulk/lock.js';
 import { type KnownAlerts, openKnownAlerts, SOURCES, type Version } from './known.js';
 import { lockLog, openLog, readLog } from './log.js';
 import { CLOCK_MARGIN_MS, OVERLAP_MS } from './reading.js';
@@ -37,22 +38,22 @@ const KEPT_VERSIONS = 5_000;
  * for a file that is something else, belongs to others, or remembers another service, which is left as it is, and where another process
  * has it.
  */
-export async function openMemory(path: string, baseUrl: string, options: LockOptions) {
+export async function openMemory({ clock, signal, notice: say }: Context, path: string, baseUrl: string) {
   const text = checkOwner(path, baseUrl);
   const writtenMs = statIfThere(path)?.mtimeMs;
-  const claim = await lockLog(path, LIMIT_BYTES, options);
+  const claim = await lockLog(path, LIMIT_BYTES, { clock, signal, say });
   const known = openKnownAlerts();
   const restored = restore(path, known);
   let marks = restored.marks;
   let keptAs: string | undefined;
   if (restored.isDamaged) {
-    keptAs = `${path}.damaged-${options.clock.wallMs()}`;
+    keptAs = `${path}.damaged-${clock.wallMs()}`;
     writeFileSync(keptAs, text, { mode: 0o600 });
     // Where no cursor is left, it is when the file was written last that says from where alerts may be missing.
-    const cursorMs = marks.cursorMs ?? (writtenMs ?? options.clock.wallMs()) - CLOCK_MARGIN_MS;
+    const cursorMs = marks.cursorMs ?? (writtenMs ?? clock.wallMs()) - CLOCK_MARGIN_MS;
     marks = { ...marks, cursorMs, floorMs: cursorMs - OVERLAP_MS };
   }
-  const openedMs = options.clock.wallMs();
+  const openedMs = clock.wallMs();
   const all = () => [
     { fleet: 'alerts', format: FORMAT, base_url: baseUrl },
     ...worthKeeping(known.versions(), marks.cursorMs).map(recordOf),
@@ -76,9 +77,9 @@ export async function openMemory(path: string, baseUrl: string, options: LockOpt
     /** Replaces the file where it has grown: call it where nothing is pending. Throws as above. */
     tidy: () => log.tidy(),
     /** Says that this process lives, until the signal is aborted; rejects when another one has taken over. */
-    async beat(signal: AbortSignal): Promise<void> {
-      const isOver = () => signal.aborted;
-      while (!(await sleep(options.clock, BEAT_MS, signal).then(isOver, isOver))) log.append([{ beat: claim.claim }]);
+    async beat(over: AbortSignal): Promise<void> {
+      const isOver = () => over.aborted;
+      while (!(await sleep(clock, BEAT_MS, over).then(isOver, isOver))) log.append([{ beat: claim.claim }]);
     },
     close(): void {
       try {

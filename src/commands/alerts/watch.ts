@@ -33,9 +33,8 @@ export async function watchAlerts(context: Context, options: WatchAlertsOptions)
   const patient = await beginFollowing(context, { forMs: options.for });
   const organization = await chosenOrganization(patient, options.organization);
   const types = options.type ?? [];
-  const { clock, signal, notice: say } = context;
-  const { stateFile } = options;
-  const memory = stateFile && (await openMemory(stateFile, baseUrl.href, { clock, signal, say }));
+  const { stateFile, exec, topic: topics = [] } = options;
+  const memory = stateFile === undefined ? undefined : await openMemory(context, stateFile, baseUrl.href);
   const plan = {
     form,
     ...endPlan(options),
@@ -52,12 +51,5 @@ export async function watchAlerts(context: Context, options: WatchAlertsOptions)
   };
   const what = organization === undefined ? 'alerts' : `alerts of ${organization}`;
   const title = { now: `following ${what}`, past: `followed ${what}` };
-  await followAlerts(context, {
-    plan,
-    title,
-    memory: memory || undefined,
-    exec: options.exec,
-    topics: options.topic ?? [],
-    baseUrl,
-  });
+  await followAlerts(context, { plan, title, memory, exec, topics, baseUrl });
 }
