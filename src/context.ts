@@ -52,6 +52,10 @@ export interface GlobalFlags {
   deadline?: number;
   retries?: number;
   pageSize?: number;
+  /** Where the result goes instead of stdout. */
+  file?: string;
+  /** csv for Excel. */
+  excel?: boolean;
   trace?: boolean;
   verbose?: boolean;
   quiet?: boolean;
@@ -103,6 +107,8 @@ export interface Context {
    * `✓ ` for what was done, `! ` or `warning: ` for what to look at: a terminal shows these as marks.
    */
   notice(line: string): Promise<void>;
+  /** Runs the work when the command is over, however it ended. */
+  atEnd(work: () => Promise<void>): void;
 }
 
 /**
@@ -165,6 +171,7 @@ export function openContext(
       anonymous: () => client({ token: ANONYMOUS }),
     });
   });
+  const endings: (() => Promise<void>)[] = [];
   let opened: Promise<Network> | undefined;
   const openOnce = async (timeoutMs: number | undefined) => {
     const { openNetwork } = await import('./http/network.js');
@@ -212,8 +219,10 @@ export function openContext(
       client,
       jq,
       notice,
+      atEnd: (work) => void endings.push(work),
     },
     close: async () => {
+      for (const work of endings) await work();
       over.abort(new FleetError('interrupted', 'the command is over'));
       // One that could not be opened has said so already.
       const connections = await opened?.catch(() => undefined);

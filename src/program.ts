@@ -203,6 +203,8 @@ function addGlobalFlags(program: Command): void {
       readOutputName,
     )
     .option('--json', 'short for -o json')
+    .option('--file <path>', 'write the result there, whole or not at all')
+    .option('--excel', 'csv for Excel: its separator, and no cell that becomes a formula')
     .option('--columns <a,b,…>', 'columns to show, in this order (table, csv, tsv)', readColumns)
     .option('--no-truncate', 'keep values whole in a table; -o wide also shows every column')
     .option('--no-headers', 'leave out the header (table, csv, tsv)')

@@ -148,6 +148,7 @@ const HEAVY = [
   'conf',
   'yaml',
   'cli-table3',
+  'write-excel-file/node',
   'pg',
   'pg-cursor',
 ];

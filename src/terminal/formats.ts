@@ -6,7 +6,7 @@ import type { Renderer, RendererOptions, Shape } from './formats/renderer.js';
 
 export type { Renderer, RendererOptions, Row, Shape } from './formats/renderer.js';
 
-export const FORMATS = ['table', 'json', 'jsonl', 'csv', 'tsv', 'yaml', 'geojson', 'uuid'] as const;
+export const FORMATS = ['table', 'json', 'jsonl', 'csv', 'tsv', 'yaml', 'geojson', 'uuid', 'xlsx'] as const;
 export type Format = (typeof FORMATS)[number];
 
 /** What `-o` of a command that draws can be besides. */
@@ -14,7 +14,7 @@ export const PICTURES = ['svg', 'html'] as const;
 export type PictureFormat = (typeof PICTURES)[number];
 
 /** The formats that have columns to choose from. */
-const FORMATS_WITH_COLUMNS: readonly Format[] = ['table', 'csv', 'tsv'];
+const FORMATS_WITH_COLUMNS: readonly Format[] = ['table', 'csv', 'tsv', 'xlsx'];
 
 /**
  * Makes the renderer of a format. Refuses, as a usage error, columns for a format that has none and GeoJSON for what has no
@@ -41,11 +41,17 @@ export async function openRenderer<T>(format: Format, shape: Shape<T>, options: 
       return (await import('./formats/json.js')).openJsonLines();
     case 'csv':
     case 'tsv':
-      return (await import('./formats/csv.js')).openCsv(shape, tools, format === 'csv' ? ',' : '\t');
+      return (await import('./formats/csv.js')).openCsv(
+        shape,
+        tools,
+        format === 'tsv' ? '\t' : (options.excel?.separator ?? ','),
+      );
     case 'yaml':
       return (await import('./formats/yaml.js')).openYaml(shape);
     case 'geojson':
       return (await import('./formats/geojson.js')).openGeojson(shape);
+    case 'xlsx':
+      return (await import('./formats/xlsx.js')).openXlsx(shape, tools);
     case 'uuid':
       return (await import('./formats/uuid.js')).openUuids(shape);
   }

@@ -39,7 +39,7 @@ const GUESSES = [
   ['map --open', 'map --serve'],
   ['map --output f.html', 'map -o html --file f.html'],
   ['map -o f.svg', 'map -o svg --file f.svg'],
-  ['bicycles list -o excel', 'bicycles list -o csv'],
+  ['bicycles list -o excel', 'bicycles list -o xlsx --file fleet.xlsx'],
   ['bicycles list --city Berlin', 'bicycles list --zone Berlin'],
   ['bicycles list --area Mitte', 'bicycles list --zone Mitte'],
   ['bicycles list --low-battery', "bicycles list --where 'charge<20'"],

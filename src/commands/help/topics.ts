@@ -109,6 +109,7 @@ const FORMAT_MEANINGS: { readonly [Name in Format]: string } = {
   yaml: 'every field',
   geojson: 'a FeatureCollection of points, longitude first',
   uuid: 'UUIDs only, one per line',
+  xlsx: 'a workbook with types, widths and a frozen header; with --file PATH',
 };
 
 /** Every format; `wide` is the table of one run, and no setting. */

@@ -1,11 +1,13 @@
 // The way from a command's result to stdout: the format asked for, rendered and written, or filtered by jq.
 
 import type { Context } from '../../context.js';
+import { usageError } from '../../errors.js';
 import { inBatches } from '../../terminal/batches.js';
 import { type Format, openRenderer, type Row, type Shape } from '../../terminal/formats.js';
 import { type Jq, writeResults } from '../../terminal/jq/results.js';
 import { forScreen } from '../../terminal/marks.js';
 import { writeFooter } from '../footer.js';
+import { openTarget } from '../map/target.js';
 
 export interface Result<T> {
   /** Writes some rows; waits until the reader has room. */
@@ -34,14 +36,23 @@ export async function openResult<T>(context: Context, shape: Shape<T>, format?: 
   const jq = await context.jq();
   if (jq !== undefined) return openFiltered(context, shape, jq);
   const { io, flags } = context;
+  const isScreen = io.stdout.isTerminal && flags.file === undefined;
   const chosen = format ?? (await context.settings()).output.value;
+  if (chosen === 'xlsx' && flags.file === undefined)
+    throw usageError('-o xlsx writes a file', 'add --file PATH, such as --file fleet.xlsx');
+  if (flags.excel === true && chosen !== 'csv')
+    throw usageError(`--excel goes with csv, not with ${chosen}`, 'add -o csv');
+  const target = await openTarget(context, flags.file);
+  // Whole or not at all.
+  context.atEnd(target.discard);
   const renderer = await openRenderer(chosen, shape, {
     ...(flags.columns === undefined ? {} : { columns: flags.columns }),
     isWhole: flags.wide === true || flags.truncate === false,
     hasHeader: flags.headers !== false,
-    terminal: io.stdout.isTerminal,
-    width: flags.wide === true ? undefined : io.stdout.width(),
-    colorLevel: io.stdout.colorLevel,
+    excel: flags.excel === true ? { separator: separatorOf(io.env) } : undefined,
+    terminal: isScreen,
+    width: flags.wide === true || !isScreen ? undefined : io.stdout.width(),
+    colorLevel: isScreen ? io.stdout.colorLevel : 0,
     now: context.clock.wallMs(),
   });
   let isBegun = false;
@@ -52,7 +63,7 @@ export async function openResult<T>(context: Context, shape: Shape<T>, format?: 
     isBegun = true;
     if (whole.length === 0) return;
     hasWritten = true;
-    await io.stdout.write(chosen === 'table' ? forScreen(String(whole), io.stdout) : whole);
+    await target.write(chosen === 'table' && isScreen ? forScreen(String(whole), io.stdout) : whole);
   };
   return {
     async write(rows) {
@@ -60,9 +71,22 @@ export async function openResult<T>(context: Context, shape: Shape<T>, format?: 
     },
     async end(footer = []) {
       await write(renderer.end?.() ?? '');
-      await writeFooter(context, [...footer, ...(renderer.notices?.() ?? [])], hasWritten && io.stdout.isTerminal);
+      if (renderer.finish !== undefined) await write(await renderer.finish());
+      await target.end();
+      await writeFooter(context, [...footer, ...(renderer.notices?.() ?? [])], hasWritten && isScreen);
     },
   };
+}
+
+/** What separates values where Excel speaks the language of the environment: a semicolon where a comma is in the numbers. */
+function separatorOf(env: NodeJS.ProcessEnv): string {
+  const name =
+    (env['LC_ALL'] || env['LC_NUMERIC'] || env['LANG'] || 'en').split(/[.@]/, 1)[0]?.replace('_', '-') ?? 'en';
+  try {
+    return (1.5).toLocaleString(name).includes(',') ? ';' : ',';
+  } catch {
+    return ',';
+  }
 }
 
 function lengthOf({ raw, json }: Row<unknown>): number {

@@ -19,7 +19,6 @@ const DEFAULT_PORT = 4030;
 export function addMap(program: Command, run: Run): void {
   const map = program.command('map').summary('draw the fleet on a map').description(DESCRIPTION);
   addRoleFlag(addFleetFilters(map))
-    .option('--file <path>', 'write it to this .svg, .html or .txt file')
     .option('--size <width,height>', 'columns and rows, or pixels of an SVG: 120,40', readSize)
     .option('--live', 'fill the terminal, moving as messages come')
     .option(

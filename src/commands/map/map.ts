@@ -9,7 +9,6 @@ import type { Size } from './size.js';
 import { openTarget } from './target.js';
 
 export interface MapOptions extends MapFilters {
-  file?: string;
   size?: Size;
   live?: boolean;
   role?: TopicRole;
@@ -38,7 +37,8 @@ const FORMS_BY_ENDING: ReadonlyMap<string, Form> = new Map([
 
 /** Draws the fleet. Throws what a list throws; a list that stayed short is drawn, and ends with `partial`. */
 export async function showMap(context: Context, options: MapOptions): Promise<void> {
-  const { file, size, live, serve, role, tiles, attribution, offline: _offline, ...filters } = options;
+  const { file } = context.flags;
+  const { size, live, serve, role, tiles, attribution, offline: _offline, ...filters } = options;
   const form = chooseForm(context, options);
   if (serve !== undefined) {
     const { servePage } = await import('./serve.js');
@@ -69,7 +69,8 @@ export async function showMap(context: Context, options: MapOptions): Promise<vo
 
 /** What the flags ask for together. Throws a usage error for what excludes each other. */
 function chooseForm({ flags, io }: Context, options: MapOptions): Form {
-  const { file, live, offline, serve, tiles, attribution, size } = options;
+  const { file } = flags;
+  const { live, offline, serve, tiles, attribution, size } = options;
   const ending = file === undefined ? undefined : FORMS_BY_ENDING.get(extname(file).toLowerCase());
   const form = flags.picture ?? ending ?? 'text';
   const isPage = form === 'html' || serve !== undefined;

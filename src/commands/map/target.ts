@@ -6,7 +6,7 @@ import type { Context } from '../../context.js';
 import { FleetError, reasonOf } from '../../errors.js';
 
 export interface Target {
-  write(text: string): Promise<void>;
+  write(text: string | Buffer): Promise<void>;
   /** Everything was written. */
   end(): Promise<void>;
   /** It failed on the way: nothing of it stays. */

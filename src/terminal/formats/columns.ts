@@ -126,3 +126,12 @@ export function fieldsOf<T>(values: readonly T[]): string[] {
 export function fieldColumns<T>(fields: readonly string[], shape: Shape<T>): Column<T>[] {
   return fields.map((field, index) => pickField(shape, field, fields.length - index));
 }
+
+/** The columns of a file: the documented fields, or those that come, the documented first. */
+export function fieldsOfFile<T>(shape: Shape<T>, values: readonly T[]): Column<T>[] {
+  const { fields, areFieldsOpen } = shape;
+  if (fields.length > 0 && areFieldsOpen !== true) return fieldColumns(fields, shape);
+  const found = fieldsOf(values);
+  const first = fields.filter((field) => found.includes(field));
+  return fieldColumns([...first, ...found.filter((field) => !fields.includes(field))], shape);
+}

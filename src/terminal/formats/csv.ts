@@ -4,15 +4,8 @@ import { exactValue } from '../../json/exact.js';
 import { clean } from '../clean.js';
 import { type Column, cellOf, type Place } from '../table.js';
 import { MISSING, readPath, textOf } from '../values.js';
-import { fieldColumns, fieldsOf, fileColumns, isField } from './columns.js';
+import { fieldsOfFile, fileColumns, isField } from './columns.js';
 import type { Renderer, RendererTools, Shape } from './renderer.js';
-
-/** The documented fields, or those that come, the documented first. */
-function fileFields<T>({ fields, areFieldsOpen }: Shape<T>, values: readonly T[]): readonly string[] {
-  if (fields.length > 0 && areFieldsOpen !== true) return fields;
-  const found = fieldsOf(values);
-  return [...fields.filter((field) => found.includes(field)), ...found.filter((field) => !fields.includes(field))];
-}
 
 /**
  * A header of field names, then a line a resource: every documented field, or those of `--columns`. Null and missing are empty,
@@ -20,8 +13,9 @@ function fileFields<T>({ fields, areFieldsOpen }: Shape<T>, values: readonly T[]
  * break or, in tsv, a tab. Lines end in LF: RFC 4180 has CRLF, but its readers take LF, and `cut`, `awk` and `sort` do not take CR.
  * A text such as `=1+1` is left as it is, although a spreadsheet may calculate it: data comes out equal.
  */
-export function openCsv<T>(shape: Shape<T>, tools: RendererTools, delimiter: ',' | '\t'): Renderer<T> {
-  const columnsOf = fileColumns(shape, tools.columns, (values) => fieldColumns(fileFields(shape, values), shape));
+export function openCsv<T>(shape: Shape<T>, tools: RendererTools, delimiter: string): Renderer<T> {
+  const { excel } = tools;
+  const columnsOf = fileColumns(shape, tools.columns, (values) => fieldsOfFile(shape, values));
   const at: Place = { now: tools.now, terminal: false };
   const { hasHeader = true } = tools;
   /** What each column shows of a value, once the columns are known. */
@@ -34,11 +28,19 @@ export function openCsv<T>(shape: Shape<T>, tools: RendererTools, delimiter: ','
       : text;
   const write = (lines: string[][]) => lines.map((cells) => `${cells.map(quote).join(delimiter)}\n`).join('');
 
+  /** A spreadsheet calculates what begins like a formula, and reads numbers as its locale writes them. */
+  const guard = (text: string) => (excel !== undefined && /^[=+\-@\t\r]/.test(text) ? `'${text}` : text);
+  function showField(inner: unknown): string {
+    const text = clean(textOf(inner) ?? '');
+    if (excel === undefined || typeof inner === 'string') return guard(text);
+    return excel.separator === ';' && typeof inner === 'number' ? text.replace('.', ',') : text;
+  }
+
   function readerOf(column: Column<T>): (value: T) => string {
-    if (isField(column, shape)) return (value) => clean(textOf(readPath(value, column.field)) ?? '');
+    if (isField(column, shape)) return (value) => showField(readPath(value, column.field));
     return (value) => {
       const { text } = cellOf(column, value, at);
-      return text === MISSING ? '' : text;
+      return text === MISSING ? '' : guard(text);
     };
   }
 
@@ -50,6 +52,7 @@ export function openCsv<T>(shape: Shape<T>, tools: RendererTools, delimiter: ','
   }
 
   return {
+    begin: () => (excel === undefined ? '' : '\uFEFF'),
     rows(rows) {
       if (rows.length === 0) return '';
       const values = rows.map(exactValue);

@@ -38,6 +38,8 @@ export interface Renderer<T> {
   begin?(): string;
   rows(rows: readonly Row<T>[]): string | Buffer;
   end?(): string;
+  /** A file that is whole at the end alone. */
+  finish?(): Promise<Buffer>;
   /** After the end: what the operator should know of what is not in the output, a line each. */
   notices?(): string[];
 }
@@ -47,6 +49,8 @@ export interface RendererOptions {
   columns?: readonly string[] | undefined;
   /** Nothing is cut or shortened: `-o wide` and `--no-truncate`. */
   isWhole?: boolean;
+  /** Values for Excel: a mark of UTF-8, the separator and the decimal comma of the locale, and no text that becomes a formula. */
+  excel?: { separator: string } | undefined;
   /** False: no line of headers in tables and files of values. */
   hasHeader?: boolean;
   terminal: boolean;

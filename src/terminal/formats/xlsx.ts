@@ -1,0 +1,70 @@
+// A workbook for spreadsheets: one sheet with typed cells, widths and a frozen header; text stays text, whatever it begins with.
+
+import type { Cell, CellObject } from 'write-excel-file/node';
+import { usageError } from '../../errors.js';
+import { exactValue } from '../../json/exact.js';
+import { clean } from '../clean.js';
+import { type Column, cellOf, type Place } from '../table.js';
+import { readTime } from '../time.js';
+import { MISSING, readPath, textOf } from '../values.js';
+import { fieldsOfFile, fileColumns, isField } from './columns.js';
+import type { Renderer, RendererTools, Shape } from './renderer.js';
+
+/** A sheet has no more, the header included. */
+const MOST_ROWS = 1_048_576;
+/** A cell has no more. */
+const LONGEST_CELL_CHARACTERS = 32_767;
+const WIDEST_COLUMN_CHARACTERS = 60;
+const TIME_FORMAT = 'yyyy-mm-dd hh:mm:ss';
+
+/** Collects the rows, and makes the file at the end: a spreadsheet cannot be written as it comes. */
+export function openXlsx<T>(shape: Shape<T>, tools: RendererTools): Renderer<T> {
+  const columnsOf = fileColumns(shape, tools.columns, (values) => fieldsOfFile(shape, values));
+  const at: Place = { now: tools.now, terminal: false };
+  const rows: Cell[][] = [];
+  let columns: readonly Column<T>[] | undefined;
+  return {
+    rows(batch) {
+      const values = batch.map(exactValue);
+      columns ??= columnsOf(values);
+      for (const value of values) rows.push(columns.map((column) => cellFor(column, value)));
+      if (rows.length >= MOST_ROWS) throw usageError('a sheet holds 1,048,575 rows at most', 'use -o csv, or filter');
+      return '';
+    },
+    async finish() {
+      const { default: writeXlsxFile } = await import('write-excel-file/node');
+      const shown = columns ?? columnsOf([]);
+      const header = shown.map(({ field }): CellObject => ({ value: clean(field), type: String, fontWeight: 'bold' }));
+      const widths = shown.map((_, index) => ({
+        width: Math.min(
+          WIDEST_COLUMN_CHARACTERS,
+          2 + [header, ...rows].reduce((most, row) => Math.max(most, lengthOf(row[index])), 0),
+        ),
+      }));
+      return writeXlsxFile([header, ...rows], {
+        columns: widths,
+        stickyRowsCount: 1,
+        sheet: shape.noun.many,
+      }).toBuffer();
+    },
+  };
+
+  function cellFor(column: Column<T>, value: T): Cell {
+    const inner = isField(column, shape) ? readPath(value, column.field) : textOr(cellOf(column, value, at).text);
+    if (inner === null || inner === undefined) return null;
+    if (typeof inner === 'boolean') return { value: inner, type: Boolean };
+    if (typeof inner === 'number') return { value: inner, type: Number };
+    const time = /^\d{4}-\d{2}-\d{2}T/.test(String(inner)) ? readTime(inner) : undefined;
+    if (time !== undefined) return { value: new Date(time), type: Date, format: TIME_FORMAT };
+    return { value: clean(textOf(inner) ?? '').slice(0, LONGEST_CELL_CHARACTERS), type: String };
+  }
+}
+
+function textOr(text: string): string | null {
+  return text === MISSING ? null : text;
+}
+
+function lengthOf(cell: Cell | undefined): number {
+  const value = typeof cell === 'object' && cell !== null && 'value' in cell ? cell.value : undefined;
+  return value instanceof Date ? TIME_FORMAT.length : String(value ?? '').length;
+}

@@ -1,0 +1,104 @@
+// Spreadsheets: workbooks with types, csv that Excel reads as it was meant, and results in files, whole or not at all.
+
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import readXlsxFile from 'read-excel-file/node';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { runFleet } from '../support/run.js';
+import { useSandbox } from '../support/sandbox.js';
+import { sendJson, withServer } from '../support/server.js';
+
+const sandbox = useSandbox({ bicycles: 30 });
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'fleet-sheet-'));
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+const fleet = async (args: readonly string[], env: NodeJS.ProcessEnv = {}) =>
+  runFleet(args, { env: { FLEET_BASE_URL: sandbox().baseUrl, FLEET_TOKEN: await sandbox().token(), ...env } });
+const rowsOf = async (path: string) => {
+  const [sheet] = await readXlsxFile(await readFile(path));
+  return sheet?.data ?? [];
+};
+
+describe('-o xlsx', () => {
+  test('a list has typed cells and every field', async () => {
+    const path = join(folder, 'fleet.xlsx');
+    const [first] = sandbox().bicycles();
+    sandbox().changeBicycle(first?.uuid ?? '', { name: '=1+1', serial_number: '0042' });
+    const run = await fleet(['bicycles', 'list', '--all', '-o', 'xlsx', '--file', path]);
+    expect(run).toMatchObject({ code: 0, stdout: '' });
+    const [header = [], ...rows] = await rowsOf(path);
+    expect(header.slice(0, 2)).toEqual(['uuid', 'created']);
+    expect(rows).toHaveLength(30);
+    const row = rows.find(([uuid]) => uuid === first?.uuid) ?? [];
+    const cell = (name: string) => row[header.indexOf(name)];
+    expect(cell('name')).toBe('=1+1');
+    expect(cell('serial_number')).toBe('0042');
+    expect(cell('latitude')).toBe(Number(first?.latitude));
+    expect(cell('created')).toEqual(new Date(String(first?.created)));
+    expect((await readFile(path)).toString('latin1')).not.toContain('<f>');
+  });
+
+  test.each([
+    ['stats', ['bicycles', 'stats']],
+    ['alerts', ['alerts', 'list', '--limit', '5']],
+    ['zones', ['zones', 'list']],
+  ])('%s', async (_what, args) => {
+    const path = join(folder, 'out.xlsx');
+    expect(await fleet([...args, '-o', 'xlsx', '--file', path])).toMatchObject({ code: 0 });
+    expect((await rowsOf(path)).length).toBeGreaterThan(1);
+  });
+
+  test('needs a file', async () => {
+    const run = await fleet(['bicycles', 'list', '-o', 'xlsx']);
+    expect([run.code, run.stdout, run.stderr]).toEqual([2, '', expect.stringContaining('add --file PATH')]);
+  });
+});
+
+describe('--file', () => {
+  test('writes any format, and leaves the old file where the list fails', async () => {
+    const path = join(folder, 'fleet.csv');
+    const piped = await fleet(['bicycles', 'list', '--all', '-o', 'csv']);
+    expect((await fleet(['bicycles', 'list', '--all', '-o', 'csv', '--file', path])).stdout).toBe('');
+    expect(await readFile(path, 'utf8')).toBe(piped.stdout);
+    await writeFile(path, 'old');
+    await withServer(
+      (response, { path: asked }) =>
+        asked.includes('page=2')
+          ? sendJson(response, 500, {})
+          : sendJson(response, 200, { count: 2, next: '/bicycles/?page=2', results: [{ uuid: 'a' }] }),
+      async ({ url }) => {
+        const run = await fleet(['bicycles', 'list', '--all', '-o', 'csv', '--file', path], { FLEET_BASE_URL: url });
+        expect(run.code).toBe(7);
+      },
+    );
+    expect(await readFile(path, 'utf8')).toBe('old');
+    expect(await readdir(folder)).toEqual(['fleet.csv']);
+  });
+
+  test('that cannot be written is exit 10', async () => {
+    expect((await fleet(['bicycles', 'list', '--file', join(folder, 'no', 'where.csv')])).code).toBe(10);
+  });
+});
+
+describe('--excel', () => {
+  test.each([
+    ['de_DE.UTF-8', ';', '52,5'],
+    ['en_US.UTF-8', ',', '52.5'],
+    ['C', ',', '52.5'],
+  ])('in %s', async (LC_ALL, separator, latitude) => {
+    const [first] = sandbox().bicycles();
+    sandbox().changeBicycle(first?.uuid ?? '', { name: '=HYPERLINK("x")', latitude: 52.5, longitude: -3 });
+    const args = ['bicycles', 'list', '-o', 'csv', '--excel', '--columns', 'name,latitude,longitude'];
+    const run = await fleet([...args, '--where', `uuid=${first?.uuid}`, '--all'], { LC_ALL });
+    const cells = [`"'=HYPERLINK(""x"")"`, latitude, '-3'];
+    expect(run.stdout).toBe(`\uFEFFname${separator}latitude${separator}longitude\n${cells.join(separator)}\n`);
+  });
+
+  test('goes with csv', async () => {
+    expect((await fleet(['bicycles', 'list', '--excel'])).stderr).toContain('--excel goes with csv');
+  });
+});
