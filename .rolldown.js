@@ -251,8 +251,6 @@ await build({
   platform: 'node',
   // Optional parts of pg that nobody installed.
   external: ['pg-native', 'pg-cloudflare'],
-  // What its package.json names first loads its own files in a way that cannot be bundled.
-  resolve: { alias: { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' } },
   plugins: [pageAsset, coastline, licences, undiciApart, webAssembly, readOnce],
   output: {
     dir: FOLDER,

@@ -29,17 +29,36 @@ const READ_BYTES = 64 * 1024;
  * signal's reason.
  */
 export async function readNamedFile(path: string, options: NamedFileOptions): Promise<NamedFile> {
+  const parts: Buffer[] = [];
+  let length = 0;
+  let isRegular = false;
+  for await (const chunk of readNamedChunks(path, { ...options, onOpen: (is) => (isRegular = is) })) {
+    parts.push(chunk);
+    length += chunk.length;
+    if (length > options.limitBytes) throw new Error(options.tooLarge);
+  }
+  return { bytes: Buffer.concat(parts), isRegular };
+}
+
+export interface ChunkOptions extends Omit<NamedFileOptions, 'limitBytes' | 'tooLarge'> {
+  /** Is told whether it is a regular file. */
+  onOpen?(isRegular: boolean): void;
+}
+
+/** The bytes of a file as they come, of any length. Throws as readNamedFile does. */
+export async function* readNamedChunks(path: string, options: ChunkOptions): AsyncGenerator<Buffer, void, undefined> {
   options.signal.throwIfAborted();
   // A named pipe without a writer would block a thread that nothing can stop, and the end of the program with it.
   const descriptor = await promisify(open)(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
   let isOpen = true;
   try {
     const stats = (await promisify(fstat)(descriptor)) as Stats;
-    const isRegular = stats.isFile();
-    if (!isStream(descriptor, stats)) return { bytes: await collect(chunksOf(descriptor), options), isRegular };
-    const stream = isatty(descriptor) ? new ReadStream(descriptor) : new Socket({ fd: descriptor, writable: false });
-    isOpen = false;
-    return { bytes: await readStream(stream, options), isRegular };
+    options.onOpen?.(stats.isFile());
+    if (isStream(descriptor, stats)) {
+      const stream = isatty(descriptor) ? new ReadStream(descriptor) : new Socket({ fd: descriptor, writable: false });
+      isOpen = false;
+      yield* chunksOfStream(stream, options);
+    } else yield* chunksOf(descriptor, options.signal);
   } finally {
     if (isOpen) await promisify(close)(descriptor);
   }
@@ -50,8 +69,9 @@ function isStream(descriptor: number, stats: Stats | BigIntStats): boolean {
   return stats.isFIFO() || stats.isSocket() || isatty(descriptor);
 }
 
-async function* chunksOf(descriptor: number): AsyncGenerator<Buffer, void, undefined> {
+async function* chunksOf(descriptor: number, signal: AbortSignal): AsyncGenerator<Buffer, void, undefined> {
   for (;;) {
+    signal.throwIfAborted();
     const { bytesRead, buffer } = await promisify(read)(
       descriptor,
       Buffer.allocUnsafe(READ_BYTES),
@@ -64,8 +84,10 @@ async function* chunksOf(descriptor: number): AsyncGenerator<Buffer, void, undef
   }
 }
 
-async function readStream(stream: Socket | ReadStream, options: NamedFileOptions): Promise<Buffer> {
-  const { signal, silenceMs, clock } = options;
+async function* chunksOfStream(
+  stream: Socket | ReadStream,
+  { signal, silenceMs, clock }: ChunkOptions,
+): AsyncGenerator<Buffer, void, undefined> {
   const end = (reason: unknown) => void stream.destroy(reason as Error);
   const onAbort = () => end(signal.reason);
   const wait = () =>
@@ -73,31 +95,16 @@ async function readStream(stream: Socket | ReadStream, options: NamedFileOptions
       ? () => {}
       : clock.after(silenceMs, () => end(new Error(`nothing came from it for ${silenceMs / 1000} s (--timeout)`)));
   let cancel = wait();
-  stream.on('data', () => {
-    cancel();
-    cancel = wait();
-  });
   signal.addEventListener('abort', onAbort);
   try {
-    return await collect(stream, options);
+    for await (const chunk of stream) {
+      cancel();
+      yield chunk;
+      cancel = wait();
+    }
   } finally {
     cancel();
     signal.removeEventListener('abort', onAbort);
     stream.destroy();
   }
-}
-
-async function collect(
-  chunks: AsyncIterable<Buffer>,
-  { limitBytes, tooLarge, signal }: NamedFileOptions,
-): Promise<Buffer> {
-  const parts: Buffer[] = [];
-  let length = 0;
-  for await (const chunk of chunks) {
-    signal.throwIfAborted();
-    parts.push(chunk);
-    length += chunk.length;
-    if (length > limitBytes) throw new Error(tooLarge);
-  }
-  return Buffer.concat(parts);
 }

@@ -42,17 +42,16 @@ export async function readStdin(
   }
 }
 
+/** What the reading of an input needs. */
+export interface Reading {
+  readonly io: Io;
+  readonly signal: AbortSignal;
+  readonly clock: Clock;
+  settings(): Promise<{ readonly timeoutMs: { readonly value: number } }>;
+}
+
 /** The bytes of an input file, or of stdin for `-`. Throws a FleetError of kind `usage` that says why they cannot be read; `flag` names it. */
-export async function readInput(
-  context: {
-    readonly io: Io;
-    readonly signal: AbortSignal;
-    readonly clock: Clock;
-    settings(): Promise<{ readonly timeoutMs: { readonly value: number } }>;
-  },
-  path: string,
-  flag: string,
-): Promise<Buffer> {
+export async function readInput(context: Reading, path: string, flag: string): Promise<Buffer> {
   if (path === '-') return readStdin(context);
   const { signal, clock } = context;
   const silenceMs = (await context.settings()).timeoutMs.value;
@@ -64,40 +63,101 @@ export async function readInput(
     clock,
     silenceMs,
   });
-  return (
-    await reading.catch((error: unknown) => {
-      signal.throwIfAborted();
-      const hint = flag.endsWith('@')
-        ? `give ${flag}FILE, or ${flag}- for stdin`
-        : `give ${flag} a file, or - for stdin`;
-      throw usageError(`${path} cannot be read: ${reasonOf(error)}`, hint);
-    })
-  ).bytes;
+  return (await reading.catch((error: unknown) => refuseFile(error, path, flag, signal))).bytes;
+}
+
+function refuseFile(error: unknown, path: string, flag: string, signal: AbortSignal): never {
+  signal.throwIfAborted();
+  const hint = flag.endsWith('@') ? `give ${flag}FILE, or ${flag}- for stdin` : `give ${flag} a file, or - for stdin`;
+  throw usageError(`${path} cannot be read: ${reasonOf(error)}`, hint);
+}
+
+/** The lines of an input file, or of stdin for `-`, as they come. Throws as readInput does, and for what is not UTF-8 or empty. */
+export async function* readLines(
+  context: Reading,
+  path: string,
+  flag: string,
+  emptyHint: string,
+): AsyncGenerator<string, void, undefined> {
+  const { io, signal, clock } = context;
+  const isStdin = path === '-';
+  const onAbort = () => void io.stdin.destroy(signal.reason);
+  if (isStdin) signal.addEventListener('abort', onAbort, { once: true });
+  let isEmpty = true;
+  try {
+    for await (const line of linesOf(
+      isStdin ? readChunks(io.stdin) : await chunksOfFile(),
+      isStdin ? 'stdin' : path,
+      true,
+    )) {
+      isEmpty &&= line.trim() === '';
+      yield line;
+    }
+    signal.throwIfAborted();
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
+  if (isEmpty) throw usageError(`${isStdin ? 'stdin' : path} is empty`, emptyHint);
+
+  async function chunksOfFile() {
+    const silenceMs = (await context.settings()).timeoutMs.value;
+    const { readNamedChunks } = await import('../named-file.js');
+    return (async function* () {
+      const chunks = readNamedChunks(path, { signal, clock, silenceMs });
+      for (;;) {
+        const got = await chunks.next().catch((error: unknown) => refuseFile(error, path, flag, signal));
+        if (got.done === true) return;
+        yield got.value;
+      }
+    })();
+  }
 }
 
 /**
  * The lines of stdin as they come, without their ends (LF or CRLF) and without a byte order mark. Throws a FleetError of kind `usage`
  * as readStdin does, and for a line of more than a megabyte. Whoever wants it to end early destroys the stream.
  */
-export async function* readStdinLines(stdin: Streams['stdin']): AsyncGenerator<string, void, undefined> {
-  const decoder = new TextDecoder();
+export function readStdinLines(stdin: Streams['stdin']): AsyncGenerator<string, void, undefined> {
+  return linesOf(readChunks(stdin), 'stdin', false);
+}
+
+async function* linesOf(
+  chunks: AsyncIterable<string | Uint8Array>,
+  source: string,
+  isStrict: boolean,
+): AsyncGenerator<string, void, undefined> {
+  const decoder = new TextDecoder('utf-8', { fatal: isStrict });
   let rest = '';
-  for await (const chunk of readChunks(stdin)) {
-    rest += typeof chunk === 'string' ? chunk : decoder.decode(chunk, { stream: true });
+  let number = 1;
+  const refuseLong = (line: string) => {
+    if (line.length > LINE_LIMIT_CHARACTERS) throw usageError(`a line of ${source} is longer than a megabyte`);
+    return line;
+  };
+  const decode = (chunk?: string | Uint8Array): string => {
+    if (typeof chunk === 'string') return chunk;
+    try {
+      return chunk === undefined ? decoder.decode() : decoder.decode(chunk, { stream: true });
+    } catch {
+      const before =
+        Buffer.from(chunk ?? [])
+          .toString('utf8')
+          .split('\uFFFD', 1)[0] ?? '';
+      const line = number + before.split('\n').length - 1;
+      throw usageError(`${source}:${line}: this is not UTF-8: save the file as UTF-8`, 'nothing was sent');
+    }
+  };
+  for await (const chunk of chunks) {
+    rest += decode(chunk);
     let start = 0;
     for (let end = rest.indexOf('\n'); end !== -1; end = rest.indexOf('\n', start)) {
       yield refuseLong(rest.slice(start, end)).replace(/\r$/, '');
       start = end + 1;
+      number += 1;
     }
     rest = refuseLong(rest.slice(start));
   }
-  rest += decoder.decode();
+  rest += decode();
   if (rest !== '') yield rest.replace(/\r$/, '');
-}
-
-function refuseLong(line: string): string {
-  if (line.length > LINE_LIMIT_CHARACTERS) throw usageError('a line of stdin is longer than a megabyte');
-  return line;
 }
 
 async function* readChunks(stdin: Streams['stdin']): AsyncGenerator<string | Uint8Array, void, undefined> {

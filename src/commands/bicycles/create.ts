@@ -8,7 +8,7 @@ import type { HttpRequest } from '../../http/types.js';
 import { squeeze } from '../../json/text.js';
 import { requireBaseUrl } from '../../settings/resolve.js';
 import { clean } from '../../terminal/clean.js';
-import { readInput } from '../../terminal/stdin.js';
+import { readLines } from '../../terminal/stdin.js';
 import { CREATIONS } from '../../views/action.js';
 import { BICYCLES } from '../../views/bicycle.js';
 import { isNewBicycle, readChange } from '../bulk/answer.js';
@@ -20,7 +20,14 @@ import { withNamesFound } from '../named/find.js';
 import { chosenOrganization, requireOrganization } from '../organization.js';
 import { askIfProtected } from '../protected.js';
 import { sendChange } from '../unanswered.js';
-import { type FieldFlags, furtherProblems, keyOfRow, readFlags, readNewBicycles } from './new-bicycles.js';
+import {
+  type FieldFlags,
+  furtherProblems,
+  keyOfRow,
+  type NewBicyclesInput,
+  readFlags,
+  readNewBicycles,
+} from './new-bicycles.js';
 
 export interface CreateOptions extends ChangeOptions, FieldFlags {
   /** A file, or `-` for stdin. */
@@ -84,23 +91,22 @@ async function createOne(context: Context, body: NewBicycle): Promise<void> {
 async function createFrom(context: Context, from: string, baseUrl: URL, options: CreateOptions): Promise<void> {
   refuse(options, ['name', 'lock', 'serialNumber'], "is one bicycle's own, and --from creates many");
   const source = from === '-' ? 'stdin' : from;
-  const input = await readInput(context, from, '--from');
-  const text = input.toString('latin1');
-  if (text.trim() === '') throw usageError(`${source} is empty`, 'give CSV with a header, a JSON array or JSON lines');
   const links = await withNamesFound(context, options);
-  const chosen = links.organization ?? (await chosenOrganization(context));
-  // Rows that name no organization at all need one.
-  const isNamed = chosen !== undefined || /organization/i.test(text);
-  const organization = isNamed ? chosen : await requireOrganization(context, undefined);
+  const organization = links.organization ?? (await chosenOrganization(context));
   const defaults = readFlags(baseUrl, { ...links, ...(organization === undefined ? {} : { organization }) });
-  const rows = await readRows(context, input, source, baseUrl, defaults);
+  const lines = readLines(context, from, '--from', `give CSV with a header, a JSON array or JSON lines`);
+  const findOrganization = () =>
+    requireOrganization(context, undefined).then(
+      (uuid) => readFlags(baseUrl, { organization: uuid }).organization ?? uuid,
+    );
+  const rows = await readOrComplain(context, { lines, source, baseUrl, defaults, findOrganization });
   await carryOut(context, planFor(rows, source), options);
 }
 
 /** Reads the rows; people see every problem on a line of its own, programs find them in the detail of the error. */
-async function readRows(context: Context, ...input: Parameters<typeof readNewBicycles>): Promise<Creation[]> {
+async function readOrComplain(context: Context, input: NewBicyclesInput): Promise<Creation[]> {
   try {
-    return readNewBicycles(...input);
+    return await readNewBicycles(input);
   } catch (error) {
     const format = (await context.settings()).output.value;
     if (error instanceof FleetError && format !== 'json' && format !== 'jsonl') {

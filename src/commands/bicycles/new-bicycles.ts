@@ -5,8 +5,8 @@ import { BICYCLE_FIELDS, NEW_BICYCLE_FIELDS, type NewBicycle } from '../../api/b
 import { isLinkField, type LinkField, resourceLink } from '../../api/links.js';
 import { nearest } from '../../cli/nearest.js';
 import { FleetError, usageError } from '../../errors.js';
-import { type PlacedRow, readCsvRows, readJsonRows, type Spot, Unreadable } from '../bulk/placed.js';
 import type { Creation } from '../bulk/plan.js';
+import { readRows, Unreadable } from '../bulk/rows.js';
 
 /** The flags that give the fields of a bicycle. */
 export interface FieldFlags {
@@ -24,9 +24,9 @@ const UNIQUE_FIELDS = ['serial_number', 'lock'] as const;
 /** How many of the things that are wrong are shown. */
 const PROBLEMS_SHOWN = 10;
 
-/** What is wrong, and where. */
+/** What is wrong, and in which line. */
 interface Problem {
-  spot: Spot;
+  line: number;
   message: string;
 }
 
@@ -53,25 +53,57 @@ export function readFlags(
 
 /** The identity of a row in a journal: its number and a hash of what is sent. */
 export function keyOfRow({ row, body }: Creation): string {
-  return `${row}:${createHash('sha256').update(JSON.stringify(body)).digest('hex').slice(0, 16)}`;
+  return `${row}:${hashOf(body)}`;
+}
+
+function hashOf(body: NewBicycle): string {
+  return createHash('sha256').update(JSON.stringify(body)).digest('hex').slice(0, 16);
+}
+
+export interface NewBicyclesInput {
+  lines: AsyncIterable<string>;
+  /** What messages call it. */
+  source: string;
+  baseUrl: URL;
+  /** Fields that a row does not have. */
+  defaults: Partial<NewBicycle>;
+  /** Asked for once, where rows name no organization at all. */
+  findOrganization(): Promise<string>;
 }
 
 /**
- * Reads bicycles from a JSON array, JSON lines or CSV with a header, UTF-8 with or without a byte order mark. Fields that a row does
- * not have come from `defaults`. Throws a FleetError of kind `usage` with everything that is wrong and where, as its detail:
- * unreadable text, unknown fields, missing names, bad links, duplicates.
+ * Reads bicycles line by line from a JSON array, JSON lines or CSV with a header. Throws a FleetError of kind `usage` with everything that
+ * is wrong and where, as its detail: unreadable text, unknown fields, missing names, bad links, duplicates.
  */
-export function readNewBicycles(
-  bytes: Uint8Array,
-  source: string,
-  baseUrl: URL,
-  defaults: Partial<NewBicycle>,
-): Creation[] {
+export async function readNewBicycles(input: NewBicyclesInput): Promise<Creation[]> {
+  const { lines, source, baseUrl } = input;
   const problems: Problem[] = [];
+  const rows: Creation[] = [];
+  const findDuplicate = openDuplicates();
+  let { defaults } = input;
+  let isNamed = defaults.organization !== undefined;
+  const isHeader = (names: readonly string[], line: number) => {
+    checkHeader(names, line);
+    isNamed ||= names.includes('organization');
+    return true;
+  };
   try {
-    const placed = readRows(bytes, problems);
-    const rows = placed.map((row, index) => ({ row: index + 1, body: readRow(row, baseUrl, defaults, problems) }));
-    if (problems.length === 0) checkDuplicates(rows, placed, problems);
+    for await (const { line, value } of readRows(lines, { isHeader, hasComments: false })) {
+      if (typeof value === 'string') throw new Unreadable('an object is expected', line);
+      isNamed ||= Object.keys(value).some((name) => name.trim().toLowerCase() === 'organization');
+      if (!isNamed) {
+        defaults = { ...defaults, organization: await input.findOrganization() };
+        isNamed = true;
+      }
+      const found = problems.length;
+      const body = readRow(value, { line, baseUrl, defaults, problems });
+      const same = problems.length === found ? findDuplicate(body, line) : undefined;
+      if (same !== undefined) problems.push({ line, message: same });
+      if (problems.length === 0) rows.push({ row: rows.length + 1, body });
+      else rows.length = 0;
+      if (problems.length > MOST_PROBLEMS) break;
+    }
+    if (problems.length === 0 && rows.length === 0) throw new Unreadable('no bicycles found', 1);
     if (problems.length === 0) return rows;
   } catch (error) {
     if (!(error instanceof Unreadable)) throw error;
@@ -80,65 +112,45 @@ export function readNewBicycles(
   throw complain(source, problems);
 }
 
-const TOP: Spot = { line: 1, column: 1 };
+/** A file of which every line is wrong is wrong as a whole. */
+const MOST_PROBLEMS = 1000;
 
-/** The rows of a file; none where its header is wrong. */
-function readRows(bytes: Uint8Array, problems: Problem[]): PlacedRow[] {
-  const text = decode(bytes);
-  const isJson = /^\s*[[{]/.test(text);
-  const { header, rows } = isJson ? { header: undefined, rows: readJsonRows(text) } : readCsvRows(text);
-  // Once for the header, not once for every row.
-  const names = header?.map((cell) => cell.text) ?? ['name'];
-  for (const [index, { text: name, spot }] of header?.entries() ?? []) {
-    if (!isField(name)) problems.push({ spot, message: unknownField(name) });
-    else if (names.indexOf(name) < index) problems.push({ spot, message: `"${name}" appears twice` });
+/** Throws Unreadable for a header that names what cannot be set, one thing twice, or no name. */
+function checkHeader(names: readonly string[], line: number): void {
+  for (const [index, name] of names.entries()) {
+    if (!isField(name)) throw new Unreadable(unknownField(name), line);
+    if (names.indexOf(name) < index) throw new Unreadable(`"${name}" appears twice`, line);
   }
-  if (problems.length > 0) return [];
-  if (!names.includes('name')) throw new Unreadable('the header has no column "name"', TOP);
-  if (rows.length === 0) throw new Unreadable('no bicycles found', TOP);
-  return rows;
+  if (!names.includes('name')) throw new Unreadable('the header has no column "name"', line);
 }
 
-/** UTF-8 without its byte order mark. Throws Unreadable with the first line that is none: a spreadsheet may write another encoding. */
-function decode(bytes: Uint8Array): string {
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-  } catch {
-    const lines = Buffer.from(bytes).toString('utf8').split('\n');
-    const index = lines.findIndex((line) => line.includes('\uFFFD'));
-    const column = (lines[index]?.indexOf('\uFFFD') ?? 0) + 1;
-    throw new Unreadable('this is not UTF-8: save the file as UTF-8', { line: index + 1, column });
-  }
+interface RowContext {
+  line: number;
+  baseUrl: URL;
+  defaults: Partial<NewBicycle>;
+  problems: Problem[];
 }
 
 /** What is sent for a row; what is wrong with it is added to the problems. */
-function readRow(
-  { spot, fields }: PlacedRow,
-  baseUrl: URL,
-  defaults: Partial<NewBicycle>,
-  problems: Problem[],
-): NewBicycle {
+function readRow(fields: { [field: string]: unknown }, { line, baseUrl, defaults, problems }: RowContext): NewBicycle {
   const given = new Map<string, string>();
-  for (const { name: written, value, nameSpot, valueSpot } of fields) {
+  const wrong = (message: string) => problems.push({ line, message });
+  for (const [written, value] of Object.entries(fields)) {
     const name = written.trim().toLowerCase();
     const link = isLinkField(name) && typeof value === 'string' ? readLink(baseUrl, name, value) : undefined;
-    const wrong = (message: string, at: Spot) => problems.push({ spot: at, message });
-    if (!isField(name)) wrong(unknownField(written), nameSpot);
-    else if (given.has(name)) wrong(`"${name}" appears twice`, nameSpot);
+    if (!isField(name)) wrong(unknownField(written));
+    else if (given.has(name)) wrong(`"${name}" appears twice`);
     else if (value === null) continue;
-    else if (typeof value !== 'string')
-      wrong(`${name} must be text, not ${JSON.stringify(value).slice(0, 40)}`, valueSpot);
-    else if (name === 'name' && value.trim() === '') wrong('the name is empty', valueSpot);
-    else if (isLinkField(name) && link === undefined)
-      wrong(`${name} is neither a URL nor a UUID: "${value}"`, valueSpot);
+    else if (typeof value !== 'string') wrong(`${name} must be text, not ${JSON.stringify(value).slice(0, 40)}`);
+    else if (name === 'name' && value.trim() === '') wrong('the name is empty');
+    else if (isLinkField(name) && link === undefined) wrong(`${name} is neither a URL nor a UUID: "${value}"`);
     // Also what is wrong is no longer missing.
     given.set(name, link ?? String(value));
   }
   for (const [name, value] of Object.entries(defaults)) if (!given.has(name)) given.set(name, value);
   const { name, organization, ...rest } = Object.fromEntries(given) as Partial<NewBicycle>;
-  if (name === undefined) problems.push({ spot, message: 'the name is missing' });
-  if (organization === undefined)
-    problems.push({ spot, message: 'no organization: give it in the file, with --organization or in the settings' });
+  if (name === undefined) wrong('the name is missing');
+  if (organization === undefined) wrong('no organization: give it in the file, with --organization or in the settings');
   return { name: name ?? '', organization: organization ?? '', ...rest };
 }
 
@@ -153,31 +165,29 @@ function unknownField(name: string): string {
   return `unknown field "${name}": ${hint}`;
 }
 
-function checkDuplicates(rows: readonly Creation[], placed: readonly PlacedRow[], problems: Problem[]): void {
+/** Says of each bicycle which earlier one it is the same as, or has something of that no two can have. */
+function openDuplicates(): (body: NewBicycle, line: number) => string | undefined {
   const lines = new Map<string, number>();
   /** The line in which it stood first; undefined for the first. */
-  const lineBefore = (key: string, { line }: Spot): number | undefined => {
+  const lineBefore = (key: string, line: number): number | undefined => {
     const before = lines.get(key);
     if (before === undefined) lines.set(key, line);
     return before;
   };
-  for (const [index, { body }] of rows.entries()) {
-    const { spot, fields } = placed[index] ?? { spot: TOP, fields: [] };
-    const same = lineBefore(JSON.stringify(body), spot);
-    if (same !== undefined) problems.push({ spot, message: `the same bicycle as in line ${same}` });
-    for (const field of same === undefined ? UNIQUE_FIELDS : []) {
+  return (body, line) => {
+    const same = lineBefore(hashOf(body), line);
+    if (same !== undefined) return `the same bicycle as in line ${same}`;
+    for (const field of UNIQUE_FIELDS) {
       const value = body[field];
-      const at = fields.find(({ name }) => name === field)?.valueSpot ?? spot;
-      const before = value === undefined ? undefined : lineBefore(`${field} ${value}`, at);
-      if (before !== undefined)
-        problems.push({ spot: at, message: `${field} "${value}" is already that of line ${before}` });
+      const before = value === undefined ? undefined : lineBefore(`${field} ${value}`, line);
+      if (before !== undefined) return `${field} "${value}" is already that of line ${before}`;
     }
-  }
+    return undefined;
+  };
 }
 
 function complain(source: string, problems: readonly Problem[]): FleetError {
-  const inOrder = [...problems].sort((a, b) => a.spot.line - b.spot.line || a.spot.column - b.spot.column);
-  const lines = inOrder.map(({ spot, message }) => `${source}:${spot.line}:${spot.column}: ${message}`);
+  const lines = problems.map(({ line, message }) => `${source}:${line}: ${message}`);
   const [first = ''] = lines;
   return new FleetError('usage', lines.length === 1 ? first : `${first} (and ${lines.length - 1} more)`, {
     detail: lines,

@@ -4,11 +4,12 @@ import { fstatSync } from 'node:fs';
 import { wholeUuid } from '../../api/links.js';
 import type { Context } from '../../context.js';
 import { type FleetError, usageError } from '../../errors.js';
-import { JsonError, parseJson, textOrNull } from '../../json/parse.js';
+import { textOrNull } from '../../json/parse.js';
 import { readStdinLines } from '../../terminal/stdin.js';
 import { describeBefore } from './evidence.js';
-import { findDelimiter, readCsv, readJsonRows, Unreadable } from './placed.js';
+
 import type { Task } from './plan.js';
+import { readRows, Unreadable } from './rows.js';
 import { unlessAborted } from './until.js';
 
 /** Input that is whole within this time is checked before anything is sent. */
@@ -95,105 +96,29 @@ function isFile(stdin: object): boolean {
   }
 }
 
-interface CsvHeader {
-  delimiter: string;
-  /** Trimmed, in lower case. */
-  names: string[];
-}
+const HEADER_WORDS = 'a header without the column "uuid"';
 
 /** Reads line by line; what is a JSON array is read at its end. Throws a FleetError of kind `usage` that names the line. */
 async function* parseTargets(lines: AsyncIterable<string>): AsyncGenerator<Target, void, undefined> {
-  let number = 0;
-  let format: 'lines' | 'array' | CsvHeader | undefined;
-  let separator: string | undefined;
-  /** The lines of the array, or of a record of CSV whose quotes are open, and the number of the first. */
-  let open: string[] = [];
-  let openedAt = 0;
-  for await (const line of lines) {
-    number += 1;
-    if (open.length === 0) {
-      const text = line.trim();
-      if (text === '' || text.startsWith('#')) continue;
-      openedAt = number;
-      if (format === undefined) {
-        const isSeparator = separator === undefined && /^sep=.$/i.test(text);
-        if (isSeparator) separator = text.at(-1);
-        else format = text.startsWith('[') ? 'array' : findFormat(text, separator, number);
-        if (isSeparator || typeof format === 'object') continue;
-      }
-      if (format === 'lines') {
-        yield parseLine(text, number);
-        continue;
-      }
-    }
-    // A line of CSV with an odd number of quotes opens a record of several lines, and the next such line closes it.
-    const isTurn = line.split('"').length % 2 === 0;
-    const isOpen = isTurn !== open.length > 0;
-    open.push(line);
-    if (typeof format !== 'object' || isOpen) continue;
-    yield taskOf(parseRecord(open.join('\n'), format, openedAt), openedAt);
-    open = [];
-  }
-  if (open.length === 0) return;
-  if (format !== 'array') throw badLine(openedAt, 'a quote is opened here and never closed');
-  const text = open.join('\n');
-  if (/^\s*\[\s*"/.test(text)) return yield* parseTexts(text, openedAt);
-  for (const { spot, fields } of atLine(openedAt, () => readJsonRows(text)))
-    yield taskOf(Object.fromEntries(fields.map(({ name, value }) => [name, value])), openedAt + spot.line - 1);
-}
-
-/** What the first line that says something begins: CSV, when it is a header with the column, else lines of their own. */
-function findFormat(text: string, separator: string | undefined, number: number): CsvHeader | 'lines' {
-  const delimiter = separator ?? findDelimiter(text);
-  const names = text.split(delimiter).map((name) => name.replaceAll('"', '').trim().toLowerCase());
-  if (!text.startsWith('{') && names.includes('uuid')) return { delimiter, names };
-  if (separator === undefined) return 'lines';
-  throw badLine(number, 'a header without the column "uuid"');
-}
-
-function parseRecord(record: string, { names, delimiter }: CsvHeader, number: number): { [name: string]: unknown } {
-  // Most lines have no quotes, and need no reader.
-  const cells = record.includes('"')
-    ? atLine(number, () => readCsv(record, delimiter))[0]?.map(({ text }) => text)
-    : record.split(delimiter);
-  return Object.fromEntries(names.map((name, index) => [name, cells?.[index] || null]));
-}
-
-/** Reads a text that begins in that line of stdin. */
-function atLine<T>(number: number, read: () => T): T {
+  const isHeader = (names: readonly string[], line: number, hasSeparatorLine: boolean) => {
+    if (names.includes('uuid')) return true;
+    if (hasSeparatorLine) throw new Unreadable(HEADER_WORDS, line);
+    return false;
+  };
   try {
-    return read();
+    for await (const { line, value } of readRows(lines, { isHeader, hasComments: true }))
+      yield typeof value === 'string' ? parseUuid(value, line) : taskOf(value, line);
   } catch (error) {
-    if (!(error instanceof Unreadable)) throw error;
-    throw badLine(number + error.spot.line - 1, `${error.message} (column ${error.spot.column})`);
+    throw error instanceof Unreadable ? badLine(error.line, error.message) : error;
   }
 }
 
 /** The longest beginning of a line that an error shows. */
 const SHOWN_CHARACTERS = 60;
 
-/** The UUIDs of a JSON array of texts that begins in that line. */
-function parseTexts(text: string, number: number): Target[] {
-  const values = readJson(text, number) as unknown[];
-  return values.map((value) => parseUuid(typeof value === 'string' ? value : JSON.stringify(value), number));
-}
-
-function readJson(text: string, number: number): unknown {
-  try {
-    return parseJson(text);
-  } catch (error) {
-    throw error instanceof JsonError ? badLine(number, error.message) : error;
-  }
-}
-
-function parseLine(text: string, number: number): Target {
-  if (text.startsWith('{')) return taskOf(readJson(text, number) as { [field: string]: unknown }, number);
-  const at = text.search(/\s#/);
-  return parseUuid(at === -1 ? text : text.slice(0, at).trim(), number);
-}
-
 function parseUuid(text: string, number: number): Target {
-  const uuid = wholeUuid(text.trim());
+  const at = text.search(/\s#/);
+  const uuid = wholeUuid((at === -1 ? text : text.slice(0, at)).trim());
   if (uuid !== undefined) return plainTarget(uuid);
   const shown = text.length > SHOWN_CHARACTERS ? `${text.slice(0, SHOWN_CHARACTERS)}…` : text;
   throw badLine(number, `"${shown}" is not a UUID`);
