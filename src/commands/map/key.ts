@@ -1,50 +1,33 @@
 // The part of a served page's address that nobody can guess: kept between runs, so that a page that stays open finds fleet again.
 
 import { randomBytes } from 'node:crypto';
-import { open, readFile, rm } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Context } from '../../context.js';
-import { makeFolder, OWN_FOLDER_MODE } from '../../folder.js';
+import { reasonOf } from '../../errors.js';
+import { hasCode, makeFolder, OWN_FOLDER_MODE } from '../../folder.js';
 import { findStateFolder } from '../../settings/place.js';
 
 const KEY_BYTES = 18;
-const KEY = /^[\w-]{24}$/;
+const KEY = /^[\w-]{24}\n$/;
 const OWN_FILE = 0o600;
 
 /** The key of this user's state folder, made where there is none; where it cannot be kept, one for this run alone. */
 export async function pageKey({ io, notice }: Context): Promise<string> {
+  const fresh = randomBytes(KEY_BYTES).toString('base64url');
   const folder = findStateFolder(io.env);
-  if (folder === undefined) return newKey();
+  if (folder === undefined) return fresh;
   const path = join(folder, 'page.key');
+  const write = (flag: 'wx' | 'w') => writeFile(path, `${fresh}\n`, { flag, mode: OWN_FILE });
   try {
     await makeFolder(folder, OWN_FOLDER_MODE);
-    return (await readKey(path)) ?? (await writeKey(path));
+    // Of two runs that start at once, both take the key of the one that was faster.
+    await write('wx').catch((error) => (hasCode(error, 'EEXIST') ? undefined : Promise.reject(error)));
+    const kept = await readFile(path, 'utf8');
+    if (KEY.test(kept)) return kept.trim();
+    await write('w');
   } catch (error) {
-    await notice(`the address is for this run alone: ${error instanceof Error ? error.message : String(error)}`);
-    return newKey();
+    await notice(`the address is for this run alone: ${reasonOf(error)}`);
   }
-}
-
-function newKey(): string {
-  return randomBytes(KEY_BYTES).toString('base64url');
-}
-
-async function readKey(path: string): Promise<string | undefined> {
-  const text = (await readFile(path, 'utf8').catch(() => '')).trim();
-  return KEY.test(text) ? text : undefined;
-}
-
-/** Of two runs that start at once, both take the key of the one that was faster. */
-async function writeKey(path: string): Promise<string> {
-  await rm(path, { force: true });
-  const key = newKey();
-  try {
-    const file = await open(path, 'wx', OWN_FILE);
-    await file.writeFile(`${key}\n`).finally(() => file.close());
-    return key;
-  } catch (error) {
-    const other = await readKey(path);
-    if (other === undefined) throw error;
-    return other;
-  }
+  return fresh;
 }
