@@ -346,6 +346,17 @@ describe('what ends it, and what it survives', () => {
     });
   });
 
+  test('a mirror whose writer lives, or was killed, is not current without the file beside it', async () => {
+    await withScene(await newSqlite(), async ({ once, to, env }) => {
+      expect((await once()).code).toBe(0);
+      const lease = { owner: 'other', host: 'here', place: 'x', pid: 1, heartbeat: new Date(now()).toISOString() };
+      await withDatabase(to, (database) => writeMeta(database, { lease }));
+      rmSync(`${to.replace('sqlite:', '')}-wal`, { force: true });
+      const { code, stderr } = await runFleet(['mirror', 'status', '--to', to], { env, clock });
+      expect([code, stderr]).toEqual([9, expect.stringContaining('its file with -wal behind the name is missing')]);
+    });
+  });
+
   test('a copy without the file beside it is told from a mirror that was never there', async () => {
     await withScene(await newSqlite(), async ({ run, to, until, env }) => {
       run();
