@@ -90,13 +90,16 @@ interface List {
   readonly fields: readonly string[];
 }
 
+/** Observed: in which fields a text is looked for. */
+const SEARCHED = { query: ['name', 'serial_number', 'bleid'], name: ['name'] };
+
 const LISTS: { readonly [path: string]: List } = {
   [BICYCLE.listPath]: {
     table: 'bicycles',
     always: ['gone IS NULL'],
     organization: 'followed',
     among: { state: 'state' },
-    others: ['bbox', 'query', 'uuid'],
+    others: ['bbox', ...Object.keys(SEARCHED), 'uuid'],
     fields: [...new Set(['uuid', 'created', 'modified', 'organization', ...BICYCLE_FIELDS])],
   },
   [ALERT.listPath]: {
@@ -138,13 +141,14 @@ function selectionOf({ database, organizations: held }: Mirror, request: HttpReq
     add('latitude BETWEEN ? AND ?', south, north);
     add('longitude BETWEEN ? AND ?', west, east);
   }
-  const [text] = filters.get('query') ?? [];
-  // Observed: it is found in these three fields. SQLite folds the letters of ASCII alone: of others the choice is left to the caller.
-  if (text !== undefined && !/[^\x20-\x7e]/.test(text)) {
-    const either = ['name', 'serial_number', 'bleid'].map((column) => `lower(${column}) LIKE ? ESCAPE '\\'`);
+  for (const [parameter, columns] of Object.entries(SEARCHED)) {
+    const [text] = filters.get(parameter) ?? [];
+    // SQLite folds the letters of ASCII alone: of others the choice is left to the caller.
+    if (text === undefined || /[^\x20-\x7e]/.test(text)) continue;
+    const either = columns.map((column) => `lower(${column}) LIKE ? ESCAPE '\\'`);
     const pattern = `%${likeText(text)}%`;
     // An index holds these fields alone: whole rows are many times as much to read.
-    add(`uuid IN (SELECT uuid FROM bicycles WHERE ${either.join(' OR ')})`, pattern, pattern, pattern);
+    add(`uuid IN (SELECT uuid FROM bicycles WHERE ${either.join(' OR ')})`, ...columns.map(() => pattern));
   }
   const source = conditions.length === 0 ? list.table : `${list.table} WHERE ${conditions.join(' AND ')}`;
   return { source, values, ...place(database, query, list.fields) };
