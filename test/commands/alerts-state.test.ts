@@ -154,6 +154,14 @@ describe('what is shown', () => {
     expect(read([bare('two'), bare('one')])).toEqual([]);
   });
 
+  test('a version of an alert that changed often, with an older time than all before, is shown once', () => {
+    const { read } = follow();
+    read([]);
+    for (let change = 1; change <= 15; change++) expect(read([item('a', 100 + change)])).toHaveLength(1);
+    expect(read([item('a', 50)])).toHaveLength(1);
+    expect(read([item('a', 50)])).toEqual([]);
+  });
+
   test('one without a time among others does not change how the list is read', () => {
     const { read, state } = follow();
     const bare: AlertItem = { value: { uuid: 'bare', state: 'new' }, json: '{"uuid":"bare","state":"new"}' };

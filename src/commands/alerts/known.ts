@@ -63,18 +63,17 @@ export function keyOf({ id, modified, state }: Version): string {
 }
 
 export function openKnownAlerts() {
-  /** By alert, the one that was met last at the end; the newest version of each comes last. */
+  /** By alert; alerts and the versions of each in the order in which they were met. */
   const table = new Map<string, readonly Version[]>();
 
   function keep(version: Version): void {
-    const { id } = version;
-    const known = table.get(id) ?? [];
+    const known = table.get(version.id) ?? [];
     const met = known.find((other) => isSame(other, version));
     const source = met === undefined ? version.source : furthest(met.source, version.source);
     const others = known.filter((other) => other !== met);
-    const at = met === undefined ? others.findLastIndex((other) => !isBefore(version, other)) + 1 : known.indexOf(met);
-    table.delete(id);
-    table.set(id, others.toSpliced(at, 0, { ...version, source }).slice(-KNOWN_VERSIONS));
+    table.delete(version.id);
+    // What was met last stays, whatever its time: the list would bring it again and again.
+    table.set(version.id, [...others, { ...version, source }].slice(-KNOWN_VERSIONS));
     const [oldest = ''] = table.keys();
     if (table.size > KNOWN_ALERTS) table.delete(oldest);
   }
@@ -83,9 +82,9 @@ export function openKnownAlerts() {
     look(item: AlertItem): Look {
       const version = versionOf(item, 'there');
       const known = table.get(version.id) ?? [];
-      const newest = known.at(-1);
       const source = known.find((other) => isSame(other, version))?.source;
-      return { source, before: newest?.state, isOlder: newest !== undefined && isBefore(version, newest) };
+      const newest = known.reduce((last, other) => (isBefore(other, last) ? last : other), known[0] ?? version);
+      return { source, before: known.length === 0 ? undefined : newest.state, isOlder: isBefore(version, newest) };
     },
     learn(item: AlertItem, source: Source): Version {
       const version = versionOf(item, source);

@@ -115,11 +115,13 @@ function recordOfMarks({ beganMs, cursorMs, floorMs }: Marks) {
   return { began: iso(beganMs), cursor: iso(cursorMs), floor: iso(floorMs) };
 }
 
-/** All that the next reading will meet, and the newest of the rest. */
+/** Alerts that the next reading will meet, and the newest of the rest: each with all of its versions, for any may be the one in the list. */
 function worthKeeping(versions: readonly Version[], cursorMs: number | undefined): Version[] {
   const fromMs = cursorMs === undefined ? Number.NEGATIVE_INFINITY : cursorMs - 2 * CLOCK_MARGIN_MS;
   const first = versions.length - KEPT_VERSIONS;
-  return versions.filter(({ modified }, index) => index >= first || (readTime(modified) ?? fromMs) >= fromMs);
+  const kept = versions.filter(({ modified }, index) => index >= first || (readTime(modified) ?? fromMs) >= fromMs);
+  const ids = new Set(kept.map(({ id }) => id));
+  return versions.filter(({ id }) => ids.has(id));
 }
 
 /** Reads what the file remembers into the knowledge. */
