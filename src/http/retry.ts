@@ -87,6 +87,29 @@ export function pauseBefore(repetition: number, random: () => number = Math.rand
 /** What follows something for days obeys a service up to here (cli.md section 4, promise 6): it must not be blind for hours. */
 export const LONGEST_ASKED_PAUSE_MS = 300_000;
 
+/** The pauses before a stream is connected again, without those that the service asks for. */
+const FIRST_RETURN_MS = 500;
+const LONGEST_RETURN_MS = 30_000;
+
+/**
+ * Milliseconds to wait before a stream is connected again, try `attempt` from 1 on: never less than the service asked for (`retry:`,
+ * `Retry-After`), five minutes at most, and spread by full jitter so that a fleet of watches does not come back in step.
+ */
+export function pauseBeforeReturn(
+  attempt: number,
+  retryMs: number,
+  headers: Readonly<Record<string, string>> | undefined,
+  now: { wallMs: number; random: number },
+): { pauseMs: number; cappedFromMs?: number } {
+  // A date in `Retry-After` is of the service's clock, which its `Date` shows.
+  const retryAfterMs = readRetryAfter(headers?.['retry-after'], answeredAtMs(headers) ?? now.wallMs) ?? 0;
+  const askedMs = Math.max(retryMs, retryAfterMs);
+  const spreadMs = now.random * doublingPauseMs(attempt, FIRST_RETURN_MS, LONGEST_RETURN_MS);
+  if (askedMs > LONGEST_ASKED_PAUSE_MS)
+    return { pauseMs: Math.round(LONGEST_ASKED_PAUSE_MS - spreadMs), cappedFromMs: askedMs };
+  return { pauseMs: Math.round(Math.min(LONGEST_ASKED_PAUSE_MS, askedMs + spreadMs)) };
+}
+
 /** Headers that are longer hold neither a number of seconds nor a date. */
 const RETRY_AFTER_LENGTH_CHARACTERS = 100;
 

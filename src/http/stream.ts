@@ -161,7 +161,8 @@ async function connect(
       subject: `the subscription to ${target.topic}`,
       onOpen(answered) {
         options.onTarget?.(target);
-        report({ type: 'opened', run, headers: answered });
+        const other = target.topic === subscription.topic ? {} : { as: target.topic };
+        report({ type: 'opened', run, headers: answered, ...other });
       },
       onReceived(received) {
         report({ type: 'received', run, received });

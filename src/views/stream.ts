@@ -74,7 +74,7 @@ export function streamLine(event: StreamEvent, offsetMinutes: number, namesTopic
   const topic = namesTopic && 'topic' in event ? `${event.topic}: ` : '';
   switch (event.type) {
     case 'open':
-      return event.isReturn ? undefined : clean(`${clock(event.atMs)} watching ${event.topic}`);
+      return event.isReturn ? undefined : clean(`${clock(event.atMs)} watching ${event.as ?? event.topic}`);
     case 'lost':
       return clean(
         `${clock(event.atMs)} ${topic}${event.lastLifeWallMs === undefined ? 'not connected' : 'lost'}: ${event.error.message}; trying again in ${showDuration(event.retryInMs)}${showCapped(event.cappedFromMs)}`,
@@ -105,7 +105,12 @@ export function streamRecord(event: StreamEvent): { [field: string]: unknown } |
   const head = { event: event.type, at: iso(event.atMs), topic: event.topic };
   switch (event.type) {
     case 'open':
-      return { ...head, again: event.isReturn, request_id: event.trace.requestId ?? null };
+      return {
+        ...head,
+        ...(event.as === undefined ? {} : { as: event.as }),
+        again: event.isReturn,
+        request_id: event.trace.requestId ?? null,
+      };
     case 'lost':
       return {
         ...head,

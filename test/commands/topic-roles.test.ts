@@ -70,6 +70,7 @@ test('after a 403 the other roles of the token are tried; --role tries no other'
   const got = await watch('-v');
   expect(got.code).toBe(0);
   expect(got.stderr).toContain('subscribed as mechanic');
+  expect(got.stderr).toContain(`watching ${as('mechanic')}`);
   expect(push.requests.map(({ path }) => decodeURIComponent(path))).toEqual([
     `/subscribe/${TOPIC}/`,
     `/subscribe/${as('mechanic')}/`,

@@ -42,6 +42,8 @@ export interface Happened {
 export interface Opened extends Happened {
   readonly type: 'open';
   readonly isReturn: boolean;
+  /** The topic that was subscribed to, where it is another one than was asked for. */
+  readonly as?: string;
   readonly trace: Trace;
 }
 

@@ -3,11 +3,10 @@
 // trying -> open -> (lost) -> pausing -> trying …, until it is closed. The loop around it (../stream.ts) carries out the effects
 // and reports what came of them; `run` numbers the tries, so that a late report counts for nothing.
 
-import { doublingPauseMs } from '../../clock.js';
 import { FleetError } from '../../errors.js';
 import type { Headers } from '../exchange.js';
 import { traceOf } from '../headers.js';
-import { answeredAtMs, LONGEST_ASKED_PAUSE_MS, readRetryAfter } from '../retry.js';
+import { pauseBeforeReturn } from '../retry.js';
 import type { Ending, Received } from './connection.js';
 import { type Cause, eventGap, type Happened, type StreamEvent } from './events.js';
 
@@ -33,7 +32,7 @@ export type ConnectionEvent =
   | { type: 'start' }
   /** Nothing happened, but time has passed. */
   | { type: 'tick' }
-  | { type: 'opened'; run: number; headers: Headers }
+  | { type: 'opened'; run: number; headers: Headers; as?: string }
   | { type: 'received'; run: number; received: Received }
   /** The try failed, or the connection ended. */
   | { type: 'ended'; run: number; ending: Ending };
@@ -88,9 +87,6 @@ const HEALTHY_MS = 60_000;
 const REFUSED_AGAIN_MS = 60_000;
 /** Assumed: a service that replays what was missed begins within this time. What comes later is told apart by its content. */
 const REPLAY_CHANCE_MS = 1_000;
-/** The first pause is at most this long; each further one twice as long as the one before, up to the longest. */
-const FIRST_PAUSE_MS = 500;
-const LONGEST_PAUSE_MS = 30_000;
 
 export function startState(settings: ConnectionSettings): ConnectionState {
   return {
@@ -140,7 +136,7 @@ function take(step: Step, event: ConnectionEvent): void {
     step.down = { sinceMs: step.ms };
     attempt(step, '');
   } else if (phase.name === 'trying') {
-    if (event.type === 'opened') open(step, phase.lastEventId, event.headers);
+    if (event.type === 'opened') open(step, phase.lastEventId, event);
     else if (event.type === 'ended') refuse(step, phase.lastEventId, event.ending);
   } else if (phase.name === 'open') {
     if (event.type === 'received') receive(step, event.received, phase);
@@ -185,10 +181,10 @@ function attempt(step: Step, lastEventId: string): void {
   step.effects.push({ type: 'try', run: step.run, lastEventId });
 }
 
-function open(step: Step, lastEventId: string, headers: Headers): void {
+function open(step: Step, lastEventId: string, { headers, as }: ConnectionEvent & { type: 'opened' }): void {
   const isReturn = step.life !== undefined;
   const since = stamp(step);
-  step.effects.push({ type: 'open', ...since, isReturn, trace: traceOf(headers) });
+  step.effects.push({ type: 'open', ...since, isReturn, trace: traceOf(headers), ...(as === undefined ? {} : { as }) });
   step.phase = { name: 'open', lastEventId, since };
   step.said = { ...step.said, lastEventId, partialBytes: 0 };
   step.life = since;
@@ -277,7 +273,7 @@ function retry(
   headers: Headers | undefined,
 ): void {
   step.attempt++;
-  const { pauseMs, ...capped } = pauseBefore(step, headers);
+  const { pauseMs, ...capped } = pauseBeforeReturn(step.attempt, step.said.retryMs, headers, step.now);
   const retryInMs = Math.min(leftMs, pauseMs);
   const at = stamp(step);
   const from = step.blind?.from ?? step.life;
@@ -337,24 +333,6 @@ function giveUp(step: Step, down: { sinceMs: number; error?: FleetError }): void
 function close(step: Step, error: FleetError): void {
   step.phase = { name: 'closed' };
   step.effects.push({ type: 'closed', ...stamp(step), error });
-}
-
-/**
- * Milliseconds to wait before the next try: never less than the service asked for (`retry:`, `Retry-After`), five minutes at
- * most, and spread by full jitter so that a fleet of watches does not come back in step.
- */
-function pauseBefore(
-  { attempt, said, now }: Step,
-  headers: Headers | undefined,
-): { pauseMs: number; cappedFromMs?: number } {
-  // A date in `Retry-After` is of the service's clock, which its `Date` shows.
-  const retryAfterMs = readRetryAfter(headers?.['retry-after'], answeredAtMs(headers) ?? now.wallMs) ?? 0;
-  const askedMs = Math.max(said.retryMs, retryAfterMs);
-  const longestMs = doublingPauseMs(attempt, FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
-  const spreadMs = now.random * longestMs;
-  if (askedMs <= LONGEST_ASKED_PAUSE_MS)
-    return { pauseMs: Math.round(Math.min(LONGEST_ASKED_PAUSE_MS, askedMs + spreadMs)) };
-  return { pauseMs: Math.round(LONGEST_ASKED_PAUSE_MS - spreadMs), cappedFromMs: askedMs };
 }
 
 function stamp({ settings, now }: Step): Happened {
