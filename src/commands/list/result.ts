@@ -7,7 +7,7 @@ import { type Format, openRenderer, type Row, type Shape } from '../../terminal/
 import { type Jq, writeResults } from '../../terminal/jq/results.js';
 import { forScreen } from '../../terminal/marks.js';
 import { writeFooter } from '../footer.js';
-import { openTarget } from '../map/target.js';
+import { openTarget } from './target.js';
 
 export interface Result<T> {
   /** Writes some rows; waits until the reader has room. */

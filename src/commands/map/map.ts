@@ -4,9 +4,9 @@ import { extname } from 'node:path';
 import type { TopicRole } from '../../api/push.js';
 import type { Context } from '../../context.js';
 import { usageError } from '../../errors.js';
+import { openTarget } from '../list/target.js';
 import { type MapFilters, readFleet } from './read.js';
 import type { Size } from './size.js';
-import { openTarget } from './target.js';
 
 export interface MapOptions extends MapFilters {
   size?: Size;

@@ -1,4 +1,4 @@
-// Where a drawing goes: stdout, or a file that is there whole or not at all.
+// Where a result or a drawing goes: stdout, or a file that is there whole or not at all.
 
 import { access, constants, open, readlink, realpath, rename, rm, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
