@@ -2,7 +2,7 @@
 
 import { createHmac } from 'node:crypto';
 import { statSync } from 'node:fs';
-import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -381,6 +381,25 @@ describe('--forward', () => {
     expect(second.objects()).toEqual([]);
     await back.close();
   });
+});
+
+test('a damaged queue is said and kept, and what can be read of it is passed on', async () => {
+  const gone = await startServer(() => {});
+  await gone.close();
+  const first = await listen(['--forward', gone.url, '--backfill', '0']);
+  for (const uuid of ['a', 'b', 'c']) expect(await first.post(alert(uuid))).toBe(204);
+  await first.stop();
+  const name = (await readdir(join(folder, 'fleet'))).find((file) => file.endsWith('.queue')) ?? '';
+  const path = join(folder, 'fleet', name);
+  const damaged = (await readFile(path, 'utf8')).slice(0, -10);
+  await writeFile(path, damaged);
+  const back = await startServer((response) => void response.writeHead(204).end(), Number(new URL(gone.url).port));
+  const second = await listen(['--forward', gone.url, '--backfill', '0']);
+  await second.until(() => back.asked.length === 2);
+  await second.stop();
+  const [said] = second.events('damaged');
+  expect(await readFile(String(said?.['kept_as']), 'utf8')).toBe(damaged);
+  await back.close();
 });
 
 test('two listeners, one memory: the second one is refused with the name of the first', () =>

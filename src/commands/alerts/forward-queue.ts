@@ -1,7 +1,7 @@
 // The bodies that wait to be passed on, in memory and in a file that outlives the process: a line for each, a line when it is done.
 
 import { isObject } from '../../json/parse.js';
-import { openLog, readLog } from './log.js';
+import { keepDamaged, openLog, readLog } from './log.js';
 
 /** A body as it came, and the headers that are passed on with it. */
 export interface Forwarded {
@@ -20,13 +20,17 @@ const FILE_LIMIT_BYTES = 400 * 1024 * 1024;
 
 /** Opens the queue at a path, with what was not done before. Throws a FleetError of kind `config` when it cannot be used. */
 export function openForwardQueue(path: string) {
-  const waiting = restore(path);
+  const { text, records, broken } = readLog(path, FILE_LIMIT_BYTES);
+  const keptAs = broken > 0 ? keepDamaged(path, text) : undefined;
+  const waiting = restore(records);
   let bytes = 0;
   for (const { body } of waiting.values()) bytes += body.length;
   let ids = [...waiting.keys()].at(-1) ?? 0;
   const all = () => [...waiting].map(([id, forwarded]) => recordOf(id, forwarded));
   const log = openLog({ path, all, hint: 'the webhook was not accepted: its sender has to send it again' });
   return {
+    /** Where the file is kept that was damaged. */
+    keptAs,
     size: () => waiting.size,
     hasRoom: () => waiting.size < MOST_BODIES && bytes < MOST_BYTES,
     /** Throws a FleetError of kind `output` when it cannot be written. */
@@ -53,9 +57,9 @@ function recordOf(id: number, { headers, body }: Forwarded) {
 }
 
 /** What waits in the file, by its number. */
-function restore(path: string): Map<number, Forwarded> {
+function restore(records: readonly unknown[]): Map<number, Forwarded> {
   const waiting = new Map<number, Forwarded>();
-  for (const record of readLog(path, FILE_LIMIT_BYTES).records) {
+  for (const record of records) {
     if (!isObject(record)) continue;
     const { id, done, body, headers } = record;
     if (typeof done === 'number') waiting.delete(done);

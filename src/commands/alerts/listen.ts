@@ -142,6 +142,10 @@ async function receive(
       stderr.print(true, { event: 'refused', status, message: reason }, line);
     },
   });
+  if (queue?.keptAs !== undefined) {
+    const line = `the queue of --forward is damaged and was kept as ${queue.keptAs}: what cannot be read of it is not passed on`;
+    stderr.print(true, { event: 'damaged', kept_as: queue.keptAs }, stderr.atNow(line));
+  }
   const to = url === undefined ? '' : `, passing them on to ${url.origin}${url.pathname}`;
   stderr.print(false, { event: 'listening', url: server.url }, stderr.atNow(`listening at ${server.url}${to}`));
   return {

@@ -39,6 +39,17 @@ export function readLog(path: string, limitBytes: number) {
   return { text, records, broken: lines.length - records.length };
 }
 
+/** Keeps the text of a damaged log beside it; returns where. Throws a FleetError of kind `config` when that cannot be. */
+export function keepDamaged(path: string, text: string): string {
+  const keptAs = `${path}.damaged-${randomBytes(4).toString('hex')}`;
+  try {
+    fs.writeFileSync(keptAs, text, { flag: 'wx', mode: OWNER_ONLY_MODE });
+  } catch (thrown) {
+    throw cannotWrite(keptAs, thrown);
+  }
+  return keptAs;
+}
+
 function readRecord(line: string): unknown {
   try {
     return parseJson(line);

@@ -1,6 +1,5 @@
 // What following alerts remembers across restarts: how far the list was read, and the versions that were printed or were there before.
 
-import { writeFileSync } from 'node:fs';
 import { sleep } from '../../clock.js';
 import type { Context } from '../../context.js';
 import { configError } from '../../errors.js';
@@ -9,7 +8,7 @@ import { statIfThere } from '../../settings/trust.js';
 import { readTime } from '../../terminal/time.js';
 import { BEAT_MS } from '../bulk/lock.js';
 import { type KnownAlerts, openKnownAlerts, SOURCES, type Version } from './known.js';
-import { lockLog, openLog, readLog } from './log.js';
+import { keepDamaged, lockLog, openLog, readLog } from './log.js';
 import { CLOCK_MARGIN_MS, OVERLAP_MS } from './reading.js';
 
 /** The service's times between which the list was read, where it was. */
@@ -47,8 +46,7 @@ export async function openMemory({ clock, signal, notice: say }: Context, path: 
   let marks = restored.marks;
   let keptAs: string | undefined;
   if (restored.isDamaged) {
-    keptAs = `${path}.damaged-${clock.wallMs()}`;
-    writeFileSync(keptAs, text, { mode: 0o600 });
+    keptAs = keepDamaged(path, text);
     // Where no cursor is left, it is when the file was written last that says from where alerts may be missing.
     const cursorMs = marks.cursorMs ?? (writtenMs ?? clock.wallMs()) - CLOCK_MARGIN_MS;
     marks = { ...marks, cursorMs, floorMs: cursorMs - OVERLAP_MS };
