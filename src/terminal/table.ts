@@ -33,6 +33,10 @@ export interface Column<T> {
   minimum?: number;
   /** Whole or not at all: a UUID that is cut is of no use. */
   isUncut?: boolean;
+  /** It was asked for by name, and is never left out. */
+  isAsked?: boolean;
+  /** So many of its characters say enough, and stand without a mark of what was cut: the digits of a UUID. */
+  shortForm?: number;
   /** It gives way before the others do: it has the room that they leave. */
   isElastic?: boolean;
   /** The most that the column takes, however long its cells. */
@@ -60,6 +64,9 @@ export interface LayoutOptions {
 /** Nothing is padded further: one long cell would make every line as long. Where nothing is cut, a longer one pushes its line aside. */
 const WIDEST_COLUMNS = 1000;
 
+/** A column that was asked for is no narrower. */
+const NARROWEST_COLUMNS = 3;
+
 /** Two spaces stand between columns: one is easily part of a cell. */
 export const GAP_COLUMNS = 2;
 
@@ -82,7 +89,10 @@ function choose<T>(wanted: readonly Laid<T>[], width: number): Laid<T>[] {
   let used = -GAP_COLUMNS;
   for (const laid of byUse) {
     const needed = GAP_COLUMNS + floorOf(laid.column, laid.width);
-    if (used + needed > width && chosen.size > 0) break;
+    if (used + needed > width && chosen.size > 0 && laid.column.isAsked !== true) {
+      if (byUse.every(({ column }) => column.isAsked !== true)) break;
+      continue;
+    }
     chosen.add(laid);
     used += needed;
   }
@@ -105,6 +115,19 @@ function shrink<T>(chosen: readonly Laid<T>[], width: number): void {
     excess -= 1;
   }
   // A single column in a terminal narrower than its least width: cut all the same, no line is longer than the width.
+  for (const laid of chosen)
+    if (excess > 0 && laid.column.shortForm !== undefined && laid.width > laid.column.shortForm) {
+      excess -= laid.width - laid.column.shortForm;
+      laid.width = laid.column.shortForm;
+    }
+  // What was asked for stays: every column narrow, rather than one of them missing.
+  const narrow = (laid: Laid<T>) => laid.width > (laid.column.shortForm ?? NARROWEST_COLUMNS);
+  while (excess > 0 && chosen.some((laid) => laid.column.isAsked === true)) {
+    const widest = chosen.filter(narrow).sort((a, b) => b.width - a.width)[0];
+    if (widest === undefined) break;
+    widest.width -= 1;
+    excess -= 1;
+  }
   const [only] = chosen;
   if (chosen.length === 1 && only !== undefined) only.width = Math.min(only.width, width);
 }

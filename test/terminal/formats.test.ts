@@ -269,9 +269,9 @@ describe('--columns', () => {
     );
   });
 
-  it('the first column asked for is the last to go where the terminal is narrow', async () => {
-    expect(await render(BICYCLES, rows, { width: 40, columns: ['uuid', 'name', 'state'] })).toBe(
-      'UUID\n0b9f2c1e-3d4a-4b5c-8d6e-7f8091a2b3c4\n' + '# Hidden at this width: NAME, STATE. Every column: -o wide\n',
+  it('a column that was asked for is never left out: a UUID is cut to eight digits instead', async () => {
+    expect(await render(BICYCLES, rows, { width: 40, columns: ['uuid', 'name', 'state'] })).toMatch(
+      /^UUID {6}NAME +STATE\n0b9f2c1e {2}Berlin 0001 +availabl\S\n$/,
     );
   });
 

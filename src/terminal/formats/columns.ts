@@ -12,6 +12,9 @@ import type { Shape } from './renderer.js';
 /** Assumed: fields named like this hold times; the interface names `created`, `modified` and `latest_gps_timestamp`. */
 const TIME_FIELD = /(?:^|[._])(?:created|modified|timestamp|at|time)$/;
 
+/** As tables show them, and as every command takes them. */
+const UUID_DIGITS = 8;
+
 /** A column for a field that the view has none for. */
 function fieldColumn<T>(path: string, keep: number): Column<T> {
   const isTime = TIME_FIELD.test(path);
@@ -24,7 +27,7 @@ function fieldColumn<T>(path: string, keep: number): Column<T> {
       if (isTime && at.terminal && readTime(inner) !== undefined) return { text: age(inner, at.now) };
       return { text: clean(textOf(inner) ?? MISSING) };
     },
-    ...(path === 'uuid' || path.endsWith('_uuid') ? { minimum: 36 } : {}),
+    ...(path === 'uuid' || path.endsWith('_uuid') ? { minimum: 36, shortForm: UUID_DIGITS } : {}),
   };
 }
 
@@ -91,7 +94,7 @@ function pickColumns<T>(words: readonly string[], shape: Shape<T>): { columns: C
     doubtful.push(word);
     return pickField(shape, word, keep);
   });
-  return { columns, doubtful };
+  return { columns: columns.map((column) => ({ ...column, isAsked: true })), doubtful };
 }
 
 /** Refuses a column that neither the document nor the first batch has (exit 2), with the nearest and the list. */

@@ -24,7 +24,10 @@ export function openTable<T>(shape: Shape<T>, tools: RendererTools): Renderer<T>
     let spaces = 0;
     for (const [index, { column, width: room }] of laid.entries()) {
       const cell = cells[index] ?? { text: '' };
-      const fitted = withoutEndingSpaces(isCut ? cut(cell.text, room) : cell.text);
+      const isShort = column.shortForm === room;
+      const fitted = withoutEndingSpaces(
+        !isCut ? cell.text : isShort ? cell.text.slice(0, room) : cut(cell.text, room),
+      );
       const free = Math.max(0, room - widthOf(fitted));
       const before = column.align === 'right' ? free : 0;
       if (fitted !== '') {
