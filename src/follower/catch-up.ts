@@ -80,7 +80,10 @@ export interface EndedReading {
 /** Of one organization's list. */
 interface ListState {
   pages: number;
-  met: number;
+  /** The bicycles that it showed, each once: they move down while it is read. */
+  readonly met: Set<string>;
+  /** How many of its items have no UUID. */
+  nameless: number;
   /** The service's count on its first page. */
   total: number | undefined;
   /** The `modified` of the last item; undefined as soon as the order was not kept. */
@@ -107,6 +110,8 @@ interface Reading {
   /** Why it proves nothing, however often it is read. */
   incomplete: string | undefined;
   isBoundReached: boolean;
+  /** Every list was read to its last page. */
+  isToTheEnd: boolean;
   /** When it is read again, on the monotonic clock. */
   againMs: number | undefined;
 }
@@ -147,6 +152,8 @@ export class CatchUp {
   #startDueMs = Number.NEGATIVE_INFINITY;
   #gapDueMs = Number.NEGATIVE_INFINITY;
   #readings = 0;
+  /** The list was read from its beginning, as far as it is read. */
+  #hasBaseline = false;
   /** Some bicycle was found at its own address, so that 404 there means something. */
   #hasAddresses = false;
 
@@ -230,6 +237,7 @@ export class CatchUp {
       unsound: undefined,
       incomplete: undefined,
       isBoundReached: false,
+      isToTheEnd: true,
       againMs: undefined,
     };
     this.#reading = next;
@@ -250,6 +258,7 @@ export class CatchUp {
     reading.attempt++;
     reading.againMs = undefined;
     reading.unsound = undefined;
+    reading.isToTheEnd = bicycles === undefined;
     reading.left = {
       names: bicycles === undefined || bicycles.size > MOST_NAMES ? [] : [...bicycles],
       organizations,
@@ -314,17 +323,18 @@ export class CatchUp {
     this.#emit({ type: 'counted', total: page.count });
     reading.found.pages++;
     list.pages++;
-    list.met += page.items.length;
     if (list.pages === 1) list.total = page.count;
     else if (page.count !== undefined && page.count !== list.total)
       reading.unsound ??= `its count went from ${list.total ?? '?'} to ${page.count} while it was read`;
     for (const { value } of page.items) {
+      const uuid = bicycleUuid(value);
+      if (uuid === undefined) list.nameless++;
+      else list.met.add(uuid);
       const modifiedMs = readTime(value.modified);
       // Once out of order, always out of order: then nothing proves that the rest is older.
       list.lastMs =
         modifiedMs === undefined || list.lastMs === undefined || modifiedMs > list.lastMs ? undefined : modifiedMs;
-      if (left.missing === undefined || left.missing.delete(bicycleUuid(value) ?? ''))
-        this.#takeItem(reading, value, now);
+      if (left.missing === undefined || left.missing.delete(uuid ?? '')) this.#takeItem(reading, value, now);
     }
     this.#decide(reading, page.next, now);
   }
@@ -335,19 +345,26 @@ export class CatchUp {
     if (left.missing?.size === 0) return this.#endList(reading, now);
     if (next === undefined) {
       // Where a bicycle left the list meanwhile, another one may have slipped from a page to the one before.
-      if (list.met < (list.total ?? 0)) reading.unsound ??= `it showed ${list.met} of ${list.total} bicycles`;
+      const met = list.met.size + list.nameless;
+      if (met < (list.total ?? 0)) reading.unsound ??= `it showed ${met} of ${list.total} bicycles`;
       return this.#endList(reading, now);
     }
-    if (mark !== undefined && list.lastMs !== undefined && list.lastMs < mark.modifiedMs - DISORDER_MS) {
+    const isPast = mark !== undefined && list.lastMs !== undefined && list.lastMs < mark.modifiedMs - DISORDER_MS;
+    const isBoundReached = list.pages >= reading.mostPages;
+    // What is further down is read once as well, as far as the bound: a bicycle that was never met cannot be missed.
+    if (!isBoundReached && !(isPast && (this.#known.isWhole || this.#hasBaseline)))
+      return this.#ask(reading, next, now);
+    reading.isToTheEnd = false;
+    this.#hasBaseline = true;
+    if (isPast) {
       // Those followed by name that were not met in the last organization stand further down, so they did not change.
       if (left.organizations.length === 1) left.missing?.clear();
       if (!mark.isProven && !this.#known.isWhole)
         reading.incomplete ??= 'it is not known what time it was at the service';
-      return this.#endList(reading, now);
+    } else {
+      reading.isBoundReached = true;
+      reading.incomplete ??= list.lastMs === undefined ? NO_ORDER : 'more may have changed further down';
     }
-    if (list.pages < reading.mostPages) return this.#ask(reading, next, now);
-    reading.isBoundReached = true;
-    reading.incomplete ??= list.lastMs === undefined ? NO_ORDER : 'more may have changed further down';
     this.#endList(reading, now);
   }
 
@@ -364,7 +381,7 @@ export class CatchUp {
 
   #end(reading: Reading, now: Moment) {
     const absent = this.#absent(reading);
-    const isAgain = reading.mark !== undefined && (reading.unsound !== undefined || absent.length > 0);
+    const isAgain = reading.unsound !== undefined || (reading.mark !== undefined && absent.length > 0);
     const isAbsentTwice = absent.length > 0 && reading.attempt > 1 && reading.unsound === undefined;
     if (isAgain && !isAbsentTwice && reading.attempt < MOST_ATTEMPTS) {
       reading.againMs = now.monotonicMs + AGAIN_PAUSE_MS;
@@ -372,20 +389,24 @@ export class CatchUp {
     }
     const gone = isAbsentTwice ? this.#remove(reading, absent, now) : 0;
     this.#reading = undefined;
-    const missing = [...(reading.left.missing ?? [])].filter((uuid) => this.#known.store.get(uuid)?.isGone !== true);
+    const missing = [...(reading.left.missing ?? [])].filter(
+      (uuid) => this.#known.store.get(uuid)?.goneMs === undefined,
+    );
     const reason = reading.unsound ?? reading.incomplete;
     const isComplete = reason === undefined && missing.length === 0;
-    if (reading.mark === undefined && this.#options.bicycles === undefined) this.#cover(reading, isComplete);
+    this.#cover(reading);
     const { sinceWallMs, isBoundReached, mark, totals, askedAt, found } = reading;
     const report = { sinceWallMs, ...found, gone, isComplete, reason, isBoundReached, missing };
     if (this.#wanted !== undefined) this.#emit({ type: 'wake', inMs: 0 });
     this.#onEnd({ report, mark, totals, askedAt }, now);
   }
 
-  /** How far the list was read at the start. */
-  #cover({ list: { lastMs = Number.POSITIVE_INFINITY } }: Reading, isComplete: boolean): void {
-    if (isComplete) this.#known.cover(Number.NEGATIVE_INFINITY);
-    else if (Number.isFinite(lastMs) && this.#options.organizations.length === 1) this.#known.cover(lastMs);
+  /** What is known by a list that was read to its end, or at the start as far as it was read. */
+  #cover({ mark, list: { lastMs = Number.POSITIVE_INFINITY }, isToTheEnd, unsound }: Reading) {
+    const { bicycles, organizations } = this.#options;
+    if (bicycles !== undefined || this.#known.isWhole || this.#known.store.isTable) return;
+    if (isToTheEnd && unsound === undefined) this.#known.cover(Number.NEGATIVE_INFINITY);
+    else if (mark === undefined && Number.isFinite(lastMs) && organizations.length === 1) this.#known.cover(lastMs);
   }
 
   /** The bicycles followed by name that were known, and that the service does not have any more. */
@@ -396,7 +417,7 @@ export class CatchUp {
 
   #remove(reading: Reading, uuids: readonly string[], now: Moment): number {
     for (const uuid of uuids) {
-      const bicycle = this.#known.remove(uuid, this.#origin(reading, now));
+      const bicycle = this.#known.remove(uuid, now, this.#origin(reading, now));
       if (bicycle !== undefined) this.#emit({ type: 'gone', uuid, bicycle });
     }
     return uuids.length;
@@ -420,7 +441,7 @@ export class CatchUp {
 }
 
 function newList(): ListState {
-  return { pages: 0, met: 0, total: undefined, lastMs: Number.POSITIVE_INFINITY };
+  return { pages: 0, met: new Set(), nameless: 0, total: undefined, lastMs: Number.POSITIVE_INFINITY };
 }
 
 function earliest(a: number | undefined, b: number | undefined): number | undefined {

@@ -240,6 +240,7 @@ export class Follower {
         return;
       case 'open':
         this.#gaps.connect(event.topic, now);
+        if (event.isReturn) this.time.open(event.monotonicMs);
         this.#mayRead = true;
         break;
       case 'lost':

@@ -133,7 +133,7 @@ function firstOf(item: Bicycle, now: Moment): KnownBicycle {
     caughtUp: [],
     loose: undefined,
     isStatePushed: false,
-    isGone: false,
+    goneMs: undefined,
   };
 }
 
@@ -169,12 +169,17 @@ export class KnownFleet {
 
   get(uuid: string | undefined): Bicycle | undefined {
     const entry = uuid === undefined ? undefined : this.store.get(uuid);
-    return entry === undefined || entry.isGone ? undefined : entry.bicycle;
+    return entry?.goneMs === undefined ? entry?.bicycle : undefined;
   }
 
   /** Bicycles last modified after `floorMs` are known; -Infinity: all of them are. */
   cover(floorMs: number) {
     if (!this.store.isFull()) this.#floorMs = floorMs;
+  }
+
+  /** What time it was at the service at a moment of the monotonic clock. */
+  serviceMs(monotonicMs: number): number {
+    return this.#time.at(monotonicMs);
   }
 
   /** What was known at a moment of the monotonic clock that is over. */
@@ -193,9 +198,10 @@ export class KnownFleet {
     const entry = this.store.get(uuid);
     const known = entry?.bicycle;
     const after = known === undefined || saysAll(message, known) ? message : { ...known, ...message };
-    const before = entry?.isGone === true ? undefined : known;
+    const isGone = entry?.goneMs !== undefined;
+    const before = isGone ? undefined : known;
     const fields = before === undefined ? [] : changedFields(before, after);
-    if (entry !== undefined && (entry.isGone ? !isNewer(message, entry) : this.#isOlder(message, entry, now))) {
+    if (entry !== undefined && (isGone ? !isNewer(message, entry) : this.#isOlder(message, entry, now))) {
       const isRepeat = entry.caughtUp.some((item) => saysAgain(message, item));
       return { kind: isRepeat ? 'repeat' : 'late', uuid, before, after, fields };
     }
@@ -214,7 +220,7 @@ export class KnownFleet {
         caughtUp: withoutOvertaken(entry?.caughtUp ?? [], modifiedMs),
         loose: isLoose ? { ...entry?.loose, ...message } : undefined,
         isStatePushed: entry?.isStatePushed === true || after.state !== known?.state,
-        isGone: false,
+        goneMs: undefined,
       },
       origin,
     );
@@ -230,7 +236,7 @@ export class KnownFleet {
     if (uuid === undefined) return;
     const entry = this.store.get(uuid);
     this.#time.learn(readTime(item.modified), now.monotonicMs);
-    if (entry === undefined || entry.isGone) return this.#keep(uuid, firstOf(item, now), origin);
+    if (entry === undefined || entry.goneMs !== undefined) return this.#keep(uuid, firstOf(item, now), origin);
     // The stream spoke first, and a list on its way may be older: it only fills in what the stream did not say.
     const isStatePushed = entry.isStatePushed && item.state !== entry.bicycle.state;
     this.#keep(uuid, { ...entry, bicycle: { ...item, ...entry.bicycle }, isStatePushed }, origin);
@@ -254,7 +260,8 @@ export class KnownFleet {
     // Known from a list that came after the last sign of life: it may hold the change that nobody heard of.
     const isSwallowed =
       entry.isSilent && entry.touchedMs > mark.fromMs && (latestMs === undefined || latestMs >= mark.modifiedMs);
-    const isChange = fields.length > 0 || isSwallowed || entry.isGone;
+    const isBack = entry.goneMs !== undefined;
+    const isChange = fields.length > 0 || isSwallowed || isBack;
     const isSaidAgain = fields.length === 0 && modifiedMs === entry.modifiedMs;
     this.#keep(
       uuid,
@@ -268,11 +275,11 @@ export class KnownFleet {
         caughtUp: isChange ? [after, ...entry.caughtUp.slice(0, CAUGHT_UP_LIMIT - 1)] : entry.caughtUp,
         loose: isNews && !isHeardSince ? undefined : entry.loose,
         isStatePushed: entry.isStatePushed && item.state !== after.state,
-        isGone: false,
+        goneMs: undefined,
       },
       origin,
     );
-    const shownBefore = fields.length > 0 && !entry.isGone ? before : undefined;
+    const shownBefore = fields.length > 0 && !isBack ? before : undefined;
     const change: Change | undefined = isChange
       ? { kind: 'caught-up', uuid, before: shownBefore, after, fields }
       : undefined;
@@ -296,10 +303,10 @@ export class KnownFleet {
   }
 
   /** A bicycle that is followed by name has left the service; returns what was known of it, undefined where that was nothing. */
-  remove(uuid: string, origin: Origin): Bicycle | undefined {
+  remove(uuid: string, now: Moment, origin: Origin): Bicycle | undefined {
     const entry = this.store.get(uuid);
-    if (entry === undefined || entry.isGone) return undefined;
-    this.#keep(uuid, { ...entry, isGone: true }, origin);
+    if (entry === undefined || entry.goneMs !== undefined) return undefined;
+    this.#keep(uuid, { ...entry, goneMs: this.#time.at(now.monotonicMs) }, origin);
     return entry.bicycle;
   }
 
@@ -329,9 +336,11 @@ export class KnownFleet {
   }
 }
 
-/** Whether a message says something of a bicycle that left the list which was not known when it left. */
-function isNewer(message: Bicycle, entry: KnownBicycle): boolean {
-  const version = versionOf(message);
-  if (version !== undefined && entry.version !== undefined) return version > entry.version;
-  return (compareTimes(message.modified, entry.bicycle.modified) ?? 0) > 0;
+/** Whether a message tells of a time after the bicycle had left the list: what was sent before may come late. */
+function isNewer(message: Bicycle, { goneMs = 0, version, bicycle }: KnownBicycle): boolean {
+  const latestMs = latestOf(message.modified);
+  if (latestMs !== undefined && latestMs < goneMs) return false;
+  const own = versionOf(message);
+  if (own !== undefined && version !== undefined) return own > version;
+  return (compareTimes(message.modified, bicycle.modified) ?? 0) > 0;
 }

@@ -7,6 +7,8 @@ const AHEAD_MS = 5_000;
 /** From so many pushed times on they say what time it is at the service; before, the machine's date does. */
 const LEAST_SAMPLES = 5;
 const MOST_SAMPLES = 15;
+/** Assumed: a service that sends again what was missed does so within this time. */
+const REPLAY_MS = 2_000;
 /** So many steps of the newest change are kept; of the older half every other one is left out. */
 const MOST_STEPS = 2_000;
 
@@ -16,6 +18,8 @@ export class ServiceTime {
   readonly #samples: number[] = [];
   #heard = 0;
   #aheadMs: number;
+  /** Until then messages may be sent again, and tell of earlier times. */
+  #replayUntilMs = Number.NEGATIVE_INFINITY;
   /** Since when the newest `modified` was which one, the earliest first. */
   #steps: { readonly sinceMs: number; readonly modifiedMs: number }[] = [];
 
@@ -23,16 +27,21 @@ export class ServiceTime {
     this.#aheadMs = startedAt.wallMs - startedAt.monotonicMs;
   }
 
+  /** A connection stands again: what was missed may be sent now. */
+  open(monotonicMs: number) {
+    this.#replayUntilMs = monotonicMs + REPLAY_MS;
+  }
+
   /** A message with this `modified` came. */
   hear(modifiedMs: number, monotonicMs: number) {
+    this.learn(modifiedMs, monotonicMs);
+    if (monotonicMs < this.#replayUntilMs) return;
     if (this.#samples.push(modifiedMs - monotonicMs) > MOST_SAMPLES) this.#samples.shift();
     this.#heard++;
     const isDue = this.#heard <= MOST_SAMPLES || this.#heard % LEAST_SAMPLES === 0;
-    if (isDue && this.#samples.length >= LEAST_SAMPLES) {
-      // The middle: no single wrong time moves it.
-      this.#aheadMs = [...this.#samples].sort((a, b) => a - b)[this.#samples.length >> 1] ?? this.#aheadMs;
-    }
-    this.learn(modifiedMs, monotonicMs);
+    if (!isDue || this.#samples.length < LEAST_SAMPLES) return;
+    // The middle: no single wrong time moves it.
+    this.#aheadMs = [...this.#samples].sort((a, b) => a - b)[this.#samples.length >> 1] ?? this.#aheadMs;
   }
 
   /** A message or a list showed a bicycle with this `modified`. */

@@ -21,8 +21,8 @@ export interface KnownBicycle {
   readonly loose: Bicycle | undefined;
   /** Its state was pushed, and no list has shown it in that state. */
   readonly isStatePushed: boolean;
-  /** It left the list. */
-  readonly isGone: boolean;
+  /** When it had left the list, by the service's time in milliseconds since the epoch; undefined while it has not. */
+  readonly goneMs: number | undefined;
 }
 
 /** Where a statement about a bicycle comes from. */
@@ -60,6 +60,8 @@ export interface ListPass {
   readonly id: number;
   /** When the reading began: what a message touched since is not missing. */
   readonly started: Moment;
+  /** The same moment by the service's time, in milliseconds since the epoch. */
+  readonly serviceMs: number;
   /** Each time that the pages are read has its own number, from 1 on. */
   readonly pass: number;
 }
@@ -116,7 +118,7 @@ export class MemoryStore implements FleetStore {
     // Taken out first, so that the order of the map is the order of touching.
     this.#forget(uuid);
     this.#known.set(uuid, entry);
-    if (entry.isGone) this.#gone++;
+    if (entry.goneMs !== undefined) this.#gone++;
     if (this.#known.size <= this.#limit) return true;
     const [oldest = ''] = this.#known.keys();
     this.#forget(oldest);
@@ -124,7 +126,7 @@ export class MemoryStore implements FleetStore {
   }
 
   #forget(uuid: string) {
-    if (this.#gone > 0 && this.#known.get(uuid)?.isGone === true) this.#gone--;
+    if (this.#gone > 0 && this.#known.get(uuid)?.goneMs !== undefined) this.#gone--;
     this.#known.delete(uuid);
   }
 
@@ -142,7 +144,7 @@ export class MemoryStore implements FleetStore {
 
   /** Every bicycle that is known, the least recently updated first. */
   *bicycles(): Generator<Bicycle> {
-    for (const { bicycle, isGone } of this.#known.values()) if (!isGone) yield bicycle;
+    for (const { bicycle, goneMs } of this.#known.values()) if (goneMs === undefined) yield bicycle;
   }
 
   beginList() {
@@ -166,20 +168,20 @@ export class MemoryStore implements FleetStore {
 
   removeMissing(reading: ListPass): { uuid: string; bicycle: Bicycle }[] {
     return this.#missing(reading).missing.map(([uuid, entry]) => {
-      this.keep(uuid, { ...entry, isGone: true });
+      this.keep(uuid, { ...entry, goneMs: reading.serviceMs });
       return { uuid, bicycle: entry.bicycle };
     });
   }
 
   hidden(): number {
     let hidden = 0;
-    for (const entry of this.#known.values()) if (!entry.isGone && isHidden(entry)) hidden++;
+    for (const entry of this.#known.values()) if (entry.goneMs === undefined && isHidden(entry)) hidden++;
     return hidden;
   }
 
   #missing({ started }: ListPass) {
     const all = [...this.#known].filter(
-      ([uuid, entry]) => !entry.isGone && !this.#listed.has(uuid) && entry.touchedMs < started.monotonicMs,
+      ([uuid, entry]) => entry.goneMs === undefined && !this.#listed.has(uuid) && entry.touchedMs < started.monotonicMs,
     );
     let isAvailableAlone = true;
     for (const uuid of this.#listed.keys()) {

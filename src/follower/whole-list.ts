@@ -107,7 +107,7 @@ const SUSPICION_MS = 10 * 60_000;
 /** Pauses after readings that failed, and that came to nothing. */
 const FIRST_PAUSE_MS = 5_000;
 const LONGEST_PAUSE_MS = 5 * 60_000;
-const FIRST_VAIN_PAUSE_MS = 10 * 60_000;
+const FIRST_VAIN_PAUSE_MS = 2 * 60_000;
 const LONGEST_VAIN_PAUSE_MS = 6 * 3_600_000;
 
 /** Where a pass through the lists begins. */
@@ -279,7 +279,8 @@ export class WholeList {
   }
 
   #passOf({ id, progress }: Reading): ListPass {
-    return { id, pass: progress.pass, started: this.#startedAt };
+    const serviceMs = this.#known.serviceMs(this.#startedAt.monotonicMs);
+    return { id, pass: progress.pass, started: this.#startedAt, serviceMs };
   }
 
   /** How many bicycles the service counts; undefined where it does not say. */

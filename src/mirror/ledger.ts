@@ -137,7 +137,7 @@ export function openLedger(): Ledger {
     entry.known = known;
     const received = utcOfMs(from.receivedMs);
     const version = versionValue(after.concurrency_version);
-    if (entry.gone !== null && !known.isGone) {
+    if (entry.gone !== null && known.goneMs === undefined) {
       const old = JSON.stringify(entry.gone);
       record(uuid, received, from, { version, field: 'gone', old, now: 'null' });
       entry.gone = null;
@@ -273,7 +273,7 @@ function entryOf(row: Row, recent: Recent): Entry {
       isSilent: false,
       caughtUp: [],
       isStatePushed: false,
-      isGone: row['gone'] !== null && row['gone'] !== undefined,
+      goneMs: typeof row['gone'] === 'string' ? Date.parse(row['gone']) : undefined,
     },
     raw,
     followed: textOf(row['followed']),

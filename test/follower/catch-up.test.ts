@@ -166,7 +166,7 @@ describe('after a gap', () => {
     gap(5, [item('e', 6, 'lost'), ...FLEET.filter(({ uuid }) => uuid !== 'e')], 8);
     expect(shown()).toEqual(['e lost']);
     // Nothing was known before, so nothing proves that there was no other change.
-    expect(reports()).toMatchObject([{ isComplete: false, unknown: 2 }]);
+    expect(reports()).toMatchObject([{ isComplete: false, unknown: 6 }]);
     answer(step({ type: 'tick' }, 60), FLEET, 60);
     expect(reports()).toHaveLength(1);
   });

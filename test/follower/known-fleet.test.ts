@@ -293,7 +293,7 @@ test('a time without a fraction stands for its whole second', () => {
 });
 
 describe('a bicycle that is gone', () => {
-  const pass = { id: 1, pass: 1, started: at(10) };
+  const pass = { id: 1, pass: 1, started: at(10), serviceMs: START_MS + 10_000 };
 
   test('is not brought back by a push that comes late, and is by one that is newer, or by the list', () => {
     const knowledge = openKnowledge(at(0));
@@ -303,7 +303,9 @@ describe('a bicycle that is gone', () => {
     expect([knowledge.get(UUID), knowledge.size()]).toEqual([undefined, 0]);
     expect(knowledge.hear(UUID, bicycle(5, { concurrency_version: 3, state: 'lost' }), at(11)).kind).toBe('late');
     expect(knowledge.get(UUID)).toBeUndefined();
-    expect(knowledge.hear(UUID, bicycle(6, { concurrency_version: 4 }), at(12))).toMatchObject({ kind: 'update' });
+    // Sent again after a cut: newer than what was known, and older than the reading that did not show it.
+    expect(knowledge.hear(UUID, bicycle(7, { concurrency_version: 4 }), at(11)).kind).toBe('late');
+    expect(knowledge.hear(UUID, bicycle(12, { concurrency_version: 5 }), at(12))).toMatchObject({ kind: 'update' });
     expect(knowledge.get(UUID)).toBeDefined();
     const back = knowledge.compare(bicycle(5, { concurrency_version: 3 }, OTHER), knowledge.mark(9), 2, at(13));
     expect(back.change).toMatchObject({ kind: 'caught-up', before: undefined });

@@ -14,6 +14,7 @@ import { useEngines, withDatabase } from '../support/mirror.js';
 const UUID = '6f1c0b5e-2f0e-4c56-9d3a-0d6f3a1f7c11';
 const START_MS = Date.UTC(2026, 10, 21, 12);
 const RECEIVED = '2026-11-21T12:00:30.000000Z';
+const GONE = '2026-11-21T12:00:10.000000Z';
 const [sqlite] = useEngines();
 
 const MODIFIED = { modified: '2026-11-21T12:00:20Z', concurrency_version: 2 };
@@ -43,7 +44,7 @@ async function record(database: Database, { source, item, gone = false, isFirstR
   const origin: Origin = { source, receivedMs: now.wallMs, followed: 'o', saysModified, isFirstReading };
   knowledge.compare(BEFORE, NO_MARK, 0, now, { ...origin, source: 'list', saysModified: true, isFirstReading: true });
   await database.write('bicycles', BICYCLE_COLUMNS, ledger.take().bicycles, ['uuid']);
-  if (gone) await database.all(`update bicycles set gone = '${RECEIVED}'`);
+  if (gone) await database.all(`update bicycles set gone = '${GONE}'`);
   await ledger.load(database, [UUID]);
   if (source === 'push') knowledge.hear(UUID, item, now, origin);
   else knowledge.compare(item, NO_MARK, 0, now, origin);
@@ -99,7 +100,7 @@ test('a message that comes late does not bring back a bicycle that left the list
     expect(pushed.rows[0]?.['gone']).toBeNull();
     const back = await record(database, { source: 'list', item: BEFORE, gone: true });
     expect(back.rows[0]?.['gone']).toBeNull();
-    expect(back.changes).toEqual([[RECEIVED, 'gone', JSON.stringify(RECEIVED), 'null']]);
+    expect(back.changes).toEqual([[RECEIVED, 'gone', JSON.stringify(GONE), 'null']]);
   });
 });
 
@@ -126,7 +127,8 @@ test('rows that messages were about are kept from batch to batch, until the tabl
     expect(await database.all('select state, latitude from bicycles')).toEqual([{ state: 'lost', latitude: 52.2 }]);
     ledger.forget();
     await database.all("update bicycles set gone = '2026-11-21T12:00:40.000000Z'");
-    const rented = await batch({ ...BEFORE, state: 'rented', concurrency_version: 3 });
+    const modified = '2026-11-21T12:00:50Z';
+    const rented = await batch({ ...BEFORE, modified, state: 'rented', concurrency_version: 3 });
     expect(rented.bicycles).toHaveLength(1);
     expect(await database.all('select state, gone from bicycles')).toEqual([{ state: 'rented', gone: null }]);
   });

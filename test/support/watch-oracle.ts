@@ -26,6 +26,7 @@ export interface Verdict {
   changes: number;
   gaps: number;
   caughtUp: number;
+  removed: number;
 }
 
 export interface Made {
@@ -39,11 +40,20 @@ export interface Shown {
   id: number;
   uuid: string | undefined;
   how: string;
+  atMs?: number;
+}
+
+/** A bicycle that left the service, without a word. */
+export interface Removed {
+  uuid: string;
+  atMs: number;
 }
 
 /** A reading that was reported. */
 export interface Reading {
   atMs: number;
+  /** When its first page was asked for, where that is known. */
+  startedMs?: number | undefined;
   isOfGap: boolean;
   /** It is incomplete, or counts unknown bicycles. */
   isOpen: boolean;
@@ -55,6 +65,13 @@ export interface History {
   shown: readonly Shown[];
   gaps: readonly { fromMs: number; toMs: number }[];
   reports: readonly Reading[];
+  /** What left the service, and what was said to be gone. */
+  removed?: readonly Removed[];
+  gone?: readonly Removed[];
+  /** Not every bicycle is known, because the list is longer than the bound: one that came makes up for one that left. */
+  isBounded?: boolean;
+  /** How old the list may be. */
+  lagMs?: number;
   hasVersions: boolean;
   /** How much later than it happened a gap may be seen. */
   lateMs: number;
@@ -64,6 +81,12 @@ export interface History {
 
 /** How many readings after a change may be the one that looked for it: others were on their way, or of another topic. */
 const LOOKED_AT_READINGS = 3;
+
+/** Longer than until the count is compared, and what does not fit is read twice. */
+const GONE_MS = 7 * 60_000;
+
+/** More at once would seem to be a service in trouble. */
+const MOST_REMOVED = 5;
 
 /** The longest that a message is on its way. */
 const DELIVERY_MS = 1_000;
@@ -105,6 +128,8 @@ export function runScenario({ seed, durationMs }: Scenario): Verdict {
   const isBounded = luck.chance(0.3);
   const isPartial = luck.chance(0.3);
   const hasFuture = luck.chance(0.3);
+  const hasDeaths = luck.chance(0.6);
+  const lagMs = luck.chance(0.3) ? 3_000 : 0;
   const size = 6 + luck.below(20);
   const pageSize = 4;
   const plan = planOf(isBounded ? 2 : 100, luck.chance(0.3) ? 'board' : 'lines');
@@ -119,8 +144,10 @@ export function runScenario({ seed, durationMs }: Scenario): Verdict {
 
   // The service: bicycles, their changes, a list and one stream.
   const fleet = new Map<string, Bicycle>();
+  const uuidAt = (index: number) => `00000000-0000-4000-8000-${String(index).padStart(12, '0')}`;
+  let born = size;
   for (let index = 0; index < size; index++) {
-    const uuid = `00000000-0000-4000-8000-${String(index).padStart(12, '0')}`;
+    const uuid = uuidAt(index);
     const modified = hasFuture && index === 0 ? '2031-01-01T00:00:00Z' : secondOf(START_MS - 60_000 * (index + 1));
     const version = hasVersions ? { concurrency_version: index } : {};
     fleet.set(uuid, {
@@ -133,6 +160,10 @@ export function runScenario({ seed, durationMs }: Scenario): Verdict {
     });
   }
   const made: Made[] = [];
+  const removed: Removed[] = [];
+  /** The fleet as a replica that lags has it. */
+  let replica = new Map(fleet);
+  let isOfReplica = false;
   let isUp = false;
   let isStalled = false;
   let lastLifeMs = 0;
@@ -142,8 +173,9 @@ export function runScenario({ seed, durationMs }: Scenario): Verdict {
   let deliverAtMs = 0;
   const change = () => {
     if (nowMs >= durationMs) return;
-    const uuid = [...fleet.keys()][luck.below(size)] ?? '';
-    const before = fleet.get(uuid);
+    const isBorn = hasDeaths && luck.chance(0.02);
+    const uuid = isBorn ? uuidAt(born++) : ([...fleet.keys()][luck.below(fleet.size)] ?? '');
+    const before = isBorn ? { uuid, name: 'new' } : fleet.get(uuid);
     const id = made.length + 1;
     const ahead = hasFuture && uuid.endsWith('0'.repeat(12)) && luck.chance(0.5) ? 86_400_000 : 0;
     const modified = secondOf(START_MS + nowMs + ahead);
@@ -163,6 +195,21 @@ export function runScenario({ seed, durationMs }: Scenario): Verdict {
       after(deliverAtMs - nowMs, () => (mine === connection && isUp && !isStalled ? deliver(data) : lost.push(data)));
     }
     after(luck.chance(0.5) ? luck.below(300) : luck.below(5_000), change);
+  };
+  /** A bicycle is deleted, or moved to another organization: nothing is pushed. */
+  const remove = () => {
+    if (nowMs >= durationMs || removed.length === MOST_REMOVED) return;
+    const uuid = [...fleet.keys()][luck.below(fleet.size)] ?? '';
+    fleet.delete(uuid);
+    removed.push({ uuid, atMs: nowMs });
+    after(luck.chance(0.3) ? luck.below(2_000) : luck.below(200_000), remove);
+  };
+  const replicate = () => {
+    const copy = new Map(fleet);
+    after(lagMs, () => {
+      replica = copy;
+    });
+    if (nowMs < durationMs + QUIET_END_MS) after(500, replicate);
   };
   const deliver = (data: string) => {
     lastLifeMs = nowMs;
@@ -221,12 +268,16 @@ export function runScenario({ seed, durationMs }: Scenario): Verdict {
     } else cut();
     after(2_000 + luck.below(60_000), trouble);
   };
-  const pageOf = (page: number) => {
-    const sorted = [...fleet.values()].sort((a, b) => String(b.modified).localeCompare(String(a.modified)));
+  const pageOf = (page: number, isByAge = false) => {
+    // A reading stays with its replica: what slips between two of them leaves no trace.
+    if (page === 0) isOfReplica = lagMs > 0 && nowMs < durationMs && luck.chance(0.3);
+    const listed = isOfReplica ? replica : fleet;
+    const sorted = [...listed.values()];
+    if (!isByAge) sorted.sort((a, b) => String(b.modified).localeCompare(String(a.modified)));
     const items = sorted.slice(page * pageSize, (page + 1) * pageSize);
     const next: [string, string][] | undefined =
-      (page + 1) * pageSize < size ? [['page', String(page + 1)]] : undefined;
-    return { count: size, items: items.map((value) => ({ json: '', value })), next, trace: {} };
+      (page + 1) * pageSize < listed.size ? [['page', String(page + 1)]] : undefined;
+    return { count: listed.size, items: items.map((value) => ({ json: '', value })), next, trace: {} };
   };
 
   // The watch, and what it shows.
@@ -234,16 +285,24 @@ export function runScenario({ seed, durationMs }: Scenario): Verdict {
   const shown: Shown[] = [];
   const reports: Reading[] = [];
   const gaps: { fromMs: number; toMs: number }[] = [];
-  const show = (id: unknown, uuid: string | undefined, how: string) => shown.push({ id: Number(id), uuid, how });
+  const gone: Removed[] = [];
+  /** When the reading that is reported next was begun. */
+  let startedMs: number | undefined;
+  const show = (id: unknown, uuid: string | undefined, how: string) =>
+    shown.push({ id: Number(id), uuid, how, atMs: nowMs });
   const perform = (effect: WatchEffect) => {
     if (effect.type === 'show' && effect.entry.type === 'bicycle') {
       const { kind, uuid, after: known } = effect.entry;
       const said = kind === 'caught-up' ? known : JSON.parse(effect.data ?? '').message;
       show(said.state_of_charge, uuid, kind);
+    } else if (effect.type === 'show' && effect.entry.type === 'gone') {
+      gone.push({ uuid: effect.entry.uuid, atMs: nowMs });
     } else if (effect.type === 'stream' && effect.event.type === 'gap') {
       gaps.push({ fromMs: nowMs - effect.event.durationMs, toMs: nowMs });
-    } else if (effect.type === 'read') reports.push(readingOf(effect.report, nowMs));
-    else if (effect.type === 'wake') after(effect.inMs, () => step({ type: 'tick' }));
+    } else if (effect.type === 'read') {
+      reports.push({ ...readingOf(effect.report, nowMs), startedMs });
+      startedMs = undefined;
+    } else if (effect.type === 'wake') after(effect.inMs, () => step({ type: 'tick' }));
     else if (effect.type === 'read-count')
       after(luck.below(500), () =>
         step({ type: 'count', id: effect.id, organization: effect.organization, total: fleet.size }),
@@ -253,7 +312,7 @@ export function runScenario({ seed, durationMs }: Scenario): Verdict {
       const readOn = (page: number) => {
         const askedAt = watch.known.heard;
         after(luck.below(500), () => {
-          const { items, count } = pageOf(page);
+          const { items, count } = pageOf(page, true);
           const isLast = (page + 1) * pageSize >= count;
           after(luck.below(500), () => {
             const answer = { id, items, count, nextPage: isLast ? undefined : page + 2, askedAt } as const;
@@ -266,6 +325,7 @@ export function runScenario({ seed, durationMs }: Scenario): Verdict {
       readOn(effect.page - 1);
     } else if (effect.type === 'read-page') {
       const { id, next } = effect;
+      startedMs ??= nowMs;
       const page = Number(new Map(next ?? []).get('page') ?? 0);
       // The list is looked at somewhere between the question and the answer.
       after(luck.below(500), () => {
@@ -284,7 +344,9 @@ export function runScenario({ seed, durationMs }: Scenario): Verdict {
   after(10, open);
   after(luck.below(300), change);
   after(luck.below(luck.chance(0.3) ? 2_000 : 20_000), trouble);
-  for (const endMs = durationMs + QUIET_END_MS; timers.length > 0; ) {
+  if (hasDeaths) after(luck.below(60_000), remove);
+  if (lagMs > 0) replicate();
+  for (const endMs = durationMs + (hasDeaths ? GONE_MS : QUIET_END_MS); timers.length > 0; ) {
     const next = timers.reduce((a, b) => (b.dueMs < a.dueMs || (b.dueMs === a.dueMs && b.order < a.order) ? b : a));
     if (next.dueMs > endMs) break;
     timers.splice(timers.indexOf(next), 1);
@@ -292,9 +354,13 @@ export function runScenario({ seed, durationMs }: Scenario): Verdict {
     next.action();
   }
   return {
-    faults: judge({ made, shown, gaps, reports, hasVersions, lateMs: 0, isRaw: false }),
+    faults: [
+      ...judge({ made, shown, gaps, reports, removed, gone, lagMs, isBounded, hasVersions, lateMs: 0, isRaw: false }),
+      ...judgeKnown(new Set([...watch.bicycles()].map(({ uuid }) => String(uuid))), fleet, isBounded),
+    ],
     changes: made.length,
     gaps: gaps.length,
+    removed: gone.length,
     caughtUp: watch.counts.caughtUp,
   };
 }
@@ -313,7 +379,48 @@ function readingOf({ sinceWallMs, isComplete, unknown }: Report, atMs: number): 
  * older one came in between, so that the last line tells the truth.
  */
 export function judge(history: History): string[] {
-  return [...judgeDoubles(history), ...judgeSwallowed(history), ...(history.isRaw ? [] : judgeLast(history))];
+  return [
+    ...judgeDoubles(history),
+    ...judgeSwallowed(history),
+    ...judgeGone(history),
+    ...(history.isRaw ? [] : judgeLast(history)),
+  ];
+}
+
+/** In the end what is known is what there is; of a list that was not read to its end no more than that. */
+function judgeKnown(known: ReadonlySet<string>, fleet: ReadonlyMap<string, Bicycle>, isBounded: boolean): string[] {
+  const ghosts = [...known].filter((uuid) => !fleet.has(uuid)).map((uuid) => `${uuid} is a ghost at the end`);
+  const unknown = [...fleet.keys()].filter((uuid) => !known.has(uuid)).map((uuid) => `${uuid} is not known at the end`);
+  return isBounded ? ghosts : [...ghosts, ...unknown];
+}
+
+/** Nothing that is there is said to be gone, nothing twice; and no reading is complete while what it had to miss is not said. */
+function judgeGone({ removed = [], gone = [], shown, reports, lagMs = 0, isBounded = false }: History): string[] {
+  const faults: string[] = [];
+  for (const { uuid, atMs } of gone) {
+    const left = removed.find((one) => one.uuid === uuid && one.atMs <= atMs);
+    if (left === undefined) faults.push(`${uuid} was said to be gone at ${atMs}, and is there`);
+    const again = gone.find((one) => one.uuid === uuid && one.atMs > atMs);
+    // What was sent again after the cut brought it back, where the time at the service was not known.
+    const isBack = shown.some(
+      (one) => one.uuid === uuid && (one.atMs ?? 0) > atMs && (one.atMs ?? 0) < (again?.atMs ?? 0),
+    );
+    if (again !== undefined && !isBack) faults.push(`${uuid} was said to be gone twice`);
+  }
+  for (const { uuid, atMs } of removed) {
+    if (isBounded || !shown.some((one) => one.uuid === uuid)) continue;
+    const said = gone.find((one) => one.uuid === uuid)?.atMs ?? Number.POSITIVE_INFINITY;
+    // The list itself may be that old.
+    const wrong = reports.find(
+      ({ isOfGap, isOpen, startedMs }) => isOfGap && !isOpen && (startedMs ?? 0) > atMs + lagMs + DELIVERY_MS,
+    );
+    if (wrong !== undefined && said > wrong.atMs) {
+      faults.push(
+        `a reading was complete at ${wrong.atMs}, and ${uuid}, gone at ${atMs}, was said to be gone at ${said}`,
+      );
+    }
+  }
+  return faults;
 }
 
 function judgeDoubles({ shown, hasVersions, isRaw }: History): string[] {
@@ -331,7 +438,7 @@ function judgeDoubles({ shown, hasVersions, isRaw }: History): string[] {
   return faults;
 }
 
-function judgeSwallowed({ made, shown, gaps, reports, lateMs }: History): string[] {
+function judgeSwallowed({ made, shown, gaps, reports, lateMs, removed = [], lagMs = 0 }: History): string[] {
   const faults: string[] = [];
   const times = timesOf(shown);
   for (const { id, uuid, atMs } of made) {
@@ -340,6 +447,10 @@ function judgeSwallowed({ made, shown, gaps, reports, lateMs }: History): string
       faults.push(`change ${id} of ${uuid} at ${Math.round(atMs) % 1e8} was not shown, and lies in no gap`);
     }
     const isOvertaken = made.some((later) => later.uuid === uuid && later.id > id && times.has(later.id));
+    // Nobody can say any more what became of it; and a list that is older than the change cannot know of it.
+    if (removed.some((one) => one.uuid === uuid)) continue;
+    const isLagging = lagMs > 0 && reports.some(({ atMs: readMs }) => readMs >= atMs && readMs <= atMs + 4 * lagMs);
+    if (isLagging) continue;
     const looked = reports.filter((report) => report.isOfGap && report.atMs >= atMs).slice(0, LOOKED_AT_READINGS);
     if (!isOvertaken && !looked.some(({ isOpen }) => isOpen)) {
       faults.push(
@@ -350,8 +461,11 @@ function judgeSwallowed({ made, shown, gaps, reports, lateMs }: History): string
   return faults;
 }
 
-function judgeLast({ shown }: History): string[] {
-  const last = new Map(shown.filter(({ how }) => how !== 'late').map(({ uuid, id }) => [uuid, id]));
+function judgeLast({ shown, gone = [] }: History): string[] {
+  const left = new Set(gone.map(({ uuid }) => uuid));
+  const last = new Map(
+    shown.filter(({ how, uuid = '' }) => how !== 'late' && !left.has(uuid)).map(({ uuid, id }) => [uuid, id]),
+  );
   return [...last].flatMap(([uuid, id]) => {
     const newest = Math.max(...shown.filter((one) => one.uuid === uuid).map((one) => one.id));
     return newest === id ? [] : [`the last line of ${uuid} says ${id}, and ${newest} had been shown`];
