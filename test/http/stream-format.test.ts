@@ -1,6 +1,7 @@
 // The format cases of the web-platform-tests' eventsource suite, as a table, over a real socket.
 
 import { expect, test } from 'vitest';
+import { systemClock } from '../../src/clock.js';
 import { STREAM_HEAD, sendStream, startMisbehaving } from '../support/misbehaving.js';
 import { follow } from '../support/stream.js';
 
@@ -118,6 +119,30 @@ test.each([
   try {
     await follow(server.url, { until: () => server.requests.length === 3 });
     expect(server.requests.map(({ headers }) => headers['last-event-id'])).toEqual([undefined, header, header]);
+  } finally {
+    await server.close();
+  }
+});
+
+test('a name whose event ends in a later piece is listened for all the same, and so is a new one', async () => {
+  const server = await startMisbehaving(async (socket) => {
+    socket.setNoDelay();
+    for (const piece of [`${STREAM_HEAD}event: odd\ndata: 1\n`, '\nevent: ev', 'en\n', 'data: 2\n\ndata: last\n\n']) {
+      socket.write(piece);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  });
+  try {
+    const { events } = await follow(server.url, {
+      clock: systemClock(),
+      until: ({ data }) => data.at(-1) === 'last',
+    });
+    const got = events.flatMap((event) => (event.type === 'message' ? [[event.name, event.data]] : []));
+    expect(got).toEqual([
+      ['odd', '1'],
+      ['even', '2'],
+      ['message', 'last'],
+    ]);
   } finally {
     await server.close();
   }

@@ -45,6 +45,7 @@ export function filterEvents({ lastEventId, limitBytes, onTooBig, onName }: Filt
   /** The event whose end has not come: the lines that are handed on, none of them once it is too big. */
   let event = '';
   let eventBytes = 0;
+  let eventName = '';
   let id: string | undefined;
   /** The line that has not ended; nothing of it once it is too big, or a comment. */
   let line = '';
@@ -54,11 +55,13 @@ export function filterEvents({ lastEventId, limitBytes, onTooBig, onName }: Filt
   const endEvent = (): string => {
     const whole = event === '' ? '' : `${event}\n`;
     if (eventBytes > limitBytes) onTooBig(eventBytes + 1);
+    else if (eventName !== '') onName(Buffer.from(eventName, 'latin1').toString('utf8'));
     // The id of what is passed over counts all the same, or a service that repeats from there would send it for ever.
     known.firstId ??= id;
     known.lastEventId = id ?? known.lastEventId;
     event = '';
     eventBytes = 0;
+    eventName = '';
     id = undefined;
     return whole;
   };
@@ -74,7 +77,7 @@ export function filterEvents({ lastEventId, limitBytes, onTooBig, onName }: Filt
     if (name === 'retry' || name === '') return false;
     // "If the field value does not contain U+0000 NULL, then set the last event ID buffer to the field value."
     if (name === 'id' && !text.includes('\0')) id = value;
-    if (name === 'event') onName(Buffer.from(value, 'latin1').toString('utf8'));
+    if (name === 'event') eventName = value;
     eventBytes += text.length + 1;
     return name === 'data' || name === 'event' || name === 'id';
   };
