@@ -17,7 +17,7 @@ export async function withJournal<T>(use: (path: string) => Promise<T>): Promise
 }
 
 /** A clock on which `--settle` and the watching of a dead run take so many times less; sockets get their time in full. */
-export function openQuickClock(hurry = 200): Clock {
+export function openQuickClock(hurry = 40): Clock {
   const clock = systemClock();
   return {
     ...clock,

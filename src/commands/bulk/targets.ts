@@ -7,7 +7,6 @@ import { type FleetError, usageError } from '../../errors.js';
 import { textOrNull } from '../../json/parse.js';
 import { readStdinLines } from '../../terminal/stdin.js';
 import { describeBefore } from './evidence.js';
-
 import type { Task } from './plan.js';
 import { readRows, Unreadable } from './rows.js';
 import { unlessAborted } from './until.js';
@@ -35,24 +34,23 @@ export async function* readTargets(
       const got = await next;
       if (got.done === true || late.signal.aborted) return;
       const { uuid, name, before } = got.value;
-      const key = packUuid(uuid);
-      if (seen.has(key)) onRepeated();
-      else seen.set(key, name === null && before === undefined ? undefined : got.value);
+      if (seen.has(uuid)) onRepeated();
+      else seen.set(uuid, name === null && before === undefined ? undefined : got.value);
       next = targets.next();
     }
   };
   const cancel = isFile(io.stdin) ? () => {} : clock.after(WHOLE_WITHIN_MS, () => late.abort());
   await unlessAborted(check(), AbortSignal.any([late.signal, signal])).finally(cancel);
   signal.throwIfAborted();
-  for (const [key, target] of seen) {
-    yield target ?? plainTarget(unpackUuid(key));
-    seen.set(key, undefined);
+  for (const [uuid, target] of seen) {
+    yield target ?? plainTarget(uuid);
+    seen.set(uuid, undefined);
   }
   for (let got = await next; got.done !== true; got = await targets.next()) {
-    const key = packUuid(got.value.uuid);
-    if (seen.has(key)) onRepeated();
+    const { uuid } = got.value;
+    if (seen.has(uuid)) onRepeated();
     else yield got.value;
-    seen.set(key, undefined);
+    seen.set(uuid, undefined);
   }
 }
 
@@ -61,16 +59,6 @@ type Target = Task & { uuid: string };
 
 /** What came, in its order, until it is handed out; undefined where its UUID says all of it. */
 type Seen = Map<string, Target | undefined>;
-
-/** Sixteen bytes instead of 36 characters: a hundred thousand of them take a few megabytes. */
-function packUuid(uuid: string): string {
-  return Buffer.from(uuid.replaceAll('-', ''), 'hex').toString('latin1');
-}
-
-function unpackUuid(packed: string): string {
-  const digits = Buffer.from(packed, 'latin1').toString('hex');
-  return digits.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
-}
 
 function plainTarget(uuid: string): Target {
   return { key: uuid, uuid, name: null };
