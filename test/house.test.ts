@@ -149,6 +149,7 @@ const HEAVY = [
   'yaml',
   'cli-table3',
   'write-excel-file/node',
+  'read-excel-file/universal',
   'pg',
   'pg-cursor',
 ];

@@ -4,6 +4,7 @@ import { fstatSync, statSync, writeSync } from 'node:fs';
 import type { Clock } from '../clock.js';
 import { FleetError, reasonOf, usageError } from '../errors.js';
 import type { Io, Streams } from './io.js';
+import { withoutWorkbook } from './workbook.js';
 
 /** The most that is read as a whole. */
 const STDIN_LIMIT_BYTES = 64 * 1024 * 1024;
@@ -146,7 +147,7 @@ async function* linesOf(
       throw usageError(`${source}:${line}: this is not UTF-8: save the file as UTF-8`, 'nothing was sent');
     }
   };
-  for await (const chunk of chunks) {
+  for await (const chunk of withoutWorkbook(chunks, source)) {
     rest += decode(chunk);
     let start = 0;
     for (let end = rest.indexOf('\n'); end !== -1; end = rest.indexOf('\n', start)) {

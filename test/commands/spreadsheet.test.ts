@@ -3,8 +3,10 @@
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import readXlsxFile from 'read-excel-file/node';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import writeXlsxFile from 'write-excel-file/node';
 import { runFleet } from '../support/run.js';
 import { useSandbox } from '../support/sandbox.js';
 import { sendJson, withServer } from '../support/server.js';
@@ -100,5 +102,45 @@ describe('--excel', () => {
 
   test('goes with csv', async () => {
     expect((await fleet(['bicycles', 'list', '--excel'])).stderr).toContain('--excel goes with csv');
+  });
+});
+
+describe('a workbook that is handed in', () => {
+  const workbook = async (rows: (string | number | null)[][]) => {
+    const path = join(folder, 'in.xlsx');
+    const cells = rows.map((row) => row.map((value) => (value === null ? null : { value })));
+    await (await writeXlsxFile(cells as never)).toFile(path);
+    return path;
+  };
+
+  test('create --from reads it', async () => {
+    const path = await workbook([
+      ['name', 'serial_number', 'description'],
+      ['Ada "1"', 'S-1', 'with, comma'],
+      ['Ada 2', 42, null],
+    ]);
+    const organization = sandbox().organizations[0]?.uuid ?? '';
+    const run = await fleet(['bicycles', 'create', '--from', path, '--organization', organization, '--dry-run']);
+    expect([run.code, run.stderr]).toEqual([0, expect.any(String)]);
+    for (const part of ['Ada \\"1\\"', '"serial_number":"S-1"', 'with, comma', '"serial_number":"42"'])
+      expect(run.stdout).toContain(part);
+  });
+
+  test('act - reads it, and what is none is refused with nothing sent', async () => {
+    const [one, two] = sandbox().bicycles();
+    const path = await workbook([
+      ['uuid', 'note'],
+      [one?.uuid ?? '', 'x'],
+      [two?.uuid ?? '', 'y'],
+    ]);
+    const act = async (stdin: Readable) => {
+      const env = { FLEET_BASE_URL: sandbox().baseUrl, FLEET_TOKEN: await sandbox().token() };
+      return runFleet(['bicycles', 'act', '-', 'take_over', '--dry-run'], { env, stdin });
+    };
+    const run = await act(Readable.from([await readFile(path)]));
+    expect(run.code).toBe(0);
+    for (const uuid of [one?.uuid, two?.uuid]) expect(run.stdout).toContain(`/bicycles/${uuid}/actions/`);
+    const bad = await act(Readable.from([Buffer.from('PK\u0003\u0004 and nothing more')]));
+    expect([bad.code, bad.stderr]).toEqual([2, expect.stringContaining('stdin is no workbook that can be read')]);
   });
 });

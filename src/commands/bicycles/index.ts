@@ -162,7 +162,7 @@ function addCreate(bicycles: Command, run: Run): void {
     .summary('create a bicycle, or many from a file')
     .description(
       `Create a bicycle from flags, or many with --from. Links take a URL, a UUID or a name.
-A file is CSV with a header, a JSON array or JSON lines, with the fields ${NEW_BICYCLE_FIELDS.join(', ')}.
+A file is CSV with a header, .xlsx, a JSON array or JSON lines, with the fields ${NEW_BICYCLE_FIELDS.join(', ')}.
 The whole file is checked before the first request.`,
     )
     .option('--name <name>', 'visible name of the bicycle')
