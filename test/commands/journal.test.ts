@@ -325,7 +325,8 @@ describe('a rerun', () => {
             return sendJson(response, 200, { count: 1, next: null, previous: null, results });
           }
           if (path === '/me/') return sendJson(response, 200, { id: 5, email: 'me@x.org' });
-          if (!path.startsWith('/bicycles/?ordering=-modified')) return sendJson(response, 404, { detail: 'Not found.' });
+          if (!path.startsWith('/bicycles/?ordering=-modified'))
+            return sendJson(response, 404, { detail: 'Not found.' });
           sendJson(response, 200, [{ uuid: A, state: 'rented', modified: new Date().toISOString() }]);
         },
         async ({ url, asked }) => {
