@@ -236,6 +236,24 @@ describe('a gateway answers a change', () => {
   });
 });
 
+test.each([500, 302, 200])(
+  'a service that answers /me/ with %d and no user is acted on all the same',
+  async (status) => {
+    await withJournal((path) =>
+      withServer(
+        (response, { method, path: asked }) => {
+          if (asked === '/me/') return void response.writeHead(status, { location: '/login' }).end('<html>');
+          sendJson(response, 200, method === 'GET' ? [] : {});
+        },
+        async ({ url }) => {
+          const args = ['bicycles', 'act', A, B, 'rent', '--yes', '--journal', path];
+          expect((await runFleet(args, { env: { FLEET_BASE_URL: url, FLEET_TOKEN: 't' } })).code).toBe(0);
+        },
+      ),
+    );
+  },
+);
+
 test('UUIDs on stdin: a JSON array of texts, in any case', async () => {
   await withService(async ({ act, posts }) => {
     const { code } = await act(['-'], { stdin: `["${A.toUpperCase()}",\n "${B}", "${A}"]` });

@@ -4,6 +4,7 @@ import { type Bicycle, bicycleUuid } from '../../api/bicycle.js';
 import type { Resource } from '../../api/resource.js';
 import { readTransitions } from '../../api/transitions.js';
 import type { Context } from '../../context.js';
+import { FleetError } from '../../errors.js';
 import type { Client } from '../../http/client.js';
 import { ifOffered } from '../../http/offered.js';
 import { readPage } from '../../http/pages.js';
@@ -50,14 +51,18 @@ export async function readStart(context: Context, { resource, isCreation }: Chan
   };
 }
 
-/** Who sends: as the token says, and the service at `/me/`. Assumed: that is the user as an object. */
+/**
+ * Who sends: as the token says, and the service at `/me/`. Assumed: that is the user as an object; a service without it, whatever it answers
+ * there, leaves it at the token.
+ */
 async function readUser(context: Context, client: Client): Promise<Person[]> {
   const named = personOfToken(await (await context.token()).get());
-  const answer = await ifOffered(client.send({ path: '/me/', subject: 'your user' }));
   try {
-    return [named, personOf(parseJson(answer?.text ?? 'null'))];
+    const { text } = await client.send({ path: '/me/', subject: 'your user', retries: 0 });
+    return [named, personOf(parseJson(text))];
   } catch (error) {
-    if (error instanceof JsonError) return [named];
+    context.signal.throwIfAborted();
+    if (error instanceof JsonError || error instanceof FleetError) return [named];
     throw error;
   }
 }
