@@ -47,7 +47,7 @@ export async function runAction(context: Context, action: Action, options: ActOp
   const isSingle = named?.length === 1 && repeated === 0;
   // The question says how many there are: then all of them are read first.
   const isStreamed = options.yes === true || options.dryRun === true || isDryRun;
-  const read = () => readTargets(context, onRepeated);
+  const read = () => readTargets(context, onRepeated, resource.many === 'bicycles');
   const plan = {
     change: {
       ...action,

@@ -7,6 +7,7 @@ import { type FleetError, usageError } from '../../errors.js';
 import { textOrNull } from '../../json/parse.js';
 import { readStdinLines } from '../../terminal/stdin.js';
 import { describeBefore } from './evidence.js';
+import { findNamedRows, NAMING_FIELDS, type NamedRow, namedRow } from './named-rows.js';
 import type { Task } from './plan.js';
 import { readRows, Unreadable } from './rows.js';
 import { unlessAborted } from './until.js';
@@ -22,10 +23,12 @@ const MOST_CHECKED = 1_000_000;
  * its end first: then a FleetError of kind `usage` that names the line comes before the first of them. Elsewhere it comes where the line is.
  */
 export async function* readTargets(
-  { io, clock, signal }: Context,
+  context: Context,
   onRepeated: () => void,
+  mayBeNamed: boolean,
 ): AsyncGenerator<Task, void, undefined> {
-  const targets = parseTargets(readStdinLines(io.stdin));
+  const { io, clock, signal } = context;
+  const targets = parseTargets(readStdinLines(io.stdin), mayBeNamed ? context : undefined);
   const seen: Seen = new Map();
   const late = new AbortController();
   let next = targets.next();
@@ -86,19 +89,33 @@ function isFile(stdin: object): boolean {
 
 const HEADER_WORDS = 'a header without the column "uuid"';
 
-/** Reads line by line; what is a JSON array is read at its end. Throws a FleetError of kind `usage` that names the line. */
-async function* parseTargets(lines: AsyncIterable<string>): AsyncGenerator<Target, void, undefined> {
+/**
+ * Reads line by line; what is a JSON array is read at its end, and so are rows that name their bicycles otherwise, which are looked up together.
+ * Throws a FleetError of kind `usage` that names the line.
+ */
+async function* parseTargets(
+  lines: AsyncIterable<string>,
+  context: Context | undefined,
+): AsyncGenerator<Target, void, undefined> {
+  const named: NamedRow[] = [];
   const isHeader = (names: readonly string[], line: number, hasSeparatorLine: boolean) => {
     if (names.includes('uuid')) return true;
+    if (context !== undefined && NAMING_FIELDS.some((field) => names.includes(field))) return true;
     if (hasSeparatorLine) throw new Unreadable(HEADER_WORDS, line);
     return false;
   };
   try {
-    for await (const { line, value } of readRows(lines, { isHeader, hasComments: true }))
-      yield typeof value === 'string' ? parseUuid(value, line) : taskOf(value, line);
+    for await (const { line, value } of readRows(lines, { isHeader, hasComments: true })) {
+      const isNamed = typeof value !== 'string' && context !== undefined && (value['uuid'] ?? '') === '';
+      const row = isNamed ? namedRow(value, line) : undefined;
+      if (row !== undefined) named.push(row);
+      else yield typeof value === 'string' ? parseUuid(value, line) : taskOf(value, line);
+    }
   } catch (error) {
     throw error instanceof Unreadable ? badLine(error.line, error.message) : error;
   }
+  if (context === undefined || named.length === 0) return;
+  for (const [{ fields, line }, uuid] of await findNamedRows(context, named)) yield taskOf({ ...fields, uuid }, line);
 }
 
 /** The longest beginning of a line that an error shows. */
