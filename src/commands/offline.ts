@@ -3,7 +3,7 @@
 import type { Context } from '../context.js';
 import { usageError } from '../errors.js';
 import type { MirrorAddress } from '../mirror/address.js';
-import type { Mirror, MirrorStatus } from '../mirror/open.js';
+import { type Mirror, type MirrorStatus, MOST_BEHIND_MS } from '../mirror/open.js';
 import { showDuration } from '../terminal/time.js';
 import { chosenDatabase } from './database.js';
 
@@ -61,7 +61,7 @@ export async function runOffline(
 }
 
 /** `from the mirror, current, 2 s old`, or what it lacks. */
-export function describeAge({ ageMs, isCurrent, isWhole, isTorn, openGaps, writer }: MirrorStatus): string {
+export function describeAge({ ageMs, behindMs, isCurrent, isWhole, isTorn, openGaps, writer }: MirrorStatus): string {
   const isWritten = writer?.isAlive === true;
   const age =
     ageMs === undefined ? 'of unknown age' : ageMs < 1000 ? 'less than 1 s old' : `${showDuration(ageMs)} old`;
@@ -70,6 +70,7 @@ export function describeAge({ ageMs, isCurrent, isWhole, isTorn, openGaps, write
     ...(isTorn ? ['its file with -wal behind the name is missing, and with it what was written last'] : []),
     ...(isWhole ? [] : ['its first reading of the fleet is not complete']),
     ...(openGaps.length === 0 ? [] : [`${openGaps.length === 1 ? 'a gap is' : `${openGaps.length} gaps are`} open`]),
+    ...(behindMs > MOST_BEHIND_MS ? [`its writer is behind by ${showDuration(behindMs)}`] : []),
     ...(isWritten ? [] : ['it is not being updated (start fleet mirror run)']),
   ];
   return `! from the mirror, ${age}: ${reasons.join(', ')}`;

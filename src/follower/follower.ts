@@ -68,6 +68,14 @@ export type FollowerOutput =
   /** Lists alone are read, and nothing is left to read. */
   | { readonly type: 'settled' };
 
+/** A reading of the whole list that was proven. */
+export interface ProvenList {
+  /** When it began, by the machine's date in milliseconds. */
+  readonly atMs: number;
+  /** How many bicycles the service counted; undefined where it does not say. */
+  readonly total: number | undefined;
+}
+
 /** Where a program before this one stood. */
 export interface Resumed {
   /** Until when everything was heard, and compared, by the machine's date; undefined for none. */
@@ -78,6 +86,7 @@ export interface Resumed {
   /** A large part of the fleet seemed gone, by the machine's date. */
   readonly suspectedMs: number | undefined;
   readonly reading: ListProgress | undefined;
+  readonly proven: ProvenList | undefined;
   /** The newest `modified` that was known then, in milliseconds. */
   readonly modifiedMs: number | undefined;
 }
@@ -113,6 +122,7 @@ export class Follower {
   readonly #whole: WholeList;
   readonly #gaps: GapLog;
   readonly #check: Check;
+  #proven: ProvenList | undefined;
   /** A report that waits for the reading of the whole list. */
   #pending: Report | undefined;
   /** The service's count at the last reading, where not every bicycle is known. */
@@ -132,7 +142,7 @@ export class Follower {
     this.#catchUp = new CatchUp(this.known, { organizations, bicycles, isFirstReading }, emit, (ended, at) =>
       this.#endReading(ended, at),
     );
-    const onProven = (started: Moment, at: Moment) => this.#prove(started, at);
+    const onProven = (started: Moment, total: number | undefined, at: Moment) => this.#prove(started, total, at);
     const onEnd = (result: WholeResult, at: Moment) => this.#endWhole(result, at);
     this.#whole = new WholeList(this.known, { organizations, onProven, onEnd }, emit);
     this.#gaps = new GapLog(topics.keys(), now);
@@ -172,6 +182,11 @@ export class Follower {
     return this.#check.comparedTo.wallMs;
   }
 
+  /** When the whole list was last read, by the machine's date, and how many bicycles the service counted. */
+  get proven(): ProvenList | undefined {
+    return this.#proven;
+  }
+
   /** The whole fleet as a mirror has it, as of that moment of the monotonic clock: what changed since is looked up as after a gap. */
   remember(bicycles: readonly Bicycle[], fromMs: number, now: Moment) {
     const origin = {
@@ -192,6 +207,7 @@ export class Follower {
   /** Goes on where the program before ended. */
   resume(found: Resumed, now: Moment) {
     const { heardMs, checkedMs = heardMs, gap, isWhole, reading } = found;
+    this.#proven = found.proven;
     if (isWhole) this.known.cover(Number.NEGATIVE_INFINITY);
     this.#isFirstPending = !isWhole;
     this.#whole.cancel();
@@ -436,7 +452,8 @@ export class Follower {
   }
 
   /** What is known holds what the list held; a gap that was over when the reading began is made up for. */
-  #prove(started: Moment, now: Moment) {
+  #prove(started: Moment, total: number | undefined, now: Moment) {
+    this.#proven = { atMs: started.wallMs, total };
     this.known.cover(Number.NEGATIVE_INFINITY);
     if (!this.known.store.isTable) return;
     this.#check.comparedTo = started;

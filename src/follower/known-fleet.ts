@@ -226,7 +226,9 @@ export class KnownFleet {
     );
     if (before === undefined || fields.length > 0) return { kind: 'update', uuid, before, after, fields };
     // What a list said at the start was not shown; the message that says the same is the first to show it.
-    if (entry?.isSilent === true) return { kind: 'update', uuid, before: undefined, after, fields };
+    if (entry?.isSilent === true && saysAgain(message, entry.bicycle)) {
+      return { kind: 'update', uuid, before: undefined, after, fields };
+    }
     return { kind: 'repeat', uuid, before, after, fields };
   }
 

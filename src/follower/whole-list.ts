@@ -76,7 +76,7 @@ export interface WholeResult {
 export interface WholeOptions {
   readonly organizations: readonly string[];
   /** A reading was proven: what is known holds what the list held when it began. */
-  onProven(started: Moment, now: Moment): void;
+  onProven(started: Moment, total: number | undefined, now: Moment): void;
   onEnd(result: WholeResult, now: Moment): void;
 }
 
@@ -242,7 +242,7 @@ export class WholeList {
       metHere: before.metHere + uuids.length,
       isStale,
     };
-    this.#emit({ type: 'counted', total: this.#total() });
+    this.#emit({ type: 'counted', total: this.#total(this.#reading.progress) });
     if (!this.#known.store.isFull()) return;
     this.#reading = undefined;
     this.#options.onEnd({ gone: 0, reason: 'there are more bicycles than are kept in mind' }, now);
@@ -284,14 +284,14 @@ export class WholeList {
   }
 
   /** How many bicycles the service counts; undefined where it does not say. */
-  #total(): number | undefined {
-    const counts = this.#options.organizations.map((_, index) => this.#reading?.progress.counts[index] ?? undefined);
+  #total({ counts: known }: ListProgress): number | undefined {
+    const counts = this.#options.organizations.map((_, index) => known[index] ?? undefined);
     return counts.reduce((sum, count) => (sum === undefined || count === undefined ? undefined : sum + count), 0);
   }
 
   #takeMeeting(reading: Reading, { met, missing, hidden, known }: Meeting, now: Moment) {
     const { progress } = reading;
-    const total = this.#total();
+    const total = this.#total(progress);
     const isShort = total !== undefined && met < total;
     if ((isShort || reading.isStale) && progress.pass < MOST_PASSES) {
       const next = { ...progress, ...FIRST_PAGE, pass: progress.pass + 1 };
@@ -303,7 +303,7 @@ export class WholeList {
       const what = isShort ? `showed ${met} of ${total} bicycles` : 'was older than what was pushed before';
       return this.#endInVain('incomplete', `the list ${what}, ${MOST_PASSES} times`, 'it is read again later', now);
     }
-    this.#options.onProven(pass.started, now);
+    this.#options.onProven(pass.started, total, now);
     if (hidden > 0 && !this.#isFiltered) {
       const message = `the list shows available bicycles alone, as to a token with fewer rights: ${hidden} others are known and kept`;
       this.#emit({ type: 'notice', event: 'filtered', message });

@@ -7,7 +7,10 @@ import { readTime } from '../terminal/time.js';
 import { type MirrorAddress, showMirrorAddress } from './address.js';
 import { type Database, type OpenOptions, openDatabase, type Value } from './database.js';
 import { databaseTime, heartbeatAgeMs, isAlive } from './lease.js';
-import { checkBaseUrl, type Lease, readMeta, readSchema } from './schema.js';
+import { checkBaseUrl, type Lease, readMeta, readSchema, type Snapshot } from './schema.js';
+
+/** A mirror that is further behind is not current. */
+export const MOST_BEHIND_MS = 10_000;
 
 export interface Mirror {
   readonly database: Database;
@@ -37,6 +40,10 @@ export interface MirrorStatus {
   /** Until when it is true, UTC; undefined when it never was. */
   readonly asOf: string | undefined;
   readonly ageMs: number | undefined;
+  /** How far what is written is behind the service, by the messages' own times. */
+  readonly behindMs: number;
+  /** When the whole list was last read, UTC, and what the service counted. */
+  readonly proven: Snapshot['proven'];
   readonly openGaps: readonly Gap[];
   /** Since when changes are kept. */
   readonly keptSince: string | undefined;
@@ -119,16 +126,19 @@ async function readStatus(database: Database, isAlone: boolean): Promise<MirrorS
   const isTorn = isAlone && typeof lease?.heartbeat === 'string';
   const asOf = isWritten ? (lease?.heartbeat ?? undefined) : position?.heard;
   const asOfMs = readTime(asOf);
+  const behindMs = isWritten ? (position?.behind ?? 0) * 1000 : 0;
   return {
     profile,
     writer: lease && { ...lease, isAlive: isWritten, heartbeatAgeMs: heartbeatAgeMs(lease, now) },
     isWhole,
     asOf,
-    ageMs: asOfMs === undefined ? undefined : Math.max(0, (readTime(now) ?? asOfMs) - asOfMs),
+    ageMs: asOfMs === undefined ? undefined : Math.max(0, (readTime(now) ?? asOfMs) - asOfMs) + behindMs,
+    behindMs,
+    proven: snapshot?.proven,
     openGaps,
     keptSince,
     isTorn,
-    isCurrent: isWritten && isWhole && openGaps.length === 0 && !isTorn,
+    isCurrent: isWritten && isWhole && openGaps.length === 0 && !isTorn && behindMs <= MOST_BEHIND_MS,
   };
 }
 

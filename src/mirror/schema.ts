@@ -44,6 +44,8 @@ export interface Position {
   readonly heard: string;
   /** UTC: until when the table was compared with the list, which shows what messages leave out. Databases of before have none. */
   readonly checked?: string;
+  /** How far what is written is behind the service, in seconds, by the messages' own times. */
+  readonly behind?: number;
   /** The number of the last batch of its writer: a commit whose answer was lost is known by it. */
   readonly owner: string;
   readonly batch: number;
@@ -57,6 +59,8 @@ export interface Snapshot {
   readonly suspected: string | null;
   /** The reading in progress, the first one or a later one; null where there is none. */
   readonly reading: ListProgress | null;
+  /** When the whole list was last read, UTC, and what the service counted; databases of before have none. */
+  readonly proven?: { readonly at: string; readonly count: number | null } | null;
 }
 
 /**

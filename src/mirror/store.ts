@@ -40,6 +40,8 @@ export interface Commit {
   /** Until when everything was heard, and compared with the list, by the machine's date. */
   readonly heardMs: number;
   readonly comparedToMs: number;
+  /** How far what is written is behind the service, by the messages' own times. */
+  readonly behindMs: number;
   readonly nowMs: number;
   /** Whether to say that the writer lives. */
   readonly beats: boolean;
@@ -76,7 +78,9 @@ export async function adopt(
   const isGrown = identity.organizations.some((organization) => !before.includes(organization));
   const isSame = left.length === 0 && !isGrown;
   // The bicycles of an organization that is new were not read yet; an interrupted reading was of other lists.
-  const next = isSame ? snapshot : { isWhole: snapshot.isWhole && !isGrown, suspected: null, reading: null };
+  const next = isSame
+    ? snapshot
+    : { ...snapshot, isWhole: snapshot.isWhole && !isGrown, suspected: null, reading: null };
   await database.transaction(async () => {
     await keepLease(database, writer, true);
     const { profile, organizations } = identity;
@@ -94,6 +98,7 @@ export async function adopt(
     isWhole: next.isWhole,
     suspectedMs: next.suspected === null ? undefined : Date.parse(next.suspected),
     reading: next.reading ?? undefined,
+    proven: next.proven ? { atMs: Date.parse(next.proven.at), total: next.proven.count ?? undefined } : undefined,
     modifiedMs: moments.length === 0 ? undefined : await newestAt(database, Math.min(...moments)),
     rows: await countRows(database),
     left,
@@ -141,7 +146,8 @@ export async function commit(database: Database, writer: Writer, batch: Commit, 
         await database.write('gaps', ['started', 'reason'], [[utcOfMs(gap.startedMs), gap.reason]]);
     }
     const [heard, checked] = [utcOfMs(batch.heardMs), utcOfMs(batch.comparedToMs)];
-    const position = { heard, checked, owner: writer.owner, batch: batch.batch };
+    const behind = Math.round(batch.behindMs / 1000);
+    const position = { heard, checked, behind, owner: writer.owner, batch: batch.batch };
     await writeMeta(database, { snapshot, position });
     return gone;
   });

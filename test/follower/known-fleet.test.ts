@@ -138,6 +138,10 @@ describe('messages', () => {
     knowledge.learn(bicycle(1, { state: 'rented' }), at(1));
     const change = knowledge.hear(UUID, bicycle(1, { state: 'rented' }), at(2));
     expect(change).toMatchObject({ kind: 'update', before: undefined, after: { state: 'rented' } });
+    // Bookkeeping alone changes nothing that a line could name.
+    knowledge.learn(bicycle(1, { concurrency_version: 1 }, OTHER), at(1));
+    const again = bicycle(3, { concurrency_version: 2 }, OTHER);
+    expect(knowledge.hear(OTHER, again, at(3))).toMatchObject({ kind: 'repeat', fields: [] });
   });
 });
 

@@ -82,7 +82,7 @@ async function openWriter(service: ReturnType<typeof openService>, startSeconds:
     const snapshot: Snapshot = { isWhole: known.isWhole, suspected: null, reading: whole.progress ?? null };
     const writes = ledger.take();
     const rows = { batch: ++batch, writes, gap, gapBefore, snapshot, snapshotBefore: undefined, heardMs, comparedToMs };
-    await commit(database, writer, { ...rows, nowMs: at(seconds).wallMs, beats: false }, false);
+    await commit(database, writer, { ...rows, behindMs: 0, nowMs: at(seconds).wallMs, beats: false }, false);
     gapBefore = gap;
     for (const output of outputs.splice(0))
       if (output.type === 'read-page' || output.type === 'read-whole') asked.push(output);

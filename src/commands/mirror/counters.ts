@@ -1,6 +1,8 @@
 // What the mirror's writer counts, and how a monitoring system reads it: Prometheus text and a health check, on loopback.
 
 import { type OwnServer, openHttpServer } from '../../http-server.js';
+import { MOST_BEHIND_MS } from '../../mirror/open.js';
+import { showDuration } from '../../terminal/time.js';
 
 /** What is counted from the start on: its name and meaning for Prometheus. */
 const COUNTED = {
@@ -22,7 +24,7 @@ const NAMES = Object.keys(COUNTED) as CounterName[];
 
 /** Changed in place by the writer; times in milliseconds. */
 export interface Counters extends Record<CounterName, number> {
-  /** From the arrival of the oldest message of the last batch to its commit. */
+  /** How far what is written is behind the service, by the messages' own times; from the arrival of the oldest to its commit at least. */
   lagMs: number;
   lastCommitWallMs: number;
   lastHeardWallMs: number;
@@ -34,6 +36,7 @@ export interface Reading {
   readonly isStreamUp: boolean;
   readonly isGapOpen: boolean;
   readonly isWhole: boolean;
+  readonly behindMs: number;
   readonly isCurrent: boolean;
 }
 
@@ -47,7 +50,7 @@ function metricsText(counters: Counters, reading: Reading): string {
   const counted = NAMES.map((name) => [...COUNTED[name], 'counter', counters[name]] as const);
   const gauges: [name: string, help: string, value: number][] = [
     ['rows', 'Bicycles in the mirror that are not gone.', reading.rows],
-    ['lag_seconds', 'From the arrival of a message to its commit, in the last batch.', counters.lagMs / 1000],
+    ['lag_seconds', 'How far what is written is behind the service.', counters.lagMs / 1000],
     ['last_commit_timestamp_seconds', 'When the last transaction was committed.', counters.lastCommitWallMs / 1000],
     ['last_heard_timestamp_seconds', 'Until when everything was heard.', counters.lastHeardWallMs / 1000],
     ['stream_up', 'Whether every topic is connected.', Number(reading.isStreamUp)],
@@ -85,8 +88,9 @@ export async function serveMetrics(port: number, counters: Counters, look: () =>
   });
 }
 
-function whyNot({ isWhole, isStreamUp, isGapOpen }: Reading): string {
+function whyNot({ isWhole, isStreamUp, isGapOpen, behindMs }: Reading): string {
   if (!isWhole) return 'the first reading of the list is not done';
+  if (behindMs > MOST_BEHIND_MS) return `behind by ${showDuration(behindMs)}`;
   if (!isStreamUp) return 'the push channel is down';
   return isGapOpen ? 'a gap is still open' : 'the writer is not writing';
 }

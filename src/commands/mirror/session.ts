@@ -19,6 +19,7 @@ import type { MirrorAddress } from '../../mirror/address.js';
 import { admitted, admittedUuid, storableJson } from '../../mirror/admit.js';
 import { HEARTBEAT_MS, releaseLease, type Writer } from '../../mirror/lease.js';
 import { type Ledger, openLedger, type WriteStep } from '../../mirror/ledger.js';
+import { MOST_BEHIND_MS } from '../../mirror/open.js';
 import { thisWriter } from '../../mirror/process.js';
 import { utcOfMs } from '../../mirror/rows.js';
 import type { Snapshot } from '../../mirror/schema.js';
@@ -87,6 +88,8 @@ export interface Session {
   readonly outputs: FollowerOutput[];
   /** When each topic gave its last sign of life, by the machine's date: a message or a comment. */
   readonly life: Map<string, number>;
+  /** A moment of the service's own clock, as its last answer on the push channel gave it. */
+  serviceAt: { readonly serviceMs: number; readonly monotonicMs: number } | undefined;
   /** What is written. */
   written: Written;
 }
@@ -146,6 +149,7 @@ export async function openSession(context: Context, options: SessionOptions): Pr
       ...{ context, options, queue, ending, keeper, counters, report, ledger, found, writer },
       ...{ follower, startedAt, outputs },
       life: new Map([...plan.topics.keys()].map((topic) => [topic, 0])),
+      serviceAt: undefined,
       written: {
         batch: 0,
         gap: undefined,
@@ -164,14 +168,18 @@ export async function openSession(context: Context, options: SessionOptions): Pr
 }
 
 /** What a monitoring system asks for. */
-export function lookAt({ follower, ledger, context, written }: Session): Reading {
+export function lookAt({ follower, ledger, context, counters, written }: Session): Reading {
   return {
     rows: ledger.size(),
     isStreamUp: follower.isConnected,
     isGapOpen: follower.gap !== undefined,
     isWhole: follower.known.isWhole,
     // A writer whose database is away says so by its heartbeat.
-    isCurrent: follower.isCurrent && context.clock.monotonicMs() - written.beatAtMs < 3 * HEARTBEAT_MS,
+    behindMs: counters.lagMs,
+    isCurrent:
+      follower.isCurrent &&
+      counters.lagMs <= MOST_BEHIND_MS &&
+      context.clock.monotonicMs() - written.beatAtMs < 3 * HEARTBEAT_MS,
   };
 }
 
@@ -222,7 +230,12 @@ async function takeBatch(session: Session, batch: readonly SessionEvent[]): Prom
   const { context, ledger, counters, life, follower, outputs } = session;
   const { clock } = context;
   const nowMs = clock.wallMs();
-  for (const event of batch) if (event.type === 'open') life.set(event.topic, event.atMs);
+  for (const event of batch) {
+    if (event.type !== 'open') continue;
+    life.set(event.topic, event.atMs);
+    const { serviceMs, monotonicMs } = event;
+    session.serviceAt = serviceMs === undefined ? undefined : { serviceMs, monotonicMs };
+  }
   // What came up to here is in this batch, or was before it.
   const lifeMs = Math.min(...life.values());
   const end = await takeEvents(session, batch);
@@ -231,12 +244,30 @@ async function takeBatch(session: Session, batch: readonly SessionEvent[]): Prom
   // Lists alone were read: they show what was before the first of them was asked for.
   const isUpToDate = follower.known.isWhole && follower.gap === undefined;
   if (isUpToDate && outputs.some(({ type }) => type === 'settled')) heardMs = session.startedAt.wallMs;
+  counters.lagMs = behindOf(session, batch);
   await write(session, heardMs, nowMs, end !== undefined);
-  const first = batch.find((event) => event.type === 'message');
-  counters.lagMs = first === undefined ? 0 : Math.max(0, clock.wallMs() - first.atMs);
   counters.found = ledger.found();
   counters.lastHeardWallMs = heardMs;
   return end;
+}
+
+/** So many messages at once wait for the writer; of fewer, one may tell of something that is long over. */
+const MANY_MESSAGES = 50;
+
+/**
+ * How far what is written is behind the service: back-pressure keeps what is late in the socket, so the messages' own times are held
+ * against the service's clock. From the arrival of the oldest message on it is waiting here at least.
+ */
+function behindOf({ context, follower, serviceAt }: Session, batch: readonly SessionEvent[]): number {
+  const { clock } = context;
+  const messages = batch.filter((event) => event.type === 'message');
+  const [first] = messages;
+  if (first === undefined) return 0;
+  const waitedMs = Math.max(0, clock.monotonicMs() - first.monotonicMs);
+  const newestMs = follower.time.newestAt(clock.monotonicMs());
+  if (messages.length < MANY_MESSAGES || serviceAt === undefined || newestMs === undefined) return waitedMs;
+  const nowMs = serviceAt.serviceMs + clock.monotonicMs() - serviceAt.monotonicMs;
+  return Math.max(waitedMs, nowMs - newestMs);
 }
 
 /** A part at a time: what was read of it is garbage before it grows old. */
@@ -309,7 +340,7 @@ async function write(session: Session, heardMs: number, nowMs: number, isEnd: bo
   const rows = {
     ...{ batch: written.batch + 1, writes: ledger.take() },
     ...{ gap: follower.gap, gapBefore: written.gap, snapshot, snapshotBefore: written.snapshot },
-    ...{ heardMs, comparedToMs: follower.comparedToMs, nowMs, beats },
+    ...{ heardMs, comparedToMs: follower.comparedToMs, behindMs: counters.lagMs, nowMs, beats },
   };
   session.written = { ...written, heardMs };
   if (isEmpty(rows) && !beats && !isEnd) return;
@@ -341,10 +372,13 @@ async function verifyList(
 }
 
 /** What of the readings outlives this program. */
-function snapshotOf({ known, whole }: Follower): Snapshot {
+function snapshotOf(follower: Follower): Snapshot {
+  const { known, whole } = follower;
   const { suspectedMs, progress } = whole;
+  const { proven } = follower;
   const suspected = suspectedMs === undefined ? null : utcOfMs(suspectedMs);
-  return { isWhole: known.isWhole, suspected, reading: progress ?? null };
+  const read = proven === undefined ? null : { at: utcOfMs(proven.atMs), count: proven.total ?? null };
+  return { isWhole: known.isWhole, suspected, reading: progress ?? null, proven: read };
 }
 
 /** Writes a page of alerts as `storeAlerts` does; resolves with whether there may be more behind it. */

@@ -67,6 +67,8 @@ async function reportOf({ database, baseUrl, organizations }: Mirror, status: Mi
     current: status.isCurrent,
     whole: status.isWhole,
     as_of: status.asOf ?? null,
+    behind_seconds: status.behindMs / 1000,
+    list_read: status.proven ?? null,
     age_seconds: ageMs === undefined ? null : Math.round(ageMs / 1000),
     writer: writer === undefined ? null : { host: writer.host, pid: writer.pid, alive: writer.isAlive },
     kept_since: status.keptSince ?? null,
@@ -96,12 +98,20 @@ function linesOf(report: Report, status: MirrorStatus, now: number): string[][] 
     ['status', status.isCurrent ? 'current' : `not current: ${reasonOf(status)}`],
     ['as of', report.as_of === null ? '-' : `${wholeSeconds(report.as_of)} (${age(report.as_of, now)})`],
     ['writer', writes],
+    ['list', listRead(report.list_read, now)],
     ['bicycles', `${counts.bicycles}${counts.gone === 0 ? '' : `, and ${counts.gone} that are gone`}`],
     ['alerts', String(counts.alerts)],
     ['changes', `${counts.changes}${report.kept_since === null ? '' : ` since ${wholeSeconds(report.kept_since)}`}`],
     ['gaps', counts.gaps === 0 ? 'none' : `${counts.gaps}, ${status.openGaps.length || 'none'} open`],
     ...report.gaps.map((gap) => ['', describeGap(gap)]),
   ];
+}
+
+/** When the whole list was last read, and how many bicycles the service counted then. */
+function listRead(read: Report['list_read'], now: number): string {
+  if (read === null) return 'not read to its end yet';
+  const counted = read.count === null ? '' : `, ${read.count} bicycles counted by the service`;
+  return `read whole ${wholeSeconds(read.at)} (${age(read.at, now)})${counted}`;
 }
 
 /** A time in UTC as people read it; JSON has all its digits. */

@@ -44,6 +44,8 @@ export interface Opened extends Happened {
   readonly isReturn: boolean;
   /** The topic that was subscribed to, where it is another one than was asked for. */
   readonly as?: string;
+  /** The service's date in its answer, in milliseconds since the epoch. */
+  readonly serviceMs?: number | undefined;
   readonly trace: Trace;
 }
 

@@ -6,7 +6,7 @@
 import { FleetError } from '../../errors.js';
 import type { Headers } from '../exchange.js';
 import { traceOf } from '../headers.js';
-import { pauseBeforeReturn } from '../retry.js';
+import { answeredAtMs, pauseBeforeReturn } from '../retry.js';
 import type { Ending, Received } from './connection.js';
 import { type Cause, eventGap, type Happened, type StreamEvent } from './events.js';
 
@@ -184,7 +184,14 @@ function attempt(step: Step, lastEventId: string): void {
 function open(step: Step, lastEventId: string, { headers, as }: ConnectionEvent & { type: 'opened' }): void {
   const isReturn = step.life !== undefined;
   const since = stamp(step);
-  step.effects.push({ type: 'open', ...since, isReturn, trace: traceOf(headers), ...(as === undefined ? {} : { as }) });
+  step.effects.push({
+    type: 'open',
+    ...since,
+    isReturn,
+    serviceMs: answeredAtMs(headers),
+    trace: traceOf(headers),
+    ...(as === undefined ? {} : { as }),
+  });
   step.phase = { name: 'open', lastEventId, since };
   step.said = { ...step.said, lastEventId, partialBytes: 0 };
   step.life = since;

@@ -1,0 +1,175 @@
+// What left the service without a word is noticed on every surface: lines, JSON, a bicycle that is followed by name, the page, the mirror.
+
+import { EventEmitter } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { type Clock, systemClock } from '../../src/clock.js';
+import type { Sandbox } from '../../src/sandbox/index.js';
+import { environmentOf } from '../support/environment.js';
+import { sendStatus, startMisbehaving } from '../support/misbehaving.js';
+import { type RunOptions, runFleet } from '../support/run.js';
+import { headersFor, withSandbox } from '../support/sandbox.js';
+
+const FLEET = { bicycles: 60, rate: 0, replay: 0, heartbeatMs: 100 };
+/** How much faster the clock of the watch goes. */
+const SPEED = 200;
+
+async function remove(sandbox: Sandbox, uuid: string): Promise<void> {
+  const url = `${sandbox.baseUrl}/bicycles/${uuid}/`;
+  expect((await fetch(url, { method: 'DELETE', headers: await headersFor(sandbox) })).status).toBe(204);
+}
+
+function idOf(sandbox: Sandbox) {
+  const organization = sandbox.organizations[0]?.uuid ?? '';
+  const [{ uuid = '', name = '' } = {}] = sandbox.bicycles(organization);
+  return { organization, uuid, name };
+}
+
+/** Watches until stderr has that text, then Ctrl-C; `onStderr` hears each piece. */
+async function watchUntil(sandbox: Sandbox, args: string[], text: RegExp, options: RunOptions = {}) {
+  const signals = new EventEmitter();
+  let stderr = '';
+  return runFleet(['watch', ...args], {
+    ...options,
+    env: await environmentOf(sandbox),
+    signals,
+    onStderr(piece) {
+      stderr += piece;
+      options.onStderr?.(stderr);
+      if (text.test(stderr)) signals.emit('SIGINT');
+    },
+  });
+}
+
+function once(action: () => void): () => void {
+  let isDone = false;
+  return () => {
+    if (!isDone) action();
+    isDone = true;
+  };
+}
+
+/** When the list of the start has been answered. */
+async function read(sandbox: Sandbox): Promise<void> {
+  const isRead = () => sandbox.requests.some(({ server, url }) => server === 'api' && url.includes('/bicycles/'));
+  while (!isRead()) await new Promise((resolve) => setTimeout(resolve, 10));
+  await new Promise((resolve) => setTimeout(resolve, 300));
+}
+
+describe('a bicycle that was deleted during a gap', () => {
+  test('is a line, and the reading says so when it says complete', async () => {
+    await withSandbox(FLEET, async (sandbox) => {
+      const { organization, uuid, name } = idOf(sandbox);
+      const cut = once(
+        () =>
+          void read(sandbox)
+            .then(() => remove(sandbox, uuid))
+            .then(() => sandbox.dropStreams()),
+      );
+      const got = await watchUntil(sandbox, [organization], /checked the list/, { onStderr: cut });
+      expect(got.stdout).toMatch(new RegExp(`${name} .*gone, was `));
+      expect(got.stderr).toMatch(/checked the list: 1 bicycle gone\n/);
+      expect(got.stderr).toMatch(/1 bicycle gone/);
+    });
+  });
+
+  test('with --json is an event on stderr, and nothing on stdout', async () => {
+    await withSandbox(FLEET, async (sandbox) => {
+      const { organization, uuid } = idOf(sandbox);
+      const cut = once(
+        () =>
+          void read(sandbox)
+            .then(() => remove(sandbox, uuid))
+            .then(() => sandbox.dropStreams()),
+      );
+      const got = await watchUntil(sandbox, [organization, '--json'], /"gone":1/, { onStderr: cut });
+      const records = got.stderr.split('\n').flatMap((line) => (line.startsWith('{') ? [JSON.parse(line)] : []));
+      expect(records).toContainEqual(expect.objectContaining({ event: 'gone', uuid }));
+      expect(records).toContainEqual(expect.objectContaining({ event: 'resync', complete: true, gone: 1, changes: 0 }));
+      expect(got.stdout).toBe('');
+    });
+  });
+});
+
+function fastClock(): Clock {
+  const startedAt = performance.now();
+  return {
+    ...systemClock(),
+    monotonicMs: () => startedAt + (performance.now() - startedAt) * SPEED,
+    after: (milliseconds, action) => systemClock().after(milliseconds / SPEED, action),
+  };
+}
+
+test('without a gap it is noticed when the count is compared', async () => {
+  const clock = fastClock();
+  await withSandbox(FLEET, async (sandbox) => {
+    const { organization, uuid, name } = idOf(sandbox);
+    const cut = once(() => void read(sandbox).then(() => remove(sandbox, uuid)));
+    const args = [organization, '--idle', '86400'];
+    const got = await watchUntil(sandbox, args, /1 bicycle gone/, { onStderr: cut, clock });
+    expect(got.stdout).toMatch(new RegExp(`${name} .*gone, was `));
+    expect(got.stderr).not.toContain('back after');
+  });
+}, 60_000);
+
+test('--until on a bicycle that is followed by name, and that is gone, ends with 5', async () => {
+  const clock = fastClock();
+  await withSandbox(FLEET, async (sandbox) => {
+    const { organization, uuid } = idOf(sandbox);
+    const cut = once(() => void read(sandbox).then(() => remove(sandbox, uuid)));
+    const args = [organization, '--bicycle', uuid, '--until', 'state=retired', '--idle', '86400'];
+    const got = await watchUntil(sandbox, args, /never/, { onStderr: cut, clock });
+    expect([got.code, got.stderr]).toEqual([5, expect.stringContaining(`the bicycle ${uuid} is gone`)]);
+    expect(got.stdout).toMatch(/gone, was /);
+  });
+}, 60_000);
+
+test('a mirror that is behind by the messages’ own times says so, and is not current', async () => {
+  const uuid = '14c6d2ad-7236-46f1-b76f-6d356b2105d2';
+  const organization = 'a087eaf3-00b3-49c9-8706-c4ebfb2627fd';
+  const at = (ageMs: number) => `${new Date(Date.now() - ageMs).toISOString().slice(0, 19)}Z`;
+  const date = { Date: new Date().toUTCString() };
+  const head = `HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nDate: ${date.Date}\r\n\r\n`;
+  const service = await startMisbehaving((socket, { path }) => {
+    if (!path.startsWith('/subscribe/')) {
+      const results = path.includes('/alerts/') ? [] : [{ uuid, modified: at(60_000), state: 'available' }];
+      return sendStatus(socket, 200, date, JSON.stringify({ count: results.length, next: null, results }));
+    }
+    socket.write(head);
+    const timer = setInterval(() => {
+      // As many as wait in the socket of a writer that is too slow.
+      const message = { uuid, modified: at(30_000), state: 'available', latitude: Math.random() };
+      const event = `data: ${JSON.stringify({ topic: 'x', sender: 'bicycle', message })}\n\n`;
+      socket.write(event.repeat(100));
+    }, 20);
+    socket.on('close', () => clearInterval(timer));
+  });
+  const env = {
+    FLEET_CONFIG_DIR: '/nonexistent/fleet-tests',
+    FLEET_BASE_URL: service.url,
+    FLEET_SSE_URL: service.url,
+    FLEET_TOKEN: 'x',
+    FLEET_ORGANIZATION: organization,
+  };
+  const folder = mkdtempSync(join(tmpdir(), 'fleet-behind-'));
+  const to = `sqlite:${folder}/fleet.db`;
+  const signals = new EventEmitter();
+  const running = runFleet(['mirror', 'run', '--to', to], { env, signals });
+  try {
+    let status = { code: 0, stdout: '', stderr: '' };
+    for (let tries = 0; tries < 100 && !status.stderr.includes('current: its writer is'); tries++) {
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      status = await runFleet(['mirror', 'status', '--to', to], { env });
+    }
+    expect(status.stderr).toMatch(/the mirror is not current: its writer is behind by \d\d s/);
+    expect(status.code).toBe(9);
+    expect(status.stdout).toMatch(/list +read whole .*, 1 bicycles counted by the service/);
+  } finally {
+    signals.emit('SIGTERM');
+    await running;
+    await service.close();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}, 60_000);
