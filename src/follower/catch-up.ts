@@ -10,63 +10,15 @@ import type { Moment } from '../clock.js';
 import type { FleetError } from '../errors.js';
 import type { Page, Query } from '../http/types.js';
 import { readTime } from '../terminal/time.js';
-import { type Change, DISORDER_MS, type KnownFleet, type Mark } from './known-fleet.js';
-import type { Origin } from './store.js';
+import type { AnswerOf, Emit, Report } from './events.js';
+import { DISORDER_MS, type KnownFleet, type Mark } from './known-fleet.js';
 
 export interface CatchUpOptions {
   /** Organizations whose lists are read. */
   readonly organizations: readonly string[];
   /** The bicycles that are followed by name, each read at its own address first; undefined when all are followed. */
   readonly bicycles: ReadonlySet<string> | undefined;
-  /** Whether what is not known yet makes no change, because the table is filled for the first time. */
-  isFirstReading(): boolean;
 }
-
-/** What is asked of the service. */
-export type CatchUpRequest =
-  | { readonly type: 'read-page'; readonly id: number; readonly organization: string; readonly next: Query | undefined }
-  | { readonly type: 'read-bicycle'; readonly id: number; readonly uuid: string };
-
-/** What came of it. */
-export type CatchUpAnswer =
-  | { readonly type: 'page'; readonly id: number; readonly page: Page<Bicycle> }
-  /** The answer of a bicycle's own address; undefined: there is none. */
-  | { readonly type: 'bicycle'; readonly id: number; readonly bicycle: Bicycle | undefined }
-  | { readonly type: 'failed'; readonly id: number; readonly error: FleetError };
-
-/** What a reading of the list brought. */
-export interface Report {
-  /** When the stream went silent, by the machine's date; undefined for the start. */
-  readonly sinceWallMs: number | undefined;
-  readonly pages: number;
-  readonly changes: number;
-  /** Bicycles of which nothing had been known. */
-  readonly unknown: number;
-  /** Bicycles that left the list. */
-  readonly gone: number;
-  readonly isComplete: boolean;
-  /** Why it is not complete. */
-  readonly reason?: string | undefined;
-  readonly isBoundReached: boolean;
-  /** Followed by name, and not found. */
-  readonly missing: readonly string[];
-}
-
-export type CatchUpOutput =
-  | CatchUpRequest
-  | { readonly type: 'wake'; readonly inMs: number }
-  /** A bicycle at the start, not shown by itself. */
-  | { readonly type: 'learned'; readonly bicycle: Bicycle }
-  | { readonly type: 'caught-up'; readonly change: Change }
-  | { readonly type: 'gone'; readonly uuid: string; readonly bicycle: Bicycle }
-  /** How many bicycles the service says there are. */
-  | { readonly type: 'counted'; readonly total: number | undefined }
-  | {
-      readonly type: 'unread';
-      readonly error: FleetError;
-      readonly sinceWallMs: number | undefined;
-      readonly retryInMs: number | undefined;
-    };
 
 /** A reading that ended, for the follower. */
 export interface EndedReading {
@@ -141,7 +93,7 @@ const NO_ORDER = 'the list is not in the order of "modified"';
 export class CatchUp {
   readonly #known: KnownFleet;
   readonly #options: CatchUpOptions;
-  readonly #emit: (output: CatchUpOutput) => void;
+  readonly #emit: Emit;
   readonly #onEnd: (ended: EndedReading, now: Moment) => void;
   /** What was known when the stream went silent, until a reading makes up for it. */
   #mark: Mark | undefined;
@@ -160,7 +112,7 @@ export class CatchUp {
   constructor(
     known: KnownFleet,
     options: CatchUpOptions,
-    emit: (output: CatchUpOutput) => void,
+    emit: Emit,
     onEnd: (ended: EndedReading, now: Moment) => void,
   ) {
     this.#known = known;
@@ -245,7 +197,7 @@ export class CatchUp {
   }
 
   /** What the service answered; of another reading than the present one it counts for nothing. */
-  take(answer: CatchUpAnswer, now: Moment) {
+  take(answer: AnswerOf<'page' | 'bicycle' | 'failed'>, now: Moment) {
     const reading = this.#reading;
     if (reading === undefined || answer.id !== reading.id) return;
     if (answer.type === 'page') this.#takePage(reading, answer.page, now);
@@ -280,20 +232,12 @@ export class CatchUp {
     this.#end(reading, now);
   }
 
-  #origin(reading: Reading, now: Moment): Origin {
-    const [followed = ''] = reading.left.organizations;
-    const isFirstReading = this.#options.isFirstReading();
-    return { source: 'list', receivedMs: now.wallMs, followed, saysModified: true, isFirstReading };
-  }
-
   /** One item of a list or of its own address: learned at the start, compared after a gap. */
   #takeItem(reading: Reading, item: Bicycle, now: Moment) {
-    const origin = this.#origin(reading, now);
-    if (reading.mark === undefined) {
-      this.#known.learn(item, now, origin);
-      return this.#emit({ type: 'learned', bicycle: this.#known.get(bicycleUuid(item)) ?? item });
-    }
-    const comparison = this.#known.compare(item, reading.mark, reading.askedAt, now, origin);
+    const [followed = ''] = reading.left.organizations;
+    const { mark, askedAt } = reading;
+    if (mark === undefined) return this.#emit({ type: 'learned', bicycle: this.#known.learn(item, now, { followed }) });
+    const comparison = this.#known.compare(item, mark, askedAt, now, { followed });
     const { change, isUnknown, isUncertain, isStale } = comparison;
     if (isUnknown) reading.found.unknown++;
     if (isUncertain) reading.incomplete ??= 'of some bicycles it cannot be said whether they changed';
@@ -387,7 +331,7 @@ export class CatchUp {
       reading.againMs = now.monotonicMs + AGAIN_PAUSE_MS;
       return this.#emit({ type: 'wake', inMs: AGAIN_PAUSE_MS });
     }
-    const gone = isAbsentTwice ? this.#remove(reading, absent, now) : 0;
+    const gone = isAbsentTwice ? this.#remove(absent, now) : 0;
     this.#reading = undefined;
     const missing = [...(reading.left.missing ?? [])].filter(
       (uuid) => this.#known.store.get(uuid)?.goneMs === undefined,
@@ -415,9 +359,9 @@ export class CatchUp {
     return [...missing].filter((uuid) => this.#known.get(uuid) !== undefined);
   }
 
-  #remove(reading: Reading, uuids: readonly string[], now: Moment): number {
+  #remove(uuids: readonly string[], now: Moment): number {
     for (const uuid of uuids) {
-      const bicycle = this.#known.remove(uuid, now, this.#origin(reading, now));
+      const bicycle = this.#known.remove(uuid, now);
       if (bicycle !== undefined) this.#emit({ type: 'gone', uuid, bicycle });
     }
     return uuids.length;

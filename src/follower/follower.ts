@@ -5,27 +5,14 @@
 
 import type { Bicycle } from '../api/bicycle.js';
 import { type Moment, momentAt } from '../clock.js';
-import type { Closed, Gap, Lost, Message, Opened, Resync } from '../http/stream/events.js';
-import {
-  CatchUp,
-  type CatchUpAnswer,
-  type CatchUpOutput,
-  type CatchUpRequest,
-  type EndedReading,
-  type Report,
-} from './catch-up.js';
+import type { Closed, Lost, Message, Resync } from '../http/stream/events.js';
+import { CatchUp, type EndedReading } from './catch-up.js';
+import type { AnswerOf, Emit, FollowerEvent, ProvenList, Report, Resumed } from './events.js';
 import { type Change, KnownFleet } from './known-fleet.js';
-import { type ClosedGap, GapLog, type OpenGap } from './open-gap.js';
+import { GapLog, type OpenGap } from './open-gap.js';
 import { ServiceTime } from './service-time.js';
 import { type FleetStore, KNOWN_LIMIT } from './store.js';
-import {
-  type ListProgress,
-  type ReadWhole,
-  type WholeAnswer,
-  WholeList,
-  type WholeOutput,
-  type WholeResult,
-} from './whole-list.js';
+import { WholeList, type WholeResult } from './whole-list.js';
 
 export interface FollowerOptions {
   /** The organization of each topic; none: lists alone are read, once. */
@@ -38,57 +25,6 @@ export interface FollowerOptions {
   readonly mostPages: number;
   /** Whether every bicycle has to be known, from the start. */
   readonly isWhole: boolean;
-}
-
-/** A count of the list alone is asked for. */
-export interface ReadCount {
-  readonly type: 'read-count';
-  readonly id: number;
-  readonly organization: string;
-}
-
-export type FollowerRequest = CatchUpRequest | ReadWhole | ReadCount;
-
-/** What came of a request. */
-export type FollowerAnswer =
-  | CatchUpAnswer
-  | WholeAnswer
-  /** `total` is undefined where the service does not say, or did not answer. */
-  | { readonly type: 'count'; readonly id: number; readonly organization: string; readonly total: number | undefined };
-
-export type FollowerEvent = Opened | Lost | Gap | Resync | FollowerAnswer | { readonly type: 'tick' };
-
-export type FollowerOutput =
-  | CatchUpOutput
-  | WholeOutput
-  | ReadCount
-  /** The list was read after a gap, or something was found in it; everything that can be known of that gap is known. */
-  | { readonly type: 'read'; readonly report: Report }
-  | ClosedGap
-  /** Lists alone are read, and nothing is left to read. */
-  | { readonly type: 'settled' };
-
-/** A reading of the whole list that was proven. */
-export interface ProvenList {
-  /** When it began, by the machine's date in milliseconds. */
-  readonly atMs: number;
-  /** How many bicycles the service counted; undefined where it does not say. */
-  readonly total: number | undefined;
-}
-
-/** Where a program before this one stood. */
-export interface Resumed {
-  /** Until when everything was heard, and compared, by the machine's date; undefined for none. */
-  readonly heardMs: number | undefined;
-  readonly checkedMs: number | undefined;
-  readonly gap: { readonly startedMs: number; readonly reason: string } | undefined;
-  readonly isWhole: boolean;
-  /** A large part of the fleet seemed gone, by the machine's date. */
-  readonly suspectedMs: number | undefined;
-  readonly reading: ListProgress | undefined;
-  readonly proven: ProvenList | undefined;
-  /** The newest `modified` that was known then, in milliseconds. */
-  readonly modifiedMs: number | undefined;
 }
 
 /** How often the count is compared with the service's, and a table with what the list says was modified since the last time. */
@@ -117,7 +53,7 @@ export class Follower {
   readonly known: KnownFleet;
   readonly time: ServiceTime;
   readonly #options: FollowerOptions;
-  readonly #emit: (output: FollowerOutput) => void;
+  readonly #emit: Emit;
   readonly #catchUp: CatchUp;
   readonly #whole: WholeList;
   readonly #gaps: GapLog;
@@ -132,16 +68,13 @@ export class Follower {
   /** The first reading of the whole list has not ended. */
   #isFirstPending: boolean;
 
-  constructor(options: FollowerOptions, store: FleetStore, now: Moment, emit: (output: FollowerOutput) => void) {
-    const { topics, organizations, bicycles, isWhole } = options;
+  constructor(options: FollowerOptions, store: FleetStore, now: Moment, emit: Emit) {
+    const { topics, organizations, isWhole } = options;
     this.#options = options;
     this.#emit = emit;
     this.time = new ServiceTime(now);
     this.known = new KnownFleet(store, this.time);
-    const isFirstReading = () => store.isTable && !this.known.isWhole;
-    this.#catchUp = new CatchUp(this.known, { organizations, bicycles, isFirstReading }, emit, (ended, at) =>
-      this.#endReading(ended, at),
-    );
+    this.#catchUp = new CatchUp(this.known, options, emit, (ended, at) => this.#endReading(ended, at));
     const onProven = (started: Moment, total: number | undefined, at: Moment) => this.#prove(started, total, at);
     const onEnd = (result: WholeResult, at: Moment) => this.#endWhole(result, at);
     this.#whole = new WholeList(this.known, { organizations, onProven, onEnd }, emit);
@@ -189,14 +122,7 @@ export class Follower {
 
   /** The whole fleet as a mirror has it, as of that moment of the monotonic clock: what changed since is looked up as after a gap. */
   remember(bicycles: readonly Bicycle[], fromMs: number, now: Moment) {
-    const origin = {
-      source: 'list',
-      receivedMs: now.wallMs,
-      followed: '',
-      saysModified: true,
-      isFirstReading: true,
-    } as const;
-    for (const bicycle of bicycles) this.known.learn(bicycle, { ...now, monotonicMs: fromMs }, origin);
+    for (const bicycle of bicycles) this.known.learn(bicycle, { ...now, monotonicMs: fromMs });
     this.known.cover(Number.NEGATIVE_INFINITY);
     this.#whole.cancel();
     this.#isFirstPending = false;
@@ -232,13 +158,7 @@ export class Follower {
   /** A message about a bicycle. Where it changes nothing or comes late, nothing else happens: see the kind. */
   hear(uuid: string | undefined, bicycle: Bicycle, event: Pick<Message, 'topic' | 'monotonicMs' | 'atMs'>): Change {
     const now = { monotonicMs: event.monotonicMs, wallMs: event.atMs };
-    return this.known.hear(uuid, bicycle, now, {
-      source: 'push',
-      receivedMs: event.atMs,
-      followed: this.#options.topics.get(event.topic) ?? '',
-      saysModified: typeof bicycle.modified === 'string',
-      isFirstReading: this.known.store.isTable && !this.known.isWhole,
-    });
+    return this.known.hear(uuid, bicycle, now, { followed: this.#options.topics.get(event.topic) ?? '' });
   }
 
   /** A message that cannot be read is a gap of no length: the list is asked what it may have said. */
@@ -379,7 +299,7 @@ export class Follower {
     this.#catchUp.begin(now);
   }
 
-  #takeCount({ id, organization, total }: FollowerAnswer & { type: 'count' }, now: Moment) {
+  #takeCount({ id, organization, total }: AnswerOf<'count'>, now: Moment) {
     const check = this.#check;
     const { counting } = check;
     if (counting === undefined || counting.id !== id) return;

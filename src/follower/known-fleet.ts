@@ -6,6 +6,10 @@ import { readTime } from '../terminal/time.js';
 import type { ServiceTime } from './service-time.js';
 import type { FleetStore, KnownBicycle, Origin } from './store.js';
 
+/** Where a statement stands: the organization whose list or topic it is, and the object as it came, where it came alone. */
+type Place = Pick<Origin, 'followed' | 'json'>;
+const NOWHERE: Place = { followed: '' };
+
 /** What a message or a list says of one bicycle, beside what was known before. */
 export interface Change {
   /**
@@ -190,7 +194,7 @@ export class KnownFleet {
   }
 
   /** Merges a pushed message: "some messages carry only a state" (interface.md section 2.5). */
-  hear(uuid: string | undefined, message: Bicycle, now: Moment, origin: Origin): Change {
+  hear(uuid: string | undefined, message: Bicycle, now: Moment, place = NOWHERE): Change {
     this.#heard++;
     const modifiedMs = readTime(message.modified);
     if (modifiedMs !== undefined) this.#time.hear(modifiedMs, now.monotonicMs);
@@ -222,7 +226,7 @@ export class KnownFleet {
         isStatePushed: entry?.isStatePushed === true || after.state !== known?.state,
         goneMs: undefined,
       },
-      origin,
+      this.#origin('push', now, place, typeof message.modified === 'string'),
     );
     if (before === undefined || fields.length > 0) return { kind: 'update', uuid, before, after, fields };
     // What a list said at the start was not shown; the message that says the same is the first to show it.
@@ -232,20 +236,27 @@ export class KnownFleet {
     return { kind: 'repeat', uuid, before, after, fields };
   }
 
-  /** Takes a bicycle of a list silently, at the start. */
-  learn(item: Bicycle, now: Moment, origin: Origin) {
+  /** Takes a bicycle of a list silently, at the start; returns what is known of it then. */
+  learn(item: Bicycle, now: Moment, place = NOWHERE): Bicycle {
     const uuid = bicycleUuid(item);
-    if (uuid === undefined) return;
+    if (uuid === undefined) return item;
+    const origin = this.#origin('list', now, place);
     const entry = this.store.get(uuid);
     this.#time.learn(readTime(item.modified), now.monotonicMs);
-    if (entry === undefined || entry.goneMs !== undefined) return this.#keep(uuid, firstOf(item, now), origin);
+    if (entry === undefined || entry.goneMs !== undefined) {
+      this.#keep(uuid, firstOf(item, now), origin);
+      return item;
+    }
     // The stream spoke first, and a list on its way may be older: it only fills in what the stream did not say.
     const isStatePushed = entry.isStatePushed && item.state !== entry.bicycle.state;
-    this.#keep(uuid, { ...entry, bicycle: { ...item, ...entry.bicycle }, isStatePushed }, origin);
+    const bicycle = { ...item, ...entry.bicycle };
+    this.#keep(uuid, { ...entry, bicycle, isStatePushed }, origin);
+    return bicycle;
   }
 
   /** Compares an item of a list after a gap; `askedAt` is what `heard` was when the list was asked for. */
-  compare(item: Bicycle, mark: Mark, askedAt: number, now: Moment, origin: Origin): Comparison {
+  compare(item: Bicycle, mark: Mark, askedAt: number, now: Moment, place = NOWHERE): Comparison {
+    const origin = this.#origin('list', now, place);
     const uuid = bicycleUuid(item);
     if (uuid === undefined) return { ...NOTHING, isUnknown: true, isUncertain: true };
     const entry = this.store.get(uuid);
@@ -305,11 +316,16 @@ export class KnownFleet {
   }
 
   /** A bicycle that is followed by name has left the service; returns what was known of it, undefined where that was nothing. */
-  remove(uuid: string, now: Moment, origin: Origin): Bicycle | undefined {
+  remove(uuid: string, now: Moment): Bicycle | undefined {
     const entry = this.store.get(uuid);
     if (entry === undefined || entry.goneMs !== undefined) return undefined;
-    this.#keep(uuid, { ...entry, goneMs: this.#time.at(now.monotonicMs) }, origin);
+    this.#keep(uuid, { ...entry, goneMs: this.#time.at(now.monotonicMs) }, this.#origin('list', now, NOWHERE));
     return entry.bicycle;
+  }
+
+  #origin(source: Origin['source'], { wallMs }: Moment, place: Place, saysModified = true): Origin {
+    const isFirstReading = this.store.isTable && !this.isWhole;
+    return { ...place, source, receivedMs: wallMs, saysModified, isFirstReading };
   }
 
   #keep(uuid: string, entry: KnownBicycle, origin: Origin) {

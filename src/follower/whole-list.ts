@@ -5,66 +5,10 @@
 
 import { type Bicycle, bicycleUuid } from '../api/bicycle.js';
 import { doublingPauseMs, type Moment, momentAt } from '../clock.js';
-import type { FleetError } from '../errors.js';
 import type { Item } from '../http/types.js';
-import { type Change, type KnownFleet, NO_MARK } from './known-fleet.js';
+import type { AnswerOf, Emit, ListProgress } from './events.js';
+import { type KnownFleet, NO_MARK } from './known-fleet.js';
 import type { ListPass, Meeting } from './store.js';
-
-/** How far a reading is: what a mirror keeps of it, so that the next program goes on with it. */
-export interface ListProgress {
-  /** UTC, by the machine's date. */
-  readonly started: string;
-  /** It looks a second time for what the first reading did not show. */
-  readonly isConfirming: boolean;
-  /** 1 for the first time that the pages are read, more when they brought too little. */
-  readonly pass: number;
-  /** Organizations whose lists are read to the end, and the page of the next one that comes next. */
-  readonly organizations: number;
-  readonly page: number;
-  /** Bicycles met in this pass, and the service's count of each organization as far as it is known. */
-  readonly read: number;
-  readonly counts: readonly (number | null)[];
-}
-
-/** What is asked of the service: the list of an organization from that page on. */
-export interface ReadWhole {
-  readonly type: 'read-whole';
-  readonly id: number;
-  readonly organization: string;
-  readonly page: number;
-}
-
-export type WholeAnswer =
-  | {
-      readonly type: 'whole-page';
-      readonly id: number;
-      readonly items: readonly Item<Bicycle>[];
-      readonly count: number | undefined;
-      /** The number of the next page; undefined on the last one, and where it has none. */
-      readonly nextPage: number | undefined;
-      /** What `heard` was when it can have been asked for at the earliest. */
-      readonly askedAt: number;
-    }
-  /** The list of an organization is read to its end. */
-  | { readonly type: 'whole-list'; readonly id: number }
-  /** What the store says of the reading, where it takes its time. */
-  | ({ readonly type: 'whole-met'; readonly id: number } & Meeting)
-  | { readonly type: 'whole-failed'; readonly id: number; readonly error: FleetError; readonly random: number };
-
-export type WholeOutput =
-  | ReadWhole
-  | { readonly type: 'counted'; readonly total: number | undefined }
-  | { readonly type: 'learned'; readonly bicycle: Bicycle }
-  | { readonly type: 'caught-up'; readonly change: Change }
-  | { readonly type: 'gone'; readonly uuid: string; readonly bicycle: Bicycle }
-  | { readonly type: 'notice'; readonly event: string; readonly message: string }
-  | { readonly type: 'wake'; readonly inMs: number }
-  | {
-      readonly type: 'unread';
-      readonly error: FleetError;
-      readonly sinceWallMs: undefined;
-      readonly retryInMs: number;
-    };
 
 /** What a reading came to, when nothing more is read at once. */
 export interface WholeResult {
@@ -116,7 +60,7 @@ const FIRST_PAGE = { organizations: 0, page: 1, read: 0, counts: [] } as const;
 export class WholeList {
   readonly #known: KnownFleet;
   readonly #options: WholeOptions;
-  readonly #emit: (output: WholeOutput) => void;
+  readonly #emit: Emit;
   #reading: Reading | undefined;
   #wanted: Wanted | undefined;
   #readings = 0;
@@ -130,7 +74,7 @@ export class WholeList {
   /** The list shows available bicycles alone. */
   #isFiltered = false;
 
-  constructor(known: KnownFleet, options: WholeOptions, emit: (output: WholeOutput) => void) {
+  constructor(known: KnownFleet, options: WholeOptions, emit: Emit) {
     this.#known = known;
     this.#options = options;
     this.#emit = emit;
@@ -200,7 +144,7 @@ export class WholeList {
     this.#readOn({ id, progress, pagesHere: progress.page - 1, metHere: 0, isStale: false }, now);
   }
 
-  take(answer: WholeAnswer, now: Moment) {
+  take(answer: AnswerOf<'whole-page' | 'whole-list' | 'whole-met' | 'whole-failed'>, now: Moment) {
     const reading = this.#reading;
     if (reading === undefined || answer.id !== reading.id) return;
     if (answer.type === 'whole-page') this.#takePage(reading, answer, now);
@@ -218,7 +162,7 @@ export class WholeList {
     if (meeting !== undefined) this.#takeMeeting(reading, meeting, now);
   }
 
-  #takePage(before: Reading, answer: WholeAnswer & { type: 'whole-page' }, now: Moment) {
+  #takePage(before: Reading, answer: AnswerOf<'whole-page'>, now: Moment) {
     const { progress } = before;
     const uuids: string[] = [];
     let { isStale } = before;
@@ -250,22 +194,12 @@ export class WholeList {
 
   /** Whether the list shows it older than it was known. */
   #takeItem({ value, json }: Item<Bicycle>, progress: ListProgress, askedAt: number, now: Moment): boolean {
-    const isFirstReading = !this.#known.isWhole;
     const followed = this.#options.organizations[progress.organizations] ?? '';
-    const origin = {
-      source: 'list',
-      receivedMs: now.wallMs,
-      followed,
-      json,
-      saysModified: true,
-      isFirstReading,
-    } as const;
-    if (isFirstReading && !this.#known.store.isTable) {
-      this.#known.learn(value, now, origin);
-      this.#emit({ type: 'learned', bicycle: this.#known.get(bicycleUuid(value)) ?? value });
+    if (!this.#known.isWhole && !this.#known.store.isTable) {
+      this.#emit({ type: 'learned', bicycle: this.#known.learn(value, now, { followed }) });
       return false;
     }
-    const { change, isStale } = this.#known.compare(value, NO_MARK, askedAt, now, origin);
+    const { change, isStale } = this.#known.compare(value, NO_MARK, askedAt, now, { followed, json });
     if (change !== undefined) this.#emit({ type: 'caught-up', change });
     return isStale;
   }
@@ -354,7 +288,7 @@ export class WholeList {
   }
 
   /** A list that cannot be read is read on from the same page. */
-  #takeFailure({ progress }: Reading, { error, random }: WholeAnswer & { type: 'whole-failed' }, now: Moment) {
+  #takeFailure({ progress }: Reading, { error, random }: AnswerOf<'whole-failed'>, now: Moment) {
     const pauseMs = doublingPauseMs(++this.#failures, FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
     const inMs = Math.ceil((0.5 + random / 2) * pauseMs);
     const { isConfirming } = progress;

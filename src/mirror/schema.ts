@@ -4,7 +4,7 @@
 // `started` and the like: SQLite keeps them as text of one width that sorts (2026-11-21T12:00:00.000000Z), PostgreSQL as timestamptz.
 
 import { configError, type FleetError } from '../errors.js';
-import type { ListProgress } from '../follower/whole-list.js';
+import type { ListProgress } from '../follower/events.js';
 import { isObject, parseJson } from '../json/parse.js';
 import type { Database } from './database.js';
 import { DIALECTS, type Dialect } from './dialect.js';

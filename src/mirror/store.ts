@@ -1,7 +1,7 @@
 // The writer's way into the database: what it finds at its start, and one transaction a batch.
 
 import type { Alert } from '../api/alert.js';
-import type { Resumed } from '../follower/follower.js';
+import type { Resumed } from '../follower/events.js';
 import type { OpenGap } from '../follower/open-gap.js';
 import type { Meeting } from '../follower/store.js';
 import type { Item } from '../http/types.js';

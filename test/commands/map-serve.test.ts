@@ -14,7 +14,7 @@ import { openFeed } from '../../src/commands/map/feed.js';
 import { openPageServer, type PageServer } from '../../src/commands/map/server.js';
 import { KnownFleet } from '../../src/follower/known-fleet.js';
 import { ServiceTime } from '../../src/follower/service-time.js';
-import { MemoryStore, type Origin } from '../../src/follower/store.js';
+import { MemoryStore } from '../../src/follower/store.js';
 import { main } from '../../src/main.js';
 import type { Payload, Update } from '../../src/page/payload.js';
 import { environmentOf } from '../support/environment.js';
@@ -125,8 +125,6 @@ async function readNow(url: string): Promise<Payload> {
 function connections(): number {
   return process.getActiveResourcesInfo().filter((name) => /^TCP(?:Socket|Server)?Wrap$/.test(name)).length;
 }
-
-const ORIGIN: Origin = { source: 'list', receivedMs: 0, followed: '', saysModified: true, isFirstReading: false };
 
 test('answers its own name, its own pages and its own path alone', async () => {
   const { url } = await start();
@@ -290,16 +288,16 @@ test('the feed: what changed and nothing else; what is read anew but the same is
     const news = feed.flush(0);
     return news && [news.rows.map(({ uuid }) => uuid), news.gone];
   };
-  known.learn({ uuid: 'a', state: 'lost' }, now, ORIGIN);
-  known.learn({ uuid: 'b', state: 'retired' }, now, ORIGIN);
+  known.learn({ uuid: 'a', state: 'lost' }, now);
+  known.learn({ uuid: 'b', state: 'retired' }, now);
   expect(flush()).toEqual([['a'], []]);
   expect(flush()).toBeUndefined();
-  known.learn({ uuid: 'a', state: 'lost', modified: '2026-03-01T12:00:00Z' }, now, ORIGIN);
+  known.learn({ uuid: 'a', state: 'lost', modified: '2026-03-01T12:00:00Z' }, now);
   expect(flush()).toBeUndefined();
-  known.hear('b', { uuid: 'b', state: 'lost' }, now, ORIGIN);
+  known.hear('b', { uuid: 'b', state: 'lost' }, now);
   expect(flush()).toEqual([['b'], []]);
   // There is room for two: the longest untouched is forgotten.
-  known.learn({ uuid: 'c', state: 'lost' }, now, ORIGIN);
+  known.learn({ uuid: 'c', state: 'lost' }, now);
   expect(flush()).toEqual([['c'], ['a']]);
   expect(feed.payload(0)).toMatchObject({ sequence: 3, rows: [{ uuid: 'b' }, { uuid: 'c' }] });
 });

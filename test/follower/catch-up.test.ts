@@ -4,7 +4,8 @@ import { describe, expect, test } from 'vitest';
 import type { Bicycle } from '../../src/api/bicycle.js';
 import type { Moment } from '../../src/clock.js';
 import { FleetError } from '../../src/errors.js';
-import { CatchUp, type CatchUpAnswer, type CatchUpOutput, type Report } from '../../src/follower/catch-up.js';
+import { CatchUp } from '../../src/follower/catch-up.js';
+import type { AnswerOf, FollowerOutput as Output, Report } from '../../src/follower/events.js';
 import { KnownFleet } from '../../src/follower/known-fleet.js';
 import { ServiceTime } from '../../src/follower/service-time.js';
 import { MemoryStore } from '../../src/follower/store.js';
@@ -33,18 +34,16 @@ function pageOf(items: readonly Bicycle[], isLast: boolean): Page<Bicycle> {
 }
 
 type Input =
-  | CatchUpAnswer
+  | AnswerOf<'page' | 'bicycle' | 'failed'>
   | { type: 'blind'; fromMs: number }
   | { type: 'wanted'; sinceWallMs: number | undefined }
   | { type: 'tick' };
-type Output = CatchUpOutput | { type: 'read'; report: Report };
-
 /** Drives the machine with a list that a test may change, one page after the other. */
 function open({ bicycles, mostPages = 5 }: { bicycles?: ReadonlySet<string>; mostPages?: number } = {}, pageSize = 2) {
   const knowledge = new KnownFleet(new MemoryStore(), new ServiceTime(at(0)));
   const log: Output[] = [];
   const emit = (output: Output) => void log.push(output);
-  const options = { organizations: ['o'], bicycles, isFirstReading: () => false };
+  const options = { organizations: ['o'], bicycles };
   const machine = new CatchUp(knowledge, options, emit, ({ report }) => emit({ type: 'read', report }));
   const step = (input: Input, seconds: number): Output[] => {
     const before = log.length;
@@ -266,8 +265,7 @@ test('a list whose count changes while it is read is read again, and complete wh
 test('a list that is older than what was pushed is read again, twice at most, and is not complete when it stays so', () => {
   const { knowledge, gap, read, reports } = open();
   read(FLEET, 1);
-  const origin = { source: 'push', receivedMs: 0, followed: '', saysModified: true, isFirstReading: false } as const;
-  knowledge.hear('a', item('a', 5, 'lost'), at(5), origin);
+  knowledge.hear('a', item('a', 5, 'lost'), at(5));
   gap(6, FLEET, 20);
   expect(reports()[1]).toMatchObject({ isComplete: false, changes: 0, reason: expect.stringMatching(/older than/) });
   gap(50, [item('a', 5, 'lost'), ...FLEET.slice(1)], 60);

@@ -6,23 +6,20 @@ import { uuidOfMessage } from '../../src/api/push.js';
 import type { Moment } from '../../src/clock.js';
 import { KnownFleet, type Mark } from '../../src/follower/known-fleet.js';
 import { ServiceTime } from '../../src/follower/service-time.js';
-import { KNOWN_LIMIT, MemoryStore, type Origin } from '../../src/follower/store.js';
+import { KNOWN_LIMIT, MemoryStore } from '../../src/follower/store.js';
 
 const UUID = '6f1c0b5e-2f0e-4c56-9d3a-0d6f3a1f7c11';
 const OTHER = '0b0e7c1c-6d0a-4b9e-8a34-5f2d9f3a7c10';
 const START_MS = Date.UTC(2026, 10, 21, 12);
-
-const PUSH: Origin = { source: 'push', receivedMs: 0, followed: '', saysModified: true, isFirstReading: false };
-const LIST: Origin = { ...PUSH, source: 'list' };
 
 /** A fleet in memory, whose statements all have the same origin. */
 function openKnowledge(startedAt: Moment) {
   const known = new KnownFleet(new MemoryStore(), new ServiceTime(startedAt));
   return {
     known,
-    hear: (uuid: string | undefined, message: Bicycle, now: Moment) => known.hear(uuid, message, now, PUSH),
-    learn: (item: Bicycle, now: Moment) => known.learn(item, now, LIST),
-    compare: (item: Bicycle, mark: Mark, askedAt: number, now: Moment) => known.compare(item, mark, askedAt, now, LIST),
+    hear: (uuid: string | undefined, message: Bicycle, now: Moment) => known.hear(uuid, message, now),
+    learn: (item: Bicycle, now: Moment) => known.learn(item, now),
+    compare: (item: Bicycle, mark: Mark, askedAt: number, now: Moment) => known.compare(item, mark, askedAt, now),
     mark: (fromMs: number) => known.mark(fromMs),
     get: (uuid: string) => known.get(uuid),
     cover: (floorMs: number) => known.cover(floorMs),

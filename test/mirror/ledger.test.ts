@@ -40,14 +40,14 @@ async function record(database: Database, { source, item, gone = false, isFirstR
   const ledger = openLedger();
   const now = { monotonicMs: 30_000, wallMs: START_MS + 30_000 };
   const knowledge = new KnownFleet(ledger, new ServiceTime({ monotonicMs: 0, wallMs: START_MS }));
-  const saysModified = typeof item.modified === 'string';
-  const origin: Origin = { source, receivedMs: now.wallMs, followed: 'o', saysModified, isFirstReading };
-  knowledge.compare(BEFORE, NO_MARK, 0, now, { ...origin, source: 'list', saysModified: true, isFirstReading: true });
+  const place = { followed: 'o' };
+  knowledge.compare(BEFORE, NO_MARK, 0, now, place);
   await database.write('bicycles', BICYCLE_COLUMNS, ledger.take().bicycles, ['uuid']);
   if (gone) await database.all(`update bicycles set gone = '${GONE}'`);
   await ledger.load(database, [UUID]);
-  if (source === 'push') knowledge.hear(UUID, item, now, origin);
-  else knowledge.compare(item, NO_MARK, 0, now, origin);
+  if (!isFirstReading) knowledge.cover(Number.NEGATIVE_INFINITY);
+  if (source === 'push') knowledge.hear(UUID, item, now, place);
+  else knowledge.compare(item, NO_MARK, 0, now, place);
   const { bicycles, moved, changes } = ledger.take();
   const named = (columns: readonly string[], row: readonly unknown[]) =>
     Object.fromEntries(columns.map((column, index) => [column, row[index]]));
@@ -110,10 +110,10 @@ test('rows that messages were about are kept from batch to batch, until the tabl
     const ledger = openLedger();
     const now = { monotonicMs: 30_000, wallMs: START_MS + 30_000 };
     const knowledge = new KnownFleet(ledger, new ServiceTime({ monotonicMs: 0, wallMs: START_MS }));
+    knowledge.cover(Number.NEGATIVE_INFINITY);
     const batch = async (item: Bicycle) => {
       await ledger.load(database, [UUID]);
-      const origin = { receivedMs: now.wallMs, followed: 'o', saysModified: true, isFirstReading: false };
-      knowledge.hear(UUID, item, now, { ...origin, source: 'push' });
+      knowledge.hear(UUID, item, now, { followed: 'o' });
       const writes = ledger.take();
       await database.write('bicycles', BICYCLE_COLUMNS, writes.bicycles, ['uuid']);
       await database.write('bicycles', MOVED_COLUMNS, writes.moved, ['uuid']);

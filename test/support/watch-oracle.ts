@@ -5,7 +5,7 @@ import type { Moment } from '../../src/clock.js';
 import type { Plan } from '../../src/commands/watch/plan.js';
 import { Watch, type WatchEffect, type WatchEvent } from '../../src/commands/watch/state.js';
 import { FleetError } from '../../src/errors.js';
-import type { Report } from '../../src/follower/catch-up.js';
+import type { Report } from '../../src/follower/events.js';
 
 const TOPIC = '/6f1c0b5e-2f0e-4c56-9d3a-0d6f3a1f7c11/admin/bicycles/*';
 const START_MS = Date.UTC(2026, 10, 21, 12);

@@ -2,8 +2,7 @@
 
 import { BICYCLE, type Bicycle } from '../../api/bicycle.js';
 import { asFleetError } from '../../errors.js';
-import type { FollowerAnswer, FollowerRequest } from '../../follower/follower.js';
-import type { ReadWhole } from '../../follower/whole-list.js';
+import type { FollowerAnswer, FollowerRequest } from '../../follower/events.js';
 import type { Client } from '../../http/client.js';
 import { firstPage, LARGE_PAGE } from '../../http/first-page.js';
 import { openRecent } from '../../http/seen.js';
@@ -77,7 +76,7 @@ async function readCount(
 /** Reads the list of an organization to its end, several pages ahead. */
 async function readWhole(
   client: Client,
-  { id, organization, page: first }: ReadWhole,
+  { id, organization, page: first }: FollowerRequest & { type: 'read-whole' },
   sink: AnswerSink,
 ): Promise<void> {
   const { signal, heard, emit, room, random, isWanted, admit } = sink;

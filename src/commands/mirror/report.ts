@@ -2,7 +2,8 @@
 
 import type { Context } from '../../context.js';
 import type { FleetError } from '../../errors.js';
-import type { Follower, FollowerOutput } from '../../follower/follower.js';
+import type { FollowerOutput } from '../../follower/events.js';
+import type { Follower } from '../../follower/follower.js';
 import type { StreamEvent } from '../../http/stream/events.js';
 import type { WriteStep } from '../../mirror/ledger.js';
 import { openProgress } from '../../terminal/progress.js';

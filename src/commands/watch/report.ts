@@ -1,6 +1,6 @@
 // What a watch prints on stderr: lines for people, JSON lines for programs; losses and gaps even when quiet.
 
-import type { Report } from '../../follower/catch-up.js';
+import type { Report } from '../../follower/events.js';
 import { showDuration } from '../../terminal/time.js';
 import type { Entry } from '../../views/change.js';
 import { count, errorFields, iso, summaryLines, summaryRecord, type WatchSummary } from '../../views/stream.js';

@@ -1,0 +1,128 @@
+// What a follower is told, what it puts out, and what it asks of the service.
+
+import type { Bicycle } from '../api/bicycle.js';
+import type { FleetError } from '../errors.js';
+import type { Gap, Lost, Opened, Resync } from '../http/stream/events.js';
+import type { Item, Page, Query } from '../http/types.js';
+import type { Change } from './known-fleet.js';
+import type { ClosedGap } from './open-gap.js';
+import type { Meeting } from './store.js';
+
+/** What is asked of the service; `id` is the number of the reading that asks. */
+export type FollowerRequest = { readonly id: number } & (
+  | { readonly type: 'read-page'; readonly organization: string; readonly next: Query | undefined }
+  | { readonly type: 'read-bicycle'; readonly uuid: string }
+  /** The list of an organization from that page on, to its end. */
+  | { readonly type: 'read-whole'; readonly organization: string; readonly page: number }
+  /** Its count alone. */
+  | { readonly type: 'read-count'; readonly organization: string }
+);
+
+/** What came of it. */
+export type FollowerAnswer = { readonly id: number } & (
+  | { readonly type: 'page'; readonly page: Page<Bicycle> }
+  /** The answer of a bicycle's own address; undefined: there is none. */
+  | { readonly type: 'bicycle'; readonly bicycle: Bicycle | undefined }
+  | { readonly type: 'failed'; readonly error: FleetError }
+  | {
+      readonly type: 'whole-page';
+      readonly items: readonly Item<Bicycle>[];
+      readonly count: number | undefined;
+      /** The number of the next page; undefined on the last one, and where it has none. */
+      readonly nextPage: number | undefined;
+      /** What `heard` was when it can have been asked for at the earliest. */
+      readonly askedAt: number;
+    }
+  /** The list of an organization is read to its end. */
+  | { readonly type: 'whole-list' }
+  /** What the store says of the reading, where it takes its time. */
+  | ({ readonly type: 'whole-met' } & Meeting)
+  | { readonly type: 'whole-failed'; readonly error: FleetError; readonly random: number }
+  /** `total` is undefined where the service does not say, or did not answer. */
+  | { readonly type: 'count'; readonly organization: string; readonly total: number | undefined }
+);
+
+export type AnswerOf<Type extends FollowerAnswer['type']> = FollowerAnswer & { readonly type: Type };
+
+export type FollowerEvent = Opened | Lost | Gap | Resync | FollowerAnswer | { readonly type: 'tick' };
+
+export type FollowerOutput =
+  | FollowerRequest
+  | { readonly type: 'wake'; readonly inMs: number }
+  /** A bicycle at the start, not shown by itself. */
+  | { readonly type: 'learned'; readonly bicycle: Bicycle }
+  | { readonly type: 'caught-up'; readonly change: Change }
+  | { readonly type: 'gone'; readonly uuid: string; readonly bicycle: Bicycle }
+  /** How many bicycles the service says there are. */
+  | { readonly type: 'counted'; readonly total: number | undefined }
+  | { readonly type: 'notice'; readonly event: string; readonly message: string }
+  | {
+      readonly type: 'unread';
+      readonly error: FleetError;
+      readonly sinceWallMs: number | undefined;
+      readonly retryInMs: number | undefined;
+    }
+  /** The list was read after a gap, or something was found in it; everything that can be known of that gap is known. */
+  | { readonly type: 'read'; readonly report: Report }
+  | ClosedGap
+  /** Lists alone are read, and nothing is left to read. */
+  | { readonly type: 'settled' };
+
+export type Emit = (output: FollowerOutput) => void;
+
+/** What a reading of the list brought. */
+export interface Report {
+  /** When the stream went silent, by the machine's date; undefined for the start. */
+  readonly sinceWallMs: number | undefined;
+  readonly pages: number;
+  readonly changes: number;
+  /** Bicycles of which nothing had been known. */
+  readonly unknown: number;
+  /** Bicycles that left the list. */
+  readonly gone: number;
+  readonly isComplete: boolean;
+  /** Why it is not complete. */
+  readonly reason?: string | undefined;
+  readonly isBoundReached: boolean;
+  /** Followed by name, and not found. */
+  readonly missing: readonly string[];
+}
+
+/** How far a reading of the whole list is: what a mirror keeps of it, so that the next program goes on with it. */
+export interface ListProgress {
+  /** UTC, by the machine's date. */
+  readonly started: string;
+  /** It looks a second time for what the first reading did not show. */
+  readonly isConfirming: boolean;
+  /** 1 for the first time that the pages are read, more when they brought too little. */
+  readonly pass: number;
+  /** Organizations whose lists are read to the end, and the page of the next one that comes next. */
+  readonly organizations: number;
+  readonly page: number;
+  /** Bicycles met in this pass, and the service's count of each organization as far as it is known. */
+  readonly read: number;
+  readonly counts: readonly (number | null)[];
+}
+
+/** A reading of the whole list that was proven. */
+export interface ProvenList {
+  /** When it began, by the machine's date in milliseconds. */
+  readonly atMs: number;
+  /** How many bicycles the service counted; undefined where it does not say. */
+  readonly total: number | undefined;
+}
+
+/** Where a program before this one stood. */
+export interface Resumed {
+  /** Until when everything was heard, and compared, by the machine's date; undefined for none. */
+  readonly heardMs: number | undefined;
+  readonly checkedMs: number | undefined;
+  readonly gap: { readonly startedMs: number; readonly reason: string } | undefined;
+  readonly isWhole: boolean;
+  /** A large part of the fleet seemed gone, by the machine's date. */
+  readonly suspectedMs: number | undefined;
+  readonly reading: ListProgress | undefined;
+  readonly proven: ProvenList | undefined;
+  /** The newest `modified` that was known then, in milliseconds. */
+  readonly modifiedMs: number | undefined;
+}
