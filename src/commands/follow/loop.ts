@@ -75,24 +75,30 @@ export interface Session<Event> extends Sink<Event> {
   atEnd(close: () => Promise<void> | void): void;
 }
 
-export interface FollowOptions {
-  form: Form;
+export interface SessionOptions {
+  isJson: boolean;
   /** The terminal is drawn on by something else. */
   isMuted?: boolean;
   topics: readonly string[];
   ends: EndPlan;
+  /** How much may wait in the queue. */
+  limitCharacters?: number;
 }
 
-/** Follows to the end; `open` gets ready what is needed. Throws a FleetError for every end but the wanted ones (cli.md section 3). */
-export async function follow<State, Event, Effect extends { readonly type: string }, Item>(
+export interface FollowOptions extends Omit<SessionOptions, 'isJson'> {
+  form: Form;
+}
+
+/** Opens what everything that follows needs, and closes it when `use` has ended, whatever the reason. */
+export async function withSession<Event>(
   context: Context,
-  { form, isMuted = false, topics, ends }: FollowOptions,
-  open: (session: Session<Event>) => Promise<Follower<State, Event, Effect, Item>>,
+  { isJson, isMuted = false, topics, ends, limitCharacters }: SessionOptions,
+  use: (session: Session<Event>, queue: Queue<Event | CommonEvent>, close: () => Promise<void>) => Promise<void>,
 ): Promise<void> {
   const { flags, io } = context;
-  const queue = openQueue<Event | CommonEvent>();
+  const queue = openQueue<Event | CommonEvent>(limitCharacters);
   const ending = openEnding(context, queue.push, ends);
-  const stderr = openStderr(context, { isJson: form === 'json', isMuted, namesTopic: topics.length > 1 });
+  const stderr = openStderr(context, { isJson, isMuted, namesTopic: topics.length > 1 });
   const log = openHttpLog({ ...flags, isJson: io.isJson }, stderr.log);
   const { signal } = ending.over;
   const sources: Promise<void>[] = [];
@@ -101,7 +107,7 @@ export async function follow<State, Event, Effect extends { readonly type: strin
     for (let last = closes.pop(); last !== undefined; last = closes.pop()) await last();
   };
   try {
-    const follower = await open({
+    const session: Session<Event> = {
       ...{ ending, stderr, log, signal, emit: queue.push, room: queue.room },
       client: (baseUrl, retry, limits) => context.client({ ...limits, baseUrl, log: { ...log, retry }, signal }),
       runBeside(source) {
@@ -109,17 +115,29 @@ export async function follow<State, Event, Effect extends { readonly type: strin
         sources.push(source);
       },
       atEnd: (one) => void closes.push(one),
-    });
-    const result = await runLoop(context, queue, { ending, stderr }, follower);
-    await close();
-    await follower.summarize(result);
-    if (result.error !== undefined) throw result.error;
+    };
+    await use(session, queue, close);
   } finally {
     ending.close();
     queue.close();
     await close();
     await Promise.allSettled(sources);
   }
+}
+
+/** Follows to the end; `open` gets ready what is needed. Throws a FleetError for every end but the wanted ones (cli.md section 3). */
+export async function follow<State, Event, Effect extends { readonly type: string }, Item>(
+  context: Context,
+  { form, ...options }: FollowOptions,
+  open: (session: Session<Event>) => Promise<Follower<State, Event, Effect, Item>>,
+): Promise<void> {
+  await withSession<Event>(context, { ...options, isJson: form === 'json' }, async (session, queue, close) => {
+    const follower = await open(session);
+    const result = await runLoop(context, queue, session, follower);
+    await close();
+    await follower.summarize(result);
+    if (result.error !== undefined) throw result.error;
+  });
 }
 
 /**
@@ -129,7 +147,7 @@ export async function follow<State, Event, Effect extends { readonly type: strin
 async function runLoop<State, Event, Effect extends { readonly type: string }, Item>(
   { io, clock }: Context,
   queue: Queue<Event | CommonEvent>,
-  { ending, stderr }: { ending: Ending; stderr: Stderr },
+  { ending, stderr }: Pick<Session<Event>, 'ending' | 'stderr'>,
   follower: Follower<State, Event, Effect, Item>,
 ): Promise<LoopResult<State>> {
   let state = follower.start(momentOf(clock));

@@ -4,39 +4,33 @@ import type { Context } from '../../context.js';
 import type { FleetError } from '../../errors.js';
 import type { FollowerOutput } from '../../follower/events.js';
 import type { Follower } from '../../follower/follower.js';
-import type { StreamEvent } from '../../http/stream/events.js';
 import type { WriteStep } from '../../mirror/ledger.js';
 import { openProgress } from '../../terminal/progress.js';
 import { showDuration } from '../../terminal/time.js';
 import { count, errorFields } from '../../views/stream.js';
-import { openStderr } from '../follow/stderr.js';
+import type { Stderr } from '../follow/stderr.js';
 import type { Counters } from './counters.js';
 
 export interface Report {
   /** A line for people and its fields for programs; `always`: not held back by `--quiet`. */
   print(always: boolean, fields: { readonly event: string; readonly [field: string]: unknown }, line: string): void;
-  stream(event: StreamEvent): void;
   /** What the catch-up and the whole reading report. */
   effect(output: FollowerOutput): void;
   /** What was written. */
   step(step: WriteStep): void;
-  log(line: string): void;
   retry(reason: string, pauseMs: number): void;
   databaseLost(error: FleetError, retryForMs: number): void;
   databaseBack(downMs: number): void;
   /** The state that the status line shows. */
   show(follower: Follower): void;
-  close(): Promise<void>;
+  close(): void;
 }
 
 /** How often progress is a line where stderr is no terminal. */
 const PROGRESS_LINE_MS = 10_000;
 
-export async function openReport(context: Context, counters: Counters, namesTopic: boolean): Promise<Report> {
+export function openReport(context: Context, stderr: Stderr, counters: Counters): Report {
   const { clock, io } = context;
-  const { output } = await context.settings();
-  const isJson = output.value === 'json' || output.value === 'jsonl';
-  const stderr = openStderr(context, { isJson, namesTopic });
   let state: Follower | undefined;
   const rate = openRate(() => clock.monotonicMs());
   const draw = () => (state === undefined ? 'starting' : statusLine(state, counters, rate(counters.messages)));
@@ -47,7 +41,6 @@ export async function openReport(context: Context, counters: Counters, namesTopi
   const print: Report['print'] = (always, fields, line) => stderr.print(always, fields, stderr.atNow(line));
   return {
     print,
-    stream: stderr.stream,
     effect(effect) {
       if (effect.type === 'notice')
         print(effect.event !== 'whole', { event: effect.event, message: effect.message }, effect.message);
@@ -64,7 +57,6 @@ export async function openReport(context: Context, counters: Counters, namesTopi
     step(step) {
       if (step.type === 'mark-gone') print(true, { event: 'gone' }, 'bicycles that left the list are marked as gone');
     },
-    log: stderr.log,
     retry(reason, pauseMs) {
       print(false, { event: 'retry', message: reason }, `${reason}; trying again in ${showDuration(pauseMs)}`);
     },
@@ -83,7 +75,7 @@ export async function openReport(context: Context, counters: Counters, namesTopi
       reading.end();
       reading = undefined;
     },
-    async close() {
+    close() {
       reading?.end();
       status.end();
     },

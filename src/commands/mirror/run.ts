@@ -9,14 +9,13 @@ import type { Client } from '../../http/client.js';
 import type { MirrorAddress } from '../../mirror/address.js';
 import { readMeta, writeMeta } from '../../mirror/schema.js';
 import { requireBaseUrl, requireSseUrl } from '../../settings/resolve.js';
-import { openHttpLog } from '../../views/exchange.js';
 import { chosenDatabase } from '../database.js';
 import { beginFollowing } from '../follow/start.js';
 import { followTopics } from '../follow/stream.js';
 import { requireOrganizations } from '../organization.js';
 import { serveMetrics } from './counters.js';
 import { readAlerts } from './read.js';
-import { closeSession, lookAt, openSession, runSession, type Session, writeAlerts } from './session.js';
+import { lookAt, runSession, type Session, withMirrorSession, writeAlerts } from './session.js';
 
 export interface OnceOptions {
   to?: MirrorAddress;
@@ -37,43 +36,27 @@ const ALERTS_MS = 30_000;
 /** Keeps the mirror until it is stopped. Throws what ended it (cli.md, mirror). */
 export async function runMirror(context: Context, options: RunOptions): Promise<void> {
   const sseUrl = requireSseUrl(await context.settings());
-  const session = await open(context, options, true);
-  const { ending, queue, report, counters, options: chosen } = session;
-  const signal = ending.over.signal;
-  let following: Promise<void> | undefined;
-  let server: Awaited<ReturnType<typeof serveMetrics>> | undefined;
-  try {
-    if (options.metrics !== undefined) server = await serveMetrics(options.metrics, counters, () => lookAt(session));
-    const client = await clientOf(context, session);
+  await open(context, options, true, async (session, client) => {
+    const { signal, log, counters, emit, room, life } = session;
+    if (options.metrics !== undefined) {
+      const server = await serveMetrics(options.metrics, counters, () => lookAt(session));
+      session.atEnd(server.close);
+    }
     announce(session);
-    following = followTopics(context, {
-      topics: [...chosen.plan.topics.keys()],
-      sseUrl,
-      idleMs: options.idle,
-      role: options.role,
-      signal,
-      log: openHttpLog({ ...context.flags, isJson: context.io.isJson }, report.log),
-      emit: queue.push,
-      room: queue.room,
-      onLife: (topic) => void session.life.set(topic, context.clock.wallMs()),
-    });
-    following.catch(ending.fail);
-    followAlerts(session, client).catch(ending.fail);
+    const { idle: idleMs, role } = options;
+    const topics = [...session.options.topics.keys()];
+    const onLife = (topic: string) => void life.set(topic, context.clock.wallMs());
+    session.runBeside(followTopics(context, { topics, sseUrl, idleMs, role, signal, log, emit, room, onLife }));
+    session.runBeside(followAlerts(session, client));
     await runSession(session, client, () => {});
-  } finally {
-    await closeSession(session);
-    await server?.close();
-    await following?.catch(() => {});
-  }
+  });
 }
 
 /** Brings the mirror up to date and ends. Throws a FleetError of kind `partial` where something could not be read. */
 export async function mirrorOnce(context: Context, options: OnceOptions): Promise<void> {
-  const session = await open(context, options, false);
-  const { ending, counters, report } = session;
-  let isSettled = false;
-  try {
-    const client = await clientOf(context, session);
+  await open(context, options, false, async (session, client) => {
+    const { ending, counters, report, ledger } = session;
+    let isSettled = false;
     await runSession(session, client, () => {
       if (isSettled) return;
       isSettled = true;
@@ -82,15 +65,13 @@ export async function mirrorOnce(context: Context, options: OnceOptions): Promis
     const { known, gap, whole } = session.follower;
     if (!known.isWhole || gap !== undefined || whole.wanted !== undefined) throw incomplete(whole.wanted?.reason);
     const { changes, gone, alerts } = counters;
-    const rows = session.ledger.size();
+    const rows = ledger.size();
     report.print(
       false,
       { event: 'current', bicycles: rows, changes, gone, alerts },
       `the mirror is up to date: ${rows} bicycles, ${changes} changes, ${alerts} alerts new or changed`,
     );
-  } finally {
-    await closeSession(session);
-  }
+  });
 }
 
 function incomplete(reason: string | undefined): FleetError {
@@ -108,7 +89,13 @@ function keepYoungGenerationSmall(): void {
   }
 }
 
-async function open(context: Context, options: OnceOptions, follows: boolean): Promise<Session> {
+/** Opens the mirror, and a client whose retries are reported like the rest. */
+async function open(
+  context: Context,
+  options: OnceOptions,
+  follows: boolean,
+  use: (session: Session, client: Client) => Promise<void>,
+): Promise<void> {
   keepYoungGenerationSmall();
   const settings = await context.settings();
   const baseUrl = requireBaseUrl(settings);
@@ -116,18 +103,10 @@ async function open(context: Context, options: OnceOptions, follows: boolean): P
   const patient = follows ? await beginFollowing(context, {}) : context;
   const organizations = await requireOrganizations(patient, options.organization ?? []);
   const topics = new Map(follows ? organizations.map((each) => [organizationTopic(each), each]) : []);
-  return openSession(context, {
-    address,
-    identity: { baseUrl, profile: settings.profile.value, organizations },
-    plan: { topics, organizations },
-    keepMs: options.keep,
-  });
-}
-
-/** A client of its own: its retries are reported like the rest, and its requests end with the writer. */
-async function clientOf(context: Context, { ending, report }: Session): Promise<Client> {
-  const log = openHttpLog({ ...context.flags, isJson: context.io.isJson }, report.log);
-  return context.client({ log: { ...log, retry: report.retry }, signal: ending.over.signal });
+  const identity = { baseUrl, profile: settings.profile.value, organizations };
+  await withMirrorSession(context, { address, identity, topics, keepMs: options.keep }, async (session) =>
+    use(session, await session.client(baseUrl, session.report.retry)),
+  );
 }
 
 function announce({ report, found, options }: Session): void {
@@ -150,8 +129,7 @@ function announce({ report, found, options }: Session): void {
 
 /** Reads the alerts now and every 30 seconds; what fails is said once and tried again. */
 async function followAlerts(session: Session, client: Client): Promise<void> {
-  const { ending, report, context } = session;
-  const signal = ending.over.signal;
+  const { signal, report, context } = session;
   let lastFailure: string | undefined;
   while (!signal.aborted) {
     try {

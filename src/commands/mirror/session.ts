@@ -12,7 +12,7 @@ import { Follower } from '../../follower/follower.js';
 import type { OpenGap } from '../../follower/open-gap.js';
 import type { Client } from '../../http/client.js';
 import type { Message, StreamEvent } from '../../http/stream/events.js';
-import { openQueue, type Queue } from '../../http/stream/queue.js';
+import type { Queue } from '../../http/stream/queue.js';
 import type { Item } from '../../http/types.js';
 import { needsExactReading, readExact } from '../../json/exact.js';
 import { isObject, JsonError, parseJson } from '../../json/parse.js';
@@ -35,7 +35,8 @@ import {
   verify,
 } from '../../mirror/store.js';
 import { readTime } from '../../terminal/time.js';
-import { type Ending, openEnding, type Stop } from '../follow/ending.js';
+import type { Stop } from '../follow/ending.js';
+import { type Session as Following, withSession } from '../follow/loop.js';
 import { answer, isRequest } from '../follow/requests.js';
 import { type Counters, openCounters, type Reading } from './counters.js';
 import { type Keeper, openKeeper } from './keeper.js';
@@ -57,26 +58,20 @@ type ReadEvent =
   | Heard
   | { readonly type: 'unreadable'; readonly event: Message; readonly reason: string };
 
-/** What is followed: the organization of each topic; none where lists alone are read. */
-export interface MirrorPlan {
-  readonly topics: ReadonlyMap<string, string>;
-  readonly organizations: readonly string[];
-}
-
 export interface SessionOptions {
   readonly address: MirrorAddress;
   readonly identity: MirrorIdentity;
-  readonly plan: MirrorPlan;
+  /** The organization of each topic; none where lists alone are read. */
+  readonly topics: ReadonlyMap<string, string>;
   /** How long history is kept; undefined is for ever. */
   readonly keepMs: number | undefined;
 }
 
 /** What the writer's parts share; what is not `readonly` changes in place. */
-export interface Session {
+export interface Session extends Following<SessionEvent> {
   readonly context: Context;
   readonly options: SessionOptions;
   readonly queue: Queue<SessionEvent>;
-  readonly ending: Ending;
   readonly keeper: Keeper;
   readonly counters: Counters;
   readonly report: Report;
@@ -126,46 +121,56 @@ const MOST_PAGES = 200;
 const OVERTAKEN_MS = 60_000;
 const LATE = 'messages came after the list had shown what followed them';
 
-/** Opens the mirror as its one writer. */
-export async function openSession(context: Context, options: SessionOptions): Promise<Session> {
+/** Opens the mirror as its one writer; lets go of the database when `use` has ended. */
+export async function withMirrorSession(
+  context: Context,
+  options: SessionOptions,
+  use: (session: Session) => Promise<void>,
+): Promise<void> {
+  const { output } = await context.settings();
+  const isJson = output.value === 'json' || output.value === 'jsonl';
+  const follow = { isJson, topics: [...options.topics.keys()], ends: {}, limitCharacters: QUEUE_LIMIT_CHARACTERS };
+  await withSession<SessionEvent>(context, follow, async (following, queue) =>
+    use({ ...following, queue, ...(await openSession(context, options, following)) }),
+  );
+}
+
+async function openSession(
+  context: Context,
+  options: SessionOptions,
+  { stderr, signal: over, atEnd }: Following<SessionEvent>,
+): Promise<Omit<Session, 'queue' | keyof Following<SessionEvent>>> {
   const { clock } = context;
-  const { address, identity, plan } = options;
-  const queue = openQueue<SessionEvent>(QUEUE_LIMIT_CHARACTERS);
-  const ending = openEnding(context, queue.push, {});
+  const { address, identity, topics } = options;
   const counters = openCounters();
-  const report = await openReport(context, counters, plan.topics.size > 1);
+  const report = openReport(context, stderr, counters);
+  atEnd(report.close);
   const writer = thisWriter(randomUUID());
-  let keeper: Keeper | undefined;
-  try {
-    const over = ending.over.signal;
-    keeper = await openKeeper(context, { address, baseUrl: identity.baseUrl, over, report, counters });
-    const found = await keeper.run((database) => adopt(database, writer, identity, clock.wallMs()));
-    const ledger = openLedger();
-    ledger.setSize(found.rows);
-    const outputs: FollowerOutput[] = [];
-    const startedAt = momentOf(clock);
-    const followed = { ...plan, bicycles: undefined, mostPages: MOST_PAGES, isWhole: true };
-    const follower = new Follower(followed, ledger, startedAt, (output) => outputs.push(output));
-    return {
-      ...{ context, options, queue, ending, keeper, counters, report, ledger, found, writer },
-      ...{ follower, startedAt, outputs },
-      life: new Map([...plan.topics.keys()].map((topic) => [topic, 0])),
-      serviceAt: undefined,
-      written: {
-        batch: 0,
-        gap: undefined,
-        snapshot: undefined,
-        beatAtMs: Number.NEGATIVE_INFINITY,
-        heardMs: found.heardMs ?? clock.wallMs(),
-        pruneDueMs: clock.monotonicMs(),
-      },
-    };
-  } catch (thrown) {
-    ending.close();
-    await report.close();
-    await keeper?.close();
-    throw thrown;
-  }
+  const keeper = await openKeeper(context, { address, baseUrl: identity.baseUrl, over, report, counters });
+  atEnd(keeper.close);
+  const found = await keeper.run((database) => adopt(database, writer, identity, clock.wallMs()));
+  atEnd(() => keeper.run((database) => releaseLease(database, writer)).catch(() => {}));
+  const ledger = openLedger();
+  ledger.setSize(found.rows);
+  const outputs: FollowerOutput[] = [];
+  const startedAt = momentOf(clock);
+  const { organizations } = identity;
+  const followed = { topics, organizations, bicycles: undefined, mostPages: MOST_PAGES, isWhole: true };
+  const follower = new Follower(followed, ledger, startedAt, (output) => outputs.push(output));
+  return {
+    ...{ context, options, keeper, counters, report, ledger, found, writer },
+    ...{ follower, startedAt, outputs },
+    life: new Map([...topics.keys()].map((topic) => [topic, 0])),
+    serviceAt: undefined,
+    written: {
+      batch: 0,
+      gap: undefined,
+      snapshot: undefined,
+      beatAtMs: Number.NEGATIVE_INFINITY,
+      heardMs: found.heardMs ?? clock.wallMs(),
+      pruneDueMs: clock.monotonicMs(),
+    },
+  };
 }
 
 /** What a monitoring system asks for. */
@@ -186,8 +191,7 @@ export function lookAt({ follower, ledger, context, counters, written }: Session
 
 /** Writes until the end. Throws what ended it; `onSettled` is called when lists alone are read and nothing is left to read. */
 export async function runSession(session: Session, client: Client, onSettled: () => void): Promise<void> {
-  const { context, queue, found, report, ending, follower } = session;
-  const { signal } = ending.over;
+  const { context, queue, found, report, signal, follower } = session;
   follower.resume(found, momentOf(context.clock));
   queue.push({ type: 'tick' });
   every(context.clock, TICK_MS, signal, () => queue.push({ type: 'tick' }));
@@ -202,15 +206,6 @@ export async function runSession(session: Session, client: Client, onSettled: ()
     await pruneSome(session);
     if (!signal.aborted) await gather(context, queue, signal);
   }
-}
-
-/** Lets go of the database. */
-export async function closeSession({ ending, queue, keeper, report, writer }: Session): Promise<void> {
-  ending.close();
-  queue.close();
-  await keeper.run((database) => releaseLease(database, writer)).catch(() => {});
-  await keeper.close();
-  await report.close();
 }
 
 /** Lets messages gather, so that a transaction holds many; not for longer than the queue has room. */
@@ -286,7 +281,7 @@ async function takeEvents(session: Session, batch: readonly SessionEvent[]): Pro
       if (event.type === 'heard') hear(session, event);
       else if (event.type === 'unreadable') takeUnreadable(session, event, now);
       else follower.take(event, now);
-      if (isOfStream(event)) session.report.stream(event);
+      if (isOfStream(event)) session.stderr.stream(event);
       if (event.type === 'closed') return { error: event.error };
       if (gap === undefined && follower.gap !== undefined) counters.gaps++;
     }
@@ -422,7 +417,7 @@ function count(counters: Counters, event: ReadEvent): void {
 
 /** Does what the follower asked for. */
 function perform(session: Session, client: Client, onSettled: () => void): void {
-  const { queue, report, ending, context, follower, outputs } = session;
+  const { queue, report, ending, signal, context, follower, outputs } = session;
   const { clock } = context;
   // Before the first reading is whole no step is recorded that a list could overtake.
   const waits = follower.isConnected && follower.known.isWhole;
@@ -433,7 +428,7 @@ function perform(session: Session, client: Client, onSettled: () => void): void 
       void answer(client, output, {
         emit: (event, size) => later(() => queue.push(event, size)),
         room: queue.room,
-        signal: ending.over.signal,
+        signal,
         heard: () => follower.known.heard,
         isWanted: (id) => follower.whole.id === id,
         random: clock.random,
@@ -441,7 +436,7 @@ function perform(session: Session, client: Client, onSettled: () => void): void 
       });
     else if (output.type === 'settled') onSettled();
     // `mirror once` leaves another try to the next time.
-    else if (output.type === 'unread' && session.options.plan.topics.size === 0) ending.stop('failed', output.error);
+    else if (output.type === 'unread' && session.options.topics.size === 0) ending.stop('failed', output.error);
   }
 }
 
