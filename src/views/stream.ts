@@ -163,10 +163,12 @@ export function summaryLines(summary: WatchSummary, offsetMinutes: number, names
     ...(summary.gone === 0 ? [] : [`${count(summary.gone, 'bicycle')} gone`]),
     ...(summary.dropped === 0 ? [] : [`${count(summary.dropped, 'event')} lost`]),
   ];
+  const { neverConnected } = summary;
+  // Of a single topic the error that ends it says why.
+  if (neverConnected.length > 0 && !namesTopic) facts.splice(0, facts.length, 'never connected');
   const lines = [`watched for ${showDuration(summary.durationMs)}: ${facts.join(', ')}`];
-  for (const { topic, message } of summary.neverConnected) {
-    lines.push(clean(`  never connected${namesTopic ? ` to ${topic}` : ''}: ${message}`));
-  }
+  for (const { topic, message } of namesTopic ? neverConnected : [])
+    lines.push(clean(`  never connected to ${topic}: ${message}`));
   for (const gap of gaps.slice(0, NAMED_GAPS)) {
     const topic = namesTopic ? ` ${gap.topic}` : '';
     const span = isMoment(gap)

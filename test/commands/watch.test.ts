@@ -238,7 +238,7 @@ describe('ends', () => {
     await push.close();
     expect(got.code).toBe(signal === 'SIGINT' ? 130 : 143);
     expect(got.stderr).toMatch(
-      /trying again in [45] min.*, not in 10 min as the service asked\n[\s\S]*watched for .*0 messages/,
+      /trying again in [45] min.*, not in 10 min as the service asked\n[\s\S]*watched for .*: never connected/,
     );
   });
 });
@@ -522,7 +522,8 @@ test('a watch that never connected fails, and says why; with --until it says tha
   const env = { FLEET_SSE_URL: 'http://127.0.0.1:1' };
   const { code, stderr } = await watch([organization, '--for', '1s'], { env });
   expect(code).toBe(8);
-  expect(stderr).toMatch(/0 messages, 0 reconnects, no gaps\n {2}never connected: cannot reach the service/);
+  expect(stderr).toMatch(/watched for .*: never connected\n/);
+  expect(stderr).not.toContain('no gaps');
   expect(stderr).toMatch(/error: never connected: cannot reach the service/);
   const until = await watch([organization, '--for', '1s', '--until', 'state=lost'], { env });
   expect(until.code).toBe(124);
