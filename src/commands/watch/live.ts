@@ -72,6 +72,8 @@ export async function openLive(options: LiveOptions): Promise<Display> {
   const map = openLiveMap();
   let seenMap: MapSeen | undefined;
   let watched: Watch | undefined;
+  /** How many messages the rate has counted. */
+  let counted = 0;
   /** What the last frame showed: keys are about that. */
   let seen: Pick<BoardEvent & { type: 'key' }, 'uuids' | 'first' | 'matching'> = { uuids: [], first: 0, matching: 0 };
   let isWriting = false;
@@ -137,7 +139,8 @@ export async function openLive(options: LiveOptions): Promise<Display> {
   pollAlerts(client, plan, context, over, (alerts) => take({ type: 'alerts', alerts }));
   return {
     take(effects, state) {
-      rate.add(state.counts.messages - (watched?.counts.messages ?? 0), clock.monotonicMs());
+      rate.add(state.counts.messages - counted, clock.monotonicMs());
+      counted = state.counts.messages;
       watched = state;
       for (const effect of effects) board = boardState(board, { type: 'effect', effect });
       wantFrame(0);
