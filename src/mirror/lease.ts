@@ -1,14 +1,13 @@
 // One writer a database: a lease in `meta` with a heartbeat, so that a second one is refused and a dead one replaced.
 
 import { configError, type FleetError } from '../errors.js';
+import { hasCode } from '../folder.js';
 import type { Database } from './database.js';
 import { DIALECTS } from './dialect.js';
 import { type Lease, readMeta, writeMeta } from './schema.js';
 
-export interface Writer extends Omit<Lease, 'heartbeat'> {
-  /** Whether a process of this machine is known to have ended. */
-  isGone(pid: number): boolean;
-}
+/** A process that writes; the owner is new for each run. */
+export type Writer = Omit<Lease, 'heartbeat'>;
 
 /** How often a writer says that it lives. */
 export const HEARTBEAT_MS = 5_000;
@@ -35,13 +34,25 @@ export async function databaseTime(database: Database): Promise<string> {
   return String(row?.['now']);
 }
 
+/** Whether a process of this machine has ended; also where its number is that of this process, which came after it, as in a container. */
+function isGone(pid: number): boolean {
+  if (pid === process.pid) return true;
+  try {
+    process.kill(pid, 0);
+    return false;
+  } catch (error) {
+    return hasCode(error, 'ESRCH');
+  }
+}
+
 /** Becomes the writer. Throws a FleetError of kind `config` that names the one that lives. */
 export async function takeLease(database: Database, writer: Writer): Promise<void> {
   await database.transaction(async () => {
     const { lease } = await readMeta(database, true);
     const now = await databaseTime(database);
-    const isDead = lease !== undefined && lease.place === writer.place && writer.isGone(lease.pid);
-    if (lease !== undefined && lease.owner !== writer.owner && !isDead && isAlive(lease, now)) throw inUse(lease, now);
+    const isOther =
+      lease !== undefined && lease.owner !== writer.owner && !(lease.host === writer.host && isGone(lease.pid));
+    if (isOther && isAlive(lease, now)) throw inUse(lease, now);
     await writeMeta(database, { lease: leaseOf(writer, now) });
   });
 }
@@ -64,8 +75,8 @@ export async function releaseLease(database: Database, writer: Writer): Promise<
   });
 }
 
-function leaseOf({ owner, host, place, pid }: Writer, heartbeat: string | null): Lease {
-  return { owner, host, place, pid, heartbeat };
+function leaseOf(writer: Writer, heartbeat: string | null): Lease {
+  return { ...writer, heartbeat };
 }
 
 function inUse(lease: Lease, now: string): FleetError {

@@ -44,19 +44,6 @@ export const CHANGE_COLUMNS: readonly string[] = [
   'source',
 ];
 
-export interface Ledger extends FleetStore {
-  /** Loads the rows of these bicycles, those that are loaded already apart. */
-  load(database: Database, uuids: Iterable<string>): Promise<void>;
-  /** Something to write with the batch. */
-  add(step: WriteStep): void;
-  /** What was changed since the last time; of the rows those that messages were about are kept, as they are written now. */
-  take(): Writes;
-  /** The table was changed past the ledger: what is kept of it is forgotten. */
-  forget(): void;
-  /** How many bicycles the mirror has that are not gone. */
-  setSize(count: number): void;
-}
-
 interface Entry extends Omit<RowFacts, 'raw'> {
   known: KnownBicycle;
   /** Undefined when `known` has become another. */
@@ -76,62 +63,154 @@ const KEPT_LIMIT = 5_000;
 
 const UNTOUCHED: Recent = { heard: 0, touchedMs: Number.NEGATIVE_INFINITY, loose: undefined };
 
-export function openLedger(): Ledger {
-  const entries = new Map<string, Entry>();
+/** The rows of a batch, and of those before it what messages were about. */
+export class Ledger implements FleetStore {
+  /** Of the same version the list says more than a message. */
+  readonly isTable = true;
+  readonly #entries = new Map<string, Entry>();
   /** What batches before have written, the longest untouched first. */
-  const kept = new Map<string, Entry>();
-  const recent = new Map<string, Recent>();
-  let changes: Value[][] = [];
-  let steps: WriteStep[] = [];
-  let size = 0;
-  let found = 0;
+  readonly #kept = new Map<string, Entry>();
+  readonly #recent = new Map<string, Recent>();
+  #changes: Value[][] = [];
+  #steps: WriteStep[] = [];
+  #size = 0;
+  #found = 0;
   /** When the last change was made that left nothing to record, by the machine's date: all is as it was known before a change that was missed. */
-  let undoneMs = Number.NEGATIVE_INFINITY;
+  #undoneMs = Number.NEGATIVE_INFINITY;
 
-  const remember = (uuid: string, { heard, touchedMs, loose }: KnownBicycle) => {
-    recent.delete(uuid);
-    recent.set(uuid, { heard, touchedMs, loose });
-    if (recent.size <= RECENT_LIMIT) return;
-    const [oldest = ''] = recent.keys();
-    recent.delete(oldest);
-  };
-
-  const forget = (limit: number) => {
-    for (const [uuid, { known }] of kept) {
-      if (kept.size <= limit) return;
-      kept.delete(uuid);
-      remember(uuid, known);
+  /** Loads the rows of these bicycles, those that are loaded already apart. */
+  async load(database: Database, uuids: Iterable<string>): Promise<void> {
+    const wanted: string[] = [];
+    for (const uuid of new Set(uuids)) {
+      const entry = this.#kept.get(uuid);
+      if (entry !== undefined) this.#entries.set(uuid, entry);
+      else if (!this.#entries.has(uuid)) wanted.push(uuid);
     }
-  };
+    if (wanted.length === 0) return;
+    const rows = await database.all(`${ROWS} (${DIALECTS[database.kind].texts})`, [JSON.stringify(wanted)]);
+    for (const row of rows) {
+      const uuid = String(row['uuid']);
+      this.#entries.set(uuid, entryOf(row, this.#recent.get(uuid) ?? UNTOUCHED));
+    }
+  }
 
-  const record = (uuid: string, at: string, { source, receivedMs }: Origin, change: Change) => {
-    const { version, field, old, now } = change;
-    changes.push([at, utcOfMs(receivedMs), uuid, version, field, old, now, source]);
-    if (source === 'list') found++;
-  };
+  get(uuid: string): KnownBicycle | undefined {
+    return this.#entries.get(uuid)?.known;
+  }
 
-  const add = (uuid: string, known: KnownBicycle, from: Origin, isPlausible: boolean) => {
+  keep(uuid: string, known: KnownBicycle, origin: Origin, isPlausible: boolean): boolean {
+    const entry = this.#entries.get(uuid);
+    // List items repeat pushed data; of what a mirror has shown nothing needs to be kept.
+    const shown = { ...known, isSilent: false, caughtUp: [] };
+    if (entry === undefined) this.#insert(uuid, shown, origin, isPlausible);
+    else this.#update(entry, shown, origin, isPlausible);
+    return true;
+  }
+
+  /** How many bicycles the mirror has that are not gone. */
+  size(): number {
+    return this.#size;
+  }
+
+  setSize(count: number) {
+    this.#size = count;
+  }
+
+  found(): number {
+    return this.#found;
+  }
+
+  hidden(): undefined {}
+
+  isFull(): boolean {
+    return false;
+  }
+
+  beginList() {
+    this.#steps.push({ type: 'clear-listed' });
+  }
+
+  addListed(uuids: readonly string[], { pass }: ListPass) {
+    this.#steps.push({ type: 'listed', uuids, pass });
+  }
+
+  meet({ id, pass, started }: ListPass): undefined {
+    this.#steps.push({ type: 'verify', id, pass, started: utcOfMs(started.wallMs) });
+  }
+
+  removeMissing({ started }: ListPass): [] {
+    this.#steps.push({ type: 'mark-gone', started: utcOfMs(started.wallMs) });
+    return [];
+  }
+
+  /** Something to write with the batch. */
+  add(step: WriteStep) {
+    // A change that undid one that was missed has nothing to record: the gap lasts until the last of these.
+    const isGap = step.type === 'gap-close';
+    this.#steps.push(isGap ? { ...step, endedMs: Math.max(step.endedMs, this.#undoneMs) } : step);
+  }
+
+  /** What was changed since the last time; of the rows those that messages were about are kept, as they are written now. */
+  take(): Writes {
+    const bicycles: Value[][] = [];
+    const moved: Value[][] = [];
+    for (const [uuid, entry] of this.#entries) {
+      const { known } = entry;
+      if (entry.isDirty) {
+        entry.raw ??= writeJson(known.bicycle);
+        const row = bicycleRow(known.bicycle, { ...entry, raw: entry.raw });
+        if (entry.isOther) bicycles.push(row);
+        else moved.push(movedRow(row));
+        entry.isDirty = false;
+        entry.isOther = false;
+      }
+      this.#kept.delete(uuid);
+      if (known.heard > 0) this.#kept.set(uuid, entry);
+    }
+    const writes = { bicycles, moved, changes: this.#changes, steps: this.#steps };
+    this.#changes = [];
+    this.#steps = [];
+    this.#entries.clear();
+    this.forget(KEPT_LIMIT);
+    return writes;
+  }
+
+  /** Forgets the rows that are kept beyond so many; all of them where the table was changed past the ledger. */
+  forget(limit = 0) {
+    for (const [uuid, { known }] of this.#kept) {
+      if (this.#kept.size <= limit) return;
+      this.#kept.delete(uuid);
+      this.#remember(uuid, known);
+    }
+  }
+
+  #remember(uuid: string, { heard, touchedMs, loose }: KnownBicycle) {
+    this.#recent.delete(uuid);
+    this.#recent.set(uuid, { heard, touchedMs, loose });
+    if (this.#recent.size <= RECENT_LIMIT) return;
+    const [oldest = ''] = this.#recent.keys();
+    this.#recent.delete(oldest);
+  }
+
+  #record(uuid: string, at: string, { source, receivedMs }: Origin, { version, field, old, now }: Change) {
+    this.#changes.push([at, utcOfMs(receivedMs), uuid, version, field, old, now, source]);
+    if (source === 'list') this.#found++;
+  }
+
+  #insert(uuid: string, known: KnownBicycle, from: Origin, isPlausible: boolean) {
     const received = utcOfMs(from.receivedMs);
     const raw = from.json ?? writeJson(known.bicycle);
-    entries.set(uuid, {
-      uuid,
-      known,
-      raw,
-      followed: from.followed,
-      gone: null,
-      firstSeen: received,
-      lastSeen: received,
-      isDirty: true,
-      isOther: true,
-    });
-    size++;
+    const { followed } = from;
+    const facts = { uuid, raw, followed, gone: null, firstSeen: received, lastSeen: received };
+    this.#entries.set(uuid, { ...facts, known, isDirty: true, isOther: true });
+    this.#size++;
     if (from.isFirstReading) return;
     const version = versionValue(known.bicycle.concurrency_version);
     const at = timeOf(undefined, known.bicycle, from, isPlausible) ?? received;
-    record(uuid, at, from, { version, field: '*', old: null, now: raw });
-  };
+    this.#record(uuid, at, from, { version, field: '*', old: null, now: raw });
+  }
 
-  const update = (uuid: string, entry: Entry, known: KnownBicycle, from: Origin, isPlausible: boolean) => {
+  #update(entry: Entry, known: KnownBicycle, from: Origin, isPlausible: boolean) {
     const before = entry.known.bicycle;
     const after = known.bicycle;
     entry.known = known;
@@ -139,11 +218,11 @@ export function openLedger(): Ledger {
     const version = versionValue(after.concurrency_version);
     if (entry.gone !== null && known.goneMs === undefined) {
       const old = JSON.stringify(entry.gone);
-      record(uuid, received, from, { version, field: 'gone', old, now: 'null' });
+      this.#record(entry.uuid, received, from, { version, field: 'gone', old, now: 'null' });
       entry.gone = null;
       entry.isOther = true;
       entry.isDirty = true;
-      size++;
+      this.#size++;
     }
     if (from.source === 'list' && entry.followed !== from.followed) {
       entry.followed = from.followed;
@@ -151,7 +230,7 @@ export function openLedger(): Ledger {
     }
     let at: string | undefined;
     let isChanged = false;
-    const recorded = changes.length;
+    const recorded = this.#changes.length;
     for (const field in after) {
       const [old, now] = [before[field], after[field]];
       if (old === now) continue;
@@ -162,93 +241,18 @@ export function openLedger(): Ledger {
       // A message came before the first reading, which fills in what it left out.
       if (BOOKKEEPING.has(field) || (from.isFirstReading && old === undefined)) continue;
       at ??= timeOf(before, after, from, isPlausible) ?? received;
-      record(uuid, at, from, { version, field, old: texts[0], now: texts[1] });
+      this.#record(entry.uuid, at, from, { version, field, old: texts[0], now: texts[1] });
     }
     const isMoved = after.modified !== before.modified || after.concurrency_version !== before.concurrency_version;
-    if (isMoved && changes.length === recorded && !from.isFirstReading) {
+    if (isMoved && this.#changes.length === recorded && !from.isFirstReading) {
       const saidMs = from.source === 'list' ? readTime(timeOf(before, after, from, isPlausible)) : undefined;
-      undoneMs = Math.max(undoneMs, Math.min(saidMs ?? from.receivedMs, from.receivedMs));
+      this.#undoneMs = Math.max(this.#undoneMs, Math.min(saidMs ?? from.receivedMs, from.receivedMs));
     }
     if (isChanged) entry.raw = undefined;
     if (!isChanged && from.source === 'list') return;
     entry.lastSeen = received;
     entry.isDirty = true;
-  };
-
-  return {
-    get(uuid) {
-      return entries.get(uuid)?.known;
-    },
-    keep(uuid, known, origin, isPlausible) {
-      const entry = entries.get(uuid);
-      // List items repeat pushed data; of what a mirror has shown nothing needs to be kept.
-      const shown = { ...known, isSilent: false, caughtUp: [] };
-      if (entry === undefined) add(uuid, shown, origin, isPlausible);
-      else update(uuid, entry, shown, origin, isPlausible);
-      return true;
-    },
-    size: () => size,
-    hidden: () => undefined,
-    isFull: () => false,
-    isTable: true,
-    beginList: () => void steps.push({ type: 'clear-listed' }),
-    addListed: (uuids, { pass }) => void steps.push({ type: 'listed', uuids, pass }),
-    meet({ id, pass, started }) {
-      steps.push({ type: 'verify', id, pass, started: utcOfMs(started.wallMs) });
-      return undefined;
-    },
-    removeMissing({ started }: ListPass) {
-      steps.push({ type: 'mark-gone', started: utcOfMs(started.wallMs) });
-      return [];
-    },
-    add(step) {
-      // A change that undid one that was missed has nothing to record: the gap lasts until the last of these.
-      const isGap = step.type === 'gap-close';
-      steps.push(isGap ? { ...step, endedMs: Math.max(step.endedMs, undoneMs) } : step);
-    },
-    async load(database, uuids) {
-      const wanted: string[] = [];
-      for (const uuid of new Set(uuids)) {
-        const entry = kept.get(uuid);
-        if (entry !== undefined) entries.set(uuid, entry);
-        else if (!entries.has(uuid)) wanted.push(uuid);
-      }
-      if (wanted.length === 0) return;
-      const rows = await database.all(`${ROWS} (${DIALECTS[database.kind].texts})`, [JSON.stringify(wanted)]);
-      for (const row of rows) {
-        const uuid = String(row['uuid']);
-        entries.set(uuid, entryOf(row, recent.get(uuid) ?? UNTOUCHED));
-      }
-    },
-    take() {
-      const bicycles: Value[][] = [];
-      const moved: Value[][] = [];
-      for (const [uuid, entry] of entries) {
-        const { known } = entry;
-        if (entry.isDirty) {
-          entry.raw ??= writeJson(known.bicycle);
-          const row = bicycleRow(known.bicycle, { ...entry, raw: entry.raw });
-          if (entry.isOther) bicycles.push(row);
-          else moved.push(movedRow(row));
-          entry.isDirty = false;
-          entry.isOther = false;
-        }
-        kept.delete(uuid);
-        if (known.heard > 0) kept.set(uuid, entry);
-      }
-      const writes = { bicycles, moved, changes, steps };
-      changes = [];
-      steps = [];
-      entries.clear();
-      forget(KEPT_LIMIT);
-      return writes;
-    },
-    forget: () => forget(0),
-    setSize(count) {
-      size = count;
-    },
-    found: () => found,
-  };
+  }
 }
 
 interface Change {

@@ -7,7 +7,7 @@ import { readTime } from '../terminal/time.js';
 import { type MirrorAddress, showMirrorAddress } from './address.js';
 import { type Database, type OpenOptions, openDatabase, type Value } from './database.js';
 import { databaseTime, heartbeatAgeMs, isAlive } from './lease.js';
-import { checkBaseUrl, type Lease, readMeta, readSchema, type Snapshot } from './schema.js';
+import { checkBaseUrl, readMeta, readSchema } from './schema.js';
 
 /** A mirror that is further behind is not current. */
 export const MOST_BEHIND_MS = 10_000;
@@ -31,27 +31,7 @@ export interface Gap {
   readonly found: number;
 }
 
-export interface MirrorStatus {
-  readonly profile: string | undefined;
-  /** The writer of the last heartbeat; `heartbeatAgeMs` is undefined when it let go. */
-  readonly writer: (Lease & { readonly isAlive: boolean; readonly heartbeatAgeMs: number | undefined }) | undefined;
-  /** Whether the first reading of the whole list is in. */
-  readonly isWhole: boolean;
-  /** Until when it is true, UTC; undefined when it never was. */
-  readonly asOf: string | undefined;
-  readonly ageMs: number | undefined;
-  /** How far what is written is behind the service, by the messages' own times. */
-  readonly behindMs: number;
-  /** When the whole list was last read, UTC, and what the service counted. */
-  readonly proven: Snapshot['proven'];
-  readonly openGaps: readonly Gap[];
-  /** Since when changes are kept. */
-  readonly keptSince: string | undefined;
-  /** The file beside that of SQLite is missing, with what was written last. */
-  readonly isTorn: boolean;
-  /** A live writer, the whole fleet, and no open gap: it can be taken for the service. */
-  readonly isCurrent: boolean;
-}
+export type MirrorStatus = Awaited<ReturnType<typeof readStatus>>;
 
 /**
  * Opens a mirror for reading. With a base URL, that of another service is refused. Throws as `openDatabase` does, and a FleetError of
@@ -116,7 +96,7 @@ export async function openOwn(
   return openDatabase(address, { ...options, access: 'write' });
 }
 
-async function readStatus(database: Database, isAlone: boolean): Promise<MirrorStatus> {
+async function readStatus(database: Database, isAlone: boolean) {
   const now = await databaseTime(database);
   const { lease, snapshot, position, profile, kept_since: keptSince } = await readMeta(database);
   const openGaps = await readGaps(database, 'WHERE ended IS NULL ORDER BY id LIMIT 100');
@@ -129,15 +109,23 @@ async function readStatus(database: Database, isAlone: boolean): Promise<MirrorS
   const behindMs = isWritten ? (position?.behind ?? 0) * 1000 : 0;
   return {
     profile,
+    /** The writer of the last heartbeat; `heartbeatAgeMs` is undefined when it let go. */
     writer: lease && { ...lease, isAlive: isWritten, heartbeatAgeMs: heartbeatAgeMs(lease, now) },
+    /** Whether the first reading of the whole list is in. */
     isWhole,
+    /** Until when it is true, UTC; undefined when it never was. */
     asOf,
     ageMs: asOfMs === undefined ? undefined : Math.max(0, (readTime(now) ?? asOfMs) - asOfMs) + behindMs,
+    /** How far what is written is behind the service, by the messages' own times. */
     behindMs,
+    /** When the whole list was last read, UTC, and what the service counted. */
     proven: snapshot?.proven,
     openGaps,
+    /** Since when changes are kept. */
     keptSince,
+    /** The file beside that of SQLite is missing, with what was written last. */
     isTorn,
+    /** A live writer, the whole fleet, and no open gap: it can be taken for the service. */
     isCurrent: isWritten && isWhole && openGaps.length === 0 && !isTorn && behindMs <= MOST_BEHIND_MS,
   };
 }

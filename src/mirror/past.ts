@@ -3,7 +3,7 @@
 import type { Bicycle } from '../api/bicycle.js';
 import { type Clock, sleep } from '../clock.js';
 import { parseJson } from '../json/parse.js';
-import type { Database, Row } from './database.js';
+import type { Database, Value } from './database.js';
 
 /** Changes of one bicycle that came together. */
 export interface Happening {
@@ -11,10 +11,10 @@ export interface Happening {
   /** When it happened at the service, and when it was heard of; UTC. */
   readonly at: string;
   readonly received: string;
-  readonly version: number | bigint | undefined;
+  readonly version: number | bigint | null;
   readonly source: string;
   /** Field and new value as JSON text, in the order in which they were recorded; `*` is a whole bicycle that came, `gone` one that left or came back. */
-  readonly changes: readonly (readonly [field: string, json: string])[];
+  readonly changes: (readonly [field: string, json: string])[];
 }
 
 /** Rows of `changes` by id, from the first on and without the second. */
@@ -27,7 +27,7 @@ export interface PastBicycle {
   readonly bicycle: Bicycle;
   readonly organization: string;
   /** Whether it had left the list. */
-  readonly isGone: boolean;
+  isGone: boolean;
 }
 
 /** What is of the last statement, and not of the past. */
@@ -59,40 +59,27 @@ async function findId(database: Database, first: number, end: number, momentMs: 
 
 /** The fleet as it was before the change with that id, those apart that were not there: how it is now, with everything since undone. */
 export async function readPast(database: Database, fromId: number): Promise<Map<string, PastBicycle>> {
-  const fleet = new Map<string, Omit<PastBicycle, 'isGone'>>();
-  const gone = new Set<string>();
+  const fleet = new Map<string, PastBicycle>();
   for await (const rows of database.each('SELECT uuid, followed, gone, raw FROM bicycles')) {
-    for (const row of rows) {
-      const uuid = String(row['uuid']);
-      const bicycle = parseJson(String(row['raw'])) as Bicycle;
+    for (const { uuid, followed, gone, raw } of rows) {
+      const bicycle = parseJson(String(raw)) as Bicycle;
       for (const field of BOOKKEEPING) delete bicycle[field];
-      fleet.set(uuid, { bicycle, organization: String(row['followed'] ?? '') });
-      if (row['gone'] !== null) gone.add(uuid);
+      fleet.set(String(uuid), { bicycle, organization: String(followed ?? ''), isGone: gone !== null });
     }
   }
   const sql = 'SELECT bicycle, field, old FROM changes WHERE id >= ? ORDER BY id DESC';
   for await (const rows of database.each(sql, [fromId])) {
-    for (const { bicycle: uuid, field, old } of rows) undo(fleet, gone, String(uuid), String(field), old);
+    for (const { bicycle: uuid, field, old } of rows) undo(fleet.get(String(uuid)), String(field), old ?? null);
   }
-  return new Map([...fleet].map(([uuid, found]) => [uuid, { ...found, isGone: gone.has(uuid) }]));
+  return fleet;
 }
 
-function undo(
-  fleet: ReadonlyMap<string, Pick<PastBicycle, 'bicycle'>>,
-  gone: Set<string>,
-  uuid: string,
-  field: string,
-  old: Row[string] | undefined,
-): void {
-  const bicycle = fleet.get(uuid)?.bicycle;
-  if (bicycle === undefined) return;
-  const isNothing = old === null || old === undefined;
-  if (field === '*') gone.add(uuid);
-  else if (field === 'gone') {
-    if (isNothing || old === 'null') gone.delete(uuid);
-    else gone.add(uuid);
-  } else if (isNothing) delete bicycle[field];
-  else bicycle[field] = parseJson(String(old));
+function undo(past: PastBicycle | undefined, field: string, old: Value): void {
+  if (past === undefined) return;
+  if (field === '*') past.isGone = true;
+  else if (field === 'gone') past.isGone = old !== null && old !== 'null';
+  else if (old === null) delete past.bicycle[field];
+  else past.bicycle[field] = parseJson(String(old));
 }
 
 /** What happened, one after the other. */
@@ -105,14 +92,15 @@ async function* readHappenings(
   let open: Happening | undefined;
   for await (const rows of database.each(sql, [fromId, untilId])) {
     for (const row of rows) {
-      const change = [String(row['field']), row['new'] === null ? 'null' : String(row['new'])] as const;
-      const { bicycle, received, source } = row;
-      if (open !== undefined && open.bicycle === bicycle && open.received === received && open.source === source) {
-        open = { ...open, changes: [...open.changes, change] };
+      const change = [String(row['field']), String(row['new'])] as const;
+      const [bicycle, received, source] = [String(row['bicycle']), String(row['received']), String(row['source'])];
+      if (open?.bicycle === bicycle && open.received === received && open.source === source) {
+        open.changes.push(change);
         continue;
       }
       if (open !== undefined) yield open;
-      open = happeningOf(row, change);
+      const version = row['version'] as Happening['version'];
+      open = { bicycle, at: String(row['at']), received, version, source, changes: [change] };
     }
   }
   if (open !== undefined) yield open;
@@ -135,23 +123,11 @@ export async function* playHappenings(
   }
 }
 
-function happeningOf(row: Row, change: readonly [string, string]): Happening {
-  const { at, received, bicycle, version, source } = row;
-  return {
-    bicycle: String(bicycle),
-    at: String(at),
-    received: String(received),
-    version: typeof version === 'number' || typeof version === 'bigint' ? version : undefined,
-    source: String(source),
-    changes: [change],
-  };
-}
-
 /** The changes of a happening as the JSON of a pushed message: the fields that changed, or the whole bicycle that came. */
 export function messageOf({ bicycle, at, version, changes }: Happening): string {
   const whole = changes.find(([field]) => field === '*')?.[1];
   if (whole !== undefined) return whole;
   const fields = changes.map(([field, json]) => `${JSON.stringify(field)}:${json}`);
-  const known = version === undefined ? [] : [`"concurrency_version":${version}`];
+  const known = version === null ? [] : [`"concurrency_version":${version}`];
   return `{${[`"uuid":${JSON.stringify(bicycle)}`, ...fields, `"modified":${JSON.stringify(at)}`, ...known].join(',')}}`;
 }

@@ -31,8 +31,6 @@ export interface Meta {
 export interface Lease {
   readonly owner: string;
   readonly host: string;
-  /** Where `pid` is unique: a container has processes of its own. */
-  readonly place: string;
   readonly pid: number;
   /** UTC by the database's own clock, null once the lease was let go. */
   readonly heartbeat: string | null;

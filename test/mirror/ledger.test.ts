@@ -6,7 +6,7 @@ import { KnownFleet, NO_MARK } from '../../src/follower/known-fleet.js';
 import { ServiceTime } from '../../src/follower/service-time.js';
 import type { Origin } from '../../src/follower/store.js';
 import type { Database } from '../../src/mirror/database.js';
-import { CHANGE_COLUMNS, openLedger } from '../../src/mirror/ledger.js';
+import { CHANGE_COLUMNS, Ledger } from '../../src/mirror/ledger.js';
 import { BICYCLE_COLUMNS, MOVED_COLUMNS } from '../../src/mirror/rows.js';
 import { migrate } from '../../src/mirror/schema.js';
 import { useEngines, withDatabase } from '../support/mirror.js';
@@ -37,7 +37,7 @@ interface Told {
 /** What is recorded of one statement about the bicycle above. */
 async function record(database: Database, { source, item, gone = false, isFirstReading = false }: Told) {
   await database.all('delete from bicycles');
-  const ledger = openLedger();
+  const ledger = new Ledger();
   const now = { monotonicMs: 30_000, wallMs: START_MS + 30_000 };
   const knowledge = new KnownFleet(ledger, new ServiceTime({ monotonicMs: 0, wallMs: START_MS }));
   const place = { followed: 'o' };
@@ -107,7 +107,7 @@ test('a message that comes late does not bring back a bicycle that left the list
 test('rows that messages were about are kept from batch to batch, until the table is changed past the ledger', async () => {
   await withDatabase((await sqlite?.[1]()) ?? '', async (database) => {
     await migrate(database);
-    const ledger = openLedger();
+    const ledger = new Ledger();
     const now = { monotonicMs: 30_000, wallMs: START_MS + 30_000 };
     const knowledge = new KnownFleet(ledger, new ServiceTime({ monotonicMs: 0, wallMs: START_MS }));
     knowledge.cover(Number.NEGATIVE_INFINITY);

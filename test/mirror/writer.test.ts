@@ -10,7 +10,7 @@ import { Follower } from '../../src/follower/follower.js';
 import type { OpenGap } from '../../src/follower/open-gap.js';
 import type { Database, Row } from '../../src/mirror/database.js';
 import { openDatabase } from '../../src/mirror/database.js';
-import { openLedger } from '../../src/mirror/ledger.js';
+import { Ledger } from '../../src/mirror/ledger.js';
 import type { Snapshot } from '../../src/mirror/schema.js';
 import { adopt, commit, verify } from '../../src/mirror/store.js';
 import { addressOf, useEngines } from '../support/mirror.js';
@@ -62,9 +62,9 @@ function openService() {
 
 /** A writer that nothing happens to but what the test says. */
 async function openWriter(service: ReturnType<typeof openService>, startSeconds: number) {
-  const writer = { owner: randomUUID(), host: 'here', place: 'here', pid: 1, isGone: () => true };
+  const writer = { owner: randomUUID(), host: 'here', pid: process.pid };
   const found = await adopt(database, writer, identity, at(startSeconds).wallMs);
-  const ledger = openLedger();
+  const ledger = new Ledger();
   ledger.setSize(found.rows);
   const outputs: FollowerOutput[] = [];
   const options = { ...plan, bicycles: undefined, mostPages: 200, isWhole: true };

@@ -74,7 +74,7 @@ export async function makeMirror(
       organizations: [organizationOf(sandbox)],
       position: { heard: now, checked: now, owner: 'test', batch: 1 },
       snapshot: { isWhole: true, suspected: null, reading: null },
-      lease: { owner: 'test', host: hostname(), place: '', pid: process.pid, heartbeat: isAlive ? now : null },
+      lease: { owner: 'test', host: hostname(), pid: process.pid, heartbeat: isAlive ? now : null },
     });
   });
 }

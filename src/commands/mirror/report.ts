@@ -8,28 +8,15 @@ import type { WriteStep } from '../../mirror/ledger.js';
 import { openProgress } from '../../terminal/progress.js';
 import { showDuration } from '../../terminal/time.js';
 import { count, errorFields } from '../../views/stream.js';
-import type { Stderr } from '../follow/stderr.js';
+import type { Fields, Stderr } from '../follow/stderr.js';
 import type { Counters } from './counters.js';
 
-export interface Report {
-  /** A line for people and its fields for programs; `always`: not held back by `--quiet`. */
-  print(always: boolean, fields: { readonly event: string; readonly [field: string]: unknown }, line: string): void;
-  /** What the catch-up and the whole reading report. */
-  effect(output: FollowerOutput): void;
-  /** What was written. */
-  step(step: WriteStep): void;
-  retry(reason: string, pauseMs: number): void;
-  databaseLost(error: FleetError, retryForMs: number): void;
-  databaseBack(downMs: number): void;
-  /** The state that the status line shows. */
-  show(follower: Follower): void;
-  close(): void;
-}
+export type Report = ReturnType<typeof openReport>;
 
 /** How often progress is a line where stderr is no terminal. */
 const PROGRESS_LINE_MS = 10_000;
 
-export function openReport(context: Context, stderr: Stderr, counters: Counters): Report {
+export function openReport(context: Context, stderr: Stderr, counters: Counters) {
   const { clock, io } = context;
   let state: Follower | undefined;
   const rate = openRate(() => clock.monotonicMs());
@@ -38,10 +25,13 @@ export function openReport(context: Context, stderr: Stderr, counters: Counters)
   // A service's log gets a line now and then while the list is read, and none afterwards.
   let reading: ReturnType<typeof openProgress> | undefined;
 
-  const print: Report['print'] = (always, fields, line) => stderr.print(always, fields, stderr.atNow(line));
+  /** A line for people and its fields for programs; `always`: not held back by `--quiet`. */
+  const print = (always: boolean, fields: Fields & { readonly event: string }, line: string) =>
+    stderr.print(always, fields, stderr.atNow(line));
   return {
     print,
-    effect(effect) {
+    /** What the catch-up and the whole reading report. */
+    effect(effect: FollowerOutput) {
       if (effect.type === 'notice')
         print(effect.event !== 'whole', { event: effect.event, message: effect.message }, effect.message);
       if (effect.type === 'gap-close') {
@@ -54,19 +44,21 @@ export function openReport(context: Context, stderr: Stderr, counters: Counters)
         print(true, { event: 'unread', ...errorFields(error) }, `the list cannot be read: ${error.message}${later}`);
       }
     },
-    step(step) {
+    /** What was written. */
+    step(step: WriteStep) {
       if (step.type === 'mark-gone') print(true, { event: 'gone' }, 'bicycles that left the list are marked as gone');
     },
-    retry(reason, pauseMs) {
+    retry(reason: string, pauseMs: number) {
       print(false, { event: 'retry', message: reason }, `${reason}; trying again in ${showDuration(pauseMs)}`);
     },
-    databaseLost({ kind, message }, retryForMs) {
+    databaseLost({ kind, message }: FleetError, retryForMs: number) {
       const line = `${message}; trying again for ${showDuration(retryForMs)}`;
       print(true, { event: 'database-lost', kind, message }, line);
     },
-    databaseBack: (downMs) =>
+    databaseBack: (downMs: number) =>
       print(true, { event: 'database-back', down_s: Math.round(downMs / 1000) }, 'the database is back'),
-    show(next) {
+    /** The state that the status line shows. */
+    show(next: Follower) {
       state = next;
       const { isReading } = next.whole;
       if (isReading && reading === undefined && !io.stderr.isTerminal)

@@ -1,6 +1,7 @@
 // The loop of the mirror's writer: events become batches, each is stepped through the machine and written in one transaction.
 
 import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
 import type { Alert } from '../../api/alert.js';
 import { type Bicycle, bicycleUuid } from '../../api/bicycle.js';
 import type { PushEnvelope } from '../../api/push.js';
@@ -19,9 +20,8 @@ import { isObject, JsonError, parseJson } from '../../json/parse.js';
 import type { MirrorAddress } from '../../mirror/address.js';
 import { admitted, admittedUuid, storableJson } from '../../mirror/admit.js';
 import { HEARTBEAT_MS, releaseLease, type Writer } from '../../mirror/lease.js';
-import { type Ledger, openLedger, type WriteStep } from '../../mirror/ledger.js';
+import { Ledger, type WriteStep } from '../../mirror/ledger.js';
 import { MOST_BEHIND_MS } from '../../mirror/open.js';
-import { thisWriter } from '../../mirror/process.js';
 import { utcOfMs } from '../../mirror/rows.js';
 import type { Snapshot } from '../../mirror/schema.js';
 import {
@@ -145,12 +145,12 @@ async function openSession(
   const counters = openCounters();
   const report = openReport(context, stderr, counters);
   atEnd(report.close);
-  const writer = thisWriter(randomUUID());
+  const writer: Writer = { owner: randomUUID(), host: hostname(), pid: process.pid };
   const keeper = await openKeeper(context, { address, baseUrl: identity.baseUrl, over, report, counters });
   atEnd(keeper.close);
   const found = await keeper.run((database) => adopt(database, writer, identity, clock.wallMs()));
   atEnd(() => keeper.run((database) => releaseLease(database, writer)).catch(() => {}));
-  const ledger = openLedger();
+  const ledger = new Ledger();
   ledger.setSize(found.rows);
   const outputs: FollowerOutput[] = [];
   const startedAt = momentOf(clock);
