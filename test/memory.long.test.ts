@@ -1,6 +1,9 @@
 // What large pages cost: 64 MB of an answer in at most 400 MB of memory (cli.md section 4, promise 6), in every format.
 
 import { spawn } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { FORMATS } from '../src/terminal/formats.js';
 import { isExecutable, PROGRAM_ARGS, PROGRAM_FILE } from './support/program.js';
@@ -52,17 +55,19 @@ async function peakOf(args: readonly string[], pages: readonly Buffer[]) {
       response.writeHead(200, { 'content-type': 'application/json' });
       response.end(pages[path.includes('page=2') ? 1 : 0]);
     },
-    async ({ url }) => {
-      const env = { FLEET_BASE_URL: url, FLEET_TOKEN: 't', FLEET_CONFIG_DIR: '/nonexistent/fleet-tests' };
-      const command = ['--import', HOOK, ...PROGRAM_ARGS, 'bicycles', 'list', '--all', '-q', ...args];
-      const child = spawn(PROGRAM_FILE, command, { env, stdio: ['ignore', 'ignore', 'pipe'] });
-      let stderr = '';
-      child.stderr.on('data', (chunk) => (stderr += chunk));
-      const code = await new Promise((resolve) => child.on('close', resolve));
-      const [, peakKb] = /^peak (\d+)$/m.exec(stderr) ?? [];
-      return { code, stderr: stderr.replace(/^peak .*\n/m, ''), peakKb: Number(peakKb) };
-    },
+    ({ url }) => peakOfProgram(url, ['bicycles', 'list', '--all', '-q', ...args]),
   );
+}
+
+async function peakOfProgram(url: string, args: readonly string[]) {
+  const env = { FLEET_BASE_URL: url, FLEET_TOKEN: 't', FLEET_CONFIG_DIR: '/nonexistent/fleet-tests' };
+  const command = ['--import', HOOK, ...PROGRAM_ARGS, ...args];
+  const child = spawn(PROGRAM_FILE, command, { env, stdio: ['ignore', 'ignore', 'pipe'] });
+  let stderr = '';
+  child.stderr.on('data', (chunk) => (stderr += chunk));
+  const code = await new Promise((resolve) => child.on('close', resolve));
+  const [, peakKb] = /^peak (\d+)$/m.exec(stderr) ?? [];
+  return { code, stderr: stderr.replace(/^peak .*\n/m, ''), peakKb: Number(peakKb) };
 }
 
 // What only Node's own runtime says.
@@ -88,5 +93,20 @@ describe.skipIf(isExecutable)('memory', { timeout: 120_000 }, () => {
     const { peakKb, ...end } = await peakOf(['--jq', program, '--limit', '100000'], [largePage(1), largePage(2)]);
     expect(end).toEqual({ code: 0, stderr: '' });
     expect(peakKb).toBeLessThan(limitKb);
+  });
+
+  test.each([
+    ['CSV', 'name,serial_number\n', (row: number) => `Bicycle ${row},${row}\n`],
+    ['JSON lines', '', (row: number) => `{"name":"Bicycle ${row}","serial_number":"${row}"}\n`],
+  ])('a million bicycles to be created from %s', async (_format, header, rowOf) => {
+    const folder = await mkdtemp(join(tmpdir(), 'fleet-memory-'));
+    const path = join(folder, 'bicycles');
+    await writeFile(path, header + Array.from({ length: 1_000_000 }, (_, row) => rowOf(row)).join(''));
+    const organization = ['--organization', '00000000-0000-4000-8000-000000000001'];
+    const command = ['bicycles', 'create', '--from', path, '--dry-run', ...organization];
+    const { peakKb, ...end } = await peakOfProgram('http://127.0.0.1:9', command);
+    await rm(folder, { recursive: true });
+    expect(end).toEqual({ code: 0, stderr: 'dry run: 1000000 requests, nothing was sent\n' });
+    expect(peakKb).toBeLessThan(256 * 1024);
   });
 });

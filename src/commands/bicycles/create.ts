@@ -14,7 +14,7 @@ import { BICYCLES } from '../../views/bicycle.js';
 import { isNewBicycle, readChange } from '../bulk/answer.js';
 import { carryOut } from '../bulk/carry-out.js';
 import { lookUpCreations } from '../bulk/created.js';
-import type { ChangeOptions, Creation, Plan } from '../bulk/plan.js';
+import type { ChangeOptions, Creation, Plan, Task } from '../bulk/plan.js';
 import { printRows } from '../list/result.js';
 import { withNamesFound } from '../named/find.js';
 import { chosenOrganization, requireOrganization } from '../organization.js';
@@ -24,6 +24,7 @@ import {
   type FieldFlags,
   furtherProblems,
   keyOfRow,
+  type NewBicycles,
   type NewBicyclesInput,
   readFlags,
   readNewBicycles,
@@ -46,7 +47,7 @@ export async function createBicycles(context: Context, options: CreateOptions): 
   const links = await withNamesFound(context, options);
   const organization = links.organization ?? (await requireOrganization(context, undefined));
   const body = { name, organization, ...readFlags(baseUrl, { ...links, name, organization }) };
-  if (options.dryRun === true) return carryOut(context, planFor([{ row: 1, body }], 'flags'), options);
+  if (options.dryRun === true) return carryOut(context, planFor([taskOf({ row: 1, body })], 'flags'), options);
   await askIfProtected(context, clean(`Create the bicycle "${body.name}"`), options.yes);
   await createOne(context, body);
 }
@@ -100,11 +101,29 @@ async function createFrom(context: Context, from: string, baseUrl: URL, options:
       (uuid) => readFlags(baseUrl, { organization: uuid }).organization ?? uuid,
     );
   const rows = await readOrComplain(context, { lines, source, baseUrl, defaults, findOrganization });
-  await carryOut(context, planFor(rows, source), options);
+  const tasks = {
+    length: rows.length,
+    async *[Symbol.asyncIterator]() {
+      for await (const row of rows.rows()) yield taskOf(row);
+    },
+  };
+  try {
+    await carryOut(
+      context,
+      { ...planFor(tasks, source), checkKeys: (keys) => checkRows(tasks, keys, source) },
+      options,
+    );
+  } finally {
+    rows.close();
+  }
+}
+
+function taskOf(creation: Creation): Task {
+  return { key: keyOfRow(creation), uuid: null, name: creation.body.name, creation };
 }
 
 /** Reads the rows; people see every problem on a line of its own, programs find them in the detail of the error. */
-async function readOrComplain(context: Context, input: NewBicyclesInput): Promise<Creation[]> {
+async function readOrComplain(context: Context, input: NewBicyclesInput): Promise<NewBicycles> {
   try {
     return await readNewBicycles(input);
   } catch (error) {
@@ -116,7 +135,7 @@ async function readOrComplain(context: Context, input: NewBicyclesInput): Promis
   }
 }
 
-function planFor(rows: readonly Creation[], source: string): Plan {
+function planFor(tasks: Plan['tasks'], source: string): Plan {
   return {
     change: {
       resource: BICYCLE,
@@ -128,24 +147,26 @@ function planFor(rows: readonly Creation[], source: string): Plan {
       lookUp: lookUpCreations,
       requestOf: ({ creation }) => requestFor((creation as Creation).body),
     },
-    tasks: rows.map((row) => ({ key: keyOfRow(row), uuid: null, name: row.body.name, creation: row })),
+    tasks,
     isStdin: source === 'stdin',
     shape: CREATIONS,
     identity: {},
-    checkKeys: (keys) => checkRows(rows, keys, source),
   };
 }
 
 /** Refuses a file of which rows were changed since the journal was begun: they would be created anew, or never. */
-function checkRows(rows: readonly Creation[], keys: Iterable<string>, source: string): void {
-  const now = new Map(rows.map((row) => [String(row.row), keyOfRow(row)]));
-  for (const key of keys) {
-    const [row = ''] = key.split(':');
-    const found = now.get(row);
-    if (found === key) continue;
-    throw usageError(
-      `row ${row} of ${source} ${found === undefined ? 'is missing' : 'has changed'} since the journal was started`,
+async function checkRows(tasks: AsyncIterable<Task>, keys: Iterable<string>, source: string): Promise<void> {
+  const left = new Map(Array.from(keys, (key) => [key.split(':', 1)[0], key]));
+  const refuse = (row: string | undefined, what: string) =>
+    usageError(
+      `row ${row} of ${source} ${what} since the journal was started`,
       'restore the file, or use a new file and a new journal for the remaining rows',
     );
+  if (left.size === 0) return;
+  for await (const { key } of tasks) {
+    const [row] = key.split(':', 1);
+    if ((left.get(row) ?? key) !== key) throw refuse(row, 'has changed');
+    left.delete(row);
   }
+  for (const row of left.keys()) throw refuse(row, 'is missing');
 }

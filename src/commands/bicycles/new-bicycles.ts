@@ -7,6 +7,7 @@ import { nearest } from '../../cli/nearest.js';
 import { FleetError, usageError } from '../../errors.js';
 import type { Creation } from '../bulk/plan.js';
 import { readRows, Unreadable } from '../bulk/rows.js';
+import { openSpool, type Spool } from './spool.js';
 
 /** The flags that give the fields of a bicycle. */
 export interface FieldFlags {
@@ -53,11 +54,11 @@ export function readFlags(
 
 /** The identity of a row in a journal: its number and a hash of what is sent. */
 export function keyOfRow({ row, body }: Creation): string {
-  return `${row}:${hashOf(body)}`;
+  return `${row}:${hashOf(JSON.stringify(body)).toString('hex').slice(0, 16)}`;
 }
 
-function hashOf(body: NewBicycle): string {
-  return createHash('sha256').update(JSON.stringify(body)).digest('hex').slice(0, 16);
+function hashOf(text: string): Buffer {
+  return createHash('sha256').update(text).digest();
 }
 
 export interface NewBicyclesInput {
@@ -71,15 +72,47 @@ export interface NewBicyclesInput {
   findOrganization(): Promise<string>;
 }
 
+/** Bicycles that were checked; they are read again as often as they are asked for, and not kept in memory. */
+export interface NewBicycles {
+  length: number;
+  rows(): AsyncGenerator<Creation, void, undefined>;
+  close(): void;
+}
+
 /**
  * Reads bicycles line by line from a JSON array, JSON lines or CSV with a header. Throws a FleetError of kind `usage` with everything that
  * is wrong and where, as its detail: unreadable text, unknown fields, missing names, bad links, duplicates.
  */
-export async function readNewBicycles(input: NewBicyclesInput): Promise<Creation[]> {
-  const { lines, source, baseUrl } = input;
+export async function readNewBicycles(input: NewBicyclesInput): Promise<NewBicycles> {
+  const checked = openSpool();
+  try {
+    const { length, problems } = await check(input, checked);
+    if (problems.length > 0) throw complain(input.source, problems);
+    return {
+      length,
+      close: checked.close,
+      async *rows() {
+        let row = 0;
+        for await (const text of checked.lines()) {
+          row += 1;
+          yield { row, body: readChecked(text).body };
+        }
+      },
+    };
+  } catch (error) {
+    checked.close();
+    throw error;
+  }
+}
+
+/** Checks the input, puts what is right with it into the spool, and gives how much that is and what is wrong, in the order of the lines. */
+async function check(
+  { lines, source, baseUrl, findOrganization, ...input }: NewBicyclesInput,
+  checked: Spool,
+): Promise<{ length: number; problems: Problem[] }> {
   const problems: Problem[] = [];
-  const rows: Creation[] = [];
-  const findDuplicate = openDuplicates();
+  const fingerprints = openFingerprints(source);
+  let length = 0;
   let { defaults } = input;
   let isNamed = defaults.organization !== undefined;
   const isHeader = (names: readonly string[], line: number) => {
@@ -92,24 +125,31 @@ export async function readNewBicycles(input: NewBicyclesInput): Promise<Creation
       if (typeof value === 'string') throw new Unreadable('an object is expected', line);
       isNamed ||= Object.keys(value).some((name) => name.trim().toLowerCase() === 'organization');
       if (!isNamed) {
-        defaults = { ...defaults, organization: await input.findOrganization() };
+        defaults = { ...defaults, organization: await findOrganization() };
         isNamed = true;
       }
       const found = problems.length;
       const body = readRow(value, { line, baseUrl, defaults, problems });
-      const same = problems.length === found ? findDuplicate(body, line) : undefined;
-      if (same !== undefined) problems.push({ line, message: same });
-      if (problems.length === 0) rows.push({ row: rows.length + 1, body });
-      else rows.length = 0;
       if (problems.length > MOST_PROBLEMS) break;
+      if (problems.length > found) continue;
+      length += 1;
+      checked.add(`${line} ${JSON.stringify(body)}`);
+      for (const { value: unique } of uniquesOf(body)) fingerprints.add(unique);
     }
-    if (problems.length === 0 && rows.length === 0) throw new Unreadable('no bicycles found', 1);
-    if (problems.length === 0) return rows;
+    if (problems.length === 0 && length === 0) throw new Unreadable('no bicycles found', 1);
   } catch (error) {
     if (!(error instanceof Unreadable)) throw error;
     problems.push(error);
   }
-  throw complain(source, problems);
+  const suspects = fingerprints.repeated();
+  if (suspects.size > 0) problems.push(...(await findDuplicates(checked, suspects)));
+  return { length, problems: problems.sort((one, other) => one.line - other.line) };
+}
+
+/** A line of the spool. */
+function readChecked(text: string): { line: number; body: NewBicycle } {
+  const at = text.indexOf(' ');
+  return { line: Number(text.slice(0, at)), body: JSON.parse(text.slice(at)) };
 }
 
 /** A file of which every line is wrong is wrong as a whole. */
@@ -165,25 +205,60 @@ function unknownField(name: string): string {
   return `unknown field "${name}": ${hint}`;
 }
 
+/** What no two bicycles of a file may share: all of what is sent, and what only one of them can have. */
+function uniquesOf(body: NewBicycle): { field?: string; value: string }[] {
+  const fields = UNIQUE_FIELDS.filter((field) => body[field] !== undefined);
+  return [{ value: JSON.stringify(body) }, ...fields.map((field) => ({ field, value: `${field} ${body[field]}` }))];
+}
+
+/** What is kept of every row, 8 bytes for each of its values: 64 MB, which are two to eight million rows. */
+const MOST_FINGERPRINTS = 8 * 1024 * 1024;
+
+const fingerprintOf = (value: string): number => hashOf(value).readUIntBE(0, 6);
+
+/** Finds out which values may come more than once, with little memory for each. */
+function openFingerprints(source: string): { add(value: string): void; repeated(): Set<number> } {
+  let kept = new Float64Array(1024);
+  let count = 0;
+  return {
+    add(value) {
+      if (count === MOST_FINGERPRINTS)
+        throw usageError(`${source} has too many rows to be checked as one`, 'nothing was sent; split the file');
+      if (count === kept.length) {
+        const grown = new Float64Array(2 * count);
+        grown.set(kept);
+        kept = grown;
+      }
+      kept[count] = fingerprintOf(value);
+      count += 1;
+    },
+    repeated() {
+      const sorted = kept.subarray(0, count).sort();
+      return new Set(sorted.filter((one, index) => one === sorted[index - 1]));
+    },
+  };
+}
+
 /** Says of each bicycle which earlier one it is the same as, or has something of that no two can have. */
-function openDuplicates(): (body: NewBicycle, line: number) => string | undefined {
-  const lines = new Map<string, number>();
-  /** The line in which it stood first; undefined for the first. */
-  const lineBefore = (key: string, line: number): number | undefined => {
-    const before = lines.get(key);
-    if (before === undefined) lines.set(key, line);
-    return before;
-  };
-  return (body, line) => {
-    const same = lineBefore(hashOf(body), line);
-    if (same !== undefined) return `the same bicycle as in line ${same}`;
-    for (const field of UNIQUE_FIELDS) {
-      const value = body[field];
-      const before = value === undefined ? undefined : lineBefore(`${field} ${value}`, line);
-      if (before !== undefined) return `${field} "${value}" is already that of line ${before}`;
+async function findDuplicates(checked: Spool, suspects: ReadonlySet<number>): Promise<Problem[]> {
+  const firsts = new Map<string, number>();
+  const problems: Problem[] = [];
+  for await (const text of checked.lines()) {
+    const { line, body } = readChecked(text);
+    for (const { field, value } of uniquesOf(body).filter(({ value }) => suspects.has(fingerprintOf(value)))) {
+      const before = firsts.get(value);
+      if (before === undefined) firsts.set(value, line);
+      else {
+        const shown = field === undefined ? undefined : `${field} "${value.slice(field.length + 1)}"`;
+        const message =
+          shown === undefined ? `the same bicycle as in line ${before}` : `${shown} is already that of line ${before}`;
+        problems.push({ line, message });
+        break;
+      }
     }
-    return undefined;
-  };
+    if (problems.length > MOST_PROBLEMS) break;
+  }
+  return problems;
 }
 
 function complain(source: string, problems: readonly Problem[]): FleetError {

@@ -11,7 +11,7 @@ import { showRequests } from './dry-run.js';
 import { describeBefore, readStart } from './evidence.js';
 import { type OpenJournal, openJournal } from './journal.js';
 import type { ChangeOptions, Plan, Task } from './plan.js';
-import { askBefore } from './question.js';
+import { askBefore, EXAMPLES_SHOWN } from './question.js';
 import { type Before, type Binding, judgeEntry } from './records.js';
 import { openReporter } from './report.js';
 import { settleDoubts } from './resume.js';
@@ -39,7 +39,7 @@ export async function carryOut(context: Context, plan: Plan, options: ChangeOpti
   const states = openStates(context);
   let run: Run | undefined;
   try {
-    plan.checkKeys?.(journal?.before.keys() ?? []);
+    await plan.checkKeys?.(journal?.before.keys() ?? []);
     const reporter = await openReporter(context, plan);
     if (options.yes !== true) await askWhereNeeded(context, plan, journal);
     await journal?.begin(await readStart(context, plan.change));
@@ -75,14 +75,21 @@ async function findBefore({ change }: Plan, { uuid, before }: Task, states: Stat
 }
 
 async function askWhereNeeded(context: Context, plan: Plan, journal: OpenJournal | undefined): Promise<void> {
-  // The input is at hand here: a stream is acted on only with --yes.
-  const tasks = 'length' in plan.tasks ? plan.tasks : [];
-  const left = tasks.filter(({ key }) => ['open', 'doubt'].includes(judgeEntry(journal?.before.get(key))));
   const { isProtected } = await context.settings();
   const { isGrave, isDryRun } = plan.change;
+  // Where it is no stream: that is acted on only with --yes.
+  if (!('length' in plan.tasks)) return;
+  const examples: Task[] = [];
+  let count = 0;
+  for await (const task of plan.tasks) {
+    if (!['open', 'doubt'].includes(judgeEntry(journal?.before.get(task.key)))) continue;
+    count += 1;
+    if (examples.length < EXAMPLES_SHOWN) examples.push(task);
+  }
+  context.signal.throwIfAborted();
   // "A profile can be marked protected": then every change asks, also one that else would not.
-  const isAsked = isProtected.value || (!isDryRun && (left.length > 1 || isGrave));
-  if (left.length > 0 && isAsked) await askBefore(context, plan, left);
+  const isAsked = isProtected.value || (!isDryRun && (count > 1 || isGrave));
+  if (count > 0 && isAsked) await askBefore(context, plan, count, examples);
 }
 
 /** Sums up, and throws what the exit code is to be. */

@@ -18,7 +18,7 @@ export async function showRequests(
   const format = chooseListFormat((await context.settings()).output);
   const wallMs = unknown === 'resend' ? undefined : context.clock.wallMs();
   const { entries } = journal === undefined ? emptyJournal() : await peekJournal(journal, binding, wallMs);
-  checkKeys?.(entries.keys());
+  await checkKeys?.(entries.keys());
   const counts = { open: 0, done: 0, refused: 0, doubt: 0 };
   for await (const task of tasks) {
     const known = judgeEntry(entries.get(task.key));

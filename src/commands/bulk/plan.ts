@@ -71,8 +71,8 @@ export interface Change {
 
 export interface Plan {
   change: Change;
-  /** A stream is acted on as it comes. */
-  tasks: readonly Task[] | AsyncIterable<Task>;
+  /** A stream is acted on as it comes; one of known length can be read again. */
+  tasks: readonly Task[] | (AsyncIterable<Task> & { length: number }) | AsyncIterable<Task>;
   /** Whether stdin is the input, so that questions need the terminal behind it. */
   isStdin: boolean;
   /** How results look. A `single` one is the command's, and its failure the command's failure. */
@@ -80,7 +80,7 @@ export interface Plan {
   /** What tells its journal from others, beside command, profile and address. */
   identity: { readonly [name: string]: string };
   /** Refuses a journal whose keys do not go with the tasks, with a FleetError of kind `usage`. */
-  checkKeys?(keys: Iterable<string>): void;
+  checkKeys?(keys: Iterable<string>): Promise<void>;
 }
 
 /** A task that an earlier run sent and of which no answer proves what became. */

@@ -10,22 +10,25 @@ import { type Asking, askText, askYesNo, canAsk } from '../../terminal/prompt.js
 import type { Change, Plan, Task } from './plan.js';
 
 /** As many names or UUIDs as one line holds beside the rest. */
-const EXAMPLES_SHOWN = 3;
+export const EXAMPLES_SHOWN = 3;
 
 /**
- * Asks whether these shall be changed; where there is no way back, their number must be typed, or the name of the change of one. Throws a FleetError of
+ * Asks whether so many shall be changed, of which the first are given; where there is no way back, their number must be typed, or the name of the change of one. Throws a FleetError of
  * kind `usage` when the answer is no and where nobody can be asked, of kind `interrupted` on Ctrl-C. Nothing has been sent then.
  */
-export async function askBefore(context: Context, { change, isStdin }: Plan, tasks: readonly Task[]): Promise<void> {
+export async function askBefore(
+  context: Context,
+  { change, isStdin }: Plan,
+  count: number,
+  first: readonly Task[],
+): Promise<void> {
   const { resource, verb, isCreation, isGrave, isDryRun } = change;
   const { one, many } = resource;
-  const count = tasks.length;
   const { profile, baseUrl, isProtected } = await context.settings();
-  const labels = await Promise.all(tasks.slice(0, EXAMPLES_SHOWN).map((task) => labelOf(context, change, task)));
+  const labels = await Promise.all(first.map((task) => labelOf(context, change, task)));
   const examples = labels.join(', ') + (count > labels.length ? ', …' : '');
-  const [first] = tasks;
   const isGraveOne = isGrave && !isDryRun && count === 1;
-  const details = isGraveOne && first?.uuid != null ? await detailsOf(context, change, first.uuid, examples) : '';
+  const details = isGraveOne && first[0]?.uuid != null ? await detailsOf(context, change, first[0].uuid, examples) : '';
   const what = count === 1 ? `${one} ${examples}${details}` : `${count} ${many} (${examples})`;
   const where = `at ${baseUrl.value?.href.replace(/\/$/, '')} (${isProtected.value ? 'protected ' : ''}profile ${profile.value})`;
   const question = clean(`${isCreation === true ? 'Create' : `Run ${verb} on`} ${what} ${where}?`);

@@ -44,7 +44,9 @@ export interface Run extends RunOptions {
   patience: number;
   /** The states that bicycles were in after the change, and the bicycles that tasks made. */
   known: { reached: Set<string>; made: Set<string> };
-  /** Tasks of earlier runs that no answer decides. */
+  /** Whether the journal has tasks of earlier runs that no answer decides. */
+  hasDoubts: boolean;
+  /** Those that were found among the tasks. */
   doubts: Doubt[];
   /** The last failure of a task. */
   lastError: FleetError | undefined;
@@ -112,6 +114,7 @@ export async function openRun(options: RunOptions): Promise<Run> {
     givenUp,
     patience: isSingle || retries === 0 ? retries : Math.max(retries, BULK_PATIENCE),
     known: { reached: new Set(), made: new Set() },
+    hasDoubts: [...(journal?.before.values() ?? [])].some((entry) => judgeEntry(entry) === 'doubt'),
     doubts: [],
     lastError: undefined,
     isReadToItsEnd: true,
@@ -122,11 +125,12 @@ export async function openRun(options: RunOptions): Promise<Run> {
   return run;
 }
 
-function learn({ known, plan }: Run, { outcome, status, state }: ChangeResult, uuid: string | null): void {
+function learn({ known, plan, hasDoubts }: Run, { outcome, status, state }: ChangeResult, uuid: string | null): void {
   if (outcome !== 'done') return;
   // A state that no answer shows, but evidence, may have come later.
   if (state !== null && status !== null) known.reached.add(state);
-  if (uuid !== null && plan.change.isCreation) known.made.add(uuid);
+  // They are asked for only where something is in doubt.
+  if (uuid !== null && plan.change.isCreation && hasDoubts) known.made.add(uuid);
 }
 
 /** The tasks that are to be sent; what the journal knows of the others is reported at once, or kept as a doubt. */
