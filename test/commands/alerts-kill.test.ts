@@ -4,7 +4,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Sandbox } from '../../src/sandbox/index.js';
 import { environmentOf } from '../support/environment.js';
 import { PROGRAM_ARGS, PROGRAM_FILE } from '../support/program.js';
@@ -12,13 +12,13 @@ import { eventually, type Running, runningOf } from '../support/running.js';
 import { withSandbox } from '../support/sandbox.js';
 import { startServer } from '../support/server.js';
 
-let folder: string;
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'fleet-kill-'));
+let folders: string;
+beforeAll(async () => {
+  folders = await mkdtemp(join(tmpdir(), 'fleet-kill-'));
 });
-afterEach(() => rm(folder, { recursive: true, force: true }));
+afterAll(() => rm(folders, { recursive: true, force: true }));
 
-async function start(sandbox: Sandbox, args: readonly string[]): Promise<Running> {
+async function start(sandbox: Sandbox, folder: string, args: readonly string[]): Promise<Running> {
   const child: ChildProcess = spawn(PROGRAM_FILE, [...PROGRAM_ARGS, 'alerts', ...args], {
     env: { PATH: process.env['PATH'], FLEET_CONFIG_DIR: join(folder, 'settings'), ...(await environmentOf(sandbox)) },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -49,16 +49,17 @@ function tally(runs: readonly Running[]): { versions: Set<string>; repeats: numb
   return { versions, repeats };
 }
 
-test(
+test.concurrent(
   'alerts watch --state-file, killed again and again while alerts come',
   () =>
     withSandbox({ bicycles: 20, pageSize: 7 }, async (sandbox) => {
+      const folder = await mkdtemp(join(folders, 'run-'));
       const args = ['watch', '--json', '--every', '100ms', '--state-file', join(folder, 'alerts.state')];
       const raised = new Set<string>();
       const raise = () => raised.add(sandbox.raiseAlert(subject(sandbox), 'lock.shutdown').uuid);
       const runs: Running[] = [];
       for (let round = 0; round < 4; round++) {
-        const running = await start(sandbox, args);
+        const running = await start(sandbox, folder, args);
         runs.push(running);
         const beats = setInterval(raise, 7);
         await running.until(() => running.objects().length >= 10);
@@ -66,7 +67,7 @@ test(
         clearInterval(beats);
         raise();
       }
-      const last = await start(sandbox, args);
+      const last = await start(sandbox, folder, args);
       runs.push(last);
       const shown = () => new Set(runs.flatMap((run) => run.objects()).map(({ uuid }) => uuid));
       await eventually(() => [...raised].every((uuid) => shown().has(uuid)), last.stderr);
@@ -78,17 +79,18 @@ test(
   60_000,
 );
 
-test('alerts listen beside a sandbox that sends webhooks: killed and restarted, nothing lost, nothing twice', async () => {
+test.concurrent('alerts listen beside a sandbox that sends webhooks: killed and restarted, nothing lost, nothing twice', async () => {
   const free = await startServer(() => {});
   await free.close();
   const { port } = new URL(free.url);
   await withSandbox({ bicycles: 20, webhook: { url: `http://127.0.0.1:${port}/` } }, async (sandbox) => {
+    const folder = await mkdtemp(join(folders, 'run-'));
     const args = ['listen', '--json', '--port', port, '--backfill', '300ms'];
     const raised = new Set<string>();
     const raise = () => raised.add(sandbox.raiseAlert(subject(sandbox), 'lock.shutdown').uuid);
     const runs: Running[] = [];
     for (let round = 0; round < 3; round++) {
-      const running = await start(sandbox, args);
+      const running = await start(sandbox, folder, args);
       runs.push(running);
       const beats = setInterval(raise, 30);
       await running.until(() => running.objects().length >= 15);
@@ -99,7 +101,7 @@ test('alerts listen beside a sandbox that sends webhooks: killed and restarted, 
       await running.stop('SIGKILL');
       for (let missed = 0; missed < 5; missed++) raise();
     }
-    const last = await start(sandbox, args);
+    const last = await start(sandbox, folder, args);
     runs.push(last);
     const shown = () => new Set(runs.flatMap((run) => run.objects()).map(({ uuid }) => uuid));
     await eventually(() => [...raised].every((uuid) => shown().has(uuid)), last.stderr);
@@ -111,12 +113,13 @@ test('alerts listen beside a sandbox that sends webhooks: killed and restarted, 
   });
 }, 90_000);
 
-test('--forward, killed while its receiver is down: each body arrives, in order', async () => {
+test.concurrent('--forward, killed while its receiver is down: each body arrives, in order', async () => {
   const gone = await startServer(() => {});
   await gone.close();
   await withSandbox({ bicycles: 5 }, async (sandbox) => {
+    const folder = await mkdtemp(join(folders, 'run-'));
     const args = ['listen', '--json', '--port', '0', '--forward', gone.url];
-    const first = await start(sandbox, args);
+    const first = await start(sandbox, folder, args);
     const url = String(first.events('listening')[0]?.['url']);
     const bodies = Array.from({ length: 50 }, (_, index) =>
       JSON.stringify({ uuid: `a${index}`, modified: '2026-03-01T12:00:00Z' }),
@@ -124,7 +127,7 @@ test('--forward, killed while its receiver is down: each body arrives, in order'
     for (const body of bodies) expect((await fetch(url, { method: 'POST', body })).status).toBe(204);
     await first.stop('SIGKILL');
     const back = await startServer((response) => void response.writeHead(204).end(), Number(new URL(gone.url).port));
-    const second = await start(sandbox, args);
+    const second = await start(sandbox, folder, args);
     await second.until(() => back.asked.length === 50);
     await second.stop();
     expect(back.asked.map(({ body }) => body)).toEqual(bodies);
@@ -132,13 +135,14 @@ test('--forward, killed while its receiver is down: each body arrives, in order'
   });
 }, 60_000);
 
-test.each([
+test.concurrent.each([
   [['--for', '10s'], undefined, 10],
   [[], 'SIGTERM', 143],
 ] as const)(
   'a reader that takes nothing: %j %s ends it with %i, and what it did not take comes again',
   (args, signal, code) =>
     withSandbox({ bicycles: 5, pageSize: 100 }, async (sandbox) => {
+      const folder = await mkdtemp(join(folders, 'run-'));
       const message = 'x'.repeat(5_000);
       const raised = Array.from(
         { length: 300 },
@@ -172,7 +176,7 @@ test.each([
       expect(performance.now() - startedAt).toBeLessThan(signal === undefined ? 14_000 : 4_000);
       expect(stderr).toMatch(/"undelivered":[1-9]/);
       await ended;
-      const again = await start(sandbox, ['watch', '--json', ...state]);
+      const again = await start(sandbox, folder, ['watch', '--json', ...state]);
       const whole = stdout.split('\n').slice(0, -1);
       const seen = () =>
         new Set([...whole.map((line) => JSON.parse(line).uuid), ...again.objects().map(({ uuid }) => uuid)]);
