@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest';
 import { runAlertsTrial } from '../support/alerts-trial.js';
 
-test.each([
+test.concurrent.each([
   ['watch', 1],
   ['listen', 2],
 ] as const)('alerts %s, seed %i: every version is printed, and twice only after a kill', async (verb, seed) => {

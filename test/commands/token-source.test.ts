@@ -36,7 +36,7 @@ async function run(args: readonly string[], env: NodeJS.ProcessEnv, options: Run
 const organization = () => sandbox().organizations[0]?.uuid ?? '';
 const bicycle = () => sandbox().bicycles(organization())[0]?.name ?? '';
 
-test.each<[string, () => string[], string]>([
+test.concurrent.each<[string, () => string[], string]>([
   ['watch', () => ['watch', organization(), '--max-events', '1'], 'not connected: the token command'],
   ['watch without an organization', () => ['watch', '--max-events', '1'], 'not connected: the token command'],
   ['a bicycle by name', () => ['watch', organization(), '--bicycle', bicycle(), '--for', '5s'], 'not connected'],
@@ -56,7 +56,7 @@ test.each<[string, () => string[], string]>([
   30_000,
 );
 
-test.each<[string, (signals: EventEmitter) => string[], RegExp]>([
+test.concurrent.each<[string, (signals: EventEmitter) => string[], RegExp]>([
   ['mirror run', () => ['mirror', 'run', '--to', `sqlite:${join(folder, 'mirror.db')}`], / watching /],
   ['map --serve', () => ['map', '--serve', '0'], / watching /],
 ])(
@@ -88,7 +88,7 @@ const FOLLOWERS = (): string[][] => [
   ['mirror', 'run', '--to', `sqlite:${join(folder, 'none.db')}`],
 ];
 
-test.each<[string, NodeJS.ProcessEnv]>([
+test.concurrent.each<[string, NodeJS.ProcessEnv]>([
   ['no token', {}],
   ['a token file that is not there', { FLEET_TOKEN_FILE: '/nonexistent/token' }],
   ['a token that is none', { FLEET_TOKEN: 'two words' }],
@@ -104,7 +104,7 @@ test.each<[string, NodeJS.ProcessEnv]>([
   60_000,
 );
 
-test.each([
+test.concurrent.each([
   ['within the hour, without --for', 1_800, [], true],
   ['after an hour, without --for', 7_200, [], false],
   ['before --for', 7_200, ['--for', '3h'], true],
