@@ -102,7 +102,6 @@ const LEAVES: readonly string[] = [
   'place',
   'secrets',
   'shell',
-  'step',
   'user',
   'named-file',
 ];

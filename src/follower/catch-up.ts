@@ -162,8 +162,10 @@ export class CatchUp {
   begin(now: Moment) {
     const reading = this.#reading;
     if (reading !== undefined) {
-      if (reading.againMs !== undefined && reading.againMs <= now.monotonicMs) this.#restart(reading, now);
-      return;
+      if (reading.againMs === undefined || reading.againMs > now.monotonicMs) return;
+      reading.attempt++;
+      Object.assign(reading, this.#beginning());
+      return this.#ask(reading, undefined, now);
     }
     if (this.#wanted === undefined) return;
     const inMs = (this.#mark === undefined ? this.#startDueMs : this.#gapDueMs) - now.monotonicMs;
@@ -180,20 +182,16 @@ export class CatchUp {
       mark,
       sinceWallMs: mark === undefined ? undefined : (sinceWallMs ?? now.wallMs),
       mostPages,
-      attempt: 0,
+      attempt: 1,
       found: { pages: 0, changes: 0, unknown: 0 },
-      left: { names: [], organizations: [], missing: undefined },
-      list: newList(),
       totals: new Map(),
       askedAt: 0,
-      unsound: undefined,
       incomplete: undefined,
       isBoundReached: false,
-      isToTheEnd: true,
-      againMs: undefined,
+      ...this.#beginning(),
     };
     this.#reading = next;
-    this.#restart(next, now);
+    this.#ask(next, undefined, now);
   }
 
   /** What the service answered; of another reading than the present one it counts for nothing. */
@@ -205,19 +203,13 @@ export class CatchUp {
     else this.#takeFailure(reading, answer.error, now);
   }
 
-  #restart(reading: Reading, now: Moment) {
+  /** What a reading begins with, each time. */
+  #beginning() {
     const { bicycles, organizations } = this.#options;
-    reading.attempt++;
-    reading.againMs = undefined;
-    reading.unsound = undefined;
-    reading.isToTheEnd = bicycles === undefined;
-    reading.left = {
-      names: bicycles === undefined || bicycles.size > MOST_NAMES ? [] : [...bicycles],
-      organizations,
-      missing: bicycles === undefined ? undefined : new Set(bicycles),
-    };
-    reading.list = newList();
-    this.#ask(reading, undefined, now);
+    const names = bicycles === undefined || bicycles.size > MOST_NAMES ? [] : [...bicycles];
+    const missing = bicycles === undefined ? undefined : new Set(bicycles);
+    const left = { names, organizations, missing };
+    return { left, list: newList(), unsound: undefined, isToTheEnd: bicycles === undefined, againMs: undefined };
   }
 
   /** Asks for what comes next: the bicycle of the next name, a page; or all is read. */

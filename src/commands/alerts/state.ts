@@ -11,7 +11,6 @@ import type { FleetError } from '../../errors.js';
 import { LARGE_PAGE } from '../../http/first-page.js';
 import type { StreamEvent } from '../../http/stream/events.js';
 import type { Query } from '../../http/types.js';
-import type { Step } from '../../step.js';
 import { readTime } from '../../terminal/time.js';
 import { textOf } from '../../terminal/values.js';
 import type { WatchEnd } from '../../views/stream.js';
@@ -85,7 +84,11 @@ interface Turn {
   readonly effects: AlertsEffect[];
 }
 
-export function alertsState(state: AlertsState, event: AlertsEvent, now: Moment): Step<AlertsState, AlertsEffect> {
+export function alertsState(
+  state: AlertsState,
+  event: AlertsEvent,
+  now: Moment,
+): { readonly state: AlertsState; readonly effects: readonly AlertsEffect[] } {
   const turn: Turn = { state, now, effects: [] };
   if (state.isOver) return turn;
   if (event.type === 'tick') begin(turn);

@@ -201,15 +201,10 @@ function isCommon(effect: { readonly type: string }): effect is CommonEffect {
 }
 
 /** Alarms that a machine asked for; those that have not rung are cancelled at the end. */
-export interface Alarms {
-  set(inMs: number): void;
-  close(): void;
-}
-
-export function openAlarms(clock: Clock, ring: () => void): Alarms {
+function openAlarms(clock: Clock, ring: () => void) {
   const cancels = new Set<() => void>();
   return {
-    set(inMs) {
+    set(inMs: number) {
       const cancel = clock.after(inMs, () => {
         cancels.delete(cancel);
         ring();

@@ -87,20 +87,20 @@ export interface Session extends Following<SessionEvent> {
   /** A moment of the service's own clock, as its last answer on the push channel gave it. */
   serviceAt: { readonly serviceMs: number; readonly monotonicMs: number } | undefined;
   /** What is written. */
-  written: Written;
+  readonly written: Written;
 }
 
-/** How far the database is. */
+/** How far the database is; changes in place. */
 interface Written {
   /** The number of the last batch. */
-  readonly batch: number;
-  readonly gap: OpenGap | undefined;
-  readonly snapshot: Snapshot | undefined;
+  batch: number;
+  gap: OpenGap | undefined;
+  snapshot: Snapshot | undefined;
   /** When the last heartbeat was written, and when history is looked through next, on the monotonic clock. */
-  readonly beatAtMs: number;
-  readonly pruneDueMs: number;
+  beatAtMs: number;
+  pruneDueMs: number;
   /** Until when everything was heard, by the machine's date. */
-  readonly heardMs: number;
+  heardMs: number;
 }
 
 /** What waits to be written: under load a batch holds so much, and pages of indexes are written once for many messages. */
@@ -338,17 +338,15 @@ async function write(session: Session, heardMs: number, nowMs: number, isEnd: bo
     ...{ gap: follower.gap, gapBefore: written.gap, snapshot, snapshotBefore: written.snapshot },
     ...{ heardMs, comparedToMs: follower.comparedToMs, behindMs: counters.lagMs, nowMs, beats },
   };
-  session.written = { ...written, heardMs };
+  written.heardMs = heardMs;
   if (isEmpty(rows) && !beats && !isEnd) return;
   const gone = await keeper.run((database, isRetry) => commit(database, writer, rows, isRetry));
   ledger.setSize(ledger.size() - gone);
   const { steps, changes } = rows.writes;
   // Also where the answer was lost: then nobody says how many.
   if (steps.some(({ type }) => type === 'mark-gone')) ledger.forget();
-  session.written = {
-    ...session.written,
-    ...{ batch: rows.batch, gap: rows.gap, snapshot, beatAtMs: beats ? clock.monotonicMs() : written.beatAtMs },
-  };
+  Object.assign(written, { batch: rows.batch, gap: rows.gap, snapshot });
+  if (beats) written.beatAtMs = clock.monotonicMs();
   counters.batches++;
   counters.changes += changes.length + gone;
   counters.gone += gone;
@@ -447,5 +445,5 @@ async function pruneSome(session: Session): Promise<void> {
   const nowMs = context.clock.monotonicMs();
   if (keepMs === undefined || nowMs < written.pruneDueMs) return;
   const hasMore = await keeper.run((database) => prune(database, writer, context.clock.wallMs() - keepMs));
-  session.written = { ...session.written, pruneDueMs: nowMs + (hasMore ? TICK_MS : PRUNE_MS) };
+  written.pruneDueMs = nowMs + (hasMore ? TICK_MS : PRUNE_MS);
 }

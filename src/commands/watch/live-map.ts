@@ -2,7 +2,6 @@
 
 import type { Bicycle } from '../../api/bicycle.js';
 import { eastOf, type View } from '../../globe/projection.js';
-import type { Canvas } from '../../terminal/canvas.js';
 import { textOf } from '../../terminal/values.js';
 import type { DrawnMap } from '../../views/map/frame.js';
 import type { Look, Piece } from '../../views/map/legend.js';
@@ -22,15 +21,11 @@ export interface LiveMapInput {
   look: Look;
 }
 
-export interface LiveMap {
-  frame(input: LiveMapInput): { canvas: Canvas; seen: MapSeen };
-}
-
 /** Keeps the view that shows everything from one frame to the next. */
-export function openLiveMap(): LiveMap {
+export function openLiveMap() {
   let kept: { view: View; width: number; height: number } | undefined;
   return {
-    frame({ state, bicycles, isWhole, title, moment, footer, look }) {
+    frame({ state, bicycles, isWhole, title, moment, footer, look }: LiveMapInput) {
       const scene = sceneOf(bicycles);
       const selected = state.chosen === undefined ? undefined : placeOf(scene, state.chosen);
       const input = { ...scene, coast: loadCoast(), towns: loadTowns(), title, moment, footer, selected };
