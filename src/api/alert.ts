@@ -70,5 +70,6 @@ export const ALERT: Resource = {
   nameField: 'message',
   listPath: '/alerts/',
   path: (uuid) => `/alerts/${pathSegment(uuid)}/`,
+  shownBy: (uuid) => `"fleet api /alerts/${uuid}/" shows it`,
   actionsPath: (uuid) => `/alerts/${pathSegment(uuid)}/actions/`,
 };

@@ -117,6 +117,7 @@ export const BICYCLE: Resource = {
   nameField: 'name',
   listPath: '/bicycles/',
   path: (uuid) => `/bicycles/${pathSegment(uuid)}/`,
+  shownBy: (uuid) => `"fleet bicycles get ${uuid}" and "fleet bicycles history ${uuid}" show it`,
   actionsPath: (uuid) => `/bicycles/${pathSegment(uuid)}/actions/`,
   historyPath: (uuid) => `/bicycles/${pathSegment(uuid)}/transitions/`,
 };

@@ -31,6 +31,8 @@ export interface Resource extends Vocabulary {
   path(uuid: string): string;
   /** Where an action on it is sent. */
   actionsPath(uuid: string): string;
+  /** What shows how it is now, for messages. */
+  shownBy(uuid: string): string;
   /** The service's own history of its actions, where there is one. */
   historyPath?(uuid: string): string;
 }

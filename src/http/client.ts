@@ -5,7 +5,7 @@ import { FleetError } from '../errors.js';
 import { HIDDEN, type Secrets } from '../secrets.js';
 import { BodyError } from './body.js';
 import { ExchangeError, type Headers, readWhole, redirectTarget, type WireAnswer } from './exchange.js';
-import { answerFailure, bodyFailure, networkFailure, withHint } from './failure.js';
+import { type Asked, answerFailure, bodyFailure, networkFailure, withHint } from './failure.js';
 import { acceptJson, authorization, hideInHeaders, traceOf } from './headers.js';
 import { isSafe } from './methods.js';
 import type { Network } from './network.js';
@@ -182,7 +182,7 @@ async function tryOnce(
     // It was held back, not lost.
     if (error.cause instanceof FleetError) throw error.cause;
     const end = { code: error.code, wasSent: error.sent };
-    return { isAnswered: false, failure: networkFailure(error, url, !isSafe(method)), end };
+    return { isAnswered: false, failure: networkFailure(error, askedBy(request, url)), end };
   }
 }
 
@@ -249,10 +249,14 @@ function endOf({ status, headers }: HttpAnswer): TryEnd {
   return { status, retryAfter: headers['retry-after'] };
 }
 
+function askedBy({ method = 'GET', isDryRun = false, shownBy }: HttpRequest, url: URL): Asked {
+  return { url, isChange: !isSafe(method) && !isDryRun, shownBy };
+}
+
 /** What the service quotes of our secrets is hidden first of all: before the text is parsed, cut or quoted. */
 function refusalOf(options: ClientOptions, request: HttpRequest, { status, headers, text }: HttpAnswer): FleetError {
   const { refusalHint } = options.token;
-  const more = { url: urlOf(options, request), refusalHint, isChange: !isSafe(request.method ?? 'GET') };
+  const more = { ...askedBy(request, urlOf(options, request)), refusalHint };
   return answerFailure(status, headers, options.secrets.hide(text), request.subject, more);
 }
 

@@ -111,6 +111,15 @@ function describeHtml(html: string): string {
   return title === undefined ? 'an HTML page' : `an HTML page: ${title}`;
 }
 
+/** What was asked for, as far as a failure has to know. */
+export interface Asked {
+  url: URL;
+  /** Whether it matters what became of it without an answer. */
+  isChange?: boolean;
+  /** What shows that. */
+  shownBy?: string | undefined;
+}
+
 /**
  * The error for an answer that is no success.
  * @param subject what was asked for, as in `the service refused SUBJECT`
@@ -121,7 +130,7 @@ export function answerFailure(
   headers: Headers,
   text: string,
   subject = 'the request',
-  more: { url?: URL; refusalHint?: string | undefined; isChange?: boolean } = {},
+  more: Partial<Asked> & { refusalHint?: string | undefined } = {},
 ): FleetError {
   if (status >= 300 && status < 400) return redirectFailure(status, headers, subject, more.url);
   const read = readErrorBody(text, headers['content-type']);
@@ -140,7 +149,7 @@ export function answerFailure(
   const { detail } = read;
   if (more.isChange === true && isFromGateway(status)) {
     const message = `a gateway answered ${subject} with ${status} (${why}); whether it was carried out is unknown`;
-    return new FleetError('network', message, { status, detail, trace: traceOf(headers), hint: UNKNOWN_HINT });
+    return new FleetError('network', message, { status, detail, trace: traceOf(headers), hint: unknownHint(more) });
   }
   const failed = kind === 'not-found' ? `${subject} was not found` : `${who} ${verb} ${subject}`;
   return new FleetError(kind, `${failed}: ${why}`, { status, detail, trace: traceOf(headers), hint });
@@ -180,8 +189,8 @@ function redirectFailure(status: number, headers: Headers, subject: string, url:
 }
 
 /** What to do about a change of which nobody knows what became. */
-const UNKNOWN_HINT =
-  'it is not sent again; check the state before you retry: "fleet bicycles get UUID" and "fleet bicycles history UUID" show it';
+const unknownHint = ({ shownBy }: Partial<Asked>) =>
+  `it is not sent again; check before you retry${shownBy === undefined ? '' : `: ${shownBy}`}`;
 
 /** The error codes of Node and undici, in words. */
 const NETWORK_WORDS: Readonly<Record<string, readonly [words: string, hint: string]>> = {
@@ -271,7 +280,7 @@ export function bodyFailure(error: BodyError): FleetError {
 }
 
 /** The error for an exchange that brought no answer. A reason given to the abort signal (Ctrl-C) comes through as it is. */
-export function networkFailure(error: ExchangeError, url: URL, isChange = false): FleetError {
+export function networkFailure(error: ExchangeError, { url, isChange, shownBy }: Asked): FleetError {
   if (error.cause instanceof FleetError) return error.cause;
   const [words, hint] = explain(error);
   const { status, headers } = error.head ?? {};
@@ -280,7 +289,7 @@ export function networkFailure(error: ExchangeError, url: URL, isChange = false)
     return new FleetError(
       'network',
       `no answer from ${url.origin} after the request was sent: ${words}; whether it was carried out is unknown`,
-      { ...details, hint: UNKNOWN_HINT },
+      { ...details, hint: unknownHint({ shownBy }) },
     );
   }
   const failed = error.sent

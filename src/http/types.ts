@@ -21,6 +21,10 @@ export interface HttpRequest {
   headers?: Readonly<Record<string, string>>;
   /** What the operator asked for, for messages: `the list of bicycles`, `"rent"`. */
   subject?: string;
+  /** It changes nothing, whatever its method: what became of it without an answer need not be asked. */
+  isDryRun?: boolean;
+  /** What shows whether the change was carried out, for messages: `"fleet bicycles get UUID" shows it`. */
+  shownBy?: string;
   /** Ends this one request, in the place of the client's own signal. */
   signal?: AbortSignal;
   /** The most that is read of its answer, unpacked; 64 MB when absent. More is a failure of kind `service` with the status of the answer. */

@@ -126,6 +126,15 @@ test('a service that does not know dry_run is asked once, and never called done'
   expect(code).toBe(7);
 });
 
+test.each([502, 503])(
+  'a dry run that a gateway answers with %d failed: nothing was to be carried out',
+  async (status) => {
+    const { first, results } = await outcomesOf([{ status, body: '{"detail":"upstream"}' }], ['--dry-run-remote']);
+    expect(results.map(({ outcome }) => outcome)).toEqual(['failed', 'failed']);
+    expect(first?.message).toBe('the service could not answer "take_over": upstream');
+  },
+);
+
 test('a dry run is refused with a journal, and with another value than true or false', async () => {
   for (const flags of [
     ['--dry-run-remote', '--journal', 'j'],

@@ -653,6 +653,19 @@ it.each([
   }
 });
 
+it('a token that does not come and a service that never answers take 10 s in all', async () => {
+  const bad = await startMisbehaving(hostile('silent'));
+  try {
+    await settle(service(), { base_url: bad.url, sse_url: bad.url });
+    const startedAt = systemClock().monotonicMs();
+    const { code } = await fleet('doctor', { env: { FLEET_TOKEN_COMMAND: 'sleep 30' } });
+    expect(code).not.toBe(0);
+    expect(systemClock().monotonicMs() - startedAt).toBeLessThan(11_500);
+  } finally {
+    await bad.close();
+  }
+});
+
 it('the token goes to the two origins alone', async () => {
   await withServer(
     (response) => sendJson(response, 404, {}),

@@ -219,17 +219,23 @@ describe('a gateway answers a change', () => {
   });
 
   test.each([
-    ['act', ['bicycles', 'act', A, 'rent']],
-    ['create', ['bicycles', 'create', '--name', 'Ada', '--organization', A]],
-    ['api', ['api', '-X', 'POST', `/bicycles/${A}/actions/`, '-f', 'type=rent']],
-  ])('with 503, %s: whether it was carried out is unknown, exit 8', async (_case, args) => {
+    ['act', ['bicycles', 'act', A, 'rent'], `"fleet bicycles get ${A}" and "fleet bicycles history ${A}" show it`],
+    ['alerts', ['alerts', 'act', A, 'resolve'], `"fleet api /alerts/${A}/" shows it`],
+    [
+      'create',
+      ['bicycles', 'create', '--name', 'Ada', '--organization', A],
+      '"fleet bicycles list --ordering -created"',
+    ],
+    ['api', ['api', '-X', 'POST', `/bicycles/${A}/actions/`, '-f', 'type=rent'], 'check before you retry'],
+  ])('with 503, %s: whether it was carried out is unknown, exit 8', async (_case, args, hint) => {
     await withServer(
       (response) => sendJson(response, 503, { detail: 'upstream' }),
       async ({ url, asked }) => {
         const { code, stderr } = await runFleet(args, { env: { FLEET_BASE_URL: url, FLEET_TOKEN: 't' } });
         expect(stderr).toContain('whether it was carried out is unknown');
         expect(stderr).not.toContain('try again later');
-        expect(stderr).toContain('fleet bicycles get');
+        expect(stderr).toContain(hint);
+        if (args[0] !== 'bicycles') expect(stderr).not.toContain('fleet bicycles');
         expect({ code, asked: asked.length }).toEqual({ code: 8, asked: 1 });
       },
     );

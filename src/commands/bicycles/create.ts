@@ -67,9 +67,12 @@ function readName(name: string | undefined): string {
   return name;
 }
 
+/** What shows whether a bicycle was created. */
+const NEWEST = '"fleet bicycles list --ordering -created" shows the newest first';
+
 function requestFor(body: NewBicycle): HttpRequest {
   const subject = `the new bicycle "${body.name}"`;
-  return { method: 'POST', path: BICYCLE.listPath, body: JSON.stringify(body), subject };
+  return { method: 'POST', path: BICYCLE.listPath, body: JSON.stringify(body), subject, shownBy: NEWEST };
 }
 
 /** Assumed: the answer, which the interface does not show, is the bicycle. */

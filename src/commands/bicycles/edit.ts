@@ -162,7 +162,7 @@ function requestFor(method: EditMethod, uuid: string, before: Fields, changes: F
       ? {}
       : { concurrency_version: version }),
   };
-  return { method, path: BICYCLE.path(uuid), body: writeJson(body), subject: SUBJECT };
+  return { method, path: BICYCLE.path(uuid), body: writeJson(body), subject: SUBJECT, shownBy: BICYCLE.shownBy(uuid) };
 }
 
 /** Sends the edit; by the other method where the service answers that it does not serve the first, which changed nothing then. */

@@ -60,6 +60,8 @@ export async function runAction(context: Context, action: Action, options: ActOp
         path: resource.actionsPath(uuid),
         body,
         subject: `"${verb}"`,
+        isDryRun,
+        shownBy: resource.shownBy(uuid),
       }),
     },
     tasks: named ?? (isStreamed ? read() : await collect(read(), context.signal)),

@@ -120,8 +120,10 @@ export function judgeAnswer(
 }
 
 /** What an exchange that failed means. `isGivenUp`: what was in flight was given up. */
-export function judgeFailure(error: FleetError, isGivenUp: boolean): Verdict {
+export function judgeFailure(error: FleetError, isGivenUp: boolean, isDryRun = false): Verdict {
   const { status, kind, cause } = error;
+  // What carries nothing out leaves nothing unknown.
+  const lost = isDryRun ? 'failed' : 'unknown';
   const is = (outcome: Outcome, isWell: boolean, isFatal: boolean): Verdict => ({ outcome, error, isWell, isFatal });
   if (status !== undefined) {
     // A success whose body breaks off says nothing that could be relied on.
@@ -131,13 +133,13 @@ export function judgeFailure(error: FleetError, isGivenUp: boolean): Verdict {
     // Still asked to slow down after much patience.
     if (status === 429) return is('failed', false, true);
     // A gateway does not know what the service did.
-    if (isFromGateway(status)) return is('unknown', false, false);
+    if (isFromGateway(status)) return is(lost, false, false);
     // It was not carried out, and may be another time.
     if ([408, 423, 425, 499].includes(status) || isConcurrentEdit(error)) return is('failed', true, false);
     if (status >= 400 && status < 500) return is('refused', true, false);
     return is('failed', false, false);
   }
-  if (kind === 'network' && cause instanceof ExchangeError && cause.sent) return is('unknown', false, false);
+  if (kind === 'network' && cause instanceof ExchangeError && cause.sent) return is(lost, false, false);
   if (kind === 'internal' || isGivenUp) return is('unknown', false, true);
   // No connection after much patience, no token: the same will happen to the others.
   return is('not-sent', false, true);

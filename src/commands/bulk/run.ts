@@ -241,6 +241,7 @@ async function nameTheRest(run: Run, next: () => Promise<IteratorResult<Task>>):
 async function attempt(run: Run, task: Task): Promise<Ending> {
   const { context, gate, journal, stop } = run;
   const { clock } = context;
+  const { change } = run.plan;
   let hasLeave = await gate.enter();
   let sentAtMs: number | undefined;
   const announce = async () => {
@@ -262,12 +263,12 @@ async function attempt(run: Run, task: Task): Promise<Ending> {
   if (hasLeave) {
     try {
       await announce();
-      verdict = judgeAnswer(await exchange(run, task, { announce, pause }), task, run.plan.change);
+      verdict = judgeAnswer(await exchange(run, task, { announce, pause }), task, change);
     } catch (thrown) {
       const error = asFleetError(thrown);
       if (!hasLeave) verdict = { ...NOT_SENT, error };
       else if (sentAtMs === undefined) verdict = { ...NOT_SENT, error, isFatal: true };
-      else verdict = judgeFailure(run.plan.change.explain?.(error, task) ?? error, run.givenUp.aborted);
+      else verdict = judgeFailure(change.explain?.(error, task) ?? error, run.givenUp.aborted, change.isDryRun);
     }
   }
   const { error, isFatal, isWell, named } = verdict;

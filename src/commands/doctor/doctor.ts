@@ -23,6 +23,7 @@ import { checkBuild, checkCertificate, checkDisk, checkTerminal } from './surrou
  */
 export async function examine(context: Context, { role }: { role?: TopicRole }): Promise<void> {
   const { io, notice } = context;
+  const endsAtMs = context.clock.monotonicMs() + WHOLE_MS;
   const { known, findings } = await checkSettings(context);
   const { output } = known.settings;
   // A format of the profile is one for bicycles.
@@ -32,7 +33,7 @@ export async function examine(context: Context, { role }: { role?: TopicRole }):
     findings.unshift(checkBuild());
     findings.push(...(await checkDisk(known.stored.folder)));
     findings.push(await checkToken(context, known, TOKEN_MS));
-    findings.push(...(await checkNetwork(context, limited(known, QUESTION_MS), role)));
+    findings.push(...(await checkNetwork(context, limited(known, QUESTION_MS), role, endsAtMs)));
     findings.push(checkTerminal(context));
   } finally {
     progress.end();
@@ -72,11 +73,16 @@ const TOO_SLOW = new FleetError('network', `not finished within ${WHOLE_MS / 100
   hint: 'the service answers slowly, or not at all; try again later',
 });
 
-/** Looks at the service and the push channel side by side. */
-async function checkNetwork(whole: Context, known: Known, role: TopicRole | undefined): Promise<Finding[]> {
+/** Looks at the service and the push channel side by side, until that moment of the monotonic clock at most. */
+async function checkNetwork(
+  whole: Context,
+  known: Known,
+  role: TopicRole | undefined,
+  endsAtMs: number,
+): Promise<Finding[]> {
   const { baseUrl, sseUrl, timeoutMs, organization } = known.settings;
   const over = new AbortController();
-  const cancel = whole.clock.after(WHOLE_MS, () => over.abort(TOO_SLOW));
+  const cancel = whole.clock.after(endsAtMs - whole.clock.monotonicMs(), () => over.abort(TOO_SLOW));
   const signal = AbortSignal.any([whole.signal, over.signal]);
   const context: Context = { ...whole, signal, client: (overrides) => whole.client({ signal, ...overrides }) };
   const probe: Probe = { ...known, role, context, network: await context.network(timeoutMs.value) };

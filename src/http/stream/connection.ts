@@ -286,7 +286,7 @@ function endingOf(thrown: unknown, url: URL): Ending {
   if (thrown instanceof RefusedError) return thrown.ending;
   if (thrown instanceof FleetError) return { cause: 'network', error: thrown };
   if (thrown instanceof ExchangeError && thrown.head === undefined)
-    return { cause: 'network', error: networkFailure(thrown, url) };
+    return { cause: 'network', error: networkFailure(thrown, { url }) };
   const message = `the connection broke: ${reasonOf(thrown)}`;
   return { cause: 'network', error: new FleetError('network', message, { cause: thrown }) };
 }
