@@ -68,7 +68,7 @@ async function openAlerts(
     if (memory.marks.cursorMs === undefined && sinceMs !== undefined)
       memory.move({ cursorMs: sinceMs, floorMs: sinceMs });
   }
-  const { print } = await openPrinter(context, plan.form, stderr, signal);
+  const print = await openPrinter(context, plan.form, stderr, signal);
   const client = baseUrl && (await session.client(baseUrl, () => {}));
   const receiver = await input.openReceiver?.(session);
   if (receiver !== undefined) session.atEnd(receiver.close);

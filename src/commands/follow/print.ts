@@ -30,16 +30,14 @@ export interface Printable {
   readonly data: string | undefined;
 }
 
-export interface Printer {
-  /** Writes them in order; `onDelivered` is called with how many were taken as they are. */
-  print(items: readonly Printable[], onDelivered: (count: number) => void): Promise<void>;
-}
+/** Writes them in order; `onDelivered` is called with how many were taken as they are. */
+export type Print = (items: readonly Printable[], onDelivered: (count: number) => void) => Promise<void>;
 
 /** What is written at once: so much is lost to the count at most when the reader stops. */
 const CHUNK_CHARACTERS = 64 * 1024;
 
 /** What cannot be shown or filtered is said on `stderr`; a program of `--jq` is stopped with the signal. */
-export async function openPrinter(context: Context, form: Form, stderr: Stderr, signal: AbortSignal): Promise<Printer> {
+export async function openPrinter(context: Context, form: Form, stderr: Stderr, signal: AbortSignal): Promise<Print> {
   const { stdout } = context.io;
   const jq = await context.jq();
   if (form === 'json') return openJsonPrinter(stdout.write, jq, stderr, signal);
@@ -54,7 +52,7 @@ export async function openPrinter(context: Context, form: Form, stderr: Stderr, 
       return '';
     }
   };
-  return { print: (items, onDelivered) => writeAll(items.map(lineOf), stdout.write, onDelivered) };
+  return (items, onDelivered) => writeAll(items.map(lineOf), stdout.write, onDelivered);
 }
 
 function openJsonPrinter(
@@ -62,24 +60,22 @@ function openJsonPrinter(
   jq: Awaited<ReturnType<Context['jq']>>,
   { unshown }: Stderr,
   signal: AbortSignal,
-): Printer {
+): Print {
   // "One envelope a line, exactly as received": newlines between its tokens are all that can be taken out.
   const lineOf = (data: string) => `${escapeJson(data.includes('\n') ? data.replaceAll('\n', ' ') : data)}\n`;
-  return {
-    async print(items, onDelivered) {
-      const messages = items.flatMap(({ data }) => (data === undefined ? [] : [data]));
-      if (messages.length === 0) return onDelivered(items.length);
-      if (jq === undefined) return writeAll(messages.map(lineOf), write, onDelivered);
-      const results = await jq.run(messages, { signal });
-      for (const [index, { error }] of results.entries()) {
-        if (error !== undefined) unshown(error, messages[index] ?? '');
-      }
-      await writeAll(
-        results.map(({ text }) => text),
-        write,
-        onDelivered,
-      );
-    },
+  return async (items, onDelivered) => {
+    const messages = items.flatMap(({ data }) => (data === undefined ? [] : [data]));
+    if (messages.length === 0) return onDelivered(items.length);
+    if (jq === undefined) return writeAll(messages.map(lineOf), write, onDelivered);
+    const results = await jq.run(messages, { signal });
+    for (const [index, { error }] of results.entries()) {
+      if (error !== undefined) unshown(error, messages[index] ?? '');
+    }
+    await writeAll(
+      results.map(({ text }) => text),
+      write,
+      onDelivered,
+    );
   };
 }
 

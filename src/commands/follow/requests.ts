@@ -3,6 +3,7 @@
 import { BICYCLE, type Bicycle } from '../../api/bicycle.js';
 import { asFleetError } from '../../errors.js';
 import type { FollowerAnswer, FollowerRequest } from '../../follower/events.js';
+import type { Follower } from '../../follower/follower.js';
 import type { Client } from '../../http/client.js';
 import { firstPage, LARGE_PAGE } from '../../http/first-page.js';
 import { openRecent } from '../../http/seen.js';
@@ -17,10 +18,7 @@ export interface AnswerSink {
   room(): Promise<void> | undefined;
   /** Aborted when it is over. */
   readonly signal: AbortSignal;
-  /** How many messages were merged so far. */
-  heard(): number;
-  /** Whether answers to this reading of the whole list are waited for. */
-  isWanted(id: number): boolean;
+  readonly follower: Pick<Follower, 'known' | 'whole'>;
   /** From 0 up to, not including, 1. */
   random(): number;
   /** The items as they are taken; as they came when absent. */
@@ -79,7 +77,8 @@ async function readWhole(
   { id, organization, page: first }: FollowerRequest & { type: 'read-whole' },
   sink: AnswerSink,
 ): Promise<void> {
-  const { signal, heard, emit, room, random, isWanted, admit } = sink;
+  const { signal, follower, emit, room, random, admit } = sink;
+  const { known, whole } = follower;
   const query: Query = [
     // New bicycles come at the end, where they move no other to another page.
     ['ordering', 'created'],
@@ -89,16 +88,16 @@ async function readWhole(
   ];
   const request = { path: BICYCLE.listPath, query, subject: SUBJECT };
   // A page was asked for when one came that stood so many before it, at the earliest.
-  const heardAt = [heard()];
+  const heardAt = [known.heard];
   try {
     for await (const page of client.pages<Bicycle>(request, { ahead: PAGES_AHEAD, seen: openRecent(SEEN_LIMIT) })) {
-      if (signal.aborted || !isWanted(id)) return;
+      if (signal.aborted || whole.id !== id) return;
       const items = admit?.(page.items) ?? page.items;
       const size = ITEM_WEIGHT * items.reduce((sum, { json }) => sum + json.length, 0);
       const number = Number(page.next?.find(([name]) => name === 'page')?.[1]);
       const nextPage = Number.isSafeInteger(number) ? number : undefined;
       emit({ type: 'whole-page', id, items, count: page.count, nextPage, askedAt: heardAt[0] ?? 0 }, size);
-      heardAt.push(heard());
+      heardAt.push(known.heard);
       if (heardAt.length > PAGES_AHEAD + 2) heardAt.shift();
       await room();
     }

@@ -3,22 +3,19 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { Alert } from '../../api/alert.js';
-import { type Bicycle, bicycleUuid } from '../../api/bicycle.js';
-import type { PushEnvelope } from '../../api/push.js';
+import type { Bicycle } from '../../api/bicycle.js';
 import { every, type Moment, momentOf, sleep } from '../../clock.js';
 import type { Context } from '../../context.js';
 import type { FleetError } from '../../errors.js';
-import type { FollowerEvent, FollowerOutput } from '../../follower/events.js';
+import type { FollowerOutput } from '../../follower/events.js';
 import { Follower } from '../../follower/follower.js';
 import type { OpenGap } from '../../follower/open-gap.js';
 import type { Client } from '../../http/client.js';
-import type { Message, StreamEvent } from '../../http/stream/events.js';
 import type { Queue } from '../../http/stream/queue.js';
 import type { Item } from '../../http/types.js';
-import { needsExactReading, readExact } from '../../json/exact.js';
-import { isObject, JsonError, parseJson } from '../../json/parse.js';
+import { isObject } from '../../json/parse.js';
 import type { MirrorAddress } from '../../mirror/address.js';
-import { admitted, admittedUuid, storableJson } from '../../mirror/admit.js';
+import { admitted } from '../../mirror/admit.js';
 import { HEARTBEAT_MS, releaseLease, type Writer } from '../../mirror/lease.js';
 import { Ledger, type WriteStep } from '../../mirror/ledger.js';
 import { MOST_BEHIND_MS } from '../../mirror/open.js';
@@ -35,28 +32,12 @@ import {
   verify,
 } from '../../mirror/store.js';
 import { readTime } from '../../terminal/time.js';
-import type { Stop } from '../follow/ending.js';
 import { type Session as Following, withSession } from '../follow/loop.js';
 import { answer, isRequest } from '../follow/requests.js';
 import { type Counters, openCounters, type Reading } from './counters.js';
+import { count, type Heard, isOfStream, type ReadEvent, readMessage, type SessionEvent, uuidsOf } from './events.js';
 import { type Keeper, openKeeper } from './keeper.js';
 import { openReport, type Report } from './report.js';
-
-/** What waits to be written. */
-export type SessionEvent = StreamEvent | FollowerEvent | Stop;
-
-/** A message as it is merged: read, its numbers as they were sent. */
-interface Heard {
-  readonly type: 'heard';
-  readonly event: Message;
-  readonly envelope: PushEnvelope;
-  readonly uuid: string | undefined;
-}
-
-type ReadEvent =
-  | Exclude<SessionEvent, Message>
-  | Heard
-  | { readonly type: 'unreadable'; readonly event: Message; readonly reason: string };
 
 export interface SessionOptions {
   readonly address: MirrorAddress;
@@ -289,22 +270,6 @@ async function takeEvents(session: Session, batch: readonly SessionEvent[]): Pro
   return undefined;
 }
 
-function isOfStream(event: ReadEvent): event is Exclude<StreamEvent, Message> {
-  return 'topic' in event;
-}
-
-/** The bicycles whose rows have to be loaded. */
-function* uuidsOf(events: readonly ReadEvent[]): Generator<string> {
-  for (const event of events) {
-    if (event.type === 'heard' && event.uuid !== undefined) yield event.uuid;
-    const items = event.type === 'page' ? event.page.items : event.type === 'whole-page' ? event.items : [];
-    for (const { value } of items) {
-      const uuid = bicycleUuid(value);
-      if (uuid !== undefined) yield uuid;
-    }
-  }
-}
-
 /** Merges a message; "bicycle_leaving_state" names the state that is left, which the message before it said. */
 function hear({ follower, ledger }: Session, { event, envelope, uuid }: Heard): void {
   const { sender, message } = envelope;
@@ -391,28 +356,6 @@ export async function writeAlerts(
   return changed > 0 || mayBeWritten;
 }
 
-/** A message as it is merged: read, its numbers as they were sent. */
-function readMessage(event: Message): ReadEvent {
-  const data = storableJson(event.data);
-  // An event without data says nothing.
-  if (data === '') return { type: 'heard', event, envelope: {}, uuid: undefined };
-  try {
-    const parsed = parseJson(data);
-    const value = needsExactReading(data) ? readExact(data) : parsed;
-    const envelope = isObject(value) ? (value as PushEnvelope) : {};
-    return { type: 'heard', event, envelope, uuid: admittedUuid(envelope) };
-  } catch (error) {
-    return { type: 'unreadable', event, reason: error instanceof JsonError ? error.message : String(error) };
-  }
-}
-
-function count(counters: Counters, event: ReadEvent): void {
-  if (event.type === 'heard') counters.messages++;
-  else if (event.type === 'unreadable') counters.unreadable++;
-  else if (event.type === 'page' || event.type === 'whole-page') counters.pages++;
-  else if (event.type === 'open' && event.isReturn) counters.reconnects++;
-}
-
 /** Does what the follower asked for. */
 function perform(session: Session, client: Client, onSettled: () => void): void {
   const { queue, report, ending, signal, context, follower, outputs } = session;
@@ -427,8 +370,7 @@ function perform(session: Session, client: Client, onSettled: () => void): void 
         emit: (event, size) => later(() => queue.push(event, size)),
         room: queue.room,
         signal,
-        heard: () => follower.known.heard,
-        isWanted: (id) => follower.whole.id === id,
+        follower,
         random: clock.random,
         admit: admitted,
       });

@@ -73,7 +73,7 @@ export class Watch {
   /** When the last message came, on the monotonic clock. */
   lastMessageMs: number | undefined;
   readonly #startedAt: Moment;
-  readonly #follower: Follower;
+  readonly follower: Follower;
   readonly #store = new MemoryStore();
   /** The first ones; `counts.gapCount` says how many there were. */
   readonly #gaps: Gap[] = [];
@@ -98,23 +98,18 @@ export class Watch {
     const isWhole = (form === 'board' || form === 'page') && bicycles === undefined && wantsLists(plan);
     const followed = new Map(topics.map((topic) => [topic, '']));
     const options = { topics: followed, organizations, bicycles, isWhole, mostPages: resyncPages };
-    this.#follower = new Follower(options, this.#store, now, (output) => this.#takeOutput(output));
+    this.follower = new Follower(options, this.#store, now, (output) => this.#takeOutput(output));
     const never = { fromMs: now.monotonicMs, ...NOT_CONNECTED, isFirst: true };
     this.#blind = new Map(topics.map((topic) => [topic, never]));
   }
 
   get known(): KnownFleet {
-    return this.#follower.known;
+    return this.follower.known;
   }
 
   /** Every bicycle that is known, the least recently updated first. */
   bicycles(): Iterable<Bicycle> {
     return this.#store.bicycles();
-  }
-
-  /** The reading of the whole list that is in progress: answers to another are not waited for. */
-  get wholeId(): number | undefined {
-    return this.#follower.whole.id;
   }
 
   /** What is to be done after an event; `end` is the last effect. */
@@ -126,14 +121,14 @@ export class Watch {
         this.#takeMessage(event);
         break;
       case 'remembered':
-        this.#follower.remember(event.bicycles, event.fromMs, now);
+        this.follower.remember(event.bicycles, event.fromMs, now);
         break;
       case 'stop':
         this.#end(event.end, this.#errorOf(event));
         break;
       case 'tick':
         this.#release(now.monotonicMs);
-        this.#follower.take(event, now);
+        this.follower.take(event, now);
         break;
       default:
         this.#takeStream(event);
@@ -156,7 +151,7 @@ export class Watch {
     if (event.type === 'open' || event.type === 'lost' || event.type === 'gap' || event.type === 'closed')
       this.#add({ type: 'stream', event });
     if (event.type === 'closed') this.#end('failed', event.error);
-    else this.#follower.take(event, this.#now);
+    else this.follower.take(event, this.#now);
   }
 
   #takeLost({ topic, cause, lastLifeWallMs, blindMs, monotonicMs, error }: Lost) {
@@ -238,7 +233,7 @@ export class Watch {
     const gap = eventGap(event, 'broken', message, data.slice(0, KEPT_CHARACTERS));
     this.#countGap(gap);
     this.#add({ type: 'stream', event: gap });
-    this.#follower.takeUnreadable(event, message, this.#now);
+    this.follower.takeUnreadable(event, message, this.#now);
   }
 
   /** What a message is about; merged into what is known. */
@@ -251,7 +246,7 @@ export class Watch {
     }
     if (envelope.sender === 'bicycle') {
       // When it came counts, not when its turn was: a slow reader of the output keeps it waiting.
-      const change = this.#follower.hear(uuid, message as Bicycle, event);
+      const change = this.follower.hear(uuid, message as Bicycle, event);
       this.#lastSeen = change.after;
       return { entry: entryOf(change), value: () => ({ ...frame(), ...change.after }), kind: change.kind };
     }
@@ -391,7 +386,7 @@ export class Watch {
       neverConnected: [...this.#blind].flatMap(([topic, { isFirst, message }]) =>
         isFirst ? [{ topic, message }] : [],
       ),
-      isUnread: this.plan.resyncPages > 0 && this.counts.gapCount > 0 && this.#follower.isBehind,
+      isUnread: this.plan.resyncPages > 0 && this.counts.gapCount > 0 && this.follower.isBehind,
       undelivered: 0,
     };
   }

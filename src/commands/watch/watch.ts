@@ -42,7 +42,7 @@ async function openWatch(
   const { clock } = context;
   const { ending, stderr, signal, emit, room, log } = session;
   const report = openReport(stderr, plan);
-  const printer = await openPrinter(context, plan.form, stderr, signal);
+  const print = await openPrinter(context, plan.form, stderr, signal);
   const baseUrl = plan.organizations.length === 0 ? plan.sseUrl : requireBaseUrl(await context.settings());
   const client = await session.client(baseUrl, report.retry);
   let display: Display | undefined;
@@ -59,16 +59,11 @@ async function openWatch(
       stderr.detail(`${remembered.bicycles.length} bicycles known from the mirror`);
     }
   }
+  const watched = new Watch(plan, momentOf(clock));
+  const sink = { emit, room, signal, follower: watched.follower, random: clock.random };
   session.runBeside(source?.(session) ?? followTopics(context, { ...plan, signal, emit, room, log }));
-  let watched: Watch | undefined;
-  const heard = () => watched?.known.heard ?? 0;
-  const isWanted = (id: number) => watched?.wholeId === id;
-  const sink = { emit, room, signal, heard, isWanted, random: clock.random };
   return {
-    start(now) {
-      watched = new Watch(plan, now);
-      return watched;
-    },
+    start: () => watched,
     step: (state, event, now) => ({ state, effects: state.take(event, now) }),
     perform(effect) {
       if (effect.type === 'show') {
@@ -84,7 +79,7 @@ async function openWatch(
       return undefined;
     },
     look: (effects, state) => display?.take(effects, state),
-    deliver: printer.print,
+    deliver: print,
     summarize: ({ state, end, undelivered }) => report.summary({ ...state.summary(end, momentOf(clock)), undelivered }),
   };
 }

@@ -1,0 +1,65 @@
+// The events of the mirror's writer: messages read with their numbers as they were sent, and the bicycles that they are about.
+
+import { bicycleUuid } from '../../api/bicycle.js';
+import type { PushEnvelope } from '../../api/push.js';
+import type { FollowerEvent } from '../../follower/events.js';
+import type { Message, StreamEvent } from '../../http/stream/events.js';
+import { needsExactReading, readExact } from '../../json/exact.js';
+import { isObject, JsonError, parseJson } from '../../json/parse.js';
+import { admittedUuid, storableJson } from '../../mirror/admit.js';
+import type { Stop } from '../follow/ending.js';
+import type { Counters } from './counters.js';
+
+/** What waits to be written. */
+export type SessionEvent = StreamEvent | FollowerEvent | Stop;
+
+/** A message as it is merged: read, its numbers as they were sent. */
+export interface Heard {
+  readonly type: 'heard';
+  readonly event: Message;
+  readonly envelope: PushEnvelope;
+  readonly uuid: string | undefined;
+}
+
+export type ReadEvent =
+  | Exclude<SessionEvent, Message>
+  | Heard
+  | { readonly type: 'unreadable'; readonly event: Message; readonly reason: string };
+
+/** A message as it is merged: read, its numbers as they were sent. */
+export function readMessage(event: Message): ReadEvent {
+  const data = storableJson(event.data);
+  // An event without data says nothing.
+  if (data === '') return { type: 'heard', event, envelope: {}, uuid: undefined };
+  try {
+    const parsed = parseJson(data);
+    const value = needsExactReading(data) ? readExact(data) : parsed;
+    const envelope = isObject(value) ? (value as PushEnvelope) : {};
+    return { type: 'heard', event, envelope, uuid: admittedUuid(envelope) };
+  } catch (error) {
+    return { type: 'unreadable', event, reason: error instanceof JsonError ? error.message : String(error) };
+  }
+}
+
+export function count(counters: Counters, event: ReadEvent): void {
+  if (event.type === 'heard') counters.messages++;
+  else if (event.type === 'unreadable') counters.unreadable++;
+  else if (event.type === 'page' || event.type === 'whole-page') counters.pages++;
+  else if (event.type === 'open' && event.isReturn) counters.reconnects++;
+}
+
+/** The bicycles whose rows have to be loaded. */
+export function* uuidsOf(events: readonly ReadEvent[]): Generator<string> {
+  for (const event of events) {
+    if (event.type === 'heard' && event.uuid !== undefined) yield event.uuid;
+    const items = event.type === 'page' ? event.page.items : event.type === 'whole-page' ? event.items : [];
+    for (const { value } of items) {
+      const uuid = bicycleUuid(value);
+      if (uuid !== undefined) yield uuid;
+    }
+  }
+}
+
+export function isOfStream(event: ReadEvent): event is Exclude<StreamEvent, Message> {
+  return 'topic' in event;
+}
