@@ -12,15 +12,7 @@ import { checkBaseUrl, readMeta, readSchema } from './schema.js';
 /** A mirror that is further behind is not current. */
 export const MOST_BEHIND_MS = 10_000;
 
-export interface Mirror {
-  readonly database: Database;
-  /** The service that it is a copy of; undefined until a writer said so. */
-  readonly baseUrl: string | undefined;
-  /** The organizations whose bicycles it holds. */
-  readonly organizations: readonly string[];
-  status(): Promise<MirrorStatus>;
-  close(): Promise<void>;
-}
+export type Mirror = Awaited<ReturnType<typeof openMirror>>;
 
 export interface Gap {
   readonly started: string;
@@ -40,7 +32,7 @@ export type MirrorStatus = Awaited<ReturnType<typeof readStatus>>;
 export async function openMirror(
   address: MirrorAddress,
   { baseUrl, ...options }: Omit<OpenOptions, 'access'> & { baseUrl?: URL | undefined },
-): Promise<Mirror> {
+) {
   const isAlone = address.kind === 'sqlite' && (await lacksWal(address.path));
   const database = await openDatabase(address, { ...options, access: 'read' });
   try {
@@ -53,7 +45,9 @@ export async function openMirror(
     if (baseUrl !== undefined) checkBaseUrl(found, baseUrl);
     return {
       database,
+      /** The service that it is a copy of; undefined until a writer said so. */
       baseUrl: found,
+      /** The organizations whose bicycles it holds. */
       organizations,
       status: () => readStatus(database, isAlone),
       close: () => database.close(),

@@ -35,19 +35,10 @@ export function endPlan({ until, for: forMs, maxEvents }: EndOptions): EndPlan {
   return { until, forMs, maxEvents };
 }
 
-export interface Ending {
-  /** Aborted with OVER when all is over: requests and jq end with it. */
-  readonly over: AbortController;
-  /** Aborted when it ends from outside, by a signal, `--for` or a failure; not by what was waited for. */
-  readonly cut: AbortSignal;
-  stop(end: WatchEnd, error?: FleetError): void;
-  /** A failure of what runs beside ends it, unless it is over. */
-  fail(thrown: unknown): void;
-  close(): void;
-}
+export type Ending = ReturnType<typeof openEnding>;
 
 /** Listens for what ends it, and pushes that as an event. */
-export function openEnding(context: Context, push: (event: Stop) => void, { forMs, until }: EndPlan): Ending {
+export function openEnding(context: Context, push: (event: Stop) => void, { forMs, until }: EndPlan) {
   const { clock, signal, io } = context;
   const over = new AbortController();
   const cut = new AbortController();
@@ -62,10 +53,13 @@ export function openEnding(context: Context, push: (event: Stop) => void, { forM
   signal.addEventListener('abort', onSignal, { once: true });
   const cancelEnd = forMs === undefined ? () => {} : clock.after(forMs, () => stop('for', timeIsUp(forMs, until)));
   return {
+    /** Aborted with OVER when all is over: requests and jq end with it. */
     over,
+    /** Aborted when it ends from outside, by a signal, `--for` or a failure; not by what was waited for. */
     cut: cut.signal,
     stop,
-    fail(thrown) {
+    /** A failure of what runs beside ends it, unless it is over. */
+    fail(thrown: unknown) {
       if (!over.signal.aborted) stop('failed', asFleetError(thrown));
     },
     close() {

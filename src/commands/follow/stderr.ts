@@ -10,24 +10,7 @@ import { iso, streamLine, streamRecord } from '../../views/stream.js';
 
 export type Fields = { readonly [field: string]: unknown };
 
-export interface Stderr {
-  /** Minutes that local time is ahead of UTC. */
-  readonly offsetMinutes: number;
-  /** In the form of the moment; `always`: a promise about silence, which `--quiet` does not hold back. */
-  print(always: boolean, fields: Fields | undefined, line: string | undefined): void;
-  /** The line behind the local time of day. */
-  atNow(line: string): string;
-  /** The fate of a stream. */
-  stream(event: StreamEvent): void;
-  /** Something that could not be shown or filtered. */
-  unshown(error: FleetError, text: string): void;
-  /** A line of `--trace` or `--verbose`, as it is. */
-  log(line: string): void;
-  /** Only with `--verbose`. */
-  detail(text: string): void;
-  /** The last words; resolves when they were taken. `always` as for `print`. */
-  summary(always: boolean, fields: Fields, lines: readonly string[]): Promise<void>;
-}
+export type Stderr = ReturnType<typeof openStderr>;
 
 interface StderrOptions {
   isJson: boolean;
@@ -45,7 +28,7 @@ const BEHIND_CLOCK = ' '.repeat('00:00:00 '.length);
 /** What a reader of stderr may be behind; what goes beyond it is counted and left out. */
 const UNREAD_LIMIT_CHARACTERS = 256 * 1024;
 
-export function openStderr(context: Context, options: StderrOptions): Stderr {
+export function openStderr(context: Context, options: StderrOptions) {
   const { io, flags } = context;
   const { wallMs } = context.clock;
   const { isJson, isMuted = false, namesTopic } = options;
@@ -70,6 +53,7 @@ export function openStderr(context: Context, options: StderrOptions): Stderr {
     });
   };
   const record = (fields: Fields) => escapeJson(JSON.stringify({ ...fields, at: fields['at'] ?? iso(wallMs()) }));
+  /** In the form of the moment; `always`: a promise about silence, which `--quiet` does not hold back. */
   const print = (always: boolean, fields: Fields | undefined, line: string | undefined) => {
     if (flags.quiet === true && !always) return;
     if (isJson && fields !== undefined) write(record(fields));
@@ -80,10 +64,13 @@ export function openStderr(context: Context, options: StderrOptions): Stderr {
   const atNow = (line: string) => `${showClock(wallMs(), offsetMinutes)} ${line}`;
 
   return {
+    /** Minutes that local time is ahead of UTC. */
     offsetMinutes,
     print,
+    /** The line behind the local time of day. */
     atNow,
-    stream(event) {
+    /** The fate of a stream. */
+    stream(event: StreamEvent) {
       if (event.type === 'open') lastLoss = undefined;
       // A night without network is one loss and a new line for each new reason, not a thousand lines.
       if (event.type === 'lost') {
@@ -95,7 +82,8 @@ export function openStderr(context: Context, options: StderrOptions): Stderr {
       if (event.type !== 'gap' || event.text === undefined || isJson || flags.verbose !== true) return;
       write(clean(`  ${cutText(event.text, DETAIL_CHARACTERS)}`));
     },
-    unshown({ kind, message }, text) {
+    /** Something that could not be shown or filtered. */
+    unshown({ kind, message }: FleetError, text: string) {
       const kept = cutText(io.secrets.hide(text.slice(0, 4 * KEPT_CHARACTERS)), KEPT_CHARACTERS);
       print(
         true,
@@ -103,11 +91,14 @@ export function openStderr(context: Context, options: StderrOptions): Stderr {
         atNow(`a message could not be shown: ${message}: ${kept}`),
       );
     },
+    /** A line of `--trace` or `--verbose`, as it is. */
     log: write,
-    detail(text) {
+    /** Only with `--verbose`. */
+    detail(text: string) {
       if (flags.verbose === true) print(true, { event: 'log', message: text }, text);
     },
-    async summary(always, fields, lines) {
+    /** The last words; resolves when they were taken. `always` as for `print`. */
+    async summary(always: boolean, fields: Fields, lines: readonly string[]) {
       if (flags.quiet === true && !always) return;
       await io.stderr.write(`${(isJson ? [record(fields)] : lines).join('\n')}\n`);
     },

@@ -12,14 +12,7 @@ import type { Report } from './report.js';
 
 type Work<T> = (database: Database, isRetry: boolean) => Promise<T>;
 
-export interface Keeper {
-  /**
-   * Does something in the database, one after another. While it is out of reach it is tried again for ten minutes, while it cannot be written for one;
-   * then, and at the end of the program, what failed is thrown. `isRetry`: what was done before may have been written.
-   */
-  run<T>(work: Work<T>): Promise<T>;
-  close(): Promise<void>;
-}
+export type Keeper = Awaited<ReturnType<typeof openKeeper>>;
 
 export interface KeeperOptions {
   readonly address: MirrorAddress;
@@ -37,7 +30,7 @@ const LONGEST_PAUSE_MS = 10_000;
 export const END_MS = 1_200;
 
 /** Opens the database. Throws what opening throws: at the start nothing is tried again. */
-export async function openKeeper({ clock, io }: Context, options: KeeperOptions): Promise<Keeper> {
+export async function openKeeper({ clock, io }: Context, options: KeeperOptions) {
   const { address, baseUrl, over, report, counters } = options;
   const inTurn = queue();
   const cut = new AbortController();
@@ -82,7 +75,11 @@ export async function openKeeper({ clock, io }: Context, options: KeeperOptions)
     }
   };
   return {
-    run: (work) => inTurn(() => retry(work)),
+    /**
+     * Does something in the database, one after another. While it is out of reach it is tried again for ten minutes, while it cannot be written for
+     * one; then, and at the end of the program, what failed is thrown. `isRetry`: what was done before may have been written.
+     */
+    run: <T>(work: Work<T>) => inTurn(() => retry(work)),
     async close() {
       over.removeEventListener('abort', hurry);
       cancelHurry();

@@ -96,14 +96,13 @@ async function play(
     const atMs = Date.parse(happening.received);
     if (isFirst) {
       isFirst = false;
-      while ((endOf(gaps[0]) ?? atMs) < atMs) gaps.shift();
+      while (endOf(gaps[0]) < atMs) gaps.shift();
       for (const each of organizations) {
         const moment = { topic: organizationTopic(each), atMs, monotonicMs: clock.monotonicMs() };
         emit({ type: 'open', ...moment, isReturn: false, trace: {} });
       }
     }
-    while ((endOf(gaps[0]) ?? Number.POSITIVE_INFINITY) <= atMs)
-      emitGap(gaps.shift(), topic, clock.monotonicMs(), emit);
+    while (endOf(gaps[0]) <= atMs) emitGap(gaps.shift(), topic, clock.monotonicMs(), emit);
     const organization = past.get(happening.bicycle)?.organization ?? organizations[0] ?? '';
     const data = envelopeOf(happening, organization);
     emit({ type: 'message', topic, atMs, monotonicMs: clock.monotonicMs(), data, name: 'message' }, data.length);
@@ -114,13 +113,14 @@ async function play(
   if (!isBoard) emit({ type: 'stop', end: 'replayed' });
 }
 
-function endOf(gap: Gap | undefined): number | undefined {
-  return gap?.ended === null || gap === undefined ? undefined : Date.parse(gap.ended);
+/** NaN for none, which is never before anything. */
+function endOf(gap: Gap | undefined): number {
+  return Date.parse(gap?.ended ?? '');
 }
 
 function emitGap(gap: Gap | undefined, topic: string, monotonicMs: number, emit: Sink<WatchEvent>['emit']): void {
   if (gap === undefined) return;
-  const [fromWallMs, atMs] = [Date.parse(gap.started), endOf(gap) ?? Date.parse(gap.started)];
+  const [fromWallMs, atMs] = [Date.parse(gap.started), endOf(gap)];
   const what = { cause: 'ended', message: gap.reason, replayed: false, droppedEvents: 0 } as const;
   emit({ type: 'gap', topic, atMs, monotonicMs, fromWallMs, durationMs: Math.max(0, atMs - fromWallMs), ...what });
 }

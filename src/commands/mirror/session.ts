@@ -21,23 +21,14 @@ import { Ledger, type WriteStep } from '../../mirror/ledger.js';
 import { MOST_BEHIND_MS } from '../../mirror/open.js';
 import { utcOfMs } from '../../mirror/rows.js';
 import type { Snapshot } from '../../mirror/schema.js';
-import {
-  adopt,
-  commit,
-  type Found,
-  isEmpty,
-  type MirrorIdentity,
-  prune,
-  storeAlerts,
-  verify,
-} from '../../mirror/store.js';
+import { adopt, commit, isEmpty, type MirrorIdentity, prune, storeAlerts, verify } from '../../mirror/store.js';
 import { readTime } from '../../terminal/time.js';
 import { type Session as Following, withSession } from '../follow/loop.js';
 import { answer, isRequest } from '../follow/requests.js';
-import { type Counters, openCounters, type Reading } from './counters.js';
+import { openCounters, type Reading } from './counters.js';
 import { count, type Heard, isOfStream, type ReadEvent, readMessage, type SessionEvent, uuidsOf } from './events.js';
-import { type Keeper, openKeeper } from './keeper.js';
-import { openReport, type Report } from './report.js';
+import { openKeeper } from './keeper.js';
+import { openReport } from './report.js';
 
 export interface SessionOptions {
   readonly address: MirrorAddress;
@@ -48,27 +39,9 @@ export interface SessionOptions {
   readonly keepMs: number | undefined;
 }
 
-/** What the writer's parts share; what is not `readonly` changes in place. */
-export interface Session extends Following<SessionEvent> {
-  readonly context: Context;
-  readonly options: SessionOptions;
+/** What the writer's parts share. */
+export interface Session extends Following<SessionEvent>, Awaited<ReturnType<typeof openSession>> {
   readonly queue: Queue<SessionEvent>;
-  readonly keeper: Keeper;
-  readonly counters: Counters;
-  readonly report: Report;
-  readonly ledger: Ledger;
-  readonly found: Found;
-  readonly writer: Writer;
-  readonly follower: Follower;
-  readonly startedAt: Moment;
-  /** What the follower put out since it was looked at last. */
-  readonly outputs: FollowerOutput[];
-  /** When each topic gave its last sign of life, by the machine's date: a message or a comment. */
-  readonly life: Map<string, number>;
-  /** A moment of the service's own clock, as its last answer on the push channel gave it. */
-  serviceAt: { readonly serviceMs: number; readonly monotonicMs: number } | undefined;
-  /** What is written. */
-  readonly written: Written;
 }
 
 /** How far the database is; changes in place. */
@@ -120,7 +93,7 @@ async function openSession(
   context: Context,
   options: SessionOptions,
   { stderr, signal: over, atEnd }: Following<SessionEvent>,
-): Promise<Omit<Session, 'queue' | keyof Following<SessionEvent>>> {
+) {
   const { clock } = context;
   const { address, identity, topics } = options;
   const counters = openCounters();
@@ -133,24 +106,28 @@ async function openSession(
   atEnd(() => keeper.run((database) => releaseLease(database, writer)).catch(() => {}));
   const ledger = new Ledger();
   ledger.setSize(found.rows);
+  /** What the follower put out since it was looked at last. */
   const outputs: FollowerOutput[] = [];
   const startedAt = momentOf(clock);
+  const written: Written = {
+    batch: 0,
+    gap: undefined,
+    snapshot: undefined,
+    beatAtMs: Number.NEGATIVE_INFINITY,
+    heardMs: found.heardMs ?? clock.wallMs(),
+    pruneDueMs: clock.monotonicMs(),
+  };
   const { organizations } = identity;
   const followed = { topics, organizations, bicycles: undefined, mostPages: MOST_PAGES, isWhole: true };
   const follower = new Follower(followed, ledger, startedAt, (output) => outputs.push(output));
   return {
     ...{ context, options, keeper, counters, report, ledger, found, writer },
     ...{ follower, startedAt, outputs },
-    life: new Map([...topics.keys()].map((topic) => [topic, 0])),
-    serviceAt: undefined,
-    written: {
-      batch: 0,
-      gap: undefined,
-      snapshot: undefined,
-      beatAtMs: Number.NEGATIVE_INFINITY,
-      heardMs: found.heardMs ?? clock.wallMs(),
-      pruneDueMs: clock.monotonicMs(),
-    },
+    /** When each topic gave its last sign of life, by the machine's date: a message or a comment. */
+    life: new Map<string, number>([...topics.keys()].map((topic) => [topic, 0])),
+    /** A moment of the service's own clock, as its last answer on the push channel gave it. */
+    serviceAt: undefined as { readonly serviceMs: number; readonly monotonicMs: number } | undefined,
+    written,
   };
 }
 

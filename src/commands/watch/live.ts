@@ -157,23 +157,18 @@ type Rate = ReturnType<typeof openRate>;
 
 /** Counts messages in each of the last seconds. */
 function openRate(startMs: number) {
-  const perSecond = Array.from({ length: KEPT_SECONDS }, () => 0);
-  let second = 0;
-  const moveTo = (monotonicMs: number) => {
-    const now = Math.floor((monotonicMs - startMs) / 1000);
-    for (let passed = Math.min(KEPT_SECONDS, now - second); passed > 0; passed--) perSecond.push(0);
-    perSecond.splice(0, perSecond.length - KEPT_SECONDS);
-    second = now;
-  };
+  const counts = new Map<number, number>();
+  const secondOf = (monotonicMs: number) => Math.floor((monotonicMs - startMs) / 1000);
   return {
     add(messages: number, monotonicMs: number) {
-      moveTo(monotonicMs);
-      perSecond.push((perSecond.pop() ?? 0) + messages);
+      const now = secondOf(monotonicMs);
+      counts.set(now, (counts.get(now) ?? 0) + messages);
+      for (const second of counts.keys()) if (second <= now - KEPT_SECONDS) counts.delete(second);
     },
     /** The present second last. */
     perSecond(monotonicMs: number): readonly number[] {
-      moveTo(monotonicMs);
-      return perSecond;
+      const first = secondOf(monotonicMs) - KEPT_SECONDS + 1;
+      return Array.from({ length: KEPT_SECONDS }, (_, index) => counts.get(first + index) ?? 0);
     },
   };
 }

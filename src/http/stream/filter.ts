@@ -26,12 +26,6 @@ export interface FilterOptions {
   onName(name: string): void;
 }
 
-export interface EventFilter {
-  /** Takes bytes as they came; returns the events that are whole now, with LF line ends and known fields alone. */
-  take(chunk: Buffer): string;
-  known(): Known;
-}
-
 /** `retry:` beyond this is a number that a clock can still work with. */
 const LONGEST_RETRY_MS = Number.MAX_SAFE_INTEGER;
 
@@ -39,7 +33,7 @@ const LONGEST_RETRY_MS = Number.MAX_SAFE_INTEGER;
 const BYTE_ORDER_MARK = '\xef\xbb\xbf';
 
 /** Makes a filter for one connection. Comments count for nothing, however long they are. */
-export function filterEvents({ lastEventId, limitBytes, onTooBig, onName }: FilterOptions): EventFilter {
+export function filterEvents({ lastEventId, limitBytes, onTooBig, onName }: FilterOptions) {
   const known = { lastEventId, firstId: undefined as string | undefined, retryMs: undefined as number | undefined };
   const read = openReader();
   /** The event whose end has not come: the lines that are handed on, none of them once it is too big. */
@@ -113,8 +107,9 @@ export function filterEvents({ lastEventId, limitBytes, onTooBig, onName }: Filt
   };
 
   return {
-    known: () => ({ ...known, partialBytes: eventBytes + (isComment ? 0 : lineBytes) }),
-    take(chunk) {
+    known: (): Known => ({ ...known, partialBytes: eventBytes + (isComment ? 0 : lineBytes) }),
+    /** Takes bytes as they came; returns the events that are whole now, with LF line ends and known fields alone. */
+    take(chunk: Buffer): string {
       const text = read(chunk);
       let events = '';
       let start = 0;
