@@ -185,14 +185,16 @@ async function readTls(find: (name: string) => string | undefined, folder: strin
   }
   checkTls(own);
   const unchecked = { ...own, rejectUnauthorized: false };
-  const chain = { ...own, checkServerIdentity: () => undefined };
+  // The mode alone decides, as with psql: without a word NODE_TLS_REJECT_UNAUTHORIZED would.
+  const checked = { ...own, rejectUnauthorized: true };
+  const chain = { ...checked, checkServerIdentity: () => undefined };
   const modes: { readonly [mode: string]: Server['ssl'] } = {
     allow: [false, unchecked],
     prefer: [unchecked, false],
     // "If a root CA file exists, the behavior of sslmode=require will be the same as that of verify-ca."
     require: [own.ca === undefined ? unchecked : chain],
     'verify-ca': [chain],
-    'verify-full': [own],
+    'verify-full': [checked],
   };
   const ssl = Object.hasOwn(modes, mode) ? modes[mode] : undefined;
   if (ssl !== undefined) return ssl;

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
 import { TLSSocket, type TLSSocketOptions } from 'node:tls';
-import { afterAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test, vi } from 'vitest';
 import type { FleetError } from '../../src/errors.js';
 import { type MirrorAddress, parseMirrorAddress } from '../../src/mirror/address.js';
 import { type Database, type OpenOptions, openDatabase, type Value } from '../../src/mirror/database.js';
@@ -311,6 +311,18 @@ describe.runIf(hasTool('openssl'))('a server with TLS', () => {
     expect(asked).toEqual(expected);
     expect(error?.message).toMatch(message);
     expect(error?.hint).toMatch(hint);
+  });
+
+  test('a mode that verifies does so whatever NODE_TLS_REJECT_UNAUTHORIZED says', async () => {
+    vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0');
+    try {
+      for (const mode of ['verify-ca', 'verify-full']) {
+        const { error } = await attempt(`sslmode=${mode}`, { HOME: files });
+        expect(error?.message).toMatch(/certificate of an unknown authority/);
+      }
+    } finally {
+      vi.unstubAllEnvs();
+    }
   });
 });
 
