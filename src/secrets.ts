@@ -5,7 +5,8 @@ export const HIDDEN = '[hidden]';
 
 /** The secrets of one run; whoever gets a token adds it, whoever handles foreign text hides them in it. */
 export interface Secrets {
-  add(secret: string): void;
+  /** A secret of fewer than 8 characters is hidden where it is told that it is a password, and has 4 at least. */
+  add(secret: string, isPassword?: boolean): void;
   /**
    * The text with each run of 8 or more characters of a secret replaced by `[hidden]`. Call it before the text is cut, escaped or
    * quoted. Takes time linear in the text.
@@ -17,6 +18,8 @@ export interface Secrets {
 
 /** A run of a secret this long is hidden; a secret that is shorter is none, and hiding it would garble words. */
 const RUN_CHARACTERS = 8;
+/** Shorter ones would be hidden in words that everybody uses. */
+const SHORTEST_PASSWORD = 4;
 /** A watch of weeks renews its token a thousand times: the oldest are over and forgotten. */
 const MOST_SECRETS = 20;
 /** How often an encoding may be wrapped in another, such as `%252E` or `\\u002e`. */
@@ -47,8 +50,10 @@ export function looksLikeToken(text: string): boolean {
 export function openSecrets(): Secrets {
   const known = new Set<string>();
   const runs = new Set<string>();
+  const short = new Set<string>();
 
-  function add(secret: string): void {
+  function add(secret: string, isPassword = false): void {
+    if (isPassword && secret.length >= SHORTEST_PASSWORD && secret.length < RUN_CHARACTERS) short.add(urlSafe(secret));
     if (secret.length < RUN_CHARACTERS || known.has(secret)) return;
     known.add(secret);
     const [oldest] = known;
@@ -62,12 +67,19 @@ export function openSecrets(): Secrets {
   }
 
   function hide(text: string): string {
-    if (runs.size === 0 || text.length < RUN_CHARACTERS) return text;
+    if (runs.size === 0 && short.size === 0) return text;
+    if (text.length < (short.size === 0 ? RUN_CHARACTERS : SHORTEST_PASSWORD)) return text;
     // One mark for each character that is to be hidden, whichever view shows it.
     let marks: Uint8Array | undefined;
     let view: View | undefined = { text };
     for (let round = 0; view !== undefined && round <= ROUNDS; round++) {
       const spelled = urlSafe(view.text);
+      for (const one of short)
+        for (let at = spelled.indexOf(one); at !== -1; at = spelled.indexOf(one, at + 1)) {
+          marks ??= new Uint8Array(text.length);
+          const last = at + one.length - 1;
+          marks.fill(1, view.starts?.[at] ?? at, view.ends?.[last] ?? last + 1);
+        }
       for (let at = 0; at + RUN_CHARACTERS <= spelled.length; at++) {
         if (!runs.has(spelled.slice(at, at + RUN_CHARACTERS))) continue;
         marks ??= new Uint8Array(text.length);
@@ -89,7 +101,7 @@ export function openSecrets(): Secrets {
     return Object.fromEntries(Object.entries(value).map(([name, inner]) => [hide(name), hideIn(inner, depth + 1)]));
   }
 
-  return { add, hide, hideIn: (value) => (runs.size === 0 ? value : hideIn(value)) };
+  return { add, hide, hideIn: (value) => (runs.size === 0 && short.size === 0 ? value : hideIn(value)) };
 }
 
 /** No secrets: for what runs before there is a token, and for tests. */

@@ -3,7 +3,7 @@
 import { postForToken } from '../api/login.js';
 import { FleetError, messageOf } from '../errors.js';
 import { type Login, renewAlone, saveToken } from './store.js';
-import { loginCommand, type Reading, type TokenInput } from './token-place.js';
+import { loginCommand, type Reading, TOKEN_LIMIT_BYTES, type TokenInput } from './token-place.js';
 import { readClaims, readExpiry, readToken } from './token-text.js';
 
 /** After a renewal that failed, while the old token still lives. */
@@ -19,6 +19,8 @@ export function openRenewal(read: () => Promise<string>, login: Login, input: To
   const profile = settings.profile.value;
   let waitsUntilMs = 0;
   let isSaid = false;
+  /** What the last renewal gave. */
+  let latest: string | undefined;
   let running: Promise<string> | undefined;
   let cancelTimer = () => {};
   signal.addEventListener('abort', () => cancelTimer(), { once: true });
@@ -40,8 +42,10 @@ export function openRenewal(read: () => Promise<string>, login: Login, input: To
       if (isGood(old)) return old;
       const answer = await postForToken(await input.anonymous(), login.refreshPath, { token: old });
       const token = readToken(answer ?? '', 'the renewed token', `run "${loginCommand(profile, login)}"`, input);
-      await saveToken(stored, profile, token, login);
-      return token;
+      refuseWorse(token, old);
+      // Somebody may have logged out meanwhile, or in to another service.
+      if (await saveToken(stored, profile, token, login, old)) return token;
+      return read();
     });
   }
   function share(isGood: (token: string) => boolean): Promise<string> {
@@ -54,9 +58,13 @@ export function openRenewal(read: () => Promise<string>, login: Login, input: To
   async function get(): Promise<string> {
     const token = await read();
     const isFresh = (one: string) => (renewalDueMs(one) ?? Number.POSITIVE_INFINITY) > clock.wallMs();
-    if (isFresh(token) || (clock.monotonicMs() < waitsUntilMs && !hasEnded(token))) return keepAlive(token);
+    const isWaiting = clock.monotonicMs() < waitsUntilMs && (token === latest || !hasEnded(token));
+    if (isFresh(token) || isWaiting) return keepAlive(token);
     try {
-      return keepAlive(await share(isFresh));
+      const renewed = await share(isFresh);
+      if (!isFresh(renewed)) waitsUntilMs = clock.monotonicMs() + pauseAfter(renewed);
+      latest = renewed;
+      return keepAlive(renewed);
     } catch (thrown) {
       signal.throwIfAborted();
       const run = `run "${loginCommand(profile, login)}"`;
@@ -77,6 +85,15 @@ export function openRenewal(read: () => Promise<string>, login: Login, input: To
     }
   }
 
+  /**
+   * How long a token is used that is due the moment it comes: one of a few minutes that does not say when it began, the old one again, or any where
+   * the clocks differ. Without a pause every request would ask for another.
+   */
+  function pauseAfter(token: string): number {
+    const leftMs = (readExpiry(token) ?? 0) - clock.wallMs();
+    return leftMs > 0 ? Math.min(leftMs / 2, UNKNOWN_LIFE_MS / 2) : PAUSE_AFTER_FAILURE_MS;
+  }
+
   function hasEnded(token: string): boolean {
     return (readExpiry(token) ?? Number.POSITIVE_INFINITY) <= clock.wallMs();
   }
@@ -92,6 +109,16 @@ export function openRenewal(read: () => Promise<string>, login: Login, input: To
       });
     },
   };
+}
+
+/** Throws where a renewal would take a good token away: for one that ends sooner, or for what is none. */
+function refuseWorse(token: string, old: string): void {
+  if (token.length > TOKEN_LIMIT_BYTES) throw new FleetError('service', 'the renewed token is longer than any token');
+  const endsAtMs = readExpiry(old);
+  if (endsAtMs === undefined) return;
+  const renewedAtMs = readExpiry(token);
+  if (renewedAtMs === undefined) throw new FleetError('service', 'the renewed token does not say when it ends');
+  if (renewedAtMs < endsAtMs) throw new FleetError('service', 'the renewed token ends before the old one');
 }
 
 /** The middle of a token's life, in milliseconds since the epoch; of one that does not say when it began, a quarter of an hour before its end. */

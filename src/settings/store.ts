@@ -191,10 +191,20 @@ export async function deleteProfile(place: Place, name: string): Promise<boolean
   return wasThere || hadToken;
 }
 
-/** Stores the token of a profile in credentials.json, mode 0600, and how it was got. The caller has checked it with `parseToken`. */
-export async function saveToken(place: Place, name: string, token: string, login?: Login): Promise<void> {
+/**
+ * Stores the token of a profile in credentials.json, mode 0600, and how it was got. The caller has checked it with `parseToken`. With
+ * `instead` only in the place of that token: who logs out or in meanwhile is not overruled. Says whether it was stored.
+ */
+export async function saveToken(
+  place: Place,
+  name: string,
+  token: string,
+  login?: Login,
+  instead?: string,
+): Promise<boolean> {
   checkProfileName(name);
-  await change(place, 'credentialsPath', (credentials) => {
+  return change(place, 'credentialsPath', (credentials) => {
+    if (instead !== undefined && tokensOf(credentials).get(name) !== instead) return undefined;
     const logins = loginsOf(credentials);
     if (login === undefined) logins.delete(name);
     else logins.set(name, login);

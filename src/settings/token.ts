@@ -4,7 +4,7 @@ import { asFleetError, configError, lastingError, reasonOf } from '../errors.js'
 import type { NamedFile } from '../named-file.js';
 import { profileFlag } from './resolve.js';
 import { SANDBOX_PROFILE } from './sandbox-profile.js';
-import { type Login, loadTokens } from './store.js';
+import { type Login, loadProfiles, loadTokens } from './store.js';
 import {
   type CommandPlace,
   findTokenPlace,
@@ -126,13 +126,29 @@ function fileReader(path: string, input: TokenInput): () => Promise<string> {
 
 function storedReader(place: StoredPlace, input: TokenInput): Reading {
   const profile = input.settings.profile.value;
+  let checked: string | undefined;
   const read = async () => {
     const token = (await loadTokens(input.stored)).get(profile);
     if (token === undefined) throw missingToken(profile);
+    // A run can last for weeks: a token that came with another address meanwhile is not for the one that this run asks.
+    if (
+      token !== checked &&
+      (await addressOf(profile, input.stored)) !== input.stored.profiles.get(profile)?.['base_url']
+    )
+      throw lastingError(
+        `profile "${profile}" was given another address while this command ran`,
+        'start the command again',
+      );
+    checked = token;
     const remedy = `run "fleet auth login${profileFlag(profile)}" again`;
     return readToken(token, `the stored token of profile "${profile}"`, remedy, input);
   };
   return place.login === undefined ? rereading(read) : renewing(read, place.login, input);
+}
+
+/** The address of a profile as it stands in the settings now. */
+async function addressOf(profile: string, place: TokenInput['stored']): Promise<unknown> {
+  return (await loadProfiles(place)).get(profile)?.['base_url'];
 }
 
 /** The stored token of a login, renewed by whichever run first finds it half spent; loaded late, as most tokens are no such. */

@@ -164,6 +164,69 @@ describe('the token of a login', () => {
     }));
 });
 
+describe('a service that lies about tokens', () => {
+  const jwt = (claims: object) =>
+    `eyJhbGciOiJIUzI1NiJ9.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.c2lnbmF0dXJl`;
+  const seconds = () => Math.floor(nowMs / 1000);
+  /** A service whose login gives the first token and whose renewal the second; lists are empty. */
+  const withTokens = async (
+    tokenOf: (isRenewal: boolean) => string,
+    use: (url: string, posts: () => number) => Promise<void>,
+  ) =>
+    withServer(
+      (response, { path }) =>
+        path.startsWith('/jwt/')
+          ? sendJson(response, 200, { token: tokenOf(path.includes('refresh')) })
+          : sendJson(response, 200, { count: 0, next: null, previous: null, results: [] }),
+      async ({ url, asked }) => use(url, () => asked.filter(({ path }) => path.includes('refresh')).length),
+    );
+
+  it.each<[string, (life: number) => string, string]>([
+    ['one that has ended', (life) => jwt({ exp: seconds() - life }), 'the renewed token ends before the old one'],
+    ['a word', () => 'null', 'the renewed token does not say when it ends'],
+    ['five megabytes', () => jwt({ exp: seconds() + 9999, x: 'x'.repeat(5e6) }), 'longer than any token'],
+  ])('a renewal that gives %s takes the good one not away', (_what, worse, message) =>
+    withTokens(
+      (isRenewal) => (isRenewal ? worse(60) : jwt({ iat: seconds(), exp: seconds() + 1800 })),
+      async (url) => {
+        await logIn(url);
+        const { tokens } = await credentials();
+        nowMs += 20 * MINUTE_MS;
+        const run = await fleet('bicycles list');
+        expect([run.code, run.stderr]).toEqual([0, expect.stringContaining(message)]);
+        expect((await credentials()).tokens).toEqual(tokens);
+      },
+    ),
+  );
+
+  it.each<[string, () => string]>([
+    ['live for five minutes and do not say when they began', () => jwt({ exp: seconds() + 300, n: Math.random() })],
+    [
+      'have ended by the clock of this machine',
+      () => jwt({ iat: seconds() - 5400, exp: seconds() - 3600, n: Math.random() }),
+    ],
+  ])('tokens that %s are not renewed with every request', (_what, tokenOf) =>
+    withTokens(tokenOf, async (url, posts) => {
+      await logIn(url);
+      const words = ['api', '/bicycles/', '--paginate'];
+      expect((await runFleet(words, { now: () => nowMs, env: { FLEET_CONFIG_DIR: folder } })).code).toBe(0);
+      const before = posts();
+      const stdin = Array.from({ length: 20 }, (_, at) => `aaaaaaaa-0000-4000-8000-${String(at).padStart(12, '0')}`);
+      await fleet('bicycles act - take_over --yes --concurrency 1', { stdin: stdin.join('\n') });
+      expect(posts() - before).toBe(1);
+    }),
+  );
+
+  it('a short password is hidden where the service quotes it', () =>
+    withServer(
+      (response) => sendJson(response, 400, { detail: 'not "hunter2" (hunter2)' }),
+      async ({ url }) => {
+        const run = await logIn(url, '', 'hunter2\n');
+        expect(run.stderr).toContain('not "[hidden]" ([hidden])');
+      },
+    ));
+});
+
 it('the token_command of the README logs in to such a service', () =>
   withSandbox({ bicycles: 3 }, async ({ baseUrl }) => {
     const readme = await readFile(new URL('../../README.md', import.meta.url), 'utf8');

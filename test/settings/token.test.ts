@@ -128,6 +128,20 @@ describe('the source of the token', () => {
       expect([await source.renew('one'), await source.get()]).toEqual(['two', 'two']);
   });
 
+  it('a token that came with another address is not for the one that runs', async () => {
+    const place = await loadStored(env);
+    await saveProfile(place, 'default', { base_url: 'https://one.example' });
+    await saveToken(place, 'default', 'one');
+    const source = await open();
+    expect(await source.get()).toBe('one');
+    await saveProfile(place, 'default', { base_url: 'https://two.example' });
+    expect(await source.get()).toBe('one');
+    await saveToken(place, 'default', 'two');
+    await expect(source.get()).rejects.toThrow('was given another address while this command ran');
+    await expect(source.renew('one')).rejects.toThrow('another address');
+    expect(await (await open()).get()).toBe('two');
+  });
+
   it('reads a pipe once', async () => {
     const path = join(folder, 'pipe');
     env['FLEET_TOKEN_FILE'] = path;

@@ -152,7 +152,7 @@ async function obtain(context: Context, options: LoginOptions, settings: Setting
       ? (await pipe(context, '--password-stdin', 'password')).replace(/\r?\n$/, '')
       : await askPassword(context, email, where);
   if (password === '') throw usageError('the password is empty', 'give it on one line');
-  context.io.secrets.add(password);
+  context.io.secrets.add(password, true);
   const client = await context.client({ ...limitsOfLogin(settings), settings, token: ANONYMOUS });
   const answer = await postForToken(client, loginPath, { email, password }).catch(async (thrown) => {
     throw await hintOfPrefix(context, settings, baseUrl, thrown);
