@@ -24,11 +24,25 @@ export function nearest(
   return bestDistance <= most ? best : undefined;
 }
 
-/** The error for a word that is none of a list: names the nearest and all of them. */
-export function unknownWord(kind: string, word: string, words: readonly string[]): Error {
-  const meant = nearest(word, words);
+/**
+ * The error for a word that is none of a list: names the nearest and all of them. A `grave` word, which has no way back, is the nearest only where
+ * one letter is wrong or missing, or two are swapped: who types "restore" does not mean "retire".
+ */
+export function unknownWord(
+  kind: string,
+  word: string,
+  words: readonly string[],
+  grave: readonly string[] = [],
+): Error {
+  const near = nearest(word, words);
+  const meant = near !== undefined && grave.includes(near) && !isSlip(word.toLowerCase(), near) ? undefined : near;
   return usageError(
     `unknown ${kind} "${word}"`,
     `${meant === undefined ? '' : `did you mean "${meant}"? `}${kind}s: ${words.join(', ')}`,
   );
+}
+
+function isSlip(typed: string, word: string): boolean {
+  const sorted = (text: string) => [...text].sort().join('');
+  return leven(typed, word) <= 1 || sorted(typed) === sorted(word) || (typed.length > 2 && word.startsWith(typed));
 }

@@ -193,3 +193,13 @@ test('a bicycle that is called like a transition: no other action is proposed wh
     },
   );
 });
+
+test('what has no way back is no guess for its opposite', async () => {
+  const env = { FLEET_BASE_URL: 'http://127.0.0.1:9', FLEET_TOKEN: 'abcdefgh' };
+  for (const word of ['restore', 'unretire', 'require']) {
+    const { code, stderr } = await runFleet(['bicycles', 'act', 'aaaaaaaa-0000-4000-8000-000000000001', word], { env });
+    expect([word, code, stderr.includes('did you mean')]).toEqual([word, 2, false]);
+  }
+  const { stderr } = await runFleet(['bicycles', 'act', 'aaaaaaaa-0000-4000-8000-000000000001', 'retre'], { env });
+  expect(stderr).toContain('did you mean "retire"?');
+});

@@ -34,7 +34,12 @@ export async function actOnBicycles(
   words: readonly string[],
   options: ActOnBicyclesOptions,
 ): Promise<void> {
-  const verbs = { kind: 'transition', known: TRANSITIONS, mayBeUnknown: options.allowUnknown === true };
+  const verbs = {
+    kind: 'transition',
+    known: TRANSITIONS,
+    grave: GRAVE_TRANSITIONS,
+    mayBeUnknown: options.allowUnknown === true,
+  };
   const { texts, name: transition } = readWords(words, BICYCLE, verbs);
   const action: Action = {
     resource: BICYCLE,

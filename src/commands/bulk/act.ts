@@ -102,6 +102,8 @@ export interface Verbs {
   /** `transition`, `action`. */
   kind: string;
   known: readonly string[];
+  /** Those that have no way back. */
+  grave?: readonly string[];
   /** Whether others are sent, too. */
   mayBeUnknown: boolean;
 }
@@ -113,7 +115,7 @@ export interface Verbs {
 export function readWords(
   words: readonly string[],
   { one, many }: Resource,
-  { kind, known, mayBeUnknown }: Verbs,
+  { kind, known, mayBeUnknown, grave }: Verbs,
 ): { texts: Action['texts']; name: string } {
   const name = words.at(-1) ?? '';
   const texts = words.slice(0, -1);
@@ -121,7 +123,7 @@ export function readWords(
   const isAlone = isOther && texts.length === 0 && nearest(name, known) === undefined;
   if (name === STDIN || wholeUuid(name) !== undefined || isAlone)
     throw usageError(`the ${kind} is missing: it goes last, after the ${many}`, `${kind}s: ${known.join(', ')}`);
-  if (isOther) throw unknownWord(kind, name, known);
+  if (isOther) throw unknownWord(kind, name, known, grave);
   if (texts.length === 0) {
     throw usageError(
       `no ${one} given for "${name}"`,
