@@ -181,7 +181,44 @@ describe('rows that name their bicycles', () => {
     sandbox().changeBicycle(three?.uuid ?? '', { name: 'Twin' });
     const run = await act(`name\n${one?.name}\nTwin\nNobody\n`);
     expect([run.code, run.stdout]).toEqual([2, '']);
-    expect(run.stderr).toContain('2 of 3 rows name no bicycle or several; nothing was sent');
+    expect(run.stderr).toContain('2 of 3 rows without a UUID name no bicycle or several; none of them was sent');
     expect(run.stderr).toMatch(/line 3: "Twin" is [0-9a-f-]{36} and [0-9a-f-]{36}; line 4: "Nobody" is no bicycle/);
+  });
+
+  test('what only looks like a name, or like a comment, means no other bicycle and is not left out', async () => {
+    const [one, two] = usual();
+    sandbox().changeBicycle(one?.uuid ?? '', { serial_number: null, description: '' });
+    for (const word of ['null', 'undefined']) {
+      const run = await act(`serial_number\n${word}\n`);
+      expect([run.code, run.stdout, run.stderr]).toEqual([2, '', expect.stringContaining(`"${word}" is no bicycle`)]);
+    }
+    sandbox().changeBicycle(two?.uuid ?? '', { name: '#7' });
+    expect((await act('name\n#7\n')).stdout).toContain(`/bicycles/${two?.uuid}/actions/`);
+    expect((await act(`uuid,name\n# a comment\n${two?.uuid},x\n`)).code).toBe(0);
+  });
+
+  test('two columns of one name are refused', async () => {
+    const [one, two] = usual();
+    const run = await act(`uuid,name,uuid\n${one?.uuid},x,${two?.uuid}\n`);
+    expect([run.code, run.stdout, run.stderr]).toEqual([
+      2,
+      '',
+      expect.stringContaining('two columns are named "uuid"'),
+    ]);
+  });
+
+  test('of which some are wrong, after others were sent by UUID: all of it is said', async () => {
+    const [one] = usual();
+    const env = { FLEET_BASE_URL: sandbox().baseUrl, FLEET_TOKEN: await sandbox().token() };
+    const stdin = Readable.from(
+      (async function* () {
+        yield `uuid,name\n${one?.uuid},x\n`;
+        await new Promise((resolve) => setTimeout(resolve, 1500));
+        yield ',Nobody\n';
+      })(),
+    );
+    const run = await runFleet(['bicycles', 'act', '-', 'put_in_maintenance', '--yes'], { env, stdin });
+    expect([run.code, run.stderr]).toEqual([9, expect.stringContaining('hint: line 3: "Nobody" is no bicycle')]);
+    expect(run.stderr).toContain('none of them was sent; 1 bicycle: 1 ');
   });
 });

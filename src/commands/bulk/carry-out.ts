@@ -117,7 +117,9 @@ async function conclude({ context, plan, options, reporter, over, lastError, isR
   const hasLeft = stoppedBy instanceof ReaderLeft && badCount > 0;
   if (stoppedBy === undefined || kind === 'partial' || hasLeft || (kind === 'usage' && wasSent)) {
     const why = kind === undefined ? '' : `${(stoppedBy as FleetError).message}; `;
-    throw new FleetError('partial', `${why}${summary}`, { hint, cause: stoppedBy });
+    // What is wrong with the input is in the hint of its error.
+    const more = kind === 'usage' ? ((stoppedBy as FleetError).hint ?? hint) : hint;
+    throw new FleetError('partial', `${why}${summary}`, { hint: more, cause: stoppedBy });
   }
   if (wasSent || reporter.count('not-sent') > 0)
     await context.notice(hint === undefined ? summary : `${summary}; ${hint}`);

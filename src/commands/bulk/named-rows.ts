@@ -43,7 +43,12 @@ export async function findNamedRows(context: Context, rows: readonly NamedRow[])
   }))
     for (const { value } of items) {
       const uuid = bicycleUuid(value);
-      for (const field of NAMING_FIELDS) if (uuid !== undefined) wanted.get(`${field} ${value[field]}`)?.add(uuid);
+      for (const field of NAMING_FIELDS) {
+        const name = value[field];
+        // A row that says "null" does not mean the one without a name.
+        const isName = typeof name === 'string' || typeof name === 'number';
+        if (uuid !== undefined && isName) wanted.get(`${field} ${name}`)?.add(uuid);
+      }
     }
   const found = new Map<NamedRow, string>();
   const wrong: string[] = [];
@@ -58,7 +63,7 @@ export async function findNamedRows(context: Context, rows: readonly NamedRow[])
   if (wrong.length === 0) return found;
   const more = wrong.length > MOST_LISTED ? `, and ${wrong.length - MOST_LISTED} more` : '';
   throw usageError(
-    `${wrong.length} of ${rows.length} rows name no bicycle or several; nothing was sent`,
+    `${wrong.length} of ${rows.length} rows without a UUID name no bicycle or several; none of them was sent`,
     wrong.slice(0, MOST_LISTED).join('; ') + more,
   );
 }

@@ -66,7 +66,9 @@ export async function* readRows(
     number += 1;
     const text = line.trim();
     if (open.length === 0) {
-      if (text === '' || (hasComments && text.startsWith('#'))) continue;
+      // Below a header that does not begin with the UUID, `#7` is a name.
+      const mayBeName = typeof format === 'object' && format.names[0] !== 'uuid';
+      if (text === '' || (hasComments && !mayBeName && text.startsWith('#'))) continue;
       openedAt = number;
       length = 0;
       if (format === undefined && separator === undefined && /^sep=[^"]$/i.test(text)) {

@@ -98,9 +98,12 @@ async function* parseTargets(
   context: Context | undefined,
 ): AsyncGenerator<Target, void, undefined> {
   const named: NamedRow[] = [];
+  const naming = context === undefined ? ['uuid'] : ['uuid', ...NAMING_FIELDS];
   const isHeader = (names: readonly string[], line: number, hasSeparatorLine: boolean) => {
-    if (names.includes('uuid')) return true;
-    if (context !== undefined && NAMING_FIELDS.some((field) => names.includes(field))) return true;
+    const found = names.filter((name) => naming.includes(name));
+    const twice = found.find((name, index) => found.indexOf(name) !== index);
+    if (twice !== undefined) throw new Unreadable(`two columns are named "${twice}"`, line);
+    if (found.length > 0) return true;
     if (hasSeparatorLine) throw new Unreadable(HEADER_WORDS, line);
     return false;
   };
