@@ -6,18 +6,7 @@ import { dirname } from 'node:path';
 import { FleetError, reasonOf, usageError } from '../../errors.js';
 import { hasCode } from '../../folder.js';
 
-export interface JournalFile {
-  /** The bytes from an offset to the end. */
-  read(from: number): Promise<Buffer>;
-  /**
-   * Resolves when the text is on the disk and the file is still the one of its name. Texts that come while a flush is in flight share the
-   * next one. Rejects with a FleetError of kind `output`, from then on always the same.
-   */
-  append(text: string): Promise<void>;
-  /** Flushes the folder, so that a new file's name outlives a loss of power. */
-  keepName(): Promise<void>;
-  close(): Promise<void>;
-}
+export type JournalFile = Awaited<ReturnType<typeof openJournalFile>>;
 
 /** Asked after each flush with the size of the file and what was written to it; throws when it must not go on. */
 export type AfterFlush = (size: number, written: Buffer) => Promise<void>;
@@ -49,16 +38,22 @@ async function openRegular(path: string, flags: number): Promise<FileHandle | un
 }
 
 /** Opens a journal's file, and makes it when there is none. Throws a FleetError of kind `usage` where that cannot be. */
-export async function openJournalFile(path: string, afterFlush: AfterFlush): Promise<JournalFile> {
+export async function openJournalFile(path: string, afterFlush: AfterFlush) {
   const handle = (await openRegular(path, constants.O_RDWR | constants.O_CREAT | constants.O_APPEND)) as FileHandle;
   const { dev, ino } = fstatSync(handle.fd);
   return {
-    read: (from) => readFrom(handle, from, path),
+    /** The bytes from an offset to the end. */
+    read: (from: number) => readFrom(handle, from, path),
+    /**
+     * Resolves when the text is on the disk and the file is still the one of its name. Texts that come while a flush is in flight share the
+     * next one. Rejects with a FleetError of kind `output`, from then on always the same.
+     */
     append: openAppender(handle, path, async (written) => {
       const { nlink, size } = fstatSync(handle.fd);
       if (nlink === 0 || !isStill(path, dev, ino)) throw lost(path, 'was deleted or replaced while the run used it');
       await afterFlush(size, written);
     }),
+    /** Flushes the folder, so that a new file's name outlives a loss of power. */
     keepName: () => keepName(path),
     close: () => handle.close(),
   };

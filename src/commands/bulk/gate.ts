@@ -3,21 +3,10 @@
 import type { Clock } from '../../clock.js';
 import { type Pace, slowDown, takeAnswer } from './pace.js';
 
-export interface Gate {
-  /** Waits for leave to send. False when the run was stopped meanwhile. */
-  enter(): Promise<boolean>;
-  /**
-   * Gives the leave back. `isWell`: the service answered, whatever it answered; false: it failed, or did not answer. Returns the failures
-   * in a row, of whichever worker.
-   */
-  leave(isWell: boolean): number;
-  /** Gives the leave back, makes everybody wait for that many milliseconds, and waits for leave again. */
-  pause(milliseconds: number): Promise<boolean>;
-  inFlight(): number;
-}
+export type Gate = ReturnType<typeof openGate>;
 
 /** Opens the gate of a run. Once `over` is aborted nobody gets leave. */
-export function openGate(first: Pace, clock: Clock, over: AbortSignal): Gate {
+export function openGate(first: Pace, clock: Clock, over: AbortSignal) {
   let pace = first;
   let inFlight = 0;
   const waiting: ((mayGo: boolean) => void)[] = [];
@@ -36,6 +25,7 @@ export function openGate(first: Pace, clock: Clock, over: AbortSignal): Gate {
   }
   over.addEventListener('abort', admit);
 
+  /** Waits for leave to send. False when the run was stopped meanwhile. */
   async function enter(): Promise<boolean> {
     const isLet = new Promise<boolean>((resolve) => waiting.push(resolve));
     admit();
@@ -45,14 +35,19 @@ export function openGate(first: Pace, clock: Clock, over: AbortSignal): Gate {
 
   return {
     enter,
-    leave(isWell) {
+    /**
+     * Gives the leave back. `isWell`: the service answered, whatever it answered; false: it failed, or did not answer. Returns the failures
+     * in a row, of whichever worker.
+     */
+    leave(isWell: boolean): number {
       inFlight -= 1;
       const { monotonicMs, random } = clock;
       pace = takeAnswer(pace, isWell, { othersInFlight: inFlight, nowMs: monotonicMs(), random });
       admit();
       return pace.failuresInARow;
     },
-    pause(milliseconds) {
+    /** Gives the leave back, makes everybody wait for that many milliseconds, and waits for leave again. */
+    pause(milliseconds: number): Promise<boolean> {
       inFlight -= 1;
       pace = slowDown(pace, clock.monotonicMs() + milliseconds, inFlight);
       return enter();

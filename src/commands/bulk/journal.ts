@@ -22,25 +22,7 @@ import {
   skipOwn,
 } from './records.js';
 
-export interface OpenJournal {
-  /** What earlier runs left, by key. */
-  readonly before: ReadonlyMap<string, Entry>;
-  /** Aborted with a FleetError of kind `output` when the journal is lost: deleted, replaced, taken over, not writable. */
-  readonly lost: AbortSignal;
-  /** Starts this run: what the service said of itself a moment ago. */
-  begin(start: Start): Promise<void>;
-  /** Resolves when the record is on the disk; only then may the request leave. */
-  announce(key: string, about: { name: string | null; before: Before | null }): Promise<void>;
-  /**
-   * How long ago, in milliseconds, this run last wrote into the journal and found that it holds it. Counts what a stopped process or a
-   * sleeping machine does not feel.
-   */
-  silentMs(): number;
-  /** Resolves when the record is on the disk. */
-  record(key: string, result: ChangeResult, about: Known): Promise<void>;
-  /** Lets go of the file and its lock. */
-  close(): Promise<void>;
-}
+export type OpenJournal = ReturnType<typeof openRecords>;
 
 /** What a record says beside the result. */
 export interface Known {
@@ -108,7 +90,7 @@ export async function openJournal(path: string, binding: Binding, options: Journ
   }
 }
 
-function openRecords(file: JournalFile, id: string, journal: Journal, clock: Clock): OpenJournal {
+function openRecords(file: JournalFile, id: string, journal: Journal, clock: Clock) {
   const gone = new AbortController();
   let begunAt = clock.monotonicMs();
   let written = 1;
@@ -140,13 +122,17 @@ function openRecords(file: JournalFile, id: string, journal: Journal, clock: Clo
   };
   beat();
   return {
-    before: journal.entries,
+    /** What earlier runs left, by key. */
+    before: journal.entries as ReadonlyMap<string, Entry>,
+    /** Aborted with a FleetError of kind `output` when the journal is lost: deleted, replaced, taken over, not writable. */
     lost: gone.signal,
-    begin(start) {
+    /** Starts this run: what the service said of itself a moment ago. */
+    begin(start: Start): Promise<void> {
       begunAt = clock.monotonicMs();
       return append({ run: id, start, at: clock.wallMs() });
     },
-    announce: (key, { name, before }) =>
+    /** Resolves when the record is on the disk; only then may the request leave. */
+    announce: (key: string, { name, before }: { name: string | null; before: Before | null }) =>
       append({
         sending: key,
         run: id,
@@ -154,8 +140,13 @@ function openRecords(file: JournalFile, id: string, journal: Journal, clock: Clo
         ...(name === null ? {} : { name }),
         ...(before === null ? {} : { before }),
       }),
+    /**
+     * How long ago, in milliseconds, this run last wrote into the journal and found that it holds it. Counts what a stopped process or a
+     * sleeping machine does not feel.
+     */
     silentMs: () => Math.max(clock.monotonicMs() - confirmed.monotonicMs, Math.abs(clock.wallMs() - confirmed.wallMs)),
-    record: (key, result, { uuid, name, how }) =>
+    /** Resolves when the record is on the disk. */
+    record: (key: string, result: ChangeResult, { uuid, name, how }: Known) =>
       append({
         answered: key,
         run: id,
@@ -165,6 +156,7 @@ function openRecords(file: JournalFile, id: string, journal: Journal, clock: Clo
         result,
         at: clock.wallMs(),
       }),
+    /** Lets go of the file and its lock. */
     async close() {
       isClosed = true;
       cancelBeat();

@@ -13,23 +13,7 @@ import { showEndings, showSuccess } from '../../views/endings.js';
 import { openResult } from '../list/result.js';
 import type { Change, Plan } from './plan.js';
 
-export interface Reporter {
-  /** Starts the clock and the progress: questions are answered. */
-  begin(): void;
-  /** Takes one result. Those with a row, a number from 1 on that each has once, come out in that order. */
-  take(result: Ended): Promise<void>;
-  /** A line on stderr. */
-  say(line: string): void;
-  /** Until when, on the monotonic clock, doubts wait; undefined: not any more. */
-  settling(untilMs: number | undefined): void;
-  count(outcome: Outcome): number;
-  /** How many are not done. */
-  badCount(): number;
-  /** Writes what is left and takes the progress off. */
-  end(): Promise<void>;
-  /** `200 bicycles: 190 done, 10 refused in 12 s`. */
-  summary(): string;
-}
+export type Reporter = Awaited<ReturnType<typeof openReporter>>;
 
 /** Where stderr is a log, a line every ten seconds is enough. */
 const LINE_EVERY_MS = 10_000;
@@ -56,7 +40,7 @@ const SAMPLE: Ended = {
 };
 
 /** Opens the report. What the format or its columns cannot show is refused here, before anything is sent. */
-export async function openReporter(context: Context, { change, shape, tasks }: Plan): Promise<Reporter> {
+export async function openReporter(context: Context, { change, shape, tasks }: Plan) {
   const { clock } = context;
   const { noun } = shape;
   const total = 'length' in tasks ? tasks.length : undefined;
@@ -72,15 +56,18 @@ export async function openReporter(context: Context, { change, shape, tasks }: P
   const early = new Map<number, Ended>();
   let nextRow = 1;
   return {
-    begin() {
+    /** Starts the clock and the progress: questions are answered. */
+    begin(): void {
       startedAt = clock.monotonicMs();
       const meter = openMeter(change.verb, total, startedAt);
       const draw = () => meter(clock.monotonicMs(), sum(OUTCOMES), badCount(), settledAtMs);
       progress = openProgress(context, { lineEveryMs: LINE_EVERY_MS, draw });
     },
     count,
+    /** How many are not done. */
     badCount,
-    async take(value) {
+    /** Takes one result. Those with a row, a number from 1 on that each has once, come out in that order. */
+    async take(value: Ended): Promise<void> {
       counts.set(value.outcome, count(value.outcome) + 1);
       if (value.row === undefined) return writer.write([value]);
       early.set(value.row, value);
@@ -92,16 +79,20 @@ export async function openReporter(context: Context, { change, shape, tasks }: P
       }
       await writer.write(ready);
     },
-    settling(untilMs) {
+    /** Until when, on the monotonic clock, doubts wait; undefined: not any more. */
+    settling(untilMs: number | undefined): void {
       settledAtMs = untilMs;
     },
-    say: (line) => void context.notice(line),
-    async end() {
+    /** A line on stderr. */
+    say: (line: string) => void context.notice(line),
+    /** Writes what is left and takes the progress off. */
+    async end(): Promise<void> {
       progress?.end();
       await writer.write([...early.values()].sort(({ row: one = 0 }, { row: other = 0 }) => one - other));
       await writer.end();
     },
-    summary() {
+    /** `200 bicycles: 190 done, 10 refused in 12 s`. */
+    summary(): string {
       const all = sum(OUTCOMES);
       const isResumed = count('skipped') > 0;
       const wordOf = (outcome: Outcome) =>
@@ -134,14 +125,8 @@ function openMeter(verb: string, total: number | undefined, startedAt: number) {
   };
 }
 
-interface Writer {
-  write(results: readonly Ended[]): Promise<void>;
-  /** Writes what waits for the end. */
-  end(): Promise<void>;
-}
-
 /** Opens the way to stdout: lines for people once all results are there, every other format as they come. */
-async function openWriter(context: Context, change: Change, shape: Shape<Ended>): Promise<Writer> {
+async function openWriter(context: Context, change: Change, shape: Shape<Ended>) {
   const { flags } = context;
   checkColumns(flags.columns ?? [], shape);
   const jq = await context.jq();
@@ -166,7 +151,7 @@ async function openWriter(context: Context, change: Change, shape: Shape<Ended>)
   const endings: Ended[] = [];
   let isBegun = format !== 'table';
   return {
-    async write(results) {
+    async write(results: readonly Ended[]): Promise<void> {
       const shown = results.filter(isShown);
       if (isLines) endings.push(...shown);
       else if (format === 'uuid' && !isSingle) endings.push(...results.filter(({ outcome }) => isBad(outcome)));
@@ -174,7 +159,8 @@ async function openWriter(context: Context, change: Change, shape: Shape<Ended>)
       isBegun = true;
       await result.write(shown.map((value) => ({ json: JSON.stringify(value), value })));
     },
-    async end() {
+    /** Writes what waits for the end. */
+    async end(): Promise<void> {
       // A table that shows nothing has nothing to end, and neither has a single result that is an error.
       if (isBegun) await result.end();
       if (isLines) await writeLines(context, change, isSingle, endings);
