@@ -66,7 +66,7 @@ export async function callApi(context: Context, path: string, options: ApiOption
   const { output } = await context.settings();
   const format = output.origin === 'flag' ? output.value : 'json';
   // What the format refuses is refused now; nothing is written yet.
-  await openResult(context, ANYTHING, format);
+  await (await openResult(context, ANYTHING, format)).discard();
 
   const fields = await readFields(context, options);
   const body = await readBody(context, method, fields, options.input, headers['content-type']);

@@ -16,6 +16,12 @@ export interface Result<T> {
   end(footer?: readonly string[]): Promise<void>;
 }
 
+/** A result on its way to stdout or into a file. */
+export interface OpenResult<T> extends Result<T> {
+  /** Gives it up: nothing of it stays in a file. */
+  discard(): Promise<void>;
+}
+
 /** Prints rows that are all there, as `openResult` does. */
 export async function printRows<T>(
   context: Context,
@@ -32,7 +38,7 @@ export async function printRows<T>(
 const AT_ONCE = { items: 1000, characters: 2 ** 20 };
 
 /** Opens the result of a command in the format given, else that of `--json`, `-o` or the settings; filtered where `--jq` says so. */
-export async function openResult<T>(context: Context, shape: Shape<T>, format?: Format): Promise<Result<T>> {
+export async function openResult<T>(context: Context, shape: Shape<T>, format?: Format): Promise<OpenResult<T>> {
   const jq = await context.jq();
   if (jq !== undefined) return openFiltered(context, shape, jq);
   const { io, flags } = context;
@@ -75,6 +81,7 @@ export async function openResult<T>(context: Context, shape: Shape<T>, format?: 
       await target.end();
       await writeFooter(context, [...footer, ...(renderer.notices?.() ?? [])], hasWritten && isScreen);
     },
+    discard: target.discard,
   };
 }
 
@@ -97,20 +104,25 @@ function lengthOf({ raw, json }: Row<unknown>): number {
  * What jq makes of the JSON: it is fed what `--json` would print. A list is kept until it is whole and fed as one array, unless the
  * program takes it item by item; with `-o jsonl` every program is fed item by item.
  */
-function openFiltered<T>(context: Context, shape: Shape<T>, jq: Jq): Result<T> {
+async function openFiltered<T>(context: Context, shape: Shape<T>, jq: Jq): Promise<OpenResult<T>> {
   const { io, flags } = context;
   const isLines = flags.output === 'jsonl' || shape.single === true;
   const runRows = isLines ? jq.run : jq.runItems;
   const items: string[] = [];
+  const target = await openTarget(context, flags.file);
+  // Whole or not at all.
+  context.atEnd(target.discard);
   return {
     async write(rows) {
       const texts = rows.map(({ json }) => json);
-      if (runRows !== undefined) await writeResults(await runRows(texts), io.stdout.write);
+      if (runRows !== undefined) await writeResults(await runRows(texts), target.write);
       else for (const text of texts) items.push(text);
     },
     async end(footer = []) {
-      if (runRows === undefined) await writeResults(await jq.run([`[${items.join(',\n')}]`]), io.stdout.write);
-      await writeFooter(context, footer, io.stdout.isTerminal);
+      if (runRows === undefined) await writeResults(await jq.run([`[${items.join(',\n')}]`]), target.write);
+      await target.end();
+      await writeFooter(context, footer, io.stdout.isTerminal && flags.file === undefined);
     },
+    discard: target.discard,
   };
 }
