@@ -12,6 +12,7 @@ import type { Page, Query } from '../http/types.js';
 import { readTime } from '../terminal/time.js';
 import type { AnswerOf, Emit, Report } from './events.js';
 import { DISORDER_MS, type KnownFleet, type Mark } from './known-fleet.js';
+import { isHidden } from './store.js';
 
 export interface CatchUpOptions {
   /** Organizations whose lists are read. */
@@ -106,6 +107,8 @@ export class CatchUp {
   #readings = 0;
   /** The list was read from its beginning, as far as it is read. */
   #hasBaseline = false;
+  /** Some bicycle was shown in another state than `available`: none is hidden for its state. */
+  #showsAll = false;
   /** Some bicycle was found at its own address, so that 404 there means something. */
   #hasAddresses = false;
 
@@ -228,6 +231,7 @@ export class CatchUp {
   #takeItem(reading: Reading, item: Bicycle, now: Moment) {
     const [followed = ''] = reading.left.organizations;
     const { mark, askedAt } = reading;
+    this.#showsAll ||= typeof item.state === 'string' && item.state !== 'available';
     if (mark === undefined) return this.#emit({ type: 'learned', bicycle: this.#known.learn(item, now, { followed }) });
     const comparison = this.#known.compare(item, mark, askedAt, now, { followed });
     const { change, isUnknown, isUncertain, isStale } = comparison;
@@ -282,6 +286,8 @@ export class CatchUp {
     if (next === undefined) {
       // Where a bicycle left the list meanwhile, another one may have slipped from a page to the one before.
       const met = list.met.size + list.nameless;
+      // A bare array has no count, and came in one piece.
+      if (list.pages === 1) list.total ??= met;
       if (met < (list.total ?? 0)) reading.unsound ??= `it showed ${met} of ${list.total} bicycles`;
       return this.#endList(reading, now);
     }
@@ -348,7 +354,10 @@ export class CatchUp {
   /** The bicycles followed by name that were known, and that the service does not have any more. */
   #absent({ left: { missing }, isBoundReached }: Reading): string[] {
     if (missing === undefined || (isBoundReached && !this.#hasAddresses)) return [];
-    return [...missing].filter((uuid) => this.#known.get(uuid) !== undefined);
+    return [...missing].filter((uuid) => {
+      const entry = this.#known.store.get(uuid);
+      return entry !== undefined && entry.goneMs === undefined && (this.#showsAll || !isHidden(entry));
+    });
   }
 
   #remove(uuids: readonly string[], now: Moment): number {

@@ -38,8 +38,8 @@ export type FollowerAnswer = { readonly id: number } & (
   /** What the store says of the reading, where it takes its time. */
   | ({ readonly type: 'whole-met' } & Meeting)
   | { readonly type: 'whole-failed'; readonly error: FleetError; readonly random: number }
-  /** `total` is undefined where the service does not say, or did not answer. */
-  | { readonly type: 'count'; readonly organization: string; readonly total: number | undefined }
+  /** `total` is undefined where the service does not say, null where it did not answer. */
+  | { readonly type: 'count'; readonly organization: string; readonly total: number | undefined | null }
 );
 
 export type AnswerOf<Type extends FollowerAnswer['type']> = FollowerAnswer & { readonly type: Type };

@@ -44,7 +44,7 @@ interface Check {
   isChecking: boolean;
   /** The counts that were asked for, and those that came; undefined while none is asked for. */
   counting:
-    | { readonly id: number; readonly askedAt: number; readonly totals: Map<string, number | undefined> }
+    | { readonly id: number; readonly askedAt: number; readonly totals: Map<string, number | undefined | null> }
     | undefined;
   counts: number;
 }
@@ -306,16 +306,18 @@ export class Follower {
     counting.totals.set(organization, total);
     if (counting.totals.size < this.#options.organizations.length) return;
     check.counting = undefined;
-    if ([...counting.totals.values()].includes(undefined)) return this.#checkAgain(RECHECK_MS, now);
-    // A bicycle may have come of which nothing was pushed: the head of the list shows it.
+    const totals = [...counting.totals.values()];
+    if (totals.includes(null)) return this.#checkAgain(RECHECK_MS, now);
+    // A bicycle may have come of which nothing was pushed: the head of the list shows it, and all of a list that has no pages.
     const isBusy = this.#catchUp.isReading || this.#catchUp.isWanted || this.#catchUp.hasMark;
-    if (this.#misfit(counting.totals, counting.askedAt) !== undefined && !isBusy) this.#compare(now);
+    const isOpen = totals.includes(undefined) || this.#misfit(counting.totals, counting.askedAt) !== undefined;
+    if (isOpen && !isBusy) this.#compare(now);
   }
 
   /** Why the service's count does not fit what is known; undefined where it does, or does not say. */
-  #misfit(totals: ReadonlyMap<string, number | undefined>, askedAt: number): string | undefined {
+  #misfit(totals: ReadonlyMap<string, number | undefined | null>, askedAt: number): string | undefined {
     const total = this.#options.organizations.reduce<number | undefined>((sum, organization) => {
-      const count = totals.get(organization);
+      const count = totals.get(organization) ?? undefined;
       return sum === undefined || count === undefined ? undefined : sum + count;
     }, 0);
     const { store, isWhole } = this.known;
@@ -396,8 +398,12 @@ export class Follower {
     }
     if (pending === undefined && gone === 0) return;
     const report = pending ?? { ...NOTHING_READ, sinceWallMs: this.#check.comparedTo.wallMs };
-    const isComplete = reason === undefined && (report.isComplete || this.#options.isWhole);
-    const why = isComplete ? undefined : (reason ?? report.reason);
+    // What a later gap hid, nobody has looked up yet.
+    const isBehind = pending === undefined && this.#catchUp.isBehind;
+    const isComplete = reason === undefined && !isBehind && (report.isComplete || this.#options.isWhole);
+    const why = isComplete
+      ? undefined
+      : (reason ?? report.reason ?? 'what changed in the last gap is not looked up yet');
     this.#emit({ type: 'read', report: { ...report, gone: report.gone + gone, isComplete, reason: why } });
   }
 }

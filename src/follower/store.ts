@@ -58,7 +58,7 @@ export interface Meeting {
 /** A reading of the whole list, as the store has to know it. */
 export interface ListPass {
   readonly id: number;
-  /** When the reading began: what a message touched since is not missing. */
+  /** When the reading began, or the one that it confirms: what a message touched since is not missing. */
   readonly started: Moment;
   /** The same moment by the service's time, in milliseconds since the epoch. */
   readonly serviceMs: number;
@@ -193,6 +193,7 @@ export class MemoryStore implements FleetStore {
   }
 }
 
-function isHidden({ bicycle, isStatePushed }: KnownBicycle): boolean {
+/** Whether a list of available bicycles alone would not show it: it was pushed in another state, and no list has shown it so. */
+export function isHidden({ bicycle, isStatePushed }: KnownBicycle): boolean {
   return isStatePushed && bicycle.state !== 'available';
 }

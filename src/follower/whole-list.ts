@@ -38,8 +38,9 @@ interface Wanted {
   readonly reason: string;
   readonly dueMs: number;
   readonly isConfirming?: boolean | undefined;
-  /** Where one that was interrupted goes on. */
+  /** Where one that was interrupted goes on, and when it began: by the monotonic clock, for the date may have stepped since. */
   readonly resumed?: ListProgress | undefined;
+  readonly startedAt?: Moment | undefined;
 }
 
 /** How often the pages are read at most before a reading counts as not proven. */
@@ -65,6 +66,8 @@ export class WholeList {
   #wanted: Wanted | undefined;
   #readings = 0;
   #startedAt: Moment = { monotonicMs: 0, wallMs: 0 };
+  /** When the first of the two readings began that have to agree: what was heard since, one reading alone cannot have missed. */
+  #missingSince: Moment = this.#startedAt;
   /** Readings in a row that failed, or were not proven. */
   #failures = 0;
   /** Before this moment of the monotonic clock none begins for the count's sake. */
@@ -127,20 +130,24 @@ export class WholeList {
   /** Goes on with the reading of the program before. */
   resume(reason: string, progress: ListProgress | undefined, suspectedMs: number | undefined, now: Moment) {
     const dueMs = now.monotonicMs;
-    this.#wanted = { reason, dueMs, isConfirming: progress?.isConfirming, resumed: progress };
+    const began = progress === undefined ? now : momentAt(Date.parse(progress.started), now);
+    // One that began in the future would take all that was heard before it for missing.
+    const startedAt = began.monotonicMs > now.monotonicMs ? now : began;
+    this.#wanted = { reason, dueMs, isConfirming: progress?.isConfirming, resumed: progress, startedAt };
     this.#suspectedMs = suspectedMs;
   }
 
   /** Begins the reading that is wanted. */
   begin(now: Moment) {
     if (this.#wanted === undefined) return;
-    const { isConfirming = false, resumed } = this.#wanted;
+    const { isConfirming = false, resumed, startedAt = now } = this.#wanted;
     this.#wanted = undefined;
     const progress = resumed ?? { ...FIRST_PAGE, started: new Date(now.wallMs).toISOString(), isConfirming, pass: 1 };
     // What a second reading shows counts beside what the first one showed.
     if (!isConfirming && resumed === undefined) this.#known.store.beginList();
     const id = ++this.#readings;
-    this.#startedAt = resumed === undefined ? now : momentAt(Date.parse(resumed.started), now);
+    this.#startedAt = startedAt;
+    if (!isConfirming || id === 1) this.#missingSince = startedAt;
     this.#readOn({ id, progress, pagesHere: progress.page - 1, metHere: 0, isStale: false }, now);
   }
 
@@ -213,8 +220,8 @@ export class WholeList {
   }
 
   #passOf({ id, progress }: Reading): ListPass {
-    const serviceMs = this.#known.serviceMs(this.#startedAt.monotonicMs);
-    return { id, pass: progress.pass, started: this.#startedAt, serviceMs };
+    const serviceMs = this.#known.serviceMs(this.#missingSince.monotonicMs);
+    return { id, pass: progress.pass, started: this.#missingSince, serviceMs };
   }
 
   /** How many bicycles the service counts; undefined where it does not say. */
@@ -237,7 +244,7 @@ export class WholeList {
       const what = isShort ? `showed ${met} of ${total} bicycles` : 'was older than what was pushed before';
       return this.#endInVain('incomplete', `the list ${what}, ${MOST_PASSES} times`, 'it is read again later', now);
     }
-    this.#options.onProven(pass.started, total, now);
+    this.#options.onProven(this.#startedAt, total, now);
     if (hidden > 0 && !this.#isFiltered) {
       const message = `the list shows available bicycles alone, as to a token with fewer rights: ${hidden} others are known and kept`;
       this.#emit({ type: 'notice', event: 'filtered', message });
@@ -293,7 +300,8 @@ export class WholeList {
     const inMs = Math.ceil((0.5 + random / 2) * pauseMs);
     const { isConfirming } = progress;
     this.#reading = undefined;
-    this.#wanted = { reason: error.message, dueMs: now.monotonicMs + inMs, isConfirming, resumed: progress };
+    const dueMs = now.monotonicMs + inMs;
+    this.#wanted = { reason: error.message, dueMs, isConfirming, resumed: progress, startedAt: this.#startedAt };
     this.#emit({ type: 'unread', error, sinceWallMs: undefined, retryInMs: inMs });
     this.#emit({ type: 'wake', inMs });
     this.#options.onEnd({ gone: 0, reason: 'the whole list could not be read' }, now);

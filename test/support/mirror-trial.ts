@@ -1,7 +1,7 @@
 // The built `fleet mirror run` under random trouble: a moving sandbox with cuts, failing lists, changes in the same second and kill -9; then
 // the database is held against the service and against what happened.
 
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { BOOKKEEPING } from '../../src/follower/known-fleet.js';
 import type { Database } from '../../src/mirror/database.js';
@@ -18,6 +18,10 @@ const SPEED = 10;
 /** How much earlier or later than it happened something may be seen, in the life of the service; besides, as late as a busy machine lets this process be. */
 const SLACK_MS = 3_000;
 const MOVE_MS = 15;
+/** How far behind a mirror may be that is current, in the life of the service; and what a busy machine takes. */
+const STATUS_SLACK_MS = 30_000;
+/** More than a fifth, and more than ten, would have to be gone for ten minutes first. */
+const MOST_REMOVED = 10;
 const END_LIMIT_MS = 60_000;
 /** How old what messages leave out may be (README, "Links"), in real milliseconds. */
 const LINKS_MS = (5 * 60_000) / SPEED;
@@ -47,6 +51,12 @@ interface Made {
   readonly atMs: number;
 }
 
+/** A bicycle that was deleted, of which nothing is pushed. */
+interface Removed {
+  readonly uuid: string;
+  readonly atMs: number;
+}
+
 interface Halt {
   readonly fromMs: number;
   readonly toMs: number;
@@ -55,6 +65,7 @@ interface Halt {
 /** What happened, and how late it may have been seen. */
 interface Happened {
   readonly made: readonly Made[];
+  readonly removed: readonly Removed[];
   readonly halts: readonly Halt[];
   readonly lateMs: number;
 }
@@ -87,14 +98,28 @@ export async function runTrial({ seed, to, durationMs, bicycles }: Trial): Promi
   };
   const runner = openRunner([...PROGRAM_ARGS, 'mirror', 'run', '--to', to, '--organization', organization], env, now);
   const made: Made[] = [];
+  const removed: Removed[] = [];
   let latestMs = 0;
   let dueMs = performance.now() + MOVE_MS;
   const mover = setInterval(() => {
     latestMs = Math.max(latestMs, performance.now() - dueMs);
     move(sandbox, organization, luck, now, made);
+    if (luck.chance(0.01)) bear(sandbox, organization, luck);
+    // More at once would seem to be a service in trouble.
+    if (luck.chance(0.02) && removed.length < MOST_REMOVED) remove(sandbox, organization, luck, now, removed);
     dueMs = performance.now() + MOVE_MS;
   }, MOVE_MS);
   let kills = 0;
+  let beside: Promise<string[]> = Promise.resolve([]);
+  const watchStatus = async (): Promise<string[]> => {
+    const wrong: string[] = [];
+    while (!isOver) {
+      await pause(1_500);
+      wrong.push(...(await judgeStatus(to, env, made, removed, now)));
+    }
+    return wrong;
+  };
+  let isOver = false;
   try {
     const copy = await copyWhole(to, runner, now, () => {
       if (luck.chance(0.5) && kills < 2) {
@@ -102,6 +127,7 @@ export async function runTrial({ seed, to, durationMs, bicycles }: Trial): Promi
         runner.kill();
       }
     });
+    beside = watchStatus();
     const endAt = performance.now() + durationMs;
     while (performance.now() < endAt) {
       await pause(100 + luck.below(500));
@@ -112,7 +138,8 @@ export async function runTrial({ seed, to, durationMs, bicycles }: Trial): Promi
     sandbox.setFaults([{ kind: 'noreplay' }]);
     sandbox.dropStreams();
     runner.proceed();
-    const faults = await settle(sandbox, organization, to);
+    isOver = true;
+    const faults = [...(await beside), ...(await settle(sandbox, organization, to))];
     const endMs = performance.now();
     const code = await runner.stop();
     // In its hasty life the database of a busy machine may be too slow for the last batch.
@@ -120,11 +147,13 @@ export async function runTrial({ seed, to, durationMs, bicycles }: Trial): Promi
     if (code !== 143 && !isTooSlow) faults.push(`SIGTERM ended it with ${code}`);
     if (performance.now() - endMs > 10_000) faults.push('SIGTERM took longer than ten seconds');
     const { found, recorded, gaps } = await withDatabase(to, (database) =>
-      judge(database, copy, { made, halts: runner.halts(), lateMs: latestMs * SPEED }),
+      judge(database, copy, { made, removed, halts: runner.halts(), lateMs: latestMs * SPEED }),
     );
     return { faults: [...faults, ...found], made: made.length, recorded, gaps, kills, stderr: runner.stderr() };
   } finally {
+    isOver = true;
     clearInterval(mover);
+    await beside.catch(() => []);
     runner.kill();
     await sandbox.close();
   }
@@ -148,6 +177,52 @@ function move(sandbox: Sandbox, organization: string, luck: Luck, now: () => num
       made.push({ uuid, state: changed.state, version: changed.concurrency_version, atMs: now() });
     } catch {}
   }
+}
+
+/** A bicycle is new, of which nothing is pushed before its first change. */
+function bear(sandbox: Sandbox, organization: string, luck: Luck): void {
+  const uuid = `77777777-0000-4000-8000-${String(luck.below(1e9)).padStart(12, '0')}`;
+  sandbox.playArrival({ organization, bicycle: { uuid, name: `New ${uuid.slice(-9)}` } });
+}
+
+function remove(sandbox: Sandbox, organization: string, luck: Luck, now: () => number, removed: Removed[]): void {
+  const all = sandbox.bicycles(organization);
+  const { uuid = '' } = all[luck.below(all.length)] ?? {};
+  removed.push({ uuid, atMs: now() });
+  sandbox.playDeparture(uuid);
+}
+
+/** What `mirror status` calls current has every change that is older than what a mirror may be behind. */
+async function judgeStatus(
+  to: string,
+  env: NodeJS.ProcessEnv,
+  made: readonly Made[],
+  removed: readonly Removed[],
+  now: () => number,
+) {
+  const newest = new Map<string, Made>();
+  // The lease of a writer on PostgreSQL lasts as long as the database's own clock says.
+  const beforeMs = now() - STATUS_SLACK_MS * (to.startsWith('postgres') ? SPEED : 1);
+  for (const one of made) if (one.atMs < beforeMs) newest.set(one.uuid, one);
+  const text = await new Promise<string>((resolve) => {
+    const args = [...PROGRAM_ARGS, 'mirror', 'status', '--to', to, '--json'];
+    execFile(PROGRAM_FILE, args, { env }, (_error, stdout) => resolve(stdout));
+  });
+  if (!text.includes('"current": true') && !text.includes('"current":true')) return [];
+  const rows = await withDatabase(
+    to,
+    (database) => database.all('select uuid, concurrency_version as version from bicycles'),
+    'read',
+  ).catch(() => []);
+  return rows.flatMap(({ uuid, version }) => {
+    const should = newest.get(String(uuid));
+    // What is gone keeps the last that was known of it.
+    if (removed.some((one) => one.uuid === uuid)) return [];
+    if (should === undefined || Number(version) >= Number(should.version)) return [];
+    return [
+      `status said current, and ${uuid} had ${version} for ${should.version} of ${now() - should.atMs} ms before`,
+    ];
+  });
 }
 
 type Luck = ReturnType<typeof openLuck>;
@@ -298,13 +373,16 @@ async function compare(database: Database, list: ReadonlyMap<string, Fields>): P
 }
 
 /** Replays the changes from the first snapshot, and looks for what neither they nor the gaps account for. */
-async function judge(database: Database, copy: Copy, { made, halts, lateMs }: Happened) {
+async function judge(database: Database, copy: Copy, { made, removed, halts, lateMs }: Happened) {
   const found: string[] = [];
   const changes = await database.all('select * from changes order by id');
   const state = new Map([...copy.rows].map(([uuid, row]) => [uuid, { ...row }]));
   const seen = new Set<string>();
   for (const { id, bicycle, version, field, old, new: now } of changes) {
     seen.add(`${bicycle} ${version}`);
+    const isGone = field === 'gone' && now !== 'null';
+    if (isGone && !removed.some((one) => one.uuid === bicycle))
+      found.push(`${bicycle} is marked as gone, and is there`);
     if (Number(id) <= copy.lastChange || field === 'gone') continue;
     const uuid = String(bicycle);
     if (field === '*') {

@@ -7,7 +7,7 @@ import { Watch, type WatchEffect, type WatchEvent } from '../../src/commands/wat
 import { FleetError } from '../../src/errors.js';
 import type { Report } from '../../src/follower/events.js';
 
-const TOPIC = '/6f1c0b5e-2f0e-4c56-9d3a-0d6f3a1f7c11/admin/bicycles/*';
+const ORGANIZATIONS = ['6f1c0b5e-2f0e-4c56-9d3a-0d6f3a1f7c11', '7e2d1c6f-3a1f-4d67-8e4b-1e7a4b2a8d22'] as const;
 const START_MS = Date.UTC(2026, 10, 21, 12);
 /** After the last trouble: longer than every pause of the catch-up, so that all has come in. */
 const QUIET_END_MS = 120_000;
@@ -33,6 +33,8 @@ export interface Made {
   id: number;
   uuid: string;
   atMs: number;
+  /** After it the list does not show the bicycle. */
+  isHidden?: boolean;
 }
 
 /** One line of the watch. */
@@ -47,6 +49,8 @@ export interface Shown {
 export interface Removed {
   uuid: string;
   atMs: number;
+  /** The list did not show it, and nobody had said so. */
+  isHidden?: boolean;
 }
 
 /** A reading that was reported. */
@@ -73,6 +77,8 @@ export interface History {
   /** How old the list may be. */
   lagMs?: number;
   hasVersions: boolean;
+  hasModified?: boolean;
+  hasTwo?: boolean;
   /** How much later than it happened a gap may be seen. */
   lateMs: number;
   /** Messages go on as they came: one that a list had shown before is shown again. */
@@ -99,16 +105,61 @@ export function openLuck(seed: number) {
     return state / 2_147_483_647;
   };
   for (let index = 0; index < 5; index++) next();
-  return { next, below: (count: number) => Math.floor(next() * count), chance: (share: number) => next() < share };
+  const below = (count: number) => Math.floor(next() * count);
+  const pick = <T>(values: readonly T[]): T => values[below(values.length)] as T;
+  return { next, below, pick, chance: (share: number) => next() < share };
 }
 
-function planOf(mostPages: number, form: Plan['form']): Plan {
+/** What a service is like that the seeds of the first year did not know. */
+export interface Traits {
+  /** Two organizations are followed, and bicycles move between them. */
+  hasTwo: boolean;
+  /** So many bicycles are followed by name; 0: all. */
+  named: number;
+  /** Bicycles have addresses of their own. */
+  hasAddresses: boolean;
+  /** The list shows available bicycles alone; all are pushed. */
+  isFiltered: boolean;
+  /** Bicycles of its own are listed whatever their state. */
+  hasOwn: boolean;
+  count: 'right' | 'none' | 'bare';
+  hasModified: boolean;
+  hasOpaqueVersions: boolean;
+  order: 'right' | 'created' | 'oldest';
+  /** Readings of the whole list fail now and then. */
+  failsWhole: boolean;
+}
+
+const PLAIN: Traits = {
+  ...{ hasTwo: false, named: 0, hasAddresses: true, isFiltered: false, hasOwn: false, count: 'right' },
+  ...{ hasModified: true, hasOpaqueVersions: false, order: 'right', failsWhole: false },
+};
+
+/** A service of the wilder kind, by the seed. */
+export function wildTraits(seed: number): Traits {
+  const luck = openLuck(seed + 7_000_000);
+  const count = luck.chance(0.25) ? (luck.chance(0.5) ? 'none' : 'bare') : 'right';
+  const order = luck.chance(0.2) ? (luck.chance(0.5) ? 'created' : 'oldest') : 'right';
+  const isFiltered = luck.chance(0.2);
+  return {
+    ...{ hasTwo: luck.chance(0.4), named: luck.chance(0.3) ? 1 + luck.below(4) : 0, hasAddresses: luck.chance(0.7) },
+    ...{ isFiltered, hasOwn: isFiltered && luck.chance(0.3), count, order },
+    ...{ hasModified: !luck.chance(0.15), hasOpaqueVersions: luck.chance(0.15), failsWhole: luck.chance(0.4) },
+  };
+}
+
+function planOf(
+  mostPages: number,
+  form: Plan['form'],
+  topics: readonly string[],
+  named: ReadonlySet<string> | undefined,
+): Plan {
   return {
     form,
     sseUrl: new URL('http://127.0.0.1/'),
-    topics: [TOPIC],
-    organizations: ['6f1c0b5e-2f0e-4c56-9d3a-0d6f3a1f7c11'],
-    bicycles: undefined,
+    topics,
+    organizations: ORGANIZATIONS.filter((organization) => topics.some((topic) => topic.includes(organization))),
+    bicycles: named,
     senders: undefined,
     where: [],
     until: undefined,
@@ -121,18 +172,29 @@ function planOf(mostPages: number, form: Plan['form']): Plan {
 }
 
 /** Runs one scenario to its end and holds what was shown against what happened. */
-export function runScenario({ seed, durationMs }: Scenario): Verdict {
+export function runScenario({ seed, durationMs }: Scenario, traits: Traits = PLAIN): Verdict {
   const luck = openLuck(seed);
-  const hasVersions = luck.chance(0.5);
+  const hasVersions = luck.chance(0.5) && traits.hasModified;
   const hasReplay = luck.chance(0.4);
   const isBounded = luck.chance(0.3);
   const isPartial = luck.chance(0.3);
-  const hasFuture = luck.chance(0.3);
+  // The middle of few is moved by one that lies.
+  const hasFuture = luck.chance(0.3) && traits.named === 0;
   const hasDeaths = luck.chance(0.6);
   const lagMs = luck.chance(0.3) ? 3_000 : 0;
   const size = 6 + luck.below(20);
   const pageSize = 4;
-  const plan = planOf(isBounded ? 2 : 100, luck.chance(0.3) ? 'board' : 'lines');
+  const uuidAt = (index: number) => `00000000-0000-4000-8000-${String(index).padStart(12, '0')}`;
+  const more = openLuck(seed + 9_000_000);
+  const named =
+    traits.named === 0 ? undefined : new Set(Array.from({ length: traits.named }, (_, index) => uuidAt(index)));
+  const followed = ORGANIZATIONS.slice(0, traits.hasTwo ? 2 : 1);
+  const topics = followed.flatMap((organization) =>
+    (named === undefined ? ['*'] : [...named]).map(
+      (name) => `/${organization}/admin/bicycles/${name}${name === '*' ? '' : '/'}`,
+    ),
+  );
+  const plan = planOf(isBounded ? 2 : 100, luck.chance(0.3) ? 'board' : 'lines', topics, named);
 
   let nowMs = 0;
   let wallStepMs = 0;
@@ -144,15 +206,18 @@ export function runScenario({ seed, durationMs }: Scenario): Verdict {
 
   // The service: bicycles, their changes, a list and one stream.
   const fleet = new Map<string, Bicycle>();
-  const uuidAt = (index: number) => `00000000-0000-4000-8000-${String(index).padStart(12, '0')}`;
+  const ownerOf = new Map<string, string>();
+  const isOwn = (uuid: unknown) => traits.hasOwn && Number(String(uuid).slice(-12)) % 5 === 0;
   let born = size;
   for (let index = 0; index < size; index++) {
     const uuid = uuidAt(index);
     const modified = hasFuture && index === 0 ? '2031-01-01T00:00:00Z' : secondOf(START_MS - 60_000 * (index + 1));
-    const version = hasVersions ? { concurrency_version: index } : {};
+    const version = hasVersions ? { concurrency_version: traits.hasOpaqueVersions ? `v${index}` : index } : {};
+    ownerOf.set(uuid, more.pick(followed));
     fleet.set(uuid, {
       uuid,
-      modified,
+      ...(traits.hasModified ? { modified } : {}),
+      state: traits.isFiltered && more.chance(0.4) ? 'rented' : 'available',
       name: `B${index}`,
       state_of_charge: -index,
       lock: 'https://x/locks/1/',
@@ -160,39 +225,52 @@ export function runScenario({ seed, durationMs }: Scenario): Verdict {
     });
   }
   const made: Made[] = [];
+  let changes = 0;
+  /** The last change that was delivered of each bicycle. */
+  const told = new Map<string, unknown>();
+  const versionAt = (number: number) => (traits.hasOpaqueVersions ? `v${number}` : number);
   const removed: Removed[] = [];
   /** The fleet as a replica that lags has it. */
   let replica = new Map(fleet);
   let isOfReplica = false;
-  let isUp = false;
-  let isStalled = false;
-  let lastLifeMs = 0;
-  let lossMs: number | undefined;
-  let lost: string[] = [];
-  let connection = 0;
-  let deliverAtMs = 0;
+  const links = new Map(topics.map((topic) => [topic, newLink()]));
+  const topicOf = (uuid: string) =>
+    topics.find((topic) => topic.includes(ownerOf.get(uuid) ?? '') && (topic.endsWith('*') || topic.includes(uuid)));
   const change = () => {
     if (nowMs >= durationMs) return;
     const isBorn = hasDeaths && luck.chance(0.02);
     const uuid = isBorn ? uuidAt(born++) : ([...fleet.keys()][luck.below(fleet.size)] ?? '');
-    const before = isBorn ? { uuid, name: 'new' } : fleet.get(uuid);
-    const id = made.length + 1;
+    const before = isBorn ? { uuid, name: 'new', state: 'available' } : fleet.get(uuid);
+    if (isBorn || (traits.hasTwo && more.chance(0.03))) ownerOf.set(uuid, more.pick(followed));
+    const id = ++changes;
     const ahead = hasFuture && uuid.endsWith('0'.repeat(12)) && luck.chance(0.5) ? 86_400_000 : 0;
     const modified = secondOf(START_MS + nowMs + ahead);
-    const version = hasVersions ? { concurrency_version: id * 10 + luck.below(10) + 1_000 } : {};
-    const bicycle: Bicycle = { ...before, modified, state_of_charge: id, ...version };
+    const version = hasVersions ? { concurrency_version: versionAt(id * 10 + luck.below(10) + 1_000) } : {};
+    const state = traits.isFiltered && more.chance(0.2) ? { state: more.chance(0.5) ? 'available' : 'rented' } : {};
+    const bicycle: Bicycle = {
+      ...before,
+      ...(traits.hasModified ? { modified } : {}),
+      ...state,
+      state_of_charge: id,
+      ...version,
+    };
     fleet.set(uuid, bicycle);
-    if (lastLifeMs > 0) made.push({ id, uuid, atMs: nowMs });
-    else made.push({ id, uuid, atMs: Number.NEGATIVE_INFINITY });
+    const topic = topicOf(uuid);
+    const link = topic === undefined ? undefined : links.get(topic);
+    if (topic === undefined || link === undefined) return void after(luck.below(500), change);
+    const isEarly = link.lastLifeMs === 0;
+    made.push({ id, uuid, atMs: isEarly ? Number.NEGATIVE_INFINITY : nowMs, isHidden: !isListed(bicycle) });
     const { lock: _lock, name: _name, ...rest } = bicycle;
-    const data = JSON.stringify({ topic: TOPIC, sender: 'bicycle', message: isPartial ? rest : bicycle });
-    const mine = connection;
+    const data = JSON.stringify({ topic, sender: 'bicycle', message: isPartial ? rest : bicycle });
+    const mine = link.connection;
     // Half of the changes of a busy fleet fall into the same second as the one before.
-    if (!isUp || isStalled) lost.push(data);
+    if (!link.isUp || link.isStalled) link.lost.push(data);
     else {
       // A connection keeps the order.
-      deliverAtMs = Math.max(deliverAtMs, nowMs + luck.below(300));
-      after(deliverAtMs - nowMs, () => (mine === connection && isUp && !isStalled ? deliver(data) : lost.push(data)));
+      link.deliverAtMs = Math.max(link.deliverAtMs, nowMs + luck.below(300));
+      after(link.deliverAtMs - nowMs, () =>
+        mine === link.connection && link.isUp && !link.isStalled ? deliver(topic, link, data) : link.lost.push(data),
+      );
     }
     after(luck.chance(0.5) ? luck.below(300) : luck.below(5_000), change);
   };
@@ -200,8 +278,9 @@ export function runScenario({ seed, durationMs }: Scenario): Verdict {
   const remove = () => {
     if (nowMs >= durationMs || removed.length === MOST_REMOVED) return;
     const uuid = [...fleet.keys()][luck.below(fleet.size)] ?? '';
+    const isHidden = !isListed(fleet.get(uuid) ?? {});
     fleet.delete(uuid);
-    removed.push({ uuid, atMs: nowMs });
+    removed.push({ uuid, atMs: nowMs, isHidden });
     after(luck.chance(0.3) ? luck.below(2_000) : luck.below(200_000), remove);
   };
   const replicate = () => {
@@ -211,34 +290,36 @@ export function runScenario({ seed, durationMs }: Scenario): Verdict {
     });
     if (nowMs < durationMs + QUIET_END_MS) after(500, replicate);
   };
-  const deliver = (data: string) => {
-    lastLifeMs = nowMs;
-    step({ type: 'message', topic: TOPIC, atMs: moment().wallMs, monotonicMs: nowMs, data, name: 'message' });
+  const deliver = (topic: string, link: Link, data: string) => {
+    link.lastLifeMs = nowMs;
+    const { message } = JSON.parse(data);
+    told.set(message.uuid, message.state_of_charge);
+    step({ type: 'message', topic, atMs: moment().wallMs, monotonicMs: nowMs, data, name: 'message' });
   };
-  const cut = () => {
-    if (!isUp) return;
-    const cause = isStalled ? 'idle' : 'network';
-    isUp = false;
-    isStalled = false;
-    connection++;
-    lossMs = lastLifeMs;
-    const at = { topic: TOPIC, atMs: moment().wallMs, monotonicMs: nowMs };
-    const blindMs = nowMs - lastLifeMs;
+  const cut = (topic: string, link: Link) => {
+    if (!link.isUp) return;
+    const cause = link.isStalled ? 'idle' : 'network';
+    link.isUp = false;
+    link.isStalled = false;
+    link.connection++;
+    link.lossMs = link.lastLifeMs;
+    const at = { topic, atMs: moment().wallMs, monotonicMs: nowMs };
+    const blindMs = nowMs - link.lastLifeMs;
     const lastLifeWallMs = at.atMs - blindMs;
     step({ type: 'lost', ...at, cause, error: CUT, lastLifeWallMs, blindMs, downMs: 0, attempt: 1, retryInMs: 500 });
-    after(200 + luck.below(30_000), open);
+    after(200 + luck.below(30_000), () => open(topic, link));
   };
-  const open = () => {
-    const isReturn = lossMs !== undefined;
-    const at = () => ({ topic: TOPIC, atMs: moment().wallMs, monotonicMs: nowMs });
-    const fromMs = lossMs ?? nowMs;
-    isUp = true;
-    lastLifeMs = nowMs;
-    lossMs = undefined;
+  const open = (topic: string, link: Link) => {
+    const isReturn = link.lossMs !== undefined;
+    const at = () => ({ topic, atMs: moment().wallMs, monotonicMs: nowMs });
+    const fromMs = link.lossMs ?? nowMs;
+    link.isUp = true;
+    link.lastLifeMs = nowMs;
+    link.lossMs = undefined;
     const durationOfGap = nowMs - fromMs;
     step({ type: 'open', ...at(), isReturn, trace: {} });
-    const missed = lost;
-    lost = [];
+    const missed = link.lost;
+    link.lost = [];
     if (isReturn) {
       const fromWallMs = at().atMs - durationOfGap;
       const gap = {
@@ -249,11 +330,11 @@ export function runScenario({ seed, durationMs }: Scenario): Verdict {
         droppedEvents: 0,
       } as const;
       step({ type: 'gap', ...at(), ...gap, replayed: hasReplay });
-      if (hasReplay) for (const data of missed) deliver(data);
+      if (hasReplay) for (const data of missed) deliver(topic, link, data);
     }
-    const mine = connection;
+    const mine = link.connection;
     after(isReturn ? 1_000 : 0, () => {
-      if (mine !== connection) return;
+      if (mine !== link.connection) return;
       const sinceWallMs = isReturn ? at().atMs - (nowMs - fromMs) : undefined;
       step({ type: 'resync', ...at(), sinceWallMs });
     });
@@ -261,23 +342,33 @@ export function runScenario({ seed, durationMs }: Scenario): Verdict {
   const trouble = () => {
     if (nowMs >= durationMs) return;
     const kind = luck.below(4);
+    const topic = more.pick(topics);
+    const link = links.get(topic) ?? newLink();
     if (kind === 0) wallStepMs += (luck.chance(0.5) ? 1 : -1) * 3_600_000;
-    else if (kind === 1 && isUp) {
-      isStalled = true;
-      after(5_000 + luck.below(60_000), cut);
-    } else cut();
+    else if (kind === 1 && link.isUp) {
+      link.isStalled = true;
+      after(5_000 + luck.below(60_000), () => cut(topic, link));
+    } else cut(topic, link);
     after(2_000 + luck.below(60_000), trouble);
   };
-  const pageOf = (page: number, isByAge = false) => {
+  const isListed = (bicycle: Bicycle) => !traits.isFiltered || bicycle.state === 'available' || isOwn(bicycle.uuid);
+  const pageOf = (organization: string, page: number, isByAge = false) => {
     // A reading stays with its replica: what slips between two of them leaves no trace.
     if (page === 0) isOfReplica = lagMs > 0 && nowMs < durationMs && luck.chance(0.3);
     const listed = isOfReplica ? replica : fleet;
-    const sorted = [...listed.values()];
-    if (!isByAge) sorted.sort((a, b) => String(b.modified).localeCompare(String(a.modified)));
-    const items = sorted.slice(page * pageSize, (page + 1) * pageSize);
+    const sorted = [...listed.values()].filter(
+      (one) => isListed(one) && ownerOf.get(String(one.uuid)) === organization,
+    );
+    if (!isByAge && traits.order === 'oldest')
+      sorted.sort((a, b) => String(a.modified).localeCompare(String(b.modified)));
+    else if (!isByAge && traits.order === 'right' && traits.hasModified)
+      sorted.sort((a, b) => String(b.modified).localeCompare(String(a.modified)));
+    const count = traits.count === 'right' ? sorted.length : undefined;
+    const isWhole = traits.count === 'bare';
+    const items = isWhole ? sorted : sorted.slice(page * pageSize, (page + 1) * pageSize);
     const next: [string, string][] | undefined =
-      (page + 1) * pageSize < listed.size ? [['page', String(page + 1)]] : undefined;
-    return { count: listed.size, items: items.map((value) => ({ json: '', value })), next, trace: {} };
+      !isWhole && (page + 1) * pageSize < sorted.length ? [['page', String(page + 1)]] : undefined;
+    return { count, items: items.map((value) => ({ json: '', value })), next, trace: {} };
   };
 
   // The watch, and what it shows.
@@ -296,7 +387,11 @@ export function runScenario({ seed, durationMs }: Scenario): Verdict {
       const said = kind === 'caught-up' ? known : JSON.parse(effect.data ?? '').message;
       show(said.state_of_charge, uuid, kind);
     } else if (effect.type === 'show' && effect.entry.type === 'gone') {
-      gone.push({ uuid: effect.entry.uuid, atMs: nowMs });
+      const { uuid } = effect.entry;
+      const there = fleet.get(uuid);
+      // What was never pushed in the state that hides it cannot be told from what was deleted.
+      const isHidden = there !== undefined && !isListed(there) && told.get(uuid) !== there.state_of_charge;
+      gone.push({ uuid, atMs: nowMs, isHidden });
     } else if (effect.type === 'stream' && effect.event.type === 'gap') {
       gaps.push({ fromMs: nowMs - effect.event.durationMs, toMs: nowMs });
     } else if (effect.type === 'read') {
@@ -305,16 +400,23 @@ export function runScenario({ seed, durationMs }: Scenario): Verdict {
     } else if (effect.type === 'wake') after(effect.inMs, () => step({ type: 'tick' }));
     else if (effect.type === 'read-count')
       after(luck.below(500), () =>
-        step({ type: 'count', id: effect.id, organization: effect.organization, total: fleet.size }),
+        step({
+          type: 'count',
+          id: effect.id,
+          organization: effect.organization,
+          total: nowMs < durationMs && more.chance(0.1) ? undefined : pageOf(effect.organization, 0).count,
+        }),
       );
     else if (effect.type === 'read-whole') {
-      const { id } = effect;
+      const { id, organization } = effect;
       const readOn = (page: number) => {
         const askedAt = watch.known.heard;
         after(luck.below(500), () => {
-          const { items, count } = pageOf(page, true);
-          const isLast = (page + 1) * pageSize >= count;
+          const { items, count, next } = pageOf(organization, page, true);
+          const isLast = next === undefined;
+          const isFailing = traits.failsWhole && nowMs < durationMs && more.chance(0.15);
           after(luck.below(500), () => {
+            if (isFailing) return step({ type: 'whole-failed', id, error: FAILURE, random: more.next() });
             const answer = { id, items, count, nextPage: isLast ? undefined : page + 2, askedAt } as const;
             step({ type: 'whole-page', ...answer });
             if (isLast) step({ type: 'whole-list', id });
@@ -324,7 +426,7 @@ export function runScenario({ seed, durationMs }: Scenario): Verdict {
       };
       readOn(effect.page - 1);
     } else if (effect.type === 'read-page') {
-      const { id, next } = effect;
+      const { id, next, organization } = effect;
       startedMs ??= nowMs;
       const page = Number(new Map(next ?? []).get('page') ?? 0);
       // The list is looked at somewhere between the question and the answer.
@@ -332,8 +434,19 @@ export function runScenario({ seed, durationMs }: Scenario): Verdict {
         const isFailing = nowMs < durationMs && luck.chance(0.1);
         const answer: WatchEvent = isFailing
           ? { type: 'failed', id, error: FAILURE }
-          : { type: 'page', id, page: pageOf(page) };
+          : { type: 'page', id, page: pageOf(organization, page) };
         after(luck.below(500), () => step(answer));
+      });
+    } else if (effect.type === 'read-bicycle') {
+      const { id, uuid } = effect;
+      startedMs ??= nowMs;
+      after(luck.below(500), () => {
+        const found = traits.hasAddresses ? fleet.get(uuid) : undefined;
+        const bicycle = found !== undefined && isListed(found) ? found : undefined;
+        const isFailing = nowMs < durationMs && more.chance(0.1);
+        after(luck.below(500), () =>
+          step(isFailing ? { type: 'failed', id, error: FAILURE } : { type: 'bicycle', id, bicycle }),
+        );
       });
     }
   };
@@ -341,7 +454,7 @@ export function runScenario({ seed, durationMs }: Scenario): Verdict {
     for (const effect of watch.take(event, moment())) perform(effect);
   };
 
-  after(10, open);
+  for (const [topic, link] of links) after(10 + more.below(500), () => open(topic, link));
   after(luck.below(300), change);
   after(luck.below(luck.chance(0.3) ? 2_000 : 20_000), trouble);
   if (hasDeaths) after(luck.below(60_000), remove);
@@ -353,16 +466,47 @@ export function runScenario({ seed, durationMs }: Scenario): Verdict {
     nowMs = Math.max(nowMs, next.dueMs);
     next.action();
   }
+  const cannotCount = traits.count === 'none';
+  const left = new Set([
+    ...fleet.keys(),
+    ...removed.filter(({ isHidden }) => isHidden || cannotCount).map(({ uuid }) => uuid),
+  ]);
+  const owed = [...fleet.values()]
+    .filter(isListed)
+    .map(({ uuid }) => String(uuid))
+    .filter((uuid) => named?.has(uuid) !== false);
+  const history = { made, shown, gaps, reports, removed, gone, lagMs, isRaw: false, lateMs: 0 };
   return {
     faults: [
-      ...judge({ made, shown, gaps, reports, removed, gone, lagMs, isBounded, hasVersions, lateMs: 0, isRaw: false }),
-      ...judgeKnown(new Set([...watch.bicycles()].map(({ uuid }) => String(uuid))), fleet, isBounded),
+      ...judge({
+        ...history,
+        isBounded: isBounded || cannotCount,
+        hasVersions: hasVersions && !traits.hasOpaqueVersions,
+        hasModified: traits.hasModified,
+        hasTwo: traits.hasTwo,
+      }),
+      ...judgeKnown(new Set([...watch.bicycles()].map(({ uuid }) => String(uuid))), new Set(owed), left, isBounded),
     ],
     changes: made.length,
     gaps: gaps.length,
     removed: gone.length,
     caughtUp: watch.counts.caughtUp,
   };
+}
+
+/** A connection of one topic. */
+interface Link {
+  isUp: boolean;
+  isStalled: boolean;
+  lastLifeMs: number;
+  lossMs: number | undefined;
+  lost: string[];
+  connection: number;
+  deliverAtMs: number;
+}
+
+function newLink(): Link {
+  return { isUp: false, isStalled: false, lastLifeMs: 0, lossMs: undefined, lost: [], connection: 0, deliverAtMs: 0 };
 }
 
 function secondOf(wallMs: number): string {
@@ -388,16 +532,22 @@ export function judge(history: History): string[] {
 }
 
 /** In the end what is known is what there is; of a list that was not read to its end no more than that. */
-function judgeKnown(known: ReadonlySet<string>, fleet: ReadonlyMap<string, Bicycle>, isBounded: boolean): string[] {
-  const ghosts = [...known].filter((uuid) => !fleet.has(uuid)).map((uuid) => `${uuid} is a ghost at the end`);
-  const unknown = [...fleet.keys()].filter((uuid) => !known.has(uuid)).map((uuid) => `${uuid} is not known at the end`);
+function judgeKnown(
+  known: ReadonlySet<string>,
+  listed: ReadonlySet<string>,
+  plausible: ReadonlySet<string>,
+  isBounded: boolean,
+): string[] {
+  const ghosts = [...known].filter((uuid) => !plausible.has(uuid)).map((uuid) => `${uuid} is a ghost at the end`);
+  const unknown = [...listed].filter((uuid) => !known.has(uuid)).map((uuid) => `${uuid} is not known at the end`);
   return isBounded ? ghosts : [...ghosts, ...unknown];
 }
 
 /** Nothing that is there is said to be gone, nothing twice; and no reading is complete while what it had to miss is not said. */
 function judgeGone({ removed = [], gone = [], shown, reports, lagMs = 0, isBounded = false }: History): string[] {
   const faults: string[] = [];
-  for (const { uuid, atMs } of gone) {
+  for (const { uuid, atMs, isHidden } of gone) {
+    if (isHidden) continue;
     const left = removed.find((one) => one.uuid === uuid && one.atMs <= atMs);
     if (left === undefined) faults.push(`${uuid} was said to be gone at ${atMs}, and is there`);
     const again = gone.find((one) => one.uuid === uuid && one.atMs > atMs);
@@ -407,8 +557,8 @@ function judgeGone({ removed = [], gone = [], shown, reports, lagMs = 0, isBound
     );
     if (again !== undefined && !isBack) faults.push(`${uuid} was said to be gone twice`);
   }
-  for (const { uuid, atMs } of removed) {
-    if (isBounded || !shown.some((one) => one.uuid === uuid)) continue;
+  for (const { uuid, atMs, isHidden } of removed) {
+    if (isHidden || isBounded || !shown.some((one) => one.uuid === uuid)) continue;
     const said = gone.find((one) => one.uuid === uuid)?.atMs ?? Number.POSITIVE_INFINITY;
     // The list itself may be that old.
     const wrong = reports.find(
@@ -423,7 +573,7 @@ function judgeGone({ removed = [], gone = [], shown, reports, lagMs = 0, isBound
   return faults;
 }
 
-function judgeDoubles({ shown, hasVersions, isRaw }: History): string[] {
+function judgeDoubles({ shown, hasVersions, isRaw, hasModified = true, hasTwo = false }: History): string[] {
   const faults: string[] = [];
   for (const [id, lines] of timesOf(shown)) {
     const [first, second] = lines;
@@ -432,7 +582,11 @@ function judgeDoubles({ shown, hasVersions, isRaw }: History): string[] {
     const between = shown.slice(shown.indexOf(first) + 1, shown.indexOf(second));
     const isCorrection = !hasVersions && lines.length === 2 && between.some(({ uuid }) => uuid === first.uuid);
     const isListed = isRaw && lines.length === 2 && lines.filter(({ how }) => how === 'caught-up').length === 1;
-    if (!isCorrection && !isListed)
+    // What has no time cannot be put before or after the reading that did not show its bicycle.
+    const isOfNoTime = !hasModified && lines.length === 2 && first.how === 'late' && second.how === 'caught-up';
+    // Two connections keep no order between them: what moved is shown late by the one that was behind.
+    const isOfTwo = hasTwo && lines.length === 2 && second.how === 'late';
+    if (!isCorrection && !isListed && !isOfNoTime && !isOfTwo)
       faults.push(`change ${id} was shown ${lines.length} times: ${lines.map(({ how }) => how).join(', ')}`);
   }
   return faults;
@@ -441,12 +595,16 @@ function judgeDoubles({ shown, hasVersions, isRaw }: History): string[] {
 function judgeSwallowed({ made, shown, gaps, reports, lateMs, removed = [], lagMs = 0 }: History): string[] {
   const faults: string[] = [];
   const times = timesOf(shown);
-  for (const { id, uuid, atMs } of made) {
-    if (times.has(id) || atMs === Number.NEGATIVE_INFINITY) continue;
+  for (const { id, uuid, atMs, isHidden } of made) {
+    if (isHidden || times.has(id) || atMs === Number.NEGATIVE_INFINITY) continue;
     if (!gaps.some(({ fromMs, toMs }) => atMs >= fromMs - DELIVERY_MS - lateMs && atMs <= toMs)) {
       faults.push(`change ${id} of ${uuid} at ${Math.round(atMs) % 1e8} was not shown, and lies in no gap`);
     }
     const isOvertaken = made.some((later) => later.uuid === uuid && later.id > id && times.has(later.id));
+    // It was hidden before it was looked for.
+    const firstLookMs = reports.find((report) => report.isOfGap && report.atMs >= atMs)?.atMs ?? 0;
+    const sameLater = made.filter((later) => later.uuid === uuid && later.id > id && later.atMs <= firstLookMs);
+    if (sameLater.some((later) => later.isHidden)) continue;
     // Nobody can say any more what became of it; and a list that is older than the change cannot know of it.
     if (removed.some((one) => one.uuid === uuid)) continue;
     const isLagging = lagMs > 0 && reports.some(({ atMs: readMs }) => readMs >= atMs && readMs <= atMs + 4 * lagMs);

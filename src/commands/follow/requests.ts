@@ -65,10 +65,8 @@ async function readCount(
   { id, organization }: FollowerRequest & { type: 'read-count' },
 ): Promise<FollowerAnswer> {
   const query: Query = [...newestFirst(organization), ['page_size', '1']];
-  const page = await firstPage<Bicycle>(client, { path: BICYCLE.listPath, query, subject: SUBJECT }).catch(
-    () => undefined,
-  );
-  return { type: 'count', id, organization, total: page?.count };
+  const page = await firstPage<Bicycle>(client, { path: BICYCLE.listPath, query, subject: SUBJECT }).catch(() => null);
+  return { type: 'count', id, organization, total: page === null ? null : page.count };
 }
 
 /** Reads the list of an organization to its end, several pages ahead. */
