@@ -1,7 +1,7 @@
 // The built `fleet mirror run` under random trouble: a moving sandbox with cuts, failing lists, changes in the same second and kill -9; then
 // the database is held against the service and against what happened.
 
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { BOOKKEEPING } from '../../src/follower/known-fleet.js';
 import type { Database } from '../../src/mirror/database.js';
@@ -18,8 +18,6 @@ const SPEED = 10;
 /** How much earlier or later than it happened something may be seen, in the life of the service; besides, as late as a busy machine lets this process be. */
 const SLACK_MS = 3_000;
 const MOVE_MS = 15;
-/** How far behind a mirror may be that is current, in the life of the service; and what a busy machine takes. */
-const STATUS_SLACK_MS = 30_000;
 /** More than a fifth, and more than ten, would have to be gone for ten minutes first. */
 const MOST_REMOVED = 10;
 const END_LIMIT_MS = 60_000;
@@ -110,16 +108,6 @@ export async function runTrial({ seed, to, durationMs, bicycles }: Trial): Promi
     dueMs = performance.now() + MOVE_MS;
   }, MOVE_MS);
   let kills = 0;
-  let beside: Promise<string[]> = Promise.resolve([]);
-  const watchStatus = async (): Promise<string[]> => {
-    const wrong: string[] = [];
-    while (!isOver) {
-      await pause(1_500);
-      wrong.push(...(await judgeStatus(to, env, made, removed, now)));
-    }
-    return wrong;
-  };
-  let isOver = false;
   try {
     const copy = await copyWhole(to, runner, now, () => {
       if (luck.chance(0.5) && kills < 2) {
@@ -127,7 +115,6 @@ export async function runTrial({ seed, to, durationMs, bicycles }: Trial): Promi
         runner.kill();
       }
     });
-    beside = watchStatus();
     const endAt = performance.now() + durationMs;
     while (performance.now() < endAt) {
       await pause(100 + luck.below(500));
@@ -138,8 +125,7 @@ export async function runTrial({ seed, to, durationMs, bicycles }: Trial): Promi
     sandbox.setFaults([{ kind: 'noreplay' }]);
     sandbox.dropStreams();
     runner.proceed();
-    isOver = true;
-    const faults = [...(await beside), ...(await settle(sandbox, organization, to))];
+    const faults = await settle(sandbox, organization, to);
     const endMs = performance.now();
     const code = await runner.stop();
     // In its hasty life the database of a busy machine may be too slow for the last batch.
@@ -151,9 +137,7 @@ export async function runTrial({ seed, to, durationMs, bicycles }: Trial): Promi
     );
     return { faults: [...faults, ...found], made: made.length, recorded, gaps, kills, stderr: runner.stderr() };
   } finally {
-    isOver = true;
     clearInterval(mover);
-    await beside.catch(() => []);
     runner.kill();
     await sandbox.close();
   }
@@ -190,39 +174,6 @@ function remove(sandbox: Sandbox, organization: string, luck: Luck, now: () => n
   const { uuid = '' } = all[luck.below(all.length)] ?? {};
   removed.push({ uuid, atMs: now() });
   sandbox.playDeparture(uuid);
-}
-
-/** What `mirror status` calls current has every change that is older than what a mirror may be behind. */
-async function judgeStatus(
-  to: string,
-  env: NodeJS.ProcessEnv,
-  made: readonly Made[],
-  removed: readonly Removed[],
-  now: () => number,
-) {
-  const newest = new Map<string, Made>();
-  // The lease of a writer on PostgreSQL lasts as long as the database's own clock says.
-  const beforeMs = now() - STATUS_SLACK_MS * (to.startsWith('postgres') ? SPEED : 1);
-  for (const one of made) if (one.atMs < beforeMs) newest.set(one.uuid, one);
-  const text = await new Promise<string>((resolve) => {
-    const args = [...PROGRAM_ARGS, 'mirror', 'status', '--to', to, '--json'];
-    execFile(PROGRAM_FILE, args, { env }, (_error, stdout) => resolve(stdout));
-  });
-  if (!text.includes('"current": true') && !text.includes('"current":true')) return [];
-  const rows = await withDatabase(
-    to,
-    (database) => database.all('select uuid, concurrency_version as version from bicycles'),
-    'read',
-  ).catch(() => []);
-  return rows.flatMap(({ uuid, version }) => {
-    const should = newest.get(String(uuid));
-    // What is gone keeps the last that was known of it.
-    if (removed.some((one) => one.uuid === uuid)) return [];
-    if (should === undefined || Number(version) >= Number(should.version)) return [];
-    return [
-      `status said current, and ${uuid} had ${version} for ${should.version} of ${now() - should.atMs} ms before`,
-    ];
-  });
 }
 
 type Luck = ReturnType<typeof openLuck>;
