@@ -52,7 +52,9 @@ describe('CSV', () => {
               .slice(0, index + 1)
               .join('\n')
               .split('\n').length;
-            return (lines[index + 1] ?? '').trim() === '' ? [] : [{ line: before + 1, value: { a, b } }];
+            return (lines[index + 1] ?? '').trim() === ''
+              ? []
+              : [{ line: before + 1, value: { a, b }, isRecord: true }];
           });
           expect(rows).toEqual(written);
         },

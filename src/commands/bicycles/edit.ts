@@ -15,6 +15,7 @@ import { textOf } from '../../terminal/values.js';
 import { BICYCLES } from '../../views/bicycle.js';
 import { bodyOf, type Field, splitField, textField, typedField } from '../api/fields.js';
 import { readChange } from '../bulk/answer.js';
+import type { ChangeOptions } from '../bulk/plan.js';
 import { describe } from '../list/meant.js';
 import { printRows } from '../list/result.js';
 import { withNamesFound } from '../named/find.js';
@@ -25,7 +26,7 @@ import { findBicycle } from './find.js';
 import { readBicycle } from './get.js';
 import { type FieldFlags, readFlags } from './new-bicycles.js';
 
-export interface EditOptions extends FieldFlags {
+export interface EditOptions extends FieldFlags, Omit<ChangeOptions, 'dryRun' | 'yes'> {
   note?: string;
   /** `NAME=VALUE`, typed as in `fleet api -F`; a value in double quotes is a text. */
   field?: string[];
@@ -35,16 +36,18 @@ export interface EditOptions extends FieldFlags {
 }
 
 /** Fields of a bicycle as the service sent it; numbers keep their digits. */
-type Fields = { readonly [field: string]: unknown };
+export type Fields = { readonly [field: string]: unknown };
 
 /** What messages call the request. */
-const SUBJECT = 'the edit';
+export const SUBJECT = 'the edit';
 
 /** Statuses of a service that has the address and not the method. */
-const METHOD_NOT_SERVED: readonly (number | undefined)[] = [405, 501];
+export const METHOD_NOT_SERVED: readonly (number | undefined)[] = [405, 501];
 
 /** Changes one bicycle. Throws a FleetError of kind `usage` before anything is sent when the flags change nothing. */
 export async function editBicycle(context: Context, text: string, options: EditOptions): Promise<void> {
+  if (options.journal !== undefined || options.failFast === true)
+    throw usageError('--journal and --fail-fast go with many', 'pipe rows into: fleet bicycles edit -');
   const client = await context.client();
   const changes = await readChanges(context, client.baseUrl, options);
   const { uuid, item: found } = await findBicycle(context, text);
@@ -140,14 +143,14 @@ function wordOf(value: unknown): string | undefined {
 /** A value longer than this is cut: it is only to be recognised. */
 const LONGEST_VALUE_CHARACTERS = 200;
 
-function showValue(value: unknown): string {
+export function showValue(value: unknown): string {
   const text = textOf(value);
   if (text === '') return '(empty)';
   return text === undefined ? '(none)' : clean(text.slice(0, LONGEST_VALUE_CHARACTERS));
 }
 
 /** `PUT` sends the writable fields as just read with the changes put in, `PATCH` the changes alone; both the version that was read. */
-function requestFor(method: EditMethod, uuid: string, before: Fields, changes: Fields): HttpRequest {
+export function requestFor(method: EditMethod, uuid: string, before: Fields, changes: Fields): HttpRequest {
   // Assumed: an edit may write what a creation takes (section 4.2).
   const kept = NEW_BICYCLE_FIELDS.filter((field) => Object.hasOwn(before, field)).map((field) => [
     field,
@@ -256,12 +259,7 @@ async function printResult(context: Context, answer: HttpAnswer, edited: Edited)
   if (reading.kind === 'unclear')
     throw unclear(answer, uuid, label, `the answer is not this bicycle but ${reading.what}`);
   const after = readExact(answer.text) as Fields;
-  // What the answer does not have, the service does not have.
-  const left = changed
-    .filter(([field]) => !Object.hasOwn(after, field) || writeJson(after[field]) === writeJson(before[field]))
-    .map(
-      ([field]) => `${clean(field)} (${Object.hasOwn(after, field) ? showValue(after[field]) : 'not in its answer'})`,
-    );
+  const left = findLeft(changed, before, after);
   const isEdited = left.length < changed.length;
   if ((await context.settings()).output.value !== 'table' || context.flags.jq !== undefined) {
     const item = { json: squeeze(answer.text.trim()), value: reading.body ?? {} };
@@ -277,4 +275,13 @@ async function printResult(context: Context, answer: HttpAnswer, edited: Edited)
     trace,
     hint: `${isEdited ? 'the other fields were changed' : 'nothing was changed'}; some fields can be edited in some states only`,
   });
+}
+
+/** The fields that an answer shows as they were, or not at all: what it does not have, the service does not have. */
+export function findLeft(changed: readonly (readonly [string, unknown])[], before: Fields, after: Fields): string[] {
+  return changed
+    .filter(([field]) => !Object.hasOwn(after, field) || writeJson(after[field]) === writeJson(before[field]))
+    .map(
+      ([field]) => `${clean(field)} (${Object.hasOwn(after, field) ? showValue(after[field]) : 'not in its answer'})`,
+    );
 }

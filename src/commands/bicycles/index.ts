@@ -22,6 +22,7 @@ import { addBulkFlags } from '../bulk/flags.js';
 import { OFFLINE, readTo, TO } from '../database.js';
 import { addListFlags } from '../list/flags.js';
 import { BICYCLE_ARGUMENT, EDIT_METHODS, STATS_GROUPS } from './choices.js';
+import type { EditOptions } from './edit.js';
 import { addFilters, addFleetFilters } from './filters.js';
 
 export function addBicycles(program: Command, run: Run): void {
@@ -126,13 +127,15 @@ A terminal shows bars; every other format has group, value, count and percent.`,
 function addEdit(bicycles: Command, run: Run): void {
   const edit = bicycles
     .command('edit')
-    .summary('change fields of a bicycle')
+    .summary('change fields of a bicycle, or of many from a file')
     .description(
       `Change fields of one bicycle. Shows "old -> new" for each, and asks on a terminal. Links take a URL, a UUID or a name.
 PUT sends every writable field, PATCH only the changes; the default is the one that the service supports.
-The version that was read is sent too, so that the edit of somebody else is not overwritten.`,
+The version that was read is sent too, so that the edit of somebody else is not overwritten.
+- reads many from stdin: CSV with a header, .xlsx, a JSON array or JSON lines. A column uuid, serial_number, bleid or name (the first
+of them that is filled in) names the bicycle, the others are its fields. An empty cell changes nothing, null clears the field.`,
     )
-    .argument('<bicycle>', BICYCLE_ARGUMENT, anyText(BICYCLES))
+    .argument('<bicycle>', `${BICYCLE_ARGUMENT}; - for stdin`, anyText(BICYCLES))
     .option('--name <name>', 'visible name')
     .option('--description <text>', 'free-text description')
     .option('--serial-number <text>', 'frame serial number')
@@ -146,13 +149,21 @@ The version that was read is sent too, so that the edit of somebody else is not 
       `${EDIT_METHODS.join(' or ')} (default: the one that the service supports)`,
       oneOf('method', EDIT_METHODS),
     )
-    .option('--dry-run', 'print the request; send nothing')
-    .option('-y, --yes', 'do not ask')
-    .action(run(async () => (await import('./edit.js')).editBicycle));
+    .option('-y, --yes', 'do not ask');
+  addBulkFlags(edit).action(
+    run(async () => async (context, bicycle: string, options: EditOptions) => {
+      if (bicycle === '-') await (await import('./edit-many.js')).editMany(context, options);
+      else await (await import('./edit.js')).editBicycle(context, bicycle, options);
+    }),
+  );
   examples(
     edit,
     ['preview a new name', 'fleet bicycles edit d238dc92-4ed5-4cec-a476-fe5f869ff26e --name "Ada 0042" --dry-run'],
     ['preview a new description', 'fleet bicycles edit "Emmy 0001" --description "basket repaired" --dry-run'],
+    [
+      'preview the changes of a table, also from .xlsx',
+      "printf 'name,note\\nEmmy 0001,basket repaired\\n' | fleet bicycles edit - --dry-run",
+    ],
   );
 }
 

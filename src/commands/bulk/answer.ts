@@ -92,9 +92,10 @@ export function isNewBicycle({ name }: NewBicycle, answer: Body): boolean {
 /** What a 2xx answer to a change means. */
 export function judgeAnswer(
   answer: HttpAnswer,
-  { uuid, creation }: Task,
-  { resource, isDryRun, verb }: Change,
+  task: Task,
+  { resource, isDryRun, verb, findIgnored }: Change,
 ): Verdict {
+  const { uuid, creation } = task;
   const { one } = resource;
   const isOwn = (body: Body) =>
     creation === undefined ? String(body['uuid']).toLowerCase() === uuid : isNewBicycle(creation.body, body);
@@ -108,6 +109,8 @@ export function judgeAnswer(
     );
     return { outcome: 'unknown', error, isWell: false, isFatal: false };
   }
+  const ignored = findIgnored?.(task, answer);
+  if (ignored !== undefined) return { outcome: 'refused', error: ignored, isWell: true, isFatal: false };
   if (!isDryRun) return { outcome: 'done', answer, named: reading.named, isWell: true, isFatal: false };
   if (reading.body === undefined) return { outcome: 'allowed', answer, isWell: true, isFatal: false };
   // Assumed: a dry run is answered with nothing. A bicycle in the answer may mean that it was carried out.

@@ -76,19 +76,20 @@ async function findBefore({ change }: Plan, { uuid, before }: Task, states: Stat
 
 async function askWhereNeeded(context: Context, plan: Plan, journal: OpenJournal | undefined): Promise<void> {
   const { isProtected } = await context.settings();
-  const { isGrave, isDryRun } = plan.change;
+  const { isGrave, isDryRun, isAlwaysAsked, isNeedless } = plan.change;
   // Where it is no stream: that is acted on only with --yes.
   if (!('length' in plan.tasks)) return;
   const examples: Task[] = [];
   let count = 0;
   for await (const task of plan.tasks) {
     if (!['open', 'doubt'].includes(judgeEntry(journal?.before.get(task.key)))) continue;
+    if (isNeedless?.(task) === true) continue;
     count += 1;
     if (examples.length < EXAMPLES_SHOWN) examples.push(task);
   }
   context.signal.throwIfAborted();
   // "A profile can be marked protected": then every change asks, also one that else would not.
-  const isAsked = isProtected.value || (!isDryRun && (count > 1 || isGrave));
+  const isAsked = isProtected.value || (!isDryRun && (count > 1 || isGrave || isAlwaysAsked === true));
   if (count > 0 && isAsked) await askBefore(context, plan, count, examples);
 }
 

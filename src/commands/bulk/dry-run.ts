@@ -22,6 +22,7 @@ export async function showRequests(
   const counts = { open: 0, done: 0, refused: 0, doubt: 0 };
   for await (const task of tasks) {
     const known = judgeEntry(entries.get(task.key));
+    if (known === 'open' && change.isNeedless?.(task) === true) continue;
     counts[known] += 1;
     if (known !== 'open') continue;
     const request = client.preview(change.requestOf(task));

@@ -4,7 +4,7 @@ import type { NewBicycle } from '../../api/bicycle.js';
 import type { Resource } from '../../api/resource.js';
 import type { FleetError } from '../../errors.js';
 import type { Client } from '../../http/client.js';
-import type { HttpRequest } from '../../http/types.js';
+import type { HttpAnswer, HttpRequest } from '../../http/types.js';
 import type { Shape } from '../../terminal/formats.js';
 import type { Ended } from '../../views/action.js';
 import type { Before, Entry, How } from './records.js';
@@ -59,6 +59,14 @@ export interface Change {
   /** The state that it leads to, where that is known before any answer has shown it. */
   target?: string | undefined;
   requestOf(task: Task): HttpRequest;
+  /** Whether it asks before one too, where somebody can be asked. */
+  isAlwaysAsked?: boolean;
+  /** Whether there is nothing to do for the task: it is reported as skipped. */
+  isNeedless?(task: Task): boolean;
+  /** Whether a refusal of the request means that it may be sent in another form, which `requestOf` gives from now on. */
+  mayTryOtherwise?(error: FleetError, request: HttpRequest): boolean;
+  /** What a success did not carry out, as its answer shows. */
+  findIgnored?(task: Task, answer: HttpAnswer): FleetError | undefined;
   /** A failure of the request in better words. */
   explain?(error: FleetError, task: Task): FleetError;
   /** Asks the service about those in doubt, and gives what decides them. Throws when it is out of reach. */

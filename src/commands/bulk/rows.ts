@@ -9,6 +9,8 @@ export interface InputRow {
   /** From 1 on. */
   line: number;
   value: { [field: string]: unknown } | string;
+  /** Whether it is a record of CSV: its cells are texts, and null where they are empty. */
+  isRecord?: true;
 }
 
 /** What a file says that cannot be read, and in which line. */
@@ -87,7 +89,7 @@ export async function* readRows(
     if (format === 'array') continue;
     if (typeof format === 'object') {
       if (hasOpenQuote(open)) continue;
-      yield { line: openedAt, value: readRecord(open.join('\n'), format, openedAt) };
+      yield { line: openedAt, value: readRecord(open.join('\n'), format, openedAt), isRecord: true };
     } else if (text.startsWith('{') || open.length > 1) {
       const value = readObject(open, text, openedAt);
       if (value === undefined) continue;

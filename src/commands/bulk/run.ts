@@ -138,8 +138,10 @@ export async function* openTasks(run: Run): AsyncGenerator<Task, void, undefined
   for await (const task of run.plan.tasks) {
     const entry = run.journal?.before.get(task.key);
     const known = judgeEntry(entry);
-    if (entry === undefined || known === 'open') yield task;
-    else if (entry.result === undefined || known === 'doubt') run.doubts.push({ task, entry });
+    if (entry === undefined || known === 'open') {
+      if (run.plan.change.isNeedless?.(task) === true) await take(run, { task, result: NEEDLESS, isRecorded: false });
+      else yield task;
+    } else if (entry.result === undefined || known === 'doubt') run.doubts.push({ task, entry });
     else {
       // Nothing was sent now: no request took any time.
       const outcome = known === 'done' ? 'skipped' : 'refused';
@@ -149,6 +151,15 @@ export async function* openTasks(run: Run): AsyncGenerator<Task, void, undefined
     }
   }
 }
+
+const NEEDLESS: ChangeResult = {
+  outcome: 'skipped',
+  status: null,
+  state: null,
+  request_id: null,
+  milliseconds: null,
+  message: 'it already has these values',
+};
 
 /** The failure of a task that only the journal knows. */
 export function failureOf({ outcome, status, message, request_id }: ChangeResult): FleetError {
@@ -318,8 +329,9 @@ interface Steps {
 async function exchange(run: Run, task: Task, { announce, pause }: Steps): Promise<HttpAnswer> {
   const { client, plan, patience, journal, reporter, over } = run;
   const holdBack = () => ((journal?.silentMs() ?? 0) > LONGEST_SILENCE_MS ? HELD_BACK : undefined);
-  const request = { ...plan.change.requestOf(task), retries: patience, pause, holdBack };
+  const { change } = plan;
   for (let mayRepeat = true; ; ) {
+    const request = { ...change.requestOf(task), retries: patience, pause, holdBack };
     try {
       return await client.send(request);
     } catch (error) {
@@ -327,7 +339,9 @@ async function exchange(run: Run, task: Task, { announce, pause }: Steps): Promi
         const seconds = ((journal?.silentMs() ?? 0) / 1000).toFixed(1);
         reporter.say(`this process was stopped for ${seconds} s; checking that the journal is still its own`);
         await announce();
-      } else if (mayRepeat && error instanceof FleetError && isConcurrentEdit(error)) {
+      } else if (error instanceof FleetError && change.mayTryOtherwise?.(error, request) === true && !over.aborted)
+        await announce();
+      else if (mayRepeat && error instanceof FleetError && isConcurrentEdit(error)) {
         mayRepeat = false;
         await pause(CONCURRENT_EDIT_PAUSE_MS, error);
       } else throw error;

@@ -28,7 +28,10 @@ export async function* readTargets(
   mayBeNamed: boolean,
 ): AsyncGenerator<Task, void, undefined> {
   const { io, clock, signal } = context;
-  const targets = parseTargets(readStdinLines(io.stdin), mayBeNamed ? context : undefined);
+  const rows = parseRows(readStdinLines(io.stdin), mayBeNamed ? context : undefined);
+  const targets = (async function* () {
+    for await (const row of rows) yield taskOf(row);
+  })();
   const seen: Seen = new Map();
   const late = new AbortController();
   let next = targets.next();
@@ -89,15 +92,26 @@ function isFile(stdin: object): boolean {
 
 const HEADER_WORDS = 'a header without the column "uuid"';
 
+/** A row that names its bicycle or alert; of a plain UUID nothing else is known. */
+export interface TargetRow {
+  line: number;
+  uuid: string;
+  fields: { [field: string]: unknown };
+  /** Whether its fields are cells of CSV. */
+  isRecord: boolean;
+  /** The field that named it. */
+  namedBy: string;
+}
+
 /**
  * Reads line by line; what is a JSON array is read at its end, and so are rows that name their bicycles otherwise, which are looked up together.
  * Throws a FleetError of kind `usage` that names the line.
  */
-async function* parseTargets(
+export async function* parseRows(
   lines: AsyncIterable<string>,
   context: Context | undefined,
-): AsyncGenerator<Target, void, undefined> {
-  const named: NamedRow[] = [];
+): AsyncGenerator<TargetRow, void, undefined> {
+  const named: (NamedRow & { isRecord: boolean })[] = [];
   const naming = context === undefined ? ['uuid'] : ['uuid', ...NAMING_FIELDS];
   const isHeader = (names: readonly string[], line: number, hasSeparatorLine: boolean) => {
     const found = names.filter((name) => naming.includes(name));
@@ -108,36 +122,46 @@ async function* parseTargets(
     return false;
   };
   try {
-    for await (const { line, value } of readRows(lines, { isHeader, hasComments: true })) {
-      const isNamed = typeof value !== 'string' && context !== undefined && (value['uuid'] ?? '') === '';
-      const row = isNamed ? namedRow(value, line) : undefined;
-      if (row !== undefined) named.push(row);
-      else yield typeof value === 'string' ? parseUuid(value, line) : taskOf(value, line);
+    for await (const { line, value, isRecord = false } of readRows(lines, { isHeader, hasComments: true })) {
+      if (typeof value === 'string') {
+        yield { line, uuid: parseUuid(value, line), fields: {}, isRecord, namedBy: 'uuid' };
+        continue;
+      }
+      const row = context !== undefined && (value['uuid'] ?? '') === '' ? namedRow(value, line) : undefined;
+      if (row !== undefined) named.push({ ...row, isRecord });
+      else yield { line, uuid: uuidOfRow(value, line), fields: value, isRecord, namedBy: 'uuid' };
     }
   } catch (error) {
     throw error instanceof Unreadable ? badLine(error.line, error.message) : error;
   }
   if (context === undefined || named.length === 0) return;
-  for (const [{ fields, line }, uuid] of await findNamedRows(context, named)) yield taskOf({ ...fields, uuid }, line);
+  const found = await findNamedRows(context, named);
+  for (const row of named) {
+    const { line, fields, isRecord, field } = row;
+    yield { line, uuid: found.get(row) ?? '', fields, isRecord, namedBy: field };
+  }
 }
 
 /** The longest beginning of a line that an error shows. */
 const SHOWN_CHARACTERS = 60;
 
-function parseUuid(text: string, number: number): Target {
+function parseUuid(text: string, number: number): string {
   const at = text.search(/\s#/);
   const uuid = wholeUuid((at === -1 ? text : text.slice(0, at)).trim());
-  if (uuid !== undefined) return plainTarget(uuid);
+  if (uuid !== undefined) return uuid;
   const shown = text.length > SHOWN_CHARACTERS ? `${text.slice(0, SHOWN_CHARACTERS)}…` : text;
   throw badLine(number, `"${shown}" is not a UUID`);
 }
 
-function taskOf(fields: { [field: string]: unknown }, number: number): Target {
-  const { uuid: written } = fields;
-  // What people know it by: a bicycle has a name, an alert a message.
-  const name = fields['name'] ?? fields['message'];
+function uuidOfRow({ uuid: written }: TargetRow['fields'], number: number): string {
   const uuid = typeof written === 'string' ? wholeUuid(written.trim()) : undefined;
   if (uuid === undefined) throw badLine(number, '"uuid" is missing or not a UUID');
+  return uuid;
+}
+
+function taskOf({ uuid, fields }: TargetRow): Target {
+  // What people know it by: a bicycle has a name, an alert a message.
+  const name = fields['name'] ?? fields['message'];
   const before = describeBefore(fields);
   return {
     key: uuid,
@@ -147,7 +171,7 @@ function taskOf(fields: { [field: string]: unknown }, number: number): Target {
   };
 }
 
-function badLine(number: number, what: string): FleetError {
+export function badLine(number: number, what: string): FleetError {
   return usageError(
     `line ${number} of stdin: ${what}; nothing from this line on was sent`,
     'stdin takes UUIDs, JSON lines, a JSON array or CSV with a "uuid" column; lists write them with -o uuid, jsonl, json or csv',

@@ -31,7 +31,8 @@ function rowOf(key: string, entry: Entry): JournalRow {
   const { result, how, run, atMs, name, uuid } = entry;
   const [, row] = /^(\d+):/.exec(key) ?? [];
   return {
-    uuid: row === undefined ? key : uuid,
+    // The key of an edit is the UUID and what was asked for.
+    uuid: row === undefined ? (key.split(':', 1)[0] ?? key) : uuid,
     ...(row === undefined ? {} : { row: Number(row) }),
     name,
     outcome: judgeEntry(entry) === 'done' ? 'done' : (result?.outcome ?? 'unknown'),

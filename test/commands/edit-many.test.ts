@@ -1,0 +1,172 @@
+// `fleet bicycles edit -`: rows of a table become edits, each at most once, with the journal and the report of `act -`.
+
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import writeXlsxFile from 'write-excel-file/node';
+import { environmentOf } from '../support/environment.js';
+import { runFleet } from '../support/run.js';
+import { useSandbox } from '../support/sandbox.js';
+import { sendJson, withServer } from '../support/server.js';
+
+const service = useSandbox({ bicycles: 30 });
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'fleet-edit-'));
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+const edit = async (input: string | Buffer, args: readonly string[] = ['--yes'], env: NodeJS.ProcessEnv = {}) =>
+  runFleet(['bicycles', 'edit', '-', ...args], {
+    env: { ...(await environmentOf(service())), ...env },
+    stdin: Readable.from([input]),
+  });
+const usual = () =>
+  service()
+    .bicycles()
+    .filter(({ name, serial_number, bleid }) => /^\w+ \d{4}$/.test(name) && serial_number && bleid);
+const now = (uuid = '') =>
+  service()
+    .bicycles()
+    .find((one) => one.uuid === uuid);
+const changesSince = (before: number) =>
+  service()
+    .requests.slice(before)
+    .filter(({ method }) => method !== 'GET');
+
+test.each(['csv', 'jsonl', 'xlsx'])('%s: names of every kind, and the other columns as fields', async (format) => {
+  const [one, two, three] = usual();
+  const rows: { [field: string]: string }[] = [
+    { uuid: one?.uuid ?? '', name: `Ada, "${format}"`, description: `new ${format}` },
+    { serial_number: two?.serial_number ?? '', name: `Bob ${format}` },
+    { bleid: three?.bleid ?? '', description: `front ${format}` },
+  ];
+  const header = ['uuid', 'serial_number', 'bleid', 'name', 'description'];
+  const cells = [header, ...rows.map((row) => header.map((field) => row[field] ?? ''))];
+  const path = join(folder, 'in.xlsx');
+  if (format === 'xlsx')
+    await (await writeXlsxFile(cells.map((row) => row.map((value) => ({ value }))) as never)).toFile(path);
+  const input = {
+    csv: cells.map((row) => row.map((cell) => `"${cell.replaceAll('"', '""')}"`).join(',')).join('\n'),
+    jsonl: rows.map((row) => JSON.stringify(row)).join('\n'),
+    xlsx: format === 'xlsx' ? await readFile(path) : '',
+  }[format];
+  const run = await edit(input ?? '');
+  expect([run.code, run.stderr]).toEqual([0, expect.stringContaining('3 bicycles: 3 done')]);
+  expect(run.stderr).toMatch(new RegExp(`name +${two?.name} -> Bob ${format}`));
+  expect(now(one?.uuid)).toMatchObject({ name: `Ada, "${format}"`, description: `new ${format}` });
+  expect(now(two?.uuid)).toMatchObject({ name: `Bob ${format}`, serial_number: two?.serial_number });
+  expect(now(three?.uuid)).toMatchObject({ name: three?.name, description: `front ${format}` });
+});
+
+test('an exported list changes nothing, and what only the service sets is left out', async () => {
+  const env = await environmentOf(service());
+  const list = await runFleet(['bicycles', 'list', '--all', '-o', 'csv'], { env });
+  const before = service().requests.length;
+  const run = await edit(list.stdout);
+  expect([run.code, changesSince(before)]).toEqual([0, []]);
+  expect(run.stderr).toContain('left out, since only the service sets them:');
+  expect(run.stderr).toContain('30 of 30 already have these values');
+});
+
+test.each([
+  ['without --yes off a terminal', 'name,description\nNAME,x\n', [], 'use --yes'],
+  ['an unknown name', 'name,description\nNobody,x\n', ['--yes'], '"Nobody" is no bicycle'],
+  ['an unknown column', 'name,descriptoin\nNAME,x\n', ['--yes'], 'description'],
+  ['the same bicycle twice', 'name,description\nNAME,x\nNAME,y\n', ['--yes'], 'the same bicycle as in line 2'],
+  ['a flag of one bicycle', 'name\nNAME\n', ['--yes', '--serial-number', 'x'], '--serial-number is for one bicycle'],
+])('%s: exit 2, and nothing is sent', async (_what, input, args, words) => {
+  const before = service().requests.length;
+  const run = await edit(input.replaceAll('NAME', usual()[3]?.name ?? ''), args);
+  expect([run.code, run.stderr]).toEqual([2, expect.stringContaining(words)]);
+  expect(changesSince(before)).toEqual([]);
+});
+
+test('--dry-run prints the requests with the version that was read, and sends none', async () => {
+  const before = service().requests.length;
+  const one = usual()[4];
+  const run = await edit(`uuid,description\n${one?.uuid},dry\n`, ['--dry-run', '-o', 'jsonl']);
+  expect(JSON.parse(run.stdout)).toMatchObject({ method: 'PUT', body: { description: 'dry', name: one?.name } });
+  expect(JSON.parse(run.stdout).body.concurrency_version).toBeDefined();
+  expect([run.code, changesSince(before)]).toEqual([0, []]);
+});
+
+const UUIDS = ['d238dc92-4ed5-4cec-a476-fe5f869ff26e', '3cbf2500-27cf-4651-a3e0-130b9c9b2b9d'];
+
+/** Two bicycles, and an answer to each edit. */
+async function withBicycles(
+  answer: (edit: { method: string; path: string; body: { [field: string]: unknown } }) => [number, unknown],
+  use: (env: NodeJS.ProcessEnv, edits: string[]) => Promise<void>,
+) {
+  const edits: string[] = [];
+  await withServer(
+    (response, { method, path, body }) => {
+      const uuid = UUIDS.find((each) => path.includes(each));
+      if (method === 'GET' && uuid === undefined) return sendJson(response, 200, { count: 0, results: [] });
+      if (method === 'GET')
+        return sendJson(response, 200, { uuid, name: 'old', description: '', concurrency_version: 7 });
+      edits.push(`${method} ${uuid?.slice(0, 4)}`);
+      const [status, sent] = answer({ method: method ?? '', path, body: JSON.parse(body) });
+      sendJson(response, status, { uuid, ...(sent as object) });
+    },
+    ({ url }) => use({ FLEET_BASE_URL: url, FLEET_TOKEN: 't' }, edits),
+  );
+}
+
+const TWO = UUIDS.map((uuid) => JSON.stringify({ uuid, name: 'new', description: 'd' })).join('\n');
+
+test('a field that the answer lacks was not changed: exit 9', async () => {
+  await withBicycles(
+    () => [200, { name: 'new' }],
+    async (env) => {
+      const run = await edit(TWO, ['--yes'], env);
+      expect([run.code, run.stderr]).toEqual([9, expect.stringContaining('2 refused')]);
+      expect(run.stdout).toContain('description (not in its answer)');
+    },
+  );
+});
+
+test('a service that has only PATCH is sent PATCH', async () => {
+  await withBicycles(
+    ({ method, body }) => (method === 'PUT' ? [405, {}] : [200, body]),
+    async (env, edits) => {
+      expect(await edit(TWO, ['--yes', '--concurrency', '1'], env)).toMatchObject({ code: 0 });
+      expect(edits).toEqual(['PUT d238', 'PATCH d238', 'PATCH 3cbf']);
+    },
+  );
+});
+
+test('a journal: what is done is not sent again, and what changed in the file is', async () => {
+  const journal = join(folder, 'j.jsonl');
+  await withBicycles(
+    ({ body, path }) => (path.includes(UUIDS[1] ?? '') ? [423, {}] : [200, body]),
+    async (env, edits) => {
+      const args = ['--yes', '--journal', journal, '--concurrency', '1'];
+      expect(await edit(TWO, args, env)).toMatchObject({ code: 9 });
+      expect(await edit(TWO, args, env)).toMatchObject({ code: 9 });
+      expect(edits).toEqual(['PUT d238', 'PUT 3cbf', 'PUT 3cbf']);
+      const shown = await runFleet(['journal', 'show', journal, '-o', 'csv', '--columns', 'uuid,outcome'], { env });
+      expect(shown.stdout).toBe(`uuid,outcome\n${UUIDS[0]},done\n${UUIDS[1]},failed\n`);
+      await edit(TWO.replace('"d"', '"e"'), args, env);
+      expect(edits.slice(3)).toEqual(['PUT d238', 'PUT 3cbf']);
+    },
+  );
+});
+
+test('an edit without an answer is looked up: the same version proves that nothing happened, and it is sent again', async () => {
+  const journal = join(folder, 'j.jsonl');
+  let status = 502;
+  await withBicycles(
+    ({ body }) => [status, body],
+    async (env, edits) => {
+      const args = ['--yes', '--journal', journal, '--settle', '0'];
+      expect(await edit(TWO, args, env)).toMatchObject({ code: 9, stderr: expect.stringContaining('2 unknown') });
+      status = 200;
+      const again = await edit(TWO, args, env);
+      expect([again.code, again.stderr]).toEqual([0, expect.stringContaining('2 not done and sent now')]);
+      expect(edits).toHaveLength(4);
+    },
+  );
+});
