@@ -3,6 +3,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { environmentOf } from '../support/environment.js';
 import { makeMirror, organizationOf } from '../support/made-mirror.js';
@@ -95,6 +96,21 @@ test('what the mirror does not know, or knows twice, is left to the service', as
   const twice = await requestsOf(['bicycles', 'get', bicycle.name, '--jq', '.uuid']);
   expect(twice.stdout).toBe(`${bicycle.uuid}\n`);
   expect(twice.paths.length).toBeGreaterThan(1);
+});
+
+test('rows that name bicycles are looked up in the mirror; what it does not know, in the list', async () => {
+  await beat();
+  const act = async (input: string, flags: readonly string[] = []) => {
+    const before = sandbox().requests.length;
+    const args = ['bicycles', 'act', '-', 'put_in_maintenance', '--dry-run', ...flags];
+    const run = await runFleet(args, { env, stdin: Readable.from([input]) });
+    return { ...run, count: sandbox().requests.length - before };
+  };
+  const known = await act(`name\n${second.name}\n`);
+  expect([known.code, known.count, known.stdout]).toEqual([0, 0, expect.stringContaining(second.uuid)]);
+  expect((await act(`name\n${second.name}\n`, ['--no-mirror'])).count).toBeGreaterThan(0);
+  const unknown = await act(`name\n${second.name}\nnobody\n`);
+  expect([unknown.code, unknown.count > 0]).toEqual([2, true]);
 });
 
 test('a damaged file costs nothing but the request', async () => {
