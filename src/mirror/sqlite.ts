@@ -226,7 +226,10 @@ function refuseOther(path: string, found: Stats | undefined): void {
 
 /** Makes the file before SQLite does, whose own would be readable by all; what SQLite puts beside it gets the same mode. */
 async function makeFile(path: string): Promise<void> {
-  refuseOther(path, await stat(path).catch(() => undefined));
+  const found = await stat(path).catch(() => undefined);
+  refuseOther(path, found);
+  // Closing any file descriptor of it would let go of this process's locks (https://sqlite.org/howtocorrupt.html, 2.2).
+  if (found !== undefined) return;
   try {
     await makeFolder(dirname(path), OWN_FOLDER_MODE);
     await (await open(path, 'a', OWN_FILE)).close();

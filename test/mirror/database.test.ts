@@ -5,7 +5,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { Duplex } from 'node:stream';
 import { TLSSocket, type TLSSocketOptions } from 'node:tls';
 import { afterAll, describe, expect, test, vi } from 'vitest';
@@ -198,6 +198,24 @@ test('an abort that comes while the connection is being prepared ends it, too', 
 });
 
 describe('a file', () => {
+  test.runIf(process.platform === 'linux')('that was looked at before is locked while it is written', async () => {
+    const path = join(mkdtempSync(join(tmpdir(), 'fleet-lock-')), 'fleet.db');
+    const address = { kind: 'sqlite', path } as const;
+    const { signal } = new AbortController();
+    const first = await openDatabase(address, { access: 'write', signal, env: {} });
+    await first.all('select 1');
+    // As a writer does that was killed before: it looks, lets go, and opens the file for writing.
+    await (await openDatabase(address, { access: 'look', signal, env: {} })).close();
+    const second = await openDatabase(address, { access: 'write', signal, env: {} });
+    const locks = readFileSync('/proc/locks', 'utf8').split('\n');
+    expect(
+      locks.filter((line) => line.includes(` ${process.pid} `) && line.includes(`:${statSync(path).ino} `)),
+    ).not.toEqual([]);
+    await first.close();
+    await second.close();
+    rmSync(dirname(path), { recursive: true });
+  });
+
   test('that is none, or a pipe, is refused and not waited for', async () => {
     const pipe = join(folder, 'pipe');
     spawnSync('mkfifo', [pipe]);
