@@ -4,6 +4,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
+import readXlsxFile from 'read-excel-file/node';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import writeXlsxFile from 'write-excel-file/node';
 import { environmentOf } from '../support/environment.js';
@@ -149,6 +150,13 @@ test('a journal: what is done is not sent again, and what changed in the file is
       expect(edits).toEqual(['PUT d238', 'PUT 3cbf', 'PUT 3cbf']);
       const shown = await runFleet(['journal', 'show', journal, '-o', 'csv', '--columns', 'uuid,outcome'], { env });
       expect(shown.stdout).toBe(`uuid,outcome\n${UUIDS[0]},done\n${UUIDS[1]},failed\n`);
+      const sheet = join(folder, 'journal.xlsx');
+      await runFleet(['journal', 'show', journal, '-o', 'xlsx', '--file', sheet], { env });
+      const [page] = await readXlsxFile(await readFile(sheet));
+      const [header = [], first = []] = page?.data ?? [];
+      expect(first[header.indexOf('uuid')]).toBe(UUIDS[0]);
+      expect(first[header.indexOf('status')]).toBe(200);
+      expect(page?.data).toHaveLength(3);
       await edit(TWO.replace('"d"', '"e"'), args, env);
       expect(edits.slice(3)).toEqual(['PUT d238', 'PUT 3cbf']);
     },
