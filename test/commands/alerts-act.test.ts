@@ -193,7 +193,7 @@ test.each(['observed', 'interface'] as const)(
     withSandbox({ bicycles: 20, service }, async (sandbox) => {
       const { code, stderr } = await fleet(sandbox, ['bicycles', 'act', SOME, 'rent']);
       expect(code).toBe(5);
-      expect(stderr).toContain(`bicycle ${SOME} is unknown, or not yours to see`);
+      expect(stderr).toContain(`bicycle ${SOME} was not found, or you have no access`);
       expect(stderr).not.toContain('prefix');
     }),
 );

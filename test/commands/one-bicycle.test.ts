@@ -152,7 +152,7 @@ describe.each(KINDS)('a service %s', (_kind, isObserved) => {
   test('a UUID that is not there is exit 5', async () => {
     const { code, stderr } = await run({ isObserved }, ['get', '6f1c0b5e-2f0e-4c56-9d3a-0d6f3a1f7c11']);
     expect(code).toBe(5);
-    expect(stderr).toMatch(/No Bicycle matches|unknown, or not yours to see/);
+    expect(stderr).toMatch(/No Bicycle matches|not found, or you have no access/);
   });
 });
 

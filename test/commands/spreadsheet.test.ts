@@ -229,7 +229,9 @@ describe('rows that name their bicycles', () => {
     sandbox().changeBicycle(three?.uuid ?? '', { name: 'Twin' });
     const run = await act(`name\n${one?.name}\nTwin\nNobody\n`);
     expect([run.code, run.stdout]).toEqual([2, '']);
-    expect(run.stderr).toContain('2 of 3 rows without a UUID name no bicycle or several; none of them was sent');
+    expect(run.stderr).toContain(
+      '2 of 3 rows without a UUID were not found or match several bicycles; none of them was sent',
+    );
     expect(run.stderr).toMatch(/line 3: "Twin" is [0-9a-f-]{36} and [0-9a-f-]{36}; line 4: "Nobody" is no bicycle/);
   });
 

@@ -244,6 +244,8 @@ describe('bicycles list --where', () => {
     expect(stdout).toBe('a\nc\n');
     expect(stderr).toBe('Showing 2 bicycles. Everything that matches: --all\n');
     expect(asked).toBeGreaterThanOrEqual(2);
+    const both = await fleet(ITEMS, '--limit', '2', '--all', '--where', 'state=lost');
+    expect(both.stderr).toBe('Showing 2 bicycles. Everything that matches: leave out --limit\n');
   });
 
   test('none matches', async () => {

@@ -71,7 +71,7 @@ function explainUnknown(error: FleetError, uuid: string, transition: string): Fl
   if (error.status !== 404 && error.status !== 410) return error;
   const reason = /: (.*)$/s.exec(error.message)?.[1] ?? '';
   const hint = `look for it: fleet bicycles get ${uuid}; it may also be "${transition}" that this service does not know`;
-  return withHint(error, hint, `bicycle ${uuid} is unknown, or not yours to see: ${reason}`);
+  return withHint(error, hint, `bicycle ${uuid} was not found, or you have no access: ${reason}`);
 }
 
 /** Its state and where it is; undefined where the service does not show it. Throws when it is out of reach. */

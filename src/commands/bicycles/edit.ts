@@ -204,7 +204,7 @@ function explainFailure(thrown: unknown, uuid: string, label: string): unknown {
   if (status >= 200 && status < 300) return unclear({ status, trace }, uuid, label, message);
   if ((status !== 404 && status !== 410) || !message.includes(SUBJECT)) return thrown;
   const reason = /: (.*)$/s.exec(message)?.[1] ?? 'no reason given';
-  const hint = 'nothing was changed: it is unknown, or not yours to edit, or this service edits no bicycles';
+  const hint = 'nothing was changed: it was not found, you have no access, or this service edits no bicycles';
   return withHint(thrown, hint, `the service does not edit ${label}: ${reason}`);
 }
 

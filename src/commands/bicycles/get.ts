@@ -76,7 +76,7 @@ export async function readBicycle(context: Context, client: Client, uuid: string
   }
   const found = await findByUuid(context, client, uuid);
   if (found !== undefined) return found;
-  throw new FleetError('not-found', `no bicycle ${uuid}: unknown, or not yours to see`, {
+  throw new FleetError('not-found', `no bicycle ${uuid}: not found, or you have no access`, {
     hint: 'look for it with: fleet bicycles list --all --where uuid=…',
   });
 }

@@ -95,7 +95,7 @@ export async function findNamedRows(context: Context, rows: readonly NamedRow[])
   if (wrong.length === 0) return found;
   const more = wrong.length > MOST_LISTED ? `, and ${wrong.length - MOST_LISTED} more` : '';
   throw usageError(
-    `${wrong.length} of ${rows.length} rows without a UUID name no bicycle or several; none of them was sent`,
+    `${wrong.length} of ${rows.length} rows without a UUID were not found or match several bicycles; none of them was sent`,
     wrong.slice(0, MOST_LISTED).join('; ') + more,
   );
 }

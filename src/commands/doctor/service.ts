@@ -90,7 +90,7 @@ function judgeOrganization(probe: Probe, organization: string, answer: HttpAnswe
   if (countOf(answer) === undefined) return wrong(`the service answers ${answer.status} for ${organization}`);
   if (all > 0) return wrong(`${organization} has no bicycles for this token, which sees ${all} without it`);
   if (named.length > 0 && !named.includes(organization)) return wrong(`${organization} is not in the token`);
-  return warning('organization', `${organization} has no bicycles, or is not yours: the token sees none at all`);
+  return warning('organization', `${organization} has no bicycles, or you have no access: the token sees none at all`);
 }
 
 /** Section 4: "Some samples prefix paths with /api and some do not": looks whether it is the other way round here. */

@@ -55,7 +55,7 @@ function describeExitCodes(): string {
   return `
 Each kind of failure has an exit code of its own. With --json the error on stderr names the kind.
 
-Code Kind:
+Exit codes:
 ${showPairs([done, ...kinds.map(([kind, code]) => [`${String(code).padEnd(3)} ${kind}`, CODE_MEANINGS[kind]] as const)])}
 
 Examples:

@@ -103,7 +103,10 @@ function describeShown(
   if (shown === 0) return describeEmpty(read, noun, { page, isNearest, hasFilter });
   if (!hasMore) return undefined;
   if (isNearest) return `Showing the nearest ${shown} of ${countNoun(kept, noun)}. Everything: leave out --limit`;
-  if (hasFilter) return `Showing ${countNoun(shown, noun)}. Everything that matches: --all`;
+  if (hasFilter) {
+    const how = all === true ? 'leave out --limit' : '--all';
+    return `Showing ${countNoun(shown, noun)}. Everything that matches: ${how}`;
+  }
   const shownOf = total === undefined ? countNoun(shown, noun) : `${shown} of ${countNoun(total, noun)}`;
   const next = isOnePage ? ` Next page: --page ${(page ?? 1) + 1}.` : '';
   return `Showing ${shownOf}.${next} Everything: ${all === true ? 'leave out --limit' : '--all'}`;

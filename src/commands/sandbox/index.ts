@@ -31,7 +31,8 @@ export function addSandbox(program: Command, run: Run): void {
     .summary('run the whole service on this machine')
     .description(
       `Run the whole service in memory on this machine, on loopback only, until Ctrl-C. Prints its addresses, an
-organization and a token, and saves them as the profile "sandbox".`,
+organization and a token, and saves them as the profile "sandbox". "fleet auth login --email" works as
+admin@example.org, operator@example.org and renter@example.org with any password but "wrong".`,
     )
     .option('--port <n>', 'port of the API, 0 for any free one', portNumber('--port'), 4010)
     .option('--sse-port <n>', 'port of the push channel, 0 for any free one', portNumber('--sse-port'), 4011)
