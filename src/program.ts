@@ -16,6 +16,7 @@ import { addCompletion } from './commands/completion/index.js';
 import { addConfig } from './commands/config/index.js';
 import { addDemo } from './commands/demo/index.js';
 import { addDoctor } from './commands/doctor/index.js';
+import { addGbfs } from './commands/gbfs/index.js';
 import { addHelp } from './commands/help/index.js';
 import { addJournal } from './commands/journal/index.js';
 import { addMap } from './commands/map/index.js';
@@ -50,6 +51,7 @@ const WORK: Nouns = {
   watch: addWatch,
   map: addMap,
   mirror: addMirror,
+  gbfs: addGbfs,
   journal: addJournal,
   organizations: addOrganizations,
   zones: addZones,
@@ -108,7 +110,7 @@ export async function runProgram(
       noun,
     });
   try {
-    await build(argv[0]).parseAsync(argv, { from: 'user' });
+    await build(argv[0]).parseAsync(joinVersion(argv), { from: 'user' });
   } catch (thrown) {
     if (!(thrown instanceof CommanderError)) throw withGuess(thrown, build, argv);
     if (thrown.exitCode !== 0 && thrown.code !== 'commander.help') throw usageErrorOf(thrown, build(), argv);
@@ -116,6 +118,14 @@ export async function runProgram(
     await opened?.close();
   }
   await io.stdout.write(helpText);
+}
+
+/** The root finds its own `--version` wherever it stands; behind `gbfs` with a value it is that of a feed. */
+function joinVersion(argv: readonly string[]): string[] {
+  const at = argv.indexOf('--version', argv.indexOf('gbfs') + 1);
+  const value = argv[at + 1];
+  if (!argv.includes('gbfs') || at === -1 || value === undefined || value.startsWith('-')) return [...argv];
+  return [...argv.slice(0, at), `--version=${value}`, ...argv.slice(at + 2)];
 }
 
 /** What the first page shows; the summary of organizations speaks for all that are named. */

@@ -46,6 +46,8 @@ export default defineConfig({
     maxWorkers: 5,
     // Both cores are busy as it is: no threads for garbage, less of it moved about, and jq's WebAssembly compiled once, quickly.
     execArgv: ['--single-threaded-gc', '--min-semi-space-size=16', '--max-semi-space-size=32', '--liftoff-only'],
+    // Its checks of GBFS 3.0 are TypeScript.
+    server: { deps: { inline: ['gbfs-typescript-types'] } },
     testTimeout: 120_000,
     hookTimeout: 120_000,
   },

@@ -4,6 +4,7 @@ import { nearest } from '../cli/nearest.js';
 import { type MirrorAddress, parseMirrorAddress, showMirrorAddress } from '../mirror/address.js';
 import { looksLikeToken } from '../secrets.js';
 import { FORMATS, type Format } from '../terminal/formats.js';
+import { SYSTEM_FIELDS, SYSTEM_NAMES, type SystemName } from './system.js';
 
 /** The flags that say a setting, by their names in `GlobalFlags`, which is assignable to this. */
 export interface SettingFlags {
@@ -110,6 +111,15 @@ export function isTrue(value: unknown): boolean {
 }
 
 const BOOLEAN = { fallback: false, parse: parseBoolean, store: (value: boolean) => value } as const;
+
+/** Of `fleet gbfs` alone, which reads them itself: `gbfs.name` and so on. */
+type SystemKeys = { readonly [Name in SystemName as `gbfs.${Name}`]: Key<string, undefined> };
+const SYSTEM_KEYS = Object.fromEntries(
+  SYSTEM_NAMES.map((name) => [
+    `gbfs.${name}`,
+    key<string, undefined>({ name: `gbfs.${name}`, fallback: undefined, ...SYSTEM_FIELDS[name] }),
+  ]),
+) as unknown as SystemKeys;
 
 /** Every key by its name, in the order in which they are listed. */
 export const KEYS = {
@@ -224,6 +234,7 @@ export const KEYS = {
     parse: (text) => parseMirrorAddress(text),
     store: showMirrorAddress,
   }),
+  ...SYSTEM_KEYS,
 };
 
 export type KeyName = keyof typeof KEYS;

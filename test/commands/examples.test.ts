@@ -35,6 +35,7 @@ const CTRL_C = '\u0003';
 const ANY_FREE_PORTS = '--port 0 --sse-port 0';
 /** Several pages, and every state. */
 const BICYCLES = 80;
+const SYSTEM = fileURLToPath(new URL('../support/system.json', import.meta.url));
 const UNTIL_INTERRUPTED: Way = { code: 130, steps: [{ when: /following|open|\d/, press: 'SIGINT' }] };
 
 /** How the examples end that do not end by themselves with 0; by the beginning of their line, the longest that fits. */
@@ -79,6 +80,22 @@ const WAYS: { readonly [beginning: string]: Way } = {
     instead: 'fleet mirror run --keep 90d --metrics 0',
     steps: [{ when: /watching/, press: 'SIGINT' }],
   },
+  // The folder is not ours, and what the system is stands beside the tests.
+  'fleet gbfs --out': { instead: `fleet gbfs --out "$HOME/gbfs" --system ${SYSTEM}` },
+  'fleet gbfs --out /srv/gbfs --system system.json --version': {
+    instead: `fleet gbfs --out "$HOME/gbfs" --system ${SYSTEM} --version 2.3 --disabled`,
+  },
+  'fleet gbfs --out /srv/gbfs --system system.json --every': {
+    code: 130,
+    instead: `fleet gbfs --out "$HOME/gbfs" --system ${SYSTEM} --every 60s --metrics 0`,
+    steps: [{ when: /published/, press: 'SIGINT' }],
+  },
+  'fleet gbfs --serve': {
+    code: 130,
+    instead: `fleet gbfs --serve 0 --system ${SYSTEM} --range 60km`,
+    steps: [{ when: /published/, press: 'SIGINT' }],
+  },
+  'fleet gbfs --check': { code: 9 },
   'fleet journal show j.jsonl': { instead: 'fleet journal show test/support/j.jsonl' },
   'fleet journal show j.jsonl --jq': {
     instead: `fleet journal show test/support/j.jsonl --jq '.[] | select(.outcome == "unknown") | .uuid'`,

@@ -2,6 +2,7 @@
 
 import { describe, expect, test } from 'vitest';
 import type { Sandbox } from '../../src/sandbox/index.js';
+import { isTurnedRight } from '../support/gbfs.js';
 import { type RunOptions, runFleet } from '../support/run.js';
 import { useSandbox, withSandbox } from '../support/sandbox.js';
 import { sendJson, withServer } from '../support/server.js';
@@ -46,6 +47,25 @@ describe('organizations, zones and models list', () => {
     });
     expect(features[0].properties).not.toHaveProperty('polygon');
     expect((await fleet(['organizations', 'list', '-o', 'geojson'])).code).toBe(2);
+  });
+
+  test('outlines follow the right-hand rule of RFC 7946, digits as sent', async () => {
+    const outer = '[[13.10,52.5],[13.10,52.6],[13.2,52.6],[13.2,52.5],[13.10,52.5]]';
+    const hole = '[[13.12,52.52],[13.14,52.52],[13.14,52.54],[13.12,52.54],[13.12,52.52]]';
+    const zone = (type: string, rings: string) =>
+      `{"uuid":"${type}","name":"x","polygon":{"type":"${type}","coordinates":${rings}}}`;
+    const zones = [zone('Polygon', `[${outer},${hole}]`), zone('MultiPolygon', `[[${outer}]]`), zone('Point', '[1,2]')];
+    await withServer(
+      (response) => sendJson(response, 200, `{"count":3,"next":null,"previous":null,"results":[${zones.join()}]}`),
+      async ({ url }) => {
+        const run = await fleet(['zones', 'list', '-o', 'geojson'], { env: { FLEET_BASE_URL: url } });
+        const { features } = JSON.parse(run.stdout);
+        expect(isTurnedRight(features[0].geometry.coordinates)).toBe(true);
+        expect(isTurnedRight(features[1].geometry.coordinates[0])).toBe(true);
+        expect(features[2].geometry.coordinates).toEqual([1, 2]);
+        expect(run.stdout).toContain('[13.10,52.6],[13.10,52.5]');
+      },
+    );
   });
 
   test('a service without them: one line, exit 5', () =>

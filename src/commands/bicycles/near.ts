@@ -45,16 +45,20 @@ export function parseNear(text: string): Place {
 }
 
 /** A parser for commander: metres, as `800`, `800m` or `1.5km`. */
-export function parseRadius(text: string): number {
-  const match = /^(\d+\.?\d*|\.\d+)\s*(m|km)?$/i.exec(text.trim());
-  const metres = Number(match?.[1]) * (match?.[2]?.toLowerCase() === 'km' ? 1000 : 1);
-  if (metres > 0 && metres <= FURTHEST_METRES) return metres;
-  throw usageError(
-    metres > 0
-      ? `--radius "${text}" is further than half way round the earth`
-      : `--radius takes metres above 0, such as 800, or 1.5km, not "${text}"`,
-  );
+export function readMetres(flag: string): (text: string) => number {
+  return (text) => {
+    const match = /^(\d+\.?\d*|\.\d+)\s*(m|km)?$/i.exec(text.trim());
+    const metres = Number(match?.[1]) * (match?.[2]?.toLowerCase() === 'km' ? 1000 : 1);
+    if (metres > 0 && metres <= FURTHEST_METRES) return metres;
+    throw usageError(
+      metres > 0
+        ? `${flag} "${text}" is further than half way round the earth`
+        : `${flag} takes metres above 0, such as 800, or 1.5km, not "${text}"`,
+    );
+  };
 }
+
+export const parseRadius = readMetres('--radius');
 
 /** The circle of the two flags, undefined when neither was given. One without the other is refused. */
 export function readCircle(near: Place | undefined, radiusMetres: number | undefined): Circle | undefined {

@@ -16,7 +16,7 @@ export function addConfig(program: Command, run: Run): void {
       `Show and change the settings of the profile in use, or of --profile.
 
 A value comes from the first of: flag, environment variable, profile, default. The keys of a profile:
-${showPairs(KEY_NAMES.map((name) => [name, KEYS[name].summary]))}`,
+${showPairs([...KEY_NAMES.filter((name) => !name.startsWith('gbfs.')).map((name) => [name, KEYS[name].summary] as const), ['gbfs.name …', 'the system of "fleet gbfs", see "fleet help gbfs"']])}`,
     );
   examples(
     config,

@@ -1,7 +1,8 @@
 // `fleet config list`: every setting, its value and its origin.
 
 import type { Context } from '../../context.js';
-import { explainSettings, type Settings } from '../../settings/resolve.js';
+import { KEY_NAMES } from '../../settings/keys.js';
+import { explainSetting, explainSettings, type Settings } from '../../settings/resolve.js';
 import { loadStored, type Stored } from '../../settings/store.js';
 import { findTokenPlace } from '../../settings/token-place.js';
 import type { Shape } from '../../terminal/formats.js';
@@ -22,7 +23,11 @@ export async function listSettings(context: Context): Promise<void> {
   const { io, flags, notice } = context;
   const stored = await loadStored(io.env);
   const settings = explainSettings(flags, io.env, stored);
-  const explained = Object.values(settings);
+  // Those of a feed only where they are set: most fleets are not published from here.
+  const feed = KEY_NAMES.filter((name) => name.startsWith('gbfs.')).map((name) =>
+    explainSetting(name, flags, io.env, stored),
+  );
+  const explained = [...Object.values(settings), ...feed.filter(({ shown }) => shown !== null)];
   const rows: Row[] = explained.map(({ key, shown, origin, from }) => ({ key, value: shown, origin, from }));
   rows.push(await describeToken(context, stored, settings));
 

@@ -9,6 +9,7 @@ export const TOPICS = {
   conditions: 'what --where and --until take',
   mirror: 'the tables of a mirror, and ten queries',
   mirroring: 'how a mirror is kept: writers, gaps, failures',
+  gbfs: 'what a GBFS feed says, in the words of both sides',
   flags: 'the flags of every command',
 } as const;
 

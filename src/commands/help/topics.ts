@@ -6,6 +6,7 @@ import type { Context } from '../../context.js';
 import { type ErrorKind, EXIT_CODES } from '../../errors.js';
 import { KEY_NAMES, KEYS } from '../../settings/keys.js';
 import { FORMATS, type Format } from '../../terminal/formats.js';
+import { GBFS } from './gbfs.js';
 import { MIRROR, MIRRORING } from './mirror.js';
 import type { Topic } from './names.js';
 
@@ -29,6 +30,7 @@ const PAGES: { readonly [Name in Topic]: (program: Command) => string } = {
   conditions: () => CONDITIONS,
   mirror: () => MIRROR,
   mirroring: () => MIRRORING,
+  gbfs: () => GBFS,
   flags: describeFlags,
 };
 

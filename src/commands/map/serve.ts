@@ -6,13 +6,13 @@ import type { Context } from '../../context.js';
 import { packAlerts } from '../../views/map/pack.js';
 import { readOpenAlerts } from '../bicycles/open-alerts.js';
 import { IDLE_MS, RESYNC_PAGES } from '../follow/flags.js';
+import { keptKey } from '../kept-key.js';
 import type { Display, LiveOptions } from '../watch/live.js';
 import { makePlan } from '../watch/plan.js';
 import type { Watch } from '../watch/state.js';
 import { runWatch } from '../watch/watch.js';
 import { type Feed, openFeed } from './feed.js';
 import { type PageOptions, readTemplate } from './html.js';
-import { pageKey } from './key.js';
 import { choosePart } from './live.js';
 import { openPast } from './past.js';
 import type { MapFilters } from './read.js';
@@ -41,7 +41,7 @@ export async function servePage(context: Context, options: ServeOptions): Promis
   const watched = await makePlan(context, part.organization, { idle: IDLE_MS, resyncPages: RESYNC_PAGES, role });
   const [organization] = watched.organizations;
   const template = await readTemplate();
-  const key = await pageKey(context);
+  const key = await keptKey(context, 'page.key', 'the address is');
   const openDisplay = async (live: LiveOptions) => {
     const { offsetMinutes } = live;
     const past = await openPast(context, { organizations: watched.organizations, keep: part.keep });

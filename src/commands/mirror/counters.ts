@@ -1,8 +1,9 @@
-// What the mirror's writer counts, and how a monitoring system reads it: Prometheus text and a health check, on loopback.
+// What the mirror's writer counts, as a monitoring system reads it.
 
-import { type OwnServer, openHttpServer } from '../../http-server.js';
+import type { OwnServer } from '../../http-server.js';
 import { MOST_BEHIND_MS } from '../../mirror/open.js';
 import { showDuration } from '../../terminal/time.js';
+import { type Metric, serveMetrics } from '../metrics.js';
 
 /** What is counted from the start on: its name and meaning for Prometheus. */
 const COUNTED = {
@@ -45,9 +46,10 @@ export function openCounters(): Counters {
   return { ...none, lagMs: 0, lastCommitWallMs: 0, lastHeardWallMs: 0 };
 }
 
-/** The text of Prometheus' exposition format 0.0.4. */
-function metricsText(counters: Counters, reading: Reading): string {
-  const counted = NAMES.map((name) => [...COUNTED[name], 'counter', counters[name]] as const);
+function metricsOf(counters: Counters, reading: Reading): Metric[] {
+  const counted = NAMES.map(
+    (name): Metric => [`fleet_mirror_${COUNTED[name][0]}`, COUNTED[name][1], 'counter', counters[name]],
+  );
   const gauges: [name: string, help: string, value: number][] = [
     ['rows', 'Bicycles in the mirror that are not gone.', reading.rows],
     ['lag_seconds', 'How far what is written is behind the service.', counters.lagMs / 1000],
@@ -59,32 +61,15 @@ function metricsText(counters: Counters, reading: Reading): string {
     ['current', 'Whether the mirror is current.', Number(reading.isCurrent)],
     ['resident_memory_bytes', 'Memory of this process.', process.memoryUsage.rss()],
   ];
-  const measured = gauges.map(([name, help, value]) => [name, help, 'gauge', value] as const);
-  return [...counted, ...measured]
-    .map(([name, help, type, value]) => {
-      const metric = `fleet_mirror_${name}`;
-      return `# HELP ${metric} ${help}\n# TYPE ${metric} ${type}\n${metric} ${value}\n`;
-    })
-    .join('');
+  return [...counted, ...gauges.map(([name, help, value]): Metric => [`fleet_mirror_${name}`, help, 'gauge', value])];
 }
 
-/** Serves `/metrics` and `/healthz` on loopback. Rejects with a FleetError of kind `usage` when the port is taken. */
-export async function serveMetrics(port: number, counters: Counters, look: () => Reading): Promise<OwnServer> {
-  return openHttpServer({ host: '127.0.0.1', port, flag: '--metrics' }, (request, response) => {
-    const [pathname] = (request.url ?? '').split('?', 1);
-    const send = (status: number, text: string) => {
-      response.writeHead(status, {
-        'content-type': 'text/plain; version=0.0.4; charset=utf-8',
-        'cache-control': 'no-store',
-      });
-      response.end(request.method === 'HEAD' ? undefined : text);
-    };
-    if (request.method !== 'GET' && request.method !== 'HEAD') return send(405, 'GET alone\n');
+/** Serves them. Rejects with a FleetError of kind `usage` when the port is taken. */
+export async function serveCounters(port: number, counters: Counters, look: () => Reading): Promise<OwnServer> {
+  return serveMetrics(port, () => {
     const reading = look();
-    if (pathname === '/metrics') return send(200, metricsText(counters, reading));
-    if (pathname === '/healthz')
-      return send(reading.isCurrent ? 200 : 503, reading.isCurrent ? 'current\n' : `${whyNot(reading)}\n`);
-    send(404, 'here are /metrics and /healthz\n');
+    const problem = reading.isCurrent ? undefined : whyNot(reading);
+    return { metrics: metricsOf(counters, reading), problem, fine: 'current' };
   });
 }
 

@@ -13,7 +13,7 @@ import { chosenDatabase } from '../database.js';
 import { beginFollowing } from '../follow/start.js';
 import { followTopics } from '../follow/stream.js';
 import { requireOrganizations } from '../organization.js';
-import { serveMetrics } from './counters.js';
+import { serveCounters } from './counters.js';
 import { readAlerts } from './read.js';
 import { lookAt, runSession, type Session, withMirrorSession, writeAlerts } from './session.js';
 
@@ -39,7 +39,7 @@ export async function runMirror(context: Context, options: RunOptions): Promise<
   await open(context, options, true, async (session, client) => {
     const { signal, log, counters, emit, room, life } = session;
     if (options.metrics !== undefined) {
-      const server = await serveMetrics(options.metrics, counters, () => lookAt(session));
+      const server = await serveCounters(options.metrics, counters, () => lookAt(session));
       session.atEnd(server.close);
     }
     announce(session);

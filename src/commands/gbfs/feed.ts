@@ -1,0 +1,189 @@
+// Turns bicycles, zones and what is known of the system into the documents of a GBFS feed; a pure machine. No text of the service gets into them.
+
+import { type Bicycle, bicycleUuid } from '../../api/bicycle.js';
+import { wholeUuid } from '../../api/links.js';
+import type { Named } from '../../api/named.js';
+import { polygonsOf } from '../../globe/rings.js';
+import type { FeedVersion, System } from '../../settings/system.js';
+import { readTime } from '../../terminal/time.js';
+import { numberOf, pointOf } from '../../terminal/values.js';
+import { NAMED_SHAPES } from '../../views/named.js';
+
+/** What of the fleet is published. */
+export interface Selection {
+  readonly organization: string;
+  readonly nowMs: number;
+  readonly maxAgeMs: number | undefined;
+  /** Those in maintenance too. */
+  readonly withDisabled: boolean;
+  /** How far one goes on a full battery, in metres; undefined: it has no motor. */
+  rangeOf(bicycle: Bicycle): number | undefined;
+  /** Another one after every rental, which nobody can trace back. */
+  idOf(bicycle: Bicycle, uuid: string): string;
+}
+
+interface Vehicle {
+  readonly id: string;
+  readonly lon: number;
+  readonly lat: number;
+  readonly isReserved: boolean;
+  readonly isDisabled: boolean;
+  readonly maxRangeMetres: number | undefined;
+  readonly rangeMetres: number | undefined;
+  readonly reportedMs: number | undefined;
+}
+
+/** How many, by reason. */
+export type LeftOut = { [reason: string]: number };
+
+/** Bicycles on their way into a feed. */
+export interface Vehicles {
+  readonly all: Vehicle[];
+  readonly leftOut: LeftOut;
+}
+
+/** What leaves a state may not be in the feed; any other state is not known here, and its name is nobody's business. */
+const STATES_LEFT_OUT = ['rented', 'lost', 'unrecoverable', 'retired', 'in_maintenance'];
+/** Observed: both say when it was heard last. */
+const REPORTS = ['latest_gps_timestamp', 'last_cellular_update'] as const;
+/** The least time that GBFS takes: 15 December 2015. */
+const FIRST_MS = 1_450_155_600_000;
+/** Six decimals are 11 cm. */
+const POSITION_DECIMALS = 6;
+
+/** Adds a bicycle, or counts why not. */
+export function addBicycle({ all, leftOut }: Vehicles, bicycle: Bicycle, selection: Selection): void {
+  const made = vehicleOf(bicycle, selection);
+  if (typeof made === 'string') leftOut[made] = (leftOut[made] ?? 0) + 1;
+  else all.push(made);
+}
+
+/** What it is in the feed, or why it is not in it. */
+function vehicleOf(bicycle: Bicycle, selection: Selection): Vehicle | string {
+  const { state } = bicycle;
+  const isDisabled = state === 'in_maintenance';
+  const owner = wholeUuid(String(bicycle['organization'] ?? ''));
+  const uuid = bicycleUuid(bicycle);
+  const point = pointOf(bicycle.longitude, bicycle.latitude);
+  if (uuid === undefined) return 'without a uuid';
+  if (state !== 'available' && state !== 'reserved' && !(isDisabled && selection.withDisabled))
+    return STATES_LEFT_OUT.find((known) => known === state) ?? 'in a state that is not known';
+  if (owner !== undefined && owner !== selection.organization) return 'of another organization';
+  if (point === undefined) return 'without a position';
+  const { nowMs, maxAgeMs = Number.POSITIVE_INFINITY } = selection;
+  const reports = REPORTS.map((field) => readTime(bicycle[field]) ?? 0).filter((atMs) => atMs >= FIRST_MS);
+  // A tracker whose clock is ahead has reported now.
+  const reportedMs = reports.length === 0 ? undefined : Math.min(nowMs, Math.max(...reports));
+  if (Number.isFinite(maxAgeMs) && nowMs - (reportedMs ?? 0) > maxAgeMs) return 'silent for longer than --max-age';
+  const maxRangeMetres = selection.rangeOf(bicycle);
+  const charge = numberOf(bicycle.state_of_charge);
+  if (maxRangeMetres !== undefined && charge === undefined) return 'without a charge';
+  const rangeMetres = maxRangeMetres && Math.round((maxRangeMetres * Math.min(100, Math.max(0, charge ?? 0))) / 100);
+  const [lon, lat] = point.map((degrees) => Number((numberOf(degrees) ?? 0).toFixed(POSITION_DECIMALS))) as [
+    number,
+    number,
+  ];
+  const id = selection.idOf(bicycle, uuid);
+  return { id, lon, lat, isReserved: state === 'reserved', isDisabled, maxRangeMetres, rangeMetres, reportedMs };
+}
+
+/** A zone that a feed can tell of. */
+export type Area = number[][][][];
+
+/**
+ * The service areas among the zones of an organization. What zones of other types allow is not known, so they are counted as left out.
+ * Assumed: a service area has a type with the word "service".
+ */
+export function areasOf(zones: readonly Named[], organization: string): { areas: Area[]; leftOut: number } {
+  const own = zones.filter((zone) => (wholeUuid(String(zone['organization'] ?? '')) ?? organization) === organization);
+  const areas = own.flatMap((zone) => {
+    const polygons = /service/i.test(String(zone['type'] ?? '')) ? polygonsOf(NAMED_SHAPES.zone.geometry(zone)) : [];
+    return polygons.length === 0 ? [] : [polygons];
+  });
+  return { areas, leftOut: own.length - areas.length };
+}
+
+export interface Feed {
+  readonly version: FeedVersion;
+  readonly system: System;
+  readonly vehicles: readonly Vehicle[];
+  /** Of the whole fleet, also where none is published now. */
+  readonly areas: readonly Area[];
+  readonly updatedMs: number;
+  readonly ttlSeconds: number;
+}
+
+/** The files by their names, `gbfs.json` last: what it names is there. */
+export function drawFeed(feed: Feed): [name: string, document: object][] {
+  const { version, system, vehicles, areas, updatedMs, ttlSeconds: ttl } = feed;
+  const isOld = version === '2.3';
+  const { language = '', feed_url: base = '' } = system;
+  const timeOf = (ms: number) => (isOld ? Math.floor(ms / 1000) : new Date(ms).toISOString().replace(/\.\d+/, ''));
+  const data: [name: string, data: object][] = [
+    ['system_information', isOld ? oldSystem(system) : newSystem(system)],
+    ['vehicle_types', { vehicle_types: typesOf(vehicles) }],
+    [
+      isOld ? 'free_bike_status' : 'vehicle_status',
+      { [isOld ? 'bikes' : 'vehicles']: drawVehicles(vehicles, isOld ? 'bike_id' : 'vehicle_id', timeOf) },
+    ],
+    ...(areas.length === 0 ? [] : [['geofencing_zones', drawZones(areas, isOld)] as [string, object]]),
+  ];
+  const feeds = data.map(([name]) => ({ name, url: `${base.replace(/\/?$/, '/')}${name}.json` }));
+  const all = [...data, ['gbfs', isOld ? { [language]: { feeds } } : { feeds }] as const];
+  return all.map(([name, inner]) => [`${name}.json`, { last_updated: timeOf(updatedMs), ttl, version, data: inner }]);
+}
+
+function oldSystem({ feed_url: _ours, opening_hours: _newer, ...system }: System): object {
+  return system;
+}
+
+/** 3.0 has its texts in languages. */
+function newSystem({ feed_url: _ours, language = '', name, operator, ...system }: System): object {
+  const translated = (text: string | undefined) => text && [{ text, language }];
+  return { ...system, languages: [language], name: translated(name), operator: translated(operator) };
+}
+
+/** One that says nothing of the service: bicycles differ by how far they go. */
+function typeId(maxRangeMetres: number | undefined): string {
+  return maxRangeMetres === undefined ? 'bicycle' : `ebike-${maxRangeMetres}`;
+}
+
+function typesOf(vehicles: readonly Vehicle[]): object[] {
+  const ranges = [...new Set(vehicles.map(({ maxRangeMetres }) => maxRangeMetres))].sort((a = 0, b = 0) => a - b);
+  return ranges.map((range) => ({
+    vehicle_type_id: typeId(range),
+    form_factor: 'bicycle',
+    propulsion_type: range === undefined ? 'human' : 'electric_assist',
+    max_range_meters: range,
+  }));
+}
+
+/** In the order of their IDs: any other would tell which one has come back. */
+function drawVehicles(vehicles: readonly Vehicle[], idField: string, timeOf: (ms: number) => unknown): object[] {
+  const sorted = [...vehicles].sort((a, b) => (a.id < b.id ? -1 : 1));
+  return sorted.map(({ id, lat, lon, isReserved, isDisabled, maxRangeMetres, rangeMetres, reportedMs }) => ({
+    [idField]: id,
+    lat,
+    lon,
+    is_reserved: isReserved,
+    is_disabled: isDisabled,
+    vehicle_type_id: typeId(maxRangeMetres),
+    current_range_meters: rangeMetres,
+    last_reported: reportedMs && timeOf(reportedMs),
+  }));
+}
+
+/** Rides begin and end in a service area, and nowhere else where there is one. Assumed: one may ride through anywhere. */
+function drawZones(areas: readonly Area[], isOld: boolean): object {
+  const ruleOf = (isInside: boolean) =>
+    isOld
+      ? { ride_allowed: isInside, ride_through_allowed: true }
+      : { ride_start_allowed: isInside, ride_end_allowed: isInside, ride_through_allowed: true };
+  const features = areas.map((coordinates) => ({
+    type: 'Feature',
+    geometry: { type: 'MultiPolygon', coordinates },
+    properties: { rules: [ruleOf(true)] },
+  }));
+  const zones = { geofencing_zones: { type: 'FeatureCollection', features } };
+  return isOld ? zones : { ...zones, global_rules: [ruleOf(false)] };
+}

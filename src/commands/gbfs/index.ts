@@ -1,0 +1,65 @@
+// Declares `fleet gbfs`: its flags and examples.
+
+import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
+import { createOption } from '../../cli/command.js';
+import { examples } from '../../cli/examples.js';
+import { oneOf, portNumber } from '../../cli/options.js';
+import type { Run } from '../../context.js';
+import { usageError } from '../../errors.js';
+import { FEED_VERSIONS } from '../../settings/system.js';
+import { readMetres } from '../bicycles/near.js';
+import { readDuration } from '../follow/flags.js';
+import { readNamed } from '../list/flags.js';
+
+const DESCRIPTION = `Write the fleet as a GBFS feed, which cities and trip planners read: what can be rented or is reserved,
+under IDs that change after every rental. The bicycles come from the mirror when it is current, else
+from the list. A feed that cannot be read completely is not published: the old one stays.
+"fleet help gbfs" has the words of both sides.`;
+
+export function addGbfs(program: Command, run: Run): void {
+  const gbfs = program
+    .command('gbfs')
+    .summary('publish the fleet as a GBFS feed')
+    .description(DESCRIPTION)
+    .option('--out <folder>', 'write the files there, each whole or not at all')
+    .addOption(
+      createOption('--version <version>', `version of GBFS: ${FEED_VERSIONS.join(', ')}`)
+        .argParser(oneOf('version', FEED_VERSIONS))
+        .default(FEED_VERSIONS[0]),
+    )
+    .option('--every <duration>', 'publish again and again until Ctrl-C: 60s', readDuration('--every'))
+    .option('--serve <port>', 'serve it on this machine, for a proxy in front', portNumber('--serve'))
+    .option('--metrics <port>', 'serve /metrics (Prometheus) and /healthz on this machine', portNumber('--metrics'))
+    .option('--ttl <duration>', 'how long it may be used (default: that of --every, else 60s)', readDuration('--ttl'))
+    .option(
+      '--organization <uuid|name>',
+      'of this organization (default: from the settings)',
+      readNamed('organization'),
+    )
+    .option('--set <name=value>', 'a fact of the system, such as name=CityBike (repeatable)', readSet)
+    .option('--system <file>', 'a JSON object of such facts (default: settings, gbfs.name and so on)')
+    .option(
+      '--range <metres>',
+      'how far one goes on a full battery: 60km (default: they have no motor)',
+      readMetres('--range'),
+    )
+    .option('--max-age <duration>', 'leave out what has been silent for longer: 7d', readDuration('--max-age'))
+    .option('--disabled', 'include those in maintenance, as disabled')
+    .option('--check', 'publish nothing: exit with 9 when the feed in --out is older than its ttl')
+    .action(run(async () => (await import('./gbfs.js')).publishGbfs));
+  examples(
+    gbfs,
+    ['what the feed needs to know, once', "fleet config set gbfs.name 'City Bike'"],
+    ['publish once, for cron', 'fleet gbfs --out /srv/gbfs --system system.json --quiet'],
+    ['keep it current, with metrics', 'fleet gbfs --out /srv/gbfs --system system.json --every 60s --metrics 9465'],
+    ['serve it to a proxy', 'fleet gbfs --serve 4040 --system system.json --range 60km'],
+    ['is it current?', 'fleet gbfs --check --out /srv/gbfs'],
+  );
+}
+
+/** A parser for commander: `NAME=VALUE`, repeatable. */
+function readSet(text: string, before: { readonly [name: string]: string } = {}) {
+  const [, name, value] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
+  if (name === undefined || value === undefined) throw usageError(`--set takes NAME=VALUE, not "${text}"`);
+  return { ...before, [name.replace(/^gbfs\./, '')]: value };
+}

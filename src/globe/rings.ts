@@ -1,0 +1,113 @@
+// Outlines as RFC 7946 wants them (3.1.6): exterior rings counterclockwise, holes clockwise.
+
+import { type ExactNumber, writtenNumber } from '../json/exact.js';
+
+type Position = readonly (number | ExactNumber)[];
+type Ring = readonly Position[];
+
+/** The geometry with its rings turned where they go the wrong way; anything but a Polygon or MultiPolygon is left as it is. */
+export function turnRings<T>(geometry: T): T {
+  const { type, coordinates } = (geometry ?? {}) as { type?: unknown; coordinates?: unknown };
+  if (!Array.isArray(coordinates)) return geometry;
+  if (type === 'Polygon') return { ...geometry, coordinates: turn(coordinates) };
+  return type === 'MultiPolygon' ? { ...geometry, coordinates: coordinates.map(turn) } : geometry;
+}
+
+function turn<T>(rings: T): T {
+  if (!Array.isArray(rings)) return rings;
+  const turned = rings.map((ring, index) =>
+    isRing(ring) && eastward(ring) < 0 === index > 0 ? [...ring].reverse() : ring,
+  );
+  return turned as T;
+}
+
+/**
+ * The polygons of a geometry as plain numbers, turned: positions of two numbers in range, rings closed, cut at the antimeridian (3.1.9).
+ * Those without an exterior ring are left out; empty for what is no polygon.
+ */
+export function polygonsOf(geometry: unknown): number[][][][] {
+  const { type, coordinates } = (turnRings(geometry) ?? {}) as { type?: unknown; coordinates?: unknown };
+  if (!Array.isArray(coordinates)) return [];
+  const polygons = type === 'Polygon' ? [coordinates] : type === 'MultiPolygon' ? coordinates : [];
+  return polygons.flatMap((rings) => {
+    if (!Array.isArray(rings)) return [];
+    const [outer, ...holes] = rings.map(closedRing);
+    return outer === undefined ? [] : cut([outer, ...holes.filter((ring) => ring !== undefined)]);
+  });
+}
+
+/** Four positions at least, the last as the first. */
+const FEWEST_POSITIONS = 4;
+
+function closedRing(ring: unknown): number[][] | undefined {
+  if (!isRing(ring)) return undefined;
+  const isInRange = ([longitude = 181, latitude = 91]: number[]) =>
+    Math.abs(longitude) <= 180 && Math.abs(latitude) <= 90;
+  const positions = ring.map(([longitude, latitude]) => [plain(longitude), plain(latitude)]);
+  return positions.every(isInRange) ? close(positions) : undefined;
+}
+
+/** Undefined for what encloses nothing. */
+function close(positions: number[][]): number[][] | undefined {
+  const [first = []] = positions;
+  const last = positions.at(-1) ?? [];
+  const closed = first[0] === last[0] && first[1] === last[1] ? positions : [...positions, [...first]];
+  return closed.length >= FEWEST_POSITIONS && eastward(closed) !== 0 ? closed : undefined;
+}
+
+/** The parts of a polygon on both sides of the antimeridian. */
+function cut(rings: number[][][]): number[][][][] {
+  const start = rings[0]?.[0]?.[0] ?? 0;
+  // Longitudes beyond 180° where a ring goes on across it.
+  const unrolled = rings.map((ring) => {
+    let east = start;
+    return ring.map(([longitude = 0, latitude = 0]) => {
+      east += shortWay(longitude - east);
+      return [east, latitude];
+    });
+  });
+  const isAcross = unrolled.flat().some(([longitude = 0]) => Math.abs(longitude) > 180);
+  if (!isAcross) return [rings];
+  return [-360, 0, 360].flatMap((degrees) => {
+    const [outer, ...holes] = unrolled.map((ring) => close(clip(clip(ring, degrees, 1), degrees, -1)));
+    return outer === undefined ? [] : [[outer, ...holes.filter((ring) => ring !== undefined)]];
+  });
+}
+
+/** What of a ring, turned by so many degrees, lies west of 180° (side 1) or east of -180° (side -1). */
+function clip(ring: number[][], degrees: number, side: 1 | -1): number[][] {
+  const turned = side === 1 ? ring.map(([longitude = 0, latitude = 0]) => [longitude + degrees, latitude]) : ring;
+  const limit = 180 * side;
+  const isIn = ([longitude = 0]: number[]) => side * longitude <= 180;
+  return turned.flatMap((position, index) => {
+    const before = turned.at(index - 1) ?? position;
+    if (isIn(before) === isIn(position)) return isIn(position) ? [position] : [];
+    const [[x0 = 0, y0 = 0], [x1 = 0, y1 = 0]] = [before, position];
+    const crossing = [limit, y0 + ((y1 - y0) * (limit - x0)) / (x1 - x0)];
+    return isIn(position) ? [crossing, position] : [crossing];
+  });
+}
+
+function isRing(ring: unknown): ring is Ring {
+  return Array.isArray(ring) && ring.every((position) => Array.isArray(position) && position.length >= 2);
+}
+
+function plain(value: number | ExactNumber | undefined): number {
+  return typeof value === 'number' ? value : Number(writtenNumber(value) ?? Number.NaN);
+}
+
+/** The area below the ring as it goes east, in square degrees: above 0 when it goes clockwise. Across the antimeridian it goes the short way. */
+function eastward(ring: Ring): number {
+  let sum = 0;
+  ring.forEach(([longitude, latitude], index) => {
+    const [nextLongitude, nextLatitude] = ring[(index + 1) % ring.length] ?? [];
+    const step = shortWay(plain(nextLongitude) - plain(longitude));
+    sum += step * (plain(latitude) + plain(nextLatitude));
+  });
+  return sum;
+}
+
+/** Degrees to the east, the short way round the world. */
+function shortWay(degrees: number): number {
+  return Math.abs(degrees) <= 180 ? degrees : degrees - 360 * Math.round(degrees / 360);
+}

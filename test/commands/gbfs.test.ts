@@ -1,0 +1,301 @@
+// A GBFS feed: valid by the schemas over random fleets, private over rentals, whole or not at all, from the mirror and from the list.
+
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Bicycle } from '../../src/api/bicycle.js';
+import { addBicycle, areasOf, drawFeed, type Selection, type Vehicles } from '../../src/commands/gbfs/feed.js';
+import { FEED_VERSIONS } from '../../src/settings/system.js';
+import { environmentOf } from '../support/environment.js';
+import { type Documents, problemsOf, readDocuments } from '../support/gbfs.js';
+import { organizationOf } from '../support/made-mirror.js';
+import { anyText, HOSTILE } from '../support/naughty.js';
+import { runFleet } from '../support/run.js';
+import { useSandbox } from '../support/sandbox.js';
+import { sendJson, withServer } from '../support/server.js';
+
+const sandbox = useSandbox({ bicycles: 120 });
+const folder = mkdtempSync(join(tmpdir(), 'fleet-gbfs-'));
+const system = join(folder, 'system.json');
+const SYSTEM = {
+  system_id: 'city',
+  name: 'City „Bike"',
+  language: 'de-CH',
+  timezone: 'Europe/Zurich',
+  opening_hours: '24/7',
+  feed_contact_email: 'feed@example.com',
+  feed_url: 'https://example.com/gbfs',
+  operator: 'City Ltd',
+  url: 'https://example.com/?a=b#c',
+  phone_number: '+41441234567',
+  start_date: '2026-02-28',
+};
+let env: NodeJS.ProcessEnv = {};
+
+beforeAll(async () => {
+  writeFileSync(system, JSON.stringify(SYSTEM));
+  env = {
+    ...(await environmentOf(sandbox())),
+    FLEET_ORGANIZATION: organizationOf(sandbox()),
+    FLEET_CONFIG_DIR: folder,
+  };
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+let feeds = 0;
+/** Publishes into a new folder. */
+async function publish(flags: readonly string[] = [], more: NodeJS.ProcessEnv = {}) {
+  feeds += 1;
+  const out = join(folder, `feed${feeds}`);
+  const run = await runFleet(['gbfs', '--out', out, '--system', system, ...flags], { env: { ...env, ...more } });
+  return { ...run, out, documents: run.code === 0 ? readDocuments(out) : {} };
+}
+const vehiclesOf = ({ vehicle_status: status, free_bike_status: old }: Documents): Documents[] =>
+  status?.data.vehicles ?? old?.data.bikes;
+const inStates = (...states: string[]) =>
+  sandbox()
+    .bicycles(organizationOf(sandbox()))
+    .filter(({ state }) => states.includes(state));
+const hasPlace = ({ latitude, longitude }: Bicycle) => latitude != null && longitude != null;
+
+test.each(FEED_VERSIONS)('a feed of version %s is valid, and says what is there', async (version) => {
+  const { code, documents, stderr } = await publish(['--version', version, '--range', '60km', '--disabled']);
+  expect(code).toBe(0);
+  expect(await problemsOf(documents)).toEqual({});
+  const shown = inStates('available', 'reserved', 'in_maintenance').filter(hasPlace);
+  const charged = shown.filter(({ state_of_charge: charge }) => charge != null);
+  const vehicles = vehiclesOf(documents);
+  expect(vehicles).toHaveLength(charged.length);
+  for (const flag of ['is_reserved', 'is_disabled'])
+    expect(vehicles.filter((each) => each[flag])).toHaveLength(
+      charged.filter(({ state }) => state === (flag === 'is_reserved' ? 'reserved' : 'in_maintenance')).length,
+    );
+  const [one] = charged.filter(({ latitude }) => charged.filter((each) => each.latitude === latitude).length === 1);
+  const found = vehicles.find(({ lat }) => Math.abs(lat - Number(one?.latitude)) < 1e-6);
+  expect(found?.['current_range_meters']).toBe(Math.round(600 * Number(one?.state_of_charge)));
+  expect(stderr).toContain(`published ${vehicles.length} vehicles from the list; left out: `);
+  expect(stderr).toContain(`${inStates('rented').length} rented`);
+  expect(documents['gbfs'].ttl).toBe(60);
+});
+
+test('the settings, the file and --set say what the system is, and all that is missing or wrong is named at once', async () => {
+  const none = await runFleet(['gbfs', '--out', join(folder, 'none')], { env });
+  expect(none.code).toBe(2);
+  expect(none.stderr).toContain(
+    'needs system_id, name, language, timezone, opening_hours, feed_contact_email, feed_url',
+  );
+  const own = { ...env, FLEET_CONFIG_DIR: mkdtempSync(join(folder, 'settings-')) };
+  const set = (key: string, value: string) => runFleet(['config', 'set', key, value], { env: own });
+  expect((await set('gbfs.timezone', 'nowhere')).code).toBe(2);
+  expect((await set('gbfs.name', 'from the settings')).code).toBe(0);
+  expect((await runFleet(['config', 'list', '--json'], { env: own })).stdout).toContain('gbfs.name');
+  const wrong = ['--set', 'nam=x', '--set', 'url=javascript:x', '--set', 'language=German', '--version=2.3'];
+  const run = await runFleet(['gbfs', '--out', join(folder, 'none'), ...wrong], { env: own });
+  for (const said of ['did you mean "name"', 'url: ', 'language: ', 'needs system_id, language, timezone, feed_url'])
+    expect(run.stderr).toContain(said);
+  const last = (documents: Documents) => documents['system_information'].data.name[0].text;
+  expect(last((await publish([], own)).documents)).toBe(SYSTEM.name);
+  expect(last((await publish(['--set', 'name=set here'], own)).documents)).toBe('set here');
+});
+
+test('nothing of the service that tells one bicycle from another is anywhere in the feed', async () => {
+  for (const version of FEED_VERSIONS) {
+    const { documents } = await publish(['--version', version, '--disabled']);
+    const text = JSON.stringify(documents).toLowerCase();
+    for (const { uuid, name, serial_number, bleid } of sandbox().bicycles())
+      for (const told of [uuid, name, serial_number, bleid])
+        if (typeof told === 'string' && told !== '') expect(text).not.toContain(told.toLowerCase());
+    expect(text).not.toMatch(/[\da-f]{8}-[\da-f]{4}-[\da-f]{4}/);
+    for (const { name, uuid } of [...sandbox().zones, ...sandbox().models])
+      for (const told of [uuid, name]) expect(text).not.toContain(told.toLowerCase());
+  }
+});
+
+/** Rents and returns a bicycle, where it stood. */
+function rent(uuid: string): void {
+  for (const transition of ['rent', 'return'] as const) sandbox().act(uuid, transition);
+}
+
+test('from the list, feeds around a rental cannot be joined by id, and others keep theirs', async () => {
+  const [rented, other] = inStates('available').filter(
+    (each, _, all) => hasPlace(each) && all.filter(({ latitude }) => latitude === each.latitude).length === 1,
+  );
+  const idOf = (documents: Documents, bicycle: Bicycle | undefined) =>
+    vehiclesOf(documents).find(({ lat }) => Math.abs(lat - Number(bicycle?.latitude)) < 1e-6)?.vehicle_id;
+  const before = (await publish()).documents;
+  const again = (await publish()).documents;
+  expect(idOf(before, rented)).toMatch(/^[\da-f]{32}$/);
+  expect(idOf(again, rented)).toBe(idOf(before, rented));
+  rent(rented?.uuid ?? '');
+  const after = (await publish()).documents;
+  expect(idOf(after, rented)).toMatch(/^[\da-f]{32}$/);
+  expect(vehiclesOf(before).map(({ vehicle_id: id }) => id)).not.toContain(idOf(after, rented));
+  expect(idOf(after, other)).toBe(idOf(before, other));
+  // The place in the file tells nothing either.
+  const ids = vehiclesOf(after).map(({ vehicle_id: id }) => id);
+  expect(ids).toEqual([...ids].sort());
+});
+
+test('a list that stays short, or cannot be read, is not published: the old feed stays, and its age is said', async () => {
+  const { out } = await publish();
+  const old = readFileSync(join(out, 'gbfs.json'), 'utf8');
+  await withServer(
+    (response, { path }) =>
+      path.startsWith('/bicycles/')
+        ? sendJson(response, 200, {
+            count: 9,
+            next: null,
+            previous: null,
+            results: [{ uuid: 'a', state: 'available' }],
+          })
+        : sendJson(response, 200, { count: 0, next: null, previous: null, results: [] }),
+    async ({ url }) => {
+      const args = ['gbfs', '--out', out, '--system', system, '--retries', '0'];
+      const short = await runFleet(args, { env: { ...env, FLEET_BASE_URL: url } });
+      expect(short.code).toBe(9);
+      expect(short.stderr).toMatch(
+        /the feed was not published: .*missing.*; the old one stays, \d+ m?s old \(ttl 1 min\)/,
+      );
+      const nobody = { ...env, FLEET_BASE_URL: 'http://127.0.0.1:1' };
+      expect((await runFleet(args, { env: nobody })).code).toBe(8);
+      const later = { env: nobody, now: () => Date.now() + 71_000 };
+      expect((await runFleet(args, later)).code).toBe(9);
+    },
+  );
+  expect(readFileSync(join(out, 'gbfs.json'), 'utf8')).toBe(old);
+  expect(readdirSync(out).filter((name) => !name.endsWith('.json'))).toEqual([]);
+  const check = (now: () => number) => runFleet(['gbfs', '--check', '--out', out], { env, now });
+  expect((await check(() => Date.now() + 50_000)).code).toBe(0);
+  expect((await check(() => Date.now() + 71_000)).code).toBe(9);
+  expect((await runFleet(['gbfs', '--check', '--out', join(folder, 'none')], { env })).code).toBe(9);
+});
+
+test.each([
+  [[], 'give --out DIR, or --serve PORT'],
+  [['--out', 'x', '--version', '4'], 'unknown version "4"'],
+  [['--out', 'x', '--every', '20ms'], '--every takes 1s or more'],
+  [['--out', 'x', '--metrics', '0'], '--metrics needs --every'],
+  [['--out', 'x', '--set', 'name'], '--set takes NAME=VALUE'],
+  [['--check', '--serve', '0'], 'give --out DIR'],
+])('%j is refused', async (flags, reason) => {
+  const before = sandbox().requests.length;
+  const run = await runFleet(['gbfs', ...flags], { env });
+  expect([run.code, run.stderr]).toEqual([2, expect.stringContaining(reason)]);
+  expect(sandbox().requests.length).toBe(before);
+});
+
+// Random fleets
+
+const ORGANIZATION = 'a087eaf3-00b3-49c9-8706-c4ebfb2627fd';
+const text = fc.oneof(fc.constantFrom(...HOSTILE), anyText({ maxLength: 20 }), fc.constantFrom(null, '', 7));
+const number = fc.oneof(
+  fc.double({ min: -200, max: 200 }),
+  fc.double().map(String),
+  fc.constantFrom(null, undefined, '', 'x', true, [], -0, '52.50', 1e-7),
+);
+const time = fc.oneof(
+  fc
+    .date({ min: new Date('2010-01-01'), max: new Date('2040-01-01'), noInvalidDate: true })
+    .map((date) => date.toISOString()),
+  text,
+);
+const mostly = <T, U>(often: fc.Arbitrary<T>, seldom: fc.Arbitrary<U>) =>
+  fc.oneof<[fc.WeightedArbitrary<T>, fc.WeightedArbitrary<U>]>(
+    { weight: 9, arbitrary: often },
+    { weight: 1, arbitrary: seldom },
+  );
+const bicycle = fc.record(
+  {
+    uuid: mostly(fc.uuid(), text),
+    name: text,
+    serial_number: text,
+    bleid: text,
+    description: text,
+    note: text,
+    bicycle_model_name: text,
+    state: mostly(
+      fc.constantFrom('available', 'reserved', 'in_maintenance'),
+      fc.oneof(fc.constantFrom('rented', 'lost', 'retired', 'broken'), text),
+    ),
+    latitude: mostly(fc.double({ min: -90, max: 90, noNaN: true }), number),
+    longitude: mostly(fc.double({ min: -180, max: 180, noNaN: true }), number),
+    state_of_charge: mostly(fc.integer({ min: 0, max: 100 }), number),
+    latest_gps_timestamp: time,
+    last_cellular_update: time,
+    modified: time,
+    model: fc.oneof(fc.constantFrom('/bicycle_models/1/', '/bicycle_models/2/'), text),
+    organization: mostly(fc.constantFrom(ORGANIZATION, null), fc.oneof(text, fc.uuid())),
+  },
+  { requiredKeys: ['uuid', 'state', 'latitude', 'longitude'] },
+);
+const ring = fc.array(fc.tuple(number, number), { maxLength: 6 });
+const zone = fc.record({
+  type: fc.oneof(fc.constantFrom('service_area', 'Service area'), text),
+  name: text,
+  polygon: fc.oneof(
+    fc.record({ type: fc.constant('Polygon'), coordinates: fc.array(ring, { maxLength: 2 }) }),
+    fc
+      .tuple(fc.integer({ min: -170, max: 170 }), fc.integer({ min: -80, max: 80 }), fc.boolean())
+      .map(([x, y, isTurned]) => {
+        const box = [
+          [x, y],
+          [x + 2, y],
+          [x + 2, y + 1],
+          [x, y + 1],
+          [x, y],
+        ];
+        return { type: 'MultiPolygon', coordinates: [[isTurned ? box.reverse() : box]] };
+      }),
+    text,
+  ),
+});
+
+test('200 random fleets with hostile names make valid feeds, in which nothing of theirs is left', async () => {
+  const fleets = fc.record({
+    bicycles: fc.array(bicycle, { maxLength: 12 }),
+    zones: fc.array(zone, { maxLength: 4 }),
+    version: fc.constantFrom(...FEED_VERSIONS),
+    range: fc.constantFrom(undefined, 1, 60_000),
+    withDisabled: fc.boolean(),
+    maxAgeMs: fc.constantFrom(undefined, 3_600_000),
+  });
+  let published = 0;
+  await fc.assert(
+    fc.asyncProperty(fleets, async ({ bicycles, zones, version, range, withDisabled, maxAgeMs }) => {
+      const vehicles: Vehicles = { all: [], leftOut: {} };
+      let ids = 0;
+      const selection: Selection = {
+        organization: ORGANIZATION,
+        nowMs: Date.parse('2026-11-22T12:00:00Z'),
+        maxAgeMs,
+        withDisabled,
+        rangeOf: ({ model }) => (model === '/bicycle_models/1/' ? 40_000 : range),
+        idOf: () => `id-${ids++}`,
+      };
+      for (const each of bicycles) addBicycle(vehicles, each as Bicycle, selection);
+      const { areas } = areasOf(zones, ORGANIZATION);
+      const files = drawFeed({
+        version,
+        system: SYSTEM,
+        vehicles: vehicles.all,
+        areas,
+        updatedMs: selection.nowMs,
+        ttlSeconds: 60,
+      });
+      const documents: Documents = {};
+      for (const [name, document] of files) documents[name.replace('.json', '')] = JSON.parse(JSON.stringify(document));
+      expect(await problemsOf(documents)).toEqual({});
+      published += vehicles.all.length;
+      const leftOut = Object.values(vehicles.leftOut).reduce((sum, count) => sum + count, 0);
+      expect(vehicles.all.length + leftOut).toBe(bicycles.length);
+      const all = JSON.stringify(files);
+      for (const { name, serial_number: serial } of bicycles)
+        for (const told of [name, serial])
+          if (typeof told === 'string' && told.length > 3) expect(all).not.toContain(JSON.stringify(told).slice(1, -1));
+    }),
+    { numRuns: 200 },
+  );
+  expect(published).toBeGreaterThan(100);
+});
