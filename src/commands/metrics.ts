@@ -3,7 +3,13 @@
 import { type OwnServer, openHttpServer } from '../http-server.js';
 
 /** A name with its labels, what it means, its kind and its value. */
-export type Metric = readonly [name: string, help: string, type: 'counter' | 'gauge', value: number, labels?: string];
+export type Metric = readonly [
+  name: string,
+  help: string,
+  type: 'counter' | 'gauge',
+  value: number,
+  labels?: string | undefined,
+];
 
 /** What is told when somebody asks. */
 export interface Health {

@@ -15,6 +15,7 @@ export const FEED_VERSIONS = ['3.0', '2.3'] as const;
 export type FeedVersion = (typeof FEED_VERSIONS)[number];
 
 const LONGEST_CHARACTERS = 1000;
+const LONGEST_SHOWN = 80;
 const ALWAYS = FEED_VERSIONS;
 
 function field(
@@ -28,7 +29,9 @@ function field(
     parse(text) {
       const value =
         text === '' || text.length > LONGEST_CHARACTERS || /[\x00-\x1f\x7f]/.test(text) ? undefined : parse(text);
-      return value === undefined ? { reason: `"${text}" does not fit`, hint: `write it like ${example}` } : { value };
+      return value === undefined
+        ? { reason: `"${text.slice(0, LONGEST_SHOWN)}" does not fit`, hint: `write it like ${example}` }
+        : { value };
     },
   };
 }

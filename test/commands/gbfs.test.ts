@@ -1,7 +1,8 @@
 // A GBFS feed: valid by the schemas over random fleets, private over rentals, whole or not at all, from the mirror and from the list.
 
+import { EventEmitter, once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -10,7 +11,8 @@ import { addBicycle, areasOf, drawFeed, type Selection, type Vehicles } from '..
 import { FEED_VERSIONS } from '../../src/settings/system.js';
 import { environmentOf } from '../support/environment.js';
 import { type Documents, problemsOf, readDocuments } from '../support/gbfs.js';
-import { organizationOf } from '../support/made-mirror.js';
+import { makeMirror, organizationOf } from '../support/made-mirror.js';
+import { useEngines, withDatabase } from '../support/mirror.js';
 import { anyText, HOSTILE } from '../support/naughty.js';
 import { runFleet } from '../support/run.js';
 import { useSandbox } from '../support/sandbox.js';
@@ -138,6 +140,214 @@ test('from the list, feeds around a rental cannot be joined by id, and others ke
   expect(ids).toEqual([...ids].sort());
 });
 
+const engines = useEngines();
+
+test.each(engines)(
+  'from a mirror in %s, ids last until the next rental, and none ever comes back',
+  async (_kind, newText) => {
+    const address = await newText();
+    const config = mkdtempSync(join(folder, 'mirror-'));
+    writeFileSync(join(config, 'config.json'), JSON.stringify({ profiles: { default: { mirror: address } } }), {
+      mode: 0o600,
+    });
+    await makeMirror(address, { sandbox: sandbox() });
+    const execute = (sql: string) => withDatabase(address, (database) => database.all(sql));
+    const published = async () => {
+      const now = new Date().toISOString();
+      await execute(`UPDATE meta SET value = '${JSON.stringify({ ...LEASE, heartbeat: now })}' WHERE key = 'lease'`);
+      const before = sandbox().requests.length;
+      const { code, stderr, documents } = await publish([], { FLEET_CONFIG_DIR: config });
+      expect([code, stderr]).toEqual([0, expect.stringContaining('from the mirror')]);
+      expect(
+        sandbox()
+          .requests.slice(before)
+          .map(({ url }) => url),
+      ).not.toContainEqual(expect.stringMatching(/^\/bicycles/));
+      expect(await problemsOf(documents)).toEqual({});
+      return vehiclesOf(documents).map(({ vehicle_id: id, lat, lon }) => [`${lat} ${lon}`, String(id)] as const);
+    };
+    const [bicycle] = inStates('available').filter(hasPlace);
+    const place = `${Number(Number(bicycle?.latitude).toFixed(6))} ${Number(Number(bicycle?.longitude).toFixed(6))}`;
+    const change = (field: string, old: string, next: string) =>
+      execute(
+        `INSERT INTO changes (at, received, bicycle, version, field, old, new, source) VALUES ('2026-11-22T10:00:00.000000Z',
+      '2026-11-22T10:00:00.000000Z', '${bicycle?.uuid}', 1, '${field}', '${old}', '${next}', 'push')`,
+      );
+    const first = await published();
+    expect(first.length).toBeGreaterThan(20);
+    await change('state', '"available"', '"reserved"');
+    await change('latitude', '1', '2');
+    expect(await published()).toEqual(first);
+
+    const seen = new Set(first.map(([, id]) => id));
+    const others = (pairs: typeof first) => pairs.filter(([at]) => at !== place).map(([, id]) => id);
+    const ownOf = (pairs: typeof first) => pairs.find(([at]) => at === place)?.[1] ?? 'none';
+    for (const [field, old, next] of [
+      ['state', '"rented"', '"available"'],
+      ['state', '"available"', '"rented"'],
+      ['gone', 'null', '"2026-11-22T10:00:00Z"'],
+    ] as const) {
+      await change(field, old, next);
+      const pairs = await published();
+      expect(seen).not.toContain(ownOf(pairs));
+      seen.add(ownOf(pairs));
+      expect(others(pairs)).toEqual(others(first));
+    }
+    // What nobody heard, and what was forgotten since, may have been a rental.
+    const utc = (time: string) => `'2026-11-${time}:00.000000Z'`;
+    const keep = (time: string) =>
+      execute(`INSERT INTO meta (key, value) VALUES ('kept_since', ${utc(time)})
+        ON CONFLICT (key) DO UPDATE SET value = excluded.value`);
+    const gap = (started: string, ended: string) =>
+      execute(`INSERT INTO gaps (started, ended, reason, found) VALUES (${utc(started)}, ${utc(ended)}, 'cut', 0)`);
+    const lost = [
+      () => keep('22T08:00'),
+      () => gap('22T10:00', '22T10:01'),
+      // As the writer forgets: gaps at once, changes bit by bit.
+      async () => [await keep('22T10:30'), await execute('DELETE FROM gaps')],
+      () => execute('DELETE FROM changes'),
+      () => keep('22T11:00'),
+      () => gap('22T12:00', '22T12:01'),
+      async () => [await keep('22T12:30'), await execute('DELETE FROM gaps')],
+    ];
+    for (const lose of lost) {
+      const before = await published();
+      for (const [, id] of before) seen.add(id);
+      await lose();
+      for (const [, id] of await published())
+        if (!before.some((pair) => pair[1] === id)) expect(seen).not.toContain(id);
+    }
+    const list = vehiclesOf((await publish(['--no-mirror'], { FLEET_CONFIG_DIR: config })).documents);
+    for (const { vehicle_id: id } of list) expect(seen).not.toContain(id);
+  },
+);
+
+const LEASE = { owner: 'test', host: hostname(), pid: process.pid };
+
+/** A service of a few bicycles that a test can break. */
+async function withService(
+  use: (url: string, service: { isShort: boolean; bicycles: object[] }) => Promise<void>,
+): Promise<void> {
+  const at = '2026-11-22T10:00:00Z';
+  const bicycles = [1, 2, 3].map((n) => ({
+    uuid: `u${n}`,
+    state: 'available',
+    latitude: n,
+    longitude: n,
+    modified: at,
+  }));
+  const service = { isShort: false, bicycles };
+  const answer = (results: object[], count = results.length) => ({ count, next: null, previous: null, results });
+  await withServer(
+    (response, { path }) => {
+      if (!path.startsWith('/bicycles/')) return sendJson(response, 404, { detail: 'Not found.' });
+      return sendJson(response, 200, answer(service.bicycles, service.isShort ? 9 : undefined));
+    },
+    ({ url }) => use(url, service),
+  );
+}
+
+test('--every keeps the feed current, --serve serves it with ETag and gzip, --metrics counts; a failure leaves the old one', () =>
+  withService(async (url, service) => {
+    const signals = new EventEmitter();
+    const out = join(folder, 'every');
+    const lines: { event?: string; vehicles?: number; message?: string; notice?: string; url?: string }[] = [];
+    let origin = '';
+    let metrics = '';
+    const heard = new EventEmitter();
+    const take = (text: string) => {
+      for (const line of text.split('\n').filter((each) => each !== '')) {
+        lines.push(JSON.parse(line));
+      }
+      origin = lines.find(({ event }) => event === 'serving')?.url ?? '';
+      metrics = lines.find(({ notice }) => notice?.startsWith('metrics: '))?.notice?.slice('metrics: '.length) ?? '';
+      heard.emit('line');
+    };
+    const until = async (isSo: () => boolean) => {
+      while (!isSo()) await once(heard, 'line');
+    };
+    const flags = ['--every', '1s', '--serve', '0', '--metrics', '0', '--json', '--retries', '0', '--out', out];
+    const running = runFleet(['gbfs', '--system', system, ...flags], {
+      env: { ...env, FLEET_BASE_URL: url },
+      signals,
+      onStdout: take,
+      onStderr: take,
+    });
+    const ofEvent = (event: string) => lines.filter((line) => line.event === event);
+    await until(() => ofEvent('published').length > 0);
+    expect(ofEvent('published')[0]).toMatchObject({ vehicles: 3, source: 'list', ttl_s: 1 });
+    const base = origin.replace(/gbfs\.json$/, '');
+    const file = `${base}vehicle_status.json`;
+    const fetched = await fetch(file, { headers: { 'accept-encoding': 'gzip' } });
+    expect([fetched.status, fetched.headers.get('content-encoding')]).toEqual([200, 'gzip']);
+    expect(((await fetched.json()) as Documents)['data'].vehicles).toHaveLength(3);
+    expect((await fetch(file, { method: 'POST' })).status).toBe(405);
+    expect((await fetch(`${base}../secret`)).status).toBe(404);
+    const head = await fetch(file, { method: 'HEAD', headers: { 'accept-encoding': 'identity' } });
+    expect([head.status, head.headers.get('content-encoding'), await head.text()]).toEqual([200, null, '']);
+    // The tag is that of the text: asked again at once, nothing is sent, as long as it is the same feed.
+    const tag = (await fetch(`${base}system_information.json`)).headers.get('etag') ?? '';
+    expect(tag).toMatch(/^"[\w-]+"$/);
+
+    service.isShort = true;
+    await until(() => ofEvent('failed').length > 0);
+    expect(ofEvent('failed')[0]?.message).toMatch(/not published: .*missing.*; the old one stays, .* old \(ttl 1 s\)/);
+    const [before] = [await (await fetch(file)).text()];
+    const known = (await fetch(file)).headers.get('etag') ?? '';
+    expect((await fetch(file, { headers: { 'if-none-match': `"x", W/${known}` } })).status).toBe(304);
+    expect(readFileSync(join(out, 'vehicle_status.json'), 'utf8')).toBe(before);
+    const counted = await (await fetch(metrics)).text();
+    expect(counted).toMatch(/^fleet_gbfs_published_total [1-9]/m);
+    expect(counted).toMatch(/^fleet_gbfs_failed_total [1-9]/m);
+    expect(counted).toMatch(/^fleet_gbfs_vehicles 3$/m);
+    expect((await fetch(metrics.replace('/metrics', '/healthz'))).status).toBe(200);
+
+    service.isShort = false;
+    service.bicycles.pop();
+    const failures = lines.length;
+    await until(() => lines.slice(failures).some(({ vehicles }) => vehicles === 2));
+    expect(((await (await fetch(file)).json()) as Documents)['data'].vehicles).toHaveLength(2);
+    signals.emit('SIGINT', 'SIGINT');
+    expect((await running).code).toBe(130);
+    expect(await problemsOf(readDocuments(out))).toEqual({});
+  }));
+
+test('--serve needs no folder, and tells where the files are', () =>
+  withService(async (url) => {
+    const signals = new EventEmitter();
+    const { feed_url: _none, ...others } = SYSTEM;
+    const file = join(folder, 'served.json');
+    writeFileSync(file, JSON.stringify(others));
+    let stdout = '';
+    let asked: Promise<Documents> | undefined;
+    const run = await runFleet(['gbfs', '--system', file, '--serve', '0', '--every', '60s'], {
+      env: { ...env, FLEET_BASE_URL: url },
+      signals,
+      onStdout: (text) => (stdout += text),
+      onStderr() {
+        asked ??= fetch(stdout.trim()).then((answer) => answer.json());
+        void asked.then(() => signals.emit('SIGINT', 'SIGINT'));
+      },
+    });
+    expect([run.code, run.stdout]).toEqual([130, expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/gbfs\.json\n$/)]);
+    const feeds: { url: string }[] = (await asked)?.['data'].feeds;
+    expect(feeds[0]?.url).toBe(run.stdout.replace('gbfs.json\n', 'system_information.json'));
+  }));
+
+test('a service that is down when it begins is waited for with --every', () =>
+  withService(async (url, service) => {
+    service.isShort = true;
+    const signals = new EventEmitter();
+    const onStderr = (text: string) => {
+      if (text.includes('there is none yet')) service.isShort = false;
+      if (text.includes('published 3 vehicles')) signals.emit('SIGINT', 'SIGINT');
+    };
+    const args = ['gbfs', '--system', system, '--every', '1s', '--out', join(folder, 'late'), '--retries', '0'];
+    const run = await runFleet(args, { env: { ...env, FLEET_BASE_URL: url }, signals, onStderr });
+    expect(run.code).toBe(130);
+    expect(run.stderr).toContain('the feed was not published');
+  }));
+
 test('a list that stays short, or cannot be read, is not published: the old feed stays, and its age is said', async () => {
   const { out } = await publish();
   const old = readFileSync(join(out, 'gbfs.json'), 'utf8');
@@ -178,6 +388,7 @@ test.each([
   [['--out', 'x', '--every', '20ms'], '--every takes 1s or more'],
   [['--out', 'x', '--metrics', '0'], '--metrics needs --every'],
   [['--out', 'x', '--set', 'name'], '--set takes NAME=VALUE'],
+  [['--every', '60s'], 'give --out DIR, or --serve PORT'],
   [['--check', '--serve', '0'], 'give --out DIR'],
 ])('%j is refused', async (flags, reason) => {
   const before = sandbox().requests.length;
@@ -272,9 +483,8 @@ test('200 random fleets with hostile names make valid feeds, in which nothing of
         maxAgeMs,
         withDisabled,
         rangeOf: ({ model }) => (model === '/bicycle_models/1/' ? 40_000 : range),
-        idOf: () => `id-${ids++}`,
       };
-      for (const each of bicycles) addBicycle(vehicles, each as Bicycle, selection);
+      for (const each of bicycles) addBicycle(vehicles, each as Bicycle, selection, () => `id-${ids++}`);
       const { areas } = areasOf(zones, ORGANIZATION);
       const files = drawFeed({
         version,
@@ -282,7 +492,7 @@ test('200 random fleets with hostile names make valid feeds, in which nothing of
         vehicles: vehicles.all,
         areas,
         updatedMs: selection.nowMs,
-        ttlSeconds: 60,
+        ttlMs: 60_000,
       });
       const documents: Documents = {};
       for (const [name, document] of files) documents[name.replace('.json', '')] = JSON.parse(JSON.stringify(document));

@@ -18,8 +18,6 @@ export interface Selection {
   readonly withDisabled: boolean;
   /** How far one goes on a full battery, in metres; undefined: it has no motor. */
   rangeOf(bicycle: Bicycle): number | undefined;
-  /** Another one after every rental, which nobody can trace back. */
-  idOf(bicycle: Bicycle, uuid: string): string;
 }
 
 interface Vehicle {
@@ -42,7 +40,7 @@ export interface Vehicles {
   readonly leftOut: LeftOut;
 }
 
-/** What leaves a state may not be in the feed; any other state is not known here, and its name is nobody's business. */
+/** What is in these is never in the feed, or only when asked for; the name of any other state is nobody's business. */
 const STATES_LEFT_OUT = ['rented', 'lost', 'unrecoverable', 'retired', 'in_maintenance'];
 /** Observed: both say when it was heard last. */
 const REPORTS = ['latest_gps_timestamp', 'last_cellular_update'] as const;
@@ -51,15 +49,20 @@ const FIRST_MS = 1_450_155_600_000;
 /** Six decimals are 11 cm. */
 const POSITION_DECIMALS = 6;
 
-/** Adds a bicycle, or counts why not. */
-export function addBicycle({ all, leftOut }: Vehicles, bicycle: Bicycle, selection: Selection): void {
-  const made = vehicleOf(bicycle, selection);
+/** Adds a bicycle, or counts why not; `idOf` gives another ID after every rental, which nobody can trace back. */
+export function addBicycle(
+  { all, leftOut }: Vehicles,
+  bicycle: Bicycle,
+  selection: Selection,
+  idOf: (uuid: string) => string,
+): void {
+  const made = vehicleOf(bicycle, selection, idOf);
   if (typeof made === 'string') leftOut[made] = (leftOut[made] ?? 0) + 1;
   else all.push(made);
 }
 
 /** What it is in the feed, or why it is not in it. */
-function vehicleOf(bicycle: Bicycle, selection: Selection): Vehicle | string {
+function vehicleOf(bicycle: Bicycle, selection: Selection, idOf: (uuid: string) => string): Vehicle | string {
   const { state } = bicycle;
   const isDisabled = state === 'in_maintenance';
   const owner = wholeUuid(String(bicycle['organization'] ?? ''));
@@ -83,7 +86,7 @@ function vehicleOf(bicycle: Bicycle, selection: Selection): Vehicle | string {
     number,
     number,
   ];
-  const id = selection.idOf(bicycle, uuid);
+  const id = idOf(uuid);
   return { id, lon, lat, isReserved: state === 'reserved', isDisabled, maxRangeMetres, rangeMetres, reportedMs };
 }
 
@@ -110,12 +113,13 @@ export interface Feed {
   /** Of the whole fleet, also where none is published now. */
   readonly areas: readonly Area[];
   readonly updatedMs: number;
-  readonly ttlSeconds: number;
+  readonly ttlMs: number;
 }
 
 /** The files by their names, `gbfs.json` last: what it names is there. */
 export function drawFeed(feed: Feed): [name: string, document: object][] {
-  const { version, system, vehicles, areas, updatedMs, ttlSeconds: ttl } = feed;
+  const { version, system, vehicles, areas, updatedMs, ttlMs } = feed;
+  const ttl = Math.ceil(ttlMs / 1000);
   const isOld = version === '2.3';
   const { language = '', feed_url: base = '' } = system;
   const timeOf = (ms: number) => (isOld ? Math.floor(ms / 1000) : new Date(ms).toISOString().replace(/\.\d+/, ''));

@@ -2,7 +2,7 @@
 
 import { nearest } from '../../cli/nearest.js';
 import type { Context } from '../../context.js';
-import { messageOf, usageError } from '../../errors.js';
+import { usageError } from '../../errors.js';
 import { isObject, parseJson } from '../../json/parse.js';
 import { KEYS } from '../../settings/keys.js';
 import { explainSetting } from '../../settings/resolve.js';
@@ -10,61 +10,59 @@ import { loadStored } from '../../settings/store.js';
 import { type FeedVersion, SYSTEM_FIELDS, SYSTEM_NAMES, type System, type SystemName } from '../../settings/system.js';
 import { readInput } from '../../terminal/stdin.js';
 
-export type SetFields = { readonly [name: string]: unknown };
+type Fields = { readonly [name: string]: unknown };
 
-/** Throws a FleetError of kind `usage` that names all that is wrong or missing; `ownUrl` is in the place of a `feed_url`. */
+export interface SystemFlags {
+  version: FeedVersion;
+  /** The port. */
+  serve?: number;
+  /** A file of JSON. */
+  system?: string;
+  set?: Fields;
+}
+
+/** Throws a FleetError of kind `usage` that names all that is wrong or missing. A feed that is served need not say where it will be read. */
 export async function readSystem(
-  context: Context,
-  version: FeedVersion,
-  given: { file: string | undefined; set: SetFields | undefined },
-  ownUrl: string | undefined,
+  { flags, io, ...context }: Context,
+  { version, serve, system: file, set = {} }: SystemFlags,
 ): Promise<System> {
-  const problems: string[] = [];
   const system: { [Name in SystemName]?: string } = {};
-  const stored = await loadStored(context.io.env);
+  const problems: string[] = [];
+  const stored = await loadStored(io.env);
   for (const name of SYSTEM_NAMES) {
-    const { value, problem } = explainSetting(`gbfs.${name}`, context.flags, context.io.env, stored);
+    const { value, problem } = explainSetting(`gbfs.${name}`, flags, io.env, stored);
     if (problem !== undefined) problems.push(problem.message);
     if (typeof value === 'string') system[name] = value;
   }
-  const fromFile = given.file === undefined ? {} : await readFields(context, given.file);
-  for (const [from, fields] of [
-    [given.file, fromFile],
-    ['--set', given.set ?? {}],
-  ] as const) {
-    for (const [name, value] of Object.entries(fields)) {
-      const known = SYSTEM_NAMES.find((each) => each === name.replaceAll('-', '_'));
-      const meant = nearest(name, SYSTEM_NAMES);
-      if (known === undefined) {
-        problems.push(`${from}: there is no field "${name}"${meant === undefined ? '' : `; did you mean "${meant}"?`}`);
-        continue;
-      }
-      const parsed = KEYS[`gbfs.${known}`].parse(typeof value === 'string' ? value : '');
-      if ('value' in parsed) system[known] = parsed.value;
-      else problems.push(`${from}: ${known}: ${parsed.reason}${parsed.hint === undefined ? '' : ` (${parsed.hint})`}`);
-    }
-  }
-  if (ownUrl !== undefined) system.feed_url ??= ownUrl;
-  const missing = SYSTEM_NAMES.filter(
-    (name) => system[name] === undefined && SYSTEM_FIELDS[name].neededBy.includes(version),
-  );
+  const take = (from: string, written: string, value: unknown) => {
+    const name = SYSTEM_NAMES.find((each) => each === written.replaceAll('-', '_'));
+    const meant = nearest(written, SYSTEM_NAMES);
+    const guess = meant === undefined ? '' : `, did you mean "${meant}"?`;
+    if (name === undefined) return void problems.push(`${from}: unknown field "${written}"${guess}`);
+    const parsed = KEYS[`gbfs.${name}`].parse(typeof value === 'string' ? value : '');
+    if ('value' in parsed) system[name] = parsed.value;
+    else problems.push(`${from}: ${name}: ${parsed.reason} (${parsed.hint})`);
+  };
+  const fields = file === undefined ? {} : await readFields({ flags, io, ...context }, file);
+  for (const [name, value] of Object.entries(fields)) take(file ?? '', name, value);
+  for (const [name, value] of Object.entries(set)) take('--set', name, value);
+  const isMissing = (name: SystemName) =>
+    system[name] === undefined &&
+    SYSTEM_FIELDS[name].neededBy.includes(version) &&
+    !(name === 'feed_url' && serve !== undefined);
+  const missing = SYSTEM_NAMES.filter(isMissing);
   if (missing.length > 0) problems.push(`a feed of version ${version} needs ${missing.join(', ')}`);
   if (problems.length === 0) return system;
-  const [first = 'name'] = missing;
-  throw usageError(
-    problems.join('; '),
-    `fleet config set gbfs.${first} VALUE, --set ${first}=VALUE, or --system FILE; "fleet help gbfs" explains each`,
-  );
+  const example = missing[0] ?? 'name';
+  const hint = `fleet config set gbfs.${example} VALUE, --set ${example}=VALUE, or --system FILE; "fleet help gbfs" explains each`;
+  throw usageError(problems.join('; '), hint);
 }
 
-async function readFields(context: Context, path: string): Promise<SetFields> {
-  const text = (await readInput(context, path, '--system')).toString('utf8').replace(/^\uFEFF/, '');
-  let value: unknown;
+async function readFields(context: Context, path: string): Promise<Fields> {
+  const bytes = await readInput(context, path, '--system');
   try {
-    value = parseJson(text);
-  } catch (error) {
-    throw usageError(`${path} cannot be understood: ${messageOf(error)}`, '--system takes a JSON object');
-  }
-  if (isObject(value)) return value;
+    const value = parseJson(bytes.toString('utf8').replace(/^\uFEFF/, ''));
+    if (isObject(value)) return value;
+  } catch {}
   throw usageError(`${path} is not a JSON object`, 'write it like {"name": "City Bike", "language": "en"}');
 }

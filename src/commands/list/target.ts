@@ -56,3 +56,15 @@ export async function openTarget(context: Context, file: string | undefined): Pr
     discard,
   };
 }
+
+/** Writes a text as one file. Throws as openTarget does. */
+export async function writeWhole(context: Context, file: string, text: string): Promise<void> {
+  const target = await openTarget(context, file);
+  try {
+    await target.write(text);
+    await target.end();
+  } catch (thrown) {
+    await target.discard();
+    throw thrown;
+  }
+}
