@@ -192,8 +192,8 @@ export class Ledger implements FleetStore {
     this.#recent.delete(oldest);
   }
 
-  #record(uuid: string, at: string, { source, receivedMs }: Origin, { version, field, old, now }: Change) {
-    this.#changes.push([at, utcOfMs(receivedMs), uuid, version, field, old, now, source]);
+  #record(uuid: string, at: string, received: string, { version, field, old, now, source }: Change) {
+    this.#changes.push([at, received, uuid, version, field, old, now, source]);
     if (source === 'list') this.#found++;
   }
 
@@ -207,24 +207,25 @@ export class Ledger implements FleetStore {
     if (from.isFirstReading) return;
     const version = versionValue(known.bicycle.concurrency_version);
     const at = timeOf(undefined, known.bicycle, from, isPlausible) ?? received;
-    this.#record(uuid, at, from, { version, field: '*', old: null, now: raw });
+    this.#record(uuid, at, received, { version, field: '*', old: null, now: raw, source: from.source });
   }
 
   #update(entry: Entry, known: KnownBicycle, from: Origin, isPlausible: boolean) {
     const before = entry.known.bicycle;
     const after = known.bicycle;
     entry.known = known;
+    const { source } = from;
     const received = utcOfMs(from.receivedMs);
     const version = versionValue(after.concurrency_version);
     if (entry.gone !== null && known.goneMs === undefined) {
       const old = JSON.stringify(entry.gone);
-      this.#record(entry.uuid, received, from, { version, field: 'gone', old, now: 'null' });
+      this.#record(entry.uuid, received, received, { version, field: 'gone', old, now: 'null', source });
       entry.gone = null;
       entry.isOther = true;
       entry.isDirty = true;
       this.#size++;
     }
-    if (from.source === 'list' && entry.followed !== from.followed) {
+    if (source === 'list' && entry.followed !== from.followed) {
       entry.followed = from.followed;
       entry.isOther = true;
     }
@@ -241,15 +242,15 @@ export class Ledger implements FleetStore {
       // A message came before the first reading, which fills in what it left out.
       if (BOOKKEEPING.has(field) || (from.isFirstReading && old === undefined)) continue;
       at ??= timeOf(before, after, from, isPlausible) ?? received;
-      this.#record(entry.uuid, at, from, { version, field, old: texts[0], now: texts[1] });
+      this.#record(entry.uuid, at, received, { version, field, old: texts[0], now: texts[1], source });
     }
     const isMoved = after.modified !== before.modified || after.concurrency_version !== before.concurrency_version;
     if (isMoved && this.#changes.length === recorded && !from.isFirstReading) {
-      const saidMs = from.source === 'list' ? readTime(timeOf(before, after, from, isPlausible)) : undefined;
+      const saidMs = source === 'list' ? readTime(timeOf(before, after, from, isPlausible)) : undefined;
       this.#undoneMs = Math.max(this.#undoneMs, Math.min(saidMs ?? from.receivedMs, from.receivedMs));
     }
     if (isChanged) entry.raw = undefined;
-    if (!isChanged && from.source === 'list') return;
+    if (!isChanged && source === 'list') return;
     entry.lastSeen = received;
     entry.isDirty = true;
   }
@@ -260,6 +261,7 @@ interface Change {
   readonly field: string;
   readonly old: string | null;
   readonly now: string;
+  readonly source: Origin['source'];
 }
 
 const ROWS = 'SELECT uuid, followed, gone, first_seen, last_seen, raw FROM bicycles WHERE uuid IN';
