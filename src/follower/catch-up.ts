@@ -19,6 +19,8 @@ export interface CatchUpOptions {
   readonly organizations: readonly string[];
   /** The bicycles that are followed by name, each read at its own address first; undefined when all are followed. */
   readonly bicycles: ReadonlySet<string> | undefined;
+  /** Whether the lists show every bicycle to this token; undefined: as they let see. */
+  readonly seesAll?: boolean | undefined;
 }
 
 /** A reading that ended, for the follower. */
@@ -352,11 +354,17 @@ export class CatchUp {
   }
 
   /** The bicycles followed by name that were known, and that the service does not have any more. */
-  #absent({ left: { missing }, isBoundReached }: Reading): string[] {
-    if (missing === undefined || (isBoundReached && !this.#hasAddresses)) return [];
+  #absent({ left: { missing }, isBoundReached, totals }: Reading): string[] {
+    // A list that does not say how many it has may have lost one between its pages.
+    const isListProof = !isBoundReached && ![...totals.values()].includes(undefined);
+    if (missing === undefined || !(isListProof || this.#hasAddresses)) return [];
     return [...missing].filter((uuid) => {
       const entry = this.#known.store.get(uuid);
-      return entry !== undefined && entry.goneMs === undefined && (this.#showsAll || !isHidden(entry));
+      return (
+        entry !== undefined &&
+        entry.goneMs === undefined &&
+        ((this.#options.seesAll ?? this.#showsAll) || !isHidden(entry))
+      );
     });
   }
 

@@ -25,6 +25,8 @@ export interface FollowerOptions {
   readonly mostPages: number;
   /** Whether every bicycle has to be known, from the start. */
   readonly isWhole: boolean;
+  /** Whether the lists show every bicycle to this token; undefined where nothing says so. */
+  readonly seesAll?: boolean | undefined;
 }
 
 /** How often the count is compared with the service's, and a table with what the list says was modified since the last time. */
@@ -69,7 +71,7 @@ export class Follower {
   #isFirstPending: boolean;
 
   constructor(options: FollowerOptions, store: FleetStore, now: Moment, emit: Emit) {
-    const { topics, organizations, isWhole } = options;
+    const { topics, organizations, isWhole, seesAll } = options;
     this.#options = options;
     this.#emit = emit;
     this.time = new ServiceTime(now);
@@ -77,7 +79,7 @@ export class Follower {
     this.#catchUp = new CatchUp(this.known, options, emit, (ended, at) => this.#endReading(ended, at));
     const onProven = (started: Moment, total: number | undefined, at: Moment) => this.#prove(started, total, at);
     const onEnd = (result: WholeResult, at: Moment) => this.#endWhole(result, at);
-    this.#whole = new WholeList(this.known, { organizations, onProven, onEnd }, emit);
+    this.#whole = new WholeList(this.known, { organizations, seesAll, onProven, onEnd }, emit);
     this.#gaps = new GapLog(topics.keys(), now);
     const dueMs = now.monotonicMs + CHECK_MS;
     this.#check = { dueMs, comparedTo: now, askedAt: now, isChecking: false, counting: undefined, counts: 0 };

@@ -47,8 +47,8 @@ export interface Meeting {
   /** Bicycles that are known and that the reading did not show; those that are hidden apart. */
   readonly missing: number;
   /**
-   * Observed: a token with fewer rights is listed available bicycles alone, and hears of the others. Where a list shows nothing else, those
-   * that were pushed in another state are hidden, not gone.
+   * Observed: a token with fewer rights is listed available bicycles and its own, and hears of the others. Those that were pushed in
+   * another state are hidden, not gone.
    */
   readonly hidden: number;
   /** Bicycles that are known. */
@@ -64,6 +64,8 @@ export interface ListPass {
   readonly serviceMs: number;
   /** Each time that the pages are read has its own number, from 1 on. */
   readonly pass: number;
+  /** Whether the list shows every bicycle to this token; undefined: as the list itself lets see. */
+  readonly seesAll: boolean | undefined;
 }
 
 /** Where the bicycles that are known are kept: in memory, or in a database. */
@@ -179,16 +181,14 @@ export class MemoryStore implements FleetStore {
     return hidden;
   }
 
-  #missing({ started }: ListPass) {
+  #missing({ started, seesAll }: ListPass) {
     const all = [...this.#known].filter(
       ([uuid, entry]) => entry.goneMs === undefined && !this.#listed.has(uuid) && entry.touchedMs < started.monotonicMs,
     );
-    let isAvailableAlone = true;
-    for (const uuid of this.#listed.keys()) {
-      const entry = this.#known.get(uuid);
-      isAvailableAlone &&= entry === undefined || isHidden(entry) || entry.bicycle.state === 'available';
-    }
-    const missing = isAvailableAlone ? all.filter(([, entry]) => !isHidden(entry)) : all;
+    const shown = [...this.#listed.keys()].map((uuid) => this.#known.get(uuid)).filter((entry) => entry !== undefined);
+    const isFiltered =
+      seesAll === undefined ? shown.every((entry) => isHidden(entry) || entry.bicycle.state === 'available') : !seesAll;
+    const missing = isFiltered ? all.filter(([, entry]) => !isHidden(entry)) : all;
     return { missing, hidden: all.length - missing.length };
   }
 }

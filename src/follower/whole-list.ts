@@ -19,6 +19,7 @@ export interface WholeResult {
 
 export interface WholeOptions {
   readonly organizations: readonly string[];
+  readonly seesAll: boolean | undefined;
   /** A reading was proven: what is known holds what the list held when it began. */
   onProven(started: Moment, total: number | undefined, now: Moment): void;
   onEnd(result: WholeResult, now: Moment): void;
@@ -68,8 +69,9 @@ export class WholeList {
   #startedAt: Moment = { monotonicMs: 0, wallMs: 0 };
   /** When the first of the two readings began that have to agree: what was heard since, one reading alone cannot have missed. */
   #missingSince: Moment = this.#startedAt;
-  /** Readings in a row that failed, or were not proven. */
+  /** Requests in a row that failed, and readings that proved nothing. */
   #failures = 0;
+  #vain = 0;
   /** Before this moment of the monotonic clock none begins for the count's sake. */
   #allowedMs = Number.NEGATIVE_INFINITY;
   /** When a large part of the fleet seemed gone, by the machine's date. */
@@ -172,6 +174,7 @@ export class WholeList {
   #takePage(before: Reading, answer: AnswerOf<'whole-page'>, now: Moment) {
     const { progress } = before;
     const uuids: string[] = [];
+    this.#failures = 0;
     let { isStale } = before;
     for (const item of answer.items) {
       const uuid = bicycleUuid(item.value);
@@ -221,7 +224,7 @@ export class WholeList {
 
   #passOf({ id, progress }: Reading): ListPass {
     const serviceMs = this.#known.serviceMs(this.#missingSince.monotonicMs);
-    return { id, pass: progress.pass, started: this.#missingSince, serviceMs };
+    return { id, pass: progress.pass, started: this.#missingSince, serviceMs, seesAll: this.#options.seesAll };
   }
 
   /** How many bicycles the service counts; undefined where it does not say. */
@@ -263,7 +266,7 @@ export class WholeList {
   }
 
   #endProven(gone: number, now: Moment) {
-    this.#failures = 0;
+    this.#vain = 0;
     this.#suspectedMs = undefined;
     this.#options.onEnd({ gone, reason: undefined }, now);
   }
@@ -284,7 +287,7 @@ export class WholeList {
 
   /** A reading that proved nothing: the next one waits, longer each time. */
   #endInVain(event: string, reason: string, again: string | undefined, now: Moment) {
-    const inMs = doublingPauseMs(++this.#failures, FIRST_VAIN_PAUSE_MS, LONGEST_VAIN_PAUSE_MS);
+    const inMs = doublingPauseMs(++this.#vain, FIRST_VAIN_PAUSE_MS, LONGEST_VAIN_PAUSE_MS);
     this.#allowedMs = now.monotonicMs + inMs;
     this.#emit({ type: 'notice', event, message: again === undefined ? reason : `${reason}; ${again}` });
     if (again !== undefined) {

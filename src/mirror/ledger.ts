@@ -26,9 +26,15 @@ export interface Writes {
 export type WriteStep =
   | { readonly type: 'clear-listed' }
   | { readonly type: 'listed'; readonly uuids: readonly string[]; readonly pass: number }
-  | { readonly type: 'mark-gone'; readonly started: string }
+  | { readonly type: 'mark-gone'; readonly started: string; readonly seesAll: boolean | undefined }
   /** Holds the whole reading against the table, once the batch is written. */
-  | { readonly type: 'verify'; readonly id: number; readonly pass: number; readonly started: string }
+  | {
+      readonly type: 'verify';
+      readonly id: number;
+      readonly pass: number;
+      readonly started: string;
+      readonly seesAll: boolean | undefined;
+    }
   /** The open gap is over; or changes are not recorded, from the first to the last of them: moments that are near each other are one gap. */
   | ClosedGap
   | (Omit<ClosedGap, 'type'> & { readonly type: 'gap-moment' });
@@ -134,12 +140,12 @@ export class Ledger implements FleetStore {
     this.#steps.push({ type: 'listed', uuids, pass });
   }
 
-  meet({ id, pass, started }: ListPass): undefined {
-    this.#steps.push({ type: 'verify', id, pass, started: utcOfMs(started.wallMs) });
+  meet({ id, pass, started, seesAll }: ListPass): undefined {
+    this.#steps.push({ type: 'verify', id, pass, started: utcOfMs(started.wallMs), seesAll });
   }
 
-  removeMissing({ started }: ListPass): [] {
-    this.#steps.push({ type: 'mark-gone', started: utcOfMs(started.wallMs) });
+  removeMissing({ started, seesAll }: ListPass): [] {
+    this.#steps.push({ type: 'mark-gone', started: utcOfMs(started.wallMs), seesAll });
     return [];
   }
 

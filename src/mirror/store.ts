@@ -136,7 +136,8 @@ export async function commit(database: Database, writer: Writer, batch: Commit, 
     await database.write('changes', CHANGE_COLUMNS, batch.writes.changes);
     let gone = 0;
     for (const step of batch.writes.steps) {
-      if (step.type === 'mark-gone') gone += await markGone(database, GONE, [step.started], batch.nowMs);
+      if (step.type === 'mark-gone')
+        gone += await markGone(database, goneTo(step.seesAll), [step.started], batch.nowMs);
       else if (step.type !== 'verify') await store(database, step);
     }
     const { gap, gapBefore, snapshot } = batch;
@@ -192,12 +193,18 @@ async function widenGap(
 /** What a whole reading did not show, and no message either since it began. */
 const MISSING = 'last_seen < ? AND NOT EXISTS (SELECT 1 FROM listed WHERE listed.uuid = bicycles.uuid)';
 
-/** Where a list shows available bicycles alone, those that were pushed in another state are hidden from this token, not gone. */
-const HIDDEN = `state <> 'available' AND NOT EXISTS (SELECT 1 FROM listed JOIN bicycles AS other ON other.uuid = listed.uuid
-    WHERE other.gone IS NULL AND other.state <> 'available')
-  AND 'push' = (SELECT source FROM changes WHERE bicycle = bicycles.uuid AND field = 'state' ORDER BY at DESC, id DESC LIMIT 1)`;
+/** No bicycle that the list shows is in another state. */
+const AVAILABLE_ALONE = `NOT EXISTS (SELECT 1 FROM listed JOIN bicycles AS other ON other.uuid = listed.uuid
+  WHERE other.gone IS NULL AND other.state <> 'available')`;
 
-const GONE = `${MISSING} AND NOT coalesce(${HIDDEN}, false)`;
+/** Where a list hides bicycles from this token, those that were pushed in another state are hidden, not gone. */
+const HIDDEN = `state <> 'available' AND 'push' = (SELECT source FROM changes WHERE bicycle = bicycles.uuid AND field = 'state' ORDER BY at DESC, id DESC LIMIT 1)`;
+
+/** What is gone, for a token to which the list shows every bicycle, or not; undefined: as the list itself lets see. */
+function goneTo(seesAll: boolean | undefined): string {
+  if (seesAll === true) return MISSING;
+  return `${MISSING} AND NOT coalesce(${HIDDEN}${seesAll === undefined ? ` AND ${AVAILABLE_ALONE}` : ''}, false)`;
+}
 
 async function markGone(
   database: Database,
@@ -219,14 +226,19 @@ async function markGone(
 }
 
 /** Holds a whole reading, which began at `started` (UTC), against the table. */
-export async function verify(database: Database, pass: number, started: string): Promise<Meeting> {
+export async function verify(
+  database: Database,
+  { pass, started, seesAll }: WriteStep & { type: 'verify' },
+): Promise<Meeting> {
   const number = async (sql: string, values: readonly Value[] = []) =>
     Number((await database.all(sql, values))[0]?.['n'] ?? 0);
   const met = await number('SELECT count(*) AS n FROM listed WHERE pass = ?', [pass]);
   const unlisted = await number(`SELECT count(*) AS n FROM bicycles WHERE gone IS NULL AND ${MISSING}`, [started]);
   const known = await countRows(database);
   if (unlisted === 0) return { met, missing: 0, hidden: 0, known };
-  const missing = await number(`SELECT count(*) AS n FROM bicycles WHERE gone IS NULL AND ${GONE}`, [started]);
+  const missing = await number(`SELECT count(*) AS n FROM bicycles WHERE gone IS NULL AND ${goneTo(seesAll)}`, [
+    started,
+  ]);
   return { met, missing, hidden: unlisted - missing, known };
 }
 

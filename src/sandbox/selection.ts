@@ -65,7 +65,7 @@ export function selectBicycles(
   const organization = wanted ?? zoneBox?.organization ?? viewer.organization;
   const rows = organization === undefined ? fleet.bicycles : (fleet.bicyclesByOrganization.get(organization) ?? []);
   const further = fleet.isObserved ? readFurtherFilters(fleet, query) : { accepts: undefined, name: '' };
-  const isAll = viewer.role !== 'renter';
+  const isAll = seesAll(fleet, viewer, organization);
   return lists.select({
     rows: isHidden ? [] : rows,
     rowsName: isHidden ? 'none' : `${organization ?? 'all'} ${fleet.removals}`,
@@ -85,10 +85,19 @@ export function selectBicycles(
 /** Whether the viewer may know of a bicycle. Section 3.1: rented is "visible only to the current rider"; observed: only the available ones are seen by all. */
 export function isVisible(fleet: Fleet, row: BicycleRow, viewer: Viewer): boolean {
   if (viewer.organization !== undefined && row.organization !== viewer.organization) return false;
-  if (viewer.role !== 'renter') return true;
+  if (seesAll(fleet, viewer, row.organization)) return true;
   const isOpen = fleet.isObserved ? row.body.state === 'available' : row.body.state !== 'rented';
   return isOpen || row.rider === viewer.subject;
 }
+
+/** Observed: "operators see all of their organization; mechanics and renters the available ones and their own". */
+function seesAll(fleet: Fleet, viewer: Viewer, organization: string | undefined): boolean {
+  const roles = viewer.affiliations[organization ?? ''] ?? Object.values(viewer.affiliations).flat();
+  const isMechanic = fleet.isObserved && roles.includes('mechanic') && !SEE_ALL.some((role) => roles.includes(role));
+  return viewer.role !== 'renter' && !isMechanic;
+}
+
+const SEE_ALL: readonly string[] = ['admin', 'fleet_operator'];
 
 /** "The zone must belong to the same organization as the bicycles." Observed: an unknown zone gives an empty list. */
 function readZone(

@@ -32,8 +32,8 @@ async function watchUntil(sandbox: Sandbox, args: string[], text: RegExp, option
   const signals = new EventEmitter();
   let stderr = '';
   return runFleet(['watch', ...args], {
-    ...options,
     env: await environmentOf(sandbox),
+    ...options,
     signals,
     onStderr(piece) {
       stderr += piece;
@@ -90,6 +90,30 @@ describe('a bicycle that was deleted during a gap', () => {
       expect(records).toContainEqual(expect.objectContaining({ event: 'resync', complete: true, gone: 1, changes: 0 }));
       expect(got.stdout).toBe('');
     });
+  });
+});
+
+test('a mechanic, whose list shows available bicycles and his own, is not told that the others are gone', async () => {
+  await withSandbox(FLEET, async (sandbox) => {
+    const { organization } = idOf(sandbox);
+    const [own, rented, deleted] = sandbox.bicycles(organization).filter(({ state }) => state === 'available');
+    if (own === undefined || rented === undefined || deleted === undefined) throw new Error('no bicycle is available');
+    const token = await sandbox.token({ affiliations: ['mechanic'] });
+    const { sub } = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString());
+    const cut = once(
+      () =>
+        void read(sandbox)
+          .then(() => sandbox.act(own.uuid, 'rent', sub))
+          .then(() => sandbox.act(rented.uuid, 'rent'))
+          .then(() => new Promise((resolve) => setTimeout(resolve, 300)))
+          .then(() => remove(sandbox, deleted.uuid))
+          .then(() => sandbox.dropStreams()),
+    );
+    const env = { ...(await environmentOf(sandbox)), FLEET_TOKEN: token };
+    const got = await watchUntil(sandbox, [organization], /checked the list/, { onStderr: cut, env });
+    expect(got.stdout).toMatch(new RegExp(`${deleted.name} .*gone, was `));
+    expect(got.stderr).toMatch(/checked the list: 1 bicycle gone\n/);
+    expect(got.stdout).not.toMatch(new RegExp(`(${own.name}|${rented.name}) .*gone`));
   });
 });
 

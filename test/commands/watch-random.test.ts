@@ -30,15 +30,16 @@ describe('every change is shown once, or its end state after a reported gap, or 
   }, 120_000);
 });
 
-/** What a date that steps back while the list fails, and a replica that lags in the second reading alone, once made gone. */
-const ONCE_FAILED = [143, 1199];
+/**
+ * What a date that steps back while the list fails, and a replica that lags in the second reading alone, once made gone; a bicycle of one's
+ * own in a list that hides the others, by name too; and readings that failed, which made the next wait for hours.
+ */
+const ONCE_FAILED = [143, 1199, 123, 165, 372, 416, 1202, 1300];
 
 test('of other services too: two organizations, names, roles, lists without count, time or order', () => {
   const seeds = [...Array.from({ length: SEEDS }, (_, index) => index + 1), ...ONCE_FAILED];
   const wrong = seeds.flatMap((seed) => {
-    // Not kept true yet: own bicycles in a list that is filtered by role, and names at a service without their addresses.
-    const traits = { ...wildTraits(seed), hasOwn: false, hasAddresses: true };
-    const { faults } = runScenario({ seed, durationMs: QUARTER_OF_AN_HOUR_MS }, traits);
+    const { faults } = runScenario({ seed, durationMs: QUARTER_OF_AN_HOUR_MS }, wildTraits(seed));
     return faults.slice(0, 3).map((fault) => `seed ${seed}: ${fault}`);
   });
   expect(wrong.slice(0, 20)).toEqual([]);

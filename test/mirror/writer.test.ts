@@ -89,7 +89,7 @@ async function openWriter(service: ReturnType<typeof openService>, startSeconds:
       if (output.type === 'read-page' || output.type === 'read-whole') asked.push(output);
     for (const each of writes.steps) {
       if (each.type !== 'verify') continue;
-      const meeting = await verify(database, each.pass, each.started);
+      const meeting = await verify(database, each);
       await step({ type: 'whole-met', id: each.id, ...meeting }, seconds);
     }
   };

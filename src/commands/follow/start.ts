@@ -3,7 +3,7 @@
 import { doublingPauseMs, sleep } from '../../clock.js';
 import type { Context } from '../../context.js';
 import { asFleetError, FleetError } from '../../errors.js';
-import { lifeOf, type TokenSource } from '../../settings/token.js';
+import { affiliationsOf, lifeOf, type TokenSource } from '../../settings/token.js';
 import { showDuration } from '../../terminal/time.js';
 import { openStderr } from './stderr.js';
 
@@ -35,6 +35,17 @@ export async function patiently(context: Context, limits: Limits): Promise<Conte
   const source = await context.token();
   const token: TokenSource = { ...source, get: () => waitForToken(context, source, limits) };
   return { ...context, token: async () => token, client: (overrides) => context.client({ ...overrides, token }) };
+}
+
+/**
+ * Whether the lists show this token every bicycle of the organizations; undefined where its claims do not say. Observed: "operators see all
+ * of their organization; mechanics and renters the available ones and their own".
+ */
+export async function seesAllOf(context: Context, organizations: readonly string[]): Promise<boolean | undefined> {
+  const affiliations = affiliationsOf(await (await context.token()).get());
+  const roles = organizations.map((organization) => affiliations.get(organization.toLowerCase()) ?? []);
+  if (roles.some(({ length }) => length === 0)) return undefined;
+  return roles.every((held) => held.includes('admin') || held.includes('fleet_operator'));
 }
 
 async function warnOfEnd({ clock, notice }: Context, source: TokenSource, { forMs = SOON_MS }: Limits): Promise<void> {

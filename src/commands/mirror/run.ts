@@ -10,7 +10,7 @@ import type { MirrorAddress } from '../../mirror/address.js';
 import { readMeta, writeMeta } from '../../mirror/schema.js';
 import { requireBaseUrl, requireSseUrl } from '../../settings/resolve.js';
 import { chosenDatabase } from '../database.js';
-import { beginFollowing } from '../follow/start.js';
+import { beginFollowing, seesAllOf } from '../follow/start.js';
 import { followTopics } from '../follow/stream.js';
 import { requireOrganizations } from '../organization.js';
 import { serveCounters } from './counters.js';
@@ -104,7 +104,8 @@ async function open(
   const organizations = await requireOrganizations(patient, options.organization ?? []);
   const topics = new Map(follows ? organizations.map((each) => [organizationTopic(each), each]) : []);
   const identity = { baseUrl, profile: settings.profile.value, organizations };
-  await withMirrorSession(context, { address, identity, topics, keepMs: options.keep }, async (session) =>
+  const seesAll = await seesAllOf(patient, organizations);
+  await withMirrorSession(context, { address, identity, topics, seesAll, keepMs: options.keep }, async (session) =>
     use(session, await session.client(baseUrl, session.report.retry)),
   );
 }

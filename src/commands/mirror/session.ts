@@ -35,6 +35,8 @@ export interface SessionOptions {
   readonly identity: MirrorIdentity;
   /** The organization of each topic; none where lists alone are read. */
   readonly topics: ReadonlyMap<string, string>;
+  /** Whether the lists show every bicycle to this token; undefined where nothing says so. */
+  readonly seesAll: boolean | undefined;
   /** How long history is kept; undefined is for ever. */
   readonly keepMs: number | undefined;
 }
@@ -95,7 +97,7 @@ async function openSession(
   { stderr, signal: over, atEnd }: Following<SessionEvent>,
 ) {
   const { clock } = context;
-  const { address, identity, topics } = options;
+  const { address, identity, topics, seesAll } = options;
   const counters = openCounters();
   const report = openReport(context, stderr, counters);
   atEnd(report.close);
@@ -118,7 +120,7 @@ async function openSession(
     pruneDueMs: clock.monotonicMs(),
   };
   const { organizations } = identity;
-  const followed = { topics, organizations, bicycles: undefined, mostPages: MOST_PAGES, isWhole: true };
+  const followed = { topics, organizations, bicycles: undefined, mostPages: MOST_PAGES, isWhole: true, seesAll };
   const follower = new Follower(followed, ledger, startedAt, (output) => outputs.push(output));
   return {
     ...{ context, options, keeper, counters, report, ledger, found, writer },
@@ -299,12 +301,9 @@ async function write(session: Session, heardMs: number, nowMs: number, isEnd: bo
   }
 }
 
-async function verifyList(
-  { keeper, queue }: Session,
-  { id, pass, started }: WriteStep & { type: 'verify' },
-): Promise<void> {
-  const meeting = await keeper.run((database) => verify(database, pass, started));
-  queue.push({ type: 'whole-met', id, ...meeting });
+async function verifyList({ keeper, queue }: Session, step: WriteStep & { type: 'verify' }): Promise<void> {
+  const meeting = await keeper.run((database) => verify(database, step));
+  queue.push({ type: 'whole-met', id: step.id, ...meeting });
 }
 
 /** What of the readings outlives this program. */

@@ -97,7 +97,14 @@ export class Watch {
     const { topics, organizations, bicycles, resyncPages, form } = plan;
     const isWhole = (form === 'board' || form === 'page') && bicycles === undefined && wantsLists(plan);
     const followed = new Map(topics.map((topic) => [topic, '']));
-    const options = { topics: followed, organizations, bicycles, isWhole, mostPages: resyncPages };
+    const options = {
+      topics: followed,
+      organizations,
+      bicycles,
+      isWhole,
+      mostPages: resyncPages,
+      seesAll: plan.seesAll,
+    };
     this.follower = new Follower(options, this.#store, now, (output) => this.#takeOutput(output));
     const never = { fromMs: now.monotonicMs, ...NOT_CONNECTED, isFirst: true };
     this.#blind = new Map(topics.map((topic) => [topic, never]));
