@@ -61,7 +61,8 @@ export async function runOffline(
 }
 
 /** `from the mirror, current, 2 s old`, or what it lacks. */
-export function describeAge({ ageMs, behindMs, isCurrent, isWhole, isTorn, openGaps, writer }: MirrorStatus): string {
+export function describeAge(status: MirrorStatus): string {
+  const { ageMs, behindMs, isCurrent, isWhole, isTorn, isStarting, openGaps, writer } = status;
   const isWritten = writer?.isAlive === true;
   const age =
     ageMs === undefined ? 'of unknown age' : ageMs < 1000 ? 'less than 1 s old' : `${showDuration(ageMs)} old`;
@@ -71,6 +72,7 @@ export function describeAge({ ageMs, behindMs, isCurrent, isWhole, isTorn, openG
     ...(isWhole ? [] : ['its first reading of the fleet is not complete']),
     ...(openGaps.length === 0 ? [] : [`${openGaps.length === 1 ? 'a gap is' : `${openGaps.length} gaps are`} open`]),
     ...(behindMs > MOST_BEHIND_MS ? [`its writer is behind by ${showDuration(behindMs)}`] : []),
+    ...(isStarting ? ['its writer has just started'] : []),
     ...(isWritten ? [] : ['it is not being updated (start fleet mirror run)']),
   ];
   return `! from the mirror, ${age}: ${reasons.join(', ')}`;

@@ -98,7 +98,9 @@ async function readStatus(database: Database, isAlone: boolean) {
   const isWhole = snapshot?.isWhole === true;
   // A writer that let go has left nothing in that file.
   const isTorn = isAlone && typeof lease?.heartbeat === 'string';
-  const asOf = isWritten ? (lease?.heartbeat ?? undefined) : position?.heard;
+  // What was missed before it began is a gap from its first batch on.
+  const isStarting = isWritten && position?.owner !== lease?.owner;
+  const asOf = isWritten && !isStarting ? (lease?.heartbeat ?? undefined) : position?.heard;
   const asOfMs = readTime(asOf);
   const behindMs = isWritten ? (position?.behind ?? 0) * 1000 : 0;
   return {
@@ -119,8 +121,10 @@ async function readStatus(database: Database, isAlone: boolean) {
     keptSince,
     /** The file beside that of SQLite is missing, with what was written last. */
     isTorn,
+    /** The writer has written nothing yet. */
+    isStarting,
     /** A live writer, the whole fleet, and no open gap: it can be taken for the service. */
-    isCurrent: isWritten && isWhole && openGaps.length === 0 && !isTorn && behindMs <= MOST_BEHIND_MS,
+    isCurrent: isWritten && !isStarting && isWhole && openGaps.length === 0 && !isTorn && behindMs <= MOST_BEHIND_MS,
   };
 }
 

@@ -189,6 +189,18 @@ describe.each(engines)('%s', (kind, newText) => {
       /^! from the mirror, .* old: a gap is open\n/,
     );
     await set('DELETE FROM gaps WHERE ended IS NULL');
+    // A writer that took over and has not written what it found yet: that it was away is no gap in the table so far.
+    const owner = (name: string) =>
+      set(
+        `UPDATE meta SET value = '{"heard":"2026-03-02T00:00:00.000Z","owner":"${name}","batch":1}' WHERE key = 'position'`,
+      );
+    await owner('before');
+    const starting = await fleet('mirror status');
+    expect([starting.code, starting.stderr]).toEqual([
+      9,
+      'error: the mirror is not current: its writer has just started\n',
+    ]);
+    await owner('test');
     expect(address.kind).toBe(kind);
   });
 
