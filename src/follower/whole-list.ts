@@ -275,7 +275,9 @@ export class WholeList {
   #confirm(missing: number, known: number, now: Moment) {
     const isSuspicious = missing > SUSPICIOUS_BICYCLES && missing > known * SUSPICIOUS_SHARE;
     this.#suspectedMs = isSuspicious ? (this.#suspectedMs ?? now.wallMs) : undefined;
-    const inMs = this.#suspectedMs === undefined ? 0 : Math.max(0, this.#suspectedMs + SUSPICION_MS - now.wallMs);
+    // A date that was set back must not make it longer.
+    const sinceMs = this.#suspectedMs === undefined ? SUSPICION_MS : Math.max(0, now.wallMs - this.#suspectedMs);
+    const inMs = Math.max(0, SUSPICION_MS - sinceMs);
     const later = inMs > 0 ? ` in ${Math.ceil(inMs / 60_000)} min` : '';
     const message = `${missing} of ${known} bicycles are not in the list any more; it is read once more${later} to be sure`;
     this.#wanted = { reason: message, dueMs: now.monotonicMs + inMs, isConfirming: true };

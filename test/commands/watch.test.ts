@@ -216,7 +216,10 @@ describe('ends', () => {
     await push.close();
     expect(got.code).toBe(code);
     expect(got.stderr).toMatch(/error: the (?:service |subscription to )/);
-    if (code === 5) expect(got.stderr).toContain('hint: check the topic, and that sse_url has the right prefix');
+    if (code === 5)
+      expect(got.stderr).toContain(
+        'hint: check the topic (what it names may be gone), and that sse_url has the right prefix',
+      );
   });
 
   test('--give-up-after: the code of the last failure', async () => {

@@ -244,7 +244,10 @@ function statusFailure(
   }
   const failure = answerFailure(status, headers, text, subject, tokens);
   if (failure.kind === 'not-found')
-    return withHint(failure, 'check the topic, and that sse_url has the right prefix ("fleet config get sse_url")');
+    return withHint(
+      failure,
+      'check the topic (what it names may be gone), and that sse_url has the right prefix ("fleet config get sse_url")',
+    );
   if (status < 300 || status >= 400) return failure;
   return withHint(
     failure,
