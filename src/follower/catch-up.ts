@@ -20,7 +20,7 @@ export interface CatchUpOptions {
   /** The bicycles that are followed by name, each read at its own address first; undefined when all are followed. */
   readonly bicycles: ReadonlySet<string> | undefined;
   /** Whether the lists show every bicycle to this token; undefined: as they let see. */
-  readonly seesAll?: boolean | undefined;
+  seesAll?(): boolean | undefined;
 }
 
 /** A reading that ended, for the follower. */
@@ -363,7 +363,7 @@ export class CatchUp {
       return (
         entry !== undefined &&
         entry.goneMs === undefined &&
-        ((this.#options.seesAll ?? this.#showsAll) || !isHidden(entry))
+        ((this.#options.seesAll?.() ?? this.#showsAll) || !isHidden(entry))
       );
     });
   }

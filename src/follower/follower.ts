@@ -26,7 +26,7 @@ export interface FollowerOptions {
   /** Whether every bicycle has to be known, from the start. */
   readonly isWhole: boolean;
   /** Whether the lists show every bicycle to this token; undefined where nothing says so. */
-  readonly seesAll?: boolean | undefined;
+  seesAll?(): boolean | undefined;
 }
 
 /** How often the count is compared with the service's, and a table with what the list says was modified since the last time. */

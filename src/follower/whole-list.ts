@@ -19,7 +19,7 @@ export interface WholeResult {
 
 export interface WholeOptions {
   readonly organizations: readonly string[];
-  readonly seesAll: boolean | undefined;
+  readonly seesAll: (() => boolean | undefined) | undefined;
   /** A reading was proven: what is known holds what the list held when it began. */
   onProven(started: Moment, total: number | undefined, now: Moment): void;
   onEnd(result: WholeResult, now: Moment): void;
@@ -224,7 +224,7 @@ export class WholeList {
 
   #passOf({ id, progress }: Reading): ListPass {
     const serviceMs = this.#known.serviceMs(this.#missingSince.monotonicMs);
-    return { id, pass: progress.pass, started: this.#missingSince, serviceMs, seesAll: this.#options.seesAll };
+    return { id, pass: progress.pass, started: this.#missingSince, serviceMs, seesAll: this.#options.seesAll?.() };
   }
 
   /** How many bicycles the service counts; undefined where it does not say. */

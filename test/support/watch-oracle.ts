@@ -202,7 +202,7 @@ export function runScenario({ seed, durationMs }: Scenario, traits: Traits = PLA
     ),
   );
   const seesAll = traits.hasOwn ? false : undefined;
-  const plan = { ...planOf(isBounded ? 2 : 100, luck.chance(0.3) ? 'board' : 'lines', topics, named), seesAll };
+  const plan = planOf(isBounded ? 2 : 100, luck.chance(0.3) ? 'board' : 'lines', topics, named);
 
   let nowMs = 0;
   let wallStepMs = 0;
@@ -383,7 +383,7 @@ export function runScenario({ seed, durationMs }: Scenario, traits: Traits = PLA
   };
 
   // The watch, and what it shows.
-  const watch = new Watch(plan, moment());
+  const watch = new Watch(plan, moment(), () => seesAll);
   const shown: Shown[] = [];
   const reports: Reading[] = [];
   const gaps: { fromMs: number; toMs: number }[] = [];

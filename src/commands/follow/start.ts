@@ -41,8 +41,8 @@ export async function patiently(context: Context, limits: Limits): Promise<Conte
  * Whether the lists show this token every bicycle of the organizations; undefined where its claims do not say. Observed: "operators see all
  * of their organization; mechanics and renters the available ones and their own".
  */
-export async function seesAllOf(context: Context, organizations: readonly string[]): Promise<boolean | undefined> {
-  const affiliations = affiliationsOf(await (await context.token()).get());
+export function seesAllOf(token: string, organizations: readonly string[]): boolean | undefined {
+  const affiliations = affiliationsOf(token);
   const roles = organizations.map((organization) => affiliations.get(organization.toLowerCase()) ?? []);
   if (roles.some(({ length }) => length === 0)) return undefined;
   return roles.every((held) => held.includes('admin') || held.includes('fleet_operator'));

@@ -13,6 +13,8 @@ export interface TopicOptions
   /** The role of `--role`; undefined: as the token says. */
   role?: TopicRole | undefined;
   log: HttpLog;
+  /** Called with the token of each connection. */
+  onToken?(token: string): void;
 }
 
 /** Follows the topics until the signal is aborted or one of them is closed for good. */
@@ -26,7 +28,10 @@ export async function followTopics(context: Context, options: TopicOptions): Pro
     ...options,
     subscriptions: topics.map((topic) => ({
       ...targetOf(sseUrl, topic),
-      targets: (token) => targetsOf(sseUrl, topic, token, role),
+      targets(token) {
+        options.onToken?.(token);
+        return targetsOf(sseUrl, topic, token, role);
+      },
     })),
     onTarget({ topic }) {
       const used = readTopic(topic)?.role;

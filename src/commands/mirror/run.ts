@@ -46,7 +46,10 @@ export async function runMirror(context: Context, options: RunOptions): Promise<
     const { idle: idleMs, role } = options;
     const topics = [...session.options.topics.keys()];
     const onLife = (topic: string) => void life.set(topic, context.clock.wallMs());
-    session.runBeside(followTopics(context, { topics, sseUrl, idleMs, role, signal, log, emit, room, onLife }));
+    const onToken = (token: string) => learnRights(session, token);
+    session.runBeside(
+      followTopics(context, { topics, sseUrl, idleMs, role, signal, log, emit, room, onLife, onToken }),
+    );
     session.runBeside(followAlerts(session, client));
     await runSession(session, client, () => {});
   });
@@ -56,6 +59,7 @@ export async function runMirror(context: Context, options: RunOptions): Promise<
 export async function mirrorOnce(context: Context, options: OnceOptions): Promise<void> {
   await open(context, options, false, async (session, client) => {
     const { ending, counters, report, ledger } = session;
+    learnRights(session, await (await context.token()).get());
     let isSettled = false;
     await runSession(session, client, () => {
       if (isSettled) return;
@@ -72,6 +76,10 @@ export async function mirrorOnce(context: Context, options: OnceOptions): Promis
       `the mirror is up to date: ${rows} bicycles, ${changes} changes, ${alerts} alerts new or changed`,
     );
   });
+}
+
+function learnRights({ shown, options }: Session, token: string): void {
+  shown.seesAll = seesAllOf(token, options.identity.organizations);
 }
 
 function incomplete(reason: string | undefined): FleetError {
@@ -104,8 +112,7 @@ async function open(
   const organizations = await requireOrganizations(patient, options.organization ?? []);
   const topics = new Map(follows ? organizations.map((each) => [organizationTopic(each), each]) : []);
   const identity = { baseUrl, profile: settings.profile.value, organizations };
-  const seesAll = await seesAllOf(patient, organizations);
-  await withMirrorSession(context, { address, identity, topics, seesAll, keepMs: options.keep }, async (session) =>
+  await withMirrorSession(context, { address, identity, topics, keepMs: options.keep }, async (session) =>
     use(session, await session.client(baseUrl, session.report.retry)),
   );
 }

@@ -35,8 +35,6 @@ export interface SessionOptions {
   readonly identity: MirrorIdentity;
   /** The organization of each topic; none where lists alone are read. */
   readonly topics: ReadonlyMap<string, string>;
-  /** Whether the lists show every bicycle to this token; undefined where nothing says so. */
-  readonly seesAll: boolean | undefined;
   /** How long history is kept; undefined is for ever. */
   readonly keepMs: number | undefined;
 }
@@ -97,7 +95,7 @@ async function openSession(
   { stderr, signal: over, atEnd }: Following<SessionEvent>,
 ) {
   const { clock } = context;
-  const { address, identity, topics, seesAll } = options;
+  const { address, identity, topics } = options;
   const counters = openCounters();
   const report = openReport(context, stderr, counters);
   atEnd(report.close);
@@ -120,11 +118,15 @@ async function openSession(
     pruneDueMs: clock.monotonicMs(),
   };
   const { organizations } = identity;
-  const followed = { topics, organizations, bicycles: undefined, mostPages: MOST_PAGES, isWhole: true, seesAll };
-  const follower = new Follower(followed, ledger, startedAt, (output) => outputs.push(output));
+  const followed = { topics, organizations, bicycles: undefined, mostPages: MOST_PAGES, isWhole: true };
+  /** What the token is shown of the lists, as its claims say. */
+  const shown = { seesAll: undefined as boolean | undefined };
+  const follower = new Follower({ ...followed, seesAll: () => shown.seesAll }, ledger, startedAt, (output) =>
+    outputs.push(output),
+  );
   return {
     ...{ context, options, keeper, counters, report, ledger, found, writer },
-    ...{ follower, startedAt, outputs },
+    ...{ follower, startedAt, outputs, shown },
     /** When each topic gave its last sign of life, by the machine's date: a message or a comment. */
     life: new Map<string, number>([...topics.keys()].map((topic) => [topic, 0])),
     /** A moment of the service's own clock, as its last answer on the push channel gave it. */

@@ -11,7 +11,7 @@ import { findBicycle } from '../bicycles/find.js';
 import { type EndOptions, type EndPlan, endPlan } from '../follow/ending.js';
 import { chooseLines, type Form } from '../follow/print.js';
 import { readBicycle } from '../follow/read-bicycle.js';
-import { beginFollowing, seesAllOf } from '../follow/start.js';
+import { beginFollowing } from '../follow/start.js';
 import type { Meant } from '../list/meant.js';
 import { warnOfCondition } from '../list/warnings.js';
 import { type Condition, checkCondition } from '../list/where.js';
@@ -47,8 +47,6 @@ export interface Plan extends EndPlan {
   role?: TopicRole | undefined;
   /** Organizations whose list can tell what was missed. */
   organizations: readonly string[];
-  /** Whether these lists show every bicycle to this token; undefined where nothing says so. */
-  seesAll?: boolean | undefined;
   /** The bicycles that are followed one by one; undefined when all of an organization are. */
   bicycles?: ReadonlySet<string> | undefined;
   senders?: ReadonlySet<string> | undefined;
@@ -93,14 +91,12 @@ export async function makePlan(
   for (const condition of conditions) await warnOfCondition(context, condition, WORDS);
   const known = topics.map(readTopic).filter((topic) => topic !== undefined);
   const bicycles = known.map(({ bicycle }) => bicycle);
-  const organizations = [...new Set(known.map(({ organization: owner }) => owner))];
   return {
     form,
     sseUrl,
     topics,
     role: options.role,
-    organizations,
-    seesAll: await seesAllOf(patient, organizations),
+    organizations: [...new Set(known.map(({ organization: owner }) => owner))],
     bicycles: bicycles.includes(undefined) ? undefined : new Set(bicycles.filter((uuid) => uuid !== undefined)),
     senders: options.sender === undefined ? undefined : new Set(options.sender),
     where: options.where ?? [],

@@ -86,7 +86,7 @@ export class Watch {
   #effects: WatchEffect[] = [];
   #now: Moment;
 
-  constructor(plan: Plan, now: Moment) {
+  constructor(plan: Plan, now: Moment, seesAll: () => boolean | undefined = () => undefined) {
     this.plan = plan;
     this.#startedAt = now;
     this.#now = now;
@@ -97,14 +97,7 @@ export class Watch {
     const { topics, organizations, bicycles, resyncPages, form } = plan;
     const isWhole = (form === 'board' || form === 'page') && bicycles === undefined && wantsLists(plan);
     const followed = new Map(topics.map((topic) => [topic, '']));
-    const options = {
-      topics: followed,
-      organizations,
-      bicycles,
-      isWhole,
-      mostPages: resyncPages,
-      seesAll: plan.seesAll,
-    };
+    const options = { topics: followed, organizations, bicycles, isWhole, mostPages: resyncPages, seesAll };
     this.follower = new Follower(options, this.#store, now, (output) => this.#takeOutput(output));
     const never = { fromMs: now.monotonicMs, ...NOT_CONNECTED, isFirst: true };
     this.#blind = new Map(topics.map((topic) => [topic, never]));

@@ -7,6 +7,7 @@ import { requireBaseUrl } from '../../settings/resolve.js';
 import { type Follower, follow, type Session, type Sink } from '../follow/loop.js';
 import { openPrinter, type Printable } from '../follow/print.js';
 import { answer, isRequest } from '../follow/requests.js';
+import { seesAllOf } from '../follow/start.js';
 import { followTopics } from '../follow/stream.js';
 import type { Display, LiveOptions } from './live.js';
 import { makePlan, type Plan, type WatchOptions } from './plan.js';
@@ -59,9 +60,13 @@ async function openWatch(
       stderr.detail(`${remembered.bicycles.length} bicycles known from the mirror`);
     }
   }
-  const watched = new Watch(plan, momentOf(clock));
+  let seesAll: boolean | undefined;
+  const onToken = (token: string) => {
+    seesAll = seesAllOf(token, plan.organizations);
+  };
+  const watched = new Watch(plan, momentOf(clock), () => seesAll);
   const sink = { emit, room, signal, follower: watched.follower, random: clock.random };
-  session.runBeside(source?.(session) ?? followTopics(context, { ...plan, signal, emit, room, log }));
+  session.runBeside(source?.(session) ?? followTopics(context, { ...plan, signal, emit, room, log, onToken }));
   return {
     start: () => watched,
     step: (state, event, now) => ({ state, effects: state.take(event, now) }),
