@@ -5,7 +5,8 @@ import type { Interruption, World } from './context.js';
 import { asFleetError, type ErrorKind, EXIT_CODES, errorJson, errorLines, FleetError } from './errors.js';
 import { programVersion } from './place.js';
 import { clean, cleanMultiline, escapeJson } from './terminal/clean.js';
-import { type Io, openIo, ReaderLeft, ReaderStopped } from './terminal/io.js';
+import { ReaderLeft, ReaderStopped } from './terminal/delivery.js';
+import { type Io, openIo } from './terminal/io.js';
 
 const VERSION_FLAGS: readonly string[] = ['--version', '-V', 'version'];
 
@@ -31,6 +32,7 @@ export async function main(argv: readonly string[], world: World): Promise<numbe
   try {
     const thrown = await run(argv, world, io, interruption);
     await io.stdout.settled();
+    await io.closePager();
     const exitCode = await end(thrown, io, interruption, isVerbose);
     await io.stderr.settled();
     return exitCode;

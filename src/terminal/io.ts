@@ -4,9 +4,11 @@ import { write } from 'node:fs';
 import type { Readable, Writable } from 'node:stream';
 import { isatty } from 'node:tty';
 import type { Clock } from '../clock.js';
-import { FleetError, reasonOf } from '../errors.js';
+import { reasonOf } from '../errors.js';
 import { BUN_VERSION } from '../place.js';
 import { openSecrets, type Secrets } from '../secrets.js';
+import { type Delivery, openDelivery, ReaderLeft, type Target } from './delivery.js';
+import type { Pager } from './pager.js';
 
 /** What a process hands in: real streams in `bin/fleet.js`, streams in memory in tests. */
 export interface Streams {
@@ -17,7 +19,7 @@ export interface Streams {
 }
 
 /** One way out. `write` waits until the reader has room, so that a slow reader slows the program and not its memory. */
-export interface Output {
+export interface Output extends Omit<Delivery, 'beginEnd'> {
   readonly isTerminal: boolean;
   /** Columns to draw in; `undefined` where nothing limits the width (a pipe or a file without COLUMNS). */
   width(): number | undefined;
@@ -27,15 +29,6 @@ export interface Output {
   readonly hasUnicode: boolean;
   /** 0 no colour, 1 sixteen colours, 2 256 colours, 3 true colour. */
   readonly colorLevel: 0 | 1 | 2 | 3;
-  /**
-   * Resolves when the text has been taken. Rejects with ReaderLeft when the reader closed the pipe, with a FleetError
-   * of kind `output` when it cannot be written (disk full), with ReaderStopped when the program ends and the reader takes nothing more.
-   */
-  write(text: string | Uint8Array): Promise<void>;
-  /** Bytes of the writes that were given up because the reader took nothing more; of the first of them it may have taken a part. */
-  undeliveredBytes(): number;
-  /** Resolves when no write waits any more: each was taken, has failed, or was given up. */
-  settled(): Promise<void>;
 }
 
 /** An output on whose terminal one line can say how far something is. */
@@ -62,26 +55,14 @@ export interface Io {
    * so that no reader can keep the program from ending.
    */
   beginEnd(): void;
+  /**
+   * From its first write on stdout goes through the operator's pager, where it is a terminal and one is named; what stderr is given
+   * waits for the pager's end. `say` hears why one could not be started.
+   */
+  startPager(say: (line: string) => Promise<void>): Promise<void>;
+  /** Everything was written: waits until the operator closes the pager. */
+  closePager(): Promise<void>;
 }
-
-/** The reader of stdout closed the pipe (`| head -1`): a quiet end, no error (cli.md section 2). */
-export class ReaderLeft extends Error {
-  constructor() {
-    super('the reader of the output left');
-    this.name = 'ReaderLeft';
-  }
-}
-
-/** The program ends and the reader of an output takes nothing more; `undeliveredBytes` says how much it missed. */
-export class ReaderStopped extends Error {
-  constructor() {
-    super('the reader of the output stopped reading');
-    this.name = 'ReaderStopped';
-  }
-}
-
-/** How long a reader may take nothing once the program ends. */
-const END_LIMIT_MS = 500;
 
 /** Widths beyond these are a mistake of the terminal or of COLUMNS. */
 const MINIMUM_WIDTH_COLUMNS = 20;
@@ -118,14 +99,11 @@ interface OutputOptions {
   env: NodeJS.ProcessEnv;
   noColor: boolean;
   clock: Clock;
-  /** What a failed write means. */
-  toError(error: NodeJS.ErrnoException): Error;
+  /** What a failed write means, where that is not what it means for stdout. */
+  toError?: () => Error;
 }
 
-/** An output that can be asked to wait for its reader no longer. */
-interface EndableOutput extends Output {
-  beginEnd(): void;
-}
+type EndableOutput = Output & Delivery;
 
 function openOutput(
   streams: Streams,
@@ -145,12 +123,6 @@ function openOutput(
     height: () => streams[name].rows ?? 24,
     ...openDelivery(target, clock, toError),
   };
-}
-
-/** What texts are handed to: a stream, or what takes its place. */
-interface Target {
-  write(text: string | Uint8Array, done: (error?: Error | null) => void): unknown;
-  on?(event: 'error' | 'close', listener: (error: NodeJS.ErrnoException) => void): unknown;
 }
 
 /** How soon a pipe that somebody made non-blocking is tried again when it is full. */
@@ -186,81 +158,6 @@ function writeInBackground(fd: number, clock: Clock): Target {
       const bytes = typeof text === 'string' ? Buffer.from(text) : text;
       last = last.then((failed) => failed ?? new Promise((resolve) => writeAll(bytes, resolve)));
       void last.then(done);
-    },
-  };
-}
-
-/** Hands texts to a stream, and keeps count of what was not taken. */
-function openDelivery(
-  stream: Target,
-  clock: Clock,
-  toError: OutputOptions['toError'],
-): Pick<EndableOutput, 'write' | 'undeliveredBytes' | 'settled' | 'beginEnd'> {
-  /** How each write that waits is settled, and its text. */
-  const waiting = new Map<() => void, string | Uint8Array>();
-  let failure: Error | undefined;
-  let undelivered = 0;
-  let isEnding = false;
-  let cancelLimit: (() => void) | undefined;
-  let onSettled: (() => void)[] = [];
-
-  function settleAll(): void {
-    if (waiting.size > 0) return;
-    for (const resolve of onSettled) resolve();
-    onSettled = [];
-  }
-  function fail(error: Error): void {
-    failure ??= error;
-    cancelLimit?.();
-    for (const settle of waiting.keys()) settle();
-    waiting.clear();
-    settleAll();
-  }
-  function giveUp(): void {
-    for (const text of waiting.values()) undelivered += Buffer.byteLength(text);
-    fail(new ReaderStopped());
-  }
-  function limitWait(): void {
-    if (isEnding && waiting.size > 0) cancelLimit ??= clock.after(END_LIMIT_MS, giveUp);
-  }
-  function take(settle: () => void): void {
-    if (!waiting.delete(settle)) return;
-    cancelLimit?.();
-    cancelLimit = undefined;
-    limitWait();
-    settle();
-    settleAll();
-  }
-
-  // Without a listener an EPIPE would end the process with a stack trace.
-  stream.on?.('error', (error: NodeJS.ErrnoException) => fail(toError(error)));
-  stream.on?.('close', () => fail(new ReaderLeft()));
-  return {
-    undeliveredBytes: () => undelivered,
-    settled: () =>
-      new Promise((resolve) => {
-        onSettled.push(resolve);
-        settleAll();
-      }),
-    beginEnd() {
-      isEnding = true;
-      limitWait();
-    },
-    write(text) {
-      if (text.length === 0) return Promise.resolve();
-      if (failure !== undefined) {
-        if (failure instanceof ReaderStopped) undelivered += Buffer.byteLength(text);
-        return Promise.reject(failure);
-      }
-      return new Promise((resolve, reject) => {
-        const settle = () => (failure === undefined ? resolve() : reject(failure));
-        waiting.set(settle, text);
-        limitWait();
-        stream.write(text, (error) => {
-          if (error) fail(toError(error));
-          else take(settle);
-        });
-      });
     },
   };
 }
@@ -321,15 +218,22 @@ export function openIo(streams: Streams, { noColor, isJson, clock }: IoOptions):
   const secrets = openSecrets();
   const common = { env, noColor, clock };
   const status = openStatus();
-  const stdout = openOutput(streams, 'stdout', { ...common, toError: toOutputError });
+  const stdout = openOutput(streams, 'stdout', common);
   if (stdout.isTerminal) stdout.write = status.under(stdout.write, true);
   let isEnding = false;
+  let pager: Pager | undefined;
+  /** What stderr was given while the terminal is the pager's. */
+  let held: (string | Uint8Array)[] | undefined;
   // Nobody can be told when stderr itself is gone: what is said there is lost, the work goes on.
   const openStderr = (): EndableOutput & StatusOutput => {
     const opened = openOutput(streams, 'stderr', { ...common, toError: () => new ReaderLeft() });
     if (isEnding) opened.beginEnd();
-    const write: Output['write'] = (text) =>
-      opened.write(typeof text === 'string' ? secrets.hide(text) : text).catch(() => {});
+    const write: Output['write'] = (text) => {
+      const hidden = typeof text === 'string' ? secrets.hide(text) : text;
+      if (held === undefined || !opened.isTerminal) return opened.write(hidden).catch(() => {});
+      held.push(hidden);
+      return Promise.resolve();
+    };
     const drawStatus = (line: string) => status.draw(line, write);
     return { ...opened, write: status.under(write, false), drawStatus, holdStatus: status.hold };
   };
@@ -352,13 +256,34 @@ export function openIo(streams: Streams, { noColor, isJson, clock }: IoOptions):
       stdout.beginEnd();
       stderr?.beginEnd();
     },
+    async startPager(say) {
+      const { openPager, pagerCommand } = await import('./pager.js');
+      const command = pagerCommand(env);
+      if (!stdout.isTerminal || command === undefined) return;
+      const direct = stdout.write;
+      const open = async () => {
+        const showStatus = status.hold();
+        pager = await openPager(command, env, clock).catch(async (error: unknown) => {
+          showStatus();
+          await say(`! the pager "${command.join(' ')}" could not be started: ${reasonOf(error)}`);
+          return undefined;
+        });
+        if (pager === undefined) return direct;
+        held = [];
+        Object.assign(stdout, { settled: pager.settled, beginEnd: pager.beginEnd });
+        return pager.write;
+      };
+      let opening: ReturnType<typeof open> | undefined;
+      stdout.write = async (text) => {
+        opening ??= open();
+        await (await opening)(text);
+      };
+    },
+    async closePager() {
+      await pager?.close();
+      const lines = held ?? [];
+      held = undefined;
+      for (const line of lines) await stderr?.write(line);
+    },
   };
-}
-
-function toOutputError(error: NodeJS.ErrnoException): Error {
-  if (error.code === 'EPIPE' || error.code === 'ERR_STREAM_DESTROYED') return new ReaderLeft();
-  return new FleetError('output', `stdout could not be written: ${reasonOf(error)}`, {
-    cause: error,
-    hint: error.code === 'ENOSPC' ? 'free some space and run the command again' : 'check where the output goes',
-  });
 }

@@ -120,6 +120,7 @@ async function sendOne(context: Context, request: HttpRequest, format: Format, i
     }
     throw error;
   }
+  await context.io.startPager(context.notice);
   if (isHeadWanted) await context.io.stdout.write(headOf(answer));
   if (answer.bytes.length > 0) await printBody(context, answer, format);
 }

@@ -37,6 +37,7 @@ export async function getBicycle(context: Context, text: string): Promise<void> 
   const item = await readBicycle(context, client, uuid);
   const { io, flags } = context;
   const format = (await context.settings()).output.value;
+  await io.startPager(context.notice);
   if (format !== 'table' || flags.jq !== undefined || flags.columns !== undefined) {
     return printRows(context, { ...BICYCLES, single: true }, [item]);
   }

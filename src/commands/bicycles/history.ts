@@ -106,6 +106,7 @@ async function print(
     const status = await mirror.status();
     if (!status.isCurrent) await context.notice(describeAge(status));
   }
+  await context.io.startPager(context.notice);
   const result = await openResult(context, HISTORY);
   let count = 0;
   const recorded = mirror === undefined ? [] : readEntries(mirror, uuid, since, fields);

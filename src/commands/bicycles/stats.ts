@@ -54,6 +54,7 @@ function checkGroup(by: string | undefined, fields: ReadonlySet<string>): void {
 async function print(context: Context, rows: readonly StatsRow[], total: number): Promise<void> {
   const { io, flags } = context;
   const format = (await context.settings()).output.value;
+  await io.startPager(context.notice);
   if (format !== 'table' || flags.jq !== undefined || flags.columns !== undefined || !io.stdout.isTerminal) {
     const items = rows.map((value) => ({ json: JSON.stringify(value), value }));
     return printRows(context, STATS, items);

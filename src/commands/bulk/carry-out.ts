@@ -4,7 +4,7 @@ import { BICYCLE } from '../../api/bicycle.js';
 import type { Context } from '../../context.js';
 import { FleetError } from '../../errors.js';
 import { parseJson } from '../../json/parse.js';
-import { ReaderLeft } from '../../terminal/io.js';
+import { ReaderLeft } from '../../terminal/delivery.js';
 import { openStates, type States } from '../current.js';
 import { isSignal } from '../unanswered.js';
 import { showRequests } from './dry-run.js';

@@ -7,7 +7,7 @@ import { asFleetError, FleetError } from '../../errors.js';
 import type { Client } from '../../http/client.js';
 import { kindOfStatus } from '../../http/failure.js';
 import type { HttpAnswer } from '../../http/types.js';
-import { ReaderLeft } from '../../terminal/io.js';
+import { ReaderLeft } from '../../terminal/delivery.js';
 import { type ChangeResult, isBad } from '../../views/action.js';
 import { isSignal, openPatience, waitingFor } from '../unanswered.js';
 import { isConcurrentEdit, judgeAnswer, judgeFailure, type Verdict } from './answer.js';

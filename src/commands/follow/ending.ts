@@ -2,7 +2,7 @@
 
 import type { Context } from '../../context.js';
 import { asFleetError, FleetError } from '../../errors.js';
-import { ReaderStopped } from '../../terminal/io.js';
+import { ReaderStopped } from '../../terminal/delivery.js';
 import type { WatchEnd } from '../../views/stream.js';
 import type { Condition } from '../list/where.js';
 

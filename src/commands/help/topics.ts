@@ -10,10 +10,11 @@ import { GBFS } from './gbfs.js';
 import { MIRROR, MIRRORING } from './mirror.js';
 import type { Topic } from './names.js';
 
-export async function showTopic({ io }: Context, topic: Topic, program: Command): Promise<void> {
+export async function showTopic({ io, notice }: Context, topic: Topic, program: Command): Promise<void> {
   const screen = { width: io.stdout.width(), hasColors: io.stdout.colorLevel > 0 };
   const page = topicText(topic, program);
   const text = screen.hasColors ? page.replace(/^\S.*:$/gm, embolden) : page;
+  await io.startPager(notice);
   await io.stdout.write(fit(text, helpWidth(screen)));
 }
 
@@ -92,6 +93,7 @@ Also used:
   NODE_EXTRA_CA_CERTS         file with the certificates of a private certificate authority
   NO_COLOR                    no colours; FORCE_COLOR turns them on
   COLUMNS                     width of the terminal
+  FLEET_PAGER, PAGER          program that shows long results on a terminal, such as "less"; "cat" or an empty FLEET_PAGER turns it off
   NODE_DISABLE_COMPILE_CACHE  keep no compiled code in the cache folder (Node 22.8 and later)
 
 Examples:

@@ -17,6 +17,7 @@ export async function showJournal(context: Context, path: string): Promise<void>
   if (binding === undefined) throw usageError(`the journal ${path} holds nothing`, 'nothing was sent with it');
   const noun = binding.command.startsWith(ALERT.many) ? ALERT : BICYCLE;
   const rows = [...journal.entries].map(([key, entry]) => rowOf(key, entry));
+  await context.io.startPager(context.notice);
   await printRows(
     context,
     journalShape(noun),

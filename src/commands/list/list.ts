@@ -57,6 +57,7 @@ export async function printList<T extends Listed>(
   checkFlags(context, options, isFiltered);
   const request = await makeRequest(context, plan, options);
   if (isCount && !isFiltered && (await printTotal(context, request))) return;
+  if (!isCount) await context.io.startPager(context.notice);
   const result = isCount ? openCount<T>(context) : await openResult(context, plan.shape, plan.format);
   const incomplete = await showList(context, { ...plan, request }, { ...options, all: options.all || isCount }, result);
   if (incomplete !== undefined) throw incomplete;

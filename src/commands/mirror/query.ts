@@ -51,6 +51,7 @@ async function warnOfRights(context: Context, database: Database): Promise<void>
 async function print(context: Context, { columns, chunks }: Answer): Promise<void> {
   if (columns.length === 0) throw usageError('the statement has no rows to show');
   const names = uniqueNames(columns);
+  await context.io.startPager(context.notice);
   const result = await openResult(context, shapeOf(names));
   let count = 0;
   for await (const chunk of chunks) {

@@ -1,0 +1,120 @@
+// Long results in the operator's pager, on a terminal of its own: what goes through it, what does not, and how it ends.
+
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { environmentOf } from '../support/environment.js';
+import { useSandbox } from '../support/sandbox.js';
+import { type Home, makeHome } from '../support/shell.js';
+import { openTerminal, type Terminal } from '../support/terminal.js';
+import { hasTool } from '../support/tools.js';
+
+describe.runIf(hasTool('script'))('the pager', () => {
+  const sandbox = useSandbox({ bicycles: 300 });
+  let home: Home;
+  let terminal: Terminal;
+  beforeAll(async () => {
+    home = await makeHome(
+      { ...(await environmentOf(sandbox())), ORGANIZATION: sandbox().organizations[0]?.uuid },
+      {
+        mark: `printf 'LESS=%s LV=%s ' "$LESS" "$LV"; exec sed "s/^/$1/"`,
+        first: 'read line; echo "$line"',
+        // What less does to a terminal: raw but for signals, of which Ctrl-C does not end it.
+        screen: `trap : INT; trap 'stty sane < /dev/tty; exit' TERM; stty raw isig -echo < /dev/tty; echo SHOWN
+        until test -e over; do sleep 0.1; done; stty sane < /dev/tty`,
+      },
+    );
+    terminal = await openTerminal(home);
+  });
+  afterAll(async () => {
+    await terminal.close();
+    await home.remove();
+  });
+
+  /** What a line prints, without the echo of it, up to its exit code. */
+  async function run(line: string): Promise<string> {
+    terminal.press(`clear; ${line}; echo "code $?"\n`);
+    const text = await terminal.until(/code \d+\r\n[\s\S]*ready> $/);
+    return text.slice(text.indexOf('\n') + 1);
+  }
+
+  test.each([
+    ['PAGER', "PAGER='mark paged:'"],
+    ['FLEET_PAGER before PAGER, with words in quotes', `PAGER=false FLEET_PAGER='mark "paged:"'`],
+  ])('%s is started, and what is said below the result comes behind it', async (_name, environment) => {
+    const text = await run(`${environment} fleet bicycles list --columns name,state --limit 3`);
+    expect(text).toMatch(/LESS=FRX LV=-c paged:.*NAME/);
+    expect(text.match(/paged:/g)).toHaveLength(4);
+    expect(text).toMatch(/\u001b\[\d+m/);
+    expect(text).toMatch(/Showing 3 of 300[\s\S]*code 0/);
+  });
+
+  test.each([['FLEET_PAGER=cat'], ['FLEET_PAGER='], ['FLEET_PAGER="  "']])(
+    '%s shows it straight away',
+    async (environment) => {
+      const text = await run(`${environment} PAGER='mark paged:' fleet bicycles list --limit 3`);
+      expect(text).toMatch(/NAME[\s\S]*code 0/);
+      expect(text).not.toContain('paged:');
+    },
+  );
+
+  test('a topic of help goes through it, with the operator’s own LESS', async () => {
+    const text = await run(`LESS=X PAGER='mark paged:' fleet help output`);
+    expect(text).toMatch(/LESS=X LV=-c paged:stdout has only/);
+  });
+
+  test.each([
+    ['a pipe', 'fleet bicycles list --limit 3 | cat', /^\S*NAME/],
+    ['a file', 'fleet bicycles list --limit 3 -o json --file out.json', /Showing 3/],
+    ['a count', 'fleet bicycles list --count', /300/],
+    ['a watch', 'fleet watch "$ORGANIZATION" --for 2s', /messages/],
+    ['an error', 'fleet bicycles list --where nonsense', /error: /],
+  ])('%s goes through none', async (_name, line, said) => {
+    const text = await run(`export PAGER='mark paged:'; ${line}; export PAGER=`);
+    expect(text).not.toContain('paged:');
+    expect(text).toMatch(said);
+  });
+
+  test('one that cannot be started loses nothing', async () => {
+    const text = await run('PAGER=/no/such/pager fleet bicycles list --limit 3');
+    expect(text).toMatch(/the pager "\/no\/such\/pager" could not be started: .*ENOENT[\s\S]*NAME[\s\S]*code 0/);
+  });
+
+  test('one that is closed early ends it quietly', async () => {
+    const text = await run('PAGER=first fleet bicycles list --all -o json');
+    expect(text.replace(/\u001b[^a-zA-Z]*[a-zA-Z]/g, '')).toMatch(/^\s*\[\r\ncode 0/);
+  });
+
+  test('an error stays the exit code, and is said when the pager has ended', async () => {
+    const text = await run("PAGER='mark paged:' fleet api /bicycles/nobody/ -i");
+    expect(text).toMatch(/HTTP\/1.1 404[\s\S]*error: [\s\S]*code 5/);
+  });
+
+  const pid = () => Number(readFileSync(join(home.folder, 'pid'), 'utf8'));
+  /** Longer than fleet waits for anything once it is interrupted. */
+  const LONG_MS = 1_500;
+  test.each([
+    ['Ctrl-C', 130, () => terminal.press('\u0003')],
+    ['Ctrl-C again and again', 130, () => terminal.press('\u0003\u0003\u0003\u0003')],
+    ['SIGTERM', 143, () => process.kill(pid(), 'SIGTERM')],
+  ])('after %s the terminal is the pager’s until it ends, then the shell’s', async (_name, code, interrupt) => {
+    rmSync(join(home.folder, 'over'), { force: true });
+    const line = "sh -c 'echo $$ > pid; PAGER=screen exec fleet bicycles list --all -o json'";
+    terminal.press(`clear; ${line}; echo "code $?: $(stty -a)"\n`);
+    await terminal.until(/SHOWN/);
+    interrupt();
+    await sleep(LONG_MS);
+    expect(isAlive(pid())).toBe(code === 130);
+    writeFileSync(join(home.folder, 'over'), '');
+    expect(await terminal.until(/code \d+: [\s\S]*ready> $/)).toMatch(new RegExp(`code ${code}:[^]*[^-]icanon`));
+  });
+});
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
