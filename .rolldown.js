@@ -226,6 +226,15 @@ const undiciApart = {
   },
 };
 
+/** Puts the guides beside the bundle, for `fleet help`. */
+const guides = {
+  name: 'guides',
+  generateBundle() {
+    for (const name of readdirSync('docs').filter((each) => each.endsWith('.md')))
+      this.emitFile({ type: 'asset', fileName: name, source: readFileSync(join('docs', name)) });
+  },
+};
+
 /** Puts jq's WebAssembly beside the bundle. */
 const webAssembly = {
   name: 'web-assembly',
@@ -251,7 +260,7 @@ await build({
   platform: 'node',
   // Optional parts of pg that nobody installed.
   external: ['pg-native', 'pg-cloudflare'],
-  plugins: [pageAsset, coastline, licences, undiciApart, webAssembly, readOnce],
+  plugins: [pageAsset, coastline, licences, undiciApart, guides, webAssembly, readOnce],
   output: {
     dir: FOLDER,
     format: 'cjs',

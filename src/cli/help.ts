@@ -66,6 +66,9 @@ export function helpConfiguration(): HelpConfiguration {
   };
 }
 
+/** A line that is a heading, not the end of a paragraph. */
+export const HEADING = /^\S.{0,38}:$/;
+
 /** A heading. Commander takes the escape sequences out again where there is no colour. */
 export function embolden(heading: string): string {
   return BOLD.join(heading);
@@ -100,8 +103,8 @@ function unfold(text: string): string {
   return text.replace(/([^\n])\n(?=[^\s])/g, '$1 ');
 }
 
-/** A term before what it means. */
-const TERM = /^ +\S+(?: \S+)* {2,}/;
+/** A term before what it means, or the mark of an item. */
+const TERM = /^ +(?:- |\d+\. |\S+(?: \S+)* {2,})/;
 
 /** A line in lines of at most so many columns. One that begins with a term keeps its text in a column behind it. */
 export function wrap(text: string, width: number): string[] {

@@ -1,11 +1,10 @@
-// Runs every example of every page of help, and every `fleet` line of the README, against a sandbox.
+// Runs every example of every page of help, and every `fleet` line of README and guides, against a sandbox.
 //
 // What needs a shell or a terminal is run by bash with the built program; a line of plain words is run in this process. Each has a home of
 // its own, in which the profile `sandbox` is the one in use, as after `fleet sandbox`, and what changes anything has a sandbox of its own.
 // An example ends with 0 unless the table below says otherwise.
 
 import { EventEmitter } from 'node:events';
-import { existsSync, readFileSync } from 'node:fs';
 import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,6 +12,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Sandbox } from '../../src/sandbox/index.js';
 import { saveProfile, saveToken, useProfile } from '../../src/settings/store.js';
+import { GUIDES, shellLines } from '../support/guides.js';
 import { openQuickClock } from '../support/journal.js';
 import { keepJq } from '../support/jq.js';
 import { makeMirror } from '../support/made-mirror.js';
@@ -224,10 +224,12 @@ const PAGES = await everyPage();
 describe('every page has examples, and they work', () => {
   test('two at least', () => {
     expect(
+      // A guide has them where they belong.
       PAGES.slice(1)
-        .filter((page) => examplesOf(page).length < 2)
+        .filter((page) => examplesOf(page).length < 2 && !page.name.startsWith('fleet help '))
         .map(({ name }) => name),
     ).toEqual([]);
+    expect(GUIDES.filter((path) => shellLines(path).length < 2)).toEqual([]);
   });
 
   const lines = [...new Set(PAGES.flatMap(examplesOf))];
@@ -239,21 +241,10 @@ describe('every page has examples, and they work', () => {
   });
 });
 
-const README = fileURLToPath(new URL('../../README.md', import.meta.url));
-
-/** The lines of the README's `sh` blocks that run fleet, with the lines they go on in. */
-function readmeLines(): string[] {
-  if (!existsSync(README)) return [];
-  const blocks = [...readFileSync(README, 'utf8').matchAll(/^```sh\n([\s\S]*?)^```/gm)].map(([, block = '']) => block);
-  return blocks
-    .flatMap((block) => block.replaceAll('\\\n', ' ').split('\n'))
-    .map((line) => line.replace(/ +# .*$/, '').trim())
-    .filter((line) => /\bfleet\b/.test(line) && !/^(#|npm|cd|git)\b/.test(line));
-}
-
-describe.concurrent('of the README', () => {
+describe.concurrent('of README and guides', () => {
   const isOnAPage = new Set(PAGES.flatMap(examplesOf));
-  for (const line of new Set(readmeLines().filter((each) => !isOnAPage.has(each)))) {
+  const written = ['README.md', ...GUIDES].flatMap(shellLines);
+  for (const line of new Set(written.filter((each) => !isOnAPage.has(each)))) {
     const canRun = isInstalled(line) && (wayOf(line).isTerminal !== true || hasTool('script'));
     test.runIf(canRun)(line, () => tryExample(line), 60_000);
   }

@@ -1,11 +1,16 @@
 // Shows the pages of help: what is on the first one, how long and how wide they are, and what a slip is answered with.
 
 import { describe, expect, it } from 'vitest';
+import { ALERT_STATES } from '../../src/api/alert.js';
+import { BICYCLE_FIELDS, BICYCLE_STATES } from '../../src/api/bicycle.js';
 import { pathOf } from '../../src/cli/help.js';
 import { TOPIC_NAMES } from '../../src/commands/help/names.js';
 import { EXIT_CODES } from '../../src/errors.js';
 import { KEY_NAMES, KEYS } from '../../src/settings/keys.js';
+import { SYSTEM_NAMES } from '../../src/settings/system.js';
+import { FORMATS } from '../../src/terminal/formats.js';
 import { environmentOf } from '../support/environment.js';
+import { GUIDES, readText } from '../support/guides.js';
 import { everyCommand, everyPage } from '../support/pages.js';
 import { runFleet } from '../support/run.js';
 import { withSandbox } from '../support/sandbox.js';
@@ -42,9 +47,19 @@ describe('the first page', () => {
   it('has bold headings on a terminal that has colours', async () => {
     expect((await fleet('', 80)).stdout).toContain('\u001b[1mUsage: fleet <command> [flags]\u001b[22m');
     expect((await fleet('--no-color', 80)).stdout).not.toContain('\u001b');
-    expect((await fleet('help exit-codes', 80)).stdout).toContain('\u001b[1mExamples:\u001b[22m');
+    expect((await fleet('help output', 80)).stdout).toContain('\u001b[1mExamples:\u001b[22m');
   });
 });
+
+/** Lines that guides give to paste, which stay whole. */
+const CODE = new Set(
+  GUIDES.flatMap((path) =>
+    readText(path)
+      .split('\n')
+      .map((line) => `  ${line}`),
+  ),
+);
+const isCode = (line: string) => CODE.has(line);
 
 describe('every page', () => {
   it.each([60, 80, 140])('keeps to %i columns but for lines to paste', async (columns) => {
@@ -52,7 +67,7 @@ describe('every page', () => {
     const tooWide = (await everyPage(columns)).flatMap(({ name, text }) =>
       plain(text)
         .split('\n')
-        .filter((line) => [...line].length > columns && !/^ {2}\S*.*\bfleet\b/.test(line))
+        .filter((line) => [...line].length > columns && !/^ {2}\S*.*\bfleet\b/.test(line) && !isCode(line))
         .map((line) => `${name}: ${line}`),
     );
     expect(tooWide).toEqual([]);
@@ -60,13 +75,15 @@ describe('every page', () => {
 
   it('fits on one screen', async () => {
     const long = (await everyPage()).map(({ name, text }) => [name, text.split('\n').length - 1] as const);
-    // Those with the most flags take a large one, act lists its transitions, and the page of the mirror every table.
+    // Those with the most flags take a large one, act lists its transitions, and guides are read page by page.
     const most = (name: string) =>
-      /bicycles act |help (mirror|gbfs)/.test(name)
-        ? 76
-        : /bicycles (list|create|edit|stats)|alerts (list|act)|watch|map|gbfs|api|sandbox/.test(name)
-          ? 55
-          : 42;
+      /^fleet help /.test(name)
+        ? 120
+        : /bicycles act /.test(name)
+          ? 76
+          : /bicycles (list|create|edit|stats)|alerts (list|act)|watch|map|gbfs|api|sandbox/.test(name)
+            ? 55
+            : 42;
     expect(long.filter(([name, lines]) => lines > most(name))).toEqual([]);
   });
 
@@ -97,14 +114,32 @@ describe('fleet help', () => {
     expect(run.stdout).toContain(words);
   });
 
-  it('has a page for every topic, true to the code', async () => {
-    const text = async (topic: string) => (await fleet(`help ${topic}`)).stdout;
-    expect((await Promise.all(TOPIC_NAMES.map(text))).filter((page) => page === '')).toEqual([]);
-    const codes = await text('exit-codes');
-    for (const [kind, code] of Object.entries(EXIT_CODES))
-      expect(codes).toMatch(new RegExp(`^ {2}${code} +${kind}\\b`, 'm'));
-    const environment = await text('environment');
-    for (const name of KEY_NAMES) expect(environment).toContain(KEYS[name].variable ?? '');
+  it('prints every guide of docs/, as Markdown is read', async () => {
+    expect(TOPIC_NAMES.filter((name) => name !== 'flags').sort()).toEqual(
+      GUIDES.map((path) => path.replace(/^docs\/|\.md$/g, '')).sort(),
+    );
+    for (const topic of TOPIC_NAMES) {
+      const { stdout } = await fleet(`help ${topic}`);
+      expect([topic, /^[^ |#`!-]/.test(stdout), /\]\(|\*\*|^\|/m.test(stdout)]).toEqual([topic, true, false]);
+    }
+  });
+
+  it.each<[topic: string, what: string, terms: readonly string[]]>([
+    ['exit-codes', 'codes', Object.entries(EXIT_CODES).map(([kind, code]) => `${String(code).padEnd(3)} ${kind}`)],
+    ['settings', 'keys', KEY_NAMES.filter((name) => !name.startsWith('gbfs.'))],
+    ['output', 'formats', FORMATS],
+    ['states', 'states', [...BICYCLE_STATES, ...ALERT_STATES]],
+    ['gbfs', 'facts', SYSTEM_NAMES.filter((name) => name !== 'email' && name !== 'phone_number')],
+  ])('%s has all %s that the program has', async (topic, _what, terms) => {
+    const { stdout } = await fleet(`help ${topic}`);
+    expect(terms.filter((term) => !stdout.includes(`\n  ${term} `))).toEqual([]);
+  });
+
+  it('names the variable of every setting, and the column of every documented field', async () => {
+    const settings = readText('docs/settings.md');
+    const variables = KEY_NAMES.flatMap((name) => KEYS[name].variable ?? []);
+    expect(variables.filter((name) => !settings.includes(`\`${name}\``))).toEqual([]);
+    expect(readText('docs/mirror.md')).toContain(`as sent: ${BICYCLE_FIELDS.join(', ')} |`);
   });
 });
 

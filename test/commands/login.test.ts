@@ -10,6 +10,7 @@ import { type Clock, systemClock } from '../../src/clock.js';
 import { openContext } from '../../src/context.js';
 import { lifeOf, readExpiry } from '../../src/settings/token.js';
 import { openIo } from '../../src/terminal/io.js';
+import { readText } from '../support/guides.js';
 import { type RunOptions, type RunResult, runFleet } from '../support/run.js';
 import { withSandbox } from '../support/sandbox.js';
 import { sendJson, withServer } from '../support/server.js';
@@ -227,10 +228,9 @@ describe('a service that lies about tokens', () => {
     ));
 });
 
-it('the token_command of the README logs in to such a service', () =>
+it('the token_command of the guide logs in to such a service', () =>
   withSandbox({ bicycles: 3 }, async ({ baseUrl }) => {
-    const readme = await readFile(new URL('../../README.md', import.meta.url), 'utf8');
-    const line = /^fleet config set token_command "(.*)"$/m.exec(readme)?.[1] ?? '';
+    const line = /^fleet config set token_command "(.*)"$/m.exec(readText('docs/settings.md'))?.[1] ?? '';
     const command = line.replace('https://bikes.example.com/api', baseUrl);
     expect(command).toContain(`${baseUrl}/jwt/login/`);
     await writeFile(

@@ -7,10 +7,10 @@ import { join } from 'node:path';
 import { PassThrough, Readable, Writable } from 'node:stream';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/clock.js';
-import { QUERIES } from '../../src/commands/help/mirror.js';
 import { main } from '../../src/main.js';
 import { utcOfMs } from '../../src/mirror/rows.js';
 import { environmentOf } from '../support/environment.js';
+import { QUERIES } from '../support/guides.js';
 import { makeMirror, organizationOf } from '../support/made-mirror.js';
 import { addressOf, useEngines, withDatabase } from '../support/mirror.js';
 import { type RunResult, runFleet } from '../support/run.js';
@@ -284,7 +284,7 @@ describe.each(engines)('%s', (kind, newText) => {
     expect((await fleet("mirror query 'select uuid from bicycles where 1 = 0' -o csv")).stdout).toBe('uuid\n');
   });
 
-  test.each(QUERIES)('the query of "fleet help mirror" for %s has rows', async (_purpose, sql) => {
+  test.each(QUERIES)('a query of docs/mirror.md has rows: %s', async (sql) => {
     const run = await runFleet(['mirror', 'query', sql, '-o', 'jsonl'], { env });
     expect(run.code).toBe(0);
     // The tests' role in PostgreSQL may do everything, which is said.

@@ -1,15 +1,15 @@
-// The recipes of nightly duty in the README: each line does what it says with a real alert, over an outage and a restart.
+// The recipes for every night in docs/alerts.md: each line does what it says with a real alert, over an outage and a restart.
 
 import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { blocksOf, readText } from '../support/guides.js';
 import { runFleet } from '../support/run.js';
 import { withSandbox } from '../support/sandbox.js';
 import { withServer } from '../support/server.js';
 
-const README = await readFile(new URL('../../README.md', import.meta.url), 'utf8');
-const RECIPES = /one of these: [^\n]*\n\n```\n([\s\S]*?)```/.exec(README)?.[1]?.trim().split('\n') ?? [];
+const RECIPES = blocksOf(readText('docs/alerts.md'), 'sh')[0]?.trim().split('\n') ?? [];
 
 test('there are four', () => {
   expect(RECIPES.map((line) => /notify-send|SLACK|TEAMS|sendmail/.exec(line)?.[0])).toEqual([

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
 import { showExamples } from '../../cli/examples.js';
-import { pathOf, wrap } from '../../cli/help.js';
+import { HEADING, pathOf, wrap } from '../../cli/help.js';
 import type { Context } from '../../context.js';
 import { FleetError, reasonOf } from '../../errors.js';
 import { makeFolder } from '../../folder.js';
@@ -33,8 +33,8 @@ export async function writeManual({ io, clock, notice }: Context, program: Comma
   const { SOURCE_DATE_EPOCH: epoch } = io.env;
   const date = new Date(epoch === undefined ? clock.wallMs() : Number(epoch) * 1000).toISOString().slice(0, 10);
   const pages = [
-    ...everyCommand(program).map((command) => commandPage(command, program)),
-    ...TOPIC_NAMES.map((topic) => topicPage(topic, program)),
+    ...(await Promise.all(everyCommand(program).map((command) => commandPage(command, program)))),
+    ...(await Promise.all(TOPIC_NAMES.map((topic) => topicPage(topic, program)))),
   ];
   try {
     for (const section of [COMMANDS, TOPICS_SECTION]) await makeFolder(join(folder, `man${section}`));
@@ -61,12 +61,12 @@ function nameOf(command: Command): string {
 }
 
 /** The first page has the topics that every command is about as well. */
-function commandPage(command: Command, program: Command): Page {
+async function commandPage(command: Command, program: Command): Promise<Page> {
   const [usage = '', ...text] = stripVTControlCharacters(command.helpInformation()).split('\n');
   const isRoot = command === program;
-  const everywhere = ([title, topic]: readonly [string, Topic]) => [
+  const everywhere = async ([title, topic]: readonly [string, Topic]) => [
     `.SH ${title}`,
-    ...toRoff(topicText(topic, program).split('\nExamples:', 1).join('')),
+    ...toRoff((await topicText(topic, program)).split('\nExamples:', 1).join('')),
   ];
   return {
     name: nameOf(command),
@@ -78,7 +78,7 @@ function commandPage(command: Command, program: Command): Page {
       '.SH DESCRIPTION',
       ...toRoff(text.join('\n')),
       ...toRoff(showExamples(command)),
-      ...(isRoot ? ROOT_SECTIONS.flatMap(everywhere) : []),
+      ...(isRoot ? (await Promise.all(ROOT_SECTIONS.map(everywhere))).flat() : []),
       '.SH SEE ALSO',
       [
         ...(command.parent === null ? [] : [reference(nameOf(command.parent))]),
@@ -92,11 +92,11 @@ function commandPage(command: Command, program: Command): Page {
 const ROOT_SECTIONS = [
   ['FLAGS', 'flags'],
   ['EXIT STATUS', 'exit-codes'],
-  ['ENVIRONMENT', 'environment'],
+  ['ENVIRONMENT', 'settings'],
 ] as const;
 
-function topicPage(topic: Topic, program: Command): Page {
-  const body = ['.SH DESCRIPTION', ...toRoff(topicText(topic, program)), '.SH SEE ALSO', reference('fleet')];
+async function topicPage(topic: Topic, program: Command): Promise<Page> {
+  const body = ['.SH DESCRIPTION', ...toRoff(await topicText(topic, program)), '.SH SEE ALSO', reference('fleet')];
   return { name: `fleet-${topic}`, section: TOPICS_SECTION, summary: TOPICS[topic], body };
 }
 
@@ -108,8 +108,8 @@ function asSummary(sentence: string): string {
 function showPage({ name, section, summary, body }: Page, date: string): string {
   const title = `.TH ${plain(name.toUpperCase())} ${section} "${date}" "fleet ${plain(programVersion())}" "Manual of fleet"`;
   const lines = [title, '.SH NAME', `${plain(name)} \\- ${plain(summary)}`, ...body];
-  // A heading begins a paragraph by itself.
-  return `${lines.join('\n')}\n`.replace(/^(\.SH .*)\n\.PP$/gm, '$1');
+  // A heading begins a paragraph by itself, and lines to paste stay together.
+  return `${lines.join('\n')}\n`.replace(/^(\.SH .*)\n\.PP$/gm, '$1').replaceAll('\n.fi\n.RE\n.PP\n.RS 4\n.nf\n', '\n');
 }
 
 /** Headings of help that are sections of the manual; what stands below any other belongs to the text before it. */
@@ -121,7 +121,7 @@ const SECTIONS: readonly string[] = ['Arguments:', 'Commands:', 'Flags:', 'Examp
  */
 function toRoff(text: string): string[] {
   return text.split(/\n\n+/).flatMap((part) => {
-    const [prose = '', ...items] = part.trimEnd().split(/\n {2}(?! )/);
+    const [prose = '', ...items] = part.trimEnd().split(/(?:^|\n) {2}(?! )/);
     const heading = prose.trim();
     const above = SECTIONS.includes(heading) ? `.SH ${heading.slice(0, -1).toUpperCase()}` : paragraph(heading);
     return [...(heading === '' ? [] : [above]), ...items.map(itemToRoff)];
@@ -129,11 +129,13 @@ function toRoff(text: string): string[] {
 }
 
 function paragraph(text: string): string {
-  return `.PP\n${/^.*:$/.test(text) ? bold(text) : filled(text)}`;
+  return `.PP\n${HEADING.test(text) ? bold(text) : filled(text)}`;
 }
 
 function itemToRoff(item: string): string {
   if (item.startsWith('# ')) return paragraph(`${item.charAt(2).toUpperCase()}${item.slice(3)}`).concat(':');
+  const [, bullet, text = ''] = /^(-|\d+\.) ([\s\S]*)$/.exec(item) ?? [];
+  if (bullet !== undefined) return ['.TP 4', bullet === '-' ? '\\(bu' : bullet, filled(text)].join('\n');
   const [, term, meaning = ''] = /^(\S+(?: \S+)*)\s{2,}([\s\S]*)$/.exec(item) ?? [];
   return term === undefined
     ? ['.PP', '.RS 4', '.nf', plain(item), '.fi', '.RE'].join('\n')

@@ -1,15 +1,21 @@
-// The names of the pages of help that belong to no command.
+// The guides of docs/ by name, and what each is about; `flags` is made from the program itself.
 
-/** The pages that belong to no command, and what each is about. */
 export const TOPICS = {
-  'exit-codes': 'what each exit code means',
-  environment: 'variables that fleet reads, and which setting comes first',
-  output: 'formats, what goes to stdout and what to stderr',
-  'push-topics': 'what fleet watch can follow',
+  install: 'as a package or one file; completion, manual, upgrade',
+  settings: 'profiles, environment variables, the token, proxies',
+  lists: 'one page or all of it, filters',
   conditions: 'what --where and --until take',
+  states: 'states of bicycles and alerts',
+  bulk: 'changing many bicycles, and resuming after a crash',
+  watching: 'gaps, endings and connections of fleet watch',
+  'push-topics': 'what fleet watch can follow',
+  alerts: 'alerts as they happen, and webhooks',
+  map: 'maps on a terminal, as a picture and in a browser',
   mirror: 'the tables of a mirror, and ten queries',
-  mirroring: 'how a mirror is kept: writers, gaps, failures',
+  mirroring: 'how a mirror is kept: databases, writers, gaps, failures',
   gbfs: 'what a GBFS feed says, in the words of both sides',
+  output: 'formats, files, jq; what goes to stdout and what to stderr',
+  'exit-codes': 'exit codes, errors as JSON, retries, limits',
   flags: 'the flags of every command',
 } as const;
 

@@ -1,0 +1,48 @@
+// Brings a guide of docs/ into the form of a page of help: paragraphs of one line, `Heading:`, and lists two spaces in.
+
+import { showPairs } from '../../cli/help.js';
+
+/** The Markdown of a guide: headings, paragraphs, lists, tables of two columns and blocks of code; its title and pictures are left out. */
+export function guideText(markdown: string): string {
+  const blocks = markdown
+    .split(/^(```\w*\n[\s\S]*?^```$)/m)
+    .flatMap((part) => (part.startsWith('```') ? [codeText(part)] : part.split(/\n{2,}/).map(blockText)));
+  return (
+    blocks
+      .filter((block) => block !== '')
+      .join('\n\n')
+      // A list stands right below its heading.
+      .replace(/^(\S.*:)\n\n(?= )/gm, '$1\n')
+  );
+}
+
+function blockText(block: string): string {
+  const text = block.trim();
+  if (/^(?:# |!\[)/.test(text)) return '';
+  if (text.startsWith('## ')) return `${inlineText(text.slice(3))}:`;
+  if (text.startsWith('|')) return showPairs(text.split('\n').slice(2).map(readRow));
+  const isList = /^(?:- |1\. )/.test(text);
+  return isList ? text.replace(/^/gm, '  ').split('\n').map(inlineText).join('\n') : inlineText(text);
+}
+
+function readRow(line: string): [term: string, meaning: string] {
+  const [, term = '', meaning = ''] = line.split(/(?<!\\)\|/).map((cell) => cell.trim());
+  return [term.replaceAll('`', ''), inlineText(meaning)];
+}
+
+/** Text without marks: a command in quotes, a link as where it leads. */
+function inlineText(text: string): string {
+  return text
+    .replace(/\[([^\]]+)\]\(([^)]+?)(\.md)?\)/g, (_all, words, target, isGuide) =>
+      isGuide === undefined ? words : `${words} ("fleet help ${target}")`,
+    )
+    .replace(/`([^`]+)`/g, (_all, code) => (/^(?:fleet|npm) /.test(code) ? `"${code}"` : code))
+    .replaceAll('**', '');
+}
+
+/** Code two spaces in; of lines for a shell, what each is for stands above it. */
+function codeText(block: string): string {
+  const [fence = '', ...lines] = block.split('\n').slice(0, -1);
+  const isShell = fence === '```sh';
+  return lines.map((line) => `  ${isShell ? line.replace(/^(.*\S) +# (.*)$/, '# $2\n  $1') : line}`).join('\n');
+}

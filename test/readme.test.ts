@@ -1,0 +1,80 @@
+// The README: how long it is, where it leads, and that fleet still prints what it shows.
+
+import { existsSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { blocksOf, GUIDES, readText } from './support/guides.js';
+import { useSandbox } from './support/sandbox.js';
+import { type Home, makeHome, runLine, type Step } from './support/shell.js';
+import { hasTool } from './support/tools.js';
+
+const README = readText('README.md');
+
+test('it has 200 lines at most', () => {
+  expect(README.trimEnd().split('\n').length).toBeLessThanOrEqual(200);
+});
+
+test.each(['README.md', 'CONTRIBUTING.md', ...GUIDES])('every link of %s leads somewhere', (path) => {
+  const base = new URL(`../${path}`, import.meta.url);
+  const targets = [...readText(path).matchAll(/\]\(([^)]+)\)/g)].map(([, target = '']) => target);
+  const isThere = (target: string) => target.startsWith('https://') || existsSync(new URL(target, base));
+  expect(targets.filter((target) => !isThere(target))).toEqual([]);
+});
+
+test('it leads to every guide', () => {
+  expect(GUIDES.filter((path) => !README.includes(`](${path})`))).toEqual([]);
+});
+
+/** Without what differs from run to run: colours, widths, addresses, ages. */
+function comparable(text: string): string {
+  return text
+    .replace(/\u001b\[[\d;?]*[A-Za-z]/g, '')
+    .replace(/https?:\/\/[\w.:-]+(?:\/api)?\/?/g, 'URL')
+    .replace(/\S*credentials\.json/, 'FILE')
+    .replace(/just now|\d+ (?:s|min|h|d) ago|in \d+ (?:ms|h)|\(2\d{3}-\d\d-\S+\)/g, 'TIME')
+    .replace(/\s+/g, ' ')
+    .trim();
+}
+
+/** What a text has to be to be as it was shown; `…` stands for any lines. */
+function as(expected: string) {
+  const parts = comparable(expected).split(' … ');
+  return new RegExp(`^${parts.map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')).join('[^]*')}$`);
+}
+
+/** Commands behind `$`, and what each prints. */
+function readTranscript(block: string): { line: string; output: string }[] {
+  const parts = block.split(/^\$ /m).slice(1);
+  return parts.map((part) => ({ line: part.split('\n', 1)[0] ?? '', output: part.replace(/^.*\n/, '') }));
+}
+
+const [LOGIN = [], ...OTHERS] = blocksOf(readText('README.md'), 'console').map(readTranscript);
+
+describe.runIf(hasTool('script'))('it shows what fleet prints', () => {
+  const sandbox = useSandbox({ bicycles: 500 });
+  let home: Home;
+  beforeAll(async () => {
+    home = await makeHome();
+  });
+  afterAll(() => home.remove());
+  const run = (line: string, steps: readonly Step[] = []) => runLine(home, line, { isTerminal: true, steps });
+
+  test('a login with its prompts', async () => {
+    const [{ line, output } = { line: '', output: '' }] = LOGIN;
+    const { baseUrl, sseUrl } = sandbox();
+    const ended = await run(line, [
+      { when: /Address of the service/, press: `${baseUrl}\r` },
+      { when: /Access token/, press: `${await sandbox().token()}\r` },
+      { when: /Push address/, press: `${sseUrl}\r` },
+      { when: /Organization/, press: '1\r' },
+    ]);
+    // Of a line that is typed, and drawn again at each key, the last.
+    const text = ended.text.replace(/^.*\u001b\[G/gm, '');
+    expect(comparable(text)).toMatch(as(output));
+    expect(ended.code).toBe(0);
+  });
+
+  test.each(OTHERS.flat())('$line', async ({ line, output }) => {
+    const { text } = await run(line.replace('http://127.0.0.1:4010', sandbox().baseUrl));
+    expect(comparable(text)).toMatch(as(output));
+  });
+});
