@@ -103,12 +103,17 @@ const SPARKS = '▁▂▃▄▅▆▇█';
 /** The longest state, `unrecoverable`, and a space. */
 const STATE_COLUMNS = 15;
 const COUNT_COLUMNS = 7;
+/** Most types of alerts; a longer one pushes its message aside. */
+const TYPE_MOST_COLUMNS = 24;
 const GUTTER = '  ';
 
 const KEYS: readonly (readonly [key: string, does: string])[] = [
   ['q', 'quit'],
   ['?', 'help, and back'],
-  ['/', 'filter bicycles and changes; Enter keeps it, Esc drops it'],
+  [
+    '/',
+    'filter bicycles and changes: words, and conditions such as charge<20 or state=lost; Enter keeps it, Esc drops it',
+  ],
   ['s', 'sort the bicycles by charge, name, state or last change'],
   ['↑ ↓ PgUp PgDn', 'scroll'],
   ['m', 'map, and back'],
@@ -125,6 +130,15 @@ const MAP_KEYS: readonly (readonly [key: string, does: string])[] = [
   ['Enter', 'zoom into the cluster, open the bicycle; Esc closes it'],
   ['m', 'board, and back'],
 ];
+
+/** The keys of the footer, the most needed first. */
+const FLEET_HINTS = ['q quit', '? help', '/ filter', 'Enter open', 's sort', 'm map', '↑↓ scroll'];
+const CARD_HINTS = ['q quit', 'Esc back', '↑↓ scroll'];
+
+/** As many of the keys as there is room for, the first in any case. */
+export function keyHints([first = '', ...others]: readonly string[], width: number): string {
+  return others.reduce((line, hint) => (widthOf(line) + 2 + widthOf(hint) <= width ? `${line}  ${hint}` : line), first);
+}
 
 /** How many rows of bicycles the board has room for; the caller fetches no more. */
 export function bicycleRows(height: number): number {
@@ -180,7 +194,9 @@ function fleetLines(input: BoardInput, place: BoardPlace): string[] {
   );
   if (alertRows > 0) {
     const alerts = input.alerts.slice(0, alertRows - 1);
-    lines.push('', paint.bold('ALERTS'), ...alerts.map((alert) => alertLine(alert, input, place)));
+    const types = alerts.map(({ alert }) => widthOf(showText(alert.alert_type).text));
+    const typeColumns = Math.min(TYPE_MOST_COLUMNS, Math.max(0, ...types));
+    lines.push('', paint.bold('ALERTS'), ...alerts.map((alert) => alertLine(alert, input, place, typeColumns)));
   }
   return lines;
 }
@@ -222,15 +238,17 @@ function rateLine(input: BoardInput, { width }: BoardPlace): string {
   const seconds = Math.max(1, Math.min(RATE_SECONDS, (monotonicMs - openedMs) / 1000));
   const rate = recent.reduce((sum, number) => sum + number, 0) / seconds;
   const most = Math.max(1, ...perSecond);
-  const sparks = perSecond
-    .slice(-Math.max(10, Math.min(60, width - 75)))
-    .map((number) => SPARKS[Math.min(7, Math.ceil((number / most) * 8) - 1)] ?? ' ')
-    .join('');
+  const sparksOf = (columns: number) =>
+    perSecond
+      .slice(perSecond.length - Math.max(0, columns))
+      .map((number) => SPARKS[Math.min(7, Math.ceil((number / most) * 8) - 1)] ?? ' ')
+      .join('');
   const last = lastMessageMs === undefined ? '' : `, last ${showDuration(monotonicMs - lastMessageMs)} ago`;
   const gaps =
     gapCount === 0 ? 'no gaps' : `${gapCount} ${gapCount === 1 ? 'gap' : 'gaps'}, down ${showDuration(blindMs)}`;
   const shownRate = rate < 10 ? rate.toFixed(1) : String(Math.round(rate));
-  return cut(`${shownRate}/s ${sparks} ${messages} messages${last}; ${gaps}`, width).trimEnd();
+  const text = `${shownRate}/s, ${messages} messages${last}; ${gaps}`;
+  return spread(text, sparksOf(Math.min(perSecond.length, width - widthOf(text) - 2)), width).trimEnd();
 }
 
 function statesHeading({ known, total, isWhole }: BoardInput): string {
@@ -257,7 +275,7 @@ function stateRows({ counts, isWhole }: BoardInput, width: number, paint: Paint)
 }
 
 function bicyclesHeading({ view, matching, known, isWhole }: BoardInput): string {
-  const filter = view.filter === '' ? '' : ` with "${clean(view.filter)}": ${matching} of ${known}`;
+  const filter = view.filter === '' ? '' : `: ${matching} of ${known} with "${clean(view.filter)}"`;
   return `BICYCLES by ${view.sort}${filter}${isWhole ? '' : ', of those known'}`;
 }
 
@@ -288,11 +306,16 @@ function gapText(gap: Gap, offsetMinutes: number): string {
 }
 
 function gapRows({ gaps, offsetMinutes }: BoardInput, width: number): string[] {
+  if (gaps.length === 0) return [pad('none', width)];
   return gaps.map((gap) => pad(cut(gapText(gap, offsetMinutes), width), width));
 }
 
-function alertLine({ alert, atMs }: { alert: Alert; atMs: number }, { nowMs }: BoardInput, place: BoardPlace): string {
-  const { width, paint } = place;
+function alertLine(
+  { alert, atMs }: BoardInput['alerts'][number],
+  { nowMs }: BoardInput,
+  { width, paint }: BoardPlace,
+  typeColumns: number,
+): string {
   const state = showAlertState(alert.state);
   const time = pad(age(new Date(atMs).toISOString(), nowMs), 11);
   const type = showText(alert.alert_type).text;
@@ -300,7 +323,7 @@ function alertLine({ alert, atMs }: { alert: Alert; atMs: number }, { nowMs }: B
   const head = `${time}${pad(cut(showAlertBicycle(alert, { now: 0, terminal: true }).text, 16), 16)} `;
   const word = pad(cut(state.text, 10), 10);
   const message = (textOf(alert.message) ?? MISSING).slice(0, 500);
-  const rest = cut(`${type}  ${clean(message)}`, Math.max(0, width - widthOf(head) - 11));
+  const rest = cut(`${pad(type, typeColumns)}  ${clean(message)}`, Math.max(0, width - widthOf(head) - 11));
   return `${head}${paintIn(paint, state.color, word)} ${rest}`.trimEnd();
 }
 
@@ -330,13 +353,10 @@ function helpLines(keys: typeof KEYS, { width, paint }: BoardPlace): string[] {
 function footerLine(input: BoardInput, { width, paint }: BoardPlace): string {
   const { view } = input;
   const { text, color } = connectionText(input.connections, input.monotonicMs);
-  const spellings = view.isTyping
-    ? [`filter: ${clean(view.filter)}_`]
-    : view.panel.type === 'fleet'
-      ? ['q quit  ? help  / filter  s sort  m map  ↑↓ scroll  Enter open', 'q ? / s m ↑↓ Enter', 'q ? / s m']
-      : ['q quit  Esc back  ↑↓ scroll', 'q Esc ↑↓'];
-  const fitting = spellings.find((keys) => widthOf(keys) + widthOf(text) + 2 <= width) ?? spellings.at(-1) ?? '';
-  const keys = cut(fitting, width);
+  const hints = view.panel.type === 'fleet' ? FLEET_HINTS : CARD_HINTS;
+  const typing =
+    `filter: ${clean(view.filter)}_  ${view.filter === '' ? 'words, charge<20, state=lost' : ''}`.trimEnd();
+  const keys = cut(view.isTyping ? typing : keyHints(hints, width - widthOf(text) - 2), width);
   const connection = cut(text, Math.max(0, width - widthOf(keys) - 2));
   const gap = ' '.repeat(Math.max(0, width - widthOf(keys) - widthOf(connection)));
   return `${keys}${gap}${paint[color](connection)}`;
@@ -370,25 +390,19 @@ export function connectionText(
  */
 export function pickRows(
   bicycles: Iterable<Bicycle>,
-  { sort, filter }: Pick<BoardView, 'sort' | 'filter'>,
+  { sort, keep }: { sort: Sort; keep(bicycle: Bicycle): boolean },
   from: number,
   count: number,
 ): { rows: Bicycle[]; matching: number } {
-  const wanted = filter.toLowerCase();
   const found: { bicycle: Bicycle; key: number | string }[] = [];
   let index = 0;
   for (const bicycle of bicycles) {
     index++;
-    if (wanted !== '' && !matchesFilter(bicycle, wanted)) continue;
+    if (!keep(bicycle)) continue;
     found.push({ bicycle, key: keyOf(bicycle, sort, index) });
   }
   found.sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0));
   return { rows: found.slice(from, from + count).map(({ bicycle }) => bicycle), matching: found.length };
-}
-
-/** Whether the name, the state or the uuid contains the text, which is in lower case. */
-export function matchesFilter({ name, state, uuid }: Bicycle, wanted: string): boolean {
-  return [name, state, uuid].some((field) => typeof field === 'string' && field.toLowerCase().includes(wanted));
 }
 
 function keyOf(bicycle: Bicycle, sort: Sort, index: number): number | string {

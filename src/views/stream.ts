@@ -69,12 +69,17 @@ function isMoment({ durationMs }: Gap): boolean {
 }
 
 /** One event for people, without its newline, cleaned; undefined for those that are not told. */
-export function streamLine(event: StreamEvent, offsetMinutes: number, namesTopic: boolean): string | undefined {
+export function streamLine(
+  event: StreamEvent,
+  offsetMinutes: number,
+  namesTopic: boolean,
+  titleOf = (topic: string) => topic,
+): string | undefined {
   const clock = (at: number) => showClock(at, offsetMinutes);
   const topic = namesTopic && 'topic' in event ? `${event.topic}: ` : '';
   switch (event.type) {
     case 'open':
-      return event.isReturn ? undefined : clean(`${clock(event.atMs)} watching ${event.as ?? event.topic}`);
+      return event.isReturn ? undefined : clean(`${clock(event.atMs)} watching ${titleOf(event.as ?? event.topic)}`);
     case 'lost':
       return clean(
         `${clock(event.atMs)} ${topic}${event.lastLifeWallMs === undefined ? 'not connected' : 'lost'}: ${event.error.message}; trying again in ${showDuration(event.retryInMs)}${showCapped(event.cappedFromMs)}`,

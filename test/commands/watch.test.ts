@@ -402,6 +402,24 @@ describe('after a gap', () => {
 });
 
 describe('--live', () => {
+  test('says whose fleet it is: a name, else the beginning of the UUID; in a log the topic', async () => {
+    const { organization, uuid } = find();
+    const terminal = { columns: 80, rows: 24 };
+    const [name] = sandbox().organizations.map((one) => one.name);
+    const said = async (from: Sandbox, ...args: string[]) =>
+      (await watch([organization, '--for', '0.1s', ...args], { from, terminal })).stderr;
+    expect(await said(sandbox())).toContain(`watching ${name}\n`);
+    expect(await said(sandbox(), '--bicycle', uuid)).toContain(`watching bicycle ${uuid.slice(0, 8)} of ${name}\n`);
+    expect((await watch([organization, '--live', '--for', '0.3s'], { terminal })).stdout).toContain(
+      `fleet watch ${name} `,
+    );
+    await withSandbox({ bicycles: 5, service: 'interface' }, async (plain) => {
+      expect(await said(plain)).toContain(`watching organization ${organization.slice(0, 8)}\n`);
+    });
+    const { stderr } = await watch([organization, '--for', '0.1s']);
+    expect(stderr).toContain(`watching /${organization}/admin/bicycles/*\n`);
+  });
+
   test('takes the screen, draws, and gives it back on Ctrl-C; then the summary', async () => {
     const signals = new EventEmitter();
     const { organization, uuid } = find();

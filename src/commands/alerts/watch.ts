@@ -8,6 +8,7 @@ import { readSince } from '../follow/flags.js';
 import { chooseLines } from '../follow/print.js';
 import { beginFollowing } from '../follow/start.js';
 import { warnOfWords } from '../list/warnings.js';
+import { showOrganizations } from '../named/find.js';
 import { chosenOrganization } from '../organization.js';
 import { followAlerts } from './follow.js';
 import { openMemory } from './memory.js';
@@ -49,7 +50,9 @@ export async function watchAlerts(context: Context, options: WatchAlertsOptions)
     isBackfill: false,
     sinceMs,
   };
-  const what = organization === undefined ? 'alerts' : `alerts of ${organization}`;
+  const owners = organization === undefined ? [] : [organization];
+  const names = context.io.stderr.isTerminal ? (await showOrganizations(context, owners)).values() : owners;
+  const what = ['alerts', ...names].join(' of ');
   const title = { now: `following ${what}`, past: `followed ${what}` };
   await followAlerts(context, { plan, title, memory, exec, topics, baseUrl });
 }

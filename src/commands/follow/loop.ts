@@ -11,6 +11,7 @@ import type { WatchEnd } from '../../views/stream.js';
 import { type Ending, type EndPlan, OVER, openEnding, type Stop, whatStopped } from './ending.js';
 import type { Form } from './print.js';
 import { openStderr, type Stderr } from './stderr.js';
+import { titleTopics } from './titles.js';
 
 /** The last effect of a machine. */
 export interface End {
@@ -96,9 +97,12 @@ export async function withSession<Event>(
   use: (session: Session<Event>, queue: Queue<Event | CommonEvent>, close: () => Promise<void>) => Promise<void>,
 ): Promise<void> {
   const { flags, io } = context;
+  // Logs keep the topic, which is exact.
+  const isSeen = io.stdout.isTerminal || io.stderr.isTerminal;
+  const titleOf = isJson || !isSeen ? undefined : await titleTopics(context, topics);
   const queue = openQueue<Event | CommonEvent>(limitCharacters);
   const ending = openEnding(context, queue.push, ends);
-  const stderr = openStderr(context, { isJson, isMuted, namesTopic: topics.length > 1 });
+  const stderr = openStderr(context, { isJson, isMuted, namesTopic: topics.length > 1, titleOf });
   const log = openHttpLog({ ...flags, isJson: io.isJson }, stderr.log);
   const { signal } = ending.over;
   const sources: Promise<void>[] = [];

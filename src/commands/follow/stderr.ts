@@ -16,6 +16,8 @@ interface StderrOptions {
   isJson: boolean;
   /** The terminal is drawn on by something else. */
   isMuted?: boolean;
+  /** What a topic is, for people. */
+  titleOf?: ((topic: string) => string) | undefined;
   /** Whether the topic has to be named, because there are several. */
   namesTopic: boolean;
 }
@@ -31,7 +33,7 @@ const UNREAD_LIMIT_CHARACTERS = 256 * 1024;
 export function openStderr(context: Context, options: StderrOptions) {
   const { io, flags } = context;
   const { wallMs } = context.clock;
-  const { isJson, isMuted = false, namesTopic } = options;
+  const { isJson, isMuted = false, namesTopic, titleOf = (topic) => topic } = options;
   const offsetMinutes = -new Date(wallMs()).getTimezoneOffset();
   let lastLoss: string | undefined;
   let waiting = 0;
@@ -66,6 +68,7 @@ export function openStderr(context: Context, options: StderrOptions) {
   return {
     /** Minutes that local time is ahead of UTC. */
     offsetMinutes,
+    titleOf,
     print,
     /** The line behind the local time of day. */
     atNow,
@@ -78,7 +81,7 @@ export function openStderr(context: Context, options: StderrOptions) {
         lastLoss = event.error.message;
         if (isSame && !isJson) return;
       }
-      print(event.type !== 'open', streamRecord(event), streamLine(event, offsetMinutes, namesTopic));
+      print(event.type !== 'open', streamRecord(event), streamLine(event, offsetMinutes, namesTopic, titleOf));
       if (event.type !== 'gap' || event.text === undefined || isJson || flags.verbose !== true) return;
       write(clean(`  ${cutText(event.text, DETAIL_CHARACTERS)}`));
     },

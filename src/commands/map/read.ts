@@ -2,7 +2,6 @@
 
 import type { Alert } from '../../api/alert.js';
 import { type Bicycle, bicycleUuid } from '../../api/bicycle.js';
-import { NAMED } from '../../api/named.js';
 import type { Context } from '../../context.js';
 import type { FleetError } from '../../errors.js';
 import type { Row } from '../../terminal/formats.js';
@@ -13,7 +12,7 @@ import { type ListBicyclesOptions, planBicycles } from '../bicycles/list.js';
 import { readOpenAlerts } from '../bicycles/open-alerts.js';
 import { mirrorOf } from '../current.js';
 import { readList } from '../list/list.js';
-import { readNames } from '../named/find.js';
+import { showOrganizations } from '../named/find.js';
 import { chosenOrganization } from '../organization.js';
 
 /** What of the fleet is drawn. */
@@ -72,7 +71,9 @@ export async function describeFleet(context: Context, filters: MapFilters): Prom
   if (title !== undefined) return title;
   const { baseUrl } = await context.settings();
   const parts = [
-    organization === undefined ? (baseUrl.value?.host ?? 'fleet') : await nameOrganization(context, organization),
+    organization === undefined
+      ? (baseUrl.value?.host ?? 'fleet')
+      : (await showOrganizations(context, [organization])).get(organization),
     ...(state === undefined ? [] : [state.join(' or ')]),
     ...(name === undefined ? [] : [`called "${name}"`]),
     ...(near === undefined ? [] : [`within ${showDistance(radius ?? 0)} of ${near.latitude}, ${near.longitude}`]),
@@ -81,14 +82,6 @@ export async function describeFleet(context: Context, filters: MapFilters): Prom
     ...(where ?? []).map(({ text }) => text),
   ];
   return parts.join(', ');
-}
-
-/** Its name where the service tells it, which a mirror does not. */
-async function nameOrganization(context: Context, uuid: string): Promise<string> {
-  const client = await context.client();
-  const names =
-    mirrorOf(client) === undefined ? await readNames(client, NAMED.organization).catch(() => undefined) : undefined;
-  return names?.get(uuid)?.[0] ?? `organization ${uuid.slice(0, ID_DIGITS)}`;
 }
 
 function missingOf(incomplete: FleetError | undefined): number {

@@ -2,11 +2,14 @@
 
 import { LINK_FIELDS, type LinkField, wholeUuid } from '../../api/links.js';
 import { NAMED, type Named, type NamedKind } from '../../api/named.js';
+import { sleep } from '../../clock.js';
 import type { Context } from '../../context.js';
 import { FleetError, usageError } from '../../errors.js';
 import type { Client } from '../../http/client.js';
 import { LARGE_PAGE } from '../../http/first-page.js';
 import { ifOffered } from '../../http/offered.js';
+import { ID_DIGITS } from '../../views/bicycle.js';
+import { mirrorOf } from '../current.js';
 import { listSome, shorten } from '../list/meant.js';
 
 /** The names of each by its UUID, the one that people know first. */
@@ -37,6 +40,29 @@ async function readAll(
     if (isEnough(names)) break;
   }
   return names;
+}
+
+/** How long a heading waits for a name. */
+const NAME_LIMIT_MS = 1_000;
+
+/**
+ * Organizations for a heading: the name of each, else `organization` and the beginning of its UUID where that is not had at once.
+ * Never throws.
+ */
+export async function showOrganizations(context: Context, uuids: readonly string[]): Promise<Map<string, string>> {
+  if (uuids.length === 0) return new Map();
+  const { clock, signal } = context;
+  const over = new AbortController();
+  const read = async () => {
+    const client = await context.client({ retries: 0, signal: AbortSignal.any([signal, over.signal]) });
+    const isEnough = (names: Names) => uuids.every((uuid) => names.has(uuid));
+    // A mirror knows no names.
+    return mirrorOf(client) === undefined ? readNames(client, NAMED.organization, isEnough) : undefined;
+  };
+  const limit = sleep(clock, NAME_LIMIT_MS, over.signal).then(() => undefined);
+  const names = await Promise.race([read(), limit]).catch(() => undefined);
+  over.abort();
+  return new Map(uuids.map((uuid) => [uuid, names?.get(uuid)?.[0] ?? `organization ${uuid.slice(0, ID_DIGITS)}`]));
 }
 
 /** The UUID of the one that is meant by a UUID, a URL that ends in one, or an exact name, which is looked up before anything else is sent. */

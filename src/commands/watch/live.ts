@@ -1,6 +1,7 @@
 // The full-screen board of `fleet watch --live`: draws the board's state ten times a second at most, and hands it the keys.
 
 import { ALERT, type Alert } from '../../api/alert.js';
+import type { Bicycle } from '../../api/bicycle.js';
 import { every, type Moment, momentOf, openTimer } from '../../clock.js';
 import type { Context } from '../../context.js';
 import { FleetError } from '../../errors.js';
@@ -13,19 +14,13 @@ import type { Key } from '../../terminal/keys.js';
 import { openScreen } from '../../terminal/screen.js';
 import { textOf } from '../../terminal/values.js';
 import { BICYCLES } from '../../views/bicycle.js';
-import {
-  type BoardInput,
-  bicycleRows,
-  boardLines,
-  connectionText,
-  matchesFilter,
-  pickRows,
-} from '../../views/board.js';
+import { type BoardInput, bicycleRows, boardLines, connectionText, keyHints, pickRows } from '../../views/board.js';
 import { type Entry, showClock } from '../../views/change.js';
 import type { Look } from '../../views/map/legend.js';
 import type { WatchEnd } from '../../views/stream.js';
 import type { Session } from '../follow/loop.js';
 import { type BoardEvent, type BoardState, boardState, startBoard } from './board.js';
+import { readFilter } from './filter.js';
 import { type LiveMapInput, openLiveMap } from './live-map.js';
 import type { MapSeen } from './map-view.js';
 import type { Plan } from './plan.js';
@@ -39,6 +34,8 @@ export interface Display {
 export interface LiveOptions {
   context: Context;
   plan: Plan;
+  /** What is followed. */
+  title: string;
   client: Client;
   offsetMinutes: number;
   /** Aborted when the watch is over. */
@@ -96,6 +93,7 @@ export async function openLive(options: LiveOptions): Promise<Display> {
       rate,
       openedMs: openedAt.monotonicMs,
       offsetMinutes: options.offsetMinutes,
+      title: options.title,
     });
     const uuids = input.rows.map(({ uuid }) => textOf(uuid)?.toLowerCase());
     seen = { uuids, first: board.view.scroll, matching: input.matching };
@@ -103,7 +101,9 @@ export async function openLive(options: LiveOptions): Promise<Display> {
   };
   const mapFrame = (state: Watch) => {
     const look = { ...size(), hasColor: io.stdout.colorLevel > 0, hasUnicode: io.stdout.hasUnicode };
-    const drawn = map.frame(mapInputOf(board, state, moment(), { offsetMinutes: options.offsetMinutes, look }));
+    const drawn = map.frame(
+      mapInputOf(board, state, moment(), { ...options, title: plan.map?.title ?? options.title, look }),
+    );
     seenMap = drawn.seen;
     return screen.draw(drawn.canvas, paint);
   };
@@ -179,6 +179,7 @@ interface Frame {
   /** On the monotonic clock. */
   openedMs: number;
   offsetMinutes: number;
+  title: string;
 }
 
 function inputOf(board: BoardState, watched: Watch, now: Moment, frame: Frame): BoardInput {
@@ -189,15 +190,16 @@ function inputOf(board: BoardState, watched: Watch, now: Moment, frame: Frame): 
     const name = (textOf(state) ?? 'unknown').slice(0, 100);
     counts.set(name, (counts.get(name) ?? 0) + 1);
   }
-  const wanted = view.filter.toLowerCase();
+  const filter = readFilter(view.filter);
+  const keep = (bicycle: Bicycle) => filter(bicycle, now.wallMs);
   return {
     ...board,
     ...watched.counts,
-    ...pickRows(watched.bicycles(), view, view.scroll, frame.rows),
+    ...pickRows(watched.bicycles(), { sort: view.sort, keep }, view.scroll, frame.rows),
     nowMs: now.wallMs,
     monotonicMs: now.monotonicMs,
     offsetMinutes: frame.offsetMinutes,
-    title: plan.topics.join(' '),
+    title: frame.title,
     lastMessageMs,
     perSecond: frame.rate.perSecond(now.monotonicMs),
     openedMs: frame.openedMs,
@@ -206,7 +208,7 @@ function inputOf(board: BoardState, watched: Watch, now: Moment, frame: Frame): 
     total: plan.bicycles === undefined ? board.total : plan.bicycles.size,
     isWhole: isWhole(watched),
     card: view.panel.type === 'card' ? known.get(view.panel.uuid) : undefined,
-    changes: wanted === '' ? board.changes : board.changes.filter(({ entry }) => isWanted(entry, wanted)),
+    changes: view.filter === '' ? board.changes : board.changes.filter(({ entry }) => isWanted(entry, keep)),
   };
 }
 
@@ -215,24 +217,19 @@ function isWhole({ plan, known }: Watch): boolean {
   return plan.bicycles === undefined ? known.isWhole : known.store.size() >= plan.bicycles.size;
 }
 
-/** The keys in as many words as there is room for. */
-const MAP_KEYS = [
-  'q quit  ? help  arrows move  + - 0 zoom  Tab next  Enter open  m board',
-  'q ? arrows + - 0 Tab Enter m',
-  'q ? m',
-];
+const MAP_HINTS = ['q quit', '? help', 'm board', '+ - 0 zoom', 'arrows move', 'Enter open', 'Tab next'];
 
 /** What the map draws of a watch. */
 function mapInputOf(
   board: BoardState,
   watched: Watch,
   now: Moment,
-  { offsetMinutes, look }: { offsetMinutes: number; look: Look },
+  { offsetMinutes, title, look }: { offsetMinutes: number; title: string; look: Look },
 ): LiveMapInput {
   const { plan } = watched;
-  const wanted = board.view.filter.toLowerCase();
+  const filter = readFilter(board.view.filter);
   const bicycles = [...watched.bicycles()].filter(
-    (bicycle) => (plan.map?.keep(bicycle) ?? true) && (wanted === '' || matchesFilter(bicycle, wanted)),
+    (bicycle) => (plan.map?.keep(bicycle) ?? true) && filter(bicycle, now.wallMs),
   );
   const known = isWhole(watched) ? '' : ` so far, ${watched.known.store.size()} of ${board.total ?? '?'} read`;
   const connection = connectionText(board.connections, now.monotonicMs);
@@ -240,19 +237,19 @@ function mapInputOf(
     state: board.map,
     bicycles,
     isWhole: isWhole(watched),
-    title: `${countNoun(bicycles.length, BICYCLES.noun)}${known}, ${plan.map?.title ?? plan.topics.join(' ')}`,
+    title: `${countNoun(bicycles.length, BICYCLES.noun)}${known}, ${title}`,
     moment: showClock(now.wallMs, offsetMinutes),
     footer: [
       { text: `${connection.text}  `, ink: connection.color },
-      { text: MAP_KEYS.find((keys) => widthOf(keys) + widthOf(connection.text) + 2 <= look.width) ?? '', ink: 'dim' },
+      { text: keyHints(MAP_HINTS, look.width - widthOf(connection.text) - 2), ink: 'dim' },
     ],
     look,
   };
 }
 
-function isWanted(entry: Entry, wanted: string): boolean {
-  if (entry.type === 'bicycle') return matchesFilter(entry.after, wanted);
-  return entry.type === 'leaving' && matchesFilter(entry.bicycle ?? { uuid: entry.uuid ?? null }, wanted);
+function isWanted(entry: Entry, keep: (bicycle: Bicycle) => boolean): boolean {
+  if (entry.type === 'bicycle') return keep(entry.after);
+  return entry.type === 'leaving' && keep(entry.bicycle ?? { uuid: entry.uuid ?? null });
 }
 
 /** Reads one page of the newest alerts again and again. */

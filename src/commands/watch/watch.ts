@@ -42,15 +42,26 @@ async function openWatch(
 ): Promise<Follower<Watch, WatchEvent, OwnEffect, Printable>> {
   const { clock } = context;
   const { ending, stderr, signal, emit, room, log } = session;
+  const { topics } = plan;
   const report = openReport(stderr, plan);
   const print = await openPrinter(context, plan.form, stderr, signal);
   const baseUrl = plan.organizations.length === 0 ? plan.sseUrl : requireBaseUrl(await context.settings());
   const client = await session.client(baseUrl, report.retry);
   let display: Display | undefined;
   if (plan.form === 'board' || plan.form === 'page') {
-    const { offsetMinutes } = stderr;
+    const { offsetMinutes, titleOf } = stderr;
+    const title = topics.map(titleOf).join(', ');
     const { atEnd } = session;
-    display = await openDisplay({ context, plan, client, offsetMinutes, over: signal, stop: ending.stop, atEnd });
+    display = await openDisplay({
+      context,
+      plan,
+      title,
+      client,
+      offsetMinutes,
+      over: signal,
+      stop: ending.stop,
+      atEnd,
+    });
   }
   if (wantsFleet(plan)) {
     const { rememberFleet } = await import('../current.js');
