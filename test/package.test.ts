@@ -123,7 +123,7 @@ test('a page tells the flags and examples, and roff takes nothing of them for it
   }
 });
 
-test('an installed package has its pages where man looks: the list is made when it is packed', () => {
+test('an installed package has its pages where man looks, and no scripts that npm warns of: its manifest is made when it is packed', () => {
   const folder = mkdtempSync(join(tmpdir(), 'fleet-pack-'));
   try {
     const copy = join(folder, 'copy');
@@ -139,6 +139,13 @@ test('an installed package has its pages where man looks: the list is made when 
     run(prepack.replace('npm run build && ', ''));
     const { man } = JSON.parse(readFileSync(join(copy, 'package.json'), 'utf8')) as { man: string[] };
     expect(man.sort()).toEqual(PAGES.map((page) => `dist/man/${page}`).sort());
+    // What is optional would have to come from a registry.
+    run('npm pkg delete optionalDependencies && npm pack --ignore-scripts');
+    const install = 'npm install --global --prefix ../installed --offline --omit=optional ./fleet-cli-*.tgz';
+    const { stdout, stderr } = spawnSync('sh', ['-c', install], { cwd: copy, encoding: 'utf8' });
+    // npm warns of every script that an installation may run, whether it runs or not.
+    expect(stdout + stderr).toMatch(/added 1 package/);
+    expect(stdout + stderr).not.toMatch(/script/);
     run(manifest.scripts['postpack'] ?? '');
     expect(readFileSync(join(copy, 'package.json'), 'utf8')).toBe(before);
   } finally {

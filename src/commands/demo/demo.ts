@@ -5,18 +5,19 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { splitLine } from '../../cli/split.js';
+import { every } from '../../clock.js';
 import type { Context } from '../../context.js';
 import { FleetError } from '../../errors.js';
 import { ownCommand } from '../../place.js';
-import { startSandbox } from '../../sandbox/index.js';
+import { type Sandbox, startSandbox } from '../../sandbox/index.js';
 import { loadPaint } from '../../terminal/colour.js';
 
 /** Small enough to read, lively enough that a few seconds of watch show something. */
 const BICYCLES = 60;
 const EVENTS_PER_SECOND = 3;
 
-/** How long the watch runs before something is done to the bicycle it should show. */
-const ACT_AFTER_MS = 1500;
+/** How often it is looked whether the watch is connected. */
+const LOOK_EVERY_MS = 100;
 
 /** A small map: the whole demo is to be read. */
 const MAP_COLUMNS = 80;
@@ -50,12 +51,12 @@ export async function runDemo(context: Context, { seconds }: { seconds: number }
     const uuid = sandbox.bicycles().find(({ name }) => name === NAME)?.uuid ?? '';
     await show('It starts in maintenance; make it available:', `bicycles act ${uuid} declare_available`);
     await show('What needs attention:', 'alerts list --state new --limit 5');
-    const cancelRent = context.clock.after(ACT_AFTER_MS, () => void sandbox.act(uuid, 'rent'));
+    const stopRent = rentWhenWatched(context, sandbox, uuid);
     await show(
       `The fleet for ${seconds} seconds; somebody rents the new bicycle meanwhile:`,
       `watch ${organization} --for ${seconds}s`,
     );
-    cancelRent();
+    stopRent();
     const columns = Math.min(MAP_COLUMNS, context.io.stdout.width() ?? MAP_COLUMNS);
     await show('Where they are; a number stands for that many in one place:', `map --size ${columns},${MAP_ROWS}`);
     await say(context, 'Next: "fleet sandbox" keeps such a service running; "fleet --help" shows every command.');
@@ -63,6 +64,18 @@ export async function runDemo(context: Context, { seconds }: { seconds: number }
     await sandbox.close();
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+/** Rents the bicycle once a watch is connected, whatever riders of the sandbox did to it before. The returned function cancels it. */
+function rentWhenWatched({ clock }: Context, sandbox: Sandbox, uuid: string): () => void {
+  const over = new AbortController();
+  every(clock, LOOK_EVERY_MS, over.signal, () => {
+    if (sandbox.streamCount() === 0) return;
+    over.abort();
+    if (sandbox.bicycle(uuid)?.state !== 'available') sandbox.changeBicycle(uuid, { state: 'available' });
+    sandbox.act(uuid, 'rent');
+  });
+  return () => over.abort();
 }
 
 async function say({ io }: Context, text: string): Promise<void> {
