@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// Hands the arguments and the real streams to main, and sets the exit code; nothing else. A Node that is too old is told so before
-// it meets a word that it does not know.
+// Hands the arguments and the real streams to main, and sets the exit code; nothing else. Written in the JavaScript of Node 8, so that
+// an old Node reaches the line that says it is too old.
 
 const OLDEST = '20.18.1';
 
@@ -11,10 +11,7 @@ function isTooOld() {
 }
 
 if (isTooOld()) {
-  process.stderr.write(
-    `error: fleet needs Node ${OLDEST} or later, and ${process.execPath} is ${process.versions.node}\n` +
-      'hint: install a newer Node, or choose one by "nvm use 24", "fnm use 24" or the like\n',
-  );
+  process.stderr.write(`error: fleet needs Node ${OLDEST} or later; ${process.execPath} is ${process.versions.node}\n`);
   process.exitCode = 3;
 } else {
   if (require('node:module').enableCompileCache !== undefined)
@@ -47,8 +44,8 @@ if (isTooOld()) {
   }).then((exitCode) => {
     process.exitCode = exitCode;
     // Whoever still writes there, or could type there, is not waited for.
-    stdin?.destroy();
-    stdin?.unref?.();
+    if (stdin !== undefined) stdin.destroy();
+    if (stdin !== undefined && stdin.unref !== undefined) stdin.unref();
     // What a reader does not take would keep the process waiting for ever, and what a name server does not answer for ten seconds.
     if (isAbandoned) process.exit();
   });

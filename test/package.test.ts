@@ -1,7 +1,7 @@
 // What is packed: the built program, its manual and the licences of what went into it, and nothing of the workshop.
 
 import { execFileSync, spawnSync } from 'node:child_process';
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -9,6 +9,7 @@ import { expect, test } from 'vitest';
 import { pathOf } from '../src/cli/help.js';
 import { TOPIC_NAMES } from '../src/commands/help/names.js';
 import { everyCommand } from './support/pages.js';
+import { isExecutable } from './support/program.js';
 import { hasTool } from './support/tools.js';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
@@ -80,6 +81,29 @@ test('the oldest Node is the same everywhere it is told', () => {
   const [, oldest] = /OLDEST = '([\d.]+)'/.exec(read('bin/fleet.js')) ?? [];
   expect(MANIFEST.engines.node).toBe(`>=${oldest}`);
   expect(read('README.md')).toContain(`Node ${oldest} or later`);
+});
+
+test.skipIf(isExecutable)('an older Node is refused in one line, which it can read', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'fleet-old-'));
+  try {
+    const old = join(folder, 'old.mjs');
+    writeFileSync(old, "Object.defineProperty(process, 'versions', { value: { node: '18.20.8' } });\n");
+    const { status, stdout, stderr } = spawnSync(process.execPath, [
+      '--import',
+      old,
+      `${ROOT}bin/fleet.js`,
+      'bicycles',
+    ]);
+    expect([status, `${stdout}`, `${stderr}`]).toEqual([
+      3,
+      '',
+      expect.stringMatching(/^error: fleet needs Node .*18\.20\.8\n$/),
+    ]);
+    // Words that Node 8 to 12 do not know.
+    expect(read('bin/fleet.js').match(/\?\.\w|\?\?|catch \{|#\w+ =/g)).toBeNull();
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 });
 
 test('the lock file names the binaries of every platform, as npm ci demands, and no registry', () => {
