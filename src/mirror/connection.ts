@@ -13,6 +13,8 @@ export interface Connection {
   /** Each is tried in turn. */
   readonly servers: readonly Server[];
   readonly user: string;
+  /** Undefined: the one in ~/.pgpass. */
+  readonly password: string | undefined;
   readonly database: string;
   readonly connectionTimeoutMillis: number;
   readonly application_name: string;
@@ -22,7 +24,6 @@ export interface Connection {
 export interface Server {
   readonly host: string;
   readonly port: number;
-  readonly password: string | undefined;
   /** Each is tried in turn, as `prefer` and `allow` ask; false is without TLS. */
   readonly ssl: readonly (false | ConnectionOptions)[];
 }
@@ -47,18 +48,17 @@ export async function readConnection(url: string, env: NodeJS.ProcessEnv): Promi
   const find = (name: string) => fromAddress[name] ?? fromService[name] ?? fromEnvironment(name);
   const user = find('user') ?? nameOfUser() ?? 'postgres';
   const database = find('dbname') ?? user;
-  const passfile = find('passfile') ?? defaultPassfile(env);
   const places = placesOf(find('host') ?? 'localhost', find('port') ?? '');
   const tls = await readTls(find, join(home(env), '.postgresql'));
-  const servers = places.map(async (place) => ({
+  const servers = places.map((place) => ({
     ...place,
-    password: find('password') ?? (await readPassword(passfile, { ...place, database, user })),
     ssl: place.host.startsWith('/') ? [false as const] : tls.map((each) => each && { ...each, host: place.host }),
   }));
   const timeoutS = find('connect_timeout') ?? String(CONNECT_TIMEOUT_S);
   if (!/^\d{1,6}$/.test(timeoutS)) throw configError(`the database's connect_timeout is not a number: "${timeoutS}"`);
   return {
-    servers: await Promise.all(servers),
+    servers,
+    password: find('password'),
     database,
     user,
     connectionTimeoutMillis: Number(timeoutS) * 1000,
@@ -85,11 +85,6 @@ function placesOf(hostText: string, portText: string): { host: string; port: num
 /** Where nobody has a home, nothing is read: never from the current directory. */
 function home(env: NodeJS.ProcessEnv): string {
   return homeOfUser(env) ?? '/nonexistent';
-}
-
-function defaultPassfile(env: NodeJS.ProcessEnv): string {
-  if (process.platform === 'win32') return join(env['APPDATA'] ?? home(env), 'postgresql', 'pgpass.conf');
-  return join(home(env), '.pgpass');
 }
 
 /** The text of a file; undefined where there is none. */
@@ -138,34 +133,11 @@ export function parseService(text: string, name: string): Named | undefined {
   return found;
 }
 
-type Wanted = Pick<Server, 'host' | 'port'> & Pick<Connection, 'database' | 'user'>;
-
-async function readPassword(path: string, wanted: Wanted): Promise<string | undefined> {
-  const text = await readSmall(path);
-  if (text === undefined) return undefined;
-  await refuseShared(path);
-  return findPassword(text, wanted);
-}
-
 /** A file of secrets is its owner's alone; root's may be read by its group, as libpq has it for keys. */
 async function refuseShared(path: string): Promise<void> {
   const { mode, uid } = await stat(path);
   if (process.platform === 'win32' || (mode & (uid === 0 ? 0o027 : OTHERS_BITS)) === 0) return;
   throw configError(`${path} can be read by others, and is not used`, `run: chmod 600 ${path}`);
-}
-
-/** The first line that fits, `host:port:database:user:password`, with `*` for anything and `\` before `:` and `\`. */
-export function findPassword(text: string, { host, port, database, user }: Wanted): string | undefined {
-  // A socket's folder is written as localhost (PostgreSQL 17, section 32.16).
-  const values = [host.startsWith('/') ? 'localhost' : host, String(port), database, user];
-  for (const line of text.split(/\r?\n/)) {
-    if (line.startsWith('#')) continue;
-    const parts = [...line.matchAll(/((?:\\.|[^\\:])*)(?::|$)/g)].map(([, part = '']) => part.replace(/\\(.)/g, '$1'));
-    const [password] = parts.slice(values.length);
-    const fits = values.every((value, index) => parts[index] === '*' || parts[index] === value);
-    if (fits && password !== undefined && password !== '') return password;
-  }
-  return undefined;
 }
 
 /** The files of the user's folder are taken where no parameter names others (PostgreSQL 17, section 32.19). */

@@ -1,51 +1,31 @@
 // Where the SQL of SQLite and PostgreSQL differs: types, the clock, and a few expressions.
 
-import type { Engine } from './engine.js';
+export type Dialect = (typeof DIALECTS)['sqlite' | 'postgres'];
 
-export interface Dialect {
-  readonly utc: string;
-  readonly decimal: string;
-  readonly integer: string;
-  /** JSON text exactly as it came; `raw ->> 'note'` reads a field on both. */
-  readonly json: string;
-  readonly id: string;
-  /** What time it is: in a view, and at this moment of a transaction. */
-  readonly now: string;
-  readonly clock: string;
-  /** Descending, and last what has no value. */
-  readonly newest: string;
-  /** Orders texts by their bytes. */
-  readonly bytes: string;
-  /** Behind a query: nobody else changes its rows before the transaction ends. SQLite's are one after another. */
-  readonly locked: string;
-  /** The texts of a parameter that is a JSON array, as rows: one parameter, however many. */
-  readonly texts: string;
-  /** The names of tables and views. */
-  readonly tables: string;
-  /** The text in a JSON string, such as `"rented"`. */
-  plain(json: string): string;
-  seconds(from: string, to: string): string;
-  /** The statements that make a view, or make it anew. */
-  replaceView(name: string, select: string): string[];
-}
-
-export const DIALECTS: { readonly [kind in Engine['kind']]: Dialect } = {
+export const DIALECTS = {
   sqlite: {
     utc: 'TEXT',
     decimal: 'REAL',
     integer: 'INTEGER',
+    // JSON text exactly as it came; `raw ->> 'note'` reads a field on both.
     json: 'TEXT',
     id: 'INTEGER PRIMARY KEY AUTOINCREMENT',
+    // What time it is: in a view, and at this moment of a transaction.
     now: "strftime('%Y-%m-%dT%H:%M:%f000Z', 'now')",
     clock: "strftime('%Y-%m-%dT%H:%M:%f000Z', 'now')",
+    // Descending, and last what has no value.
     newest: 'DESC',
+    // Orders texts by their bytes.
     bytes: 'COLLATE BINARY',
+    // Behind a query: nobody else changes its rows before the transaction ends. SQLite's are one after another.
     locked: '',
+    // The texts of a parameter that is a JSON array, as rows: one parameter, however many.
     texts: 'SELECT value FROM json_each(?)',
     tables: "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%'",
-    plain: (json) => `(${json} ->> '$')`,
-    seconds: (from, to) => `round((julianday(${to}) - julianday(${from})) * 86400, 3)`,
-    replaceView: (name, select) => [`DROP VIEW IF EXISTS ${name}`, `CREATE VIEW ${name} AS ${select}`],
+    // The text in a JSON string, such as `"rented"`.
+    plain: (json: string) => `(${json} ->> '$')`,
+    seconds: (from: string, to: string) => `round((julianday(${to}) - julianday(${from})) * 86400, 3)`,
+    replaceView: (name: string, select: string) => [`DROP VIEW IF EXISTS ${name}`, `CREATE VIEW ${name} AS ${select}`],
   },
   postgres: {
     utc: 'timestamptz',
@@ -60,9 +40,9 @@ export const DIALECTS: { readonly [kind in Engine['kind']]: Dialect } = {
     locked: 'FOR UPDATE',
     texts: 'SELECT json_array_elements_text(?::json)',
     tables: 'SELECT table_name AS name FROM information_schema.tables WHERE table_schema = current_schema()',
-    plain: (json) => `(${json}::json #>> '{}')`,
-    seconds: (from, to) => `round(extract(epoch from ${to} - ${from})::numeric, 3)`,
-    replaceView: (name, select) => [`CREATE OR REPLACE VIEW ${name} AS ${select}`],
+    plain: (json: string) => `(${json}::json #>> '{}')`,
+    seconds: (from: string, to: string) => `round(extract(epoch from ${to} - ${from})::numeric, 3)`,
+    replaceView: (name: string, select: string) => [`CREATE OR REPLACE VIEW ${name} AS ${select}`],
   },
 };
 

@@ -1,7 +1,6 @@
 // One writer a database: a lease in `meta` with a heartbeat, so that a second one is refused and a dead one replaced.
 
 import { configError, type FleetError } from '../errors.js';
-import { hasCode } from '../folder.js';
 import type { Database } from './database.js';
 import { DIALECTS } from './dialect.js';
 import { type Lease, readMeta, writeMeta } from './schema.js';
@@ -34,26 +33,14 @@ export async function databaseTime(database: Database): Promise<string> {
   return String(row?.['now']);
 }
 
-/** Whether a process of this machine has ended; also where its number is that of this process, which came after it, as in a container. */
-function isGone(pid: number): boolean {
-  if (pid === process.pid) return true;
-  try {
-    process.kill(pid, 0);
-    return false;
-  } catch (error) {
-    return hasCode(error, 'ESRCH');
-  }
-}
-
-/** Becomes the writer. Throws a FleetError of kind `config` that names the one that lives. */
-export async function takeLease(database: Database, writer: Writer): Promise<void> {
-  await database.transaction(async () => {
+/** Becomes the writer; resolves with the one that may still live, where there is one. */
+export async function takeLease(database: Database, writer: Writer): Promise<Lease | undefined> {
+  return database.transaction(async () => {
     const { lease } = await readMeta(database, true);
     const now = await databaseTime(database);
-    const isOther =
-      lease !== undefined && lease.owner !== writer.owner && !(lease.host === writer.host && isGone(lease.pid));
-    if (isOther && isAlive(lease, now)) throw inUse(lease, now);
-    await writeMeta(database, { lease: leaseOf(writer, now) });
+    if (lease !== undefined && lease.owner !== writer.owner && isAlive(lease, now)) return lease;
+    await writeMeta(database, { lease: { ...writer, heartbeat: now } });
+    return undefined;
   });
 }
 
@@ -64,26 +51,22 @@ export async function takeLease(database: Database, writer: Writer): Promise<voi
 export async function keepLease(database: Database, writer: Writer, beats: boolean): Promise<void> {
   const { lease } = await readMeta(database, true);
   if (lease?.owner !== writer.owner) throw replaced(lease);
-  if (beats) await writeMeta(database, { lease: leaseOf(writer, await databaseTime(database)) });
+  if (beats) await writeMeta(database, { lease: { ...writer, heartbeat: await databaseTime(database) } });
 }
 
 /** Lets go, so that the next writer need not wait; nothing where another one took over. */
 export async function releaseLease(database: Database, writer: Writer): Promise<void> {
   await database.transaction(async () => {
     const { lease } = await readMeta(database, true);
-    if (lease?.owner === writer.owner) await writeMeta(database, { lease: leaseOf(writer, null) });
+    if (lease?.owner === writer.owner) await writeMeta(database, { lease: { ...writer, heartbeat: null } });
   });
 }
 
-function leaseOf(writer: Writer, heartbeat: string | null): Lease {
-  return { ...writer, heartbeat };
-}
-
-function inUse(lease: Lease, now: string): FleetError {
-  const seconds = Math.max(0, Math.round((heartbeatAgeMs(lease, now) ?? 0) / 1000));
+/** What a second writer is told. */
+export function inUse({ pid, host }: Lease): FleetError {
   return configError(
-    `another writer keeps this mirror: process ${lease.pid} on ${lease.host}, heard ${seconds} s ago`,
-    `stop it, or wait until it has been silent for ${LEASE_MS / 1000} s`,
+    `another writer keeps this mirror: process ${pid} on ${host}`,
+    'stop it, or use another database with --to',
   );
 }
 

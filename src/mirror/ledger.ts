@@ -8,14 +8,12 @@ import { needsExactReading, readExact, writeJson } from '../json/exact.js';
 import { readTime } from '../terminal/time.js';
 import type { Database, Row, Value } from './database.js';
 import { DIALECTS } from './dialect.js';
-import { bicycleRow, MOVED_COLUMNS, movedRow, type RowFacts, utcOf, utcOfMs, versionValue } from './rows.js';
+import { bicycleRow, type RowFacts, utcOf, utcOfMs, versionValue } from './rows.js';
 
 /** What a batch writes, in the order of the columns. */
 export interface Writes {
   /** As BICYCLE_COLUMNS. */
   readonly bicycles: readonly (readonly Value[])[];
-  /** Of bicycles that only moved, as MOVED_COLUMNS: most indexes need not be touched for them. */
-  readonly moved: readonly (readonly Value[])[];
   /** As CHANGE_COLUMNS. */
   readonly changes: readonly (readonly Value[])[];
   /** What is written beside these, in its order. */
@@ -55,8 +53,6 @@ interface Entry extends Omit<RowFacts, 'raw'> {
   /** Undefined when `known` has become another. */
   raw: string | undefined;
   isDirty: boolean;
-  /** Whether a column beside those that a bicycle on its way changes is another. */
-  isOther: boolean;
 }
 
 /** What is remembered of a message until the lists that were asked for before it have come. */
@@ -159,21 +155,17 @@ export class Ledger implements FleetStore {
   /** What was changed since the last time; of the rows those that messages were about are kept, as they are written now. */
   take(): Writes {
     const bicycles: Value[][] = [];
-    const moved: Value[][] = [];
     for (const [uuid, entry] of this.#entries) {
       const { known } = entry;
       if (entry.isDirty) {
         entry.raw ??= writeJson(known.bicycle);
-        const row = bicycleRow(known.bicycle, { ...entry, raw: entry.raw });
-        if (entry.isOther) bicycles.push(row);
-        else moved.push(movedRow(row));
+        bicycles.push(bicycleRow(known.bicycle, { ...entry, raw: entry.raw }));
         entry.isDirty = false;
-        entry.isOther = false;
       }
       this.#kept.delete(uuid);
       if (known.heard > 0) this.#kept.set(uuid, entry);
     }
-    const writes = { bicycles, moved, changes: this.#changes, steps: this.#steps };
+    const writes = { bicycles, changes: this.#changes, steps: this.#steps };
     this.#changes = [];
     this.#steps = [];
     this.#entries.clear();
@@ -208,7 +200,7 @@ export class Ledger implements FleetStore {
     const raw = from.json ?? writeJson(known.bicycle);
     const { followed } = from;
     const facts = { uuid, raw, followed, gone: null, firstSeen: received, lastSeen: received };
-    this.#entries.set(uuid, { ...facts, known, isDirty: true, isOther: true });
+    this.#entries.set(uuid, { ...facts, known, isDirty: true });
     this.#size++;
     if (from.isFirstReading) return;
     const version = versionValue(known.bicycle.concurrency_version);
@@ -227,14 +219,10 @@ export class Ledger implements FleetStore {
       const old = JSON.stringify(entry.gone);
       this.#record(entry.uuid, received, received, { version, field: 'gone', old, now: 'null', source });
       entry.gone = null;
-      entry.isOther = true;
       entry.isDirty = true;
       this.#size++;
     }
-    if (source === 'list' && entry.followed !== from.followed) {
-      entry.followed = from.followed;
-      entry.isOther = true;
-    }
+    if (source === 'list') entry.followed = from.followed;
     let at: string | undefined;
     let isChanged = false;
     const recorded = this.#changes.length;
@@ -244,7 +232,6 @@ export class Ledger implements FleetStore {
       const texts = [old === undefined ? null : writeJson(old), writeJson(now)] as const;
       if (texts[0] === texts[1]) continue;
       isChanged = true;
-      entry.isOther ||= !MOVED_COLUMNS.includes(field);
       // A message came before the first reading, which fills in what it left out.
       if (BOOKKEEPING.has(field) || (from.isFirstReading && old === undefined)) continue;
       at ??= timeOf(before, after, from, isPlausible) ?? received;
@@ -293,7 +280,6 @@ function entryOf(row: Row, recent: Recent): Entry {
     firstSeen: String(row['first_seen']),
     lastSeen: String(row['last_seen']),
     isDirty: false,
-    isOther: false,
   };
 }
 

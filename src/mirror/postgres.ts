@@ -12,7 +12,6 @@ import {
   type OpenOptions,
   refusal,
   storable,
-  tooLong,
   type Value,
 } from './engine.js';
 
@@ -21,7 +20,6 @@ type Client = InstanceType<Pg['Client']>;
 
 /** Rows of one statement. */
 const BATCH_ROWS = 5000;
-const MOST_CHUNK_BYTES = 256 * 1024 * 1024;
 const OID = {
   bool: 16,
   bytes: 17,
@@ -119,10 +117,8 @@ async function read(server: Server, sql: string, values: readonly Value[]): Prom
     server.readers.delete(client);
     return client.end().catch(() => undefined);
   };
-  const resetBytes = boundBytes(client);
   let columns: Column[] = [];
   const next = (cursor: InstanceType<typeof Cursor<Value[]>>) => {
-    resetBytes();
     return new Promise<Value[][]>((resolve, reject) => {
       cursor.read(CHUNK_ROWS, (error: Error | undefined, rows: Value[][], result: { fields?: Field[] }) => {
         if (error) return reject(error);
@@ -152,18 +148,6 @@ async function read(server: Server, sql: string, values: readonly Value[]): Prom
     await end();
     throw error;
   }
-}
-
-/** The client holds what the server sends of a chunk: what comes until this is called again is bounded. */
-function boundBytes(client: Client): () => void {
-  const stream = streamOf(client);
-  let before = stream.bytesRead;
-  stream.on('data', () => {
-    if (stream.bytesRead - before > MOST_CHUNK_BYTES) stream.destroy(tooLong());
-  });
-  return () => {
-    before = stream.bytesRead;
-  };
 }
 
 function streamOf(client: Client): Socket {
@@ -213,17 +197,18 @@ function readValue(oid: number, text: string): Value {
 
 /** The first server that answers, by the first way that it takes. */
 async function connect({ pg, connection, options }: Server): Promise<Client> {
-  const { servers, ...common } = connection;
+  const { servers, password, ...common } = connection;
+  const { user, database } = common;
   let failure: unknown;
-  for (const { ssl, password = '', ...place } of servers) {
+  for (const { ssl, ...place } of servers) {
     for (const each of ssl) {
       // Nobody would hear of one that came while the settings were read, or the library loaded.
       options.signal.throwIfAborted();
       const client = new pg.Client({
         ...common,
         ...place,
-        // A function keeps pg from reading the environment and a password file by itself.
-        password: () => password,
+        // A function keeps pg from reading the environment by itself.
+        password: () => password ?? readPassword({ ...place, user, database }),
         ssl: each,
         keepAlive: true,
       });
@@ -246,6 +231,16 @@ async function connect({ pg, connection, options }: Server): Promise<Client> {
     if (!isOutOfReach(codeOf(failure))) break;
   }
   throw asPostgresError(failure, connection, false);
+}
+
+/** The password in PGPASSFILE or ~/.pgpass; empty without one. */
+async function readPassword(
+  place: Pick<Connection, 'user' | 'database'> & { host: string; port: number },
+): Promise<string> {
+  const { default: pgpass } = await import('pgpass');
+  // A socket's folder is written as localhost (PostgreSQL 17, section 32.16).
+  const host = place.host.startsWith('/') ? 'localhost' : place.host;
+  return new Promise((resolve) => pgpass({ ...place, host }, (password = '') => resolve(password)));
 }
 
 /** An abort ends the connection, whatever runs on it. */

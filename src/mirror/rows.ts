@@ -36,22 +36,6 @@ export const BICYCLE_COLUMNS: readonly string[] = [
   ...['organization', 'followed', 'gone', 'first_seen', 'last_seen', 'raw'],
 ];
 
-/** The columns that a bicycle on its way changes, its key and what no row may lack. */
-export const MOVED_COLUMNS: readonly string[] = [
-  'uuid',
-  ...['latitude', 'longitude', 'latest_gps_accuracy', 'latest_gps_timestamp', 'state_of_charge', 'modified'].flatMap(
-    columnsOf,
-  ),
-  ...['concurrency_version', 'first_seen', 'last_seen', 'raw'],
-];
-
-const MOVED_PLACES = MOVED_COLUMNS.map((name) => BICYCLE_COLUMNS.indexOf(name));
-
-/** Of a row of `bicycleRow` what stands in MOVED_COLUMNS. */
-export function movedRow(row: readonly Value[]): Value[] {
-  return MOVED_PLACES.map((place) => row[place] ?? null);
-}
-
 /** The columns of an alert, in the order of `alertRow`. */
 export const ALERT_COLUMNS: readonly string[] = [
   // A word of SQL's own: only PostgreSQL minds.

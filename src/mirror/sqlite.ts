@@ -47,8 +47,8 @@ const MOST_PARAMETERS = 500;
 /** A checkpoint waits for the disk: one for 32 MB of changes. Indexes of a million rows are read again and again: 8 MB are kept. */
 const FOR_WRITING =
   'pragma journal_mode = wal; pragma synchronous = normal; pragma wal_autocheckpoint = 8000; pragma cache_size = -8000';
-/** A query sorts on the disk, and what it makes of 1 GB ends it (where this Node lets SQLite count what it takes). */
-const FOR_READING = 'pragma temp_store = file; pragma hard_heap_limit = 268435456';
+/** A query sorts on the disk. */
+const FOR_READING = 'pragma temp_store = file';
 const OWN_FILE = 0o600;
 
 /** Opens the file. With access to write it is made, with its folder, for the user alone. */
@@ -298,7 +298,7 @@ interface Connection<Kind extends Prepared> {
 interface NodeSqlite {
   readonly DatabaseSync: new (
     path: string | URL,
-    options: { readOnly: boolean; limits?: { length: number } },
+    options: { readOnly: boolean },
   ) => Connection<Prepared & { setReadBigInts(isOn: boolean): void; setReturnArrays(isOn: boolean): void }>;
   readonly StatementSync: { readonly prototype: object };
 }
@@ -325,11 +325,7 @@ function findDriver(): OpenDriver {
 }
 
 function openNodeSqlite({ DatabaseSync }: NodeSqlite, path: string | URL, readOnly: boolean): Driver {
-  // Before 24 it knows no limits.
-  const database = new DatabaseSync(path, {
-    readOnly,
-    ...(readOnly ? { limits: { length: MOST_VALUE_CHARACTERS } } : {}),
-  });
+  const database = new DatabaseSync(path, { readOnly });
   return {
     prepare(sql) {
       const statement = database.prepare(sql);

@@ -9,9 +9,9 @@ import { readExact } from '../json/exact.js';
 import { readTime } from '../terminal/time.js';
 import type { Database, Row, Value } from './database.js';
 import { DIALECTS } from './dialect.js';
-import { keepLease, takeLease, type Writer } from './lease.js';
+import { keepLease, type Writer } from './lease.js';
 import { CHANGE_COLUMNS, type WriteStep, type Writes } from './ledger.js';
-import { ALERT_COLUMNS, alertRow, BICYCLE_COLUMNS, MOVED_COLUMNS, utcOfMs } from './rows.js';
+import { ALERT_COLUMNS, alertRow, BICYCLE_COLUMNS, utcOfMs } from './rows.js';
 import { addressOf, checkBaseUrl, migrate, readMeta, type Snapshot, writeMeta } from './schema.js';
 
 export interface MirrorIdentity {
@@ -49,7 +49,7 @@ export interface Commit {
 
 /** Whether there is nothing to write, but that the writer lives. */
 export function isEmpty({ writes, gap, gapBefore, snapshot, snapshotBefore }: Commit): boolean {
-  const rows = writes.bicycles.length + writes.moved.length + writes.steps.length;
+  const rows = writes.bicycles.length + writes.steps.length;
   return rows === 0 && gap === gapBefore && JSON.stringify(snapshot) === JSON.stringify(snapshotBefore);
 }
 
@@ -60,19 +60,19 @@ const NEAR_MS = 60_000;
 /** Rows that one statement deletes. */
 const PRUNED_ROWS = 10_000;
 
-/**
- * Brings the database up to the schema, becomes its writer, and says where to go on. Throws a FleetError of kind `config` for a database
- * of another service or a newer program, and where another writer lives.
- */
+/** Brings the database up to the schema. Throws a FleetError of kind `config` for that of another service or a newer program. */
+export async function prepare(database: Database, { baseUrl }: MirrorIdentity): Promise<void> {
+  await migrate(database);
+  checkBaseUrl((await readMeta(database)).base_url, baseUrl);
+}
+
+/** Says where to go on, once the lease is taken. */
 export async function adopt(
   database: Database,
   writer: Writer,
   identity: MirrorIdentity,
   nowMs: number,
 ): Promise<Found> {
-  await migrate(database);
-  checkBaseUrl((await readMeta(database)).base_url, identity.baseUrl);
-  await takeLease(database, writer);
   const { snapshot = NOTHING_READ, organizations: before = [], position } = await readMeta(database);
   const left = before.filter((organization) => !identity.organizations.includes(organization));
   const isGrown = identity.organizations.some((organization) => !before.includes(organization));
@@ -132,7 +132,6 @@ export async function commit(database: Database, writer: Writer, batch: Commit, 
     const { position: written } = isRetry ? await readMeta(database) : {};
     if (written?.owner === writer.owner && written.batch >= batch.batch) return 0;
     await database.write('bicycles', BICYCLE_COLUMNS, batch.writes.bicycles, ['uuid']);
-    await database.write('bicycles', MOVED_COLUMNS, batch.writes.moved, ['uuid']);
     await database.write('changes', CHANGE_COLUMNS, batch.writes.changes);
     let gone = 0;
     for (const step of batch.writes.steps) {

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { parseMirrorAddress, showMirrorAddress } from '../../src/mirror/address.js';
-import { findPassword, parseService, readConnection } from '../../src/mirror/connection.js';
+import { parseService, readConnection } from '../../src/mirror/connection.js';
 import { readStatement } from '../../src/mirror/statement.js';
 
 test.each([
@@ -49,26 +49,22 @@ test.each([
 const home = mkdtempSync(join(tmpdir(), 'fleet-home-'));
 afterAll(() => rmSync(home, { recursive: true, force: true }));
 
-test('the address comes before the service, the service before the environment, and a password file last', async () => {
+test('the address comes before the service, and the service before the environment', async () => {
   writeFileSync(join(home, '.pg_service.conf'), '# ours\n[bikes]\nhost=from-service\nport=5444\nsslmode=disable\n');
-  writeFileSync(join(home, '.pgpass'), 'from-service:5444:*:ann:right\\:one\n*:*:*:*:wrong\n', { mode: 0o600 });
   const env = { HOME: home, PGSERVICE: 'bikes', PGHOST: 'from-environment', PGUSER: 'ann', PGDATABASE: 'other' };
   expect(await readConnection('postgres:///fleet', env)).toMatchObject({
-    servers: [{ host: 'from-service', port: 5444, password: 'right:one', ssl: [false] }],
+    servers: [{ host: 'from-service', port: 5444, ssl: [false] }],
+    password: undefined,
     user: 'ann',
     database: 'fleet',
   });
   expect(await readConnection('postgres://bob@[::1]:1/fleet', { ...env, PGPASSWORD: 'mine' })).toMatchObject({
-    servers: [{ host: '::1', port: 1, password: 'mine' }],
+    servers: [{ host: '::1', port: 1 }],
+    password: 'mine',
     user: 'bob',
   });
   const [server] = (await readConnection('postgres:///fleet?sslmode=prefer', env)).servers;
   expect(server?.ssl).toEqual([{ host: 'from-service', rejectUnauthorized: false }, false]);
-  chmodSync(join(home, '.pgpass'), 0o644);
-  await expect(readConnection('postgres:///fleet', env)).rejects.toMatchObject({
-    kind: 'config',
-    message: expect.stringMatching(/can be read by others/),
-  });
   await expect(readConnection('postgres:///fleet', { ...env, PGSERVICE: 'none' })).rejects.toMatchObject({
     message: expect.stringMatching(/no service "none"/),
   });
@@ -113,14 +109,9 @@ test('a key that others may read, or that is none, is refused by its name', asyn
   });
 });
 
-test('files of PostgreSQL are read as PostgreSQL does', () => {
+test('a service file is read as PostgreSQL does', () => {
   expect(parseService('[a]\nx=1\n[b]\r\n host = h \n#c=d\nbad\n[c]\nhost=no', 'b')).toEqual({ host: 'h' });
   expect(parseService('[a]', 'b')).toBeUndefined();
-  const wanted = { host: '/run/postgresql', port: 5432, database: 'fleet', user: 'ann' };
-  expect(
-    findPassword('#localhost:*:*:*:no\nlocalhost:5432:fleet:bob:no\nlocalhost:5432:fleet:ann:a\\\\b', wanted),
-  ).toBe('a\\b');
-  expect(findPassword('host:5432:fleet:ann:no\nlocalhost:5432:fleet', wanted)).toBeUndefined();
 });
 
 test.each([

@@ -154,7 +154,7 @@ describe.each(ENGINES)('%s', (kind, newAddress) => {
     const address = await newAddress();
     await withDatabase(address, async () => {
       const reader = await openDatabase(address, options('read'));
-      const long = kind === 'sqlite' ? 'select randomblob(1e9)' : "select repeat('x', 100000000)";
+      const long = kind === 'sqlite' ? "select printf('%.100000000c', 'x')" : "select repeat('x', 100000000)";
       const read = async () => {
         for await (const chunk of (await reader.query(long)).chunks) expect(chunk.length).toBeGreaterThan(0);
       };
@@ -438,11 +438,13 @@ describe.skipIf(newPostgres === undefined)('a server', () => {
     const address = addressOf(url.href);
     const file = join(folder, 'pgpass');
     writeFileSync(file, `127.0.0.1:*:*:${LOCKED_USER}:s3cret\n`, { mode: 0o600 });
-    for (const env of [{ PGPASSWORD: 's3cret' }, { PGPASSFILE: file }]) {
+    for (const env of [{ PGPASSWORD: 's3cret' }, {}]) {
+      vi.stubEnv('PGPASSFILE', file);
       const database = await openDatabase(address, options('read', env));
       expect(await database.all('select current_user as name')).toEqual([{ name: LOCKED_USER }]);
       await database.close();
     }
+    vi.unstubAllEnvs();
     for (const env of [{ PGPASSWORD: 'wr0ng' }, { HOME: folder }]) {
       const refused = await openDatabase(address, options('read', env)).catch((error: unknown) => error);
       expect(refused).toMatchObject({ kind: 'config', message: expect.stringMatching(/refuses the login/) });

@@ -7,7 +7,7 @@ import { ServiceTime } from '../../src/follower/service-time.js';
 import type { Origin } from '../../src/follower/store.js';
 import type { Database } from '../../src/mirror/database.js';
 import { CHANGE_COLUMNS, Ledger } from '../../src/mirror/ledger.js';
-import { BICYCLE_COLUMNS, MOVED_COLUMNS } from '../../src/mirror/rows.js';
+import { BICYCLE_COLUMNS } from '../../src/mirror/rows.js';
 import { migrate } from '../../src/mirror/schema.js';
 import { useEngines, withDatabase } from '../support/mirror.js';
 
@@ -48,11 +48,11 @@ async function record(database: Database, { source, item, gone = false, isFirstR
   if (!isFirstReading) knowledge.cover(Number.NEGATIVE_INFINITY);
   if (source === 'push') knowledge.hear(UUID, item, now, place);
   else knowledge.compare(item, NO_MARK, 0, now, place);
-  const { bicycles, moved, changes } = ledger.take();
+  const { bicycles, changes } = ledger.take();
   const named = (columns: readonly string[], row: readonly unknown[]) =>
     Object.fromEntries(columns.map((column, index) => [column, row[index]]));
   return {
-    rows: [...bicycles.map((row) => named(BICYCLE_COLUMNS, row)), ...moved.map((row) => named(MOVED_COLUMNS, row))],
+    rows: bicycles.map((row) => named(BICYCLE_COLUMNS, row)),
     changes: changes.map((row) => {
       const { at, field, old, new: now } = named(CHANGE_COLUMNS, row);
       return [at, field, old, now];
@@ -116,15 +116,13 @@ test('rows that messages were about are kept from batch to batch, until the tabl
       knowledge.hear(UUID, item, now, { followed: 'o' });
       const writes = ledger.take();
       await database.write('bicycles', BICYCLE_COLUMNS, writes.bicycles, ['uuid']);
-      await database.write('bicycles', MOVED_COLUMNS, writes.moved, ['uuid']);
       return writes;
     };
     expect((await batch(BEFORE)).bicycles).toHaveLength(1);
     await database.all("update bicycles set state = 'lost', raw = replace(raw, 'available', 'lost')");
-    // Nothing is asked for, and of a bicycle that only moved nothing else is written.
+    // Nothing is asked for.
     const moved = await batch({ ...BEFORE, latitude: 52.2, concurrency_version: 2 });
-    expect([moved.bicycles.length, moved.moved.length, moved.changes.length]).toEqual([0, 1, 1]);
-    expect(await database.all('select state, latitude from bicycles')).toEqual([{ state: 'lost', latitude: 52.2 }]);
+    expect([moved.bicycles.length, moved.changes.length]).toEqual([1, 1]);
     ledger.forget();
     await database.all("update bicycles set gone = '2026-11-21T12:00:40.000000Z'");
     const modified = '2026-11-21T12:00:50Z';

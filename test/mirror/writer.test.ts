@@ -11,8 +11,8 @@ import type { OpenGap } from '../../src/follower/open-gap.js';
 import type { Database, Row } from '../../src/mirror/database.js';
 import { openDatabase } from '../../src/mirror/database.js';
 import { Ledger } from '../../src/mirror/ledger.js';
-import type { Snapshot } from '../../src/mirror/schema.js';
-import { adopt, commit, verify } from '../../src/mirror/store.js';
+import { type Snapshot, writeMeta } from '../../src/mirror/schema.js';
+import { adopt, commit, prepare, verify } from '../../src/mirror/store.js';
 import { addressOf, useEngines } from '../support/mirror.js';
 
 const START_MS = Date.UTC(2026, 10, 21, 12);
@@ -63,6 +63,8 @@ function openService() {
 /** A writer that nothing happens to but what the test says. */
 async function openWriter(service: ReturnType<typeof openService>, startSeconds: number) {
   const writer = { owner: randomUUID(), host: 'here', pid: process.pid };
+  await prepare(database, identity);
+  await writeMeta(database, { lease: { ...writer, heartbeat: timeOf(startSeconds) } });
   const found = await adopt(database, writer, identity, at(startSeconds).wallMs);
   const ledger = new Ledger();
   ledger.setSize(found.rows);

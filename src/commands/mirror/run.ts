@@ -1,6 +1,5 @@
 // `fleet mirror run` and `fleet mirror once`: what they follow, and what goes on beside the writer.
 
-import { setFlagsFromString } from 'node:v8';
 import { organizationTopic, type TopicRole } from '../../api/push.js';
 import { sleep } from '../../clock.js';
 import type { Context } from '../../context.js';
@@ -88,15 +87,6 @@ function incomplete(reason: string | undefined): FleetError {
   });
 }
 
-/** Batches are garbage as soon as they are written: V8 would let its young generation grow by 20 to 50 MB for them (measured: bench/mirror.js). */
-function keepYoungGenerationSmall(): void {
-  try {
-    setFlagsFromString('--semi-space-growth-factor=1');
-  } catch {
-    // An engine that has no such flag.
-  }
-}
-
 /** Opens the mirror, and a client whose retries are reported like the rest. */
 async function open(
   context: Context,
@@ -104,7 +94,6 @@ async function open(
   follows: boolean,
   use: (session: Session, client: Client) => Promise<void>,
 ): Promise<void> {
-  keepYoungGenerationSmall();
   const settings = await context.settings();
   const baseUrl = requireBaseUrl(settings);
   const address = await chosenDatabase(context, options.to);

@@ -16,19 +16,28 @@ import type { Item } from '../../http/types.js';
 import { isObject } from '../../json/parse.js';
 import type { MirrorAddress } from '../../mirror/address.js';
 import { admitted } from '../../mirror/admit.js';
-import { HEARTBEAT_MS, releaseLease, type Writer } from '../../mirror/lease.js';
+import { HEARTBEAT_MS, inUse, releaseLease, takeLease, type Writer } from '../../mirror/lease.js';
 import { Ledger, type WriteStep } from '../../mirror/ledger.js';
 import { MOST_BEHIND_MS } from '../../mirror/open.js';
 import { utcOfMs } from '../../mirror/rows.js';
-import type { Snapshot } from '../../mirror/schema.js';
-import { adopt, commit, isEmpty, type MirrorIdentity, prune, storeAlerts, verify } from '../../mirror/store.js';
+import type { Lease, Snapshot } from '../../mirror/schema.js';
+import {
+  adopt,
+  commit,
+  isEmpty,
+  type MirrorIdentity,
+  prepare,
+  prune,
+  storeAlerts,
+  verify,
+} from '../../mirror/store.js';
 import { readTime } from '../../terminal/time.js';
 import { type Session as Following, withSession } from '../follow/loop.js';
 import { answer, isRequest } from '../follow/requests.js';
 import { openCounters, type Reading } from './counters.js';
 import { count, type Heard, isOfStream, type ReadEvent, readMessage, type SessionEvent, uuidsOf } from './events.js';
-import { openKeeper } from './keeper.js';
-import { openReport } from './report.js';
+import { type Keeper, openKeeper } from './keeper.js';
+import { openReport, type Report } from './report.js';
 
 export interface SessionOptions {
   readonly address: MirrorAddress;
@@ -102,6 +111,8 @@ async function openSession(
   const writer: Writer = { owner: randomUUID(), host: hostname(), pid: process.pid };
   const keeper = await openKeeper(context, { address, baseUrl: identity.baseUrl, over, report, counters });
   atEnd(keeper.close);
+  await keeper.run((database) => prepare(database, identity));
+  await becomeWriter(context, keeper, writer, report);
   const found = await keeper.run((database) => adopt(database, writer, identity, clock.wallMs()));
   atEnd(() => keeper.run((database) => releaseLease(database, writer)).catch(() => {}));
   const ledger = new Ledger();
@@ -133,6 +144,19 @@ async function openSession(
     serviceAt: undefined as { readonly serviceMs: number; readonly monotonicMs: number } | undefined,
     written,
   };
+}
+
+/** Takes the lease. A writer that was killed cannot let go of it: whether the one before lives, its next heartbeat shows. */
+async function becomeWriter({ clock, signal }: Context, keeper: Keeper, writer: Writer, report: Report): Promise<void> {
+  let before: Lease | undefined;
+  for (;;) {
+    const other = await keeper.run((database) => takeLease(database, writer));
+    if (other === undefined) return;
+    if (before !== undefined && other.heartbeat !== before.heartbeat) throw inUse(other);
+    if (before === undefined) report.waiting(other);
+    before = other;
+    await sleep(clock, TICK_MS, signal);
+  }
 }
 
 /** What a monitoring system asks for. */
@@ -230,23 +254,28 @@ function behindOf({ context, follower, serviceAt }: Session, batch: readonly Ses
 
 /** A part at a time: what was read of it is garbage before it grows old. */
 async function takeEvents(session: Session, batch: readonly SessionEvent[]): Promise<End | undefined> {
-  const { context, keeper, ledger, counters, follower } = session;
   for (let from = 0; from < batch.length; from += PART_EVENTS) {
-    const part = batch.slice(from, from + PART_EVENTS);
-    const events = part.map((event) => (event.type === 'message' ? readMessage(event) : event));
-    const now = momentOf(context.clock);
-    await keeper.run((database) => ledger.load(database, uuidsOf(events)));
-    for (const event of events) {
-      const { gap } = follower;
-      count(counters, event);
-      if (event.type === 'stop') return { error: event.error };
-      if (event.type === 'heard') hear(session, event);
-      else if (event.type === 'unreadable') takeUnreadable(session, event, now);
-      else follower.take(event, now);
-      if (isOfStream(event)) session.stderr.stream(event);
-      if (event.type === 'closed') return { error: event.error };
-      if (gap === undefined && follower.gap !== undefined) counters.gaps++;
-    }
+    const end = await takePart(session, batch.slice(from, from + PART_EVENTS));
+    if (end !== undefined) return end;
+  }
+  return undefined;
+}
+
+async function takePart(session: Session, part: readonly SessionEvent[]): Promise<End | undefined> {
+  const { context, keeper, ledger, counters, follower } = session;
+  const events = part.map((event) => (event.type === 'message' ? readMessage(event) : event));
+  const now = momentOf(context.clock);
+  await keeper.run((database) => ledger.load(database, uuidsOf(events)));
+  for (const event of events) {
+    const { gap } = follower;
+    count(counters, event);
+    if (event.type === 'stop') return { error: event.error };
+    if (event.type === 'heard') hear(session, event);
+    else if (event.type === 'unreadable') takeUnreadable(session, event, now);
+    else follower.take(event, now);
+    if (isOfStream(event)) session.stderr.stream(event);
+    if (event.type === 'closed') return { error: event.error };
+    if (gap === undefined && follower.gap !== undefined) counters.gaps++;
   }
   return undefined;
 }
