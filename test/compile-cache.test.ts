@@ -1,22 +1,12 @@
 // Compiled code is kept only where nobody but the user can write: whoever writes there runs code as the user.
 
 import { execFileSync } from 'node:child_process';
-import {
-  chmodSync,
-  chownSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-} from 'node:fs';
+import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, statSync, symlinkSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { newFolder } from './support/folder.js';
 import { hasTool } from './support/tools.js';
 
 const PROGRAM = fileURLToPath(new URL('../bin/fleet.js', import.meta.url));
@@ -31,12 +21,11 @@ let umask: number;
 
 beforeEach(() => {
   umask = process.umask();
-  home = mkdtempSync(join(tmpdir(), 'fleet-compile-cache-'));
+  home = newFolder();
 });
 
 afterEach(() => {
   process.umask(umask);
-  rmSync(home, { recursive: true, force: true });
 });
 
 test('the folder stands below the cache folder of the user, for nobody else whatever the umask', () => {

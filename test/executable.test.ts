@@ -1,21 +1,17 @@
 // The one executable (`npm run build:binary`): what it holds, and what it must not take from where it is started.
 
 import { execFile } from 'node:child_process';
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { environmentOf } from './support/environment.js';
+import { newFolder } from './support/folder.js';
 import { isExecutable, PROGRAM_FILE } from './support/program.js';
 import { withSandbox } from './support/sandbox.js';
 
 describe.runIf(isExecutable)('the executable', () => {
-  let folder: string;
-  beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'fleet-executable-'));
-  });
-  afterAll(() => rm(folder, { recursive: true, force: true }));
+  const folder = newFolder();
 
   const fleet = async (args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<string> => {
     const { stdout } = await promisify(execFile)(PROGRAM_FILE, args, {

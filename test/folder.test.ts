@@ -1,15 +1,14 @@
 // Folders are made with the mode that is asked for, and what takes none is an error at once.
 
 import { existsSync } from 'node:fs';
-import { mkdtemp, rm, stat } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { makeFolder, OWN_FOLDER_MODE } from '../src/folder.js';
+import { newFolder } from './support/folder.js';
 
 test('each folder that is made is for the owner alone; one that is there stays as it is', async () => {
-  const base = await mkdtemp(join(tmpdir(), 'fleet-folder-'));
-  onTestFinished(() => rm(base, { recursive: true }));
+  const base = newFolder();
   const { mode } = await stat(base);
   await makeFolder(join(base, 'a', 'b'), OWN_FOLDER_MODE);
   await makeFolder(join(base, 'a', 'b'), OWN_FOLDER_MODE);

@@ -1,11 +1,11 @@
 // What large pages cost: 64 MB of an answer in at most 400 MB of memory (cli.md section 4, promise 6), in every format.
 
 import { spawn } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { FORMATS } from '../src/terminal/formats.js';
+import { newFolder } from './support/folder.js';
 import { isExecutable, PROGRAM_ARGS, PROGRAM_FILE } from './support/program.js';
 import { withServer } from './support/server.js';
 
@@ -99,13 +99,12 @@ describe.skipIf(isExecutable)('memory', { timeout: 120_000 }, () => {
     ['CSV', 'name,serial_number\n', (row: number) => `Bicycle ${row},${row}\n`],
     ['JSON lines', '', (row: number) => `{"name":"Bicycle ${row}","serial_number":"${row}"}\n`],
   ])('a million bicycles to be created from %s', async (_format, header, rowOf) => {
-    const folder = await mkdtemp(join(tmpdir(), 'fleet-memory-'));
+    const folder = newFolder();
     const path = join(folder, 'bicycles');
     await writeFile(path, header + Array.from({ length: 1_000_000 }, (_, row) => rowOf(row)).join(''));
     const organization = ['--organization', '00000000-0000-4000-8000-000000000001'];
     const command = ['bicycles', 'create', '--from', path, '--dry-run', ...organization];
     const { peakKb, ...end } = await peakOfProgram('http://127.0.0.1:9', command);
-    await rm(folder, { recursive: true });
     expect(end).toEqual({ code: 0, stderr: 'dry run: 1000000 requests, nothing was sent\n' });
     expect(peakKb).toBeLessThan(256 * 1024);
   });

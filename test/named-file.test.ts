@@ -2,22 +2,20 @@
 
 import { execFileSync, spawn } from 'node:child_process';
 import { EventEmitter } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { newFolder } from './support/folder.js';
 import { PROGRAM_ARGS, PROGRAM_FILE } from './support/program.js';
 import { runFleet } from './support/run.js';
 
 let folder: string;
 let pipe: string;
 
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'fleet-named-'));
+beforeAll(() => {
+  folder = newFolder();
   pipe = join(folder, 'pipe');
   execFileSync('mkfifo', [pipe]);
 });
-afterAll(() => rm(folder, { recursive: true, force: true }));
 
 const ENV = { FLEET_BASE_URL: 'http://127.0.0.1:1', FLEET_TOKEN: 't' };
 const ORGANIZATION = ['--organization', 'aaaaaaaa-0000-4000-8000-000000000001'];

@@ -1,13 +1,13 @@
 // What is packed: the built program, its manual and the licences of what went into it, and nothing of the workshop.
 
 import { execFileSync, spawnSync } from 'node:child_process';
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { pathOf } from '../src/cli/help.js';
 import { TOPIC_NAMES } from '../src/commands/help/names.js';
+import { newFolder } from './support/folder.js';
 import { everyCommand } from './support/pages.js';
 import { isExecutable } from './support/program.js';
 import { hasTool } from './support/tools.js';
@@ -84,26 +84,17 @@ test('the oldest Node is the same everywhere it is told', () => {
 });
 
 test.skipIf(isExecutable)('an older Node is refused in one line, which it can read', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'fleet-old-'));
-  try {
-    const old = join(folder, 'old.mjs');
-    writeFileSync(old, "Object.defineProperty(process, 'versions', { value: { node: '18.20.8' } });\n");
-    const { status, stdout, stderr } = spawnSync(process.execPath, [
-      '--import',
-      old,
-      `${ROOT}bin/fleet.js`,
-      'bicycles',
-    ]);
-    expect([status, `${stdout}`, `${stderr}`]).toEqual([
-      3,
-      '',
-      expect.stringMatching(/^error: fleet needs Node .*18\.20\.8\n$/),
-    ]);
-    // Words that Node 8 to 12 do not know.
-    expect(read('bin/fleet.js').match(/\?\.\w|\?\?|catch \{|#\w+ =/g)).toBeNull();
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
+  const folder = newFolder();
+  const old = join(folder, 'old.mjs');
+  writeFileSync(old, "Object.defineProperty(process, 'versions', { value: { node: '18.20.8' } });\n");
+  const { status, stdout, stderr } = spawnSync(process.execPath, ['--import', old, `${ROOT}bin/fleet.js`, 'bicycles']);
+  expect([status, `${stdout}`, `${stderr}`]).toEqual([
+    3,
+    '',
+    expect.stringMatching(/^error: fleet needs Node .*18\.20\.8\n$/),
+  ]);
+  // Words that Node 8 to 12 do not know.
+  expect(read('bin/fleet.js').match(/\?\.\w|\?\?|catch \{|#\w+ =/g)).toBeNull();
 });
 
 test('the lock file names the binaries of every platform, as npm ci demands, and no registry', () => {
@@ -148,33 +139,29 @@ test('a page tells the flags and examples, and roff takes nothing of them for it
 });
 
 test('an installed package has its pages where man looks, and no scripts that npm warns of: its manifest is made when it is packed', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'fleet-pack-'));
-  try {
-    const copy = join(folder, 'copy');
-    for (const path of ['package.json', 'bin', 'dist', 'README.md', 'LICENSE', 'CHANGELOG.md'])
-      cpSync(ROOT + path, join(copy, path), { recursive: true });
-    const manifest = JSON.parse(readFileSync(join(copy, 'package.json'), 'utf8')) as {
-      scripts: { [name: string]: string };
-    };
-    const { prepack = '' } = manifest.scripts;
-    expect(prepack).toMatch(/^npm run build && /);
-    const before = readFileSync(join(copy, 'package.json'), 'utf8');
-    const run = (line: string) => execFileSync('sh', ['-c', line], { cwd: copy, stdio: 'ignore' });
-    run(prepack.replace('npm run build && ', ''));
-    const { man } = JSON.parse(readFileSync(join(copy, 'package.json'), 'utf8')) as { man: string[] };
-    expect(man.sort()).toEqual(PAGES.map((page) => `dist/man/${page}`).sort());
-    // What is optional would have to come from a registry.
-    run('npm pkg delete optionalDependencies && npm pack --ignore-scripts');
-    const install = 'npm install --global --prefix ../installed --offline --omit=optional ./fleet-cli-*.tgz';
-    const { stdout, stderr } = spawnSync('sh', ['-c', install], { cwd: copy, encoding: 'utf8' });
-    // npm warns of every script that an installation may run, whether it runs or not.
-    expect(stdout + stderr).toMatch(/added 1 package/);
-    expect(stdout + stderr).not.toMatch(/script/);
-    run(manifest.scripts['postpack'] ?? '');
-    expect(readFileSync(join(copy, 'package.json'), 'utf8')).toBe(before);
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
+  const folder = newFolder();
+  const copy = join(folder, 'copy');
+  for (const path of ['package.json', 'bin', 'dist', 'README.md', 'LICENSE', 'CHANGELOG.md'])
+    cpSync(ROOT + path, join(copy, path), { recursive: true });
+  const manifest = JSON.parse(readFileSync(join(copy, 'package.json'), 'utf8')) as {
+    scripts: { [name: string]: string };
+  };
+  const { prepack = '' } = manifest.scripts;
+  expect(prepack).toMatch(/^npm run build && /);
+  const before = readFileSync(join(copy, 'package.json'), 'utf8');
+  const run = (line: string) => execFileSync('sh', ['-c', line], { cwd: copy, stdio: 'ignore' });
+  run(prepack.replace('npm run build && ', ''));
+  const { man } = JSON.parse(readFileSync(join(copy, 'package.json'), 'utf8')) as { man: string[] };
+  expect(man.sort()).toEqual(PAGES.map((page) => `dist/man/${page}`).sort());
+  // What is optional would have to come from a registry.
+  run('npm pkg delete optionalDependencies && npm pack --ignore-scripts');
+  const install = 'npm install --global --prefix ../installed --offline --omit=optional ./fleet-cli-*.tgz';
+  const { stdout, stderr } = spawnSync('sh', ['-c', install], { cwd: copy, encoding: 'utf8' });
+  // npm warns of every script that an installation may run, whether it runs or not.
+  expect(stdout + stderr).toMatch(/added 1 package/);
+  expect(stdout + stderr).not.toMatch(/script/);
+  run(manifest.scripts['postpack'] ?? '');
+  expect(readFileSync(join(copy, 'package.json'), 'utf8')).toBe(before);
 });
 
 test.runIf(hasTool('mandoc'))('mandoc has no complaint', () => {

@@ -2,22 +2,13 @@
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import {
-  chownSync,
-  existsSync,
-  mkdtempSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { chownSync, existsSync, openSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { environmentOf } from './support/environment.js';
+import { newFolder } from './support/folder.js';
 import { hostile, withHostile } from './support/hostile.js';
 import type { Behaviour } from './support/misbehaving.js';
 import { often } from './support/often.js';
@@ -39,18 +30,6 @@ const SIGNALS = [
   ['SIGTERM', 143],
   ['SIGHUP', 129],
 ] as const;
-
-const folders: string[] = [];
-afterAll(() => {
-  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
-});
-
-/** An empty folder, for what a Node that can keeps of its compiled code. */
-function cacheHome(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'fleet-cache-'));
-  folders.push(folder);
-  return folder;
-}
 
 interface Ended {
   code: number | null;
@@ -171,7 +150,7 @@ test('a service that is down', async () => {
 });
 
 test.runIf(hasTool('root'))('the user has the name that the system knows, whatever USER says', async () => {
-  const folder = cacheHome();
+  const folder = newFolder();
   chownSync(folder, 54321, 54321);
   const { code, stderr } = await ended(start(['auth', 'token'], { FLEET_CONFIG_DIR: folder, USER: 'mallory' }));
   expect(code).toBe(3);
@@ -181,7 +160,7 @@ test.runIf(hasTool('root'))('the user has the name that the system knows, whatev
 test.skipIf(isExecutable)(
   'a command that waits for nothing any more is a bug that says so, and not an end with 0',
   async () => {
-    const deaf = join(cacheHome(), 'deaf.cjs');
+    const deaf = join(newFolder(), 'deaf.cjs');
     writeFileSync(deaf, "require('node:dns').lookup = () => {};");
     const args = ['mirror', 'status', '--to', 'postgres://u@db.invalid/d?connect_timeout=0'];
     const { code, stdout, stderr } = await ended(start(args, preload(deaf)));
@@ -219,7 +198,7 @@ const ONE_PAGE =
 describe.concurrent('the same command twice, each in a process of its own', () => {
   test.each(['honest', 'gzip', 'brotli', 'deflate'] as const)('a service that is %s is read', async (name) => {
     await withHostile(hostile(name, { body: ONE_PAGE }), async ({ url }) => {
-      const env = { FLEET_BASE_URL: url, FLEET_TOKEN: 'token-of-the-test', XDG_CACHE_HOME: cacheHome() };
+      const env = { FLEET_BASE_URL: url, FLEET_TOKEN: 'token-of-the-test', XDG_CACHE_HOME: newFolder() };
       const { code, stdout, stderr } = await runTwice(['bicycles', 'list', '--json', '-q', '--retries', '0'], env);
       expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
       expect(JSON.parse(stdout.toString())).toHaveLength(1);
@@ -413,7 +392,7 @@ describe.concurrent('a reader that takes nothing', () => {
 
   test.runIf(hasTool('script'))('a terminal that is stopped: a signal ends the program', async () => {
     await withEndless(async ({ url, standsStill }) => {
-      const pidFile = join(cacheHome(), 'pid');
+      const pidFile = join(newFolder(), 'pid');
       const line = `echo $$ > '${pidFile}'; exec ${PROGRAM_LINE} bicycles list --all --json`;
       // Nobody reads what script writes, so script reads nothing of the terminal.
       const terminal = spawn('script', ['-qefc', line, '/dev/null'], {
@@ -517,7 +496,7 @@ describe.concurrent('what does not end by itself', () => {
   });
 
   test('SIGTERM ends the look-up of a name that no server answers', async () => {
-    const slow = join(cacheHome(), 'slow.cjs');
+    const slow = join(newFolder(), 'slow.cjs');
     writeFileSync(slow, "require('node:dns').lookup = () => setTimeout(() => {}, 20_000); console.error('slow');");
     const env = { ...preload(slow), FLEET_BASE_URL: 'https://bikes.invalid', FLEET_TOKEN: 'token-of-the-test' };
     const child = start(['bicycles', 'list'], env);
@@ -577,7 +556,7 @@ describe.concurrent('with --json every line of stderr is JSON', () => {
 
 // Bun has none of its own.
 describe.skipIf(isExecutable)("Node's own warnings", () => {
-  const hook = join(cacheHome(), 'hook.cjs');
+  const hook = join(newFolder(), 'hook.cjs');
   writeFileSync(hook, "process.emitWarning('from the hook', 'ExperimentalWarning')");
   test.each<[string[], RegExp]>([
     [[], /^$/],

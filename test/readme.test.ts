@@ -1,7 +1,7 @@
 // The README: how long it is, where it leads, and that fleet still prints what it shows.
 
 import { existsSync } from 'node:fs';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { blocksOf, GUIDES, readText } from './support/guides.js';
 import { useSandbox } from './support/sandbox.js';
 import { type Home, makeHome, runLine, type Step } from './support/shell.js';
@@ -55,7 +55,6 @@ describe.runIf(hasTool('script'))('it shows what fleet prints', () => {
   beforeAll(async () => {
     home = await makeHome();
   });
-  afterAll(() => home.remove());
   const run = (line: string, steps: readonly Step[] = []) => runLine(home, line, { isTerminal: true, steps });
 
   test('a login with its prompts', async () => {

@@ -1,13 +1,13 @@
 // https from the built program: a private certificate authority, names that do not match, and a proxy in between.
 
 import { execFile, execFileSync } from 'node:child_process';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { createServer as createProxy } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import { type AddressInfo, connect } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { newFolder } from './support/folder.js';
 import { PROGRAM_ARGS, PROGRAM_FILE } from './support/program.js';
 import { hasTool } from './support/tools.js';
 
@@ -17,7 +17,7 @@ describe.runIf(hasTool('openssl'))('https', () => {
   let port: number;
 
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'fleet-tls-'));
+    folder = newFolder();
     const openssl = (line: string) => execFileSync('sh', ['-c', `openssl ${line}`], { cwd: folder, stdio: 'ignore' });
     const key = '-newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes';
     openssl(`req -x509 ${key} -subj /CN=authority -days 3 -keyout ca.key -out ca.pem`);
@@ -38,7 +38,6 @@ describe.runIf(hasTool('openssl'))('https', () => {
   afterAll(async () => {
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));
-    await rm(folder, { recursive: true, force: true });
   });
 
   function list(

@@ -5,6 +5,7 @@ export default defineConfig({
   test: {
     root: new URL('..', import.meta.url).pathname,
     include: ['test/**/*.long.test.ts'],
+    globalSetup: ['test/support/announce.ts'],
     testTimeout: 600_000,
     hookTimeout: 60_000,
     passWithNoTests: true,

@@ -3,6 +3,7 @@
 process.env['FLEET_TEST_LONG'] = '1';
 await import('./commands/alerts-listen.test.js');
 await import('./commands/api.test.js');
+await import('./commands/gbfs.test.js');
 await import('./commands/input.test.js');
 await import('./commands/journal-file.test.js');
 await import('./commands/near.test.js');
@@ -10,6 +11,7 @@ await import('./http/stream-filter.test.js');
 await import('./http/stream-machine.test.js');
 await import('./json/json.test.js');
 await import('./json/scan.test.js');
+await import('./page/page.test.js');
 await import('./process.test.js');
 await import('./promises.test.js');
 await import('./sandbox/seed.test.js');

@@ -1,17 +1,10 @@
 // `fleet alerts watch` and odd clocks, first readings that fail, and state files that were damaged or are in use: nothing is lost.
 
-import { copyFile, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { copyFile, readdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { type AlertService, alertUuid, withAlertService } from '../support/alert-service.js';
 import { type Running, startFleet } from '../support/running.js';
-
-let folder: string;
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'fleet-clocks-'));
-});
-afterEach(() => rm(folder, { recursive: true, force: true }));
 
 const SECOND_MS = 1000;
 const HOUR_MS = 3_600_000;
@@ -35,7 +28,7 @@ async function expectShown(running: Running, numbers: readonly number[]): Promis
   expect(sorted(shown(running))).toEqual(sorted(numbers));
 }
 
-describe('a time in the future hides nothing', () => {
+describe.concurrent('a time in the future hides nothing', () => {
   test.each([10, 30, 60])('%i s ahead of the service, then a burst over pages', (seconds) =>
     withAlertService(async (service) => {
       const running = await watch(service);
@@ -49,7 +42,7 @@ describe('a time in the future hides nothing', () => {
 
   test('nor after a restart', () =>
     withAlertService(async (service) => {
-      const args = ['--state-file', join(folder, 'state')];
+      const args = ['--state-file', join(service.folder, 'state')];
       const first = await watch(service, args);
       service.put(alertUuid(0), 60 * SECOND_MS);
       await first.until(() => shown(first).length === 1);
@@ -61,11 +54,11 @@ describe('a time in the future hides nothing', () => {
     }));
 });
 
-describe("a service whose Date is not its alerts' clock", () => {
+describe.concurrent("a service whose Date is not its alerts' clock", () => {
   test.each([1, -1, 2])('%i h ahead, the list empty at first', (hours) =>
     withAlertService(async (service) => {
       service.skewMs = hours * HOUR_MS;
-      const args = ['--state-file', join(folder, 'state')];
+      const args = ['--state-file', join(service.folder, 'state')];
       await (await watch(service, args)).stop();
       for (const number of range(0, 10)) service.put(alertUuid(number));
       const second = await watch(service, args);
@@ -89,7 +82,7 @@ describe("a service whose Date is not its alerts' clock", () => {
 
   test('a cursor in the future is said and repaired', () =>
     withAlertService(async (service) => {
-      const path = join(folder, 'state');
+      const path = join(service.folder, 'state');
       const args = ['--state-file', path];
       service.put(alertUuid(0));
       await (await watch(service, args)).stop();
@@ -108,7 +101,7 @@ describe("a service whose Date is not its alerts' clock", () => {
     }));
 });
 
-test('a list that fails at the start: what was made meanwhile is shown, what was there before is not', () =>
+test.concurrent('a list that fails at the start: what was made meanwhile is shown, what was there before is not', () =>
   withAlertService(async (service) => {
     service.put(alertUuid(0), -60 * SECOND_MS);
     service.status = 503;
@@ -120,9 +113,9 @@ test('a list that fails at the start: what was made meanwhile is shown, what was
     await running.stop();
   }));
 
-test('a run that ended before the list could be read began the watch', () =>
+test.concurrent('a run that ended before the list could be read began the watch', () =>
   withAlertService(async (service) => {
-    const args = ['--state-file', join(folder, 'state')];
+    const args = ['--state-file', join(service.folder, 'state')];
     service.put(alertUuid(0), -60 * SECOND_MS);
     service.status = 503;
     const first = startFleet(['alerts', 'watch', '--json', '--every', '100ms', ...args], { env: service.env });
@@ -135,7 +128,7 @@ test('a run that ended before the list could be read began the watch', () =>
     await second.stop();
   }));
 
-describe('a damaged state file is said and kept, and what it may have missed is shown', () => {
+describe.concurrent('a damaged state file is said and kept, and what it may have missed is shown', () => {
   const DAMAGES: [name: string, damage: (text: string) => string, again: (shown: readonly number[]) => boolean][] = [
     ['its last line torn', (text) => text.slice(0, -5), (again) => again.length <= 1],
     ['cut in half', (text) => text.slice(0, text.length / 2), () => true],
@@ -146,7 +139,7 @@ describe('a damaged state file is said and kept, and what it may have missed is 
 
   test.each(DAMAGES)('%s', (_name, damage, isAllowed) =>
     withAlertService(async (service) => {
-      const path = join(folder, 'state');
+      const path = join(service.folder, 'state');
       const args = ['--state-file', path];
       service.put(alertUuid(100), -3 * HOUR_MS);
       const first = await watch(service, args);
@@ -163,9 +156,9 @@ describe('a damaged state file is said and kept, and what it may have missed is 
       const again = shown(second).filter((number) => number < 10);
       expect(isAllowed(again)).toBe(true);
       expect(shown(second)).not.toContain(100);
-      const kept = (await readdir(folder)).filter((name) => name !== 'state');
+      const kept = (await readdir(service.folder)).filter((name) => name !== 'state');
       expect(kept).toHaveLength(1);
-      expect(await readFile(join(folder, kept[0] ?? ''), 'utf8')).toBe(damaged);
+      expect(await readFile(join(service.folder, kept[0] ?? ''), 'utf8')).toBe(damaged);
       const third = await watch(service, args);
       await expectShown(third, []);
       expect(third.events('damaged')).toEqual([]);
@@ -174,10 +167,10 @@ describe('a damaged state file is said and kept, and what it may have missed is 
   );
 });
 
-describe('one state file, one watch', () => {
+describe.concurrent('one state file, one watch', () => {
   test('the second one is refused with the name of the first', () =>
     withAlertService(async (service) => {
-      const args = ['--state-file', join(folder, 'state')];
+      const args = ['--state-file', join(service.folder, 'state')];
       const first = await watch(service, args);
       const second = await (await watch(service, args)).ended;
       expect([second.code, second.stderr]).toEqual([3, expect.stringContaining(`process ${process.pid}`)]);
@@ -188,7 +181,7 @@ describe('one state file, one watch', () => {
 
   test('one that was stopped and taken over meanwhile ends, and names who has the file', () =>
     withAlertService(async (service) => {
-      const path = join(folder, 'state');
+      const path = join(service.folder, 'state');
       const first = await watch(service, ['--state-file', path]);
       // What another process does that found this one silent.
       const text = await readFile(path, 'utf8');
@@ -201,13 +194,13 @@ describe('one state file, one watch', () => {
 
   test('one that was killed is replaced', () =>
     withAlertService(async (service) => {
-      const path = join(folder, 'state');
+      const path = join(service.folder, 'state');
       const first = await watch(service, ['--state-file', path]);
       // What a kill -9 leaves: the file of one that never let go.
-      await copyFile(path, join(folder, 'killed'));
+      await copyFile(path, join(service.folder, 'killed'));
       await first.stop();
       service.put(alertUuid(0));
-      const second = await watch(service, ['--state-file', join(folder, 'killed')]);
+      const second = await watch(service, ['--state-file', join(service.folder, 'killed')]);
       await expectShown(second, [0]);
       await second.stop();
     }));

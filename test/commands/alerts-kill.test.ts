@@ -1,22 +1,15 @@
 // The built program that follows alerts, killed at any moment and started again: nothing is lost, and at most the last one comes twice.
 
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { Sandbox } from '../../src/sandbox/index.js';
 import { environmentOf } from '../support/environment.js';
+import { newFolder } from '../support/folder.js';
 import { PROGRAM_ARGS, PROGRAM_FILE } from '../support/program.js';
 import { eventually, type Running, runningOf } from '../support/running.js';
 import { withSandbox } from '../support/sandbox.js';
 import { startServer } from '../support/server.js';
-
-let folders: string;
-beforeAll(async () => {
-  folders = await mkdtemp(join(tmpdir(), 'fleet-kill-'));
-});
-afterAll(() => rm(folders, { recursive: true, force: true }));
 
 async function start(sandbox: Sandbox, folder: string, args: readonly string[]): Promise<Running> {
   const child: ChildProcess = spawn(PROGRAM_FILE, [...PROGRAM_ARGS, 'alerts', ...args], {
@@ -53,7 +46,7 @@ test.concurrent(
   'alerts watch --state-file, killed again and again while alerts come',
   () =>
     withSandbox({ bicycles: 20, pageSize: 7 }, async (sandbox) => {
-      const folder = await mkdtemp(join(folders, 'run-'));
+      const folder = newFolder();
       const args = ['watch', '--json', '--every', '100ms', '--state-file', join(folder, 'alerts.state')];
       const raised = new Set<string>();
       const raise = () => raised.add(sandbox.raiseAlert(subject(sandbox), 'lock.shutdown').uuid);
@@ -84,7 +77,7 @@ test.concurrent('alerts listen beside a sandbox that sends webhooks: killed and 
   await free.close();
   const { port } = new URL(free.url);
   await withSandbox({ bicycles: 20, webhook: { url: `http://127.0.0.1:${port}/` } }, async (sandbox) => {
-    const folder = await mkdtemp(join(folders, 'run-'));
+    const folder = newFolder();
     const args = ['listen', '--json', '--port', port, '--backfill', '300ms'];
     const raised = new Set<string>();
     const raise = () => raised.add(sandbox.raiseAlert(subject(sandbox), 'lock.shutdown').uuid);
@@ -117,7 +110,7 @@ test.concurrent('--forward, killed while its receiver is down: each body arrives
   const gone = await startServer(() => {});
   await gone.close();
   await withSandbox({ bicycles: 5 }, async (sandbox) => {
-    const folder = await mkdtemp(join(folders, 'run-'));
+    const folder = newFolder();
     const args = ['listen', '--json', '--port', '0', '--forward', gone.url];
     const first = await start(sandbox, folder, args);
     const url = String(first.events('listening')[0]?.['url']);
@@ -142,7 +135,7 @@ test.concurrent.each([
   'a reader that takes nothing: %j %s ends it with %i, and what it did not take comes again',
   (args, signal, code) =>
     withSandbox({ bicycles: 5, pageSize: 100 }, async (sandbox) => {
-      const folder = await mkdtemp(join(folders, 'run-'));
+      const folder = newFolder();
       const message = 'x'.repeat(5_000);
       const raised = Array.from(
         { length: 300 },

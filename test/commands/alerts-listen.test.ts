@@ -2,14 +2,14 @@
 
 import { createHmac } from 'node:crypto';
 import { statSync } from 'node:fs';
-import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { openForwardQueue } from '../../src/commands/alerts/forward-queue.js';
 import type { Sandbox } from '../../src/sandbox/index.js';
 import { environmentOf } from '../support/environment.js';
+import { newFolder } from '../support/folder.js';
 import { often } from '../support/often.js';
 import { runFleet } from '../support/run.js';
 import { eventually, type Running, startFleet } from '../support/running.js';
@@ -17,10 +17,9 @@ import { withSandbox } from '../support/sandbox.js';
 import { startServer, withServer } from '../support/server.js';
 
 let folder: string;
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'fleet-listen-'));
+beforeEach(() => {
+  folder = newFolder();
 });
-afterEach(() => rm(folder, { recursive: true, force: true }));
 
 interface Listening extends Running {
   url: string;

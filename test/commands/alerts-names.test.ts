@@ -1,17 +1,15 @@
 // Alerts carry the names of their bicycles on the screen: their own, those of the mirror, those in their message.
 
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { environmentOf } from '../support/environment.js';
+import { newFolder } from '../support/folder.js';
 import { runFleet } from '../support/run.js';
 import { startFleet } from '../support/running.js';
 import { withSandbox } from '../support/sandbox.js';
 
 test('the name is in the list and on the line: of the message, of the mirror; without charge and place the message follows', () =>
   withSandbox({ bicycles: 5 }, async (sandbox) => {
-    const folder = await mkdtemp(join(tmpdir(), 'fleet-names-'));
+    const folder = newFolder();
     const env = {
       ...(await environmentOf(sandbox)),
       XDG_STATE_HOME: folder,
@@ -19,18 +17,14 @@ test('the name is in the list and on the line: of the message, of the mirror; wi
     };
     const bicycle = sandbox.bicycles()[0];
     const list = async () => (await runFleet(['alerts', 'list', '--limit', '1'], { env })).stdout;
-    try {
-      sandbox.raiseAlert(bicycle?.uuid ?? '', 'lock.shutdown', { extra: {}, message: 'Lock has shut down: Emmy 12' });
-      expect(await list()).toContain('Emmy 12  ');
-      sandbox.raiseAlert(bicycle?.uuid ?? '', 'lock.shutdown', { extra: {}, message: 'Lock has shut down' });
-      expect(await list()).not.toContain(bicycle?.name);
-      const { code, stderr } = await runFleet(['mirror', 'once'], { env });
-      expect(code, stderr).toBe(0);
-      expect(await list()).toContain(`${bicycle?.name}  `);
-      const watch = startFleet(['alerts', 'watch', '--since', '1m', '--max-events', '2'], { env });
-      expect((await watch.ended).stdout).toMatch(/alert new lock.shutdown {2}Lock has shut down\n$/);
-      expect((await watch.ended).stdout).toContain(`  ${bicycle?.name}  `);
-    } finally {
-      await rm(folder, { recursive: true });
-    }
+    sandbox.raiseAlert(bicycle?.uuid ?? '', 'lock.shutdown', { extra: {}, message: 'Lock has shut down: Emmy 12' });
+    expect(await list()).toContain('Emmy 12  ');
+    sandbox.raiseAlert(bicycle?.uuid ?? '', 'lock.shutdown', { extra: {}, message: 'Lock has shut down' });
+    expect(await list()).not.toContain(bicycle?.name);
+    const { code, stderr } = await runFleet(['mirror', 'once'], { env });
+    expect(code, stderr).toBe(0);
+    expect(await list()).toContain(`${bicycle?.name}  `);
+    const watch = startFleet(['alerts', 'watch', '--since', '1m', '--max-events', '2'], { env });
+    expect((await watch.ended).stdout).toMatch(/alert new lock.shutdown {2}Lock has shut down\n$/);
+    expect((await watch.ended).stdout).toContain(`  ${bicycle?.name}  `);
   }));

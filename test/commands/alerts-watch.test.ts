@@ -1,21 +1,15 @@
 // `fleet alerts watch` over real sockets: what is shown, what is said, what is run, how it ends.
 
-import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Sandbox, SandboxOptions } from '../../src/sandbox/index.js';
 import { environmentOf } from '../support/environment.js';
+import { newFolder } from '../support/folder.js';
 import { runFleet } from '../support/run.js';
 import { eventually, type Running, startFleet } from '../support/running.js';
 import { withSandbox } from '../support/sandbox.js';
 import { sendJson, startServer, withServer } from '../support/server.js';
-
-let folder: string;
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'fleet-alerts-'));
-});
-afterEach(() => rm(folder, { recursive: true, force: true }));
 
 const FAST = ['--every', '100ms'];
 
@@ -45,7 +39,7 @@ function withWatch(
   });
 }
 
-describe.each(['observed', 'interface'] as const)('on the service %s', (service) => {
+describe.concurrent.each(['observed', 'interface'] as const)('on the service %s', (service) => {
   test('nothing of before, each alert once, each change once, as sent', () =>
     withWatch(
       ['--json'],
@@ -81,7 +75,7 @@ describe.each(['observed', 'interface'] as const)('on the service %s', (service)
     ));
 });
 
-test('lines: time, name of the bicycle also where the alert does not say it, type, states, charge', () =>
+test.concurrent('lines: time, name of the bicycle also where the alert does not say it, type, states, charge', () =>
   withWatch([], async (sandbox, running) => {
     const bicycle = sandbox.bicycles().find(({ latitude }) => latitude !== null);
     const alert = sandbox.raiseAlert(bicycle?.uuid ?? '', 'lock.bat.low', { extra: { state_of_charge: 12.5 } });
@@ -96,7 +90,7 @@ test('lines: time, name of the bicycle also where the alert does not say it, typ
     expect((await running.stop()).stderr).toMatch(/followed alerts for .*: 2 alerts\n$/);
   }));
 
-test('--type and --state leave others out; --jq sees one alert a run', () =>
+test.concurrent('--type and --state leave others out; --jq sees one alert a run', () =>
   withWatch(
     ['--type', 'lock.shutdown', '--state', 'resolved', '--jq', '.alert_type, .state'],
     async (sandbox, running) => {
@@ -108,7 +102,7 @@ test('--type and --state leave others out; --jq sees one alert a run', () =>
     },
   ));
 
-test('an alert that jq cannot take costs itself alone', () =>
+test.concurrent('an alert that jq cannot take costs itself alone', () =>
   withWatch(
     ['--jq', 'if .alert_type == "lock.shutdown" then error("no") else .alert_type end'],
     async (sandbox, running) => {
@@ -121,7 +115,7 @@ test('an alert that jq cannot take costs itself alone', () =>
     },
   ));
 
-describe('how it ends', () => {
+describe.concurrent('how it ends', () => {
   test('--until: at the first match with 0', () =>
     withWatch(['--until', 'alert_type=bicycle.bike_stolen'], async (sandbox, running) => {
       sandbox.raiseAlert(subject(sandbox), 'lock.shutdown');
@@ -179,7 +173,7 @@ describe('how it ends', () => {
     ));
 });
 
-describe('trouble', () => {
+describe.concurrent('trouble', () => {
   test('an outage is said once, its end too, and nothing is missed or repeated', () =>
     withWatch(['--json'], async (sandbox, running) => {
       const before = sandbox.raiseAlert(subject(sandbox), 'lock.shutdown');
@@ -248,7 +242,7 @@ describe('trouble', () => {
     }));
 });
 
-describe('--since and --state-file', () => {
+describe.concurrent('--since and --state-file', () => {
   test('--since shows what changed since then, once', () =>
     withSandbox({ bicycles: 10 }, async (sandbox) => {
       const alert = sandbox.raiseAlert(subject(sandbox), 'lock.shutdown');
@@ -260,7 +254,7 @@ describe('--since and --state-file', () => {
 
   test('a restart shows what came meanwhile, and nothing again', () =>
     withSandbox({ bicycles: 10 }, async (sandbox) => {
-      const path = join(folder, 'alerts.state');
+      const path = join(newFolder(), 'alerts.state');
       const args = ['--json', '--state-file', path];
       const first = await watch(sandbox, args);
       const shown = sandbox.raiseAlert(subject(sandbox), 'lock.shutdown');
@@ -280,7 +274,7 @@ describe('--since and --state-file', () => {
 
   test('a last line that broke off repeats at most what it said', () =>
     withSandbox({ bicycles: 10 }, async (sandbox) => {
-      const path = join(folder, 'alerts.state');
+      const path = join(newFolder(), 'alerts.state');
       const args = ['--json', '--state-file', path];
       const first = await watch(sandbox, args);
       const shown = [1, 2].map(() => sandbox.raiseAlert(subject(sandbox), 'lock.shutdown'));
@@ -297,7 +291,7 @@ describe('--since and --state-file', () => {
 
   test('a file that is something else, or of another service, is left as it is', () =>
     withSandbox({ bicycles: 5 }, async (sandbox) => {
-      const path = join(folder, 'alerts.state');
+      const path = join(newFolder(), 'alerts.state');
       await writeFile(path, 'my diary\n');
       const refused = await (await watch(sandbox, ['--state-file', path])).ended;
       expect([refused.code, await readFile(path, 'utf8')]).toEqual([3, 'my diary\n']);
@@ -309,8 +303,8 @@ describe('--since and --state-file', () => {
     }));
 });
 
-describe('--exec', () => {
-  const script = async (text: string): Promise<string> => {
+describe.concurrent('--exec', () => {
+  const script = async (folder: string, text: string): Promise<string> => {
     const path = join(folder, 'run.sh');
     await writeFile(path, text);
     return `sh ${path}`;
@@ -319,7 +313,9 @@ describe('--exec', () => {
 
   test('runs one command an alert, never two at once, the JSON on stdin, its output shown', () =>
     withSandbox({ bicycles: 10 }, async (sandbox) => {
+      const folder = newFolder();
       const command = await script(
+        folder,
         `mkdir ${folder}/busy || echo TWO AT ONCE >> ${folder}/log\ncat >> ${folder}/log\nsleep 0.1\nrmdir ${folder}/busy\necho said\n`,
       );
       const running = await watch(sandbox, ['--exec', command], PATH);
@@ -352,7 +348,7 @@ describe('--exec', () => {
 
   test('a command that hangs ends with the watch, and its alert comes again after a restart', () =>
     withSandbox({ bicycles: 10 }, async (sandbox) => {
-      const path = join(folder, 'alerts.state');
+      const path = join(newFolder(), 'alerts.state');
       const running = await watch(
         sandbox,
         ['--json', '--state-file', path, '--exec', 'cat > /dev/null; echo begun; sleep 300'],
@@ -369,7 +365,7 @@ describe('--exec', () => {
     }));
 });
 
-test('the list is read by its own pace while somebody else asks too: a busy fleet, an oracle of what happened', () =>
+test.concurrent('the list is read by its own pace while somebody else asks too: a busy fleet, an oracle of what happened', () =>
   withSandbox({ bicycles: 30, pageSize: 5 }, async (sandbox) => {
     const running = await watch(sandbox, ['--json']);
     const states = new Map<string, string>();
@@ -395,7 +391,7 @@ test('the list is read by its own pace while somebody else asks too: a busy flee
     expect(last()).toEqual(states);
   }));
 
-test('a service that comes back on the same port after it was away', async () => {
+test.concurrent('a service that comes back on the same port after it was away', async () => {
   const page = (results: unknown[]) => ({ count: results.length, next: null, previous: null, results });
   const alert = { uuid: '14c6d2ad-7236-46f1-b76f-6d356b2105d2', state: 'new', modified: new Date().toISOString() };
   const first = await startServer((response) => sendJson(response, 200, page([])));
@@ -415,7 +411,7 @@ test('a service that comes back on the same port after it was away', async () =>
   expect(running.objects()).toEqual([alert]);
 });
 
-test('a service that orders by created alone: new ones, and changes of old ones that are open', async () => {
+test.concurrent('a service that orders by created alone: new ones, and changes of old ones that are open', async () => {
   const at = (seconds: number) => new Date(Date.now() + seconds * 1000).toISOString();
   const alerts = Array.from({ length: 9 }, (_, index) => ({
     uuid: `00000000-0000-4000-8000-00000000000${index}`,

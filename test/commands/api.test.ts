@@ -1,24 +1,23 @@
 // `fleet api`: what is sent, what is refused before anything is, what comes out; against small servers and the sandbox.
 
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/clock.js';
 import { readAddress } from '../../src/commands/api/address.js';
 import { bodyOf, textField, typedField } from '../../src/commands/api/fields.js';
 import type { FleetError } from '../../src/errors.js';
 import { environmentOf } from '../support/environment.js';
+import { newFolder } from '../support/folder.js';
 import { findControls } from '../support/naughty.js';
 import { often } from '../support/often.js';
 import { type RunOptions, runFleet } from '../support/run.js';
 import { useSandbox } from '../support/sandbox.js';
 import { type Answer, sendJson, withServer } from '../support/server.js';
 
-const folder = mkdtempSync(join(tmpdir(), 'fleet-api-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = newFolder();
 
 function fileOf(name: string, content: string | Uint8Array): string {
   const path = join(folder, name);

@@ -1,12 +1,12 @@
 // Shows what `fleet auth` says, stores and gives away, as transcripts over real files.
 
-import { chmod, mkdtemp, readFile, rm, stat } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chmod, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { findPlace } from '../../src/settings/place.js';
 import { saveSandboxProfile } from '../../src/settings/sandbox-profile.js';
+import { newFolder } from '../support/folder.js';
 import { type RunOptions, type RunResult, runFleet } from '../support/run.js';
 import { sendJson, withServer } from '../support/server.js';
 
@@ -16,12 +16,10 @@ const ORGANIZATION = '0f8fad5b-d9cb-469f-a165-70867728950e';
 let folder: string;
 let env: NodeJS.ProcessEnv;
 
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'fleet-auth-'));
+beforeEach(() => {
+  folder = newFolder();
   env = { FLEET_CONFIG_DIR: folder, PATH: process.env['PATH'] };
 });
-
-afterEach(() => rm(folder, { recursive: true, force: true }));
 
 const fleet = (line: string, options: RunOptions = {}): Promise<RunResult> =>
   runFleet(line.split(' '), { now: () => NOW_MS, ...options, env: { ...env, ...options.env } });

@@ -1,13 +1,11 @@
 // `fleet bicycles act` on many: outcomes, input, care, pace, stops, against the sandbox with faults and small servers.
 
 import { EventEmitter } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
 import type { Sandbox } from '../../src/sandbox/index.js';
 import { environmentOf } from '../support/environment.js';
+import { newFolder } from '../support/folder.js';
 import { openQuickClock, withJournal } from '../support/journal.js';
 import { PROGRAM_ARGS, PROGRAM_FILE } from '../support/program.js';
 import { type RunOptions, runFleet } from '../support/run.js';
@@ -263,14 +261,13 @@ describe('what stops a run', () => {
   test('a 401 with a token that can be renewed does not', async () => {
     await withSandbox({ bicycles: 60 }, async (sandbox) => {
       const uuids = inState(sandbox, 'available', 5);
-      const folder = await mkdtemp(join(tmpdir(), 'fleet-'));
+      const folder = newFolder();
       // The first token is refused, the next one is good.
       const command = `mkdir ${folder}/asked 2>/dev/null && echo stale || curl -s ${sandbox.tokenUrl}`;
       const env = { FLEET_TOKEN: undefined, FLEET_TOKEN_COMMAND: command };
       const { code, results } = await act(sandbox, [...uuids, 'reserve', '--yes', '--json'], { env });
       expect({ code, counts: countOutcomes(results) }).toEqual({ code: 0, counts: { done: 5 } });
       for (const uuid of uuids) expect(sandbox.actionCount(uuid)).toBe(1);
-      await rm(folder, { recursive: true });
     });
   });
 

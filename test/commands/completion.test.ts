@@ -1,10 +1,9 @@
 // Completion: what is offered at each place, the live bicycles and their cache, what --install changes, and the real shells.
 
-import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { ALERT_STATES, ALERT_TYPES } from '../../src/api/alert.js';
 import { TRANSITIONS } from '../../src/api/bicycle.js';
 import { SENDERS } from '../../src/api/push.js';
@@ -16,6 +15,7 @@ import type { Sandbox } from '../../src/sandbox/index.js';
 import { KEY_NAMES } from '../../src/settings/keys.js';
 import { saveProfile, saveToken, useProfile } from '../../src/settings/store.js';
 import { FORMATS } from '../../src/terminal/formats.js';
+import { newFolder } from '../support/folder.js';
 import { everyCommand } from '../support/pages.js';
 import { type RunOptions, runFleet } from '../support/run.js';
 import { useSandbox, withSandbox } from '../support/sandbox.js';
@@ -28,11 +28,9 @@ const BICYCLE = 'd238dc92-4ed5-4cec-a476-fe5f869ff26e';
 
 let folder: string;
 
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'fleet-completion-'));
+beforeEach(() => {
+  folder = newFolder();
 });
-
-afterEach(() => rm(folder, { recursive: true, force: true }));
 
 async function settle(sandbox: Sandbox, settings = folder): Promise<void> {
   const place = {
@@ -382,7 +380,6 @@ describe.runIf(hasTool('script'))('the real shells', () => {
     home = await makeHome();
     await settle(service(), join(home.folder, 'settings'));
   });
-  afterEach(() => home.remove());
 
   /** Types into an interactive shell, a step after the other, and gives all that was on the screen. */
   async function typeInto(shell: string, start: string, steps: readonly Step[]): Promise<string> {

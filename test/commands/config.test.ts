@@ -1,18 +1,16 @@
 // Shows what `fleet config` lists, sets and refuses, as transcripts over real files.
 
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { newFolder } from '../support/folder.js';
 import { type RunResult, runFleet } from '../support/run.js';
 
 let folder: string;
 
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'fleet-config-'));
+beforeEach(() => {
+  folder = newFolder();
 });
-
-afterEach(() => rm(folder, { recursive: true, force: true }));
 
 const fleet = (args: string | string[], env: NodeJS.ProcessEnv = {}, stdin = ''): Promise<RunResult> =>
   runFleet(typeof args === 'string' ? args.split(' ') : args, { env: { FLEET_CONFIG_DIR: folder, ...env }, stdin });

@@ -1,11 +1,11 @@
 // `fleet bicycles create --from`: files of every kind, checked as a whole; each row created at most once.
 
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Sandbox } from '../../src/sandbox/index.js';
 import { environmentOf } from '../support/environment.js';
+import { newFolder } from '../support/folder.js';
 import { openQuickClock } from '../support/journal.js';
 import { type RunOptions, runFleet } from '../support/run.js';
 import { withSandbox } from '../support/sandbox.js';
@@ -13,11 +13,7 @@ import { sendJson, withServer } from '../support/server.js';
 
 const ORGANIZATION = 'aaaaaaaa-0000-4000-8000-00000000000a';
 
-let folder = '';
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'fleet-create-'));
-});
-afterAll(() => rm(folder, { recursive: true }));
+const folder = newFolder();
 
 async function fileOf(text: string | Uint8Array): Promise<string> {
   const path = join(folder, `${Math.random().toString(36).slice(2)}.txt`);
@@ -265,7 +261,7 @@ test('more than one asks; --dry-run shows the requests', async () => {
   });
 });
 
-describe('with a journal', () => {
+describe.concurrent('with a journal', () => {
   const rows = Array.from({ length: 40 }, (_, index) => ({ name: `New ${index}`, serial_number: `S-${index}` }));
 
   test.each([

@@ -1,18 +1,18 @@
 // The demo shows what it says, also on a machine on which a program takes its time to start.
 
 import { execFile } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
+import { newFolder } from '../support/folder.js';
 import { PROGRAM_ARGS, PROGRAM_FILE, preload } from '../support/program.js';
 
 const SLOW_WATCH =
   "if (process.argv.includes('watch')) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2500);\n";
 
 test('somebody rents the new bicycle once the watch is connected', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'fleet-demo-test-'));
+  const folder = newFolder();
   try {
     const slow = join(folder, 'slow.mjs');
     await writeFile(slow, SLOW_WATCH);
@@ -20,6 +20,5 @@ test('somebody rents the new bicycle once the watch is connected', async () => {
     const { stdout } = await promisify(execFile)(PROGRAM_FILE, [...PROGRAM_ARGS, 'demo', '--seconds', '2'], { env });
     expect(stdout).toMatch(/Demo 0001 +available -> rented/);
   } finally {
-    await rm(folder, { recursive: true });
   }
 });

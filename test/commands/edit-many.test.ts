@@ -1,23 +1,22 @@
 // `fleet bicycles edit -`: rows of a table become edits, each at most once, with the journal and the report of `act -`.
 
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import readXlsxFile from 'read-excel-file/node';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import writeXlsxFile from 'write-excel-file/node';
 import { environmentOf } from '../support/environment.js';
+import { newFolder } from '../support/folder.js';
 import { runFleet } from '../support/run.js';
 import { useSandbox } from '../support/sandbox.js';
 import { sendJson, withServer } from '../support/server.js';
 
 const service = useSandbox({ bicycles: 30 });
 let folder: string;
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'fleet-edit-'));
+beforeEach(() => {
+  folder = newFolder();
 });
-afterEach(() => rm(folder, { recursive: true, force: true }));
 
 const edit = async (input: string | Buffer, args: readonly string[] = ['--yes'], env: NodeJS.ProcessEnv = {}) =>
   runFleet(['bicycles', 'edit', '-', ...args], {

@@ -5,13 +5,13 @@
 // An example ends with 0 unless the table below says otherwise.
 
 import { EventEmitter } from 'node:events';
-import { cp, mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { cp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import type { Sandbox } from '../../src/sandbox/index.js';
 import { saveProfile, saveToken, useProfile } from '../../src/settings/store.js';
+import { newFolder } from '../support/folder.js';
 import { GUIDES, shellLines } from '../support/guides.js';
 import { openQuickClock } from '../support/journal.js';
 import { keepJq } from '../support/jq.js';
@@ -49,7 +49,7 @@ const WAYS: { readonly [beginning: string]: Way } = {
   },
   'fleet map --serve': { code: 130, instead: 'fleet map --serve 0', steps: [{ when: /http:/, press: 'SIGINT' }] },
   'fleet watch': UNTIL_INTERRUPTED,
-  'fleet watch --live': { code: 130, isTerminal: true, steps: [{ when: /NAME|bicycles/, press: CTRL_C }] },
+  'fleet watch --live': { code: 130, isTerminal: true, steps: [{ when: /NAME|quit|CHARGE/, press: CTRL_C }] },
   'fleet map --live': { isTerminal: true, steps: [{ when: /CLUSTERS|STATES/, press: 'q' }] },
   'fleet watch --for': {},
   'fleet watch --until': {},
@@ -160,13 +160,11 @@ const shared = useSandbox({ bicycles: BICYCLES });
 let sharedSettings: string;
 
 beforeAll(async () => {
-  sharedSettings = await mkdtemp(join(tmpdir(), 'fleet-examples-'));
+  sharedSettings = newFolder();
   await settle(sharedSettings, shared());
   // Whose writer has stopped: how old it is, and not current, is what the examples show.
   await makeMirror(`sqlite:${join(sharedSettings, 'state', 'sandbox.db')}`, { sandbox: shared(), isAlive: false });
 });
-
-afterAll(() => rm(sharedSettings, { recursive: true, force: true }));
 
 /** Two profiles that lead to a sandbox, the first in use. */
 async function settle(folder: string, sandbox: Sandbox): Promise<void> {
@@ -194,21 +192,17 @@ async function tryInHome(line: string): Promise<void> {
   // A password manager that holds a token, for the examples with `pass`.
   const home = await makeHome({}, { pass: `echo ${await shared().token()}` });
   const settings = join(home.folder, 'settings');
-  try {
-    if (!isChanging(line)) {
-      await cp(sharedSettings, settings, { recursive: true, filter: (path) => !/-(?:shm|wal)$/.test(path) });
-      return await tryIn(home, line);
-    }
-    await withSandbox({ bicycles: BICYCLES }, async (sandbox) => {
-      await settle(settings, sandbox);
-      // A bicycle is retired without its lock.
-      const [, retired] = /([0-9a-f-]{36}) retire\b/.exec(line) ?? [];
-      if (retired !== undefined) sandbox.changeBicycle(retired, { lock: null });
-      await tryIn(home, line);
-    });
-  } finally {
-    await home.remove();
+  if (!isChanging(line)) {
+    await cp(sharedSettings, settings, { recursive: true, filter: (path) => !/-(?:shm|wal)$/.test(path) });
+    return await tryIn(home, line);
   }
+  await withSandbox({ bicycles: BICYCLES }, async (sandbox) => {
+    await settle(settings, sandbox);
+    // A bicycle is retired without its lock.
+    const [, retired] = /([0-9a-f-]{36}) retire\b/.exec(line) ?? [];
+    if (retired !== undefined) sandbox.changeBicycle(retired, { lock: null });
+    await tryIn(home, line);
+  });
 }
 
 async function tryIn({ env, ...home }: Home, line: string): Promise<void> {

@@ -1,25 +1,27 @@
 // A GBFS feed: valid by the schemas over random fleets, private over rentals, whole or not at all, from the mirror and from the list.
 
 import { EventEmitter, once } from 'node:events';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { hostname, tmpdir } from 'node:os';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import type { Bicycle } from '../../src/api/bicycle.js';
 import { addBicycle, areasOf, drawFeed, type Selection, type Vehicles } from '../../src/commands/gbfs/feed.js';
 import { FEED_VERSIONS } from '../../src/settings/system.js';
 import { environmentOf } from '../support/environment.js';
+import { newFolder } from '../support/folder.js';
 import { type Documents, problemsOf, readDocuments } from '../support/gbfs.js';
 import { makeMirror, organizationOf } from '../support/made-mirror.js';
 import { useEngines, withDatabase } from '../support/mirror.js';
 import { anyText, HOSTILE } from '../support/naughty.js';
+import { often } from '../support/often.js';
 import { runFleet } from '../support/run.js';
 import { useSandbox } from '../support/sandbox.js';
 import { sendJson, withServer } from '../support/server.js';
 
 const sandbox = useSandbox({ bicycles: 120 });
-const folder = mkdtempSync(join(tmpdir(), 'fleet-gbfs-'));
+const folder = newFolder();
 const system = join(folder, 'system.json');
 const SYSTEM = {
   system_id: 'city',
@@ -44,7 +46,6 @@ beforeAll(async () => {
     FLEET_CONFIG_DIR: folder,
   };
 });
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 let feeds = 0;
 /** Publishes into a new folder. */
@@ -88,7 +89,7 @@ test('the settings, the file and --set say what the system is, and all that is m
   expect(none.stderr).toContain(
     'needs system_id, name, language, timezone, opening_hours, feed_contact_email, feed_url',
   );
-  const own = { ...env, FLEET_CONFIG_DIR: mkdtempSync(join(folder, 'settings-')) };
+  const own = { ...env, FLEET_CONFIG_DIR: newFolder() };
   const set = (key: string, value: string) => runFleet(['config', 'set', key, value], { env: own });
   expect((await set('gbfs.timezone', 'nowhere')).code).toBe(2);
   expect((await set('gbfs.name', 'from the settings')).code).toBe(0);
@@ -146,7 +147,7 @@ test.each(engines)(
   'from a mirror in %s, ids last until the next rental, and none ever comes back',
   async (_kind, newText) => {
     const address = await newText();
-    const config = mkdtempSync(join(folder, 'mirror-'));
+    const config = newFolder();
     writeFileSync(join(config, 'config.json'), JSON.stringify({ profiles: { default: { mirror: address } } }), {
       mode: 0o600,
     });
@@ -463,7 +464,7 @@ const zone = fc.record({
   ),
 });
 
-test('200 random fleets with hostile names make valid feeds, in which nothing of theirs is left', async () => {
+test('random fleets with hostile names make valid feeds, in which nothing of theirs is left', async () => {
   const fleets = fc.record({
     bicycles: fc.array(bicycle, { maxLength: 12 }),
     zones: fc.array(zone, { maxLength: 4 }),
@@ -473,6 +474,7 @@ test('200 random fleets with hostile names make valid feeds, in which nothing of
     maxAgeMs: fc.constantFrom(undefined, 3_600_000),
   });
   let published = 0;
+  const numRuns = often(200);
   await fc.assert(
     fc.asyncProperty(fleets, async ({ bicycles, zones, version, range, withDisabled, maxAgeMs }) => {
       const vehicles: Vehicles = { all: [], leftOut: {} };
@@ -505,7 +507,7 @@ test('200 random fleets with hostile names make valid feeds, in which nothing of
         for (const told of [name, serial])
           if (typeof told === 'string' && told.length > 3) expect(all).not.toContain(JSON.stringify(told).slice(1, -1));
     }),
-    { numRuns: 200 },
+    { numRuns },
   );
-  expect(published).toBeGreaterThan(100);
+  expect(published).toBeGreaterThan(numRuns / 2);
 });

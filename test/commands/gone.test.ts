@@ -1,13 +1,11 @@
 // What left the service without a word is noticed on every surface: lines, JSON, a bicycle that is followed by name, the page, the mirror.
 
 import { EventEmitter } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { type Clock, systemClock } from '../../src/clock.js';
 import type { Sandbox } from '../../src/sandbox/index.js';
 import { environmentOf } from '../support/environment.js';
+import { newFolder } from '../support/folder.js';
 import { sendStatus, startMisbehaving } from '../support/misbehaving.js';
 import { type RunOptions, runFleet } from '../support/run.js';
 import { headersFor, withSandbox } from '../support/sandbox.js';
@@ -177,7 +175,7 @@ test('a mirror that is behind by the messages’ own times says so, and is not c
     FLEET_TOKEN: 'x',
     FLEET_ORGANIZATION: organization,
   };
-  const folder = mkdtempSync(join(tmpdir(), 'fleet-behind-'));
+  const folder = newFolder();
   const to = `sqlite:${folder}/fleet.db`;
   const signals = new EventEmitter();
   const running = runFleet(['mirror', 'run', '--to', to], { env, signals });
@@ -194,6 +192,5 @@ test('a mirror that is behind by the messages’ own times says so, and is not c
     signals.emit('SIGTERM');
     await running;
     await service.close();
-    rmSync(folder, { recursive: true, force: true });
   }
 }, 60_000);

@@ -10,6 +10,7 @@ import { KEY_NAMES, KEYS } from '../../src/settings/keys.js';
 import { SYSTEM_NAMES } from '../../src/settings/system.js';
 import { FORMATS } from '../../src/terminal/formats.js';
 import { environmentOf } from '../support/environment.js';
+import { newFolder } from '../support/folder.js';
 import { GUIDES, readText } from '../support/guides.js';
 import { everyCommand, everyPage } from '../support/pages.js';
 import { runFleet } from '../support/run.js';
@@ -171,14 +172,12 @@ describe('did you mean', () => {
     ['a method', 'api /bicycles/ -X PSOT', 'did you mean "POST"?'],
   ])('%s', async (_what, line, words) => {
     await withSandbox({ bicycles: 5 }, async (sandbox) => {
-      const { mkdtemp, rm } = await import('node:fs/promises');
       const { saveProfile } = await import('../../src/settings/store.js');
       const { findPlace } = await import('../../src/settings/place.js');
-      const folder = await mkdtemp('/tmp/fleet-meant-');
+      const folder = newFolder();
       const env = { ...(await environmentOf(sandbox)), FLEET_CONFIG_DIR: folder };
       await saveProfile(findPlace(env), 'sandbox', { retries: 0 });
       const run = await runFleet(line.split(' '), { env });
-      await rm(folder, { recursive: true });
       expect([run.code === 2 || run.code === 3, run.stdout]).toEqual([true, '']);
       expect(run.stderr).toContain(words);
     });

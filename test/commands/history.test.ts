@@ -1,10 +1,8 @@
 // `fleet bicycles history`: the service's own transitions, with and without a mirror beside them.
 
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { Sandbox } from '../../src/sandbox/index.js';
+import { newFolder } from '../support/folder.js';
 import { runFleet } from '../support/run.js';
 import { withSandbox } from '../support/sandbox.js';
 import { sendJson, withServer } from '../support/server.js';
@@ -48,27 +46,23 @@ test('without a mirror: when, from, to, transition and by whom', () =>
   }));
 
 test('with a mirror both are merged by time, each with its source', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'fleet-history-'));
-  try {
-    await withPast(async (sandbox, uuid) => {
-      expect((await fleet(sandbox, ['mirror', 'once'], folder)).code).toBe(0);
-      sandbox.changeBicycle(uuid, { state_of_charge: 7 });
-      expect((await fleet(sandbox, ['mirror', 'once'], folder)).code).toBe(0);
-      const run = await fleet(sandbox, ['bicycles', 'history', uuid, '--json'], folder);
-      expect(run.code).toBe(0);
-      const steps = JSON.parse(run.stdout) as { at: string; source: string; field: string }[];
-      expect(steps.filter(({ source }) => source === 'service')).toHaveLength(sandbox.history(uuid).length);
-      expect(steps.filter(({ source, field }) => source === 'list' && field === 'state_of_charge')).toHaveLength(1);
-      const times = steps.map(({ at }) => Date.parse(at));
-      expect(times).toEqual(times.toSorted((a, b) => a - b));
-      // The service is down: the mirror alone, and that is said.
-      await sandbox.close();
-      const alone = await fleet(sandbox, ['bicycles', 'history', uuid, '--json', '--retries', '0'], folder);
-      expect([alone.code, alone.stderr]).toEqual([0, expect.stringContaining('from the mirror alone: cannot reach')]);
-    });
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
+  const folder = newFolder();
+  await withPast(async (sandbox, uuid) => {
+    expect((await fleet(sandbox, ['mirror', 'once'], folder)).code).toBe(0);
+    sandbox.changeBicycle(uuid, { state_of_charge: 7 });
+    expect((await fleet(sandbox, ['mirror', 'once'], folder)).code).toBe(0);
+    const run = await fleet(sandbox, ['bicycles', 'history', uuid, '--json'], folder);
+    expect(run.code).toBe(0);
+    const steps = JSON.parse(run.stdout) as { at: string; source: string; field: string }[];
+    expect(steps.filter(({ source }) => source === 'service')).toHaveLength(sandbox.history(uuid).length);
+    expect(steps.filter(({ source, field }) => source === 'list' && field === 'state_of_charge')).toHaveLength(1);
+    const times = steps.map(({ at }) => Date.parse(at));
+    expect(times).toEqual(times.toSorted((a, b) => a - b));
+    // The service is down: the mirror alone, and that is said.
+    await sandbox.close();
+    const alone = await fleet(sandbox, ['bicycles', 'history', uuid, '--json', '--retries', '0'], folder);
+    expect([alone.code, alone.stderr]).toEqual([0, expect.stringContaining('from the mirror alone: cannot reach')]);
+  });
 });
 
 test('a service without it: one line, exit 5', () =>

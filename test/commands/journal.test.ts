@@ -79,7 +79,7 @@ function asBefore(sandbox: Sandbox, uuid: string) {
   return { key: uuid, before: { state: sandbox.bicycle(uuid)?.state ?? null, version: null } };
 }
 
-describe('a rerun', () => {
+describe.concurrent('a rerun', () => {
   test('skips what is done, reports what was refused, sends neither', async () => {
     await withSandbox({ bicycles: 60 }, async (sandbox) => {
       await withJournal(async (path) => {

@@ -1,15 +1,15 @@
 // Logging in as a person: a password for a token, which is renewed before it ends, by one command at a time.
 
 import { EventEmitter } from 'node:events';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { type Clock, systemClock } from '../../src/clock.js';
 import { openContext } from '../../src/context.js';
 import { lifeOf, readExpiry } from '../../src/settings/token.js';
 import { openIo } from '../../src/terminal/io.js';
+import { newFolder } from '../support/folder.js';
 import { readText } from '../support/guides.js';
 import { type RunOptions, type RunResult, runFleet } from '../support/run.js';
 import { withSandbox } from '../support/sandbox.js';
@@ -18,12 +18,10 @@ import { sendJson, withServer } from '../support/server.js';
 let folder: string;
 let nowMs: number;
 
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'fleet-login-'));
+beforeEach(() => {
+  folder = newFolder();
   nowMs = Date.parse('2026-03-01T12:00:00Z');
 });
-
-afterEach(() => rm(folder, { recursive: true, force: true }));
 
 const fleet = (line: string, options: RunOptions = {}): Promise<RunResult> =>
   runFleet(line.split(' '), { now: () => nowMs, ...options, env: { FLEET_CONFIG_DIR: folder, ...options.env } });
@@ -185,7 +183,7 @@ describe('a service that lies about tokens', () => {
   it.each<[string, (life: number) => string, string]>([
     ['one that has ended', (life) => jwt({ exp: seconds() - life }), 'the renewed token ends before the old one'],
     ['a word', () => 'null', 'the renewed token does not say when it ends'],
-    ['five megabytes', () => jwt({ exp: seconds() + 9999, x: 'x'.repeat(5e6) }), 'longer than any token'],
+    ['half a megabyte', () => jwt({ exp: seconds() + 9999, x: 'x'.repeat(5e5) }), 'longer than any token'],
   ])('a renewal that gives %s takes the good one not away', (_what, worse, message) =>
     withTokens(
       (isRenewal) => (isRenewal ? worse(60) : jwt({ iat: seconds(), exp: seconds() + 1800 })),
@@ -265,7 +263,7 @@ describe('a renewal', () => {
       const { context, close } = openContext(world, io, {}, interruption);
       const source = await context.token();
       await source.get();
-      for (let round = 1; round <= 100; round++) {
+      for (let round = 1; round <= 20; round++) {
         expect(timers.map(({ inMs }) => inMs)).toEqual([15 * MINUTE_MS]);
         nowMs += 15 * MINUTE_MS;
         timers.shift()?.action();

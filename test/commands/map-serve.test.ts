@@ -2,13 +2,12 @@
 
 import { randomBytes } from 'node:crypto';
 import { EventEmitter } from 'node:events';
-import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { request } from 'node:http';
 import { connect } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough, Readable, Writable } from 'node:stream';
-import { afterAll, afterEach, describe, expect, onTestFinished, test } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/clock.js';
 import { openFeed } from '../../src/commands/map/feed.js';
 import { openPageServer, type PageServer } from '../../src/commands/map/server.js';
@@ -18,6 +17,7 @@ import { MemoryStore } from '../../src/follower/store.js';
 import { main } from '../../src/main.js';
 import type { Payload, Update } from '../../src/page/payload.js';
 import { environmentOf } from '../support/environment.js';
+import { newFolder } from '../support/folder.js';
 import { makeMirror, organizationOf } from '../support/made-mirror.js';
 import { runFleet } from '../support/run.js';
 import { eventually, startFleet } from '../support/running.js';
@@ -229,8 +229,7 @@ test('60 deaf tabs cost no more than one, and are closed in time; one that reads
 });
 
 test('the address stays the same over runs; a page that was open hears that it has missed something', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'fleet-map-key-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = newFolder();
   const env = {
     ...(await environmentOf(sandbox())),
     FLEET_ORGANIZATION: organizationOf(sandbox()),
@@ -347,8 +346,7 @@ test('a reader that closed the pipe before it got the address ends the command, 
 });
 
 describe('with a sandbox behind it', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'fleet-map-serve-'));
-  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = newFolder();
 
   async function serve(...args: string[]) {
     const env = { ...(await environmentOf(sandbox())), FLEET_ORGANIZATION: organizationOf(sandbox()) };

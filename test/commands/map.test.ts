@@ -1,19 +1,9 @@
 // `fleet map` over sockets: its numbers are those of `bicycles stats`, its files whole or not there, its flags at one with each other.
 
-import {
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync, readlinkSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { boardState, startBoard } from '../../src/commands/watch/board.js';
 import { openLiveMap } from '../../src/commands/watch/live-map.js';
 import type { MapSeen } from '../../src/commands/watch/map-view.js';
@@ -22,13 +12,13 @@ import { NO_PAINT } from '../../src/terminal/colour.js';
 import { readKeys } from '../../src/terminal/keys.js';
 import type { StatsRow } from '../../src/views/stats.js';
 import { environmentOf } from '../support/environment.js';
+import { newFolder } from '../support/folder.js';
 import { type RunOptions, runFleet } from '../support/run.js';
 import { useSandbox } from '../support/sandbox.js';
 import { sendJson, withServer } from '../support/server.js';
 
 const sandbox = useSandbox({ bicycles: 300 });
-const folder = mkdtempSync(join(tmpdir(), 'fleet-map-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = newFolder();
 
 async function fleet(line: string, options: RunOptions = {}) {
   const env = { ...(await environmentOf(sandbox())), ...options.env };

@@ -1,18 +1,18 @@
 // A current mirror is used without being asked for: look-ups, completion, a watch, the state before a change; and in doubt it is not.
 
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { environmentOf } from '../support/environment.js';
+import { newFolder } from '../support/folder.js';
 import { makeMirror, organizationOf } from '../support/made-mirror.js';
 import { withDatabase } from '../support/mirror.js';
 import { runFleet } from '../support/run.js';
 import { useSandbox } from '../support/sandbox.js';
 
 const sandbox = useSandbox({ bicycles: 150 });
-const folder = mkdtempSync(join(tmpdir(), 'fleet-current-'));
+const folder = newFolder();
 const mirror = `sqlite:${join(folder, 'state', 'default.db')}`;
 let env: NodeJS.ProcessEnv = {};
 let bicycle = { uuid: '', name: '' };
@@ -30,7 +30,6 @@ beforeAll(async () => {
   const [oldest, next] = sorted.map(({ uuid, name }) => ({ uuid, name: String(name) }));
   if (oldest !== undefined && next !== undefined) [bicycle, second] = [oldest, next];
 });
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const execute = (sql: string) => withDatabase(mirror, (database) => database.all(sql));
 
@@ -126,11 +125,10 @@ test('mirror query writes a workbook with typed cells', async () => {
 });
 
 test('a damaged file costs nothing but the request', async () => {
-  const other = mkdtempSync(join(tmpdir(), 'fleet-damaged-'));
+  const other = newFolder();
   writeFileSync(join(other, 'default.db'), 'no database'.repeat(1000));
   const run = await requestsOf(['bicycles', 'get', bicycle.name, '--jq', '.uuid'], { XDG_STATE_HOME: other });
   expect([run.code, run.stdout, run.stderr]).toEqual([0, `${bicycle.uuid}\n`, '']);
-  rmSync(other, { recursive: true });
 });
 
 test('completion offers what the mirror has, without a request', async () => {

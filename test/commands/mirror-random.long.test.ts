@@ -1,14 +1,11 @@
 // The mirror under random trouble: seeds that nobody has tried yet, on both databases.
 
 import { describe, expect, test } from 'vitest';
+import { useEngines } from '../support/mirror.js';
 import { runTrial } from '../support/mirror-trial.js';
-import { announcePostgres } from '../support/postgres.js';
 
 const MINUTES = Number(process.env['FLEET_TEST_MINUTES'] ?? 10);
 const MOST_FAULTS = 10;
-const stopPostgres = process.env['FLEET_TEST_POSTGRES'] === undefined ? announcePostgres() : () => {};
-const { useEngines } = await import('../support/mirror.js');
-const { afterAll } = await import('vitest');
 
 describe.concurrent.each(useEngines())('%s', (_kind, newDatabase) => {
   test(
@@ -30,5 +27,3 @@ describe.concurrent.each(useEngines())('%s', (_kind, newDatabase) => {
     MINUTES * 60_000 + 180_000,
   );
 });
-
-afterAll(stopPostgres);

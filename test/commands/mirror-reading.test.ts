@@ -1,15 +1,15 @@
 // What reads a mirror, on both databases: status, query, history, and --offline beside what the service answers.
 
 import { EventEmitter } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PassThrough, Readable, Writable } from 'node:stream';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/clock.js';
 import { main } from '../../src/main.js';
 import { utcOfMs } from '../../src/mirror/rows.js';
 import { environmentOf } from '../support/environment.js';
+import { newFolder } from '../support/folder.js';
 import { QUERIES } from '../support/guides.js';
 import { makeMirror, organizationOf } from '../support/made-mirror.js';
 import { addressOf, useEngines, withDatabase } from '../support/mirror.js';
@@ -27,16 +27,10 @@ function words(line: string): string[] {
 
 /** A folder of settings whose profile names the mirror. */
 function configWith(mirror: string): string {
-  const folder = mkdtempSync(join(tmpdir(), 'fleet-config-'));
-  folders.push(folder);
+  const folder = newFolder();
   writeFileSync(join(folder, 'config.json'), JSON.stringify({ profiles: { default: { mirror } } }));
   return folder;
 }
-
-const folders: string[] = [];
-afterAll(() => {
-  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
-});
 
 describe.each(engines)('%s', (kind, newText) => {
   let text = '';
@@ -338,8 +332,7 @@ describe('without a mirror', () => {
 });
 
 test('replay ends with its reader, although more of the past waits than there is room for', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'fleet-replay-'));
-  folders.push(folder);
+  const folder = newFolder();
   const mirror = `sqlite:${join(folder, 'fleet.db')}`;
   const [{ uuid: bicycle = '' } = {}] = sandbox().bicycles(organizationOf(sandbox()));
   const name = (number: number) => `${number} ${'x'.repeat(1000)}`;

@@ -1,10 +1,10 @@
 // `fleet mirror run` and `once` against a sandbox: what the tables hold after each kind of event, and how failures end.
 
-import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { copyFileSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer, connect as dial, type Socket } from 'node:net';
-import { hostname, tmpdir } from 'node:os';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { type Clock, systemClock } from '../../src/clock.js';
 import { END_MS } from '../../src/commands/mirror/keeper.js';
 import type { Row } from '../../src/mirror/database.js';
@@ -12,6 +12,7 @@ import { HEARTBEAT_MS } from '../../src/mirror/lease.js';
 import { writeMeta } from '../../src/mirror/schema.js';
 import { type Sandbox, startSandbox } from '../../src/sandbox/index.js';
 import { environmentOf } from '../support/environment.js';
+import { newFolder } from '../support/folder.js';
 import { organizationOf } from '../support/made-mirror.js';
 import { useEngines, withDatabase } from '../support/mirror.js';
 import { runFleet } from '../support/run.js';
@@ -33,11 +34,10 @@ const clock: Clock = {
   after: (milliseconds, action) =>
     systemClock().after(milliseconds === END_MS ? 2 * END_MS : milliseconds / SPEED, action),
 };
-const folder = mkdtempSync(join(tmpdir(), 'fleet-run-'));
+const folder = newFolder();
 const engines = useEngines();
 const [sqlite] = engines;
 const newSqlite = sqlite?.[1] ?? (async () => '');
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 interface Scene {
   sandbox: Sandbox;

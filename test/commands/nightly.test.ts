@@ -1,9 +1,9 @@
 // The recipes for every night in docs/alerts.md: each line does what it says with a real alert, over an outage and a restart.
 
-import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chmod, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { newFolder } from '../support/folder.js';
 import { blocksOf, readText } from '../support/guides.js';
 import { runFleet } from '../support/run.js';
 import { withSandbox } from '../support/sandbox.js';
@@ -21,48 +21,41 @@ test('there are four', () => {
 });
 
 test.each(RECIPES)('%s', async (recipe) => {
-  const folder = await mkdtemp(join(tmpdir(), 'fleet-nightly-'));
+  const folder = newFolder();
   const posted: string[] = [];
-  try {
-    // In the place of the desktop and the mail: what they were given.
-    for (const name of ['notify-send', 'sendmail']) {
-      await writeFile(
-        join(folder, name),
-        `#!/bin/sh\necho "$@" >> ${folder}/said\n[ -t 0 ] || cat >> ${folder}/said\n`,
-      );
-      await chmod(join(folder, name), 0o755);
-    }
-    await withServer(
-      (response, { body }) => {
-        posted.push(body);
-        response.end();
-      },
-      async ({ url }) =>
-        withSandbox({ bicycles: 5 }, async (sandbox) => {
-          const env = {
-            FLEET_BASE_URL: sandbox.baseUrl,
-            FLEET_TOKEN: await sandbox.token(),
-            FLEET_CONFIG_DIR: folder,
-            PATH: `${folder}:${process.env['PATH']}`,
-            SLACK_URL: url,
-            TEAMS_URL: url,
-          };
-          const watch = (...more: string[]) =>
-            runFleet(
-              ['alerts', 'watch', '--state-file', join(folder, 'state'), '--every', '1s', '--exec', recipe, ...more],
-              { env },
-            );
-          expect((await watch('--for', '1s')).code).toBe(0);
-          // While nothing runs, as over a reboot.
-          const message = 'Somebody "took" it';
-          sandbox.raiseAlert(sandbox.bicycles()[0]?.uuid ?? '', 'bicycle.bike_stolen', { message });
-          const run = await watch('--max-events', '1', '--for', '30s');
-          expect([run.code, run.stdout]).toEqual([0, expect.stringContaining('bicycle.bike_stolen')]);
-          const said = posted.join('') || (await readFile(join(folder, 'said'), 'utf8'));
-          expect(said).toContain(posted.length > 0 ? JSON.stringify(message).slice(1, -1) : message);
-        }),
-    );
-  } finally {
-    await rm(folder, { recursive: true, force: true });
+  // In the place of the desktop and the mail: what they were given.
+  for (const name of ['notify-send', 'sendmail']) {
+    await writeFile(join(folder, name), `#!/bin/sh\necho "$@" >> ${folder}/said\n[ -t 0 ] || cat >> ${folder}/said\n`);
+    await chmod(join(folder, name), 0o755);
   }
+  await withServer(
+    (response, { body }) => {
+      posted.push(body);
+      response.end();
+    },
+    async ({ url }) =>
+      withSandbox({ bicycles: 5 }, async (sandbox) => {
+        const env = {
+          FLEET_BASE_URL: sandbox.baseUrl,
+          FLEET_TOKEN: await sandbox.token(),
+          FLEET_CONFIG_DIR: folder,
+          PATH: `${folder}:${process.env['PATH']}`,
+          SLACK_URL: url,
+          TEAMS_URL: url,
+        };
+        const watch = (...more: string[]) =>
+          runFleet(
+            ['alerts', 'watch', '--state-file', join(folder, 'state'), '--every', '1s', '--exec', recipe, ...more],
+            { env },
+          );
+        expect((await watch('--for', '1s')).code).toBe(0);
+        // While nothing runs, as over a reboot.
+        const message = 'Somebody "took" it';
+        sandbox.raiseAlert(sandbox.bicycles()[0]?.uuid ?? '', 'bicycle.bike_stolen', { message });
+        const run = await watch('--max-events', '1', '--for', '30s');
+        expect([run.code, run.stdout]).toEqual([0, expect.stringContaining('bicycle.bike_stolen')]);
+        const said = posted.join('') || (await readFile(join(folder, 'said'), 'utf8'));
+        expect(said).toContain(posted.length > 0 ? JSON.stringify(message).slice(1, -1) : message);
+      }),
+  );
 });

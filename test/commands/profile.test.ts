@@ -1,10 +1,10 @@
 // Shows how profiles are listed, chosen and deleted, as transcripts over real files.
 
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { newFolder } from '../support/folder.js';
 import { type RunOptions, type RunResult, runFleet } from '../support/run.js';
 import { useSandbox } from '../support/sandbox.js';
 
@@ -12,11 +12,9 @@ const ORGANIZATION = '0f8fad5b-d9cb-469f-a165-70867728950e';
 
 let folder: string;
 
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'fleet-profile-'));
+beforeEach(() => {
+  folder = newFolder();
 });
-
-afterEach(() => rm(folder, { recursive: true, force: true }));
 
 const fleet = (line: string, options: RunOptions = {}): Promise<RunResult> =>
   runFleet(line.split(' '), { ...options, env: { FLEET_CONFIG_DIR: folder, ...options.env } });

@@ -1,18 +1,16 @@
 // `fleet sandbox --replay`: a recorded history is served as a live service, from the fleet as it was.
 
 import { EventEmitter } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
+import { newFolder } from '../support/folder.js';
 import { makeMirror, organizationOf } from '../support/made-mirror.js';
 import { withDatabase } from '../support/mirror.js';
 import { runFleet } from '../support/run.js';
 import { useSandbox } from '../support/sandbox.js';
 
 const recorded = useSandbox({ bicycles: 30 });
-const folder = mkdtempSync(join(tmpdir(), 'fleet-replay-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = newFolder();
 
 test('the fleet is as it was, then moves as it did, and ends as the mirror has it', async () => {
   const mirror = `sqlite:${join(folder, 'fleet.db')}`;

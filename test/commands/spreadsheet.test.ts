@@ -1,23 +1,22 @@
 // Spreadsheets: workbooks with types, csv that Excel reads as it was meant, and results in files, whole or not at all.
 
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { deflateRawSync } from 'node:zlib';
 import readXlsxFile from 'read-excel-file/node';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import writeXlsxFile from 'write-excel-file/node';
+import { newFolder } from '../support/folder.js';
 import { runFleet } from '../support/run.js';
 import { useSandbox } from '../support/sandbox.js';
 import { sendJson, withServer } from '../support/server.js';
 
 const sandbox = useSandbox({ bicycles: 30 });
 let folder: string;
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'fleet-sheet-'));
+beforeEach(() => {
+  folder = newFolder();
 });
-afterEach(() => rm(folder, { recursive: true, force: true }));
 
 const fleet = async (args: readonly string[], env: NodeJS.ProcessEnv = {}) =>
   runFleet(args, { env: { FLEET_BASE_URL: sandbox().baseUrl, FLEET_TOKEN: await sandbox().token(), ...env } });

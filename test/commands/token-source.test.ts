@@ -1,21 +1,16 @@
 // What follows begins though its token source fails: it is asked again; only what no waiting can bring ends with 3. And a token that will end is said.
 
 import { EventEmitter } from 'node:events';
-import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chmod, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { environmentOf } from '../support/environment.js';
+import { newFolder } from '../support/folder.js';
 import { type RunOptions, type RunResult, runFleet } from '../support/run.js';
 import { useSandbox } from '../support/sandbox.js';
 
 const sandbox = useSandbox({ bicycles: 20, rate: 20 });
-let folder = '';
-
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'fleet-token-source-'));
-});
-afterAll(() => rm(folder, { recursive: true, force: true }));
+const folder = newFolder();
 
 /** A command that fails the first two times it runs. */
 async function failingCommand(name: string): Promise<string> {

@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { environmentOf } from '../support/environment.js';
 import { useSandbox } from '../support/sandbox.js';
 import { type Home, makeHome } from '../support/shell.js';
@@ -23,7 +23,6 @@ describe.runIf(hasTool('script'))('the terminal of --live', () => {
   beforeAll(async () => {
     home = await makeHome(await environmentOf(sandbox()));
   });
-  afterAll(() => home.remove());
 
   /** Starts a watch in a shell of its own, waits for its first frame, and lets the test go on from there. */
   async function live(use: (terminal: Terminal, pid: number) => Promise<void>): Promise<void> {

@@ -1,13 +1,13 @@
 // Addresses of a mirror's database, and how PostgreSQL's own files and variables lead to a server.
 
 import { generateKeyPairSync } from 'node:crypto';
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { parseMirrorAddress, showMirrorAddress } from '../../src/mirror/address.js';
 import { parseService, readConnection } from '../../src/mirror/connection.js';
 import { readStatement } from '../../src/mirror/statement.js';
+import { newFolder } from '../support/folder.js';
 
 test.each([
   ['sqlite:/var/lib/fleet.db', undefined, 'sqlite:/var/lib/fleet.db'],
@@ -46,8 +46,7 @@ test.each([
   expect(JSON.stringify(parsed)).not.toContain('s3cr');
 });
 
-const home = mkdtempSync(join(tmpdir(), 'fleet-home-'));
-afterAll(() => rmSync(home, { recursive: true, force: true }));
+const home = newFolder();
 
 test('the address comes before the service, and the service before the environment', async () => {
   writeFileSync(join(home, '.pg_service.conf'), '# ours\n[bikes]\nhost=from-service\nport=5444\nsslmode=disable\n');

@@ -2,21 +2,20 @@
 
 import { spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { Duplex } from 'node:stream';
 import { TLSSocket, type TLSSocketOptions } from 'node:tls';
-import { afterAll, describe, expect, test, vi } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import type { FleetError } from '../../src/errors.js';
 import { type MirrorAddress, parseMirrorAddress } from '../../src/mirror/address.js';
 import { type Database, type OpenOptions, openDatabase, type Value } from '../../src/mirror/database.js';
+import { newFolder } from '../support/folder.js';
 import { LOCKED_USER, usePostgres } from '../support/postgres.js';
 import { hasTool } from '../support/tools.js';
 
-const folder = mkdtempSync(join(tmpdir(), 'fleet-mirror-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = newFolder();
 
 const never = new AbortController().signal;
 const options = (access: OpenOptions['access'], env = {}): OpenOptions => ({ access, signal: never, env });
@@ -199,7 +198,7 @@ test('an abort that comes while the connection is being prepared ends it, too', 
 
 describe('a file', () => {
   test.runIf(process.platform === 'linux')('that was looked at before is locked while it is written', async () => {
-    const path = join(mkdtempSync(join(tmpdir(), 'fleet-lock-')), 'fleet.db');
+    const path = join(newFolder(), 'fleet.db');
     const address = { kind: 'sqlite', path } as const;
     const { signal } = new AbortController();
     const first = await openDatabase(address, { access: 'write', signal, env: {} });
@@ -268,8 +267,7 @@ describe('a file', () => {
 });
 
 describe.runIf(hasTool('openssl'))('a server with TLS', () => {
-  const files = mkdtempSync(join(tmpdir(), 'fleet-tls-'));
-  afterAll(() => rmSync(files, { recursive: true, force: true }));
+  const files = newFolder();
   const openssl = (line: string) => spawnSync('sh', ['-c', `openssl ${line}`], { cwd: files });
   openssl(
     'req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=db.test -days 3 -keyout key.pem -out cert.pem',

@@ -1,13 +1,13 @@
 // The page in a real browser with 100,000 bicycles, and in every width: what takes too long for `npm test`.
 
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, type TestContext, test } from 'vitest';
+import { beforeAll, describe, expect, type TestContext, test } from 'vitest';
 import type { Bicycle } from '../../src/api/bicycle.js';
 import { drawPage, readTemplate, STILL } from '../../src/commands/map/html.js';
 import { packDetails, rowOf } from '../../src/views/map/pack.js';
 import { openPage, useBrowser } from '../support/browser.js';
+import { newFolder } from '../support/folder.js';
 
 const CITIES = [
   [13.4, 52.52],
@@ -21,8 +21,7 @@ const NOW = Date.parse('2026-11-21T12:00:00Z');
 
 // As it comes: what takes long is measured.
 const browser = useBrowser([]);
-const folder = mkdtempSync(join(tmpdir(), 'fleet-page-long-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = newFolder();
 
 /** Bicycles around five cities, the same ones in every run. */
 function makeFleet(count: number): Bicycle[] {

@@ -6,7 +6,6 @@ import {
   chownSync,
   existsSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
@@ -14,7 +13,6 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { findPlace } from '../../src/settings/place.js';
@@ -27,6 +25,7 @@ import {
   saveToken,
   useProfile,
 } from '../../src/settings/store.js';
+import { newFolder } from '../support/folder.js';
 import { PROGRAM_ARGS, PROGRAM_FILE, PROGRAM_LINE, preload } from '../support/program.js';
 import { type RunResult, runFleet } from '../support/run.js';
 import { hasTool } from '../support/tools.js';
@@ -41,13 +40,12 @@ const home = process.cwd();
 
 // In the current directory lie settings that nobody may take for the operator's.
 beforeEach(() => {
-  root = mkdtempSync(join(tmpdir(), 'fleet-place-'));
+  root = newFolder();
   process.chdir(root);
 });
 
 afterEach(() => {
   process.chdir(home);
-  rmSync(root, { recursive: true, force: true });
 });
 
 /** A command line with this environment and nothing else. */

@@ -1,13 +1,11 @@
 // Shows that `fleet sandbox` writes into its own profile alone, as long as that is its own.
 
 import { EventEmitter } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import { findPlace, type Place } from '../../src/settings/place.js';
 import { isSandboxProfile, renewSandboxToken, saveSandboxProfile } from '../../src/settings/sandbox-profile.js';
 import { loadProfiles, loadTokens, saveProfile, saveToken } from '../../src/settings/store.js';
+import { newFolder } from '../support/folder.js';
 import { runFleet } from '../support/run.js';
 
 const HERE = 'http://127.0.0.1:4010';
@@ -16,12 +14,10 @@ const REAL = 'https://sandbox.vendor.example.com';
 let folder: string;
 let place: Place;
 
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'fleet-sandbox-'));
+beforeEach(() => {
+  folder = newFolder();
   place = findPlace({ FLEET_CONFIG_DIR: folder });
 });
-
-afterEach(() => rm(folder, { recursive: true, force: true }));
 
 it.each<[string, object | undefined, boolean]>([
   ['sandbox', undefined, true],

@@ -1,7 +1,6 @@
 // Shows what stands on disk after each change, with which modes, and what happens when it cannot be understood.
 
-import { chmod, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chmod, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { findPlace } from '../../src/settings/place.js';
@@ -16,13 +15,14 @@ import {
   saveToken,
   useProfile,
 } from '../../src/settings/store.js';
+import { newFolder } from '../support/folder.js';
 
 let folder: string;
 let env: NodeJS.ProcessEnv;
 let stored: Stored;
 
 beforeEach(async () => {
-  folder = join(await mkdtemp(join(tmpdir(), 'fleet-store-')), 'config of fleet');
+  folder = join(newFolder(), 'config of fleet');
   env = { FLEET_CONFIG_DIR: folder };
   stored = await loadStored(env);
 });

@@ -1,9 +1,8 @@
 // Shows where the token comes from and how it is renewed, with real files and real shell commands.
 
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/clock.js';
 import { FleetError } from '../../src/errors.js';
 import { NO_SECRETS } from '../../src/secrets.js';
@@ -18,6 +17,7 @@ import {
   readExpiry,
   type TokenSource,
 } from '../../src/settings/token.js';
+import { newFolder } from '../support/folder.js';
 
 const NOW_S = 1_700_000_000;
 
@@ -27,15 +27,13 @@ let clockMs: number;
 let notices: string[];
 let abort: AbortController;
 
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'fleet-token-'));
+beforeEach(() => {
+  folder = newFolder();
   env = { FLEET_CONFIG_DIR: folder, PATH: process.env['PATH'] };
   clockMs = NOW_S * 1000;
   notices = [];
   abort = new AbortController();
 });
-
-afterEach(() => rm(folder, { recursive: true, force: true }));
 
 async function open(profile?: string, flags: SettingFlags = {}): Promise<TokenSource> {
   const stored = await loadStored(env);

@@ -1,10 +1,13 @@
 // A small service that has alerts alone, with clocks that a test sets: its `Date`, and the times of each alert as the test writes them.
 
 import type { Alert } from '../../src/api/alert.js';
+import { newFolder } from './folder.js';
 import { sendJson, startServer } from './server.js';
 
 export interface AlertService {
   url: string;
+  /** For the files of its test. */
+  folder: string;
   /** By uuid. */
   alerts: Map<string, Alert>;
   /** How far its `Date` is ahead of the truth. */
@@ -41,6 +44,7 @@ export async function startAlertService(): Promise<AlertService> {
   });
   const service: AlertService = {
     url: server.url,
+    folder: newFolder(),
     alerts,
     skewMs: 0,
     ordersByModified: true,

@@ -2,12 +2,11 @@
 // hours, lists fail, webhooks repeat, come late or not at all, and the program is stopped and killed. Every version is printed.
 
 import { spawn } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Alert } from '../../src/api/alert.js';
 import { createRandom, pick, pickWeighted, randomInteger } from '../../src/sandbox/random.js';
 import { alertUuid, startAlertService } from './alert-service.js';
+import { newFolder } from './folder.js';
 import { PROGRAM_ARGS, PROGRAM_FILE } from './program.js';
 import { type Running, runningOf } from './running.js';
 import { startServer } from './server.js';
@@ -48,7 +47,7 @@ function start(args: readonly string[], env: NodeJS.ProcessEnv): Running {
 /** One trial of so many random events. */
 export async function runAlertsTrial(verb: 'watch' | 'listen', seed: number, events: number): Promise<TrialVerdict> {
   const random = createRandom(seed);
-  const folder = await mkdtemp(join(tmpdir(), 'fleet-trial-'));
+  const folder = newFolder();
   const service = await startAlertService();
   const receiver = await startServer((response) => void response.writeHead(random() < 0.02 ? 503 : 204).end());
   const free = await startServer(() => {});
@@ -162,7 +161,7 @@ export async function runAlertsTrial(verb: 'watch' | 'listen', seed: number, eve
   }
   const gone = [...hooked].filter((key) => !forwarded().has(key));
   faults.push(...gone.map((key) => `answered 204 and not passed on: ${key}`));
-  await Promise.all([service.close(), receiver.close(), rm(folder, { recursive: true, force: true })]);
+  await Promise.all([service.close(), receiver.close()]);
   const stderr = runs.map((one) => one.stderr()).join('\n--- next run\n');
   const counts = { versions: wanted.size, printed: keys.length, repeats, kills, restarts: runs.length - 1, webhooks };
   return { faults, ...counts, stderr };

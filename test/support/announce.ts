@@ -3,6 +3,7 @@
 import { rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { announceFolder } from './folder.js';
 import { announcePostgres } from './postgres.js';
 import { SKIPS_VARIABLE, skippedLines } from './tools.js';
 
@@ -10,9 +11,11 @@ import { SKIPS_VARIABLE, skippedLines } from './tools.js';
 export function setup(): () => Promise<void> {
   const skips = join(tmpdir(), `fleet-skips-${process.pid}`);
   process.env[SKIPS_VARIABLE] = skips;
+  const removeFolder = announceFolder();
   const stopPostgres = announcePostgres();
   return async () => {
     await stopPostgres();
+    removeFolder();
     const lines = skippedLines();
     rmSync(skips, { force: true });
     if (lines.length > 0) process.stderr.write(`\n${lines.map((line) => `!!! ${line}\n`).join('')}\n`);

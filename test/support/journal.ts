@@ -1,19 +1,14 @@
 // Journals for tests: a folder of their own, the file that a killed run leaves, and a clock that makes waiting short.
 
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Clock, systemClock } from '../../src/clock.js';
 import { lineOf } from '../../src/commands/bulk/records.js';
+import { newFolder } from './folder.js';
 
 /** Runs `use` with the path of a journal that is not there yet. */
-export async function withJournal<T>(use: (path: string) => Promise<T>): Promise<T> {
-  const folder = await mkdtemp(join(tmpdir(), 'fleet-journal-'));
-  try {
-    return await use(join(folder, 'j.jsonl'));
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
+export function withJournal<T>(use: (path: string) => Promise<T>): Promise<T> {
+  return use(join(newFolder(), 'j.jsonl'));
 }
 
 /** A clock on which `--settle` and the watching of a dead run take so many times less; sockets get their time in full. */

@@ -1,12 +1,10 @@
 // The databases that a mirror is tested on: a new SQLite file, or a new database of the run's PostgreSQL.
 
 import { randomUUID } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll } from 'vitest';
 import { type MirrorAddress, parseMirrorAddress } from '../../src/mirror/address.js';
 import { type Database, openDatabase } from '../../src/mirror/database.js';
+import { newFolder } from './folder.js';
 import { usePostgres } from './postgres.js';
 import { hasTool } from './tools.js';
 
@@ -14,8 +12,7 @@ export type Engine = [kind: Database['kind'], newText: () => Promise<string>];
 
 /** Each engine of this machine, with what gives the address of a new database. */
 export function useEngines(): Engine[] {
-  const folder = mkdtempSync(join(tmpdir(), 'fleet-mirror-'));
-  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = newFolder();
   const engines: Engine[] = [['sqlite', async () => `sqlite:${join(folder, randomUUID(), 'fleet.db')}`]];
   if (hasTool('postgres')) engines.push(['postgres', usePostgres()]);
   return engines;

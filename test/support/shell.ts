@@ -1,21 +1,20 @@
 // Runs command lines in real shells, with the built program as `fleet`: in pipes, or on a terminal of their own.
 
 import { type ChildProcess, spawn } from 'node:child_process';
-import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { newFolder } from './folder.js';
 import { PROGRAM_LINE } from './program.js';
 
 /** A home of its own: an empty folder, and a PATH on which `fleet` is the built program. */
 export interface Home {
   folder: string;
   env: NodeJS.ProcessEnv;
-  remove(): Promise<void>;
 }
 
 /** @param tools further commands on the PATH: their names, and what `sh` does for them */
 export async function makeHome(env: NodeJS.ProcessEnv = {}, tools: { [name: string]: string } = {}): Promise<Home> {
-  const folder = await mkdtemp(join(tmpdir(), 'fleet-home-'));
+  const folder = newFolder();
   const bin = join(folder, 'bin');
   await mkdir(bin);
   const scripts = { ...tools, fleet: `exec ${PROGRAM_LINE} "$@"` };
@@ -32,7 +31,6 @@ export async function makeHome(env: NodeJS.ProcessEnv = {}, tools: { [name: stri
       FLEET_CONFIG_DIR: join(folder, 'settings'),
       ...env,
     },
-    remove: () => rm(folder, { recursive: true, force: true, maxRetries: 10 }),
   };
 }
 

@@ -3,13 +3,12 @@
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
 import type { Socket } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Bicycle } from '../../src/api/bicycle.js';
 import { LONGEST_ASKED_PAUSE_MS } from '../../src/http/retry.js';
+import { newFolder } from './folder.js';
 import { type Behaviour, type PushRequest, STREAM_HEAD, sendStatus, startMisbehaving } from './misbehaving.js';
 import { PROGRAM_ARGS, PROGRAM_FILE, preload } from './program.js';
 import { type History, judge, type Made, openLuck, type Reading, type Shown } from './watch-oracle.js';
@@ -364,7 +363,7 @@ export async function runProcessScenario({ seed, durationMs }: ProcessScenario):
     followed: luck.chance(0.25) ? Math.min(size, 12) : 0,
   };
   const isBounded = luck.chance(0.3);
-  const folder = await mkdtemp(join(tmpdir(), 'fleet-watch-'));
+  const folder = newFolder();
   const epochMs = Date.now();
   const startedAt = performance.now();
   const lifeMs = () => epochMs + (performance.now() - startedAt) * SPEED;
@@ -465,7 +464,6 @@ export async function runProcessScenario({ seed, durationMs }: ProcessScenario):
   clearTimeout(kill);
   const endMs = performance.now() - endAt;
   await service.close();
-  await rm(folder, { recursive: true, force: true });
   const { history, faults, summary, stderr } = reader.result(service.made);
   const wrong = [
     ...faults,

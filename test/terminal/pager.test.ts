@@ -29,7 +29,6 @@ describe.runIf(hasTool('script'))('the pager', () => {
   });
   afterAll(async () => {
     await terminal.close();
-    await home.remove();
   });
 
   /** What a line prints, without the echo of it, up to its exit code. */

@@ -1,12 +1,12 @@
 // What stdin can be besides a pipe: a directory, closed, unreadable, too big; and its lines.
 
 import { execFile, spawn } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { readStdin, readStdinLines } from '../../src/terminal/stdin.js';
+import { newFolder } from '../support/folder.js';
 import { isLong } from '../support/often.js';
 import { PROGRAM_ARGS, PROGRAM_FILE, PROGRAM_LINE } from '../support/program.js';
 import { runFleet } from '../support/run.js';
@@ -17,11 +17,9 @@ import { hasTool } from '../support/tools.js';
 let folder: string;
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'fleet-stdin-'));
+  folder = newFolder();
   await writeFile(join(folder, 'empty'), '');
 });
-
-afterAll(() => rm(folder, { recursive: true, force: true }));
 
 /** Runs the built program in a shell that redirects its stdin. Nothing listens at the address. */
 function shell(args: string, redirection: string): Promise<{ code: number; stderr: string }> {
@@ -90,7 +88,6 @@ describe('after an error nobody is waited for', () => {
       expect(await terminal.until(PROMPT)).toContain('code 2');
     } finally {
       await terminal.close();
-      await home.remove();
     }
   });
 });
