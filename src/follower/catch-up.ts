@@ -47,24 +47,34 @@ interface ListState {
 
 /** One reading, over as many requests as it takes. */
 interface Reading {
+  readonly asked: Asked;
+  /** How often the list was read from its beginning. */
+  attempt: number;
+  pass: Pass;
+  readonly found: { pages: number; changes: number; unknown: number };
+  readonly totals: Map<string, number | undefined>;
+  /** What `heard` was when the request in flight was made. */
+  askedAt: number;
+  /** Why it proves nothing, however often it is read. */
+  incomplete: string | undefined;
+  isBoundReached: boolean;
+}
+
+/** What a reading is to find. */
+interface Asked {
   readonly id: number;
   /** Undefined at the start, when nothing can have been missed. */
   readonly mark: Mark | undefined;
   readonly sinceWallMs: number | undefined;
   readonly mostPages: number;
-  /** How often the list was read from its beginning; then what was found in it so far. */
-  attempt: number;
-  readonly found: { pages: number; changes: number; unknown: number };
-  left: Left;
+}
+
+/** One time through the lists. */
+interface Pass {
+  readonly left: Left;
   list: ListState;
-  readonly totals: Map<string, number | undefined>;
-  /** What `heard` was when the request in flight was made. */
-  askedAt: number;
   /** Why it proves nothing as it is, and would if it were read again. */
   unsound: string | undefined;
-  /** Why it proves nothing, however often it is read. */
-  incomplete: string | undefined;
-  isBoundReached: boolean;
   /** Every list was read to its last page. */
   isToTheEnd: boolean;
   /** When it is read again, on the monotonic clock. */
@@ -141,7 +151,7 @@ export class CatchUp {
 
   /** Whether something that may have changed was not looked up yet. */
   get isBehind(): boolean {
-    return this.#mark !== undefined || this.#reading?.mark !== undefined;
+    return this.#mark !== undefined || this.#reading?.asked.mark !== undefined;
   }
 
   /** The stream is silent since that moment of the monotonic clock. */
@@ -167,9 +177,9 @@ export class CatchUp {
   begin(now: Moment) {
     const reading = this.#reading;
     if (reading !== undefined) {
-      if (reading.againMs === undefined || reading.againMs > now.monotonicMs) return;
+      if (reading.pass.againMs === undefined || reading.pass.againMs > now.monotonicMs) return;
       reading.attempt++;
-      Object.assign(reading, this.#beginning());
+      reading.pass = this.#beginPass();
       return this.#ask(reading, undefined, now);
     }
     if (this.#wanted === undefined) return;
@@ -182,18 +192,20 @@ export class CatchUp {
     this.#mark = undefined;
     if (mark !== undefined) this.#gapDueMs = now.monotonicMs + READING_PAUSE_MS;
     const next: Reading = {
-      id: ++this.#readings,
       // A first reading that comes after a gap has to be compared with what little is known.
-      mark,
-      sinceWallMs: mark === undefined ? undefined : (sinceWallMs ?? now.wallMs),
-      mostPages,
+      asked: {
+        id: ++this.#readings,
+        mark,
+        sinceWallMs: mark === undefined ? undefined : (sinceWallMs ?? now.wallMs),
+        mostPages,
+      },
       attempt: 1,
+      pass: this.#beginPass(),
       found: { pages: 0, changes: 0, unknown: 0 },
       totals: new Map(),
       askedAt: 0,
       incomplete: undefined,
       isBoundReached: false,
-      ...this.#beginning(),
     };
     this.#reading = next;
     this.#ask(next, undefined, now);
@@ -202,14 +214,13 @@ export class CatchUp {
   /** What the service answered; of another reading than the present one it counts for nothing. */
   take(answer: AnswerOf<'page' | 'bicycle' | 'failed'>, now: Moment) {
     const reading = this.#reading;
-    if (reading === undefined || answer.id !== reading.id) return;
+    if (reading === undefined || answer.id !== reading.asked.id) return;
     if (answer.type === 'page') this.#takePage(reading, answer.page, now);
     else if (answer.type === 'bicycle') this.#takeOne(reading, answer.bicycle, now);
     else this.#takeFailure(reading, answer.error, now);
   }
 
-  /** What a reading begins with, each time. */
-  #beginning() {
+  #beginPass(): Pass {
     const { bicycles, organizations } = this.#options;
     const names = bicycles === undefined || bicycles.size > MOST_NAMES ? [] : [...bicycles];
     const missing = bicycles === undefined ? undefined : new Set(bicycles);
@@ -219,7 +230,9 @@ export class CatchUp {
 
   /** Asks for what comes next: the bicycle of the next name, a page; or all is read. */
   #ask(reading: Reading, next: Query | undefined, now: Moment) {
-    const { id, left } = reading;
+    const { asked, pass } = reading;
+    const { left } = pass;
+    const { id } = asked;
     const [uuid] = left.names;
     const [organization] = left.organizations;
     reading.askedAt = this.#known.heard;
@@ -231,27 +244,28 @@ export class CatchUp {
 
   /** One item of a list or of its own address: learned at the start, compared after a gap. */
   #takeItem(reading: Reading, item: Bicycle, now: Moment) {
-    const [followed = ''] = reading.left.organizations;
-    const { mark, askedAt } = reading;
+    const [followed = ''] = reading.pass.left.organizations;
+    const { asked, askedAt } = reading;
+    const { mark } = asked;
     this.#showsAll ||= typeof item.state === 'string' && item.state !== 'available';
     if (mark === undefined) return this.#emit({ type: 'learned', bicycle: this.#known.learn(item, now, { followed }) });
     const comparison = this.#known.compare(item, mark, askedAt, now, { followed });
     const { change, isUnknown, isUncertain, isStale } = comparison;
     if (isUnknown) reading.found.unknown++;
     if (isUncertain) reading.incomplete ??= 'of some bicycles it cannot be said whether they changed';
-    if (isStale) reading.unsound ??= 'the list is older than what was pushed before';
+    if (isStale) reading.pass.unsound ??= 'the list is older than what was pushed before';
     if (change === undefined) return;
     reading.found.changes++;
     this.#emit({ type: 'caught-up', change });
   }
 
   #takeOne(reading: Reading, bicycle: Bicycle | undefined, now: Moment) {
-    const { left } = reading;
+    const { left } = reading.pass;
     const [uuid = ''] = left.names;
     left.names = left.names.slice(1);
     if (bicycle === undefined || bicycleUuid(bicycle) !== uuid) {
       // Assumed: 404 and 405 are of a service without such an address as well; the list decides, unless one was found there before.
-      if (this.#hasAddresses && reading.mark !== undefined) left.organizations = [];
+      if (this.#hasAddresses && reading.asked.mark !== undefined) left.organizations = [];
       return this.#ask(reading, undefined, now);
     }
     this.#hasAddresses = true;
@@ -261,13 +275,13 @@ export class CatchUp {
   }
 
   #takePage(reading: Reading, page: Page<Bicycle>, now: Moment) {
-    const { list, left } = reading;
+    const { list, left } = reading.pass;
     this.#emit({ type: 'counted', total: page.count });
     reading.found.pages++;
     list.pages++;
     if (list.pages === 1) list.total = page.count;
     else if (page.count !== undefined && page.count !== list.total)
-      reading.unsound ??= `its count went from ${list.total ?? '?'} to ${page.count} while it was read`;
+      reading.pass.unsound ??= `its count went from ${list.total ?? '?'} to ${page.count} while it was read`;
     for (const { value } of page.items) {
       const uuid = bicycleUuid(value);
       if (uuid === undefined) list.nameless++;
@@ -283,22 +297,23 @@ export class CatchUp {
 
   /** After a page: the next one, or the next organization where this list is read as far as it has to be, or may be. */
   #decide(reading: Reading, next: Query | undefined, now: Moment) {
-    const { mark, list, left } = reading;
+    const { mark } = reading.asked;
+    const { list, left } = reading.pass;
     if (left.missing?.size === 0) return this.#endList(reading, now);
     if (next === undefined) {
       // Where a bicycle left the list meanwhile, another one may have slipped from a page to the one before.
       const met = list.met.size + list.nameless;
       // A bare array has no count, and came in one piece.
       if (list.pages === 1) list.total ??= met;
-      if (met < (list.total ?? 0)) reading.unsound ??= `it showed ${met} of ${list.total} bicycles`;
+      if (met < (list.total ?? 0)) reading.pass.unsound ??= `it showed ${met} of ${list.total} bicycles`;
       return this.#endList(reading, now);
     }
     const isPast = mark !== undefined && list.lastMs !== undefined && list.lastMs < mark.modifiedMs - DISORDER_MS;
-    const isBoundReached = list.pages >= reading.mostPages;
+    const isBoundReached = list.pages >= reading.asked.mostPages;
     // What is further down is read once as well, as far as the bound: a bicycle that was never met cannot be missed.
     if (!isBoundReached && !(isPast && (this.#known.isWhole || this.#hasBaseline)))
       return this.#ask(reading, next, now);
-    reading.isToTheEnd = false;
+    reading.pass.isToTheEnd = false;
     this.#hasBaseline = true;
     if (isPast) {
       // Those followed by name that were not met in the last organization stand further down, so they did not change.
@@ -314,39 +329,42 @@ export class CatchUp {
 
   /** Goes on with the next organization. */
   #endList(reading: Reading, now: Moment) {
-    const { left, list, totals } = reading;
+    const { pass, totals } = reading;
+    const { left, list } = pass;
     const [organization, ...organizations] = left.organizations;
     if (organization !== undefined) totals.set(organization, list.total);
     left.organizations = organizations;
     // Of the last one it says how far it was read.
-    if (organizations.length > 0) reading.list = newList();
+    if (organizations.length > 0) reading.pass.list = newList();
     this.#ask(reading, undefined, now);
   }
 
   #end(reading: Reading, now: Moment) {
     const absent = this.#absent(reading);
-    const isAgain = reading.unsound !== undefined || (reading.mark !== undefined && absent.length > 0);
-    const isAbsentTwice = absent.length > 0 && reading.attempt > 1 && reading.unsound === undefined;
+    const isAgain = reading.pass.unsound !== undefined || (reading.asked.mark !== undefined && absent.length > 0);
+    const isAbsentTwice = absent.length > 0 && reading.attempt > 1 && reading.pass.unsound === undefined;
     if (isAgain && !isAbsentTwice && reading.attempt < MOST_ATTEMPTS) {
-      reading.againMs = now.monotonicMs + AGAIN_PAUSE_MS;
+      reading.pass.againMs = now.monotonicMs + AGAIN_PAUSE_MS;
       return this.#emit({ type: 'wake', inMs: AGAIN_PAUSE_MS });
     }
     const gone = isAbsentTwice ? this.#remove(absent, now) : 0;
     this.#reading = undefined;
-    const missing = [...(reading.left.missing ?? [])].filter(
+    const missing = [...(reading.pass.left.missing ?? [])].filter(
       (uuid) => this.#known.store.get(uuid)?.goneMs === undefined,
     );
-    const reason = reading.unsound ?? reading.incomplete;
+    const reason = reading.pass.unsound ?? reading.incomplete;
     const isComplete = reason === undefined && missing.length === 0;
     this.#cover(reading);
-    const { sinceWallMs, isBoundReached, mark, totals, askedAt, found } = reading;
+    const { asked, isBoundReached, totals, askedAt, found } = reading;
+    const { sinceWallMs, mark } = asked;
     const report = { sinceWallMs, ...found, gone, isComplete, reason, isBoundReached, missing };
     if (this.#wanted !== undefined) this.#emit({ type: 'wake', inMs: 0 });
     this.#onEnd({ report, mark, totals, askedAt }, now);
   }
 
   /** What is known by a list that was read to its end, or at the start as far as it was read. */
-  #cover({ mark, list: { lastMs = Number.POSITIVE_INFINITY }, isToTheEnd, unsound }: Reading) {
+  #cover({ asked: { mark }, pass: { list, isToTheEnd, unsound } }: Reading) {
+    const { lastMs = Number.POSITIVE_INFINITY } = list;
     const { bicycles, organizations } = this.#options;
     if (bicycles !== undefined || this.#known.isWhole || this.#known.store.isTable) return;
     if (isToTheEnd && unsound === undefined) this.#known.cover(Number.NEGATIVE_INFINITY);
@@ -354,7 +372,8 @@ export class CatchUp {
   }
 
   /** The bicycles followed by name that were known, and that the service does not have any more. */
-  #absent({ left: { missing }, isBoundReached, totals }: Reading): string[] {
+  #absent({ pass, isBoundReached, totals }: Reading): string[] {
+    const { missing } = pass.left;
     // A list that does not say how many it has may have lost one between its pages.
     const isListProof = !isBoundReached && ![...totals.values()].includes(undefined);
     if (missing === undefined || !(isListProof || this.#hasAddresses)) return [];
@@ -379,7 +398,7 @@ export class CatchUp {
   /** A list that cannot be read is no end, but what was missed stays missed: it is tried again later. */
   #takeFailure(reading: Reading, error: FleetError, now: Moment) {
     const isWorthRetrying = error.kind === 'network' || error.kind === 'service' || error.kind === 'auth';
-    const { sinceWallMs, mark, mostPages } = reading;
+    const { sinceWallMs, mark, mostPages } = reading.asked;
     const dueMs = now.monotonicMs + UNREAD_PAUSE_MS;
     this.#reading = undefined;
     this.#mark = mark ?? this.#mark;

@@ -69,7 +69,7 @@ export interface ListPass {
 }
 
 /** Where the bicycles that are known are kept: in memory, or in a database. */
-export interface FleetStore {
+export interface FleetStore extends ListedStore {
   get(uuid: string): KnownBicycle | undefined;
   /** Returns false when another bicycle had to be evicted for it. `isPlausible`: its `modified` can be the time of a change. */
   keep(uuid: string, entry: KnownBicycle, origin: Origin, isPlausible: boolean): boolean;
@@ -83,6 +83,10 @@ export interface FleetStore {
   isFull(): boolean;
   /** Of the same version the list says more than a message, which leaves out links: a table takes it, a watch does not show it. */
   readonly isTable: boolean;
+}
+
+/** What whole readings have met, and what is gone by that. */
+export interface ListedStore {
   /** Forgets which bicycles whole readings have met. */
   beginList(): void;
   /** A pass of a whole reading has met these. */

@@ -406,18 +406,24 @@ describe('--live', () => {
     const { organization, uuid } = find();
     const terminal = { columns: 80, rows: 24 };
     const [name] = sandbox().organizations.map((one) => one.name);
-    const said = async (from: Sandbox, ...args: string[]) =>
-      (await watch([organization, '--for', '0.1s', ...args], { from, terminal })).stderr;
-    expect(await said(sandbox())).toContain(`watching ${name}\n`);
-    expect(await said(sandbox(), '--bicycle', uuid)).toContain(`watching bicycle ${uuid.slice(0, 8)} of ${name}\n`);
-    expect((await watch([organization, '--live', '--for', '0.3s'], { terminal })).stdout).toContain(
-      `fleet watch ${name} `,
-    );
+    /** Watches until it has said that, then Ctrl-C. */
+    const says = async (text: string, args: readonly string[], options: Partial<Parameters<typeof watch>[1]> = {}) => {
+      const signals = new EventEmitter();
+      let said = '';
+      const onText = (piece: string) => {
+        said += piece;
+        if (said.includes(text)) signals.emit('SIGINT');
+      };
+      await watch([organization, '--for', '20s', ...args], { ...options, signals, onStdout: onText, onStderr: onText });
+      expect(said).toContain(text);
+    };
+    await says(`watching ${name}\n`, [], { terminal });
+    await says(`watching bicycle ${uuid.slice(0, 8)} of ${name}\n`, ['--bicycle', uuid], { terminal });
+    await says(`fleet watch ${name} `, ['--live'], { terminal });
     await withSandbox({ bicycles: 5, service: 'interface' }, async (plain) => {
-      expect(await said(plain)).toContain(`watching organization ${organization.slice(0, 8)}\n`);
+      await says(`watching organization ${organization.slice(0, 8)}\n`, [], { terminal, from: plain });
     });
-    const { stderr } = await watch([organization, '--for', '0.1s']);
-    expect(stderr).toContain(`watching /${organization}/admin/bicycles/*\n`);
+    await says(`watching /${organization}/admin/bicycles/*\n`, []);
   });
 
   test('takes the screen, draws, and gives it back on Ctrl-C; then the summary', async () => {

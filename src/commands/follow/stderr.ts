@@ -36,24 +36,11 @@ export function openStderr(context: Context, options: StderrOptions) {
   const { isJson, isMuted = false, namesTopic, titleOf = (topic) => topic } = options;
   const offsetMinutes = -new Date(wallMs()).getTimezoneOffset();
   let lastLoss: string | undefined;
-  let waiting = 0;
-  let leftOut = 0;
-
-  const write = (text: string) => {
-    if (isMuted) return;
-    if (waiting > UNREAD_LIMIT_CHARACTERS) {
-      leftOut++;
-      return;
-    }
-    waiting += text.length;
-    void io.stderr.write(`${text}\n`).finally(() => {
-      waiting -= text.length;
-      if (waiting > 0 || leftOut === 0) return;
-      const message = `${leftOut} lines were left out here: the reader of stderr did not take them`;
-      leftOut = 0;
-      write(isJson ? record({ event: 'left-out', message }) : message);
-    });
+  const leftOut = (lines: number) => {
+    const message = `${lines} lines were left out here: the reader of stderr did not take them`;
+    return isJson ? record({ event: 'left-out', message }) : message;
   };
+  const write = isMuted ? () => {} : openBounded(io.stderr.write, leftOut);
   const record = (fields: Fields) => escapeJson(JSON.stringify({ ...fields, at: fields['at'] ?? iso(wallMs()) }));
   /** In the form of the moment; `always`: a promise about silence, which `--quiet` does not hold back. */
   const print = (always: boolean, fields: Fields | undefined, line: string | undefined) => {
@@ -106,6 +93,27 @@ export function openStderr(context: Context, options: StderrOptions) {
       await io.stderr.write(`${(isJson ? [record(fields)] : lines).join('\n')}\n`);
     },
   };
+}
+
+/** Writes lines; those that come while the reader is too far behind are counted, and said to be left out. */
+function openBounded(write: (text: string) => Promise<void>, sayLeftOut: (lines: number) => string) {
+  let waiting = 0;
+  let leftOut = 0;
+  const writeLine = (text: string) => {
+    if (waiting > UNREAD_LIMIT_CHARACTERS) {
+      leftOut++;
+      return;
+    }
+    waiting += text.length;
+    void write(`${text}\n`).finally(() => {
+      waiting -= text.length;
+      if (waiting > 0 || leftOut === 0) return;
+      const lines = leftOut;
+      leftOut = 0;
+      writeLine(sayLeftOut(lines));
+    });
+  };
+  return writeLine;
 }
 
 function cutText(text: string, characters: number): string {

@@ -12,6 +12,7 @@ import { type EndOptions, type EndPlan, endPlan } from '../follow/ending.js';
 import { chooseLines, type Form } from '../follow/print.js';
 import { readBicycle } from '../follow/read-bicycle.js';
 import { beginFollowing } from '../follow/start.js';
+import type { TopicOptions } from '../follow/stream.js';
 import type { Meant } from '../list/meant.js';
 import { warnOfCondition } from '../list/warnings.js';
 import { type Condition, checkCondition } from '../list/where.js';
@@ -37,23 +38,17 @@ export interface MapPlan {
   keep(bicycle: Bicycle): boolean;
 }
 
-export interface Plan extends EndPlan {
+export interface Plan extends EndPlan, Pick<TopicOptions, 'topics' | 'sseUrl' | 'role' | 'idleMs' | 'giveUpAfterMs'> {
   form: Form;
   /** Undefined: the board comes first. */
   map?: MapPlan;
-  sseUrl: URL;
-  topics: readonly string[];
-  /** The role to subscribe as; undefined: as the token says. */
-  role?: TopicRole | undefined;
   /** Organizations whose list can tell what was missed. */
   organizations: readonly string[];
   /** The bicycles that are followed one by one; undefined when all of an organization are. */
   bicycles?: ReadonlySet<string> | undefined;
   senders?: ReadonlySet<string> | undefined;
   where: readonly Condition[];
-  idleMs: number;
   resyncPages: number;
-  giveUpAfterMs?: number | undefined;
 }
 
 /** Messages are of bicycles and of alerts; both have a `state`. */

@@ -62,10 +62,7 @@ export function filterEvents({ lastEventId, limitBytes, onTooBig, onName }: Filt
 
   /** Whether a line is handed on. Those of unknown names are not: the parser makes an error of each. */
   const learn = (text: string): boolean => {
-    const colon = text.indexOf(':');
-    const name = colon === -1 ? text : text.slice(0, colon);
-    // "If the value starts with a U+0020 SPACE character, remove it"; a line without a colon has none.
-    const value = colon === -1 ? '' : text.slice(text[colon + 1] === ' ' ? colon + 2 : colon + 1);
+    const { name, value } = readField(text);
     // "If the field value consists of only ASCII digits …"
     if (name === 'retry' && /^\d+$/.test(value)) known.retryMs = Math.min(Number(value), LONGEST_RETRY_MS);
     if (name === 'retry' || name === '') return false;
@@ -86,16 +83,12 @@ export function filterEvents({ lastEventId, limitBytes, onTooBig, onName }: Filt
     return '';
   };
 
-  /** Takes a piece of a line. */
-  const hold = (piece: string) => {
+  /** Takes a piece of a line, the last one with its end; returns the event that is whole with it. */
+  const hold = (piece: string): string => {
     if (lineBytes === 0) isComment = piece.startsWith(':');
     lineBytes += piece.length;
     line = isComment || lineBytes > limitBytes ? '' : line + piece;
-  };
-
-  /** Takes the end of a line that began before. */
-  const endHeldLine = (piece: string): string => {
-    hold(piece);
+    if (!piece.endsWith('\n')) return '';
     const whole = line;
     if (!isComment && lineBytes > limitBytes) {
       eventBytes += lineBytes;
@@ -115,12 +108,20 @@ export function filterEvents({ lastEventId, limitBytes, onTooBig, onName }: Filt
       let start = 0;
       for (let end = text.indexOf('\n') + 1; end !== 0; start = end, end = text.indexOf('\n', start) + 1) {
         const piece = text.slice(start, end);
-        events += lineBytes === 0 ? endLine(piece) : endHeldLine(piece);
+        events += lineBytes === 0 ? endLine(piece) : hold(piece);
       }
       if (start < text.length) hold(text.slice(start));
       return events;
     },
   };
+}
+
+/** A line without its end as name and value; a comment has no name. */
+function readField(text: string): { name: string; value: string } {
+  const colon = text.indexOf(':');
+  if (colon === -1) return { name: text, value: '' };
+  // "If the value starts with a U+0020 SPACE character, remove it".
+  return { name: text.slice(0, colon), value: text.slice(text[colon + 1] === ' ' ? colon + 2 : colon + 1) };
 }
 
 /** "Lines are separated by CRLF, LF or CR": all become LF, at once, so that the event before a lone CR need not wait. */
