@@ -6,10 +6,12 @@ import { METHODS } from '../http/methods.js';
 
 /**
  * How other tools spell a flag, and how fleet does: `$` is the flag's value, which is looked at where the third text names some: words, `*.html` for what
- * ends so, `#` for a number. The first that fits is meant; a flag that the typed command has itself is left alone unless a value is named.
+ * ends so, `-*` for what begins so, `#` for a number, `@` for a name. The first that fits is meant; a flag that the typed command has itself is left alone unless a value is named.
  */
 const FLAGS: readonly (readonly [typed: string, meant: string, values?: string])[] = [
+  ['--sort|--sort-by|--order|--order-by', '--ordering=$', '-*'],
   ['--sort|--sort-by|--order|--order-by', '--ordering'],
+  ['--limit|-n|-L|--max|--per-page|--page-size', '--all', 'all'],
   ['-l', '--limit', '#'],
   ['-n|-L|--max|--first|--take|--head|--per-page', '--limit'],
   ['-o|--output|--format', '-o xlsx --file fleet.xlsx', 'excel|xls|Excel'],
@@ -28,6 +30,10 @@ const FLAGS: readonly (readonly [typed: string, meant: string, values?: string])
   ['--wide', '-o wide'],
   ['--open', '--serve'],
   ['--city|--area|--region', '--zone'],
+  ['--near', '--zone $', '@'],
+  ['--interval|--poll', '--every'],
+  ['--user|--username', '--email'],
+  ['--bikes', '--bicycles'],
   ['--low-battery|--low-charge', '--where charge<20'],
   ['--state', '--where state=$'],
   ['--since', '--where created>-$', '*s|*m|*h|*d'],
@@ -72,11 +78,25 @@ const STATES: readonly (readonly [word: string, transition: string])[] = [
 
 /**
  * The words in front of the flags, or the whole line where there are flags in it: `a|b` is one of these words, `X` any word, `U` a UUID or its
- * beginning, `...` the rest, perhaps nothing, `X...` at least one; `$1` on the right is what the first of them was. The first that fits is meant.
+ * beginning, `K` a field with its value, `...` the rest, perhaps nothing, `X...` at least one; `$1` on the right is what the first of them was. The first that fits is meant.
  */
 const LINES: readonly (readonly [typed: string, meant: string])[] = [
   [`${BICYCLES} wait X --state|--for X`, 'watch --bicycle $3 --until state=$5'],
   [`${BICYCLES} history X --state X`, 'bicycles history $3 --field state'],
+  [`${BICYCLES} history X --state`, 'bicycles history $3 --field state'],
+  [`${BICYCLES} list|ls --watch|-w ...`, 'watch $4'],
+  [`get ${BICYCLES} --watch|-w ...`, 'watch $4'],
+  [`${ALERTS} list|ls --watch|-w ...`, 'alerts watch $4'],
+  ['watch --watch|-w ...', 'watch $3'],
+  ['watch --interval X ...', 'watch $4'],
+  ['watch --since X ...', 'mirror replay --since $3 $4'],
+  ['watch X --since X', 'mirror replay --since $4'],
+  [`${ALERTS} list --severity X`, 'alerts list --help'],
+  [`${BICYCLES} create|import -f|--filename X ...`, 'bicycles create --from $4 $5'],
+  ['create|apply|import -f|--filename X ...', 'bicycles create --from $3 $4'],
+  ['doctor --fix', 'doctor'],
+  [`${BICYCLES} import X`, 'bicycles create --from $3'],
+  ['import X', 'bicycles create --from $2'],
   [`get|list|ls ${BICYCLES}`, 'bicycles list'],
   [`get|list|ls ${ALERTS}`, 'alerts list'],
   ['ls', 'bicycles list'],
@@ -104,12 +124,14 @@ const LINES: readonly (readonly [typed: string, meant: string])[] = [
   ['wait X', 'watch --bicycle $2 --until state=available'],
   [`${BICYCLES} update|set|patch|put|rename|modify|change X...`, 'bicycles edit $3'],
   [`edit ${BICYCLES} X`, 'bicycles edit $3'],
+  [`${BICYCLES} edit X K`, 'bicycles edit $3 --field $4'],
   ['update|edit X', 'bicycles edit $2'],
   ['update', 'bicycles edit --help'],
   [`${BICYCLES} new|add|make|post|import ...`, 'bicycles create $3'],
   [`create|new|add ${BICYCLES} ...`, 'bicycles create $3'],
-  // What comes near to a deletion has no way back: the page says which there are.
-  [`${BICYCLES} delete|remove|rm|destroy X...`, 'bicycles act --help'],
+  [`${BICYCLES} delete|remove|rm|destroy X...`, 'bicycles act $3 retire'],
+  [`delete|remove|rm|destroy ${BICYCLES} X...`, 'bicycles act $3 retire'],
+  ['delete|remove|rm|destroy X...', 'bicycles act $2 retire'],
   [`${BICYCLES} count`, 'bicycles list --count'],
   [`${BICYCLES} export|dump`, 'bicycles list --all -o csv'],
   ['export|dump', 'bicycles list --all -o csv'],
@@ -132,6 +154,7 @@ const LINES: readonly (readonly [typed: string, meant: string])[] = [
   ['logout', 'auth logout'],
   ['whoami|me', 'auth status'],
   ['auth whoami|show', 'auth status'],
+  ['auth refresh|renew', 'auth login'],
   ['token', 'auth token'],
   ['config view|show|ls', 'config list'],
   ['config set url|address|host X', 'config set base_url $4'],
@@ -142,12 +165,19 @@ const LINES: readonly (readonly [typed: string, meant: string])[] = [
   ['profile|profiles sandbox|default|production|prod|staging|test', 'profile use $2'],
   ['profiles', 'profile list'],
   ['use|switch X', 'profile use $2'],
-  ['contexts', 'profile list'],
+  ['config get-contexts|current-context|profiles', 'profile list'],
+  ['context|contexts use|switch X', 'profile use $3'],
+  ['context|contexts ls|list|show', 'profile list'],
+  ['context|contexts', 'profile list'],
   ['sql X', 'mirror query $2'],
   ['mirror sql|select X', 'mirror query $3'],
   ['sql', 'mirror query --help'],
   ['mirror sql', 'mirror query --help'],
   ['mirror start|sync|up', 'mirror run'],
+  ['mirror stop|down', 'mirror run --help'],
+  ['sandbox stop|down', 'sandbox --help'],
+  ['journal list|ls', 'journal show --help'],
+  ['upgrade|self-update', 'help install'],
   ['completion|completions', 'completion bash'],
   ['api GET|get X', 'api $3'],
   [`api ${[...METHODS, ...METHODS.map((method) => method.toLowerCase())].join('|')} X`, 'api $3 -X $2'],
@@ -198,7 +228,8 @@ function meaningInParts(argv: readonly string[], isFlagOfCommand: (word: string)
     const equals = word.startsWith('--') ? word.indexOf('=') : -1;
     const name = equals === -1 ? word : word.slice(0, equals);
     const value = equals === -1 ? argv[at + 1] : word.slice(equals + 1);
-    const meant = flagFor(name, value, isFlagOfCommand(word));
+    const row = flagFor(name, value, isFlagOfCommand(word));
+    const { meant } = row;
     if (meant === undefined) flags.push(word);
     else if (meant.includes('$')) {
       flags.push(...meant.split(' ').map((part) => part.replace('$', () => value ?? '')));
@@ -208,35 +239,30 @@ function meaningInParts(argv: readonly string[], isFlagOfCommand: (word: string)
       const takesValue = more.length === 0 && equals !== -1;
       if (own !== '') flags.push(takesValue ? `${own}=${value}` : own, ...more);
       // The value was named in the table, and is part of what it means.
-      if (more.length > 0 && equals === -1 && isNamedValue(name, value)) at += 1;
+      if (row.values !== undefined && row.values !== '#' && equals === -1) at += 1;
     }
   }
   return [...(firstMeaning(LINES, words) ?? words), ...flags];
 }
 
-function flagFor(name: string, value: string | undefined, isOwn: boolean): string | undefined {
-  const fits = ([typed, , values]: (typeof FLAGS)[number]) =>
-    typed.split('|').includes(name) && (values === undefined ? !isOwn : isOneOf(value, values));
-  return FLAGS.find(fits)?.[1];
-}
-
-function isNamedValue(name: string, value: string | undefined): boolean {
-  return FLAGS.some(
-    ([typed, , values]) => values !== undefined && typed.split('|').includes(name) && isOneOf(value, values),
-  );
+function flagFor(name: string, value: string | undefined, isOwn: boolean): { meant?: string; values?: string } {
+  const fits = ([typed, meant, values]: (typeof FLAGS)[number]) =>
+    typed.split('|').includes(name) &&
+    (values === undefined || isOneOf(value, values)) &&
+    // A flag of the command's own is typed wrong only where its value is; a time is a good value of --since.
+    !(isOwn && (values === undefined || meant.startsWith('--where')));
+  const [, meant, values] = FLAGS.find(fits) ?? [];
+  return { ...(meant === undefined ? {} : { meant }), ...(values === undefined ? {} : { values }) };
 }
 
 function isOneOf(value: string | undefined, values: string): boolean {
   if (value === undefined) return false;
-  return values
-    .split('|')
-    .some((one) =>
-      one === '#'
-        ? Number.isInteger(Number(value))
-        : one.startsWith('*')
-          ? value.endsWith(one.slice(1))
-          : one === value,
-    );
+  return values.split('|').some((one) => {
+    if (one === '#') return Number.isInteger(Number(value));
+    if (one === '@') return /^[a-z]/i.test(value);
+    if (one.startsWith('*')) return value.endsWith(one.slice(1));
+    return one.endsWith('*') ? value.startsWith(one.slice(0, -1)) : one === value;
+  });
 }
 
 /** What the first of the lines that fits means. */
@@ -269,6 +295,7 @@ function match(typed: string, words: readonly string[]): string[][] | undefined 
 
 function fitsPlace(place: string, word: string): boolean {
   if (place === 'X') return true;
+  if (place === 'K') return /^[\w.]+=/.test(word);
   if (place === 'U') return /^[0-9a-f]{4}[0-9a-f-]*$/i.test(word) && /\d/.test(word);
   return place.split('|').includes(word);
 }

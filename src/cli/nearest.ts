@@ -16,9 +16,10 @@ export function nearest(
   let best: string | undefined;
   let bestDistance = Number.POSITIVE_INFINITY;
   for (const candidate of words) {
-    const letters = leven(typed, candidate.toLowerCase());
+    const wanted = candidate.toLowerCase();
+    const letters = leven(typed, wanted);
     // Three letters that begin a word mean it; of several such words the shortest.
-    const distance = candidate.startsWith(typed) && typed.length > 2 ? letters / LONGEST_WORD : letters;
+    const distance = wanted.startsWith(typed) && typed.length > 2 ? letters / LONGEST_WORD : letters;
     if (distance < bestDistance) [best, bestDistance] = [candidate, distance];
   }
   return bestDistance <= most ? best : undefined;

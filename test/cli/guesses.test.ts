@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'vitest';
 import { guessLine } from '../../src/cli/guesses.js';
-import { followLine } from '../../src/cli/line.js';
+import { followLine, readFlag } from '../../src/cli/line.js';
 import { buildQuietProgram } from '../support/pages.js';
 import { runFleet } from '../support/run.js';
 import { sendJson, withServer } from '../support/server.js';
@@ -70,7 +70,39 @@ const GUESSES = [
   [`bicycles do ${U} retire`, `bicycles act ${U} retire`],
   [`retire ${U}`, `bicycles act ${U} retire`],
   [`act ${U} rent`, `bicycles act ${U} rent`],
-  [`bicycles delete ${U}`, 'bicycles act --help'],
+  [`bicycles delete ${U}`, `bicycles act ${U} retire`],
+  [`delete bike ${U}`, `bicycles act ${U} retire`],
+  [`rm ${U}`, `bicycles act ${U} retire`],
+  // What newcomers typed.
+  [`bicycles history ${U} --state`, `bicycles history ${U} --field state`],
+  ['watch --since 2h', 'mirror replay --since 2h'],
+  ['watch Nordlicht --since 2026-11-01', 'mirror replay --since 2026-11-01'],
+  ['bicycles list --sort -charge', 'bicycles list --ordering=-charge'],
+  ['bicycles list --watch', 'watch'],
+  ['get bikes -w', 'watch'],
+  ['alerts list -w --type lock.bat.low', 'alerts watch --type lock.bat.low'],
+  ['watch --watch', 'watch'],
+  ['watch --interval 5s --for 10s', 'watch --for 10s'],
+  ['alerts watch --interval 5s', 'alerts watch --every 5s'],
+  ['config get-contexts', 'profile list'],
+  ['context use sandbox', 'profile use sandbox'],
+  ['import x.csv', 'bicycles create --from x.csv'],
+  ['bicycles import x.csv', 'bicycles create --from x.csv'],
+  ['create -f x.csv --yes', 'bicycles create --from x.csv --yes'],
+  ['apply -f x.csv', 'bicycles create --from x.csv'],
+  ['bicycles create -f x.csv', 'bicycles create --from x.csv'],
+  [`bicycles edit ${U} note=hi`, `bicycles edit ${U} --field note=hi`],
+  ['auth refresh', 'auth login'],
+  ['auth login --user me@example.org', 'auth login --email me@example.org'],
+  ['sandbox --bikes 10', 'sandbox --bicycles 10'],
+  ['bicycles list --limit all', 'bicycles list --all'],
+  ['bicycles list --near Berlin', 'bicycles list --zone Berlin'],
+  ['journal list', 'journal show --help'],
+  ['mirror stop', 'mirror run --help'],
+  ['sandbox stop', 'sandbox --help'],
+  ['alerts list --severity high', 'alerts list --help'],
+  ['upgrade', 'help install'],
+  ['doctor --fix', 'doctor'],
   [`alerts resolve ${U}`, `alerts act ${U} resolve`],
   [`alerts ack ${U}`, 'alerts act --help'],
   [`bicycles update ${U} --name Ada`, `bicycles edit ${U} --name Ada`],
@@ -127,7 +159,10 @@ describe('a wrong guess is answered with the line to paste', () => {
       if (meant.includes("'")) continue;
       const { command } = followLine(buildQuietProgram(), meant.split(' '));
       expect([meant, command.commands.length]).toEqual([meant, 0]);
-      expect([meant, guessLine(meant.split(' '))]).toEqual([meant, undefined]);
+      expect([meant, guessLine(meant.split(' '), (word) => readFlag(command, word).option !== undefined)]).toEqual([
+        meant,
+        undefined,
+      ]);
     }
   });
 });

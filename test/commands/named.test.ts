@@ -77,9 +77,22 @@ describe('organizations, zones and models list', () => {
 });
 
 describe('by name', () => {
+  test('the name that was meant is said', async () => {
+    const { code, stderr } = await fleet(['bicycles', 'list', '--zone', 'ber']);
+    expect(code).toBe(5);
+    expect(stderr).toContain('hint: did you mean "Berlin"? zones: ');
+  });
+
   test('--zone, --organization and the settings', async () => {
     const [zone] = sandbox().zones;
     const [, second] = sandbox().organizations;
+    const model = sandbox().models[0];
+    const ofModel = await fleet(['bicycles', 'list', '--model', model?.name ?? '', '--all', '--json']);
+    const models = JSON.parse(ofModel.stdout).map(({ model: url }: { model: string }) => url);
+    expect(models.length).toBeGreaterThan(0);
+    expect(new Set(models)).toEqual(new Set([model?.url]));
+    const count = await fleet(['bicycles', 'list', '--model', model?.uuid ?? '', '--count']);
+    expect(count.stdout).toBe(`${models.length}\n`);
     const byName = await fleet(['bicycles', 'list', '--zone', zone?.name ?? '', '--all', '-o', 'uuid']);
     const byUuid = await fleet(['bicycles', 'list', '--zone', zone?.uuid ?? '', '--all', '-o', 'uuid']);
     expect([byName.code, byName.stdout]).toEqual([0, byUuid.stdout]);

@@ -401,6 +401,15 @@ describe('after a gap', () => {
   });
 });
 
+test('--timeout says that --for ends a watch, where nothing does', async () => {
+  const { organization } = find();
+  const said = async (...args: string[]) => (await watch([organization, '--timeout', '5', ...args])).stderr;
+  expect(await said('--for', '0.1s')).not.toContain('--timeout');
+  const stop = { signals: new EventEmitter() };
+  const got = watch([organization, '--timeout', '5'], { ...stop, onOpen: () => stop.signals.emit('SIGINT') });
+  expect((await got).stderr).toContain('--timeout is for each request; to end the watch after 5 s: --for 5s\n');
+});
+
 describe('--live', () => {
   test('says whose fleet it is: a name, else the beginning of the UUID; in a log the topic', async () => {
     const { organization, uuid } = find();

@@ -256,6 +256,12 @@ describe('bicycles list --where', () => {
     });
   });
 
+  test('a word above a table that is misspelled is named', async () => {
+    const { code, stderr } = await fleet(ITEMS, '--all', '--where', 'charg<20');
+    expect(code).toBe(2);
+    expect(stderr).toContain('hint: did you mean "charge"? ');
+  });
+
   test('a field that neither the document nor the first page knows is refused before anything is shown', async () => {
     const { code, stdout, stderr } = await fleet(ITEMS, '--all', '--where', 'zone!=x');
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });

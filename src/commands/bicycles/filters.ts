@@ -27,6 +27,7 @@ export function addFilters<A extends unknown[], O extends OptionValues>(
     )
     .option('--near <lat,lon>', near, parseNear)
     .option('--radius <metres>', 'how far from --near: 800, 1.5km', parseRadius)
+    .option('--model <uuid|name>', 'of this bicycle model', readNamed('model'))
     .option('--zone <uuid|name>', 'inside this geographic zone', readNamed('zone'));
 }
 

@@ -1,6 +1,7 @@
 // `fleet bicycles list`: the service's own filters as a query, then the pages as they come, or the nearest first.
 
 import { BICYCLE, BICYCLE_STATES, type Bicycle } from '../../api/bicycle.js';
+import { uuidOfLink } from '../../api/links.js';
 import { NAMED } from '../../api/named.js';
 import type { Context } from '../../context.js';
 import { usageError } from '../../errors.js';
@@ -20,6 +21,8 @@ export interface ListBicyclesOptions extends ListOptions {
   state?: string[];
   /** A text in the name, whatever the case. */
   name?: string;
+  /** A UUID or a name. */
+  model?: string;
   bbox?: Box;
   zone?: string;
   near?: Place;
@@ -43,9 +46,11 @@ export async function planBicycles(context: Context, options: ListBicyclesOption
   const query: [string, string][] = [];
   if (organization !== undefined) query.push(['organization', organization]);
   if (box !== undefined) query.push(['bbox', showBox(box)]);
+  const model = options.model === undefined ? undefined : await uuidOfNamed(context, NAMED.model, options.model);
   if (options.zone !== undefined) query.push(['zone', await uuidOfNamed(context, NAMED.zone, options.zone)]);
-  // Observed: these two filter; a service that ignores them sends more, and `keep` drops it.
+  // Observed: these three filter; a service that ignores them sends more, and `keep` drops it.
   for (const state of options.state ?? []) query.push(['state', state]);
+  if (model !== undefined) query.push(['model', model]);
   // Observed: `name` looks at names alone. A service that does not know it has perhaps `query`, and another bicycle is in neither answer.
   if (options.name !== undefined) query.push(['name', options.name], ['query', options.name]);
   if (options.ordering !== undefined) query.push(['ordering', options.ordering]);
@@ -53,7 +58,7 @@ export async function planBicycles(context: Context, options: ListBicyclesOption
     shape: BICYCLES,
     request: { path: BICYCLE.listPath, query, subject: 'the list of bicycles' },
     resource: BICYCLE,
-    ...keepOnly(options),
+    ...keepOnly({ ...options, ...(model === undefined ? {} : { model }) }),
   };
   if (circle === undefined) return plan;
 
@@ -68,15 +73,17 @@ export async function planBicycles(context: Context, options: ListBicyclesOption
   };
 }
 
-/** `--state` and `--name`, checked on this side as well. */
-function keepOnly({ state, name, ordering }: ListBicyclesOptions): Partial<ListPlan<Bicycle>> {
-  const isInState = ({ value }: Item<Bicycle>) => state === undefined || state.includes(String(value.state));
-  if (name === undefined || name === '') return state === undefined ? {} : { keep: isInState };
+/** `--state`, `--model` (a UUID) and `--name`, checked on this side as well. */
+function keepOnly({ state, model, name, ordering }: ListBicyclesOptions): Partial<ListPlan<Bicycle>> {
+  const isChosen = ({ value }: Item<Bicycle>) =>
+    (state === undefined || state.includes(String(value.state))) &&
+    (model === undefined || uuidOfLink(String(value.model ?? ''))?.toLowerCase() === model.toLowerCase());
+  if (name === undefined || name === '') return state === undefined && model === undefined ? {} : { keep: isChosen };
   const part = name.toLowerCase();
   let dropped = 0;
   return {
     keep(item) {
-      if (!isInState(item)) return false;
+      if (!isChosen(item)) return false;
       const isNamed = String(item.value.name ?? '')
         .toLowerCase()
         .includes(part);

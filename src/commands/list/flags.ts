@@ -3,7 +3,7 @@
 import type { OptionValues, Command as TypedCommand } from '@commander-js/extra-typings';
 import { wholeUuid } from '../../api/links.js';
 import type { Resource, Vocabulary } from '../../api/resource.js';
-import { type Offers, ORGANIZATIONS, offerColumns, plain, withOffers, ZONES } from '../../cli/offers.js';
+import { MODELS, type Offers, ORGANIZATIONS, offerColumns, plain, withOffers, ZONES } from '../../cli/offers.js';
 import { ordering, wholeNumber } from '../../cli/options.js';
 import { usageError } from '../../errors.js';
 import { OFFLINE, readTo, TO } from '../database.js';
@@ -23,13 +23,15 @@ export interface ListOptions {
   param?: (readonly [name: string, value: string])[];
 }
 
+const NAMED_OFFERS = { organization: ORGANIZATIONS, zone: ZONES, model: MODELS };
+
 /** A parser for commander: the UUID of an organization or a zone in lower case, also of its link; anything else is a name, looked up later. */
-export function readNamed(kind: 'organization' | 'zone'): (text: string) => string {
+export function readNamed(kind: keyof typeof NAMED_OFFERS): (text: string) => string {
   const read = (text: string) => {
     if (text.trim() === '') throw usageError(`--${kind} needs a UUID or a name`);
     return wholeUuid(text) ?? text;
   };
-  return withOffers(read, kind === 'zone' ? ZONES : ORGANIZATIONS);
+  return withOffers(read, NAMED_OFFERS[kind]);
 }
 
 /** A parser for commander: a condition on a noun's fields, repeatable. */

@@ -73,7 +73,8 @@ export function checkCondition(condition: Condition, vocabulary: Vocabulary): vo
   const { text, field, operator, value } = condition;
   if (!isDocumented(condition, vocabulary)) {
     const first = firstSegment(field);
-    if (nearest(first, vocabulary.fields) !== undefined) throw unknownWord('field', first, vocabulary.fields);
+    const words = [...vocabulary.fields, ...Object.keys(vocabulary.headers ?? {})];
+    if (nearest(first, words) !== undefined) throw unknownWord('field', first, words);
     return;
   }
   const words = vocabulary.words[field];

@@ -67,7 +67,7 @@ export async function readFleet(context: Context, asked: MapFilters): Promise<Re
 
 /** `--title`, or whose fleet it is, and the filters as they were typed; `organization` is a UUID. */
 export async function describeFleet(context: Context, filters: MapFilters): Promise<string> {
-  const { title, organization, state, name, near, radius, zone, bbox, where } = filters;
+  const { title, organization, state, name, model, near, radius, zone, bbox, where } = filters;
   if (title !== undefined) return title;
   const { baseUrl } = await context.settings();
   const parts = [
@@ -76,6 +76,7 @@ export async function describeFleet(context: Context, filters: MapFilters): Prom
       : (await showOrganizations(context, [organization])).get(organization),
     ...(state === undefined ? [] : [state.join(' or ')]),
     ...(name === undefined ? [] : [`called "${name}"`]),
+    ...(model === undefined ? [] : [`model ${model}`]),
     ...(near === undefined ? [] : [`within ${showDistance(radius ?? 0)} of ${near.latitude}, ${near.longitude}`]),
     ...(bbox === undefined ? [] : ['inside a box']),
     ...(zone === undefined ? [] : [`zone ${zone.slice(0, ID_DIGITS)}`]),

@@ -2,6 +2,7 @@
 
 import { LINK_FIELDS, type LinkField, wholeUuid } from '../../api/links.js';
 import { NAMED, type Named, type NamedKind } from '../../api/named.js';
+import { nearest } from '../../cli/nearest.js';
 import { sleep } from '../../clock.js';
 import type { Context } from '../../context.js';
 import { FleetError, usageError } from '../../errors.js';
@@ -108,9 +109,10 @@ async function findByName(context: Context, kind: NamedKind, text: string): Prom
     exact.length > 0 ? exact : [...names].filter(([, own]) => own.some((name) => fold(name) === fold(wanted)));
   const [first, ...others] = found;
   const show = (some: readonly [string, string[]][]) => listSome(some.map(([uuid, [name]]) => [uuid, name]));
+  const near = nearest(wanted, [...names.values()].flat());
   if (first === undefined)
     throw new FleetError('not-found', `no ${one} is named "${shorten(text)}"`, {
-      hint: `${many}: ${show([...names])}`,
+      hint: `${near === undefined ? '' : `did you mean "${near}"? `}${many}: ${show([...names])}`,
     });
   if (others.length > 0)
     throw usageError(

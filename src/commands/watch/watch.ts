@@ -16,6 +16,9 @@ import { Watch, type WatchEffect, type WatchEvent, wantsFleet } from './state.js
 
 /** Runs `fleet watch`. Throws a FleetError for every end but the wanted ones (cli.md section 3). */
 export async function watch(context: Context, organization: string | undefined, options: WatchOptions): Promise<void> {
+  const { timeout } = context.flags;
+  if (timeout !== undefined && options.for === undefined && options.until === undefined)
+    await context.notice(`--timeout is for each request; to end the watch after ${timeout} s: --for ${timeout}s`);
   await runWatch(context, await makePlan(context, organization, options));
 }
 
