@@ -1,6 +1,6 @@
-// Makes folders. Node's own recursive mkdir never ends in a file system that takes none, such as /proc.
+// Makes folders, and moves files. Node's own recursive mkdir never ends in a file system that takes none, such as /proc.
 
-import { promises as files } from 'node:fs';
+import { promises as files, renameSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 /** For the owner alone. */
@@ -26,6 +26,27 @@ async function makeOne(folder: string, mode: number | undefined): Promise<void> 
     if (mode !== undefined) await files.chmod(folder, mode);
   } catch (error) {
     if (!hasCode(error, 'EEXIST')) throw error;
+  }
+}
+
+/** Moves a file onto another, whole or not at all. */
+export function moveFile(from: string, to: string): void {
+  untilFree(() => renameSync(from, to));
+}
+
+const BUSY_PAUSE_MS = 20;
+const BUSY_TRIES = 50;
+
+/** Windows refuses to open, replace or remove a file that another program has open for a moment: there it is tried again for a second. */
+export function untilFree<Value>(work: () => Value, platform = process.platform): Value {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return work();
+    } catch (error) {
+      const isBusy = platform === 'win32' && ['EPERM', 'EACCES', 'EBUSY'].some((code) => hasCode(error, code));
+      if (!isBusy || tries === BUSY_TRIES) throw error;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, BUSY_PAUSE_MS);
+    }
   }
 }
 

@@ -3,8 +3,8 @@
 import { existsSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
-import { makeFolder, OWN_FOLDER_MODE } from '../src/folder.js';
+import { describe, expect, test } from 'vitest';
+import { makeFolder, OWN_FOLDER_MODE, untilFree } from '../src/folder.js';
 import { newFolder } from './support/folder.js';
 
 test('each folder that is made is for the owner alone; one that is there stays as it is', async () => {
@@ -19,4 +19,27 @@ test('each folder that is made is for the owner alone; one that is there stays a
 // Node's own way would try again for ever.
 test.runIf(existsSync('/proc/self'))('a file system that takes no folders is an error', async () => {
   await expect(makeFolder('/proc/fleet/a')).rejects.toThrow('ENOENT');
+});
+
+describe('a file that another program has open for a moment', () => {
+  const busyFor = (times: number, code: string) => {
+    let tries = 0;
+    return () => {
+      tries += 1;
+      if (tries <= times) throw Object.assign(new Error(`${code}: no`), { code });
+      return tries;
+    };
+  };
+
+  test.each(['EPERM', 'EACCES', 'EBUSY'])('%s is waited out on Windows, where it passes', (code) => {
+    expect(untilFree(busyFor(3, code), 'win32')).toBe(4);
+  });
+
+  test.each([
+    ['linux', busyFor(1, 'EPERM')],
+    ['win32', busyFor(1, 'ENOSPC')],
+    ['win32', busyFor(Number.POSITIVE_INFINITY, 'EPERM')],
+  ] as const)('%s: any other error, and one that lasts, is thrown', (platform, work) => {
+    expect(() => untilFree(work, platform)).toThrow('no');
+  });
 });

@@ -9,7 +9,6 @@ import {
   openSync,
   readdirSync,
   readFileSync,
-  renameSync,
   rmSync,
   statSync,
 } from 'node:fs';
@@ -17,7 +16,7 @@ import { basename, dirname, join } from 'node:path';
 import type Conf from 'conf';
 import { every, sleep, systemClock } from '../clock.js';
 import { configError, FleetError, messageOf, reasonOf, usageError } from '../errors.js';
-import { hasCode, makeFolder, OWN_FOLDER_MODE } from '../folder.js';
+import { hasCode, makeFolder, moveFile, OWN_FOLDER_MODE, untilFree } from '../folder.js';
 import { isObject, parseJson } from '../json/parse.js';
 import { latePattern } from '../terminal/late.js';
 import type { KeyName } from './keys.js';
@@ -106,7 +105,7 @@ export async function replaceConfig(place: Place, config: Content): Promise<void
   try {
     if (old !== undefined) parseConfig(old);
   } catch {
-    await files.rename(place.configPath, `${place.configPath}.broken`);
+    moveFile(place.configPath, `${place.configPath}.broken`);
   }
   const absent = (before: Content) => Object.fromEntries(Object.keys(before).map((key) => [key, undefined]));
   await change(place, 'configPath', (before) => ({ ...absent(before), ...config }));
@@ -277,7 +276,7 @@ function readOwn(path: string): string | undefined {
   try {
     refuseForeignFolders(path);
     // Without waiting: a named pipe in its place would never open.
-    file = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
+    file = untilFree(() => openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)));
     const found = fstatSync(file);
     refuseForeign(path, found);
     if (!found.isFile()) throw new Error('it is not a regular file');
@@ -346,7 +345,7 @@ async function alone<Value>(lock: string, work: () => Promise<Value>): Promise<V
   let sinceMs = 0;
   for (;;) {
     try {
-      closeSync(openSync(lock, 'wx', OWNER_ONLY_MODE));
+      closeSync(untilFree(() => openSync(lock, 'wx', OWNER_ONLY_MODE)));
       break;
     } catch (error) {
       if (!hasCode(error, 'EEXIST')) throw error;
@@ -363,7 +362,7 @@ async function alone<Value>(lock: string, work: () => Promise<Value>): Promise<V
     return await work();
   } finally {
     over.abort();
-    rmSync(lock, { force: true });
+    untilFree(() => rmSync(lock, { force: true }));
   }
 }
 
@@ -380,7 +379,7 @@ async function replaceFile(target: string, content: Content): Promise<void> {
     (await openConf(draft)).store = content;
     if (statSync(draft).size !== Buffer.byteLength(formatContent(content)))
       throw new Error('no space left on the device');
-    renameSync(draft, target);
+    moveFile(draft, target);
   } finally {
     removeDrafts(draft);
   }

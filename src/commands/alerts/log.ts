@@ -7,7 +7,7 @@ import { randomBytes } from 'node:crypto';
 import * as fs from 'node:fs';
 import { hostname } from 'node:os';
 import { configError, FleetError, reasonOf } from '../../errors.js';
-import { hasCode } from '../../folder.js';
+import { hasCode, moveFile } from '../../folder.js';
 import { isObject, parseJson } from '../../json/parse.js';
 import { refuseForeign, statIfThere, targetOf } from '../../settings/trust.js';
 import { BEAT_MS, type Claim, followHolder, type Holder, type LockOptions, takeLock } from '../bulk/lock.js';
@@ -149,7 +149,7 @@ function replaceFile(path: string, text: string): void {
   const temporary = `${target}.${process.pid}-${randomBytes(4).toString('hex')}.tmp`;
   try {
     fs.writeFileSync(temporary, text, { flag: 'wx', mode: OWNER_ONLY_MODE, flush: true });
-    fs.renameSync(temporary, target);
+    moveFile(temporary, target);
   } catch (thrown) {
     fs.rmSync(temporary, { force: true });
     throw thrown;

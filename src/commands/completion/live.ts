@@ -1,14 +1,14 @@
 // The bicycles that the shell can offer: from a current mirror, a short-lived cache, or the service if it answers at once.
 
 import { createHash } from 'node:crypto';
-import { readFile, rename, stat, writeFile } from 'node:fs/promises';
+import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { BICYCLE, type Bicycle } from '../../api/bicycle.js';
 import { isUuid } from '../../api/links.js';
 import type { FollowedLine } from '../../cli/line.js';
 import { type NamedWord, NOTHING, type Offers } from '../../cli/offers.js';
 import { type Context, openContext } from '../../context.js';
-import { makeFolder, OWN_FOLDER_MODE } from '../../folder.js';
+import { makeFolder, moveFile, OWN_FOLDER_MODE } from '../../folder.js';
 import type { Client } from '../../http/client.js';
 import type { Item, Query } from '../../http/types.js';
 import { parseJson } from '../../json/parse.js';
@@ -220,5 +220,5 @@ async function writeCache(folder: string, path: string, cache: Cache): Promise<v
   await makeFolder(folder, OWN_FOLDER_MODE);
   const draft = `${path}.${process.pid}`;
   await writeFile(draft, JSON.stringify(cache), { mode: OWNER_ONLY_MODE });
-  await rename(draft, path);
+  moveFile(draft, path);
 }

@@ -1,9 +1,10 @@
 // Where a result or a drawing goes: stdout, or a file that is there whole or not at all.
 
-import { access, constants, open, readlink, realpath, rename, rm, stat } from 'node:fs/promises';
+import { access, constants, open, readlink, realpath, rm, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import type { Context } from '../../context.js';
 import { FleetError, reasonOf } from '../../errors.js';
+import { moveFile } from '../../folder.js';
 
 export interface Target {
   write(text: string | Buffer): Promise<void>;
@@ -51,7 +52,7 @@ export async function openTarget(context: Context, file: string | undefined): Pr
     end: () =>
       attempt(async () => {
         await handle.close();
-        if (isReplaced) await rename(draft, path);
+        if (isReplaced) moveFile(draft, path);
       }),
     discard,
   };
