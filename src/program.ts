@@ -234,8 +234,8 @@ function addGlobalFlags(program: Command): void {
     .option('--trace', 'one line per response on stderr with the three trace headers')
     .option('-v, --verbose', 'requests and responses on stderr, secrets redacted')
     .option('-q, --quiet', 'no progress, hints or notices on stderr; errors still')
-    .option('--no-mirror', 'ask the service alone, also where a mirror is current')
-    .option('--no-input', 'never ask; a question is a usage error')
+    .option('--no-mirror', 'ask the service even when a mirror is current')
+    .option('--no-input', 'never ask questions: fail instead (exit 2)')
     .option('--no-color', 'no colours; also NO_COLOR, and FORCE_COLOR turns them on');
 }
 

@@ -68,7 +68,7 @@ export function describeAge(status: MirrorStatus): string {
     ageMs === undefined ? 'of unknown age' : ageMs < 1000 ? 'less than 1 s old' : `${showDuration(ageMs)} old`;
   if (isCurrent) return `from the mirror, current, ${age}`;
   const reasons = [
-    ...(isTorn ? ['its file with -wal behind the name is missing, and with it what was written last'] : []),
+    ...(isTorn ? ['its -wal file is missing, and with it the last changes'] : []),
     ...(isWhole ? [] : ['its first reading of the fleet is not complete']),
     ...(openGaps.length === 0 ? [] : [`${openGaps.length === 1 ? 'a gap is' : `${openGaps.length} gaps are`} open`]),
     ...(behindMs > MOST_BEHIND_MS ? [`its writer is behind by ${showDuration(behindMs)}`] : []),

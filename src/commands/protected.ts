@@ -13,6 +13,6 @@ export async function askIfProtected(context: Context, what: string, isSure: boo
   if (!isProtected.value || isSure === true) return;
   const { askYesNo } = await import('../terminal/prompt.js');
   const message = `${what} with the protected profile "${profile.value}"?`;
-  if (await askYesNo(context, { message, instead: 'use --yes to skip the question' })) return;
+  if (await askYesNo(context, { message, instead: 'add --yes to skip the question' })) return;
   throw usageError('nothing was sent: it was not confirmed');
 }

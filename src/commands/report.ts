@@ -18,7 +18,7 @@ export function chooseReportFormat({ value, origin }: { value: Format; origin: s
   if (!FORMATS_OF_BICYCLES.includes(value)) return value;
   if (origin !== 'flag') return 'table';
   const formats = FORMATS.filter((format) => !FORMATS_OF_BICYCLES.includes(format));
-  throw usageError(`--output ${value} makes no sense here`, `formats: ${formats.join(', ')}`);
+  throw usageError(`--output ${value} does not apply here`, `formats: ${formats.join(', ')}`);
 }
 
 /** Prints the rows; `--jq` and `--columns` work as for lists, and a table is cut to the terminal. */

@@ -149,7 +149,7 @@ export class CatchUp {
     return this.#mark !== undefined;
   }
 
-  /** Whether something that may have changed was not looked up yet. */
+  /** Whether changes remain to be looked up. */
   get isBehind(): boolean {
     return this.#mark !== undefined || this.#reading?.asked.mark !== undefined;
   }
@@ -252,8 +252,8 @@ export class CatchUp {
     const comparison = this.#known.compare(item, mark, askedAt, now, { followed });
     const { change, isUnknown, isUncertain, isStale } = comparison;
     if (isUnknown) reading.found.unknown++;
-    if (isUncertain) reading.incomplete ??= 'of some bicycles it cannot be said whether they changed';
-    if (isStale) reading.pass.unsound ??= 'the list is older than what was pushed before';
+    if (isUncertain) reading.incomplete ??= 'for some bicycles it is unclear whether they changed';
+    if (isStale) reading.pass.unsound ??= 'the list is older than the pushed updates';
     if (change === undefined) return;
     reading.found.changes++;
     this.#emit({ type: 'caught-up', change });
@@ -318,8 +318,7 @@ export class CatchUp {
     if (isPast) {
       // Those followed by name that were not met in the last organization stand further down, so they did not change.
       if (left.organizations.length === 1) left.missing?.clear();
-      if (!mark.isProven && !this.#known.isWhole)
-        reading.incomplete ??= 'it is not known what time it was at the service';
+      if (!mark.isProven && !this.#known.isWhole) reading.incomplete ??= 'the time at the service is not known';
     } else {
       reading.isBoundReached = true;
       reading.incomplete ??= list.lastMs === undefined ? NO_ORDER : 'more may have changed further down';

@@ -98,7 +98,7 @@ export class Follower {
     return this.known.isWhole && this.isConnected && this.#gaps.open === undefined;
   }
 
-  /** Whether something that may have changed was not looked up yet. */
+  /** Whether changes remain to be looked up. */
   get isBehind(): boolean {
     return this.#catchUp.isBehind;
   }

@@ -199,7 +199,7 @@ export class WholeList {
     this.#emit({ type: 'counted', total: this.#total(this.#reading.progress) });
     if (!this.#known.store.isFull()) return;
     this.#reading = undefined;
-    this.#options.onEnd({ gone: 0, reason: 'there are more bicycles than are kept in mind' }, now);
+    this.#options.onEnd({ gone: 0, reason: 'there are too many bicycles to compare' }, now);
   }
 
   /** Whether the list shows it older than it was known. */
@@ -244,12 +244,12 @@ export class WholeList {
     const pass = this.#passOf(reading);
     this.#reading = undefined;
     if (isShort || reading.isStale) {
-      const what = isShort ? `showed ${met} of ${total} bicycles` : 'was older than what was pushed before';
+      const what = isShort ? `showed ${met} of ${total} bicycles` : 'was older than the pushed updates';
       return this.#endInVain('incomplete', `the list ${what}, ${MOST_PASSES} times`, 'it is read again later', now);
     }
     this.#options.onProven(this.#startedAt, total, now);
     if (hidden > 0 && !this.#isFiltered) {
-      const message = `the list shows available bicycles alone, as to a token with fewer rights: ${hidden} others are known and kept`;
+      const message = `the list shows only available bicycles, as to a token with fewer rights: ${hidden} others are known and kept`;
       this.#emit({ type: 'notice', event: 'filtered', message });
     }
     this.#isFiltered = hidden > 0;

@@ -205,7 +205,7 @@ const NETWORK_WORDS: Readonly<Record<string, readonly [words: string, hint: stri
   [DEADLINE_CODE]: ['the answer did not end in time', 'give more time with --deadline'],
   UND_ERR_HEADERS_OVERFLOW: [
     'the headers of the answer are larger than 64 kB',
-    'a proxy or the service sends too many or too long ones',
+    'a proxy or the service sends too many headers',
   ],
   UND_ERR_HEADERS_TIMEOUT: ['no answer in time', 'give more time with --timeout'],
   UND_ERR_BODY_TIMEOUT: ['the answer stopped coming', 'give more time with --timeout'],

@@ -13,7 +13,7 @@ export function readJson(answer: HttpAnswer, text = answer.text): unknown {
     return parseJson(text);
   } catch (error) {
     const isDeep = error instanceof JsonError && error.kind === 'depth';
-    const hint = isDeep ? 'nothing in the interface nests this deeply; ask those who run the service' : undefined;
+    const hint = isDeep ? 'report it to those who run the service' : undefined;
     throw unexpected(answer, describeBody(answer, error), hint, error);
   }
 }

@@ -38,7 +38,7 @@ export async function openMirror(
   try {
     if ((await readSchema(database)) === undefined) {
       const shown = showMirrorAddress(address);
-      if (isAlone) throw configError(`${shown} is not whole: the file with -wal behind its name is missing`, COPY_HINT);
+      if (isAlone) throw configError(`${shown} is incomplete: its -wal file is missing`, COPY_HINT);
       throw configError(`there is no mirror in ${shown}`, 'start one: fleet mirror run');
     }
     const { base_url: found, organizations = [] } = await readMeta(database);

@@ -69,7 +69,7 @@ const parseEmail = matching(/^[\w+-]+(?:\.[\w+-]+)*@[a-z\d]+(?:[.-][a-z\d]+)*\.[
 
 /** Each by its name in the feed; `feed_url` is ours: where the files will be read. */
 export const SYSTEM_FIELDS = {
-  system_id: field('id of the system, the same for ever', anything, { neededBy: ALWAYS, example: 'citybike_berlin' }),
+  system_id: field('id of the system, which never changes', anything, { neededBy: ALWAYS, example: 'citybike_berlin' }),
   name: field('name of the system, as customers know it', anything, { neededBy: ALWAYS, example: 'City Bike Berlin' }),
   language: field('language of all texts', matching(/^[a-z]{2,3}(?:-[A-Z]{2})?$/), {
     neededBy: ALWAYS,
@@ -80,11 +80,11 @@ export const SYSTEM_FIELDS = {
     neededBy: ['3.0'],
     example: '24/7',
   }),
-  feed_contact_email: field('whom readers of the feed write to', parseEmail, {
+  feed_contact_email: field("address for the feed's readers", parseEmail, {
     neededBy: ['3.0'],
     example: 'feed@example.com',
   }),
-  feed_url: field('address of the folder of the feed, as the public reads it', parseUrl, {
+  feed_url: field("public address of the feed's folder", parseUrl, {
     neededBy: ALWAYS,
     example: 'https://example.com/gbfs/',
   }),

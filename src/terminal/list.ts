@@ -35,5 +35,5 @@ export function drawList(rows: readonly (readonly string[])[], width?: number): 
 export function chooseListFormat({ value, origin }: { value: string; origin: string }): 'table' | 'json' | 'jsonl' {
   if (value === 'table' || value === 'json' || value === 'jsonl') return value;
   if (origin !== 'flag') return 'table';
-  throw usageError(`--output ${value} makes no sense here`, 'formats: table, json, jsonl');
+  throw usageError(`--output ${value} does not apply here`, 'formats: table, json, jsonl');
 }

@@ -184,7 +184,7 @@ export function summaryLines(summary: WatchSummary, offsetMinutes: number, names
   if (gapCount > NAMED_GAPS) lines.push(`  and ${count(gapCount - NAMED_GAPS, 'more gap')}`);
   if (summary.isUnread) lines.push('  what changed in the last gap was not looked up before the end');
   if (summary.undelivered > 0) {
-    lines.push(`  ${count(summary.undelivered, 'message')} not delivered: the reader of the output did not take them`);
+    lines.push(`  ${count(summary.undelivered, 'message')} not delivered: the reader of stdout stopped reading`);
   }
   return lines;
 }

@@ -167,7 +167,7 @@ test.each([
   [['alerts', 'act', SOME], 'the action is missing'],
   [['alerts', 'act', SOME, 'resolved'], 'did you mean "resolve"?'],
   [['alerts', 'act', 'resolve'], 'no alert given for "resolve"'],
-  [['alerts', 'act', SOME, 'resolve', '--field', 'dry_run=true'], 'no dry run is known of actions on alerts'],
+  [['alerts', 'act', SOME, 'resolve', '--field', 'dry_run=true'], '--dry-run-remote does not work for alerts'],
 ])('%j is refused before anything is sent: %s', (args, message) =>
   withServer(
     (response) => void response.end(),

@@ -343,7 +343,7 @@ describe('--install', () => {
   it('without a terminal and without --yes it is refused', async () => {
     const run = await fleet('completion bash --install');
     expect(run.code).toBe(2);
-    expect(run.stderr).toContain('hint: use --yes to skip the question');
+    expect(run.stderr).toContain('hint: add --yes to skip the question');
     await expect(stat(join(folder, '.bashrc'))).rejects.toThrow('ENOENT');
   });
 

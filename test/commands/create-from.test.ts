@@ -314,7 +314,7 @@ describe.concurrent('with a journal', () => {
         expect((await run()).code).toBe(9);
         expect(await run()).toMatchObject({
           code: 0,
-          stderr: expect.stringContaining('2 in doubt from an earlier run: 1 done, 1 not done and sent now'),
+          stderr: expect.stringContaining('2 without an answer in an earlier run: 1 done, 1 not done and sent now'),
         });
         expect(made).toHaveLength(3);
       },

@@ -92,12 +92,12 @@ ok  organization   UUID (profile "sandbox")
 ok  settings       api_version 1.0, output table, timeout 30, retries 3, allow_http false
 ok  disk           FOLDER can be written
 ok  token          stored by auth login; it ends in T; claims role, affs, sub, jti, iat, exp
-ok  proxy          service is asked directly: no proxy is set
+ok  proxy          service is reached directly: no proxy is set
 ok  http           GET /bicycles/ answered 200 in N ms, request UUID
 ok  clock          the same as the service, within a second
-ok  prefix         BASE leads to N bicycles
-ok  version        1.0 is understood; the service is sandbox-1.0.0
-ok  proxy          push is asked directly: no proxy is set
+ok  prefix         N bicycles at BASE
+ok  version        1.0 is supported; the service is sandbox-1.0.0
+ok  proxy          push is reached directly: no proxy is set
 ok  push           subscribed as admin after N ms
 ok  terminal       stdout is not a terminal: output is not cut and has no colour
 `);
@@ -489,7 +489,7 @@ describe('the network', () => {
       finding: 'the proxy http://127.0.0.1:1 (HTTPS_PROXY) cannot be reached: connection refused',
       next: expect.stringContaining('unset HTTPS_PROXY'),
     });
-    expect(stdout).toContain('service is asked through http://127.0.0.1:1 (HTTPS_PROXY)');
+    expect(stdout).toContain('service is reached through http://127.0.0.1:1 (HTTPS_PROXY)');
     expect(stdout).not.toContain('through null');
   });
 
@@ -529,21 +529,21 @@ describe('the network', () => {
     );
   });
 
-  it('a proxy: who is asked through it, and what is not', async () => {
+  it('a proxy: who is reached through it, and what is not', async () => {
     await settle(service());
     const proxy = await startMisbehaving((socket) => socket.end('HTTP/1.1 502 Bad Gateway\r\n\r\n'));
     const withUser = proxy.url.replace('http://', 'http://ann:secret@');
     const env = { FLEET_BASE_URL: 'https://bikes.example.com/api', HTTPS_PROXY: withUser };
     const { code, find, stdout, findings } = await examine('', { env });
     expect(code).toBe(8);
-    expect(find('proxy')?.finding).toBe(`service is asked through ${proxy.url} (HTTPS_PROXY)`);
+    expect(find('proxy')?.finding).toBe(`service is reached through ${proxy.url} (HTTPS_PROXY)`);
     expect(find('http')?.outcome).toBe('failure');
     expect(stdout).not.toContain('secret');
     expect(findings.filter(({ check, outcome }) => check === 'proxy' && outcome === 'ok').at(-1)?.finding).toContain(
       'no proxy is set',
     );
     const excluded = await examine('', { env: { ...env, NO_PROXY: '.example.com' } });
-    expect(excluded.find('proxy')?.finding).toBe('service is asked directly: NO_PROXY excludes it');
+    expect(excluded.find('proxy')?.finding).toBe('service is reached directly: NO_PROXY excludes it');
     await proxy.close();
   });
 });

@@ -72,7 +72,7 @@ test('an exported list changes nothing, and what only the service sets is left o
 });
 
 test.each([
-  ['without --yes off a terminal', 'name,description\nNAME,x\n', [], 'use --yes'],
+  ['without --yes off a terminal', 'name,description\nNAME,x\n', [], 'add --yes'],
   ['an unknown name', 'name,description\nNobody,x\n', ['--yes'], '"Nobody" is no bicycle'],
   ['an unknown column', 'name,descriptoin\nNAME,x\n', ['--yes'], 'description'],
   ['the same bicycle twice', 'name,description\nNAME,x\nNAME,y\n', ['--yes'], 'the same bicycle as in line 2'],

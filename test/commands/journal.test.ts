@@ -180,7 +180,7 @@ describe.concurrent('a rerun', () => {
         await arrive(sandbox, carriedOut, 'reserve');
         const args = [untouched, carriedOut, fresh, 'reserve', '--yes', '--journal', path];
         const { code, outcomes, stderr } = await act(sandbox, args);
-        expect(stderr).toContain('2 in doubt from an earlier run: 1 done, 1 not done and sent now, 0 unknown');
+        expect(stderr).toContain('2 without an answer in an earlier run: 1 done, 1 not done and sent now, 0 unknown');
         expect({ code, outcomes }).toEqual({
           code: 0,
           outcomes: { [untouched]: 'done', [carriedOut]: 'done', [fresh]: 'done' },
@@ -359,15 +359,15 @@ describe.concurrent('a rerun', () => {
           terminal: { columns: 200 },
           onStderr: (text) => stderr.push(text),
         });
-        while (!stderr.join('').includes('what is in doubt is decided in'))
+        while (!stderr.join('').includes('the requests of the earlier run are decided in'))
           await new Promise((resolve) => setTimeout(resolve, 5));
         expect(sandbox.actionCount(fresh)).toBe(1);
         await arrive(sandbox, late, 'reserve');
         expect((await running).outcomes).toEqual({ [late]: 'done', [fresh]: 'done' });
         expect(sandbox.actionCount(late)).toBe(1);
         const said = stderr.join('');
-        expect(said).toMatch(/1 in doubt from an earlier run; waiting \d\d s \(--settle\) for late requests/);
-        expect(said).toMatch(/reserve: 1 ended; what is in doubt is decided in \d+ s/);
+        expect(said).toMatch(/1 request of an earlier run may still arrive; waiting \d\d s \(--settle\)/);
+        expect(said).toMatch(/reserve: 1 ended; the requests of the earlier run are decided in \d+ s/);
       });
     });
   });
@@ -521,7 +521,9 @@ describe.concurrent('a rerun', () => {
         const { stdout, stderr } = await act(sandbox, [done, left, doubt, 'reserve', '--dry-run', '--journal', path]);
         expect(stdout.trim().split('\n')).toHaveLength(1);
         expect(stdout).toContain(left);
-        expect(stderr).toContain('dry run: 1 request, nothing was sent; by the journal 1 done, 1 in doubt');
+        expect(stderr).toContain(
+          'dry run: 1 request, nothing was sent; by the journal 1 done, 1 of an earlier run without an answer',
+        );
         expect(await readFile(path, 'utf8')).toBe(before);
       });
     });

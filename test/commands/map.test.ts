@@ -48,7 +48,7 @@ test('the title is the name of the organization, or what --title says', async ()
 test.each(['svg', 'html'])('-o %s goes into a file or a pipe, not onto a terminal', async (form) => {
   const { code, stdout, stderr } = await fleet(`map -o ${form}`, { terminal: { columns: 80, rows: 24 } });
   expect([code, stdout]).toEqual([2, '']);
-  expect(stderr).toContain('would flood the terminal');
+  expect(stderr).toContain('is not printed on a terminal');
   expect(stderr).toContain(`give --file fleet.${form}`);
 });
 

@@ -357,7 +357,7 @@ describe('what ends it, and what it survives', () => {
       await withDatabase(to, (database) => writeMeta(database, { lease }));
       rmSync(`${to.replace('sqlite:', '')}-wal`, { force: true });
       const { code, stderr } = await runFleet(['mirror', 'status', '--to', to], { env, clock });
-      expect([code, stderr]).toEqual([9, expect.stringContaining('its file with -wal behind the name is missing')]);
+      expect([code, stderr]).toEqual([9, expect.stringContaining('its -wal file is missing')]);
     });
   });
 
@@ -368,7 +368,7 @@ describe('what ends it, and what it survives', () => {
       const copy = join(folder, 'copy.db');
       copyFileSync(to.replace('sqlite:', ''), copy);
       const { code, stderr } = await runFleet(['mirror', 'status', '--to', `sqlite:${copy}`], { env, clock });
-      expect([code, stderr]).toEqual([3, expect.stringContaining('is not whole: the file with -wal behind its name')]);
+      expect([code, stderr]).toEqual([3, expect.stringContaining('is incomplete: its -wal file is missing')]);
     });
   });
 

@@ -147,7 +147,7 @@ describe('profile delete', () => {
   });
 
   it.each<[string, RunOptions, string]>([
-    ['profile delete berlin', {}, 'hint: use --yes to skip the question\n'],
+    ['profile delete berlin', {}, 'hint: add --yes to skip the question\n'],
     ['profile delete berlin --no-input', { terminal: { columns: 80 } }, 'cannot ask with --no-input'],
     ['profile delete brlin --yes', {}, 'did you mean "berlin"?'],
   ])('refuses: %s', async (line, options, message) => {

@@ -218,7 +218,7 @@ describe('ends', () => {
     expect(got.stderr).toMatch(/error: the (?:service |subscription to )/);
     if (code === 5)
       expect(got.stderr).toContain(
-        'hint: check the topic (what it names may be gone), and that sse_url has the right prefix',
+        'hint: check the topic (its bicycle or organization may be gone), and that sse_url has the right prefix',
       );
   });
 

@@ -110,7 +110,7 @@ describe('a token that cannot be had', () => {
         return false;
       },
     });
-    expect(endOf(got)?.error.message).toMatch(/^gave up after 45 s without the stream: /);
+    expect(endOf(got)?.error.message).toMatch(/^gave up after 45 s without a connection: /);
   });
 
   test('at the start a command that fails, or one that hangs, is asked again', async () => {

@@ -23,7 +23,7 @@ export async function actOnAlerts(context: Context, words: readonly string[], op
   const fields = readFields(options.field);
   if (Object.hasOwn(fields, 'dry_run')) {
     throw usageError(
-      'no dry run is known of actions on alerts: a service that ignores dry_run would carry them out',
+      '--dry-run-remote does not work for alerts: a service that ignores dry_run would carry the action out',
       '--dry-run prints the requests and sends nothing',
     );
   }

@@ -200,6 +200,6 @@ function cannotWrite(path: string, thrown: unknown): FleetError {
 
 function lost(path: string, why: string): FleetError {
   return new FleetError('output', `${path} ${why}`, {
-    hint: 'what was printed last may be printed again by who has it now',
+    hint: 'the last alerts may be printed twice',
   });
 }

@@ -47,7 +47,7 @@ export function openAlertsReport(stderr: Stderr, title: Title, everyMs: number |
         if (isRepaired) return;
         isRepaired = true;
         const [from, to] = [iso(effect.fromMs), iso(effect.toMs)];
-        const line = `the list was read until ${from}, which is in the future of the service; it is read again from ${to}`;
+        const line = `the list was read until ${from}, which is ahead of the service's clock; reading again from ${to}`;
         say({ event: 'repaired', from, to }, line);
       } else if (effect.type === 'unread') {
         const { error, retryInMs, cappedFromMs } = effect;

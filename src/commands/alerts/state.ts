@@ -230,7 +230,7 @@ function takeFailure(turn: Turn, { error, askedMs }: AlertsEvent & { type: 'fail
   const { state, now, effects } = turn;
   // Assumed: a service that does not order by `modified` says 400, as it was observed for other fields.
   if (error.status === 400 && state.order === 'modified' && state.reading?.pages === 0) {
-    const text = 'the service does not order alerts by modified; changes are looked for in the newest 2,000';
+    const text = 'the service cannot sort alerts by modified: only the newest 2,000 are checked for changes';
     effects.push({ type: 'detail', text });
     return beginByCreated(turn);
   }

@@ -45,7 +45,7 @@ export function chooseTarget(stored: Stored, chosen: Chosen, address: URL | unde
   const held = addressOf(stored, profile);
   const isSame = address === undefined || held === undefined || isSameService(held, address);
   if (isNamed || (isSame && !isSandbox)) return { profile, reason: undefined, replaced: isSame ? undefined : held };
-  if (address === undefined) throw new Error('an address is needed beside the sandbox');
+  if (address === undefined) throw new Error('an address is needed: that of the sandbox changes with each start');
   const reason = isSandbox
     ? `"${profile}" belongs to "fleet sandbox"`
     : `"${profile}" holds ${held === undefined ? 'no address' : KEYS.base_url.show(held)}`;

@@ -229,7 +229,7 @@ async function confirm(
 ): Promise<void> {
   await askIfProtected(context, `Edit ${label}`, yes);
   if (yes === true || (!canAsk(context) && !isLookedUp)) return;
-  const isSure = await askYesNo(context, { message: `Edit ${label}?`, instead: 'use --yes, or give the whole UUID' });
+  const isSure = await askYesNo(context, { message: `Edit ${label}?`, instead: 'add --yes, or give the whole UUID' });
   if (!isSure) throw usageError('nothing was sent: it was not confirmed');
 }
 

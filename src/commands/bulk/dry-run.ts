@@ -42,7 +42,7 @@ export async function showRequests(
   const others = [
     ...(counts.done > 0 ? [`${counts.done} done`] : []),
     ...(counts.refused > 0 ? [`${counts.refused} refused`] : []),
-    ...(counts.doubt > 0 ? [`${counts.doubt} in doubt and would be looked up first`] : []),
+    ...(counts.doubt > 0 ? [`${counts.doubt} of an earlier run without an answer would be looked up first`] : []),
   ];
   const aside = others.length === 0 ? '' : `; by the journal ${others.join(', ')}`;
   await context.notice(

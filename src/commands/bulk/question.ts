@@ -32,7 +32,7 @@ export async function askBefore(
   const what = count === 1 ? `${one} ${examples}${details}` : `${count} ${many} (${examples})`;
   const where = `at ${baseUrl.value?.href.replace(/\/$/, '')} (${isProtected.value ? 'protected ' : ''}profile ${profile.value})`;
   const question = clean(`${isCreation ? 'Create' : verb === 'edit' ? 'Edit' : `Run ${verb} on`} ${what} ${where}?`);
-  const instead = `use --yes to skip the question, or --dry-run to see what would be sent`;
+  const instead = `add --yes to skip the question, or --dry-run to see what would be sent`;
   const isSure = await withTerminal(context, isStdin, async (asking) => {
     if (!isGrave || isDryRun) return askYesNo(asking, { message: question, instead });
     const proof = isGraveOne ? verb : String(count);

@@ -204,10 +204,10 @@ function checkNumber(journal: Journal, record: { [name: string]: unknown }): voi
 /** Refuses a journal that does not show all that was done, with a FleetError of kind `usage` that says why. */
 export function checkDamage({ damage, startedAtMs }: Journal, path: string, wallMs: number): void {
   const isFuture = startedAtMs !== null && startedAtMs > wallMs + LARGEST_FUTURE_MS;
-  const why = isFuture ? `it was written on ${new Date(startedAtMs).toISOString()}, which is to come` : damage;
+  const why = isFuture ? `it was written on ${new Date(startedAtMs).toISOString()}, which is in the future` : damage;
   if (why === undefined) return;
   throw usageError(
-    `the journal ${path} cannot be relied on: ${why}; nothing was sent`,
+    `the journal ${path} cannot be trusted: ${why}; nothing was sent`,
     `look at it with "fleet journal show", and use a new journal for what is left; --unknown resend acts on everything that it does not show as done`,
   );
 }

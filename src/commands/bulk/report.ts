@@ -112,7 +112,7 @@ function openMeter(verb: string, total: number | undefined, startedAt: number) {
   return (now: number, ended: number, bad: number, settledAtMs: number | undefined): string => {
     if (settledAtMs !== undefined) {
       const leftSeconds = Math.max(0, Math.ceil((settledAtMs - now) / 1000));
-      return `${verb}: ${ended} ended; what is in doubt is decided in ${leftSeconds} s`;
+      return `${verb}: ${ended} ended; the requests of the earlier run are decided in ${leftSeconds} s`;
     }
     const perSecond = rate(now, ended);
     const parts = [

@@ -1,6 +1,7 @@
 // The second half of a resumed run: waits until nothing can arrive any more, then decides what an earlier run left in doubt.
 
 import { sleep } from '../../clock.js';
+import { count } from '../../views/stream.js';
 import type { Decide, Doubt, UnknownChoice } from './plan.js';
 import { askAgain, labelOf } from './question.js';
 import type { How } from './records.js';
@@ -41,7 +42,7 @@ export async function settleDoubts(run: Run, startedMs: number): Promise<void> {
     }
     const doneCount = doubts.length - untouched.length - unknown.length;
     run.reporter.say(
-      `${doubts.length} in doubt from an earlier run: ${doneCount} done, ${untouched.length} not done and sent now, ${unknown.length} unknown`,
+      `${doubts.length} without an answer in an earlier run: ${doneCount} done, ${untouched.length} not done and sent now, ${unknown.length} unknown`,
     );
     if (over.aborted || unknown.length === 0) return;
     const choice = options.unknown ?? (await askForChoice(run, unknown));
@@ -64,7 +65,9 @@ async function waitUntilSettled({ context, reporter, doubts, over }: Run, untilM
   const restMs = untilMs - context.clock.monotonicMs();
   if (restMs <= 0) return;
   const seconds = Math.ceil(restMs / 1000);
-  reporter.say(`${doubts.length} in doubt from an earlier run; waiting ${seconds} s (--settle) for late requests`);
+  reporter.say(
+    `${count(doubts.length, 'request')} of an earlier run may still arrive; waiting ${seconds} s (--settle)`,
+  );
   reporter.settling(untilMs);
   await sleep(context.clock, restMs, over);
   reporter.settling(undefined);

@@ -164,7 +164,7 @@ const NEEDLESS: ChangeResult = {
 /** The failure of a task that only the journal knows. */
 export function failureOf({ outcome, status, message, request_id }: ChangeResult): FleetError {
   const kind = outcome === 'refused' && status !== null ? kindOfStatus(status) : 'network';
-  return new FleetError(kind, message ?? `the journal has it as ${outcome}`, {
+  return new FleetError(kind, message ?? `the journal says ${outcome}`, {
     ...(status === null ? {} : { status }),
     ...(request_id === null ? {} : { trace: { requestId: request_id } }),
     hint: 'this is from the journal; check the bicycle, and send it again without this journal',
@@ -337,7 +337,7 @@ async function exchange(run: Run, task: Task, { announce, pause }: Steps): Promi
     } catch (error) {
       if (error === HELD_BACK && !over.aborted) {
         const seconds = ((journal?.silentMs() ?? 0) / 1000).toFixed(1);
-        reporter.say(`this process was stopped for ${seconds} s; checking that the journal is still its own`);
+        reporter.say(`this process was stopped for ${seconds} s; checking that no other run took over the journal`);
         await announce();
       } else if (error instanceof FleetError && change.mayTryOtherwise?.(error, request) === true && !over.aborted)
         await announce();

@@ -48,8 +48,8 @@ export async function changeCompletion(
     // Not a notice where it is asked for: whoever says yes must know to what.
     for (const { said } of changes) await (yes === true ? notice(said) : io.stderr.write(`${clean(said)}\n`));
     const question = {
-      message: changes.length === 1 ? 'Do this?' : 'Do both?',
-      instead: `use --yes to skip the question${isWanted ? `, or ${byHand}` : ''}`,
+      message: changes.length === 1 ? 'Make this change?' : 'Make both changes?',
+      instead: `add --yes to skip the question${isWanted ? `, or ${byHand}` : ''}`,
     };
     if (yes !== true && !(await askYesNo(context, question))) return await notice('nothing was changed');
     for (const { change } of changes) await change();

@@ -129,7 +129,7 @@ async function checkAddress(probe: Probe, { name, url, isSeen, check }: Address)
   const way = proxy === undefined ? `directly: ${because}` : `through ${proxy.origin} (${because})`;
   const isDirect = proxy === undefined && url.protocol === 'https:';
   return [
-    ok('proxy', `${name} is asked ${way}`),
+    ok('proxy', `${name} is reached ${way}`),
     ...(isDirect && !isSeen ? await checkCertificate(context, `${name} tls`, url, settings.timeoutMs.value) : []),
     ...(await check(probe, url)),
   ];

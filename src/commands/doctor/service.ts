@@ -58,8 +58,8 @@ async function judgeAnswer(probe: Probe, baseUrl: URL, answer: HttpAnswer): Prom
   if (count !== undefined) {
     const service = trace.version === undefined ? '' : `; the service is ${trace.version}`;
     return [
-      ok('prefix', `${address} leads to ${count} bicycles`),
-      ok('version', `${settings.apiVersion.value} is understood${service}`),
+      ok('prefix', `${count} bicycles at ${address}`),
+      ok('version', `${settings.apiVersion.value} is supported${service}`),
     ];
   }
   const refused = (check: string, subject: string) => {
@@ -68,7 +68,7 @@ async function judgeAnswer(probe: Probe, baseUrl: URL, answer: HttpAnswer): Prom
   };
   if (status === 406) return [await findVersion(probe, baseUrl)];
   if (isRefusal(answer)) {
-    const prefix = ok('prefix', `${address} leads to a service that asks who you are`);
+    const prefix = ok('prefix', `service found at ${address}; it wants a token`);
     return token === undefined ? [prefix] : [prefix, refused('access', 'the token')];
   }
   const other = status === 400 ? await findScheme(probe, baseUrl) : undefined;

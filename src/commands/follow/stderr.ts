@@ -37,7 +37,7 @@ export function openStderr(context: Context, options: StderrOptions) {
   const offsetMinutes = -new Date(wallMs()).getTimezoneOffset();
   let lastLoss: string | undefined;
   const leftOut = (lines: number) => {
-    const message = `${lines} lines were left out here: the reader of stderr did not take them`;
+    const message = `${lines} lines were dropped here: the reader of stderr is too slow`;
     return isJson ? record({ event: 'left-out', message }) : message;
   };
   const write = isMuted ? () => {} : openBounded(io.stderr.write, leftOut);

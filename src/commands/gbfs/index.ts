@@ -49,7 +49,7 @@ export function addGbfs(program: Command, run: Run): void {
     .action(run(async () => (await import('./gbfs.js')).publishGbfs));
   examples(
     gbfs,
-    ['what the feed needs to know, once', "fleet config set gbfs.name 'City Bike'"],
+    ['set the name of the system', "fleet config set gbfs.name 'City Bike'"],
     ['publish once, for cron', 'fleet gbfs --out /srv/gbfs --system system.json --quiet'],
     ['keep it current, with metrics', 'fleet gbfs --out /srv/gbfs --system system.json --every 60s --metrics 9465'],
     ['serve it to a proxy', 'fleet gbfs --serve 4040 --system system.json --range 60km'],

@@ -70,10 +70,10 @@ function metricsOf(counts: { published: number; failed: number }, last: Publishe
       ? []
       : [
           ['vehicles', 'Vehicles in the feed.', last.vehicles],
-          ['updated_timestamp_seconds', 'Until when the feed is true.', last.updatedMs / 1000],
-          ['ttl_seconds', 'How old the feed may become.', last.ttlMs / 1000],
+          ['updated_timestamp_seconds', 'Time until which the feed is valid.', last.updatedMs / 1000],
+          ['ttl_seconds', 'How long the feed is valid.', last.ttlMs / 1000],
           ...Object.entries(last.leftOut).map(
-            ([reason, count]) => ['left_out', 'What is not in the feed.', count, `{reason="${reason}"}`] as const,
+            ([reason, count]) => ['left_out', 'Vehicles left out of the feed.', count, `{reason="${reason}"}`] as const,
           ),
         ].map(([name, help, value, labels]) => [name, help, value, labels] as [string, string, number, string?]);
   return [

@@ -24,6 +24,9 @@ Exit code 9 when records are missing or were changed. A lost end looks like a cr
     examples(
       command,
       ['what became of each', 'fleet journal show j.jsonl'],
-      ['those of which nobody knows', `fleet journal show j.jsonl --jq '.[] | select(.outcome == "unknown") | .uuid'`],
+      [
+        'those with an unknown outcome',
+        `fleet journal show j.jsonl --jq '.[] | select(.outcome == "unknown") | .uuid'`,
+      ],
     );
 }

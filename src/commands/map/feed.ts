@@ -82,7 +82,7 @@ export function openFeed({ title, tiles, offsetMinutes, pastFromMs, startMs, kee
     const isFull = known.store.size() >= KNOWN_LIMIT && total > KNOWN_LIMIT;
     const isReading = !known.isWhole && !isFull && known.store.size() < total;
     const [all, some] = [total, KNOWN_LIMIT].map((count) => count.toLocaleString('en'));
-    const note = `Of ${all} bicycles these are the ${some} heard of last: more are not followed.`;
+    const note = `Of ${all} bicycles only the ${some} that were updated last are followed.`;
     return { link: { ...link, total: isReading ? total : null }, note: isFull ? note : null };
   };
   /** The bicycles that are others than they were; what is merged or read anew is another object. */

@@ -36,7 +36,7 @@ export async function followMap(context: Context, asked: MapFilters, role: Topic
 /** `flag` is what asks for it. Throws a usage error for a zone. */
 export async function choosePart(context: Context, asked: MapFilters, flag: '--live' | '--serve'): Promise<FleetPart> {
   if (asked.zone !== undefined) {
-    const reason = `${flag} cannot tell what comes into a zone, which the service alone knows`;
+    const reason = `${flag} cannot follow a zone: only the service knows what is in it`;
     throw usageError(reason, 'use --bbox or --near');
   }
   const organization = await chosenOrganization(await patiently(context, {}), asked.organization);

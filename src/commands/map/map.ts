@@ -110,8 +110,8 @@ function chooseForm({ flags, io }: Context, options: MapOptions): Form {
     [size !== undefined && isPage, '--size is for the terminal and -o svg; a page fits its window'],
     [
       form !== 'text' && serve === undefined && file === undefined && io.stdout.isTerminal,
-      `a ${form === 'svg' ? 'picture' : 'page'} would flood the terminal`,
-      `give --file fleet.${form}, or send it into a file`,
+      `a ${form === 'svg' ? 'picture' : 'page'} is not printed on a terminal`,
+      `give --file fleet.${form}, or redirect it`,
     ],
   ];
   const refusal = refusals.find(([isSo]) => isSo);

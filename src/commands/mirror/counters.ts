@@ -52,11 +52,11 @@ function metricsOf(counters: Counters, reading: Reading): Metric[] {
   );
   const gauges: [name: string, help: string, value: number][] = [
     ['rows', 'Bicycles in the mirror that are not gone.', reading.rows],
-    ['lag_seconds', 'How far what is written is behind the service.', counters.lagMs / 1000],
+    ['lag_seconds', 'How far the mirror is behind the service.', counters.lagMs / 1000],
     ['last_commit_timestamp_seconds', 'When the last transaction was committed.', counters.lastCommitWallMs / 1000],
-    ['last_heard_timestamp_seconds', 'Until when everything was heard.', counters.lastHeardWallMs / 1000],
+    ['last_heard_timestamp_seconds', 'Time up to which every update was received.', counters.lastHeardWallMs / 1000],
     ['stream_up', 'Whether every topic is connected.', Number(reading.isStreamUp)],
-    ['gap_open', 'Whether something that may have changed was not looked up yet.', Number(reading.isGapOpen)],
+    ['gap_open', 'Whether changes remain to be looked up.', Number(reading.isGapOpen)],
     ['snapshot_whole', 'Whether the whole list was read once.', Number(reading.isWhole)],
     ['current', 'Whether the mirror is current.', Number(reading.isCurrent)],
     ['resident_memory_bytes', 'Memory of this process.', process.memoryUsage.rss()],

@@ -82,7 +82,7 @@ function learnRights({ shown, options }: Session, token: string): void {
 }
 
 function incomplete(reason: string | undefined): FleetError {
-  return new FleetError('partial', `the mirror is not whole${reason === undefined ? '' : `: ${reason}`}`, {
+  return new FleetError('partial', `the mirror is incomplete${reason === undefined ? '' : `: ${reason}`}`, {
     hint: 'run it again; what was read is kept',
   });
 }

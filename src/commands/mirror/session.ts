@@ -82,7 +82,7 @@ const PRUNE_MS = 3_600_000;
 const MOST_PAGES = 200;
 /** A list is ahead of messages that are on their way by no more than this; one that comes much later is sent again. */
 const OVERTAKEN_MS = 60_000;
-const LATE = 'messages came after the list had shown what followed them';
+const LATE = 'messages came late: the list had shown newer changes';
 
 /** Opens the mirror as its one writer; lets go of the database when `use` has ended. */
 export async function withMirrorSession(

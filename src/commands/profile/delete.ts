@@ -18,7 +18,7 @@ export async function removeProfile(context: Context, name: string, options: Del
   if (!stored.profiles.has(name) && !hasToken) throw unknownWord('profile', name, [...stored.profiles.keys()]);
   if (options.yes !== true) {
     const message = `Delete profile "${clean(name)}"${hasToken ? ' and its token' : ''}?`;
-    if (!(await askYesNo(context, { message, instead: 'use --yes to skip the question' })))
+    if (!(await askYesNo(context, { message, instead: 'add --yes to skip the question' })))
       return notice('nothing was deleted');
   }
   await deleteProfile(stored, name);

@@ -64,7 +64,7 @@ function readLine(report: Report, atNow: (text: string) => string): string | und
   if (sinceWallMs === undefined) {
     if (missing.length === 0) return undefined;
     return isBoundReached
-      ? `not among the last changed bicycles of the list, so not known before the first update: ${which}; raise --resync-pages`
+      ? `not among the bicycles that changed last, so not known before the first update: ${which}; raise --resync-pages`
       : `not in the list, so not known before the first update: ${which}`;
   }
   const found = [

@@ -240,13 +240,13 @@ function statusFailure(
 ): FleetError {
   if (status === 204) {
     // HTML standard 9.2.3: "a client can be told to stop reconnecting using the HTTP 204 No Content response code".
-    return new FleetError('service', `the service ended ${subject} for good`, { status });
+    return new FleetError('service', `the service closed ${subject} and asks not to reconnect`, { status });
   }
   const failure = answerFailure(status, headers, text, subject, tokens);
   if (failure.kind === 'not-found')
     return withHint(
       failure,
-      'check the topic (what it names may be gone), and that sse_url has the right prefix ("fleet config get sse_url")',
+      'check the topic (its bicycle or organization may be gone), and that sse_url has the right prefix ("fleet config get sse_url")',
     );
   if (status < 300 || status >= 400) return failure;
   return withHint(

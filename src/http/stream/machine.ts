@@ -211,7 +211,7 @@ function receive(step: Step, received: Received, phase: Phase & { name: 'open' }
   if (firstId !== undefined || messages.length > 0)
     settleGap(step, phase.since, firstId !== undefined && isNextId(phase.lastEventId, firstId));
   for (const bytes of tooBigBytes) {
-    const message = `an event of ${bytes} bytes was skipped: it is above the limit for one event`;
+    const message = `an event of ${bytes} bytes was skipped: it is larger than the limit for one event`;
     step.effects.push(eventGap(at, 'too-big', message));
     wantResync(step, at);
   }
@@ -329,8 +329,8 @@ function giveUp(step: Step, down: { sinceMs: number; error?: FleetError }): void
   const seconds = Math.round((step.ms - down.sinceMs) / 1000);
   const last = down.error ?? new FleetError('network', `no answer from ${step.settings.origin}`);
   const { status, trace } = last;
-  const hint = 'leave out --give-up-after to try for ever';
-  const message = `gave up after ${seconds} s without the stream: ${last.message}`;
+  const hint = 'leave out --give-up-after to retry forever';
+  const message = `gave up after ${seconds} s without a connection: ${last.message}`;
   const kind = last.kind === 'service' ? 'service' : 'network';
   const error = new FleetError(kind, message, { status, trace, cause: last, hint });
   if (step.phase.name === 'trying') step.effects.push({ type: 'disconnect', error });
