@@ -2,15 +2,14 @@
 
 import { ALERT, type Alert } from '../../api/alert.js';
 import type { Bicycle } from '../../api/bicycle.js';
-import { every, type Moment, momentOf, openTimer } from '../../clock.js';
+import { type Clock, every, type Moment, momentOf, openTimer } from '../../clock.js';
 import type { Context } from '../../context.js';
 import { FleetError } from '../../errors.js';
 import type { Client } from '../../http/client.js';
 import { firstPage } from '../../http/first-page.js';
 import { widthOf } from '../../terminal/cells.js';
-import { loadPaint } from '../../terminal/colour.js';
+import { loadPaint, type Paint } from '../../terminal/colour.js';
 import { countNoun } from '../../terminal/formats/renderer.js';
-import type { Key } from '../../terminal/keys.js';
 import { openScreen } from '../../terminal/screen.js';
 import { textOf } from '../../terminal/values.js';
 import { BICYCLES } from '../../views/bicycle.js';
@@ -22,7 +21,6 @@ import type { Session } from '../follow/loop.js';
 import { type BoardEvent, type BoardState, boardState, startBoard } from './board.js';
 import { readFilter } from './filter.js';
 import { type LiveMapInput, openLiveMap } from './live-map.js';
-import type { MapSeen } from './map-view.js';
 import type { Plan } from './plan.js';
 import type { Watch, WatchEffect, WatchEvent } from './state.js';
 
@@ -59,93 +57,121 @@ const KEPT_SECONDS = 60;
 
 /** Takes over the terminal, and leaves it at the end as it was found. */
 export async function openLive(options: LiveOptions): Promise<Display> {
-  const { context, plan, client, over, stop } = options;
-  const { clock, io } = context;
-  const paint = await loadPaint(io.stdout.colorLevel);
-  const moment = () => momentOf(clock);
-  const openedAt = moment();
-  const rate = openRate(openedAt.monotonicMs);
-  let board = startBoard(plan.topics, openedAt, plan.map === undefined ? 'fleet' : 'map');
-  const map = openLiveMap();
-  let seenMap: MapSeen | undefined;
-  let watched: Watch | undefined;
+  return new Live(options, await loadPaint(options.context.io.stdout.colorLevel));
+}
+
+class Live implements Display {
+  readonly #options: LiveOptions;
+  readonly #paint: Paint;
+  readonly #openedMs: number;
+  readonly #rate: Rate;
+  readonly #screen: ReturnType<typeof openScreen>;
+  readonly #frames: ReturnType<typeof openFrames>;
+  readonly #map = openLiveMap();
+  #board: BoardState;
+  #watched: Watch | undefined;
   /** How many messages the rate has counted. */
-  let counted = 0;
+  #counted = 0;
   /** What the last frame showed: keys are about that. */
-  let seen: Pick<BoardEvent & { type: 'key' }, 'uuids' | 'first' | 'matching'> = { uuids: [], first: 0, matching: 0 };
-  let isWriting = false;
-  let frameMs = FRAME_MS;
+  #seen: Pick<BoardEvent & { type: 'key' }, 'uuids' | 'first' | 'matching' | 'map'> = SEEN_NOTHING;
+  #isWriting = false;
 
-  let lastFrameMs = Number.NEGATIVE_INFINITY;
-  const timer = openTimer(clock, draw);
-  const wantFrame = (inMs: number, apartMs = frameMs) =>
-    timer.want(Math.max(inMs, lastFrameMs + apartMs - clock.monotonicMs()));
-  const size = () => ({ width: io.streams.stdout.columns ?? io.stdout.width() ?? 80, height: io.stdout.height() });
-  const take = (event: BoardEvent) => {
-    board = boardState(board, event);
-    if (board.isOver) stop('quit', quitError(plan));
-    wantFrame(0, event.type === 'key' && board.view.home === 'map' ? MAP_FRAME_MS : undefined);
-  };
-  const boardFrame = (state: Watch) => {
-    const { width, height } = size();
-    const input = inputOf(board, state, moment(), {
-      rows: bicycleRows(height),
-      rate,
-      openedMs: openedAt.monotonicMs,
-      offsetMinutes: options.offsetMinutes,
-      title: options.title,
+  constructor(options: LiveOptions, paint: Paint) {
+    const { context, plan } = options;
+    const { clock, io } = context;
+    const openedAt = momentOf(clock);
+    this.#options = options;
+    this.#paint = paint;
+    this.#openedMs = openedAt.monotonicMs;
+    this.#rate = openRate(openedAt.monotonicMs);
+    this.#board = startBoard(plan.topics, openedAt, plan.map === undefined ? 'fleet' : 'map');
+    this.#frames = openFrames(clock, () => this.#draw());
+    this.#screen = openScreen({
+      stdout: io.streams.stdout,
+      stdin: io.stdin,
+      onChange: () => this.#frames.want(0),
+      onKey: (key) => this.#step({ type: 'key', key, rows: bicycleRows(this.#size().height), ...this.#seen }),
     });
-    const uuids = input.rows.map(({ uuid }) => textOf(uuid)?.toLowerCase());
-    seen = { uuids, first: board.view.scroll, matching: input.matching };
-    return screen.frame(boardLines(input, { width, height, paint }));
-  };
-  const mapFrame = (state: Watch) => {
-    const look = { ...size(), hasColor: io.stdout.colorLevel > 0, hasUnicode: io.stdout.hasUnicode };
-    const drawn = map.frame(
-      mapInputOf(board, state, moment(), { ...options, title: plan.map?.title ?? options.title, look }),
-    );
-    seenMap = drawn.seen;
-    return screen.draw(drawn.canvas, paint);
-  };
-
-  function draw(): void {
-    const startMs = clock.monotonicMs();
-    lastFrameMs = startMs;
-    const isMap = board.view.panel.type === 'map';
-    if (watched !== undefined && !isWriting) {
-      isWriting = true;
-      // A terminal that is held back by Ctrl-S gets the next frame when it takes this one.
-      void io.stdout.write(isMap ? mapFrame(watched) : boardFrame(watched)).then(
-        () => {
-          isWriting = false;
-        },
-        () => stop('failed', new FleetError('output', 'the terminal has gone')),
-      );
-    }
-    frameMs = Math.max(isMap ? MAP_FRAME_MS : FRAME_MS, FRAME_COST_FACTOR * (clock.monotonicMs() - startMs));
-    wantFrame(IDLE_FRAME_MS);
+    options.atEnd(() => {
+      this.#frames.close();
+      this.#screen.close();
+    });
+    pollAlerts(options, (alerts) => this.#step({ type: 'alerts', alerts }));
   }
 
-  const screen = openScreen({
-    stdout: io.streams.stdout,
-    stdin: io.stdin,
-    onChange: () => wantFrame(0),
-    onKey: (key: Key) => take({ type: 'key', key, rows: bicycleRows(size().height), ...seen, map: seenMap }),
+  take(effects: readonly WatchEffect[], state: Watch) {
+    this.#rate.add(state.counts.messages - this.#counted, this.#options.context.clock.monotonicMs());
+    this.#counted = state.counts.messages;
+    this.#watched = state;
+    for (const effect of effects) this.#board = boardState(this.#board, { type: 'effect', effect });
+    this.#frames.want(0);
+  }
+
+  #step(event: BoardEvent) {
+    const { plan, stop } = this.#options;
+    this.#board = boardState(this.#board, event);
+    if (this.#board.isOver) stop('quit', quitError(plan));
+    this.#frames.want(0, event.type === 'key' && this.#board.view.home === 'map' ? MAP_FRAME_MS : undefined);
+  }
+
+  #size() {
+    const { io } = this.#options.context;
+    return { width: io.streams.stdout.columns ?? io.stdout.width() ?? 80, height: io.stdout.height() };
+  }
+
+  /** Returns how far apart such frames are at least. */
+  #draw(): number {
+    const isMap = this.#board.view.panel.type === 'map';
+    if (this.#watched !== undefined && !this.#isWriting) {
+      this.#isWriting = true;
+      const frame = isMap ? this.#mapFrame(this.#watched) : this.#boardFrame(this.#watched);
+      // A terminal that is held back by Ctrl-S gets the next frame when it takes this one.
+      void this.#options.context.io.stdout.write(frame).then(
+        () => {
+          this.#isWriting = false;
+        },
+        () => this.#options.stop('failed', new FleetError('output', 'the terminal has gone')),
+      );
+    }
+    return isMap ? MAP_FRAME_MS : FRAME_MS;
+  }
+
+  #boardFrame(state: Watch): string {
+    const { width, height } = this.#size();
+    const { context, offsetMinutes, title } = this.#options;
+    const frame = { rows: bicycleRows(height), rate: this.#rate, openedMs: this.#openedMs, offsetMinutes, title };
+    const input = inputOf(this.#board, state, momentOf(context.clock), frame);
+    const uuids = input.rows.map(({ uuid }) => textOf(uuid)?.toLowerCase());
+    this.#seen = { ...this.#seen, uuids, first: this.#board.view.scroll, matching: input.matching };
+    return this.#screen.frame(boardLines(input, { width, height, paint: this.#paint }));
+  }
+
+  #mapFrame(state: Watch): string {
+    const { context, plan, offsetMinutes, title } = this.#options;
+    const { stdout } = context.io;
+    const look = { ...this.#size(), hasColor: stdout.colorLevel > 0, hasUnicode: stdout.hasUnicode };
+    const frame = { offsetMinutes, title: plan.map?.title ?? title, look };
+    const { canvas, seen } = this.#map.frame(mapInputOf(this.#board, state, momentOf(context.clock), frame));
+    this.#seen = { ...this.#seen, map: seen };
+    return this.#screen.draw(canvas, this.#paint);
+  }
+}
+
+const SEEN_NOTHING = { uuids: [], first: 0, matching: 0 } as const;
+
+/** Draws when it is wanted, and as its age on the screen asks for; `draw` returns how far apart its frames are at least. */
+function openFrames(clock: Clock, draw: () => number) {
+  let lastMs = Number.NEGATIVE_INFINITY;
+  let apartMs = FRAME_MS;
+  const timer = openTimer(clock, () => {
+    lastMs = clock.monotonicMs();
+    const leastMs = draw();
+    apartMs = Math.max(leastMs, FRAME_COST_FACTOR * (clock.monotonicMs() - lastMs));
+    want(IDLE_FRAME_MS);
   });
-  options.atEnd(() => {
-    timer.cancel();
-    screen.close();
-  });
-  pollAlerts(client, plan, context, over, (alerts) => take({ type: 'alerts', alerts }));
-  return {
-    take(effects, state) {
-      rate.add(state.counts.messages - counted, clock.monotonicMs());
-      counted = state.counts.messages;
-      watched = state;
-      for (const effect of effects) board = boardState(board, { type: 'effect', effect });
-      wantFrame(0);
-    },
-  };
+  const want = (inMs: number, leastApartMs = apartMs) =>
+    timer.want(Math.max(inMs, lastMs + leastApartMs - clock.monotonicMs()));
+  return { want, close: timer.cancel };
 }
 
 /** Leaving a board is what was asked for; what was waited for did not come. */
@@ -253,13 +279,8 @@ function isWanted(entry: Entry, keep: (bicycle: Bicycle) => boolean): boolean {
 }
 
 /** Reads one page of the newest alerts again and again. */
-function pollAlerts(
-  client: Client,
-  { organizations: [organization] }: Plan,
-  { clock }: Context,
-  over: AbortSignal,
-  onAlerts: (alerts: readonly Alert[]) => void,
-): void {
+function pollAlerts({ client, plan, context, over }: LiveOptions, onAlerts: (alerts: readonly Alert[]) => void): void {
+  const [organization] = plan.organizations;
   if (organization === undefined) return;
   const query = [['ordering', '-created'] as const, ['organization', organization] as const];
   const request = { path: ALERT.listPath, query, subject: 'the list of alerts' };
@@ -271,5 +292,5 @@ function pollAlerts(
       // The board shows the connection's troubles; alerts that are a little old are no other trouble.
     }
   };
-  void poll().then(() => every(clock, ALERTS_PAUSE_MS, over, poll));
+  void poll().then(() => every(context.clock, ALERTS_PAUSE_MS, over, poll));
 }

@@ -66,14 +66,7 @@ async function openWatch(
       atEnd,
     });
   }
-  if (wantsFleet(plan)) {
-    const { rememberFleet } = await import('../current.js');
-    const remembered = await rememberFleet(context, plan.organizations, KNOWN_LIMIT);
-    if (remembered !== undefined) {
-      emit({ type: 'remembered', ...remembered });
-      stderr.detail(`${remembered.bicycles.length} bicycles known from the mirror`);
-    }
-  }
+  await remember(context, plan, session);
   let seesAll: boolean | undefined;
   const onToken = (token: string) => {
     seesAll = seesAllOf(token, plan.organizations);
@@ -101,6 +94,16 @@ async function openWatch(
     deliver: print,
     summarize: ({ state, end, undelivered }) => report.summary({ ...state.summary(end, momentOf(clock)), undelivered }),
   };
+}
+
+/** The whole fleet is known from the start where a mirror has it. */
+async function remember(context: Context, plan: Plan, { emit, stderr }: Session<WatchEvent>): Promise<void> {
+  if (!wantsFleet(plan)) return;
+  const { rememberFleet } = await import('../current.js');
+  const remembered = await rememberFleet(context, plan.organizations, KNOWN_LIMIT);
+  if (remembered === undefined) return;
+  emit({ type: 'remembered', ...remembered });
+  stderr.detail(`${remembered.bicycles.length} bicycles known from the mirror`);
 }
 
 /** What the loop does not do by itself. */
