@@ -31,7 +31,7 @@ export type Entry =
       alert: Alert;
       /** The state it was in, where that is known and another. */
       before?: string | undefined;
-      mark?: 'late' | 'caught-up' | undefined;
+      mark?: 'caught-up' | undefined;
       /** The name of its bicycle, where the mirror knows it. */
       name?: string | undefined;
     }

@@ -6,7 +6,8 @@ import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { openForwardQueue } from '../../src/commands/alerts/forward-queue.js';
+import { systemClock } from '../../src/clock.js';
+import { openMemory } from '../../src/commands/alerts/memory.js';
 import type { Sandbox } from '../../src/sandbox/index.js';
 import { environmentOf } from '../support/environment.js';
 import { newFolder } from '../support/folder.js';
@@ -368,7 +369,7 @@ describe('--forward', () => {
     const { stderr } = await first.stop();
     expect(stderr).toContain('"waiting":3');
     const files = await readdir(join(folder, 'fleet'));
-    expect(files.filter((name) => name.endsWith('.queue'))).toHaveLength(1);
+    expect(files).toHaveLength(1);
     for (const name of files) expect((await stat(join(folder, 'fleet', name))).mode & 0o777).toBe(0o600);
     const back = await startServer((response) => void response.writeHead(204).end(), Number(new URL(gone.url).port));
     const second = await listen(['--forward', gone.url, '--backfill', '0']);
@@ -388,9 +389,10 @@ test('a damaged queue is said and kept, and what can be read of it is passed on'
   const first = await listen(['--forward', gone.url, '--backfill', '0']);
   for (const uuid of ['a', 'b', 'c']) expect(await first.post(alert(uuid))).toBe(204);
   await first.stop();
-  const name = (await readdir(join(folder, 'fleet'))).find((file) => file.endsWith('.queue')) ?? '';
+  const [name = ''] = await readdir(join(folder, 'fleet'));
   const path = join(folder, 'fleet', name);
-  const damaged = (await readFile(path, 'utf8')).slice(0, -10);
+  const text = await readFile(path, 'utf8');
+  const damaged = text.slice(0, text.lastIndexOf('"body"') + 10);
   await writeFile(path, damaged);
   const back = await startServer((response) => void response.writeHead(204).end(), Number(new URL(gone.url).port));
   const second = await listen(['--forward', gone.url, '--backfill', '0']);
@@ -415,19 +417,22 @@ test('two listeners, one memory: the second one is refused with the name of the 
       }),
   ));
 
-test('the file of a queue that is never empty does not grow without end', () => {
-  const path = join(folder, 'bodies.queue');
-  const queue = openForwardQueue(path);
+test('the file of a queue that is never empty does not grow without end', async () => {
+  const path = join(folder, 'listen.state');
+  const { signal } = new AbortController();
+  const context = { clock: systemClock(), signal, notice: async () => {} };
+  const memory = await openMemory(context, path, '');
   const body = Buffer.alloc(100_000);
-  queue.add({ body, headers: {} });
+  memory.queue.add({ body, headers: {} });
   for (let number = 0; number < 60; number++) {
-    queue.add({ body, headers: { number: String(number) } });
-    queue.done();
+    memory.queue.add({ body, headers: { number: String(number) } });
+    memory.queue.done();
+    memory.tidy();
   }
-  queue.close();
+  memory.close();
   expect(statSync(path).size).toBeLessThan(3_000_000);
-  const again = openForwardQueue(path);
-  expect([again.size(), again.first()?.headers]).toEqual([1, { number: '59' }]);
+  const again = await openMemory(context, path, '');
+  expect([again.queue.size(), again.queue.first()?.headers]).toEqual([1, { number: '59' }]);
   again.close();
 });
 

@@ -18,7 +18,7 @@ export interface AlertsPlan extends EndPlan {
   readonly states?: ReadonlySet<string> | undefined;
   /** The pause between two readings of the list; undefined: it is never read. */
   readonly everyMs: number | undefined;
-  /** The list only brings what no webhook did, at a pace that stays the same when nothing happens. */
+  /** The list only brings what no webhook did. */
   readonly isBackfill: boolean;
   /** What changed since then is shown at the start. */
   readonly sinceMs?: number | undefined;
@@ -41,8 +41,8 @@ export interface Show {
   readonly version: Version;
   /** The state before, where it differs and is known. */
   readonly before: string | undefined;
-  /** `caught-up`: no webhook brought it; `late`: behind a newer version. */
-  readonly mark: 'caught-up' | 'late' | undefined;
+  /** No webhook brought it. */
+  readonly mark: 'caught-up' | undefined;
 }
 
 export type AlertsEffect =

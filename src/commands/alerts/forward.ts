@@ -7,11 +7,11 @@ import type { Dispatcher } from '../../http/network.js';
 import { LONGEST_ASKED_PAUSE_MS, readRetryAfter } from '../../http/retry.js';
 import { showDuration } from '../../terminal/time.js';
 import type { Stderr } from '../follow/stderr.js';
-import type { Forwarded, ForwardQueue } from './forward-queue.js';
+import type { Forwarded, Memory } from './memory.js';
 
 export interface ForwardOptions {
   url: URL;
-  queue: ForwardQueue;
+  queue: Memory['queue'];
   dispatcher: Dispatcher;
   clock: Clock;
   stderr: Stderr;
@@ -59,10 +59,7 @@ export function openForwarder(options: ForwardOptions) {
     },
     counts: () => ({ ...counts, waiting: queue.size() }),
     /** Ends what is in flight; what waits stays on the disk. */
-    close(): void {
-      over.abort(new Error('the listener ends'));
-      queue.close();
-    },
+    close: () => over.abort(new Error('the listener ends')),
   };
 }
 

@@ -96,8 +96,7 @@ const offerAction: Complete = ({ operands }) =>
 
 const WATCH_DESCRIPTION = `Print each new or changed alert once, until Ctrl-C. Earlier alerts are shown only with
 --since. --state-file remembers what was printed across restarts, for one watch at a time.
-The list is read every --every, less often when the service asks to slow down. --topic also
-shows alerts from the push channel at once.
+The list is read every --every. --topic also shows alerts from the push channel at once.
 
 --exec runs a command for each alert, one at a time, with the alert as JSON on its stdin,
 for 30 s at most. Its output goes to stderr; a failure is reported and counted.`;

@@ -9,22 +9,12 @@ import type { Item } from '../../http/types.js';
 import { readTime } from '../../terminal/time.js';
 import { textOf } from '../../terminal/values.js';
 
-/** Who made a version known, each knows more than the one before: it was there before and was not printed; it was printed; a webhook brought it. */
-export const SOURCES = ['there', 'list', 'push', 'webhook'] as const;
+/** How a version became known, each says more than the one before: it was there and was not printed; it was printed; a webhook brought it. */
+export const SOURCES = ['there', 'list', 'webhook'] as const;
 export type Source = (typeof SOURCES)[number];
 
 /** An alert as it came: its JSON text and its value. */
 export type AlertItem = Readonly<Item<Alert>>;
-
-/** What is known of an alert. */
-export interface Look {
-  /** Who made this very version known; undefined: nobody. */
-  readonly source: Source | undefined;
-  /** The state of the newest version; undefined where nothing is known of the alert. */
-  readonly before: string | undefined;
-  /** Whether the newest version is newer. */
-  readonly isOlder: boolean;
-}
 
 /** One version, as it is remembered over a restart. */
 export interface Version {
@@ -65,44 +55,29 @@ export function keyOf({ id, modified, state }: Version): string {
 export function openKnownAlerts() {
   /** By alert; alerts and the versions of each in the order in which they were met. */
   const table = new Map<string, readonly Version[]>();
-
-  function keep(version: Version): void {
-    const known = table.get(version.id) ?? [];
-    const met = known.find((other) => isSame(other, version));
-    const source = met === undefined ? version.source : furthest(met.source, version.source);
-    const others = known.filter((other) => other !== met);
-    table.delete(version.id);
-    // What was met last stays, whatever its time: the list would bring it again and again.
-    table.set(version.id, [...others, { ...version, source }].slice(-KNOWN_VERSIONS));
-    const [oldest = ''] = table.keys();
-    if (table.size > KNOWN_ALERTS) table.delete(oldest);
-  }
-
   return {
-    look(item: AlertItem): Look {
+    /** How this very version became known, if it is, and the state of the one before it. */
+    look(item: AlertItem): { readonly source: Source | undefined; readonly before: string | undefined } {
       const version = versionOf(item, 'there');
       const known = table.get(version.id) ?? [];
-      const source = known.find((other) => isSame(other, version))?.source;
-      const newest = known.reduce((last, other) => (isBefore(other, last) ? last : other), known[0] ?? version);
-      return { source, before: known.length === 0 ? undefined : newest.state, isOlder: isBefore(version, newest) };
+      const source = known.find((other) => keyOf(other) === keyOf(version))?.source;
+      const earlier = known.filter((other) => !isBefore(version, other));
+      const before = earlier.reduce((last, other) => (isBefore(other, last) ? last : other), earlier[0] ?? version);
+      return { source, before: earlier.length === 0 ? undefined : before.state };
     },
-    learn(item: AlertItem, source: Source): Version {
-      const version = versionOf(item, source);
-      keep(version);
-      return version;
+    /** Takes a version in. */
+    learn(version: Version): void {
+      const known = table.get(version.id) ?? [];
+      const others = known.filter((other) => keyOf(other) !== keyOf(version));
+      table.delete(version.id);
+      // What was met last stays, whatever its time: the list would bring it again and again.
+      table.set(version.id, [...others, version].slice(-KNOWN_VERSIONS));
+      const [oldest = ''] = table.keys();
+      if (table.size > KNOWN_ALERTS) table.delete(oldest);
     },
-    restore: keep,
     /** Those of the alert that was met longest ago first. */
     versions: () => [...table.values()].flat(),
   };
-}
-
-function isSame(version: Version, other: Version): boolean {
-  return keyOf(version) === keyOf(other);
-}
-
-function furthest(source: Source, other: Source): Source {
-  return SOURCES.indexOf(source) > SOURCES.indexOf(other) ? source : other;
 }
 
 /** Times that cannot be read are taken in the order in which they come. */

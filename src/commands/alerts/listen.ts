@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import type { Context } from '../../context.js';
-import { asFleetError, configError, reasonOf, usageError } from '../../errors.js';
+import { configError, reasonOf, usageError } from '../../errors.js';
 import { makeFolder, OWN_FOLDER_MODE } from '../../folder.js';
 import { isOwnName } from '../../http/loopback.js';
 import { findStateFolder } from '../../settings/place.js';
@@ -16,9 +16,7 @@ import { chosenOrganization } from '../organization.js';
 import type { AlertsEvent } from './events.js';
 import { followAlerts, type Receiver } from './follow.js';
 import { openForwarder } from './forward.js';
-import { type ForwardQueue, openForwardQueue } from './forward-queue.js';
-import { IN_USE } from './log.js';
-import { openMemory } from './memory.js';
+import { type Memory, openMemory } from './memory.js';
 import { openServer, type Webhook, type WebhookServer } from './receiver.js';
 
 export interface ListenOptions extends EndOptions {
@@ -53,7 +51,7 @@ export async function listenAlerts(context: Context, options: ListenOptions): Pr
   const server = await openServer({ ...options, flag: '--port', secret, clock });
   try {
     const base = settings.baseUrl.value?.href ?? '';
-    const { memory, queue } = await openFiles(context, options, base);
+    const memory = await openMemory(context, await statePath(context, options, base), base);
     const plan = {
       form,
       ...endPlan(options),
@@ -61,7 +59,7 @@ export async function listenAlerts(context: Context, options: ListenOptions): Pr
       everyMs: baseUrl === undefined ? undefined : options.backfill,
       isBackfill: true,
     };
-    const openReceiver = (session: Session<AlertsEvent>) => receive(context, { options, server, queue }, session);
+    const openReceiver = (session: Session<AlertsEvent>) => receive(context, { options, server, memory }, session);
     const title = { now: 'listening for alerts', past: 'listened for alerts' };
     await followAlerts(context, { plan, title, memory, exec: undefined, topics: [], baseUrl, openReceiver });
   } finally {
@@ -84,54 +82,36 @@ function isLoopbackHost(host: string): boolean {
   return isOwnName(host) || /^127\.\d+\.\d+\.\d+$/.test(host) || host === '::1' || host === '[::1]';
 }
 
-/** Where the files of this listener are: another service, address or path is another one. */
+/** Where this listener remembers: another service, address or path is another one. */
 async function statePath(context: Context, { host, port, path }: ListenOptions, base: string): Promise<string> {
+  const hint = 'set XDG_STATE_HOME to a folder of yours';
   const folder = findStateFolder(context.io.env);
-  if (folder === undefined) {
-    throw configError('there is no folder to remember alerts in', 'set XDG_STATE_HOME or HOME to an absolute path');
-  }
+  if (folder === undefined) throw configError('there is no folder to remember alerts in', hint);
   await makeFolder(folder, OWN_FOLDER_MODE).catch((error) => {
-    const hint = 'set XDG_STATE_HOME to a folder of yours';
     throw configError(`${folder} cannot be made: ${reasonOf(error)}`, hint, error);
   });
-  return join(folder, `listen-${port}-${digestOf(JSON.stringify([base, host, port, path]))}`);
-}
-
-function digestOf(text: string): string {
-  return createHash('sha256').update(text).digest('hex').slice(0, 12);
-}
-
-/** What was shown before; without it the listener works, and says what that means, unless bodies must be kept for --forward. */
-async function openFiles(context: Context, options: ListenOptions, base: string) {
-  const { forward } = options;
-  try {
-    const path = await statePath(context, options, base);
-    const memory = await openMemory(context, `${path}.state`, base);
-    // Another receiver is another queue.
-    const queue = forward && openForwardQueue(`${path}-${digestOf(forward.href)}.queue`);
-    return { memory, queue };
-  } catch (thrown) {
-    if (forward !== undefined || asFleetError(thrown).cause === IN_USE) throw thrown;
-    await context.notice(`what was shown is not remembered across restarts: ${asFleetError(thrown).message}`);
-    return { memory: undefined, queue: undefined };
-  }
+  const digest = createHash('sha256')
+    .update(JSON.stringify([base, host, port, path]))
+    .digest('hex');
+  return join(folder, `listen-${port}-${digest.slice(0, 12)}.state`);
 }
 
 /** Takes webhooks from now on. */
 async function receive(
   context: Context,
-  { options, server, queue }: { options: ListenOptions; server: WebhookServer; queue: ForwardQueue | undefined },
+  { options, server, memory }: { options: ListenOptions; server: WebhookServer; memory: Memory },
   { stderr, emit, ending }: Session<AlertsEvent>,
 ): Promise<Receiver> {
   const { clock } = context;
   const { forward: url } = options;
   const onFailure = ending.fail;
   const dispatcher = url && (await context.network()).dispatcherTo(url);
-  const forwarder = url && queue && dispatcher && openForwarder({ url, queue, dispatcher, clock, stderr, onFailure });
+  const { queue } = memory;
+  const forwarder = url && dispatcher && openForwarder({ url, queue, dispatcher, clock, stderr, onFailure });
   const said = new Map<number, number>();
   server.start({
     take({ id, items }) {
-      if (queue?.hasRoom() === false) return false;
+      if (forwarder !== undefined && !queue.hasRoom()) return false;
       emit({ type: 'webhook', id, items });
       return true;
     },
@@ -142,10 +122,6 @@ async function receive(
       stderr.print(true, { event: 'refused', status, message: reason }, line);
     },
   });
-  if (queue?.keptAs !== undefined) {
-    const line = `the queue of --forward is damaged and was kept as ${queue.keptAs}: what cannot be read of it is not passed on`;
-    stderr.print(true, { event: 'damaged', kept_as: queue.keptAs }, stderr.atNow(line));
-  }
   const to = url === undefined ? '' : `, passing them on to ${url.origin}${url.pathname}`;
   stderr.print(false, { event: 'listening', url: server.url }, stderr.atNow(`listening at ${server.url}${to}`));
   return {

@@ -1,53 +1,43 @@
 // A log of JSON lines that outlives the program: read when it is opened, replaced at once by what still counts, appended to in between.
 //
 // A line is written when what it says was done: a process that is killed between the two does that once more, and nothing else. One
-// process writes a log: where others may want it, it is locked as a journal is, by records among its own.
+// process writes a log: it is locked as a journal is, by records among its own.
 
 import { randomBytes } from 'node:crypto';
 import * as fs from 'node:fs';
 import { hostname } from 'node:os';
+import { sleep } from '../../clock.js';
 import { configError, FleetError, reasonOf } from '../../errors.js';
 import { hasCode, moveFile } from '../../folder.js';
 import { isObject, parseJson } from '../../json/parse.js';
 import { refuseForeign, statIfThere, targetOf } from '../../settings/trust.js';
 import { BEAT_MS, type Claim, followHolder, type Holder, type LockOptions, takeLock } from '../bulk/lock.js';
 
-export type Log = ReturnType<typeof openLog>;
-
-export interface LogOptions {
+export interface LogOptions extends LockOptions {
   path: string;
+  /** Takes in what the file holds; false: it is damaged. `writtenMs`: when it was written last. */
+  restore(records: readonly unknown[], broken: number, writtenMs: number | undefined): boolean;
   /** What counts now. */
   all(): readonly unknown[];
   /** What a failure to write means. */
   hint: string;
-  /** Who this process is among those who want the log; undefined where nobody else does. */
-  claim?: Claim | undefined;
 }
 
 const OWNER_ONLY_MODE = 0o600;
-/** After so many more characters, some ten thousand lines, the file is written anew. */
-const APPENDED_CHARACTERS = 1024 * 1024;
+/** What is read of a log at most: far above what is kept. */
+const LIMIT_BYTES = 400 * 1024 * 1024;
+/** After so many more bytes, some ten thousand lines, the file is written anew, unless it was larger from the start. */
+const APPENDED_BYTES = 1024 * 1024;
 
 /**
  * Reads a log that nobody else may write, one that is not there is empty: its text, the records of its lines, and how many lines are none,
  * as the last one where it broke off. Throws a FleetError of kind `config` for what cannot be read.
  */
-export function readLog(path: string, limitBytes: number) {
-  const text = readOwn(path, limitBytes);
+export function readLog(path: string) {
+  const text = readOwn(path);
   const lines = text.split('\n').filter((line) => line.trim() !== '');
   const records = lines.map(readRecord).filter((record) => record !== undefined);
   return { text, records, broken: lines.length - records.length };
-}
-
-/** Keeps the text of a damaged log beside it; returns where. Throws a FleetError of kind `config` when that cannot be. */
-export function keepDamaged(path: string, text: string): string {
-  const keptAs = `${path}.damaged-${randomBytes(4).toString('hex')}`;
-  try {
-    fs.writeFileSync(keptAs, text, { flag: 'wx', mode: OWNER_ONLY_MODE });
-  } catch (thrown) {
-    throw cannotWrite(keptAs, thrown);
-  }
-  return keptAs;
 }
 
 function readRecord(line: string): unknown {
@@ -58,7 +48,7 @@ function readRecord(line: string): unknown {
   }
 }
 
-function readOwn(path: string, limitBytes: number): string {
+function readOwn(path: string): string {
   let descriptor: number | undefined;
   try {
     // Without waiting: a named pipe in its place would never open.
@@ -66,7 +56,7 @@ function readOwn(path: string, limitBytes: number): string {
     const found = fs.fstatSync(descriptor);
     refuseForeign(path, found);
     if (!found.isFile()) throw new Error('it is not a regular file');
-    if (found.size > limitBytes) throw new Error(`it is larger than ${limitBytes / 2 ** 20} MB`);
+    if (found.size > LIMIT_BYTES) throw new Error(`it is larger than ${LIMIT_BYTES / 2 ** 20} MB`);
     return fs.readFileSync(descriptor, 'utf8');
   } catch (thrown) {
     if (hasCode(thrown, 'ENOENT')) return '';
@@ -77,30 +67,38 @@ function readOwn(path: string, limitBytes: number): string {
   }
 }
 
-/** Opens a log with what counts in the place of what it held. Throws a FleetError of kind `config` when that is not possible. */
-export function openLog({ path, all, hint, claim }: LogOptions) {
+/**
+ * Opens a log for this process alone, with what counts in the place of what it held; one that is damaged is kept beside. Throws a
+ * FleetError of kind `config` where that is not possible, and one that names the process that has it; a silent one after the seconds that
+ * it takes to know.
+ */
+export async function openLog(options: LogOptions) {
+  const { path, clock, all, hint } = options;
+  const { text } = readLog(path);
+  const writtenMs = statIfThere(path)?.mtimeMs;
+  const claim = await claimLog(options);
+  const { records, broken } = readLog(path);
   let descriptor = -1;
   let bytes = 0;
-  let appended = 0;
+  let wholeBytes = 0;
   const close = () => {
     if (descriptor !== -1) fs.closeSync(descriptor);
     descriptor = -1;
   };
   const replace = () => {
-    const text = textOf([...all(), ...(claim === undefined ? [] : [claim])]);
+    const whole = linesOf([...all(), claim]);
     close();
-    replaceFile(path, text);
+    replaceFile(path, whole);
     descriptor = fs.openSync(path, fs.constants.O_RDWR | fs.constants.O_APPEND);
-    bytes = Buffer.byteLength(text);
-    appended = 0;
+    wholeBytes = bytes = Buffer.byteLength(whole);
   };
   /** Others append nothing but claims, and those only to what they found silent for long. */
   const check = () => {
     const { size, ino } = fs.fstatSync(descriptor);
     const isStill = statIfThere(path)?.ino === ino;
-    if (isStill && (claim === undefined || size === bytes)) return;
-    const holder = claim && holderOf(path, Number.POSITIVE_INFINITY);
-    if (holder !== undefined && holder.id !== claim?.claim) throw lost(path, `was taken over by ${nameOf(holder)}`);
+    if (isStill && size === bytes) return;
+    const holder = holderOf(path);
+    if (holder !== undefined && holder.id !== claim.claim) throw lost(path, `was taken over by ${nameOf(holder)}`);
     if (!isStill || holder === undefined) throw lost(path, 'was deleted or replaced while it was in use');
     bytes = size;
   };
@@ -112,35 +110,60 @@ export function openLog({ path, all, hint, claim }: LogOptions) {
       throw new FleetError('output', `${path} could not be written: ${reasonOf(cause)}`, { cause, hint });
     }
   };
+  /** Throws a FleetError of kind `output` when it cannot be written, and when it is no longer this process's own. */
+  const append = (added: readonly unknown[]) => {
+    if (added.length === 0 || descriptor === -1) return;
+    const lines = linesOf(added);
+    write(() => {
+      fs.writeFileSync(descriptor, lines);
+      bytes += Buffer.byteLength(lines);
+      check();
+    });
+  };
+  const keptAs = options.restore(records, broken, writtenMs) ? undefined : keepDamaged(path, text);
   try {
     replace();
   } catch (thrown) {
     throw cannotWrite(path, thrown);
   }
   return {
-    /** Throws a FleetError of kind `output` when it cannot be written, and when it is no longer this process's own. */
-    append(records: readonly unknown[]): void {
-      if (records.length === 0 || descriptor === -1) return;
-      const text = textOf(records);
-      write(() => {
-        fs.writeFileSync(descriptor, text);
-        bytes += Buffer.byteLength(text);
-        check();
-      });
-      appended += text.length;
-    },
-    /** Replaces the file by what counts, where it has grown by more than `least` characters: from one whole state to the next. Throws as above. */
-    tidy(least = 0): void {
-      if (appended <= Math.max(APPENDED_CHARACTERS, least)) return;
+    /** Where the file is kept that was damaged. */
+    keptAs,
+    append,
+    /** Replaces the file by what counts, where it has grown: call it where nothing is pending. Throws as above. */
+    tidy(): void {
+      if (bytes - wholeBytes <= Math.max(APPENDED_BYTES, wholeBytes)) return;
       write(check);
       write(replace);
     },
-    close,
+    /** Says that this process lives, until the signal is aborted; rejects when another one has taken over. */
+    async beat(over: AbortSignal): Promise<void> {
+      const isOver = () => over.aborted;
+      while (!(await sleep(clock, BEAT_MS, over).then(isOver, isOver))) append([{ beat: claim.claim }]);
+    },
+    close(): void {
+      try {
+        append([{ released: claim.claim }]);
+      } catch {
+        // One that is lost is not this process's to let go of.
+      }
+      close();
+    },
   };
 }
 
-function textOf(records: readonly unknown[]): string {
+function linesOf(records: readonly unknown[]): string {
   return records.map((record) => `${JSON.stringify(record)}\n`).join('');
+}
+
+function keepDamaged(path: string, text: string): string {
+  const keptAs = `${path}.damaged-${randomBytes(4).toString('hex')}`;
+  try {
+    fs.writeFileSync(keptAs, text, { flag: 'wx', mode: OWNER_ONLY_MODE });
+  } catch (thrown) {
+    throw cannotWrite(keptAs, thrown);
+  }
+  return keptAs;
 }
 
 /** A symbolic link keeps pointing to the file. */
@@ -156,36 +179,27 @@ function replaceFile(path: string, text: string): void {
   }
 }
 
-/** The cause of the error where another process has the log. */
-export const IN_USE = new Error('in use');
-
-/**
- * Claims a log for this process. Throws a FleetError of kind `config` that names the process that has it, a silent one after the
- * seconds that it takes to know.
- */
-export async function lockLog(path: string, limitBytes: number, options: LockOptions): Promise<Claim> {
+async function claimLog({ path, ...options }: LogOptions): Promise<Claim> {
   const id = randomBytes(6).toString('hex');
-  const refresh = async () => holderOf(path, limitBytes);
-  let claimed: Claim = { claim: id, over: null, pid: process.pid, host: hostname(), beat_ms: BEAT_MS };
+  const refresh = async () => holderOf(path);
   const claim = async (given: Claim) => {
-    claimed = given;
     try {
       // The line feed ends what a crash may have cut.
-      fs.appendFileSync(path, `\n${textOf([given])}`, { mode: OWNER_ONLY_MODE });
+      fs.appendFileSync(path, `\n${linesOf([given])}`, { mode: OWNER_ONLY_MODE });
     } catch (thrown) {
       throw cannotWrite(path, thrown);
     }
     return refresh();
   };
   const inUse = (holder: Holder | undefined) =>
-    configError(`${path} is in use by ${nameOf(holder)}`, 'stop that one, or choose another file', IN_USE);
+    configError(`${path} is in use by ${nameOf(holder)}`, 'stop that one, or choose another file');
   await takeLock({ path, refresh, claim }, id, { ...options, inUse });
-  return { ...claimed, over: null };
+  return { claim: id, over: null, pid: process.pid, host: hostname(), beat_ms: BEAT_MS };
 }
 
-function holderOf(path: string, limitBytes: number): Holder | undefined {
+function holderOf(path: string): Holder | undefined {
   let holder: Holder | undefined;
-  for (const record of readLog(path, limitBytes).records) if (isObject(record)) holder = followHolder(holder, record);
+  for (const record of readLog(path).records) if (isObject(record)) holder = followHolder(holder, record);
   return holder;
 }
 

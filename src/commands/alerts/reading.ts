@@ -1,4 +1,4 @@
-// One reading of the list, newest first, page by page: how far it goes, and when it is whole. Pure.
+// One reading of the list, newest first, page by page: how far it goes, and when it is whole.
 //
 // A quick reading ends where everything is known. What clocks did wrong is found by a deep one, which goes two hours further, so that no
 // time of an alert decides alone whether it is seen.
@@ -8,26 +8,11 @@ import type { Page } from '../../http/types.js';
 import { readTime } from '../../terminal/time.js';
 import { type AlertItem, keyOf, lastMsOf, versionOf } from './known.js';
 
-export interface Reading {
-  readonly isDeep: boolean;
-  readonly pages: number;
-  /** By their version, since pages shift while they are read. */
-  readonly items: ReadonlyMap<string, AlertItem>;
-  /** What the list is ordered by, of the last item; undefined as soon as the order was not kept. */
-  readonly lastMs: number | undefined;
-  /** The newest time of an alert. */
-  readonly topMs: number | undefined;
-  /** The time at the service when the first page came. */
-  readonly serviceMs: number;
-  /** Pages in a row that held nothing new. */
-  readonly stalePages: number;
-}
+export type Reading = ReturnType<typeof startReading>;
 
 /** `created`: the service does not order by `modified`. */
 export type Order = 'modified' | 'created';
 
-/** Changes become visible in the list out of order by so much: transactions that end late, whole seconds. */
-export const OVERLAP_MS = 10_000;
 /** So far the clocks of the service and of its alerts may be wrong. */
 export const CLOCK_MARGIN_MS = 2 * 3_600_000;
 /** What one reading keeps at most. */
@@ -37,26 +22,43 @@ const CHANGES_LIMIT_PAGES = 20;
 /** A list that goes on and on without an alert that is new is led in a circle. */
 const STALE_PAGES_LIMIT = 10;
 
-export function startReading(isDeep: boolean, wallMs: number): Reading {
-  const nothing = { pages: 0, items: new Map(), topMs: undefined, stalePages: 0 };
-  return { isDeep, ...nothing, lastMs: Number.POSITIVE_INFINITY, serviceMs: wallMs };
+export function startReading(isDeep: boolean) {
+  return {
+    isDeep,
+    pages: 0,
+    /** By their version, since pages shift while they are read. */
+    items: new Map<string, AlertItem>(),
+    /** What the list is ordered by, of the last item; undefined as soon as the order was not kept. */
+    lastMs: Number.POSITIVE_INFINITY as number | undefined,
+    /** The newest time of an alert. */
+    topMs: undefined as number | undefined,
+    /** The time of the first page: the service's, and not this machine's where that is earlier. */
+    atMs: 0,
+    /** Pages in a row that held nothing new. */
+    stalePages: 0,
+  };
 }
 
-export function addPage(before: Reading, order: Order, page: Page<Alert>, serviceMs: number): Reading {
-  const items = new Map(before.items);
-  let { lastMs, topMs } = before;
+export function addPage(reading: Reading, order: Order, page: Page<Alert>, atMs: number): void {
+  const { size } = reading.items;
+  if (reading.pages === 0) reading.atMs = atMs;
+  reading.pages++;
   for (const item of page.items) {
-    const orderMs = order === 'modified' ? lastMsOf(item.value) : readTime(item.value.created);
-    // Once out of order, always out of order: then nothing proves that the rest is older. One without a time proves nothing.
-    if (orderMs !== undefined) lastMs = lastMs === undefined || orderMs > lastMs ? undefined : orderMs;
     const changedMs = lastMsOf(item.value);
-    if (changedMs !== undefined) topMs = Math.max(topMs ?? changedMs, changedMs);
+    const orderMs = order === 'modified' ? changedMs : readTime(item.value.created);
+    // Once out of order, always out of order: then nothing proves that the rest is older. One without a time proves nothing.
+    if (orderMs !== undefined && reading.lastMs !== undefined)
+      reading.lastMs = orderMs > reading.lastMs ? undefined : orderMs;
+    if (changedMs !== undefined) reading.topMs = Math.max(reading.topMs ?? changedMs, changedMs);
     const key = keyOf(versionOf(item, 'list'));
-    if (!items.has(key)) items.set(key, item);
+    if (!reading.items.has(key)) reading.items.set(key, item);
   }
-  const stalePages = items.size > before.items.size ? 0 : before.stalePages + 1;
-  const first = before.pages === 0 ? { serviceMs } : {};
-  return { ...before, ...first, pages: before.pages + 1, items, lastMs, topMs, stalePages };
+  reading.stalePages = reading.items.size > size ? 0 : reading.stalePages + 1;
+}
+
+/** The newest time of an alert that is not ahead of the service. */
+export function topOf({ topMs, atMs }: Reading): number | undefined {
+  return topMs === undefined ? undefined : Math.min(topMs, atMs);
 }
 
 /** How far a reading has come: to the end of the list, to what was seen before (`cursorMs`), far enough; undefined: it goes on. */
@@ -70,7 +72,7 @@ export function readTo(
   if (isDeep && order === 'created') {
     if (pages >= CHANGES_LIMIT_PAGES) return 'known';
   } else if (cursorMs !== undefined && lastMs !== undefined) {
-    if (lastMs < cursorMs - (isDeep ? CLOCK_MARGIN_MS : OVERLAP_MS)) return 'known';
+    if (lastMs < cursorMs - (isDeep ? CLOCK_MARGIN_MS : 0)) return 'known';
   }
   return items.size >= READING_LIMIT_ITEMS || stalePages >= STALE_PAGES_LIMIT ? 'bound' : undefined;
 }
@@ -79,12 +81,4 @@ export function readTo(
 export function oldestFirst(items: Iterable<AlertItem>): AlertItem[] {
   const timed = [...items].map((item) => ({ item, at: lastMsOf(item.value) ?? 0 })).reverse();
   return timed.sort((a, b) => a.at - b.at).map(({ item }) => item);
-}
-
-/**
- * The time that a cursor must not pass: the service's own, and not this machine's where the two can both be right; alerts may be as far
- * behind the one as it is ahead of the other.
- */
-export function cursorLimitMs(serviceMs: number, wallMs: number): number {
-  return Math.min(serviceMs, Math.max(wallMs, serviceMs - CLOCK_MARGIN_MS));
 }

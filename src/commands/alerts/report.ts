@@ -80,7 +80,6 @@ function printSummary(stderr: Stderr, title: Title, input: SummaryInput): Promis
   const facts = [
     count(counts.shown, 'alert'),
     counts.caughtUp > 0 && `${counts.caughtUp} of them caught up`,
-    counts.late > 0 && `${counts.late} late`,
     counts.failures > 0 && count(counts.failures, 'failed reading'),
     done.executed > 0 && `${count(done.executed, 'command')} run, ${done.execFailed} failed`,
     ...(more?.facts ?? []),
@@ -93,7 +92,6 @@ function printSummary(stderr: Stderr, title: Title, input: SummaryInput): Promis
     seconds: Math.round(durationMs) / 1000,
     shown: counts.shown,
     caught_up: counts.caughtUp,
-    late: counts.late,
     readings: counts.readings,
     failures: counts.failures,
     executed: done.executed,

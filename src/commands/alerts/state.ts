@@ -6,29 +6,28 @@
 // brings it. The state changes in place.
 
 import type { Alert } from '../../api/alert.js';
-import type { Moment } from '../../clock.js';
+import { doublingPauseMs, type Moment } from '../../clock.js';
 import type { FleetError } from '../../errors.js';
 import { LARGE_PAGE } from '../../http/first-page.js';
+import { LONGEST_ASKED_PAUSE_MS } from '../../http/retry.js';
 import type { StreamEvent } from '../../http/stream/events.js';
 import type { Query } from '../../http/types.js';
-import { readTime } from '../../terminal/time.js';
 import { textOf } from '../../terminal/values.js';
 import type { WatchEnd } from '../../views/stream.js';
 import { matches } from '../list/where.js';
 import type { AlertsEffect, AlertsEvent, AlertsPlan, Show } from './events.js';
-import { type AlertItem, type KnownAlerts, lastMsOf, type Source } from './known.js';
+import { type AlertItem, type KnownAlerts, lastMsOf, type Source, versionOf } from './known.js';
 import type { Marks } from './memory.js';
-import { afterFailure, afterReading, startPace } from './pace.js';
 import { readPushed } from './payload.js';
 import {
   addPage,
   CLOCK_MARGIN_MS,
-  cursorLimitMs,
   type Order,
   oldestFirst,
   type Reading,
   readTo,
   startReading,
+  topOf,
 } from './reading.js';
 
 /** What a restart knows. */
@@ -46,6 +45,9 @@ const DEEP_EVERY_READINGS = 10;
 const LATE_MS = 5_000;
 /** The service's times have whole seconds. */
 const SECOND_MS = 1_000;
+/** The first pause after a failure; each further one is twice as long. */
+const FIRST_RETRY_MS = 1_000;
+const LONGEST_RETRY_MS = 60_000;
 /** After a list that was read, a refusal may pass for so long. */
 const REFUSAL_LIMIT_MS = 60_000;
 
@@ -60,20 +62,19 @@ export function startAlerts(plan: AlertsPlan, { known, marks }: Remembered, now:
     plan,
     known,
     marks: { beganMs, cursorMs, floorMs } as Marks & { beganMs: number },
-    /** A run before this one began the watch, and ended without a reading. */
-    isResumed: marks.beganMs !== undefined,
+    /** How far the last reading came: the cursor follows with the next one, for what slipped past the edge of a page meanwhile. */
+    seenMs: cursorMs,
+    /** The first reading comes later than the watch began, in this run or in one before. */
+    isLate: marks.beganMs !== undefined,
     order: 'modified' as Order,
     reading: undefined as Reading | undefined,
-    /** Whether a page has come at all. */
-    isProven: false,
     /** When the next reading begins, and from when on it is a deep one, on the monotonic clock. */
     dueMs: plan.everyMs === undefined ? Number.POSITIVE_INFINITY : now.monotonicMs,
     deepDueMs: now.monotonicMs,
-    pace: startPace(plan.everyMs ?? 0),
     /** The failure that lasts; said once. */
-    failure: undefined as { sinceMs: number; message: string } | undefined,
+    failure: undefined as { sinceMs: number; message: string; inARow: number } | undefined,
     isOver: false,
-    counts: { shown: 0, caughtUp: 0, late: 0, readings: 0, failures: 0 },
+    counts: { shown: 0, caughtUp: 0, pages: 0, readings: 0, failures: 0 },
   };
 }
 
@@ -114,7 +115,7 @@ function begin({ state, now, effects }: Turn) {
   // Rounded up: what is left of a millisecond by the arithmetic of floating numbers would wake for ever.
   if (inMs > 0) return void effects.push({ type: 'wake', inMs: Math.ceil(inMs) });
   const isDeep = state.deepDueMs <= now.monotonicMs;
-  state.reading = startReading(isDeep, now.wallMs);
+  state.reading = startReading(isDeep);
   const query: Query = [['ordering', `-${state.order}`], ...state.plan.query, ...(isDeep ? [LARGE_PAGE] : [])];
   effects.push({ type: 'read-page', query });
 }
@@ -134,91 +135,77 @@ function beginByCreated(turn: Turn) {
 }
 
 function takePage(turn: Turn, { page, serviceMs }: AlertsEvent & { type: 'page' }) {
-  const { state, effects } = turn;
-  const { order } = state;
-  if (state.reading === undefined) return;
-  const reading = addPage(state.reading, order, page, serviceMs);
-  state.reading = reading;
-  state.isProven = true;
+  const { state, now, effects } = turn;
+  const { order, reading } = state;
+  if (reading === undefined) return;
+  addPage(reading, order, page, Math.min(serviceMs, now.wallMs));
+  state.counts.pages++;
   repair(turn, reading);
   if (reading.lastMs === undefined && order === 'modified' && page.next !== undefined) return beginByCreated(turn);
   // At the start the newest alert says where it begins.
-  const cursorMs = state.marks.cursorMs ?? topOf(turn, reading);
-  const end = readTo(reading, order, cursorMs, page.next !== undefined);
+  const end = readTo(reading, order, state.marks.cursorMs ?? topOf(reading), page.next !== undefined);
   if (end !== undefined) finish(turn, reading, end);
   else effects.push({ type: 'read-page', query: page.next ?? [] });
 }
 
-/** The newest time of an alert that is not ahead of the service. */
-function topOf({ now }: Turn, { topMs, serviceMs }: Reading): number | undefined {
-  return topMs === undefined ? undefined : Math.min(topMs, cursorLimitMs(serviceMs, now.wallMs));
-}
-
-/** Brings a cursor that lies in the future back to the newest alert that is known and does not. */
-function repair({ state, now, effects }: Turn, { serviceMs }: Reading) {
+/** Brings a cursor that lies in the future back, by as much as clocks may be wrong. */
+function repair({ state, effects }: Turn, { atMs }: Reading) {
   const { cursorMs: fromMs } = state.marks;
-  const limitMs = cursorLimitMs(serviceMs, now.wallMs);
-  if (fromMs === undefined || fromMs <= limitMs + AHEAD_MS) return;
-  const times = state.known.versions().flatMap(({ modified }) => readTime(modified) ?? []);
-  const toMs = times.reduce((last, at) => (at <= limitMs ? Math.max(last, at) : last), limitMs - CLOCK_MARGIN_MS);
-  state.marks = { ...state.marks, cursorMs: toMs, floorMs: toMs - CLOCK_MARGIN_MS };
+  if (fromMs === undefined || fromMs <= atMs + AHEAD_MS) return;
+  const toMs = atMs - CLOCK_MARGIN_MS;
+  state.marks = { ...state.marks, cursorMs: toMs, floorMs: toMs };
+  state.seenMs = toMs;
   effects.push({ type: 'repaired', fromMs, toMs }, { type: 'cursor', marks: state.marks });
 }
 
 /** The reading is whole: what is news is shown, the oldest first, and the rest is known. */
 function finish(turn: Turn, reading: Reading, readTo: 'end' | 'known' | 'bound') {
   const { state, now, effects } = turn;
-  const { failure, counts } = state;
+  const { failure, counts, known, plan } = state;
   const { beganMs, cursorMs, floorMs = Number.NEGATIVE_INFINITY } = state.marks;
   if (failure !== undefined) effects.push({ type: 'back', downMs: now.monotonicMs - failure.sinceMs });
   if (readTo === 'bound') effects.push({ type: 'bound', items: reading.items.size });
   state.reading = undefined;
   state.failure = undefined;
-  const isFirst = cursorMs === undefined;
   // A first reading that came late has alerts that are newer than the watch, too; their times have whole seconds.
+  const isFirst = cursorMs === undefined;
   const waitedMs = now.wallMs - beganMs;
-  const isLate = isFirst && (state.isResumed || counts.failures > 0 || waitedMs > LATE_MS);
-  const beganAtMs = Math.floor((reading.serviceMs - waitedMs) / SECOND_MS) * SECOND_MS;
+  const isLate = isFirst && (state.isLate || waitedMs > LATE_MS);
+  const beganAtMs = Math.floor((reading.atMs - waitedMs) / SECOND_MS) * SECOND_MS;
   const firstMs = isLate ? beganAtMs : Number.POSITIVE_INFINITY;
   const fromMs = isFirst ? firstMs : floorMs;
   let unsure = 0;
-  let news = 0;
   for (const item of oldestFirst(reading.items.values())) {
-    const { source, before } = state.known.look(item);
+    const { source, before } = known.look(item);
     if (source !== undefined || state.isOver) continue;
     const changedMs = lastMsOf(item.value) ?? (isFirst ? Number.NEGATIVE_INFINITY : fromMs);
-    if (before === undefined && changedMs < fromMs) {
+    if (before !== undefined || changedMs >= fromMs) {
+      show(turn, item, 'list', before, plan.isBackfill ? 'caught-up' : undefined);
+    } else {
       if (isLate && changedMs >= beganAtMs - CLOCK_MARGIN_MS) unsure++;
       learn(turn, item, 'there');
-    } else {
-      news++;
-      show(turn, item, 'list', before, state.plan.isBackfill ? 'caught-up' : undefined);
     }
   }
   counts.readings++;
   if (state.isOver) return;
   if (counts.readings === 1) effects.push({ type: 'ready', alerts: reading.items.size, unsure });
-  rest(turn, reading, readTo, news > 0);
+  moveCursor(turn, reading, readTo);
+  const everyMs = plan.everyMs ?? 0;
+  if (reading.isDeep) state.deepDueMs = now.monotonicMs + Math.min(DEEP_EVERY_MS, DEEP_EVERY_READINGS * everyMs);
+  waitFor(turn, everyMs);
 }
 
-/** Moves the cursor, and waits for the next reading. */
-function rest(turn: Turn, reading: Reading, readTo: string, hasNews: boolean) {
-  const { state, now, effects } = turn;
+/** Moves the cursor to where the reading before this one had come, for every part of the list is read twice. */
+function moveCursor({ state, now, effects }: Turn, reading: Reading, readTo: string) {
   const { cursorMs, floorMs, beganMs } = state.marks;
-  // An alert that left the pages while they were read may have drawn another past their edge: they are read again before that is forgotten.
-  const isShaky = reading.pages > 1 && hasNews && cursorMs !== undefined && readTo !== 'bound';
-  const topMs = topOf(turn, reading);
-  const startMs = topMs ?? cursorLimitMs(reading.serviceMs, now.wallMs) - (now.wallMs - beganMs);
-  const nextMs = isShaky ? cursorMs : Math.max(cursorMs ?? startMs, topMs ?? startMs);
+  const startMs = topOf(reading) ?? reading.atMs - (now.wallMs - beganMs);
+  const seenMs = Math.max(cursorMs ?? startMs, topOf(reading) ?? startMs);
+  const nextMs = cursorMs === undefined || readTo === 'bound' ? seenMs : Math.max(cursorMs, state.seenMs ?? cursorMs);
   // Where the whole list was read at the start, everything that is not known is new.
   const startFloorMs = readTo === 'end' ? Number.NEGATIVE_INFINITY : nextMs - CLOCK_MARGIN_MS;
+  state.seenMs = seenMs;
   state.marks = { beganMs, cursorMs: nextMs, floorMs: cursorMs === undefined ? startFloorMs : floorMs };
   if (nextMs !== cursorMs) effects.push({ type: 'cursor', marks: state.marks });
-  state.pace = afterReading(state.pace);
-  const { everyMs } = state.pace;
-  const deepPauseMs = isShaky ? 0 : Math.min(DEEP_EVERY_MS, DEEP_EVERY_READINGS * everyMs);
-  if (reading.isDeep) state.deepDueMs = now.monotonicMs + deepPauseMs;
-  waitFor(turn, everyMs);
 }
 
 function waitFor({ state, now, effects }: Turn, pauseMs: number) {
@@ -226,7 +213,7 @@ function waitFor({ state, now, effects }: Turn, pauseMs: number) {
   effects.push({ type: 'wake', inMs: Math.ceil(pauseMs) });
 }
 
-function takeFailure(turn: Turn, { error, askedMs }: AlertsEvent & { type: 'failed' }) {
+function takeFailure(turn: Turn, { error, askedMs = 0 }: AlertsEvent & { type: 'failed' }) {
   const { state, now, effects } = turn;
   // Assumed: a service that does not order by `modified` says 400, as it was observed for other fields.
   if (error.status === 400 && state.order === 'modified' && state.reading?.pages === 0) {
@@ -235,12 +222,15 @@ function takeFailure(turn: Turn, { error, askedMs }: AlertsEvent & { type: 'fail
     return beginByCreated(turn);
   }
   state.reading = undefined;
+  state.isLate = true;
   state.counts.failures++;
-  const { sinceMs, message } = state.failure ?? { sinceMs: now.monotonicMs, message: undefined };
-  if (!state.plan.isBackfill && isFinal(error, state.isProven, now.monotonicMs - sinceMs))
+  const { sinceMs, message, inARow } = state.failure ?? { sinceMs: now.monotonicMs, message: undefined, inARow: 0 };
+  if (!state.plan.isBackfill && isFinal(error, state.counts.pages > 0, now.monotonicMs - sinceMs))
     return end(turn, 'failed', error);
-  const { pace, pauseMs, cappedFromMs } = afterFailure(state.pace, askedMs, error.status === 429);
-  Object.assign(state, { pace, failure: { sinceMs, message: error.message } });
+  state.failure = { sinceMs, message: error.message, inARow: inARow + 1 };
+  const backoffMs = doublingPauseMs(inARow + 1, FIRST_RETRY_MS, LONGEST_RETRY_MS);
+  const pauseMs = Math.max(backoffMs, Math.min(askedMs, LONGEST_ASKED_PAUSE_MS));
+  const cappedFromMs = askedMs > LONGEST_ASKED_PAUSE_MS ? askedMs : undefined;
   if (message !== error.message) effects.push({ type: 'unread', error, retryInMs: pauseMs, cappedFromMs });
   waitFor(turn, pauseMs);
 }
@@ -266,10 +256,10 @@ function takeWebhook(turn: Turn, { id, items }: AlertsEvent & { type: 'webhook' 
   let left = items.length;
   for (const item of items) {
     if (state.isOver) break;
-    const { source, before, isOlder } = state.known.look(item);
+    const { source, before } = state.known.look(item);
     isNews ||= source !== 'webhook';
     left--;
-    if (source === undefined || source === 'there') show(turn, item, 'webhook', before, isOlder ? 'late' : undefined);
+    if (source === undefined || source === 'there') show(turn, item, 'webhook', before);
     // The list told of it first: from now on a webhook did as well.
     else if (source !== 'webhook') learn(turn, item, 'webhook');
   }
@@ -288,27 +278,28 @@ function takePushed(turn: Turn, event: StreamEvent) {
   // A part of an alert: the list has the whole.
   if (alert === 'part') return beginNow(turn);
   if (alert === 'other') return;
-  const { source, before, isOlder } = state.known.look(alert);
-  if (source === undefined) show(turn, alert, 'push', before, isOlder ? 'late' : undefined);
+  const { source, before } = state.known.look(alert);
+  if (source === undefined) show(turn, alert, 'list', before);
 }
 
 // What is shown
 
 function learn({ state, effects }: Turn, item: AlertItem, source: Source) {
-  effects.push({ type: 'learned', version: state.known.learn(item, source) });
+  const version = versionOf(item, source);
+  state.known.learn(version);
+  effects.push({ type: 'learned', version });
 }
 
 /** Shows an alert unless the filters leave it out; ends what waited for it. */
-function show(turn: Turn, item: AlertItem, source: Source, before: string | undefined, mark: Show['mark']) {
+function show(turn: Turn, item: AlertItem, source: Source, before: string | undefined, mark?: Show['mark']) {
   const { state, now, effects } = turn;
   const { plan, counts } = state;
   if (!isWanted(plan, item.value)) return learn(turn, item, source);
-  const version = state.known.learn(item, source);
-  const isChange = before !== version.state && mark !== 'late';
-  effects.push({ type: 'show', item, version, before: isChange ? before : undefined, mark });
+  const version = versionOf(item, source);
+  state.known.learn(version);
+  effects.push({ type: 'show', item, version, before: before === version.state ? undefined : before, mark });
   counts.shown++;
   if (mark === 'caught-up') counts.caughtUp++;
-  if (mark === 'late') counts.late++;
   if (plan.until?.every((condition) => matches(condition, item.value, now.wallMs))) end(turn, 'until');
   else if (counts.shown === plan.maxEvents) end(turn, 'max-events');
 }
