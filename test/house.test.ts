@@ -3,7 +3,7 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url));
 const SOURCE = join(ROOT, 'src');
@@ -244,4 +244,30 @@ test('no test compares with a regular expression inside toMatchObject, which any
     ),
   );
   expect(users.map((path) => relative(ROOT, path))).toEqual([]);
+});
+
+describe('CONTRIBUTING', () => {
+  const text = readFileSync(join(ROOT, 'CONTRIBUTING.md'), 'utf8');
+
+  test('names only files and folders that are there', () => {
+    const paths = [...text.matchAll(/`((?:src|test|bin|docs|bench)\/[\w./-]+)`/g)].map(([, path = '']) => path);
+    // Examples of what might be there have a word in capitals.
+    const missing = paths.filter((path) => !/[A-Z]{2}/.test(path) && !existsSync(join(ROOT, path)));
+    expect([...new Set(missing)]).toEqual([]);
+  });
+
+  test('draws every room of src', () => {
+    const [, picture = ''] = /^src\/\n((?: {2}.*\n)*)/m.exec(text) ?? [];
+    const drawn = [...picture.matchAll(/^ {2}([\w.-]+)/gm)].map(([, name]) => name);
+    expect(drawn.sort()).toEqual(readdirSync(SOURCE).sort());
+  });
+
+  test('names a test for each of the ten promises', () => {
+    const rows = [...text.matchAll(/^\| (\d+)\. .* \| `(test\/[^`]+)`: (.*) \|$/gm)];
+    expect(rows.map(([, number]) => Number(number))).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+    const missing = rows.filter(
+      ([, , path = '', title = '']) => !readFileSync(join(ROOT, path), 'utf8').includes(title),
+    );
+    expect(missing.map(([row]) => row)).toEqual([]);
+  });
 });
