@@ -36,12 +36,34 @@ export interface Interruption {
 }
 
 /** The flags every service command takes, as commander parsed them (cli.md section 1). Undefined: not given. */
-export interface GlobalFlags {
+export interface GlobalFlags extends OutputFlags, ServiceFlags, TalkFlags {}
+
+/** What the result looks like, and where it goes. */
+export interface OutputFlags extends TableFlags {
   output?: string;
   json?: boolean;
-  columns?: string[];
   /** The program of `--jq`. */
   jq?: string;
+  /** Where the result goes instead of stdout. */
+  file?: string;
+  /** csv for Excel. */
+  excel?: boolean;
+  /** `-o svg` or `-o html`. */
+  picture?: PictureFormat;
+}
+
+interface TableFlags {
+  columns?: string[];
+  /** `-o wide`: every column, whole values. */
+  wide?: boolean;
+  /** False after `--no-truncate`. */
+  truncate?: boolean;
+  /** False after `--no-headers`. */
+  headers?: boolean;
+}
+
+/** Which service is asked, and how. */
+export interface ServiceFlags {
   profile?: string;
   baseUrl?: string;
   sseUrl?: string;
@@ -52,10 +74,12 @@ export interface GlobalFlags {
   deadline?: number;
   retries?: number;
   pageSize?: number;
-  /** Where the result goes instead of stdout. */
-  file?: string;
-  /** csv for Excel. */
-  excel?: boolean;
+  /** False after `--no-mirror`. */
+  mirror?: boolean;
+}
+
+/** What is said beside the result. */
+export interface TalkFlags {
   trace?: boolean;
   verbose?: boolean;
   quiet?: boolean;
@@ -63,31 +87,25 @@ export interface GlobalFlags {
   input?: boolean;
   /** False after `--no-color`. */
   color?: boolean;
-  /** `-o wide`: every column, whole values. */
-  wide?: boolean;
-  /** `-o svg` or `-o html`. */
-  picture?: PictureFormat;
-  /** False after `--no-truncate`. */
-  truncate?: boolean;
-  /** False after `--no-headers`. */
-  headers?: boolean;
-  /** False after `--no-mirror`. */
-  mirror?: boolean;
 }
 
 /** What a command may replace in a client of its own; `settings` in the place of those of the run. */
 export type ClientOverrides = Partial<Omit<ClientOptions, 'network' | 'secrets'>> & { settings?: Settings };
 
-export interface Context {
-  readonly io: Io;
-  readonly flags: GlobalFlags;
-  readonly clock: Clock;
+/** The operator's wish to end, as a command sees it. */
+export interface Signals {
   /** Aborted by the first SIGINT, SIGTERM or SIGHUP, with a FleetError of kind `interrupted`, `terminated` or `hangup` as its reason. */
   readonly signal: AbortSignal;
   /** Aborted by the second one: stop without waiting for what is in flight. */
   readonly urgentSignal: AbortSignal;
   /** From here on a signal ends the process at once: for work that nothing else can interrupt, and that leaves nothing half done. */
   leaveSignals(): void;
+}
+
+export interface Context extends Signals {
+  readonly io: Io;
+  readonly flags: GlobalFlags;
+  readonly clock: Clock;
   settings(): Promise<Settings>;
   token(): Promise<TokenSource>;
   /** The connections of the process; all clients and streams share them. `timeoutMs` is in the place of that of the settings, the first time. */
@@ -149,8 +167,6 @@ export function openContext(
     if (flags.quiet === true) return;
     await io.stderr.write(`${await showNotice(line, io)}\n`);
   };
-  /** With -q too: what is at stake is the token. */
-  const warn = async (line: string) => void (await io.stderr.write(`${await showNotice(line, io)}\n`));
   const stored = once(async (): Promise<Stored> => (await import('./settings/store.js')).loadStored(io.env));
   const settings = once(async () => {
     const { resolveSettings } = await import('./settings/resolve.js');
@@ -168,15 +184,41 @@ export function openContext(
       signal: AbortSignal.any([signal, over.signal]),
       notice,
       secrets: io.secrets,
-      anonymous: () => client({ token: ANONYMOUS }),
+      anonymous: () => connections.client({ token: ANONYMOUS }),
     });
   });
+  const connections = openConnections({ io, flags, clock, signal, settings, token });
+  const { network, client } = connections;
+  const jq = once(async () => (flags.jq === undefined ? undefined : startJq(flags.jq, io, clock, signal, notice)));
   const endings: (() => Promise<void>)[] = [];
+  const atEnd = (work: () => Promise<void>) => void endings.push(work);
+  const asked = { io, flags, clock, signal, urgentSignal, leaveSignals: interruption.stop };
+  return {
+    context: { ...asked, settings, token, network, client, jq, notice, atEnd },
+    close: async () => {
+      for (const work of endings) await work();
+      over.abort(new FleetError('interrupted', 'the command is over'));
+      const { isLookingUp } = await connections.close();
+      if (isLookingUp) world.abandon?.();
+      if (flags.jq !== undefined) await (await jq().catch(() => undefined))?.close();
+    },
+  };
+}
+
+/** The network of the process and its clients, each opened on first use; whether it still waits for a name server when it is closed. */
+function openConnections({
+  io,
+  flags,
+  clock,
+  signal,
+  settings,
+  token,
+}: Pick<Context, 'io' | 'flags' | 'clock' | 'signal' | 'settings' | 'token'>) {
   let opened: Promise<Network> | undefined;
   const openOnce = async (timeoutMs: number | undefined) => {
     const { openNetwork } = await import('./http/network.js');
-    const opened = await openNetwork(io.env, timeoutMs ?? (await settings()).timeoutMs.value);
-    return io.env['NODE_TLS_REJECT_UNAUTHORIZED'] === '0' ? announceUnverified(opened, warn) : opened;
+    const network = await openNetwork(io.env, timeoutMs ?? (await settings()).timeoutMs.value);
+    return io.env['NODE_TLS_REJECT_UNAUTHORIZED'] === '0' ? announceUnverified(network, io) : network;
   };
   const network: Context['network'] = (timeoutMs) => {
     opened ??= openOnce(timeoutMs);
@@ -204,46 +246,27 @@ export function openContext(
   };
   const sharedClient = once(() => clientWith({}));
   const client: Context['client'] = (overrides) => (overrides === undefined ? sharedClient() : clientWith(overrides));
-  const jq = once(async () => (flags.jq === undefined ? undefined : startJq(flags.jq, io, clock, signal, notice)));
-  return {
-    context: {
-      io,
-      flags,
-      clock,
-      signal,
-      urgentSignal,
-      leaveSignals: interruption.stop,
-      settings,
-      token,
-      network,
-      client,
-      jq,
-      notice,
-      atEnd: (work) => void endings.push(work),
-    },
-    close: async () => {
-      for (const work of endings) await work();
-      over.abort(new FleetError('interrupted', 'the command is over'));
-      // One that could not be opened has said so already.
-      const connections = await opened?.catch(() => undefined);
-      await connections?.close();
-      if (connections?.isLookingUp() === true) world.abandon?.();
-      if (flags.jq !== undefined) await (await jq().catch(() => undefined))?.close();
-    },
+  const close = async () => {
+    // One that could not be opened has said so already.
+    const connections = await opened?.catch(() => undefined);
+    await connections?.close();
+    return { isLookingUp: connections?.isLookingUp() === true };
   };
+  return { network, client, close };
 }
 
 /** The same network, which says once, when TLS is about to be opened, that certificates are not verified. */
-function announceUnverified(network: Network, warn: (line: string) => Promise<void>): Network {
+function announceUnverified(network: Network, io: Io): Network {
   let isSaid = false;
   return {
     ...network,
     dispatcherTo(url) {
       if (url.protocol === 'https:' && !isSaid) {
         isSaid = true;
-        void warn(
-          '! NODE_TLS_REJECT_UNAUTHORIZED=0: certificates are not verified; anyone on the way can read the token',
-        );
+        const line =
+          '! NODE_TLS_REJECT_UNAUTHORIZED=0: certificates are not verified; anyone on the way can read the token';
+        // With -q too: what is at stake is the token.
+        void showNotice(line, io).then((text) => io.stderr.write(`${text}\n`));
       }
       return network.dispatcherTo(url);
     },
