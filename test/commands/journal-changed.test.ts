@@ -320,7 +320,7 @@ describe('journal show', () => {
         async ({ act }) => {
           await act([A, B, C, '--journal', path, '--concurrency', '1']);
           const { stdout, stderr } = await act([A, B, C, '--journal', path, '-o', 'wide']);
-          expect(stderr).toContain('3 bicycles: 1 done now, 2 already done before');
+          expect(stderr).toContain('3 bicycles: 1 done now, 2 already done');
           expect(stdout).toMatch(new RegExp(`${B} +skipped`));
           expect(stdout).toMatch(new RegExp(`${A} +done`));
         },

@@ -13,6 +13,7 @@ import { clean } from '../../terminal/clean.js';
 import { readStdinLines } from '../../terminal/stdin.js';
 import { textOf } from '../../terminal/values.js';
 import { ACTIONS } from '../../views/action.js';
+import { ID_DIGITS } from '../../views/bicycle.js';
 import { typedField } from '../api/fields.js';
 import { carryOut } from '../bulk/carry-out.js';
 import { describeBefore } from '../bulk/evidence.js';
@@ -155,7 +156,7 @@ async function editFor(context: Context, client: Client, { row, value, before, l
         field,
         await wantedValue(context, client, { field, cell, isRecord: row.isRecord, was: before[field] }),
       );
-    else throw unknownWord('column', field, [...NEW_BICYCLE_FIELDS, 'note', ...Object.keys(before)]);
+    else throw unknownWord('column', field, [...NEW_BICYCLE_FIELDS, 'note']);
   }
   const fields = Object.fromEntries(wanted);
   const changed = [...wanted].filter(([field, one]) => writeJson(one) !== writeJson(before[field]));
@@ -184,9 +185,10 @@ async function wantedValue(context: Context, client: Client, { field, cell, isRe
 
 /** `BICYCLE FIELD OLD NEW`, a row a change, on stderr. */
 async function showChanges(context: Context, edits: readonly Edit[]): Promise<void> {
+  const idDigits = context.io.stderr.isTerminal ? ID_DIGITS : undefined;
   const changes = edits.flatMap(({ task, before, changed }) =>
     changed.map(([field, value]) => [
-      clean(describe(task.uuid, task.name)),
+      clean(describe(task.uuid?.slice(0, idDigits), task.name)),
       clean(field),
       `${showValue(before[field])} -> ${showValue(value)}`,
     ]),
@@ -197,7 +199,7 @@ async function showChanges(context: Context, edits: readonly Edit[]): Promise<vo
   if (changes.length > 0) for (const line of table.trimEnd().split('\n')) await context.notice(line.trimEnd());
   if (changes.length > CHANGES_SHOWN)
     await context.notice(`and ${changes.length - CHANGES_SHOWN} more changes; --dry-run prints every request`);
-  if (same > 0) await context.notice(`${same} of ${edits.length} already have these values`);
+  if (same > 0 && changes.length > 0) await context.notice(`${same} of ${edits.length} already have these values`);
 }
 
 /**
