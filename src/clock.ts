@@ -1,4 +1,4 @@
-// The one clock of a process: monotonic time for pauses, limits and durations, wall time for what is printed or compared with the service.
+// The one clock of a process: monotonic time for pauses and limits, wall time for what is printed or compared with the service.
 
 export interface Clock {
   /** Milliseconds that only ever grow, from an arbitrary start; a change of the machine's date does not move them. */

@@ -1,4 +1,4 @@
-// What every command is handed: the ways in and out, the settings, the client; each made on first use.
+// What a command gets: I/O, settings and client, each created when first used.
 
 import { setMaxListeners } from 'node:events';
 import type { Clock } from './clock.js';

@@ -1,4 +1,4 @@
-// The error family: every failure an operator can meet, its kind and its exit code (cli.md section 3).
+// Every failure an operator can meet: its kind, its exit code (cli.md section 3), and how it is printed.
 
 import { hideJwts, type Secrets } from './secrets.js';
 

@@ -1,4 +1,4 @@
-// What a charge and a silence mean, and in which groups bicycles are counted by them: the same on the terminal and on the page.
+// Groups of charge and silence in which bicycles are counted, on the terminal and on the page.
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;

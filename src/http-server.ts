@@ -1,4 +1,4 @@
-// An HTTP server of this program's own: what it takes from a connection is bounded, and it ends when it is told to.
+// An HTTP server for webhooks, metrics and the served page: bounded input, and it ends when told to.
 
 import { createHash } from 'node:crypto';
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';

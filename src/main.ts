@@ -1,4 +1,4 @@
-// Runs one command line from its arguments to its exit code; the only catch that ends a program.
+// Runs one command line and returns its exit code; the only catch that ends a program.
 
 import { wantsJson } from './cli/wants-json.js';
 import type { Interruption, World } from './context.js';

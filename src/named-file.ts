@@ -1,4 +1,4 @@
-// A leaf: reads a file that the operator names, whatever it is: opened without blocking, bounded, ended by a signal and by silence.
+// Reads a file that the operator names, whatever it is: without blocking, bounded, ended by a signal or by silence.
 
 import { type BigIntStats, close, constants, fstat, open, read, type Stats } from 'node:fs';
 import { Socket } from 'node:net';

@@ -1,4 +1,4 @@
-// Where the program stands: beside its files on the disk, or in one executable that holds them.
+// Locates the program's own files: beside it on the disk, or inside the executable.
 
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';

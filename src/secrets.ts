@@ -1,4 +1,4 @@
-// Hides the secrets of a run in foreign text: whole or in part, as they are, escaped, percent-encoded or in base64.
+// Hides secrets in foreign text: as they are, escaped, percent-encoded or in base64.
 
 /** What stands in the place of a secret. */
 export const HIDDEN = '[hidden]';

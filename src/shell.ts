@@ -1,4 +1,4 @@
-// A leaf: runs a command of the operator's through the shell, in bounded time, and reads what it prints line by line.
+// Runs a shell command of the operator in bounded time, and reads its output line by line.
 
 import { spawn } from 'node:child_process';
 import type { Readable } from 'node:stream';

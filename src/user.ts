@@ -1,4 +1,4 @@
-// Who runs the program, by the system's list of users: in the environment anybody may have set another name.
+// Who runs the program, by the system's list of users rather than by the environment.
 
 import { readFileSync } from 'node:fs';
 import { userInfo } from 'node:os';

@@ -1,4 +1,4 @@
-// What the service says of alerts: fields, states, types and the endpoint (interface.md sections 2.2 to 2.4, 3.2 and 4.5).
+// Alerts as the service defines them: fields, states, types and the endpoint (interface.md sections 2.2 to 2.4, 3.2 and 4.5).
 
 import { pathSegment } from './links.js';
 import type { Resource } from './resource.js';

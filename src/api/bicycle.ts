@@ -1,4 +1,4 @@
-// What the service says of bicycles: fields, states, transitions and endpoints (interface.md sections 2.1, 3.1 and 4.1 to 4.3).
+// Bicycles as the service defines them: fields, states, transitions and endpoints (interface.md sections 2.1, 3.1 and 4.1 to 4.3).
 
 import { pathSegment } from './links.js';
 import type { Resource } from './resource.js';

@@ -1,4 +1,4 @@
-// What else the service names, and links to from a bicycle. Assumed: the paths and fields, as they were observed; not every service has them.
+// Organizations, zones, models and other named resources. Assumed: the paths and fields, as observed; not every service has them.
 
 import type { Vocabulary } from './resource.js';
 

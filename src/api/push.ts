@@ -1,4 +1,4 @@
-// What the service says of the push channel: envelope, senders, topics and their encoding (interface.md sections 2.5, 4.6 and 6.1).
+// The push channel as the service defines it: envelope, senders, topics and their encoding (interface.md sections 2.5, 4.6 and 6.1).
 
 import { pathSegment, uuidOfLink } from './links.js';
 

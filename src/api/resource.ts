@@ -1,4 +1,4 @@
-// What can be listed and acted on, one thing or many: what it and its fields are called, and where the service has it.
+// Describes what can be listed and acted on: its names, its fields and its path.
 
 /** What the document says of fields; what it does not name is left to the service. */
 export interface Vocabulary {

@@ -1,4 +1,4 @@
-// Commander with types that know what was declared: commander itself does the work, and the types are another package's alone.
+// Creates commander commands with the types of @commander-js/extra-typings, which know the declared flags.
 
 import type { Command as TypedCommand, Option as TypedOption } from '@commander-js/extra-typings';
 import { Command, Option } from 'commander';

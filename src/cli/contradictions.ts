@@ -1,4 +1,4 @@
-// Flags of every command that cannot be used together, refused before a command runs.
+// Refuses combinations of global flags before a command runs.
 
 import { usageError } from '../errors.js';
 

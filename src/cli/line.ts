@@ -1,4 +1,4 @@
-// Follows a command line through the program without running it: which command it names, and what its words are.
+// Walks a command line through the program without running it: finds the command and its operands.
 
 import type { CommandUnknownOpts as Command, Option } from '@commander-js/extra-typings';
 

@@ -1,4 +1,4 @@
-// The nearest right word to a mistyped one, for the errors of every room above this one.
+// Finds the word nearest to a mistyped one, for "did you mean".
 
 import leven from 'leven';
 import { usageError } from '../errors.js';

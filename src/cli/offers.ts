@@ -1,4 +1,4 @@
-// What completion offers for the value of a flag or an argument: kept beside the parser that reads the value.
+// What completion offers for a flag or an argument; declared beside the parser of its value.
 
 import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
 

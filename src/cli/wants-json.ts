@@ -1,4 +1,4 @@
-// Whether stderr is to be JSON: the one place that decides it.
+// Decides whether stderr is JSON.
 
 /** Whether the lines of stderr are wanted as JSON; read from the bare arguments, for the error may be that they cannot be parsed. */
 export function wantsJson(argv: readonly string[], env: NodeJS.ProcessEnv): boolean {

@@ -1,4 +1,4 @@
-// The names of bicycles for what has only their links: from the mirror, where there is one.
+// Looks up names of bicycles by link, in the mirror where there is one.
 
 import { uuidOfLink } from '../api/links.js';
 import { sleep } from '../clock.js';

@@ -1,4 +1,4 @@
-// A mirror that is used without being asked for: only one of this profile and service that is current, and in every doubt none.
+// Opens the profile's mirror for commands that use it automatically: only when it is current.
 
 import { stat } from 'node:fs/promises';
 import type { Bicycle } from '../api/bicycle.js';

@@ -1,4 +1,4 @@
-// Which database a command's mirror is in: `--to`, else that of the profile, else the file of the profile.
+// Resolves the database of a mirror: `--to`, else that of the profile, else the default file.
 
 import { join } from 'node:path';
 import type { Context } from '../context.js';

@@ -1,4 +1,4 @@
-// The lines that follow a result on stderr: how much of it this was and how to see more, dimmed where somebody reads them.
+// Prints the lines below a result on stderr: how much was shown and how to see more.
 
 import type { Context } from '../context.js';
 import { wrap } from '../terminal/cells.js';

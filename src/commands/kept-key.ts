@@ -1,4 +1,4 @@
-// What nobody can guess and is kept between runs: a part of a served page's address, the key of a feed's IDs.
+// A random key that is kept between runs: for the address of a served page, and for the IDs of a feed.
 
 import { randomBytes } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';

@@ -1,4 +1,4 @@
-// How a monitoring system reads what a command counts: Prometheus text and a health check, on loopback.
+// Serves counters as Prometheus text, and a health check, on loopback.
 
 import { type OwnServer, openHttpServer } from '../http-server.js';
 

@@ -1,4 +1,4 @@
-// `--offline`: the same command, its client answered by the mirror, and a line on stderr that says how old that is.
+// `--offline`: runs the same command with a client that the mirror answers, and says how old the mirror is.
 
 import type { Context } from '../context.js';
 import { usageError } from '../errors.js';

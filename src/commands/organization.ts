@@ -1,4 +1,4 @@
-// Which organization a command is about: the one that was named, by UUID or name, else that of the settings, else the only one there is.
+// Resolves the organization of a command: the one that was named, else that of the settings, else the only one there is.
 
 import { BICYCLE, type Bicycle } from '../api/bicycle.js';
 import { wholeUuid } from '../api/links.js';

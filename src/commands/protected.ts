@@ -1,4 +1,4 @@
-// The question before every change where the profile is protected.
+// Asks before a change when the profile is protected.
 
 import type { Context } from '../context.js';
 import { usageError } from '../errors.js';

@@ -1,4 +1,4 @@
-// The way from our own findings (settings, profiles, a status) to stdout, in every format that makes sense of them.
+// Prints fleet's own results (settings, profiles, a status) in every format that applies.
 
 import type { Context } from '../context.js';
 import { usageError } from '../errors.js';

@@ -1,4 +1,4 @@
-// Changes that are in flight when a signal ends the program: their answers have a moment, then their outcome is unknown.
+// Gives changes in flight one second for their answer after Ctrl-C; then their outcome is unknown.
 
 import type { Context } from '../context.js';
 import { asFleetError, FleetError } from '../errors.js';

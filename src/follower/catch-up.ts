@@ -1,4 +1,4 @@
-// Reading the list to learn what the stream did not say: at the start, and what changed during a gap. No I/O.
+// Reads the list, newest first, to learn what changed during a gap, and at the start. No I/O.
 //
 // After a gap the list is read in `-modified` order. Everything that changed in the gap stands above the first bicycle that was
 // modified well before it, so the reading is complete when it gets there, or to the end of the list. A list that changed while it was

@@ -1,4 +1,4 @@
-// What a follower is told, what it puts out, and what it asks of the service.
+// The inputs and outputs of a follower, and its requests to the service.
 
 import type { Bicycle } from '../api/bicycle.js';
 import type { FleetError } from '../errors.js';

@@ -1,4 +1,4 @@
-// A fleet kept true: what happens goes in, changes, gaps and what is gone come out, and the requests that it wants made. No I/O.
+// Keeps a fleet true from list and push channel: events go in; changes, gaps and requests come out. No I/O.
 //
 // Messages are merged as they come. A cut opens a gap; when the channel stands again the catch-up looks up what was missed. A count that
 // does not fit what is known, and a catch-up that is not complete where every bicycle has to be known, lead to a reading of the whole list.

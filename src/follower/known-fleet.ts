@@ -1,4 +1,4 @@
-// What is known of each bicycle of a fleet: pushed messages merged, items of lists compared with it, and which of it is news.
+// What is known of each bicycle: merges messages and list items, and reports what is new.
 
 import { type Bicycle, bicycleUuid } from '../api/bicycle.js';
 import type { Moment } from '../clock.js';

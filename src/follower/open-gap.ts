@@ -1,4 +1,4 @@
-// The gap that is open: from when to when what happened may have been missed. Gaps that overlap are one.
+// The open gap: when it began, and why. Overlapping gaps are one.
 
 import type { Moment } from '../clock.js';
 

@@ -1,4 +1,4 @@
-// What time it is at the service, and the newest change that was known at any moment: both from the times that it sends.
+// Estimates the service's clock from the times it sends.
 
 import type { Moment } from '../clock.js';
 

@@ -1,4 +1,4 @@
-// Where the bicycles that are known are kept: the calls of a store, and the one in memory, for what is watched and drawn.
+// The store of known bicycles: its interface, and the one in memory.
 
 import type { Bicycle } from '../api/bicycle.js';
 import type { Moment } from '../clock.js';

@@ -1,4 +1,4 @@
-// Reading the whole list, proving it, and telling what is gone. No I/O.
+// Reads the whole list, proves it complete and finds what is gone. No I/O.
 //
 // A reading is proven when a pass through its pages met as many bicycles as the service counted on any of them, none older than it was
 // known. What two proven readings do not show, and no message told of meanwhile, is gone.

@@ -1,4 +1,4 @@
-// The body of an answer, unpacked and counted, so that no answer takes more memory than is set aside for it.
+// Reads the body of an answer: decompresses it and enforces the size limits.
 
 import { pipeline, type Readable, Transform } from 'node:stream';
 

@@ -1,4 +1,4 @@
-// The one HTTP client of a process: headers, token, timeouts, retries, redirects; it knows no bicycles.
+// The HTTP client: headers, token, timeouts, retries, redirects; knows nothing of bicycles.
 
 import { type Clock, sleep } from '../clock.js';
 import { FleetError } from '../errors.js';

@@ -1,4 +1,4 @@
-// Makes connections: names below localhost stay on this machine, and what undici cannot bear on a connection is kept from it.
+// Opens connections: names below localhost stay on this machine, and odd bytes that undici cannot handle are kept from it.
 
 import { type LookupAddress, type LookupOptions, lookup } from 'node:dns';
 import { Socket } from 'node:net';

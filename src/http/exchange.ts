@@ -1,4 +1,4 @@
-// One HTTP exchange on the wire: a request, its answer's head and body, and whether the request had left when it failed.
+// One HTTP exchange: request, answer, and whether the request had been sent when it failed.
 
 import { Readable } from 'node:stream';
 import type { Clock } from '../clock.js';

@@ -1,4 +1,4 @@
-// What went wrong, in words: answers that are refusals and exchanges that never were, as errors with kind and hint.
+// Turns refusals and failed exchanges into errors with kind, message and hint.
 
 import { type ErrorKind, FleetError } from '../errors.js';
 import { isObject, JsonError, parseJson } from '../json/parse.js';

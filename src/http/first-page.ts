@@ -1,4 +1,4 @@
-// One page of a list and no other: what a look at its head, or a halving of it, asks for.
+// Requests one page of a list.
 
 import type { Client } from './client.js';
 import type { HttpRequest, Page } from './types.js';

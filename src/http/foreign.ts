@@ -1,4 +1,4 @@
-// Text from elsewhere on its way into an error: one line, bounded before anything is searched in it.
+// Sanitizes server text for error messages: one line, bounded before it is searched.
 
 /** So much of a text is looked at; more than this no error shows. */
 const WINDOW_CHARACTERS = 64 * 1024;

@@ -1,4 +1,4 @@
-// What a service need not offer: asked for, and done without where it does not.
+// Requests resources that a service need not offer, and treats their absence as none.
 
 import { FleetError } from '../errors.js';
 

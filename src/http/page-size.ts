@@ -1,4 +1,4 @@
-// How many items a page is asked to hold: many where several pages are read, and none of it where the service refuses to be told.
+// Chooses the page size: large where several pages are read, none where the service refuses it.
 
 import { FleetError } from '../errors.js';
 import type { HttpRequest, Query } from './types.js';

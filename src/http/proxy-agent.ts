@@ -1,4 +1,4 @@
-// Connections through a proxy: the whole of undici, loaded only where a proxy is asked.
+// Connections through a proxy; loads the whole of undici, only where a proxy is used.
 
 import { isIP, type Socket } from 'node:net';
 import { type buildConnector, type Dispatcher, Pool, ProxyAgent } from 'undici';

@@ -1,4 +1,4 @@
-// The proxies of the environment: which one an address is asked through, decided here alone.
+// Chooses the proxy for an address from the environment.
 
 import { configError } from '../errors.js';
 import { isLoopback } from './loopback.js';

@@ -1,4 +1,4 @@
-// Decides alone whether a request that brought no success is sent again, and after how long.
+// Decides whether a failed request is sent again, and when.
 
 import { doublingPauseMs } from '../clock.js';
 import { DEADLINE_CODE } from './exchange.js';

@@ -1,4 +1,4 @@
-// A live stream: one connection a topic, each kept up for ever, and everything that happens to them reported in order.
+// A live stream: keeps one connection per topic up, and reports what happens to them in order.
 //
 // What a connection does next is decided in stream/machine.ts; this is the loop around it, which carries it out.
 

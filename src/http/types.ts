@@ -1,4 +1,4 @@
-// The values that travel between the HTTP room and its users: requests, answers, items and pages.
+// Types of requests, answers, items and pages.
 
 import type { FleetError, Trace } from '../errors.js';
 import type { ScannedItem } from '../json/scan.js';

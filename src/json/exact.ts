@@ -1,4 +1,4 @@
-// Numbers exactly as the service wrote them: a reader and a writer of JSON that never round.
+// Reads and writes JSON numbers exactly as the service wrote them.
 
 import { readTokens } from './text.js';
 

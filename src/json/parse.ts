@@ -1,4 +1,4 @@
-// Reads JSON text that others wrote: what is no JSON, or nests too deep to be walked through, is a typed error.
+// Parses foreign JSON: invalid or too deeply nested text is a typed error.
 
 import { breaksOff, findExcess } from './text.js';
 

@@ -1,4 +1,4 @@
-// Makes elements; text only ever becomes text.
+// Creates elements; text is never parsed as HTML.
 
 import { showElapsed } from '../age.js';
 

@@ -1,4 +1,4 @@
-// The filters, which are charts as well: how many have each state, charge and silence, and a press shows only those.
+// The filters of the page, which are charts as well: counts by state, charge and silence.
 
 import { BICYCLE_STATES } from '../api/bicycle.js';
 import { CHARGE_GROUPS, SILENCE_GROUPS } from '../groups.js';

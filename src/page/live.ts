@@ -1,4 +1,4 @@
-// Hears what fleet sends to a page that it serves: the fleet as a whole where something was missed, and what is new of it.
+// Receives updates of a served page: the whole fleet after a gap, else what is new.
 
 import type { Fields, Payload, Update } from './payload.js';
 

@@ -1,4 +1,4 @@
-// How a state looks: a shape for those who see no colours, as on the terminal, and a colour of style.css, which has them for both themes.
+// The look of a state: a shape, and a colour from style.css.
 
 import type { BICYCLE_STATES } from '../api/bicycle.js';
 import { CHARGE_EMPTY_PERCENT, CHARGE_LOW_PERCENT } from '../groups.js';

@@ -1,4 +1,4 @@
-// The time slider: the fleet at a moment that a mirror recorded, until somebody goes back to now.
+// The time slider: shows the fleet at a moment that a mirror recorded.
 
 import { byId, showDate } from './dom.js';
 import { askForPast, type Following } from './live.js';

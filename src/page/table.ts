@@ -1,4 +1,4 @@
-// The table beside the map: a window onto as many rows as there are, of which only the visible ones exist.
+// The table beside the map: only the visible rows exist as elements.
 
 import { element, oncePerFrame, showAge, showNumber } from './dom.js';
 import type { Sort, SortField } from './filter.js';

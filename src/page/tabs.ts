@@ -1,4 +1,4 @@
-// The tabs of the side panel, as the ARIA pattern of tabs wants them: arrows move, the panel follows.
+// The tabs of the side panel, after the ARIA pattern.
 
 export interface Tabs {
   show(name: string): void;

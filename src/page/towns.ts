@@ -1,4 +1,4 @@
-// The names of the largest towns on the page's map: chosen when the map rests, and giving way to bicycles and to each other.
+// Labels of the largest towns on the page's map, placed when the map rests.
 
 import type { Map as MapLibre } from 'maplibre-gl';
 import { toDots } from '../globe/projection.js';

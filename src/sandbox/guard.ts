@@ -1,4 +1,4 @@
-// Who may ask at all: a page in a browser must not reach the sandbox's tokens, by its own name or by one that resolves to loopback.
+// Refuses requests from web pages, so that a browser cannot reach the sandbox's tokens.
 import { type Problem, refuse } from './problem.js';
 
 const LOOPBACK_NAMES = ['127.0.0.1', 'localhost', '[::1]'];

@@ -1,4 +1,4 @@
-// What happens by itself: riders ride, rent, return and reserve, reservations expire, alerts appear and stop.
+// What happens by itself: rentals, reservations, rides and alerts.
 import { changeAlert, raiseAlert } from './alerts.js';
 import { type BicycleRow, changeBicycle, type Fleet, runTransition, timeText } from './fleet.js';
 import { numberOf, wrapLongitude } from './geometry.js';

@@ -1,4 +1,4 @@
-// The keys of a profile: where else each can be said, and how its text becomes a value or is refused with the reason.
+// The keys of a profile: flag, variable, default and parser of each.
 
 import { nearest } from '../cli/nearest.js';
 import { type MirrorAddress, parseMirrorAddress, showMirrorAddress } from '../mirror/address.js';

@@ -1,4 +1,4 @@
-// Where the settings are: a folder with an absolute path, never one that depends on the current directory.
+// Locates the settings: a folder with an absolute path, never the current directory.
 
 import { isAbsolute, join } from 'node:path';
 import { configError, type FleetError } from '../errors.js';

@@ -1,4 +1,4 @@
-// Renews the token of a login before it ends: by whichever command runs, one at a time, and while one runs for long by itself.
+// Renews the token of a login before it expires.
 
 import { postForToken } from '../api/login.js';
 import { FleetError, messageOf } from '../errors.js';

@@ -1,4 +1,4 @@
-// Runs the command that prints the access token; loaded only where one is set, for it starts processes.
+// Runs the command that prints the access token.
 
 import { configError, lastingError } from '../errors.js';
 import { hideJwts } from '../secrets.js';

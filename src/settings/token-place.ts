@@ -1,4 +1,4 @@
-// Which of the five sources gives the token, what reading it needs, and how just that source is renewed.
+// Finds the source of the token, and how to refresh a token from that source.
 
 import type { Clock } from '../clock.js';
 import { type FleetError, lastingError } from '../errors.js';

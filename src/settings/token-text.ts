@@ -1,4 +1,4 @@
-// What the text of a token says: whether it is one, what it claims, whose it is and when it ends.
+// Parses the text of a token: its claims, its subject and its expiry.
 
 import { wholeUuid } from '../api/links.js';
 import { configError } from '../errors.js';

@@ -1,4 +1,4 @@
-// Where the access token comes from, and how it is renewed (interface.md section 5 leaves obtaining it open).
+// Reads the access token and refreshes it (interface.md section 5 leaves obtaining it open).
 
 import { asFleetError, configError, lastingError, reasonOf } from '../errors.js';
 import type { NamedFile } from '../named-file.js';

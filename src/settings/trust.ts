@@ -1,4 +1,4 @@
-// Whether a file of the settings is the operator's alone to write, as ssh asks of its own: a command in it is run.
+// Checks, as ssh does, that only the operator can write a settings file.
 
 import { realpathSync, type Stats, statSync } from 'node:fs';
 import { dirname } from 'node:path';

@@ -1,4 +1,4 @@
-// A long list in parts that are handled at once.
+// Splits a long list into parts that are handled at once.
 
 /** What a part holds at most; an item that is longer stands alone. */
 export interface BatchLimits {

@@ -1,4 +1,4 @@
-// A drawing in cells of a terminal: text with its ink put anywhere, written whole, or only where it differs from the one before.
+// A grid of terminal cells: draws text with colours, and writes only what differs from the last frame.
 
 import { graphemesOf, isNarrow, widthOf } from './cells.js';
 import type { Color, Paint, Style } from './colour.js';

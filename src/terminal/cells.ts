@@ -1,4 +1,4 @@
-// Text in columns of a terminal: how wide it is, cut to a width, padded to one.
+// Measures, cuts and pads text in terminal columns.
 
 import { eastAsianWidth } from 'get-east-asian-width';
 import { latePattern } from './late.js';

@@ -1,4 +1,4 @@
-// Text from the service is data: makes what would steer a terminal, or hide in it, visible before it gets there.
+// Makes control characters and other hidden text of the service visible before it reaches the terminal.
 
 import { latePattern } from './late.js';
 

@@ -1,4 +1,4 @@
-// Texts on their way to whoever reads an output: each write waits until it is taken, and what was not taken is counted.
+// Writes text to an output, waits until it is taken, and counts what was not.
 
 import type { Clock } from '../clock.js';
 import { FleetError, reasonOf } from '../errors.js';

@@ -1,4 +1,4 @@
-// Input and output of the program: two outputs judged apart for width and colour, one input, the environment.
+// Input and output of the program: stdout, stderr, stdin and the environment.
 
 import { write } from 'node:fs';
 import type { Readable, Writable } from 'node:stream';

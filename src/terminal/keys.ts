@@ -1,4 +1,4 @@
-// What was pressed: the bytes of a terminal in raw mode as keys.
+// Parses the bytes of a terminal in raw mode into keys.
 
 /** A character, or one of these names. */
 export type Key =

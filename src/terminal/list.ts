@@ -1,4 +1,4 @@
-// A few names with their values (a status, the fields of one bicycle), for the screen and for pipes alike.
+// Prints a few names with their values (a status, the fields of one bicycle).
 
 import { usageError } from '../errors.js';
 import { pad, widthOf, wrap } from './cells.js';

@@ -1,4 +1,4 @@
-// The marks in front of a line for people: `✓` done, `!` look here; words or nothing where a terminal or a pipe has no use for them.
+// The marks before a line: `✓` done, `!` look here; left out where a terminal or a pipe has no use for them.
 
 import type { Color, Paint } from './colour.js';
 import type { Output } from './io.js';

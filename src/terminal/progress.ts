@@ -1,4 +1,4 @@
-// How far something long has come: one line on stderr that draws over itself on a terminal, a line now and then elsewhere.
+// Shows progress on stderr: one line that redraws itself on a terminal, a line now and then elsewhere.
 
 import { cut } from './cells.js';
 import { clean } from './clean.js';

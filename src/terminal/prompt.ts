@@ -1,4 +1,4 @@
-// Asks the operator on the terminal: questions go to stderr, answers come from stdin, and nobody is asked where nobody is.
+// Asks the operator: questions go to stderr, answers come from stdin; never without a terminal.
 
 import { Writable } from 'node:stream';
 import { FleetError, usageError } from '../errors.js';

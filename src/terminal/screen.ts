@@ -1,4 +1,4 @@
-// A whole screen to draw on and its keys, and the terminal left as it was found whatever happens.
+// The alternate screen and its keys; restores the terminal at the end.
 
 import { type Canvas, canvasChanges, canvasLines } from './canvas.js';
 import type { Paint } from './colour.js';

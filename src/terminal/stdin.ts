@@ -1,4 +1,4 @@
-// The one way to read stdin, to its end or line by line, bounded; a stdin that nothing can come from is refused, not taken for empty.
+// Reads stdin to its end or line by line, bounded; rejects a closed stdin.
 
 import { fstatSync, statSync, writeSync } from 'node:fs';
 import type { Clock } from '../clock.js';

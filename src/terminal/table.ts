@@ -1,4 +1,4 @@
-// The columns of a table: how a cell looks, and which of them have room in a terminal.
+// The columns of a table: their cells, and which of them fit a terminal.
 
 import { widthOf } from './cells.js';
 import { clean } from './clean.js';

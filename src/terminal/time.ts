@@ -1,4 +1,4 @@
-// Times and spans: ages for people, ISO 8601 for programs, durations as they are typed.
+// Formats times, ages and durations; parses durations.
 
 import { showElapsed } from '../age.js';
 import { usageError } from '../errors.js';

@@ -1,4 +1,4 @@
-// What the service sent, read with tolerance: any field may be missing, null, of another type, or a number in a string.
+// Reads fields of the service with tolerance: missing, null, of another type, or a number in a string.
 
 import { type ExactNumber, toNumber, writeJson, writtenNumber } from '../json/exact.js';
 

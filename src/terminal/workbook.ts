@@ -1,4 +1,4 @@
-// A workbook that is handed in, as CSV: its first sheet, read as everything else that operators hand in.
+// Reads the first sheet of a workbook as CSV.
 
 import { usageError } from '../errors.js';
 

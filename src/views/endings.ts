@@ -1,4 +1,4 @@
-// How the end of a bulk run looks to people: bicycles grouped by what became of them and why, the whole reason first, then which.
+// Prints the results of a bulk run: bicycles grouped by outcome and reason.
 
 import { cut, wrap } from '../terminal/cells.js';
 import { clean } from '../terminal/clean.js';

@@ -1,4 +1,4 @@
-// How the fate of a stream looks on stderr: lines for people, JSON lines for programs, a summary at the end.
+// Prints the events of a stream: lines for people, JSON lines for programs, a summary at the end.
 
 import type { FleetError } from '../errors.js';
 import type { Gap, StreamEvent } from '../http/stream/events.js';

@@ -1,4 +1,4 @@
-// Where a request of `fleet api` goes: a path below the base URL, or a whole URL at its origin, and nowhere else.
+// Resolves the path of `fleet api`: below the base URL, or a whole URL at its origin.
 
 import { usageError } from '../../errors.js';
 import type { HttpRequest } from '../../http/types.js';

@@ -1,4 +1,4 @@
-// The headers of `fleet api`: which may be given, and in what form.
+// Checks the headers of `fleet api`: which are allowed, and in what form.
 
 import { usageError } from '../../errors.js';
 

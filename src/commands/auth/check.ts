@@ -1,4 +1,4 @@
-// The request with which `fleet auth login` finds out whether address, organization and token are right, and what came of it.
+// Checks address, organization and token of a login with one request.
 
 import { BICYCLE } from '../../api/bicycle.js';
 import { wholeUuid } from '../../api/links.js';

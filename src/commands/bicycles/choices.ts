@@ -1,4 +1,4 @@
-// The words that flags of `fleet bicycles` choose from; apart from the actions, so that help need not load them.
+// Word lists of the flags of `fleet bicycles`, apart from the actions so that help need not load them.
 
 /** What every command that takes a bicycle says of it. */
 export const BICYCLE_ARGUMENT =

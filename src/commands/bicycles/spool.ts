@@ -1,4 +1,4 @@
-// Lines that are read again later: in memory while they are few, else in a temporary file that nobody else can open.
+// Keeps lines to be read again: in memory while they are few, else in a private temporary file.
 
 import { randomBytes } from 'node:crypto';
 import { closeSync, createReadStream, openSync, unlinkSync, writeFileSync } from 'node:fs';

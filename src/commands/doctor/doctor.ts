@@ -1,4 +1,4 @@
-// `fleet doctor`: looks at everything a command needs, and prints what it finds, failures first.
+// `fleet doctor`: checks everything a command needs and prints the findings, failures first.
 
 import type { TopicRole } from '../../api/push.js';
 import type { Context } from '../../context.js';

@@ -1,4 +1,4 @@
-// What a check of the doctor found, and how it is shown.
+// The finding of one check, and how it is printed.
 
 import { describeError, type ErrorKind, type FleetError } from '../../errors.js';
 import { widthOf, wrap } from '../../terminal/cells.js';

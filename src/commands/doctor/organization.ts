@@ -1,4 +1,4 @@
-// Which organization commands use where the settings name none.
+// Checks which organization commands use when the settings name none.
 
 import { NAMED } from '../../api/named.js';
 import { profileFlag } from '../../settings/resolve.js';

@@ -1,4 +1,4 @@
-// Asks the service as every command does, once, and explains what kept an answer away.
+// Sends the doctor's one request as every command would, and explains a failure.
 
 import { BICYCLE } from '../../api/bicycle.js';
 import type { TopicRole } from '../../api/push.js';

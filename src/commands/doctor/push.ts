@@ -1,4 +1,4 @@
-// Whether the push channel answers: one subscription, closed as soon as it stands.
+// Checks the push channel with one subscription, closed as soon as it is open.
 
 import { wholeUuid } from '../../api/links.js';
 import { prefixVariants } from '../../api/prefix.js';

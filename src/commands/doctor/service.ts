@@ -1,4 +1,4 @@
-// Whether the service answers as the interface says: prefix, version, token, organization, clock.
+// Checks what the service answers: prefix, version, token, organization, clock.
 
 import { BICYCLE } from '../../api/bicycle.js';
 import { wholeUuid } from '../../api/links.js';

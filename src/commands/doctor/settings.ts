@@ -1,4 +1,4 @@
-// What the doctor finds in the settings: files, origins of the values, the token; whatever of it is broken, the rest is used.
+// Checks the settings: files, sources of the values, the token.
 
 import { ANONYMOUS, type Context } from '../../context.js';
 import { asFleetError, FleetError } from '../../errors.js';

@@ -1,4 +1,4 @@
-// What the doctor finds around the program: Node, the terminal, the disk, certificates.
+// Checks Node, the terminal, the disk and certificates.
 
 import { existsSync } from 'node:fs';
 import { rm, writeFile } from 'node:fs/promises';

@@ -1,4 +1,4 @@
-// How what is followed ends: a signal, the end of `--for`, a failure; everything in flight is stopped then.
+// Ends what is followed: a signal, `--for`, a failure; stops everything in flight.
 
 import type { Context } from '../../context.js';
 import { asFleetError, FleetError } from '../../errors.js';

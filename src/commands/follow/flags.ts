@@ -1,4 +1,4 @@
-// The flags of what is followed, and how each is read at the door.
+// The flags of watch, board, map and alerts watch.
 
 import type { OptionValues, Command as TypedCommand } from '@commander-js/extra-typings';
 import { TOPIC_ROLES } from '../../api/push.js';

@@ -1,4 +1,4 @@
-// What all that follows shares: events in, a pure machine stepped through them, effects out, what is to be shown delivered in order.
+// The loop of everything that follows: steps a machine through events, performs its effects, delivers its output in order.
 
 import { type Clock, type Moment, momentOf } from '../../clock.js';
 import type { ClientOverrides, Context } from '../../context.js';

@@ -1,4 +1,4 @@
-// Where what is followed goes: lines, JSON lines or what jq makes of them; a message that cannot be shown costs itself alone.
+// Prints what is followed: lines, JSON lines or the output of jq; a message that cannot be shown is reported and skipped.
 
 import type { Context } from '../../context.js';
 import { asFleetError, usageError } from '../../errors.js';

@@ -1,4 +1,4 @@
-// Asks the service what a follower wants to know: a page of the list, the whole of it, its count, or a bicycle at its own address.
+// Sends the requests of a follower: a page of the list, the whole list, its count, or one bicycle.
 
 import { BICYCLE, type Bicycle } from '../../api/bicycle.js';
 import { asFleetError } from '../../errors.js';

@@ -1,4 +1,4 @@
-// What everything that follows begins with: a token source that fails is asked again, and a token that will end is said.
+// Starts what is followed: waits for a token, and warns of one that will expire.
 
 import { doublingPauseMs, sleep } from '../../clock.js';
 import type { Context } from '../../context.js';

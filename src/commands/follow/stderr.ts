@@ -1,4 +1,4 @@
-// What is said on stderr while something is followed: lines for people, JSON lines for programs, bounded where nobody reads them.
+// Prints notices while something is followed: lines for people, JSON lines for programs, bounded where nobody reads them.
 
 import type { Context } from '../../context.js';
 import type { FleetError } from '../../errors.js';

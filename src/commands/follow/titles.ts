@@ -1,4 +1,4 @@
-// What a topic is called where people read it: its organization's name, and the bicycle if it is about one.
+// Names a topic for people: its organization, and the bicycle if it is about one.
 
 import { readTopic } from '../../api/push.js';
 import type { Context } from '../../context.js';

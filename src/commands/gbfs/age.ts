@@ -1,4 +1,4 @@
-// How old a feed is, by what it says of itself; `fleet gbfs --check`.
+// Reads the age of a published feed, for `fleet gbfs --check`.
 
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// Turns bicycles, zones and what is known of the system into the documents of a GBFS feed; a pure machine. No text of the service gets into them.
+// Builds the documents of a GBFS feed from bicycles, zones and facts of the system. Pure; no text of the service gets into them.
 
 import { type Bicycle, bicycleUuid } from '../../api/bicycle.js';
 import { wholeUuid } from '../../api/links.js';

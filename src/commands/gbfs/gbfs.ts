@@ -1,4 +1,4 @@
-// `fleet gbfs`: makes the feed once, or again and again, and puts it where it is read.
+// `fleet gbfs`: builds the feed once or again and again, and publishes it.
 
 import { join } from 'node:path';
 import { sleep } from '../../clock.js';

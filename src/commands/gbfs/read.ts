@@ -1,4 +1,4 @@
-// Reads what a feed is made of: the bicycles from a current mirror or else the list, with IDs that change after every rental; models and zones.
+// Reads the input of a feed: bicycles from a current mirror or else the list, models, zones; makes IDs that change after every rental.
 
 import { createHmac, randomUUID } from 'node:crypto';
 import { BICYCLE, type Bicycle } from '../../api/bicycle.js';

@@ -1,4 +1,4 @@
-// Where a feed that is made again and again is seen beside its files: over HTTP on loopback, for a proxy in front, and in metrics.
+// Serves the feed over HTTP on loopback, and its metrics.
 
 import type { Context } from '../../context.js';
 import { openHttpServer, type PreparedText, prepareText, sendText } from '../../http-server.js';

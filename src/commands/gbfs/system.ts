@@ -1,4 +1,4 @@
-// What is said of the system: --set, then one JSON file, then the settings; what is wrong or missing is named all at once.
+// Collects the facts of the system: --set, then a JSON file, then the settings; reports everything wrong or missing at once.
 
 import { nearest } from '../../cli/nearest.js';
 import type { Context } from '../../context.js';

@@ -1,4 +1,4 @@
-// Finds things by the first digits of their UUIDs: by halving a list that is in their order, so that a large one costs few requests.
+// Finds items by a prefix of their UUID: by binary search in a list ordered by UUID.
 
 import type { Client } from '../../http/client.js';
 import { firstPage, LARGE_PAGE } from '../../http/first-page.js';

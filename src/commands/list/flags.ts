@@ -1,4 +1,4 @@
-// The flags that every list takes, and how each is read at the door.
+// The flags that every list takes.
 
 import type { OptionValues, Command as TypedCommand } from '@commander-js/extra-typings';
 import { wholeUuid } from '../../api/links.js';

@@ -1,4 +1,4 @@
-// Prints a list that comes in pages: complete or loud, each item once, page by page as it arrives.
+// Prints a list: complete or with an error, each item once, page by page as it arrives.
 
 import type { Resource } from '../../api/resource.js';
 import { unknownWord } from '../../cli/nearest.js';

@@ -1,4 +1,4 @@
-// The one thing that an operator means by the beginning of a UUID or a name; else an error that lists what it may mean.
+// Resolves a prefix or name to one item; else an error lists what it matches.
 
 import type { Resource } from '../../api/resource.js';
 import { type FleetError, usageError } from '../../errors.js';

@@ -1,4 +1,4 @@
-// The HTTP server of `--serve`: on loopback alone, below a path that nobody can guess; tabs hear updates as server-sent events.
+// The HTTP server of `--serve`: on loopback, below a path that nobody can guess; tabs get updates as server-sent events.
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { promisify } from 'node:util';

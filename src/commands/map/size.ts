@@ -1,4 +1,4 @@
-// Reads the size of a drawing at the door.
+// Parses --size.
 
 import { usageError } from '../../errors.js';
 

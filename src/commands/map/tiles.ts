@@ -1,4 +1,4 @@
-// The tile server that `--tiles` names, read at the door.
+// Parses --tiles.
 
 import { usageError } from '../../errors.js';
 import type { Tiles } from '../../page/payload.js';

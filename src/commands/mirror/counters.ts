@@ -1,4 +1,4 @@
-// What the mirror's writer counts, as a monitoring system reads it.
+// Counters of the mirror's writer, as Prometheus metrics.
 
 import type { OwnServer } from '../../http-server.js';
 import { MOST_BEHIND_MS } from '../../mirror/open.js';

@@ -1,4 +1,4 @@
-// The events of the mirror's writer: messages read with their numbers as they were sent, and the bicycles that they are about.
+// Parses the messages of the mirror's writer, with numbers as sent.
 
 import { bicycleUuid } from '../../api/bicycle.js';
 import type { PushEnvelope } from '../../api/push.js';

@@ -1,4 +1,4 @@
-// The database of a running writer: opened, tried again while it is out of reach or full, and let go of at the end.
+// The database of a running writer: opens it, retries while it is out of reach or full, closes it.
 
 import { doublingPauseMs, sleep } from '../../clock.js';
 import type { Context } from '../../context.js';

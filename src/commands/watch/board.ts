@@ -1,4 +1,4 @@
-// The state of the board of `--live`: what it keeps of a watch, and what its keys do. A machine without I/O.
+// The state of the board of `--live` and what its keys do. No I/O.
 
 import type { Alert } from '../../api/alert.js';
 import type { Moment } from '../../clock.js';

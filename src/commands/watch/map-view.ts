@@ -1,4 +1,4 @@
-// What the keys do to the map of `--live`: move, zoom, choose, open. A machine without I/O.
+// What the keys do on the map of `--live`: move, zoom, select, open. No I/O.
 
 import { boundView, type Extent, eastOf, fitView, type Point, type View } from '../../globe/projection.js';
 import type { Key } from '../../terminal/keys.js';

@@ -1,4 +1,4 @@
-// What a watch is asked to do, as values: topics, filters, ends; or the reason why it cannot be done.
+// Parses the command line of a watch into a plan: topics, filters, endings.
 
 import { ALERT } from '../../api/alert.js';
 import { BICYCLE, type Bicycle } from '../../api/bicycle.js';

@@ -1,4 +1,4 @@
-// What a watch prints on stderr: lines for people, JSON lines for programs; losses and gaps even when quiet.
+// Prints the notices of a watch on stderr; losses and gaps even with --quiet.
 
 import type { Report } from '../../follower/events.js';
 import { showDuration } from '../../terminal/time.js';

@@ -1,4 +1,4 @@
-// What a watch shows of what it is told, and how it ends. The follower keeps the fleet true; no I/O.
+// The state of a watch: what it shows of each message, and how it ends. No I/O.
 //
 // One event at a time: a message is read, merged, filtered and shown; what the follower finds is shown like it; an end is the last effect.
 

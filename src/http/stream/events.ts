@@ -1,4 +1,4 @@
-// What a live stream reports, in order: immutable values, each with the time to print.
+// The events of a live stream: immutable values, each with its time.
 //
 // Two clocks are kept apart. `…WallMs` and `atMs` are the machine's date, in milliseconds since the epoch, for printing alone:
 // it may jump both ways. Everything that is a duration was measured on the monotonic clock and is never negative.

@@ -1,4 +1,4 @@
-// Between socket and EventSource: hands on whole events, passes over those that are too big, and notes what EventSource does not report.
+// Filters the bytes between socket and EventSource: passes whole events on, skips those that are too big, notes ids and `retry:`.
 //
 // The grammar is that of the HTML standard, "9.2.5 Parsing an event stream". Not reported are the id of an event without data, `retry:`, an
 // event that was cut off, one too big, and names that nobody listens for. Every byte is looked at a fixed number of times, whatever the

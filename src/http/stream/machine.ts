@@ -1,4 +1,4 @@
-// What the connection of one topic does next: `(state, event, now) -> { state, effects }`, without I/O.
+// Decides what the connection of one topic does next: `(state, event, now) -> { state, effects }`. No I/O.
 //
 // trying -> open -> (lost) -> pausing -> trying …, until it is closed. The loop around it (../stream.ts) carries out the effects
 // and reports what came of them; `run` numbers the tries, so that a late report counts for nothing.

@@ -1,4 +1,4 @@
-// A queue between the sockets and the one who prints: order of arrival kept, and held back when the printing is slow.
+// A bounded queue between the sockets and the consumer; keeps the order of arrival.
 
 export interface Queue<T> {
   /** Adds an item; `size` is what it weighs, in characters. */

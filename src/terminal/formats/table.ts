@@ -1,4 +1,4 @@
-// The table that is drawn while it arrives: no boxes, widths fixed by the first batch, never wider than the terminal.
+// The table of a list, drawn page by page: widths fixed by the first page, never wider than the terminal.
 //
 // Right-to-left text keeps its place by width. A terminal that reorders may swap it with a number in the very next column; marks that
 // would prevent it are themselves invisible characters, end up in what is copied from the screen, and are not written.

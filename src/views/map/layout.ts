@@ -1,4 +1,4 @@
-// Gives every bicycle in view a dot of its own, or a part in a cluster with its number: nothing hides behind anything.
+// Places every bicycle in view as a dot, or as part of a cluster with its number.
 //
 // A bicycle takes the dot where it is, or the nearest free one within reach; all dots of a cell have one state, for a cell has one colour.
 // Where that fails, the cells around become a cluster, whose label may cover no dot and no other label.
