@@ -91,6 +91,7 @@ export async function openPage(browser: Browser, url: string, options: OpenOptio
       console.error('refused by the policy: ' + violatedDirective + ' ' + blockedURI))`,
   );
   await page.goto(url);
-  await page.waitForFunction("performance.getEntriesByName('points').length > 0");
+  // A function that is waited for in the page is refused by its policy.
+  while (!(await page.evaluate("performance.getEntriesByName('points').length > 0"))) await page.waitForTimeout(20);
   return { page, context, complaints, requests };
 }
