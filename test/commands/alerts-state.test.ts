@@ -77,8 +77,9 @@ function follow(plan: Partial<AlertsPlan> = {}, known = openKnownAlerts(), marks
       step({ type: 'tick' });
       return step({ type: 'failed', error, askedMs });
     },
-    hook: (id: number, ...items: AlertItem[]) => {
-      const all = step({ type: 'webhook', id, items });
+    hook: (...items: AlertItem[]) => {
+      const webhook = { items, body: Buffer.of(), headers: {}, accept() {} };
+      const all = step({ type: 'webhook', webhook });
       const accepted = all.find(({ type }) => type === 'accepted') as { isNews: boolean };
       return { shown: shown(all), isNews: accepted.isNews };
     },
@@ -310,17 +311,17 @@ describe('webhooks', () => {
   test('each version once, whoever brings it; what none brought is marked', () => {
     const { read, hook } = follow({ isBackfill: true });
     read([item('x', 0)]);
-    expect(hook(1, item('a', 10))).toEqual({ shown: ['a new'], isNews: true });
-    expect(hook(2, item('a', 10))).toEqual({ shown: [], isNews: false });
+    expect(hook(item('a', 10))).toEqual({ shown: ['a new'], isNews: true });
+    expect(hook(item('a', 10))).toEqual({ shown: [], isNews: false });
     expect(read([item('b', 12), item('a', 10), item('x', 0)])).toEqual(['b new caught-up']);
     // The webhook that was on its way is no line any more, but is passed on.
-    expect(hook(3, item('b', 12))).toEqual({ shown: [], isNews: true });
-    expect(hook(4, item('b', 12))).toEqual({ shown: [], isNews: false });
+    expect(hook(item('b', 12))).toEqual({ shown: [], isNews: true });
+    expect(hook(item('b', 12))).toEqual({ shown: [], isNews: false });
   });
 
   test('two changes within a second are two', () => {
     const { hook } = follow({ everyMs: undefined });
-    expect(hook(1, item('a', 10), item('a', 10, 'stopped'))).toEqual({
+    expect(hook(item('a', 10), item('a', 10, 'stopped'))).toEqual({
       shown: ['a new', 'a new stopped'],
       isNews: true,
     });
@@ -328,9 +329,9 @@ describe('webhooks', () => {
 
   test('one that overtook another: the one behind it is no change of it', () => {
     const { hook } = follow({ everyMs: undefined });
-    hook(1, item('a', 20, 'resolved', 10));
-    expect(hook(2, item('a', 10))).toEqual({ shown: ['a new'], isNews: true });
-    expect(hook(3, item('a', 20, 'resolved', 10))).toEqual({ shown: [], isNews: false });
+    hook(item('a', 20, 'resolved', 10));
+    expect(hook(item('a', 10))).toEqual({ shown: ['a new'], isNews: true });
+    expect(hook(item('a', 20, 'resolved', 10))).toEqual({ shown: [], isNews: false });
   });
 
   test('without an address nothing is read', () => {

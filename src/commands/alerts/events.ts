@@ -8,6 +8,7 @@ import type { EndPlan, Stop } from '../follow/ending.js';
 import type { End } from '../follow/loop.js';
 import type { AlertItem, Version } from './known.js';
 import type { Marks } from './memory.js';
+import type { Webhook } from './receiver.js';
 
 /** What following alerts is asked to do. */
 export interface AlertsPlan extends EndPlan {
@@ -28,8 +29,7 @@ export type AlertsEvent =
   /** A page of the list; `serviceMs` is the time at the service. */
   | { readonly type: 'page'; readonly page: Page<Alert>; readonly serviceMs: number }
   | { readonly type: 'failed'; readonly error: FleetError; readonly askedMs: number | undefined }
-  /** The alerts of one webhook, the oldest first. */
-  | { readonly type: 'webhook'; readonly id: number; readonly items: readonly AlertItem[] }
+  | { readonly type: 'webhook'; readonly webhook: Webhook }
   /** What the push channel says, where a topic is followed. */
   | StreamEvent
   | { readonly type: 'tick' }
@@ -68,7 +68,7 @@ export type AlertsEffect =
   | { readonly type: 'back'; readonly downMs: number }
   | { readonly type: 'bound'; readonly items: number }
   /** A webhook was taken in; it is answered when what stands before this was delivered. */
-  | { readonly type: 'accepted'; readonly id: number; readonly isNews: boolean }
+  | { readonly type: 'accepted'; readonly webhook: Webhook; readonly isNews: boolean }
   | { readonly type: 'stream'; readonly event: StreamEvent }
   | { readonly type: 'detail'; readonly text: string }
   | End;

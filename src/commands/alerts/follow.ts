@@ -13,15 +13,14 @@ import { runCommand } from './exec.js';
 import { lastMsOf, openKnownAlerts } from './known.js';
 import type { Memory } from './memory.js';
 import { readAlerts } from './read.js';
+import type { Webhook } from './receiver.js';
 import { openAlertsReport, type SummaryInput, type Title } from './report.js';
 import { type AlertsState, alertsState, startAlerts } from './state.js';
 
 /** What takes webhooks in. */
 export interface Receiver {
   /** Keeps a webhook that has to be passed on, before anything of it is shown. */
-  pass(id: number): void;
-  /** Everything that it brought was delivered. */
-  accept(id: number): void;
+  pass(webhook: Webhook): void;
   /** Takes nothing more, answers what waits; resolves within a second. */
   close(): Promise<void>;
   summary(): SummaryInput['more'];
@@ -66,7 +65,7 @@ async function openAlerts(
     // Where it begins is remembered before anything is shown: a run that ends half-way goes on, and does not begin anew.
     const { sinceMs } = plan;
     if (memory.marks.cursorMs === undefined && sinceMs !== undefined)
-      memory.move({ cursorMs: sinceMs, floorMs: sinceMs });
+      memory.move({ ...memory.marks, cursorMs: sinceMs, floorMs: sinceMs });
   }
   const print = await openPrinter(context, plan.form, stderr, signal);
   const client = baseUrl && (await session.client(baseUrl, () => {}));
@@ -117,7 +116,7 @@ async function openAlerts(
     async deliver(items, onDelivered) {
       // What is only remembered is no output that anybody misses.
       onDelivered(items.filter(({ type }) => type !== 'show').length);
-      for (const item of items) if (item.type === 'accepted' && item.isNews) receiver?.pass(item.id);
+      for (const item of items) if (item.type === 'accepted' && item.isNews) receiver?.pass(item.webhook);
       for (let at = 0; at < items.length; at += together) {
         const batch = items.slice(at, at + together);
         const shows = batch.filter((item) => item.type === 'show');
@@ -125,7 +124,7 @@ async function openAlerts(
         memory?.keep(batch.flatMap((item) => (item.type === 'show' || item.type === 'learned' ? [item.version] : [])));
         for (const item of batch) if (item.type === 'cursor') memory?.move(item.marks);
         onDelivered(shows.length);
-        for (const item of batch) if (item.type === 'accepted') receiver?.accept(item.id);
+        for (const item of batch) if (item.type === 'accepted') item.webhook.accept();
       }
       memory?.tidy();
     },

@@ -17,7 +17,7 @@ import type { AlertsEvent } from './events.js';
 import { followAlerts, type Receiver } from './follow.js';
 import { openForwarder } from './forward.js';
 import { type Memory, openMemory } from './memory.js';
-import { openServer, type Webhook, type WebhookServer } from './receiver.js';
+import { openReceiver, type Webhook } from './receiver.js';
 
 export interface ListenOptions extends EndOptions {
   port: number;
@@ -46,25 +46,18 @@ export async function listenAlerts(context: Context, options: ListenOptions): Pr
   const baseUrl = options.backfill === 0 ? undefined : settings.baseUrl.value;
   const patient = baseUrl === undefined ? context : await beginFollowing(context, { forMs: options.for });
   const organization = await chosenOrganization(patient);
-  const { clock } = context;
-  // The port first: who has it has the memory as well.
-  const server = await openServer({ ...options, flag: '--port', secret, clock });
-  try {
-    const base = settings.baseUrl.value?.href ?? '';
-    const memory = await openMemory(context, await statePath(context, options, base), base);
-    const plan = {
-      form,
-      ...endPlan(options),
-      query: organization === undefined ? [] : [['organization', organization] as const],
-      everyMs: baseUrl === undefined ? undefined : options.backfill,
-      isBackfill: true,
-    };
-    const openReceiver = (session: Session<AlertsEvent>) => receive(context, { options, server, memory }, session);
-    const title = { now: 'listening for alerts', past: 'listened for alerts' };
-    await followAlerts(context, { plan, title, memory, exec: undefined, topics: [], baseUrl, openReceiver });
-  } finally {
-    await server.close();
-  }
+  const base = settings.baseUrl.value?.href ?? '';
+  const memory = await openMemory(context, await statePath(context, options, base), base);
+  const plan = {
+    form,
+    ...endPlan(options),
+    query: organization === undefined ? [] : [['organization', organization] as const],
+    everyMs: baseUrl === undefined ? undefined : options.backfill,
+    isBackfill: true,
+  };
+  const open = (session: Session<AlertsEvent>) => receive(context, { ...options, secret }, memory, session);
+  const title = { now: 'listening for alerts', past: 'listened for alerts' };
+  await followAlerts(context, { plan, title, memory, exec: undefined, topics: [], baseUrl, openReceiver: open });
 }
 
 function readSecret({ io }: Context, { secretEnv }: ListenOptions): string | undefined {
@@ -99,20 +92,22 @@ async function statePath(context: Context, { host, port, path }: ListenOptions, 
 /** Takes webhooks from now on. */
 async function receive(
   context: Context,
-  { options, server, memory }: { options: ListenOptions; server: WebhookServer; memory: Memory },
+  options: ListenOptions & { secret: string | undefined },
+  { queue }: Memory,
   { stderr, emit, ending }: Session<AlertsEvent>,
 ): Promise<Receiver> {
   const { clock } = context;
   const { forward: url } = options;
   const onFailure = ending.fail;
   const dispatcher = url && (await context.network()).dispatcherTo(url);
-  const { queue } = memory;
   const forwarder = url && dispatcher && openForwarder({ url, queue, dispatcher, clock, stderr, onFailure });
   const said = new Map<number, number>();
-  server.start({
-    take({ id, items }) {
+  const receiver = await openReceiver({
+    ...options,
+    ...{ flag: '--port', clock },
+    take(webhook) {
       if (forwarder !== undefined && !queue.hasRoom()) return false;
-      emit({ type: 'webhook', id, items });
+      emit({ type: 'webhook', webhook });
       return true;
     },
     onRefusal(status, reason) {
@@ -123,19 +118,15 @@ async function receive(
     },
   });
   const to = url === undefined ? '' : `, passing them on to ${url.origin}${url.pathname}`;
-  stderr.print(false, { event: 'listening', url: server.url }, stderr.atNow(`listening at ${server.url}${to}`));
+  stderr.print(false, { event: 'listening', url: receiver.url }, stderr.atNow(`listening at ${receiver.url}${to}`));
   return {
-    pass(id) {
-      const webhook = server.waiting(id);
-      if (webhook !== undefined) forwarder?.add(forwardedOf(webhook, options.signatureHeader));
-    },
-    accept: server.accept,
+    pass: (webhook) => forwarder?.add(forwardedOf(webhook, options.signatureHeader)),
     async close() {
-      await server.close();
+      await receiver.close();
       forwarder?.close();
     },
     summary() {
-      const { received, refused } = server.counts();
+      const { received, refused } = receiver.counts;
       const counted = forwarder?.counts();
       const { forwarded = 0, givenUp = 0, waiting = 0 } = counted ?? {};
       const facts = [

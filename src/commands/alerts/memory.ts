@@ -67,8 +67,8 @@ export async function openMemory(
       known.learn({ id, modified, state, source: SOURCES.find((name) => name === source) ?? 'there' });
     } else if (isObject(record)) {
       const { began, cursor, floor, id, body, headers, done } = record;
-      const [beganMs, cursorMs, floorMs] = [readTime(began), readTime(cursor), readTime(floor)];
-      marks = withMarks(marks, { beganMs, cursorMs, floorMs });
+      if (began !== undefined || cursor !== undefined)
+        marks = { beganMs: readTime(began), cursorMs: readTime(cursor), floorMs: readTime(floor) };
       if (typeof done === 'number') forget(done);
       if (typeof id === 'number' && typeof body === 'string' && isObject(headers))
         keep(id, { body: Buffer.from(body, 'base64'), headers: headers as Forwarded['headers'] });
@@ -102,7 +102,7 @@ export async function openMemory(
     keep: (versions: readonly Version[]) => log.append(versions.map(recordOf)),
     /** Remembers how far the list was read. Throws as above. */
     move(more: Marks): void {
-      marks = withMarks(marks, more);
+      marks = more;
       log.append([recordOfMarks(more)]);
     },
     /** The bodies that wait to be passed on, the oldest first. */
@@ -160,12 +160,4 @@ function recordOfMarks({ beganMs, cursorMs, floorMs }: Marks) {
   const iso = (at: number | undefined) =>
     at === undefined || !Number.isFinite(at) ? undefined : new Date(at).toISOString();
   return { began: iso(beganMs), cursor: iso(cursorMs), floor: iso(floorMs) };
-}
-
-function withMarks(marks: Marks, { beganMs, cursorMs, floorMs }: Marks): Marks {
-  return {
-    beganMs: beganMs ?? marks.beganMs,
-    cursorMs: cursorMs ?? marks.cursorMs,
-    floorMs: floorMs ?? marks.floorMs,
-  };
 }

@@ -30,17 +30,16 @@ function itemsOf(value: unknown, text: string, at: number): readonly AlertItem[]
   return [{ value, json: valueText(text, at) }];
 }
 
-/** The alert of a message (section 2.5); a message may be of something else, or carry a part alone. */
-export function readPushed(data: string): AlertItem | 'other' | 'part' {
+/** The alert of a message (section 2.5); undefined for one of something else, and for one that carries a part alone. */
+export function readPushed(data: string): AlertItem | undefined {
   let envelope: unknown;
   try {
     envelope = parseJson(data);
   } catch {
-    return 'part';
+    return undefined;
   }
-  const { sender, message } = (envelope ?? {}) as { sender?: unknown; message?: unknown };
-  if (sender !== 'alert') return 'other';
-  const value = (typeof message === 'object' && message !== null ? message : {}) as Alert;
-  const isWhole = [value.uuid, value.modified, value.state].every((field) => typeof field === 'string' && field !== '');
-  return isWhole ? { value, json: JSON.stringify(value) } : 'part';
+  const { sender, message } = isObject(envelope) ? envelope : {};
+  if (sender !== 'alert' || !isObject(message)) return undefined;
+  const isWhole = ['uuid', 'modified', 'state'].every((field) => typeof message[field] === 'string');
+  return isWhole ? { value: message, json: JSON.stringify(message) } : undefined;
 }

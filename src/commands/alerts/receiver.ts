@@ -2,40 +2,31 @@
 
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Clock } from '../../clock.js';
 import { type OwnServerOptions, openHttpServer } from '../../http-server.js';
 import type { AlertItem } from './known.js';
 import { readPayload } from './payload.js';
 
-export interface ServerOptions extends OwnServerOptions {
+export interface ReceiverOptions extends OwnServerOptions {
   path: string;
   secret: string | undefined;
   signatureHeader: string;
-  clock: Clock;
-}
-
-/** A webhook that was read and waits for its answer. */
-export interface Webhook {
-  readonly id: number;
-  readonly items: readonly AlertItem[];
-  readonly body: Buffer;
-  readonly headers: IncomingMessage['headers'];
-}
-
-export interface WebhookTaker {
   /** Takes a webhook in; `false`: there is no room for more now. */
   take(webhook: Webhook): boolean;
   onRefusal(status: number, reason: string): void;
 }
 
-export type WebhookServer = Awaited<ReturnType<typeof openServer>>;
+/** A webhook that was read and waits for its answer. */
+export interface Webhook {
+  readonly items: readonly AlertItem[];
+  readonly body: Buffer;
+  readonly headers: IncomingMessage['headers'];
+  /** Answers that it was taken. */
+  accept(): void;
+}
 
 const BODY_LIMIT_BYTES = 1024 * 1024;
-/** Webhooks that may wait for their answer, and bytes of them. */
-const WAITING_LIMIT = 10_000;
+/** Of webhooks that wait for their answer. */
 const WAITING_LIMIT_BYTES = 32 * 1024 * 1024;
-/** What is still read of a request that was refused, so that its sender hears why. */
-const REST_LIMIT_MS = 1_000;
 const CLOSE_LIMIT_MS = 500;
 
 interface Refusal {
@@ -46,29 +37,27 @@ interface Refusal {
 
 const TOO_LARGE: Refusal = { status: 413, reason: 'more than 1 MB', headers: { connection: 'close' } };
 const BUSY: Refusal = { status: 503, reason: 'busy, retry later', headers: { 'retry-after': '1' } };
-const CLOSING: Refusal = { ...BUSY, headers: { ...BUSY.headers, connection: 'close' } };
 
-/** Starts the server; rejects with Node's error when it cannot listen. */
-export async function openServer(options: ServerOptions) {
-  const waiting = new Map<number, { webhook: Webhook; response: ServerResponse }>();
+/** Starts to receive. Rejects with a FleetError of kind `usage` where the port cannot be had. */
+export async function openReceiver(options: ReceiverOptions) {
+  const waiting = new Set<ServerResponse>();
   const counts = { received: 0, refused: 0 };
   let waitingBytes = 0;
-  let taker: WebhookTaker = { take: () => false, onRefusal() {} };
-  let ids = 0;
   let isClosing = false;
 
   const take = async (request: IncomingMessage, response: ServerResponse): Promise<Refusal | undefined> => {
-    const early = isClosing ? BUSY : refusalOf(request, options);
-    const body = early ?? (await readBody(request));
+    const body = (isClosing ? BUSY : refusalOf(request, options)) ?? (await readBody(request));
     if ('status' in body) return body;
-    const isFull = waiting.size >= WAITING_LIMIT || waitingBytes + body.length > WAITING_LIMIT_BYTES;
-    if (isClosing || isFull) return BUSY;
+    if (isClosing || waitingBytes + body.length > WAITING_LIMIT_BYTES) return BUSY;
     const items = readSigned(request, body, options);
     if ('status' in items) return items;
-    const webhook = { id: ++ids, items, body, headers: request.headers };
-    if (!taker.take(webhook)) return BUSY;
+    const accept = () => {
+      waitingBytes -= body.length;
+      if (waiting.delete(response)) response.writeHead(204).end();
+    };
+    if (!options.take({ items, body, headers: request.headers, accept })) return BUSY;
     counts.received++;
-    waiting.set(webhook.id, { webhook, response });
+    waiting.add(response);
     waitingBytes += body.length;
     return undefined;
   };
@@ -76,37 +65,19 @@ export async function openServer(options: ServerOptions) {
     response.on('error', () => {});
     const refusal = await take(request, response);
     if (refusal === undefined) return;
-    if (refusal.status !== BUSY.status) counts.refused++;
-    taker.onRefusal(refusal.status, refusal.reason);
+    if (refusal !== BUSY) counts.refused++;
+    options.onRefusal(refusal.status, refusal.reason);
     send(response, refusal);
-    // The rest is read for a moment, for a cut connection would take the answer with it.
-    if (!request.complete)
-      request.resume().once(
-        'close',
-        options.clock.after(REST_LIMIT_MS, () => request.destroy()),
-      );
+    // The rest is read, for a cut connection would take the answer with it; the server has a limit for the whole request.
+    request.resume();
   });
   return {
     url: server.origin + options.path,
-    /** From now on webhooks are taken; before, senders are asked to come again. */
-    start(given: WebhookTaker): void {
-      taker = given;
-    },
-    /** A webhook that was not answered yet. */
-    waiting: (id: number): Webhook | undefined => waiting.get(id)?.webhook,
-    /** Answers that it was taken. */
-    accept(id: number): void {
-      const { webhook, response } = waiting.get(id) ?? {};
-      waiting.delete(id);
-      waitingBytes -= webhook?.body.length ?? 0;
-      response?.writeHead(204).end();
-    },
-    counts: () => counts,
+    counts,
     /** Answers what waits with 503, so that it is sent again, and closes. */
     async close(): Promise<void> {
-      if (isClosing) return;
       isClosing = true;
-      for (const { response } of waiting.values()) send(response, CLOSING);
+      for (const response of waiting) send(response, BUSY);
       waiting.clear();
       await server.close(CLOSE_LIMIT_MS);
     },
@@ -114,7 +85,7 @@ export async function openServer(options: ServerOptions) {
 }
 
 /** Why a request is refused by its head. */
-function refusalOf({ url = '', method, headers }: IncomingMessage, options: ServerOptions): Refusal | undefined {
+function refusalOf({ url = '', method, headers }: IncomingMessage, options: ReceiverOptions): Refusal | undefined {
   if (url.split('?', 1)[0] !== options.path) return { status: 404, reason: 'no webhook has this path' };
   if (method !== 'POST') return { status: 405, reason: 'a webhook is a POST', headers: { allow: 'POST' } };
   // Without a secret anybody on this machine may send, but no web page that somebody looks at.
@@ -144,7 +115,7 @@ function readBody(request: IncomingMessage): Promise<Buffer | Refusal> {
 function readSigned(
   { headers }: IncomingMessage,
   body: Buffer,
-  { secret, signatureHeader }: ServerOptions,
+  { secret, signatureHeader }: ReceiverOptions,
 ): readonly AlertItem[] | Refusal {
   const given = headers[signatureHeader.toLowerCase()];
   if (secret !== undefined && !isSigned(secret, body, String(given)))

@@ -27,7 +27,6 @@ export function openAlertsReport(stderr: Stderr, title: Title, everyMs: number |
   const { print, atNow } = stderr;
   /** What is said even when quiet. */
   const say = (fields: Fields, line: string) => print(true, fields, atNow(line));
-  let isRepaired = false;
   return {
     /** A state file that was damaged. */
     damaged(keptAs: string): void {
@@ -44,8 +43,6 @@ export function openAlertsReport(stderr: Stderr, title: Title, everyMs: number |
         const line = `the first answer came late: ${count(unsure, 'alert')} of the two hours before the start ${unsure === 1 ? 'is' : 'are'} not printed; --since 2h prints them`;
         say({ event: 'unsure', alerts: unsure }, line);
       } else if (effect.type === 'repaired') {
-        if (isRepaired) return;
-        isRepaired = true;
         const [from, to] = [iso(effect.fromMs), iso(effect.toMs)];
         const line = `the list was read until ${from}, which is ahead of the service's clock; reading again from ${to}`;
         say({ event: 'repaired', from, to }, line);

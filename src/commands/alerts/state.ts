@@ -120,14 +120,6 @@ function begin({ state, now, effects }: Turn) {
   effects.push({ type: 'read-page', query });
 }
 
-/** Begins the next reading now, whatever the pace. */
-function beginNow(turn: Turn) {
-  const { state, now } = turn;
-  if (state.plan.everyMs === undefined || state.failure !== undefined) return;
-  state.dueMs = now.monotonicMs;
-  begin(turn);
-}
-
 /** Reads the list again from its head, by the order that every service knows. */
 function beginByCreated(turn: Turn) {
   Object.assign(turn.state, { order: 'created', reading: undefined, dueMs: turn.now.monotonicMs });
@@ -236,48 +228,41 @@ function takeFailure(turn: Turn, { error, askedMs = 0 }: AlertsEvent & { type: '
 }
 
 /** Whether asking again is of no use: what the service refuses from the start, or for a minute after it did not. */
-function isFinal({ kind, status, isLasting }: FleetError, isProven: boolean, lastedMs: number): boolean {
+function isFinal({ kind, status = 0, isLasting }: FleetError, isProven: boolean, lastedMs: number): boolean {
   // A token source may fail for a while.
   if (kind === 'config') return isLasting && !isProven;
   if (kind === 'internal' || kind === 'usage') return true;
-  if (kind === 'network') return false;
-  const isAnswer = kind === 'service' && status !== undefined && status < 300;
-  if (kind === 'service' && !isAnswer) return false;
-  if (!isProven) return true;
-  if (isAnswer) return false;
-  return lastedMs >= REFUSAL_LIMIT_MS;
+  // An answer that is no list.
+  if (kind === 'service') return !isProven && status > 0 && status < 300;
+  return kind !== 'network' && (!isProven || lastedMs >= REFUSAL_LIMIT_MS);
 }
 
 // What comes by itself
 
-function takeWebhook(turn: Turn, { id, items }: AlertsEvent & { type: 'webhook' }) {
+function takeWebhook(turn: Turn, { webhook }: AlertsEvent & { type: 'webhook' }) {
   const { state, effects } = turn;
-  let isNews = items.length === 0;
-  let left = items.length;
-  for (const item of items) {
+  let isNews = webhook.items.length === 0;
+  let left = webhook.items.length;
+  for (const item of webhook.items) {
     if (state.isOver) break;
     const { source, before } = state.known.look(item);
     isNews ||= source !== 'webhook';
     left--;
     if (source === undefined || source === 'there') show(turn, item, 'webhook', before);
-    // The list told of it first: from now on a webhook did as well.
-    else if (source !== 'webhook') learn(turn, item, 'webhook');
+    // The list had it first: from now on a webhook did as well.
+    else if (source === 'list') learn(turn, item, 'webhook');
   }
   // One that ends all is answered when nothing of it is left; else it is sent again to whoever listens next.
-  if (left === 0) effects.splice(state.isOver ? -1 : effects.length, 0, { type: 'accepted', id, isNews });
+  if (left === 0) effects.splice(state.isOver ? -1 : effects.length, 0, { type: 'accepted', webhook, isNews });
 }
 
+/** What the channel does not say, or says in part, stands in the list. */
 function takePushed(turn: Turn, event: StreamEvent) {
   const { state, effects } = turn;
   if (event.type !== 'message') effects.push({ type: 'stream', event });
   if (event.type === 'closed') return end(turn, 'failed', event.error);
-  // What the channel did not say stands in the list.
-  if (event.type === 'gap') return beginNow(turn);
-  if (event.type !== 'message') return;
-  const alert = readPushed(event.data);
-  // A part of an alert: the list has the whole.
-  if (alert === 'part') return beginNow(turn);
-  if (alert === 'other') return;
+  const alert = event.type === 'message' ? readPushed(event.data) : undefined;
+  if (alert === undefined) return;
   const { source, before } = state.known.look(alert);
   if (source === undefined) show(turn, alert, 'list', before);
 }
