@@ -259,7 +259,7 @@ test('a port in use, a zone and a bad tile server are refused before anything is
   const run = async (...args: string[]) => runFleet(['map', ...args], { env });
   expect(await run('--serve', port)).toMatchObject({ code: 2, stdout: '' });
   const zone = sandbox().zones[0]?.uuid ?? '';
-  expect((await run('--serve', '0', '--zone', zone)).stderr).toContain('--serve cannot tell what comes into a zone');
+  expect((await run('--serve', '0', '--zone', zone)).stderr).toContain('--serve cannot follow a zone');
   for (const tiles of [
     'tiles',
     'ftp://x/{z}/{x}/{y}',
