@@ -1,7 +1,7 @@
 // A random key that is kept between runs: for the address of a served page, and for the IDs of a feed.
 
 import { randomBytes } from 'node:crypto';
-import { readFile, writeFile } from 'node:fs/promises';
+import { chmod, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Context } from '../context.js';
 import { reasonOf } from '../errors.js';
@@ -16,13 +16,14 @@ const OWN_FILE = 0o600;
 export async function keptKey({ io, notice }: Context, name: string, what: string): Promise<string> {
   const fresh = randomBytes(KEY_BYTES).toString('base64url');
   const folder = findStateFolder(io.env);
-  if (folder === undefined) return fresh;
-  const path = join(folder, name);
-  const write = (flag: 'wx' | 'w') => writeFile(path, `${fresh}\n`, { flag, mode: OWN_FILE });
   try {
+    if (folder === undefined) throw new Error('no folder of this user is known');
+    const path = join(folder, name);
+    const write = (flag: 'wx' | 'w') => writeFile(path, `${fresh}\n`, { flag, mode: OWN_FILE });
     await makeFolder(folder, OWN_FOLDER_MODE);
     // Of two runs that start at once, both take the key of the one that was faster.
     await write('wx').catch((error) => (hasCode(error, 'EEXIST') ? undefined : Promise.reject(error)));
+    await chmod(path, OWN_FILE);
     const kept = await readFile(path, 'utf8');
     if (KEY.test(kept)) return kept.trim();
     await write('w');

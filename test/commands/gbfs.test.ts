@@ -1,7 +1,10 @@
 // A GBFS feed: valid by the schemas over random fleets, private over rentals, whole or not at all, from the mirror and from the list.
 
+import { execFileSync } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { EventEmitter, once } from 'node:events';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import type { ServerResponse } from 'node:http';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
@@ -141,6 +144,92 @@ test('from the list, feeds around a rental cannot be joined by id, and others ke
   expect(ids).toEqual([...ids].sort());
 });
 
+test('from the list, a report from before the last change is left out, and a uuid that comes twice', () =>
+  withService(async (url, service) => {
+    const changed = Date.parse('2026-11-22T10:00:00Z');
+    const reported = [-3_600_000, 0, 5_000].map((ms) => new Date(changed + ms).toISOString());
+    for (const [index, each] of service.bicycles.entries())
+      Object.assign(each, { latest_gps_timestamp: reported[index] });
+    const twice = { uuid: 'ABCDEF00-00b3-49c9-8706-c4ebfb2627fd', state: 'available', latitude: 9, longitude: 9 };
+    service.bicycles.push(
+      twice,
+      { ...twice, uuid: twice.uuid.toLowerCase() },
+      { ...twice, uuid: 'u6', latitude: 0, longitude: 0 },
+    );
+    const { code, stderr, documents } = await publish([], { FLEET_BASE_URL: url });
+    expect([code, stderr]).toEqual([0, expect.stringContaining('left out: 1 twice in the list, 1 without a position')]);
+    const times = vehiclesOf(documents).map(({ lat, last_reported: at }) => [lat, at]);
+    expect(times.sort(([a], [b]) => a - b)).toEqual([
+      [1, undefined],
+      [2, '2026-11-22T10:00:00Z'],
+      [3, '2026-11-22T10:00:05Z'],
+      [9, undefined],
+    ]);
+  }));
+
+test('a folder has the files of one feed: those of another version, and what a killed run left, go', async () => {
+  const { out, documents } = await publish();
+  expect(Object.keys(documents)).toContain('geofencing_zones');
+  for (const name of [`gbfs.json.${process.pid}.draft`, `vehicle_status.json.${randomUUID()}.draft`, 'index.html'])
+    writeFileSync(join(out, name), '{');
+  const none = (response: ServerResponse) =>
+    sendJson(response, 200, { count: 0, next: null, previous: null, results: [] });
+  await withServer(none, async ({ url }) => {
+    const flags = ['--version', '2.3', '--no-mirror', '--out', out, '--system', system];
+    const run = await runFleet(['gbfs', ...flags], { env: { ...env, FLEET_BASE_URL: url } });
+    expect([run.code, run.stderr]).toEqual([0, expect.stringContaining('published 0 vehicles')]);
+  });
+  const expected = [
+    'free_bike_status.json',
+    'gbfs.json',
+    'index.html',
+    'system_information.json',
+    'vehicle_types.json',
+  ];
+  expect(readdirSync(out).sort()).toEqual(expected);
+});
+
+test('the types are those of all models, also where no vehicle of one is here now', async () => {
+  const at = { count: 1, next: null, previous: null };
+  await withServer(
+    (response, { path }) =>
+      sendJson(response, 200, {
+        ...at,
+        results: path.startsWith('/bicycle_models/')
+          ? [
+              { uuid: randomUUID(), name: 'far', max_range_meters: 80_000 },
+              { uuid: randomUUID(), name: 'nowhere', max_range_meters: 1e308 },
+            ]
+          : [],
+        count: path.startsWith('/bicycle_models/') ? 2 : 0,
+      }),
+    async ({ url }) => {
+      const { documents } = await publish(['--range', '60km'], { FLEET_BASE_URL: url });
+      const types = documents['vehicle_types'].data.vehicle_types as { max_range_meters: number }[];
+      expect(types.map((type) => type.max_range_meters)).toEqual([60_000, 80_000]);
+    },
+  );
+});
+
+test.each([
+  ['without a ttl', { last_updated: 1 }],
+  ['whose ttl is no number', { last_updated: 1, ttl: 'x' }],
+  ['of the future', { last_updated: '2036-01-01T00:00:00Z', ttl: 60 }],
+  ['that is no object', 7],
+])('--check does not take a feed %s for current', async (_name, content) => {
+  const out = join(newFolder(), 'feed');
+  mkdirSync(out);
+  writeFileSync(join(out, 'gbfs.json'), JSON.stringify(content));
+  expect((await runFleet(['gbfs', '--check', '--out', out], { env })).code).toBe(9);
+});
+
+test.skipIf(process.platform === 'win32')('--check of a pipe that nobody writes to ends', async () => {
+  const out = newFolder();
+  execFileSync('mkfifo', [join(out, 'gbfs.json')]);
+  const run = await runFleet(['gbfs', '--check', '--out', out, '--timeout', '1'], { env });
+  expect([run.code, run.stderr]).toEqual([9, expect.stringContaining('there is no feed in')]);
+});
+
 const engines = useEngines();
 
 test.each(engines)(
@@ -153,11 +242,13 @@ test.each(engines)(
     });
     await makeMirror(address, { sandbox: sandbox() });
     const execute = (sql: string) => withDatabase(address, (database) => database.all(sql));
+    let reported = 0;
     const published = async () => {
       const now = new Date().toISOString();
       await execute(`UPDATE meta SET value = '${JSON.stringify({ ...LEASE, heartbeat: now })}' WHERE key = 'lease'`);
       const before = sandbox().requests.length;
       const { code, stderr, documents } = await publish([], { FLEET_CONFIG_DIR: config });
+      reported = vehiclesOf(documents).filter((each) => each.last_reported !== undefined).length;
       expect([code, stderr]).toEqual([0, expect.stringContaining('from the mirror')]);
       expect(
         sandbox()
@@ -169,15 +260,16 @@ test.each(engines)(
     };
     const [bicycle] = inStates('available').filter(hasPlace);
     const place = `${Number(Number(bicycle?.latitude).toFixed(6))} ${Number(Number(bicycle?.longitude).toFixed(6))}`;
-    const change = (field: string, old: string, next: string) =>
+    const change = (field: string, old: string | null, next: string) =>
       execute(
         `INSERT INTO changes (at, received, bicycle, version, field, old, new, source) VALUES ('2026-11-22T10:00:00.000000Z',
-      '2026-11-22T10:00:00.000000Z', '${bicycle?.uuid}', 1, '${field}', '${old}', '${next}', 'push')`,
+      '2026-11-22T10:00:00.000000Z', '${bicycle?.uuid}', 1, '${field}', ${old === null ? 'NULL' : `'${old}'`}, '${next}', 'push')`,
       );
     const first = await published();
     expect(first.length).toBeGreaterThan(20);
     await change('state', '"available"', '"reserved"');
     await change('latitude', '1', '2');
+    const reportedBefore = reported;
     expect(await published()).toEqual(first);
 
     const seen = new Set(first.map(([, id]) => id));
@@ -186,6 +278,10 @@ test.each(engines)(
     for (const [field, old, next] of [
       ['state', '"rented"', '"available"'],
       ['state', '"available"', '"rented"'],
+      // A state that is not known, and one that was not known before.
+      ['state', '"available"', '"riding"'],
+      ['state', null, '"available"'],
+      ['rental_session', 'null', '"/rental_sessions/1/"'],
       ['gone', 'null', '"2026-11-22T10:00:00Z"'],
     ] as const) {
       await change(field, old, next);
@@ -194,6 +290,11 @@ test.each(engines)(
       seen.add(ownOf(pairs));
       expect(others(pairs)).toEqual(others(first));
     }
+    // A report from before the last rental would join the feeds around it.
+    await execute(`UPDATE changes SET at = '2036-01-01T00:00:00.000000Z' WHERE field = 'gone'`);
+    await published();
+    expect(reported).toBe(reportedBefore - 1);
+    await execute(`UPDATE changes SET at = '2026-11-22T10:00:00.000000Z' WHERE field = 'gone'`);
     // What nobody heard, and what was forgotten since, may have been a rental.
     const utc = (time: string) => `'2026-11-${time}:00.000000Z'`;
     const keep = (time: string) =>
@@ -477,7 +578,7 @@ test('random fleets with hostile names make valid feeds, in which nothing of the
   const numRuns = often(200);
   await fc.assert(
     fc.asyncProperty(fleets, async ({ bicycles, zones, version, range, withDisabled, maxAgeMs }) => {
-      const vehicles: Vehicles = { all: [], leftOut: {} };
+      const vehicles: Vehicles = { all: new Map(), leftOut: {} };
       let ids = 0;
       const selection: Selection = {
         organization: ORGANIZATION,
@@ -486,12 +587,16 @@ test('random fleets with hostile names make valid feeds, in which nothing of the
         withDisabled,
         rangeOf: ({ model }) => (model === '/bicycle_models/1/' ? 40_000 : range),
       };
-      for (const each of bicycles) addBicycle(vehicles, each as Bicycle, selection, () => `id-${ids++}`);
+      for (const each of bicycles) {
+        const idOf = () => `id-${ids++}`;
+        addBicycle(vehicles, each as Bicycle, selection, { idOf, sinceMs: undefined });
+      }
       const { areas } = areasOf(zones, ORGANIZATION);
       const files = drawFeed({
         version,
         system: SYSTEM,
-        vehicles: vehicles.all,
+        vehicles: [...vehicles.all],
+        ranges: [40_000, range],
         areas,
         updatedMs: selection.nowMs,
         ttlMs: 60_000,
@@ -499,9 +604,9 @@ test('random fleets with hostile names make valid feeds, in which nothing of the
       const documents: Documents = {};
       for (const [name, document] of files) documents[name.replace('.json', '')] = JSON.parse(JSON.stringify(document));
       expect(await problemsOf(documents)).toEqual({});
-      published += vehicles.all.length;
+      published += vehicles.all.size;
       const leftOut = Object.values(vehicles.leftOut).reduce((sum, count) => sum + count, 0);
-      expect(vehicles.all.length + leftOut).toBe(bicycles.length);
+      expect(vehicles.all.size + leftOut).toBe(bicycles.length);
       const all = JSON.stringify(files);
       for (const { name, serial_number: serial } of bicycles)
         for (const told of [name, serial])

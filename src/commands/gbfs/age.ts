@@ -1,10 +1,10 @@
 // Reads the age of a published feed, for `fleet gbfs --check`.
 
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Context } from '../../context.js';
 import { FleetError } from '../../errors.js';
-import { isObject, parseJson } from '../../json/parse.js';
+import { parseJson } from '../../json/parse.js';
+import { readInput } from '../../terminal/stdin.js';
 import { readTime, showDuration } from '../../terminal/time.js';
 
 export interface Age {
@@ -14,32 +14,42 @@ export interface Age {
 
 /** What a reading may take beyond its time before the feed counts as too old. */
 const LATE_MS = 10_000;
+/** What is dated further ahead was made by a clock that was wrong: nobody knows how old it is. */
+const AHEAD_MS = 60_000;
 
 export function isOld({ clock }: Context, { updatedMs, ttlMs }: Age): boolean {
-  return clock.wallMs() - updatedMs > ttlMs + LATE_MS;
+  const ageMs = clock.wallMs() - updatedMs;
+  return ageMs > ttlMs + LATE_MS || ageMs < -AHEAD_MS;
 }
 
 export function describeAge({ clock }: Context, { updatedMs, ttlMs }: Age): string {
-  return `${showDuration(clock.wallMs() - updatedMs)} old (ttl ${showDuration(ttlMs)})`;
+  const ageMs = clock.wallMs() - updatedMs;
+  const age = ageMs < 0 ? `${showDuration(-ageMs)} ahead of the clock` : `${showDuration(ageMs)} old`;
+  return `${age} (ttl ${showDuration(ttlMs)})`;
 }
 
-/** What the feed of a folder says of itself; undefined where there is none. */
-export async function readAge(folder: string | undefined): Promise<Age | undefined> {
+/** What the feed of a folder says of itself; undefined where there is none, or it does not say. */
+export async function readAge(context: Context, folder: string | undefined): Promise<Age | undefined> {
   if (folder === undefined) return undefined;
-  const text = await readFile(join(folder, 'gbfs.json'), 'utf8').catch(() => '{}');
-  let document: unknown;
   try {
-    document = parseJson(text);
-  } catch {}
-  const { last_updated: updated, ttl } = isObject(document) ? document : {};
-  const updatedMs = typeof updated === 'number' ? updated * 1000 : readTime(updated);
-  return updatedMs === undefined ? undefined : { updatedMs, ttlMs: Number(ttl) * 1000 };
+    const bytes = await readInput(context, join(folder, 'gbfs.json'), '--out');
+    const { last_updated: updated, ttl } = parseJson(bytes.toString('utf8')) as {
+      last_updated?: unknown;
+      ttl?: unknown;
+    };
+    const updatedMs = typeof updated === 'number' ? updated * 1000 : (readTime(updated) ?? Number.NaN);
+    const ttlMs = typeof ttl === 'number' ? ttl * 1000 : Number.NaN;
+    return Number.isFinite(updatedMs) && Number.isFinite(ttlMs) ? { updatedMs, ttlMs } : undefined;
+  } catch {
+    context.signal.throwIfAborted();
+    return undefined;
+  }
 }
 
 /** Throws a FleetError of kind `partial` where the feed of a folder is older than its ttl. */
 export async function checkAge(context: Context, folder: string): Promise<void> {
-  const age = await readAge(folder);
-  if (age === undefined) throw new FleetError('partial', `there is no feed in ${folder}`);
+  const age = await readAge(context, folder);
+  if (age === undefined) throw new FleetError('partial', `there is no feed in ${folder} that says how old it is`);
   const line = `the feed in ${folder} is ${describeAge(context, age)}`;
   if (isOld(context, age)) throw new FleetError('partial', line, { hint: 'see what "fleet gbfs" says where it runs' });
   await context.notice(`✓ ${line}`);

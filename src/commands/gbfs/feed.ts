@@ -21,7 +21,6 @@ export interface Selection {
 }
 
 interface Vehicle {
-  readonly id: string;
   readonly lon: number;
   readonly lat: number;
   readonly isReserved: boolean;
@@ -36,7 +35,8 @@ export type LeftOut = { [reason: string]: number };
 
 /** Bicycles on their way into a feed. */
 export interface Vehicles {
-  readonly all: Vehicle[];
+  /** By their IDs. */
+  readonly all: Map<string, Vehicle>;
   readonly leftOut: LeftOut;
 }
 
@@ -49,30 +49,46 @@ const FIRST_MS = 1_450_155_600_000;
 /** Six decimals are 11 cm. */
 const POSITION_DECIMALS = 6;
 
-/** Adds a bicycle, or counts why not; `idOf` gives another ID after every rental, which nobody can trace back. */
+/** What is known of a bicycle's last rental. */
+export interface LastRental {
+  /** Gives another ID after every rental, which nobody can trace back. */
+  idOf(uuid: string): string;
+  /** When it may have ended: an older report would join what was before with what is after. */
+  readonly sinceMs: number | undefined;
+}
+
+/** Adds a bicycle, or counts why not. */
 export function addBicycle(
   { all, leftOut }: Vehicles,
   bicycle: Bicycle,
   selection: Selection,
-  idOf: (uuid: string) => string,
+  { idOf, sinceMs = 0 }: LastRental,
 ): void {
-  const made = vehicleOf(bicycle, selection, idOf);
-  if (typeof made === 'string') leftOut[made] = (leftOut[made] ?? 0) + 1;
-  else all.push(made);
+  const leave = (reason: string) => {
+    leftOut[reason] = (leftOut[reason] ?? 0) + 1;
+  };
+  const vehicle = vehicleOf(bicycle, selection);
+  const uuid = bicycleUuid(bicycle);
+  const id = uuid === undefined ? '' : idOf(uuid);
+  if (typeof vehicle === 'string') leave(vehicle);
+  else if (uuid === undefined) leave('without a uuid');
+  else if (all.has(id)) leave('twice in the list');
+  else all.set(id, (vehicle.reportedMs ?? 0) < sinceMs ? { ...vehicle, reportedMs: undefined } : vehicle);
 }
 
 /** What it is in the feed, or why it is not in it. */
-function vehicleOf(bicycle: Bicycle, selection: Selection, idOf: (uuid: string) => string): Vehicle | string {
+function vehicleOf(bicycle: Bicycle, selection: Selection): Vehicle | string {
   const { state } = bicycle;
   const isDisabled = state === 'in_maintenance';
   const owner = wholeUuid(String(bicycle['organization'] ?? ''));
-  const uuid = bicycleUuid(bicycle);
-  const point = pointOf(bicycle.longitude, bicycle.latitude);
-  if (uuid === undefined) return 'without a uuid';
+  const point = pointOf(bicycle.longitude, bicycle.latitude) ?? [];
   if (state !== 'available' && state !== 'reserved' && !(isDisabled && selection.withDisabled))
     return STATES_LEFT_OUT.find((known) => known === state) ?? 'in a state that is not known';
   if (owner !== undefined && owner !== selection.organization) return 'of another organization';
-  if (point === undefined) return 'without a position';
+  const place = point.map((degrees) => numberOf(degrees) ?? 0);
+  // Trackers say 0, 0 for a place that they do not know.
+  if (place.every((degrees) => degrees === 0)) return 'without a position';
+  const [lon = 0, lat = 0] = place.map((degrees) => Number(degrees.toFixed(POSITION_DECIMALS)));
   const { nowMs, maxAgeMs = Number.POSITIVE_INFINITY } = selection;
   const reports = REPORTS.map((field) => readTime(bicycle[field]) ?? 0).filter((atMs) => atMs >= FIRST_MS);
   // A tracker whose clock is ahead has reported now.
@@ -82,12 +98,7 @@ function vehicleOf(bicycle: Bicycle, selection: Selection, idOf: (uuid: string) 
   const charge = numberOf(bicycle.state_of_charge);
   if (maxRangeMetres !== undefined && charge === undefined) return 'without a charge';
   const rangeMetres = maxRangeMetres && Math.round((maxRangeMetres * Math.min(100, Math.max(0, charge ?? 0))) / 100);
-  const [lon, lat] = point.map((degrees) => Number((numberOf(degrees) ?? 0).toFixed(POSITION_DECIMALS))) as [
-    number,
-    number,
-  ];
-  const id = idOf(uuid);
-  return { id, lon, lat, isReserved: state === 'reserved', isDisabled, maxRangeMetres, rangeMetres, reportedMs };
+  return { lon, lat, isReserved: state === 'reserved', isDisabled, maxRangeMetres, rangeMetres, reportedMs };
 }
 
 /** A zone that a feed can tell of. */
@@ -109,7 +120,10 @@ export function areasOf(zones: readonly Named[], organization: string): { areas:
 export interface Feed {
   readonly version: FeedVersion;
   readonly system: System;
-  readonly vehicles: readonly Vehicle[];
+  /** By their IDs. */
+  readonly vehicles: readonly (readonly [id: string, vehicle: Vehicle])[];
+  /** How far the vehicles of each type go, also of a type of which none is here now. */
+  readonly ranges: readonly (number | undefined)[];
   /** Of the whole fleet, also where none is published now. */
   readonly areas: readonly Area[];
   readonly updatedMs: number;
@@ -118,14 +132,14 @@ export interface Feed {
 
 /** The files by their names, `gbfs.json` last: what it names is there. */
 export function drawFeed(feed: Feed): [name: string, document: object][] {
-  const { version, system, vehicles, areas, updatedMs, ttlMs } = feed;
+  const { version, system, vehicles, ranges, areas, updatedMs, ttlMs } = feed;
   const ttl = Math.ceil(ttlMs / 1000);
   const isOld = version === '2.3';
   const { language = '', feed_url: base = '' } = system;
   const timeOf = (ms: number) => (isOld ? Math.floor(ms / 1000) : new Date(ms).toISOString().replace(/\.\d+/, ''));
   const data: [name: string, data: object][] = [
     ['system_information', isOld ? oldSystem(system) : newSystem(system)],
-    ['vehicle_types', { vehicle_types: typesOf(vehicles) }],
+    ['vehicle_types', { vehicle_types: ranges.map(drawType) }],
     [
       isOld ? 'free_bike_status' : 'vehicle_status',
       { [isOld ? 'bikes' : 'vehicles']: drawVehicles(vehicles, isOld ? 'bike_id' : 'vehicle_id', timeOf) },
@@ -152,20 +166,15 @@ function typeId(maxRangeMetres: number | undefined): string {
   return maxRangeMetres === undefined ? 'bicycle' : `ebike-${maxRangeMetres}`;
 }
 
-function typesOf(vehicles: readonly Vehicle[]): object[] {
-  const ranges = [...new Set(vehicles.map(({ maxRangeMetres }) => maxRangeMetres))].sort((a = 0, b = 0) => a - b);
-  return ranges.map((range) => ({
-    vehicle_type_id: typeId(range),
-    form_factor: 'bicycle',
-    propulsion_type: range === undefined ? 'human' : 'electric_assist',
-    max_range_meters: range,
-  }));
+function drawType(range: number | undefined): object {
+  const motor = range === undefined ? 'human' : 'electric_assist';
+  return { vehicle_type_id: typeId(range), form_factor: 'bicycle', propulsion_type: motor, max_range_meters: range };
 }
 
 /** In the order of their IDs: any other would tell which one has come back. */
-function drawVehicles(vehicles: readonly Vehicle[], idField: string, timeOf: (ms: number) => unknown): object[] {
-  const sorted = [...vehicles].sort((a, b) => (a.id < b.id ? -1 : 1));
-  return sorted.map(({ id, lat, lon, isReserved, isDisabled, maxRangeMetres, rangeMetres, reportedMs }) => ({
+function drawVehicles(vehicles: Feed['vehicles'], idField: string, timeOf: (ms: number) => unknown): object[] {
+  const sorted = [...vehicles].sort(([a], [b]) => (a < b ? -1 : 1));
+  return sorted.map(([id, { lat, lon, isReserved, isDisabled, maxRangeMetres, rangeMetres, reportedMs }]) => ({
     [idField]: id,
     lat,
     lon,

@@ -1,5 +1,6 @@
 // `fleet gbfs`: builds the feed once or again and again, and publishes it.
 
+import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sleep } from '../../clock.js';
 import type { Context } from '../../context.js';
@@ -13,7 +14,7 @@ import { writeWhole } from '../list/target.js';
 import { requireOrganization } from '../organization.js';
 import { type Age, checkAge, describeAge, isOld, readAge } from './age.js';
 import { areasOf, drawFeed } from './feed.js';
-import { readNamed, readVehicles } from './read.js';
+import { rangesOf, readNamed, readVehicles } from './read.js';
 import { openOutlet, type Published } from './serve.js';
 import { readSystem, type SystemFlags } from './system.js';
 
@@ -58,7 +59,7 @@ export async function publishGbfs(context: Context, options: GbfsOptions): Promi
       outlet.show(published);
       await tellPublished(context, published);
     } catch (thrown) {
-      const error = await describeFailure(context, thrown, outlet.fail() ?? (await readAge(out)));
+      const error = await describeFailure(context, thrown, outlet.fail() ?? (await readAge(context, out)));
       // A folder that cannot be written from the beginning is a slip.
       const isPassing = PASSING.includes(error.kind) || (error.kind === 'output' && outlet.hasShown());
       if (!isLasting || !isPassing) throw error;
@@ -87,22 +88,34 @@ async function openMaker(context: Context, options: GbfsOptions, system: System)
   const { clock } = context;
   const organization = await requireOrganization(context, options.organization);
   const key = await keptKey(context, 'gbfs.key', 'the vehicle IDs are');
-  const asked = { organization, key, rangeMetres: range && Math.round(range), maxAgeMs: maxAge, withDisabled };
+  const rangeMetres = range && Math.round(range);
+  const asked = { organization, key, rangeMetres, maxAgeMs: maxAge, withDisabled };
+  // One that is gone stays: a reader may still have its vehicles.
+  const ranges = new Set([rangeMetres]);
   const ttlMs = options.ttl ?? options.every ?? DEFAULT_TTL_MS;
   const readAround = async () => ({
     atMs: clock.monotonicMs(),
-    models: await readNamed(context, 'model'),
+    models: rangesOf(await readNamed(context, 'model')),
     ...areasOf(await readNamed(context, 'zone'), organization),
   });
   let around: Awaited<ReturnType<typeof readAround>> | undefined;
   return async (): Promise<Published> => {
     if (around === undefined || clock.monotonicMs() - around.atMs > NAMED_MS) around = await readAround();
+    for (const metres of around.models.values()) ranges.add(metres);
     const { models, areas, leftOut: zones } = around;
-    const { all: vehicles, ...read } = await readVehicles(context, asked, models);
+    const { all, ...read } = await readVehicles(context, asked, models);
     if (zones > 0) read.leftOut['zones whose rules are not known'] = zones;
-    const documents = drawFeed({ version, system, vehicles, areas, updatedMs: read.updatedMs, ttlMs });
+    const documents = drawFeed({
+      version,
+      system,
+      vehicles: [...all],
+      ranges: [...ranges],
+      areas,
+      updatedMs: read.updatedMs,
+      ttlMs,
+    });
     const files = documents.map(([name, document]) => [name, `${JSON.stringify(document)}\n`] as const);
-    return { ...read, vehicles: vehicles.length, ttlMs, files };
+    return { ...read, vehicles: all.size, ttlMs, files };
   };
 }
 
@@ -111,7 +124,13 @@ async function writeFiles(context: Context, folder: string, files: Published['fi
     throw new FleetError('output', `${folder} cannot be made: ${reasonOf(error)}`, { cause: error });
   });
   for (const [name, text] of files) await writeWhole(context, join(folder, name), text);
+  const isOver = (name: string) => FILE.test(name) && files.every(([own]) => own !== name);
+  for (const name of (await readdir(folder)).filter(isOver)) await rm(join(folder, name), { force: true });
 }
+
+/** The files of any feed, and what a run that was killed left of one. */
+const FILE =
+  /^(?:gbfs|system_information|vehicle_types|vehicle_status|free_bike_status|geofencing_zones)\.json(?:\.[\w-]+\.draft)?$/;
 
 /** The old feed stays: the error says how old it is, and is of kind `partial` where that is older than its ttl. */
 async function describeFailure(context: Context, thrown: unknown, before: Age | undefined): Promise<FleetError> {

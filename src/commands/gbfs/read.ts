@@ -7,6 +7,7 @@ import { NAMED, type Named } from '../../api/named.js';
 import type { Context } from '../../context.js';
 import { ifOffered } from '../../http/offered.js';
 import { eachWithRental } from '../../mirror/rentals.js';
+import { readTime } from '../../terminal/time.js';
 import { numberOf } from '../../terminal/values.js';
 import { BICYCLES } from '../../views/bicycle.js';
 import { withCurrentMirror } from '../current.js';
@@ -23,9 +24,8 @@ export interface ReadOptions extends Omit<Selection, 'rangeOf' | 'nowMs'> {
 }
 
 /** The bicycles that are published now. Throws what a list throws, and a FleetError of kind `partial` for one that stayed short. */
-export async function readVehicles(context: Context, options: ReadOptions, models: readonly Named[]) {
+export async function readVehicles(context: Context, options: ReadOptions, ranges: ReadonlyMap<string, number>) {
   const { organization, key, rangeMetres } = options;
-  const ranges = rangesOf(models);
   const nowMs = context.clock.wallMs();
   const rangeOf = ({ model }: Bicycle) => ranges.get(wholeUuid(String(model ?? '')) ?? '') ?? rangeMetres;
   const selection = { ...options, nowMs, rangeOf };
@@ -34,15 +34,15 @@ export async function readVehicles(context: Context, options: ReadOptions, model
 
   const remembered = await withCurrentMirror(context, async (mirror) => {
     if (!mirror.organizations.includes(organization)) return undefined;
-    const vehicles: Vehicles = { all: [], leftOut: {} };
+    const vehicles: Vehicles = { all: new Map(), leftOut: {} };
     const { ageMs = 0, keptSince } = await mirror.status();
-    for await (const { bicycle, rental } of eachWithRental(mirror, organization, keptSince))
-      addBicycle(vehicles, bicycle, selection, (uuid) => idOf('mirror', uuid, ...rental));
+    for await (const { bicycle, rental, sinceMs } of eachWithRental(mirror, organization, keptSince))
+      addBicycle(vehicles, bicycle, selection, { idOf: (uuid) => idOf('mirror', uuid, ...rental), sinceMs });
     return { ...vehicles, source: 'mirror' as const, updatedMs: nowMs - ageMs };
   });
   if (remembered !== undefined) return remembered;
 
-  const vehicles: Vehicles = { all: [], leftOut: {} };
+  const vehicles: Vehicles = { all: new Map(), leftOut: {} };
   const once = randomUUID();
   const query = [['organization', organization] as [string, string]];
   const request = { path: BICYCLE.listPath, query, subject: 'the list of bicycles' };
@@ -51,12 +51,16 @@ export async function readVehicles(context: Context, options: ReadOptions, model
       const { rental_session: session, modified, concurrency_version: version } = value;
       // Assumed: whatever happens to a bicycle changes one of these; where none is there, every feed has other IDs.
       const rental = [session ?? null, modified ?? version ?? once, version ?? null];
-      addBicycle(vehicles, value, selection, (uuid) => idOf('list', uuid, ...rental));
+      const sinceMs = (readTime(modified) ?? 0) - REPORT_MS;
+      addBicycle(vehicles, value, selection, { idOf: (uuid) => idOf('list', uuid, ...rental), sinceMs });
     }
   });
   if (incomplete !== undefined) throw incomplete;
   return { ...vehicles, source: 'list' as const, updatedMs: nowMs };
 }
+
+/** What a report takes until the service has written it. */
+const REPORT_MS = 60_000;
 
 /** 128 bits. */
 const ID_DIGITS = 32;
@@ -64,12 +68,16 @@ const ID_DIGITS = 32;
 /** Assumed: a model that goes so far says so under this name. */
 const RANGE_FIELD = 'max_range_meters';
 
-function rangesOf(models: readonly Named[]): ReadonlyMap<string, number> {
+/** Half the way round the earth: what goes further is a slip. */
+const FARTHEST_METRES = 20_000_000;
+
+/** How far the models go that say it, in metres, by their UUIDs. */
+export function rangesOf(models: readonly Named[]): ReadonlyMap<string, number> {
   return new Map(
     models.flatMap((model) => {
       const uuid = wholeUuid(String(model.uuid ?? model.url ?? ''));
-      const range = numberOf(model[RANGE_FIELD]) ?? 0;
-      return uuid !== undefined && range > 0 ? [[uuid, Math.round(range)] as const] : [];
+      const range = Math.round(numberOf(model[RANGE_FIELD]) ?? 0);
+      return uuid !== undefined && range > 0 && range <= FARTHEST_METRES ? [[uuid, range] as const] : [];
     }),
   );
 }

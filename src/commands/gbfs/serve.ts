@@ -18,7 +18,7 @@ export async function openOutlet(context: Context, { serve, metrics }: { serve?:
   let last: Published | undefined;
   let files = new Map<string, PreparedText>();
   const counts = { published: 0, failed: 0 };
-  const server = serve === undefined ? undefined : await serveFiles(serve, () => [files, last?.ttlMs ?? 0]);
+  const server = serve === undefined ? undefined : await serveFiles(context, serve, () => [files, last]);
   if (server !== undefined) context.atEnd(server.close);
   if (metrics !== undefined) {
     const problem = () =>
@@ -48,17 +48,24 @@ export async function openOutlet(context: Context, { serve, metrics }: { serve?:
 /** Everybody may read it, under any name of the host. A reader that takes nothing for so long is cut. */
 const IDLE_MS = 30_000;
 
-function serveFiles(port: number, shown: () => [files: ReadonlyMap<string, PreparedText>, ttlMs: number]) {
+function serveFiles(
+  { clock }: Context,
+  port: number,
+  shown: () => [files: ReadonlyMap<string, PreparedText>, age: Age | undefined],
+) {
   return openHttpServer({ host: '127.0.0.1', port, flag: '--serve', idleMs: IDLE_MS }, (request, response) => {
-    const [files, ttlMs] = shown();
+    const [files, { updatedMs, ttlMs } = { updatedMs: 0, ttlMs: 0 }] = shown();
     const file = files.get((request.url ?? '').split('?', 1)[0] ?? '');
     const refuse = (status: number, reason: string) =>
       void response.writeHead(status, { 'Content-Type': 'text/plain', 'Cache-Control': 'no-store' }).end(`${reason}\n`);
-    if (request.method !== 'GET' && request.method !== 'HEAD') return refuse(405, 'only GET');
+    if (request.method !== 'GET' && request.method !== 'HEAD') {
+      response.setHeader('Allow', 'GET, HEAD');
+      return refuse(405, 'only GET');
+    }
     if (file === undefined) return files.size === 0 ? refuse(503, 'no feed yet') : refuse(404, 'not found');
     sendText(request, response, file, {
       'Content-Type': 'application/json; charset=utf-8',
-      'Cache-Control': `public, max-age=${Math.ceil(ttlMs / 1000)}`,
+      'Cache-Control': `public, max-age=${Math.max(0, Math.ceil((updatedMs + ttlMs - clock.wallMs()) / 1000))}`,
       'Access-Control-Allow-Origin': '*',
     });
   });

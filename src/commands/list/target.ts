@@ -1,5 +1,6 @@
 // Where a result or a drawing goes: stdout, or a file that is there whole or not at all.
 
+import { randomUUID } from 'node:crypto';
 import { access, constants, open, readlink, realpath, rm, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import type { Context } from '../../context.js';
@@ -40,7 +41,7 @@ export async function openTarget(context: Context, file: string | undefined): Pr
   const isReplaced = before === undefined || before.isFile();
   // A rename asks whether the folder may be written, not the file.
   if (before !== undefined) await attempt(() => access(path, constants.W_OK));
-  const draft = isReplaced ? `${path}.${process.pid}.draft` : path;
+  const draft = isReplaced ? `${path}.${randomUUID()}.draft` : path;
   const handle = await attempt(() => open(draft, isReplaced ? 'wx' : 'w'));
   if (isReplaced && before !== undefined) await handle.chmod(before.mode & PERMISSIONS).catch(() => {});
   const discard = async () => {
