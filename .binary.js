@@ -1,5 +1,5 @@
-// Compiles the built program into one executable, dist/fleet: `npm run build:binary [-- PLATFORM]`, where PLATFORM is what Bun calls it
-// (linux-x64, linux-aarch64, darwin-aarch64 …), this machine's when absent. npm brings Bun when it is wanted, into a folder of its own.
+// Compiles the built program into one executable, dist/fleet or dist/fleet.exe: `npm run build:binary [-- PLATFORM]`, where PLATFORM is
+// what Bun calls it (linux-x64, darwin-aarch64, windows-x64 …), this machine's when absent. npm brings Bun when it is wanted, into a folder of its own.
 
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, statSync } from 'node:fs';
@@ -7,16 +7,17 @@ import { join, resolve } from 'node:path';
 
 const BUN_VERSION = '1.4.5';
 const FOLDER = resolve('node_modules/.cache/bun');
-const OUTPUT = 'dist/fleet';
 
 const PLATFORM_NAMES = { win32: 'windows', arm64: 'aarch64' };
 const ownPlatform = [process.platform, process.arch].map((name) => PLATFORM_NAMES[name] ?? name).join('-');
 const platform = process.argv[2] ?? ownPlatform;
+const isWindows = (name) => name.startsWith('windows');
+const OUTPUT = isWindows(platform) ? 'dist/fleet.exe' : 'dist/fleet';
 
 /** The path of Bun for a platform; installed where it is missing. */
 function bunFor(name) {
   const prefix = join(FOLDER, `${BUN_VERSION}-${name}`);
-  const path = join(prefix, 'node_modules/@oven', `bun-${name}`, 'bin', name.startsWith('windows') ? 'bun.exe' : 'bun');
+  const path = join(prefix, 'node_modules/@oven', `bun-${name}`, 'bin', isWindows(name) ? 'bun.exe' : 'bun');
   if (!existsSync(path)) {
     const npm = process.env.npm_execpath;
     const [file, ...first] = npm?.endsWith('js') ? [process.execPath, npm] : ['npm'];
@@ -28,7 +29,7 @@ function bunFor(name) {
 }
 
 /** All of `dist` that is no code: the executable holds it under the same names (`src/place.ts`). It writes its manual itself. */
-const assets = readdirSync('dist').filter((name) => !/\.(?:cjs|map)$|^(?:man|fleet)$/.test(name));
+const assets = readdirSync('dist').filter((name) => !/\.(?:cjs|map)$|^(?:man|fleet(?:\.exe)?)$/.test(name));
 
 execFileSync(
   bunFor(ownPlatform),

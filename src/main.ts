@@ -13,6 +13,8 @@ const VERSION_FLAGS: readonly string[] = ['--version', '-V', 'version'];
 /** The signals that ask for an orderly end, and what ended the program then. */
 const END_SIGNALS: readonly (readonly [signal: NodeJS.Signals, kind: ErrorKind])[] = [
   ['SIGINT', 'interrupted'],
+  // Ctrl-Break on Windows.
+  ['SIGBREAK', 'interrupted'],
   ['SIGTERM', 'terminated'],
   ['SIGHUP', 'hangup'],
 ];

@@ -141,7 +141,7 @@ test('a page tells the flags and examples, and roff takes nothing of them for it
 test('an installed package has its pages where man looks, and no scripts that npm warns of: its manifest is made when it is packed', () => {
   const folder = newFolder();
   const copy = join(folder, 'copy');
-  for (const path of ['package.json', 'bin', 'dist', 'README.md', 'LICENSE', 'CHANGELOG.md'])
+  for (const path of ['package.json', '.pack.js', 'bin', 'dist', 'README.md', 'LICENSE', 'CHANGELOG.md'])
     cpSync(ROOT + path, join(copy, path), { recursive: true });
   const manifest = JSON.parse(readFileSync(join(copy, 'package.json'), 'utf8')) as {
     scripts: { [name: string]: string };

@@ -77,7 +77,7 @@ export function openScreen({ stdout, stdin, onChange, onKey }: ScreenOptions): S
     for (const key of readKeys(chunk.toString())) {
       const signal = SIGNAL_KEYS.get(key);
       if (signal === undefined) onKey(key);
-      else process.kill(process.pid, signal);
+      else raise(signal);
     }
   };
   const deadly = DEADLY_SIGNALS.filter((signal) => process.listenerCount(signal) === 0).map((signal) => {
@@ -121,6 +121,12 @@ export function openScreen({ stdout, stdin, onChange, onKey }: ScreenOptions): S
     },
     close,
   };
+}
+
+/** Does what the key does outside raw mode. On Windows `process.kill` ends the program at once whoever listens, and Ctrl-Z stops none. */
+function raise(signal: NodeJS.Signals): void {
+  if (signal === 'SIGTSTP' && process.platform === 'win32') return;
+  if (!process.emit(signal, signal)) process.kill(process.pid, signal);
 }
 
 /** Each line is erased before it is written: afterwards, at the right edge, its last character would go. */

@@ -1,7 +1,7 @@
 // The whole screen: what is written for a canvas is only what differs from the one that the terminal shows.
 
 import { PassThrough, Readable } from 'node:stream';
-import { expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { openCanvas, put } from '../../src/terminal/canvas.js';
 import { NO_PAINT } from '../../src/terminal/colour.js';
 import { openScreen } from '../../src/terminal/screen.js';
@@ -32,4 +32,39 @@ test('whole at first, then what differs, and whole again after lines, another si
     screen.close();
   }
   expect(draw('later')).toBe('');
+});
+
+describe('a key that means a signal', () => {
+  /** Presses keys on a screen where `process.kill` would end the program at once, as it does on Windows. */
+  async function press(keys: string): Promise<string[]> {
+    const did: string[] = [];
+    const listen = (signal: string) => did.push(`heard ${signal}`);
+    const kill = vi.spyOn(process, 'kill').mockImplementation((_pid, signal) => {
+      did.push(`killed by ${signal}`);
+      return true;
+    });
+    process.on('SIGINT', listen);
+    const stdin = Object.assign(new PassThrough(), { isTTY: true });
+    const screen = openScreen({
+      stdout: new PassThrough(),
+      stdin,
+      onChange() {},
+      onKey: (key) => did.push(`pressed ${key}`),
+    });
+    stdin.write(keys);
+    await new Promise((resolve) => setImmediate(resolve));
+    screen.close();
+    process.off('SIGINT', listen);
+    kill.mockRestore();
+    return did;
+  }
+
+  test('Ctrl-C is heard by who listens to the signal', async () => {
+    expect(await press('\x03q')).toEqual(['heard SIGINT', 'pressed q']);
+  });
+
+  test('Ctrl-Z does nothing where there is no such signal', async () => {
+    const platform = vi.spyOn(process, 'platform', 'get').mockReturnValue('win32');
+    expect(await press('\x1aq').finally(() => platform.mockRestore())).toEqual(['pressed q']);
+  });
 });
