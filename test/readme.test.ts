@@ -2,7 +2,9 @@
 
 import { existsSync } from 'node:fs';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { pathOf } from '../src/cli/help.js';
 import { blocksOf, GUIDES, readText } from './support/guides.js';
+import { everyCommand } from './support/pages.js';
 import { useSandbox } from './support/sandbox.js';
 import { type Home, makeHome, runLine, type Step } from './support/shell.js';
 import { hasTool } from './support/tools.js';
@@ -22,6 +24,24 @@ test.each(['README.md', 'CONTRIBUTING.md', ...GUIDES])('every link of %s leads s
 
 test('it leads to every guide', () => {
   expect(GUIDES.filter((path) => !README.includes(`](${path})`))).toEqual([]);
+});
+
+/** Its sentences, blocks of code apart, without marks; short ones may well be the same. */
+function sentencesOf(text: string): string[] {
+  const prose = text.replace(/^```[\s\S]*?^```/gm, '').replaceAll(/[`*|]/g, '');
+  const sentences = prose.split(/[.:;]\s|\n\n|\n[-|]/).map((sentence) => sentence.replace(/\s+/g, ' ').trim());
+  return sentences.filter(({ length }) => length > 40);
+}
+
+test('README and guides say nothing that one of them, or a page of help, says as well', () => {
+  const pages = everyCommand().map((command) => [pathOf(command), command.description()] as const);
+  const texts = [...['README.md', ...GUIDES].map((path) => [path, readText(path)] as const), ...pages];
+  const where = new Map<string, Set<string>>();
+  for (const [name, text] of texts)
+    for (const sentence of sentencesOf(text)) where.set(sentence, (where.get(sentence) ?? new Set()).add(name));
+  // Pages of two commands may say the same: each is read alone.
+  const isTwice = (names: ReadonlySet<string>) => names.size > 1 && [...names].some((name) => name.endsWith('.md'));
+  expect([...where].filter(([, names]) => isTwice(names)).map(([sentence, names]) => [sentence, ...names])).toEqual([]);
 });
 
 /** Without what differs from run to run: colours, widths, addresses, ages. */
