@@ -1,11 +1,12 @@
 // Follows alerts: does what the machine of state.ts asks for, and prints, runs commands and remembers, one alert after the other.
 
+import { momentOf } from '../../clock.js';
 import type { Context } from '../../context.js';
 import { requireSseUrl } from '../../settings/resolve.js';
 import { readBicycleNames } from '../bicycle-names.js';
 import { OVER } from '../follow/ending.js';
 import { IDLE_MS } from '../follow/flags.js';
-import { type Follower, follow, type Session } from '../follow/loop.js';
+import { follow, type Machine, type Session } from '../follow/loop.js';
 import { openPrinter, type Printable } from '../follow/print.js';
 import { followTopics } from '../follow/stream.js';
 import type { AlertsEffect, AlertsEvent, AlertsPlan, Show } from './events.js';
@@ -15,7 +16,7 @@ import type { Memory } from './memory.js';
 import { readAlerts } from './read.js';
 import type { Webhook } from './receiver.js';
 import { openAlertsReport, type SummaryInput, type Title } from './report.js';
-import { type AlertsState, alertsState, startAlerts } from './state.js';
+import { alertsState, startAlerts } from './state.js';
 
 /** What takes webhooks in. */
 export interface Receiver {
@@ -53,7 +54,7 @@ async function openAlerts(
   context: Context,
   input: FollowInput,
   session: Session<AlertsEvent>,
-): Promise<Follower<AlertsState, AlertsEvent, OwnEffect, Item>> {
+): Promise<Machine<AlertsEvent, OwnEffect, Item>> {
   const { clock, io } = context;
   const { plan, memory, topics, baseUrl, exec } = input;
   const { ending, stderr, signal, emit, room, log } = session;
@@ -77,7 +78,9 @@ async function openAlerts(
   }
   const nameOf = plan.form === 'lines' ? await readBicycleNames(context) : () => undefined;
   const done = { executed: 0, execFailed: 0 };
-  const startedAt = clock.monotonicMs();
+  const startedAt = momentOf(clock);
+  const remembered = { known: memory?.known ?? openKnownAlerts(), marks: memory?.marks ?? {} };
+  const state = startAlerts(plan, remembered, startedAt);
 
   function printableOf({ item, before, mark }: Show): Printable {
     const name = nameOf(item.value.bicycle);
@@ -104,8 +107,7 @@ async function openAlerts(
   const together = receiver === undefined && (memory !== undefined || exec !== undefined) ? 1 : TOGETHER;
   emit({ type: 'tick' });
   return {
-    start: (now) => startAlerts(plan, { known: memory?.known ?? openKnownAlerts(), marks: memory?.marks ?? {} }, now),
-    step: alertsState,
+    step: (event, now) => alertsState(state, event, now).effects,
     perform(effect) {
       report.effect(effect);
       if (effect.type === 'read-page' && client !== undefined && !signal.aborted)
@@ -128,9 +130,9 @@ async function openAlerts(
       }
       memory?.tidy();
     },
-    summarize({ state: { counts }, end, undelivered }) {
-      const durationMs = clock.monotonicMs() - startedAt;
-      return report.summary({ end, durationMs, counts, done, undelivered, more: receiver?.summary() });
+    summarize({ end, undelivered }) {
+      const durationMs = clock.monotonicMs() - startedAt.monotonicMs;
+      return report.summary({ end, durationMs, counts: state.counts, done, undelivered, more: receiver?.summary() });
     },
   };
 }

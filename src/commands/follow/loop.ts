@@ -29,24 +29,18 @@ export type CommonEffect =
   | End;
 
 /** A machine, and the hands that it needs. */
-export interface Follower<State, Event, Effect extends { readonly type: string }, Item> {
-  start(now: Moment): State;
-  step(
-    state: State,
-    event: Event | CommonEvent,
-    now: Moment,
-  ): { readonly state: State; readonly effects: readonly (Effect | CommonEffect)[] };
+export interface Machine<Event, Effect extends { readonly type: string }, Item> {
+  step(event: Event | CommonEvent, now: Moment): readonly (Effect | CommonEffect)[];
   /** Does what the machine asks for; hands back what is to be delivered for it. */
   perform(effect: Effect): Item | undefined;
-  /** Sees all that the machine asked for, and where it stands then. */
-  look?(effects: readonly (Effect | CommonEffect)[], state: State): void;
+  /** Sees all that the machine asked for. */
+  look?(effects: readonly (Effect | CommonEffect)[]): void;
   /** Delivers in order; `onDelivered` is called with how many were taken. */
   deliver(items: readonly Item[], onDelivered: (count: number) => void): Promise<void>;
-  summarize(result: LoopResult<State>): Promise<void>;
+  summarize(result: LoopResult): Promise<void>;
 }
 
-export interface LoopResult<State> {
-  readonly state: State;
+export interface LoopResult {
   readonly end: WatchEnd;
   /** What ended it, when that was a failure, a signal or a reader that takes nothing more. */
   readonly error: Error | undefined;
@@ -130,16 +124,16 @@ export async function withSession<Event>(
 }
 
 /** Follows to the end; `open` gets ready what is needed. Throws a FleetError for every end but the wanted ones (cli.md section 3). */
-export async function follow<State, Event, Effect extends { readonly type: string }, Item>(
+export async function follow<Event, Effect extends { readonly type: string }, Item>(
   context: Context,
   { form, ...options }: FollowOptions,
-  open: (session: Session<Event>) => Promise<Follower<State, Event, Effect, Item>>,
+  open: (session: Session<Event>) => Promise<Machine<Event, Effect, Item>>,
 ): Promise<void> {
   await withSession<Event>(context, { ...options, isJson: form === 'json' }, async (session, queue, close) => {
-    const follower = await open(session);
-    const result = await runLoop(context, queue, session, follower);
+    const machine = await open(session);
+    const result = await runLoop(context, queue, session, machine);
     await close();
-    await follower.summarize(result);
+    await machine.summarize(result);
     if (result.error !== undefined) throw result.error;
   });
 }
@@ -148,13 +142,12 @@ export async function follow<State, Event, Effect extends { readonly type: strin
  * Steps the machine through the events until it says that it is over. Rejects with what delivering throws, a reader that stopped at the
  * end apart: what it did not take is counted.
  */
-async function runLoop<State, Event, Effect extends { readonly type: string }, Item>(
+async function runLoop<Event, Effect extends { readonly type: string }, Item>(
   { io, clock }: Context,
   queue: Queue<Event | CommonEvent>,
   { ending, stderr }: Pick<Session<Event>, 'ending' | 'stderr'>,
-  follower: Follower<State, Event, Effect, Item>,
-): Promise<LoopResult<State>> {
-  let state = follower.start(momentOf(clock));
+  machine: Machine<Event, Effect, Item>,
+): Promise<LoopResult> {
   let undelivered = 0;
   let stopped: Error | undefined;
   let end: End | undefined;
@@ -163,7 +156,7 @@ async function runLoop<State, Event, Effect extends { readonly type: string }, I
     undelivered -= count;
   };
   const perform = (effect: Effect | CommonEffect): Item | undefined => {
-    if (!isCommon(effect)) return follower.perform(effect);
+    if (!isCommon(effect)) return machine.perform(effect);
     if (effect.type === 'wake') alarms.set(effect.inMs);
     else if (effect.type === 'stream') stderr.stream(effect.event);
     else if (effect.type === 'detail') stderr.detail(effect.text);
@@ -174,9 +167,7 @@ async function runLoop<State, Event, Effect extends { readonly type: string }, I
       const effects: (Effect | CommonEffect)[] = [];
       const now = momentOf(clock);
       for (const event of batch) {
-        const step = follower.step(state, event, now);
-        state = step.state;
-        for (const effect of step.effects) effects.push(effect);
+        for (const effect of machine.step(event, now)) effects.push(effect);
         const last = effects.at(-1);
         if (last?.type === 'end') end = last as End;
         if (end !== undefined) break;
@@ -186,16 +177,16 @@ async function runLoop<State, Event, Effect extends { readonly type: string }, I
         ending.over.abort(OVER);
       }
       const items = effects.map(perform).filter((item) => item !== undefined);
-      follower.look?.(effects, state);
+      machine.look?.(effects);
       undelivered += items.length;
       if (items.length > 0 && stopped === undefined)
-        stopped = await follower.deliver(items, onDelivered).then(() => undefined, whatStopped);
+        stopped = await machine.deliver(items, onDelivered).then(() => undefined, whatStopped);
       if (end !== undefined) break;
     }
   } finally {
     alarms.close();
   }
-  return { state, end: end?.end ?? 'failed', error: end?.error ?? stopped, undelivered };
+  return { end: end?.end ?? 'failed', error: end?.error ?? stopped, undelivered };
 }
 
 const COMMON: readonly string[] = ['wake', 'stream', 'detail', 'end'] satisfies CommonEffect['type'][];

@@ -4,7 +4,7 @@ import { momentOf } from '../../clock.js';
 import type { Context } from '../../context.js';
 import { KNOWN_LIMIT } from '../../follower/store.js';
 import { requireBaseUrl } from '../../settings/resolve.js';
-import { type Follower, follow, type Session, type Sink } from '../follow/loop.js';
+import { follow, type Machine, type Session, type Sink } from '../follow/loop.js';
 import { openPrinter, type Printable } from '../follow/print.js';
 import { answer, isRequest } from '../follow/requests.js';
 import { seesAllOf } from '../follow/start.js';
@@ -42,7 +42,7 @@ async function openWatch(
   plan: Plan,
   { openDisplay = openBoard, source }: WatchParts,
   session: Session<WatchEvent>,
-): Promise<Follower<Watch, WatchEvent, OwnEffect, Printable>> {
+): Promise<Machine<WatchEvent, OwnEffect, Printable>> {
   const { clock } = context;
   const { ending, stderr, signal, emit, room, log } = session;
   const { topics } = plan;
@@ -75,8 +75,7 @@ async function openWatch(
   const sink = { emit, room, signal, follower: watched.follower, random: clock.random };
   session.runBeside(source?.(session) ?? followTopics(context, { ...plan, signal, emit, room, log, onToken }));
   return {
-    start: () => watched,
-    step: (state, event, now) => ({ state, effects: state.take(event, now) }),
+    step: (event, now) => watched.take(event, now),
     perform(effect) {
       if (effect.type === 'show') {
         report.found(effect.entry);
@@ -90,9 +89,9 @@ async function openWatch(
       else if (isRequest(effect)) void answer(client, effect, sink);
       return undefined;
     },
-    look: (effects, state) => display?.take(effects, state),
+    look: (effects) => display?.take(effects, watched),
     deliver: print,
-    summarize: ({ state, end, undelivered }) => report.summary({ ...state.summary(end, momentOf(clock)), undelivered }),
+    summarize: ({ end, undelivered }) => report.summary({ ...watched.summary(end, momentOf(clock)), undelivered }),
   };
 }
 
