@@ -16,7 +16,7 @@ import type { Io, Streams } from './terminal/io.js';
 import type { Jq } from './terminal/jq/results.js';
 import { drawMark, splitMark } from './terminal/marks.js';
 
-/** What a process hands in besides its arguments. */
+/** What a process provides besides its arguments. */
 export interface World extends Streams {
   /** Where signals and Node's warnings come from: the process, or an emitter in tests. */
   signals: Pick<NodeJS.EventEmitter, 'on' | 'off'>;
@@ -78,7 +78,7 @@ export interface ServiceFlags {
   mirror?: boolean;
 }
 
-/** What is said beside the result. */
+/** Notices beside the result. */
 export interface TalkFlags {
   trace?: boolean;
   verbose?: boolean;
@@ -143,7 +143,7 @@ export interface OpenContext {
   close(): Promise<void>;
 }
 
-/** Makes a value on first use and hands out the same one ever after. */
+/** Creates a value on first use, then returns the same one. */
 function once<T>(make: () => Promise<T>): () => Promise<T> {
   let made: Promise<T> | undefined;
   return () => {
@@ -161,7 +161,7 @@ export function openContext(
 ): OpenContext {
   const { clock } = world;
   const { signal, urgentSignal } = interruption;
-  // Every request under way listens to them, and there can be 64: no leak that Node should warn of.
+  // Every request in flight listens to them, and there can be 64: Node would warn of a leak.
   setMaxListeners(0, signal, urgentSignal);
   const notice = async (line: string) => {
     if (flags.quiet === true) return;
@@ -247,7 +247,7 @@ function openConnections({
   const sharedClient = once(() => clientWith({}));
   const client: Context['client'] = (overrides) => (overrides === undefined ? sharedClient() : clientWith(overrides));
   const close = async () => {
-    // One that could not be opened has said so already.
+    // A failure to open it was reported already.
     const connections = await opened?.catch(() => undefined);
     await connections?.close();
     return { isLookingUp: connections?.isLookingUp() === true };

@@ -3,7 +3,7 @@
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-/** Since when nothing was heard of a bicycle, the shortest first. */
+/** How long a bicycle has been silent, the shortest first. */
 const SILENCES = [
   ['within an hour', HOUR_MS],
   ['within a day', DAY_MS],
@@ -23,7 +23,7 @@ export function chargeGroup(percent: number): string {
   return start === 90 ? '90-100' : `${start}-${start + 9}`;
 }
 
-/** The least a charge may be, in percent, before it is a worry, and before it calls for somebody. */
+/** Charges in percent: below the first a bicycle is low, below the second it needs somebody. */
 export const CHARGE_LOW_PERCENT = 50;
 export const CHARGE_EMPTY_PERCENT = 20;
 

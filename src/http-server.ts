@@ -35,7 +35,7 @@ const LIMITS = {
 };
 const CONNECTION_LIMIT = 1_000;
 
-/** Starts to listen. Rejects with a FleetError of kind `usage` where this address and port cannot be had. */
+/** Starts to listen. Rejects with a FleetError of kind `usage` where this address and port cannot be used. */
 export async function openHttpServer(options: OwnServerOptions, listener: RequestListener): Promise<OwnServer> {
   const { host, port, clock = systemClock(), idleMs = 0 } = options;
   const server = createServer(LIMITS, listener);
@@ -74,7 +74,7 @@ export function prepareText(text: string) {
   };
 }
 
-/** Sends it packed to whoever takes that (RFC 9110, 12.5.3), and nothing to whoever has it (13.1.2). */
+/** Sends it compressed where accepted (RFC 9110, 12.5.3), and 304 where the client has it (13.1.2). */
 export function sendText(
   { method, headers }: IncomingMessage,
   response: ServerResponse,

@@ -76,7 +76,7 @@ function listenForIdle(signals: World['signals']): { failure: Promise<never>; st
   return { failure, stop: () => void signals.off('beforeExit', listener) };
 }
 
-/** The first signal asks to end, the second urges; after it nobody listens, so a third ends the process by itself. */
+/** The first signal asks to end, the second urges; a third ends the process by default. */
 function listenForSignals(signals: World['signals'], onFirst: () => void): Interruption {
   const first = new AbortController();
   const second = new AbortController();
@@ -99,7 +99,7 @@ function listenForSignals(signals: World['signals'], onFirst: () => void): Inter
   return { signal: first.signal, urgentSignal: second.signal, stop };
 }
 
-/** Node's own warnings, of an experimental feature for instance, are for whoever looks for a fault. */
+/** Node's own warnings, of an experimental feature for instance, are shown with --verbose only. */
 function listenForWarnings(signals: World['signals'], io: Io, isVerbose: boolean): () => void {
   const listener = ({ name, message }: Error) => {
     if (!isVerbose) return;

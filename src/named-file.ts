@@ -41,7 +41,7 @@ export async function readNamedFile(path: string, options: NamedFileOptions): Pr
 }
 
 export interface ChunkOptions extends Omit<NamedFileOptions, 'limitBytes' | 'tooLarge'> {
-  /** Is told whether it is a regular file. */
+  /** Called with whether it is a regular file. */
   onOpen?(isRegular: boolean): void;
 }
 

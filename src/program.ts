@@ -72,7 +72,7 @@ const OUTPUTS = [TABLE, WIDE, ...FILES] as const;
 /** The only command that draws pictures. */
 const MAP = 'map';
 
-/** A pipe of no certain width: how help looks unless somebody says otherwise. */
+/** A pipe without a width: the default for help. */
 const PIPE: HelpScreen = { width: undefined, hasColors: false };
 
 /** Runs one command line. Throws what ends it, a command line that is not understood as a usage error. */
@@ -142,7 +142,7 @@ function readOutput({ output, ...flags }: GlobalFlags, command: Command): Global
   throw usageError(`-o ${picture} draws a map`, `use fleet map -o ${picture}`);
 }
 
-/** A command line that other tools would understand is answered with the one of ours, whoever refused it. */
+/** A command line as other tools have it gets a hint with fleet's own. */
 function withGuess(thrown: unknown, build: () => Command, argv: readonly string[]): unknown {
   if (!(thrown instanceof FleetError) || thrown.kind !== 'usage') return thrown;
   const hint = hintOfGuess(build(), argv);

@@ -1,9 +1,9 @@
 // Hides secrets in foreign text: as they are, escaped, percent-encoded or in base64.
 
-/** What stands in the place of a secret. */
+/** What replaces a secret. */
 export const HIDDEN = '[hidden]';
 
-/** The secrets of one run; whoever gets a token adds it, whoever handles foreign text hides them in it. */
+/** The secrets of one run: code that gets a token adds it, code that handles foreign text hides them in it. */
 export interface Secrets {
   /** A secret of fewer than 8 characters is hidden where it is told that it is a password, and has 4 at least. */
   add(secret: string, isPassword?: boolean): void;

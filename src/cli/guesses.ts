@@ -190,7 +190,7 @@ const LINES: readonly (readonly [typed: string, meant: string])[] = [
 /** A flag with the value that it must never have. */
 const TOKEN_FLAG = /^--(?:token|jwt|access-token|api-key)(?:=|$)/;
 
-/** What to do instead of giving the token as a flag; undefined where nobody did. */
+/** The hint for a token given as a flag; undefined where none is. */
 export function tokenHint(argv: readonly string[]): string | undefined {
   return argv.some((word) => TOKEN_FLAG.test(word))
     ? 'the token is never a flag, as other users could read it in the list of processes: use "fleet auth login", or set FLEET_TOKEN'
@@ -278,7 +278,7 @@ function firstMeaning(lines: typeof LINES, words: readonly string[]): string[] |
   return undefined;
 }
 
-/** The words that each place of a line stands for; undefined where they do not fit. */
+/** The words that a pattern matches; undefined where they do not fit. */
 function match(typed: string, words: readonly string[]): string[][] | undefined {
   const groups: string[][] = [];
   let at = 0;

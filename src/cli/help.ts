@@ -12,12 +12,12 @@ export interface HelpScreen {
 /** What a page is wrapped at where nothing says how wide it is read, and what it never goes beyond: long lines are hard to read. */
 const PIPE_WIDTH_COLUMNS = 80;
 const WIDEST_COLUMNS = 100;
-/** A flag longer than this stands on a line of its own, or it would push every description to the right edge. */
+/** A flag longer than this gets a line of its own, or it would push every description to the right edge. */
 const LONGEST_TERM_COLUMNS = 24;
 /** Text narrower than this is not wrapped any more: a word a line is no help. */
 const NARROWEST_TEXT_COLUMNS = 20;
 const MARGIN = '  ';
-/** What an example is for stands behind this. */
+/** The prefix of an example's purpose. */
 const COMMENT = '  # ';
 
 const BOLD = ['\u001b[1m', '\u001b[22m'] as const;

@@ -78,7 +78,7 @@ export function readFlag(command: Command, word: string): { option: Option | und
     const option = flags.find(({ long }) => long === name);
     return { option, value: equals === -1 ? undefined : word.slice(equals + 1) };
   }
-  // Short flags may stand together; the first one that takes a value has the rest of the word for it.
+  // Short flags may be joined; the first one that takes a value has the rest of the word for it.
   let option: Option | undefined;
   for (const [index, letter] of [...word.slice(1)].entries()) {
     option = flags.find(({ short }) => short === `-${letter}`);

@@ -15,7 +15,7 @@ export interface Offers {
   isFile?: boolean;
   /** Something follows the word in the same place: no space behind it. */
   isOpen?: boolean;
-  /** Words with commas between may stand there. */
+  /** The value may be a list with commas. */
   isList?: boolean;
   /** They fit what was typed, though they need not begin with it. */
   isMatched?: boolean;
@@ -37,7 +37,7 @@ export interface Sources {
 
 /** The place that is to be completed. */
 export interface Place {
-  /** What stands there so far; in a list of words the last of them. */
+  /** What is typed so far; in a list of words the last of them. */
   typed: string;
   command: Command;
   /** The words that belong to the command, flags and their values left out. */

@@ -15,7 +15,7 @@ export const TO = [
 /** The flag of what a mirror can answer; `--to` goes with it. */
 export const OFFLINE = ['--offline', 'answer from the mirror; nothing is sent'] as const;
 
-/** Reads `--to` at the door; a relative path is below the current directory. Throws a usage error. */
+/** Parses `--to`; a relative path is below the current directory. Throws a usage error. */
 export function readTo(text: string): MirrorAddress {
   const parsed = parseMirrorAddress(text, process.cwd());
   if ('reason' in parsed) throw usageError(`--to: ${parsed.reason}`, parsed.hint);

@@ -11,7 +11,7 @@ export const ITEM_LIMIT_BYTES = 1024 * 1024;
 /** The most that is read of an answer that is no success: enough for its words. The rest is discarded. */
 export const ERROR_BODY_LIMIT_BYTES = 64 * 1024;
 
-/** A body that cannot be read: too large, packed in a way nobody asked for, or packed wrongly. */
+/** A body that cannot be read: too large, compressed in an unknown way, or damaged. */
 export class BodyError extends Error {
   readonly kind: 'too-big' | 'unknown-coding' | 'broken-coding';
   readonly coding: string;
@@ -42,7 +42,7 @@ function openDecoder(coding: string): Transform {
 
 /** The body unpacked. */
 export function unpack(body: Readable, coding: string): Readable {
-  // Whoever reads hears of what goes wrong.
+  // The reader gets the error.
   return coding === 'identity' ? body : pipeline(body, openDecoder(coding), () => {});
 }
 

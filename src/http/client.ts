@@ -14,7 +14,7 @@ import { followPages, type ListPage, type PageOptions, readPage } from './pages.
 import { decide, type TryEnd } from './retry.js';
 import type { HttpAnswer, HttpRequest, Page, RequestPreview, Tokens } from './types.js';
 
-/** What the client tells while it works; the context prints it for --trace, --verbose and retries. */
+/** What the client reports while it works; the context prints it for --trace, --verbose and retries. */
 export interface HttpLog {
   request(method: string, url: URL, headers: Headers, body: string | undefined): void;
   response(method: string, url: URL, status: number, headers: Headers, milliseconds: number): void;
@@ -186,7 +186,7 @@ async function tryOnce(
   }
 }
 
-/** One exchange, as the log tells it. */
+/** One exchange in the log. */
 async function exchange(
   { network, timeoutMs, deadlineMs = DEADLINE_TIMEOUTS * timeoutMs, clock, log, secrets }: ClientOptions,
   { body, hidesBody, limitBytes, holdBack }: HttpRequest,

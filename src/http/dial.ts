@@ -143,7 +143,7 @@ function unpauseAtEnd(socket: Socket): void {
     parser.llhttp.llhttp_resume(parser.ptr);
     parser.paused = false;
   };
-  // undici adds its own listeners later, and so hears of each event later.
+  // undici adds its own listeners later, so ours run first.
   for (const event of ['end', 'error', 'close']) socket.on(event, unpause);
 }
 

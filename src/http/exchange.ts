@@ -75,7 +75,7 @@ export function codesOf(error: unknown): string[] {
   return codes;
 }
 
-/** An answer whose body is still on its way; while nobody reads it the socket is held back, and destroying it ends the exchange. */
+/** An answer whose body is still on its way; until it is read the socket is held back, and destroying it ends the exchange. */
 export interface OpenAnswer extends Head {
   body: Readable;
 }
@@ -125,7 +125,7 @@ function exchange(
   }
   request.signal.addEventListener('abort', onAbort);
   dispatcher.dispatch(dispatchOptions(request), {
-    // Called when a connection stands and the request is about to be written on it, not before.
+    // Called when the connection is made and the request is about to be written, not before.
     onRequestStart(started) {
       controller = started;
       const reason = isOver ? new Error('given up while connecting') : request.holdBack?.();
@@ -173,7 +173,7 @@ function openReadable({ resume, abort }: Control): Readable {
       done(error);
     },
   });
-  // Whoever reads the body hears of it; one who does not need not.
+  // The reader of the body gets the error; without a reader nobody needs it.
   return body.on('error', () => {});
 }
 

@@ -102,7 +102,7 @@ export function readErrorBody(text: string, contentType = ''): ReadDetail {
   return { text: typeof body === 'object' ? undefined : foreignText(String(body)), detail: body };
 }
 
-/** Whoever hands in more has not bounded it; 64 kB are what the client reads. */
+/** Defensive limit; callers have cut the text to the 64 kB that the client reads. */
 const ERROR_BODY_LENGTH_CHARACTERS = 64 * 1024;
 
 /** `an HTML page: Service Unavailable`. */
@@ -188,7 +188,7 @@ function redirectFailure(status: number, headers: Headers, subject: string, url:
   });
 }
 
-/** What to do about a change of which nobody knows what became. */
+/** The hint for a change whose outcome is unknown. */
 const unknownHint = ({ shownBy }: Partial<Asked>) =>
   `it is not sent again; check before you retry${shownBy === undefined ? '' : `: ${shownBy}`}`;
 

@@ -68,7 +68,7 @@ const LATE: Item<unknown> & ThisType<LateItem & Item<unknown>> = {
   },
 };
 
-/** An item that is read when somebody asks for its text or its value. */
+/** An item that is parsed when its value is first needed. */
 export function lateItem<T>(raw: ScannedItem<Buffer>): Item<T> {
   // Object.assign would take a third of the time that a page takes.
   const item = Object.create(LATE);

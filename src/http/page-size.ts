@@ -5,7 +5,7 @@ import type { HttpRequest, Query } from './types.js';
 
 /** Observed: up to 100 are given; more are clamped silently. */
 const LARGEST_PAGE = 100;
-/** What a page usually holds: whoever wants no more needs no large one. */
+/** The usual size of a page: enough when no more is wanted. */
 const USUAL_PAGE = 20;
 
 const NAME = 'page_size';

@@ -115,7 +115,7 @@ function keyOf(query: Query): string {
   return JSON.stringify([...query].sort(([a, b], [c, d]) => (a === c ? (b < d ? -1 : 1) : a < c ? -1 : 1)));
 }
 
-/** A page that is wanted, and what tells it from others. */
+/** A page to be read, and its identity. */
 interface Wanted {
   query: Query;
   key: string;

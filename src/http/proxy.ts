@@ -3,7 +3,7 @@
 import { configError } from '../errors.js';
 import { isLoopback } from './loopback.js';
 
-/** The way to an address. */
+/** The route to an address: direct or through a proxy. */
 export interface Route {
   /** The proxy's address with its password; undefined for the direct way. For people `proxy.origin`. */
   proxy: URL | undefined;

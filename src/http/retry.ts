@@ -29,7 +29,7 @@ export interface TryState {
 
 export type Decision =
   | { next: 'give-up' }
-  /** Longer than is waited: the operator hears how long the service asks for. */
+  /** Longer than fleet waits by itself: the error says how long the service asks for. */
   | { next: 'give-up-for-now'; askedMs: number }
   /** With a newer token, at once and not counted as a repetition. */
   | { next: 'renew' }
@@ -84,7 +84,7 @@ export function pauseBefore(repetition: number, random: () => number = Math.rand
   return Math.round(longest * (0.5 + 0.5 * random()));
 }
 
-/** What follows something for days obeys a service up to here (cli.md section 4, promise 6): it must not be blind for hours. */
+/** What follows something for days obeys a service up to here (cli.md section 4, promise 6): it must not miss updates for hours. */
 export const LONGEST_ASKED_PAUSE_MS = 300_000;
 
 /** The pauses before a stream is connected again, without those that the service asks for. */

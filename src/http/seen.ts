@@ -119,7 +119,7 @@ export function hasUuid({ value }: Item<unknown>): boolean {
   return typeof (value as { uuid?: unknown }).uuid === 'string';
 }
 
-/** What tells an item from others whose uuid is not canonical. */
+/** The identity of an item whose uuid is not canonical. */
 function nameOf({ json, value }: Item<unknown>): string {
   const { uuid } = value as { uuid?: unknown };
   return typeof uuid === 'string' ? uuid : hashOf(json);

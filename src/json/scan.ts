@@ -1,7 +1,7 @@
 // Finds the items of a list in the bytes of its JSON, and checks all of the grammar (RFC 8259) on the way; makes no string of what it passes.
 // What is unusual, wrong included, is left to those who read text: they say what is wrong.
 
-/** Where something stands: from the first byte to behind the last. */
+/** A range of bytes, the end exclusive. */
 export interface Span {
   readonly start: number;
   readonly end: number;
@@ -94,7 +94,7 @@ export function scanList<Bytes extends Uint8Array>(bytes: Bytes, levels: number)
   return results === 1 && endsAt(bytes, end) ? { items, ...spans } : undefined;
 }
 
-/** Whether nothing but white space stands from a place on. */
+/** Whether only white space follows. */
 function endsAt(bytes: Uint8Array, at: number): boolean {
   return at !== NOWHERE && skipBreaks(bytes, at) === bytes.length;
 }

@@ -71,7 +71,7 @@ function skipValue(text: string, at: number): number {
   return text.length;
 }
 
-/** How often a character stands in the text, counted up to a bit more than `most`. */
+/** How often a character occurs in the text, counted up to a bit more than `most`. */
 function countUpTo(text: string, character: string, most: number): number {
   let count = 0;
   for (let at = text.indexOf(character); at !== -1 && count <= most; at = text.indexOf(character, at + 1)) count++;

@@ -15,7 +15,7 @@ export interface Clustering {
 }
 
 const CELL_PIXELS = 32;
-/** What covers more than this is a cloud of points, however many. */
+/** A larger area is drawn as single points, however many. */
 const WIDEST_PIXELS = 54;
 const FEWEST = 6;
 /** Nearer clusters would lie over each other. */

@@ -106,7 +106,7 @@ function tick(text: string): HTMLElement {
 /** More bars than anybody looks through. */
 const MOST_BARS = 100;
 
-/** A bar for each word that somebody has, or that is pressed; in this order, other words behind. Charge has all of its tens, side by side. */
+/** A bar for each value that occurs or is pressed; in this order, other words behind. Charge has all of its tens, side by side. */
 function openBars(group: Group, order: readonly string[], onPress: (group: Group, word: string) => void) {
   const list = element('ul', group === 'charge' ? 'bars columns' : 'bars');
   const further = element('p', { class: 'note', hidden: true });

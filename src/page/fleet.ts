@@ -28,7 +28,7 @@ export type Group = (typeof GROUPS)[number];
 /** In the group of charge. */
 export const UNCHARGED = '(none)';
 
-/** A point of the world; what is nearer to a pole than Web Mercator reaches stands at its edge. */
+/** A point of the world; places nearer to a pole than Web Mercator reaches are drawn at its edge. */
 export function mercatorY(latitude: number): number {
   return worldY(Math.max(-LIMIT_DEGREES, Math.min(LIMIT_DEGREES, latitude)));
 }
@@ -70,7 +70,7 @@ export function groupOf({ state, percent, seenMs }: Row, group: Group, nowMs: nu
   return percent === null ? UNCHARGED : chargeGroup(percent);
 }
 
-/** How many bicycles are in each group that somebody is in. */
+/** How many bicycles are in each group that is not empty. */
 export function countBy(bicycles: Iterable<Bicycle>, group: Group, nowMs: number): Map<string, number> {
   const counts = new Map<string, number>();
   for (const bicycle of bicycles) {

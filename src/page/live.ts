@@ -25,7 +25,7 @@ export function followFleet({ sequence, onUpdate, onFleet, onConnection }: LiveO
   let source: EventSource | undefined;
   const open = () => {
     source?.close();
-    // A browser keeps six connections to a server, and each tab that listens holds one: those that nobody sees let theirs go.
+    // A browser keeps six connections to a server, and each tab that listens holds one: hidden tabs close theirs.
     if (isPaused || document.visibilityState === 'hidden') return;
     const opened = new EventSource(`events?after=${known}`);
     source = opened;
@@ -77,7 +77,7 @@ export async function askForFleet(): Promise<Payload> {
   return (await answer.json()) as Payload;
 }
 
-/** The fleet at a moment of the past; undefined where it cannot be had. */
+/** The fleet at a moment of the past; undefined where it cannot be read. */
 export async function askForPast(atMs: number, signal: AbortSignal): Promise<Payload | undefined> {
   const answer = await fetch(`past?at=${atMs}`, { signal });
   return answer.ok ? ((await answer.json()) as Payload) : undefined;

@@ -6,7 +6,7 @@ import { svg } from './dom.js';
 
 type Look = (typeof BICYCLE_STATES)[number] | 'other';
 
-/** The outline of each state, in the order in which they are drawn over each other: what somebody has to look after is on top. */
+/** The outline of each state, in the order in which they are drawn over each other: those that need attention are on top. */
 const OUTLINES: Readonly<Record<Look, string>> = {
   other: 'M6.5 2.5h3v4h4v3h-4v4h-3v-4h-4v-3h4z',
   retired: 'M8 2.5a5.5 5.5 0 1 0 0 11a5.5 5.5 0 1 0 0-11zm0 3a2.5 2.5 0 1 1 0 5a2.5 2.5 0 1 1 0-5z',
@@ -35,7 +35,7 @@ export function showState(state: string): string {
   return state.replaceAll('_', ' ');
 }
 
-/** The mark of a state, in its colour; whoever reads the screen aloud reads the word beside it. */
+/** The mark of a state, in its colour; screen readers read the word beside it. */
 export function stateMark(state: string): SVGSVGElement {
   const path = svg('path', { d: OUTLINES[lookOf(state)], 'fill-rule': 'evenodd' });
   const mark = svg('svg', { viewBox: '0 0 16 16', class: 'mark', 'aria-hidden': 'true' }, path);

@@ -192,7 +192,7 @@ function drawSums({ fleet, filter, matching, listed }: Shown): void {
 /** How often the ages in the table and the groups of silence are brought up to date. */
 const AGE_PAUSE_MS = 5_000;
 
-/** Keeps the page as fleet hears that things are, or were at a moment of the past. */
+/** Keeps the page up to date, or at a moment of the past. */
 function goLive(shown: Shown, { sequence, link, pastFromMs }: Payload, page: ReturnType<typeof openPage>): void {
   const { fleet } = shown;
   const sign = openLinkSign();
@@ -282,7 +282,7 @@ function readBlock<T>(id: string): T {
   return JSON.parse(byId(id).textContent ?? '') as T;
 }
 
-/** The block of all fields stands behind the script, and is read when the first card is opened. */
+/** The block of all fields follows the script, and is read when the first card is opened. */
 let details: ReturnType<typeof unpackDetails> | undefined;
 
 async function fieldsOf({ uuid, place }: Bicycle, { link }: Payload, isLive: boolean): Promise<Fields> {
@@ -297,7 +297,7 @@ function attributionOf({ tiles }: Payload): string {
   return ['Coastlines and towns: Natural Earth', ...(tiles === null ? [] : [tiles.attribution])].join(' · ');
 }
 
-/** A page without its script would be an empty frame: what went wrong is said in it. */
+/** Without its script the page would be empty: it shows the error instead. */
 function startOrSay(): void {
   start().catch((error) => {
     sayFailure(byId('map'), `The page could not start: ${messageOf(error)}`);

@@ -1,4 +1,4 @@
-// What fleet hands the page: the fleet as a whole at first, and then what is new.
+// The data that fleet sends to the page: first the whole fleet, then updates.
 
 /** What the page draws of one bicycle. */
 export interface Row {
@@ -41,7 +41,7 @@ export interface Tiles {
   readonly attribution: string;
 }
 
-/** Whether fleet hears the service, and what of it it knows. */
+/** Whether fleet is connected to the service, and which updates it missed. */
 export interface Link {
   readonly state: 'connecting' | 'open' | 'lost';
   readonly sinceMs: number;
@@ -66,7 +66,7 @@ export interface Update {
   readonly sequence: number;
   /** As of when, in milliseconds since the epoch. */
   readonly atMs: number;
-  /** How whole it is, where that has to be said. */
+  /** Why it is incomplete, where it is. */
   readonly note: string | null;
   readonly rows: readonly Row[];
   /** Bicycles that are no longer among those asked for. */

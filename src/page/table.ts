@@ -13,7 +13,7 @@ export interface TableOptions {
 }
 
 export interface Table {
-  /** `nothing`: what is said where there are none. */
+  /** `nothing`: the text of an empty list. */
   show(bicycles: readonly Bicycle[], nothing: string): void;
   sorted(sort: Sort): void;
   choose(bicycle: Bicycle | undefined, isToBeSeen: boolean): void;
@@ -44,7 +44,7 @@ export function openTable({ container, nowMs, onChoose, onSort }: TableOptions):
   });
   const head = element('div', { role: 'row', class: 'row row-head', 'aria-rowindex': 1 }, ...headers);
   const rows = element('div', { role: 'rowgroup', class: 'rows' });
-  // The grid itself scrolls: whoever has the keyboard in it can.
+  // The grid itself scrolls, so it takes the keyboard focus.
   const grid = element(
     'div',
     { role: 'grid', class: 'table', tabindex: 0, 'aria-label': 'Bicycles', 'aria-colcount': COLUMNS.length },

@@ -34,7 +34,7 @@ export interface Key<T, Fallback extends T | undefined = T | undefined> {
   readonly fallback: Fallback;
   /** Reads a text, spaces around it left out. */
   parse(text: string): Parsed<T>;
-  /** The value as it stands in config.json. */
+  /** The value as in config.json. */
   store(value: T): string | number | boolean;
   /** The value as it is shown, and as `config set` would take it. */
   show(value: T): string;

@@ -23,7 +23,7 @@ import type { KeyName } from './keys.js';
 import { findPlace, type Place } from './place.js';
 import { quoteForShell, refuseForeign, refuseForeignFolders, showMode, statIfThere, targetOf } from './trust.js';
 
-/** What a profile says, as it stands in config.json; `undefined` takes a value out. Whatever else is found there is kept when the file is written. */
+/** The values of a profile, as in config.json; `undefined` takes a value out. Whatever else is found there is kept when the file is written. */
 export type ProfileValues = { readonly [Name in KeyName]?: string | number | boolean | undefined };
 
 /** The settings as they were read: nothing is checked yet but the shape of the file. */
@@ -33,7 +33,7 @@ export interface Stored extends Place {
   readonly profiles: ReadonlyMap<string, Content>;
 }
 
-/** The profile that is used when nobody names one. It may not exist yet. */
+/** The default profile. It may not exist yet. */
 export const DEFAULT_PROFILE = 'default';
 
 /** Readable and writable by the owner alone: credentials.json holds tokens, config.json a command that is run. */
@@ -66,7 +66,7 @@ export async function loadStored(env: NodeJS.ProcessEnv): Promise<Stored> {
   return { ...place, ...readFile(place, 'configPath', profilesOf) };
 }
 
-/** The profiles as they stand in config.json now. Throws as loadStored does. */
+/** The profiles in config.json now. Throws as loadStored does. */
 export async function loadProfiles(place: Place): Promise<Stored['profiles']> {
   return readFile(place, 'configPath', profilesOf).profiles;
 }
@@ -88,7 +88,7 @@ export async function loadLogin(place: Place, name: string): Promise<Login | und
   return readFile(place, 'credentialsPath', (credentials) => loginsOf(credentials).get(name));
 }
 
-/** The text of config.json as it stands there, JSON or not; undefined when there is none. Throws as loadStored does. */
+/** The text of config.json, JSON or not; undefined when there is none. Throws as loadStored does. */
 export function readConfigText({ configPath }: Place): string | undefined {
   return readOwn(configPath);
 }

@@ -39,7 +39,7 @@ function field(
 const matching = (pattern: RegExp) => (text: string) => (pattern.test(text) ? text : undefined);
 const anything = (text: string) => text;
 
-/** The characters of RFC 3986, so that nobody who reads the feed stumbles over one. */
+/** The characters of RFC 3986, which every reader of the feed accepts. */
 const URL_CHARACTERS =
   /^https?:\/\/(?:[\w.~:/?@!$&'()*+,;=-]|%[\da-f]{2})+(?:#(?:[\w.~:/?@!$&'()*+,;=-]|%[\da-f]{2})*)?$/i;
 

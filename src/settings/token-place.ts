@@ -44,7 +44,7 @@ export interface TokenInput {
 
 /** How a source gives a token. */
 export interface Reading {
-  /** The token to send now. Throws a FleetError when there is none or it cannot be had; may be asked again. */
+  /** The token to send now. Throws a FleetError when there is none or it cannot be read; may be called again. */
   get(): Promise<string>;
   /** Called after a 401: fetches anew. Undefined when the source has no other token than the refused one. */
   renew(refused: string): Promise<string | undefined>;

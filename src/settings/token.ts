@@ -146,7 +146,7 @@ function storedReader(place: StoredPlace, input: TokenInput): Reading {
   return place.login === undefined ? rereading(read) : renewing(read, place.login, input);
 }
 
-/** The address of a profile as it stands in the settings now. */
+/** The address of a profile in the settings now. */
 async function addressOf(profile: string, place: TokenInput['stored']): Promise<unknown> {
   return (await loadProfiles(place)).get(profile)?.['base_url'];
 }

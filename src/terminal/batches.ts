@@ -1,6 +1,6 @@
 // Splits a long list into parts that are handled at once.
 
-/** What a part holds at most; an item that is longer stands alone. */
+/** The most that a part holds; a longer item is a part by itself. */
 export interface BatchLimits {
   characters: number;
   items?: number;

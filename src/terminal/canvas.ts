@@ -9,7 +9,7 @@ export type Ink = '' | Color | Style | `${Style} ${Color}` | `${Style} ${Style}`
 export interface Canvas {
   readonly width: number;
   readonly height: number;
-  /** What stands in each cell, row by row; '' behind a character that is two columns wide. */
+  /** The character of each cell, row by row; '' behind a character that is two columns wide. */
   readonly texts: string[];
   readonly inks: Ink[];
 }

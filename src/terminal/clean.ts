@@ -72,7 +72,7 @@ function symbolOf(code: number): string {
   return `<U+${code.toString(16).toUpperCase().padStart(4, '0')}>`;
 }
 
-/** A code point, and where it stands. */
+/** A code point and its position. */
 interface Hidden {
   code: number;
   index: number;
@@ -95,7 +95,7 @@ function* hiddenIn(text: string): Generator<Hidden, void, undefined> {
 
 function replaceHidden(text: string, replacement: (code: number) => string): string {
   const parts: string[] = [];
-  // One text for each code point, however often it stands there.
+  // One text for each code point, however often it occurs.
   const made = new Map<number, string>();
   let from = 0;
   for (const { code, index, end } of hiddenIn(text)) {

@@ -22,7 +22,7 @@ export class ReaderStopped extends Error {
 /** How long a reader may take nothing once the program ends. */
 const END_LIMIT_MS = 500;
 
-/** What texts are handed to: a stream, or what takes its place. */
+/** Takes texts: a stream, or its stand-in. */
 export interface Target {
   write(text: string | Uint8Array, done: (error?: Error | null) => void): unknown;
   on?(event: 'error' | 'close', listener: (error: NodeJS.ErrnoException) => void): unknown;

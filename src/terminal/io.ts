@@ -10,7 +10,7 @@ import { openSecrets, type Secrets } from '../secrets.js';
 import { type Delivery, openDelivery, ReaderLeft, type Target } from './delivery.js';
 import type { Pager } from './pager.js';
 
-/** What a process hands in: real streams in `bin/fleet.js`, streams in memory in tests. */
+/** The streams of a process: real ones in `bin/fleet.js`, streams in memory in tests. */
 export interface Streams {
   stdin: Readable & { isTTY?: boolean | undefined };
   stdout: Writable & { isTTY?: boolean | undefined; columns?: number | undefined; rows?: number | undefined };
@@ -18,7 +18,7 @@ export interface Streams {
   env: NodeJS.ProcessEnv;
 }
 
-/** One way out. `write` waits until the reader has room, so that a slow reader slows the program and not its memory. */
+/** An output. `write` waits until the reader has room, so that a slow reader slows the program and not its memory. */
 export interface Output extends Omit<Delivery, 'beginEnd'> {
   readonly isTerminal: boolean;
   /** Columns to draw in; `undefined` where nothing limits the width (a pipe or a file without COLUMNS). */
@@ -33,7 +33,7 @@ export interface Output extends Omit<Delivery, 'beginEnd'> {
 
 /** An output on whose terminal one line can say how far something is. */
 export interface StatusOutput extends Output {
-  /** Draws the line, which stands until something else is written to the terminal; '' takes it away. */
+  /** Draws the line, which stays until something else is written to the terminal; '' removes it. */
   drawStatus(line: string): void;
   /** Takes the line away, and draws none until the function that it returns is called: for a prompt, which writes to the raw stream. */
   holdStatus(): () => void;
@@ -57,7 +57,7 @@ export interface Io {
   beginEnd(): void;
   /**
    * From its first write on stdout goes through the operator's pager, where it is a terminal and one is named; what stderr is given
-   * waits for the pager's end. `say` hears why one could not be started.
+   * waits for the pager's end. `say` is called with the reason when one could not be started.
    */
   startPager(say: (line: string) => Promise<void>): Promise<void>;
   /** Everything was written: waits until the operator closes the pager. */
@@ -125,7 +125,7 @@ function openOutput(
   };
 }
 
-/** How soon a pipe that somebody made non-blocking is tried again when it is full. */
+/** How soon a full non-blocking pipe is retried. */
 const FULL_PIPE_MS = 10;
 
 /**
@@ -174,7 +174,7 @@ export interface IoOptions {
 const ERASE = '\r\u001b[K';
 const LINE_FEED = 0x0a;
 
-/** A line of status on a terminal, which gives way to all else that is written there. */
+/** A status line on a terminal, removed before anything else is written there. */
 function openStatus() {
   /** Undefined where none is drawn. */
   let erase: (() => void) | undefined;
@@ -224,7 +224,7 @@ export function openIo(streams: Streams, { noColor, isJson, clock }: IoOptions):
   let pager: Pager | undefined;
   /** What stderr was given while the terminal is the pager's. */
   let held: (string | Uint8Array)[] | undefined;
-  // Nobody can be told when stderr itself is gone: what is said there is lost, the work goes on.
+  // When stderr itself is closed nobody can be told: its text is lost, the work goes on.
   const openStderr = (): EndableOutput & StatusOutput => {
     const opened = openOutput(streams, 'stderr', { ...common, toError: () => new ReaderLeft() });
     if (isEnding) opened.beginEnd();

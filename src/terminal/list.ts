@@ -4,7 +4,7 @@ import { usageError } from '../errors.js';
 import { pad, widthOf, wrap } from './cells.js';
 import { clean } from './clean.js';
 
-/** What stands between two columns. */
+/** The gap between two columns. */
 const GAP = '  ';
 
 /** Cells are wrapped no narrower. */

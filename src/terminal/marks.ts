@@ -29,7 +29,7 @@ export function splitMark(line: string): { mark: Mark | undefined; text: string 
     : { mark: 'warning', text: line.slice(warning.length) };
 }
 
-/** Signs of our own screens, and what stands for each, of the same width, where a terminal shows ASCII alone. */
+/** Signs of our own screens, and their ASCII replacements of the same width. */
 const ASCII: ReadonlyMap<string, string> = new Map([
   ...[...'█▇▆▅▉▊▋▌'].map((sign) => [sign, '#'] as const),
   ...[...'▁▂▃▄▍▎▏'].map((sign) => [sign, '-'] as const),

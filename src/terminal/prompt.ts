@@ -19,7 +19,7 @@ export function canAsk({ io, flags }: Asking): boolean {
 export interface Question {
   /** Cleaned already when it names something that the service sent. */
   message: string;
-  /** What to do instead where nobody can be asked: a flag or a command. */
+  /** What to do instead without a terminal: a flag or a command. */
   instead: string;
 }
 
@@ -31,7 +31,7 @@ export interface TextQuestion extends Question {
 }
 
 /**
- * Asks for a text. Throws a FleetError of kind `usage` where nobody can be asked, of kind `interrupted` on Ctrl-C and Ctrl-D.
+ * Asks for a text. Throws a FleetError of kind `usage` without a terminal, of kind `interrupted` on Ctrl-C and Ctrl-D.
  */
 export async function askText(asking: Asking, question: TextQuestion): Promise<string> {
   const { suggestion } = question;

@@ -9,10 +9,10 @@ const ESCAPE = '\x1b';
 /** The alternate screen without a cursor; leaving brings back the shell's screen and its cursor. */
 const ENTER = `${ESCAPE}[?1049h${ESCAPE}[?25l`;
 const LEAVE = `${ESCAPE}[?25h${ESCAPE}[?1049l`;
-/** Terminals that know these two show what stands between them at once; the others ignore them. */
+/** Synchronized output: terminals that know these two draw what is between them at once; others ignore them. */
 const BEGIN_FRAME = `${ESCAPE}[?2026h`;
 const END_FRAME = `${ESCAPE}[?2026l`;
-/** Signals that end a process at once where nobody listens to them: the terminal is given back first. */
+/** Signals whose default ends the process at once: the terminal is restored first. */
 const DEADLY_SIGNALS = ['SIGHUP', 'SIGQUIT'] as const;
 
 export interface Screen {

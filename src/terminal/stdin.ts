@@ -116,7 +116,7 @@ export async function* readLines(
 
 /**
  * The lines of stdin as they come, without their ends (LF or CRLF) and without a byte order mark. Throws a FleetError of kind `usage`
- * as readStdin does, and for a line of more than a megabyte. Whoever wants it to end early destroys the stream.
+ * as readStdin does, and for a line of more than a megabyte. To end early, destroy the stream.
  */
 export function readStdinLines(stdin: Streams['stdin']): AsyncGenerator<string, void, undefined> {
   return linesOf(readChunks(stdin), 'stdin', false);

@@ -37,7 +37,7 @@ export interface Column<T> {
   isAsked?: boolean;
   /** So many of its characters say enough, and stand without a mark of what was cut: the digits of a UUID. */
   shortForm?: number;
-  /** It gives way before the others do: it has the room that they leave. */
+  /** It shrinks before the others do: it gets the room that they leave. */
   isElastic?: boolean;
   /** The most that the column takes, however long its cells. */
   maximum?: number;
@@ -67,7 +67,7 @@ const WIDEST_COLUMNS = 1000;
 /** A column that was asked for is no narrower. */
 const NARROWEST_COLUMNS = 3;
 
-/** Two spaces stand between columns: one is easily part of a cell. */
+/** Two spaces between columns: one is easily part of a cell. */
 export const GAP_COLUMNS = 2;
 
 /** A column and the room it has. */
@@ -157,7 +157,7 @@ export function layOut<T>(
   return chosen;
 }
 
-/** What stands above a column. */
+/** The header of a column. */
 export function headerOf<T>({ header, programHeader }: Column<T>, isTerminal: boolean): string {
   return isTerminal ? header : (programHeader ?? header);
 }

@@ -15,7 +15,7 @@ import { changeLine, type Entry, showClock } from './change.js';
 
 /** One topic's connection. */
 export interface BoardConnection {
-  /** `connecting` until it stands for the first time. */
+  /** `connecting` until it is connected for the first time. */
   state: 'connecting' | 'open' | 'lost';
   /** Since when, on the monotonic clock. */
   sinceMs: number;
@@ -67,7 +67,7 @@ export interface BoardInput {
   /** Bicycles by state, those that are known. */
   counts: ReadonlyMap<string, number>;
   known: number;
-  /** How many bicycles the service has, when a list has said so. */
+  /** How many bicycles the service counts, when known. */
   total: number | undefined;
   /** Every bicycle that is followed is known. */
   isWhole: boolean;
@@ -222,7 +222,7 @@ function block(heading: string, rows: readonly string[], width: number, height: 
   return [paint.bold(pad(cut(heading, width), width)), ...shown.map((row) => (row === '' ? ' '.repeat(width) : row))];
 }
 
-/** Text at the left and at the right end of a line; the left one gives way. */
+/** Text at the left and at the right end of a line; the left one is cut. */
 function spread(left: string, right: string, width: number): string {
   const room = Math.max(0, width - widthOf(right) - 1);
   return cut(`${pad(cut(left, room), room)} ${right}`, width);
@@ -362,7 +362,7 @@ function footerLine(input: BoardInput, { width, paint }: BoardPlace): string {
   return `${keys}${gap}${paint[color](connection)}`;
 }
 
-/** One text for all connections that stand, else one for the first that does not. */
+/** The state of the connections: that of all when they are up, else of the first that is not. */
 export function connectionText(
   connections: ReadonlyMap<string, BoardConnection>,
   monotonicMs: number,

@@ -12,7 +12,7 @@ import { showAlertBicycle, showAlertState } from './alert.js';
 import { lookOf, showCharge, showPosition } from './bicycle.js';
 import { distanceMetres, showDistance } from './distance.js';
 
-/** One thing that can stand on a line. */
+/** What one line shows. */
 export type Entry =
   | {
       type: 'bicycle';
@@ -64,7 +64,7 @@ const NAME_MOST_COLUMNS = 30;
 /** Room for two states and some more; a line that is wider falls apart. */
 const WHAT_MOST_COLUMNS = 48;
 
-/** What follows from a place or a charge, which are shown, or says only that the bicycle was heard of. */
+/** Fields that follow from place or charge, which are shown, or only say that a message came. */
 export const MEASUREMENTS: readonly string[] = [
   'latitude',
   'longitude',
@@ -179,7 +179,7 @@ function cellsOf(entry: Entry, at: number, place: LinePlace): Cells {
     const what = mark === undefined ? cells.what : [{ text: `${mark}: ` }, ...cells.what];
     return { ...cells, what, time: { text: new Date(at).toISOString(), color: 'gray' } };
   }
-  // The mark stands where the time would, which is not sure.
+  // The mark takes the place of the time, which is not known.
   if (mark !== undefined) return { ...cells, time: { text: mark, color: 'cyan' } };
   return { ...cells, time: { text: showClock(at, place.offsetMinutes), color: 'gray' } };
 }

@@ -31,7 +31,7 @@ const SUBJECT =
 
 const NOT_ALLOWED = /^(?:actions: )?Action '[^']*' not allowed from current state '([^']*)'/;
 
-/** The reason in the service's words, without what stands in it for every bicycle; the empty text where there is none. */
+/** The reason in the service's words, without what differs from bicycle to bicycle; the empty text where there is none. */
 export function reasonOf({ message }: ChangeResult): string {
   return clean((message ?? '').replace(SUBJECT, '').replace(NOT_ALLOWED, 'not allowed from state $1'));
 }

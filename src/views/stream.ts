@@ -68,7 +68,7 @@ function isMoment({ durationMs }: Gap): boolean {
   return durationMs === 0;
 }
 
-/** One event for people, without its newline, cleaned; undefined for those that are not told. */
+/** One event for people, without its newline, cleaned; undefined for those that are not printed. */
 export function streamLine(
   event: StreamEvent,
   offsetMinutes: number,

@@ -44,7 +44,7 @@ interface Entry {
   transition: string | null;
   /** Who did it, by name where that is known. */
   by: string | null;
-  /** `service`, or as the mirror heard of it: `push`, `list`. */
+  /** `service`, or the mirror's source: `push`, `list`. */
   source: string | null;
   version: unknown;
   /** What a gap was, until when, and how the bicycle came and went. */

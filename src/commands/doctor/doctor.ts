@@ -57,7 +57,7 @@ export async function examine(context: Context, { role }: { role?: TopicRole }):
 
 const FINDINGS: Shape<FindingRecord> = { noun: { one: 'finding', many: 'findings' }, columns: [], fields: [] };
 
-/** A question that takes longer, and a whole examination that does, are findings themselves: somebody waits for the report. */
+/** A question that takes longer, and a whole examination that does, are findings themselves: the operator waits for the report. */
 const QUESTION_MS = 2000;
 const TOKEN_MS = 5000;
 const WHOLE_MS = 10_000;

@@ -30,7 +30,7 @@ export interface Question {
   isWithoutToken?: boolean;
 }
 
-/** What stands in a request that must not carry the token: the client sends none without one. */
+/** A placeholder token: the client sends no request without one. */
 const NO_TOKEN = 'none';
 
 /** A client that asks once, with the settings as they are. */

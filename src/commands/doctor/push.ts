@@ -51,7 +51,7 @@ export async function checkPush(probe: Probe, sseUrl: URL): Promise<Finding[]> {
 /** Where neither settings nor token name one, it is only tried whether the address can be reached. */
 const NO_ORGANIZATION = '00000000-0000-0000-0000-000000000000';
 
-/** Undefined when the subscription stood, else why it did not: a FleetError of kind `network` when no answer came. */
+/** Undefined when the subscription was opened, else why not: a FleetError of kind `network` when no answer came. */
 async function subscribe({ context, settings, network, token }: Probe, url: URL): Promise<FleetError | undefined> {
   const { clock, signal, io } = context;
   const over = new AbortController();

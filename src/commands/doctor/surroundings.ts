@@ -43,7 +43,7 @@ export async function checkDisk(folder: string): Promise<Finding[]> {
   } catch (error) {
     const { code = '' } = error as NodeJS.ErrnoException;
     const problem = `${folder} cannot be written: ${reasonOf(error)}`;
-    // Whoever may only read has chosen so: settings can come from the environment.
+    // A read-only folder may be intended: settings can come from the environment.
     if (/^(EACCES|EPERM|EROFS)$/.test(code))
       return [warning('disk', problem, 'choose another folder with FLEET_CONFIG_DIR')];
     const isFull = code === 'ENOSPC' || code === 'EDQUOT';

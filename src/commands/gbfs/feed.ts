@@ -42,7 +42,7 @@ export interface Vehicles {
 
 /** What is in these is never in the feed, or only when asked for; the name of any other state is nobody's business. */
 const STATES_LEFT_OUT = ['rented', 'lost', 'unrecoverable', 'retired', 'in_maintenance'];
-/** Observed: both say when it was heard last. */
+/** Observed: both are times of its last message. */
 const REPORTS = ['latest_gps_timestamp', 'last_cellular_update'] as const;
 /** The least time that GBFS takes: 15 December 2015. */
 const FIRST_MS = 1_450_155_600_000;

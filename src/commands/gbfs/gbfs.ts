@@ -35,7 +35,7 @@ export interface GbfsOptions extends SystemFlags {
 const DEFAULT_TTL_MS = 60_000;
 /** Models and zones hardly ever change, and services count requests for them. */
 const NAMED_MS = 600_000;
-/** What the next try may mend. */
+/** Failures that the next try may fix. */
 const PASSING: readonly ErrorKind[] = ['network', 'service', 'partial'];
 
 /** Throws what ends it: a FleetError of kind `partial` where the feed that is there is older than its ttl. */

@@ -1,4 +1,4 @@
-// Conditions on this side of the service, FIELD OPERATOR VALUE: read at the door, then held against one value after another.
+// Conditions, FIELD OPERATOR VALUE, that fleet applies itself: parsed once, then tested on one value after another.
 
 import { fieldOf, type Vocabulary } from '../../api/resource.js';
 import { nearest, unknownWord } from '../../cli/nearest.js';

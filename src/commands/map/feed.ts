@@ -16,7 +16,7 @@ export interface FeedOptions {
   offsetMinutes: number;
   /** Since when the past can be shown. */
   pastFromMs: number | null;
-  /** The first number of updates: later than all of a run before, which a page that stayed open has heard. */
+  /** The first number of updates: greater than all of an earlier run, which a page that stayed open may know. */
   startMs: number;
   /** Whether a bicycle is among those asked for. */
   keep(bicycle: Bicycle): boolean;

@@ -10,7 +10,7 @@ import { tilesOf } from './tiles.js';
 export interface PageOptions {
   /** The template of a tile server's addresses; nothing is loaded from elsewhere without it. */
   tiles: string | undefined;
-  /** Whom the tiles are owed to, where that is not known by itself. */
+  /** Attribution of the tiles, where the server is not a known one. */
   attribution?: string | undefined;
 }
 
@@ -55,7 +55,7 @@ export function drawPage(template: string, payload: Payload, details: Details): 
   return template.split(TOKEN).map((piece, index) => (index % 2 === 0 ? piece : (texts[piece]?.() ?? '')));
 }
 
-/** Whom the page may ask: the tile server alone, and fleet where it serves the page. */
+/** Which servers the page may contact: the tile server, and fleet where it serves the page. */
 function elsewhereOf({ tiles, link }: Payload): string {
   return [...(link === null ? [] : ["'self'"]), ...(tiles === null ? [] : [new URL(tiles.url).origin])]
     .map((origin) => ` ${origin}`)

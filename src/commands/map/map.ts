@@ -18,7 +18,7 @@ export interface MapOptions extends MapFilters {
   /** The port; 0 is any free one. */
   serve?: number;
   tiles?: string;
-  /** Whom the tiles are owed to. */
+  /** Attribution of the tiles. */
   attribution?: string;
 }
 

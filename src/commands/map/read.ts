@@ -23,7 +23,7 @@ export interface MapFilters
 
 /** What every drawing of a fleet is made from. */
 export interface FleetPicture {
-  /** Whose fleet it is and what was left of it, in the words of the command line; text that nobody has cleaned. */
+  /** Whose fleet it is and what was left of it, in the words of the command line; not cleaned yet. */
   readonly title: string;
   /** When it was read, by the machine's date in milliseconds since the epoch. */
   readonly takenAtMs: number;

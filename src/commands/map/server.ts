@@ -122,7 +122,7 @@ function openFleetCopy(payload: () => Payload) {
       if (logBytes > LOG_LIMIT_BYTES) [copy, log, logBytes] = [undefined, [], 0];
       return event;
     },
-    /** What a tab has to hear that knows the fleet as an update left it; `fleet`: it has to ask for all of it. */
+    /** The updates that a tab at this update is missing; `fleet`: it has to ask for everything. */
     eventsAfter(known: number): Buffer[] {
       if (known === sequence) return [];
       if (copy === undefined || known < copy.sequence || known > sequence) return [eventOf('fleet', { sequence })];

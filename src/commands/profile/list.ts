@@ -22,7 +22,7 @@ export async function listProfiles(context: Context): Promise<void> {
   const { io, flags, notice } = context;
   const stored = await loadStored(io.env);
   const tokens = await loadTokens(stored);
-  // Whoever named a profile that is not there looks here for the right one.
+  // The list is also where to look after naming a profile that does not exist.
   const profile = nameProfile(flags, io.env, stored);
   const { output } = explainSettings(flags, io.env, stored, profile);
   if (output.problem !== undefined) throw output.problem;

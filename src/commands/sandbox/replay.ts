@@ -17,7 +17,7 @@ export interface PastOptions {
   speed: number;
 }
 
-/** Opens the mirror while `use` runs, and hands it the fleet as it was and what plays the rest. */
+/** Opens the mirror while `use` runs; passes the fleet as it was and a function that plays the rest. */
 export async function withPast(
   context: Context,
   { to, since, speed }: PastOptions,

@@ -1,4 +1,4 @@
-// What every format is handed and what it gives back.
+// The interface of the formats: what a renderer gets and returns.
 
 import type { ExactNumber } from '../../json/exact.js';
 import type { Paint } from '../colour.js';
@@ -8,7 +8,7 @@ import type { Column } from '../table.js';
 export interface Row<T> {
   readonly json: string;
   readonly value: T;
-  /** Where the text stands in the bytes it came in, when that is known. */
+  /** The position of the text in the bytes of its answer, when known. */
   readonly raw?: { readonly bytes: Buffer; readonly start: number; readonly end: number; readonly uuidAt: number };
 }
 

@@ -33,7 +33,7 @@ const ITEM_BY_ITEM = /^\s*\.\[\]\s*\|(?!=)/;
 /** What reads further inputs, or ends the program, must be run with one input at a time. */
 const SEES_INPUTS = /\b(?:input|halt)/;
 
-/** What jq puts before its complaints; the place is that of a file nobody has. */
+/** What jq puts before its errors; the path is that of no file. */
 const COMPLAINT = /^jq: (?:parse )?error(?: \(at [^)]*\))?: /;
 
 /**

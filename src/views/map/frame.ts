@@ -26,7 +26,7 @@ export interface DrawnMap {
 
 /** A cell in Braille is two dots wide and four high, which makes them square. */
 export const BRAILLE = { across: 2, down: 4 };
-/** What is drawn with, and what stands for it in ASCII. */
+/** The characters of the drawing, and their ASCII replacements. */
 export const SIGNS = {
   unicode: { vertical: '┊', horizontal: '┈', crossing: '┼', left: '▸', right: '◂', border: '│' },
   ascii: { vertical: ':', horizontal: '-', crossing: '+', left: '>', right: '<', border: '|' },
@@ -51,7 +51,7 @@ export interface Frame extends Omit<DrawnMap, 'layout'> {
   readonly isBusy: Uint8Array;
 }
 
-/** Whether these cells of a row are in the map, and nothing stands there. */
+/** Whether these cells of a row are in the map and empty. */
 export function isFree({ canvas, area, isBusy }: Frame, row: number, from: number, to: number): boolean {
   const start = row * canvas.width;
   return from >= 0 && to <= area.columns && !isBusy.subarray(start + from, start + to).includes(1);

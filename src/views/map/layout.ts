@@ -1,7 +1,7 @@
 // Places every bicycle in view as a dot, or as part of a cluster with its number.
 //
 // A bicycle takes the dot where it is, or the nearest free one within reach; all dots of a cell have one state, for a cell has one colour.
-// Where that fails, the cells around become a cluster, whose label may cover no dot and no other label.
+// Where that fails, the cells around become a cluster, whose label must not overlap a dot or another label.
 
 import { eastOf, type View } from '../../globe/projection.js';
 import { MOST_STATES, type Place } from './scene.js';
@@ -163,7 +163,7 @@ function mainState(byState: readonly number[]): number {
   return byState.reduce((most, number, state) => (number > (byState[most] ?? 0) ? state : most), -1);
 }
 
-/** Tries to give each bicycle that belongs to no cluster a dot; hands back the cells in which one got none, the fullest first. */
+/** Tries to give each bicycle that belongs to no cluster a dot; returns the cells in which one got none, the fullest first. */
 function placeDots({ grid, spots, cells, clusters }: Work): Cell[] {
   const isTaken = new Uint8Array(grid.columns * grid.across * grid.rows * grid.down);
   const stateOfCell = new Int16Array(grid.columns * grid.rows).fill(FREE);
@@ -205,7 +205,7 @@ interface Room {
   readonly stateOfCell: Int16Array;
 }
 
-/** The nearest dot that nobody has, in a cell without another state; FREE when there is none within reach. */
+/** The nearest free dot, in a cell without another state; FREE when there is none within reach. */
 function findFree({ dot, place }: Spot, { grid, steps, isTaken, stateOfCell }: Room): number {
   const [width, height] = [grid.columns * grid.across, grid.rows * grid.down];
   const [x, y] = [dot % width, Math.floor(dot / width)];

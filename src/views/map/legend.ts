@@ -1,4 +1,4 @@
-// What stands beside or below a map of the terminal: states with their counts, the scale, and every bicycle that is not on it.
+// The legend beside or below a map of the terminal: states with their counts, the scale, and every bicycle that is not on it.
 
 import type { Bicycle } from '../../api/bicycle.js';
 import { scaleBar, showPoint } from '../../globe/graticule.js';
@@ -27,7 +27,7 @@ export interface Look {
 export interface LegendInput extends Pick<MapInput, 'counts' | 'states' | 'unplaced'> {
   readonly layout: Layout;
   readonly view: View;
-  /** Whether signs stand for states, and not dots in their colours. */
+  /** Whether states are drawn as signs, not as dots in their colours. */
   readonly hasSigns: boolean;
   readonly look: Look;
 }
@@ -138,7 +138,7 @@ export function legendHeight(input: StatesInput, most: number): number {
   return stateFlow(input, input.look.width, most - 1).length + 1;
 }
 
-/** Where an entry of a legend stands. */
+/** The position of an entry of the legend. */
 export interface Spot {
   readonly row: number;
   readonly at: number;

@@ -43,7 +43,7 @@ const POLAR = 'nearer than 5 degrees to a pole';
 
 /** What every drawing takes. */
 export interface MapInput extends Scene {
-  /** What it shows and when that was read; text that nobody has cleaned. */
+  /** What it shows and when that was read; not cleaned yet. */
   readonly title: string;
   readonly moment: string;
   readonly coast: Coast;
@@ -85,7 +85,7 @@ function isNothing(value: unknown): boolean {
   return value === undefined || value === null || value === '';
 }
 
-/** What a bicycle is called: its name, else the beginning of its UUID; text that nobody has cleaned. */
+/** What a bicycle is called: its name, else the beginning of its UUID; not cleaned yet. */
 export function nameOf({ name, uuid }: Bicycle): string {
   return textOf(name) || (textOf(uuid) ?? '-').slice(0, ID_DIGITS);
 }
