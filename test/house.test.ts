@@ -88,6 +88,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'http-server': ['errors'],
   secrets: [],
   shell: [],
+  'shell-words': [],
   step: [],
 };
 /** Leaves, which every room but the sandbox may import. */
@@ -102,6 +103,7 @@ const LEAVES: readonly string[] = [
   'place',
   'secrets',
   'shell',
+  'shell-words',
   'user',
   'named-file',
 ];

@@ -3,6 +3,7 @@
 import { ALERT_ACTIONS } from '../api/alert.js';
 import { TRANSITIONS } from '../api/bicycle.js';
 import { METHODS } from '../http/methods.js';
+import { quoteForShell } from '../shell-words.js';
 
 /**
  * How other tools spell a flag, and how fleet does: `$` is the flag's value, which is looked at where the third text names some: words, `*.html` for what
@@ -307,5 +308,5 @@ export function isAction(word: string | undefined): boolean {
 
 /** Words as a shell takes them. */
 export function quoteLine(words: readonly string[]): string {
-  return words.map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`)).join(' ');
+  return words.map((word) => quoteForShell(word)).join(' ');
 }

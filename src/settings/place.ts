@@ -19,7 +19,7 @@ export function findPlace(env: NodeJS.ProcessEnv): Place {
   if (chosen !== undefined && !isAbsolute(chosen)) {
     return placeless(
       `FLEET_CONFIG_DIR is ${chosen === '' ? 'empty' : `"${chosen}", which is not an absolute path`}`,
-      'give the whole path, such as /home/ann/.config/fleet, or unset FLEET_CONFIG_DIR',
+      `give the whole path, such as ${process.platform === 'win32' ? String.raw`C:\Users\ann\fleet` : '/home/ann/.config/fleet'}, or unset FLEET_CONFIG_DIR`,
     );
   }
   const folder = chosen ?? folderOfPlatform(env);

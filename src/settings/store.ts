@@ -18,10 +18,11 @@ import { every, sleep, systemClock } from '../clock.js';
 import { configError, FleetError, messageOf, reasonOf, usageError } from '../errors.js';
 import { hasCode, makeFolder, moveFile, OWN_FOLDER_MODE, untilFree } from '../folder.js';
 import { isObject, parseJson } from '../json/parse.js';
+import { quoteForShell } from '../shell-words.js';
 import { latePattern } from '../terminal/late.js';
 import type { KeyName } from './keys.js';
 import { findPlace, type Place } from './place.js';
-import { quoteForShell, refuseForeign, refuseForeignFolders, showMode, statIfThere, targetOf } from './trust.js';
+import { hasModes, refuseForeign, refuseForeignFolders, showMode, statIfThere, targetOf } from './trust.js';
 
 /** The values of a profile, as in config.json; `undefined` takes a value out. Whatever else is found there is kept when the file is written. */
 export type ProfileValues = { readonly [Name in KeyName]?: string | number | boolean | undefined };
@@ -142,7 +143,7 @@ function withLogins(tokens: ReadonlyMap<string, string>, logins: ReadonlyMap<str
 
 /** What is wrong with a file that is open to others than its owner, and the command that closes it; undefined when all is well. Windows keeps no modes. */
 export function findLooseness(path: string, holds: string): { problem: string; command: string } | undefined {
-  const found = process.platform === 'win32' ? undefined : statIfThere(path);
+  const found = hasModes ? statIfThere(path) : undefined;
   if (found === undefined || (found.mode & OTHERS_MODE_BITS) === 0) return undefined;
   const problem = `${path} holds ${holds} and is open to others (mode ${showMode(found.mode)})`;
   return { problem, command: `chmod 600 ${quoteForShell(path)}` };

@@ -4,6 +4,7 @@ import type { Clock } from '../clock.js';
 import { type FleetError, lastingError } from '../errors.js';
 import type { Client } from '../http/client.js';
 import type { Secrets } from '../secrets.js';
+import { unsetVariable } from '../shell-words.js';
 import { profileFlag, type Settings } from './resolve.js';
 import { type Login, loadLogin, loadTokens, type Stored } from './store.js';
 
@@ -64,8 +65,7 @@ export async function findTokenPlace(
 ): Promise<TokenPlace | undefined> {
   const token = env['FLEET_TOKEN'] ?? '';
   if (token.trim() !== '') {
-    const refusalHint =
-      'FLEET_TOKEN is set and wins over every other token; set it to a new one, or: unset FLEET_TOKEN';
+    const refusalHint = `FLEET_TOKEN is set and wins over every other token; set it to a new one, or: ${unsetVariable('FLEET_TOKEN')}`;
     return { kind: 'variable', level: 'environment', origin: 'FLEET_TOKEN', refusalHint, token };
   }
   const path = env['FLEET_TOKEN_FILE'] ?? '';

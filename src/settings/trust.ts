@@ -3,6 +3,7 @@
 import { realpathSync, type Stats, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { configError } from '../errors.js';
+import { quoteForShell } from '../shell-words.js';
 import { nameOfUser } from '../user.js';
 
 /** The permission bits that let the group or others write. */
@@ -10,7 +11,7 @@ const OTHERS_WRITE_BITS = 0o022;
 const ROOT = 0;
 
 /** Windows keeps neither owners nor modes that Node could read. */
-const hasModes = process.platform !== 'win32';
+export const hasModes = process.platform !== 'win32';
 
 /** Throws a FleetError of kind `config` when others own the file or folder or may write it. `found` is what `stat` says of it. */
 export function refuseForeign(path: string, found: Pick<Stats, 'uid' | 'mode'>): void {
@@ -62,9 +63,4 @@ export function statIfThere(path: string): Stats | undefined {
 /** Permission bits as `ls` and `chmod` count them: `0644`. */
 export function showMode(mode: number): string {
   return (mode & 0o777).toString(8).padStart(4, '0');
-}
-
-/** The path as it can be pasted into a POSIX shell. */
-export function quoteForShell(path: string): string {
-  return /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
 }

@@ -217,7 +217,8 @@ async function save(
     await notice(
       value === undefined ? `✓ removed ${key}, which belonged to the other service` : `✓ saved ${key} ${value}`,
     );
-  await notice(`✓ stored the token for profile "${profile}" in ${stored.credentialsPath} (mode 0600)`);
+  const mode = process.platform === 'win32' ? '' : ' (mode 0600)';
+  await notice(`✓ stored the token for profile "${profile}" in ${stored.credentialsPath}${mode}`);
   await enterProfile(context, stored, target);
   await reportEnd(context, token, login !== undefined);
 

@@ -11,6 +11,7 @@ import type { Network } from '../../http/network.js';
 import { isTlsCode } from '../../http/retry.js';
 import type { HttpAnswer, Query } from '../../http/types.js';
 import { profileFlag, type Setting } from '../../settings/resolve.js';
+import { setVariables, unsetVariable } from '../../shell-words.js';
 import { type Finding, failed, failure } from './finding.js';
 import type { Known } from './settings.js';
 
@@ -74,7 +75,7 @@ export async function tryToAsk(probe: Probe, baseUrl: URL, question?: Question):
 export function changeCommand({ settings }: Known, { key, origin, from }: Setting, value: string): string {
   const command = `fleet config set ${key} ${value}${profileFlag(settings.profile.value)}`;
   if (origin === 'flag') return `${from} ${value}, or for good: ${command}`;
-  return origin === 'environment' ? `export ${from}=${value}` : command;
+  return origin === 'environment' ? setVariables({ [from]: value }) : command;
 }
 
 /** Codes of a connection that was never made: through a proxy, the proxy's own. */
@@ -94,7 +95,7 @@ export async function explainSilence(probe: Probe, setting: Setting, url: URL, t
   const unreached = codesOf(error).find((code) => UNREACHED.test(code));
   if (proxy !== undefined && unreached !== undefined) {
     const found = `the proxy ${proxy.origin} (${because}) cannot be reached: ${networkWords(unreached)}`;
-    const next = `set ${because} to a proxy that runs, or: unset ${because}; NO_PROXY names hosts to reach directly`;
+    const next = `set ${because} to a proxy that runs, or: ${unsetVariable(because)}; NO_PROXY names hosts to reach directly`;
     return failure('proxy', 'network', found, next);
   }
   const other = unreached === undefined ? await findScheme(probe, url) : undefined;

@@ -13,6 +13,7 @@ import {
 } from '../../settings/resolve.js';
 import { findLooseness, loadStored, type Stored } from '../../settings/store.js';
 import { findToken, readClaims, readExpiry, type TokenSource } from '../../settings/token.js';
+import { hasModes } from '../../settings/trust.js';
 import { age } from '../../terminal/time.js';
 import { type Finding, failed, failure, ok, warning } from './finding.js';
 
@@ -36,7 +37,8 @@ export async function checkSettings({ io, flags }: Context): Promise<{ known: Kn
     findLooseness(stored.credentialsPath, 'tokens') ?? [],
     findLooseness(stored.configPath, 'settings') ?? [],
   ].flat();
-  if (loose.length === 0) findings.push(ok('file modes', 'the settings are readable by you alone'));
+  if (loose.length === 0)
+    findings.push(ok('file modes', hasModes ? 'the settings are readable by you alone' : 'not checked on Windows'));
   for (const { problem, command } of loose) findings.push(warning('file modes', problem, command));
   try {
     chooseProfile(flags, io.env, stored);

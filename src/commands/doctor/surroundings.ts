@@ -8,7 +8,7 @@ import { connect } from 'node:tls';
 import type { Context } from '../../context.js';
 import { reasonOf } from '../../errors.js';
 import { BUN_VERSION, programVersion } from '../../place.js';
-import { quoteForShell } from '../../settings/trust.js';
+import { quoteForShell, unsetVariable } from '../../shell-words.js';
 import { type Finding, failure, ok, warning } from './finding.js';
 
 export function checkBuild(): Finding {
@@ -47,7 +47,9 @@ export async function checkDisk(folder: string): Promise<Finding[]> {
     if (/^(EACCES|EPERM|EROFS)$/.test(code))
       return [warning('disk', problem, 'choose another folder with FLEET_CONFIG_DIR')];
     const isFull = code === 'ENOSPC' || code === 'EDQUOT';
-    const next = isFull ? `free some space: df -h ${quoteForShell(existing)}` : `look at ${existing}`;
+    const next = isFull
+      ? `free some space: ${process.platform === 'win32' ? 'Get-PSDrive' : `df -h ${quoteForShell(existing)}`}`
+      : `look at ${existing}`;
     return [failure('disk', 'config', problem, next)];
   } finally {
     await rm(path, { force: true }).catch(() => {});
@@ -91,7 +93,7 @@ export async function checkCertificate(
       const finding = warning(
         check,
         `NODE_TLS_REJECT_UNAUTHORIZED=0: certificates are not verified, and anyone on the network path can read the token; ${verdict}`,
-        'unset NODE_TLS_REJECT_UNAUTHORIZED; a private certificate authority goes into NODE_EXTRA_CA_CERTS',
+        `${unsetVariable('NODE_TLS_REJECT_UNAUTHORIZED')}; a private certificate authority goes into NODE_EXTRA_CA_CERTS`,
       );
       return [finding];
     }

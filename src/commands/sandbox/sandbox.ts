@@ -16,6 +16,7 @@ import {
 import { findPlace, type Place } from '../../settings/place.js';
 import { renewSandboxToken, SANDBOX_PROFILE, saveSandboxProfile } from '../../settings/sandbox-profile.js';
 import { readExpiry } from '../../settings/token.js';
+import { setVariables } from '../../shell-words.js';
 import { drawList } from '../../terminal/list.js';
 
 export interface SandboxFlags {
@@ -140,9 +141,8 @@ async function saveAsProfile(context: Context, place: Place, sandbox: Sandbox, t
   } catch (error) {
     const reason = error instanceof Error ? error.message : error;
     await context.notice(`the profile "${SANDBOX_PROFILE}" was not saved: ${reason}`);
-    await context.notice(
-      `in another terminal: export FLEET_BASE_URL=${baseUrl} FLEET_SSE_URL=${sseUrl} FLEET_TOKEN=${token}`,
-    );
+    const variables = { FLEET_BASE_URL: baseUrl, FLEET_SSE_URL: sseUrl, FLEET_TOKEN: token };
+    await context.notice(`in another terminal: ${setVariables(variables)}`);
     return false;
   }
 }
