@@ -3,7 +3,7 @@
 import type { Context } from '../context.js';
 import { usageError } from '../errors.js';
 import type { MirrorAddress } from '../mirror/address.js';
-import { type Mirror, type MirrorStatus, MOST_BEHIND_MS } from '../mirror/open.js';
+import type { Mirror, MirrorStatus } from '../mirror/open.js';
 import { showDuration } from '../terminal/time.js';
 import { chosenDatabase } from './database.js';
 
@@ -62,8 +62,7 @@ export async function runOffline(
 
 /** `from the mirror, current, 2 s old`, or what it lacks. */
 export function describeAge(status: MirrorStatus): string {
-  const { ageMs, behindMs, isCurrent, isWhole, isTorn, isStarting, openGaps, writer } = status;
-  const isWritten = writer?.isAlive === true;
+  const { ageMs, behindMs, isBehind, isCurrent, isWhole, isTorn, isStarting, isWritten, openGaps } = status;
   const age =
     ageMs === undefined ? 'of unknown age' : ageMs < 1000 ? 'less than 1 s old' : `${showDuration(ageMs)} old`;
   if (isCurrent) return `from the mirror, current, ${age}`;
@@ -71,9 +70,15 @@ export function describeAge(status: MirrorStatus): string {
     ...(isTorn ? ['its -wal file is missing, and with it the last changes'] : []),
     ...(isWhole ? [] : ['its first reading of the fleet is not complete']),
     ...(openGaps.length === 0 ? [] : [`${openGaps.length === 1 ? 'a gap is' : `${openGaps.length} gaps are`} open`]),
-    ...(behindMs > MOST_BEHIND_MS ? [`its writer is behind by ${showDuration(behindMs)}`] : []),
+    ...(isBehind ? [`its writer is behind by ${showDuration(behindMs)}`] : []),
     ...(isStarting ? ['its writer has just started'] : []),
-    ...(isWritten ? [] : ['it is not being updated (start fleet mirror run)']),
+    ...(isWritten ? [] : [`${unwritten(status)} not being updated (start fleet mirror run)`]),
   ];
   return `! from the mirror, ${age}: ${reasons.join(', ')}`;
+}
+
+/** What nobody writes: all of it, or the organizations of the writers that are gone. */
+function unwritten({ writers }: MirrorStatus): string {
+  const silent = writers.flatMap(({ isWritten, organization }) => (isWritten ? [] : [organization]));
+  return silent.length === writers.length ? 'it is' : `${silent.join(', ')} ${silent.length === 1 ? 'is' : 'are'}`;
 }

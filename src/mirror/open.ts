@@ -6,8 +6,8 @@ import { configError } from '../errors.js';
 import { readTime } from '../terminal/time.js';
 import { type MirrorAddress, showMirrorAddress } from './address.js';
 import { type Database, type OpenOptions, openDatabase, type Value } from './database.js';
-import { databaseTime, heartbeatAgeMs, isAlive } from './lease.js';
-import { checkBaseUrl, readMeta, readSchema } from './schema.js';
+import { checkBaseUrl, readMeta, readSchema, SCHEMA_NUMBER } from './schema.js';
+import { databaseTime, isAlive, type Lease, readLeases } from './writers.js';
 
 /** A mirror that is further behind is not current. */
 export const MOST_BEHIND_MS = 10_000;
@@ -36,19 +36,25 @@ export async function openMirror(
   const isAlone = address.kind === 'sqlite' && (await lacksWal(address.path));
   const database = await openDatabase(address, { ...options, access: 'read' });
   try {
-    if ((await readSchema(database)) === undefined) {
+    const schema = await readSchema(database);
+    if (schema !== undefined && schema < SCHEMA_NUMBER)
+      throw configError(
+        'the mirror was written by an older fleet',
+        'upgrade it: fleet mirror run, or fleet mirror once',
+      );
+    if (schema === undefined) {
       const shown = showMirrorAddress(address);
       if (isAlone) throw configError(`${shown} is incomplete: its -wal file is missing`, COPY_HINT);
       throw configError(`there is no mirror in ${shown}`, 'start one: fleet mirror run');
     }
-    const { base_url: found, organizations = [] } = await readMeta(database);
+    const { base_url: found } = await readMeta(database);
     if (baseUrl !== undefined) checkBaseUrl(found, baseUrl);
     return {
       database,
       /** The service that it is a copy of; undefined until a writer said so. */
       baseUrl: found,
       /** The organizations whose bicycles it holds. */
-      organizations,
+      organizations: (await readLeases(database)).map(({ organization }) => organization),
       status: () => readStatus(database, isAlone),
       close: () => database.close(),
     };
@@ -90,47 +96,73 @@ export async function openOwn(
   return openDatabase(address, { ...options, access: 'write' });
 }
 
+/** How an organization is written. */
+function conditionOf(lease: Lease, now: string) {
+  const { heartbeat, owner, state } = lease;
+  const isWritten = isAlive(lease, now);
+  // What was missed before it began is a gap from its first batch on.
+  const isStarting = isWritten && state?.owner !== owner;
+  const heardMs = isWritten && !isStarting ? readTime(heartbeat) : state?.heardMs;
+  return { ...lease, isWritten, isStarting, heardMs, behindMs: isWritten ? (state?.behindMs ?? 0) : 0 };
+}
+
 async function readStatus(database: Database, isAlone: boolean) {
   const now = await databaseTime(database);
-  const { lease, snapshot, position, profile, kept_since: keptSince } = await readMeta(database);
-  const openGaps = await readGaps(database, 'WHERE ended IS NULL ORDER BY id LIMIT 100');
-  const isWritten = isAlive(lease, now);
-  const isWhole = snapshot?.isWhole === true;
+  const writers = (await readLeases(database)).map((lease) => conditionOf(lease, now));
+  const openGaps = await readGaps(database, 'WHERE ended IS NULL ORDER BY started LIMIT 100');
+  const states = writers.map(({ state }) => state);
+  const isWritten = writers.length > 0 && writers.every((each) => each.isWritten);
+  const isWhole = writers.length > 0 && states.every((state) => state?.isWhole === true);
+  const isStarting = writers.some((each) => each.isStarting);
   // A writer that let go has left nothing in that file.
-  const isTorn = isAlone && typeof lease?.heartbeat === 'string';
-  // What was missed before it began is a gap from its first batch on.
-  const isStarting = isWritten && position?.owner !== lease?.owner;
-  const asOf = isWritten && !isStarting ? (lease?.heartbeat ?? undefined) : position?.heard;
-  const asOfMs = readTime(asOf);
-  const behindMs = isWritten ? (position?.behind ?? 0) * 1000 : 0;
+  const isTorn = isAlone && writers.some(({ heartbeat }) => heartbeat !== null);
+  const asOfMs = writers.length === 0 ? undefined : least(writers.map(({ heardMs }) => heardMs));
+  const behindMs = Math.max(0, ...writers.map((each) => each.behindMs));
+  const isBehind = behindMs > MOST_BEHIND_MS;
+  // Each writer has written the same for all of its organizations.
+  const proven = [...new Map(states.map((state) => [state?.owner, state?.proven])).values()];
+  const provenMs = least(proven.map((each) => each?.atMs));
+  const totals = proven.map((each) => each?.total);
   return {
-    profile,
-    /** The writer of the last heartbeat; `heartbeatAgeMs` is undefined when it let go. */
-    writer: lease && { ...lease, isAlive: isWritten, heartbeatAgeMs: heartbeatAgeMs(lease, now) },
+    /** A row an organization. */
+    writers,
+    /** Whether somebody writes each organization. */
+    isWritten,
     /** Whether the first reading of the whole list is in. */
     isWhole,
-    /** Until when it is true, UTC; undefined when it never was. */
-    asOf,
+    /** Until when it is true, in milliseconds since the epoch; undefined when it never was. */
+    asOfMs,
     ageMs: asOfMs === undefined ? undefined : Math.max(0, (readTime(now) ?? asOfMs) - asOfMs) + behindMs,
     /** How far what is written is behind the service, by the messages' own times. */
     behindMs,
-    /** When the whole list was last read, UTC, and what the service counted. */
-    proven: snapshot?.proven,
+    isBehind,
+    /** When the whole list was last read, and what the service counted. */
+    proven: provenMs === undefined ? undefined : { atMs: provenMs, total: sum(totals) },
     openGaps,
     /** Since when changes are kept. */
-    keptSince,
+    keptSince: (await readMeta(database)).kept_since,
     /** The file beside that of SQLite is missing, with what was written last. */
     isTorn,
-    /** The writer has written nothing yet. */
+    /** A writer has written nothing yet. */
     isStarting,
-    /** A live writer, the whole fleet, and no open gap: it can be taken for the service. */
-    isCurrent: isWritten && !isStarting && isWhole && openGaps.length === 0 && !isTorn && behindMs <= MOST_BEHIND_MS,
+    /** Live writers, the whole fleet, and no open gap: it can be taken for the service. */
+    isCurrent: isWritten && !isStarting && isWhole && openGaps.length === 0 && !isTorn && !isBehind,
   };
+}
+
+/** Undefined where one is. */
+function least(values: readonly (number | undefined)[]): number | undefined {
+  const known = values.filter((value) => value !== undefined);
+  return known.length === values.length && known.length > 0 ? Math.min(...known) : undefined;
+}
+
+function sum(values: readonly (number | undefined)[]): number | undefined {
+  return values.includes(undefined) ? undefined : values.reduce<number>((total, value = 0) => total + value, 0);
 }
 
 /** Gaps; `tail` is what stands behind the table: which, in which order, how many. */
 export async function readGaps(database: Database, tail: string, ...values: readonly Value[]): Promise<Gap[]> {
-  const rows = await database.all(`SELECT started, ended, reason, found FROM gaps ${tail}`, values);
+  const rows = await database.all(`SELECT DISTINCT started, ended, reason, found FROM gaps ${tail}`, values);
   return rows.map(({ started, ended, reason, found }) => ({
     started: String(started),
     ended: ended === null ? null : String(ended),

@@ -4,61 +4,19 @@
 // `started` and the like: SQLite keeps them as text of one width that sorts (2026-11-21T12:00:00.000000Z), PostgreSQL as timestamptz.
 
 import { configError, type FleetError } from '../errors.js';
-import type { ListProgress } from '../follower/events.js';
-import { isObject, parseJson } from '../json/parse.js';
+import { readTime } from '../terminal/time.js';
 import type { Database } from './database.js';
 import { DIALECTS, type Dialect } from './dialect.js';
 
 /** The number of the schema that this program writes. */
-export const SCHEMA_NUMBER = 2;
+export const SCHEMA_NUMBER = 3;
 
-/** What a mirror knows of itself, in its table `meta`: texts, and the rest as JSON. */
+/** What a mirror knows of itself, in its table `meta`. */
 export interface Meta {
   readonly schema: string;
   readonly base_url: string;
-  readonly profile: string;
   /** UTC: where `--keep` cut the history. */
   readonly kept_since: string;
-  readonly organizations: readonly string[];
-  /** The organizations whose alerts were read to the end, since which nothing was left unread. */
-  readonly alerts: readonly string[];
-  readonly position: Position;
-  readonly snapshot: Snapshot;
-  readonly lease: Lease;
-}
-
-/** Who writes. */
-export interface Lease {
-  readonly owner: string;
-  readonly host: string;
-  readonly pid: number;
-  /** UTC by the database's own clock, null once the lease was let go. */
-  readonly heartbeat: string | null;
-}
-
-/** Until when the push channel, or a catch-up, has told everything. */
-export interface Position {
-  /** UTC by the machine's date. */
-  readonly heard: string;
-  /** UTC: until when the table was compared with the list, which shows what messages leave out. Databases of before have none. */
-  readonly checked?: string;
-  /** How far what is written is behind the service, in seconds, by the messages' own times. */
-  readonly behind?: number;
-  /** The number of the last batch of its writer: a commit whose answer was lost is known by it. */
-  readonly owner: string;
-  readonly batch: number;
-}
-
-/** How far the list was read. */
-export interface Snapshot {
-  /** Every bicycle of every organization was read once. */
-  readonly isWhole: boolean;
-  /** UTC: a large part of the fleet was not in the list then; null where it was. */
-  readonly suspected: string | null;
-  /** The reading in progress, the first one or a later one; null where there is none. */
-  readonly reading: ListProgress | null;
-  /** When the whole list was last read, UTC, and what the service counted; databases of before have none. */
-  readonly proven?: { readonly at: string; readonly count: number | null } | null;
 }
 
 /**
@@ -103,6 +61,16 @@ function tables({ utc, decimal, integer, json, id, newest }: Dialect): string[] 
   ];
 }
 
+/** A row an organization: who writes it, how far that is, and whether its alerts were read to the end. Gaps say whose they are. */
+function writers({ utc, integer }: Dialect): string[] {
+  return [
+    `CREATE TABLE writers (organization TEXT PRIMARY KEY, owner TEXT, host TEXT, pid ${integer}, heartbeat ${utc}, state TEXT, alerts TEXT)`,
+    'ALTER TABLE gaps ADD COLUMN organization TEXT',
+    'DROP TABLE listed',
+    'CREATE TABLE listed (uuid TEXT, writer TEXT, pass INTEGER NOT NULL, PRIMARY KEY (writer, uuid))',
+  ];
+}
+
 /** A name, and what it selects. Columns are added at the end: PostgreSQL then replaces a view that others are built on. */
 function views({ utc, plain, seconds, now }: Dialect): (readonly [name: string, select: string])[] {
   return [
@@ -144,10 +112,11 @@ function views({ utc, plain, seconds, now }: Dialect): (readonly [name: string, 
   ];
 }
 
-/** The step to each schema from the one before it. Views are made anew by the last one. */
+/** The step to each schema from the one before it. */
 const MIGRATIONS: readonly ((dialect: Dialect) => readonly string[])[] = [
   tables,
   (dialect) => views(dialect).flatMap(([name, select]) => dialect.replaceView(name, select)),
+  writers,
 ];
 
 /** What each schema has: other programs have a table `meta`, too. */
@@ -188,6 +157,7 @@ export async function migrate(database: Database): Promise<void> {
     for (const step of MIGRATIONS.slice(number)) {
       for (const statement of step(DIALECTS[database.kind])) await database.all(statement);
     }
+    if (number === 1 || number === 2) await moveState(database);
     await writeMeta(database, { schema: String(SCHEMA_NUMBER) });
   });
 }
@@ -206,36 +176,30 @@ export function addressOf(baseUrl: URL): string {
   return baseUrl.href.replace(/\/+$/, '');
 }
 
-/**
- * Reads it; with `isLocked`, nobody else changes it before the transaction ends. Throws a FleetError of kind `config` for what no writer
- * left there.
- */
-export async function readMeta(database: Database, isLocked = false): Promise<Partial<Meta>> {
-  const lock = isLocked ? DIALECTS[database.kind].locked : '';
-  const rows = await database.all(`SELECT key, value FROM meta ORDER BY key ${lock}`);
-  return Object.fromEntries(rows.map(({ key, value }) => [key, readValue(String(key), String(value))]));
+export async function readMeta(database: Database): Promise<Partial<Meta>> {
+  const rows = await database.all('SELECT key, value FROM meta');
+  return Object.fromEntries(rows.map(({ key, value }) => [key, String(value)]));
 }
 
 export async function writeMeta(database: Database, meta: Partial<Meta>): Promise<void> {
-  const rows = Object.entries(meta).map(([key, value]) => [
-    key,
-    typeof value === 'string' ? value : JSON.stringify(value),
-  ]);
-  await database.write('meta', ['key', 'value'], rows, ['key']);
+  await database.write('meta', ['key', 'value'], Object.entries(meta), ['key']);
 }
 
-const LISTS: readonly string[] = ['organizations', 'alerts'] satisfies (keyof Meta)[];
-const OBJECTS: readonly string[] = ['position', 'snapshot', 'lease'] satisfies (keyof Meta)[];
-
-function readValue(key: string, text: string): unknown {
-  if (!LISTS.includes(key) && !OBJECTS.includes(key)) return text;
-  let value: unknown;
-  try {
-    value = parseJson(text);
-  } catch {}
-  if (LISTS.includes(key) ? Array.isArray(value) : isObject(value)) return value;
-  throw configError(
-    'the mirror is damaged: its table "meta" is not as it was written',
-    'name another database with --to',
-  );
+/** Where a writer of the schemas before had come to, in `meta`: the next one goes on from there. */
+async function moveState(database: Database): Promise<void> {
+  const before: { [key: string]: string } = await readMeta(database);
+  const read = (key: string) => JSON.parse(before[key] ?? 'null');
+  const { organizations, alerts, position, snapshot } = {
+    ...{ organizations: read('organizations') ?? [], alerts: read('alerts') ?? [] },
+    ...{ position: read('position') ?? {}, snapshot: read('snapshot') ?? {} },
+  };
+  const { owner, batch, heard, checked } = position;
+  const [gap] = await database.all('SELECT min(started) AS started FROM gaps WHERE ended IS NULL');
+  const heardMs = readTime([heard, gap?.['started']].filter((each) => typeof each === 'string').sort()[0]);
+  const reached = { heardMs, checkedMs: readTime(checked), isWhole: snapshot.isWhole === true };
+  const state = JSON.stringify({ ...reached, owner, batch, organizations, behindMs: 0 });
+  const rows = organizations.map((each: string) => [each, state, alerts.includes(each) ? 'read' : null]);
+  await database.write('writers', ['organization', 'state', 'alerts'], rows);
+  await database.all('DELETE FROM gaps WHERE ended IS NULL');
+  await database.all("DELETE FROM meta WHERE key IN ('organizations', 'alerts', 'position', 'snapshot', 'lease')");
 }

@@ -9,16 +9,10 @@ import { readExact } from '../json/exact.js';
 import { readTime } from '../terminal/time.js';
 import type { Database, Row, Value } from './database.js';
 import { DIALECTS } from './dialect.js';
-import { keepLease, type Writer } from './lease.js';
 import { CHANGE_COLUMNS, type WriteStep, type Writes } from './ledger.js';
 import { ALERT_COLUMNS, alertRow, BICYCLE_COLUMNS, utcOfMs } from './rows.js';
-import { addressOf, checkBaseUrl, migrate, readMeta, type Snapshot, writeMeta } from './schema.js';
-
-export interface MirrorIdentity {
-  readonly baseUrl: URL;
-  readonly profile: string;
-  readonly organizations: readonly string[];
-}
+import { addressOf, checkBaseUrl, migrate, readMeta, writeMeta } from './schema.js';
+import { keepLease, readLeases, type State, type Writer, writeState } from './writers.js';
 
 /** What a writer finds at its start. */
 export interface Found extends Resumed {
@@ -28,32 +22,16 @@ export interface Found extends Resumed {
   readonly left: readonly string[];
 }
 
-export interface Commit {
-  /** Counted by the writer, from 1. */
-  readonly batch: number;
+export interface Batch {
   readonly writes: Writes;
-  /** The gap that is open now, and the one that was after the batch before. */
+  /** The gap that is open now, and whether it was so after the batch before. */
   readonly gap: OpenGap | undefined;
-  readonly gapBefore: OpenGap | undefined;
-  readonly snapshot: Snapshot;
-  readonly snapshotBefore: Snapshot | undefined;
-  /** Until when everything was heard, and compared with the list, by the machine's date. */
-  readonly heardMs: number;
-  readonly comparedToMs: number;
-  /** How far what is written is behind the service, by the messages' own times. */
-  readonly behindMs: number;
+  readonly isSameGap: boolean;
+  readonly state: State;
   readonly nowMs: number;
   /** Whether to say that the writer lives. */
   readonly beats: boolean;
 }
-
-/** Whether there is nothing to write, but that the writer lives. */
-export function isEmpty({ writes, gap, gapBefore, snapshot, snapshotBefore }: Commit): boolean {
-  const rows = writes.bicycles.length + writes.steps.length;
-  return rows === 0 && gap === gapBefore && JSON.stringify(snapshot) === JSON.stringify(snapshotBefore);
-}
-
-const NOTHING_READ: Snapshot = { isWhole: false, suspected: null, reading: null };
 
 const NEAR_MS = 60_000;
 
@@ -61,64 +39,98 @@ const NEAR_MS = 60_000;
 const PRUNED_ROWS = 10_000;
 
 /** Brings the database up to the schema. Throws a FleetError of kind `config` for that of another service or a newer program. */
-export async function prepare(database: Database, { baseUrl }: MirrorIdentity): Promise<void> {
+export async function prepare(database: Database, baseUrl: URL): Promise<void> {
   await migrate(database);
-  checkBaseUrl((await readMeta(database)).base_url, baseUrl);
+  const { base_url: found } = await readMeta(database);
+  checkBaseUrl(found, baseUrl);
+  if (found === undefined) await writeMeta(database, { base_url: addressOf(baseUrl) });
 }
 
 /** Says where to go on, once the lease is taken. */
-export async function adopt(
-  database: Database,
-  writer: Writer,
-  identity: MirrorIdentity,
-  nowMs: number,
-): Promise<Found> {
-  const { snapshot = NOTHING_READ, organizations: before = [], position } = await readMeta(database);
-  const left = before.filter((organization) => !identity.organizations.includes(organization));
-  const isGrown = identity.organizations.some((organization) => !before.includes(organization));
-  const isSame = left.length === 0 && !isGrown;
-  // The bicycles of an organization that is new were not read yet; an interrupted reading was of other lists.
-  const next = isSame
-    ? snapshot
-    : { ...snapshot, isWhole: snapshot.isWhole && !isGrown, suspected: null, reading: null };
-  await database.transaction(async () => {
-    await keepLease(database, writer, true);
-    const { profile, organizations } = identity;
-    await writeMeta(database, { base_url: addressOf(identity.baseUrl), profile, organizations, snapshot: next });
-    for (const organization of left) await markGone(database, 'followed = ?', [organization], nowMs);
-  });
-  const [gap] = await database.all('SELECT started, reason FROM gaps WHERE ended IS NULL ORDER BY id LIMIT 1');
-  const [heardMs, checkedMs] = [readTime(position?.heard), readTime(position?.checked)];
+export async function resume(database: Database, writer: Writer, nowMs: number): Promise<Found> {
+  const all = await readLeases(database);
+  const isOwn = ({ organization }: { organization: string }) => writer.organizations.includes(organization);
+  const before = join(
+    all.filter(isOwn).map(({ state }) => state),
+    writer,
+  );
+  // Of PostgreSQL they may be another writer's.
+  const left =
+    database.kind === 'sqlite' ? all.filter((lease) => !isOwn(lease)).map(({ organization }) => organization) : [];
+  if (left.length > 0)
+    await database.transaction(async () => {
+      await keepLease(database, writer);
+      await markGone(database, `followed IN (${quoted(left)}) AND gone IS NULL`, [], nowMs);
+      await database.all(`DELETE FROM writers WHERE organization IN (${quoted(left)})`);
+    });
+  const [gap] = await database.all(
+    `SELECT started, reason FROM gaps WHERE ${openGapsOf(writer)} ORDER BY started LIMIT 1`,
+  );
   const startedMs = gap === undefined ? undefined : Date.parse(String(gap['started']));
-  const moments = [heardMs, checkedMs, startedMs].filter((ms) => ms !== undefined);
+  const moments = [before.heardMs, before.checkedMs, startedMs].filter((ms) => ms !== undefined);
   return {
-    heardMs,
-    checkedMs,
+    ...before,
     gap: startedMs === undefined ? undefined : { startedMs, reason: String(gap?.['reason']) },
-    isWhole: next.isWhole,
-    suspectedMs: next.suspected === null ? undefined : Date.parse(next.suspected),
-    reading: next.reading ?? undefined,
-    proven: next.proven ? { atMs: Date.parse(next.proven.at), total: next.proven.count ?? undefined } : undefined,
-    modifiedMs: moments.length === 0 ? undefined : await newestAt(database, Math.min(...moments)),
-    rows: await countRows(database),
+    modifiedMs: moments.length === 0 ? undefined : await newestAt(database, writer, Math.min(...moments)),
+    rows: await countRows(database, bicyclesOf(writer)),
     left,
   };
+}
+
+type Reached = Omit<Resumed, 'gap' | 'modifiedMs'>;
+
+/** Where the writers of these organizations had come to: all of them have. */
+function join(states: readonly (State | undefined)[], { organizations }: Writer): Reached {
+  const [first] = states;
+  const isSame = (state: State | undefined) =>
+    state?.owner === first?.owner && `${state?.organizations}` === `${organizations}`;
+  if (first !== undefined && states.every(isSame)) return first;
+  const least = (pick: (state: State) => number | undefined) => {
+    const known = states.map((state) => state && pick(state)).filter((ms) => ms !== undefined);
+    return known.length === 0 ? undefined : Math.min(...known);
+  };
+  return {
+    heardMs: least(({ heardMs }) => heardMs),
+    checkedMs: least(({ checkedMs }) => checkedMs),
+    // The bicycles of an organization that is new were not read yet; a reading that was interrupted was of other lists.
+    isWhole: states.length > 0 && states.every((state) => state?.isWhole === true),
+    ...{ suspectedMs: undefined, reading: undefined, proven: undefined },
+  };
+}
+
+/** Names as SQL has them. */
+function quoted(names: readonly string[]): string {
+  return names.map((name) => `'${name.replaceAll("'", "''")}'`).join(', ');
+}
+
+function openGapsOf({ organizations }: Writer): string {
+  return `ended IS NULL AND organization IN (${quoted(organizations)})`;
+}
+
+/** The writer's bicycles. */
+function bicyclesOf({ organizations }: Writer): string {
+  return `gone IS NULL AND followed IN (${quoted(organizations)})`;
+}
+
+/** What names the writer in `listed`, whoever it is after a crash. */
+function keyOf({ organizations: [first = ''] }: Writer): string {
+  return quoted([first]);
 }
 
 /** A `modified` further ahead of the moment that it was seen is a mistake. */
 const AHEAD_MS = 5_000;
 
 /** The newest `modified` of what was known at that moment of the machine's date. */
-async function newestAt(database: Database, wallMs: number): Promise<number | undefined> {
+async function newestAt(database: Database, { organizations }: Writer, wallMs: number): Promise<number | undefined> {
   const [row] = await database.all(
-    'SELECT modified_utc FROM bicycles WHERE modified_utc <= ? AND last_seen <= ? ORDER BY modified_utc DESC LIMIT 1',
+    `SELECT modified_utc FROM bicycles WHERE modified_utc <= ? AND last_seen <= ? AND followed IN (${quoted(organizations)}) ORDER BY modified_utc DESC LIMIT 1`,
     [utcOfMs(wallMs + AHEAD_MS), utcOfMs(wallMs)],
   );
   return row === undefined ? undefined : readTime(row['modified_utc']);
 }
 
-async function countRows(database: Database): Promise<number> {
-  const [row] = await database.all('SELECT count(*) AS rows FROM bicycles WHERE gone IS NULL');
+async function countRows(database: Database, condition: string, values: readonly Value[] = []): Promise<number> {
+  const [row] = await database.all(`SELECT count(*) AS rows FROM bicycles WHERE ${condition}`, values);
   return Number(row?.['rows']);
 }
 
@@ -126,83 +138,92 @@ async function countRows(database: Database): Promise<number> {
  * Writes a batch, whole or not at all. Throws a FleetError of kind `config` where another writer took over. Resolves with how many bicycles it
  * marked as gone. A batch that is written already, whose answer was lost, is not written again.
  */
-export async function commit(database: Database, writer: Writer, batch: Commit, isRetry: boolean): Promise<number> {
+export async function commit(database: Database, writer: Writer, batch: Batch, isRetry: boolean): Promise<number> {
+  const { writes, gap, isSameGap, state, nowMs, beats } = batch;
   return database.transaction(async () => {
-    await keepLease(database, writer, batch.beats || isRetry);
-    const { position: written } = isRetry ? await readMeta(database) : {};
-    if (written?.owner === writer.owner && written.batch >= batch.batch) return 0;
-    await database.write('bicycles', BICYCLE_COLUMNS, batch.writes.bicycles, ['uuid']);
-    await database.write('changes', CHANGE_COLUMNS, batch.writes.changes);
+    const written = await keepLease(database, writer);
+    if (isRetry && written?.owner === state.owner && written.batch >= state.batch) return 0;
+    await database.write('bicycles', BICYCLE_COLUMNS, writes.bicycles, ['uuid']);
+    await database.write('changes', CHANGE_COLUMNS, writes.changes);
     let gone = 0;
-    for (const step of batch.writes.steps) {
-      if (step.type === 'mark-gone')
-        gone += await markGone(database, goneTo(step.seesAll), [step.started], batch.nowMs);
-      else if (step.type !== 'verify') await store(database, step);
+    for (const step of writes.steps) {
+      if (step.type === 'mark-gone') gone += await markGone(database, missingOf(writer, step), [step.started], nowMs);
+      else if (step.type !== 'verify') await store(database, writer, step);
     }
-    const { gap, gapBefore, snapshot } = batch;
-    if (gap !== gapBefore) {
-      await database.all('DELETE FROM gaps WHERE ended IS NULL');
-      if (gap !== undefined)
-        await database.write('gaps', ['started', 'reason'], [[utcOfMs(gap.startedMs), gap.reason]]);
+    if (!isSameGap) {
+      await database.all(`DELETE FROM gaps WHERE ${openGapsOf(writer)}`);
+      if (gap !== undefined) await writeGap(database, writer, [utcOfMs(gap.startedMs), null, gap.reason, 0]);
     }
-    const [heard, checked] = [utcOfMs(batch.heardMs), utcOfMs(batch.comparedToMs)];
-    const behind = Math.round(batch.behindMs / 1000);
-    const position = { heard, checked, behind, owner: writer.owner, batch: batch.batch };
-    await writeMeta(database, { snapshot, position });
+    await writeState(database, writer, state, beats || isRetry);
     return gone;
   });
 }
 
+/** A row an organization. */
+async function writeGap(database: Database, { organizations }: Writer, row: readonly Value[]): Promise<void> {
+  const columns = ['started', 'ended', 'reason', 'found', 'organization'];
+  await database.write(
+    'gaps',
+    columns,
+    organizations.map((each) => [...row, each]),
+  );
+}
+
 async function store(
   database: Database,
-  effect: Exclude<WriteStep, { type: 'mark-gone' | 'verify' }>,
+  writer: Writer,
+  step: Exclude<WriteStep, { type: 'mark-gone' | 'verify' }>,
 ): Promise<unknown> {
-  switch (effect.type) {
+  switch (step.type) {
     case 'clear-listed':
-      return database.all('DELETE FROM listed');
+      return database.all(`DELETE FROM listed WHERE writer = ${keyOf(writer)}`);
     case 'listed': {
       // A list may show a bicycle twice.
-      const rows = [...new Set(effect.uuids)].map((uuid) => [uuid, effect.pass]);
-      return database.write('listed', ['uuid', 'pass'], rows, ['uuid']);
+      const [key = ''] = writer.organizations;
+      const rows = [...new Set(step.uuids)].map((uuid) => [uuid, key, step.pass]);
+      return database.write('listed', ['uuid', 'writer', 'pass'], rows, ['writer', 'uuid']);
     }
     case 'gap-moment':
-      if (await widenGap(database, effect)) return;
+      if (await widenGap(database, writer, step)) return;
   }
-  const row = [utcOfMs(effect.startedMs), utcOfMs(effect.endedMs), effect.reason, effect.found];
-  return database.write('gaps', ['started', 'ended', 'reason', 'found'], [row]);
+  return writeGap(database, writer, [utcOfMs(step.startedMs), utcOfMs(step.endedMs), step.reason, step.found]);
 }
 
 /** Moments that are near each other are one row: false where there is none yet. */
 async function widenGap(
   database: Database,
+  { organizations }: Writer,
   { startedMs, endedMs, reason }: WriteStep & { type: 'gap-close' | 'gap-moment' },
 ): Promise<boolean> {
-  const [last] = await database.all('SELECT id FROM gaps WHERE reason = ? AND started <= ? AND ended >= ? LIMIT 1', [
-    reason,
-    utcOfMs(endedMs + NEAR_MS),
-    utcOfMs(startedMs - NEAR_MS),
-  ]);
-  if (last === undefined) return false;
-  const [id = 0, started, ended] = [last['id'], utcOfMs(startedMs), utcOfMs(endedMs)];
-  await database.all('UPDATE gaps SET started = ? WHERE id = ? AND started > ?', [started, id, started]);
-  await database.all('UPDATE gaps SET ended = ? WHERE id = ? AND ended < ?', [ended, id, ended]);
-  return true;
+  const [started, ended] = [utcOfMs(startedMs), utcOfMs(endedMs)];
+  const near = `reason = ? AND started <= ? AND ended >= ? AND organization IN (${quoted(organizations)})`;
+  const values = [reason, utcOfMs(endedMs + NEAR_MS), utcOfMs(startedMs - NEAR_MS)];
+  const { utc } = DIALECTS[database.kind];
+  const widened = await database.all(
+    `UPDATE gaps SET started = CASE WHEN started > ? THEN cast(? AS ${utc}) ELSE started END,
+      ended = CASE WHEN ended < ? THEN cast(? AS ${utc}) ELSE ended END WHERE ${near} RETURNING 1 AS one`,
+    [started, started, ended, ended, ...values],
+  );
+  return widened.length > 0;
 }
 
-/** What a whole reading did not show, and no message either since it began. */
-const MISSING = 'last_seen < ? AND NOT EXISTS (SELECT 1 FROM listed WHERE listed.uuid = bicycles.uuid)';
-
-/** No bicycle that the list shows is in another state. */
-const AVAILABLE_ALONE = `NOT EXISTS (SELECT 1 FROM listed JOIN bicycles AS other ON other.uuid = listed.uuid
-  WHERE other.gone IS NULL AND other.state <> 'available')`;
+/** Which of the writer's bicycles a whole reading did not show, and no message either since it began, which is its parameter. */
+function unlistedOf(writer: Writer): string {
+  const isListed = `SELECT 1 FROM listed WHERE listed.uuid = bicycles.uuid AND writer = ${keyOf(writer)}`;
+  return `${bicyclesOf(writer)} AND last_seen < ? AND NOT EXISTS (${isListed})`;
+}
 
 /** Where a list hides bicycles from this token, those that were pushed in another state are hidden, not gone. */
 const HIDDEN = `state <> 'available' AND 'push' = (SELECT source FROM changes WHERE bicycle = bicycles.uuid AND field = 'state' ORDER BY at DESC, id DESC LIMIT 1)`;
 
 /** What is gone, for a token to which the list shows every bicycle, or not; undefined: as the list itself lets see. */
-function goneTo(seesAll: boolean | undefined): string {
-  if (seesAll === true) return MISSING;
-  return `${MISSING} AND NOT coalesce(${HIDDEN}${seesAll === undefined ? ` AND ${AVAILABLE_ALONE}` : ''}, false)`;
+function missingOf(writer: Writer, { seesAll }: { readonly seesAll: boolean | undefined }): string {
+  const unlisted = unlistedOf(writer);
+  if (seesAll === true) return unlisted;
+  // No bicycle that the list shows is in another state.
+  const isAvailableAlone = `NOT EXISTS (SELECT 1 FROM listed JOIN bicycles AS other ON other.uuid = listed.uuid
+    WHERE writer = ${keyOf(writer)} AND other.gone IS NULL AND other.state <> 'available')`;
+  return `${unlisted} AND NOT coalesce(${HIDDEN}${seesAll === undefined ? ` AND ${isAvailableAlone}` : ''}, false)`;
 }
 
 async function markGone(
@@ -211,52 +232,51 @@ async function markGone(
   values: readonly Value[],
   nowMs: number,
 ): Promise<number> {
-  const where = `WHERE gone IS NULL AND ${condition}`;
-  const [row] = await database.all(`SELECT count(*) AS rows FROM bicycles ${where}`, values);
   const at = utcOfMs(nowMs);
   const time = `cast(? AS ${DIALECTS[database.kind].utc})`;
-  await database.all(
+  const marked = await database.all(
     `INSERT INTO changes (${CHANGE_COLUMNS.join(', ')})
-      SELECT ${time}, ${time}, uuid, concurrency_version, 'gone', 'null', cast(? AS TEXT), 'list' FROM bicycles ${where}`,
+      SELECT ${time}, ${time}, uuid, concurrency_version, 'gone', 'null', cast(? AS TEXT), 'list' FROM bicycles WHERE ${condition} RETURNING bicycle`,
     [at, at, JSON.stringify(at), ...values],
   );
-  await database.all(`UPDATE bicycles SET gone = ${time} ${where}`, [at, ...values]);
-  return Number(row?.['rows']);
+  const uuids = JSON.stringify(marked.map(({ bicycle }) => bicycle));
+  await database.all(`UPDATE bicycles SET gone = ${time} WHERE uuid IN (${DIALECTS[database.kind].texts})`, [
+    at,
+    uuids,
+  ]);
+  return marked.length;
 }
 
 /** Holds a whole reading, which began at `started` (UTC), against the table. */
 export async function verify(
   database: Database,
-  { pass, started, seesAll }: WriteStep & { type: 'verify' },
+  writer: Writer,
+  step: WriteStep & { type: 'verify' },
 ): Promise<Meeting> {
-  const number = async (sql: string, values: readonly Value[] = []) =>
-    Number((await database.all(sql, values))[0]?.['n'] ?? 0);
-  const met = await number('SELECT count(*) AS n FROM listed WHERE pass = ?', [pass]);
-  const unlisted = await number(`SELECT count(*) AS n FROM bicycles WHERE gone IS NULL AND ${MISSING}`, [started]);
-  const known = await countRows(database);
-  if (unlisted === 0) return { met, missing: 0, hidden: 0, known };
-  const missing = await number(`SELECT count(*) AS n FROM bicycles WHERE gone IS NULL AND ${goneTo(seesAll)}`, [
-    started,
-  ]);
+  const sql = `SELECT count(*) AS met FROM listed WHERE writer = ${keyOf(writer)} AND pass = ?`;
+  const met = Number((await database.all(sql, [step.pass]))[0]?.['met']);
+  const known = await countRows(database, bicyclesOf(writer));
+  const unlisted = await countRows(database, unlistedOf(writer), [step.started]);
+  const missing = unlisted === 0 ? 0 : await countRows(database, missingOf(writer, step), [step.started]);
   return { met, missing, hidden: unlisted - missing, known };
 }
 
 /**
- * Writes a page of alerts; resolves with how many were new or changed. Of news there may be more on the next page: until that is read,
- * only those of the organizations `read` count as read to the end. Throws as `commit`.
+ * Writes a page of alerts of an organization; resolves with how many were new or changed. Of news there may be more on the next page: until
+ * that is read, they do not count as read to the end. Throws as `commit`.
  */
 export async function storeAlerts(
   database: Database,
   writer: Writer,
+  organization: string,
   items: readonly Item<Alert>[],
-  read: Iterable<string>,
   nowMs: number,
 ): Promise<number> {
   const named = new Map(
     items.flatMap((item) => (typeof item.value.uuid === 'string' ? [[item.value.uuid.toLowerCase(), item]] : [])),
   );
   return database.transaction(async () => {
-    await keepLease(database, writer, false);
+    await keepLease(database, writer);
     const known = new Map<unknown, Row>();
     const sql = `SELECT uuid, first_seen, raw FROM alerts WHERE uuid IN (${DIALECTS[database.kind].texts})`;
     for (const row of await database.all(sql, [JSON.stringify([...named.keys()])])) known.set(row['uuid'], row);
@@ -270,16 +290,27 @@ export async function storeAlerts(
       changed.push(alertRow(alert, { uuid, firstSeen, lastSeen: now, raw: json }));
     }
     await database.write('alerts', ALERT_COLUMNS, changed, ['uuid']);
-    if (changed.length > 0) await writeMeta(database, { alerts: [...read] });
+    if (changed.length > 0) await setAlertsRead(database, organization, false);
     return changed.length;
   });
+}
+
+/** Whether the alerts of an organization were read to the end, since which nothing was left unread. */
+export async function areAlertsRead(database: Database, organization: string): Promise<boolean> {
+  const [row] = await database.all('SELECT alerts FROM writers WHERE organization = ?', [organization]);
+  return row?.['alerts'] === 'read';
+}
+
+export async function setAlertsRead(database: Database, organization: string, isRead: boolean): Promise<void> {
+  const sql = 'UPDATE writers SET alerts = ? WHERE organization = ?';
+  await database.all(sql, [isRead ? 'read' : null, organization]);
 }
 
 /** Forgets history before a moment, a part each time: true when there may be more. */
 export async function prune(database: Database, writer: Writer, beforeMs: number): Promise<boolean> {
   const before = utcOfMs(beforeMs);
   return database.transaction(async () => {
-    await keepLease(database, writer, false);
+    await keepLease(database, writer);
     const rows = await database.all(
       `DELETE FROM changes WHERE id IN (SELECT id FROM changes WHERE at < ? ORDER BY at LIMIT ${PRUNED_ROWS}) RETURNING 1 AS one`,
       [before],

@@ -5,7 +5,6 @@ import { randomUUID } from 'node:crypto';
 import { EventEmitter, once } from 'node:events';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
-import { hostname } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { beforeAll, expect, test } from 'vitest';
@@ -245,7 +244,7 @@ test.each(engines)(
     let reported = 0;
     const published = async () => {
       const now = new Date().toISOString();
-      await execute(`UPDATE meta SET value = '${JSON.stringify({ ...LEASE, heartbeat: now })}' WHERE key = 'lease'`);
+      await execute(`UPDATE writers SET heartbeat = '${now}'`);
       const before = sandbox().requests.length;
       const { code, stderr, documents } = await publish([], { FLEET_CONFIG_DIR: config });
       reported = vehiclesOf(documents).filter((each) => each.last_reported !== undefined).length;
@@ -323,8 +322,6 @@ test.each(engines)(
     for (const { vehicle_id: id } of list) expect(seen).not.toContain(id);
   },
 );
-
-const LEASE = { owner: 'test', host: hostname(), pid: process.pid };
 
 /** A service of a few bicycles that a test can break. */
 async function withService(

@@ -36,8 +36,7 @@ const execute = (sql: string) => withDatabase(mirror, (database) => database.all
 /** A heartbeat of so many seconds ago; a writer gives one every five. */
 function beat(secondsAgo = 0): Promise<unknown> {
   const heartbeat = new Date(Date.now() - secondsAgo * 1000).toISOString();
-  const lease = JSON.stringify({ owner: 'test', host: 'here', pid: 1, heartbeat });
-  return execute(`UPDATE meta SET value = '${lease}' WHERE key = 'lease'`);
+  return execute(`UPDATE writers SET heartbeat = '${heartbeat}'`);
 }
 
 async function requestsOf(
@@ -72,17 +71,21 @@ test.each([
     [],
     {},
   ],
-  ['a reading that is not whole', async () => execute("UPDATE meta SET value = '{}' WHERE key = 'snapshot'"), [], {}],
+  [
+    'a reading that is not whole',
+    async () => execute(`UPDATE writers SET state = replace(state, '"isWhole":true', '"isWhole":false')`),
+    [],
+    {},
+  ],
   ['another organization', async () => beat(), [], { FLEET_ORGANIZATION: '' }],
 ])('with %s the service is asked', async (_name, prepare, flags, more) => {
   await beat();
-  const snapshot = (await execute("SELECT value FROM meta WHERE key = 'snapshot'")) as { value: string }[];
   await prepare();
   const run = await requestsOf(['bicycles', 'get', bicycle.name, '--jq', '.uuid', ...flags], more);
   expect(run.stdout).toBe(`${bicycle.uuid}\n`);
   expect(run.paths.length).toBeGreaterThan(1);
   await execute('DELETE FROM gaps');
-  await execute(`UPDATE meta SET value = '${snapshot[0]?.value}' WHERE key = 'snapshot'`);
+  await execute(`UPDATE writers SET state = replace(state, '"isWhole":false', '"isWhole":true')`);
 });
 
 test('what the mirror does not know, or knows twice, is left to the service', async () => {

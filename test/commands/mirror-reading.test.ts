@@ -74,8 +74,8 @@ describe.each(engines)('%s', (kind, newText) => {
   beforeEach(async () => {
     if (Date.now() - beatMs < 5_000) return;
     beatMs = Date.now();
-    const lease = JSON.stringify({ owner: 'test', host: 'here', pid: 1, heartbeat: new Date(beatMs).toISOString() });
-    await withDatabase(text, (database) => database.all("UPDATE meta SET value = ? WHERE key = 'lease'", [lease]));
+    const heartbeat = new Date(beatMs).toISOString();
+    await withDatabase(text, (database) => database.all(`UPDATE writers SET heartbeat = '${heartbeat}'`));
   });
 
   const FILTERS = [
@@ -184,11 +184,8 @@ describe.each(engines)('%s', (kind, newText) => {
     );
     await set('DELETE FROM gaps WHERE ended IS NULL');
     // A writer that took over and has not written what it found yet: that it was away is no gap in the table so far.
-    const owner = (name: string) =>
-      set(
-        `UPDATE meta SET value = '{"heard":"2026-03-02T00:00:00.000Z","owner":"${name}","batch":1}' WHERE key = 'position'`,
-      );
-    await owner('before');
+    const owner = (name: string) => set(`UPDATE writers SET owner = '${name}'`);
+    await owner('next');
     const starting = await fleet('mirror status');
     expect([starting.code, starting.stderr]).toEqual([
       9,

@@ -8,8 +8,8 @@ import { describe, expect, test } from 'vitest';
 import { type Clock, systemClock } from '../../src/clock.js';
 import { END_MS } from '../../src/commands/mirror/keeper.js';
 import type { Row } from '../../src/mirror/database.js';
-import { HEARTBEAT_MS } from '../../src/mirror/lease.js';
 import { writeMeta } from '../../src/mirror/schema.js';
+import { HEARTBEAT_MS } from '../../src/mirror/writers.js';
 import { type Sandbox, startSandbox } from '../../src/sandbox/index.js';
 import { environmentOf } from '../support/environment.js';
 import { newFolder } from '../support/folder.js';
@@ -91,6 +91,12 @@ async function withScene(to: string, use: (scene: Scene) => Promise<void>, bicyc
   }
 }
 
+/** Another writer has the lease. */
+function takeOver(to: string, host: string, heartbeat: string) {
+  const sql = `update writers set owner = 'other', host = '${host}', pid = ${process.pid}, heartbeat = '${heartbeat}'`;
+  return withDatabase(to, (database) => database.all(sql));
+}
+
 const CURRENT = 'select count(*) as n from gaps where ended is null';
 const uuidsOf = ({ sandbox, organization }: Scene) => sandbox.bicycles(organization).map(({ uuid }) => uuid);
 
@@ -103,7 +109,7 @@ describe.each(engines)('%s', (_kind, newText) => {
       const total = uuidsOf(scene).length;
       await until('select count(*) as n from latest', { n: total });
       await running.until(() => running.events('open').length > 0);
-      await until(`select count(*) as n from meta where key = 'snapshot' and value like '%"isWhole":true%'`, { n: 1 });
+      await until(`select count(*) as n from writers where state like '%"isWhole":true%'`, { n: 1 });
       sandbox.changeBicycle(uuid, { description: 'one', state_of_charge: 12.5 });
       sandbox.changeBicycle(uuid, { description: 'two' });
       sandbox.publish(`/x/admin/bicycles/${uuid}/`, 'bicycle', { uuid, note: 1, modified: null });
@@ -167,9 +173,9 @@ describe.each(engines)('%s', (_kind, newText) => {
       expect((await once()).code).toBe(0);
       expect(sandbox.requests.filter(({ url }) => url.startsWith('/bicycles/'))).toHaveLength(1);
       // The next gap begins where this one ended.
-      const [position] = await ask("select value from meta where key = 'position'");
+      const [position] = await ask('select state from writers');
       const [gap] = await ask('select ended from gaps');
-      expect(Date.parse(JSON.parse(String(position?.['value'])).heard)).toBe(Date.parse(String(gap?.['ended'])));
+      expect(JSON.parse(String(position?.['state'])).heardMs).toBe(Date.parse(String(gap?.['ended'])));
       expect(await ask('select reason, found from gaps')).toEqual([{ reason: 'the mirror was not running', found: 1 }]);
       expect(await ask('select bicycle, field, source from changes')).toEqual([
         { bicycle: uuid, field: 'description', source: 'list' },
@@ -254,8 +260,7 @@ describe('one writer', () => {
       const { once, to } = scene;
       expect((await once()).code).toBe(0);
       const heartbeat = new Date(Date.now() - 12_000).toISOString();
-      const lease = { owner: 'other', host: hostname(), pid: process.pid, heartbeat };
-      await withDatabase(to, (database) => writeMeta(database, { lease }));
+      await takeOver(to, hostname(), heartbeat);
       const { code, stderr } = await once();
       expect([code, stderr]).toEqual([0, expect.stringContaining('waiting to see whether it still runs')]);
     });
@@ -269,13 +274,12 @@ describe('one writer', () => {
       await running.until(() => running.stderr().includes('watching'));
       const second = await once();
       expect(second.code).toBe(3);
-      expect(second.stderr).toContain(`another writer keeps this mirror: process ${process.pid} on`);
-      const lease = { owner: 'other', host: 'elsewhere', pid: 7, heartbeat: new Date().toISOString() };
-      await withDatabase(to, (database) => writeMeta(database, { lease }));
+      expect(second.stderr).toContain(`another writer keeps ${scene.organization}: process ${process.pid} on`);
+      await takeOver(to, 'elsewhere', new Date().toISOString());
       sandbox.changeBicycle(uuidsOf(scene)[0] ?? '', { description: 'after it' });
       const { code, stderr } = await running.ended;
       expect(code).toBe(3);
-      expect(stderr).toContain('process 7 on elsewhere keeps the mirror now');
+      expect(stderr).toContain('on elsewhere keeps the mirror now');
       await until(`select count(*) as n from changes where new = '"after it"'`, { n: 0 });
     });
   });
@@ -353,8 +357,7 @@ describe('what ends it, and what it survives', () => {
   test('a mirror whose writer lives, or was killed, is not current without the file beside it', async () => {
     await withScene(await newSqlite(), async ({ once, to, env }) => {
       expect((await once()).code).toBe(0);
-      const lease = { owner: 'other', host: 'here', place: 'x', pid: 1, heartbeat: new Date(now()).toISOString() };
-      await withDatabase(to, (database) => writeMeta(database, { lease }));
+      await takeOver(to, 'here', new Date(now()).toISOString());
       rmSync(`${to.replace('sqlite:', '')}-wal`, { force: true });
       const { code, stderr } = await runFleet(['mirror', 'status', '--to', to], { env, clock });
       expect([code, stderr]).toEqual([9, expect.stringContaining('its -wal file is missing')]);

@@ -1,9 +1,12 @@
 // The tables of a mirror: made in steps, the same on both databases, and what is no mirror refused.
 
 import { describe, expect, test } from 'vitest';
+import type { Database } from '../../src/mirror/database.js';
 import { CHANGE_COLUMNS } from '../../src/mirror/ledger.js';
 import { BICYCLE_COLUMNS, bicycleRow, utcOf, versionValue } from '../../src/mirror/rows.js';
 import { checkBaseUrl, migrate, readMeta, readSchema, SCHEMA_NUMBER, writeMeta } from '../../src/mirror/schema.js';
+import { areAlertsRead } from '../../src/mirror/store.js';
+import { readLeases } from '../../src/mirror/writers.js';
 import { useEngines, withDatabase } from '../support/mirror.js';
 
 const UUID = '6f1c0b5e-2f0e-4c56-9d3a-0d6f3a1f7c11';
@@ -19,6 +22,12 @@ function rowOf(uuid: string, fields: { [field: string]: unknown }, gone: string 
 
 const engines = useEngines();
 
+/** As the schemas before the third were. */
+async function dropWriters(database: Database) {
+  await database.all('drop table writers');
+  await database.all('alter table gaps drop column organization');
+}
+
 describe.each(engines)('%s', (kind, newDatabase) => {
   const shown = (time: string) => (kind === 'sqlite' ? at(time) : at(time).replace('.000000', ''));
 
@@ -30,6 +39,7 @@ describe.each(engines)('%s', (kind, newDatabase) => {
         await database.all(`create view ${name} as select uuid as bicycle, name from bicycles`);
       await database.all('create view silent as select uuid from bicycles');
       await database.all('create view mine as select * from silent');
+      await dropWriters(database);
       await writeMeta(database, { schema: '1' });
       await migrate(database);
       expect(await database.all('select start_known from rentals')).toEqual([]);
@@ -57,7 +67,7 @@ describe.each(engines)('%s', (kind, newDatabase) => {
     await withDatabase(await newDatabase(), async (database) => {
       await migrate(database);
       await writeMeta(database, { schema: String(SCHEMA_NUMBER + 1) });
-      await expect(migrate(database)).rejects.toThrow(/has schema 3, and this version of fleet supports up to 2/);
+      await expect(migrate(database)).rejects.toThrow(/has schema 4, and this version of fleet supports up to 3/);
     });
     await withDatabase(await newDatabase(), async (database) => {
       await database.all('create table bicycles (colour text)');
@@ -137,16 +147,48 @@ test.each([
   }
 });
 
-test.each(['{', 'null', '17', ''])('meta that says %j is damaged', async (text) => {
+test.each(['{', 'null', '17', ''])('a writer that says %j is damaged', async (text) => {
   await withDatabase((await engines[0]?.[1]()) ?? '', async (database) => {
     await migrate(database);
-    for (const key of ['lease', 'organizations']) {
-      await database.all('delete from meta');
-      await database.write('meta', ['key', 'value'], [[key, text]]);
-      await expect(readMeta(database)).rejects.toMatchObject({ kind: 'config' });
-    }
+    await database.write('writers', ['organization', 'state'], [['o', text]]);
+    await expect(readLeases(database)).rejects.toMatchObject({ kind: 'config' });
   });
 });
+
+test.each(engines)(
+  '%s: a mirror of the schema before goes on where its writer was, from its open gap',
+  async (_kind, newText) => {
+    await withDatabase(await newText(), async (database) => {
+      await migrate(database);
+      await database.all('drop table writers');
+      await database.all('alter table gaps drop column organization');
+      const [heard, checked] = ['2026-11-21T12:00:00.000000Z', '2026-11-21T11:58:00.000000Z'];
+      const before = {
+        ...{
+          schema: '2',
+          organizations: ['o', 'p'],
+          alerts: ['o'],
+          position: { heard, checked, owner: 'x', batch: 7 },
+        },
+        ...{ snapshot: { isWhole: true, suspected: null, reading: null }, lease: { owner: 'x', host: 'h', pid: 1 } },
+      };
+      const rows = Object.entries(before).map(([key, value]) => [
+        ...[key, typeof value === 'string' ? value : JSON.stringify(value)],
+      ]);
+      await database.write('meta', ['key', 'value'], rows, ['key']);
+      await database.write('gaps', ['started', 'reason'], [['2026-11-21T11:59:00.000000Z', 'cut']]);
+      await migrate(database);
+      const leases = await readLeases(database);
+      const state = { heardMs: Date.UTC(2026, 10, 21, 11, 59), checkedMs: Date.parse(checked), isWhole: true };
+      expect(leases).toMatchObject([
+        { organization: 'o', heartbeat: null, state },
+        { organization: 'p', heartbeat: null, state },
+      ]);
+      expect([await areAlertsRead(database, 'o'), await areAlertsRead(database, 'p')]).toEqual([true, false]);
+      expect(await database.all('select * from gaps')).toEqual([]);
+    });
+  },
+);
 
 test.each([
   ['2026-11-21T12:00:00Z', '2026-11-21T12:00:00.000000Z'],

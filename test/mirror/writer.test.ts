@@ -11,14 +11,14 @@ import type { OpenGap } from '../../src/follower/open-gap.js';
 import type { Database, Row } from '../../src/mirror/database.js';
 import { openDatabase } from '../../src/mirror/database.js';
 import { Ledger } from '../../src/mirror/ledger.js';
-import { type Snapshot, writeMeta } from '../../src/mirror/schema.js';
-import { adopt, commit, prepare, verify } from '../../src/mirror/store.js';
+import { commit, prepare, resume as resumeFrom, verify } from '../../src/mirror/store.js';
+import { takeLease } from '../../src/mirror/writers.js';
 import { addressOf, useEngines } from '../support/mirror.js';
 
 const START_MS = Date.UTC(2026, 10, 21, 12);
 const PAGE_ITEMS = 2;
 const TOPIC = '/o/admin/bicycles/*';
-const identity = { baseUrl: new URL('https://service.test/'), profile: 'default', organizations: ['o'] };
+const baseUrl = new URL('https://service.test/');
 const plan = { topics: new Map([[TOPIC, 'o']]), organizations: ['o'] };
 const LOST = {
   cause: 'network',
@@ -62,10 +62,11 @@ function openService() {
 
 /** A writer that nothing happens to but what the test says. */
 async function openWriter(service: ReturnType<typeof openService>, startSeconds: number) {
-  const writer = { owner: randomUUID(), host: 'here', pid: process.pid };
-  await prepare(database, identity);
-  await writeMeta(database, { lease: { ...writer, heartbeat: timeOf(startSeconds) } });
-  const found = await adopt(database, writer, identity, at(startSeconds).wallMs);
+  const writer = { owner: randomUUID(), host: 'here', pid: process.pid, organizations: ['o'] };
+  await prepare(database, baseUrl);
+  await database.all('update writers set heartbeat = null');
+  await takeLease(database, writer);
+  const found = await resumeFrom(database, writer, at(startSeconds).wallMs);
   const ledger = new Ledger();
   ledger.setSize(found.rows);
   const outputs: FollowerOutput[] = [];
@@ -82,16 +83,25 @@ async function openWriter(service: ReturnType<typeof openService>, startSeconds:
     for (const output of outputs) if (output.type === 'gap-close') ledger.add(output);
     if (follower.isConnected) heardMs = at(seconds).wallMs;
     const { gap, comparedToMs, known, whole } = follower;
-    const snapshot: Snapshot = { isWhole: known.isWhole, suspected: null, reading: whole.progress ?? null };
     const writes = ledger.take();
-    const rows = { batch: ++batch, writes, gap, gapBefore, snapshot, snapshotBefore: undefined, heardMs, comparedToMs };
-    await commit(database, writer, { ...rows, behindMs: 0, nowMs: at(seconds).wallMs, beats: false }, false);
+    const { suspectedMs, progress: reading } = whole;
+    const reached = {
+      heardMs,
+      checkedMs: comparedToMs,
+      isWhole: known.isWhole,
+      suspectedMs,
+      reading,
+      proven: undefined,
+    };
+    const state = { ...reached, ...writer, batch: ++batch, behindMs: 0 };
+    const rows = { writes, gap, isSameGap: gap === gapBefore, state, nowMs: at(seconds).wallMs, beats: false };
+    await commit(database, writer, rows, false);
     gapBefore = gap;
     for (const output of outputs.splice(0))
       if (output.type === 'read-page' || output.type === 'read-whole') asked.push(output);
     for (const each of writes.steps) {
       if (each.type !== 'verify') continue;
-      const meeting = await verify(database, each);
+      const meeting = await verify(database, writer, each);
       await step({ type: 'whole-met', id: each.id, ...meeting }, seconds);
     }
   };

@@ -69,13 +69,13 @@ export async function makeMirror(
       ['started', 'ended', 'reason', 'found'],
       gaps.map((gap) => [gap.started, gap.ended, gap.reason, gap.found]),
     );
-    await writeMeta(database, {
-      base_url: sandbox.baseUrl.replace(/\/+$/, ''),
-      organizations: [organizationOf(sandbox)],
-      position: { heard: now, checked: now, owner: 'test', batch: 1 },
-      snapshot: { isWhole: true, suspected: null, reading: null },
-      lease: { owner: 'test', host: hostname(), pid: process.pid, heartbeat: isAlive ? now : null },
-    });
+    await writeMeta(database, { base_url: sandbox.baseUrl.replace(/\/+$/, '') });
+    const organization = organizationOf(sandbox);
+    const reached = { heardMs: Date.parse(now), checkedMs: Date.parse(now), isWhole: true };
+    const state = { ...reached, owner: 'test', organizations: [organization], batch: 1, behindMs: 0 };
+    const lease = ['test', hostname(), process.pid, isAlive ? now : null, JSON.stringify(state)];
+    const columns = ['organization', 'owner', 'host', 'pid', 'heartbeat', 'state'];
+    await database.write('writers', columns, [[organization, ...lease]]);
   });
 }
 

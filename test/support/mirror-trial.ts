@@ -5,7 +5,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { BOOKKEEPING } from '../../src/follower/known-fleet.js';
 import type { Database } from '../../src/mirror/database.js';
-import { readMeta } from '../../src/mirror/schema.js';
+import { readLeases } from '../../src/mirror/writers.js';
 import { type Fault, type Sandbox, startSandbox } from '../../src/sandbox/index.js';
 import { withDatabase } from './mirror.js';
 import { PROGRAM_ARGS, PROGRAM_FILE, preload } from './program.js';
@@ -96,7 +96,7 @@ export async function runTrial({ seed, to, durationMs, bicycles }: Trial): Promi
   };
   const args = [...PROGRAM_ARGS, 'mirror', 'run', '--to', to, '--organization', organization];
   // The database's clock knows nothing of the hasty life: 15 s after its last heartbeat, all at once.
-  const expire = () => withDatabase(to, (database) => database.all("delete from meta where key = 'lease'"), 'write');
+  const expire = () => withDatabase(to, (database) => database.all('update writers set heartbeat = null'), 'write');
   const runner = openRunner(args, env, now, expire);
   const made: Made[] = [];
   const removed: Removed[] = [];
@@ -289,7 +289,8 @@ async function copyWhole(to: string, runner: Runner, now: () => number, onWait: 
     const copy = await withDatabase(to, (database) =>
       database.transaction(async (): Promise<Copy | undefined> => {
         if (database.kind === 'postgres') await database.all('set transaction isolation level repeatable read');
-        if ((await readMeta(database).catch(() => undefined))?.snapshot?.isWhole !== true) return undefined;
+        const [lease] = await readLeases(database).catch(() => []);
+        if (lease?.state?.isWhole !== true) return undefined;
         const rows = await database.all('select uuid, raw from bicycles');
         const [last] = await database.all('select max(id) as id from changes');
         const parsed = rows.map(({ uuid, raw }) => [String(uuid), JSON.parse(String(raw)) as Fields] as const);

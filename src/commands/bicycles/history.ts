@@ -232,11 +232,12 @@ async function* readEntries(
   fields: readonly string[] = [],
 ): AsyncGenerator<Item<Entry>[], void, undefined> {
   const isField = fields.length === 0 ? '' : ` AND field IN (${fields.map(() => '?').join(', ')})`;
-  const [isRecent, isLate] = since === undefined ? ['', ''] : [' AND at >= ?', ' WHERE ended IS NULL OR ended >= ?'];
+  const [isRecent, isLate] = since === undefined ? ['', ''] : [' AND at >= ?', ' AND (ended IS NULL OR ended >= ?)'];
   const recent = since === undefined ? [] : [since];
   const sql = `SELECT at, id, field, old, new, source, version, NULL AS ended FROM changes WHERE bicycle = ?${isField}${isRecent}
-    UNION ALL SELECT started, 0, NULL, NULL, NULL, reason, NULL, ended FROM gaps${isLate} ORDER BY at, id`;
-  for await (const rows of database.each(sql, [uuid, ...fields, ...recent, ...recent]))
+    UNION ALL SELECT started, 0, NULL, NULL, NULL, reason, NULL, ended FROM gaps
+      WHERE coalesce(organization = (SELECT followed FROM bicycles WHERE uuid = ?), true)${isLate} ORDER BY at, id`;
+  for await (const rows of database.each(sql, [uuid, ...fields, ...recent, uuid, ...recent]))
     yield rows.map((row) => itemOf(row['field'] === null ? gapOf(row) : changeOf(row)));
 }
 

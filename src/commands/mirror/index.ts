@@ -28,7 +28,7 @@ export function addMirror(program: Command, run: Run): void {
 
 const RUN = `Keep the mirror current until Ctrl-C: reads the list once, follows the push channel, catches up after
 every gap, and reads alerts every 30 seconds. Resumes where it stopped, also after a crash.
-Only one can run for each database.`;
+One can run for each organization; in SQLite, one for each database.`;
 
 const ONCE = `Bring the mirror up to date and exit: for cron, where nothing can run all the time. What
 happened in between is a gap: its end is recorded, not each step.`;
@@ -60,12 +60,17 @@ function addRun(mirror: Command, run: Run): void {
           '--metrics <port>',
           'serve /metrics (Prometheus) and /healthz on this port, on loopback only',
           portNumber('--metrics'),
-        ),
+        )
+        .option('--standby', 'where another writer keeps the organization: wait, and take over when it ends'),
     ),
   ).action(run(async () => (await import('./run.js')).runMirror));
   examples(
     command,
     ['keep a mirror of the profile in use', 'fleet mirror run'],
+    [
+      'take over when the writer on another host ends',
+      'fleet mirror run --to postgres://fleet@db.example/fleet --standby',
+    ],
     [
       'in PostgreSQL, history of 90 days, with metrics',
       'fleet mirror run --to postgres://fleet@db.example/fleet --keep 90d --metrics 9464',

@@ -5,7 +5,7 @@ import type { FleetError } from '../../errors.js';
 import type { FollowerOutput } from '../../follower/events.js';
 import type { Follower } from '../../follower/follower.js';
 import type { WriteStep } from '../../mirror/ledger.js';
-import type { Lease } from '../../mirror/schema.js';
+import { type Lease, nameOf } from '../../mirror/writers.js';
 import { openProgress } from '../../terminal/progress.js';
 import { showDuration } from '../../terminal/time.js';
 import { count, errorFields } from '../../views/stream.js';
@@ -50,9 +50,14 @@ export function openReport(context: Context, stderr: Stderr, counters: Counters)
       if (step.type === 'mark-gone') print(true, { event: 'gone' }, 'bicycles that left the list are marked as gone');
     },
     /** Another writer may still live. */
-    waiting({ pid, host }: Lease) {
-      const line = `process ${pid} on ${host} kept this mirror a moment ago; waiting to see whether it still runs`;
-      print(false, { event: 'waiting', pid, host }, line);
+    waiting(lease: Lease, standby: boolean) {
+      const until = standby ? 'for its end' : 'to see whether it still runs';
+      const { organization, pid, host } = lease;
+      print(
+        false,
+        { event: 'waiting', organization, pid, host },
+        `${nameOf(lease)} keeps ${organization}; waiting ${until}`,
+      );
     },
     retry(reason: string, pauseMs: number) {
       print(false, { event: 'retry', message: reason }, `${reason}; trying again in ${showDuration(pauseMs)}`);

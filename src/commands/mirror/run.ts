@@ -1,20 +1,19 @@
 // `fleet mirror run` and `fleet mirror once`: what they follow, and what goes on beside the writer.
 
+import { setFlagsFromString } from 'node:v8';
 import { organizationTopic, type TopicRole } from '../../api/push.js';
-import { sleep } from '../../clock.js';
 import type { Context } from '../../context.js';
-import { asFleetError, FleetError } from '../../errors.js';
+import { FleetError } from '../../errors.js';
 import type { Client } from '../../http/client.js';
 import type { MirrorAddress } from '../../mirror/address.js';
-import { readMeta, writeMeta } from '../../mirror/schema.js';
 import { requireBaseUrl, requireSseUrl } from '../../settings/resolve.js';
 import { chosenDatabase } from '../database.js';
 import { beginFollowing, seesAllOf } from '../follow/start.js';
 import { followTopics } from '../follow/stream.js';
 import { requireOrganizations } from '../organization.js';
-import { serveCounters } from './counters.js';
-import { readAlerts } from './read.js';
-import { lookAt, runSession, type Session, withMirrorSession, writeAlerts } from './session.js';
+import { followAlerts, readAlerts } from './alerts.js';
+import { serveCounters } from './metrics.js';
+import { runSession, type Session, withMirrorSession } from './session.js';
 
 export interface OnceOptions {
   to?: MirrorAddress;
@@ -25,20 +24,19 @@ export interface OnceOptions {
 
 export interface RunOptions extends OnceOptions {
   metrics?: number;
+  standby?: boolean;
   /** Milliseconds. */
   idle: number;
   role?: TopicRole;
 }
 
-const ALERTS_MS = 30_000;
-
 /** Keeps the mirror until it is stopped. Throws what ended it (cli.md, mirror). */
 export async function runMirror(context: Context, options: RunOptions): Promise<void> {
   const sseUrl = requireSseUrl(await context.settings());
   await open(context, options, true, async (session, client) => {
-    const { signal, log, counters, emit, room, life } = session;
+    const { signal, log, emit, room, life } = session;
     if (options.metrics !== undefined) {
-      const server = await serveCounters(options.metrics, counters, () => lookAt(session));
+      const server = await serveCounters(options.metrics, session);
       session.atEnd(server.close);
     }
     announce(session);
@@ -63,7 +61,7 @@ export async function mirrorOnce(context: Context, options: OnceOptions): Promis
     await runSession(session, client, () => {
       if (isSettled) return;
       isSettled = true;
-      readAllAlerts(session, client).then(() => ending.stop('for'), ending.fail);
+      readAlerts(session, client).then(() => ending.stop('for'), ending.fail);
     });
     const { known, gap, whole } = session.follower;
     if (!known.isWhole || gap !== undefined || whole.wanted !== undefined) throw incomplete(whole.wanted?.reason);
@@ -77,8 +75,8 @@ export async function mirrorOnce(context: Context, options: OnceOptions): Promis
   });
 }
 
-function learnRights({ shown, options }: Session, token: string): void {
-  shown.seesAll = seesAllOf(token, options.identity.organizations);
+function learnRights({ shown, writer }: Session, token: string): void {
+  shown.seesAll = seesAllOf(token, writer.organizations);
 }
 
 function incomplete(reason: string | undefined): FleetError {
@@ -87,27 +85,36 @@ function incomplete(reason: string | undefined): FleetError {
   });
 }
 
+/** Batches are garbage as soon as they are written: V8 would let its young generation grow by 40 MB for them (measured: bench/mirror.js). */
+function keepYoungGenerationSmall(): void {
+  try {
+    setFlagsFromString('--semi-space-growth-factor=1');
+  } catch {
+    // An engine that has no such flag.
+  }
+}
+
 /** Opens the mirror, and a client whose retries are reported like the rest. */
 async function open(
   context: Context,
-  options: OnceOptions,
+  options: OnceOptions & Pick<Partial<RunOptions>, 'standby'>,
   follows: boolean,
   use: (session: Session, client: Client) => Promise<void>,
 ): Promise<void> {
   const settings = await context.settings();
+  keepYoungGenerationSmall();
   const baseUrl = requireBaseUrl(settings);
   const address = await chosenDatabase(context, options.to);
   const patient = follows ? await beginFollowing(context, {}) : context;
   const organizations = await requireOrganizations(patient, options.organization ?? []);
   const topics = new Map(follows ? organizations.map((each) => [organizationTopic(each), each]) : []);
-  const identity = { baseUrl, profile: settings.profile.value, organizations };
-  await withMirrorSession(context, { address, identity, topics, keepMs: options.keep }, async (session) =>
+  const { keep: keepMs, standby = false } = options;
+  await withMirrorSession(context, { address, baseUrl, organizations, topics, keepMs, standby }, async (session) =>
     use(session, await session.client(baseUrl, session.report.retry)),
   );
 }
 
-function announce({ report, found, options }: Session): void {
-  const { organizations } = options.identity;
+function announce({ report, found, writer: { organizations } }: Session): void {
   const before =
     found.heardMs === undefined
       ? 'a new mirror'
@@ -120,48 +127,4 @@ function announce({ report, found, options }: Session): void {
   if (found.left.length === 0) return;
   const message = `${found.left.join(', ')} is not mirrored any more: its bicycles are marked as gone`;
   report.print(true, { event: 'left', organizations: found.left }, message);
-}
-
-// Alerts
-
-/** Reads the alerts now and every 30 seconds; what fails is said once and tried again. */
-async function followAlerts(session: Session, client: Client): Promise<void> {
-  const { signal, report, context } = session;
-  let lastFailure: string | undefined;
-  while (!signal.aborted) {
-    try {
-      await readAllAlerts(session, client);
-      lastFailure = undefined;
-    } catch (thrown) {
-      if (signal.aborted) return;
-      const error = asFleetError(thrown);
-      if (error.kind === 'internal') throw error;
-      if (error.message !== lastFailure) {
-        const fields = { event: 'alerts-unread', kind: error.kind, message: error.message };
-        report.print(
-          true,
-          fields,
-          `the alerts cannot be read: ${error.message}; trying again every ${ALERTS_MS / 1000} s`,
-        );
-      }
-      lastFailure = error.message;
-    }
-    await sleep(context.clock, ALERTS_MS * (0.9 + context.clock.random() / 5), signal).catch(() => {});
-  }
-}
-
-async function readAllAlerts(session: Session, client: Client): Promise<void> {
-  const { keeper, options } = session;
-  /** The organizations whose alerts were read to the end. */
-  const read = new Set((await keeper.run((database) => readMeta(database))).alerts);
-  for (const organization of options.identity.organizations) {
-    let isRead = read.delete(organization);
-    await readAlerts(client, organization, !isRead, async (items) => {
-      const mayHaveMore = await writeAlerts(session, items, read);
-      if (mayHaveMore) isRead = false;
-      return mayHaveMore;
-    });
-    read.add(organization);
-    if (!isRead) await keeper.run((database) => writeMeta(database, { alerts: [...read] }));
-  }
 }

@@ -1,8 +1,7 @@
-// The loop of the mirror's writer: events become batches, each is stepped through the machine and written in one transaction.
+// The loop of the mirror's writer: events become batches, each is stepped through the follower and written in one transaction.
 
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
-import type { Alert } from '../../api/alert.js';
 import type { Bicycle } from '../../api/bicycle.js';
 import { every, type Moment, momentOf, sleep } from '../../clock.js';
 import type { Context } from '../../context.js';
@@ -12,40 +11,31 @@ import { Follower } from '../../follower/follower.js';
 import type { OpenGap } from '../../follower/open-gap.js';
 import type { Client } from '../../http/client.js';
 import type { Queue } from '../../http/stream/queue.js';
-import type { Item } from '../../http/types.js';
 import { isObject } from '../../json/parse.js';
 import type { MirrorAddress } from '../../mirror/address.js';
 import { admitted } from '../../mirror/admit.js';
-import { HEARTBEAT_MS, inUse, releaseLease, takeLease, type Writer } from '../../mirror/lease.js';
 import { Ledger, type WriteStep } from '../../mirror/ledger.js';
-import { MOST_BEHIND_MS } from '../../mirror/open.js';
-import { utcOfMs } from '../../mirror/rows.js';
-import type { Lease, Snapshot } from '../../mirror/schema.js';
-import {
-  adopt,
-  commit,
-  isEmpty,
-  type MirrorIdentity,
-  prepare,
-  prune,
-  storeAlerts,
-  verify,
-} from '../../mirror/store.js';
+import { commit, prepare, prune, resume, verify } from '../../mirror/store.js';
+import { HEARTBEAT_MS, inUse, type Lease, releaseLease, takeLease, type Writer } from '../../mirror/writers.js';
 import { readTime } from '../../terminal/time.js';
 import { type Session as Following, withSession } from '../follow/loop.js';
 import { answer, isRequest } from '../follow/requests.js';
-import { openCounters, type Reading } from './counters.js';
+import { openCounters } from './counters.js';
 import { count, type Heard, isOfStream, type ReadEvent, readMessage, type SessionEvent, uuidsOf } from './events.js';
 import { type Keeper, openKeeper } from './keeper.js';
 import { openReport, type Report } from './report.js';
 
 export interface SessionOptions {
   readonly address: MirrorAddress;
-  readonly identity: MirrorIdentity;
+  /** The service whose mirror it is, or becomes. */
+  readonly baseUrl: URL;
+  readonly organizations: readonly string[];
   /** The organization of each topic; none where lists alone are read. */
   readonly topics: ReadonlyMap<string, string>;
   /** How long history is kept; undefined is for ever. */
   readonly keepMs: number | undefined;
+  /** Waits for the writer before it to end, however long that takes. */
+  readonly standby: boolean;
 }
 
 /** What the writer's parts share. */
@@ -58,7 +48,8 @@ interface Written {
   /** The number of the last batch. */
   batch: number;
   gap: OpenGap | undefined;
-  snapshot: Snapshot | undefined;
+  /** What its state says of the lists, as text. */
+  lists: string;
   /** When the last heartbeat was written, and when history is looked through next, on the monotonic clock. */
   beatAtMs: number;
   pruneDueMs: number;
@@ -104,17 +95,18 @@ async function openSession(
   { stderr, signal: over, atEnd }: Following<SessionEvent>,
 ) {
   const { clock } = context;
-  const { address, identity, topics } = options;
+  const { address, baseUrl, topics } = options;
   const counters = openCounters();
   const report = openReport(context, stderr, counters);
   atEnd(report.close);
-  const writer: Writer = { owner: randomUUID(), host: hostname(), pid: process.pid };
-  const keeper = await openKeeper(context, { address, baseUrl: identity.baseUrl, over, report, counters });
+  const organizations = [...new Set(options.organizations)].sort();
+  const writer: Writer = { owner: randomUUID(), host: hostname(), pid: process.pid, organizations };
+  const keeper = await openKeeper(context, { address, baseUrl, over, report, counters });
   atEnd(keeper.close);
-  await keeper.run((database) => prepare(database, identity));
-  await becomeWriter(context, keeper, writer, report);
-  const found = await keeper.run((database) => adopt(database, writer, identity, clock.wallMs()));
+  await keeper.run((database) => prepare(database, baseUrl));
+  await becomeWriter(context, keeper, writer, options.standby, report);
   atEnd(() => keeper.run((database) => releaseLease(database, writer)).catch(() => {}));
+  const found = await keeper.run((database) => resume(database, writer, clock.wallMs()));
   const ledger = new Ledger();
   ledger.setSize(found.rows);
   /** What the follower put out since it was looked at last. */
@@ -123,12 +115,11 @@ async function openSession(
   const written: Written = {
     batch: 0,
     gap: undefined,
-    snapshot: undefined,
+    lists: '',
     beatAtMs: Number.NEGATIVE_INFINITY,
     heardMs: found.heardMs ?? clock.wallMs(),
     pruneDueMs: clock.monotonicMs(),
   };
-  const { organizations } = identity;
   const followed = { topics, organizations, bicycles: undefined, mostPages: MOST_PAGES, isWhole: true };
   /** What the token is shown of the lists, as its claims say. */
   const shown = { seesAll: undefined as boolean | undefined };
@@ -147,32 +138,22 @@ async function openSession(
 }
 
 /** Takes the lease. A writer that was killed cannot let go of it: whether the one before lives, its next heartbeat shows. */
-async function becomeWriter({ clock, signal }: Context, keeper: Keeper, writer: Writer, report: Report): Promise<void> {
+async function becomeWriter(
+  { clock, signal }: Context,
+  keeper: Keeper,
+  writer: Writer,
+  standby: boolean,
+  report: Report,
+): Promise<void> {
   let before: Lease | undefined;
   for (;;) {
     const other = await keeper.run((database) => takeLease(database, writer));
     if (other === undefined) return;
-    if (before !== undefined && other.heartbeat !== before.heartbeat) throw inUse(other);
-    if (before === undefined) report.waiting(other);
+    if (!standby && before !== undefined && other.heartbeat !== before.heartbeat) throw inUse(other);
+    if (before?.owner !== other.owner) report.waiting(other, standby);
     before = other;
     await sleep(clock, TICK_MS, signal);
   }
-}
-
-/** What a monitoring system asks for. */
-export function lookAt({ follower, ledger, context, counters, written }: Session): Reading {
-  return {
-    rows: ledger.size(),
-    isStreamUp: follower.isConnected,
-    isGapOpen: follower.gap !== undefined,
-    isWhole: follower.known.isWhole,
-    // A writer whose database is away says so by its heartbeat.
-    behindMs: counters.lagMs,
-    isCurrent:
-      follower.isCurrent &&
-      counters.lagMs <= MOST_BEHIND_MS &&
-      context.clock.monotonicMs() - written.beatAtMs < 3 * HEARTBEAT_MS,
-  };
 }
 
 /** Writes until the end. Throws what ended it; `onSettled` is called when lists alone are read and nothing is left to read. */
@@ -306,61 +287,45 @@ async function write(session: Session, heardMs: number, nowMs: number, isEnd: bo
   const { keeper, ledger, writer, counters, follower, outputs, written } = session;
   const { clock } = session.context;
   for (const output of outputs) if (output.type === 'gap-close') ledger.add(output);
+  const { gap, proven, whole, known, comparedToMs } = follower;
+  // What of the readings outlives this program.
+  const { suspectedMs, progress: reading } = whole;
+  const reached = { isWhole: known.isWhole, suspectedMs, reading, proven };
+  const [lists, isSameGap, writes] = [JSON.stringify(reached), gap === written.gap, ledger.take()];
   const beats = clock.monotonicMs() - written.beatAtMs >= HEARTBEAT_MS;
-  const snapshot = snapshotOf(follower);
-  const rows = {
-    ...{ batch: written.batch + 1, writes: ledger.take() },
-    ...{ gap: follower.gap, gapBefore: written.gap, snapshot, snapshotBefore: written.snapshot },
-    ...{ heardMs, comparedToMs: follower.comparedToMs, behindMs: counters.lagMs, nowMs, beats },
-  };
   written.heardMs = heardMs;
-  if (isEmpty(rows) && !beats && !isEnd) return;
+  const hasNews = writes.bicycles.length + writes.steps.length > 0 || !isSameGap || lists !== written.lists;
+  if (!hasNews && !beats && !isEnd) return;
+  const { owner, organizations } = writer;
+  const batch = written.batch + 1;
+  const position = {
+    owner,
+    organizations,
+    batch,
+    heardMs,
+    checkedMs: comparedToMs,
+    behindMs: Math.round(counters.lagMs),
+  };
+  const rows = { writes, gap, isSameGap, state: { ...reached, ...position }, nowMs, beats };
   const gone = await keeper.run((database, isRetry) => commit(database, writer, rows, isRetry));
   ledger.setSize(ledger.size() - gone);
-  const { steps, changes } = rows.writes;
   // Also where the answer was lost: then nobody says how many.
-  if (steps.some(({ type }) => type === 'mark-gone')) ledger.forget();
-  Object.assign(written, { batch: rows.batch, gap: rows.gap, snapshot });
+  if (writes.steps.some(({ type }) => type === 'mark-gone')) ledger.forget();
+  Object.assign(written, { batch, gap, lists });
   if (beats) written.beatAtMs = clock.monotonicMs();
   counters.batches++;
-  counters.changes += changes.length + gone;
+  counters.changes += writes.changes.length + gone;
   counters.gone += gone;
   counters.lastCommitWallMs = clock.wallMs();
-  for (const step of steps) {
+  for (const step of writes.steps) {
     session.report.step(step);
     if (step.type === 'verify') await verifyList(session, step);
   }
 }
 
-async function verifyList({ keeper, queue }: Session, step: WriteStep & { type: 'verify' }): Promise<void> {
-  const meeting = await keeper.run((database) => verify(database, step));
+async function verifyList({ keeper, queue, writer }: Session, step: WriteStep & { type: 'verify' }): Promise<void> {
+  const meeting = await keeper.run((database) => verify(database, writer, step));
   queue.push({ type: 'whole-met', id: step.id, ...meeting });
-}
-
-/** What of the readings outlives this program. */
-function snapshotOf(follower: Follower): Snapshot {
-  const { known, whole } = follower;
-  const { suspectedMs, progress } = whole;
-  const { proven } = follower;
-  const suspected = suspectedMs === undefined ? null : utcOfMs(suspectedMs);
-  const read = proven === undefined ? null : { at: utcOfMs(proven.atMs), count: proven.total ?? null };
-  return { isWhole: known.isWhole, suspected, reading: progress ?? null, proven: read };
-}
-
-/** Writes a page of alerts as `storeAlerts` does; resolves with whether there may be more behind it. */
-export async function writeAlerts(
-  { context, keeper, writer, counters }: Session,
-  items: readonly Item<Alert>[],
-  read: Iterable<string>,
-): Promise<boolean> {
-  let mayBeWritten = false;
-  const changed = await keeper.run((database, isRetry) => {
-    // Its answer was lost: what is there already may have come with it.
-    mayBeWritten = isRetry;
-    return storeAlerts(database, writer, items, read, context.clock.wallMs());
-  });
-  counters.alerts += changed;
-  return changed > 0 || mayBeWritten;
 }
 
 /** Does what the follower asked for. */

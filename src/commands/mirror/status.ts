@@ -1,9 +1,10 @@
-// `fleet mirror status`: how old the mirror is, how whole, and which gaps it has.
+// `fleet mirror status`: who writes the mirror, how old it is, how whole, and which gaps it has.
 
 import type { Context } from '../../context.js';
 import { FleetError } from '../../errors.js';
 import { type MirrorAddress, showMirrorAddress } from '../../mirror/address.js';
 import { type Gap, type Mirror, type MirrorStatus, readGaps } from '../../mirror/open.js';
+import { utcOfMs } from '../../mirror/rows.js';
 import { drawList } from '../../terminal/list.js';
 import { age, showDuration } from '../../terminal/time.js';
 import { chosenDatabase } from '../database.js';
@@ -43,8 +44,7 @@ export async function showStatus(context: Context, { to }: StatusOptions): Promi
     },
     address,
   );
-  if (status.isCurrent) return;
-  throw new FleetError('partial', `the mirror is not current: ${reasonOf(status)}`);
+  if (!status.isCurrent) throw new FleetError('partial', `the mirror is not current: ${reasonOf(status)}`);
 }
 
 /** What it lacks, without its age. */
@@ -57,61 +57,68 @@ const NOUN = { one: 'mirror', many: 'mirrors' };
 /** What programs get. */
 async function reportOf({ database, baseUrl, organizations }: Mirror, status: MirrorStatus, address: string) {
   const [counted = {}] = await database.all(COUNTS);
-  const count = (name: string) => Number(counted[name]);
-  const over = await readGaps(database, 'WHERE ended IS NOT NULL ORDER BY id DESC LIMIT ?', GAPS_SHOWN);
-  const { writer, ageMs } = status;
+  const counts = Object.fromEntries(Object.entries(counted).map(([name, count]) => [name, Number(count)]));
+  const over = await readGaps(database, 'WHERE ended IS NOT NULL ORDER BY started DESC LIMIT ?', GAPS_SHOWN);
+  const { asOfMs, ageMs, proven, writers } = status;
   return {
     database: address,
     base_url: baseUrl ?? null,
     organizations,
     current: status.isCurrent,
     whole: status.isWhole,
-    as_of: status.asOf ?? null,
+    as_of: asOfMs === undefined ? null : utcOfMs(asOfMs),
     behind_seconds: status.behindMs / 1000,
-    list_read: status.proven ?? null,
+    list_read: proven === undefined ? null : { at: utcOfMs(proven.atMs), count: proven.total ?? null },
     age_seconds: ageMs === undefined ? null : Math.round(ageMs / 1000),
-    writer: writer === undefined ? null : { host: writer.host, pid: writer.pid, alive: writer.isAlive },
+    /** One an organization. */
+    writers: writers.map(({ organization, host, pid, isWritten, heartbeat }) => ({
+      ...{ organization, host, pid, alive: isWritten, heartbeat },
+    })),
     kept_since: status.keptSince ?? null,
-    counts: {
-      bicycles: count('bicycles'),
-      gone: count('gone'),
-      alerts: count('alerts'),
-      changes: count('changes'),
-      gaps: count('gaps'),
-    },
+    counts,
     /** The open ones, then the newest of the others. */
     gaps: [...status.openGaps, ...over],
   };
 }
 
 function linesOf(report: Report, status: MirrorStatus, now: number): string[][] {
-  const { counts, writer } = report;
-  const heard = status.writer?.heartbeatAgeMs;
-  const writes =
-    writer?.alive === true
-      ? `process ${writer.pid} on ${writer.host}, last heartbeat ${showDuration(heard ?? 0)} ago`
-      : 'none';
+  const { gone = 0, gaps = 0, ...counts } = report.counts;
   return [
     ['database', report.database],
     ['service', report.base_url ?? '-'],
     ['organizations', report.organizations.join(', ') || '-'],
     ['status', status.isCurrent ? 'current' : `not current: ${reasonOf(status)}`],
-    ['as of', report.as_of === null ? '-' : `${wholeSeconds(report.as_of)} (${age(report.as_of, now)})`],
-    ['writer', writes],
+    ['as of', report.as_of === null ? '-' : timeAndAge(report.as_of, now)],
+    ...writersOf(status, now).map((line) => ['writer', line]),
     ['list', listRead(report.list_read, now)],
-    ['bicycles', `${counts.bicycles}${counts.gone === 0 ? '' : `, and ${counts.gone} that are gone`}`],
-    ['alerts', String(counts.alerts)],
-    ['changes', `${counts.changes}${report.kept_since === null ? '' : ` since ${wholeSeconds(report.kept_since)}`}`],
-    ['gaps', counts.gaps === 0 ? 'none' : `${counts.gaps}, ${status.openGaps.length || 'none'} open`],
+    ['bicycles', `${counts['bicycles']}${gone === 0 ? '' : `, and ${gone} that are gone`}`],
+    ['alerts', String(counts['alerts'])],
+    ['changes', `${counts['changes']}${report.kept_since === null ? '' : ` since ${wholeSeconds(report.kept_since)}`}`],
+    ['gaps', gaps === 0 ? 'none' : `${gaps}, ${status.openGaps.length || 'none'} open`],
     ...report.gaps.map((gap) => ['', describeGap(gap)]),
   ];
+}
+
+/** Each writer once, with its organizations where there are several writers. */
+function writersOf({ writers }: MirrorStatus, now: number): string[] {
+  const byLine = new Map<string, string[]>();
+  for (const { isWritten, pid, host, heartbeat, organization } of writers) {
+    const line = isWritten ? `process ${pid} on ${host}, last heartbeat ${age(heartbeat ?? '', now)}` : 'none';
+    byLine.set(line, [...(byLine.get(line) ?? []), organization]);
+  }
+  if (byLine.size <= 1) return [...byLine.keys(), ...(byLine.size === 0 ? ['none'] : [])];
+  return [...byLine].map(([line, organizations]) => `${line}: ${organizations.join(', ')}`);
 }
 
 /** When the whole list was last read, and how many bicycles the service counted then. */
 function listRead(read: Report['list_read'], now: number): string {
   if (read === null) return 'not read to its end yet';
   const counted = read.count === null ? '' : `, ${read.count} bicycles counted by the service`;
-  return `read whole ${wholeSeconds(read.at)} (${age(read.at, now)})${counted}`;
+  return `read whole ${timeAndAge(read.at, now)}${counted}`;
+}
+
+function timeAndAge(utc: string, now: number): string {
+  return `${wholeSeconds(utc)} (${age(utc, now)})`;
 }
 
 /** A time in UTC as people read it; JSON has all its digits. */

@@ -1,0 +1,76 @@
+// Reads the newest alerts of the service into the mirror.
+
+import { ALERT, type Alert } from '../../api/alert.js';
+import { sleep } from '../../clock.js';
+import { asFleetError, FleetError } from '../../errors.js';
+import type { Client } from '../../http/client.js';
+import { LARGE_PAGE } from '../../http/first-page.js';
+import { openRecent } from '../../http/seen.js';
+import { admitted } from '../../mirror/admit.js';
+import { areAlertsRead, setAlertsRead, storeAlerts } from '../../mirror/store.js';
+import type { Session } from './session.js';
+
+const ALERTS_MS = 30_000;
+/** Of how many items it is known whether they came before: more than are moved between two pages in flight. */
+const SEEN_LIMIT = 5_000;
+
+/** Reads the alerts now and every 30 seconds; what fails is said once and tried again. */
+export async function followAlerts(session: Session, client: Client): Promise<void> {
+  const { signal, report, context } = session;
+  let lastFailure: string | undefined;
+  while (!signal.aborted) {
+    try {
+      await readAlerts(session, client);
+      lastFailure = undefined;
+    } catch (thrown) {
+      if (signal.aborted) return;
+      const { kind, message } = asFleetError(thrown);
+      if (kind === 'internal') throw thrown;
+      const line = `the alerts cannot be read: ${message}; trying again every ${ALERTS_MS / 1000} s`;
+      if (message !== lastFailure) report.print(true, { event: 'alerts-unread', kind, message }, line);
+      lastFailure = message;
+    }
+    await sleep(context.clock, ALERTS_MS * (0.9 + context.clock.random() / 5), signal).catch(() => {});
+  }
+}
+
+/** Reads the alerts of each organization until there is nothing new, or all of them where they were never read to the end. */
+export async function readAlerts({ keeper, writer, counters, context }: Session, client: Client): Promise<void> {
+  for (const organization of writer.organizations) {
+    const isRead = await keeper.run((database) => areAlertsRead(database, organization));
+    let isNews = false;
+    for await (const items of newestAlerts(client, organization)) {
+      let mayBeWritten = false;
+      const changed = await keeper.run((database, isRetry) => {
+        // Its answer was lost: what is there already may have come with it.
+        mayBeWritten = isRetry;
+        return storeAlerts(database, writer, organization, admitted(items), context.clock.wallMs());
+      });
+      counters.alerts += changed;
+      const mayHaveMore = changed > 0 || mayBeWritten;
+      isNews ||= mayHaveMore;
+      if (isRead && !mayHaveMore) break;
+    }
+    if (isNews || !isRead) await keeper.run((database) => setAlertsRead(database, organization, true));
+  }
+}
+
+/** The pages of an organization's alerts, the newest first. Throws what the client throws. */
+async function* newestAlerts(client: Client, organization: string) {
+  const pages = (ordering: string) =>
+    client.pages<Alert>(
+      {
+        path: ALERT.listPath,
+        query: [['ordering', ordering], ['organization', organization], LARGE_PAGE],
+        subject: 'the list of alerts',
+      },
+      { ahead: 0, seen: openRecent(SEEN_LIMIT) },
+    );
+  try {
+    for await (const { items } of pages('-modified')) yield items;
+  } catch (thrown) {
+    // Section 4.5 shows `-created` alone.
+    if (!(thrown instanceof FleetError) || thrown.status !== 400) throw thrown;
+    for await (const { items } of pages('-created')) yield items;
+  }
+}

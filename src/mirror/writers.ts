@@ -1,0 +1,149 @@
+// One writer an organization (in SQLite one for the whole file): a lease with a heartbeat, so that a second one is refused and a dead one
+// replaced; and how far each writer has come.
+
+import { configError, type FleetError } from '../errors.js';
+import type { Resumed } from '../follower/events.js';
+import { isObject, parseJson } from '../json/parse.js';
+import type { Database } from './database.js';
+import { DIALECTS } from './dialect.js';
+
+/** A process that writes; the owner is new for each run. */
+export interface Writer {
+  readonly owner: string;
+  readonly host: string;
+  readonly pid: number;
+  /** In their order. */
+  readonly organizations: readonly string[];
+}
+
+/** How far a writer has come; times in milliseconds since the epoch, by its machine's date. */
+export interface State extends Omit<Resumed, 'gap' | 'modifiedMs'> {
+  /** Who wrote it, for which organizations, and in which of its batches: a commit whose answer was lost is known by it. */
+  readonly owner: string;
+  readonly organizations: readonly string[];
+  readonly batch: number;
+  /** How far what is written was behind the service, by the messages' own times. */
+  readonly behindMs: number;
+}
+
+/** A row of `writers`. */
+export interface Lease extends Omit<Writer, 'organizations'> {
+  readonly organization: string;
+  /** UTC by the database's own clock, null once the lease was let go. */
+  readonly heartbeat: string | null;
+  /** Undefined until something was written. */
+  readonly state: State | undefined;
+}
+
+/** How often a writer says that it lives. */
+export const HEARTBEAT_MS = 5_000;
+/** A writer that gave no heartbeat for so long may be replaced. */
+export const LEASE_MS = 15_000;
+/** Clocks of SQLite's writers are those of their machines: a heartbeat so far in the future is a mistake. */
+const AHEAD_MS = 60_000;
+
+/** Whether a writer lives, as far as its heartbeat shows. */
+export function isAlive({ heartbeat }: Lease, now: string): boolean {
+  const ageMs = heartbeat === null ? Number.NaN : Date.parse(now) - Date.parse(heartbeat);
+  return ageMs < LEASE_MS && ageMs > -AHEAD_MS;
+}
+
+/** What time it is at the database, UTC. */
+export async function databaseTime(database: Database): Promise<string> {
+  const [row] = await database.all(`SELECT ${DIALECTS[database.kind].clock} AS now`);
+  return String(row?.['now']);
+}
+
+/** The writers of these organizations, or of all; locked: nobody else changes them before the transaction ends. */
+export async function readLeases(
+  database: Database,
+  organizations?: readonly string[],
+  isLocked = false,
+): Promise<Lease[]> {
+  const { texts, locked } = DIALECTS[database.kind];
+  const where = organizations === undefined ? '' : `WHERE organization IN (${texts})`;
+  const sql = `SELECT * FROM writers ${where} ORDER BY organization ${isLocked ? locked : ''}`;
+  const rows = await database.all(sql, organizations && [JSON.stringify(organizations)]);
+  return rows.map(({ organization, owner, host, pid, heartbeat, state }) => ({
+    ...{ organization: String(organization), owner: String(owner), host: String(host), pid: Number(pid) },
+    heartbeat: heartbeat === null ? null : String(heartbeat),
+    state: state === null ? undefined : readState(String(state)),
+  }));
+}
+
+function readState(text: string): State {
+  try {
+    const state = parseJson(text);
+    if (isObject(state) && Array.isArray(state['organizations'])) return state as unknown as State;
+  } catch {}
+  throw configError(
+    'the mirror is damaged: its table "writers" is not as it was written',
+    'name another database with --to',
+  );
+}
+
+/** Becomes the writer of its organizations; resolves with one that may still live, where there is one. */
+export async function takeLease(database: Database, writer: Writer): Promise<Lease | undefined> {
+  const { organizations, owner } = writer;
+  return database.transaction(async () => {
+    const rows = organizations.map((each) => [each]);
+    await database.write('writers', ['organization'], rows, ['organization']);
+    const leases = await readLeases(database, database.kind === 'sqlite' ? undefined : organizations, true);
+    const now = await databaseTime(database);
+    const other = leases.find((lease) => lease.owner !== owner && isAlive(lease, now));
+    if (other === undefined) await setLease(database, writer, now);
+    else await database.all('DELETE FROM writers WHERE owner IS NULL AND state IS NULL');
+    return other;
+  });
+}
+
+/**
+ * Checks, inside the transaction of a batch, that this is still the writer. Resolves with how far it has come. Throws a FleetError of kind
+ * `config` where another one has taken over: a writer that slept must not write.
+ */
+export async function keepLease(database: Database, { organizations, owner }: Writer): Promise<State | undefined> {
+  const leases = await readLeases(database, organizations, true);
+  const other = leases.find((lease) => lease.owner !== owner);
+  if (other === undefined && leases.length === organizations.length) return leases[0]?.state;
+  throw configError(
+    `this writer was silent for too long, and ${other === undefined ? 'nobody' : nameOf(other)} keeps the mirror now`,
+    'this one has written nothing since; run only one writer per organization',
+  );
+}
+
+/** Lets go, so that the next writer need not wait; nothing where another one took over. */
+export async function releaseLease(database: Database, writer: Writer): Promise<void> {
+  await setLease(database, writer, null, 'AND owner = ?', writer.owner);
+}
+
+async function setLease(
+  database: Database,
+  { organizations, owner, host, pid }: Writer,
+  heartbeat: string | null,
+  condition = '',
+  ...values: readonly string[]
+): Promise<void> {
+  const { texts, utc } = DIALECTS[database.kind];
+  const sql = `UPDATE writers SET owner = ?, host = ?, pid = ?, heartbeat = cast(? AS ${utc}) WHERE organization IN (${texts}) ${condition}`;
+  await database.all(sql, [owner, host, pid, heartbeat, JSON.stringify(organizations), ...values]);
+}
+
+/** Writes how far the writer has come, and with `beats` that it lives. */
+export async function writeState(database: Database, { organizations }: Writer, state: State, beats: boolean) {
+  const { texts, clock } = DIALECTS[database.kind];
+  const beat = beats ? `, heartbeat = ${clock}` : '';
+  const sql = `UPDATE writers SET state = ?${beat} WHERE organization IN (${texts})`;
+  await database.all(sql, [JSON.stringify(state), JSON.stringify(organizations)]);
+}
+
+export function nameOf({ pid, host }: Lease): string {
+  return `process ${pid} on ${host}`;
+}
+
+/** What a second writer is told. */
+export function inUse(lease: Lease): FleetError {
+  return configError(
+    `another writer keeps ${lease.organization}: ${nameOf(lease)}`,
+    'stop it, wait for its end with --standby, or use another database with --to',
+  );
+}

@@ -1,0 +1,125 @@
+// Several writers of one mirror: each keeps its own organizations, a second one of the same is refused or waits, and takes over.
+
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { type Clock, systemClock } from '../../src/clock.js';
+import { type Sandbox, startSandbox } from '../../src/sandbox/index.js';
+import { environmentOf } from '../support/environment.js';
+import { useEngines, withDatabase } from '../support/mirror.js';
+import { runFleet } from '../support/run.js';
+import { type Running, startFleet } from '../support/running.js';
+
+/** How many seconds the program lives in one; the database's clock knows nothing of it. */
+const SPEED = 10;
+const POLL_MS = 50;
+const LIMIT_MS = 20_000;
+
+const epochMs = Date.now();
+const startedAt = performance.now();
+const now = () => Math.round(epochMs + (performance.now() - startedAt) * SPEED);
+const clock: Clock = {
+  ...systemClock(now),
+  monotonicMs: () => performance.now() * SPEED,
+  after: (milliseconds, action) => systemClock().after(milliseconds / SPEED, action),
+};
+
+let sandbox: Sandbox;
+let env: NodeJS.ProcessEnv = {};
+let started: Running[] = [];
+let [one, two] = ['', ''];
+
+beforeEach(async () => {
+  sandbox = await startSandbox({ bicycles: 40, rate: 0, heartbeatMs: 200, now });
+  [one = '', two = ''] = sandbox.organizations.map(({ uuid }) => uuid);
+  env = { ...(await environmentOf(sandbox)), FLEET_ORGANIZATION: one };
+});
+afterEach(async () => {
+  for (const running of started) await running.stop('SIGTERM').catch(() => {});
+  started = [];
+  await sandbox.close();
+});
+
+function run(to: string, organization: string, ...more: string[]): Running {
+  const args = ['mirror', 'run', '--to', to, '--organization', organization, ...more];
+  const running = startFleet(args, { env, clock });
+  started.push(running);
+  return running;
+}
+
+const ask = (to: string, sql: string) => withDatabase(to, (database) => database.all(sql), 'read');
+
+async function until(to: string, sql: string, ...rows: object[]): Promise<void> {
+  let found: unknown;
+  for (const endAt = performance.now() + LIMIT_MS; performance.now() < endAt; ) {
+    found = await ask(to, sql).catch((error) => error);
+    if (JSON.stringify(found) === JSON.stringify(rows)) return;
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+  }
+  expect(found, started.map(({ stderr }) => stderr()).join('---\n')).toEqual(rows);
+}
+
+/** The organization is read whole, and its bicycles are there. */
+const isWhole = (to: string, organization: string) =>
+  until(
+    to,
+    `select count(*) as n, (select count(*) from writers where organization = '${organization}' and state like '%"isWhole":true%') as whole
+      from bicycles where followed = '${organization}' and gone is null`,
+    { n: sandbox.bicycles(organization).length, whole: 1 },
+  );
+
+describe.each(useEngines())('%s', (kind, newText) => {
+  test.runIf(kind === 'postgres')(
+    'a writer an organization: they share the database, and status shows both',
+    async () => {
+      const to = await newText();
+      run(to, one);
+      await isWhole(to, one);
+      const second = run(to, two);
+      await isWhole(to, two);
+      const [{ uuid = '' } = {}] = sandbox.bicycles(one);
+      sandbox.changeBicycle(uuid, { description: 'of the first' });
+      await until(to, `select new from changes where bicycle = '${uuid}'`, { new: '"of the first"' });
+      await until(to, 'select count(*) as n from bicycles where gone is not null', { n: 0 });
+      const refused = await runFleet(['mirror', 'once', '--to', to, '--organization', one], { env, clock });
+      expect([refused.code, refused.stderr]).toEqual([
+        3,
+        expect.stringContaining(`another writer keeps ${one}: process ${process.pid} on`),
+      ]);
+      const status = async () => runFleet(['mirror', 'status', '--to', to, '--json'], { env });
+      await expect.poll(async () => (await status()).code, { timeout: LIMIT_MS }).toBe(0);
+      expect(JSON.parse((await status()).stdout)).toMatchObject({
+        organizations: [one, two].sort(),
+        writers: [one, two].sort().map((organization) => ({ organization, pid: process.pid, alive: true })),
+      });
+      await second.stop('SIGTERM');
+      const half = await status();
+      expect([half.code, half.stderr]).toEqual([9, expect.stringContaining(`${two} is not being updated`)]);
+      // What was of another writer is nobody's fault, and stays.
+      await until(to, 'select count(*) as n from bicycles where gone is not null', { n: 0 });
+    },
+    60_000,
+  );
+
+  test.runIf(kind === 'sqlite')('SQLite has one writer, whatever its organizations', async () => {
+    const to = await newText();
+    run(to, one);
+    await isWhole(to, one);
+    const refused = await runFleet(['mirror', 'once', '--to', to, '--organization', two], { env, clock });
+    expect([refused.code, refused.stderr]).toEqual([3, expect.stringContaining(`another writer keeps ${one}`)]);
+    expect(await ask(to, 'select organization from writers')).toEqual([{ organization: one }]);
+  });
+
+  test('--standby waits for the writer to end, and takes over', async () => {
+    const to = await newText();
+    const first = run(to, one);
+    await isWhole(to, one);
+    const standby = run(to, one, '--standby');
+    await standby.until(() => standby.stderr().includes('waiting for its end'));
+    const [owner] = await ask(to, 'select owner from writers');
+    await first.stop('SIGTERM');
+    await standby.until(() => standby.stderr().includes('watching'));
+    expect(await ask(to, 'select owner from writers')).not.toEqual([owner]);
+    const [{ uuid = '' } = {}] = sandbox.bicycles(one);
+    sandbox.changeBicycle(uuid, { description: 'after it' });
+    await until(to, `select new from changes where bicycle = '${uuid}'`, { new: '"after it"' });
+  });
+});
