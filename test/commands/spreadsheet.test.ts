@@ -256,18 +256,75 @@ describe('rows that name their bicycles', () => {
     ]);
   });
 
-  test('of which some are wrong, after others were sent by UUID: all of it is said', async () => {
-    const [one] = usual();
+  test('every column that names a bicycle has to mean the same one', async () => {
+    const [one, two] = usual();
+    const header = 'serial_number,name\n';
+    const run = await act(`${header}${one?.serial_number},${two?.name}\n${two?.serial_number},${two?.name}\n`);
+    expect([run.code, run.stdout]).toEqual([2, '']);
+    expect(run.stderr).toContain(`line 2: "${one?.serial_number}" is ${one?.uuid}, but "${two?.name}" is ${two?.uuid}`);
+    const stale = await act(`${header}${one?.serial_number},Nobody\n`);
+    expect([stale.code, stale.stderr]).toEqual([2, expect.stringContaining('but "Nobody" is no bicycle')]);
+  });
+
+  test('a name that several have is told apart by another column', async () => {
+    const [one, two] = usual();
+    for (const twin of [one, two]) sandbox().changeBicycle(twin?.uuid ?? '', { name: 'Twin' });
+    const run = await act(`name,serial_number\nTwin,${two?.serial_number}\n`);
+    expect([run.code, run.stdout]).toEqual([0, expect.stringContaining(`/bicycles/${two?.uuid}/actions/`)]);
+  });
+
+  const actSlowly = async (lines: readonly string[]) => {
     const env = { FLEET_BASE_URL: sandbox().baseUrl, FLEET_TOKEN: await sandbox().token() };
     const stdin = Readable.from(
       (async function* () {
-        yield `uuid,name\n${one?.uuid},x\n`;
-        await new Promise((resolve) => setTimeout(resolve, 1500));
-        yield ',Nobody\n';
+        for (const line of lines) {
+          yield `${line}\n`;
+          await new Promise((resolve) => setTimeout(resolve, 1500));
+        }
       })(),
     );
+    const before = sandbox().requests.length;
     const run = await runFleet(['bicycles', 'act', '-', 'put_in_maintenance', '--yes'], { env, stdin });
-    expect([run.code, run.stderr]).toEqual([9, expect.stringContaining('hint: line 3: "Nobody" is no bicycle')]);
-    expect(run.stderr).toContain('none of them was sent; 1 bicycle: 1 ');
+    const posts = sandbox()
+      .requests.slice(before)
+      .filter(({ method }) => method === 'POST');
+    return { ...run, sent: posts.length };
+  };
+
+  test('from a slow pipe: a table that may have names is read to its end before anything is sent', async () => {
+    const [one] = usual();
+    const run = await actSlowly([`uuid,name\n${one?.uuid},`, ',Nobody']);
+    expect(run).toMatchObject({ code: 2, stderr: expect.stringContaining('line 3: "Nobody" is no bicycle'), sent: 0 });
   });
+
+  test('from a slow pipe: names are looked up before anything is sent, and refused behind what was', async () => {
+    const [one, two] = usual();
+    const named = await actSlowly([`{"name":"${two?.name}"}`, `{"uuid":"${one?.uuid}"}`, '{"name":"Nobody"}']);
+    expect(named).toMatchObject({ code: 2, stderr: expect.stringContaining('line 3: "Nobody"'), sent: 0 });
+    const late = await actSlowly([`{"uuid":"${one?.uuid}"}`, `{"name":"${two?.name}"}`]);
+    expect(late).toMatchObject({ code: 9, sent: 1 });
+    expect(late.stderr).toContain('line 2 of stdin: it names its bicycle, and bicycles of lines before were sent');
+  });
+
+  test('a list that never ends is no list', async () => {
+    let pages = 0;
+    await withServer(
+      (response) => {
+        pages += 1;
+        const uuid = (index: number) => `00000000-0000-4000-8000-${String(pages * 100 + index).padStart(12, '0')}`;
+        const results = Array.from({ length: 100 }, (_, index) => ({ uuid: uuid(index), name: `Ada ${pages}` }));
+        sendJson(response, 200, { count: 100, next: `http://x/bicycles/?page=${pages + 1}`, previous: null, results });
+      },
+      async ({ url }) => {
+        const env = { FLEET_BASE_URL: url, FLEET_TOKEN: 'a-token' };
+        const words = ['put_in_maintenance', '--yes'];
+        for (const run of [
+          await runFleet(['bicycles', 'act', '-', ...words], { env, stdin: 'name\nBob\n' }),
+          await runFleet(['bicycles', 'act', 'Bob', ...words], { env }),
+        ])
+          expect([run.code, run.stderr]).toEqual([7, expect.stringContaining('the list does not end')]);
+        expect(pages).toBeLessThan(100);
+      },
+    );
+  }, 30_000);
 });

@@ -57,7 +57,7 @@ export async function editMany(context: Context, options: EditOptions): Promise<
   ] as const)
     if (options[field] !== undefined)
       throw usageError(`--${field.replace('N', '-n')} is for one bicycle`, 'rows have their fields in columns');
-  const rows = await collect(parseRows(readStdinLines(context.io.stdin), context), context.signal);
+  const rows = await collect(parseRows(readStdinLines(context.io.stdin), { context, isByAll: false }), context.signal);
   const edits = await readEdits(context, rows, options.concurrency);
   await showChanges(context, edits);
   const byKey = new Map(edits.map((edit) => [edit.task.key, edit]));

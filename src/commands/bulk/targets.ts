@@ -7,20 +7,20 @@ import { type FleetError, usageError } from '../../errors.js';
 import { textOrNull } from '../../json/parse.js';
 import { readStdinLines } from '../../terminal/stdin.js';
 import { describeBefore } from './evidence.js';
-import { findNamedRows, NAMING_FIELDS, type NamedRow, namedRow } from './named-rows.js';
+import { findNamedRows, NAMING_FIELDS, type NamedRow, namesOf } from './named-rows.js';
 import type { Task } from './plan.js';
 import { readRows, Unreadable } from './rows.js';
 import { unlessAborted } from './until.js';
 
-/** Input that is whole within this time is checked before anything is sent. */
+/** Input that is whole within this time of its first row is checked before anything is sent. */
 const WHOLE_WITHIN_MS = 1000;
 
 /** More than this is not kept to be checked first. */
 const MOST_CHECKED = 1_000_000;
 
 /**
- * What is to be acted on from stdin, each once; those that come again go to `onRepeated`. A file, and what arrives whole within a second, is checked to
- * its end first: then a FleetError of kind `usage` that names the line comes before the first of them. Elsewhere it comes where the line is.
+ * What is to be acted on from stdin, each once; those that come again go to `onRepeated`. A file, a table whose columns may name bicycles, and what arrives
+ * whole within a second, is checked to its end first: then a FleetError of kind `usage` that names the line comes before the first of them. Elsewhere it comes where the line is.
  */
 export async function* readTargets(
   context: Context,
@@ -28,7 +28,17 @@ export async function* readTargets(
   mayBeNamed: boolean,
 ): AsyncGenerator<Task, void, undefined> {
   const { io, clock, signal } = context;
-  const rows = parseRows(readStdinLines(io.stdin), mayBeNamed ? context : undefined);
+  let isWhole = isFile(io.stdin);
+  let isSending = false;
+  const naming = {
+    context,
+    isByAll: true,
+    onTable: () => {
+      isWhole = true;
+    },
+    isTooLate: () => isSending,
+  };
+  const rows = parseRows(readStdinLines(io.stdin), mayBeNamed ? naming : undefined);
   const targets = (async function* () {
     for await (const row of rows) yield taskOf(row);
   })();
@@ -45,9 +55,11 @@ export async function* readTargets(
       next = targets.next();
     }
   };
-  const cancel = isFile(io.stdin) ? () => {} : clock.after(WHOLE_WITHIN_MS, () => late.abort());
+  await unlessAborted(next, signal);
+  const cancel = isWhole ? () => {} : clock.after(WHOLE_WITHIN_MS, () => late.abort());
   await unlessAborted(check(), AbortSignal.any([late.signal, signal])).finally(cancel);
   signal.throwIfAborted();
+  isSending = true;
   for (const [uuid, target] of seen) {
     yield target ?? plainTarget(uuid);
     seen.set(uuid, undefined);
@@ -103,43 +115,65 @@ export interface TargetRow {
   namedBy: string;
 }
 
+/** How rows may name their bicycles without a UUID. */
+export interface Naming {
+  context: Context;
+  /** Whether every column that can name one has to mean it; else the surest does, and the others are values. */
+  isByAll: boolean;
+  /** Called where a table may have such rows. */
+  onTable?(): void;
+  /** Whether bicycles of lines before were sent. */
+  isTooLate?(): boolean;
+}
+
+const TOO_LATE = 'it names its bicycle, and bicycles of lines before were sent: names go first, or into a file';
+
 /**
- * Reads line by line; what is a JSON array is read at its end, and so are rows that name their bicycles otherwise, which are looked up together.
- * Throws a FleetError of kind `usage` that names the line.
+ * Reads line by line; what is a JSON array is read at its end. From the first row on that names its bicycle otherwise than by UUID, the rest is
+ * read to its end, and all names are looked up together. Throws a FleetError of kind `usage` that names the line.
  */
 export async function* parseRows(
   lines: AsyncIterable<string>,
-  context: Context | undefined,
+  naming: Naming | undefined,
 ): AsyncGenerator<TargetRow, void, undefined> {
-  const named: (NamedRow & { isRecord: boolean })[] = [];
-  const naming = context === undefined ? ['uuid'] : ['uuid', ...NAMING_FIELDS];
+  const waiting: (TargetRow & Partial<NamedRow>)[] = [];
   const isHeader = (names: readonly string[], line: number, hasSeparatorLine: boolean) => {
-    const found = names.filter((name) => naming.includes(name));
+    const found = names.filter((name) => ['uuid', ...(naming === undefined ? [] : NAMING_FIELDS)].includes(name));
     const twice = found.find((name, index) => found.indexOf(name) !== index);
     if (twice !== undefined) throw new Unreadable(`two columns are named "${twice}"`, line);
+    if (found.some((name) => name !== 'uuid')) naming?.onTable?.();
     if (found.length > 0) return true;
     if (hasSeparatorLine) throw new Unreadable(HEADER_WORDS, line);
     return false;
   };
   try {
     for await (const { line, value, isRecord = false } of readRows(lines, { isHeader, hasComments: true })) {
-      if (typeof value === 'string') {
-        yield { line, uuid: parseUuid(value, line), fields: {}, isRecord, namedBy: 'uuid' };
-        continue;
-      }
-      const row = context !== undefined && (value['uuid'] ?? '') === '' ? namedRow(value, line) : undefined;
-      if (row !== undefined) named.push({ ...row, isRecord });
-      else yield { line, uuid: uuidOfRow(value, line), fields: value, isRecord, namedBy: 'uuid' };
+      const row = rowOf(value, line, isRecord, naming);
+      if (row.names !== undefined && naming?.isTooLate?.() === true) throw new Unreadable(TOO_LATE, line);
+      if (row.names === undefined && waiting.length === 0) yield row;
+      else waiting.push(row);
     }
   } catch (error) {
     throw error instanceof Unreadable ? badLine(error.line, error.message) : error;
   }
-  if (context === undefined || named.length === 0) return;
-  const found = await findNamedRows(context, named);
-  for (const row of named) {
-    const { line, fields, isRecord, field } = row;
-    yield { line, uuid: found.get(row) ?? '', fields, isRecord, namedBy: field };
-  }
+  if (naming === undefined || waiting.length === 0) return;
+  const isNamed = (row: TargetRow & Partial<NamedRow>): row is TargetRow & NamedRow => row.names !== undefined;
+  const found = await findNamedRows(naming.context, waiting.filter(isNamed));
+  for (const row of waiting) yield isNamed(row) ? { ...row, uuid: found.get(row) ?? '' } : row;
+}
+
+function rowOf(
+  value: { [field: string]: unknown } | string,
+  line: number,
+  isRecord: boolean,
+  naming: Naming | undefined,
+): TargetRow & Partial<NamedRow> {
+  if (typeof value === 'string') return { line, uuid: parseUuid(value, line), fields: {}, isRecord, namedBy: 'uuid' };
+  const names = naming === undefined || (value['uuid'] ?? '') !== '' ? [] : namesOf(value);
+  const [first] = names;
+  if (first === undefined) return { line, uuid: uuidOfRow(value, line), fields: value, isRecord, namedBy: 'uuid' };
+  const row = { line, uuid: '', fields: value, isRecord, namedBy: first.field };
+  return { ...row, names: naming?.isByAll === true ? names : [first] };
 }
 
 /** The longest beginning of a line that an error shows. */
