@@ -223,8 +223,12 @@ function addGlobalFlags(program: Command): void {
     .option('--base-url <url>', 'address of the service, prefix such as /api included (default: from the profile)')
     .option('--sse-url <url>', 'address of the push channel (default: from the profile)')
     .option('--api-version <version>', 'API version to request (default: 1.0)')
-    .option('--timeout <seconds>', 'per request: connect, headers, body (default: 30)')
-    .option('--deadline <seconds>', 'per request, in total (default: 10 times the timeout)', secondsOf('--deadline'))
+    .option('--timeout <seconds>', 'seconds without data before a request fails (default: 30)')
+    .option(
+      '--deadline <seconds>',
+      'seconds for a whole request (default: 10 times the timeout)',
+      secondsOf('--deadline'),
+    )
     .option('--retries <n>', 'retries of a safe request (default: 3)', wholeNumber('--retries', 0))
     .option(
       '--page-size <n>',

@@ -15,6 +15,11 @@ test('it has 200 lines at most', () => {
   expect(README.trimEnd().split('\n').length).toBeLessThanOrEqual(200);
 });
 
+test('what .ci/run runs is one of its two commands for a fresh machine', () => {
+  const commands = blocksOf(README, 'sh')[0]?.replace(/ +#.*/g, '').trim().split('\n');
+  expect(commands).toEqual(['npm install && npm run demo', readText('.ci/run').trim().split('\n').at(-1)]);
+});
+
 test.each(['README.md', 'CONTRIBUTING.md', ...GUIDES])('every link of %s leads somewhere', (path) => {
   const base = new URL(`../${path}`, import.meta.url);
   const targets = [...readText(path).matchAll(/\]\(([^)]+)\)/g)].map(([, target = '']) => target);

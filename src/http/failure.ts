@@ -263,11 +263,11 @@ const BODY_WORDS: Readonly<Record<BodyError['kind'], (coding: string) => readonl
     'ask for less at once, with a filter or a smaller page_size',
   ],
   'unknown-coding': (coding) => [
-    `is not what the interface says: it is compressed as "${coding}", which was not asked for`,
+    `is compressed as "${coding}", which was not asked for`,
     'a proxy between you and the service may do that',
   ],
   'broken-coding': (coding) => [
-    `is not what the interface says: its ${coding} compression is broken or incomplete`,
+    `has broken or incomplete ${coding} compression`,
     'try again; if it keeps happening, a proxy damages answers',
   ],
 };

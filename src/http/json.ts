@@ -25,7 +25,7 @@ export function unexpected(
   hint = 'check that the base URL is that of the service, prefix such as /api included',
   cause?: unknown,
 ): FleetError {
-  return new FleetError('service', `the answer is not what the interface says: ${what}`, {
+  return new FleetError('service', `unexpected answer from the service: ${what}`, {
     status,
     trace,
     hint,

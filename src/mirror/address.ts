@@ -39,7 +39,7 @@ export function parseMirrorAddress(text: string, folder?: string): ParsedAddress
   if (path === '' || path.includes('\0') || path === ':memory:')
     return { reason: 'sqlite: needs the path of a file', hint: FORMS };
   if (path.startsWith('~'))
-    return { reason: `"${path}" begins with ~, which only a shell knows`, hint: 'write the whole path' };
+    return { reason: `"${path}" begins with ~, which only shells expand`, hint: 'write the whole path' };
   if (isAbsolute(path)) return { value: { kind: 'sqlite', path } };
   if (folder !== undefined) return { value: { kind: 'sqlite', path: resolve(folder, path) } };
   return { reason: `"${path}" is not an absolute path`, hint: `write the whole path: sqlite:${resolve(path)}` };

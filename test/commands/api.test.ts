@@ -205,7 +205,7 @@ describe('refused before anything is sent (exit 2)', () => {
     [['/x/', '--input', '/nonexistent/nothing'], '/nonexistent/nothing cannot be read: no such file or directory\n'],
     [['/x/', '--input', fileOf('broken.json', '{"a":')], '--input is not JSON'],
     [['/x/', '--input', fileOf('latin1.json', Uint8Array.of(0x22, 0xfc, 0x22))], 'not UTF-8 text'],
-    [['/x/', '--input', '-', '-F', 'a=@-'], 'stdin can be read once'],
+    [['/x/', '--input', '-', '-F', 'a=@-'], 'stdin can be read only once'],
     [['/x/', '-X', 'GET', '--input', fileOf('get.json', '{}')], 'GET carries no body'],
     [['/x/', '--paginate', '-f', 'a=1'], '--paginate reads pages'],
     [['/x/', '--paginate', '-i'], 'takes no --include'],

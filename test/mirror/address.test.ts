@@ -29,7 +29,7 @@ test.each([
   ['sqlite:', /needs the path/],
   ['sqlite::memory:', /needs the path/],
   ['sqlite:fleet.db', /not an absolute path/],
-  ['sqlite:~/fleet.db', /only a shell knows/],
+  ['sqlite:~/fleet.db', /only shells expand/],
   ['/var/lib/fleet.db', /begins with sqlite:/],
   ['mysql://host/db', /begins with sqlite:/],
   ['postgres://ann:s3cret@host/fleet', /must not hold a password/],

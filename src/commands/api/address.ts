@@ -32,7 +32,7 @@ export function readAddress(text: string, baseUrl: URL): Address {
   if (!url.pathname.startsWith(`${prefix}/`)) {
     throw usageError(
       `"${text}" leads out of ${baseUrl.href}`,
-      'to ask for another place at the same origin, give its whole URL',
+      'for another path of the same origin give the whole URL',
     );
   }
   return { path: url.pathname.slice(prefix.length), search: url.search };

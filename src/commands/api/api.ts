@@ -178,7 +178,7 @@ async function readFields(context: Context, { field = [], rawField = [], input }
   const typed: Field[] = [];
   const given = field.map(splitField);
   if (given.filter(([, value]) => value === '@-').length + Number(input === '-') > 1)
-    throw usageError('stdin can be read once', 'put one of the inputs into a file');
+    throw usageError('stdin can be read only once', 'put one of the inputs into a file');
   for (const [name, value] of given) {
     const isFile = value.startsWith('@');
     typed.push(

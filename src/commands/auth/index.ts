@@ -47,7 +47,7 @@ warning, one that refuses the token an error, or a question on a terminal.`,
       .option('--with-token', 'read the token from stdin instead of asking')
       .option('--email <address>', 'log in with this address and a password', readEmail)
       .option('--password-stdin', 'read the password from stdin instead of asking')
-      .option('--login-path <path>', `where the service takes both (default: ${LOGIN_PATH})`, readPath)
+      .option('--login-path <path>', `path of the service's login (default: ${LOGIN_PATH})`, readPath)
       .option('--check', 'check with one request before saving (default)')
       .option('--no-check', 'save without a request')
       .action(run(async () => (await import('./login.js')).login)),

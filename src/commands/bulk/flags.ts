@@ -15,7 +15,7 @@ export function addBulkFlags<A extends unknown[], O extends OptionValues>(comman
     .option('--journal <file>', 'record every request and answer, to resume after a crash')
     .option(
       '--settle <seconds>',
-      'when resuming, wait this long for late requests of the dead run',
+      'when resuming, wait this long for requests of the earlier run that may still arrive',
       wholeNumber('--settle', 0),
       60,
     )

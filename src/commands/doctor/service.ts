@@ -119,7 +119,7 @@ async function judgePrefix(probe: Probe, baseUrl: URL, { status, headers, text }
   }
   const tried = prefixVariants(baseUrl).map((variant) => KEYS.base_url.show(variant));
   const nowhere = `${found}; ${tried.join(' and ')} ${tried.length === 1 ? 'does' : 'do'} not answer them either`;
-  return wrong(nowhere, 'ask those who run the service for its address, prefix included');
+  return wrong(nowhere, 'ask the operator of the service for its address, prefix included');
 }
 
 /** 406: the version that was asked for is not there; looks for one that is. */

@@ -76,10 +76,13 @@ const LEAST_EVERY_MS = 1000;
 function checkFlags({ out, serve, check, every, metrics }: GbfsOptions, isLasting: boolean): void {
   const isCheck = check === true;
   if (out === undefined && (isCheck || serve === undefined))
-    throw usageError('where should the feed go?', isCheck ? 'give --out DIR' : 'give --out DIR, or --serve PORT');
+    throw usageError(
+      'no destination: --out or --serve is missing',
+      isCheck ? 'give --out DIR' : 'give --out DIR, or --serve PORT',
+    );
   if (every !== undefined && every < LEAST_EVERY_MS) throw usageError('--every takes 1s or more');
   if (metrics !== undefined && !isLasting)
-    throw usageError('--metrics needs --every or --serve', 'a feed that is made once has nothing to count');
+    throw usageError('--metrics needs --every or --serve', 'a feed that is made once has no metrics');
 }
 
 /** What makes the feed of now. */

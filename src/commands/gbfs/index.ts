@@ -21,7 +21,7 @@ export function addGbfs(program: Command, run: Run): void {
     .command('gbfs')
     .summary('publish the fleet as a GBFS feed')
     .description(DESCRIPTION)
-    .option('--out <folder>', 'write the files there, each whole or not at all')
+    .option('--out <folder>', 'write the files there')
     .addOption(
       createOption('--version <version>', `version of GBFS: ${FEED_VERSIONS.join(', ')}`)
         .argParser(oneOf('version', FEED_VERSIONS))
@@ -30,7 +30,11 @@ export function addGbfs(program: Command, run: Run): void {
     .option('--every <duration>', 'publish again and again until Ctrl-C: 60s', readDuration('--every'))
     .option('--serve <port>', 'serve it on this machine, for a proxy in front', portNumber('--serve'))
     .option('--metrics <port>', 'serve /metrics (Prometheus) and /healthz on this machine', portNumber('--metrics'))
-    .option('--ttl <duration>', 'how long it may be used (default: that of --every, else 60s)', readDuration('--ttl'))
+    .option(
+      '--ttl <duration>',
+      'how long readers may use the feed, its ttl (default: --every, else 60s)',
+      readDuration('--ttl'),
+    )
     .option(
       '--organization <uuid|name>',
       'of this organization (default: from the settings)',
@@ -38,12 +42,8 @@ export function addGbfs(program: Command, run: Run): void {
     )
     .option('--set <name=value>', 'a fact of the system, such as name=CityBike (repeatable)', readSet)
     .option('--system <file>', 'a JSON object of such facts (default: settings, gbfs.name and so on)')
-    .option(
-      '--range <metres>',
-      'how far one goes on a full battery: 60km (default: they have no motor)',
-      readMetres('--range'),
-    )
-    .option('--max-age <duration>', 'leave out what has been silent for longer: 7d', readDuration('--max-age'))
+    .option('--range <metres>', 'range of a full battery, such as 60km (default: no motor)', readMetres('--range'))
+    .option('--max-age <duration>', 'leave out bicycles silent for longer, such as 7d', readDuration('--max-age'))
     .option('--disabled', 'include those in maintenance, as disabled')
     .option('--check', 'publish nothing: exit with 9 when the feed in --out is older than its ttl')
     .action(run(async () => (await import('./gbfs.js')).publishGbfs));

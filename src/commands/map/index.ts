@@ -20,10 +20,10 @@ export function addMap(program: Command, run: Run): void {
   const map = program.command('map').summary('draw the fleet on a map').description(DESCRIPTION);
   addRoleFlag(addFleetFilters(map))
     .option('--size <width,height>', 'columns and rows, or pixels of an SVG: 120,40', readSize)
-    .option('--live', 'fill the terminal, moving as messages come')
+    .option('--live', 'fill the terminal and follow updates')
     .option(
       '--serve [port]',
-      `serve the page on this machine, moving as messages come (default: ${DEFAULT_PORT})`,
+      `serve the page on this machine and follow updates (default: ${DEFAULT_PORT})`,
       portNumber('--serve'),
     )
     .option('--title <text>', "its title (default: the organization's name)")

@@ -16,7 +16,7 @@ export function addOrganizations(program: Command, run: Run): void {
 }
 
 export function addZones(program: Command, run: Run): void {
-  addNamed(program, run, 'zone', 'in which bicycles are searched with --zone; with -o geojson their outlines');
+  addNamed(program, run, 'zone', 'for --zone; -o geojson has their outlines');
 }
 
 export function addModels(program: Command, run: Run): void {
@@ -28,7 +28,7 @@ function addNamed(program: Command, run: Run, kind: Kind, what: string): void {
   const noun = program
     .command(many)
     .summary(kind === 'organization' ? 'list organizations; also: zones, models' : `list ${many}`)
-    .description(`List the ${many} ${what}. Wherever a UUID of one is asked for, its name will do.`);
+    .description(`List the ${many} ${what}. Every flag that takes a UUID of one takes its name too.`);
   const lines = [
     ['list them', `fleet ${many} list`],
     ['the names and UUIDs, as CSV', `fleet ${many} list --columns name,uuid -o csv`],
