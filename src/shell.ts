@@ -1,6 +1,8 @@
 // Runs a shell command of the operator in bounded time, and reads its output line by line.
 
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { closeSync, openSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import type { Clock } from './clock.js';
 
@@ -13,8 +15,8 @@ export interface ShellOptions {
   limitMs: number;
   /** What it reads; without it nothing, so that it cannot eat what is piped into fleet. */
   input?: string;
-  /** A group of its own: what it starts ends with it, and Ctrl-C is ours to pass on. Without one it has the terminal, where it may ask. */
-  isGroup: boolean;
+  /** Where there is a terminal it may ask there. Else it has a group of its own: what it starts ends with it, and Ctrl-C is ours to pass on. */
+  mayAsk: boolean;
   onOutput(stdout: Readable, stderr: Readable): void;
 }
 
@@ -28,6 +30,8 @@ export interface ShellEnd {
   error?: Error;
 }
 
+const isWindows = process.platform === 'win32';
+
 /** From being asked to end until it is ended. */
 const KILL_AFTER_MS = 1_000;
 /** How long its last output may take to arrive. */
@@ -35,19 +39,18 @@ const LAST_OUTPUT_MS = 500;
 
 /** Runs a command; never rejects. What it leaves in the background is not waited for. */
 export function runShell(command: string, options: ShellOptions): Promise<ShellEnd> {
-  const { env, clock, signal, limitMs, input, isGroup, onOutput } = options;
+  const { env, clock, signal, limitMs, input, mayAsk, onOutput } = options;
   return new Promise((resolve) => {
-    const child = spawn(command, { shell: true, stdio: ['pipe', 'pipe', 'pipe'], env, detached: isGroup });
+    const isGroup = !isWindows && !(mayAsk && hasTerminal());
+    const child = spawn(command, {
+      shell: true,
+      stdio: ['pipe', 'pipe', 'pipe'],
+      env,
+      detached: isGroup,
+      windowsHide: !mayAsk,
+    });
     let why: ShellEnd['why'];
     let cancelNext = () => {};
-    const kill = (name: NodeJS.Signals) => {
-      try {
-        if (isGroup && child.pid !== undefined) process.kill(-child.pid, name);
-        else child.kill(name);
-      } catch {
-        child.kill(name);
-      }
-    };
     const settle = (end: Omit<ShellEnd, 'why'>) => {
       cancelLimit();
       cancelNext();
@@ -60,9 +63,9 @@ export function runShell(command: string, options: ShellOptions): Promise<ShellE
     const stop = (reason: ShellEnd['why']) => {
       if (why !== undefined) return;
       why = reason;
-      kill('SIGTERM');
+      kill(child, 'SIGTERM', isGroup);
       cancelNext = clock.after(KILL_AFTER_MS, () => {
-        kill('SIGKILL');
+        kill(child, 'SIGKILL', isGroup);
         settle({ code: null, killedBy: 'SIGKILL' });
       });
     };
@@ -81,6 +84,37 @@ export function runShell(command: string, options: ShellOptions): Promise<ShellE
     child.stdin.end(input);
     if (signal.aborted) onAbort();
   });
+}
+
+function hasTerminal(): boolean {
+  try {
+    closeSync(openSync('/dev/tty', 'r'));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Ends a command, and what it started. Windows has no groups and no SIGTERM: taskkill ends the tree at once. */
+function kill(child: ChildProcess, signal: NodeJS.Signals, isGroup: boolean): void {
+  const alone = () => void child.kill(signal);
+  if (child.pid === undefined) return;
+  try {
+    if (isWindows)
+      endTree(child.pid)
+        .on('error', alone)
+        .on('exit', (code) => code !== 0 && alone());
+    else if (isGroup) process.kill(-child.pid, signal);
+    else alone();
+  } catch {
+    alone();
+  }
+}
+
+/** By its whole path: Windows looks for programs in the current directory first. */
+function endTree(pid: number): ChildProcess {
+  const taskkill = join(process.env['SystemRoot'] ?? 'C:\\Windows', 'System32', 'taskkill.exe');
+  return spawn(taskkill, ['/t', '/f', '/pid', String(pid)], { stdio: 'ignore', windowsHide: true });
 }
 
 /** `ended by SIGTERM`, or with `failed`: `failed with exit code 1`. */

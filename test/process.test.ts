@@ -13,6 +13,7 @@ import { hostile, withHostile } from './support/hostile.js';
 import type { Behaviour } from './support/misbehaving.js';
 import { often } from './support/often.js';
 import { isExecutable, PROGRAM_ARGS, PROGRAM_FILE, PROGRAM_LINE, preload } from './support/program.js';
+import { eventually } from './support/running.js';
 import { withSandbox } from './support/sandbox.js';
 import { withServer } from './support/server.js';
 import { hasTool } from './support/tools.js';
@@ -570,4 +571,17 @@ describe.skipIf(isExecutable)("Node's own warnings", () => {
     });
     expect((await ended(child)).stderr).toMatch(expected);
   });
+});
+
+test('without a terminal where it may ask, all that a token command started ends with it', async () => {
+  const said = join(newFolder(), 'said');
+  const inner = `trap "echo ended > '${said}'; exit" TERM; for i in $(seq 300); do sleep 0.1; done`;
+  const env = environment({ FLEET_BASE_URL: 'http://127.0.0.1:9', FLEET_TOKEN_COMMAND: `(${inner}) & wait` });
+  const child = spawn(PROGRAM_FILE, [...PROGRAM_ARGS, 'bicycles', 'list', '--timeout', '1'], {
+    env,
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  expect(await ended(child)).toMatchObject({ code: 3, stderr: expect.stringContaining('gave no token within 1 s') });
+  await eventually(() => existsSync(said));
 });

@@ -36,7 +36,7 @@ export async function runTokenCommand(place: TokenPlace & CommandPlace, input: T
     clock,
     signal: AbortSignal.any([signal, tooMuch.signal]),
     limitMs: timeoutMs,
-    isGroup: false,
+    mayAsk: true,
     onOutput(stdout, stderr) {
       stdout.on('data', (chunk: Buffer) => {
         length += chunk.length;

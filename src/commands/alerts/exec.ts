@@ -35,7 +35,7 @@ export async function runCommand(command: string, input: string, options: ExecOp
     ...rest,
     limitMs: EXEC_LIMIT_MS,
     input: `${input}\n`,
-    isGroup: true,
+    mayAsk: false,
     onOutput,
   });
   if (end.why === 'late') return `it did not end within ${EXEC_LIMIT_MS / 1000} s`;
