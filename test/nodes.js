@@ -133,6 +133,9 @@ const STORY = {
     // Whatever the settings in the environment are.
     await shell('FLEET_PROFILE=berlin FLEET_OUTPUT=uuid fleet demo --seconds 2');
   },
+  async guides({ shell }) {
+    check(await shell('fleet help bulk | grep -c "fleet journal show"'), '1', 'the guide of bulk runs');
+  },
   async manual({ prefix }) {
     const pages = (number) => readdirSync(join(prefix, 'share', 'man', `man${number}`));
     for (const page of ['fleet.1', 'fleet-bicycles-list.1', 'fleet-exit-codes.7'])

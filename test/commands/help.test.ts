@@ -109,6 +109,7 @@ describe('fleet help', () => {
     ['help bike act', 'Usage: fleet bicycles act'],
     ['bicycles help act', 'Usage: fleet bicycles act'],
     ['help help', 'Usage: fleet help'],
+    ['help environment', 'FLEET_TOKEN_FILE'],
   ])('%s', async (line, words) => {
     const run = await fleet(line);
     expect([run.code, run.stderr]).toEqual([0, '']);

@@ -9,7 +9,7 @@ import { collectWith, type Offers, offerCommand, type Place } from '../../cli/of
 import { nearestCommand } from '../../cli/suggestion.js';
 import type { Run } from '../../context.js';
 import { usageError } from '../../errors.js';
-import { TOPIC_NAMES, TOPICS } from './names.js';
+import { TOPIC_NAMES, TOPICS, topicOf } from './names.js';
 
 const TOPIC_LINES = showPairs(Object.entries(TOPICS));
 
@@ -25,7 +25,7 @@ export function addHelp(program: Command, run: Run): void {
         if (manPages !== undefined) return (await import('./manual.js')).writeManual(context, program, manPages);
         if (words.length === 1 && words[0]?.toLowerCase() === 'topics')
           return context.io.stdout.write(`${TOPIC_LINES}\n`);
-        const topic = TOPIC_NAMES.find((known) => known === words[0]?.toLowerCase());
+        const topic = topicOf(words[0]);
         if (topic === undefined || words.length !== 1) return findCommand(program, words).outputHelp();
         return (await import('./topics.js')).showTopic(context, topic, program);
       }),

@@ -22,3 +22,9 @@ export const TOPICS = {
 export type Topic = keyof typeof TOPICS;
 
 export const TOPIC_NAMES = Object.keys(TOPICS) as readonly Topic[];
+
+/** The guide of a name, and of the one that gh and others have for it. */
+export function topicOf(word: string | undefined): Topic | undefined {
+  const name = word?.toLowerCase();
+  return name === 'environment' ? 'settings' : TOPIC_NAMES.find((known) => known === name);
+}
