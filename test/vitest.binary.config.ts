@@ -11,7 +11,7 @@ export default defineConfig({
       'test/settings/place.test.ts',
       'test/http/stream-process.test.ts',
       'test/terminal/{jq,stdin}.test.ts',
-      'test/commands/{alerts-kill,bulk,bulk-kill,completion,doctor,examples,journal-file,watch-random,watch-terminal}.test.ts',
+      'test/commands/{alerts-kill,bulk,bulk-kill,chaos,completion,doctor,examples,journal-file,watch-terminal}.test.ts',
     ],
     env: { FLEET_BINARY: new URL('../dist/fleet', import.meta.url).pathname },
   },

@@ -1,0 +1,158 @@
+// `fleet mirror run` in trouble: its table against the service, its changes and gaps against what happened.
+
+import type { Bicycle } from '../../src/api/bicycle.js';
+import { BOOKKEEPING } from '../../src/follower/known-fleet.js';
+import type { Database } from '../../src/mirror/database.js';
+import { readLeases } from '../../src/mirror/writers.js';
+import { type Consumer, pause, runChaos, type Trial, type Verdict, type World } from './chaos.js';
+import { chooseTraits, type Luck } from './chaos-service.js';
+import { withDatabase } from './mirror.js';
+
+const SPEED = 10;
+/** How much earlier or later than it happened something may be seen, in the life of the service; besides, as late as a busy machine lets the processes be. */
+const SLACK_MS = 15_000;
+const END_LIMIT_MS = 60_000;
+/** How old what messages leave out may be (`fleet help mirroring`), in real milliseconds. */
+const LINKS_MS = (5 * 60_000) / SPEED;
+
+/** @param to the address of an empty database */
+export function runMirror(trial: Trial, to: string): Promise<Verdict> {
+  return runChaos(trial, SPEED, (luck) => openMirror(luck, to));
+}
+
+function openMirror(luck: Luck, to: string): Consumer {
+  let copy: Copy | undefined;
+  let differences: string[] = [];
+  return {
+    args: ['mirror', 'run', '--to', to],
+    // What was recorded is told by its version; one that lies about the time is for the watch.
+    traits: { ...chooseTraits(luck, 15 + luck.below(30)), hasVersions: true, hasFuture: false },
+    isKilled: true,
+    hasSteps: false,
+    end: ['SIGTERM', 143],
+    takeLine() {},
+    // The database's clock knows nothing of the hasty life: 15 s after its last heartbeat, all at once.
+    afterDeath: () => withDatabase(to, (database) => database.all('update writers set heartbeat = null'), 'write'),
+    async begin(world) {
+      copy = await copyWhole(to, world, () => {
+        if (luck.chance(0.1) && world.program.kills() < 2) world.program.kill();
+      });
+    },
+    /** Waits until the table equals the list, links included. */
+    async settle({ service }) {
+      const endAt = performance.now() + LINKS_MS + END_LIMIT_MS;
+      do {
+        await pause(200);
+        const read = (database: Database) => compare(database, service.fleet);
+        differences = await withDatabase(to, read, 'read').catch((error) => [String(error)]);
+      } while (differences.length > 0 && performance.now() < endAt);
+    },
+    async judge(world) {
+      if (copy === undefined) return ['the first reading did not end'];
+      const first = copy;
+      return [...differences.slice(0, 5), ...(await withDatabase(to, (database) => judge(database, first, world)))];
+    },
+  };
+}
+
+type Fields = { [field: string]: unknown };
+
+/** The table as it was when the first reading was whole. */
+interface Copy {
+  readonly rows: ReadonlyMap<string, Fields>;
+  readonly lastChange: number;
+  readonly atMs: number;
+}
+
+async function copyWhole(to: string, world: World, onWait: () => void): Promise<Copy> {
+  const endAt = performance.now() + END_LIMIT_MS;
+  for (;;) {
+    await pause(150);
+    const copy = await withDatabase(to, (database) =>
+      database.transaction(async (): Promise<Copy | undefined> => {
+        if (database.kind === 'postgres') await database.all('set transaction isolation level repeatable read');
+        const [lease] = await readLeases(database).catch(() => []);
+        if (lease?.state?.isWhole !== true) return undefined;
+        const rows = await database.all('select uuid, raw from bicycles');
+        const [last] = await database.all('select max(id) as id from changes');
+        const parsed = rows.map(({ uuid, raw }) => [String(uuid), JSON.parse(String(raw)) as Fields] as const);
+        return { rows: new Map(parsed), lastChange: Number(last?.['id'] ?? 0), atMs: world.life.now() };
+      }),
+    ).catch(() => undefined);
+    if (copy !== undefined) return copy;
+    if (performance.now() > endAt) throw new Error(`the first reading did not end:\n${world.stderr}`);
+    onWait();
+  }
+}
+
+async function compare(database: Database, list: ReadonlyMap<string, Bicycle>): Promise<string[]> {
+  const differences: string[] = [];
+  const [open] = await database.all('select count(*) as n from gaps where ended is null');
+  if (Number(open?.['n']) > 0) differences.push('a gap is open');
+  const rows = await database.all('select uuid, state, raw from bicycles where gone is null');
+  if (rows.length !== list.size) differences.push(`${rows.length} rows, ${list.size} bicycles`);
+  for (const { uuid, state, raw } of rows) {
+    const [kept, served] = [JSON.parse(String(raw)) as Fields, list.get(String(uuid)) ?? {}];
+    if (state !== served['state']) differences.push(`${uuid}: state ${state} for ${served['state']}`);
+    for (const field of new Set([...Object.keys(kept), ...Object.keys(served)])) {
+      const [a, b] = [JSON.stringify(kept[field]), JSON.stringify(served[field])];
+      if (a !== b && field !== 'distance') differences.push(`${uuid}.${field}: ${a} for ${b}`);
+    }
+  }
+  return differences;
+}
+
+/** Replays the changes from the first snapshot, and looks for what neither they nor the gaps account for. */
+async function judge(database: Database, copy: Copy, { service, program, waitMs, life }: World): Promise<string[]> {
+  const { made, removed } = service;
+  const { halts } = program;
+  const found: string[] = [];
+  const changes = await database.all('select * from changes order by id');
+  const state = new Map([...copy.rows].map(([uuid, row]) => [uuid, { ...row }]));
+  const seen = new Set<string>();
+  for (const { id, bicycle, version, field, old, new: now } of changes) {
+    seen.add(`${bicycle} ${version}`);
+    const isGone = field === 'gone' && now !== 'null';
+    if (isGone && !removed.some((one) => one.uuid === bicycle))
+      found.push(`${bicycle} is marked as gone, and is there`);
+    if (Number(id) <= copy.lastChange || field === 'gone') continue;
+    const uuid = String(bicycle);
+    if (field === '*') {
+      if (state.has(uuid)) found.push(`${uuid} came twice`);
+      state.set(uuid, JSON.parse(String(now)));
+      continue;
+    }
+    const row = state.get(uuid) ?? {};
+    const before = row[String(field)] === undefined ? null : JSON.stringify(row[String(field)]);
+    if (before !== old) found.push(`change ${id} of ${uuid}.${field}: from ${old}, where it was ${before}`);
+    row[String(field)] = JSON.parse(String(now));
+  }
+  for (const { uuid, raw } of await database.all('select uuid, raw from bicycles')) {
+    const [replayed, kept] = [state.get(String(uuid)) ?? {}, JSON.parse(String(raw)) as Fields];
+    for (const field of Object.keys(kept)) {
+      if (BOOKKEEPING.has(field) || JSON.stringify(replayed[field]) === JSON.stringify(kept[field])) continue;
+      found.push(`${uuid}.${field}: replayed ${JSON.stringify(replayed[field])}, kept ${JSON.stringify(kept[field])}`);
+    }
+  }
+  const slackMs = SLACK_MS + waitMs * life.speed;
+  // A connection that broke during a halt gave its last sign of life when the writer went on, by its own clock: that gap began before.
+  const beforeHalt = (ms: number) => {
+    const during = halts.filter(({ fromMs, toMs }) => fromMs <= ms && ms <= toMs + slackMs);
+    return Math.min(ms, ...during.map(({ fromMs }) => fromMs));
+  };
+  const gaps = (await database.all('select started, ended from gaps')).map(({ started, ended }) => [
+    beforeHalt(Date.parse(String(started))) - slackMs,
+    ended === null ? Number.POSITIVE_INFINITY : Date.parse(String(ended)) + slackMs,
+  ]);
+  for (const { uuid, version, atMs } of made) {
+    if (atMs <= copy.atMs || seen.has(`${uuid} ${version}`)) continue;
+    if (gaps.some(([from = 0, to = 0]) => atMs >= from && atMs <= to)) continue;
+    const at = new Date(atMs).toISOString();
+    const nextMs = Math.min(...gaps.map(([from = 0]) => from).filter((from) => from > atMs)) - atMs;
+    const others = made.flatMap((each) => (each.uuid === uuid ? [each.version] : []));
+    found.push(
+      `a change of ${uuid} at ${at} is neither recorded nor in a gap, ${nextMs} ms before the next: ${version} of ${others.join(', ')}`,
+    );
+  }
+  return found.slice(0, 20);
+}

@@ -1,0 +1,284 @@
+// A service over bare sockets that makes, changes and deletes bicycles, and lags, cuts, stalls, lies and refuses as it is told.
+
+import type { Socket } from 'node:net';
+import type { Bicycle } from '../../src/api/bicycle.js';
+import { type Behaviour, type PushRequest, STREAM_HEAD, sendStatus, startMisbehaving } from './misbehaving.js';
+import type { Made as MadeOnce, openLuck, Removed } from './watch-oracle.js';
+
+export const ORGANIZATION = '6f1c0b5e-2f0e-4c56-9d3a-0d6f3a1f7c11';
+const PAGE_SIZE = 5;
+/** More at once would seem to be a service in trouble. */
+const MOST_REMOVED = 3;
+
+/** The time of the program and its service. */
+export interface Life {
+  /** How many seconds pass in one. */
+  readonly speed: number;
+  readonly epochMs: number;
+  now(): number;
+}
+
+export type Made = MadeOnce & { version: number | undefined };
+
+interface Connection {
+  readonly socket: Socket;
+  /** Undefined: all bicycles. */
+  readonly uuid: string | undefined;
+  /** What is written while it is stalled: nothing, or all of it later. */
+  stall: 'none' | 'dead' | 'late';
+  late: string[];
+}
+
+export type Luck = ReturnType<typeof openLuck>;
+
+/** What the service is like at the moment. */
+export interface Mood {
+  push: 'fine' | '503' | 'html' | 'hang' | '429' | 'reset' | 'half-head';
+  list: 'fine' | '503' | 'html' | 'hang' | 'cut' | 'slow' | '401';
+  token: number;
+  /** Whether there is time left for the longest pause that is obeyed. */
+  mayAskMuch: boolean;
+  /** Not before the first trouble, nor after the last. */
+  isTroubled: boolean;
+}
+
+export interface Service {
+  readonly url: string;
+  readonly fleet: ReadonlyMap<string, Bicycle>;
+  readonly made: readonly Made[];
+  readonly removed: readonly Removed[];
+  readonly mood: Mood;
+  change(): void;
+  /** A bicycle is deleted: nothing is pushed. */
+  remove(): void;
+  noise(): void;
+  /** A comment, so that a stream that stands is not silent. */
+  beat(): void;
+  cut(how: 'end' | 'destroy' | 'mid'): void;
+  stall(how: 'dead' | 'late'): void;
+  release(): void;
+  isStanding(): boolean;
+  close(): Promise<void>;
+}
+
+function secondOf(atMs: number): string {
+  return `${new Date(atMs).toISOString().slice(0, 19)}Z`;
+}
+
+export interface Traits {
+  hasVersions: boolean;
+  replay: 'none' | 'ids' | 'silent';
+  isPartial: boolean;
+  hasFuture: boolean;
+  hasMicroseconds: boolean;
+  size: number;
+  /** How much older the list of a replica is; 0: there is none. */
+  lagMs: number;
+  /** How many are followed by name; 0: the whole organization. */
+  followed: number;
+}
+
+export function uuidAt(index: number): string {
+  return `14c6d2ad-7236-46f1-b76f-${String(index).padStart(12, '0')}`;
+}
+
+export async function openService(luck: Luck, traits: Traits, { speed, epochMs, now: lifeMs }: Life): Promise<Service> {
+  const { hasVersions, replay, isPartial, hasFuture, hasMicroseconds, size, lagMs, followed } = traits;
+  const timeOf = (atMs: number) =>
+    hasMicroseconds ? `${new Date(atMs).toISOString().slice(0, 23)}000Z` : secondOf(atMs);
+  const fleet = new Map<string, Bicycle>();
+  for (let index = 0; index < size; index++) {
+    const uuid = uuidAt(index);
+    const modified = hasFuture && index === 0 ? '2131-01-01T00:00:00Z' : timeOf(epochMs - 60_000 * (index + 1));
+    const version = hasVersions ? { concurrency_version: index } : {};
+    fleet.set(uuid, {
+      uuid,
+      name: `B${index}`,
+      modified,
+      state: 'available',
+      state_of_charge: -index,
+      latitude: 1,
+      longitude: 2,
+      ...version,
+    });
+  }
+  const mood: Mood = { push: 'fine', list: 'fine', token: 0, mayAskMuch: false, isTroubled: false };
+  const made: Made[] = [];
+  const removed: Removed[] = [];
+  /** The fleet as it was, for the replica. */
+  let past: { atMs: number; fleet: Map<string, Bicycle> }[] = [];
+  /** A reading stays with its replica: what slips between two of them leaves no trace. */
+  const lags = new Map<string, boolean>();
+  const log: { number: number; uuid: string; text: string }[] = [];
+  const connections = new Set<Connection>();
+  let cutsMid = false;
+
+  const send = (connection: Connection, text: string) => {
+    if (connection.stall === 'dead') return;
+    if (connection.stall === 'late') return void connection.late.push(text);
+    if (!cutsMid) return void connection.socket.write(text);
+    cutsMid = false;
+    connection.socket.write(text.slice(0, 1 + luck.below(text.length - 2)), () => {
+      if (luck.chance(0.5)) connection.socket.destroy();
+      else connection.socket.end();
+    });
+    connections.delete(connection);
+  };
+  const broadcast = (uuid: string | undefined, text: string) => {
+    for (const connection of [...connections]) {
+      if (connection.uuid === undefined || uuid === undefined || connection.uuid === uuid) send(connection, text);
+    }
+  };
+
+  const behave: Behaviour = (socket, request) => {
+    const token = request.headers['authorization'];
+    const isPush = request.path.startsWith('/subscribe/');
+    const how = isPush ? mood.push : mood.list;
+    if (token !== `JWT token-${mood.token}` || how === '401')
+      return sendStatus(socket, 401, {}, '{"detail":"expired"}');
+    if (how === '503')
+      return sendStatus(socket, 503, { 'Retry-After': mood.mayAskMuch && luck.chance(0.3) ? '1000000' : '1' });
+    if (how === '429') return sendStatus(socket, 429, { 'Retry-After': 'soon' });
+    if (how === 'html') return sendStatus(socket, 200, { 'Content-Type': 'text/html' }, '<title>Log in</title>');
+    if (how === 'hang') return;
+    if (how === 'reset') return void socket.resetAndDestroy();
+    if (how === 'half-head') return void socket.write('HTTP/1.1 200 OK\r\nContent-Ty', () => socket.destroy());
+    if (isPush) return subscribe(socket, request);
+    if (how === 'slow') return void setTimeout(() => list(socket, request, false), 5_000 / speed);
+    list(socket, request, how === 'cut');
+  };
+  const subscribe = (socket: Socket, { path, headers }: PushRequest) => {
+    const topic = decodeURIComponent(path.slice('/subscribe/'.length, -1));
+    const uuid = topic.endsWith('*') ? undefined : topic.split('/').at(-2);
+    const connection: Connection = { socket, uuid, stall: 'none', late: [] };
+    const lastId = headers['last-event-id'];
+    socket.write(STREAM_HEAD);
+    if (luck.chance(0.3))
+      socket.write(`retry: ${mood.mayAskMuch && luck.chance(0.1) ? '99999999999' : luck.below(3_000)}\n: hello\n\n`);
+    if (replay === 'ids' && lastId !== undefined) {
+      for (const event of log) {
+        if (event.number > Number(lastId) && (uuid === undefined || event.uuid === uuid)) socket.write(event.text);
+      }
+    }
+    connections.add(connection);
+    socket.on('close', () => connections.delete(connection));
+  };
+  /** The fleet as the reading finds it. */
+  const listed = (ordering: string, page: number): Bicycle[] => {
+    if (page === 1) lags.set(ordering, lagMs > 0 && mood.isTroubled && luck.chance(0.3));
+    const old = lags.get(ordering) === true ? past.findLast(({ atMs }) => atMs <= lifeMs() - lagMs) : undefined;
+    const field = ordering.includes('modified') ? 'modified' : 'uuid';
+    const sorted = [...(old?.fleet ?? fleet).values()].sort((a, b) => String(a[field]).localeCompare(String(b[field])));
+    return ordering.startsWith('-') ? sorted.reverse() : sorted;
+  };
+  const list = (socket: Socket, { path }: PushRequest, isCut: boolean) => {
+    const url = new URL(path, 'http://x');
+    const [, noun, uuid = ''] = url.pathname.split('/');
+    if (noun !== 'bicycles' || (uuid !== '' && !fleet.has(uuid)))
+      return sendStatus(socket, 404, { 'Content-Type': 'application/json' }, '{"detail":"Not found."}');
+    if (uuid !== '')
+      return sendStatus(socket, 200, { 'Content-Type': 'application/json' }, JSON.stringify(fleet.get(uuid)));
+    const page = Number(url.searchParams.get('page') ?? 1);
+    const all = listed(url.searchParams.get('ordering') ?? '-created', page);
+    const results = all.slice((page - 1) * PAGE_SIZE, page * PAGE_SIZE);
+    url.searchParams.set('page', String(page + 1));
+    const next = page * PAGE_SIZE < all.length ? url.href : null;
+    const body = JSON.stringify({ count: all.length, next, previous: null, results });
+    if (!isCut) return sendStatus(socket, 200, { 'Content-Type': 'application/json' }, body);
+    socket.write(
+      `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body.slice(0, luck.below(body.length))}`,
+      () => socket.destroy(),
+    );
+  };
+  const server = await startMisbehaving(behave);
+
+  return {
+    url: server.url,
+    fleet,
+    made,
+    removed,
+    mood,
+    isStanding: () => connections.size >= Math.max(1, followed),
+    change() {
+      const uuid = luck.pick([...fleet.keys()]);
+      past = [...past.filter(({ atMs }) => atMs > lifeMs() - 10 * lagMs), { atMs: lifeMs(), fleet: new Map(fleet) }];
+      const id = made.length + 1;
+      const before = fleet.get(uuid) ?? {};
+      const ahead = hasFuture && uuid === uuidAt(0) && luck.chance(0.5) ? 86_400_000 : 0;
+      const atMs = lifeMs();
+      const version: { concurrency_version?: number } = hasVersions
+        ? { concurrency_version: Math.round(atMs - epochMs) * 100 + (id % 100) + 1_000 }
+        : {};
+      const bicycle: Bicycle = { ...before, modified: timeOf(atMs + ahead), state_of_charge: id, ...version };
+      fleet.set(uuid, bicycle);
+      made.push({ id, uuid, atMs, version: version.concurrency_version });
+      const { latitude: _latitude, state: _state, ...rest } = bicycle;
+      const topic = `/${ORGANIZATION}/admin/bicycles/${uuid}/`;
+      const data = JSON.stringify({ topic, sender: 'bicycle', message: isPartial ? rest : bicycle });
+      const end = luck.chance(0.2) ? '\r\n' : '\n';
+      const text = `${replay === 'none' ? '' : `id: ${id}${end}`}data: ${data}${end}${end}`;
+      log.push({ number: id, uuid, text });
+      broadcast(uuid, text);
+    },
+    remove() {
+      if (removed.length === MOST_REMOVED || fleet.size < 4) return;
+      const uuid = luck.pick([...fleet.keys()].filter((one) => Number(one.slice(-12)) >= followed));
+      if (uuid === undefined) return;
+      fleet.delete(uuid);
+      removed.push({ uuid, atMs: lifeMs() });
+    },
+    beat() {
+      // What was asked for in the beginning must not keep the watch away at the end.
+      const text = mood.mayAskMuch ? ':\n\n' : 'retry: 1000\n\n';
+      for (const { socket, stall } of connections) if (stall === 'none') socket.write(text);
+    },
+    noise() {
+      const kinds = [
+        ':\n\n',
+        'data: {oops\n\n',
+        `data: {"sender":"bicycle","message":${'['.repeat(20_000)}${']'.repeat(20_000)}}\n\n`,
+        `data: ${'x'.repeat(1_200_000)}\n\n`,
+        `:${'c'.repeat(100_000)}\n\n`,
+        'event: ping\ndata\n\n',
+        'data: {"sender":"alert","message":{"alert_type":"lock.shutdown","state":"new"}}\n\n',
+        'data: 17\n\n',
+      ];
+      broadcast(undefined, kinds[luck.below(kinds.length)] ?? '');
+    },
+    cut(how) {
+      if (how === 'mid') {
+        cutsMid = true;
+        return;
+      }
+      for (const { socket } of connections)
+        if (luck.chance(0.8)) how === 'end' ? socket.end() : socket.resetAndDestroy();
+      if (how === 'destroy' || how === 'end')
+        for (const connection of connections) if (!connection.socket.writable) connections.delete(connection);
+    },
+    stall(how) {
+      for (const connection of connections) if (connection.stall === 'none') connection.stall = how;
+    },
+    release() {
+      for (const connection of connections) {
+        if (connection.stall !== 'late') continue;
+        connection.stall = 'none';
+        for (const text of connection.late.splice(0)) send(connection, text);
+      }
+    },
+    close: server.close,
+  };
+}
+
+/** What a service may be like. */
+export function chooseTraits(luck: Luck, size: number): Traits {
+  return {
+    hasVersions: luck.chance(0.5),
+    replay: luck.chance(0.4) ? 'ids' : luck.chance(0.5) ? 'silent' : 'none',
+    isPartial: luck.chance(0.3),
+    hasFuture: luck.chance(0.3),
+    hasMicroseconds: luck.chance(0.3),
+    lagMs: luck.chance(0.3) ? 3_000 : 0,
+    size,
+    followed: 0,
+  };
+}

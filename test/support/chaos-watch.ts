@@ -1,0 +1,137 @@
+// `fleet watch` in trouble: what its lines, or its JSON, say of every change, gap and reading.
+
+import type { Bicycle } from '../../src/api/bicycle.js';
+import { type Consumer, pause, runChaos, type Trial, type Verdict } from './chaos.js';
+import { chooseTraits, type Life, type Luck, ORGANIZATION, uuidAt } from './chaos-service.js';
+import { judge, type Reading, type Removed, type Shown } from './watch-oracle.js';
+
+/** A process on a busy machine keeps up with that. */
+const SPEED = 20;
+/** How much later than it happened something may be seen, in real time; a busy machine gets what it kept the processes waiting besides. */
+const LATE_MS = 1_500;
+/** After the last trouble: longer than every pause of the watch. */
+const QUIET_END_MS = 180_000;
+
+export function runWatch(trial: Trial): Promise<Verdict> {
+  return runChaos(trial, SPEED, openWatch);
+}
+
+function openWatch(luck: Luck, life: Life): Consumer {
+  const form: Form = luck.chance(0.5) ? 'json' : 'lines';
+  const size = 6 + luck.below(20);
+  const traits = { ...chooseTraits(luck, size), followed: luck.chance(0.25) ? Math.min(size, 12) : 0 };
+  const isBounded = luck.chance(0.3);
+  const names = Array.from({ length: traits.followed }, (_, index) => uuidAt(index));
+  const reader = openReader(form, life.now);
+  return {
+    args: [
+      ...['watch', ORGANIZATION, '--idle', '30'],
+      ...['--resync-pages', isBounded ? '1' : '100', '--timeout', '45', '--sender', 'bicycle'],
+      ...names.flatMap((uuid) => ['--bicycle', uuid]),
+      ...(form === 'json' ? ['--json'] : []),
+    ],
+    traits,
+    isKilled: false,
+    hasSteps: true,
+    end: ['SIGINT', 130],
+    takeLine: reader.take,
+    async settle(world) {
+      const startMs = life.now();
+      while (world.program.code() === undefined && life.now() < startMs + QUIET_END_MS + world.waitMs * SPEED)
+        await pause(50);
+    },
+    async judge({ service, waitMs }) {
+      const made = service.made.filter(({ uuid }) => names.length === 0 || names.includes(uuid));
+      const { removed } = service;
+      const { hasVersions, lagMs } = traits;
+      const lateMs = (LATE_MS + waitMs) * SPEED;
+      const history = {
+        ...reader.history,
+        made,
+        removed,
+        hasVersions,
+        lagMs,
+        lateMs,
+        isBounded,
+        isRaw: form === 'json',
+      };
+      const isOpen = form === 'json' && reader.summary()?.['looked_up'] !== true;
+      return [...reader.faults, ...judge(history), ...(isOpen ? ['at the end something was not looked up'] : [])];
+    },
+  };
+}
+
+type Form = 'lines' | 'json';
+
+/** Reads what the process writes: lines of stdout, and what stderr says of gaps and readings. */
+function openReader(form: Form, lifeMs: () => number) {
+  const shown: Shown[] = [];
+  const gaps: { fromMs: number; toMs: number }[] = [];
+  const reports: Reading[] = [];
+  const gone: Removed[] = [];
+  const faults: string[] = [];
+  let summary: { [field: string]: unknown } | undefined;
+  const readLine = (line: string) => {
+    const cells = line.split('  ').filter((cell) => cell !== '');
+    const left = / gone, was /.test(line) ? cells[1]?.trim() : undefined;
+    if (left !== undefined) return void gone.push({ uuid: uuidAt(Number(left.slice(1))), atMs: lifeMs() });
+    const charge = Number(cells.at(-2));
+    if (line.includes('lock.shutdown') || / alert |^\S+ {2}(?:-|bicycle) /.test(line) || Number.isNaN(charge)) return;
+    const name = cells[1]?.trim() ?? '';
+    const how = line.includes('  caught up: ') ? 'caught-up' : line.includes('  late: ') ? 'late' : 'update';
+    shown.push({ id: charge, uuid: uuidAt(Number(name.slice(1))), how });
+  };
+  const readMessage = (line: string) => {
+    const { message } = JSON.parse(line);
+    if (message?.uuid !== undefined) shown.push({ id: message.state_of_charge, uuid: message.uuid, how: 'update' });
+  };
+  const readRecord = (line: string) => {
+    let record: { [field: string]: unknown };
+    try {
+      record = JSON.parse(line);
+    } catch {
+      faults.push(`under --json stderr has a line that is none: ${line.slice(0, 200)}`);
+      return;
+    }
+    const { event } = record;
+    if (event === 'gone') gone.push({ uuid: String(record['uuid']), atMs: lifeMs() });
+    if (event === 'gap') gaps.push({ fromMs: lifeMs() - Number(record['seconds']) * 1000, toMs: lifeMs() });
+    if (event === 'closed' && 'gap_count' in record) summary = record;
+    if (event === 'resync' && 'bicycle' in record) {
+      const bicycle = record['bicycle'] as Bicycle;
+      shown.push({ id: Number(bicycle.state_of_charge), uuid: String(bicycle.uuid ?? ''), how: 'caught-up' });
+    } else if (event === 'resync' && 'pages' in record) {
+      reports.push({
+        atMs: lifeMs(),
+        isOfGap: record['since'] !== null,
+        isOpen: record['complete'] !== true || Number(record['unknown']) > 0,
+      });
+    }
+  };
+  const readWords = (line: string) => {
+    const back = /back after ([\d a-z]+), no updates/.exec(line)?.[1];
+    if (back !== undefined) gaps.push({ fromMs: lifeMs() - durationOf(back), toMs: lifeMs() });
+    if (line.includes('lost one event')) gaps.push({ fromMs: lifeMs(), toMs: lifeMs() });
+    if (/ checked the list: /.test(line)) {
+      reports.push({ atMs: lifeMs(), isOfGap: true, isOpen: /, but | not known before/.test(line) });
+    }
+  };
+  return {
+    take(line: string, of: 'stdout' | 'stderr') {
+      if (of === 'stdout') (form === 'json' ? readMessage : readLine)(line);
+      else (form === 'json' ? readRecord : readWords)(line);
+    },
+    history: { shown, gaps, reports, gone },
+    faults,
+    summary: () => summary,
+  };
+}
+
+const UNITS_MS: { readonly [unit: string]: number } = { ms: 1, s: 1_000, min: 60_000, h: 3_600_000 };
+
+/** What `1 min 3 s` can mean at most: it is rounded. */
+function durationOf(text: string): number {
+  let sumMs = 500;
+  for (const [, count, unit = ''] of text.matchAll(/(\d+) ([a-z]+)/g)) sumMs += Number(count) * (UNITS_MS[unit] ?? 0);
+  return sumMs;
+}

@@ -1,0 +1,355 @@
+// One life in trouble for whoever follows a fleet: a service over bare sockets that makes, changes and deletes bicycles, lags, cuts, stalls, lies and
+// refuses, beside the built program, whose token fails, whose reader is slow, which is stopped and killed and whose date steps. What a
+// consumer (watch, mirror, page) makes of it is held against what happened.
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { LONGEST_ASKED_PAUSE_MS } from '../../src/http/retry.js';
+import {
+  type Life,
+  type Luck,
+  type Mood,
+  ORGANIZATION,
+  openService,
+  type Service,
+  type Traits,
+} from './chaos-service.js';
+import { newFolder } from './folder.js';
+import { PROGRAM_ARGS, PROGRAM_FILE, preload } from './program.js';
+import { openLuck } from './watch-oracle.js';
+
+const FAST_LIFE = fileURLToPath(new URL('./fast-life.js', import.meta.url));
+/** How soon the program ends whatever happens, in real time; it has two seconds (cli.md section 4, promise 8), a busy machine gets more. */
+const END_LIMIT_MS = 10_000;
+
+/** Who follows the fleet, and what it owes. */
+export interface Consumer {
+  readonly args: readonly string[];
+  readonly env?: NodeJS.ProcessEnv;
+  readonly traits: Traits;
+  /** It is killed now and then, and started again at once, as systemd does. */
+  readonly isKilled: boolean;
+  /** Its date steps: not of one whose gaps are told by that date. */
+  readonly hasSteps: boolean;
+  /** How it is ended, and the code that says so. */
+  readonly end: readonly [signal: NodeJS.Signals, code: number];
+  /** Before one that died is started again. */
+  afterDeath?(): Promise<unknown>;
+  takeLine(line: string, of: 'stdout' | 'stderr'): void;
+  /** Before the first trouble. */
+  begin?(world: World): Promise<void>;
+  /** After the last: resolves when it should have told everything. */
+  settle(world: World): Promise<void>;
+  /** What went wrong. */
+  judge(world: World): Promise<string[]>;
+}
+
+export interface World {
+  readonly service: Service;
+  readonly life: Life;
+  readonly program: Program;
+  readonly stderr: string;
+  /** How long program and test waited for a processor so far, in real milliseconds. */
+  readonly waitMs: number;
+}
+
+export interface Trial {
+  readonly seed: number;
+  /** How long there are changes and trouble, in the life of the program. */
+  readonly durationMs: number;
+}
+
+export interface Verdict {
+  readonly faults: string[];
+  readonly changes: number;
+  readonly kills: number;
+  readonly troubles: { [kind: string]: number };
+  readonly peakMb: number;
+  readonly endMs: number;
+  readonly stderr: string;
+}
+
+function onLines(stream: NodeJS.ReadableStream | null, take: (line: string) => void): void {
+  let rest = '';
+  stream?.setEncoding('utf8');
+  stream?.on('data', (chunk: string) => {
+    const lines = (rest + chunk).split('\n');
+    rest = lines.pop() ?? '';
+    for (const line of lines) take(line);
+  });
+}
+
+export interface Program {
+  kill(): void;
+  halt(): void;
+  /** Takes no more of its stdout. */
+  pause(): void;
+  /** Ends halt and pause. */
+  proceed(): void;
+  stop(signal: NodeJS.Signals): Promise<number | null>;
+  pid(): number | undefined;
+  /** The code of one that ended by itself, and is not started again. */
+  code(): number | null | undefined;
+  kills(): number;
+  /** When it stood still, in its life. */
+  readonly halts: readonly { fromMs: number; toMs: number }[];
+}
+
+function startProgram({ args, isKilled, afterDeath, takeLine }: Consumer, env: NodeJS.ProcessEnv, life: Life): Program {
+  const halts: { fromMs: number; toMs: number }[] = [];
+  let haltedMs: number | undefined;
+  let child: ChildProcess;
+  let kills = 0;
+  let code: number | null | undefined;
+  let onEnd: ((code: number | null) => void) | undefined;
+  const start = () => {
+    child = spawn(PROGRAM_FILE, [...PROGRAM_ARGS, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+    for (const of of ['stdout', 'stderr'] as const) onLines(child[of], (line) => takeLine(line, of));
+    child.on('close', (ended) => {
+      const end = () => {
+        code = ended;
+        onEnd?.(ended);
+      };
+      if (!isKilled || onEnd !== undefined) return end();
+      const again = () => (onEnd === undefined ? start() : end());
+      Promise.resolve(afterDeath?.()).then(again, again);
+    });
+  };
+  start();
+  return {
+    kill() {
+      kills++;
+      child.kill('SIGKILL');
+    },
+    halt() {
+      haltedMs = life.now();
+      child.kill('SIGSTOP');
+    },
+    pause: () => void child.stdout?.pause(),
+    proceed() {
+      child.stdout?.resume();
+      child.kill('SIGCONT');
+      if (haltedMs !== undefined) halts.push({ fromMs: haltedMs, toMs: life.now() });
+      haltedMs = undefined;
+    },
+    stop(signal) {
+      if (code !== undefined) return Promise.resolve(code);
+      child.kill(signal);
+      const limit = setTimeout(() => child.kill('SIGKILL'), END_LIMIT_MS);
+      return new Promise((resolve) => {
+        onEnd = (ended) => {
+          clearTimeout(limit);
+          resolve(ended);
+        };
+      });
+    },
+    pid: () => child.pid,
+    code: () => code,
+    kills: () => kills,
+    halts,
+  };
+}
+
+export function pause(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, milliseconds));
+}
+
+/** Lets the built program live through one trial. */
+export async function runChaos(
+  { seed, durationMs }: Trial,
+  speed: number,
+  open: (luck: Luck, life: Life) => Consumer,
+): Promise<Verdict> {
+  const luck = openLuck(seed);
+  const epochMs = Date.now();
+  const startedAt = performance.now();
+  const life: Life = { speed, epochMs, now: () => epochMs + (performance.now() - startedAt) * speed };
+  const consumer = open(luck, life);
+  const service = await openService(luck, consumer.traits, life);
+  const script = join(newFolder(), 'token.sh');
+  const writeToken = (how: string) => writeFileSync(script, `${how}\necho token-${service.mood.token}\n`);
+  writeToken('');
+  const steps = Array.from({ length: consumer.hasSteps ? luck.below(4) : 0 }, () => [
+    luck.below(durationMs),
+    (luck.chance(0.5) ? 1 : -1) * luck.below(7_200_000),
+  ]);
+  let stderr = '';
+  const takeLine: Consumer['takeLine'] = (line, of) => {
+    if (of === 'stderr') stderr += `${Math.round(life.now() % 1e8)} ${line.slice(0, 300)}\n`;
+    consumer.takeLine(line, of);
+  };
+  const env = {
+    ...preload(FAST_LIFE),
+    PATH: process.env['PATH'],
+    FLEET_CONFIG_DIR: '/nonexistent/fleet-tests',
+    FLEET_BASE_URL: service.url,
+    FLEET_SSE_URL: service.url,
+    FLEET_ORGANIZATION: ORGANIZATION,
+    FLEET_TOKEN_COMMAND: `sh ${script}`,
+    FLEET_TEST_SPEED: String(speed),
+    FLEET_TEST_EPOCH: String(epochMs),
+    FLEET_TEST_STEPS: JSON.stringify(steps.sort(([a = 0], [b = 0]) => a - b)),
+    ...consumer.env,
+  };
+  const program = startProgram({ ...consumer, takeLine }, env, life);
+  const ownWaitMs = waitOf('self');
+  let waitMs = 0;
+  const world: World = {
+    ...{ service, life, program },
+    get stderr() {
+      return stderr;
+    },
+    get waitMs() {
+      waitMs = Math.max(waitMs, waitOf(program.pid()) + waitOf('self') - ownWaitMs);
+      return waitMs;
+    },
+  };
+  const trouble = openTrouble({ luck, service, program, writeToken }, life, consumer.isKilled);
+  try {
+    while (!service.isStanding() && program.code() === undefined) await pause(20);
+    trouble.change();
+    await consumer.begin?.(world);
+    const endMs = life.now() + durationMs;
+    trouble.begin(endMs);
+    while (life.now() < endMs && program.code() === undefined) await pause(50);
+    trouble.calm();
+    await consumer.settle(world);
+    const peakMb = peakOf(program.pid());
+    const endAt = performance.now();
+    const early = program.code();
+    const [signal, wanted] = consumer.end;
+    const code = await program.stop(signal);
+    const faults = await consumer.judge(world);
+    if (early !== undefined) faults.push(`it ended with ${early} by itself`);
+    else if (code !== wanted) faults.push(`${signal} ended it with ${code}`);
+    return {
+      faults: faults.map((fault) => `${JSON.stringify(consumer.traits)}: ${fault}`),
+      changes: service.made.length,
+      kills: program.kills(),
+      troubles: trouble.counts,
+      peakMb,
+      endMs: performance.now() - endAt,
+      stderr,
+    };
+  } finally {
+    trouble.stop();
+    if (program.code() === undefined) await program.stop('SIGKILL');
+    await service.close();
+  }
+}
+
+/** Changes, heartbeats, and one trouble after the other, by timers in the life of the program. */
+function openTrouble(target: Target, life: Life, isKilled: boolean) {
+  const { luck, service, program, writeToken } = target;
+  const counts: { [kind: string]: number } = {};
+  const timers = new Set<NodeJS.Timeout>();
+  let untilMs = Number.POSITIVE_INFINITY;
+  const leftMs = () => untilMs - life.now();
+  const after = (inMs: number, action: () => void) => {
+    const timer = setTimeout(() => {
+      timers.delete(timer);
+      action();
+    }, inMs / life.speed);
+    timers.add(timer);
+  };
+  const change = () => {
+    if (leftMs() < 0) return;
+    service.change();
+    if (luck.chance(0.01)) service.remove();
+    after(luck.chance(0.5) ? luck.below(300) : luck.below(5_000), change);
+  };
+  const calm = () => {
+    Object.assign(service.mood, { push: 'fine', list: 'fine', isTroubled: leftMs() > 0 });
+    writeToken('');
+    service.release();
+    program.proceed();
+  };
+  const strike = () => {
+    calm();
+    if (leftMs() < 0) return;
+    service.mood.mayAskMuch = leftMs() > 2 * LONGEST_ASKED_PAUSE_MS + 60_000;
+    const kind = chooseTrouble(luck, isKilled);
+    counts[kind] = (counts[kind] ?? 0) + 1;
+    makeTrouble(kind, target);
+    after(2_000 + luck.below(40_000), strike);
+  };
+  const beat = () => {
+    service.beat();
+    after(5_000, beat);
+  };
+  beat();
+  return {
+    counts,
+    change,
+    calm,
+    begin(endMs: number) {
+      untilMs = endMs;
+      after(15_000 + luck.below(10_000), strike);
+    },
+    stop() {
+      for (const timer of timers) clearTimeout(timer);
+    },
+  };
+}
+
+const TROUBLES = [
+  ...['cut-end', 'cut-destroy', 'cut-mid', 'cut-mid', 'stall-dead', 'stall-late', 'noise', 'noise'],
+  ...['list-503', 'list-html', 'list-hang', 'list-cut', 'list-slow', 'list-401'],
+  ...['push-503', 'push-html', 'push-hang', 'push-429', 'push-reset', 'push-half-head'],
+  ...['token-new', 'token-fail', 'token-hang', 'slow-reader', 'stop'],
+] as const;
+
+function chooseTrouble(luck: Luck, isKilled: boolean): string {
+  return luck.pick(isKilled ? [...TROUBLES, 'kill', 'kill', 'kill', 'kill'] : TROUBLES);
+}
+
+interface Target {
+  luck: Luck;
+  service: Service;
+  program: Program;
+  writeToken(how: string): void;
+}
+
+function makeTrouble(kind: string, { luck, service, program, writeToken }: Target): void {
+  const cut = () => service.cut(luck.chance(0.5) ? 'end' : 'destroy');
+  if (kind === 'cut-end') service.cut('end');
+  else if (kind === 'cut-destroy') service.cut('destroy');
+  else if (kind === 'cut-mid') service.cut('mid');
+  else if (kind === 'stall-dead') service.stall('dead');
+  else if (kind === 'stall-late') service.stall('late');
+  else if (kind === 'noise') service.noise();
+  else if (kind === 'slow-reader') program.pause();
+  else if (kind === 'kill') program.kill();
+  else if (kind === 'stop') program.halt();
+  else if (kind.startsWith('list-')) {
+    service.mood.list = kind.slice('list-'.length) as Mood['list'];
+    cut();
+  } else if (kind.startsWith('push-')) {
+    service.mood.push = kind.slice('push-'.length) as Mood['push'];
+    cut();
+  } else {
+    if (kind === 'token-new') service.mood.token++;
+    writeToken(kind === 'token-fail' ? 'exit 1' : kind === 'token-hang' ? 'exec sleep 4' : '');
+    cut();
+  }
+}
+
+/** How long a process has waited for a processor, in milliseconds; 0 where the machine does not say. */
+function waitOf(pid: number | 'self' | undefined): number {
+  try {
+    return Number(readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ')[1]) / 1e6;
+  } catch {
+    return 0;
+  }
+}
+
+/** The most memory that a process has had, in MB; 0 where the machine does not say. */
+function peakOf(pid: number | undefined): number {
+  try {
+    return Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) / 1024;
+  } catch {
+    return 0;
+  }
+}
