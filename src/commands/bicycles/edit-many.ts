@@ -10,7 +10,6 @@ import type { Client } from '../../http/client.js';
 import type { HttpAnswer } from '../../http/types.js';
 import { readExact, writeJson } from '../../json/exact.js';
 import { clean } from '../../terminal/clean.js';
-import { readStdinLines } from '../../terminal/stdin.js';
 import { textOf } from '../../terminal/values.js';
 import { ACTIONS } from '../../views/action.js';
 import { ID_DIGITS } from '../../views/bicycle.js';
@@ -18,7 +17,7 @@ import { typedField } from '../api/fields.js';
 import { carryOut } from '../bulk/carry-out.js';
 import { describeBefore } from '../bulk/evidence.js';
 import type { Change, Decide, Decision, Doubt, Task } from '../bulk/plan.js';
-import { badLine, collect, parseRows, type TargetRow } from '../bulk/targets.js';
+import { badLine, parseRows, type TargetRow } from '../bulk/targets.js';
 import { describe } from '../list/meant.js';
 import { withNamesFound } from '../named/find.js';
 import type { EditMethod } from './choices.js';
@@ -57,7 +56,8 @@ export async function editMany(context: Context, options: EditOptions): Promise<
   ] as const)
     if (options[field] !== undefined)
       throw usageError(`--${field.replace('N', '-n')} is for one bicycle`, 'rows have their fields in columns');
-  const rows = await collect(parseRows(readStdinLines(context.io.stdin), { context, isByAll: false }), context.signal);
+  const rows: TargetRow[] = [];
+  for await (const row of parseRows(context, 'surest')) rows.push(row);
   const edits = await readEdits(context, rows, options.concurrency);
   await showChanges(context, edits);
   const byKey = new Map(edits.map((edit) => [edit.task.key, edit]));

@@ -13,7 +13,7 @@ import { describe } from '../list/meant.js';
 import { carryOut } from './carry-out.js';
 import { describeBefore, lookUpActions } from './evidence.js';
 import type { Change, ChangeOptions, Doubt, Task } from './plan.js';
-import { collect, readTargets } from './targets.js';
+import { readTargets } from './targets.js';
 
 export interface ActOptions extends ChangeOptions {
   allowUnknown?: boolean;
@@ -39,15 +39,9 @@ export async function runAction(context: Context, action: Action, options: ActOp
   const { one, many } = resource;
   const isDryRun = fields['dry_run'] === true;
   const body = JSON.stringify({ type: verb, ...fields });
-  let repeated = 0;
-  const onRepeated = () => {
-    repeated += 1;
-  };
-  const named = texts === undefined ? undefined : await findTargets(context, action, texts, onRepeated);
-  const isSingle = named?.length === 1 && repeated === 0;
-  // The question says how many there are: then all of them are read first.
-  const isStreamed = options.yes === true || options.dryRun === true || isDryRun;
-  const read = () => readTargets(context, onRepeated, resource.many === 'bicycles');
+  const { tasks, repeated } =
+    texts === undefined ? await readTargets(context, resource) : await findTargets(context, action, texts);
+  const isSingle = texts !== undefined && tasks.length === 1 && repeated === 0;
   const plan = {
     change: {
       ...action,
@@ -64,8 +58,8 @@ export async function runAction(context: Context, action: Action, options: ActOp
         shownBy: resource.shownBy(uuid),
       }),
     },
-    tasks: named ?? (isStreamed ? read() : await collect(read(), context.signal)),
-    isStdin: named === undefined,
+    tasks,
+    isStdin: texts === undefined,
     shape: { ...(isSingle ? ACTION : ACTIONS), noun: { one, many } },
     identity: { transition: verb, fields: JSON.stringify(Object.entries(fields).sort()) },
   };
@@ -77,22 +71,16 @@ export async function runAction(context: Context, action: Action, options: ActOp
 }
 
 /** Those that the texts name, each once; what is no whole UUID is looked up, and reported. */
-async function findTargets(
-  context: Context,
-  { resource, find }: Action,
-  texts: readonly string[],
-  onRepeated: () => void,
-): Promise<Task[]> {
+async function findTargets(context: Context, { resource, find }: Action, texts: readonly string[]) {
   const targets = new Map<string, Task>();
   for (const text of texts) {
     const { uuid, item } = await find(text);
     const name = item?.value[resource.nameField];
     if (item !== undefined) await context.notice(`"${text}" is ${name === text ? uuid : describe(uuid, name)}`);
     const before = item === undefined ? {} : { before: describeBefore(item.value) };
-    if (targets.has(uuid)) onRepeated();
-    else targets.set(uuid, { key: uuid, uuid, name: textOrNull(name), ...before });
+    if (!targets.has(uuid)) targets.set(uuid, { key: uuid, uuid, name: textOrNull(name), ...before });
   }
-  return [...targets.values()];
+  return { tasks: [...targets.values()], repeated: texts.length - targets.size };
 }
 
 const STDIN = '-';

@@ -77,8 +77,6 @@ async function findBefore({ change }: Plan, { uuid, before }: Task, states: Stat
 async function askWhereNeeded(context: Context, plan: Plan, journal: OpenJournal | undefined): Promise<void> {
   const { isProtected } = await context.settings();
   const { isGrave, isDryRun, isAlwaysAsked, isNeedless } = plan.change;
-  // Where it is no stream: that is acted on only with --yes.
-  if (!('length' in plan.tasks)) return;
   const examples: Task[] = [];
   let count = 0;
   for await (const task of plan.tasks) {
@@ -94,7 +92,7 @@ async function askWhereNeeded(context: Context, plan: Plan, journal: OpenJournal
 }
 
 /** Sums up, and throws what the exit code is to be. */
-async function conclude({ context, plan, options, reporter, over, lastError, isReadToItsEnd }: Run): Promise<void> {
+async function conclude({ context, plan, options, reporter, over, lastError, isWhole }: Run): Promise<void> {
   const stoppedBy: unknown = over.aborted ? over.reason : undefined;
   const badCount = reporter.badCount();
   if (plan.shape.single === true) {
@@ -105,7 +103,7 @@ async function conclude({ context, plan, options, reporter, over, lastError, isR
     if (stoppedBy !== undefined) throw stoppedBy;
     return;
   }
-  const summary = `${reporter.summary()}${isReadToItsEnd ? '' : '; the rest of the input was not read'}`;
+  const summary = `${reporter.summary()}${isWhole ? '' : '; the rest was not listed'}`;
   if (stoppedBy === undefined && badCount === 0) return context.notice(summary);
   const wasSent = reporter.count('done') + badCount - reporter.count('not-sent') > 0;
   const isRefusedOnly = badCount === reporter.count('refused');

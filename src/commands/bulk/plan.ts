@@ -79,8 +79,8 @@ export interface Change {
 
 export interface Plan {
   change: Change;
-  /** A stream is acted on as it comes; one of known length can be read again. */
-  tasks: readonly Task[] | (AsyncIterable<Task> & { length: number }) | AsyncIterable<Task>;
+  /** They can be read again. */
+  tasks: readonly Task[] | (AsyncIterable<Task> & { length: number });
   /** Whether stdin is the input, so that questions need the terminal behind it. */
   isStdin: boolean;
   /** How results look. A `single` one is the command's, and its failure the command's failure. */

@@ -43,7 +43,6 @@ const SAMPLE: Ended = {
 export async function openReporter(context: Context, { change, shape, tasks }: Plan) {
   const { clock } = context;
   const { noun } = shape;
-  const total = 'length' in tasks ? tasks.length : undefined;
   const counts = new Map<Outcome, number>();
   const count = (outcome: Outcome) => counts.get(outcome) ?? 0;
   const sum = (outcomes: readonly Outcome[]) => outcomes.reduce((all, outcome) => all + count(outcome), 0);
@@ -59,7 +58,7 @@ export async function openReporter(context: Context, { change, shape, tasks }: P
     /** Starts the clock and the progress: questions are answered. */
     begin(): void {
       startedAt = clock.monotonicMs();
-      const meter = openMeter(change.verb, total, startedAt);
+      const meter = openMeter(change.verb, tasks.length, startedAt);
       const draw = () => meter(clock.monotonicMs(), sum(OUTCOMES), badCount(), settledAtMs);
       progress = openProgress(context, { lineEveryMs: LINE_EVERY_MS, draw });
     },
@@ -107,7 +106,7 @@ export async function openReporter(context: Context, { change, shape, tasks }: P
 }
 
 /** Makes the progress line: how many ended, how fast, how long it takes; or when what is in doubt is decided. */
-function openMeter(verb: string, total: number | undefined, startedAt: number) {
+function openMeter(verb: string, total: number, startedAt: number) {
   const rate = openRate(startedAt);
   return (now: number, ended: number, bad: number, settledAtMs: number | undefined): string => {
     if (settledAtMs !== undefined) {
@@ -116,10 +115,10 @@ function openMeter(verb: string, total: number | undefined, startedAt: number) {
     }
     const perSecond = rate(now, ended);
     const parts = [
-      total === undefined ? `${ended}` : `${drawBar(ended / total, BAR_COLUMNS)} ${ended} of ${total}`,
+      `${drawBar(ended / total, BAR_COLUMNS)} ${ended} of ${total}`,
       `${perSecond < 10 ? perSecond.toFixed(1) : Math.round(perSecond)}/s`,
       bad > 0 ? `${bad} not done` : 'none failed',
-      ...(total === undefined || perSecond === 0 ? [] : [`${showDuration(((total - ended) / perSecond) * 1000)} left`]),
+      ...(perSecond === 0 ? [] : [`${showDuration(((total - ended) / perSecond) * 1000)} left`]),
     ];
     return `${verb} ${parts.join(', ')}`;
   };

@@ -17,7 +17,6 @@ import { startPace } from './pace.js';
 import type { ChangeOptions, Doubt, Plan, Task } from './plan.js';
 import { type Before, type How, judgeEntry } from './records.js';
 import type { Reporter } from './report.js';
-import { unlessAborted } from './until.js';
 
 /** What a run is made of. */
 export interface RunOptions {
@@ -50,8 +49,8 @@ export interface Run extends RunOptions {
   doubts: Doubt[];
   /** The last failure of a task. */
   lastError: FleetError | undefined;
-  /** False when a stop left part of the input unread, because it came too slowly to wait for. */
-  isReadToItsEnd: boolean;
+  /** False when a stop left no time to report all that was not sent. */
+  isWhole: boolean;
   /** A pause stops many at once, and is reported once. */
   silentUntilMs: number;
   close(): void;
@@ -83,10 +82,8 @@ const OUTAGE_FAILURES = 20;
 /** The failures in a row that are worth a line. */
 const REPORTED_FAILURES = 3;
 
-/** After a stop the rest of the input is named as not sent, as far as it comes within this time: a producer may never end. */
-const REST_AFTER_STOP_MS = 2000;
-/** After a signal there is less time, and where the reader left nobody hears of it. */
-const REST_UNHEARD_MS = 500;
+/** So long what was not sent is reported after a signal, and where the reader left. */
+const REST_LIMIT_MS = 500;
 
 /** Opens a run, which knows what the journal knows. */
 export async function openRun(options: RunOptions): Promise<Run> {
@@ -117,7 +114,7 @@ export async function openRun(options: RunOptions): Promise<Run> {
     hasDoubts: [...(journal?.before.values() ?? [])].some((entry) => judgeEntry(entry) === 'doubt'),
     doubts: [],
     lastError: undefined,
-    isReadToItsEnd: true,
+    isWhole: true,
     silentUntilMs: 0,
     close,
   };
@@ -201,17 +198,13 @@ export async function send(run: Run, tasks: Iterable<Task> | AsyncIterable<Task>
   const input = (async function* () {
     yield* tasks;
   })();
-  /** Reads that were in flight when the run was stopped. */
-  const unused: Promise<IteratorResult<Task>>[] = [];
 
   async function work(): Promise<void> {
     let taking: Promise<void> | undefined;
     try {
       while (!over.aborted) {
-        const read = input.next();
-        const got = await unlessAborted(read, over);
-        if (got === undefined) unused.push(read);
-        if (got === undefined || got.done === true) return;
+        const got = await input.next();
+        if (got.done === true) return;
         const ending = await attempt(run, got.value);
         // The next request need not wait until this ending is on the disk.
         await taking;
@@ -224,27 +217,22 @@ export async function send(run: Run, tasks: Iterable<Task> | AsyncIterable<Task>
   }
 
   await Promise.all(Array.from({ length: options.concurrency }, () => work().catch(stop)));
-  if (over.aborted) await nameTheRest(run, () => unused.shift() ?? input.next());
+  if (over.aborted) await reportTheRest(run, input);
 }
 
-/** Reports what is left of the input as not sent, as far as it comes in time. */
-async function nameTheRest(run: Run, next: () => Promise<IteratorResult<Task>>): Promise<void> {
-  const { context, over } = run;
-  const isUnheard = isSignal(over.reason) || over.reason instanceof ReaderLeft;
-  const late = new AbortController();
-  const cancel = context.clock.after(isUnheard ? REST_UNHEARD_MS : REST_AFTER_STOP_MS, () => late.abort());
-  run.isReadToItsEnd = false;
+/** Reports what is left as not sent, as far as there is time. */
+async function reportTheRest(run: Run, rest: AsyncIterable<Task>): Promise<void> {
+  const { over, context } = run;
+  const isHurried = isSignal(over.reason) || over.reason instanceof ReaderLeft;
+  const untilMs = isHurried ? context.clock.monotonicMs() + REST_LIMIT_MS : Number.POSITIVE_INFINITY;
   try {
-    for (;;) {
-      const got = await unlessAborted(next(), late.signal);
-      run.isReadToItsEnd = got?.done === true;
-      if (got === undefined || got.done === true) return;
-      await take(run, { task: got.value, result: resultOf(NOT_SENT, null), isRecorded: false });
+    for await (const task of rest) {
+      run.isWhole = context.clock.monotonicMs() < untilMs;
+      if (!run.isWhole) return;
+      await take(run, { task, result: resultOf(NOT_SENT, null), isRecorded: false });
     }
   } catch {
-    // What is wrong with the rest, or with where it is reported, stops nothing any more.
-  } finally {
-    cancel();
+    // What is wrong with where it is reported stops nothing any more.
   }
 }
 

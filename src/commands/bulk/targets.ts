@@ -1,7 +1,8 @@
-// The bicycles or alerts on stdin: UUIDs, JSON lines, a JSON array or CSV, checked as a whole where they are at hand, read as they come elsewhere.
+// The bicycles or alerts on stdin: UUIDs, JSON lines, a JSON array or CSV, read and checked to the end before anything is sent.
 
-import { fstatSync } from 'node:fs';
+import { BICYCLE } from '../../api/bicycle.js';
 import { wholeUuid } from '../../api/links.js';
+import type { Resource } from '../../api/resource.js';
 import type { Context } from '../../context.js';
 import { type FleetError, usageError } from '../../errors.js';
 import { textOrNull } from '../../json/parse.js';
@@ -12,94 +13,21 @@ import type { Task } from './plan.js';
 import { readRows, Unreadable } from './rows.js';
 import { unlessAborted } from './until.js';
 
-/** Input that is whole within this time of its first row is checked before anything is sent. */
-const WHOLE_WITHIN_MS = 1000;
-
-/** More than this is not kept to be checked first. */
-const MOST_CHECKED = 1_000_000;
+/** More than any fleet has; an input that never ends has them at some time. */
+const MOST_TARGETS = 1_000_000;
 
 /**
- * What is to be acted on from stdin, each once; those that come again go to `onRepeated`. A file, a table whose columns may name bicycles, and what arrives
- * whole within a second, is checked to its end first: then a FleetError of kind `usage` that names the line comes before the first of them. Elsewhere it comes where the line is.
+ * What is to be acted on from stdin, each once, and how often one came again. Throws a FleetError of kind `usage` that names the line, and
+ * the signal's reason as soon as it is aborted.
  */
-export async function* readTargets(
-  context: Context,
-  onRepeated: () => void,
-  mayBeNamed: boolean,
-): AsyncGenerator<Task, void, undefined> {
-  const { io, clock, signal } = context;
-  let isWhole = isFile(io.stdin);
-  let isSending = false;
-  const naming = {
-    context,
-    isByAll: true,
-    onTable: () => {
-      isWhole = true;
-    },
-    isTooLate: () => isSending,
-  };
-  const rows = parseRows(readStdinLines(io.stdin), mayBeNamed ? naming : undefined);
-  const targets = (async function* () {
-    for await (const row of rows) yield taskOf(row);
-  })();
-  const seen: Seen = new Map();
-  const late = new AbortController();
-  let next = targets.next();
-  const check = async () => {
-    while (seen.size < MOST_CHECKED) {
-      const got = await next;
-      if (got.done === true || late.signal.aborted) return;
-      const { uuid, name, before } = got.value;
-      if (seen.has(uuid)) onRepeated();
-      else seen.set(uuid, name === null && before === undefined ? undefined : got.value);
-      next = targets.next();
-    }
-  };
-  await unlessAborted(next, signal);
-  const cancel = isWhole ? () => {} : clock.after(WHOLE_WITHIN_MS, () => late.abort());
-  await unlessAborted(check(), AbortSignal.any([late.signal, signal])).finally(cancel);
-  signal.throwIfAborted();
-  isSending = true;
-  for (const [uuid, target] of seen) {
-    yield target ?? plainTarget(uuid);
-    seen.set(uuid, undefined);
+export async function readTargets(context: Context, resource: Resource): Promise<{ tasks: Task[]; repeated: number }> {
+  const tasks = new Map<string, Task>();
+  let repeated = 0;
+  for await (const row of parseRows(context, resource === BICYCLE ? 'all' : 'none')) {
+    if (tasks.has(row.uuid)) repeated += 1;
+    else tasks.set(row.uuid, taskOf(row));
   }
-  for (let got = await next; got.done !== true; got = await targets.next()) {
-    const { uuid } = got.value;
-    if (seen.has(uuid)) onRepeated();
-    else yield got.value;
-    seen.set(uuid, undefined);
-  }
-}
-
-/** A task that has its UUID. */
-type Target = Task & { uuid: string };
-
-/** What came, in its order, until it is handed out; undefined where its UUID says all of it. */
-type Seen = Map<string, Target | undefined>;
-
-function plainTarget(uuid: string): Target {
-  return { key: uuid, uuid, name: null };
-}
-
-/** All of them. Rejects with the signal's reason as soon as it is aborted. */
-export async function collect<T>(items: AsyncIterable<T>, signal: AbortSignal): Promise<T[]> {
-  const collected: T[] = [];
-  const fill = async () => {
-    for await (const item of items) collected.push(item);
-  };
-  await unlessAborted(fill(), signal);
-  signal.throwIfAborted();
-  return collected;
-}
-
-function isFile(stdin: object): boolean {
-  const { fd } = stdin as { fd?: unknown };
-  try {
-    return typeof fd === 'number' && fstatSync(fd).isFile();
-  } catch {
-    return false;
-  }
+  return { tasks: [...tasks.values()], repeated };
 }
 
 const HEADER_WORDS = 'a header without the column "uuid"';
@@ -115,65 +43,51 @@ export interface TargetRow {
   namedBy: string;
 }
 
-/** How rows may name their bicycles without a UUID. */
-export interface Naming {
-  context: Context;
-  /** Whether every column that can name one has to mean it; else the surest does, and the others are values. */
-  isByAll: boolean;
-  /** Called where a table may have such rows. */
-  onTable?(): void;
-  /** Whether bicycles of lines before were sent. */
-  isTooLate?(): boolean;
-}
-
-const TOO_LATE = 'it names its bicycle, and bicycles of lines before were sent: names go first, or into a file';
+/** How a row may name its bicycle without a UUID: by all columns that can, by the surest of them (the others are values), or not at all. */
+export type Naming = 'all' | 'surest' | 'none';
 
 /**
- * Reads line by line; what is a JSON array is read at its end. From the first row on that names its bicycle otherwise than by UUID, the rest is
- * read to its end, and all names are looked up together. Throws a FleetError of kind `usage` that names the line.
+ * Reads stdin row by row; what is a JSON array is read at its end, and so are rows that name their bicycles otherwise, which are looked up
+ * together. Throws as above.
  */
-export async function* parseRows(
-  lines: AsyncIterable<string>,
-  naming: Naming | undefined,
-): AsyncGenerator<TargetRow, void, undefined> {
-  const waiting: (TargetRow & Partial<NamedRow>)[] = [];
+export async function* parseRows(context: Context, naming: Naming): AsyncGenerator<TargetRow, void, undefined> {
+  const { io, signal } = context;
+  const named: (TargetRow & NamedRow)[] = [];
+  const words = naming === 'none' ? ['uuid'] : ['uuid', ...NAMING_FIELDS];
+  let count = 0;
   const isHeader = (names: readonly string[], line: number, hasSeparatorLine: boolean) => {
-    const found = names.filter((name) => ['uuid', ...(naming === undefined ? [] : NAMING_FIELDS)].includes(name));
+    const found = names.filter((name) => words.includes(name));
     const twice = found.find((name, index) => found.indexOf(name) !== index);
     if (twice !== undefined) throw new Unreadable(`two columns are named "${twice}"`, line);
-    if (found.some((name) => name !== 'uuid')) naming?.onTable?.();
     if (found.length > 0) return true;
     if (hasSeparatorLine) throw new Unreadable(HEADER_WORDS, line);
     return false;
   };
+  const rows = readRows(readStdinLines(io.stdin), { isHeader, hasComments: true });
   try {
-    for await (const { line, value, isRecord = false } of readRows(lines, { isHeader, hasComments: true })) {
-      const row = rowOf(value, line, isRecord, naming);
-      if (row.names !== undefined && naming?.isTooLate?.() === true) throw new Unreadable(TOO_LATE, line);
-      if (row.names === undefined && waiting.length === 0) yield row;
-      else waiting.push(row);
+    for (;;) {
+      const got = await unlessAborted(rows.next(), signal);
+      signal.throwIfAborted();
+      if (got === undefined || got.done === true) break;
+      const { line, value, isRecord = false } = got.value;
+      count += 1;
+      if (count > MOST_TARGETS) throw new Unreadable(`more than ${MOST_TARGETS} rows`, line);
+      const row = { line, fields: {}, isRecord, namedBy: 'uuid' };
+      const names =
+        naming === 'none' || typeof value === 'string' || (value['uuid'] ?? '') !== '' ? [] : namesOf(value);
+      if (typeof value === 'string') yield { ...row, uuid: parseUuid(value, line) };
+      else if (names[0] === undefined) yield { ...row, uuid: uuidOfRow(value, line), fields: value };
+      else {
+        const meant = naming === 'all' ? names : names.slice(0, 1);
+        named.push({ ...row, uuid: '', fields: value, namedBy: names[0].field, names: meant });
+      }
     }
   } catch (error) {
     throw error instanceof Unreadable ? badLine(error.line, error.message) : error;
   }
-  if (naming === undefined || waiting.length === 0) return;
-  const isNamed = (row: TargetRow & Partial<NamedRow>): row is TargetRow & NamedRow => row.names !== undefined;
-  const found = await findNamedRows(naming.context, waiting.filter(isNamed));
-  for (const row of waiting) yield isNamed(row) ? { ...row, uuid: found.get(row) ?? '' } : row;
-}
-
-function rowOf(
-  value: { [field: string]: unknown } | string,
-  line: number,
-  isRecord: boolean,
-  naming: Naming | undefined,
-): TargetRow & Partial<NamedRow> {
-  if (typeof value === 'string') return { line, uuid: parseUuid(value, line), fields: {}, isRecord, namedBy: 'uuid' };
-  const names = naming === undefined || (value['uuid'] ?? '') !== '' ? [] : namesOf(value);
-  const [first] = names;
-  if (first === undefined) return { line, uuid: uuidOfRow(value, line), fields: value, isRecord, namedBy: 'uuid' };
-  const row = { line, uuid: '', fields: value, isRecord, namedBy: first.field };
-  return { ...row, names: naming?.isByAll === true ? names : [first] };
+  if (named.length === 0) return;
+  const found = await findNamedRows(context, named);
+  for (const row of named) yield { ...row, uuid: found.get(row) ?? '' };
 }
 
 /** The longest beginning of a line that an error shows. */
@@ -193,7 +107,7 @@ function uuidOfRow({ uuid: written }: TargetRow['fields'], number: number): stri
   return uuid;
 }
 
-function taskOf({ uuid, fields }: TargetRow): Target {
+function taskOf({ uuid, fields }: TargetRow): Task {
   // What people know it by: a bicycle has a name, an alert a message.
   const name = fields['name'] ?? fields['message'];
   const before = describeBefore(fields);
@@ -207,7 +121,7 @@ function taskOf({ uuid, fields }: TargetRow): Target {
 
 export function badLine(number: number, what: string): FleetError {
   return usageError(
-    `line ${number} of stdin: ${what}; nothing from this line on was sent`,
+    `line ${number} of stdin: ${what}; nothing was sent`,
     'stdin takes UUIDs, JSON lines, a JSON array or CSV with a "uuid" column; lists write them with -o uuid, jsonl, json or csv',
   );
 }
