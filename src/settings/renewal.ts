@@ -6,7 +6,7 @@ import { type Login, renewAlone, saveToken } from './store.js';
 import { loginCommand, type Reading, TOKEN_LIMIT_BYTES, type TokenInput } from './token-place.js';
 import { readClaims, readExpiry, readToken } from './token-text.js';
 
-/** After a renewal that failed, while the old token still lives. */
+/** At most, after a renewal that failed while the old token still lives. */
 const PAUSE_AFTER_FAILURE_MS = 60_000;
 
 /**
@@ -74,7 +74,7 @@ export function openRenewal(read: () => Promise<string>, login: Login, input: To
         const isLasting = thrown instanceof FleetError && ['auth', 'rejected', 'not-found'].includes(thrown.kind);
         throw new FleetError('auth', message, { hint: `${run} for a new one`, isLasting, cause: thrown });
       }
-      waitsUntilMs = clock.monotonicMs() + PAUSE_AFTER_FAILURE_MS;
+      waitsUntilMs = clock.monotonicMs() + Math.min(PAUSE_AFTER_FAILURE_MS, pauseAfter(token));
       const ends = new Date(readExpiry(token) ?? 0).toISOString();
       if (!isSaid)
         await input.notice(
