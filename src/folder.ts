@@ -1,7 +1,7 @@
-// Makes folders, and moves files. Node's own recursive mkdir never ends in a file system that takes none, such as /proc.
+// Makes folders, moves files, and looks at paths. Node's own recursive mkdir never ends in a file system that takes none, such as /proc.
 
 import { promises as files, renameSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { dirname, isAbsolute, win32 } from 'node:path';
 
 /** For the owner alone. */
 export const OWN_FOLDER_MODE = 0o700;
@@ -48,6 +48,18 @@ export function untilFree<Value>(work: () => Value, platform = process.platform)
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, BUSY_PAUSE_MS);
     }
   }
+}
+
+/** Whether the path names one file, whatever the current directory. On Windows it has a drive or a host: `/c/x` is on the current drive. */
+export function isWholePath(path: string, platform = process.platform): boolean {
+  return platform === 'win32' ? /^(?:[a-z]:[\\/]|[\\/]{2}[^\\/])/i.test(path) : isAbsolute(path);
+}
+
+/** Whether Windows takes the name for a device, in any folder and with any ending: `NUL`, `con.txt`. */
+export function isDeviceName(path: string, platform = process.platform): boolean {
+  return (
+    platform === 'win32' && /^(?:con|prn|aux|nul|com\d|lpt\d|conin\$|conout\$)\s*(?:[.:]|$)/i.test(win32.basename(path))
+  );
 }
 
 /** Whether the file system answered with that code, such as `ENOENT`. */

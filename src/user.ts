@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
-import { isAbsolute } from 'node:path';
+import { isWholePath } from './folder.js';
 import { BUN_VERSION } from './place.js';
 
 /** The name of the user; undefined for one without a name. */
@@ -23,7 +23,7 @@ function nameInList(uid: number | undefined): string | undefined {
 /** The user's home folder: HOME, or what the system keeps where it is not set (cron, systemd); undefined for a path that is not absolute. */
 export function homeOfUser(env: NodeJS.ProcessEnv): string | undefined {
   const home = env['HOME'] === undefined ? systemHome() : env['HOME'];
-  return home !== undefined && isAbsolute(home) ? home : undefined;
+  return home !== undefined && isWholePath(home) ? home : undefined;
 }
 
 function systemHome(): string | undefined {

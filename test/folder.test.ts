@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { makeFolder, OWN_FOLDER_MODE, untilFree } from '../src/folder.js';
+import { isDeviceName, isWholePath, makeFolder, OWN_FOLDER_MODE, untilFree } from '../src/folder.js';
 import { newFolder } from './support/folder.js';
 
 test('each folder that is made is for the owner alone; one that is there stays as it is', async () => {
@@ -42,4 +42,35 @@ describe('a file that another program has open for a moment', () => {
   ] as const)('%s: any other error, and one that lasts, is thrown', (platform, work) => {
     expect(() => untilFree(work, platform)).toThrow('no');
   });
+});
+
+test.each([
+  ['/home/ann', true, false],
+  ['C:\\Users\\ann', false, true],
+  ['c:/Users/ann', false, true],
+  ['\\\\server\\share', false, true],
+  ['/c/Users/ann', true, false],
+  ['\\Users\\ann', false, false],
+  ['C:fleet', false, false],
+  ['fleet', false, false],
+])('%s is a whole path', (path, onLinux, onWindows) => {
+  expect([isWholePath(path, 'linux'), isWholePath(path, 'win32')]).toEqual([onLinux, onWindows]);
+});
+
+test('Windows has names that are no files', () => {
+  const names = [
+    'NUL',
+    'con',
+    './nul',
+    'Aux.journal',
+    'com1',
+    'nul:',
+    'CON .txt',
+    'console',
+    'nullable',
+    'a.nul',
+    'com',
+  ];
+  expect(names.filter((name) => isDeviceName(name, 'win32'))).toEqual(names.slice(0, 7));
+  expect(names.filter((name) => isDeviceName(name, 'linux'))).toEqual([]);
 });

@@ -1,6 +1,7 @@
 // The address of a mirror's database, `sqlite:PATH` or `postgres://…`, read and checked.
 
 import { isAbsolute, resolve } from 'node:path';
+import { isWholePath } from '../folder.js';
 
 /** Where a mirror is kept. It holds no secret: a password in an address is refused. */
 export type MirrorAddress =
@@ -40,9 +41,11 @@ export function parseMirrorAddress(text: string, folder?: string): ParsedAddress
     return { reason: 'sqlite: needs the path of a file', hint: FORMS };
   if (path.startsWith('~'))
     return { reason: `"${path}" begins with ~, which only shells expand`, hint: 'write the whole path' };
-  if (isAbsolute(path)) return { value: { kind: 'sqlite', path } };
-  if (folder !== undefined) return { value: { kind: 'sqlite', path: resolve(folder, path) } };
-  return { reason: `"${path}" is not an absolute path`, hint: `write the whole path: sqlite:${resolve(path)}` };
+  if (isWholePath(path)) return { value: { kind: 'sqlite', path } };
+  if (folder !== undefined && !isAbsolute(path)) return { value: { kind: 'sqlite', path: resolve(folder, path) } };
+  // `/c/x` is how Git Bash writes `c:/x`.
+  const whole = resolve(path.replace(/^[\\/]([a-z])(?=[\\/])/i, '$1:'));
+  return { reason: `"${path}" is not an absolute path`, hint: `write the whole path: sqlite:${whole}` };
 }
 
 /** Never repeats the text: a password may stand anywhere in it. */

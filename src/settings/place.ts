@@ -1,7 +1,8 @@
 // Locates the settings: a folder with an absolute path, never the current directory.
 
-import { isAbsolute, join } from 'node:path';
+import { join } from 'node:path';
 import { configError, type FleetError } from '../errors.js';
+import { isWholePath } from '../folder.js';
 import { homeOfUser } from '../user.js';
 
 /** Where the settings live; enough for every function that writes. */
@@ -16,7 +17,7 @@ export interface Place {
 /** Where the settings are: FLEET_CONFIG_DIR, or the folder that the platform keeps for configuration. Never throws. */
 export function findPlace(env: NodeJS.ProcessEnv): Place {
   const chosen = env['FLEET_CONFIG_DIR'];
-  if (chosen !== undefined && !isAbsolute(chosen)) {
+  if (chosen !== undefined && !isWholePath(chosen)) {
     return placeless(
       `FLEET_CONFIG_DIR is ${chosen === '' ? 'empty' : `"${chosen}", which is not an absolute path`}`,
       `give the whole path, such as ${process.platform === 'win32' ? String.raw`C:\Users\ann\fleet` : '/home/ann/.config/fleet'}, or unset FLEET_CONFIG_DIR`,
@@ -68,7 +69,7 @@ function folderOfPlatform(env: NodeJS.ProcessEnv): string | undefined {
 }
 
 function absolute(path: string | undefined): string | undefined {
-  return path !== undefined && isAbsolute(path) ? path : undefined;
+  return path !== undefined && isWholePath(path) ? path : undefined;
 }
 
 function below(folder: string | undefined, ...names: string[]): string | undefined {

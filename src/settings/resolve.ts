@@ -69,7 +69,7 @@ export function chooseProfile(
   const { value: name, from } = chosen;
   if (stored.profiles.has(name) || name === DEFAULT_PROFILE) return chosen;
   if (mayBeNew) {
-    checkProfileName(name, chosen.origin === 'flag' ? usageError : configError);
+    checkProfileName(name, stored.profiles.keys(), chosen.origin === 'flag' ? usageError : configError);
     return chosen;
   }
   if (stored.problem !== undefined) throw stored.problem;

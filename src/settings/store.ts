@@ -16,7 +16,7 @@ import { basename, dirname, join } from 'node:path';
 import type Conf from 'conf';
 import { every, sleep, systemClock } from '../clock.js';
 import { configError, FleetError, messageOf, reasonOf, usageError } from '../errors.js';
-import { hasCode, makeFolder, moveFile, OWN_FOLDER_MODE, untilFree } from '../folder.js';
+import { hasCode, isDeviceName, makeFolder, moveFile, OWN_FOLDER_MODE, untilFree } from '../folder.js';
 import { isObject, parseJson } from '../json/parse.js';
 import { quoteForShell } from '../shell-words.js';
 import { latePattern } from '../terminal/late.js';
@@ -149,16 +149,25 @@ export function findLooseness(path: string, holds: string): { problem: string; c
   return { problem, command: `chmod 600 ${quoteForShell(path)}` };
 }
 
-/** Whether profiles may bear this name; else throws a FleetError, of kind `usage` unless told otherwise. */
+/** Whether a profile may have this name beside those others; else throws a FleetError, of kind `usage` unless told otherwise. */
 export function checkProfileName(
   name: string,
+  others: Iterable<string> = [],
   refuse: (message: string, hint: string) => FleetError = usageError,
 ): void {
-  if (PROFILE_NAME().test(name)) return;
-  throw refuse(
-    `"${name}" cannot be the name of a profile`,
-    'use up to 64 letters, digits and _ . @ -, a letter or digit first',
-  );
+  if (isDeviceName(name)) throw refuse(`"${name}" is the name of a device on Windows`, 'choose another name');
+  if (!PROFILE_NAME().test(name))
+    throw refuse(
+      `"${name}" cannot be the name of a profile`,
+      'use up to 64 letters, digits and _ . @ -, a letter or digit first',
+    );
+  // Names become files: on Windows and macOS those two would share a mirror.
+  const twin = [...others].find((other) => other !== name && other.toLowerCase() === name.toLowerCase());
+  if (twin !== undefined)
+    throw refuse(
+      `there is a profile "${twin}" already, which differs from "${name}" only in case`,
+      'choose another name',
+    );
 }
 
 /** Adds values to a profile, which is made when it is not there. The caller has checked the values with the parsers of keys.ts. */
@@ -166,6 +175,7 @@ export async function saveProfile(place: Place, name: string, values: ProfileVal
   checkProfileName(name);
   await change(place, 'configPath', (config) => {
     const profiles = new Map(profilesOf(config).profiles);
+    checkProfileName(name, profiles.keys());
     profiles.set(name, merge(profiles.get(name), values));
     return { profiles: Object.fromEntries(profiles) };
   });

@@ -4,7 +4,7 @@ import { fstatSync, type Stats, statSync } from 'node:fs';
 import { constants, type FileHandle, open, realpath } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { FleetError, reasonOf, usageError } from '../../errors.js';
-import { hasCode } from '../../folder.js';
+import { hasCode, isDeviceName } from '../../folder.js';
 
 export type JournalFile = Awaited<ReturnType<typeof openJournalFile>>;
 
@@ -24,6 +24,7 @@ function cannot(what: string, path: string, error: unknown): FleetError {
  */
 async function openRegular(path: string, flags: number): Promise<FileHandle | undefined> {
   const isRead = flags === constants.O_RDONLY;
+  if (isDeviceName(path)) throw notRegular(path);
   let handle: FileHandle | undefined;
   try {
     // Not blocking: a named pipe without a writer would hang before it can be refused.
@@ -34,7 +35,11 @@ async function openRegular(path: string, flags: number): Promise<FileHandle | un
   }
   if (handle !== undefined && fstatSync(handle.fd).isFile() && !isOwnOutput(fstatSync(handle.fd))) return handle;
   await handle?.close();
-  throw usageError(`the journal ${path} is not a regular file`, 'nothing was sent; give --journal the name of a file');
+  throw notRegular(path);
+}
+
+function notRegular(path: string): FleetError {
+  return usageError(`the journal ${path} is not a regular file`, 'nothing was sent; give --journal the name of a file');
 }
 
 /** Opens a journal's file, and makes it when there is none. Throws a FleetError of kind `usage` where that cannot be. */

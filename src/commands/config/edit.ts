@@ -97,7 +97,7 @@ function runEditor({ io, clock, signal, urgentSignal }: Context, editor: string,
 async function save({ notice }: Context, place: Place, text: string): Promise<void> {
   const { config, profiles, active } = parseConfig(text);
   const problems = [...profiles.keys()].flatMap((profile) => {
-    checkProfileName(profile, configError);
+    checkProfileName(profile, profiles.keys(), configError);
     const settings = explainSettings({ profile }, {}, { ...place, active, profiles });
     return Object.values(settings).flatMap(({ problem }) => problem?.message ?? []);
   });
