@@ -38,11 +38,11 @@ function addList(alerts: Command, run: Run): void {
     .description('List alerts: one page unless --limit or --all is given.')
     .option(
       '--state <state,…>',
-      `in these states: ${ALERT_STATES.join(', ')} (repeatable)`,
+      `filter by state: ${ALERT_STATES.join(', ')} (repeatable)`,
       someOf('state', ALERT_STATES),
     )
-    .option('--type <type,…>', `of these types: ${ALERT_TYPES.join(', ')} (repeatable)`, someOf('type', ALERT_TYPES))
-    .option('--bicycle <bicycle>', `of this bicycle: ${BICYCLE_ARGUMENT}`, anyText(BICYCLES));
+    .option('--type <type,…>', `filter by type: ${ALERT_TYPES.join(', ')} (repeatable)`, someOf('type', ALERT_TYPES))
+    .option('--bicycle <bicycle>', `filter by bicycle: ${BICYCLE_ARGUMENT}`, anyText(BICYCLES));
   addListFlags(list, ALERT, '-created').action(run(async () => (await import('./list.js')).listAlerts));
   examples(
     list,
@@ -56,7 +56,7 @@ const ACTION_MEANINGS: { readonly [action in AlertAction]: string } = {
   resolve: 'mark it as dealt with',
   silence: 'hide it while it lasts; afterwards only stop is possible',
   escalate: 'turn it into a task: --field severity=high --field description=…',
-  stop: 'its cause is gone',
+  stop: 'mark that its cause is gone',
 };
 
 function addAct(alerts: Command, run: Run): void {
@@ -108,13 +108,13 @@ function addWatch(alerts: Command, run: Run): void {
     .description(WATCH_DESCRIPTION)
     .option(
       '--organization <uuid|name>',
-      'of this organization (default: from the settings)',
+      'filter by organization (default: from the settings)',
       readNamed('organization'),
     )
-    .option('--type <type,…>', 'of these types (repeatable)', someOf('type', ALERT_TYPES))
+    .option('--type <type,…>', 'filter by type (repeatable)', someOf('type', ALERT_TYPES))
     .option('--state <state,…>', 'only alerts that enter these states (repeatable)', someOf('state', ALERT_STATES))
     .option('--every <duration>', 'how often to read the list', readPause('--every'), 15_000)
-    .option('--since <time>', 'also show what changed since then: a time, or an age such as 2h')
+    .option('--since <time>', 'also show what changed since this time, or an age such as 2h')
     .option('--state-file <path>', 'remember what was printed in this file, across restarts')
     .option('--exec <command>', 'run this for each alert, with the alert as JSON on stdin')
     .option('--topic <topic>', 'also follow this topic of the push channel, not encoded (repeatable)', collect);

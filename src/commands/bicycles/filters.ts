@@ -11,32 +11,32 @@ import { parseNear, parseRadius } from './near.js';
 /** The filters that the service itself applies. */
 export function addFilters<A extends unknown[], O extends OptionValues>(
   command: TypedCommand<A, O>,
-  near = 'around this point, nearest first unless --ordering is given; needs --radius',
+  near = 'only around this point, nearest first unless --ordering is given; needs --radius',
 ) {
   return command
     .option(
       '--state <state,…>',
-      `in these states: ${BICYCLE_STATES.join(', ')} (repeatable)`,
+      `filter by state: ${BICYCLE_STATES.join(', ')} (repeatable)`,
       someOf('state', BICYCLE_STATES),
     )
-    .option('--name <text>', 'whose name contains this text, ignoring case')
+    .option('--name <text>', 'filter by text in the name, ignoring case')
     .option(
       '--bbox <ne_lon,ne_lat,sw_lon,sw_lat>',
-      'inside the box with these north-east and south-west corners',
+      'only inside the box with these north-east and south-west corners',
       parseBbox,
     )
     .option('--near <lat,lon>', near, parseNear)
-    .option('--radius <metres>', 'how far from --near: 800, 1.5km', parseRadius)
-    .option('--model <uuid|name>', 'of this bicycle model', readNamed('model'))
-    .option('--zone <uuid|name>', 'inside this geographic zone', readNamed('zone'));
+    .option('--radius <metres>', 'distance from --near: 800, 1.5km', parseRadius)
+    .option('--model <uuid|name>', 'filter by bicycle model', readNamed('model'))
+    .option('--zone <uuid|name>', 'only inside this geographic zone', readNamed('zone'));
 }
 
 /** All filters, for a command that reads every page. */
 export function addFleetFilters<A extends unknown[], O extends OptionValues>(command: TypedCommand<A, O>) {
-  return addFilters(command, 'around this point; needs --radius')
+  return addFilters(command, 'only around this point; needs --radius')
     .option(
       '--organization <uuid|name>',
-      'of this organization (default: from the settings)',
+      'filter by organization (default: from the settings)',
       readNamed('organization'),
     )
     .option(

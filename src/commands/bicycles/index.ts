@@ -87,7 +87,7 @@ function addHistory(bicycles: Command, run: Run): void {
 with its source. The mirror also shows the gaps in which it could record none.`,
     )
     .argument('<bicycle>', BICYCLE_ARGUMENT, anyText(BICYCLES))
-    .option('--since <time>', 'only from then on: a time, or an age such as 7d')
+    .option('--since <time>', 'only since this time, or an age such as 7d')
     .option(
       '--field <name,…>',
       `only changes of these fields, such as state (repeatable)`,
@@ -140,8 +140,8 @@ of them that is filled in) names the bicycle, the others are its fields. An empt
     .option('--description <text>', 'free-text description')
     .option('--serial-number <text>', 'frame serial number')
     .option('--note <text>', 'note of the operators')
-    .option('--model <url|uuid|name>', 'bicycle model; null takes it off', anyText(MODELS))
-    .option('--lock <url|uuid|name>', 'lock attached to the bicycle; null takes it off')
+    .option('--model <url|uuid|name>', 'bicycle model; null removes it', anyText(MODELS))
+    .option('--lock <url|uuid|name>', 'lock attached to the bicycle; null removes it')
     .option('--organization <url|uuid|name>', 'owning organization', anyText(ORGANIZATIONS))
     .option('--field <name=value>', `any further field, typed; NAME='"5"' is a text (repeatable)`, collect)
     .option(

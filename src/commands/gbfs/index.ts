@@ -14,7 +14,7 @@ import { readNamed } from '../list/flags.js';
 const DESCRIPTION = `Write the fleet as a GBFS feed, which cities and trip planners read: what can be rented or is reserved,
 under IDs that change after every rental. The bicycles come from the mirror when it is current, else
 from the list. A feed that cannot be read completely is not published: the old one stays.
-"fleet help gbfs" has the words of both sides.`;
+"fleet help gbfs" explains fields, IDs and failures.`;
 
 export function addGbfs(program: Command, run: Run): void {
   const gbfs = program
@@ -37,7 +37,7 @@ export function addGbfs(program: Command, run: Run): void {
     )
     .option(
       '--organization <uuid|name>',
-      'of this organization (default: from the settings)',
+      'filter by organization (default: from the settings)',
       readNamed('organization'),
     )
     .option('--set <name=value>', 'a fact of the system, such as name=CityBike (repeatable)', readSet)

@@ -73,7 +73,7 @@ export function addListFlags<A extends unknown[], O extends OptionValues>(
   return command
     .option(
       '--organization <uuid|name>',
-      'of this organization (default: from the settings)',
+      'filter by organization (default: from the settings)',
       readNamed('organization'),
     )
     .option(

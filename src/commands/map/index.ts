@@ -26,7 +26,7 @@ export function addMap(program: Command, run: Run): void {
       `serve the page on this machine and follow updates (default: ${DEFAULT_PORT})`,
       portNumber('--serve'),
     )
-    .option('--title <text>', "its title (default: the organization's name)")
+    .option('--title <text>', "title of the map (default: the organization's name)")
     .option('--tiles <url>', 'street map of the page: https://…/{z}/{x}/{y}.png', readTiles)
     .option('--attribution <text>', 'credit for the tiles, shown on the page')
     .action(({ serve, ...others }, command) => {

@@ -138,9 +138,14 @@ function addReplay(mirror: Command, run: Run): void {
     .summary('play what was recorded, at any speed')
     .description(REPLAY)
     .option(...TO, readTo)
-    .option('--since <time>', 'from then on: a time, or an age such as 2h (default: from the beginning)')
-    .option('--until <time>', 'up to then: a time, or an age such as 1h (default: to the end)')
-    .option('--speed <factor>', 'times as fast as it happened; max: without pauses', readSpeed, DEFAULT_SPEED)
+    .option('--since <time>', 'start at this time, or an age such as 2h (default: at the beginning)')
+    .option('--until <time>', 'stop at this time, or an age such as 1h (default: at the end)')
+    .option(
+      '--speed <factor>',
+      'play this many times as fast as it happened; max: without pauses',
+      readSpeed,
+      DEFAULT_SPEED,
+    )
     .option('--where <condition>', 'show only what matches FIELD=VALUE (repeatable)', readCondition(BICYCLE))
     .option('--max-events <n>', 'exit after this many messages', wholeNumber('--max-events', 1))
     .option('--live', 'draw a full-screen board instead of lines')

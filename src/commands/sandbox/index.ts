@@ -52,10 +52,10 @@ admin@example.org, operator@example.org and renter@example.org with any password
       'observed' as ServiceKind,
     )
     .option('--replay <database>', 'serve what a mirror recorded: sqlite:PATH or postgres://…', readReplay)
-    .option('--since <time>', 'replay from then on: a time, or an age such as 2h (default: from the beginning)')
+    .option('--since <time>', 'start the replay at this time, or an age such as 2h (default: at the beginning)')
     .option(
       '--speed <factor>',
-      'replay this many times as fast as it happened; max: without pauses (default: 1)',
+      'replay this many play this many times as fast as it happened; max: without pauses (default: 1)',
       readSpeed,
     )
     .option('--webhook <url>', 'send each new or changed alert to this address on this machine')
