@@ -2,31 +2,24 @@
 
 import { type ExactNumber, writtenNumber } from '../json/exact.js';
 
-type Position = readonly (number | ExactNumber)[];
-type Ring = readonly Position[];
+type Ring = readonly (readonly (number | ExactNumber)[])[];
 
-/** The geometry with its rings turned where they go the wrong way; anything but a Polygon or MultiPolygon is left as it is. */
-export function turnRings<T>(geometry: T): T {
-  const { type, coordinates } = (geometry ?? {}) as { type?: unknown; coordinates?: unknown };
-  if (!Array.isArray(coordinates)) return geometry;
-  if (type === 'Polygon') return { ...geometry, coordinates: turn(coordinates) };
-  return type === 'MultiPolygon' ? { ...geometry, coordinates: coordinates.map(turn) } : geometry;
-}
-
-function turn<T>(rings: T): T {
-  if (!Array.isArray(rings)) return rings;
-  const turned = rings.map((ring, index) =>
-    isRing(ring) && eastward(ring) < 0 === index > 0 ? [...ring].reverse() : ring,
-  );
-  return turned as T;
+/** A geometry as it belongs into GeoJSON, its numbers plain; undefined for polygons that enclose nothing. What is no polygon is left as it is. */
+export function asGeoJson(geometry: object | undefined): object | undefined {
+  const { type } = (geometry ?? {}) as { type?: unknown };
+  if (type !== 'Polygon' && type !== 'MultiPolygon') return geometry;
+  const polygons = polygonsOf(geometry);
+  if (polygons.length === 0) return undefined;
+  const isOne = type === 'Polygon' && polygons.length === 1;
+  return isOne ? { type, coordinates: polygons[0] } : { type: 'MultiPolygon', coordinates: polygons };
 }
 
 /**
- * The polygons of a geometry as plain numbers, turned: positions of two numbers in range, rings closed, cut at the antimeridian (3.1.9).
+ * The polygons of a geometry: positions of two numbers in range, rings closed and turned, cut at the antimeridian (3.1.9).
  * Those without an exterior ring are left out; empty for what is no polygon.
  */
 export function polygonsOf(geometry: unknown): number[][][][] {
-  const { type, coordinates } = (turnRings(geometry) ?? {}) as { type?: unknown; coordinates?: unknown };
+  const { type, coordinates } = (geometry ?? {}) as { type?: unknown; coordinates?: unknown };
   if (!Array.isArray(coordinates)) return [];
   const polygons = type === 'Polygon' ? [coordinates] : type === 'MultiPolygon' ? coordinates : [];
   return polygons.flatMap((rings) => {
@@ -39,12 +32,14 @@ export function polygonsOf(geometry: unknown): number[][][][] {
 /** Four positions at least, the last as the first. */
 const FEWEST_POSITIONS = 4;
 
-function closedRing(ring: unknown): number[][] | undefined {
+/** The exterior ring, of index 0, counterclockwise, holes clockwise. */
+function closedRing(ring: unknown, index: number): number[][] | undefined {
   if (!isRing(ring)) return undefined;
   const isInRange = ([longitude = 181, latitude = 91]: number[]) =>
     Math.abs(longitude) <= 180 && Math.abs(latitude) <= 90;
   const positions = ring.map(([longitude, latitude]) => [plain(longitude), plain(latitude)]);
-  return positions.every(isInRange) ? close(positions) : undefined;
+  const closed = positions.every(isInRange) ? close(positions) : undefined;
+  return closed !== undefined && eastward(closed) < 0 === index > 0 ? closed.reverse() : closed;
 }
 
 /** Undefined for what encloses nothing. */
@@ -97,14 +92,11 @@ function plain(value: number | ExactNumber | undefined): number {
 }
 
 /** The area below the ring as it goes east, in square degrees: above 0 when it goes clockwise. Across the antimeridian it goes the short way. */
-function eastward(ring: Ring): number {
-  let sum = 0;
-  ring.forEach(([longitude, latitude], index) => {
-    const [nextLongitude, nextLatitude] = ring[(index + 1) % ring.length] ?? [];
-    const step = shortWay(plain(nextLongitude) - plain(longitude));
-    sum += step * (plain(latitude) + plain(nextLatitude));
-  });
-  return sum;
+function eastward(ring: number[][]): number {
+  return ring.reduce((sum, [longitude = 0, latitude = 0], index) => {
+    const [nextLongitude = 0, nextLatitude = 0] = ring[(index + 1) % ring.length] ?? [];
+    return sum + shortWay(nextLongitude - longitude) * (latitude + nextLatitude);
+  }, 0);
 }
 
 /** Degrees to the east, the short way round the world. */

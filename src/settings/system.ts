@@ -48,6 +48,11 @@ function parseUrl(text: string): string | undefined {
   return URL_CHARACTERS.test(href) ? href : undefined;
 }
 
+/** One to which the name of a file can be added. */
+function parseFolderUrl(text: string): string | undefined {
+  return /[?#@]/.test(text) ? undefined : parseUrl(text);
+}
+
 /** A name of the IANA database in its own spelling. */
 function parseTimezone(text: string): string | undefined {
   if (!/^[a-z][\w+-]*(?:\/[\w+-]+)*$/i.test(text)) return undefined;
@@ -84,7 +89,7 @@ export const SYSTEM_FIELDS = {
     neededBy: ['3.0'],
     example: 'feed@example.com',
   }),
-  feed_url: field("public address of the feed's folder", parseUrl, {
+  feed_url: field("public address of the feed's folder", parseFolderUrl, {
     neededBy: ALWAYS,
     example: 'https://example.com/gbfs/',
   }),

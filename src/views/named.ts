@@ -1,7 +1,7 @@
 // How organizations, zones and models look.
 
 import { NAMED, NAMED_FIELDS, type Named } from '../api/named.js';
-import { turnRings } from '../globe/rings.js';
+import { asGeoJson } from '../globe/rings.js';
 import { isObject } from '../json/parse.js';
 import type { Shape } from '../terminal/formats.js';
 import type { Column } from '../terminal/table.js';
@@ -20,7 +20,7 @@ export const NAMED_SHAPES = {
     noun: NAMED.zone,
     columns: [NAME, UUID, TYPE],
     // Assumed: the outline is a GeoJSON geometry, under one of these names.
-    geometry: (zone: Named) => turnRings([zone['polygon'], zone['geometry'], zone['area']].find(isGeometry)),
+    geometry: (zone: Named) => asGeoJson([zone['polygon'], zone['geometry'], zone['area']].find(isGeometry)),
     positionFields: ['polygon', 'geometry', 'area'],
   },
   model: { ...shared, noun: NAMED.model, columns: [NAME, UUID] },

@@ -96,9 +96,25 @@ test('the settings, the file and --set say what the system is, and all that is m
   expect((await set('gbfs.timezone', 'nowhere')).code).toBe(2);
   expect((await set('gbfs.name', 'from the settings')).code).toBe(0);
   expect((await runFleet(['config', 'list', '--json'], { env: own })).stdout).toContain('gbfs.name');
-  const wrong = ['--set', 'nam=x', '--set', 'url=javascript:x', '--set', 'language=German', '--version=2.3'];
+  const wrong = [
+    '--set',
+    'nam=x',
+    '--set',
+    'url=javascript:x',
+    '--set',
+    'feed_url=https://x/?key=1',
+    '--set',
+    'language=German',
+    '--version=2.3',
+  ];
   const run = await runFleet(['gbfs', '--out', join(folder, 'none'), ...wrong], { env: own });
-  for (const said of ['did you mean "name"', 'url: ', 'language: ', 'needs system_id, language, timezone, feed_url'])
+  for (const said of [
+    'did you mean "name"',
+    'url: ',
+    'language: ',
+    'feed_url: ',
+    'needs system_id, language, timezone, feed_url',
+  ])
     expect(run.stderr).toContain(said);
   const last = (documents: Documents) => documents['system_information'].data.name[0].text;
   expect(last((await publish([], own)).documents)).toBe(SYSTEM.name);
@@ -229,6 +245,47 @@ test.skipIf(process.platform === 'win32')('--check of a pipe that nobody writes 
   expect([run.code, run.stderr]).toEqual([9, expect.stringContaining('there is no feed in')]);
 });
 
+const page = (results: object[], next: string | null = null, count = results.length) => ({
+  count,
+  next,
+  previous: null,
+  results,
+});
+
+test('a list of zones that breaks off is not taken for whole, and one outline that cannot be read leaves none', async () => {
+  const box = [
+    [
+      [1, 1],
+      [2, 1],
+      [2, 2],
+      [1, 1],
+    ],
+  ];
+  const zone = (coordinates: unknown) => ({
+    uuid: randomUUID(),
+    type: 'service',
+    polygon: { type: 'Polygon', coordinates },
+  });
+  const zones = [zone(box), zone([[[1, 1]]])];
+  let isBroken = true;
+  await withServer(
+    (response, { path }) => {
+      if (!path.startsWith('/zones/')) return sendJson(response, 200, page([]));
+      if (!isBroken) return sendJson(response, 200, page(zones));
+      if (path.includes('page=2')) return sendJson(response, 404, { detail: 'Invalid page.' });
+      return sendJson(response, 200, page(zones.slice(0, 1), 'http://x/zones/?page=2', 2));
+    },
+    async ({ url }) => {
+      const broken = await publish([], { FLEET_BASE_URL: url });
+      expect([broken.code, broken.stderr]).toEqual([5, expect.stringContaining('not published')]);
+      isBroken = false;
+      const { documents, stderr } = await publish([], { FLEET_BASE_URL: url });
+      expect(Object.keys(documents)).not.toContain('geofencing_zones');
+      expect(stderr).toContain('2 zones whose rules are not known');
+    },
+  );
+});
+
 const engines = useEngines();
 
 test.each(engines)(
@@ -325,7 +382,7 @@ test.each(engines)(
 
 /** A service of a few bicycles that a test can break. */
 async function withService(
-  use: (url: string, service: { isShort: boolean; bicycles: object[] }) => Promise<void>,
+  use: (url: string, service: { isShort: boolean; refusal: number; bicycles: object[] }) => Promise<void>,
 ): Promise<void> {
   const at = '2026-11-22T10:00:00Z';
   const bicycles = [1, 2, 3].map((n) => ({
@@ -335,11 +392,12 @@ async function withService(
     longitude: n,
     modified: at,
   }));
-  const service = { isShort: false, bicycles };
+  const service = { isShort: false, refusal: 0, bicycles };
   const answer = (results: object[], count = results.length) => ({ count, next: null, previous: null, results });
   await withServer(
     (response, { path }) => {
       if (!path.startsWith('/bicycles/')) return sendJson(response, 404, { detail: 'Not found.' });
+      if (service.refusal !== 0) return sendJson(response, service.refusal, { detail: `not now ${service.refusal}` });
       return sendJson(response, 200, answer(service.bicycles, service.isShort ? 9 : undefined));
     },
     ({ url }) => use(url, service),
@@ -402,6 +460,12 @@ test('--every keeps the feed current, --serve serves it with ETag and gzip, --me
     expect((await fetch(metrics.replace('/metrics', '/healthz'))).status).toBe(200);
 
     service.isShort = false;
+    // A gateway may refuse for a moment what it took before.
+    for (const status of [401, 403, 404]) {
+      service.refusal = status;
+      await until(() => ofEvent('failed').some(({ message }) => message?.includes(`not now ${status}`)));
+    }
+    service.refusal = 0;
     service.bicycles.pop();
     const failures = lines.length;
     await until(() => lines.slice(failures).some(({ vehicles }) => vehicles === 2));

@@ -49,21 +49,30 @@ describe('organizations, zones and models list', () => {
     expect((await fleet(['organizations', 'list', '-o', 'geojson'])).code).toBe(2);
   });
 
-  test('outlines follow the right-hand rule of RFC 7946, digits as sent', async () => {
+  test('outlines follow RFC 7946: the right-hand rule, rings closed, polygons cut at the antimeridian, nothing that encloses nothing', async () => {
     const outer = '[[13.10,52.5],[13.10,52.6],[13.2,52.6],[13.2,52.5],[13.10,52.5]]';
     const hole = '[[13.12,52.52],[13.14,52.52],[13.14,52.54],[13.12,52.54],[13.12,52.52]]';
     const zone = (type: string, rings: string) =>
       `{"uuid":"${type}","name":"x","polygon":{"type":"${type}","coordinates":${rings}}}`;
-    const zones = [zone('Polygon', `[${outer},${hole}]`), zone('MultiPolygon', `[[${outer}]]`), zone('Point', '[1,2]')];
+    const zones = [
+      zone('Polygon', `[${outer},${hole}]`),
+      zone('MultiPolygon', `[[${outer}]]`),
+      zone('Point', '[1,2]'),
+      zone('Polygon', '[[[8,47],[9,47],[9,48]]]').replace('"Polygon"', '"open"'),
+      zone('Polygon', '[[[179,1],[-179,1],[-179,2],[179,2],[179,1]]]').replace('"Polygon"', '"across"'),
+      zone('Polygon', '[[[181,1],[182,1],[182,2],[181,1]]]').replace('"Polygon"', '"beyond"'),
+    ];
     await withServer(
-      (response) => sendJson(response, 200, `{"count":3,"next":null,"previous":null,"results":[${zones.join()}]}`),
+      (response) => sendJson(response, 200, `{"count":6,"next":null,"previous":null,"results":[${zones.join()}]}`),
       async ({ url }) => {
         const run = await fleet(['zones', 'list', '-o', 'geojson'], { env: { FLEET_BASE_URL: url } });
         const { features } = JSON.parse(run.stdout);
         expect(isTurnedRight(features[0].geometry.coordinates)).toBe(true);
         expect(isTurnedRight(features[1].geometry.coordinates[0])).toBe(true);
         expect(features[2].geometry.coordinates).toEqual([1, 2]);
-        expect(run.stdout).toContain('[13.10,52.6],[13.10,52.5]');
+        expect(features[3].geometry.coordinates[0]).toHaveLength(4);
+        expect(features[4].geometry.type).toBe('MultiPolygon');
+        expect(features).toHaveLength(5);
       },
     );
   });

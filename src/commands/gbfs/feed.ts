@@ -105,15 +105,14 @@ function vehicleOf(bicycle: Bicycle, selection: Selection): Vehicle | string {
 export type Area = number[][][][];
 
 /**
- * The service areas among the zones of an organization. What zones of other types allow is not known, so they are counted as left out.
- * Assumed: a service area has a type with the word "service".
+ * The service areas among the zones of an organization; none at all where the outline of one cannot be read, for outside of them no ride may
+ * begin. What zones of other types allow is not known, so they are counted as left out. Assumed: a service area has a type with the word "service".
  */
 export function areasOf(zones: readonly Named[], organization: string): { areas: Area[]; leftOut: number } {
   const own = zones.filter((zone) => (wholeUuid(String(zone['organization'] ?? '')) ?? organization) === organization);
-  const areas = own.flatMap((zone) => {
-    const polygons = /service/i.test(String(zone['type'] ?? '')) ? polygonsOf(NAMED_SHAPES.zone.geometry(zone)) : [];
-    return polygons.length === 0 ? [] : [polygons];
-  });
+  const service = own.filter((zone) => /service/i.test(String(zone['type'] ?? '')));
+  const outlines = service.map((zone) => polygonsOf(NAMED_SHAPES.zone.geometry(zone)));
+  const areas = outlines.every((polygons) => polygons.length > 0) ? outlines : [];
   return { areas, leftOut: own.length - areas.length };
 }
 

@@ -35,7 +35,7 @@ export interface GbfsOptions extends SystemFlags {
 const DEFAULT_TTL_MS = 60_000;
 /** Models and zones hardly ever change, and services count requests for them. */
 const NAMED_MS = 600_000;
-/** Failures that the next try may fix. */
+/** Failures that the next try may fix; once a feed was published any may be, for a gateway may refuse what it took a moment ago. */
 const PASSING: readonly ErrorKind[] = ['network', 'service', 'partial'];
 
 /** Throws what ends it: a FleetError of kind `partial` where the feed that is there is older than its ttl. */
@@ -60,8 +60,7 @@ export async function publishGbfs(context: Context, options: GbfsOptions): Promi
       await tellPublished(context, published);
     } catch (thrown) {
       const error = await describeFailure(context, thrown, outlet.fail() ?? (await readAge(context, out)));
-      // A folder that cannot be written from the beginning is a slip.
-      const isPassing = PASSING.includes(error.kind) || (error.kind === 'output' && outlet.hasShown());
+      const isPassing = outlet.hasShown() ? error.kind !== 'internal' : PASSING.includes(error.kind);
       if (!isLasting || !isPassing) throw error;
       await tell(context, { event: 'failed', kind: error.kind, message: error.message });
     }
@@ -95,7 +94,6 @@ async function openMaker(context: Context, options: GbfsOptions, system: System)
   const asked = { organization, key, rangeMetres, maxAgeMs: maxAge, withDisabled };
   // One that is gone stays: a reader may still have its vehicles.
   const ranges = new Set([rangeMetres]);
-  const ttlMs = options.ttl ?? options.every ?? DEFAULT_TTL_MS;
   const readAround = async () => ({
     atMs: clock.monotonicMs(),
     models: rangesOf(await readNamed(context, 'model')),
@@ -106,7 +104,10 @@ async function openMaker(context: Context, options: GbfsOptions, system: System)
     if (around === undefined || clock.monotonicMs() - around.atMs > NAMED_MS) around = await readAround();
     for (const metres of around.models.values()) ranges.add(metres);
     const { models, areas, leftOut: zones } = around;
+    const startMs = clock.monotonicMs();
     const { all, ...read } = await readVehicles(context, asked, models);
+    // The next feed cannot come sooner than this one.
+    const ttlMs = options.ttl ?? Math.max(options.every ?? DEFAULT_TTL_MS, clock.monotonicMs() - startMs);
     if (zones > 0) read.leftOut['zones whose rules are not known'] = zones;
     const documents = drawFeed({
       version,

@@ -93,7 +93,8 @@ export async function readNamed(context: Context, kind: 'model' | 'zone'): Promi
     for await (const items of readItems<Named>(client, request, tally, { isWhole: true, onShort: async () => {} }))
       for (const { value } of items) found.push(value);
   };
-  await ifOffered(read());
+  // What breaks off later is a list that could not be read.
+  await ifOffered(read(), () => found.length === 0);
   const incomplete = incompleteError(tally, NAMED[kind]);
   if (incomplete !== undefined) throw incomplete;
   return found;
