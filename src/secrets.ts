@@ -1,4 +1,4 @@
-// Hides secrets in foreign text: as they are, escaped, percent-encoded or in base64.
+// Hides secrets in foreign text: as they are, as JSON, HTML or a URL writes them, or in base64.
 
 /** What replaces a secret. */
 export const HIDDEN = '[hidden]';
@@ -22,17 +22,8 @@ const RUN_CHARACTERS = 8;
 const SHORTEST_PASSWORD = 4;
 /** A watch of weeks renews its token a thousand times: the oldest are over and forgotten. */
 const MOST_SECRETS = 20;
-/** How often an encoding may be wrapped in another, such as `%252E` or `\\u002e`. */
-const ROUNDS = 4;
 /** The depth limit of JSON (cli.md promise 6). */
 const DEPTH_LIMIT = 500;
-
-/** A text as it reads once its escapes are decoded; character `at` stands in the original from `starts[at]` to `ends[at]`. */
-interface View {
-  text: string;
-  starts?: Uint32Array;
-  ends?: Uint32Array;
-}
 
 /** A JWT: three parts with dots, the first the base64 of an object. */
 const isJwt = (word: string): boolean => word.includes('eyJ') && word.split('.').length > 2;
@@ -69,25 +60,17 @@ export function openSecrets(): Secrets {
   function hide(text: string): string {
     if (runs.size === 0 && short.size === 0) return text;
     if (text.length < (short.size === 0 ? RUN_CHARACTERS : SHORTEST_PASSWORD)) return text;
-    // One mark for each character that is to be hidden, whichever view shows it.
+    /** One mark for each character that is to be hidden. */
     let marks: Uint8Array | undefined;
-    let view: View | undefined = { text };
-    for (let round = 0; view !== undefined && round <= ROUNDS; round++) {
-      const spelled = urlSafe(view.text);
-      for (const one of short)
-        for (let at = spelled.indexOf(one); at !== -1; at = spelled.indexOf(one, at + 1)) {
-          marks ??= new Uint8Array(text.length);
-          const last = at + one.length - 1;
-          marks.fill(1, view.starts?.[at] ?? at, view.ends?.[last] ?? last + 1);
-        }
-      for (let at = 0; at + RUN_CHARACTERS <= spelled.length; at++) {
-        if (!runs.has(spelled.slice(at, at + RUN_CHARACTERS))) continue;
-        marks ??= new Uint8Array(text.length);
-        const last = at + RUN_CHARACTERS - 1;
-        marks.fill(1, view.starts?.[at] ?? at, view.ends?.[last] ?? last + 1);
-      }
-      view = decode(view);
-    }
+    const mark = (from: number, to: number) => {
+      marks ??= new Uint8Array(text.length);
+      marks.fill(1, from, to);
+    };
+    const spelled = urlSafe(text);
+    for (const one of short)
+      for (let at = spelled.indexOf(one); at !== -1; at = spelled.indexOf(one, at + 1)) mark(at, at + one.length);
+    for (let at = 0; at + RUN_CHARACTERS <= spelled.length; at++)
+      if (runs.has(spelled.slice(at, at + RUN_CHARACTERS))) mark(at, at + RUN_CHARACTERS);
     return marks === undefined ? text : replaceMarked(text, marks);
   }
 
@@ -107,12 +90,14 @@ export function openSecrets(): Secrets {
 /** No secrets: for what runs before there is a token, and for tests. */
 export const NO_SECRETS: Secrets = { add() {}, hide: (text) => text, hideIn: (value) => value };
 
-/** The texts whose runs give the secret away: itself, decoded as a text around it would be, and base64 at each of its three alignments. */
+/** The texts whose runs give the secret away: itself, as other texts write it, and base64 at each of its three alignments. */
 function spellingsOf(secret: string): string[] {
+  const percent = encodeURIComponent(secret);
+  const json = JSON.stringify(secret).slice(1, -1);
+  const html = secret.replace(/[&<>"']/g, (character) => ENTITIES[character] ?? '');
   // Names of headers come in lower case.
-  const spellings = [secret, secret.toLowerCase()];
-  for (let view = decode({ text: secret }); view !== undefined && spellings.length <= ROUNDS + 1; view = decode(view))
-    spellings.push(view.text);
+  const spellings = [secret, secret.toLowerCase(), percent, percent.replace(/%../g, (code) => code.toLowerCase())];
+  spellings.push(json, json.replaceAll('/', '\\/'), html);
   const bytes = Buffer.from(secret);
   for (const before of [0, 1, 2]) {
     const encoded = Buffer.concat([Buffer.alloc(before), bytes]).toString('base64url');
@@ -123,53 +108,17 @@ function spellingsOf(secret: string): string[] {
   return spellings.map(urlSafe);
 }
 
+const ENTITIES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+
 /** Base64 in its url-safe alphabet; both sides of a comparison are brought to it. */
 function urlSafe(text: string): string {
   return text.replaceAll('+', '-').replaceAll('/', '_');
-}
-
-/** One escape of JSON, JavaScript, URLs or HTML. */
-const ESCAPE =
-  /\\u([0-9a-f]{4})|\\x([0-9a-f]{2})|\\([^a-z0-9])|%([0-9a-f]{2})|&#x0{0,8}([0-9a-f]{1,6});?|&#0{0,8}(\d{1,7});?|&(amp|lt|gt|quot|apos);/gi;
-
-/** The characters that are given names in HTML where text is put into a page. */
-const NAMED: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
-
-/** The next view: each escape as the ASCII character that it stands for. Undefined when there is none left. */
-function decode(view: View): View | undefined {
-  if (!/[\\%&]/.test(view.text)) return undefined;
-  const parts: string[] = [];
-  const starts = new Uint32Array(view.text.length);
-  const ends = new Uint32Array(view.text.length);
-  let length = 0;
-  let read = 0;
-  const keep = (from: number, to: number, character?: string) => {
-    if (to > from) parts.push(character ?? view.text.slice(from, to));
-    const step = character === undefined ? 1 : to - from;
-    for (let at = from; at < to; at += step) {
-      starts[length] = view.starts?.[at] ?? at;
-      ends[length] = view.ends?.[at + step - 1] ?? at + step;
-      length++;
-    }
-  };
-  for (const match of view.text.matchAll(ESCAPE)) {
-    const character = characterOf(match);
-    if (character === undefined) continue;
-    keep(read, match.index);
-    read = match.index + match[0].length;
-    keep(match.index, read, character);
-  }
-  if (read === 0) return undefined;
-  keep(read, view.text.length);
-  return { text: parts.join(''), starts, ends };
-}
-
-function characterOf([, json, javascript, quoted, percent, hex, decimal, name]: RegExpMatchArray): string | undefined {
-  if (quoted !== undefined) return quoted;
-  if (name !== undefined) return NAMED[name.toLowerCase()];
-  const digits = json ?? javascript ?? percent ?? hex;
-  const code = digits === undefined ? Number(decimal) : Number.parseInt(digits, 16);
-  return code > 0 && code < 0x80 ? String.fromCharCode(code) : undefined;
 }
 
 function replaceMarked(text: string, marks: Uint8Array): string {

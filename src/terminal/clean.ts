@@ -17,22 +17,14 @@ const PRINTABLE_ASCII = /^[\x20-\x7E]*$/;
 const ZERO_WIDTH_NON_JOINER = 0x200c;
 const ZERO_WIDTH_JOINER = 0x200d;
 
-/** Scripts whose letters change shape or join by ZWJ and ZWNJ: there both belong to the spelling. */
+/** A letter of a script whose letters may change shape or join by ZWJ and ZWNJ: there both belong to the spelling. */
 const SHAPED_LETTER = latePattern(
-  String.raw`(?:\p{sc=Arab}|\p{sc=Syrc}|\p{sc=Nkoo}|\p{sc=Mong}|\p{sc=Deva}|\p{sc=Beng}|\p{sc=Guru}|\p{sc=Gujr}|\p{sc=Orya}|\p{sc=Taml}|\p{sc=Telu}|\p{sc=Knda}|\p{sc=Mlym}|\p{sc=Sinh}|\p{sc=Khmr}|\p{sc=Mymr}|\p{sc=Tibt})$`,
+  String.raw`(?![\p{sc=Latn}\p{sc=Grek}\p{sc=Cyrl}\p{sc=Zyyy}\p{sc=Zinh}])[\p{L}\p{M}]$`,
 );
 const BEFORE_EMOJI_JOINER = latePattern(String.raw`(?:\p{Extended_Pictographic}|\p{Emoji_Modifier}|\uFE0F)$`);
 const EMOJI_START = latePattern(String.raw`^\p{Extended_Pictographic}`);
 const EMOJI_END = latePattern(String.raw`\p{Emoji}$`);
 const HAN_END = latePattern(String.raw`\p{sc=Han}$`);
-/** The three flags that are spelled with tags (Unicode's RGI list): England, Scotland, Wales. */
-const TAGGED_FLAGS = ['gbeng', 'gbsct', 'gbwls'].map(
-  (region) =>
-    `\u{1F3F4}${[...region].map((letter) => String.fromCodePoint(0xe0000 + (letter.codePointAt(0) ?? 0))).join('')}\u{E007F}`,
-);
-/** UTF-16 units of such a flag, of which the last two are the tag that ends it. */
-const TAGGED_FLAG_UNITS = 14;
-
 /** As much of the text as can hold the character before an offset: a surrogate pair, with a selector behind it. */
 function endingAt(text: string, offset: number): string {
   return text.slice(Math.max(0, offset - 3), offset);
@@ -40,7 +32,7 @@ function endingAt(text: string, offset: number): string {
 
 /**
  * Whether a hidden character is part of a spelling: a joiner inside an emoji sequence or behind a letter of a script that needs
- * it, one variation selector behind an emoji or an ideograph, the tags of a flag. Anywhere else it only hides.
+ * it, one variation selector behind an emoji or an ideograph. Anywhere else it only hides.
  */
 function isSpelling(code: number, text: string, offset: number): boolean {
   if (code === ZERO_WIDTH_JOINER || code === ZERO_WIDTH_NON_JOINER) {
@@ -53,15 +45,7 @@ function isSpelling(code: number, text: string, offset: number): boolean {
     );
   }
   if (code === 0xfe0e || code === 0xfe0f) return EMOJI_END().test(endingAt(text, offset));
-  if ((code >= 0xfe00 && code <= 0xfe0d) || (code >= 0xe0100 && code <= 0xe01ef)) {
-    return HAN_END().test(endingAt(text, offset));
-  }
-  if (code >= 0xe0061 && code <= 0xe007f) {
-    const start = Math.max(0, offset - TAGGED_FLAG_UNITS + 2);
-    const around = text.slice(start, offset + TAGGED_FLAG_UNITS);
-    return TAGGED_FLAGS.some((flag) => around.lastIndexOf(flag, offset - start) !== -1);
-  }
-  return false;
+  return code >= 0xe0100 && code <= 0xe01ef && HAN_END().test(endingAt(text, offset));
 }
 
 /** The symbol for one hidden character: a control picture, U+FFFD for half a pair, else `<U+202E>` as `less` writes it. */

@@ -59,7 +59,6 @@ export const HARMLESS: readonly string[] = [
   'e\u0301 n\u0303 ü',
   '👨\u200d👩\u200d👧\u200d👦',
   '🏳\ufe0f\u200d🌈 👩🏽\u200d🚀 1\ufe0f\u20e3',
-  '\u{1F3F4}\u{E0067}\u{E0062}\u{E0073}\u{E0063}\u{E0074}\u{E007F}',
   '🇩🇪🇫🇷',
   '葛\u{e0100}城',
   'Z\u0321\u0353a\u0317\u0342\u030al\u0341\u0358g\u0361o\u035c',

@@ -1,11 +1,5 @@
 // How a service may quote a token in what it answers, and whether it can still be read in what the program says.
 
-const everyCharacter = (text: string, write: (code: number) => string) =>
-  [...text].map((character) => write(character.charCodeAt(0))).join('');
-const hex = (code: number, digits: number) => code.toString(16).padStart(digits, '0');
-const punctuation = (text: string, write: (code: number) => string) =>
-  text.replace(/[^a-z0-9]/gi, (character) => write(character.charCodeAt(0)));
-
 /** How a service may quote a text. */
 export const ENCODINGS: Record<string, (text: string) => string> = {
   'as it is': (text) => text,
@@ -19,21 +13,11 @@ export const ENCODINGS: Record<string, (text: string) => string> = {
         .toString('base64')
         .match(/.{1,64}/g) ?? []
     ).join('\r\n'),
-  'in base64, percent-encoded': (text) => encodeURIComponent(Buffer.from(text).toString('base64')),
   'in JSON': (text) => JSON.stringify(text),
-  'in JSON in JSON': (text) => JSON.stringify(JSON.stringify({ text })),
-  'with JSON escapes for what is no letter': (text) => punctuation(text, (code) => `\\u${hex(code, 4)}`),
-  'with JSON escapes alone': (text) => everyCharacter(text, (code) => `\\u${hex(code, 4).toUpperCase()}`),
-  'with JavaScript escapes': (text) => everyCharacter(text, (code) => `\\x${hex(code, 2)}`),
   'with slashes escaped': (text) => text.replaceAll('\\', '\\\\').replaceAll('/', '\\/'),
   'percent-encoded': (text) => encodeURIComponent(text),
-  'percent-encoded altogether': (text) => everyCharacter(text, (code) => `%${hex(code, 2)}`),
-  'percent-encoded twice': (text) => encodeURIComponent(everyCharacter(text, (code) => `%${hex(code, 2)}`)),
   'in HTML': (text) =>
     text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;'),
-  'with decimal entities': (text) => everyCharacter(text, (code) => `&#${code};`),
-  'with hexadecimal entities': (text) => everyCharacter(text, (code) => `&#x${hex(code, 2)};`),
-  'with entities in JSON': (text) => JSON.stringify(punctuation(text, (code) => `&#x${hex(code, 4)};`)),
 };
 
 /** The text with every escape decoded and every run of base64 too, as someone who looks for the token would read it. */
