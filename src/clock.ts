@@ -64,14 +64,14 @@ export function sleep(clock: Clock, milliseconds: number, signal: AbortSignal): 
   });
 }
 
-/** Runs the action at the earliest of the moments that it is wanted at, and then at the earliest of those that follow. */
+/** Runs the action at the earliest of the requested times. */
 export interface Timer {
   want(inMs: number): void;
   /** From now on it never runs again. */
   cancel(): void;
 }
 
-/** One that is due sooner than wanted is left alone: it costs a look, and setting it anew for each message costs more. */
+/** A timer that is due sooner is kept: an early call is cheaper than setting it again for each message. */
 export function openTimer(clock: Clock, action: () => void): Timer {
   let dueMs = Number.POSITIVE_INFINITY;
   let cancel = () => {};

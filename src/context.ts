@@ -28,7 +28,7 @@ export interface World extends Streams {
   clock: Clock;
 }
 
-/** The operator's wish to end: once, and once more. */
+/** The two signals of a run: asked to end, and asked again. */
 export interface Interruption {
   readonly signal: AbortSignal;
   readonly urgentSignal: AbortSignal;
@@ -92,7 +92,7 @@ export interface TalkFlags {
 /** What a command may replace in a client of its own; `settings` in the place of those of the run. */
 export type ClientOverrides = Partial<Omit<ClientOptions, 'network' | 'secrets'>> & { settings?: Settings };
 
-/** The operator's wish to end, as a command sees it. */
+/** The signals of a run, as a command sees them. */
 export interface Signals {
   /** Aborted by the first SIGINT, SIGTERM or SIGHUP, with a FleetError of kind `interrupted`, `terminated` or `hangup` as its reason. */
   readonly signal: AbortSignal;
@@ -125,7 +125,7 @@ export interface Context extends Signals {
    * `✓ ` for what was done, `! ` or `warning: ` for what to look at: a terminal shows these as marks.
    */
   notice(line: string): Promise<void>;
-  /** Runs the work when the command is over, however it ended. */
+  /** Runs the work at the end of the command, however it ended. */
   atEnd(work: () => Promise<void>): void;
 }
 
@@ -139,7 +139,7 @@ export type Run = <Given extends unknown[]>(
 
 export interface OpenContext {
   context: Context;
-  /** Lets go of every connection. */
+  /** Closes every connection. */
   close(): Promise<void>;
 }
 
@@ -265,7 +265,7 @@ function announceUnverified(network: Network, io: Io): Network {
         isSaid = true;
         const line =
           '! NODE_TLS_REJECT_UNAUTHORIZED=0: certificates are not verified; anyone on the way can read the token';
-        // With -q too: what is at stake is the token.
+        // With -q too: the token is at risk.
         void showNotice(line, io).then((text) => io.stderr.write(`${text}\n`));
       }
       return network.dispatcherTo(url);
@@ -279,7 +279,7 @@ export const ANONYMOUS: Tokens = { get: async () => '', renew: async () => undef
 /** A notice as stderr shows it: a JSON object, a plain line, or on a terminal a line with its mark in colour. */
 async function showNotice(line: string, { isJson, stderr }: Io): Promise<string> {
   const { mark, text } = splitMark(line);
-  // A mark that says nothing but that all went well is for eyes alone.
+  // The mark for success is for terminals only.
   const plain = mark === 'done' ? text : line;
   if (isJson) return escapeJson(JSON.stringify({ notice: plain.startsWith('! ') ? text : plain }));
   if (!stderr.isTerminal || mark === undefined) return clean(plain);

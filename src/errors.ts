@@ -42,7 +42,7 @@ export interface ErrorDetails {
   cause?: unknown;
 }
 
-/** A failure that has been understood: what failed and why (message), and what to do next (hint). */
+/** A failure with its explanation: what failed and why (message), and what to do next (hint). */
 export class FleetError extends Error {
   readonly kind: ErrorKind;
   readonly status: number | undefined;
@@ -82,7 +82,7 @@ export function lastingError(message: string, hint?: string, cause?: unknown): F
   return new FleetError('config', message, { hint, isLasting: true, cause });
 }
 
-/** What something thrown says, as it is. */
+/** The message of a thrown value. */
 export function messageOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);
 }
@@ -95,7 +95,7 @@ export function reasonOf(thrown: unknown): string {
   return reason === DIRECTORY_MESSAGE ? 'it is a directory' : reason;
 }
 
-/** What libuv says of EISDIR. */
+/** libuv's message for EISDIR. */
 const DIRECTORY_MESSAGE = 'illegal operation on a directory';
 
 /** `ENOENT: no such file or directory, open '/x'`: the words stand between the code and the call. */
@@ -127,7 +127,7 @@ export function describeError({ message, status, trace }: FleetError): string {
 export function errorLines(error: FleetError): string[] {
   const first = `error: ${describeError(error)}`;
   const lines = error.hint === undefined ? [first] : [first, `hint: ${error.hint}`];
-  // A token that was typed where none belongs is known to nobody yet.
+  // A token typed in the wrong place is not known as a secret yet.
   return lines.map(hideJwts);
 }
 

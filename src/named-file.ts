@@ -12,7 +12,7 @@ export interface NamedFileOptions {
   tooLarge: string;
   signal: AbortSignal;
   clock: Clock;
-  /** How long nothing may come; 0 is for ever. */
+  /** The longest silence; 0 for no limit. */
   silenceMs: number;
 }
 
@@ -64,7 +64,7 @@ export async function* readNamedChunks(path: string, options: ChunkOptions): Asy
   }
 }
 
-/** What may have nothing to read yet; anything else answers at once. */
+/** Pipes and devices may have nothing to read yet; anything else answers at once. */
 function isStream(descriptor: number, stats: Stats | BigIntStats): boolean {
   return stats.isFIFO() || stats.isSocket() || isatty(descriptor);
 }

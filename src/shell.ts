@@ -32,7 +32,7 @@ export interface ShellEnd {
 
 const isWindows = process.platform === 'win32';
 
-/** From being asked to end until it is ended. */
+/** From SIGTERM until it is killed. */
 const KILL_AFTER_MS = 1_000;
 /** How long its last output may take to arrive. */
 const LAST_OUTPUT_MS = 500;
@@ -55,7 +55,7 @@ export function runShell(command: string, options: ShellOptions): Promise<ShellE
       cancelLimit();
       cancelNext();
       signal.removeEventListener('abort', onAbort);
-      // What has left the group may hold the pipes.
+      // A process that left the group may hold the pipes.
       for (const stream of [child.stdin, child.stdout, child.stderr]) stream.destroy();
       child.unref();
       resolve(why === undefined ? end : { ...end, why });
@@ -79,7 +79,7 @@ export function runShell(command: string, options: ShellOptions): Promise<ShellE
       cancelNext = clock.after(LAST_OUTPUT_MS, () => settle({ code, killedBy }));
     });
     child.on('close', (code, killedBy) => settle({ code, killedBy }));
-    // A command that does not read its input has no need of it.
+    // A command need not read its input.
     child.stdin.on('error', () => {});
     child.stdin.end(input);
     if (signal.aborted) onAbort();
@@ -122,7 +122,7 @@ export function describeEnd({ code, killedBy }: ShellEnd, failed: string): strin
   return code === null ? `was ended by ${killedBy}` : `${failed} with exit code ${code}`;
 }
 
-/** Hands over the lines of a stream that say something; one that is longer than the limit comes in parts. */
+/** Calls with each non-empty line of a stream; one that is longer than the limit comes in parts. */
 export function readLines(stream: Readable, limitCharacters: number, take: (line: string) => void): void {
   let pending = '';
   const flush = (lines: readonly string[]) => {

@@ -6,7 +6,7 @@ import { looksLikeToken } from '../secrets.js';
 import { FORMATS, type Format } from '../terminal/formats.js';
 import { SYSTEM_FIELDS, SYSTEM_NAMES, type SystemName } from './system.js';
 
-/** The flags that say a setting, by their names in `GlobalFlags`, which is assignable to this. */
+/** The flags of settings, by their names in `GlobalFlags`, which is assignable to this. */
 export interface SettingFlags {
   profile?: string;
   baseUrl?: string;
@@ -20,10 +20,10 @@ export interface SettingFlags {
   retries?: number | string;
 }
 
-/** A text that became a value, or why not. */
+/** A parsed value, or why the text was refused. */
 export type Parsed<T> = { value: T } | { reason: string; hint?: string };
 
-/** One setting: its name, its other places, its parser, and what holds where nothing sets it. */
+/** One setting: its name, flag, variable, parser and default. */
 export interface Key<T, Fallback extends T | undefined = T | undefined> {
   readonly name: string;
   /** What it is, for help and for `auth login`. */
@@ -104,7 +104,7 @@ function parseBoolean(text: string): Parsed<boolean> {
   return { reason: `"${text}" is neither true nor false` };
 }
 
-/** Whether a profile says yes with the value of a key. */
+/** Whether a key of a profile is true. */
 export function isTrue(value: unknown): boolean {
   const parsed = parseBoolean(String(value ?? false));
   return 'value' in parsed && parsed.value;

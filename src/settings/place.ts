@@ -5,12 +5,12 @@ import { configError, type FleetError } from '../errors.js';
 import { isWholePath } from '../folder.js';
 import { homeOfUser } from '../user.js';
 
-/** Where the settings live; enough for every function that writes. */
+/** The paths of the settings; enough for every function that writes. */
 export interface Place {
   readonly folder: string;
   readonly configPath: string;
   readonly credentialsPath: string;
-  /** Why there is no such folder; the paths are empty then. */
+  /** Why there is no folder; the paths are empty then. */
   readonly problem?: FleetError;
 }
 
@@ -34,7 +34,7 @@ export function findPlace(env: NodeJS.ProcessEnv): Place {
 }
 
 /**
- * Where what is remembered between runs lives: XDG_STATE_HOME, beside the settings where FLEET_CONFIG_DIR chose them, or the folder that
+ * The folder of what is remembered between runs: XDG_STATE_HOME, beside the settings where FLEET_CONFIG_DIR chose them, or the folder that
  * the platform keeps for it; undefined where there is none. Never depends on the current directory.
  */
 export function findStateFolder(env: NodeJS.ProcessEnv): string | undefined {

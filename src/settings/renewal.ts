@@ -6,7 +6,7 @@ import { type Login, renewAlone, saveToken } from './store.js';
 import { loginCommand, type Reading, TOKEN_LIMIT_BYTES, type TokenInput } from './token-place.js';
 import { readClaims, readExpiry, readToken } from './token-text.js';
 
-/** At most, after a renewal that failed while the old token still lives. */
+/** The longest pause after a failed renewal while the old token is still valid. */
 const PAUSE_AFTER_FAILURE_MS = 60_000;
 
 /**
@@ -19,7 +19,7 @@ export function openRenewal(read: () => Promise<string>, login: Login, input: To
   const profile = settings.profile.value;
   let waitsUntilMs = 0;
   let isSaid = false;
-  /** What the last renewal gave. */
+  /** The result of the last renewal. */
   let latest: string | undefined;
   let running: Promise<string> | undefined;
   let cancelTimer = () => {};
@@ -70,7 +70,7 @@ export function openRenewal(read: () => Promise<string>, login: Login, input: To
       const run = `run "${loginCommand(profile, login)}"`;
       if (hasEnded(token)) {
         const message = `the token of profile "${profile}" has ended and could not be renewed: ${messageOf(thrown)}`;
-        // What the service refuses it refuses again; one that is away comes back.
+        // A refusal is final; a service that is down comes back.
         const isLasting = thrown instanceof FleetError && ['auth', 'rejected', 'not-found'].includes(thrown.kind);
         throw new FleetError('auth', message, { hint: `${run} for a new one`, isLasting, cause: thrown });
       }

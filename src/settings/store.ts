@@ -37,7 +37,7 @@ export interface Stored extends Place {
 /** The default profile. It may not exist yet. */
 export const DEFAULT_PROFILE = 'default';
 
-/** Readable and writable by the owner alone: credentials.json holds tokens, config.json a command that is run. */
+/** Readable and writable only by the owner: credentials.json holds tokens, config.json a command that is run. */
 const OWNER_ONLY_MODE = 0o600;
 /** Far above any settings. */
 const LIMIT_BYTES = 1_000_000;
@@ -72,7 +72,7 @@ export async function loadProfiles(place: Place): Promise<Stored['profiles']> {
   return readFile(place, 'configPath', profilesOf).profiles;
 }
 
-/** How a stored token was got, when somebody logged in with an e-mail address; the password is not kept. */
+/** The login of a stored token, made with an e-mail address; the password is not kept. */
 export interface Login {
   readonly email: string;
   /** Where the token is renewed, below the base URL. */
@@ -84,7 +84,7 @@ export async function loadTokens(place: Place): Promise<ReadonlyMap<string, stri
   return readFile(place, 'credentialsPath', tokensOf);
 }
 
-/** Reads how the stored token of a profile was got; undefined where it was given as it is. */
+/** Reads the login of a profile's stored token; undefined for a token that was given. */
 export async function loadLogin(place: Place, name: string): Promise<Login | undefined> {
   return readFile(place, 'credentialsPath', (credentials) => loginsOf(credentials).get(name));
 }
@@ -100,7 +100,7 @@ export function parseConfig(text: string): Pick<Stored, 'active' | 'profiles'> &
   return { config, ...profilesOf(config) };
 }
 
-/** Puts settings in the place of config.json; one that could not be understood is kept as `config.json.broken`. */
+/** Replaces config.json; one that could not be parsed is kept as `config.json.broken`. */
 export async function replaceConfig(place: Place, config: Content): Promise<void> {
   const old = readConfigText(place);
   try {
@@ -189,7 +189,7 @@ export async function useProfile(place: Place, name: string | undefined): Promis
   });
 }
 
-/** Takes a profile and its token away; the profile in use falls back to `default`. Says whether there was one. */
+/** Deletes a profile and its token; the profile in use falls back to `default`. Returns whether there was one. */
 export async function deleteProfile(place: Place, name: string): Promise<boolean> {
   const hadToken = await deleteToken(place, name);
   const wasThere = await change(place, 'configPath', (config) => {
@@ -227,7 +227,7 @@ export async function renewAlone<Value>(place: Place, work: () => Promise<Value>
   return alone(`${targetOf(place.credentialsPath)}.renewal.lock`, work);
 }
 
-/** Takes the stored token of a profile away; says whether there was one. */
+/** Deletes the stored token of a profile; returns whether there was one. */
 export async function deleteToken(place: Place, name: string): Promise<boolean> {
   return change(place, 'credentialsPath', (credentials) => {
     const [tokens, logins] = [tokensOf(credentials), loginsOf(credentials)];
@@ -236,7 +236,7 @@ export async function deleteToken(place: Place, name: string): Promise<boolean> 
   });
 }
 
-/** What a file holds, in the hands of who understands it. Throws a FleetError of kind `config` where it cannot be read or understood. */
+/** Reads and parses a file. Throws a FleetError of kind `config` where it cannot be read or parsed. */
 function readFile<Value>(
   place: Place,
   file: keyof typeof RENEWALS,
@@ -276,7 +276,7 @@ function formatContent(content: Content): string {
   return `${JSON.stringify(content, undefined, 2)}\n`;
 }
 
-/** Both together, the second in the place of the first; `undefined` takes out. */
+/** Merges both, the second winning; `undefined` deletes. */
 function merge(before: Content | undefined, changes: Content): Content {
   return Object.fromEntries(Object.entries({ ...before, ...changes }).filter(([, value]) => value !== undefined));
 }
@@ -315,7 +315,7 @@ async function change(
   file: keyof typeof RENEWALS,
   changesOf: (before: Content) => Content | undefined,
 ): Promise<boolean> {
-  // What cannot be understood is refused before anything is made.
+  // What cannot be parsed is refused before anything is written.
   if (readFile(place, file, changesOf) === undefined) return false;
   if (place.problem !== undefined) throw place.problem;
   const path = place[file];
@@ -346,10 +346,10 @@ async function change(
 /** How long a lock is looked at again, and after how long without a change its run counts as killed: a file takes milliseconds to write. */
 const LOCK_PAUSE_MS = 20;
 const LOCK_LIFE_MS = 3_000;
-/** How often its holder shows that it lives: a renewal waits for the service. */
+/** How often its holder touches it: a renewal waits for the service. */
 const LOCK_BEAT_MS = 500;
 
-/** Does the work while no other run holds the lock, an empty file. One that a killed run left behind is taken away. */
+/** Does the work while no other run holds the lock, an empty file. One that a killed run left behind is removed. */
 async function alone<Value>(lock: string, work: () => Promise<Value>): Promise<Value> {
   const clock = systemClock();
   let seen = '';
@@ -380,7 +380,7 @@ async function alone<Value>(lock: string, work: () => Promise<Value>): Promise<V
 const NEVER_ABORTED = new AbortController().signal;
 
 /**
- * Puts the content in the place of the file, whole or not at all. conf writes a draft beside it, which is moved there once its size is right:
+ * Replaces the content of the file, whole or not at all. conf writes a draft beside it, which is moved there once its size is right:
  * when a disk fills up, conf takes the part that was written for the whole.
  */
 async function replaceFile(target: string, content: Content): Promise<void> {
@@ -402,7 +402,7 @@ function removeDrafts(draft: string): void {
     if (name.startsWith(basename(draft))) rmSync(join(dirname(draft), name), { force: true });
 }
 
-/** A draft in the hands of `conf`, which takes 50 ms to load: only what writes waits for it. */
+/** Writes a draft with `conf`, which takes 50 ms to load: only writers wait for it. */
 async function openConf(path: string): Promise<Conf<Record<string, unknown>>> {
   const { default: Conf } = await loadConf();
   return new Conf<Record<string, unknown>>({

@@ -1,6 +1,6 @@
 // What a GBFS feed says of the system and nobody can read from the service: the fields of system_information.json, and how each is checked.
 
-/** A text that became a value, or why not. */
+/** A parsed value, or why the text was refused. */
 type Checked = { readonly value: string } | { readonly reason: string; readonly hint?: string };
 
 interface SystemField {

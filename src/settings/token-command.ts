@@ -7,7 +7,7 @@ import { type CommandPlace, TOKEN_LIMIT_BYTES, type TokenInput, type TokenPlace 
 
 /** A line of its stderr that is longer is passed on in parts. */
 const LINE_LIMIT_CHARACTERS = 10_000;
-/** What a shell says of a command that is not executable, or not found. */
+/** The exit codes of a shell for a command that is not executable, or not found. */
 const NOT_STARTED_CODES: readonly number[] = [126, 127];
 /** Set for a token command, to its own text: a command that calls fleet, which calls it again, would never end. */
 const INSIDE_VARIABLE = 'FLEET_INSIDE_TOKEN_COMMAND';
@@ -44,7 +44,7 @@ export async function runTokenCommand(place: TokenPlace & CommandPlace, input: T
         else chunks.push(chunk);
       });
       readLines(stderr, LINE_LIMIT_CHARACTERS, (line) => {
-        // A command that traces itself may show the token before it prints it, when nobody knows it yet.
+        // A command with tracing (set -x) may show the token before it prints it, when fleet does not know it yet.
         lastLine = hideJwts(line.trim());
         void notice(lastLine);
       });

@@ -20,7 +20,7 @@ export type TokenPlace = {
   | { readonly kind: 'variable'; readonly token: string }
   | { readonly kind: 'file'; readonly path: string }
   | CommandPlace
-  /** `login`: how the token was got and is renewed; undefined where it was given as it is. */
+  /** `login`: the login that the token came from; undefined for a token that was given. */
   | { readonly kind: 'stored'; readonly login: Login | undefined }
 );
 
@@ -51,7 +51,7 @@ export interface Reading {
   renew(refused: string): Promise<string | undefined>;
 }
 
-/** Far above any token; what holds more holds something else. */
+/** Far above the size of any token. */
 export const TOKEN_LIMIT_BYTES = 65_536;
 
 /**
@@ -98,7 +98,7 @@ export function loginCommand(profile: string, login: Login | undefined): string 
   return `fleet auth login${login === undefined ? '' : ` --email ${login.email}`}${profileFlag(profile)}`;
 }
 
-/** The error of a command that needs a token where there is none. */
+/** The error for a missing token. */
 export function missingToken(profile: string): FleetError {
   return lastingError(
     `no access token for profile "${profile}"`,

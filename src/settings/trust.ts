@@ -33,7 +33,7 @@ export function refuseForeign(path: string, found: Pick<Stats, 'uid' | 'mode'>):
 
 /**
  * The same for the folder that holds the path, and for the folder of its target where it is a symbolic link. A folder that is not
- * there is nobody's.
+ * there passes.
  */
 export function refuseForeignFolders(path: string): void {
   for (const folder of new Set([dirname(path), dirname(targetOf(path))])) {
@@ -42,7 +42,7 @@ export function refuseForeignFolders(path: string): void {
   }
 }
 
-/** The path behind symbolic links; the path itself where nothing is there. */
+/** The path with symbolic links resolved; the path itself where nothing is there. */
 export function targetOf(path: string): string {
   try {
     return realpathSync.native(path);
@@ -51,7 +51,7 @@ export function targetOf(path: string): string {
   }
 }
 
-/** What `stat` says of a file or folder; undefined where it says nothing. */
+/** The result of `stat`; undefined where it fails. */
 export function statIfThere(path: string): Stats | undefined {
   try {
     return statSync(path, { throwIfNoEntry: false });

@@ -52,7 +52,7 @@ export function describe(uuid: unknown, name: unknown): string {
   return typeof name === 'string' && name !== '' ? `${id} (${clean(name.slice(0, LONGEST_NAME_CHARACTERS))})` : id;
 }
 
-/** What was typed, for an error. */
+/** The typed text, for an error. */
 export function shorten(text: string): string {
   return text.length <= LONGEST_TEXT_CHARACTERS ? text : `${cutTo(text, LONGEST_TEXT_CHARACTERS)}…`;
 }

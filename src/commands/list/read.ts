@@ -5,7 +5,7 @@ import { hasUuid, openSeen } from '../../http/seen.js';
 import type { HttpRequest, Item, Query } from '../../http/types.js';
 import type { Tally } from './tally.js';
 
-/** What a list may hold; a uuid tells one item from another. */
+/** An item of a list; its uuid is its identity. */
 export interface Listed {
   uuid?: unknown;
 }
@@ -44,7 +44,7 @@ export async function* readItems<T extends Listed>(
     const first = isWhole ? (limit === undefined ? {} : { limit }) : { ahead: 0 };
     const again = { ahead: 1, mostPages: tally.pages + FURTHER_PAGES };
     for await (const page of client.pages<T>(request, { ...(isFirst ? first : again), seen })) {
-      // Without a uuid nobody knows whether it was shown before.
+      // Without a uuid it cannot be known whether it was shown before.
       const items = isFirst ? page.fresh : page.fresh.filter(hasUuid);
       total = page.count ?? total;
       tally.pages += 1;
@@ -68,7 +68,7 @@ export async function* readItems<T extends Listed>(
   tally.missing = missing();
 }
 
-/** Whether the list is read from a later page on: then nobody knows how many must come. */
+/** Whether the list is read from a later page on: then the number of items to expect is unknown. */
 function startsLater(query: Query = []): boolean {
   return query.some(([name, value]) => name === 'page' && value !== '1');
 }

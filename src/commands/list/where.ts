@@ -60,7 +60,7 @@ function firstSegment(field: string): string {
   return field.split('.', 1)[0] ?? field;
 }
 
-/** Whether the document names the condition's field. */
+/** Whether the interface documents the condition's field. */
 export function isDocumented({ field }: Condition, { fields }: Pick<Vocabulary, 'fields'>): boolean {
   return fields.includes(field) || fields.includes(firstSegment(field));
 }
@@ -132,7 +132,7 @@ function meets(condition: Condition, found: unknown, now: number): boolean {
 const PIECE_CHARACTERS = 1000;
 const PIECE = latePattern(`[^]{1,${PIECE_CHARACTERS}}\\p{M}{0,8}`, 'gu');
 
-/** Text as `~` sees it: letters in one case, accents in one spelling. */
+/** Text as `~` compares it: letters in one case, accents in one form. */
 function fold(text: string): string {
   if (text.length <= PIECE_CHARACTERS) return text.normalize('NFC').toLowerCase();
   return text.replace(PIECE(), (piece) => piece.normalize('NFC')).toLowerCase();
