@@ -2,7 +2,7 @@
 
 import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
 
-/** What a command line is for, and the line itself. */
+/** The purpose of a command line, and the line itself. */
 type Example = readonly [purpose: string, line: string];
 
 const EXAMPLES = new WeakMap<Command, readonly Example[]>();

@@ -66,7 +66,7 @@ const LIST = 'ls|all|index|query';
 const DO = 'act|action|do|run|transition';
 const NAMED = 'organizations|zones|models';
 
-/** What people call a transition: the state that it leads to. */
+/** Transitions by the state that they lead to. */
 const STATES: readonly (readonly [word: string, transition: string])[] = [
   ['available|free', 'declare_available'],
   ['maintenance|in_maintenance|repair', 'put_in_maintenance'],
@@ -239,7 +239,7 @@ function meaningInParts(argv: readonly string[], isFlagOfCommand: (word: string)
       const [own = '', ...more] = meant.split(' ').filter(Boolean);
       const takesValue = more.length === 0 && equals !== -1;
       if (own !== '') flags.push(takesValue ? `${own}=${value}` : own, ...more);
-      // The value was named in the table, and is part of what it means.
+      // The value was named in the table, and is part of the pattern.
       if (row.values !== undefined && row.values !== '#' && equals === -1) at += 1;
     }
   }
@@ -266,7 +266,7 @@ function isOneOf(value: string | undefined, values: string): boolean {
   });
 }
 
-/** What the first of the lines that fits means. */
+/** The meaning of the first pattern that fits. */
 function firstMeaning(lines: typeof LINES, words: readonly string[]): string[] | undefined {
   for (const [typed, meant] of lines) {
     const groups = match(typed, words);

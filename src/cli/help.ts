@@ -9,12 +9,12 @@ export interface HelpScreen {
   hasColors: boolean;
 }
 
-/** What a page is wrapped at where nothing says how wide it is read, and what it never goes beyond: long lines are hard to read. */
+/** The default width of a page, and the greatest: long lines are hard to read. */
 const PIPE_WIDTH_COLUMNS = 80;
 const WIDEST_COLUMNS = 100;
 /** A flag longer than this gets a line of its own, or it would push every description to the right edge. */
 const LONGEST_TERM_COLUMNS = 24;
-/** Text narrower than this is not wrapped any more: a word a line is no help. */
+/** Narrower columns are not wrapped: a word a line is no help. */
 const NARROWEST_TEXT_COLUMNS = 20;
 const MARGIN = '  ';
 /** The prefix of an example's purpose. */
@@ -27,7 +27,7 @@ export function helpWidth({ width }: HelpScreen): number {
   return Math.min(width ?? PIPE_WIDTH_COLUMNS, WIDEST_COLUMNS);
 }
 
-/** How commander lays out a page; the rest is its own way. */
+/** What differs from commander's own layout. */
 export function helpConfiguration(): HelpConfiguration {
   return {
     boxWrap: (text, width) =>
@@ -87,7 +87,7 @@ function argumentTerm(argument: Command['registeredArguments'][number]): string 
 /** What follows the command's name: its arguments or commands, then flags. */
 function usageOf(command: Command): string {
   if (command.parent === null || command.commands.length > 0) return '<command> [flags]';
-  // What commander makes up by itself begins with its options.
+  // Commander's default usage begins with its options.
   const own = command.usage();
   if (!own.startsWith('[options]')) return `${own} [flags]`;
   return [...command.registeredArguments.map(argumentTerm), '[flags]'].join(' ');
@@ -106,7 +106,7 @@ function unfold(text: string): string {
 /** A term before what it means, or the mark of an item. */
 const TERM = /^ +(?:- |\d+\. |\S+(?: \S+)* {2,})/;
 
-/** A line in lines of at most so many columns. One that begins with a term keeps its text in a column behind it. */
+/** Wraps a line. One that begins with a term or a bullet keeps its text in a column behind it. */
 export function wrap(text: string, width: number): string[] {
   const term = TERM.exec(text)?.[0] ?? '';
   const indent = ' '.repeat(width - term.length < NARROWEST_TEXT_COLUMNS ? 0 : term.length);
@@ -123,14 +123,14 @@ export function wrap(text: string, width: number): string[] {
   return [...lines, line];
 }
 
-/** Terms and what they mean, a line each, the meanings one below the other. */
+/** Two columns: terms and their meanings. */
 export function showPairs(pairs: readonly (readonly [term: string, meaning: string])[]): string {
   const width = Math.max(...pairs.map(([term]) => term.length));
   return pairs.map(([term, meaning]) => `${MARGIN}${term.padEnd(width)}${MARGIN}${meaning}`).join('\n');
 }
 
 /**
- * Text that was written for another width, brought to this one: paragraphs, lists and what examples are for are wrapped anew where a
+ * Fits text to a width: paragraphs, lists and the purposes of examples are wrapped again where a
  * line of theirs is too long; lines to paste stay whole.
  */
 export function fit(text: string, width: number): string {

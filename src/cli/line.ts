@@ -7,11 +7,11 @@ export interface FollowedLine {
   command: Command;
   /** The words that belong to the command itself, flags and their values left out. */
   operands: string[];
-  /** What was given for each flag, by its long name; nothing for one that takes no value. */
+  /** The values of each flag, by its long name; none for a flag without a value. */
   values: ReadonlyMap<string, readonly string[]>;
   /** The flag whose value the next word is. */
   awaiting: Option | undefined;
-  /** Whether `--` came: from there on nothing is a flag. */
+  /** Whether `--` was given: no flags after it. */
   isLiteral: boolean;
 }
 
@@ -34,7 +34,7 @@ export function findBelow(command: Command, name: string): Command | undefined {
   return command.commands.find((inner) => inner.name() === name || inner.aliases().includes(name));
 }
 
-/** Follows the words behind `fleet` as far as they go. Words that mean nothing are operands or left out; nothing is thrown. */
+/** Walks the words after `fleet`. Unknown words are operands or left out; never throws. */
 export function followLine(program: Command, words: readonly string[]): FollowedLine {
   const operands: string[] = [];
   const values = new Map<string, string[]>();

@@ -13,13 +13,13 @@ export interface Offers {
   words: readonly Offer[];
   /** Files fit as well. */
   isFile?: boolean;
-  /** Something follows the word in the same place: no space behind it. */
+  /** The word goes on: no space after it. */
   isOpen?: boolean;
   /** The value may be a list with commas. */
   isList?: boolean;
-  /** They fit what was typed, though they need not begin with it. */
+  /** They match the typed text without beginning with it. */
   isMatched?: boolean;
-  /** One of them takes the place of what was typed instead of going on with it. */
+  /** One of them replaces the typed text. */
   isReplacing?: boolean;
 }
 
@@ -57,7 +57,7 @@ export function plain(values: readonly string[]): Offer[] {
   return values.map((value) => ({ value }));
 }
 
-/** The parser, with what completion offers for what it reads. One parser has one completion: do not give it to two flags. */
+/** The parser with its completion. One parser has one completion: do not give it to two flags. */
 export function withOffers<P extends object>(parse: P, complete: Complete): P {
   COMPLETIONS.set(parse, complete);
   return parse;

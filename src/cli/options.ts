@@ -38,7 +38,7 @@ export function portNumber(flag: string): (text: string) => number {
   };
 }
 
-/** The longest time that is taken for meant: 30 days, for a typing error of a few digits more. */
+/** 30 days: more is taken for a typing error. */
 const LONGEST_SECONDS = 30 * 86_400;
 
 /** A parser for commander: seconds above 0, with a fraction or without. */

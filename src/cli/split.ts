@@ -25,7 +25,7 @@ export function splitLine(line: string): string[] {
       if (isInWord) words.push(word);
       word = '';
       isInWord = false;
-      // Another command begins: what stood before it is none of ours.
+      // Another command begins: what came before it does not matter.
       if (/[|&;()]/.test(character)) words.length = 0;
     } else {
       word += character;

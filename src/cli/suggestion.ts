@@ -22,7 +22,7 @@ export function hintOfGuess(program: Command, argv: readonly string[]): string |
   if (isComplete && operands.join('\0') !== given.join('\0')) return undefined;
   const { registeredArguments: places } = command;
   const hasRoom = operands.length <= places.length || places.at(-1)?.variadic === true;
-  // `get -o uuid d238` is no list of all: what stands behind the flags counts, too.
+  // `get -o uuid d238` is not a list of all: words after the flags count, too.
   const isKnown = command.commands.length === 0 && hasRoom && guess.every((word) => isKnownFlag(command, word));
   return isKnown ? `did you mean: ${quoteLine(['fleet', ...guess])}` : undefined;
 }
@@ -68,7 +68,7 @@ export function hintFor(error: CommanderError, program: Command, argv: readonly 
   return `${meant === undefined ? '' : `did you mean "${meant}"? `}see "${pathOf(command)} --help"`;
 }
 
-/** A verb that was said without its noun means the noun's; anything else the nearest word: a command at this place, or another. */
+/** A verb without its noun gets the noun; any other word the nearest command. */
 export function nearestCommand(command: Command, word: string, others: readonly string[] = []): string | undefined {
   const nouns = command.commands.filter((noun) => noun.commands.some((verb) => verb.name() === word));
   const [first] = nouns;

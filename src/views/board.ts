@@ -406,7 +406,7 @@ export function pickRows(
 }
 
 function keyOf(bicycle: Bicycle, sort: Sort, index: number): number | string {
-  // A charge that is not known is no low charge.
+  // An unknown charge is not a low one.
   if (sort === 'charge') return numberOf(bicycle.state_of_charge) ?? Number.POSITIVE_INFINITY;
   if (sort === 'last change') return -index;
   return (textOf(sort === 'name' ? bicycle.name : bicycle.state) ?? '\uffff').toLowerCase();

@@ -66,7 +66,7 @@ export function withDistance<T>(shape: Shape<T>): Shape<T> {
   const distance: Shape<T>['columns'][number] = {
     header: 'DISTANCE',
     field: DISTANCE_FIELD,
-    // Who asks for what is near wants to see how near; the name alone is of more use.
+    // With --near the distance matters most after the name.
     keep: most - 0.5,
     minimum: 8,
     align: 'right',

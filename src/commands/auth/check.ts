@@ -13,7 +13,7 @@ import { KEYS } from '../../settings/keys.js';
 import type { Settings } from '../../settings/resolve.js';
 import { askYesNo, canAsk } from '../../terminal/prompt.js';
 
-/** Longer than this nobody waits for a login, whatever the timeout of the settings. */
+/** The longest wait for a login, whatever the timeout of the settings. */
 const LONGEST_CHECK_MS = 10_000;
 
 /** What to do after the check; `prefix` is the address that answers instead of the one given. */
@@ -26,7 +26,7 @@ export function limitsOfLogin({ timeoutMs }: Settings) {
 
 /**
  * Asks for a page of bicycles with the new token and reports what came of it. A service that cannot be reached is no reason not to
- * save (VPN, first setup); one that refuses is a question. Throws the refusal where nobody can be asked.
+ * save (VPN, first setup); one that refuses is a question. Throws the refusal without a terminal.
  */
 export async function checkLogin(context: Context, settings: Settings, token: string): Promise<Outcome> {
   const baseUrl = settings.baseUrl.value;
@@ -101,7 +101,7 @@ async function reportBicycles({ notice }: Context, client: Client, organization:
     await notice(`warning: this token sees no bicycles of organization ${organization}; check its UUID`);
 }
 
-/** What the operator wants after a refusal; `address` is where the service answers instead. */
+/** The operator's choice after a refusal; `address` is where the service answers instead. */
 async function decide(context: Context, failure: FleetError, address: string | undefined): Promise<Outcome> {
   if (!canAsk(context)) {
     throw address === undefined

@@ -12,7 +12,7 @@ import { describe } from '../list/meant.js';
 import { readNames } from '../named/find.js';
 import { limitsOfLogin } from './check.js';
 
-/** What to do where nobody can be asked. */
+/** What to do without a terminal. */
 const INSTEAD =
   'give the token on stdin: fleet auth login --with-token < FILE; or a password: --email ADDRESS --password-stdin < FILE';
 
@@ -20,11 +20,11 @@ const INSTEAD =
 export interface SettingQuestion {
   key: KeyName;
   message: string;
-  /** Throws for a value that will not do. */
+  /** Throws for an invalid value. */
   check(value: string): void;
 }
 
-/** The value as config.json has it; undefined: left open. Throws a FleetError of kind `usage` where nobody can be asked. */
+/** The value as config.json has it; undefined: left open. Throws a FleetError of kind `usage` without a terminal. */
 export async function askSetting(context: Context, question: SettingQuestion): Promise<string | undefined> {
   const { key, message, check } = question;
   const isNeeded = key === 'base_url';

@@ -66,7 +66,7 @@ export async function showStatus(context: Context): Promise<void> {
     expires,
     expires_in_seconds: expiry === undefined ? null : Math.floor((expiry - now) / 1000),
     expired: expiry === undefined ? null : expiry <= now,
-    // Assumed: a token that has ended is not renewed any more.
+    // Assumed: an expired token cannot be renewed.
     renewable_until: place?.kind === 'stored' && place.login !== undefined ? expires : null,
     claims: (token === undefined ? undefined : readClaims(token)) ?? null,
     warnings: warning === undefined ? [] : [warning],

@@ -11,7 +11,7 @@ import { findPlace, type Place } from '../../settings/place.js';
 import { explainSettings } from '../../settings/resolve.js';
 import { checkProfileName, DEFAULT_PROFILE, parseConfig, readConfigText, replaceConfig } from '../../settings/store.js';
 
-/** What stands in the editor where there are no settings yet. */
+/** The first text in the editor where there are no settings yet. */
 const EMPTY_CONFIG = `${JSON.stringify({ profiles: { [DEFAULT_PROFILE]: {} } }, undefined, 2)}\n`;
 
 const OWNER_ONLY_MODE = 0o600;
@@ -23,7 +23,7 @@ export async function editConfig(context: Context): Promise<void> {
   if (place.problem !== undefined) throw place.problem;
   const editor = chooseEditor(context);
   const before = readConfigText(place) ?? EMPTY_CONFIG;
-  // Of mode 0700: a token command may stand in it.
+  // Of mode 0700: it may contain a token command.
   const folder = await mkdtemp(join(tmpdir(), 'fleet-config-')).catch(refuseDraft);
   const draft = join(folder, 'config.json');
   let isKept = false;

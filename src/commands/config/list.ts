@@ -8,7 +8,7 @@ import { findTokenPlace } from '../../settings/token-place.js';
 import type { Shape } from '../../terminal/formats.js';
 import { chooseReportFormat, printReport, reportColumn } from '../report.js';
 
-/** What stands in the place of a token. */
+/** What replaces a token. */
 const HIDDEN = '(hidden)';
 
 /** A row of the list; `key` is `profile`, one of the keys, or `token`. */

@@ -16,7 +16,7 @@ import { loadPaint } from '../../terminal/colour.js';
 const BICYCLES = 60;
 const EVENTS_PER_SECOND = 3;
 
-/** How often it is looked whether the watch is connected. */
+/** How often to check whether the watch is connected. */
 const LOOK_EVERY_MS = 100;
 
 /** A small map: the whole demo is to be read. */

@@ -62,7 +62,7 @@ const QUESTION_MS = 2000;
 const TOKEN_MS = 5000;
 const WHOLE_MS = 10_000;
 
-/** The settings with less patience, where they have more. */
+/** The settings with shorter limits. */
 function limited(known: Known, milliseconds: number): Known {
   const { timeoutMs } = known.settings;
   const value = Math.min(timeoutMs.value || milliseconds, milliseconds);
@@ -108,7 +108,7 @@ async function checkNetwork(
 
 interface Address {
   name: string;
-  /** Undefined: not set, which was said before. */
+  /** Undefined: not set, which is a finding already. */
   url: URL | undefined;
   /** Whether its certificate was looked at before. */
   isSeen: boolean;
@@ -135,7 +135,7 @@ async function checkAddress(probe: Probe, { name, url, isSeen, check }: Address)
   ];
 }
 
-/** Says how many are not well, and ends with the first failure's kind. */
+/** Prints the number of problems, and throws the first failure. */
 async function conclude(findings: readonly Finding[], notice: Context['notice']): Promise<void> {
   const failures = findings.filter(({ outcome }) => outcome === 'failure');
   const warnings = findings.filter(({ outcome }) => outcome === 'warning').length;

@@ -9,7 +9,7 @@ import { drawMark } from '../../terminal/marks.js';
 
 /** A finding as programs get it. */
 export interface FindingRecord {
-  /** What was looked at: `token`, `dns`, `push`. */
+  /** The name of the check: `token`, `dns`, `push`. */
   check: string;
   outcome: 'ok' | 'warning' | 'failure';
   finding: string;
@@ -18,7 +18,7 @@ export interface FindingRecord {
 }
 
 export interface Finding extends FindingRecord {
-  /** For a failure: whose exit code it has. */
+  /** For a failure: the kind of its exit code. */
   kind?: ErrorKind;
 }
 
@@ -73,6 +73,6 @@ export function findingRows(findings: readonly Finding[], output: Output, paint:
     ];
   });
   const well = findings.findIndex(({ outcome }) => outcome === 'ok');
-  // What needs a look stands apart from what is well.
+  // An empty line between problems and what is well.
   return isTerminal && well > 0 ? [...rows.slice(0, well), ['', '', ''], ...rows.slice(well)] : rows;
 }

@@ -44,7 +44,7 @@ export function clientOf(
     settings,
     baseUrl,
     apiVersion: version || settings.apiVersion.value,
-    // Silence and the whole are bounded alike: somebody waits for the report.
+    // Timeout and deadline are the same: the operator waits for the report.
     deadlineMs: settings.timeoutMs.value,
     retries: 0,
     token: { get: async () => (isWithoutToken ? NO_TOKEN : token), renew: async () => undefined },
@@ -64,7 +64,7 @@ export async function ask(probe: Probe, baseUrl: URL, question: Question = {}): 
   });
 }
 
-/** The same where no answer says nothing; undefined then. Throws the reason of an abort. */
+/** The same; undefined without an answer. Throws the reason of an abort. */
 export async function tryToAsk(probe: Probe, baseUrl: URL, question?: Question): Promise<HttpAnswer | undefined> {
   const answer = await ask(probe, baseUrl, question).catch(() => undefined);
   probe.context.signal.throwIfAborted();
@@ -118,7 +118,7 @@ export async function findScheme(probe: Probe, url: URL): Promise<URL | undefine
   other.port = port;
   try {
     const answer = await ask(probe, other, { isWithoutToken: true });
-    // Servers say so in clear text when they are spoken to without TLS.
+    // A TLS port answers plain HTTP with an error in clear text.
     return other.protocol === 'http:' && answer.status === 400 ? undefined : other;
   } catch (thrown) {
     const isCertificate = codesOf(thrown).some((code) => isTlsCode(code) && !/^EPROTO$|^ERR_SSL/.test(code));

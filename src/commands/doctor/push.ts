@@ -13,7 +13,7 @@ import { targetsOf } from '../follow/stream.js';
 import { type Finding, failed, failure, ok, warning } from './finding.js';
 import { changeCommand, explainSilence, type Probe } from './probe.js';
 
-/** Opens the topic of the organization at the push address (interface.md section 4.6), as a watch does, and lets it go. */
+/** Opens the topic of the organization at the push address (interface.md section 4.6), as a watch does, and closes it. */
 export async function checkPush(probe: Probe, sseUrl: URL): Promise<Finding[]> {
   const { settings, context } = probe;
   const { clock, signal } = context;

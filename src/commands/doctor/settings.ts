@@ -26,7 +26,7 @@ export interface Known {
   renewal?: string;
 }
 
-/** A token that ends sooner than this is announced. */
+/** A token that expires sooner is a warning. */
 const SOON_MS = 5 * 60_000;
 
 /** The settings as far as they are good, and what was found. Throws for a bad flag alone. */

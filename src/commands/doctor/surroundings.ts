@@ -59,7 +59,7 @@ export async function checkDisk(folder: string): Promise<Finding[]> {
 /** A block: less may still fit where the disk is full. */
 const TRIAL_BYTES = 4096;
 
-/** Certificates that end sooner are announced. */
+/** Certificates that expire sooner are a warning. */
 const CERTIFICATE_DAYS = 14;
 const DAY_MS = 86_400_000;
 

@@ -11,7 +11,7 @@ export function guideText(markdown: string): string {
     blocks
       .filter((block) => block !== '')
       .join('\n\n')
-      // A list stands right below its heading.
+      // A list comes right below its heading.
       .replace(/^(\S.*:)\n\n(?= )/gm, '$1\n')
   );
 }
@@ -30,7 +30,7 @@ function readRow(line: string): [term: string, meaning: string] {
   return [term.replaceAll('`', ''), inlineText(meaning)];
 }
 
-/** Text without marks: a command in quotes, a link as where it leads. */
+/** Text without Markdown: commands in quotes, links as the command that shows their guide. */
 function inlineText(text: string): string {
   return text
     .replace(/\[([^\]]+)\]\(([^)]+?)(\.md)?\)/g, (_all, words, target, isGuide) =>
@@ -40,7 +40,7 @@ function inlineText(text: string): string {
     .replaceAll('**', '');
 }
 
-/** Code two spaces in; of lines for a shell, what each is for stands above it. */
+/** Code indented by two spaces; the comment of a shell line goes above it. */
 function codeText(block: string): string {
   const [fence = '', ...lines] = block.split('\n').slice(0, -1);
   const isShell = fence === '```sh';

@@ -13,7 +13,7 @@ import { programVersion } from '../../place.js';
 import { TOPIC_NAMES, TOPICS, type Topic } from './names.js';
 import { topicText } from './topics.js';
 
-/** The sections of the manual: commands, and what belongs to no single one. */
+/** The sections of the manual: commands, and guides. */
 const COMMANDS = 1;
 const TOPICS_SECTION = 7;
 
@@ -60,7 +60,7 @@ function nameOf(command: Command): string {
   return pathOf(command).replaceAll(' ', '-');
 }
 
-/** The first page has the topics that every command is about as well. */
+/** The page of a command; that of fleet itself has flags, exit codes and settings too. */
 async function commandPage(command: Command, program: Command): Promise<Page> {
   const [usage = '', ...text] = stripVTControlCharacters(command.helpInformation()).split('\n');
   const isRoot = command === program;
@@ -100,7 +100,7 @@ async function topicPage(topic: Topic, program: Command): Promise<Page> {
   return { name: `fleet-${topic}`, section: TOPICS_SECTION, summary: TOPICS[topic], body };
 }
 
-/** A sentence as the summaries are written. */
+/** A description in the style of a summary. */
 function asSummary(sentence: string): string {
   return sentence.charAt(0).toLowerCase() + sentence.slice(1).replace(/\.$/, '');
 }
@@ -112,7 +112,7 @@ function showPage({ name, section, summary, body }: Page, date: string): string 
   return `${lines.join('\n')}\n`.replace(/^(\.SH .*)\n\.PP$/gm, '$1').replaceAll('\n.fi\n.RE\n.PP\n.RS 4\n.nf\n', '\n');
 }
 
-/** Headings of help that are sections of the manual; what stands below any other belongs to the text before it. */
+/** Headings of help that become sections of the manual; other headings stay within the text. */
 const SECTIONS: readonly string[] = ['Arguments:', 'Commands:', 'Flags:', 'Examples:'];
 
 /**
@@ -150,7 +150,7 @@ function bold(text: string): string {
   return `\\fB${plain(text)}\\fR`;
 }
 
-/** What roff would take for something else: its own marks, and quotes and dashes that it would make typographic. */
+/** Escapes for roff's own marks, and for quotes and dashes that it would make typographic. */
 const MARKS: { readonly [mark: string]: string } = {
   '\\': '\\e',
   '-': '\\-',
@@ -164,7 +164,7 @@ const MARKS: { readonly [mark: string]: string } = {
 /** The longest line of text that lint accepts. */
 const LONGEST_LINE_CHARACTERS = 80;
 
-/** Text that is filled, in lines of the length that roff's own pages have. */
+/** Text for roff to fill, in short lines. */
 function filled(text: string): string {
   // A line that begins with a point would be a request.
   return wrap(plain(text), LONGEST_LINE_CHARACTERS)

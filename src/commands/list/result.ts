@@ -49,7 +49,7 @@ export async function openResult<T>(context: Context, shape: Shape<T>, format?: 
   if (flags.excel === true && chosen !== 'csv')
     throw usageError(`--excel goes with csv, not with ${chosen}`, 'add -o csv');
   const target = await openTarget(context, flags.file);
-  // Whole or not at all.
+  // Atomic: whole or not at all.
   context.atEnd(target.discard);
   const renderer = await openRenderer(chosen, shape, {
     ...(flags.columns === undefined ? {} : { columns: flags.columns }),
@@ -110,7 +110,7 @@ async function openFiltered<T>(context: Context, shape: Shape<T>, jq: Jq): Promi
   const runRows = isLines ? jq.run : jq.runItems;
   const items: string[] = [];
   const target = await openTarget(context, flags.file);
-  // Whole or not at all.
+  // Atomic: whole or not at all.
   context.atEnd(target.discard);
   return {
     async write(rows) {

@@ -73,7 +73,7 @@ export async function openPageServer(options: PageServerOptions): Promise<PageSe
       : send(response, 200, JSON.stringify(found), JSON_HEADERS);
   };
 
-  // What is not taken in time is not kept for ever.
+  // Slow tabs are closed: nothing is kept forever.
   const server = await openHttpServer({ host: HOST, port, flag: '--serve', idleMs }, (request, response) => {
     const refusal = refusalOf(request);
     const target = targetOf(request, key);

@@ -10,7 +10,7 @@ export interface DeleteOptions {
   yes?: boolean;
 }
 
-/** Throws a FleetError of kind `usage` when there is no such profile, or nobody can be asked and `--yes` is missing. */
+/** Throws a FleetError of kind `usage` when there is no such profile, or without a terminal `--yes` is missing. */
 export async function removeProfile(context: Context, name: string, options: DeleteOptions): Promise<void> {
   const { io, notice } = context;
   const stored = await loadStored(io.env);
