@@ -118,6 +118,8 @@ export interface Resumed {
   readonly heardMs: number | undefined;
   readonly checkedMs: number | undefined;
   readonly gap: { readonly startedMs: number; readonly reason: string } | undefined;
+  /** All that came since `heardMs` is at hand. */
+  readonly isHeld?: boolean;
   readonly isWhole: boolean;
   /** A large part of the fleet seemed gone, by the machine's date. */
   readonly suspectedMs: number | undefined;

@@ -151,7 +151,8 @@ export class Follower {
     this.time.learn(found.modifiedMs, comparedTo.monotonicMs);
     const why = gap?.reason ?? 'the mirror was not running';
     // Lists that are read once show what was before the first of them was asked for.
-    this.#gaps.begin({ startedMs, reason: why, isBridged: false }, this.known.store.found(), this.#gaps.startedAt);
+    const isBridged = found.isHeld === true && gap === undefined;
+    this.#gaps.begin({ startedMs, reason: why, isBridged }, this.known.store.found(), this.#gaps.startedAt);
     this.#catchUp.blind(comparedTo.monotonicMs);
     if (this.#options.topics.size === 0) this.#catchUp.want(startedMs, this.#options.mostPages, now);
     this.#schedule(now);

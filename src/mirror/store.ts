@@ -77,7 +77,7 @@ export async function resume(database: Database, writer: Writer, nowMs: number):
   };
 }
 
-type Reached = Omit<Resumed, 'gap' | 'modifiedMs'>;
+type Reached = Omit<Resumed, 'gap' | 'isHeld' | 'modifiedMs'>;
 
 /** Where the writers of these organizations had come to: all of them have. */
 function join(states: readonly (State | undefined)[], { organizations }: Writer): Reached {

@@ -1,10 +1,12 @@
 // Several writers of one mirror: each keeps its own organizations, a second one of the same is refused or waits, and takes over.
 
+import { spawn } from 'node:child_process';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type Clock, systemClock } from '../../src/clock.js';
 import { type Sandbox, startSandbox } from '../../src/sandbox/index.js';
 import { environmentOf } from '../support/environment.js';
 import { useEngines, withDatabase } from '../support/mirror.js';
+import { PROGRAM_ARGS, PROGRAM_FILE } from '../support/program.js';
 import { runFleet } from '../support/run.js';
 import { type Running, startFleet } from '../support/running.js';
 
@@ -122,4 +124,32 @@ describe.each(useEngines())('%s', (kind, newText) => {
     sandbox.changeBicycle(uuid, { description: 'after it' });
     await until(to, `select new from changes where bicycle = '${uuid}'`, { new: '"after it"' });
   });
+
+  test('--standby takes over from a writer that was killed, and nothing that was sent meanwhile is lost', async () => {
+    const to = await newText();
+    const killed = spawn(PROGRAM_FILE, [...PROGRAM_ARGS, 'mirror', 'run', '--to', to], { env, stdio: 'ignore' });
+    await isWhole(to, one);
+    const standby = startFleet(['mirror', 'run', '--to', to, '--standby'], { env });
+    started.push(standby);
+    await standby.until(() => standby.stderr().includes('waiting for its end'));
+    const [{ uuid = '' } = {}] = sandbox.bicycles(one);
+    const made: string[] = [];
+    const mover = setInterval(() => {
+      made.push(`"${made.length}"`);
+      sandbox.changeBicycle(uuid, { description: JSON.parse(made.at(-1) ?? '') });
+    }, 50);
+    await new Promise((resolve) => setTimeout(resolve, 3_000));
+    killed.kill('SIGKILL');
+    // All but three of its last 15 seconds.
+    const past =
+      kind === 'sqlite' ? "strftime('%Y-%m-%dT%H:%M:%f000Z', 'now', '-12 seconds')" : "now() - interval '12 s'";
+    await withDatabase(to, (database) => database.all(`update writers set heartbeat = ${past}`));
+    await standby.until(() => standby.stderr().includes('watching'));
+    clearInterval(mover);
+    await until(to, `select count(*) as n from changes where new = '${made.at(-1)}'`, { n: 1 });
+    const changes = await ask(to, `select new from changes where bicycle = '${uuid}' order by id`);
+    expect(changes.map((row) => row['new'])).toEqual(made);
+    await until(to, 'select started, ended, reason from gaps');
+    expect(standby.stderr()).not.toContain('caught up');
+  }, 60_000);
 });

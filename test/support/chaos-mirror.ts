@@ -5,7 +5,7 @@ import { BOOKKEEPING } from '../../src/follower/known-fleet.js';
 import type { Database } from '../../src/mirror/database.js';
 import { readLeases } from '../../src/mirror/writers.js';
 import { type Consumer, pause, runChaos, type Trial, type Verdict, type World } from './chaos.js';
-import { chooseTraits, type Luck } from './chaos-service.js';
+import { chooseTraits, type Luck, ORGANIZATION } from './chaos-service.js';
 import { withDatabase } from './mirror.js';
 
 const SPEED = 10;
@@ -43,7 +43,7 @@ function openMirror(luck: Luck, to: string): Consumer {
       const endAt = performance.now() + LINKS_MS + END_LIMIT_MS;
       do {
         await pause(200);
-        const read = (database: Database) => compare(database, service.fleet);
+        const read = (database: Database) => compare(database, ORGANIZATION, service.fleet);
         differences = await withDatabase(to, read, 'read').catch((error) => [String(error)]);
       } while (differences.length > 0 && performance.now() < endAt);
     },
@@ -57,22 +57,31 @@ function openMirror(luck: Luck, to: string): Consumer {
 
 type Fields = { [field: string]: unknown };
 
+/** What happened to the service and the program, as far as it is judged. */
+export type Happened = Pick<World, 'stderr' | 'waitMs'> & {
+  /** How much earlier or later than it happened something may be seen. */
+  readonly slackMs?: number;
+  readonly life: Pick<World['life'], 'now' | 'speed'>;
+  readonly service: Pick<World['service'], 'made' | 'removed'>;
+  readonly program: Pick<World['program'], 'halts'>;
+};
+
 /** The table as it was when the first reading was whole. */
-interface Copy {
+export interface Copy {
   readonly rows: ReadonlyMap<string, Fields>;
   readonly lastChange: number;
   readonly atMs: number;
 }
 
-async function copyWhole(to: string, world: World, onWait: () => void): Promise<Copy> {
+export async function copyWhole(to: string, world: Happened, onWait: () => void, organizations = 1): Promise<Copy> {
   const endAt = performance.now() + END_LIMIT_MS;
   for (;;) {
     await pause(150);
     const copy = await withDatabase(to, (database) =>
       database.transaction(async (): Promise<Copy | undefined> => {
         if (database.kind === 'postgres') await database.all('set transaction isolation level repeatable read');
-        const [lease] = await readLeases(database).catch(() => []);
-        if (lease?.state?.isWhole !== true) return undefined;
+        const leases = await readLeases(database).catch(() => []);
+        if (leases.length < organizations || leases.some(({ state }) => state?.isWhole !== true)) return undefined;
         const rows = await database.all('select uuid, raw from bicycles');
         const [last] = await database.all('select max(id) as id from changes');
         const parsed = rows.map(({ uuid, raw }) => [String(uuid), JSON.parse(String(raw)) as Fields] as const);
@@ -85,11 +94,18 @@ async function copyWhole(to: string, world: World, onWait: () => void): Promise<
   }
 }
 
-async function compare(database: Database, list: ReadonlyMap<string, Bicycle>): Promise<string[]> {
+/** The bicycles of an organization beside its list. */
+export async function compare(
+  database: Database,
+  organization: string,
+  list: ReadonlyMap<string, Bicycle>,
+): Promise<string[]> {
   const differences: string[] = [];
-  const [open] = await database.all('select count(*) as n from gaps where ended is null');
+  const openGaps = 'select count(*) as n from gaps where ended is null and organization = ?';
+  const [open] = await database.all(openGaps, [organization]);
   if (Number(open?.['n']) > 0) differences.push('a gap is open');
-  const rows = await database.all('select uuid, state, raw from bicycles where gone is null');
+  const bicycles = 'select uuid, state, raw from bicycles where gone is null and followed = ?';
+  const rows = await database.all(bicycles, [organization]);
   if (rows.length !== list.size) differences.push(`${rows.length} rows, ${list.size} bicycles`);
   for (const { uuid, state, raw } of rows) {
     const [kept, served] = [JSON.parse(String(raw)) as Fields, list.get(String(uuid)) ?? {}];
@@ -103,15 +119,20 @@ async function compare(database: Database, list: ReadonlyMap<string, Bicycle>): 
 }
 
 /** Replays the changes from the first snapshot, and looks for what neither they nor the gaps account for. */
-async function judge(database: Database, copy: Copy, { service, program, waitMs, life }: World): Promise<string[]> {
+export async function judge(database: Database, copy: Copy, world: Happened): Promise<string[]> {
+  const { service, program, waitMs, life } = world;
   const { made, removed } = service;
   const { halts } = program;
   const found: string[] = [];
   const changes = await database.all('select * from changes order by id');
   const state = new Map([...copy.rows].map(([uuid, row]) => [uuid, { ...row }]));
   const seen = new Set<string>();
+  const names = new Set<string>();
   for (const { id, bicycle, version, field, old, new: now } of changes) {
     seen.add(`${bicycle} ${version}`);
+    const name = `${bicycle} ${version} ${field} ${now}`;
+    if (version !== null && names.has(name)) found.push(`change ${id} is recorded twice: ${name}`);
+    names.add(name);
     const isGone = field === 'gone' && now !== 'null';
     if (isGone && !removed.some((one) => one.uuid === bicycle))
       found.push(`${bicycle} is marked as gone, and is there`);
@@ -134,18 +155,25 @@ async function judge(database: Database, copy: Copy, { service, program, waitMs,
       found.push(`${uuid}.${field}: replayed ${JSON.stringify(replayed[field])}, kept ${JSON.stringify(kept[field])}`);
     }
   }
-  const slackMs = SLACK_MS + waitMs * life.speed;
+  const slackMs = (world.slackMs ?? SLACK_MS) + waitMs * life.speed;
   // A connection that broke during a halt gave its last sign of life when the writer went on, by its own clock: that gap began before.
   const beforeHalt = (ms: number) => {
     const during = halts.filter(({ fromMs, toMs }) => fromMs <= ms && ms <= toMs + slackMs);
     return Math.min(ms, ...during.map(({ fromMs }) => fromMs));
   };
-  const gaps = (await database.all('select started, ended from gaps')).map(({ started, ended }) => [
-    beforeHalt(Date.parse(String(started))) - slackMs,
-    ended === null ? Number.POSITIVE_INFINITY : Date.parse(String(ended)) + slackMs,
-  ]);
+  const all = await database.all(
+    'select b.uuid, g.started, g.ended from bicycles b join gaps g on g.organization = b.followed',
+  );
+  const gapsOf = (uuid: string) =>
+    all
+      .filter((row) => row['uuid'] === uuid)
+      .map(({ started, ended }) => [
+        beforeHalt(Date.parse(String(started))) - slackMs,
+        ended === null ? Number.POSITIVE_INFINITY : Date.parse(String(ended)) + slackMs,
+      ]);
   for (const { uuid, version, atMs } of made) {
     if (atMs <= copy.atMs || seen.has(`${uuid} ${version}`)) continue;
+    const gaps = gapsOf(uuid);
     if (gaps.some(([from = 0, to = 0]) => atMs >= from && atMs <= to)) continue;
     const at = new Date(atMs).toISOString();
     const nextMs = Math.min(...gaps.map(([from = 0]) => from).filter((from) => from > atMs)) - atMs;

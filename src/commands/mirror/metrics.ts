@@ -35,7 +35,8 @@ function metricsOf({ counters, ledger, follower }: Session, isCurrent: boolean):
 }
 
 /** Why the mirror is not current; undefined when it is. */
-function problemOf({ follower, counters, context, written }: Session): string | undefined {
+function problemOf({ follower, counters, context, written, found }: Session): string | undefined {
+  if (found === undefined) return 'waiting for the writer before it to end';
   if (!follower.known.isWhole) return 'the first reading of the list is not done';
   if (counters.lagMs > MOST_BEHIND_MS) return `behind by ${showDuration(counters.lagMs)}`;
   if (!follower.isConnected) return 'the push channel is down';

@@ -14,6 +14,7 @@ import { requireOrganizations } from '../organization.js';
 import { followAlerts, readAlerts } from './alerts.js';
 import { serveCounters } from './metrics.js';
 import { runSession, type Session, withMirrorSession } from './session.js';
+import { becomeWriter } from './standby.js';
 
 export interface OnceOptions {
   to?: MirrorAddress;
@@ -34,19 +35,21 @@ export interface RunOptions extends OnceOptions {
 export async function runMirror(context: Context, options: RunOptions): Promise<void> {
   const sseUrl = requireSseUrl(await context.settings());
   await open(context, options, true, async (session, client) => {
-    const { signal, log, emit, room, life } = session;
+    const { signal, log, room, life } = session;
     if (options.metrics !== undefined) {
       const server = await serveCounters(options.metrics, session);
       session.atEnd(server.close);
     }
-    announce(session);
     const { idle: idleMs, role } = options;
     const topics = [...session.options.topics.keys()];
+    const emit: Session['emit'] = (event, size) => session.emit(event, size);
     const onLife = (topic: string) => void life.set(topic, context.clock.wallMs());
     const onToken = (token: string) => learnRights(session, token);
     session.runBeside(
       followTopics(context, { topics, sseUrl, idleMs, role, signal, log, emit, room, onLife, onToken }),
     );
+    await becomeWriter(session);
+    announce(session);
     session.runBeside(followAlerts(session, client));
     await runSession(session, client, () => {});
   });
@@ -57,6 +60,7 @@ export async function mirrorOnce(context: Context, options: OnceOptions): Promis
   await open(context, options, false, async (session, client) => {
     const { ending, counters, report, ledger } = session;
     learnRights(session, await (await context.token()).get());
+    await becomeWriter(session);
     let isSettled = false;
     await runSession(session, client, () => {
       if (isSettled) return;
@@ -115,6 +119,7 @@ async function open(
 }
 
 function announce({ report, found, writer: { organizations } }: Session): void {
+  if (found === undefined) return;
   const before =
     found.heardMs === undefined
       ? 'a new mirror'

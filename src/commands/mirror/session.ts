@@ -15,15 +15,16 @@ import { isObject } from '../../json/parse.js';
 import type { MirrorAddress } from '../../mirror/address.js';
 import { admitted } from '../../mirror/admit.js';
 import { Ledger, type WriteStep } from '../../mirror/ledger.js';
-import { commit, prepare, prune, resume, verify } from '../../mirror/store.js';
-import { HEARTBEAT_MS, inUse, type Lease, releaseLease, takeLease, type Writer } from '../../mirror/writers.js';
+import { commit, type Found, prepare, prune, verify } from '../../mirror/store.js';
+import { HEARTBEAT_MS, type Writer } from '../../mirror/writers.js';
 import { readTime } from '../../terminal/time.js';
 import { type Session as Following, withSession } from '../follow/loop.js';
 import { answer, isRequest } from '../follow/requests.js';
 import { openCounters } from './counters.js';
 import { count, type Heard, isOfStream, type ReadEvent, readMessage, type SessionEvent, uuidsOf } from './events.js';
-import { type Keeper, openKeeper } from './keeper.js';
-import { openReport, type Report } from './report.js';
+import { openHeld } from './held.js';
+import { openKeeper } from './keeper.js';
+import { openReport } from './report.js';
 
 export interface SessionOptions {
   readonly address: MirrorAddress;
@@ -104,11 +105,7 @@ async function openSession(
   const keeper = await openKeeper(context, { address, baseUrl, over, report, counters });
   atEnd(keeper.close);
   await keeper.run((database) => prepare(database, baseUrl));
-  await becomeWriter(context, keeper, writer, options.standby, report);
-  atEnd(() => keeper.run((database) => releaseLease(database, writer)).catch(() => {}));
-  const found = await keeper.run((database) => resume(database, writer, clock.wallMs()));
   const ledger = new Ledger();
-  ledger.setSize(found.rows);
   /** What the follower put out since it was looked at last. */
   const outputs: FollowerOutput[] = [];
   const startedAt = momentOf(clock);
@@ -117,18 +114,23 @@ async function openSession(
     gap: undefined,
     lists: '',
     beatAtMs: Number.NEGATIVE_INFINITY,
-    heardMs: found.heardMs ?? clock.wallMs(),
+    heardMs: clock.wallMs(),
     pruneDueMs: clock.monotonicMs(),
   };
   const followed = { topics, organizations, bicycles: undefined, mostPages: MOST_PAGES, isWhole: true };
+  const held = openHeld();
   /** What the token is shown of the lists, as its claims say. */
   const shown = { seesAll: undefined as boolean | undefined };
-  const follower = new Follower({ ...followed, seesAll: () => shown.seesAll }, ledger, startedAt, (output) =>
-    outputs.push(output),
-  );
+  const openFollower = (start: Moment) =>
+    new Follower({ ...followed, seesAll: () => shown.seesAll }, ledger, start, (output) => outputs.push(output));
   return {
-    ...{ context, options, keeper, counters, report, ledger, found, writer },
-    ...{ follower, startedAt, outputs, shown },
+    ...{ context, options, keeper, counters, report, ledger, writer },
+    ...{ follower: openFollower(startedAt), openFollower, startedAt, outputs, shown, held },
+    /** From the push channel: held until this is the writer. */
+    emit: held.add as (event: SessionEvent, size?: number) => void,
+    /** What was found once this became the writer; the one before has written messages that came before `heldUntilMs`. */
+    found: undefined as Found | undefined,
+    heldUntilMs: 0,
     /** When each topic gave its last sign of life, by the machine's date: a message or a comment. */
     life: new Map<string, number>([...topics.keys()].map((topic) => [topic, 0])),
     /** A moment of the service's own clock, as its last answer on the push channel gave it. */
@@ -137,29 +139,10 @@ async function openSession(
   };
 }
 
-/** Takes the lease. A writer that was killed cannot let go of it: whether the one before lives, its next heartbeat shows. */
-async function becomeWriter(
-  { clock, signal }: Context,
-  keeper: Keeper,
-  writer: Writer,
-  standby: boolean,
-  report: Report,
-): Promise<void> {
-  let before: Lease | undefined;
-  for (;;) {
-    const other = await keeper.run((database) => takeLease(database, writer));
-    if (other === undefined) return;
-    if (!standby && before !== undefined && other.heartbeat !== before.heartbeat) throw inUse(other);
-    if (before?.owner !== other.owner) report.waiting(other, standby);
-    before = other;
-    await sleep(clock, TICK_MS, signal);
-  }
-}
-
 /** Writes until the end. Throws what ended it; `onSettled` is called when lists alone are read and nothing is left to read. */
 export async function runSession(session: Session, client: Client, onSettled: () => void): Promise<void> {
   const { context, queue, found, report, signal, follower } = session;
-  follower.resume(found, momentOf(context.clock));
+  if (found !== undefined) follower.resume(found, momentOf(context.clock));
   queue.push({ type: 'tick' });
   every(context.clock, TICK_MS, signal, () => queue.push({ type: 'tick' }));
   for await (const batch of queue.batches()) {
@@ -262,11 +245,11 @@ async function takePart(session: Session, part: readonly SessionEvent[]): Promis
 }
 
 /** Merges a message; "bicycle_leaving_state" names the state that is left, which the message before it said. */
-function hear({ follower, ledger }: Session, { event, envelope, uuid }: Heard): void {
+function hear({ follower, ledger, heldUntilMs }: Session, { event, envelope, uuid }: Heard): void {
   const { sender, message } = envelope;
   if (!isObject(message) || sender !== 'bicycle' || uuid === undefined) return;
   const { kind, before } = follower.hear(uuid, message as Bicycle, event);
-  if (kind !== 'late' || !follower.known.isWhole) return;
+  if (kind !== 'late' || !follower.known.isWhole || event.atMs < heldUntilMs) return;
   // A list had shown already what followed it: the steps from it to what the list showed are not recorded.
   const startedMs = readTime(message['modified']) ?? event.atMs;
   const untilMs = Math.min(readTime(before?.modified) ?? startedMs, startedMs + OVERTAKEN_MS);

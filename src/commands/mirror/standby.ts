@@ -1,0 +1,38 @@
+// How a program becomes the writer: it waits for the one before to end.
+
+import { momentOf, sleep } from '../../clock.js';
+import { resume } from '../../mirror/store.js';
+import { inUse, type Lease, releaseLease, takeLease } from '../../mirror/writers.js';
+import { SKEW_MS } from './held.js';
+import type { Session } from './session.js';
+
+const TICK_MS = 1_000;
+/**
+ * Takes the lease, and says where to go on. A writer that was killed cannot let go of it: whether the one before lives, its next heartbeat
+ * shows. Throws a FleetError of kind `config` where it lives, unless this one stands by.
+ */
+export async function becomeWriter(session: Session): Promise<void> {
+  const { context, keeper, writer, options, report, held, queue, ledger, atEnd, written } = session;
+  const { clock, signal } = context;
+  let before: Lease | undefined;
+  for (;;) {
+    const other = await keeper.run((database) => takeLease(database, writer));
+    if (other === undefined || held.isClosed()) break;
+    if (!options.standby && before !== undefined && other.heartbeat !== before.heartbeat) throw inUse(other);
+    if (before?.owner !== other.owner) report.waiting(other, options.standby);
+    before = other;
+    await sleep(clock, TICK_MS, signal);
+  }
+  atEnd(() => keeper.run((database) => releaseLease(database, writer)).catch(() => {}));
+  const found = await keeper.run((database) => resume(database, writer, clock.wallMs()));
+  const isHeld =
+    found.heardMs !== undefined && options.topics.size > 0 && held.covers(options.topics.keys(), found.heardMs);
+  session.found = { ...found, isHeld };
+  session.heldUntilMs = (found.heardMs ?? 0) + SKEW_MS;
+  session.startedAt = momentOf(clock);
+  session.follower = session.openFollower(session.startedAt);
+  ledger.setSize(found.rows);
+  written.heardMs = found.heardMs ?? clock.wallMs();
+  session.emit = queue.push;
+  for (const event of held.release()) queue.push(event, event.type === 'message' ? event.data.length : 0);
+}

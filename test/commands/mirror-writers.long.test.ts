@@ -1,0 +1,26 @@
+// Eight writers in one database, killed and stopped at random.
+
+import { afterAll, describe, expect, test } from 'vitest';
+import { announcePostgres } from '../support/postgres.js';
+import { runWritersTrial } from '../support/writers-trial.js';
+
+const MINUTES = Number(process.env['FLEET_TEST_MINUTES'] ?? 10);
+const stopPostgres = process.env['FLEET_TEST_POSTGRES'] === undefined ? announcePostgres() : () => {};
+const { useEngines } = await import('../support/mirror.js');
+
+describe.each(useEngines().filter(([kind]) => kind === 'postgres'))('%s', (_kind, newDatabase) => {
+  test(
+    'one writer an organization, rows equal the list, gaps cover what changes lack, and a standby takes over within 20 s',
+    async () => {
+      const seed = Date.now() % 1_000_000;
+      const verdict = await runWritersTrial({ seed, to: await newDatabase(), durationMs: MINUTES * 60_000 });
+      const { stderr, faults, ...sums } = verdict;
+      console.log(JSON.stringify({ seed, ...sums }));
+      expect(faults, stderr).toEqual([]);
+      expect(sums.silentMs).toBeLessThan(20_000);
+    },
+    MINUTES * 60_000 + 180_000,
+  );
+});
+
+afterAll(stopPostgres);
