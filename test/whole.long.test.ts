@@ -10,7 +10,6 @@ await import('./commands/near.test.js');
 await import('./http/stream-filter.test.js');
 await import('./http/stream-machine.test.js');
 await import('./json/json.test.js');
-await import('./json/scan.test.js');
 await import('./page/page.test.js');
 await import('./process.test.js');
 await import('./promises.test.js');

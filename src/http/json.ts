@@ -2,7 +2,6 @@
 
 import { FleetError } from '../errors.js';
 import { JsonError, parseJson } from '../json/parse.js';
-import type { ScannedItem } from '../json/scan.js';
 import { splitArray, squeeze } from '../json/text.js';
 import { foreignText, htmlTitle } from './foreign.js';
 import type { HttpAnswer, Item } from './types.js';
@@ -48,34 +47,6 @@ function describeBody(answer: HttpAnswer, error: unknown): string {
   }
   if (!/^[[{"\d\-tfn]/.test(text)) return `text ("${foreignText(text, 60)}") ${EXPECTED}`;
   return error instanceof JsonError ? error.message : 'broken JSON';
-}
-
-interface LateItem {
-  readonly raw: ScannedItem<Buffer>;
-  text: string | undefined;
-  read: unknown;
-}
-
-/** What every late item has in common: thousands need no functions of their own. */
-const LATE: Item<unknown> & ThisType<LateItem & Item<unknown>> = {
-  get json() {
-    this.text ??= this.raw.bytes.toString('utf8', this.raw.start, this.raw.end);
-    return this.text;
-  },
-  get value() {
-    this.read ??= parseJson(this.json);
-    return this.read;
-  },
-};
-
-/** An item that is parsed when its value is first needed. */
-export function lateItem<T>(raw: ScannedItem<Buffer>): Item<T> {
-  // Object.assign would take a third of the time that a page takes.
-  const item = Object.create(LATE);
-  item.raw = raw;
-  item.text = undefined;
-  item.read = undefined;
-  return item;
 }
 
 /** The items of a list: their values and, beside each, the text it came in. `array` is what was read from it. */

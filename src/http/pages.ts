@@ -2,11 +2,10 @@
 
 import { setMaxListeners } from 'node:events';
 import { FleetError } from '../errors.js';
-import { DEPTH_LIMIT, isObject, parseJson } from '../json/parse.js';
-import { type Span, scanList } from '../json/scan.js';
+import { isObject, parseJson } from '../json/parse.js';
 import { propertyStart, splitArray, squeeze } from '../json/text.js';
 import { BodyError, ITEM_LIMIT_BYTES } from './body.js';
-import { lateItem, readJson, unexpected } from './json.js';
+import { readJson, unexpected } from './json.js';
 import { hasUuid, openSeen, type Seen } from './seen.js';
 import type { HttpAnswer, HttpRequest, Item, Page, Query } from './types.js';
 
@@ -15,8 +14,6 @@ import type { HttpAnswer, HttpRequest, Item, Page, Query } from './types.js';
  * describes the envelope" (section 4): both work. Throws a FleetError of kind `service` for anything else.
  */
 export function readPage<T>(answer: HttpAnswer): Page<T> {
-  const scanned = scanPage<T>(answer);
-  if (scanned !== undefined) return scanned;
   const { trace } = answer;
   const split = splitPage(answer);
   // What cannot be split is no list, and this says why.
@@ -29,25 +26,7 @@ export function readPage<T>(answer: HttpAnswer): Page<T> {
   return { count: readCount(body['count']), items, next: readNext(answer, body['next']), trace };
 }
 
-/** The page by its bytes alone; undefined where it has to be read as text. */
-function scanPage<T>(answer: HttpAnswer): Page<T> | undefined {
-  const { bytes } = answer;
-  const scanned = scanList(bytes, DEPTH_LIMIT);
-  if (scanned === undefined) return undefined;
-  const { items, count, next } = scanned;
-  const readSpan = (span: Span | undefined) =>
-    span === undefined ? undefined : parseJson(bytes.toString('utf8', span.start, span.end));
-  return {
-    count: readCount(readSpan(count)),
-    items: items.map((item) => lateItem<T>(item)),
-    next: readNext(answer, readSpan(next)),
-    get trace() {
-      return answer.trace;
-    },
-  };
-}
-
-/** Items of a page that is read as text: each takes some memory beside its text. One with a UUID has 50 characters, and 64 MB hold little more of them. */
+/** Items of a page: each takes some memory beside its text. One with a UUID has 50 characters, and 64 MB hold little more of them. */
 const MOST_ITEMS = 1_500_000;
 
 /** The text of a page without its items, and theirs; undefined where that is not to be told by the commas and brackets alone. */
@@ -259,12 +238,8 @@ function addNew<T>(items: readonly Item<T>[], seen: Seen): { fresh: Item<T>[]; c
   return { fresh, count: seen.size - before };
 }
 
-function lengthOf(item: Item<unknown>): number {
-  return item.raw === undefined ? item.json.length : item.raw.end - item.raw.start;
-}
-
 function pagesThatFit<T>({ items }: Page<T>): number {
-  const characters = items.reduce((sum, item) => sum + lengthOf(item), 0);
+  const characters = items.reduce((sum, { json }) => sum + json.length, 0);
   return Math.floor(AHEAD_LIMIT_CHARACTERS / Math.max(1, characters));
 }
 

@@ -1,7 +1,6 @@
 // Types of requests, answers, items and pages.
 
 import type { FleetError, Trace } from '../errors.js';
-import type { ScannedItem } from '../json/scan.js';
 
 /** Query parameters in the order they are sent; a name may come more than once (`state=new&state=escalated`). */
 export type Query = readonly (readonly [name: string, value: string])[];
@@ -65,13 +64,11 @@ export interface HttpAnswer {
   milliseconds: number;
 }
 
-/** One resource of a list: the text exactly as the service sent it, and its value read on first use. */
+/** One resource of a list: the text exactly as the service sent it, and its value. */
 export interface Item<T = { [field: string]: unknown }> {
   /** JSON text on one line, numbers and unknown fields as they came. */
   readonly json: string;
   readonly value: T;
-  /** The same text in the bytes of its page, where it was found without being read. */
-  readonly raw?: ScannedItem<Buffer>;
 }
 
 export interface Page<T = { [field: string]: unknown }> {

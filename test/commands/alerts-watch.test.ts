@@ -247,9 +247,10 @@ describe.concurrent('--since and --state-file', () => {
   test('--since shows what changed since then, once', () =>
     withSandbox({ bicycles: 10 }, async (sandbox) => {
       const alert = sandbox.raiseAlert(subject(sandbox), 'lock.shutdown');
-      const running = await watch(sandbox, ['--json', '--since', '10s', '--for', '1s']);
-      await running.ended;
-      expect(running.objects().map(({ uuid }) => uuid)).toContain(alert.uuid);
+      const running = await watch(sandbox, ['--json', '--since', '60s']);
+      await running.until(() => running.objects().some(({ uuid }) => uuid === alert.uuid));
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      await running.stop();
       expect(new Set(running.objects().map(({ uuid }) => uuid)).size).toBe(running.objects().length);
     }));
 

@@ -237,7 +237,7 @@ describe('a list without an end', () => {
 });
 
 test('pages ahead are fewer where pages are large', async () => {
-  const name = 'x'.repeat(3 * 1024 * 1024);
+  const name = 'x'.repeat(1_000_000);
   let waiting = 0;
   let most = 0;
   await withServer(
@@ -248,12 +248,13 @@ test('pages ahead are fewer where pages are large', async () => {
       waiting -= 1;
       const page = Number(new URL(path, 'http://x').searchParams.get('page') ?? 1);
       const next = page < 8 ? `http://x/?page=${page + 1}` : null;
-      sendJson(response, 200, { count: 16, next, results: [{ uuid: `${page}a`, name }, { uuid: `${page}b` }] });
+      const results = ['a', 'b', 'c'].map((letter) => ({ uuid: `${page}${letter}`, name }));
+      sendJson(response, 200, { count: 24, next, results });
     },
     async ({ url }) => {
       const env = { FLEET_BASE_URL: url, FLEET_TOKEN: 'secret-token' };
       const { code, stdout } = await runFleet(['bicycles', 'list', '--all', '-o', 'uuid'], { env });
-      expect({ code, count: stdout.trimEnd().split('\n').length, most }).toEqual({ code: 0, count: 16, most: 2 });
+      expect({ code, count: stdout.trimEnd().split('\n').length, most }).toEqual({ code: 0, count: 24, most: 2 });
     },
   );
 });

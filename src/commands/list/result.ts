@@ -73,7 +73,7 @@ export async function openResult<T>(context: Context, shape: Shape<T>, format?: 
   };
   return {
     async write(rows) {
-      for (const batch of inBatches(rows, lengthOf, AT_ONCE)) await write(renderer.rows(batch));
+      for (const batch of inBatches(rows, ({ json }) => json.length, AT_ONCE)) await write(renderer.rows(batch));
     },
     async end(footer = []) {
       await write(renderer.end?.() ?? '');
@@ -94,10 +94,6 @@ function separatorOf(env: NodeJS.ProcessEnv): string {
   } catch {
     return ',';
   }
-}
-
-function lengthOf({ raw, json }: Row<unknown>): number {
-  return raw === undefined ? json.length : raw.end - raw.start;
 }
 
 /**

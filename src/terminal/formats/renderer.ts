@@ -8,8 +8,6 @@ import type { Column } from '../table.js';
 export interface Row<T> {
   readonly json: string;
   readonly value: T;
-  /** The position of the text in the bytes of its answer, when known. */
-  readonly raw?: { readonly bytes: Buffer; readonly start: number; readonly end: number; readonly uuidAt: number };
 }
 
 /** What the formats need to know of a kind of resource. */
@@ -36,7 +34,7 @@ export interface Shape<T> {
 /** One format at work: `begin`, any number of batches, `end`. Each returns text to write as it is; where one is absent there is none. */
 export interface Renderer<T> {
   begin?(): string;
-  rows(rows: readonly Row<T>[]): string | Buffer;
+  rows(rows: readonly Row<T>[]): string;
   end?(): string;
   /** A file that is whole at the end alone. */
   finish?(): Promise<Buffer>;
