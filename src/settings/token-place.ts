@@ -6,6 +6,7 @@ import type { Client } from '../http/client.js';
 import type { Secrets } from '../secrets.js';
 import { unsetVariable } from '../shell-words.js';
 import { profileFlag, type Settings } from './resolve.js';
+import { SANDBOX_PROFILE } from './sandbox-profile.js';
 import { type Login, loadLogin, loadTokens, type Stored } from './store.js';
 
 /** Which of the five sources is used. */
@@ -89,7 +90,8 @@ export async function findTokenPlace(
   if (!(await loadTokens(stored)).has(profile)) return undefined;
   const login = await loadLogin(stored, profile);
   const refusalHint = `run "${loginCommand(profile, login)}" for a new token`;
-  const origin = login === undefined ? 'stored by auth login' : `logged in as ${login.email}`;
+  const stores = profile === SANDBOX_PROFILE ? 'sandbox' : 'auth login';
+  const origin = login === undefined ? `stored by ${stores}` : `logged in as ${login.email}`;
   return { kind: 'stored', level: 'profile', origin, refusalHint, login };
 }
 

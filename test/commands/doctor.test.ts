@@ -91,7 +91,7 @@ ok  sse_url        PUSH (profile "sandbox")
 ok  organization   UUID (profile "sandbox")
 ok  settings       api_version 1.0, output table, timeout 30, retries 3, allow_http false
 ok  disk           FOLDER can be written
-ok  token          stored by auth login; it ends in T; claims role, affs, sub, jti, iat, exp
+ok  token          stored by sandbox; it ends in T; claims role, affs, sub, jti, iat, exp
 ok  proxy          service is reached directly: no proxy is set
 ok  http           GET /bicycles/ answered 200 in N ms, request UUID
 ok  clock          the same as the service, within a second

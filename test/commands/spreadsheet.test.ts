@@ -29,7 +29,7 @@ describe('-o xlsx', () => {
   test('a list has typed cells and every field', async () => {
     const path = join(folder, 'fleet.xlsx');
     const [first] = sandbox().bicycles();
-    sandbox().changeBicycle(first?.uuid ?? '', { name: '=1+1', serial_number: '0042' });
+    sandbox().changeBicycle(first?.uuid ?? '', { name: '=1+1', serial_number: '0042', bleid: 'SW_x0041_x0042_' });
     const run = await fleet(['bicycles', 'list', '--all', '-o', 'xlsx', '--file', path]);
     expect(run).toMatchObject({ code: 0, stdout: '' });
     const [header = [], ...rows] = await rowsOf(path);
@@ -39,6 +39,7 @@ describe('-o xlsx', () => {
     const cell = (name: string) => row[header.indexOf(name)];
     expect(cell('name')).toBe('=1+1');
     expect(cell('serial_number')).toBe('0042');
+    expect(cell('bleid')).toBe('SW_x0041_x0042_');
     expect(cell('latitude')).toBe(Number(first?.latitude));
     // A sheet counts days, with a fraction.
     expect(Number(cell('created'))).toBeCloseTo(Date.parse(String(first?.created)), -2);
@@ -94,6 +95,35 @@ describe('--file', () => {
     );
     expect(await readFile(path, 'utf8')).toBe('old');
     expect(await readdir(folder)).toEqual(['fleet.csv']);
+  });
+
+  test.each([
+    ['bicycles list --count', /^30\n$/],
+    ['bicycles get NAME', /^uuid {2,}/],
+    ['bicycles stats', /^GROUP/],
+    ['auth status', /^profile {2,}/],
+    ['doctor', /^ok {2,}fleet/m],
+    ['api /me/ -o table', /^/],
+  ])('%s on a terminal is written into it, as into a pipe', async (line, begins) => {
+    const path = join(folder, 'out');
+    const env = {
+      FLEET_BASE_URL: sandbox().baseUrl,
+      FLEET_SSE_URL: sandbox().sseUrl,
+      FLEET_TOKEN: await sandbox().token(),
+    };
+    const words = line.split(' ').map((word) => (word === 'NAME' ? (sandbox().bicycles()[2]?.name ?? '') : word));
+    const run = await runFleet([...words, '--file', path], { env, terminal: { columns: 60 } });
+    expect(run.stdout).toBe('');
+    const text = await readFile(path, 'utf8');
+    expect(text).toMatch(begins);
+    expect(text).not.toContain('\u001b');
+    await rm(path);
+  });
+
+  test.each(['watch', 'alerts watch', 'mirror replay', 'api /me/ -i'])('%s refuses it', async (line) => {
+    const run = await fleet([...line.split(' '), '--file', join(folder, 'never')]);
+    expect([run.code, run.stderr]).toEqual([2, expect.stringContaining('hint: use > FILE')]);
+    expect(await readdir(folder)).not.toContain('never');
   });
 
   test('that cannot be written is exit 10', async () => {

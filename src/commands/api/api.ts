@@ -17,6 +17,7 @@ import { readInput } from '../../terminal/stdin.js';
 import { pointOf } from '../../terminal/values.js';
 import { printList } from '../list/list.js';
 import { openResult, printRows } from '../list/result.js';
+import { isScreen, writeResult } from '../list/target.js';
 import { askIfProtected } from '../protected.js';
 import { sendChange } from '../unanswered.js';
 import { readAddress } from './address.js';
@@ -101,6 +102,8 @@ function checkFlags(method: string, { input, paginate, include }: ApiOptions): v
 }
 
 async function sendOne(context: Context, request: HttpRequest, format: Format, isHeadWanted: boolean): Promise<void> {
+  if (isHeadWanted && context.flags.file !== undefined)
+    throw usageError('--include and --file cannot be used together', 'use > FILE for both');
   let refusal: HttpAnswer | undefined;
   let answer: HttpAnswer;
   try {
@@ -154,9 +157,10 @@ function itemsOf(answer: HttpAnswer, body: unknown, format: Format): Item<Resour
 }
 
 /** The body as it came: byte for byte into a pipe, on a terminal its text without what steers one. */
-async function printRaw({ io, notice }: Context, { bytes, text, headers }: HttpAnswer): Promise<void> {
+async function printRaw(context: Context, { bytes, text, headers }: HttpAnswer): Promise<void> {
+  const { io, notice } = context;
   if (bytes.length === 0) return;
-  if (!io.stdout.isTerminal) return io.stdout.write(bytes);
+  if (!isScreen(context)) return writeResult(context, bytes);
   if (text.includes('\0') || text.includes('\uFFFD')) {
     const type = headers['content-type'] ?? 'no type';
     return notice(`${bytes.length} bytes (${type}) are not shown on a terminal; write them into a file with > FILE`);

@@ -2,12 +2,14 @@
 
 import type { Context } from '../../context.js';
 import { FleetError } from '../../errors.js';
+import { isObject } from '../../json/parse.js';
 import { findLooseness, loadStored } from '../../settings/store.js';
 import { readClaims, readExpiry } from '../../settings/token.js';
 import { findTokenPlace, loginCommand, missingToken } from '../../settings/token-place.js';
 import type { Shape } from '../../terminal/formats.js';
 import { drawList } from '../../terminal/list.js';
 import { age } from '../../terminal/time.js';
+import { isScreen, writeResult } from '../list/target.js';
 import { chooseReportFormat, printReport } from '../report.js';
 
 /** The object of `--json`; `null` where there is nothing to say. */
@@ -80,7 +82,10 @@ export async function showStatus(context: Context): Promise<void> {
     });
   }
   if (format === 'table' && context.flags.jq === undefined && context.flags.columns === undefined)
-    await io.stdout.write(drawList(describeStatus(status, token !== undefined, now), io.stdout.width()));
+    await writeResult(
+      context,
+      drawList(describeStatus(status, token !== undefined, now), isScreen(context) ? io.stdout.width() : undefined),
+    );
   else await printReport(context, STATUS, [status], format);
   if (format === 'table' && warning !== undefined) await notice(warning);
   if (failure !== undefined) throw failure;
@@ -110,6 +115,11 @@ function describeStatus(status: Status, hasToken: boolean, now: number): string[
   return rows;
 }
 
+/** Observed: `affs` is `{organization: [roles]}`. */
 function showClaim(value: unknown): string {
+  if (isObject(value) && Object.values(value).every(Array.isArray))
+    return Object.entries(value)
+      .map(([name, words]) => `${name}: ${String(words).replaceAll(',', ', ')}`)
+      .join('; ');
   return typeof value === 'string' ? value : JSON.stringify(value);
 }

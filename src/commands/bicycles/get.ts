@@ -23,6 +23,7 @@ import type { CardChange } from '../../views/card.js';
 import { MEASUREMENTS } from '../../views/change.js';
 import { mirrorOf, withCurrentMirror } from '../current.js';
 import { printRows } from '../list/result.js';
+import { isScreen, writeResult } from '../list/target.js';
 import { findBicycle, findByUuid } from './find.js';
 import { readSide } from './remembered.js';
 
@@ -41,9 +42,9 @@ export async function getBicycle(context: Context, text: string): Promise<void> 
   if (format !== 'table' || flags.jq !== undefined || flags.columns !== undefined) {
     return printRows(context, { ...BICYCLES, single: true }, [item]);
   }
-  if (!io.stdout.isTerminal) {
+  if (!isScreen(context)) {
     const fields = Object.entries(exactValue(item)).map(([field, value]) => [field, textOf(value) ?? MISSING]);
-    return io.stdout.write(drawList(fields));
+    return writeResult(context, drawList(fields));
   }
   const { drawCard } = await import('../../views/card.js');
   const card = drawCard(item.value, await readNewestAlerts(context, client, uuid), {

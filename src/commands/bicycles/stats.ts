@@ -11,6 +11,7 @@ import { countAlerts, DEFAULT_GROUPS, isNamedGroup, openCounter } from '../../vi
 import { drawStats, STATS, type StatsRow } from '../../views/stats.js';
 import { readList } from '../list/list.js';
 import { printRows } from '../list/result.js';
+import { isScreen } from '../list/target.js';
 import { STATS_GROUPS } from './choices.js';
 import { type ListBicyclesOptions, planBicycles } from './list.js';
 import { readOpenAlerts } from './open-alerts.js';
@@ -55,7 +56,7 @@ async function print(context: Context, rows: readonly StatsRow[], total: number)
   const { io, flags } = context;
   const format = (await context.settings()).output.value;
   await io.startPager(context.notice);
-  if (format !== 'table' || flags.jq !== undefined || flags.columns !== undefined || !io.stdout.isTerminal) {
+  if (format !== 'table' || flags.jq !== undefined || flags.columns !== undefined || !isScreen(context)) {
     const items = rows.map((value) => ({ json: JSON.stringify(value), value }));
     return printRows(context, STATS, items);
   }

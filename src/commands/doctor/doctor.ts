@@ -8,6 +8,7 @@ import { loadPaint } from '../../terminal/colour.js';
 import type { Shape } from '../../terminal/formats.js';
 import { chooseListFormat } from '../../terminal/list.js';
 import { openProgress } from '../../terminal/progress.js';
+import { isScreen, writeResult } from '../list/target.js';
 import { printReport } from '../report.js';
 import { type Finding, type FindingRecord, failed, findingRows, ok, sortFindings } from './finding.js';
 import { offerOrganizations } from './organization.js';
@@ -47,13 +48,17 @@ export async function examine(context: Context, { role }: { role?: TopicRole }):
   }));
   if (format === 'table' && (await context.jq()) === undefined) {
     const { drawRows } = await import('../../terminal/report.js');
-    await io.stdout.write(drawRows(findingRows(report, io.stdout, await loadPaint(io.stdout.colorLevel))));
+    const output = isScreen(context) ? io.stdout : PLAIN;
+    await writeResult(context, drawRows(findingRows(report, output, await loadPaint(output.colorLevel))));
   } else {
     const records = report.map(({ check, outcome, finding, next }) => ({ check, outcome, finding, next }));
     await printReport(context, FINDINGS, records, format);
   }
   await conclude(report, notice);
 }
+
+/** How a file looks at a report. */
+const PLAIN = { isTerminal: false, hasUnicode: true, colorLevel: 0, width: () => undefined } as const;
 
 const FINDINGS: Shape<FindingRecord> = { noun: { one: 'finding', many: 'findings' }, columns: [], fields: [] };
 

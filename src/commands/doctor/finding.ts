@@ -56,7 +56,11 @@ const GAP_COLUMNS = 2;
 const NARROWEST_COLUMNS = 20;
 
 /** Sorted findings as rows for `drawRows`: outcome (a mark on a terminal), what was looked at, what was found, and below it the next step. */
-export function findingRows(findings: readonly Finding[], output: Output, paint: Paint): string[][] {
+export function findingRows(
+  findings: readonly Finding[],
+  output: Pick<Output, 'isTerminal' | 'hasUnicode' | 'width'>,
+  paint: Paint,
+): string[][] {
   const { isTerminal } = output;
   const outcomeColumns = isTerminal ? (output.hasUnicode ? 1 : 2) : 0;
   const checkColumns = Math.max(0, ...findings.map(({ check }) => widthOf(check)));

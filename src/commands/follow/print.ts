@@ -18,6 +18,7 @@ export async function chooseLines({ settings, flags }: Context, verb: string): P
     throw usageError(`${verb} writes lines, or JSON lines with --json, not ${output.value}`);
   }
   if (flags.columns !== undefined) throw usageError(`${verb} writes lines and takes no --columns`);
+  if (flags.file !== undefined) throw usageError(`${verb} writes lines as they come and takes no --file`, 'use > FILE');
   return isJson || flags.jq !== undefined ? 'json' : 'lines';
 }
 

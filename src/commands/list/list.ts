@@ -19,6 +19,7 @@ import type { ListOptions } from './flags.js';
 import { type Listed, readItems } from './read.js';
 import { openResult, type Result } from './result.js';
 import { closingLines, incompleteError, showProgress, startTally, type Tally } from './tally.js';
+import { isScreen, writeResult } from './target.js';
 import { warnOfCondition, warnOfWords } from './warnings.js';
 import { type Condition, isDocumented, matches } from './where.js';
 
@@ -245,7 +246,7 @@ function checkFields<T>(
 async function printTotal(context: Context, request: HttpRequest): Promise<boolean> {
   const page = await firstPage(await context.client(), request);
   if (page.count === undefined && page.next !== undefined) return false;
-  await context.io.stdout.write(`${page.count ?? page.items.length}\n`);
+  await writeResult(context, `${page.count ?? page.items.length}\n`);
   return true;
 }
 
@@ -257,8 +258,8 @@ function openCount<T>(context: Context): Result<T> {
       count += rows.length;
     },
     async end(footer = []) {
-      await context.io.stdout.write(`${count}\n`);
-      await writeFooter(context, footer, context.io.stdout.isTerminal);
+      await writeResult(context, `${count}\n`);
+      await writeFooter(context, footer, isScreen(context));
     },
   };
 }

@@ -7,7 +7,7 @@ import { type Format, openRenderer, type Row, type Shape } from '../../terminal/
 import { type Jq, writeResults } from '../../terminal/jq/results.js';
 import { forScreen } from '../../terminal/marks.js';
 import { writeFooter } from '../footer.js';
-import { openTarget } from './target.js';
+import { isScreen, openTarget } from './target.js';
 
 export interface Result<T> {
   /** Writes some rows; waits until the reader has room. */
@@ -42,7 +42,7 @@ export async function openResult<T>(context: Context, shape: Shape<T>, format?: 
   const jq = await context.jq();
   if (jq !== undefined) return openFiltered(context, shape, jq);
   const { io, flags } = context;
-  const isScreen = io.stdout.isTerminal && flags.file === undefined;
+  const isDrawn = isScreen(context);
   const chosen = format ?? (await context.settings()).output.value;
   if (chosen === 'xlsx' && flags.file === undefined)
     throw usageError('-o xlsx writes a file', 'add --file PATH, such as --file fleet.xlsx');
@@ -56,9 +56,9 @@ export async function openResult<T>(context: Context, shape: Shape<T>, format?: 
     isWhole: flags.wide === true || flags.truncate === false,
     hasHeader: flags.headers !== false,
     excel: flags.excel === true ? { separator: separatorOf(io.env) } : undefined,
-    terminal: isScreen,
-    width: flags.wide === true || !isScreen ? undefined : io.stdout.width(),
-    colorLevel: isScreen ? io.stdout.colorLevel : 0,
+    terminal: isDrawn,
+    width: flags.wide === true || !isDrawn ? undefined : io.stdout.width(),
+    colorLevel: isDrawn ? io.stdout.colorLevel : 0,
     now: context.clock.wallMs(),
   });
   let isBegun = false;
@@ -69,7 +69,7 @@ export async function openResult<T>(context: Context, shape: Shape<T>, format?: 
     isBegun = true;
     if (whole.length === 0) return;
     hasWritten = true;
-    await target.write(chosen === 'table' && isScreen ? forScreen(String(whole), io.stdout) : whole);
+    await target.write(chosen === 'table' && isDrawn ? forScreen(String(whole), io.stdout) : whole);
   };
   return {
     async write(rows) {
@@ -79,7 +79,7 @@ export async function openResult<T>(context: Context, shape: Shape<T>, format?: 
       await write(renderer.end?.() ?? '');
       if (renderer.finish !== undefined) await write(await renderer.finish());
       await target.end();
-      await writeFooter(context, [...footer, ...(renderer.notices?.() ?? [])], hasWritten && isScreen);
+      await writeFooter(context, [...footer, ...(renderer.notices?.() ?? [])], hasWritten && isDrawn);
     },
     discard: target.discard,
   };
@@ -101,7 +101,7 @@ function separatorOf(env: NodeJS.ProcessEnv): string {
  * program takes it item by item; with `-o jsonl` every program is fed item by item.
  */
 async function openFiltered<T>(context: Context, shape: Shape<T>, jq: Jq): Promise<OpenResult<T>> {
-  const { io, flags } = context;
+  const { flags } = context;
   const isLines = flags.output === 'jsonl' || shape.single === true;
   const runRows = isLines ? jq.run : jq.runItems;
   const items: string[] = [];
@@ -117,7 +117,7 @@ async function openFiltered<T>(context: Context, shape: Shape<T>, jq: Jq): Promi
     async end(footer = []) {
       if (runRows === undefined) await writeResults(await jq.run([`[${items.join(',\n')}]`]), target.write);
       await target.end();
-      await writeFooter(context, footer, io.stdout.isTerminal && flags.file === undefined);
+      await writeFooter(context, footer, isScreen(context));
     },
     discard: target.discard,
   };

@@ -59,8 +59,19 @@ export async function openTarget(context: Context, file: string | undefined): Pr
   };
 }
 
+/** Whether a result is drawn on a terminal. */
+export function isScreen({ io, flags }: Context): boolean {
+  return io.stdout.isTerminal && flags.file === undefined;
+}
+
+/** Writes a whole result: to stdout, or into the file of `--file`. */
+export async function writeResult(context: Context, text: string | Buffer): Promise<void> {
+  const { file } = context.flags;
+  await (file === undefined ? context.io.stdout.write(text) : writeWhole(context, file, text));
+}
+
 /** Writes a text as one file. Throws as openTarget does. */
-export async function writeWhole(context: Context, file: string, text: string): Promise<void> {
+export async function writeWhole(context: Context, file: string, text: string | Buffer): Promise<void> {
   const target = await openTarget(context, file);
   try {
     await target.write(text);

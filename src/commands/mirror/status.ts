@@ -8,6 +8,7 @@ import { utcOfMs } from '../../mirror/rows.js';
 import { drawList } from '../../terminal/list.js';
 import { age, showDuration } from '../../terminal/time.js';
 import { chosenDatabase } from '../database.js';
+import { isScreen, writeResult } from '../list/target.js';
 import { describeAge, withMirror } from '../offline.js';
 import { chooseReportFormat, printReport } from '../report.js';
 
@@ -38,7 +39,10 @@ export async function showStatus(context: Context, { to }: StatusOptions): Promi
       const report = await reportOf(mirror, found, showMirrorAddress(address));
       const { flags, io } = context;
       if (format === 'table' && flags.jq === undefined && flags.columns === undefined)
-        await io.stdout.write(drawList(linesOf(report, found, context.clock.wallMs()), io.stdout.width()));
+        await writeResult(
+          context,
+          drawList(linesOf(report, found, context.clock.wallMs()), isScreen(context) ? io.stdout.width() : undefined),
+        );
       else await printReport(context, { noun: NOUN, columns: [], fields: [], single: true }, [report], format);
       return found;
     },

@@ -34,7 +34,9 @@ export function openXlsx<T>(shape: Shape<T>, tools: RendererTools): Renderer<T> 
     async finish() {
       const { default: writeXlsxFile } = await import('write-excel-file/node');
       const shown = columns ?? columnsOf([]);
-      const header = shown.map(({ field }): CellObject => ({ value: clean(field), type: String, fontWeight: 'bold' }));
+      const header = shown.map(
+        ({ field }): CellObject => ({ value: escapeSheet(clean(field)), type: String, fontWeight: 'bold' }),
+      );
       const widths = shown.map((_, index) => ({
         width: Math.min(
           WIDEST_COLUMN_CHARACTERS,
@@ -56,8 +58,13 @@ export function openXlsx<T>(shape: Shape<T>, tools: RendererTools): Renderer<T> 
     if (typeof inner === 'number') return { value: inner, type: Number };
     const time = /^\d{4}-\d{2}-\d{2}T/.test(String(inner)) ? readTime(inner) : undefined;
     if (time !== undefined) return { value: new Date(time), type: Date, format: TIME_FORMAT };
-    return { value: clean(textOf(inner) ?? '').slice(0, LONGEST_CELL_CHARACTERS), type: String };
+    return { value: escapeSheet(clean(textOf(inner) ?? '').slice(0, LONGEST_CELL_CHARACTERS)), type: String };
   }
+}
+
+/** A workbook takes `_x0041_` for an A (ECMA-376, ST_Xstring), unless its first sign is written so itself; the library leaves that to us. */
+function escapeSheet(text: string): string {
+  return text.replace(/_(?=x[0-9a-f]{4}_)/gi, '_x005F_');
 }
 
 function textOr(text: string): string | null {
