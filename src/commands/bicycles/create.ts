@@ -3,23 +3,20 @@
 import { BICYCLE, type Bicycle, type NewBicycle } from '../../api/bicycle.js';
 import type { Context } from '../../context.js';
 import { FleetError, usageError } from '../../errors.js';
-import { unexpected } from '../../http/json.js';
-import type { HttpRequest } from '../../http/types.js';
+import type { HttpAnswer, HttpRequest } from '../../http/types.js';
+import { parseJson } from '../../json/parse.js';
 import { squeeze } from '../../json/text.js';
 import { requireBaseUrl } from '../../settings/resolve.js';
 import { clean } from '../../terminal/clean.js';
 import { readLines } from '../../terminal/stdin.js';
-import { CREATIONS } from '../../views/action.js';
+import { ACTION, CREATIONS } from '../../views/action.js';
 import { BICYCLES } from '../../views/bicycle.js';
-import { isNewBicycle, readChange } from '../bulk/answer.js';
 import { carryOut } from '../bulk/carry-out.js';
 import { lookUpCreations } from '../bulk/created.js';
 import type { ChangeOptions, Creation, Plan, Task } from '../bulk/plan.js';
 import { printRows } from '../list/result.js';
 import { withNamesFound } from '../named/find.js';
 import { chosenOrganization, requireOrganization } from '../organization.js';
-import { askIfProtected } from '../protected.js';
-import { sendChange } from '../unanswered.js';
 import {
   type FieldFlags,
   furtherProblems,
@@ -47,9 +44,8 @@ export async function createBicycles(context: Context, options: CreateOptions): 
   const links = await withNamesFound(context, options);
   const organization = links.organization ?? (await requireOrganization(context, undefined));
   const body = { name, organization, ...readFlags(baseUrl, { ...links, name, organization }) };
-  if (options.dryRun === true) return carryOut(context, planFor([taskOf({ row: 1, body })], 'flags'), options);
-  await askIfProtected(context, clean(`Create the bicycle "${body.name}"`), options.yes);
-  await createOne(context, body);
+  const plan = planFor([taskOf({ row: 1, body })], 'flags');
+  await carryOut(context, { ...plan, shape: ACTION, show: (answer) => printCreated(context, answer) }, options);
 }
 
 /** Refuses flags that make no sense here. */
@@ -76,19 +72,10 @@ function requestFor(body: NewBicycle): HttpRequest {
 }
 
 /** Assumed: the answer, which the interface does not show, is the bicycle. */
-async function createOne(context: Context, body: NewBicycle): Promise<void> {
-  const answer = await sendChange(context, (client) => client.send(requestFor(body)));
-  const reading = readChange(answer, { resource: BICYCLE, isOwn: (found) => isNewBicycle(body, found) });
-  if (reading.kind === 'unclear') {
-    throw unexpected(
-      answer,
-      `${reading.what} where the bicycle was expected; whether "${body.name}" was created is unknown`,
-      'look for it before it is created again: fleet bicycles list --ordering -created',
-    );
-  }
-  const { body: value } = reading;
-  if (value === undefined) await context.notice('the bicycle was created; the service sent no description of it');
-  const items = value === undefined ? [] : [{ json: squeeze(answer.text.trim()), value }];
+async function printCreated(context: Context, answer: HttpAnswer): Promise<void> {
+  const text = answer.text.trim();
+  if (text === '') await context.notice('the bicycle was created; the service sent no description of it');
+  const items = text === '' ? [] : [{ json: squeeze(text), value: parseJson(text) as Bicycle }];
   await printRows<Bicycle>(context, { ...BICYCLES, single: true }, items);
 }
 

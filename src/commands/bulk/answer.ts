@@ -4,6 +4,7 @@ import type { NewBicycle } from '../../api/bicycle.js';
 import type { Resource } from '../../api/resource.js';
 import { FleetError } from '../../errors.js';
 import { ExchangeError } from '../../http/exchange.js';
+import { withHint } from '../../http/failure.js';
 import { htmlTitle } from '../../http/foreign.js';
 import { unexpected } from '../../http/json.js';
 import { isFromGateway } from '../../http/retry.js';
@@ -100,21 +101,23 @@ export function judgeAnswer(
   const isOwn = (body: Body) =>
     creation === undefined ? String(body['uuid']).toLowerCase() === uuid : isNewBicycle(creation.body, body);
   const reading = readChange(answer, { resource, isOwn });
-  const asked = creation === undefined ? `"${verb}"` : `the new bicycle "${creation.body.name}"`;
   if (reading.kind === 'unclear') {
+    const what = creation === undefined ? `"${verb}" was carried out` : `"${creation.body.name}" was created`;
     const error = unexpected(
       answer,
-      `${reading.what} where the ${one} was expected; whether ${asked} was carried out is unknown`,
-      `look at the ${one} before you try again; check that the base URL is that of the service`,
+      `${reading.what} where the ${one} was expected; whether ${what} is unknown`,
+      creation === undefined
+        ? `look at the ${one} before you try again; check that the base URL is that of the service`
+        : 'look for it before it is created again: fleet bicycles list --ordering -created',
     );
     return { outcome: 'unknown', error, isWell: false, isFatal: false };
   }
   const ignored = findIgnored?.(task, answer);
-  if (ignored !== undefined) return { outcome: 'refused', error: ignored, isWell: true, isFatal: false };
+  if (ignored !== undefined) return { outcome: 'refused', answer, error: ignored, isWell: true, isFatal: false };
   if (!isDryRun) return { outcome: 'done', answer, named: reading.named, isWell: true, isFatal: false };
   if (reading.body === undefined) return { outcome: 'allowed', answer, isWell: true, isFatal: false };
   // Assumed: a dry run is answered with nothing. A bicycle in the answer may mean that it was carried out.
-  const error = new FleetError('service', `the service may not know dry_run: it answered ${asked} with the ${one}`, {
+  const error = new FleetError('service', `the service may not know dry_run: it answered "${verb}" with the ${one}`, {
     status: answer.status,
     trace: answer.trace,
     hint: `look at the state of the ${one}; nothing more was asked`,
@@ -130,7 +133,13 @@ export function judgeFailure(error: FleetError, isGivenUp: boolean, isDryRun = f
   const is = (outcome: Outcome, isWell: boolean, isFatal: boolean): Verdict => ({ outcome, error, isWell, isFatal });
   if (status !== undefined) {
     // A success whose body breaks off says nothing that could be relied on.
-    if (status >= 200 && status < 300) return is('unknown', false, false);
+    if (status >= 200 && status < 300) {
+      const words = `${error.message}; whether it was carried out is unknown`;
+      return {
+        ...is('unknown', false, false),
+        error: withHint(error, error.hint ?? 'look at it before you try again', words),
+      };
+    }
     // The others would hear the same; 405: the service has no such action at all.
     if (status === 401 || status === 403 || status === 405) return is('refused', true, true);
     // Still asked to slow down after much patience.

@@ -1,29 +1,44 @@
-// The gate that all workers of a bulk run pass before they send: as many as the pace allows, when it allows, with one timer.
+// The gate that all workers of a bulk run pass before they send: so many at once, fewer after trouble, none while the service asks to wait.
 
 import type { Clock } from '../../clock.js';
-import { type Pace, slowDown, takeAnswer } from './pace.js';
+import { pauseBefore } from '../../http/retry.js';
 
 export type Gate = ReturnType<typeof openGate>;
 
-/** Opens the gate of a run. Once `over` is aborted nobody gets leave. */
-export function openGate(first: Pace, clock: Clock, over: AbortSignal) {
-  let pace = first;
+/** So many failures in a row make everybody wait, longer each time. */
+const FAILURES_BEFORE_A_PAUSE = 3;
+
+/**
+ * Opens the gate of a run, for `most` requests in flight, and `first` before any answer has come. A pause halves that, and each round of
+ * good answers allows one more. Once `over` is aborted nobody gets leave.
+ */
+export function openGate({ most, first }: { most: number; first: number }, clock: Clock, over: AbortSignal) {
+  let limit = first;
   let inFlight = 0;
+  let failuresInARow = 0;
+  let notBeforeMs = 0;
   const waiting: ((mayGo: boolean) => void)[] = [];
   let cancelTimer = () => {};
 
   function admit(): void {
     cancelTimer();
-    const heldMs = pace.notBeforeMs - clock.monotonicMs();
+    const heldMs = notBeforeMs - clock.monotonicMs();
     if (over.aborted) for (const go of waiting.splice(0)) go(false);
     else if (waiting.length > 0 && heldMs > 0) cancelTimer = clock.after(heldMs, admit);
     else
-      for (const go of waiting.splice(0, Math.max(0, pace.limit - inFlight))) {
+      for (const go of waiting.splice(0, Math.max(0, Math.floor(limit) - inFlight))) {
         inFlight += 1;
         go(true);
       }
   }
   over.addEventListener('abort', admit);
+
+  function hold(milliseconds: number): void {
+    const nowMs = clock.monotonicMs();
+    // What comes back while all are held left before the trouble.
+    if (notBeforeMs <= nowMs) limit = Math.max(1, limit / 2);
+    notBeforeMs = Math.max(notBeforeMs, nowMs + milliseconds);
+  }
 
   /** Waits for leave to send. False when the run was stopped meanwhile. */
   async function enter(): Promise<boolean> {
@@ -41,15 +56,17 @@ export function openGate(first: Pace, clock: Clock, over: AbortSignal) {
      */
     leave(isWell: boolean): number {
       inFlight -= 1;
-      const { monotonicMs, random } = clock;
-      pace = takeAnswer(pace, isWell, { othersInFlight: inFlight, nowMs: monotonicMs(), random });
+      failuresInARow = isWell ? 0 : failuresInARow + 1;
+      const beyond = failuresInARow - FAILURES_BEFORE_A_PAUSE;
+      if (isWell) limit = Math.min(most, limit + 1 / limit);
+      else if (beyond >= 0) hold(pauseBefore(beyond + 1, clock.random));
       admit();
-      return pace.failuresInARow;
+      return failuresInARow;
     },
     /** Gives the leave back, makes everybody wait for that many milliseconds, and waits for leave again. */
     pause(milliseconds: number): Promise<boolean> {
       inFlight -= 1;
-      pace = slowDown(pace, clock.monotonicMs() + milliseconds, inFlight);
+      hold(milliseconds);
       return enter();
     },
     inFlight: () => inFlight,

@@ -85,6 +85,8 @@ export interface Plan {
   isStdin: boolean;
   /** How results look. A `single` one is the command's, and its failure the command's failure. */
   shape: Shape<Ended>;
+  /** Prints the answer to a single one, in place of its result. */
+  show?(answer: HttpAnswer): Promise<void>;
   /** What tells its journal from others, beside command, profile and address. */
   identity: { readonly [name: string]: string };
   /** Refuses a journal whose keys do not go with the tasks, with a FleetError of kind `usage`. */

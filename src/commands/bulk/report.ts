@@ -39,8 +39,10 @@ const SAMPLE: Ended = {
   message: null,
 };
 
+const NO_WRITER = { write: async () => {}, end: async () => {} };
+
 /** Opens the report. What the format or its columns cannot show is refused here, before anything is sent. */
-export async function openReporter(context: Context, { change, shape, tasks }: Plan) {
+export async function openReporter(context: Context, { change, shape, tasks, show }: Plan) {
   const { clock } = context;
   const { noun } = shape;
   const counts = new Map<Outcome, number>();
@@ -50,7 +52,7 @@ export async function openReporter(context: Context, { change, shape, tasks }: P
   let startedAt = clock.monotonicMs();
   let progress: Progress | undefined;
   let settledAtMs: number | undefined;
-  const writer = await openWriter(context, change, shape);
+  const writer = show === undefined ? await openWriter(context, change, shape) : NO_WRITER;
   /** Results that come out behind others, by their place in the input. */
   const early = new Map<number, Ended>();
   let nextRow = 1;
@@ -171,12 +173,7 @@ async function openWriter(context: Context, change: Change, shape: Shape<Ended>)
 }
 
 /** What people read: one line for one success, else groups of what is not done. */
-async function writeLines(
-  context: Context,
-  { verb, nameOf }: Change,
-  isSingle: boolean,
-  endings: Ended[],
-): Promise<void> {
+async function writeLines(context: Context, { verb }: Change, isSingle: boolean, endings: Ended[]): Promise<void> {
   const { stdout } = context.io;
   const [first] = endings;
   if (first === undefined) return;
@@ -184,7 +181,6 @@ async function writeLines(
     const mark = stdout.isTerminal ? drawMark('done', stdout, await loadPaint(stdout.colorLevel)) : '';
     return stdout.write(showSuccess(first, verb, mark));
   }
-  if (stdout.isTerminal && nameOf !== undefined && !context.signal.aborted) await addNames(endings, nameOf);
   await stdout.write(forScreen(await drawEndings(context, endings, 'stdout'), stdout));
 }
 
@@ -200,22 +196,6 @@ async function drawEndings({ io }: Context, endings: readonly Ended[], where: 's
 function checkColumns(columns: readonly string[], { fields, columns: shown }: Shape<Ended>): void {
   const words = [...fields, ...shown.map(({ header }) => header.toLowerCase())];
   for (const column of columns) if (!words.includes(column.toLowerCase())) throw unknownWord('column', column, fields);
-}
-
-/** Names that are asked for at the end, and how many at once. */
-const MOST_NAMES = 50;
-const NAMES_AT_ONCE = 4;
-
-/** Adds names that neither input nor answers had, as far as the service gives them at once. */
-async function addNames(endings: Ended[], nameOf: (uuid: string) => Promise<string | undefined>): Promise<void> {
-  const left = endings.filter(({ name, uuid }) => name === null && uuid !== null).slice(0, MOST_NAMES);
-  const work = async () => {
-    for (let ended = left.shift(); ended !== undefined; ended = left.shift()) {
-      ended.name = (await nameOf(ended.uuid ?? '')) ?? null;
-    }
-  };
-  // A service that is in trouble is not asked again: the first digits do.
-  await Promise.all(Array.from({ length: NAMES_AT_ONCE }, work)).catch(() => left.splice(0));
 }
 
 /** How many a second lately: the count of some seconds ago is kept and compared. */

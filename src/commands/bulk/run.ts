@@ -13,7 +13,6 @@ import { isSignal, openPatience, waitingFor } from '../unanswered.js';
 import { isConcurrentEdit, judgeAnswer, judgeFailure, type Verdict } from './answer.js';
 import { type Gate, openGate } from './gate.js';
 import { LONGEST_SILENCE_MS, type OpenJournal } from './journal.js';
-import { startPace } from './pace.js';
 import type { ChangeOptions, Doubt, Plan, Task } from './plan.js';
 import { type Before, type How, judgeEntry } from './records.js';
 import type { Reporter } from './report.js';
@@ -66,6 +65,8 @@ export interface Ending {
   /** How it is known; the service answered when absent. */
   how?: How;
   error?: FleetError | undefined;
+  /** What the service answered to a change that it accepted. */
+  answer?: HttpAnswer | undefined;
   /** Whether the journal has to know: a request may have left, or is decided now. */
   isRecorded: boolean;
 }
@@ -94,7 +95,7 @@ export async function openRun(options: RunOptions): Promise<Run> {
   const isSingle = plan.shape.single === true;
   const most = isSingle ? 1 : options.options.concurrency;
   // A dry run begins alone: a service that does not know it is noticed by one bicycle.
-  const gate = openGate(startPace(most, plan.change.isDryRun ? 1 : most), clock, over);
+  const gate = openGate({ most, first: plan.change.isDryRun ? 1 : most }, clock, over);
   const { givenUp, close } = openPatience(context, () => {
     const count = gate.inFlight();
     if (count > 0) reporter.say(waitingFor(count));
@@ -169,7 +170,7 @@ export function failureOf({ outcome, status, message, request_id }: ChangeResult
 }
 
 /** Takes what became of a task: to the journal and to the report, to the latter whatever fails. */
-export async function take(run: Run, { task, result, error, isRecorded, ...named }: Ending): Promise<void> {
+export async function take(run: Run, { task, result, error, answer, isRecorded, ...named }: Ending): Promise<void> {
   const { plan, journal, reporter } = run;
   const { change } = plan;
   const { uuid = null, name = null, how = 'answered' } = named;
@@ -179,6 +180,7 @@ export async function take(run: Run, { task, result, error, isRecorded, ...named
   learn(run, result, uuid);
   try {
     if (isRecorded) await journal?.record(key, result, about);
+    if (answer !== undefined) await plan.show?.(answer);
   } finally {
     await reporter.take(
       creation === undefined
@@ -270,12 +272,12 @@ async function attempt(run: Run, task: Task): Promise<Ending> {
       else verdict = judgeFailure(change.explain?.(error, task) ?? error, run.givenUp.aborted, change.isDryRun);
     }
   }
-  const { error, isFatal, isWell, named } = verdict;
+  const { error, isFatal, isWell, named, answer } = verdict;
   const milliseconds = hasLeave && sentAtMs !== undefined ? Math.round(clock.monotonicMs() - sentAtMs) : null;
   if (isFatal) stop(error);
   if (hasLeave) noteFailures(run, gate.leave(isWell), error);
   if (run.options.failFast === true && isBad(verdict.outcome)) stop(FAILED_FAST);
-  return { task, result: resultOf(verdict, milliseconds), ...named, error, isRecorded: sentAtMs !== undefined };
+  return { task, result: resultOf(verdict, milliseconds), ...named, error, answer, isRecorded: sentAtMs !== undefined };
 }
 
 const NOT_SENT: Verdict = { outcome: 'not-sent', isWell: false, isFatal: false };
@@ -318,7 +320,8 @@ async function exchange(run: Run, task: Task, { announce, pause }: Steps): Promi
   const { client, plan, patience, journal, reporter, over } = run;
   const holdBack = () => ((journal?.silentMs() ?? 0) > LONGEST_SILENCE_MS ? HELD_BACK : undefined);
   const { change } = plan;
-  for (let mayRepeat = true; ; ) {
+  // An edit names the version that it read, which stays an old one.
+  for (let mayRepeat = change.command !== 'edit'; ; ) {
     const request = { ...change.requestOf(task), retries: patience, pause, holdBack };
     try {
       return await client.send(request);

@@ -1,0 +1,143 @@
+// What editing a bicycle is: the request, what a success left as it was, and what became of an edit without an answer.
+
+import { createHash } from 'node:crypto';
+import { BICYCLE, type Bicycle, NEW_BICYCLE_FIELDS } from '../../api/bicycle.js';
+import type { Context } from '../../context.js';
+import { FleetError } from '../../errors.js';
+import type { Client } from '../../http/client.js';
+import type { HttpAnswer, HttpRequest, Item } from '../../http/types.js';
+import { readExact, writeJson } from '../../json/exact.js';
+import { clean } from '../../terminal/clean.js';
+import { textOf } from '../../terminal/values.js';
+import { describeBefore } from '../bulk/evidence.js';
+import type { Change, Decide, Decision, Doubt, Task } from '../bulk/plan.js';
+import type { EditMethod } from './choices.js';
+import { readBicycle } from './get.js';
+
+/** Fields of a bicycle as the service sent it; numbers keep their digits. */
+export type Fields = { readonly [field: string]: unknown };
+
+/** A bicycle as it was read, and the fields that are to be other than they are. */
+export interface Edit {
+  task: Task;
+  wanted: Fields;
+  before: Fields;
+  changed: readonly (readonly [string, unknown])[];
+}
+
+/** What messages call the request. */
+export const SUBJECT = 'the edit';
+
+/** Statuses of a service that has the address and not the method. */
+export const METHOD_NOT_SERVED: readonly (number | undefined)[] = [405, 501];
+
+/** The edit that gives a bicycle, as it was read, these fields. */
+export function editTo(uuid: string, { json, value }: Item<Bicycle>, wanted: Fields): Edit {
+  const before = readExact(json) as Fields;
+  const changed = Object.entries(wanted).filter(([field, one]) => writeJson(one) !== writeJson(before[field]));
+  const hash = createHash('sha256').update(writeJson(wanted)).digest('hex').slice(0, 16);
+  const task = { key: `${uuid}:${hash}`, uuid, name: textOf(value.name) ?? null, before: describeBefore(value) };
+  return { task, wanted, before, changed };
+}
+
+/** What an edit of each does; `asked` is the only method where one is given. */
+export function changeFor(context: Context, editOf: (task: Task) => Edit, asked: EditMethod | undefined): Change {
+  let method = asked ?? 'PUT';
+  return {
+    resource: BICYCLE,
+    verb: 'edit',
+    command: 'edit',
+    isCreation: false,
+    isGrave: false,
+    isDryRun: false,
+    isAlwaysAsked: true,
+    isNeedless: (task) => editOf(task).changed.length === 0,
+    requestOf: (task) => requestFor(method, editOf(task)),
+    mayTryOtherwise({ status }, request) {
+      if (asked !== undefined || request.method !== 'PUT' || !METHOD_NOT_SERVED.includes(status)) return false;
+      method = 'PATCH';
+      return true;
+    },
+    findIgnored: (task, answer) => findIgnored(editOf(task), answer),
+    lookUp: (client, doubts) => lookUpEdits(context, client, doubts, editOf),
+  };
+}
+
+/** `PUT` sends the writable fields as just read with the changes put in, `PATCH` the changes alone; both the version that was read. */
+function requestFor(method: EditMethod, { task, before, changed }: Edit): HttpRequest {
+  // Assumed: an edit may write what a creation takes (section 4.2).
+  const kept = NEW_BICYCLE_FIELDS.filter((field) => Object.hasOwn(before, field)).map((field) => [
+    field,
+    before[field],
+  ]);
+  const changes = Object.fromEntries(changed);
+  const version = before['concurrency_version'];
+  const body = {
+    ...(method === 'PUT' ? Object.fromEntries(kept) : {}),
+    ...changes,
+    // Observed: an edit without it is not checked against edits of others.
+    ...(version === undefined || version === null || Object.hasOwn(changes, 'concurrency_version')
+      ? {}
+      : { concurrency_version: version }),
+  };
+  const uuid = String(task.uuid);
+  return { method, path: BICYCLE.path(uuid), body: writeJson(body), subject: SUBJECT, shownBy: BICYCLE.shownBy(uuid) };
+}
+
+/** Observed: a service ignores some fields in some states. */
+function findIgnored(edit: Edit, answer: HttpAnswer): FleetError | undefined {
+  const left = findLeft(edit, answer);
+  if (left.length === 0) return undefined;
+  const rest = left.length < edit.changed.length ? 'the other fields were changed' : 'nothing was changed';
+  return new FleetError('partial', `the service left as it was: ${left.join(', ')}`, {
+    status: answer.status,
+    trace: answer.trace,
+    hint: `${rest}; some fields can be edited in some states only`,
+  });
+}
+
+/** The fields that an answer shows as they were, or not at all: what it does not have, the service does not have. */
+export function findLeft({ before, changed }: Edit, { text }: HttpAnswer): string[] {
+  if (text.trim() === '') return [];
+  const after = readExact(text) as Fields;
+  return changed
+    .filter(([field]) => !Object.hasOwn(after, field) || writeJson(after[field]) === writeJson(before[field]))
+    .map(
+      ([field]) => `${clean(field)} (${Object.hasOwn(after, field) ? showValue(after[field]) : 'not in its answer'})`,
+    );
+}
+
+/** A value longer than this is cut: it is only to be recognised. */
+const LONGEST_VALUE_CHARACTERS = 200;
+
+export function showValue(value: unknown): string {
+  const text = textOf(value);
+  if (text === '') return '(empty)';
+  return text === undefined ? '(none)' : clean(text.slice(0, LONGEST_VALUE_CHARACTERS));
+}
+
+/**
+ * Reads the bicycles again, and decides edits of which no answer is known. Untouched: the version is the one that was read before. Done: it was
+ * saved since and has all values that were asked for. Everything else is unknown.
+ */
+async function lookUpEdits(
+  context: Context,
+  client: Client,
+  doubts: readonly Doubt[],
+  editOf: (task: Task) => Edit,
+): Promise<Decide> {
+  const decided = new Map<Task, Decision>();
+  for (const { task, entry } of doubts) {
+    const now = readExact((await readBicycle(context, client, String(task.uuid))).json) as Fields;
+    const { state, version } = describeBefore(now);
+    const isSame = Object.entries(editOf(task).wanted).every(
+      ([field, one]) => writeJson(one) === writeJson(now[field]),
+    );
+    const before = entry.sending.before?.version ?? null;
+    if (before !== null && before === version) decided.set(task, { kind: 'untouched' });
+    else if (isSame)
+      decided.set(task, { kind: 'done', uuid: null, state, how: 'state', why: 'it has these values now' });
+    else decided.set(task, { kind: 'unknown', state, why: 'it was saved since, and does not have these values' });
+  }
+  return () => decided;
+}
