@@ -20,14 +20,14 @@ export function checkAccept(header: string | undefined, mediaTypes: readonly str
   }
   if (header === undefined || header.trim() === '') return;
   let acceptable = false;
-  for (const range of splitOutsideQuotes(header, ',')) {
-    const [mediaType = '', ...parameters] = splitOutsideQuotes(range, ';');
+  for (const range of header.split(',')) {
+    const [mediaType = '', ...parameters] = range.split(';');
     const values = new Map(parameters.map(parseParameter));
     const version = values.get('version');
     if (version !== undefined && version !== API_VERSION) {
       throw refuse(406, `Invalid version in "Accept" header: '${version}'.`, 'not_acceptable');
     }
-    if (mediaTypes.includes(mediaType.toLowerCase()) && Number(values.get('q') ?? 1) > 0) acceptable = true;
+    if (mediaTypes.includes(mediaType.trim().toLowerCase()) && Number(values.get('q') ?? 1) > 0) acceptable = true;
   }
   if (!acceptable) throw refuse(406, 'Could not satisfy the request Accept header.', 'not_acceptable');
 }
@@ -35,15 +35,4 @@ export function checkAccept(header: string | undefined, mediaTypes: readonly str
 function parseParameter(text: string): [string, string] {
   const [name = '', value = ''] = text.split(/=(.*)/s);
   return [name.trim().toLowerCase(), value.trim().replace(/^"(.*)"$/s, '$1')];
-}
-
-function splitOutsideQuotes(text: string, separator: string): string[] {
-  const parts = [''];
-  let quoted = false;
-  for (const character of text) {
-    if (character === '"') quoted = !quoted;
-    if (character === separator && !quoted) parts.push('');
-    else parts[parts.length - 1] += character;
-  }
-  return parts.map((part) => part.trim()).filter((part) => part !== '');
 }

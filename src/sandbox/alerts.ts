@@ -6,7 +6,6 @@ import {
   type Fleet,
   linkTo,
   nextMoment,
-  type ServedAlert,
   serialise,
   timeText,
   type Zone,
@@ -58,38 +57,65 @@ export function addAlert(fleet: Fleet, row: AlertRow): void {
   fleet.alertsByUuid.set(row.body.uuid, row);
 }
 
-/** The body of an alert about a bicycle, in the shape of section 2.4. */
-export function describeAlert(fleet: Fleet, row: BicycleRow, input: AlertInput): ServedAlert {
-  const bicycle = row.body;
-  const bicycleUrl = linkTo(fleet, 'bicycles', bicycle.uuid);
-  const isOfLock = input.alertType.startsWith('lock.') && typeof bicycle.lock === 'string';
-  const lockUuid = bicycle.lock?.split('/').at(-2);
-  const ofLock = { lock_uuid: lockUuid, lock_bleid: bicycle.bleid };
-  const ofBicycle = { bicycle_name: bicycle.name, bicycle_uuid: bicycle.uuid };
-  const extra: { [property: string]: unknown } = isOfLock ? { ...ofLock } : { ...ofBicycle };
-  // "The bicycle-causality sample also carries lock_uuid and lock_bleid."
-  if (!isOfLock && lockUuid !== undefined) Object.assign(extra, ofLock);
-  if (typeof bicycle.latitude === 'number' && typeof bicycle.longitude === 'number') {
-    extra['location'] = { type: 'Point', coordinates: [bicycle.longitude, bicycle.latitude] };
-  }
-  if (bicycle.state_of_charge !== null && bicycle.state_of_charge !== undefined) {
-    extra['state_of_charge'] = bicycle.state_of_charge;
-  }
-  if (fleet.isObserved) Object.assign(extra, observedExtra(row));
-  return {
-    uuid: input.uuid,
-    created: input.created,
-    modified: input.modified,
-    roles: input.roles,
-    user: row.rider === undefined ? null : linkTo(fleet, 'users', row.rider),
-    causality: isOfLock ? (bicycle.lock ?? bicycleUrl) : bicycleUrl,
-    alert_type: input.alertType,
-    message: `${ALERT_MESSAGES[input.alertType] ?? input.alertType}: ${bicycle.name}`,
+/** What an alert is about. */
+interface Subject {
+  name: string;
+  user: string | null;
+  causality: string;
+  extra: { [property: string]: unknown };
+  bicycle: string | null;
+}
+
+/** An alert about a bicycle, or about the zone of its organization; `modifiedAt` in microseconds since the epoch. */
+export function makeAlert(
+  fleet: Fleet,
+  row: BicycleRow,
+  { uuid, alertType, state, roles, created, modified }: AlertInput,
+  place: { index: number; modifiedAt: number },
+): AlertRow {
+  const { organization } = row;
+  const zone = alertType.startsWith('zone.')
+    ? fleet.zones.find((each) => each.organization === organization)
+    : undefined;
+  const subject = zone === undefined ? bicycleSubject(fleet, row, alertType) : zoneSubject(fleet, zone);
+  const { name, user, causality, extra, bicycle } = subject;
+  const body = {
+    uuid,
+    created,
+    modified,
+    roles,
+    user,
+    causality,
+    alert_type: alertType,
+    message: `${ALERT_MESSAGES[alertType] ?? alertType}: ${name}`,
     extra,
-    bicycle: bicycleUrl,
-    organization: linkTo(fleet, 'organizations', row.organization),
-    url: linkTo(fleet, 'alerts', input.uuid),
-    state: input.state,
+    bicycle,
+    organization: linkTo(fleet, 'organizations', organization),
+    url: linkTo(fleet, 'alerts', uuid),
+    state,
+  };
+  return { ...place, organization, bicycle: zone === undefined ? row.body.uuid : undefined, body, json: undefined };
+}
+
+/** In the shape of section 2.4. */
+function bicycleSubject(fleet: Fleet, row: BicycleRow, alertType: string): Subject {
+  const { uuid, name, lock, bleid, latitude, longitude, state_of_charge: charge } = row.body;
+  const bicycle = linkTo(fleet, 'bicycles', uuid);
+  const isOfLock = alertType.startsWith('lock.') && typeof lock === 'string';
+  const hasPosition = typeof latitude === 'number' && typeof longitude === 'number';
+  return {
+    name,
+    user: row.rider === undefined ? null : linkTo(fleet, 'users', row.rider),
+    causality: isOfLock ? lock : bicycle,
+    extra: {
+      ...(isOfLock ? {} : { bicycle_name: name, bicycle_uuid: uuid }),
+      // "The bicycle-causality sample also carries lock_uuid and lock_bleid."
+      ...(typeof lock === 'string' ? { lock_uuid: lock.split('/').at(-2), lock_bleid: bleid } : {}),
+      ...(hasPosition ? { location: { type: 'Point', coordinates: [longitude, latitude] } } : {}),
+      ...(charge == null ? {} : { state_of_charge: charge }),
+      ...(fleet.isObserved ? observedExtra(row) : {}),
+    },
+    bicycle,
   };
 }
 
@@ -107,23 +133,10 @@ function observedExtra({ body }: BicycleRow): { [property: string]: unknown } {
   };
 }
 
-/** The body of an alert about a zone. Observed: it belongs to no bicycle. */
-export function describeZoneAlert(fleet: Fleet, zone: Zone, input: AlertInput): ServedAlert {
-  return {
-    uuid: input.uuid,
-    created: input.created,
-    modified: input.modified,
-    roles: input.roles,
-    user: null,
-    causality: linkTo(fleet, 'zones', zone.uuid),
-    alert_type: input.alertType,
-    message: `${ALERT_MESSAGES[input.alertType] ?? input.alertType}: ${zone.name}`,
-    extra: { zone_uuid: zone.uuid, zone_name: zone.name },
-    bicycle: null,
-    organization: linkTo(fleet, 'organizations', zone.organization),
-    url: linkTo(fleet, 'alerts', input.uuid),
-    state: input.state,
-  };
+/** Observed: an alert about a zone belongs to no bicycle. */
+function zoneSubject(fleet: Fleet, { uuid, name }: Zone): Subject {
+  const extra = { zone_uuid: uuid, zone_name: name };
+  return { name, user: null, causality: linkTo(fleet, 'zones', uuid), extra, bicycle: null };
 }
 
 /** Raises an alert about a bicycle now, in the state "new". */
@@ -132,21 +145,11 @@ export function raiseAlert(
   row: BicycleRow,
   input: { uuid: string; alertType: string; roles: string[]; changes?: Partial<Alert> },
 ): AlertRow {
-  const moment = nextMoment(fleet);
-  const created = timeText(fleet, moment);
-  const zone = fleet.zones.find(({ organization }) => organization === row.organization);
+  const modifiedAt = nextMoment(fleet);
+  const created = timeText(fleet, modifiedAt);
   const whole = { ...input, state: 'new', created, modified: created };
-  const isOfZone = input.alertType.startsWith('zone.') && zone !== undefined;
-  const body = isOfZone ? describeZoneAlert(fleet, zone, whole) : describeAlert(fleet, row, whole);
-  Object.assign(body, input.changes);
-  const alert: AlertRow = {
-    index: fleet.alerts.length,
-    organization: row.organization,
-    bicycle: isOfZone ? undefined : row.body.uuid,
-    modifiedAt: moment,
-    body,
-    json: undefined,
-  };
+  const alert = makeAlert(fleet, row, whole, { index: fleet.alerts.length, modifiedAt });
+  Object.assign(alert.body, input.changes);
   addAlert(fleet, alert);
   publishAlert(fleet, alert, 'alert-raised', undefined);
   return alert;

@@ -3,15 +3,13 @@ import { TRANSITIONS } from '../api/bicycle.js';
 import { readEdit, readNewBicycle } from './bodies.js';
 import {
   type AddRoute,
-  type ApiContext,
   type ApiOptions,
+  type ApiRequest,
   answerList,
-  answerNothing,
   answerText,
   type Handler,
-  queryOf,
+  NOTHING,
   readObject,
-  uuidOf,
 } from './exchange.js';
 import {
   type BicycleRow,
@@ -48,22 +46,22 @@ export function addBicycleRoutes(options: ApiOptions, route: AddRoute): void {
   route(
     '/bicycles/',
     {
-      GET: (context, viewer) => {
-        const query = queryOf(context);
+      GET: (request, viewer) => {
+        const query = request.query;
         const rows = selectBicycles(fleet(), lists, query, viewer);
         const box = options.isObserved ? readBox(query, true) : undefined;
-        if (box === undefined) return answerList(context, options, rows, serialise);
-        return answerList(context, options, rows, (row) => {
+        if (box === undefined) return answerList(request, options, rows, serialise);
+        return answerList(request, options, rows, (row) => {
           const distance = distanceToMiddle(box, row.body.latitude, row.body.longitude);
           return `${serialise(row).slice(0, -1)},"distance":${distance}}`;
         });
       },
-      POST: async (context, viewer) => {
+      POST: async (request, viewer) => {
         if (viewer.role === 'renter') throw refuseRole();
-        const { organization, fields } = readNewBicycle(fleet(), await readObject(context), viewer);
+        const { organization, fields } = readNewBicycle(fleet(), await readObject(request), viewer);
         const row = createBicycle(fleet(), organization, options.nextUuid(), fields);
         // Assumed: "Response of creation: not shown"; 201 with the bicycle.
-        return answerText(context, 201, serialise(row));
+        return answerText(201, serialise(row));
       },
     },
     'anonymous-lists',
@@ -73,36 +71,36 @@ export function addBicycleRoutes(options: ApiOptions, route: AddRoute): void {
   if (!options.isObserved) return;
 
   route('/bicycles/:uuid/', {
-    GET: (context, viewer) => answerText(context, 200, serialise(findBicycle(fleet(), context, viewer))),
+    GET: (request, viewer) => answerText(200, serialise(findBicycle(fleet(), request, viewer))),
     PATCH: editHandler(options, false),
     PUT: editHandler(options, true),
-    DELETE: (context, viewer) => {
-      const row = findBicycle(fleet(), context, viewer);
+    DELETE: (request, viewer) => {
+      const row = findBicycle(fleet(), request, viewer);
       if (viewer.role === 'renter') throw refuseRole();
       removeBicycle(fleet(), row);
-      return answerNothing(context);
+      return NOTHING;
     },
   });
 
   route('/bicycles/:uuid/transitions/', {
-    GET: (context, viewer) => {
-      const history = historyOf(fleet(), findBicycle(fleet(), context, viewer));
-      return answerList(context, options, history.toReversed(), (entry) => JSON.stringify(entry));
+    GET: (request, viewer) => {
+      const history = historyOf(fleet(), findBicycle(fleet(), request, viewer));
+      return answerList(request, options, history.toReversed(), (entry) => JSON.stringify(entry));
     },
   });
 }
 
-function findBicycle(fleet: Fleet, context: ApiContext, viewer: Viewer): BicycleRow {
-  const row = fleet.bicyclesByUuid.get(uuidOf(context));
+function findBicycle(fleet: Fleet, request: ApiRequest, viewer: Viewer): BicycleRow {
+  const row = fleet.bicyclesByUuid.get(request.uuid);
   if (row !== undefined && isVisible(fleet, row, viewer)) return row;
   throw fleet.isObserved ? refuseUnknown('No Bicycle matches the given query.') : refuseUnknown();
 }
 
 function editHandler(options: ApiOptions, isWhole: boolean): Handler {
-  return async (context, viewer) => {
+  return async (request, viewer) => {
     const fleet = options.fleet();
-    const body = await readObject(context);
-    const row = findBicycle(fleet, context, viewer);
+    const body = await readObject(request);
+    const row = findBicycle(fleet, request, viewer);
     if (viewer.role === 'renter') throw refuseRole();
     const { concurrency_version: version } = body;
     if (version !== undefined && version !== null && Number(version) !== row.body.concurrency_version) {
@@ -123,7 +121,7 @@ function editHandler(options: ApiOptions, isWhole: boolean): Handler {
       },
       'client',
     );
-    return answerText(context, 200, serialise(row));
+    return answerText(200, serialise(row));
   };
 }
 
@@ -141,21 +139,21 @@ function actionHandler(options: ApiOptions): Handler {
     lastActions.set(key, fleet.now());
   }
 
-  return async (context, viewer) => {
+  return async (request, viewer) => {
     const fleet = options.fleet();
-    const row = findBicycle(fleet, context, viewer);
-    const body = await readObject(context);
+    const row = findBicycle(fleet, request, viewer);
+    const body = await readObject(request);
     const transition = readTransition(body, fleet.isObserved);
     checkPermission(fleet, row, transition, viewer);
     checkPace(fleet, row, viewer);
     checkState(fleet, row, transition);
     if (fleet.isObserved) checkConditions(fleet, row, transition, riderOf(body, viewer));
     // Observed: "would be allowed"; interface.md names no such field, so a service that follows it alone performs the request.
-    if (fleet.isObserved && body['dry_run'] === true) return answerNothing(context);
+    if (fleet.isObserved && body['dry_run'] === true) return NOTHING;
     runTransition(fleet, row, transition, 'client', riderOf(body, viewer));
     options.onAction(row.body.uuid);
     // Assumed: "Response … not shown"; 200 with the updated bicycle.
-    return answerText(context, 200, serialise(row));
+    return answerText(200, serialise(row));
   };
 }
 

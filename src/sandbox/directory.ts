@@ -1,26 +1,11 @@
-// What a running service was observed to offer beside bicycles and alerts: organizations, zones, models, locks, users, clusters, and log-in.
-import {
-  type AddRoute,
-  type ApiContext,
-  type ApiOptions,
-  answerList,
-  answerText,
-  queryOf,
-  readObject,
-  uuidOf,
-} from './exchange.js';
-import { type BicycleRow, type Fleet, linkTo } from './fleet.js';
-import { isInside, numberOf } from './geometry.js';
-import { refuse, refuseField, refuseUnknown } from './problem.js';
-import { readBox } from './query.js';
-import { isVisible } from './selection.js';
+// What a running service was observed to offer beside bicycles and alerts: organizations, zones, models, locks, users, and log-in.
+import { type AddRoute, type ApiOptions, type ApiRequest, answerList, answerText, readObject } from './exchange.js';
+import { type Fleet, linkTo } from './fleet.js';
+import { type Answer, refuse, refuseUnknown } from './problem.js';
 import type { Role, Viewer } from './token.js';
 
 /** Observed: how long a token lives that was got by logging in. */
 const LOGIN_SECONDS = 30 * 60;
-
-/** About a kilometre: bicycles in one cell of this grid are one cluster. */
-const CLUSTER_DEGREES = 0.01;
 
 /** Who logs in by which name; any password but an empty one, and "wrong", is right. */
 const LOGINS: { [name: string]: Role } = { admin: 'admin', operator: 'fleet_operator', renter: 'renter' };
@@ -38,26 +23,27 @@ export function addDirectoryRoutes(options: ApiOptions, route: AddRoute): void {
   };
   for (const [name, list] of Object.entries(collections)) {
     route(`/${name}/`, {
-      GET: (context, viewer) =>
-        answerList(context, options, list(options.fleet(), viewer), (item) => JSON.stringify(item)),
+      GET: (request, viewer) =>
+        answerList(request, options, list(options.fleet(), viewer), (item) => JSON.stringify(item)),
     });
     route(`/${name}/:uuid/`, {
-      GET: (context, viewer) => {
-        const item = list(options.fleet(), viewer).find(({ uuid }) => uuid === uuidOf(context));
+      GET: (request, viewer) => {
+        const item = list(options.fleet(), viewer).find(({ uuid }) => uuid === request.uuid);
         if (item === undefined) throw refuseUnknown();
-        return answerText(context, 200, JSON.stringify(item));
+        return answerText(200, JSON.stringify(item));
       },
     });
   }
   route('/me/', {
-    GET: (context, viewer) => {
+    GET: (_request, viewer) => {
       const fleet = options.fleet();
       const own = listUsers(fleet).find(({ uuid }) => uuid === viewer.subject);
       const affs = viewer.affiliations;
-      return answerText(context, 200, JSON.stringify({ uuid: viewer.subject, ...own, role: viewer.role, affs }));
+      return answerText(200, JSON.stringify({ uuid: viewer.subject, ...own, role: viewer.role, affs }));
     },
   });
-  route('/clusters/', { GET: (context, viewer) => answerClusters(context, options.fleet(), viewer) });
+  route('/jwt/login/', { POST: (request) => answerLogin(request, options) }, 'open');
+  route('/jwt/refresh_token/', { POST: (request) => answerRefresh(request, options) }, 'open');
 }
 
 function isOwn(viewer: Viewer, organization: string): boolean {
@@ -124,40 +110,22 @@ function listUsers(fleet: Fleet): Item[] {
   });
 }
 
-/** A bare array: how many bicycles are in each cell of a grid, and where its first one is. */
-function answerClusters(context: ApiContext, fleet: Fleet, viewer: Viewer): Response {
-  const box = readBox(queryOf(context), true);
-  if (box === undefined) throw refuseField('bbox', 'This field is required.', 'required');
-  const cells = new Map<string, { count: number; latitude: number; longitude: number }>();
-  const seen = (row: BicycleRow) =>
-    isVisible(fleet, row, viewer) && isInside(box, row.body.latitude, row.body.longitude);
-  for (const row of fleet.bicycles.filter(seen)) {
-    const latitude = numberOf(row.body.latitude) ?? 0;
-    const longitude = numberOf(row.body.longitude) ?? 0;
-    const cell = `${Math.floor(latitude / CLUSTER_DEGREES)} ${Math.floor(longitude / CLUSTER_DEGREES)}`;
-    const known = cells.get(cell) ?? { count: 0, latitude, longitude };
-    known.count += 1;
-    cells.set(cell, known);
-  }
-  return answerText(context, 200, JSON.stringify([...cells.values()]));
-}
-
 /** Observed: `POST /jwt/login/` with e-mail address and password answers a token; a good token is renewed at `/jwt/refresh_token/`. */
-export async function answerLogin(context: ApiContext, options: ApiOptions): Promise<Response> {
-  const { email, password } = await readObject(context);
+async function answerLogin(request: ApiRequest, options: ApiOptions): Promise<Answer> {
+  const { email, password } = await readObject(request);
   const role = LOGINS[String(email).split('@', 1)[0] ?? ''];
   if (role === undefined || typeof password !== 'string' || password === '' || password === 'wrong') {
     throw refuse(400, 'Unable to log in with provided credentials.', 'invalid');
   }
   const token = await options.tokens.sign({ role, expiresInSeconds: LOGIN_SECONDS });
-  return answerText(context, 200, JSON.stringify({ token }));
+  return answerText(200, JSON.stringify({ token }));
 }
 
-export async function answerRefresh(context: ApiContext, options: ApiOptions): Promise<Response> {
-  const { token } = await readObject(context);
+async function answerRefresh(request: ApiRequest, options: ApiOptions): Promise<Answer> {
+  const { token } = await readObject(request);
   const { role, subject, organization, affiliations } = await options.tokens.check(`JWT ${String(token)}`);
   const [roles = []] = Object.values(affiliations);
   const claims = { role, subject, affiliations: roles, ...(organization === undefined ? {} : { organization }) };
   const renewed = await options.tokens.sign({ ...claims, expiresInSeconds: LOGIN_SECONDS });
-  return answerText(context, 200, JSON.stringify({ token: renewed }));
+  return answerText(200, JSON.stringify({ token: renewed }));
 }

@@ -253,6 +253,20 @@ export function addBicycle(fleet: Fleet, row: BicycleRow): void {
   fleet.bicyclesByOrganization.get(row.organization)?.push(row);
 }
 
+/** A bicycle as it is kept; `moment` is that of its last change, in microseconds since the epoch. */
+export function makeRow(
+  body: ServedBicycle,
+  place: { index: number; organization: string; moment: number; rider?: string | undefined },
+): BicycleRow {
+  const { index, organization, moment, rider } = place;
+  return { index, organization, modifiedAt: moment, body, json: undefined, rider, stateSince: moment };
+}
+
+/** The place of a bicycle that is added now. */
+export function nextIndex({ bicycles }: Fleet): number {
+  return (bicycles.at(-1)?.index ?? -1) + 1;
+}
+
 /** What a client may say of a new bicycle, links already resolved (section 4.2). */
 export interface NewBicycleFields {
   name: string;
@@ -304,15 +318,7 @@ export function createBicycle(fleet: Fleet, organization: string, uuid: string, 
     modified: created,
     ...fields,
   };
-  const row: BicycleRow = {
-    index: (fleet.bicycles.at(-1)?.index ?? -1) + 1,
-    organization,
-    modifiedAt: moment,
-    body,
-    json: undefined,
-    rider: undefined,
-    stateSince: moment,
-  };
+  const row = makeRow(body, { index: nextIndex(fleet), organization, moment });
   addObservedFields(fleet, row);
   addBicycle(fleet, row);
   publishBicycle(fleet, row);

@@ -107,7 +107,7 @@ function ride(fleet: Fleet, random: Random, row: BicycleRow | undefined): void {
   if (north === null || east === null) return;
   const move = () => (random() - 0.5) * 2 * RIDE_DEGREES;
   const left = numberOf(charge);
-  const seenAt = fleet.isObserved ? timeText(fleet, fleet.now() * 1000) : new Date(fleet.now()).toISOString();
+  const seenAt = timeText(fleet, fleet.now() * 1000);
   const charged = left === null ? null : Number(Math.max(0, left - random() * RIDE_CHARGE).toFixed(1));
   changeBicycle(fleet, row, {
     latitude: Number((north + move()).toFixed(6)),

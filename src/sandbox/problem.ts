@@ -26,20 +26,36 @@ export class Problem extends Error {
   }
 }
 
+/** What is sent; JSON unless a header says otherwise. */
+export interface Answer {
+  status: number;
+  body?: string;
+  headers?: { [name: string]: string };
+}
+
+/** A refusal as it is sent; what is no Problem is a fault of the sandbox. Observed: 500 comes as a page. */
+export function answerOf(thrown: unknown, isObserved: boolean): Answer {
+  const problem = thrown instanceof Problem ? thrown : refuse(500, `The sandbox failed: ${thrown}`, 'error');
+  const { status, detail, headers } = problem;
+  if (isObserved && status === 500) return htmlPage(status, 'Server Error (500)');
+  return { status, body: problemBody(detail, isObserved), headers };
+}
+
 /**
  * The body of a refusal. Assumed: interface.md section 7 says only "not shown", so the shape is
  * `{"detail": {"<field>": [{"message", "code"}]}}`; what belongs to no field is under `non_field_errors`, or a bare array
  * as observed.
  */
-export function problemBody(detail: Detail | Reason, isObserved: boolean): string {
+function problemBody(detail: Detail | Reason, isObserved: boolean): string {
   const { non_field_errors: general, ...fields } = detail as Detail;
   const isGeneral = Array.isArray(general) && Object.keys(fields).length === 0;
   return JSON.stringify({ detail: isObserved && isGeneral ? general : detail });
 }
 
 /** A page as a proxy or a framework sends it. Observed: for unknown addresses and for 500. */
-export function htmlPage(status: number, title: string): string {
-  return `<!doctype html>\n<html lang="en">\n<head>\n  <title>${title}</title>\n</head>\n<body>\n  <h1>${title}</h1><p>${status}</p>\n</body>\n</html>\n`;
+export function htmlPage(status: number, title: string): Answer {
+  const body = `<!doctype html>\n<html lang="en">\n<head>\n  <title>${title}</title>\n</head>\n<body>\n  <h1>${title}</h1><p>${status}</p>\n</body>\n</html>\n`;
+  return { status, body, headers: { 'Content-Type': 'text/html; charset=utf-8' } };
 }
 
 /** A refusal that belongs to no field. */

@@ -3,8 +3,8 @@ import type { ServerResponse } from 'node:http';
 import { checkAccept, STREAM_MEDIA_TYPES } from './accept.js';
 import type { Faults } from './faults.js';
 import type { Fleet, Publication } from './fleet.js';
-import { Problem, problemBody, refuse, refuseMethod, refuseRole, refuseUnknown } from './problem.js';
-import { answerJson, cutConnection, type Exchange } from './server.js';
+import { answerOf, refuseMethod, refuseRole, refuseUnknown } from './problem.js';
+import { type Exchange, send } from './server.js';
 import type { Tokens, Viewer } from './token.js';
 
 /** What a subscriber may leave unread before it is cut: a slow reader must not fill the memory of the sandbox. */
@@ -157,24 +157,14 @@ export function createPush(options: {
     const roles = viewer.affiliations[organization];
     if (roles !== undefined && !roles.includes(asked.role)) throw refuseRole();
     if (viewer.organization !== undefined && viewer.organization !== organization) throw refuseRole();
-    if (exchange.cut) cutConnection(exchange);
+    if (exchange.cut) send(exchange, { status: 0 });
     else if (!exchange.outgoing.destroyed) open(exchange, asked, viewer);
   }
 
   return {
     publish,
     handle: (exchange) => {
-      answer(exchange).catch((thrown: unknown) => {
-        const problem = thrown instanceof Problem ? thrown : refuse(500, `The sandbox failed: ${thrown}`, 'error');
-        if (exchange.cut) cutConnection(exchange);
-        else
-          answerJson(
-            exchange,
-            problem.status,
-            problemBody(problem.detail, options.fleet().isObserved),
-            problem.headers,
-          );
-      });
+      answer(exchange).catch((thrown) => send(exchange, answerOf(thrown, options.fleet().isObserved)));
     },
     dropStreams: () => {
       for (const connection of connections) connection.outgoing.destroy();

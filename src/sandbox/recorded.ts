@@ -4,6 +4,8 @@ import {
   addBicycle,
   type BicycleRow,
   type Fleet,
+  makeRow,
+  nextIndex,
   nextMoment,
   removeBicycle,
   type ServedBicycle,
@@ -60,16 +62,8 @@ export function addRecordedBicycle(
     modified,
     ...(fleet.isObserved ? { concurrency_version: moment } : {}),
   } as ServedBicycle;
-  const index = (fleet.bicycles.at(-1)?.index ?? -1) + 1;
-  const row: BicycleRow = {
-    index,
-    organization: fleet.bicyclesByOrganization.has(organization) ? organization : (fleet.organizations[0]?.uuid ?? ''),
-    modifiedAt: moment,
-    body,
-    json: undefined,
-    rider: undefined,
-    stateSince: moment,
-  };
+  const known = fleet.bicyclesByOrganization.has(organization) ? organization : (fleet.organizations[0]?.uuid ?? '');
+  const row = makeRow(body, { index: nextIndex(fleet), organization: known, moment });
   const before = fleet.bicyclesByUuid.get(body.uuid);
   if (before !== undefined) removeBicycle(fleet, before);
   addBicycle(fleet, row);

@@ -1,6 +1,6 @@
 // The fleet at the beginning: the same seed and number of bicycles give the same one, uuids included.
 import { ALERT_STATES, ALERT_TYPES } from '../api/alert.js';
-import { addAlert, describeAlert, describeZoneAlert, OBSERVED_ALERT_TYPES } from './alerts.js';
+import { addAlert, makeAlert, OBSERVED_ALERT_TYPES } from './alerts.js';
 import {
   type AlertRow,
   addBicycle,
@@ -9,6 +9,7 @@ import {
   type Fleet,
   linkTo,
   type Model,
+  makeRow,
   type Organization,
   type ServedBicycle,
   timeText,
@@ -177,9 +178,7 @@ function seedBicycle(random: Random, fleet: Fleet, index: number, start: number)
       6,
     ),
     latest_gps_accuracy: round(1 + random() ** 2 * 40, 1),
-    latest_gps_timestamp: fleet.isObserved
-      ? timeText(fleet, seenAt)
-      : new Date(Math.floor(seenAt / 1000)).toISOString(),
+    latest_gps_timestamp: timeText(fleet, seenAt),
     state_of_charge: round(100 * random() ** 0.6, 1),
     name: nameOf(random, index),
     description: random() < 0.15 ? pick(random, DESCRIPTIONS) : '',
@@ -199,15 +198,8 @@ function seedBicycle(random: Random, fleet: Fleet, index: number, start: number)
   // "decimal number" may come as text too: one in fifty does here.
   else if (index % 50 === 17) body.state_of_charge = Number(body.state_of_charge).toFixed(2);
   const rider = state === 'rented' || state === 'reserved' ? riderOf(random, fleet, index) : undefined;
-  return {
-    index,
-    organization: fleet.organizations[owner]?.uuid ?? '',
-    modifiedAt,
-    body,
-    json: undefined,
-    rider,
-    stateSince: modifiedAt,
-  };
+  const organization = fleet.organizations[owner]?.uuid ?? '';
+  return makeRow(body, { index, organization, moment: modifiedAt, rider });
 }
 
 const [FIRST_CITY, ...OTHER_CITIES] = CITIES;
@@ -263,8 +255,6 @@ function seedAlert(random: Random, fleet: Fleet, index: number, start: number): 
   if (row === undefined) throw new Error('an alert needs a bicycle');
   const createdAt = start - randomInteger(random, DAY_MICROSECONDS, 60 * DAY_MICROSECONDS);
   const modifiedAt = state === 'new' ? createdAt : start - randomInteger(random, 1, DAY_MICROSECONDS);
-  const zone = fleet.zones.find(({ organization }) => organization === row.organization);
-  const isOfZone = alertType.startsWith('zone.') && zone !== undefined;
   const input = {
     uuid: randomUuid(random),
     alertType,
@@ -273,9 +263,7 @@ function seedAlert(random: Random, fleet: Fleet, index: number, start: number): 
     created: timeText(fleet, createdAt),
     modified: timeText(fleet, modifiedAt),
   };
-  const body = isOfZone ? describeZoneAlert(fleet, zone, input) : describeAlert(fleet, row, input);
-  const bicycle = isOfZone ? undefined : row.body.uuid;
-  return { index, organization: row.organization, bicycle, modifiedAt, body, json: undefined };
+  return makeAlert(fleet, row, input, { index, modifiedAt });
 }
 
 function round(number: number, digits: number): number {

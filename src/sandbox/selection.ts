@@ -64,21 +64,21 @@ export function selectBicycles(
   const zoneBox = zone === 'unknown' ? undefined : zone;
   const organization = wanted ?? zoneBox?.organization ?? viewer.organization;
   const rows = organization === undefined ? fleet.bicycles : (fleet.bicyclesByOrganization.get(organization) ?? []);
-  const further = fleet.isObserved ? readFurtherFilters(fleet, query) : { accepts: undefined, name: '' };
+  const further = fleet.isObserved ? readFurtherFilters(fleet, query) : undefined;
   const isAll = seesAll(fleet, viewer, organization);
   return lists.select({
     rows: isHidden ? [] : rows,
     rowsName: isHidden ? 'none' : `${organization ?? 'all'} ${fleet.removals}`,
     orderings: orderings.map((ordering) => bicycleOrdering(ordering, box)),
     accepts:
-      zoneBox === undefined && box === undefined && isAll && further.accepts === undefined
+      zoneBox === undefined && box === undefined && isAll && further === undefined
         ? undefined
         : (row) =>
             (zoneBox === undefined || isInside(zoneBox.box, row.body.latitude, row.body.longitude)) &&
             (box === undefined || isInside(box, row.body.latitude, row.body.longitude)) &&
             isVisible(fleet, row, viewer) &&
-            further.accepts?.(row) !== false,
-    acceptsName: JSON.stringify([zoneBox?.uuid, box, isAll ? null : viewer.subject, further.name]),
+            further?.(row) !== false,
+    acceptsName: nameOf(query, viewer),
   });
 }
 
@@ -119,14 +119,8 @@ function readZone(
   return zone;
 }
 
-interface Condition {
-  accepts: ((row: BicycleRow) => boolean) | undefined;
-  /** The same name always means the same condition. */
-  name: string;
-}
-
 /** Observed: the filters that interface.md does not name. */
-function readFurtherFilters(fleet: Fleet, query: URLSearchParams): Condition {
+function readFurtherFilters(fleet: Fleet, query: URLSearchParams): ((row: BicycleRow) => boolean) | undefined {
   const conditions: ((row: BicycleRow) => boolean)[] = [];
   const add = (given: boolean, condition: (row: BicycleRow) => boolean) => given && conditions.push(condition);
   const states = readWords(query, 'state');
@@ -160,24 +154,13 @@ function readFurtherFilters(fleet: Fleet, query: URLSearchParams): Condition {
     const alerted = new Set(fitting.map(({ bicycle }) => bicycle));
     conditions.push((row) => alerted.has(row.body.uuid) === (withAlerts ?? true));
   }
-  if (conditions.length === 0) return { accepts: undefined, name: '' };
-  return {
-    accepts: (row) => conditions.every((condition) => condition(row)),
-    name: JSON.stringify([
-      states,
-      excluded,
-      text,
-      part,
-      least,
-      most,
-      hasLock,
-      device,
-      model,
-      organizations,
-      withAlerts,
-      alertTypes,
-    ]),
-  };
+  return conditions.length === 0 ? undefined : (row) => conditions.every((condition) => condition(row));
+}
+
+/** The same name always means the same filters: all that is asked but for the page. */
+function nameOf(query: URLSearchParams, viewer: Viewer): string {
+  const asked = [...query].filter(([name]) => name !== 'page' && name !== 'page_size' && name !== 'fields');
+  return JSON.stringify([viewer.role, viewer.organization, viewer.subject, viewer.affiliations, asked]);
 }
 
 function bicycleOrdering(
@@ -226,7 +209,7 @@ export function selectAlerts(
       (bicycle === undefined || row.bicycle === bicycle) &&
       (states.length === 0 || states.includes(row.body.state)) &&
       (types.length === 0 || types.includes(row.body.alert_type)),
-    acceptsName: JSON.stringify([viewer.role, viewer.organization, organization, bicycle, states, types]),
+    acceptsName: nameOf(query, viewer),
   });
 }
 

@@ -2,9 +2,10 @@
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { gzipSync } from 'node:zlib';
 import type { Faults, FaultTarget } from './faults.js';
 import { refusalOf } from './guard.js';
-import { htmlPage, problemBody, refuse, refuseThrottled } from './problem.js';
+import { type Answer, answerOf, refuse, refuseThrottled } from './problem.js';
 
 /** Loopback only: the sandbox is nobody else's business. */
 const HOST = '127.0.0.1';
@@ -84,16 +85,16 @@ export function createLoopbackServer(options: ServerOptions): Server {
   const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, (incoming, outgoing) => {
     const exchange = openExchange(options, incoming, outgoing);
     const refusal = refusalOf(incoming.headers, incoming.socket.localPort ?? 0);
-    if (refusal !== undefined)
-      return answerJson(exchange, refusal.status, problemBody(refusal.detail, options.isObserved));
+    if (refusal !== undefined) return send(exchange, answerOf(refusal, options.isObserved));
     const target: FaultTarget = { server: options.name, method: exchange.record.method, path: exchange.record.url };
     if (options.spares(target.path)) return options.handle(exchange);
     const latencyMs = options.faults.latencyMs(target);
     const perform = () => {
       const status = options.faults.errorStatus(target);
       exchange.cut = status === undefined && options.faults.cuts(target);
-      if (status === undefined) options.handle(exchange);
-      else answerFault(exchange, status, options.isObserved);
+      if (status === undefined) return options.handle(exchange);
+      const problem = status === 429 ? refuseThrottled(1) : refuse(status, `Fault on request: ${status}.`, 'fault');
+      send(exchange, answerOf(problem, options.isObserved));
     };
     if (latencyMs <= 0) return perform();
     const timer = setTimeout(() => {
@@ -143,32 +144,29 @@ function openExchange(options: ServerOptions, incoming: IncomingMessage, outgoin
   return { incoming, outgoing, record, cut: false, answered };
 }
 
-function answerFault(exchange: Exchange, status: number, isObserved: boolean): void {
-  if (isObserved && status === 500) {
-    const headers = { 'Content-Type': 'text/html; charset=utf-8' };
-    answerJson(exchange, status, htmlPage(status, 'Server Error (500)'), headers);
-    return;
-  }
-  const problem = status === 429 ? refuseThrottled(1) : refuse(status, `Fault on request: ${status}.`, 'fault');
-  answerJson(exchange, status, problemBody(problem.detail, isObserved), problem.headers);
-}
+/** What is shorter than this gains nothing; Django's gzip middleware has the same limit. */
+const SHORTEST_PACKED_BYTES = 200;
+/** Fast rather than small: the bytes never leave the machine. */
+const GZIP_LEVEL = 1;
 
-/** Answers with a JSON text and ends the exchange. */
-export function answerJson(
-  exchange: Exchange,
-  status: number,
-  body: string,
-  headers: { [name: string]: string } = {},
-): void {
-  exchange.answered(status);
-  exchange.outgoing.writeHead(status, { 'Content-Type': 'application/json', ...headers });
-  exchange.outgoing.end(body);
-}
-
-/** Cuts the connection without an answer. */
-export function cutConnection(exchange: Exchange): void {
-  exchange.answered(0);
-  exchange.incoming.socket.destroy();
+/** Answers and ends the exchange, or cuts the connection where a fault wants that. */
+export function send(exchange: Exchange, { status, body = '', headers }: Answer): void {
+  const { incoming, outgoing } = exchange;
+  exchange.answered(exchange.cut ? 0 : status);
+  if (exchange.cut) return void incoming.socket.destroy();
+  const accepted = String(incoming.headers['accept-encoding'] ?? '');
+  const isPacked = body.length >= SHORTEST_PACKED_BYTES && /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/i.test(accepted);
+  const bytes = isPacked ? gzipSync(body, { level: GZIP_LEVEL }) : Buffer.from(body);
+  const length = status === 204 ? {} : { 'Content-Length': bytes.length };
+  const packed = isPacked ? { 'Content-Encoding': 'gzip' } : {};
+  outgoing.writeHead(status, {
+    ...(body === '' ? {} : { 'Content-Type': 'application/json' }),
+    Vary: 'Accept-Encoding',
+    ...length,
+    ...packed,
+    ...headers,
+  });
+  outgoing.end(bytes);
 }
 
 /** Starts to listen on loopback; 0 is any free port. Rejects with Node's own error, EADDRINUSE for instance. */

@@ -1,6 +1,5 @@
 // The webhook of section 6.2: each alert that is raised or changed is sent to one address, in order, with retries and a bounded queue.
 import { createHmac } from 'node:crypto';
-import { type IncomingMessage, request } from 'node:http';
 
 export interface WebhookOptions {
   /** Loopback over http only: the sandbox is nobody else's business. */
@@ -56,14 +55,14 @@ export function openWebhook(options: WebhookOptions): Webhook {
   let isClosed = false;
   let tries = 0;
   let pause: NodeJS.Timeout | undefined;
-  let inFlight: ReturnType<typeof request> | undefined;
+  const closing = new AbortController();
 
   function next(): void {
     const [body] = queue;
     if (isBusy || isClosed || body === undefined) return;
     isBusy = true;
     tries += 1;
-    inFlight = post(url, body, options.secret, (status) => {
+    void post(url, body, options.secret, closing.signal).then((status) => {
       if (isClosed) return;
       if (status >= 200 && status < 300) return finish('delivered');
       // A receiver that refuses for good gets the same answer each time; 408 and 429 ask to come again.
@@ -99,32 +98,24 @@ export function openWebhook(options: WebhookOptions): Webhook {
     close: () => {
       isClosed = true;
       clearTimeout(pause);
-      inFlight?.destroy();
+      closing.abort();
     },
   };
 }
 
-/** Calls back once, with 0 when there was no answer. */
-function post(url: URL, body: string, secret: string | undefined, done: (status: number) => void) {
+/** The status of the answer; 0 where there was none. */
+async function post(url: URL, body: string, secret: string | undefined, signal: AbortSignal): Promise<number> {
   const headers = {
     'Content-Type': 'application/json',
-    'Content-Length': Buffer.byteLength(body),
     'User-Agent': 'fleet-sandbox',
     ...(secret === undefined ? {} : { [SIGNATURE_HEADER]: signatureOf(secret, body) }),
   };
-  let isDone = false;
-  const finish = (status: number) => {
-    if (isDone) return;
-    isDone = true;
-    done(status);
-  };
-  const outgoing = request(url, { method: 'POST', headers, timeout: ANSWER_LIMIT_MS }, (answer: IncomingMessage) => {
-    answer.resume();
-    answer.on('end', () => finish(answer.statusCode ?? 0));
-    answer.on('error', () => finish(0));
-  });
-  outgoing.on('timeout', () => outgoing.destroy(new Error('the receiver does not answer')));
-  outgoing.on('error', () => finish(0));
-  outgoing.end(body);
-  return outgoing;
+  const limits = AbortSignal.any([signal, AbortSignal.timeout(ANSWER_LIMIT_MS)]);
+  try {
+    const answer = await fetch(url, { method: 'POST', headers, body, redirect: 'manual', signal: limits });
+    await answer.arrayBuffer();
+    return answer.status;
+  } catch {
+    return 0;
+  }
 }

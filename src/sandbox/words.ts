@@ -25,32 +25,10 @@ export const ORGANIZATION_NAMES = ['Nordlicht Bikes', 'Ciclo Sur'] as const;
 export const MODEL_NAMES: readonly [string, ...string[]] = ['City 3', 'City 7 Electric', 'Cargo L', 'Kids 20'];
 
 /** Ordinary names; a bicycle gets one of them and its number, such as "Ada 0042". */
-export const GIVEN_NAMES: readonly [string, ...string[]] = [
-  'Ada',
-  'Alan',
-  'Annie',
-  'Barbara',
-  'Claude',
-  'Donald',
-  'Dorothy',
-  'Edsger',
-  'Emmy',
-  'Grace',
-  'Hedy',
-  'Ida',
-  'Joan',
-  'Karen',
-  'Katherine',
-  'Linus',
-  'Margaret',
-  'Marie',
-  'Niklaus',
-  'Radia',
-  'Rosalind',
-  'Sophie',
-  'Tim',
-  'Vera',
-];
+export const GIVEN_NAMES =
+  'Ada Alan Annie Barbara Claude Donald Dorothy Edsger Emmy Grace Hedy Ida Joan Karen Katherine Linus Margaret Marie Niklaus Radia Rosalind Sophie Tim Vera'.split(
+    ' ',
+  ) as [string, ...string[]];
 
 /** Names that columns, sorting and searching must cope with: other scripts, right-to-left, joiners, marks, long ones. */
 export const UNUSUAL_NAMES: readonly [string, ...string[]] = [

@@ -1,6 +1,6 @@
 // Who may ask the sandbox, and answers that are compressed when asked for.
 import { type IncomingMessage, request } from 'node:http';
-import { brotliDecompressSync, gunzipSync } from 'node:zlib';
+import { gunzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { headersFor, useSandbox } from '../support/sandbox.js';
 
@@ -72,9 +72,9 @@ test.each(each<[string]>([['https://evil.example'], ['null'], ['http://127.0.0.1
 
 test.each<[string, string | undefined]>([
   ['gzip', 'gzip'],
-  ['br', 'br'],
+  ['br', undefined],
   ['gzip, br', 'gzip'],
-  ['gzip;q=0.5, br', 'br'],
+  ['gzip;q=0.5, br', 'gzip'],
   ['br;q=0, gzip', 'gzip'],
   ['deflate', undefined],
   ['identity', undefined],
@@ -84,8 +84,8 @@ test.each<[string, string | undefined]>([
   const plain = await ask(`${sandbox().baseUrl}/bicycles/`, await headersFor(sandbox()));
   const answer = await ask(`${sandbox().baseUrl}/bicycles/`, headers);
   expect(answer.headers['content-encoding']).toBe(encoding);
-  const unpack = { gzip: gunzipSync, br: brotliDecompressSync }[encoding ?? ''] ?? ((bytes: Buffer) => bytes);
-  expect(unpack(answer.body).toString()).toBe(plain.body.toString());
+  const body = encoding === undefined ? answer.body : gunzipSync(answer.body);
+  expect(body.toString()).toBe(plain.body.toString());
   if (encoding !== undefined) expect(answer.body.length).toBeLessThan(plain.body.length / 2);
 });
 

@@ -404,17 +404,12 @@ test('the filter name takes accents as they are, query leaves them out', () =>
     expect(await found('query=zoe')).toEqual([bicycle?.uuid]);
   }));
 
-test('/me/ and /clusters/', async () => {
+test('/me/', async () => {
   expect((await ask('/me/')).body).toMatchObject({
     uuid: sandbox().users[1],
     username: 'operator',
     role: 'fleet_operator',
   });
-  const clusters = (await ask('/clusters/?bbox=180,90,-180,-90')).body as unknown as { count: number }[];
-  const placed = sandbox()
-    .bicycles()
-    .filter(({ latitude }) => latitude !== null);
-  expect(clusters.reduce((sum, { count }) => sum + count, 0)).toBe(placed.length);
 });
 
 test('alerts: the further types, those of zones without a bicycle, positions in micro-degrees', async () => {
