@@ -25,69 +25,122 @@ export interface FeedOptions {
 /** The fleet of a watch. */
 type Watched = Pick<Watch, 'known' | 'bicycles'>;
 
-export interface Feed {
-  /** Notes what a step of the watch brought. */
-  take(effects: readonly WatchEffect[], watch: Watched): void;
-  takeAlerts(alerts: Alerts): void;
-  /** What is new since the last update; undefined for nothing. */
-  flush(nowMs: number): Update | undefined;
-  /** The fleet as the last update left it. */
-  payload(nowMs: number): Payload;
-  /** Other bicycles in the same page: those of a moment of the past. */
-  payloadOf(bicycles: readonly Bicycle[], atMs: number): Payload;
-  fields(uuid: string): Fields | undefined;
-  /** The bicycles that are shown. */
-  uuids(): ReadonlySet<string>;
-}
-
 /** Lines of what happened that a new tab is shown, and that one update may carry. */
 const KEPT_EVENTS = 200;
 
-export function openFeed({ title, tiles, offsetMinutes, pastFromMs, startMs, keep }: FeedOptions): Feed {
-  let watched: Watched | undefined;
+export class Feed {
+  readonly #options: FeedOptions;
+  #watched: Watched | undefined;
   /** Each bicycle as it was looked at last, whether it is among those asked for or not. */
-  const seen = new Map<string, Bicycle>();
+  readonly #seen = new Map<string, Bicycle>();
   /** What the tabs know. */
-  const shown = new Map<string, Row>();
-  let events: FeedEntry[] = [];
-  let pending: FeedEntry[] = [];
-  let link: Link = { state: 'connecting', sinceMs: 0, message: null, gaps: 0, total: null };
-  let total = 0;
-  let alerts: Alerts = { rows: [], byType: [], note: null };
-  let last = { sequence: Math.floor(startMs), note: null as string | null, link, alerts };
+  readonly #shown = new Map<string, Row>();
+  #events: FeedEntry[] = [];
+  #pending: FeedEntry[] = [];
+  #link: Link = { state: 'connecting', sinceMs: 0, message: null, gaps: 0, total: null };
+  #total = 0;
+  #alerts: Alerts = { rows: [], byType: [], note: null };
+  #last: Pick<Update, 'sequence' | 'note' | 'link'> & { alerts: Alerts };
 
-  const add = (entry: FeedEntry) => {
-    pending = [entry, ...pending.slice(0, KEPT_EVENTS - 1)];
-  };
-  const addChange = (entry: Entry, atMs: number) => {
+  constructor(options: FeedOptions) {
+    this.#options = options;
+    this.#last = { sequence: Math.floor(options.startMs), note: null, link: this.#link, alerts: this.#alerts };
+  }
+
+  /** Notes what a step of the watch brought. */
+  take(effects: readonly WatchEffect[], watch: Watched) {
+    this.#watched = watch;
+    for (const effect of effects) {
+      if (effect.type === 'show') this.#addChange(effect.entry, effect.atMs);
+      else if (effect.type === 'stream') this.#takeStream(effect.event);
+      else if (effect.type === 'counted') this.#total = effect.total ?? this.#total;
+    }
+  }
+
+  takeAlerts(news: Alerts) {
+    if (JSON.stringify(news) !== JSON.stringify(this.#alerts)) this.#alerts = news;
+  }
+
+  /** What is new since the last update; undefined for nothing. */
+  flush(nowMs: number): Update | undefined {
+    if (this.#watched === undefined) return undefined;
+    const news = { ...this.#compare(this.#watched), ...this.#extent(this.#watched), events: this.#pending };
+    const last = this.#last;
+    const alerts = this.#alerts === last.alerts ? null : this.#alerts;
+    const isSameHead = JSON.stringify([news.link, news.note]) === JSON.stringify([last.link, last.note]);
+    const isNothing = news.rows.length + news.gone.length + news.events.length === 0;
+    if (isNothing && isSameHead && alerts === null) return undefined;
+    const sequence = last.sequence + 1;
+    this.#events = [...this.#pending, ...this.#events].slice(0, KEPT_EVENTS);
+    this.#pending = [];
+    this.#last = { sequence, note: news.note, link: news.link, alerts: this.#alerts };
+    return { ...news, sequence, atMs: nowMs, alerts };
+  }
+
+  /** The fleet as the last update left it. */
+  payload(atMs: number): Payload {
+    const { title, tiles, pastFromMs } = this.#options;
+    const rows = [...this.#shown.values()];
+    return { title, tiles, pastFromMs, atMs, rows, gone: [], ...this.#last, events: this.#events };
+  }
+
+  /** Other bicycles in the same page: those of a moment of the past. */
+  payloadOf(bicycles: readonly Bicycle[], atMs: number): Payload {
+    const { title, tiles } = this.#options;
+    const nothing = { rows: [], byType: [], note: 'Alerts are those of now, and not shown for the past.' };
+    return { ...STILL, title, tiles, atMs, note: null, rows: bicycles.map(rowOf), alerts: nothing };
+  }
+
+  fields(uuid: string): Fields | undefined {
+    const bicycle = this.#shown.has(uuid) ? this.#watched?.known.get(uuid) : undefined;
+    return bicycle === undefined ? undefined : fieldsOf({ json: '', value: bicycle });
+  }
+
+  /** The bicycles that are shown. */
+  uuids(): ReadonlySet<string> {
+    return new Set(this.#shown.keys());
+  }
+
+  #add(entry: FeedEntry) {
+    this.#pending = [entry, ...this.#pending.slice(0, KEPT_EVENTS - 1)];
+  }
+
+  #addChange(entry: Entry, atMs: number) {
     const kind = entry.type === 'bicycle' && entry.kind === 'caught-up' ? 'caught-up' : 'change';
     const uuid = entry.type === 'alert' || entry.type === 'other' ? undefined : entry.uuid;
-    const bicycle = entry.type === 'gone' ? entry.bicycle : watched?.known.get(uuid);
-    if (uuid !== undefined && bicycle !== undefined && keep(bicycle)) add({ kind, atMs, uuid, ...changeText(entry) });
-  };
-  const takeStream = (event: StreamEvent) => {
+    const bicycle = entry.type === 'gone' ? entry.bicycle : this.#watched?.known.get(uuid);
+    if (uuid === undefined || bicycle === undefined || !this.#options.keep(bicycle)) return;
+    this.#add({ kind, atMs, uuid, ...changeText(entry) });
+  }
+
+  #takeStream(event: StreamEvent) {
+    const link = this.#link;
     if (event.type === 'gap') {
-      link = { ...link, gaps: link.gaps + 1 };
-      const text = streamLine(event, offsetMinutes, false) ?? event.message;
-      add({ kind: 'gap', atMs: event.atMs, uuid: null, name: null, text });
+      this.#link = { ...link, gaps: link.gaps + 1 };
+      const text = streamLine(event, this.#options.offsetMinutes, false) ?? event.message;
+      this.#add({ kind: 'gap', atMs: event.atMs, uuid: null, name: null, text });
     } else if (event.type === 'open') {
-      link = { ...link, state: 'open', sinceMs: event.atMs, message: null };
+      this.#link = { ...link, state: 'open', sinceMs: event.atMs, message: null };
     } else if (event.type === 'lost') {
       const sinceMs = link.state === 'lost' ? link.sinceMs : (event.lastLifeWallMs ?? event.atMs);
-      link = { ...link, state: 'lost', sinceMs, message: event.error.message };
+      this.#link = { ...link, state: 'lost', sinceMs, message: event.error.message };
     }
-  };
+  }
+
   /** What was read so far, and what there is no room for. */
-  const extent = ({ known }: Watched) => {
+  #extent({ known }: Watched) {
+    const total = this.#total;
     const isFull = known.store.size() >= KNOWN_LIMIT && total > KNOWN_LIMIT;
     const isReading = !known.isWhole && !isFull && known.store.size() < total;
     const [all, some] = [total, KNOWN_LIMIT].map((count) => count.toLocaleString('en'));
     const note = `Of ${all} bicycles only the ${some} that were updated last are followed.`;
-    return { link: { ...link, total: isReading ? total : null }, note: isFull ? note : null };
-  };
+    return { link: { ...this.#link, total: isReading ? total : null }, note: isFull ? note : null };
+  }
+
   /** The bicycles that are others than they were; what is merged or read anew is another object. */
-  const compare = (watch: Watched) => {
+  #compare(watch: Watched) {
     const { known } = watch;
+    const [seen, shown] = [this.#seen, this.#shown];
     const rows: Row[] = [];
     const gone: string[] = [];
     const drop = (uuid: string) => shown.delete(uuid) && gone.push(uuid);
@@ -95,7 +148,7 @@ export function openFeed({ title, tiles, offsetMinutes, pastFromMs, startMs, kee
       const uuid = uuidOf(bicycle);
       if (seen.get(uuid) === bicycle) continue;
       seen.set(uuid, bicycle);
-      if (!keep(bicycle)) drop(uuid);
+      if (!this.#options.keep(bicycle)) drop(uuid);
       else {
         const row = rowOf(bicycle);
         if (JSON.stringify(row) !== JSON.stringify(shown.get(uuid))) rows.push(row);
@@ -109,42 +162,5 @@ export function openFeed({ title, tiles, offsetMinutes, pastFromMs, startMs, kee
       drop(uuid);
     }
     return { rows, gone };
-  };
-
-  return {
-    take(effects, watch) {
-      watched = watch;
-      for (const effect of effects) {
-        if (effect.type === 'show') addChange(effect.entry, effect.atMs);
-        else if (effect.type === 'stream') takeStream(effect.event);
-        else if (effect.type === 'counted') total = effect.total ?? total;
-      }
-    },
-    takeAlerts(news) {
-      if (JSON.stringify(news) !== JSON.stringify(alerts)) alerts = news;
-    },
-    flush(nowMs) {
-      if (watched === undefined) return undefined;
-      const news = { ...compare(watched), ...extent(watched), events: pending };
-      const isSameHead = JSON.stringify([news.link, news.note]) === JSON.stringify([last.link, last.note]);
-      const isNothing = news.rows.length + news.gone.length + pending.length === 0;
-      if (isNothing && isSameHead && alerts === last.alerts) return undefined;
-      const sequence = last.sequence + 1;
-      const update = { ...news, sequence, atMs: nowMs, alerts: alerts === last.alerts ? null : alerts };
-      events = [...pending, ...events].slice(0, KEPT_EVENTS);
-      pending = [];
-      last = { sequence, note: news.note, link: news.link, alerts };
-      return update;
-    },
-    payload: (atMs) => ({ title, tiles, pastFromMs, atMs, rows: [...shown.values()], gone: [], ...last, events }),
-    payloadOf(bicycles, atMs) {
-      const nothing = { rows: [], byType: [], note: 'Alerts are those of now, and not shown for the past.' };
-      return { ...STILL, title, tiles, atMs, note: null, rows: bicycles.map(rowOf), alerts: nothing };
-    },
-    fields(uuid) {
-      const bicycle = shown.has(uuid) ? watched?.known.get(uuid) : undefined;
-      return bicycle === undefined ? undefined : fieldsOf({ json: '', value: bicycle });
-    },
-    uuids: () => new Set(shown.keys()),
-  };
+  }
 }

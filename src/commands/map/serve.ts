@@ -11,7 +11,7 @@ import type { Display, LiveOptions } from '../watch/live.js';
 import { makePlan } from '../watch/plan.js';
 import type { Watch } from '../watch/state.js';
 import { runWatch } from '../watch/watch.js';
-import { type Feed, openFeed } from './feed.js';
+import { Feed } from './feed.js';
 import { type PageOptions, readTemplate } from './html.js';
 import { choosePart } from './live.js';
 import { openPast } from './past.js';
@@ -48,14 +48,14 @@ export async function servePage(context: Context, options: ServeOptions): Promis
     if (past !== undefined) live.atEnd(past.close);
     const pastFromMs = past?.fromMs ?? null;
     const shownTiles = tiles === undefined ? null : tilesOf(tiles, attribution);
-    const feed = openFeed({ ...part, tiles: shownTiles, offsetMinutes, pastFromMs, startMs: context.clock.wallMs() });
+    const feed = new Feed({ ...part, tiles: shownTiles, offsetMinutes, pastFromMs, startMs: context.clock.wallMs() });
     const { wallMs } = context.clock;
     const server = await openPageServer({
       port,
       key,
       template,
       payload: () => feed.payload(wallMs()),
-      fields: feed.fields,
+      fields: (uuid) => feed.fields(uuid),
       past: past && (async (atMs) => feed.payloadOf(await past.read(atMs), atMs)),
     });
     live.atEnd(server.close);
