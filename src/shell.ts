@@ -111,10 +111,16 @@ function kill(child: ChildProcess, signal: NodeJS.Signals, isGroup: boolean): vo
   }
 }
 
-/** By its whole path: Windows looks for programs in the current directory first. */
 function endTree(pid: number): ChildProcess {
-  const taskkill = join(process.env['SystemRoot'] ?? 'C:\\Windows', 'System32', 'taskkill.exe');
-  return spawn(taskkill, ['/t', '/f', '/pid', String(pid)], { stdio: 'ignore', windowsHide: true });
+  return spawn(windowsProgram('taskkill.exe'), ['/t', '/f', '/pid', String(pid)], {
+    stdio: 'ignore',
+    windowsHide: true,
+  });
+}
+
+/** A program of Windows by its whole path: by its name alone, Windows looks for it in the current directory first. */
+export function windowsProgram(...names: string[]): string {
+  return join(process.env['SystemRoot'] ?? 'C:\\Windows', 'System32', ...names);
 }
 
 /** `ended by SIGTERM`, or with `failed`: `failed with exit code 1`. */

@@ -1,7 +1,7 @@
 // Completion: what is offered at each place, the live bicycles and their cache, what --install changes, and the real shells.
 
 import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { ALERT_STATES, ALERT_TYPES } from '../../src/api/alert.js';
@@ -92,7 +92,7 @@ describe('what is offered', () => {
     ['fleet config get ', KEY_NAMES],
     ['fleet config set output cs', ['csv']],
     ['fleet config set protected ', ['true', 'false']],
-    ['fleet completion ', ['bash', 'zsh', 'fish']],
+    ['fleet completion ', ['bash', 'zsh', 'fish', 'powershell']],
     ['fleet help bicycles ', ['list', 'get', 'history', 'stats', 'edit', 'create', 'act']],
     ['fleet help exit', ['exit-codes']],
     ['fleet api /b', ['/bicycles/']],
@@ -157,6 +157,8 @@ describe('the words of a line', () => {
     ['fleet a\\ b "c d" e', ['fleet', 'a b', 'c d', 'e']],
     ['ls | fleet al', ['fleet', 'al']],
     ['x=$(fleet al', ['fleet', 'al']],
+    // As the script for PowerShell writes it.
+    [`'fleet' 'a b' 'it'\\''s' 'C:\\x' ''`, ['fleet', 'a b', "it's", 'C:\\x', '']],
   ])('%s', (line, words) => expect(splitLine(line)).toEqual(words));
 });
 
@@ -300,12 +302,28 @@ describe('--install', () => {
   const fleet = (line: string, options: RunOptions = {}) =>
     runFleet(line.split(' '), { ...options, env: { HOME: folder, NO_COLOR: '1', ...options.env } });
 
+  async function writeStart(file: string, text: string | Buffer): Promise<void> {
+    await mkdir(dirname(join(folder, file)), { recursive: true });
+    await writeFile(join(folder, file), text);
+  }
+
+  it('the script for PowerShell is ASCII: Windows PowerShell reads it in the old code page', async () => {
+    expect((await fleet('completion powershell')).stdout).toMatch(/^[\n\x20-\x7e]+$/);
+  });
+
+  it('leaves a profile of PowerShell in UTF-16 as it is', async () => {
+    await writeStart('.config/powershell/profile.ps1', Buffer.from('\uFEFFls\n', 'utf16le'));
+    const run = await fleet('completion powershell --install --yes');
+    expect([run.code, run.stderr]).toEqual([10, expect.stringContaining('profile.ps1 is UTF-16')]);
+  });
+
   it.each([
     ['bash', '.local/share/bash-completion/completions/fleet', '.bashrc'],
     ['zsh', '.local/share/fleet/completion.zsh', '.zshrc'],
     ['fish', '.config/fish/completions/fleet.fish', undefined],
+    ['powershell', '.local/share/fleet/completion.ps1', '.config/powershell/profile.ps1'],
   ])('%s: says what it changes, changes it once', async (shell, script, startFile) => {
-    if (startFile !== undefined) await writeFile(join(folder, startFile), 'alias ll="ls -l"');
+    if (startFile !== undefined) await writeStart(startFile, 'alias ll="ls -l"');
     const run = await fleet(`completion ${shell} --install --yes`);
     expect(run.code).toBe(0);
     expect(run.stderr).toContain(`this writes ${join(folder, script)}\n`);
@@ -351,9 +369,10 @@ describe('--install', () => {
     ['bash', '.bashrc'],
     ['zsh', '.zshrc'],
     ['fish', undefined],
+    ['powershell', '.config/powershell/profile.ps1'],
   ])('%s: --uninstall leaves what was there before, and nothing of ours', async (shell, startFile) => {
     const before = 'alias ll="ls -l"\nexport EDITOR=vi\n';
-    if (startFile !== undefined) await writeFile(join(folder, startFile), before);
+    if (startFile !== undefined) await writeStart(startFile, before);
     await fleet(`completion ${shell} --install --yes`);
     expect((await fleet(`completion ${shell} --uninstall`)).code).toBe(2);
     const run = await fleet(`completion ${shell} --uninstall --yes`);

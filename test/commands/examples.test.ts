@@ -68,6 +68,7 @@ const WAYS: { readonly [beginning: string]: Way } = {
   },
   'fleet auth login --base-url': { isTerminal: true, steps: [{ when: /Access token/, press: 'any-token\r' }] },
   'fleet completion bash --install': { isTerminal: true, steps: [{ when: /y\/N/, press: 'y\r' }] },
+  'fleet completion powershell --install': { isTerminal: true, steps: [{ when: /y\/N/, press: 'y\r' }] },
   'fleet completion fish | source': { shell: 'fish' },
   'fleet profile delete berlin': { isTerminal: true, steps: [{ when: /y\/N/, press: 'y\r' }] },
   'fleet profile delete berlin --yes': {},

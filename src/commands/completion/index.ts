@@ -41,6 +41,7 @@ export function addCompletion(program: Command, run: Run): void {
     ['remove it', 'fleet completion bash --uninstall --yes'],
     ['only in this shell', 'source <(fleet completion bash)'],
     ['fish', 'fleet completion fish | source'],
+    ['PowerShell', 'fleet completion powershell --install'],
   );
   program
     .command(CALLBACK, { hidden: true })

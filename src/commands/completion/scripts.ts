@@ -112,4 +112,61 @@ complete -c fleet -e
 complete -c fleet -f -k -a '(__fleet_complete)'
 `;
 
-export const SCRIPTS: { readonly [Name in Shell]: string } = { bash: BASH, zsh: ZSH, fish: FISH };
+/**
+ * It hands over the line as bash would write it, since Windows PowerShell drops an empty argument and double quotes. A file name is completed
+ * by PowerShell, and where nothing fits '' keeps it from naming files. ASCII alone: Windows PowerShell reads scripts in the old code page.
+ */
+const POWERSHELL = `# Completion of fleet for PowerShell. It asks fleet itself what fits.
+Register-ArgumentCompleter -Native -CommandName fleet -ScriptBlock {
+    param($wordToComplete, $commandAst, $cursorPosition)
+    $end = 0
+    $words = @(foreach ($element in $commandAst.CommandElements) {
+        $extent = $element.Extent
+        if ($extent.StartOffset -ge $cursorPosition) { break }
+        $end = $extent.EndOffset
+        if ($end -gt $cursorPosition) {
+            $extent.Text.Substring(0, $cursorPosition - $extent.StartOffset).TrimStart([char]34, [char]39)
+        } elseif ($element -is [System.Management.Automation.Language.StringConstantExpressionAst]) {
+            $element.Value
+        } else {
+            $extent.Text
+        }
+    })
+    if ($end -lt $cursorPosition) { $words += '' }
+    $typed = $words[-1]
+    $quoted = foreach ($word in $words) { "'" + $word.Replace('"', '').Replace("'", "'\\''") + "'" }
+    $encoding = [Console]::OutputEncoding
+    try {
+        [Console]::OutputEncoding = [System.Text.Encoding]::UTF8
+        $lines = @(fleet ${CALLBACK} --line ($quoted -join ' ') 2>$null)
+    } finally {
+        [Console]::OutputEncoding = $encoding
+    }
+    if ($lines.Count -eq 0) { return }
+    if ($lines[-1] -match 'files') {
+        $head = if ($typed -match '^-[^=]*=') { $Matches[0] } else { '' }
+        foreach ($file in [System.Management.Automation.CompletionCompleters]::CompleteFilename($typed.Substring($head.Length))) {
+            [System.Management.Automation.CompletionResult]::new($head + $file.CompletionText, $file.ListItemText, $file.ResultType, $file.ToolTip)
+        }
+        return
+    }
+    if ($lines.Count -eq 1) { return '' }
+    # Behind a comma PowerShell completes what follows it alone.
+    $head = if ($typed.EndsWith($wordToComplete)) { $typed.Substring(0, $typed.Length - $wordToComplete.Length) } else { '' }
+    foreach ($line in $lines[0..($lines.Count - 2)]) {
+        $value, $description = $line.Split([char]9)
+        if ($value.StartsWith($head)) { $value = $value.Substring($head.Length) }
+        if (-not $value) { continue }
+        if (-not $description) { $description = $value }
+        $text = if ($value -match '^[\\w./:=-]+$') { $value } else { "'" + $value.Replace("'", "''") + "'" }
+        [System.Management.Automation.CompletionResult]::new($text, $value, 'ParameterValue', $description)
+    }
+}
+`;
+
+export const SCRIPTS: { readonly [Name in Shell]: string } = {
+  bash: BASH,
+  zsh: ZSH,
+  fish: FISH,
+  powershell: POWERSHELL,
+};
