@@ -9,7 +9,7 @@ import { newFolder } from '../support/folder.js';
 import { PROGRAM_ARGS, PROGRAM_FILE, preload } from '../support/program.js';
 
 const SLOW_WATCH =
-  "if (process.argv.includes('watch')) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2500);\n";
+  "if (process.argv.includes('watch')) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1700);\n";
 
 test('somebody rents the new bicycle once the watch is connected', async () => {
   const folder = newFolder();
@@ -17,7 +17,7 @@ test('somebody rents the new bicycle once the watch is connected', async () => {
     const slow = join(folder, 'slow.mjs');
     await writeFile(slow, SLOW_WATCH);
     const env = { ...process.env, ...preload(slow) };
-    const { stdout } = await promisify(execFile)(PROGRAM_FILE, [...PROGRAM_ARGS, 'demo', '--seconds', '2'], { env });
+    const { stdout } = await promisify(execFile)(PROGRAM_FILE, [...PROGRAM_ARGS, 'demo', '--seconds', '1'], { env });
     expect(stdout).toMatch(/Demo 0001 +available -> rented/);
   } finally {
   }

@@ -290,6 +290,7 @@ function endingOf(thrown: unknown, url: URL): Ending {
   if (thrown instanceof FleetError) return { cause: 'network', error: thrown };
   if (thrown instanceof ExchangeError && thrown.head === undefined)
     return { cause: 'network', error: networkFailure(thrown, { url }) };
-  const message = `the connection broke: ${reasonOf(thrown)}`;
+  const isCut = thrown instanceof ExchangeError && thrown.code === 'UND_ERR_SOCKET';
+  const message = isCut ? 'the connection was cut' : `the connection broke: ${reasonOf(thrown)}`;
   return { cause: 'network', error: new FleetError('network', message, { cause: thrown }) };
 }
