@@ -16,7 +16,7 @@ import type { Probe } from './probe.js';
 import { checkPush } from './push.js';
 import { checkService } from './service.js';
 import { checkSettings, checkToken, type Known } from './settings.js';
-import { checkBuild, checkCertificate, checkDisk, checkTerminal } from './surroundings.js';
+import { checkBuild, checkTerminal, checkVerification } from './surroundings.js';
 
 /**
  * Prints what it finds, failures first, then throws the first failure: causes are looked at before what follows from them. Resolves when
@@ -32,7 +32,6 @@ export async function examine(context: Context, { role }: { role?: TopicRole }):
   const progress = openProgress(context, { draw: () => 'checking settings, network and service' });
   try {
     findings.unshift(checkBuild());
-    findings.push(...(await checkDisk(known.stored.folder)));
     findings.push(await checkToken(context, known, TOKEN_MS));
     findings.push(...(await checkNetwork(context, limited(known, QUESTION_MS), role, endsAtMs)));
     findings.push(checkTerminal(context));
@@ -91,7 +90,6 @@ async function checkNetwork(
   const signal = AbortSignal.any([whole.signal, over.signal]);
   const context: Context = { ...whole, signal, client: (overrides) => whole.client({ signal, ...overrides }) };
   const probe: Probe = { ...known, role, context, network: await context.network(timeoutMs.value) };
-  const isSeen = sseUrl.value?.origin === baseUrl.value?.origin;
   const inTime = (name: string, findings: Promise<Finding[]>) =>
     findings.catch((thrown: unknown) => {
       if (thrown !== TOO_SLOW) throw thrown;
@@ -99,8 +97,8 @@ async function checkNetwork(
     });
   try {
     const findings = await Promise.all([
-      inTime('http', checkAddress(probe, { name: 'service', url: baseUrl.value, isSeen: false, check: checkService })),
-      inTime('push', checkAddress(probe, { name: 'push', url: sseUrl.value, isSeen, check: checkPush })),
+      inTime('http', checkAddress(probe, { name: 'service', url: baseUrl.value, check: checkService })),
+      inTime('push', checkAddress(probe, { name: 'push', url: sseUrl.value, check: checkPush })),
       organization.value === undefined && organization.problem === undefined
         ? inTime('organization', offerOrganizations(probe))
         : [],
@@ -115,15 +113,13 @@ interface Address {
   name: string;
   /** Undefined: not set, which is a finding already. */
   url: URL | undefined;
-  /** Whether its certificate was looked at before. */
-  isSeen: boolean;
   check(probe: Probe, url: URL): Promise<Finding[]>;
 }
 
-/** How an address is asked, its certificate, and what answers there. */
-async function checkAddress(probe: Probe, { name, url, isSeen, check }: Address): Promise<Finding[]> {
+/** How an address is asked, and what answers there. */
+async function checkAddress(probe: Probe, { name, url, check }: Address): Promise<Finding[]> {
   if (url === undefined) return [];
-  const { context, network, settings } = probe;
+  const { context, network } = probe;
   let route: Route;
   try {
     route = network.routeTo(url);
@@ -132,10 +128,9 @@ async function checkAddress(probe: Probe, { name, url, isSeen, check }: Address)
   }
   const { proxy, because } = route;
   const way = proxy === undefined ? `directly: ${because}` : `through ${proxy.origin} (${because})`;
-  const isDirect = proxy === undefined && url.protocol === 'https:';
   return [
     ok('proxy', `${name} is reached ${way}`),
-    ...(isDirect && !isSeen ? await checkCertificate(context, `${name} tls`, url, settings.timeoutMs.value) : []),
+    ...checkVerification(context, name, url),
     ...(await check(probe, url)),
   ];
 }

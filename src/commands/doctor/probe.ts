@@ -25,8 +25,6 @@ export interface Probe extends Known {
 
 export interface Question {
   organization?: string | undefined;
-  /** In place of the version of the settings; '' asks for none. */
-  version?: string;
   /** For an address that is only a guess, which must not get the token. */
   isWithoutToken?: boolean;
 }
@@ -38,12 +36,12 @@ const NO_TOKEN = 'none';
 export function clientOf(
   { context, settings, token = NO_TOKEN }: Probe,
   baseUrl: URL,
-  { version, isWithoutToken = false }: Question = {},
+  { isWithoutToken = false }: Question = {},
 ): Promise<Client> {
   return context.client({
     settings,
     baseUrl,
-    apiVersion: version || settings.apiVersion.value,
+    apiVersion: settings.apiVersion.value,
     // Timeout and deadline are the same: the operator waits for the report.
     deadlineMs: settings.timeoutMs.value,
     retries: 0,
@@ -53,14 +51,13 @@ export function clientOf(
 
 /** One page of bicycles, asked for once by the client of every command. Throws what the client throws. */
 export async function ask(probe: Probe, baseUrl: URL, question: Question = {}): Promise<HttpAnswer> {
-  const { organization, version } = question;
+  const { organization } = question;
   const client = await clientOf(probe, baseUrl, question);
   const query: Query = [['page', '1']];
   return client.probe({
     path: BICYCLE.listPath,
     query: organization === undefined ? query : [['organization', organization], ...query],
     subject: 'the list of bicycles',
-    ...(version === '' ? { headers: { accept: 'application/json' } } : {}),
   });
 }
 

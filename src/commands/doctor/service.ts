@@ -66,7 +66,11 @@ async function judgeAnswer(probe: Probe, baseUrl: URL, answer: HttpAnswer): Prom
     const text = probe.context.io.secrets.hide(answer.text);
     return failed(check, answerFailure(status, headers, text, subject, { refusalHint: renewal }));
   };
-  if (status === 406) return [await findVersion(probe, baseUrl)];
+  if (status === 406) {
+    const { value } = settings.apiVersion;
+    const next = `${changeCommand(probe, settings.apiVersion, DOCUMENTED_VERSION)}; or ask those who run the service`;
+    return [failure('version', 'rejected', `the service does not speak version ${value} (HTTP 406)`, next)];
+  }
   if (isRefusal(answer)) {
     const prefix = ok('prefix', `service found at ${address}; it wants a token`);
     return token === undefined ? [prefix] : [prefix, refused('access', 'the token')];
@@ -120,23 +124,6 @@ async function judgePrefix(probe: Probe, baseUrl: URL, { status, headers, text }
   const tried = prefixVariants(baseUrl).map((variant) => KEYS.base_url.show(variant));
   const nowhere = `${found}; ${tried.join(' and ')} ${tried.length === 1 ? 'does' : 'do'} not answer them either`;
   return wrong(nowhere, 'ask the operator of the service for its address, prefix included');
-}
-
-/** 406: the version that was asked for is not there; looks for one that is. */
-async function findVersion(probe: Probe, baseUrl: URL): Promise<Finding> {
-  const { apiVersion } = probe.settings;
-  const judge = (finding: string, next: string) =>
-    failure('version', 'rejected', `the service does not speak version ${apiVersion.value} (HTTP 406)${finding}`, next);
-  const next = 'ask those who run the service which version to name';
-  for (const version of [DOCUMENTED_VERSION, '']) {
-    const answer = version === apiVersion.value ? undefined : await tryToAsk(probe, baseUrl, { version });
-    if (answer === undefined || answer.status === 406) continue;
-    if (version !== '') return judge(`, but ${version}`, changeCommand(probe, apiVersion, version));
-    const own = answer.trace.version === undefined ? '' : ` as ${answer.trace.version}`;
-    const command = `${next}, then: fleet config set api_version VERSION`;
-    return judge(`; asked without a version it answers${own}`, command);
-  }
-  return judge(', nor any other that was tried', next);
 }
 
 /** Where in its second a time in whole seconds lies, on average, and how far off that may be. */
