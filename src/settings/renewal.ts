@@ -17,6 +17,8 @@ const PAUSE_AFTER_FAILURE_MS = 60_000;
 export function openRenewal(read: () => Promise<string>, login: Login, input: TokenInput): Reading {
   const { clock, signal, stored, settings } = input;
   const profile = settings.profile.value;
+  /** The token that was read last, and when it came. */
+  let known: { token: string; sinceMs: number | undefined } | undefined;
   let waitsUntilMs = 0;
   let isSaid = false;
   /** The result of the last renewal. */
@@ -25,10 +27,16 @@ export function openRenewal(read: () => Promise<string>, login: Login, input: To
   let cancelTimer = () => {};
   signal.addEventListener('abort', () => cancelTimer(), { once: true });
 
+  function dueOf(token: string): number | undefined {
+    // One that another run renewed meanwhile came just now, as far as anybody knows.
+    if (known?.token !== token) known = { token, sinceMs: known === undefined ? login.sinceMs : clock.wallMs() };
+    return renewalDueMs(token, known.sinceMs);
+  }
+
   /** A stream can live for weeks on one connection, and asks for no token meanwhile. */
   function keepAlive(token: string): string {
     cancelTimer();
-    const dueMs = renewalDueMs(token);
+    const dueMs = dueOf(token);
     if (dueMs === undefined || signal.aborted) return token;
     const inMs = Math.max(dueMs - clock.wallMs(), waitsUntilMs - clock.monotonicMs(), 1000);
     cancelTimer = clock.after(inMs, () => void get().catch(() => {}));
@@ -44,7 +52,7 @@ export function openRenewal(read: () => Promise<string>, login: Login, input: To
       const token = readToken(answer ?? '', 'the renewed token', `run "${loginCommand(profile, login)}"`, input);
       refuseWorse(token, old);
       // Somebody may have logged out meanwhile, or in to another service.
-      if (await saveToken(stored, profile, token, login, old)) return token;
+      if (await saveToken(stored, profile, token, { ...login, sinceMs: clock.wallMs() }, old)) return token;
       return read();
     });
   }
@@ -57,7 +65,7 @@ export function openRenewal(read: () => Promise<string>, login: Login, input: To
 
   async function get(): Promise<string> {
     const token = await read();
-    const isFresh = (one: string) => (renewalDueMs(one) ?? Number.POSITIVE_INFINITY) > clock.wallMs();
+    const isFresh = (one: string) => (dueOf(one) ?? Number.POSITIVE_INFINITY) > clock.wallMs();
     const isWaiting = clock.monotonicMs() < waitsUntilMs && (token === latest || !hasEnded(token));
     if (isFresh(token) || isWaiting) return keepAlive(token);
     try {
@@ -121,12 +129,13 @@ function refuseWorse(token: string, old: string): void {
   if (renewedAtMs < endsAtMs) throw new FleetError('service', 'the renewed token ends before the old one');
 }
 
-/** The middle of a token's life, in milliseconds since the epoch; of one that does not say when it began, a quarter of an hour before its end. */
-function renewalDueMs(token: string): number | undefined {
+/** The middle of a token's life, in milliseconds since the epoch; where nothing says when it began, a quarter of an hour before its end. */
+function renewalDueMs(token: string, sinceMs: number | undefined): number | undefined {
   const endsAtMs = readExpiry(token);
-  const beganS = readClaims(token)?.['iat'];
+  const issuedS = readClaims(token)?.['iat'];
   if (endsAtMs === undefined) return undefined;
-  return typeof beganS === 'number' ? (beganS * 1000 + endsAtMs) / 2 : endsAtMs - UNKNOWN_LIFE_MS / 2;
+  const beganMs = typeof issuedS === 'number' ? issuedS * 1000 : sinceMs;
+  return beganMs === undefined ? endsAtMs - UNKNOWN_LIFE_MS / 2 : (beganMs + endsAtMs) / 2;
 }
 
 /** Observed: half an hour. */

@@ -77,6 +77,8 @@ export interface Login {
   readonly email: string;
   /** Where the token is renewed, below the base URL. */
   readonly refreshPath: string;
+  /** When the token came, in milliseconds since the epoch: not every token says when it began. */
+  readonly sinceMs?: number | undefined;
 }
 
 /** Reads the stored tokens, profile by profile. Throws as loadStored does. */
@@ -127,8 +129,9 @@ function tokensOf(credentials: Content): Map<string, string> {
 
 function loginsOf(credentials: Content): Map<string, Login> {
   const logins = Object.entries(asObject(credentials['logins'] ?? {}, '"logins"')).map(([name, value]) => {
-    const { email, refreshPath } = isObject(value) ? value : {};
-    return [name, { email: String(email ?? ''), refreshPath: String(refreshPath ?? '') }] as const;
+    const { email, refreshPath, sinceMs } = isObject(value) ? value : {};
+    const since = typeof sinceMs === 'number' ? sinceMs : undefined;
+    return [name, { email: String(email ?? ''), refreshPath: String(refreshPath ?? ''), sinceMs: since }] as const;
   });
   return new Map(logins.filter(([, { refreshPath }]) => refreshPath.startsWith('/')));
 }

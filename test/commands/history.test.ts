@@ -49,8 +49,13 @@ test('with a mirror both are merged by time, each with its source', async () => 
   const folder = newFolder();
   await withPast(async (sandbox, uuid) => {
     expect((await fleet(sandbox, ['mirror', 'once'], folder)).code).toBe(0);
+    // What only the service says is not as old as the mirror.
+    expect((await fleet(sandbox, ['bicycles', 'history', uuid], folder)).stderr).toBe('');
+    const status = await fleet(sandbox, ['mirror', 'status'], folder);
+    expect([status.code, status.stderr]).toEqual([9, expect.stringContaining('all that "fleet mirror once" promises')]);
     sandbox.changeBicycle(uuid, { state_of_charge: 7 });
     expect((await fleet(sandbox, ['mirror', 'once'], folder)).code).toBe(0);
+    expect((await fleet(sandbox, ['bicycles', 'history', uuid], folder)).stderr).toContain('from the mirror, ');
     const run = await fleet(sandbox, ['bicycles', 'history', uuid, '--json'], folder);
     expect(run.code).toBe(0);
     const steps = JSON.parse(run.stdout) as { at: string; source: string; field: string }[];

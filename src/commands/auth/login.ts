@@ -21,7 +21,7 @@ import {
   saveToken,
   useProfile,
 } from '../../settings/store.js';
-import { parseToken, readExpiry } from '../../settings/token.js';
+import { organizationsOf, parseToken, readExpiry } from '../../settings/token.js';
 import { findTokenPlace } from '../../settings/token-place.js';
 import { canAsk } from '../../terminal/prompt.js';
 import { readStdin } from '../../terminal/stdin.js';
@@ -164,7 +164,10 @@ async function obtain(context: Context, options: LoginOptions, settings: Setting
     });
   context.io.secrets.add(parsed.value);
   await context.notice(`✓ logged in as ${email}`);
-  return { token: parsed.value, login: { email, refreshPath: refreshPathOf(loginPath) } };
+  return {
+    token: parsed.value,
+    login: { email, refreshPath: refreshPathOf(loginPath), sinceMs: context.clock.wallMs() },
+  };
 }
 
 async function pipe(context: Context, flag: string, what: string): Promise<string> {
@@ -229,6 +232,11 @@ async function save(
     await notice(`warning: ${place.origin} overrides the stored token, which is not used as long as that is set`);
   if (settings.baseUrl.value === undefined)
     await notice(`no address yet: run "fleet config set base_url URL${profileFlag(profile)}"`);
+  const several = organizationsOf(token).length;
+  if (settings.organization.value === undefined && several > 1)
+    await notice(
+      `the token names ${several} organizations and none is chosen: run "fleet config set organization NAME${profileFlag(profile)}"; "fleet organizations list" shows them`,
+    );
 }
 
 /** The first profile of all, and one that the login chose by itself, are used from now on. */

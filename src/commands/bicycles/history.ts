@@ -102,21 +102,23 @@ async function print(
   const since = sinceMs === undefined ? undefined : new Date(sinceMs).toISOString();
   const { uuid, item } = await findOne(context, mirror, text);
   const served = fields.length > 0 && !fields.includes('state') ? [] : await readService(context, mirror, uuid, since);
-  if (mirror !== undefined) {
-    const status = await mirror.status();
-    if (!status.isCurrent) await context.notice(describeAge(status));
-  }
   await context.io.startPager(context.notice);
   const result = await openResult(context, HISTORY);
   let count = 0;
+  let isRecorded = served.length === 0;
   const recorded = mirror === undefined ? [] : readEntries(mirror, uuid, since, fields);
   for await (const entries of mergeByTime(recorded, served)) {
     count += entries.filter(({ value }) => value.note?.startsWith('gap') !== true).length;
+    isRecorded ||= entries.some(({ value }) => value.source !== 'service');
     await result.write(entries);
   }
-  const keptSince = since ?? (mirror === undefined ? undefined : (await mirror.status()).keptSince);
+  const status = await mirror?.status();
+  const keptSince = since ?? status?.keptSince;
   const span = keptSince === undefined ? '' : ` since ${keptSince}`;
-  await result.end(count > 0 ? [] : [`No changes of ${describe(uuid, item?.value.name)} are recorded${span}`]);
+  // What only the service said is as old as the service.
+  const old = status === undefined || status.isCurrent || !isRecorded ? [] : [describeAge(status)];
+  const none = count > 0 ? [] : [`No changes of ${describe(uuid, item?.value.name)} are recorded${span}`];
+  await result.end([...old, ...none]);
 }
 
 /** The mirror of this run, where there is one; one that a flag or the settings name must be there. */

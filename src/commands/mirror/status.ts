@@ -48,7 +48,15 @@ export async function showStatus(context: Context, { to }: StatusOptions): Promi
     },
     address,
   );
-  if (!status.isCurrent) throw new FleetError('partial', `the mirror is not current: ${reasonOf(status)}`);
+  if (status.isCurrent) return;
+  const { isWhole, isTorn, openGaps, asOfMs } = status;
+  const isOnlyOld = isWhole && !isTorn && openGaps.length === 0 && asOfMs !== undefined;
+  throw new FleetError('partial', `the mirror is not current: ${reasonOf(status)}`, {
+    hint:
+      isOnlyOld && !status.isWritten
+        ? `it is whole as of ${wholeSeconds(utcOfMs(asOfMs))}, which is all that "fleet mirror once" promises`
+        : undefined,
+  });
 }
 
 /** What it lacks, without its age. */
