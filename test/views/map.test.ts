@@ -27,12 +27,11 @@ const BRAILLE: Grid = {
   down: 4,
   cell: { width: 2, height: 4 },
   reachDots: 5,
-  gatherColumns: 4,
-  gatherRows: 1,
+  bin: { columns: 9, rows: 3 },
   labelOf: (count) => ({ columns: String(count).length + 2, rows: 1 }),
 };
 const SIGNS: Grid = { ...BRAILLE, across: 1, down: 1, reachDots: 2 };
-const SQUARES: Grid = { ...SIGNS, gatherRows: 3, labelOf: () => ({ columns: 4, rows: 4 }) };
+const SQUARES: Grid = { ...SIGNS, bin: { columns: 7, rows: 7 }, labelOf: () => ({ columns: 4, rows: 4 }) };
 
 function bicycle(latitude: unknown, longitude: unknown, state = 'available', name = 'Ada'): Bicycle {
   return { uuid: `${name}-${latitude}-${longitude}`, latitude, longitude, state, name } as Bicycle;

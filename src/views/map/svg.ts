@@ -95,8 +95,7 @@ function gridOf({ width, height }: Extent): Grid {
     down: 1,
     cell: { width: CELL, height: CELL },
     reachDots: 2,
-    gatherColumns: 3,
-    gatherRows: 3,
+    bin: { columns: 7, rows: 7 },
     labelOf: (count) => {
       const cells = Math.ceil((2 * radiusOf(count)) / CELL);
       return { columns: cells, rows: cells };

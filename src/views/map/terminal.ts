@@ -94,9 +94,8 @@ function layOutFor({ places }: MapInput, { hasColor, hasUnicode }: Look, area: A
     columns,
     rows,
     cell: { width: BRAILLE.across, height: BRAILLE.down },
-    gatherColumns: 4,
-    gatherRows: 1,
-    labelOf: (count: number) => ({ columns: Math.min(columns, String(count).length + 2), rows: 1 }),
+    bin: { columns: 9, rows: 3 },
+    labelOf: (count: number) => ({ columns: String(count).length + 2, rows: 1 }),
   };
   const signs: Grid = { ...common, across: 1, down: 1, reachDots: REACH_CELLS };
   const lay = (grid: Grid) => ({ ...layOut(places, view, grid), grid });
