@@ -30,7 +30,7 @@ const HINTS: Readonly<Record<number, string>> = {
 const DETAIL_LENGTH_CHARACTERS = 2_000;
 
 /** Names under which services put errors that belong to no field. */
-const GENERAL_FIELDS = ['non_field_errors', '__all__', 'detail', 'error', 'errors', 'message'];
+const GENERAL_FIELDS = ['non_field_errors', '__all__', 'detail', 'error', 'errors', 'message', 'actions'];
 
 /** Properties that tell what an error is filed as, not what it is. */
 const FILING_FIELDS = ['code', 'status', 'type', 'instance', 'timestamp', 'path'];

@@ -29,7 +29,7 @@ function showOutcome(outcome: Outcome): string {
 const SUBJECT =
   /^(?:bicycle|alert) [0-9a-f-]{36} is |^the service (?:refused|could not answer) (?:the new bicycle )?"[^"]*": |^(?:the new bicycle )?"[^"]*" was not found: /;
 
-const NOT_ALLOWED = /^(?:actions: )?Action '[^']*' not allowed from current state '([^']*)'/;
+const NOT_ALLOWED = /^Action '[^']*' not allowed from current state '([^']*)'/;
 
 /** The reason in the service's words, without what differs from bicycle to bicycle; the empty text where there is none. */
 export function reasonOf({ message }: ChangeResult): string {
